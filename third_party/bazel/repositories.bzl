@@ -1,0 +1,90 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""What Bazel's own tools would download, written here instead.
+
+Bazel 4 loads a few rules from repositories that it fetches from the network.
+Each of those only hands on rules that are native to Bazel, so a repository with
+a `defs.bzl` that does the same takes its place.
+"""
+
+_PUBLIC_PACKAGE = "package(default_visibility = [\"//visibility:public\"])\n"
+
+def _native_rules_repository_impl(ctx):
+    ctx.file("BUILD", _PUBLIC_PACKAGE)
+    ctx.file(ctx.attr.folder + "/BUILD", _PUBLIC_PACKAGE)
+    ctx.file(ctx.attr.folder + "/defs.bzl", "".join([
+        "{0} = native.{0}\n".format(rule)
+        for rule in ctx.attr.rules
+    ]))
+
+_native_rules_repository = repository_rule(
+    implementation = _native_rules_repository_impl,
+    doc = "A repository whose `<folder>:defs.bzl` hands on native rules.",
+    attrs = {
+        "folder": attr.string(mandatory = True),
+        "rules": attr.string_list(mandatory = True),
+    },
+)
+
+def _coverage_tools_repository_impl(ctx):
+    ctx.file("report_generator.sh", "#!/bin/sh\n", executable = True)
+    ctx.file("BUILD", _PUBLIC_PACKAGE + """
+sh_binary(
+    name = "coverage_report_generator",
+    srcs = ["report_generator.sh"],
+)
+""")
+
+_coverage_tools_repository = repository_rule(
+    implementation = _coverage_tools_repository_impl,
+    doc = "Every test names a coverage report generator; this one is empty.",
+)
+
+def bazel_tools_repositories():
+    """Declares the repositories that Bazel 4's own tools load."""
+    _native_rules_repository(
+        name = "rules_cc",
+        folder = "cc",
+        rules = [
+            "cc_binary",
+            "cc_import",
+            "cc_library",
+            "cc_proto_library",
+            "cc_test",
+            "cc_toolchain",
+            "cc_toolchain_suite",
+            "objc_library",
+        ],
+    )
+    _native_rules_repository(
+        name = "rules_java",
+        folder = "java",
+        rules = [
+            "java_binary",
+            "java_import",
+            "java_library",
+            "java_proto_library",
+            "java_runtime",
+            "java_toolchain",
+        ],
+    )
+    _native_rules_repository(
+        name = "rules_proto",
+        folder = "proto",
+        rules = [
+            "proto_lang_toolchain",
+            "proto_library",
+        ],
+    )
+    _coverage_tools_repository(name = "remote_coverage_tools")

@@ -1,0 +1,197 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Installs a locked requirements file as one folder a distribution.
+
+Run by the repository rule `pip_packages` in the folder of its repository, with
+the interpreter that the packages are for. A target that depends on one
+distribution then sees the files of that distribution alone.
+"""
+
+import argparse
+import collections
+import csv
+import email
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+from pip._vendor.packaging import requirements as requirements_lib
+
+_PIP_ERROR = re.compile(r"^ERROR: (.*)", re.MULTILINE)
+_HASH_MISMATCH = re.compile(
+    r"^ +(\S+==\S+) .*?:\n +Expected sha256 (\w+)(?:.|\n)*?Got +(\w+)",
+    re.MULTILINE)
+
+_HEADER = 'package(default_visibility = ["//visibility:public"])\n'
+
+# The distribution's folder is named after its version too, so that no folder
+# that Bazel puts on the import path holds a name that Python could import.
+_LIBRARY = """
+py_library(
+    name = "{name}",
+    data = ["{folder}"],
+    imports = ["{folder}"],
+    deps = {deps},
+)
+"""
+
+_ALIAS = """
+alias(
+    name = "{name}",
+    actual = ":{actual}",
+)
+"""
+
+Distribution = collections.namedtuple("Distribution", "name folder requires")
+
+
+class InstallError(Exception):
+  """What went wrong, in one line."""
+
+
+def _target_name(distribution_name):
+  return re.sub(r"[-_.]+", "_", distribution_name).lower()
+
+
+def _explain(pip_output):
+  """Returns the one line of pip's output that says what went wrong."""
+  mismatch = _HASH_MISMATCH.search(pip_output)
+  if mismatch:
+    return ("the package index served {} with sha256 {}, and the file expects "
+            "{}. Find out which is right before running third_party/py/lock.".format(
+                mismatch.group(1), mismatch.group(3), mismatch.group(2)))
+  errors = _PIP_ERROR.findall(pip_output)
+  return "pip: " + (errors[-1] if errors else pip_output.strip()[-300:])
+
+
+def _pip_install(requirements, target):
+  """Installs the requirements, and nothing that they do not name.
+
+  Args:
+    requirements: path of a requirements file with versions and hashes.
+    target: the folder to install into.
+
+  Raises:
+    InstallError: pip could not.
+  """
+  pip = subprocess.run(
+      [
+          sys.executable, "-m", "pip", "install", "--quiet", "--no-deps",
+          "--require-hashes", "--only-binary=:all:", "--no-warn-script-location",
+          "--disable-pip-version-check", "--target", target, "--requirement",
+          requirements
+      ],
+      stdout=subprocess.PIPE,
+      stderr=subprocess.STDOUT,
+      universal_newlines=True,
+      check=False)
+  if pip.returncode != 0:
+    raise InstallError(_explain(pip.stdout))
+
+
+def _is_required(requirement):
+  return requirement.marker is None or requirement.marker.evaluate(
+      {"extra": ""})
+
+
+def _move_distribution(site, dist_info, packages):
+  """Moves one distribution's files out of the common folder.
+
+  Args:
+    site: the folder that pip installed everything into.
+    dist_info: the distribution's `.dist-info` folder.
+    packages: the folder that gets one folder a distribution.
+
+  Returns:
+    The `Distribution`.
+  """
+  with open(os.path.join(dist_info, "METADATA"), encoding="utf-8") as f:
+    metadata = email.message_from_file(f)
+  name = _target_name(metadata["Name"])
+  folder = os.path.join(packages, "{}-{}".format(name, metadata["Version"]))
+  with open(os.path.join(dist_info, "RECORD"), encoding="utf-8") as f:
+    paths = [row[0] for row in csv.reader(f)]
+  for path in paths:
+    source = os.path.join(site, path)
+    # Scripts and manual pages lie outside the import path; no target has them.
+    if path.startswith("..") or not os.path.exists(source):
+      continue
+    destination = os.path.join(folder, path)
+    os.makedirs(os.path.dirname(destination), exist_ok=True)
+    os.rename(source, destination)
+  requires = map(requirements_lib.Requirement,
+                 metadata.get_all("Requires-Dist") or [])
+  return Distribution(
+      name, folder,
+      sorted({_target_name(r.name) for r in requires if _is_required(r)}))
+
+
+def _build_file(distributions, substitutes):
+  """Returns the text of the BUILD file for the installed distributions."""
+  names = {d.name for d in distributions}
+  aliases = {
+      name: actual
+      for name, actual in substitutes.items()
+      if name not in names and actual in names
+  }
+  known = names.union(aliases)
+  rules = [
+      _LIBRARY.format(
+          name=d.name,
+          folder=d.folder,
+          deps=json.dumps([":" + r for r in d.requires if r in known]))
+      for d in distributions
+  ]
+  rules += [_ALIAS.format(name=n, actual=a) for n, a in aliases.items()]
+  return _HEADER + "".join(sorted(rules))
+
+
+def install(requirements, substitutes):
+  """Installs the requirements below the working directory, with a BUILD file.
+
+  Args:
+    requirements: path of a requirements file with versions and hashes.
+    substitutes: a target's name -> the target that serves as it where no
+      distribution of that name is installed.
+
+  Raises:
+    InstallError: pip could not.
+  """
+  _pip_install(requirements, "site")
+  distributions = [
+      _move_distribution("site", dist_info, "packages")
+      for dist_info in sorted(glob.glob("site/*.dist-info"))
+  ]
+  shutil.rmtree("site")
+  with open("BUILD", "w", encoding="utf-8") as f:
+    f.write(_build_file(distributions, substitutes))
+
+
+def main():
+  parser = argparse.ArgumentParser(description=__doc__)
+  parser.add_argument("--requirements", required=True)
+  parser.add_argument("--substitutes", type=json.loads, default={})
+  args = parser.parse_args()
+  try:
+    install(args.requirements, args.substitutes)
+  except InstallError as e:
+    sys.exit(str(e))
+
+
+if __name__ == "__main__":
+  main()

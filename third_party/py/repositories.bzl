@@ -1,0 +1,143 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Repositories for a Python interpreter and for the packages it imports."""
+
+def _find_python(ctx):
+    """Returns the path of the interpreter that the build uses.
+
+    Args:
+      ctx: the repository context; the environment variable that
+        `ctx.attr.interpreter_variable` names chooses another interpreter than
+        the `python3` on PATH.
+    """
+    variable = ctx.attr.interpreter_variable
+    name = ctx.os.environ.get(variable) or "python3"
+    versions = "Python " + " or ".join(ctx.attr.python_versions)
+    advice = "Set %s to a %s, or unset it to use the python3 on PATH." % (
+        variable,
+        versions,
+    )
+    program = name if name.startswith("/") else ctx.which(name)
+    asked = ctx.execute([
+        program,
+        "-c",
+        "import sys; print('%d.%d' % sys.version_info[:2], sys.executable)",
+    ]) if program else None
+    if not asked or asked.return_code != 0:
+        fail("%s=%s is not a Python interpreter. %s" % (variable, name, advice))
+    version, _, executable = asked.stdout.strip().partition(" ")
+    if version not in ctx.attr.python_versions:
+        fail("%s=%s is Python %s, and the build expects %s. %s" % (
+            variable,
+            name,
+            version,
+            versions,
+            advice,
+        ))
+    return executable
+
+_INTERPRETER_ATTRS = {
+    "interpreter_variable": attr.string(
+        default = "ADANET_PYTHON",
+        doc = "The environment variable that names the interpreter.",
+    ),
+    "python_versions": attr.string_list(
+        mandatory = True,
+        doc = "The versions that the requirements are locked for, as '3.11'.",
+    ),
+}
+
+_TOOLCHAIN_BUILD = """\
+load("@bazel_tools//tools/python:toolchain.bzl", "py_runtime_pair")
+
+py_runtime(
+    name = "runtime",
+    interpreter_path = "{interpreter}",
+    python_version = "PY3",
+    stub_shebang = "#!/usr/bin/env python3",
+)
+
+py_runtime_pair(
+    name = "runtime_pair",
+    py3_runtime = ":runtime",
+)
+
+toolchain(
+    name = "toolchain",
+    toolchain = ":runtime_pair",
+    toolchain_type = "@bazel_tools//tools/python:toolchain_type",
+)
+"""
+
+def _python_toolchain_impl(ctx):
+    made = ctx.execute(
+        [_find_python(ctx), "-m", "venv", "--without-pip", "environment"],
+    )
+    if made.return_code != 0:
+        fail("python -m venv failed: " + made.stderr.strip())
+    ctx.file("BUILD", _TOOLCHAIN_BUILD.format(
+        interpreter = ctx.path("environment/bin/python3"),
+    ))
+
+python_toolchain = repository_rule(
+    implementation = _python_toolchain_impl,
+    attrs = _INTERPRETER_ATTRS,
+    doc = """A Python toolchain that sees no package of the machine's.
+
+Its interpreter is a virtual environment with nothing in it, so a target imports
+what its `deps` bring and nothing else.
+""",
+    environ = ["ADANET_PYTHON"],
+    local = True,
+)
+
+def _pip_packages_impl(ctx):
+    python = _find_python(ctx)
+    requirements = ctx.path(ctx.attr.requirements)
+    ctx.report_progress("pip installs %s" % ctx.attr.requirements)
+    installed = ctx.execute(
+        [
+            python,
+            ctx.path(ctx.attr._install),
+            "--requirements=%s" % requirements,
+            "--substitutes=%s" % json.encode(ctx.attr.substitutes),
+        ],
+        timeout = ctx.attr.timeout_seconds,
+    )
+    if installed.return_code != 0:
+        fail("%s: %s" % (ctx.attr.requirements, installed.stderr.strip()))
+
+pip_packages = repository_rule(
+    implementation = _pip_packages_impl,
+    attrs = dict(
+        _INTERPRETER_ATTRS,
+        requirements = attr.label(
+            allow_single_file = True,
+            doc = "What to install: pip's format, pinned, with hashes.",
+            mandatory = True,
+        ),
+        substitutes = attr.string_dict(
+            doc = "A target's name -> the distribution that serves as it " +
+                  "where the distribution of that name is not installed.",
+        ),
+        timeout_seconds = attr.int(default = 3000),
+        _install = attr.label(default = Label("//third_party/py:install.py")),
+    ),
+    doc = """Python packages from the package index that pip is set up to use.
+
+Each distribution is one target, named as on the index in lower case and with
+underscores, that holds one directory and depends on what its metadata requires.
+""",
+    environ = ["ADANET_PYTHON"],
+)
