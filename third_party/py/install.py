@@ -172,12 +172,14 @@ def install(requirements, substitutes):
   Raises:
     InstallError: pip could not.
   """
-  _pip_install(requirements, "site")
+  _pip_install(requirements, "together")
   distributions = [
-      _move_distribution("site", dist_info, "packages")
-      for dist_info in sorted(glob.glob("site/*.dist-info"))
+      # Tools tell by the name "site-packages" whose code it is: hypothesis, say,
+      # reads every module that it takes for the project's own.
+      _move_distribution("together", dist_info, "site-packages")
+      for dist_info in sorted(glob.glob("together/*.dist-info"))
   ]
-  shutil.rmtree("site")
+  shutil.rmtree("together")
   with open("BUILD", "w", encoding="utf-8") as f:
     f.write(_build_file(distributions, substitutes))
 

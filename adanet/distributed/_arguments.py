@@ -1,0 +1,42 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Checks of what a caller passed, with an error that says what to pass."""
+
+import numbers
+
+
+def check_integer(name, value, at_least, below=None):
+  """Returns an argument as an int, after checking its type and range.
+
+  Args:
+    name: str, the argument's name, for the error.
+    value: the argument. NumPy's integers are integers, booleans are not.
+    at_least: int, the lowest value allowed.
+    below: int, one more than the highest value allowed; None for no limit.
+
+  Returns:
+    int. (A NumPy integer would make `in range(...)` take linear time.)
+
+  Raises:
+    TypeError: `value` is not an integer.
+    ValueError: `value` is out of range.
+  """
+  is_integer = (
+      isinstance(value, numbers.Integral) and not isinstance(value, bool))
+  if is_integer and value >= at_least and (below is None or value < below):
+    return int(value)
+  expected = ("an integer of at least {}".format(at_least) if below is None else
+              "an integer in [{}, {})".format(at_least, below))
+  message = "{}={!r}: expected {}.".format(name, value, expected)
+  raise ValueError(message) if is_integer else TypeError(message)

@@ -1,0 +1,107 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""From an op's name to the parameter server that its variable lives on.
+
+Workers that build different parts of a graph create their ops in different
+orders, so a placement by order of creation differs between them. A placement by
+name does not.
+"""
+
+import contextlib
+import hashlib
+import threading
+
+from adanet import tf_compat
+from adanet.distributed import _arguments
+
+
+class OpNameHashStrategy(object):
+  """Spreads ops over tasks by the hash of their names.
+
+  A `ps_strategy` for `tf.compat.v1.train.replica_device_setter`.
+  """
+
+  def __init__(self, num_tasks):
+    """Makes a strategy for `num_tasks` tasks.
+
+    Args:
+      num_tasks: int, at least 1, the number of parameter servers.
+
+    Raises:
+      TypeError: `num_tasks` is not an integer.
+      ValueError: `num_tasks` is less than 1.
+    """
+    self._num_tasks = _arguments.check_integer(
+        "num_tasks", num_tasks, at_least=1)
+
+  def __call__(self, op):
+    """Returns the task that `op` belongs to.
+
+    Args:
+      op: a `tf.Operation`, or whatever else has a `name`.
+
+    Returns:
+      int in [0, num_tasks): the SHA-256 of the name's UTF-8 form, as a
+      big-endian integer, modulo `num_tasks`.
+    """
+    digest = hashlib.sha256(op.name.encode("utf-8")).digest()
+    return int.from_bytes(digest, "big") % self._num_tasks
+
+
+_OpNameHashStrategy = OpNameHashStrategy  # The name that AdaNet 0.9 gave it.
+
+
+class _DefaultStrategyPatch(object):
+  """Replaces TensorFlow's default strategy while anyone asks for it."""
+
+  def __init__(self):
+    self._lock = threading.Lock()
+    self._num_users = 0
+    self._original = None
+
+  def acquire(self):
+    with self._lock:
+      if not self._num_users:
+        setter = tf_compat.device_setter
+        self._original = setter._RoundRobinStrategy  # pylint: disable=protected-access
+        setter._RoundRobinStrategy = OpNameHashStrategy  # pylint: disable=protected-access
+      self._num_users += 1
+
+  def release(self):
+    with self._lock:
+      self._num_users -= 1
+      if not self._num_users:
+        tf_compat.device_setter._RoundRobinStrategy = self._original  # pylint: disable=protected-access
+
+
+_default_strategy_patch = _DefaultStrategyPatch()
+
+
+@contextlib.contextmanager
+def monkey_patch_default_variable_placement_strategy():
+  """Makes op-name hashing the default of `replica_device_setter`, inside it.
+
+  For code that builds its own `tf.compat.v1.train.replica_device_setter` and
+  takes no `ps_strategy`; where there is a choice, pass `OpNameHashStrategy` as
+  `ps_strategy` instead. The default is the process's: it changes for all
+  threads until the last context that is open in any of them closes.
+
+  Yields:
+    None.
+  """
+  _default_strategy_patch.acquire()
+  try:
+    yield
+  finally:
+    _default_strategy_patch.release()

@@ -1,0 +1,364 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Who builds what, who trains it, and where its variables live.
+
+Every worker of a cluster asks its own strategy and talks to no other worker, so
+each answer is a pure function of the cluster's shape, the worker's index, the
+number of subnetworks, the subnetwork's index, and an op's name.
+
+The letters in the formulas: m workers (the chief is one), n parameter servers,
+k subnetworks in the iteration; w is a worker's index, i a subnetwork's.
+"""
+
+import abc
+import collections
+import contextlib
+import functools
+
+from absl import logging
+from adanet import tf_compat
+from adanet.distributed import _arguments
+from adanet.distributed import devices
+
+import six
+
+
+def _check_num_subnetworks(num_subnetworks):
+  return _arguments.check_integer(
+      "num_subnetworks", num_subnetworks, at_least=1)
+
+
+def _check_subnetwork(num_subnetworks, subnetwork_index):
+  num_subnetworks = _check_num_subnetworks(num_subnetworks)
+  return num_subnetworks, _arguments.check_integer(
+      "subnetwork_index", subnetwork_index, at_least=0, below=num_subnetworks)
+
+
+@six.add_metaclass(abc.ABCMeta)
+class PlacementStrategy(object):
+  """Answers, for one worker, which part of the graph is its own.
+
+  A subclass overrides the four abstract methods. They read what they need to
+  know of the cluster from `config`.
+  """
+
+  _config = None
+
+  @property
+  def config(self):
+    """The `RunConfig` that describes the cluster and this worker's place in it.
+
+    Anything with the attributes that a decision reads will do:
+    `num_worker_replicas` and `global_id_in_cluster` for what a worker builds
+    and trains, `num_ps_replicas` for the devices.
+
+    Raises:
+      RuntimeError: no config has been set.
+    """
+    if self._config is None:
+      raise RuntimeError(
+          "config=None: expected a RunConfig. Set {}.config before asking it "
+          "for a decision.".format(type(self).__name__))
+    return self._config
+
+  @config.setter
+  def config(self, config):
+    self._config = config
+
+  @abc.abstractmethod
+  def should_build_ensemble(self, num_subnetworks):
+    """Whether this worker builds the ensemble.
+
+    Args:
+      num_subnetworks: int, at least 1, the subnetworks in this iteration.
+
+    Returns:
+      bool.
+
+    Raises:
+      RuntimeError: the decision needs a config and none is set.
+      TypeError: an argument, or an attribute of the config, is not an integer,
+        or the config does not have it.
+      ValueError: an argument, or an attribute of the config, is out of range.
+    """
+
+  @abc.abstractmethod
+  def should_build_subnetwork(self, num_subnetworks, subnetwork_index):
+    """Whether this worker builds the subnetwork.
+
+    Args:
+      num_subnetworks: int, at least 1, the subnetworks in this iteration.
+      subnetwork_index: int in [0, num_subnetworks).
+
+    Returns:
+      bool.
+
+    Raises:
+      RuntimeError, TypeError, ValueError: as for `should_build_ensemble`.
+    """
+
+  @abc.abstractmethod
+  def should_train_subnetworks(self, num_subnetworks):
+    """Whether this worker trains the subnetworks that it builds.
+
+    Args:
+      num_subnetworks: int, at least 1, the subnetworks in this iteration.
+
+    Returns:
+      bool.
+
+    Raises:
+      RuntimeError, TypeError, ValueError: as for `should_build_ensemble`.
+    """
+
+  @abc.abstractmethod
+  def subnetwork_devices(self, num_subnetworks, subnetwork_index):
+    """A scope in which the ops of a subnetwork go to their devices.
+
+    Args:
+      num_subnetworks: int, at least 1, the subnetworks in this iteration.
+      subnetwork_index: int in [0, num_subnetworks).
+
+    Returns:
+      A context manager.
+
+    Raises:
+      RuntimeError, TypeError, ValueError: as for `should_build_ensemble`.
+    """
+
+
+class ReplicationStrategy(PlacementStrategy):
+  """Every worker builds and trains everything, on the default devices.
+
+  With m workers, n parameter servers and k subnetworks:
+
+  * Training speedup: O(m).
+  * Variable fetches from parameter servers: O(m n k).
+  * Memory per worker: O(k).
+  * Stale gradients per subnetwork with asynchronous SGD: O(m).
+  """
+
+  def should_build_ensemble(self, num_subnetworks):
+    _check_num_subnetworks(num_subnetworks)
+    return True
+
+  def should_build_subnetwork(self, num_subnetworks, subnetwork_index):
+    _check_subnetwork(num_subnetworks, subnetwork_index)
+    return True
+
+  def should_train_subnetworks(self, num_subnetworks):
+    _check_num_subnetworks(num_subnetworks)
+    return True
+
+  def subnetwork_devices(self, num_subnetworks, subnetwork_index):
+    _check_subnetwork(num_subnetworks, subnetwork_index)
+    return contextlib.nullcontext()
+
+
+class _Ownership(
+    collections.namedtuple("_Ownership",
+                           "builds_ensemble subnetworks trains_subnetworks")):
+  """What one worker owns in one iteration.
+
+  Attributes:
+    builds_ensemble: bool.
+    subnetworks: range of int, the indices of the subnetworks that it builds.
+    trains_subnetworks: bool, whether it trains them too.
+  """
+
+
+def _round_robin(num_workers, worker_index, num_subnetworks, drop_remainder):
+  """Returns the `_Ownership` of one worker, in constant time and memory.
+
+  A round is k + 1 workers: the first works on the ensemble, the others on a
+  subnetwork each. The last round may be partial; the workers in it that train
+  then share all subnetworks, unless the remainder is dropped.
+
+  Args:
+    num_workers: int, m.
+    worker_index: int in [0, m).
+    num_subnetworks: int, k.
+    drop_remainder: bool.
+  """
+  if num_subnetworks == 1:
+    return _Ownership(True, range(1), True)
+  num_rounds, tail = divmod(num_workers, num_subnetworks + 1)
+  task = worker_index % (num_subnetworks + 1)
+  if task == 0:
+    return _Ownership(True, range(num_subnetworks), num_workers == 1)
+  is_in_tail = worker_index >= num_rounds * (num_subnetworks + 1)
+  num_trainers = (
+      tail - 1 if is_in_tail and not drop_remainder else num_subnetworks)
+  return _Ownership(False, range(task - 1, num_subnetworks, num_trainers), True)
+
+
+def _parameter_servers(num_ps, num_subnetworks, subnetwork_index):
+  """Returns the range of ps tasks that hold a subnetwork's variables."""
+  if num_subnetworks > num_ps:
+    first, size = subnetwork_index % num_ps, 1
+  else:
+    quotient, remainder = divmod(num_ps, num_subnetworks)
+    first = subnetwork_index * quotient + min(subnetwork_index, remainder)
+    size = quotient + (1 if subnetwork_index < remainder else 0)
+  return range(first, first + size)
+
+
+@contextlib.contextmanager
+def _variables_on(parameter_servers):
+  """Sends variables to the tasks of a range, by the hash of their op's name.
+
+  Args:
+    parameter_servers: range of int, tasks of the job `ps`.
+
+  Yields:
+    None.
+  """
+  first = parameter_servers[0]
+  strategy = devices.OpNameHashStrategy(len(parameter_servers))
+  variable_ops = tf_compat.STANDARD_PS_OPS
+  device_spec = tf_compat.v1.DeviceSpec
+
+  def place(op):
+    if op.type not in variable_ops:
+      return op.device
+    explicit = device_spec.from_string(op.device)
+    if explicit.job:
+      return op.device
+    placed = device_spec(job="ps", task=first + strategy(op))
+    return placed.make_merged_spec(explicit).to_string()
+
+  with tf_compat.v1.device(place):
+    yield
+
+
+def _name_indices(start, stop):
+  """Returns every index of a short range, and the ends of a long one."""
+  if stop - start > 20:
+    return "{} to {}".format(start, stop - 1)
+  return ", ".join(map(str, range(start, stop)))
+
+
+@functools.lru_cache(maxsize=None)
+def _warn_of_dropped_subnetworks(num_workers, num_subnetworks):
+  """Warns, once for each pair of arguments, of subnetworks with no trainer."""
+  logging.warning(
+      "drop_remainder=True with %d workers and %d subnetworks: no worker trains "
+      "subnetworks [%s]. Use at least %d workers, or drop_remainder=False.",
+      num_workers, num_subnetworks,
+      _name_indices(num_workers - 1, num_subnetworks), num_subnetworks + 1)
+
+
+class RoundRobinStrategy(PlacementStrategy):
+  """Deals the ensemble and the subnetworks out to the workers in turn.
+
+  The first worker of each round of k + 1 works on the ensemble, and each of the
+  others builds and trains one subnetwork, so a worker's memory does not grow
+  with the number of candidates. With fewer than k + 1 workers, those that train
+  share the subnetworks.
+
+  With m workers, n parameter servers and k subnetworks:
+
+  * Training speedup: O(m / k).
+  * Variable fetches from parameter servers: O(m n / k).
+  * Memory per worker: O(1).
+  * Stale gradients per subnetwork with asynchronous SGD: O(m / k).
+  """
+
+  def __init__(self, drop_remainder=False, dedicate_parameter_servers=True):
+    """Makes a strategy; set its `config` before asking it for a decision.
+
+    Args:
+      drop_remainder: bool. Whether each worker of a last, partial round trains
+        one subnetwork only, as in a whole round, and leaves the rest to the
+        whole rounds. With no whole round the rest is trained by no worker, and
+        a warning names it. Otherwise those workers share all subnetworks.
+      dedicate_parameter_servers: bool. Whether each subnetwork's variables live
+        on a group of parameter servers of their own (with more subnetworks than
+        parameter servers, on one that they share). Otherwise they go to the
+        default devices.
+    """
+    self._drop_remainder = drop_remainder
+    self._dedicate_parameter_servers = dedicate_parameter_servers
+
+  def _read_config(self, attribute):
+    """Returns an attribute of the config, which need not have any other."""
+    config = self.config
+    try:
+      return getattr(config, attribute)
+    except AttributeError:
+      six.raise_from(
+          TypeError("config={!r}: expected an object with the attribute {}, as a "
+                    "RunConfig has.".format(config, attribute)), None)
+
+  def _ownership(self, num_subnetworks):
+    """Returns this worker's `_Ownership`."""
+    if num_subnetworks == 1:
+      self.config  # Must be set, although one subnetwork needs nothing of it.
+      return _round_robin(1, 0, 1, self._drop_remainder)
+    num_workers = self._read_config("num_worker_replicas")
+    worker_index = self._read_config("global_id_in_cluster")
+    # An evaluator stands outside the cluster, and TensorFlow's RunConfig counts
+    # no workers for it. It builds what the first worker builds.
+    is_outside = worker_index is None
+    num_workers = _arguments.check_integer(
+        "config.num_worker_replicas", num_workers, at_least=0 if is_outside else 1)
+    worker_index = 0 if is_outside else _arguments.check_integer(
+        "config.global_id_in_cluster", worker_index, at_least=0,
+        below=num_workers)
+    if self._drop_remainder and 1 < num_workers <= num_subnetworks:
+      _warn_of_dropped_subnetworks(num_workers, num_subnetworks)
+    return _round_robin(num_workers, worker_index, num_subnetworks,
+                        self._drop_remainder)
+
+  def should_build_ensemble(self, num_subnetworks):
+    num_subnetworks = _check_num_subnetworks(num_subnetworks)
+    return self._ownership(num_subnetworks).builds_ensemble
+
+  def should_build_subnetwork(self, num_subnetworks, subnetwork_index):
+    num_subnetworks, subnetwork_index = _check_subnetwork(
+        num_subnetworks, subnetwork_index)
+    return subnetwork_index in self._ownership(num_subnetworks).subnetworks
+
+  def should_train_subnetworks(self, num_subnetworks):
+    num_subnetworks = _check_num_subnetworks(num_subnetworks)
+    return self._ownership(num_subnetworks).trains_subnetworks
+
+  def subnetwork_devices(self, num_subnetworks, subnetwork_index):
+    """As in `PlacementStrategy`: variables go to the subnetwork's own ps.
+
+    A variable's op goes to `/job:ps`, to the task of the subnetwork's group
+    that `OpNameHashStrategy` picks. An op whose device names a job already, and
+    every other op, keeps its device.
+
+    Args:
+      num_subnetworks: int, at least 1, the subnetworks in this iteration.
+      subnetwork_index: int in [0, num_subnetworks).
+
+    Returns:
+      A context manager; without parameter servers it changes nothing.
+
+    Raises:
+      RuntimeError, TypeError, ValueError: as for `should_build_ensemble`.
+    """
+    num_subnetworks, subnetwork_index = _check_subnetwork(
+        num_subnetworks, subnetwork_index)
+    if not self._dedicate_parameter_servers:
+      return contextlib.nullcontext()
+    num_ps = _arguments.check_integer(
+        "config.num_ps_replicas", self._read_config("num_ps_replicas"),
+        at_least=0)
+    if num_ps == 0:
+      return contextlib.nullcontext()
+    return _variables_on(
+        _parameter_servers(num_ps, num_subnetworks, subnetwork_index))

@@ -1,0 +1,498 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Tests of the placement strategies, over many shapes of cluster."""
+
+import collections
+import subprocess
+import sys
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import distributed
+from adanet import tf_compat
+from adanet.distributed import devices
+from adanet.distributed.testdata import golden
+import hypothesis
+from hypothesis import strategies as st
+import numpy as np
+
+Op = collections.namedtuple("Op", "name")
+WorkerConfig = collections.namedtuple(
+    "WorkerConfig", "num_worker_replicas global_id_in_cluster")
+PsConfig = collections.namedtuple("PsConfig", "num_ps_replicas")
+
+_PS_GOLDEN = golden.load("parameter_server_tasks")
+
+hypothesis.settings.register_profile(
+    "hermetic", database=None, deadline=None, derandomize=True)
+hypothesis.settings.load_profile("hermetic")
+
+
+def _round_robin(config, **kwargs):
+  strategy = distributed.RoundRobinStrategy(**kwargs)
+  strategy.config = config
+  return strategy
+
+
+def _worker(num_workers, worker_index, drop_remainder=False):
+  return _round_robin(
+      WorkerConfig(num_workers, worker_index), drop_remainder=drop_remainder)
+
+
+def _built(strategy, num_subnetworks):
+  return [
+      i for i in range(num_subnetworks)
+      if strategy.should_build_subnetwork(num_subnetworks, i)
+  ]
+
+
+def _bits(decisions):
+  return "".join("1" if d else "0" for d in decisions)
+
+
+class ReplicationStrategyTest(parameterized.TestCase):
+
+  @parameterized.parameters(1, 2, 7, np.int32(3))
+  def test_every_worker_does_everything(self, num_subnetworks):
+    strategy = distributed.ReplicationStrategy()
+    self.assertIs(strategy.should_build_ensemble(num_subnetworks), True)
+    self.assertIs(strategy.should_train_subnetworks(num_subnetworks), True)
+    self.assertLen(_built(strategy, num_subnetworks), num_subnetworks)
+
+  def test_default_devices(self):
+    with tf_compat.v1.Graph().as_default():
+      with distributed.ReplicationStrategy().subnetwork_devices(3, 1):
+        self.assertEqual("", tf_compat.v1.get_variable("a", shape=[]).device)
+
+
+class RoundRobinWorkersTest(parameterized.TestCase):
+
+  @parameterized.parameters(golden.load("round_robin_workers"))
+  def test_equals_reference(self, num_workers, num_subnetworks, drop_remainder,
+                            ensemble, train, build):
+    workers = [
+        _worker(num_workers, w, drop_remainder) for w in range(num_workers)
+    ]
+    self.assertEqual(
+        ensemble,
+        _bits(w.should_build_ensemble(num_subnetworks) for w in workers))
+    self.assertEqual(
+        train,
+        _bits(w.should_train_subnetworks(num_subnetworks) for w in workers))
+    self.assertEqual(build, [
+        _bits(
+            w.should_build_subnetwork(num_subnetworks, i)
+            for i in range(num_subnetworks))
+        for w in workers
+    ])
+
+  @hypothesis.given(
+      num_workers=st.integers(1, 120),
+      num_subnetworks=st.integers(1, 40),
+      drop_remainder=st.booleans())
+  def test_shares_of_a_cluster(self, num_workers, num_subnetworks,
+                               drop_remainder):
+    trained = set()
+    for w in range(num_workers):
+      strategy = _worker(num_workers, w, drop_remainder)
+      built = _built(strategy, num_subnetworks)
+      self.assertNotEmpty(built)
+      trains = strategy.should_train_subnetworks(num_subnetworks)
+      if trains:
+        trained.update(built)
+      if not strategy.should_build_ensemble(num_subnetworks):
+        self.assertTrue(trains)
+        self.assertNotEqual(0, w)
+      else:
+        self.assertLen(built, num_subnetworks)
+    is_dropping = drop_remainder and 1 < num_workers <= num_subnetworks
+    dropped = range(num_workers - 1, num_subnetworks) if is_dropping else ()
+    self.assertEqual(set(range(num_subnetworks)) - set(dropped), trained)
+
+  @hypothesis.given(
+      num_rounds=st.integers(1, 10**9),
+      num_subnetworks=st.integers(2, 10**9),
+      task=st.integers(1, 10**9),
+      drop_remainder=st.booleans())
+  def test_one_subnetwork_each_in_whole_rounds(self, num_rounds,
+                                               num_subnetworks, task,
+                                               drop_remainder):
+    round_size = num_subnetworks + 1
+    task = 1 + task % num_subnetworks
+    strategy = _worker(num_rounds * round_size,
+                       (num_rounds - 1) * round_size + task, drop_remainder)
+    self.assertFalse(strategy.should_build_ensemble(num_subnetworks))
+    self.assertTrue(strategy.should_train_subnetworks(num_subnetworks))
+    for i in {0, task - 2, task - 1, task, num_subnetworks - 1}:
+      if 0 <= i < num_subnetworks:
+        self.assertEqual(
+            i == task - 1, strategy.should_build_subnetwork(num_subnetworks, i))
+
+  @hypothesis.given(st.data())
+  def test_answers_do_not_depend_on_the_order_of_questions(self, data):
+    num_workers = data.draw(st.integers(1, 30))
+    worker_index = data.draw(st.integers(0, num_workers - 1))
+    drop_remainder = data.draw(st.booleans())
+    questions = [("should_build_ensemble", (k,)) for k in range(1, 6)]
+    questions += [("should_train_subnetworks", (k,)) for k in range(1, 6)]
+    questions += [("should_build_subnetwork", (k, i))
+                  for k in range(1, 6)
+                  for i in range(k)]
+    shuffled = data.draw(st.permutations(questions))
+    asked_at_length = _worker(num_workers, worker_index, drop_remainder)
+    for name, arguments in shuffled:
+      asked_once = _worker(num_workers, worker_index, drop_remainder)
+      self.assertEqual(
+          getattr(asked_once, name)(*arguments),
+          getattr(asked_at_length, name)(*arguments))
+
+  def test_follows_its_config(self):
+    strategy = _worker(4, 0)
+    self.assertTrue(strategy.should_build_ensemble(3))
+    strategy.config = WorkerConfig(4, 1)
+    self.assertFalse(strategy.should_build_ensemble(3))
+
+  @parameterized.parameters(
+      # The id of an evaluator is None; it counts no workers.
+      (WorkerConfig(0, None), False),
+      (WorkerConfig(1, None), True),
+      (WorkerConfig(5, None), False))
+  def test_outside_the_cluster(self, config, trains):
+    strategy = _round_robin(config)
+    self.assertTrue(strategy.should_build_ensemble(3))
+    self.assertEqual([0, 1, 2], _built(strategy, 3))
+    self.assertEqual(trains, strategy.should_train_subnetworks(3))
+
+  def test_accepts_numpy_integers(self):
+    strategy = _worker(np.int64(3), np.int32(1))
+    self.assertEqual([0, 2], _built(strategy, np.int8(3)))
+    self.assertIs(strategy.should_build_subnetwork(3, np.uint8(2)), True)
+
+
+class DroppedSubnetworksTest(parameterized.TestCase):
+
+  # A shape is warned of once in a process, so no other test has these.
+  @parameterized.parameters(
+      (41, 41, "[40]"), (40, 42, "[39, 40, 41]"), (2, 43, "[1 to 42]"),
+      (3, 400, "[2 to 399]"))
+  def test_warns_once(self, num_workers, num_subnetworks, indices):
+    with self.assertLogs("absl", "WARNING") as logs:
+      for w in range(num_workers):
+        strategy = _worker(num_workers, w, drop_remainder=True)
+        strategy.should_build_ensemble(num_subnetworks)
+        strategy.should_build_subnetwork(num_subnetworks, 0)
+        strategy.should_train_subnetworks(num_subnetworks)
+    self.assertLen(logs.output, 1)
+    self.assertIn("subnetworks {}.".format(indices), logs.output[0])
+
+  @parameterized.parameters(
+      (1, 6, True), (7, 6, True), (8, 6, True), (6, 1, True), (3, 6, False))
+  def test_nothing_dropped(self, num_workers, num_subnetworks, drop_remainder):
+    with self.assertLogs("absl", "WARNING") as logs:
+      # assertLogs has no opposite before Python 3.10.
+      distributed.placement.logging.warning("the only one")
+      for w in range(num_workers):
+        _worker(num_workers, w,
+                drop_remainder).should_build_ensemble(num_subnetworks)
+    self.assertLen(logs.output, 1)
+
+
+def _place(num_ps, num_subnetworks, subnetwork_index, names, **kwargs):
+  """Returns the devices of variable ops made in a subnetwork's scope."""
+  strategy = _round_robin(PsConfig(num_ps), **kwargs)
+  with tf_compat.v1.Graph().as_default():
+    with strategy.subnetwork_devices(num_subnetworks, subnetwork_index):
+      return [
+          tf_compat.v1.raw_ops.VarHandleOp(dtype="float", shape=[],
+                                           name=name).op.device
+          for name in names
+      ]
+
+
+def _task(device):
+  return tf_compat.v1.DeviceSpec.from_string(device).task
+
+
+class RoundRobinDevicesTest(parameterized.TestCase):
+
+  @parameterized.parameters(_PS_GOLDEN["subnetwork_devices"])
+  def test_equals_reference(self, num_ps, num_subnetworks, task):
+    placed = [
+        _place(num_ps, num_subnetworks, i, _PS_GOLDEN["op_names"])
+        for i in range(num_subnetworks)
+    ]
+    self.assertEqual([[
+        "" if t is None else "/job:ps/task:{}".format(t) for t in tasks
+    ] for tasks in task], placed)
+
+  @hypothesis.settings(max_examples=20)
+  @hypothesis.given(st.data())
+  def test_groups_are_disjoint_and_cover_all_ps(self, data):
+    num_ps = data.draw(st.integers(1, 12))
+    num_subnetworks = data.draw(st.integers(1, num_ps))
+    names = ["v{}".format(v) for v in range(200)]
+    used = [
+        _task(device)
+        for i in range(num_subnetworks)
+        for device in set(_place(num_ps, num_subnetworks, i, names))
+    ]
+    self.assertCountEqual(range(num_ps), used)
+
+  @hypothesis.given(
+      num_ps=st.integers(1, 10**9),
+      num_subnetworks=st.integers(1, 10**9),
+      index=st.integers(0, 10**9))
+  def test_groups_of_large_clusters(self, num_ps, num_subnetworks, index):
+    index %= num_subnetworks
+    names = ["v{}".format(v) for v in range(5)]
+    tasks = [_task(d) for d in _place(num_ps, num_subnetworks, index, names)]
+    if num_subnetworks > num_ps:
+      self.assertEqual({index % num_ps}, set(tasks))
+    else:
+      # The groups are in the order of the subnetworks, and of nearly one size.
+      size, larger = divmod(num_ps, num_subnetworks)
+      first = index * size + min(index, larger)
+      size += index < larger
+      strategy = devices.OpNameHashStrategy(size)
+      self.assertEqual([first + strategy(Op(n)) for n in names], tasks)
+
+  @parameterized.parameters(
+      dict(num_ps=0), dict(num_ps=5, dedicate_parameter_servers=False))
+  def test_changes_nothing(self, num_ps, **kwargs):
+    self.assertEqual([""] * 3, _place(num_ps, 2, 1, ["a", "b", "c"], **kwargs))
+
+  def test_needs_no_config_where_it_changes_nothing(self):
+    strategy = distributed.RoundRobinStrategy(dedicate_parameter_servers=False)
+    with strategy.subnetwork_devices(2, 1):
+      pass
+
+  @parameterized.product(use_resource=[True, False])
+  def test_only_variables_move(self, use_resource):
+    strategy = _round_robin(PsConfig(4))
+    with tf_compat.v1.Graph().as_default() as graph:
+      with strategy.subnetwork_devices(2, 1):
+        tf_compat.v1.get_variable("w", shape=[2], use_resource=use_resource)
+        tf_compat.v1.constant(1., name="constant")
+    variable = graph.get_operation_by_name("w")
+    self.assertIn(variable.type, tf_compat.STANDARD_PS_OPS)
+    task = 2 + devices.OpNameHashStrategy(2)(Op("w"))
+    self.assertEqual("/job:ps/task:{}".format(task), variable.device)
+    self.assertEqual("", graph.get_operation_by_name("constant").device)
+
+  @parameterized.parameters(
+      ("/job:worker/task:3", "/job:worker/task:3"),
+      ("/job:ps/task:7", "/job:ps/task:7"),
+      ("/job:localhost/device:CPU:0", "/job:localhost/device:CPU:0"),
+      ("/device:CPU:0", "/job:ps/task:2/device:CPU:0"),
+      ("", "/job:ps/task:2"))
+  def test_an_explicit_device_wins(self, explicit, placed):
+    # The group of subnetwork 2 is the ps 2 alone.
+    strategy = _round_robin(PsConfig(3))
+    with tf_compat.v1.Graph().as_default():
+      with strategy.subnetwork_devices(3, 2), tf_compat.v1.device(explicit):
+        variable = tf_compat.v1.get_variable("w", shape=[])
+    self.assertEqual(
+        tf_compat.v1.DeviceSpec.from_string(placed),
+        tf_compat.v1.DeviceSpec.from_string(variable.device))
+
+  def test_inside_replica_device_setter(self):
+    strategy = _round_robin(PsConfig(6))
+    with tf_compat.v1.Graph().as_default():
+      with tf_compat.v1.device(
+          tf_compat.v1.train.replica_device_setter(
+              ps_tasks=6, worker_device="/job:worker/task:1")):
+        outside = tf_compat.v1.get_variable("outside", shape=[])
+        with strategy.subnetwork_devices(3, 2):
+          inside = tf_compat.v1.get_variable("inside", shape=[])
+          product = inside * 2.
+    self.assertEqual("/job:ps/task:0", outside.device)
+    self.assertIn(_task(inside.device), (4, 5))
+    self.assertStartsWith(product.device, "/job:worker/task:1")
+
+  def test_slots_live_with_their_variable(self):
+    strategy = _round_robin(PsConfig(8))
+    with tf_compat.v1.Graph().as_default():
+      with strategy.subnetwork_devices(1, 0):
+        variables = [
+            tf_compat.v1.get_variable("w{}".format(i), shape=[2])
+            for i in range(8)
+        ]
+        optimizer = tf_compat.v1.train.AdamOptimizer()
+        optimizer.minimize(sum(map(tf_compat.v1.reduce_sum, variables)))
+      self.assertGreater(len({v.device for v in variables}), 1)
+      for variable in variables:
+        for slot in optimizer.get_slot_names():
+          self.assertEqual(variable.device,
+                           optimizer.get_slot(variable, slot).device)
+
+  def test_every_worker_agrees(self):
+    names = ["a", "b", "c", "d"]
+    all_ = _place(7, 2, 1, names)
+    for name, device in zip(names, all_):
+      self.assertEqual([device], _place(7, 2, 1, [name]))
+    self.assertEqual(all_[::-1], _place(7, 2, 1, names[::-1]))
+
+  def test_nests_and_closes(self):
+    strategy = _round_robin(PsConfig(2))
+    with tf_compat.v1.Graph().as_default():
+      with self.assertRaisesRegex(KeyError, "mine"):
+        with strategy.subnetwork_devices(2, 0):
+          with strategy.subnetwork_devices(2, 1):
+            inner = tf_compat.v1.get_variable("inner", shape=[])
+          outer = tf_compat.v1.get_variable("outer", shape=[])
+          raise KeyError("mine")
+      after = tf_compat.v1.get_variable("after", shape=[])
+    self.assertEqual(["/job:ps/task:1", "/job:ps/task:0", ""],
+                     [inner.device, outer.device, after.device])
+
+
+_METHODS = ("should_build_ensemble", "should_build_subnetwork",
+            "should_train_subnetworks", "subnetwork_devices")
+
+
+def _ask(strategy, method, num_subnetworks, subnetwork_index=0):
+  takes_index = method in ("should_build_subnetwork", "subnetwork_devices")
+  arguments = (subnetwork_index,) if takes_index else ()
+  return getattr(strategy, method)(num_subnetworks, *arguments)
+
+
+class ErrorsTest(parameterized.TestCase):
+
+  def assert_says(self, error, text, call, *args):
+    with self.assertRaises(error) as raised:
+      call(*args)
+    self.assertStartsWith(str(raised.exception), text)
+    self.assertIn("expected ", str(raised.exception))
+    self.assertNotIn("\n", str(raised.exception))
+
+  @parameterized.product(
+      [
+          dict(value=0, error=ValueError),
+          dict(value=-1, error=ValueError),
+          dict(value=np.int64(0), error=ValueError),
+          dict(value=2.0, error=TypeError),
+          dict(value="3", error=TypeError),
+          dict(value=True, error=TypeError),
+          dict(value=np.bool_(True), error=TypeError),
+          dict(value=None, error=TypeError),
+      ],
+      method=_METHODS,
+      strategy=[
+          distributed.ReplicationStrategy(),
+          _round_robin(tf_compat.RunConfig())
+      ])
+  def test_num_subnetworks(self, value, error, method, strategy):
+    self.assert_says(error, "num_subnetworks={!r}: ".format(value), _ask,
+                     strategy, method, value)
+
+  @parameterized.product(
+      [
+          dict(value=3, error=ValueError),
+          dict(value=-1, error=ValueError),
+          dict(value=np.int64(3), error=ValueError),
+          dict(value=1.0, error=TypeError),
+          dict(value="1", error=TypeError),
+          dict(value=False, error=TypeError),
+          dict(value=None, error=TypeError),
+      ],
+      method=["should_build_subnetwork", "subnetwork_devices"],
+      strategy=[
+          distributed.ReplicationStrategy(),
+          _round_robin(tf_compat.RunConfig())
+      ])
+  def test_subnetwork_index(self, value, error, method, strategy):
+    self.assert_says(error, "subnetwork_index={!r}: ".format(value), _ask,
+                     strategy, method, 3, value)
+
+  @parameterized.product(method=_METHODS, num_subnetworks=[1, 2])
+  def test_no_config(self, method, num_subnetworks):
+    self.assert_says(RuntimeError, "config=None: ", _ask,
+                     distributed.RoundRobinStrategy(), method, num_subnetworks)
+
+  @parameterized.parameters(
+      ("should_build_ensemble", PsConfig(2), "num_worker_replicas"),
+      ("should_build_subnetwork", object(), "num_worker_replicas"),
+      ("should_train_subnetworks",
+       collections.namedtuple("C", "num_worker_replicas")(4),
+       "global_id_in_cluster"),
+      ("subnetwork_devices", WorkerConfig(4, 1), "num_ps_replicas"))
+  def test_incomplete_config(self, method, config, attribute):
+    self.assert_says(TypeError, "config={!r}: ".format(config), _ask,
+                     _round_robin(config), method, 3)
+    with self.assertRaisesRegex(TypeError, attribute):
+      _ask(_round_robin(config), method, 3)
+
+  @parameterized.product(
+      [
+          dict(
+              config=WorkerConfig(0, 0),
+              error=ValueError,
+              text="num_worker_replicas=0: "),
+          dict(
+              config=WorkerConfig(-1, None),
+              error=ValueError,
+              text="num_worker_replicas=-1: "),
+          dict(
+              config=WorkerConfig(2.5, 0),
+              error=TypeError,
+              text="num_worker_replicas=2.5: "),
+          dict(
+              config=WorkerConfig(4, 4),
+              error=ValueError,
+              text="global_id_in_cluster=4: expected an integer in [0, 4)"),
+          dict(
+              config=WorkerConfig(4, -1),
+              error=ValueError,
+              text="global_id_in_cluster=-1: "),
+          dict(
+              config=WorkerConfig(4, "1"),
+              error=TypeError,
+              text="global_id_in_cluster='1': "),
+      ],
+      method=_METHODS[:3])
+  def test_workers(self, config, error, text, method):
+    self.assert_says(error, "config." + text, _ask, _round_robin(config),
+                     method, 3)
+
+  @parameterized.parameters((-1, ValueError), (1.5, TypeError),
+                            (None, TypeError), (True, TypeError))
+  def test_num_ps(self, value, error):
+    self.assert_says(error, "config.num_ps_replicas={!r}: ".format(value), _ask,
+                     _round_robin(PsConfig(value)), "subnetwork_devices", 3)
+
+  def test_abstract(self):
+    with self.assertRaisesRegex(TypeError, "abstract"):
+      distributed.PlacementStrategy()
+
+
+class ImportTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      "import adanet.distributed",
+      "import adanet; adanet.distributed.RoundRobinStrategy()",
+      "from adanet import tf_compat; tf_compat.RunConfig()",
+      "from adanet import distributed as d, tf_compat; "
+      "s = d.RoundRobinStrategy(); s.config = tf_compat.RunConfig(); "
+      "assert s.should_build_subnetwork(3, 1)")
+  def test_no_tensorflow(self, statement):
+    program = "import sys; {}; sys.exit('tensorflow' in sys.modules)"
+    finished = subprocess.run(
+        [sys.executable, "-c", program.format(statement)],
+        check=False,
+        timeout=60)
+    self.assertEqual(0, finished.returncode)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,153 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Three networks that read handwritten digits, and their ensemble, as graphs.
+
+The data: 1,797 images of 8x8 pixels, each a digit from 0 to 9, from the UCI
+"Optical Recognition of Handwritten Digits", as scikit-learn ships it.
+"""
+
+import collections
+
+from adanet.tf_compat import v1 as tf
+import numpy as np
+from sklearn import datasets
+from sklearn import model_selection
+
+NUM_CLASSES = 10
+_BATCH_SIZE = 64
+_LEARNING_RATE = 3e-3
+
+Images = collections.namedtuple("Images", "pixels labels")
+"""Images as arrays.
+
+Attributes:
+  pixels: float32 [num_images, 64], in [0, 1].
+  labels: int64 [num_images], in [0, 10).
+"""
+
+Candidate = collections.namedtuple("Candidate", "name hidden_units")
+"""What a subnetwork is before it is built.
+
+Attributes:
+  name: str, the scope of its variables.
+  hidden_units: tuple of int, the widths of its hidden layers.
+"""
+
+CANDIDATES = (
+    Candidate("linear", ()),
+    Candidate("one_hidden_layer", (64,)),
+    Candidate("two_hidden_layers", (64, 32)),
+)
+
+Network = collections.namedtuple("Network", "name logits loss step train_op")
+"""A subnetwork or the ensemble in a graph.
+
+Attributes:
+  name: str, the scope of its variables.
+  logits: float32 [batch_size, 10].
+  loss: float32 [], the cross entropy of `logits`, averaged over the batch.
+  step: int64 [], how often `train_op` has run, in all workers together.
+  train_op: the op that takes one step.
+"""
+
+
+def load_images():
+  """Returns `(training, held_out)`, the same split in every process."""
+  digits = datasets.load_digits()
+  pixels = (digits.data / digits.data.max()).astype(np.float32)
+  labels = digits.target.astype(np.int64)
+  train_pixels, test_pixels, train_labels, test_labels = (
+      model_selection.train_test_split(
+          pixels, labels, test_size=.2, random_state=0, stratify=labels))
+  return Images(train_pixels, train_labels), Images(test_pixels, test_labels)
+
+
+def next_batch(images, seed):
+  """Returns tensors of the next training batch: pixels and labels."""
+  dataset = tf.data.Dataset.from_tensor_slices(images)
+  dataset = dataset.shuffle(len(images.labels), seed=seed).repeat()
+  batches = tf.data.make_one_shot_iterator(dataset.batch(_BATCH_SIZE))
+  return Images(*batches.get_next())
+
+
+def _dense(inputs, units, name):
+  with tf.variable_scope(name):
+    kernel = tf.get_variable("kernel", shape=[inputs.shape[1], units])
+    bias = tf.get_variable(
+        "bias", shape=[units], initializer=tf.zeros_initializer())
+  return tf.matmul(inputs, kernel) + bias
+
+
+def _trained(logits, labels, step):
+  """Returns the `Network` with these logits, in the current variable scope.
+
+  Everything is made inside the scope, the optimizer's variables too, because a
+  variable's name decides where it lives and so must not depend on what else is
+  in the graph.
+
+  Args:
+    logits: float32 [batch_size, 10].
+    labels: int64 [batch_size].
+    step: int64 [], a variable.
+  """
+  scope = tf.get_variable_scope().name
+  loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
+  train_op = tf.train.AdamOptimizer(_LEARNING_RATE).minimize(
+      loss,
+      global_step=step,
+      var_list=tf.trainable_variables(scope + "/"))
+  return Network(scope, logits, loss, step, train_op)
+
+
+def build_subnetwork(candidate, batch):
+  """Builds a candidate.
+
+  Args:
+    candidate: a `Candidate`.
+    batch: the `Images` to train on, as tensors.
+
+  Returns:
+    The `Network`.
+  """
+  with tf.variable_scope(candidate.name, use_resource=True):
+    hidden = batch.pixels
+    for i, units in enumerate(candidate.hidden_units):
+      hidden = tf.nn.relu(_dense(hidden, units, "hidden_{}".format(i)))
+    logits = _dense(hidden, NUM_CLASSES, "logits")
+    step = tf.get_variable(
+        "step",
+        dtype=tf.int64,
+        initializer=tf.constant(0, tf.int64),
+        trainable=False)
+    return _trained(logits, batch.labels, step)
+
+
+def build_ensemble(subnetworks, batch):
+  """Builds the mixture of subnetworks, whose weights alone it learns.
+
+  Args:
+    subnetworks: list of `Network`.
+    batch: the `Images` that they are built on.
+
+  Returns:
+    The `Network`.
+  """
+  with tf.variable_scope("ensemble", use_resource=True):
+    weights = tf.get_variable(
+        "mixture_weights",
+        initializer=tf.fill([len(subnetworks)], 1. / len(subnetworks)))
+    logits = tf.stop_gradient(tf.stack([s.logits for s in subnetworks], -1))
+    step = tf.train.get_or_create_global_step()
+    return _trained(
+        tf.reduce_sum(logits * weights, -1), batch.labels, step)

@@ -1,0 +1,32 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""The one door to TensorFlow: its versions are asked about here alone.
+
+Attributes:
+  v1: the module `tensorflow.compat.v1`.
+  v2: the module `tensorflow.compat.v2`.
+  device_setter: the module behind `v1.train.replica_device_setter`.
+  STANDARD_PS_OPS: frozenset of str, the types of the ops that hold variables.
+
+Each of these loads TensorFlow when it is first read; importing this module, and
+making a `RunConfig`, does not.
+"""
+
+from adanet.tf_compat import _tensorflow
+from adanet.tf_compat.run_config import RunConfig
+from adanet.tf_compat.run_config import TaskType
+
+
+def __getattr__(name):
+  return getattr(_tensorflow, name)

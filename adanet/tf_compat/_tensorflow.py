@@ -1,0 +1,54 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""The parts of TensorFlow that adanet uses, each loaded at its first use.
+
+Importing TensorFlow takes seconds, and most of adanet decides without it.
+"""
+
+import importlib
+
+
+def _load(module):
+  try:
+    return importlib.import_module(module)
+  except ModuleNotFoundError as e:
+    if e.name != "tensorflow":
+      raise
+    raise ModuleNotFoundError(
+        "TensorFlow is not installed, and this use of adanet needs it: "
+        "pip install tensorflow (or tensorflow-cpu).",
+        name=e.name) from e
+
+
+def _device_setter():
+  # Not public, and the only place that has the list of variable ops and the
+  # default strategy that a monkey patch can replace; unchanged since 1.0.
+  return _load("tensorflow.python.training.device_setter")
+
+
+_SHIMS = {
+    "v1": lambda: _load("tensorflow.compat.v1"),
+    "v2": lambda: _load("tensorflow.compat.v2"),
+    "device_setter": _device_setter,
+    # The types of the ops that hold variables, by TensorFlow's own list.
+    "STANDARD_PS_OPS": lambda: frozenset(_device_setter().STANDARD_PS_OPS),
+}
+
+
+def __getattr__(name):
+  if name not in _SHIMS:
+    raise AttributeError(
+        "module 'adanet.tf_compat' has no attribute '{}'".format(name))
+  value = globals()[name] = _SHIMS[name]()
+  return value

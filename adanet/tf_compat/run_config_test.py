@@ -1,0 +1,494 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Tests of RunConfig, against what TensorFlow 2.15.1's makes of each case."""
+
+import collections
+import copy
+import functools
+import json
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import hypothesis
+from hypothesis import strategies as st
+import runfiles
+import tensorflow.compat.v1 as tf
+
+from adanet.tf_compat import run_config
+from adanet.tf_compat import run_config_cases
+
+_GOLDEN = "adanet/adanet/tf_compat/testdata/estimator_run_config.json"
+
+# Cases by group, the part of their names before the slash.
+_GROUPS = collections.defaultdict(list)
+for _case in run_config_cases.cases():
+  _GROUPS[_case.name.split("/")[0]].append(_case)
+
+_CLUSTER = {
+    "chief": ["c:1"],
+    "worker": ["w:1", "w:2"],
+    "ps": ["p:1", "p:2", "p:3"],
+}
+
+def _run_config(tf_config, **kwargs):
+  """Returns a RunConfig made under a TF_CONFIG: None, text or a value."""
+  with mock.patch.dict(os.environ):
+    os.environ.pop("TF_CONFIG", None)
+    if tf_config is not None:
+      os.environ["TF_CONFIG"] = (
+          tf_config if isinstance(tf_config, str) else json.dumps(tf_config))
+    return run_config.RunConfig(**kwargs)
+
+
+def _task(task_type, index, cluster=None):
+  """Returns the TF_CONFIG of one task."""
+  return {
+      "cluster": _CLUSTER if cluster is None else cluster,
+      "task": {"type": task_type, "index": index},
+  }
+
+
+def _place(op):
+  return "/job:ps" if op else ""
+
+
+class _Placer(object):
+  """Ways to write a device function that are not plain functions."""
+
+  def __call__(self, op):
+    return _place(op)
+
+  def method(self, op):
+    return _place(op)
+
+  @classmethod
+  def class_method(cls, op):
+    return _place(op)
+
+  @staticmethod
+  def static_method(op):
+    return _place(op)
+
+
+class _Subclass(run_config.RunConfig):
+  pass
+
+
+class GoldenTest(parameterized.TestCase):
+
+  @classmethod
+  def setUpClass(cls):
+    super(GoldenTest, cls).setUpClass()
+    with open(runfiles.Create().Rlocation(_GOLDEN), encoding="utf-8") as golden:
+      cls._rows = json.load(golden)
+    cls._defaults = cls._rows.pop("defaults")["attributes"]
+
+  def _result(self, case):
+    try:
+      config = _run_config(case.tf_config, **case.kwargs)
+    except Exception as error:  # pylint: disable=broad-except
+      self.assertNotEmpty(str(error))
+      self.assertNotIn("\n", str(error))
+      return {"raises": type(error).__name__}
+    self.assertIsInstance(config.cluster_spec, tf.train.ClusterSpec)
+    self.assertIsInstance(
+        config.session_config, (tf.ConfigProto, type(None)))
+    return {"attributes": run_config_cases.attributes(config)}
+
+  @parameterized.named_parameters((group, group) for group in _GROUPS)
+  def test_equals_tf_estimator(self, group):
+    for case in _GROUPS[group]:
+      with self.subTest(case.name):
+        expected = self._rows[case.name]
+        if "attributes" in expected:
+          expected = {
+              "attributes": dict(self._defaults, **expected["attributes"])
+          }
+        # As text, in which 1, 1.0 and True differ.
+        self.assertEqual(
+            json.dumps(self._result(case), sort_keys=True),
+            json.dumps(expected, sort_keys=True))
+
+  def test_every_case_has_one_row(self):
+    names = [case.name for group in _GROUPS.values() for case in group]
+    self.assertGreater(len(names), 400)
+    self.assertCountEqual(names, self._rows)
+
+
+class ArgumentTest(parameterized.TestCase):
+
+  def test_session_config(self):
+    session_config = tf.ConfigProto(log_device_placement=True)
+    for tf_config in (None, _task("worker", 0)):
+      config = _run_config(tf_config, session_config=session_config)
+      self.assertIs(config.session_config, session_config)
+
+  @parameterized.named_parameters(
+      ("class", lambda: tf.ConfigProto),
+      ("other_proto", tf.GraphOptions),
+      ("text", tf.ConfigProto().SerializeToString),
+  )
+  def test_wrong_session_config(self, make):
+    with self.assertRaisesRegex(ValueError, "session_config must be .*, got"):
+      _run_config(None, session_config=make())
+
+  @parameterized.named_parameters(
+      ("function", _place),
+      ("default", lambda op=None: ""),
+      ("keyword_only", lambda op, *, job="ps": job),
+      ("varargs", lambda op, *args, **kwargs: ""),
+      ("partial", functools.partial(lambda job, op: job, "ps")),
+      ("partial_keyword", functools.partial(lambda op, job: job, job="ps")),
+      ("object", _Placer()),
+      ("method", _Placer().method),
+      ("class_method", _Placer.class_method),
+      ("static_method", _Placer.static_method),
+  )
+  def test_device_fn(self, device_fn):
+    self.assertIs(
+        _run_config(None, device_fn=device_fn).device_fn, device_fn)
+
+  @parameterized.named_parameters(
+      ("other_name", lambda operation: "", ValueError),
+      ("no_argument", lambda: "", ValueError),
+      ("two_arguments", lambda op, job: "", ValueError),
+      ("partial", functools.partial(_place, "op"), ValueError),
+      ("unbound", _Placer.method, ValueError),
+      ("class", _Placer, ValueError),
+      ("builtin", max, TypeError),
+  )
+  def test_wrong_device_fn(self, device_fn, error):
+    with self.assertRaisesRegex(error, "device_fn must be .*'op'.*, got"):
+      _run_config(None, device_fn=device_fn)
+
+  @parameterized.named_parameters(
+      ("path", pathlib.Path("/a"), "/a"),
+      ("bytes", b"/a", b"/a"),
+      ("empty_bytes", b"", None),
+  )
+  def test_model_dir(self, model_dir, expected):
+    config = _run_config(None, model_dir=model_dir)
+    self.assertEqual(config.model_dir, expected)
+
+  def test_arguments_after_those_of_tf_distribute_go_by_name(self):
+    with self.assertRaises(TypeError):
+      run_config.RunConfig(*[None] * 10)
+
+  def test_attributes_are_read_only(self):
+    config = _run_config(None)
+    for name in run_config_cases.attributes(config):
+      with self.assertRaises(AttributeError):
+        setattr(config, name, None)
+
+  @parameterized.named_parameters(
+      ("json", "{", "TF_CONFIG must be .*object, got '{'"),
+      ("object", "[7]", "TF_CONFIG must be .*object, got .7."),
+      ("service", {"service": 7}, "'service'. must be an object, got 7"),
+      ("cluster", {"cluster": 7}, "'cluster'. must be an object.*, got 7"),
+      ("job", {"cluster": {"a": 7}}, "'cluster'.*'a'. must be a list.*, got 7"),
+      ("address", {"cluster": {"a": [7]}},
+       "'cluster'.*'a'..0. must be a string, got 7"),
+      ("index", _task("worker", "x"),
+       "'task'.*'index'. must be an integer, got 'x'"),
+      ("index_range", _task("worker", 7),
+       "'index'. must be below 2 for 'worker' in .*'worker': 2}, got 7"),
+      ("type", _task("foo", 0),
+       "'type'. must be .*{'chief': 1, 'ps': 3, 'worker': 2}, got 'foo'"),
+      ("no_chief", _task("ps", 0, {"ps": ["p:1"]}), "one 'chief'.*'ps'"),
+      ("local_type", {"task": {"type": "ps"}},
+       "'type'. must be 'worker' without .*'cluster'.*, got 'ps'"),
+  )
+  def test_message(self, tf_config, expected):
+    with self.assertRaisesRegex(Exception, expected):
+      _run_config(tf_config)
+
+
+class ReplaceTest(parameterized.TestCase):
+
+  def test_leaves_the_original_and_the_cluster(self):
+    config = _run_config(_task("worker", 1), model_dir="/a")
+    for replaced in (config.replace(model_dir="/b"), config.replace()):
+      self.assertEqual(config.model_dir, "/a")
+      self.assertEqual(replaced.cluster_spec, config.cluster_spec)
+      self.assertEqual(replaced.global_id_in_cluster, 2)
+      self.assertEqual(replaced.session_config, config.session_config)
+      self.assertIsNot(replaced.session_config, config.session_config)
+    self.assertEqual(config.replace(model_dir="/b").model_dir, "/b")
+    self.assertEqual(
+        config.replace(model_dir=pathlib.Path("/b")).model_dir, "/b")
+
+  @parameterized.named_parameters(
+      ("model_dir", "model_dir", "/b"),
+      ("tf_random_seed", "tf_random_seed", 3),
+      ("save_summary_steps", "save_summary_steps", 3),
+      ("save_checkpoints_steps", "save_checkpoints_steps", 3),
+      ("save_checkpoints_secs", "save_checkpoints_secs", 3),
+      ("session_config", "session_config", tf.ConfigProto()),
+      ("keep_checkpoint_max", "keep_checkpoint_max", 3),
+      ("keep_hours", "keep_checkpoint_every_n_hours", 3),
+      ("log_step_count_steps", "log_step_count_steps", 3),
+      ("device_fn", "device_fn", _place),
+      ("protocol", "protocol", "grpc"),
+      ("timeout", "session_creation_timeout_secs", 3),
+  )
+  def test_each(self, name, value):
+    config = _run_config(None).replace(**{name: value})
+    self.assertEqual(getattr(config, name), value)
+
+  @parameterized.named_parameters(
+      ("steps", {"save_checkpoints_steps": 5}, 5, None),
+      ("no_steps", {"save_checkpoints_steps": None}, None, 600),
+      ("zero_steps", {"save_checkpoints_steps": 0}, 0, None),
+      ("secs", {"save_checkpoints_secs": 5}, None, 5),
+      ("no_secs", {"save_checkpoints_secs": None}, None, None),
+      ("steps_no_secs",
+       {"save_checkpoints_steps": 5, "save_checkpoints_secs": None}, 5, None),
+      ("secs_no_steps",
+       {"save_checkpoints_steps": None, "save_checkpoints_secs": 5}, None, 5),
+      ("other", {"model_dir": "/a"}, None, 600),
+  )
+  def test_checkpoint_pace(self, kwargs, steps, secs):
+    config = _run_config(None).replace(**kwargs)
+    self.assertEqual(config.save_checkpoints_steps, steps)
+    self.assertEqual(config.save_checkpoints_secs, secs)
+
+  def test_secs_silence_steps(self):
+    config = _run_config(None, save_checkpoints_steps=5)
+    config = config.replace(save_checkpoints_secs=7)
+    self.assertIsNone(config.save_checkpoints_steps)
+
+  def test_no_session_config_stays_none(self):
+    config = _run_config(_task("chief", 0))
+    self.assertIsNone(config.replace(session_config=None).session_config)
+    self.assertIsNotNone(config.replace(protocol="grpc").session_config)
+
+  @parameterized.named_parameters(
+      ("unknown", {"foo": 1}, ValueError),
+      ("cluster", {"task_type": "worker"}, ValueError),
+      ("tf_distribute", {"train_distribute": None}, ValueError),
+      ("both", {"save_checkpoints_steps": 1, "save_checkpoints_secs": 1},
+       ValueError),
+      ("model_dir", {"model_dir": ""}, ValueError),
+      ("negative", {"keep_checkpoint_max": -1}, ValueError),
+      ("text", {"keep_checkpoint_max": "1"}, TypeError),
+      ("session_config", {"session_config": 1}, ValueError),
+      ("device_fn", {"device_fn": 1}, ValueError),
+  )
+  def test_errors(self, kwargs, error):
+    config = _run_config(None)
+    with self.assertRaises(error):
+      config.replace(**kwargs)
+    self.assertEqual(
+        run_config_cases.attributes(config),
+        run_config_cases.attributes(_run_config(None)))
+
+  def test_subclass(self):
+    with mock.patch.dict(os.environ, TF_CONFIG="{}"):
+      self.assertIsInstance(_Subclass().replace(model_dir="/a"), _Subclass)
+
+
+class CopyTest(parameterized.TestCase):
+
+  @parameterized.named_parameters(
+      ("copy", copy.copy),
+      ("deepcopy", copy.deepcopy),
+      ("pickle", lambda config: pickle.loads(pickle.dumps(config))),
+  )
+  def test_copy(self, make_copy):
+    config = _run_config(
+        _task("worker", 1), model_dir="/a", device_fn=_place)
+    before = make_copy(config)
+    self.assertEqual(config.cluster_spec, _run_config(
+        _task("worker", 1)).cluster_spec)
+    config.session_config.gpu_options.allow_growth = True
+    after = make_copy(config)
+    self.assertTrue(after.session_config.gpu_options.allow_growth)
+    for copied in (before, after):
+      self.assertIs(copied.device_fn, _place)
+      self.assertEqual(repr(copied), repr(config))
+      self.assertEqual(copied.cluster_spec, config.cluster_spec)
+
+  def test_pickle_of_a_used_config_needs_no_tensorflow(self):
+    config = _run_config(_task("worker", 1))
+    self.assertNotEmpty(config.cluster_spec.jobs)
+    self.assertNotIn(b"tensorflow", pickle.dumps(config))
+
+  def test_built_once(self):
+    config = _run_config(_task("worker", 1))
+    self.assertIs(config.cluster_spec, config.cluster_spec)
+    self.assertIs(config.session_config, config.session_config)
+
+  def test_repr(self):
+    self.assertEqual(
+        repr(_run_config(_task("worker", 1), model_dir="/a")),
+        "RunConfig(task_type='worker', task_id=1, is_chief=False, "
+        "num_worker_replicas=3, num_ps_replicas=3, global_id_in_cluster=2, "
+        "master='grpc://w:2', model_dir='/a', "
+        "cluster={'chief': 1, 'ps': 3, 'worker': 2})")
+    self.assertEndsWith(
+        repr(_run_config(_task("evaluator", 0))), "cluster={})")
+
+
+class EnvironmentTest(parameterized.TestCase):
+
+  def test_left_alone_and_read_once(self):
+    text = json.dumps(_task("ps", 2))
+    with mock.patch.dict(os.environ, TF_CONFIG=text):
+      before = dict(os.environ)
+      config = run_config.RunConfig()
+      self.assertEqual(dict(os.environ), before)
+      os.environ["TF_CONFIG"] = "{}"
+      self.assertEqual(config.replace(protocol="grpc").task_type, "ps")
+      self.assertEqual(config.cluster_spec.as_dict(), _CLUSTER)
+
+  def test_no_tensorflow(self):
+    program = """if True:
+        import copy, pickle, sys
+        sys.modules["tensorflow"] = None  # Importing it raises.
+        from adanet.tf_compat import run_config
+        config = run_config.RunConfig("/a", device_fn=lambda op: "")
+        config = copy.deepcopy(config.replace(device_fn=None))
+        config = pickle.loads(pickle.dumps(config))
+        try:
+          run_config.RunConfig(session_config="a proto")
+        except ValueError:
+          print(config)
+        assert not [m for m in sys.modules if m.startswith("tensorflow.")]
+        """
+    output = subprocess.check_output(
+        [sys.executable, "-c", program],
+        env=dict(
+            os.environ,
+            PYTHONPATH=os.pathsep.join(sys.path),
+            TF_CONFIG=json.dumps(_task("worker", 1))))
+    self.assertStartsWith(output.decode(), "RunConfig(task_type='worker', ")
+
+
+# Clusters whose tasks have any indices, and those without a gap.
+_ADDRESSES = st.text("abc:01", min_size=1, max_size=4)
+_DENSE = st.lists(_ADDRESSES, min_size=1, max_size=9)
+_SPARSE = st.dictionaries(st.integers(0, 99), _ADDRESSES, min_size=1)
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda values: st.lists(values) | st.dictionaries(st.text(), values),
+    max_leaves=9)
+
+_property = functools.partial(
+    hypothesis.settings, database=None, deadline=None, derandomize=True)
+
+
+class PropertyTest(parameterized.TestCase):
+
+  def _configs(self, cluster, jobs):
+    return [
+        _run_config(_task(job, index, cluster))
+        for job in jobs if job in cluster
+        for index in range(len(cluster[job]))
+    ]
+
+  @_property()
+  @hypothesis.given(
+      st.sampled_from(["chief", "master"]),
+      st.dictionaries(
+          st.sampled_from(["worker", "ps", "evaluator", "foo", "zoo"]), _DENSE))
+  def test_every_task_of_a_cluster(self, chief, others):
+    cluster = dict(others, **{chief: ["c:1"]})
+    jobs = [job for job in cluster if job != "evaluator"]
+    size = sum(len(tasks) for tasks in cluster.values())
+    configs = self._configs(cluster, jobs)
+    ids = [config.global_id_in_cluster for config in configs]
+    self.assertLen(set(ids), len(ids))
+    self.assertBetween(max(ids), 0, size - 1)
+    for config in configs:
+      self.assertEqual(
+          config.num_worker_replicas, 1 + len(others.get("worker", [])))
+      self.assertEqual(config.num_ps_replicas, len(others.get("ps", [])))
+      self.assertEqual(config.is_chief, config.task_type == chief)
+      self.assertEqual(config.is_chief, config.global_id_in_cluster == 0)
+      self.assertEqual(config.master, "" if size == 1 else "grpc://" + cluster[
+          config.task_type][config.task_id])
+
+  @_property()
+  @hypothesis.given(
+      st.sampled_from(["chief", "master"]), _DENSE | st.none(),
+      _DENSE | st.none())
+  def test_workers_are_numbered_from_the_chief(self, chief, workers, ps):
+    cluster = {"ps": ps, "worker": workers, chief: ["c:1"]}
+    cluster = {job: tasks for job, tasks in cluster.items() if tasks}
+    configs = self._configs(cluster, [chief, "worker", "ps"])
+    self.assertEqual(
+        [config.global_id_in_cluster for config in configs],
+        list(range(len(configs))))
+
+  @_property()
+  @hypothesis.given(_SPARSE, _SPARSE)
+  def test_sparse(self, workers, ps):
+    cluster = {"chief": ["c:1"], "worker": workers, "ps": ps}
+    ids = {0}
+    for job in ("worker", "ps"):
+      for index, address in cluster[job].items():
+        config = _run_config(_task(job, index, cluster))
+        self.assertEqual(config.num_worker_replicas, 1 + len(workers))
+        self.assertEqual(config.num_ps_replicas, len(ps))
+        self.assertEqual(config.master, "grpc://" + address)
+        self.assertEqual(config.cluster_spec.task_address(job, index), address)
+        ids.add(config.global_id_in_cluster)
+    self.assertLen(ids, 1 + len(workers) + len(ps))
+
+  @_property()
+  @hypothesis.given(
+      st.dictionaries(
+          st.sampled_from(["chief", "worker", "ps"]),
+          st.none() | st.lists(_JSON, max_size=3) |
+          st.dictionaries(
+              st.integers(-2**31 - 1, 2**31) | st.integers(-2, 2),
+              _ADDRESSES | _JSON, max_size=3),
+          min_size=1))
+  def test_takes_what_cluster_spec_takes(self, cluster):
+    try:
+      tf.train.ClusterSpec(cluster)
+    except Exception as error:  # pylint: disable=broad-except
+      expected = type(error)
+    else:
+      # Without a chief it gets past the ClusterSpec and fails thereafter.
+      cluster = {"not " + job: tasks for job, tasks in cluster.items()}
+      with self.assertRaisesRegex(ValueError, "must have one 'chief'"):
+        _run_config(_task("evaluator", 0, cluster))
+      return
+    with self.assertRaises(expected):
+      _run_config(_task("evaluator", 0, cluster))
+
+  @_property()
+  @hypothesis.given(
+      _JSON | st.fixed_dictionaries({"cluster": _JSON, "task": _JSON}))
+  def test_any_json(self, tf_config):
+    try:
+      config = _run_config(json.dumps(tf_config))
+    except (AttributeError, IndexError, OverflowError, TypeError,
+            ValueError) as error:
+      self.assertIn("TF_CONFIG", str(error))
+      self.assertLen(str(error).split("\n"), 1)
+    else:
+      self.assertEqual(config.task_type, "worker")
+      self.assertTrue(config.is_chief)
+
+
+if __name__ == "__main__":
+  absltest.main()
