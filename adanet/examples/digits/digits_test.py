@@ -1,0 +1,265 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Runs the digits job: real processes, a real cluster, real data."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import runfiles
+
+_DIGITS = runfiles.Create().Rlocation("adanet/adanet/examples/digits/digits")
+_RUN_SECS = 180
+_END_SECS = 10
+_SUBNETWORKS = ["linear", "one_hidden_layer", "two_hidden_layers"]
+_ALL = _SUBNETWORKS + ["ensemble"]
+
+
+def _processes_that_name(text):
+  """Returns the command lines of all processes that have a text in them."""
+  found = []
+  for pid in filter(str.isdigit, os.listdir("/proc")):
+    try:
+      with open("/proc/{}/cmdline".format(pid), "rb") as f:
+        command = f.read().decode("utf-8", "replace").replace("\0", " ")
+    except OSError:
+      continue  # It has just ended.
+    if text in command:
+      found.append(command)
+  return found
+
+
+class DigitsTestCase(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.model_dir = tempfile.mkdtemp(dir=absltest.TEST_TMPDIR.value)
+    self.addCleanup(self.assert_no_process_left)
+
+  def assert_no_process_left(self):
+    deadline = time.monotonic() + _END_SECS
+    while _processes_that_name(self.model_dir):
+      if time.monotonic() > deadline:
+        self.fail("left behind: {}".format(
+            _processes_that_name(self.model_dir)))
+      time.sleep(.1)
+
+  def start(self, *flags, **environment):
+    process = subprocess.Popen(
+        [_DIGITS, "--model_dir=" + self.model_dir] + list(flags),
+        env=dict(os.environ, **environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True)
+    self.addCleanup(process.kill)
+    return process
+
+  def run_job(self, *flags, **environment):
+    """Returns the exit code, standard output and standard error of a job."""
+    process = self.start(*flags, **environment)
+    output, errors = process.communicate(timeout=_RUN_SECS)
+    return process.returncode, output, errors
+
+  def read_record(self, task):
+    name = task.replace(":", "-") + ".json"
+    with open(os.path.join(self.model_dir, "records", name)) as f:
+      return json.load(f)
+
+
+class JobTest(DigitsTestCase):
+
+  def assert_record(self, task, builds, trains):
+    record = self.read_record(task)
+    self.assertEqual(builds, record["builds"])
+    self.assertEqual(trains, record["trains"])
+    # What a worker did not build has no variable in its graph.
+    self.assertCountEqual(
+        builds, {name.split("/")[0] for name in record["variables"]})
+
+  def test_round_robin(self):
+    flags = ("--num_workers=2", "--num_ps=1", "--max_steps=300")
+    code, output, errors = self.run_job(*flags)
+    self.assertEqual(0, code, errors)
+    self.assert_record("chief:0", _ALL, ["ensemble"])
+    self.assert_record("worker:0", ["linear", "two_hidden_layers"],
+                       ["linear", "two_hidden_layers"])
+    self.assert_record("worker:1", ["one_hidden_layer"], ["one_hidden_layer"])
+    accuracy = self.read_record("chief:0")["accuracy"]
+    self.assertCountEqual(_ALL, accuracy)
+    self.assertGreater(accuracy["ensemble"], .93)
+    self.assertGreaterEqual(accuracy["ensemble"],
+                            max(accuracy.values()) - .01)
+    for network, share in accuracy.items():
+      self.assertRegex(output, r"{} .* {:.1%} ".format(network, share))
+    self.assertIn("/job:ps/task:0", output)
+    self.assertNotIn("WARNING", errors)
+
+    # The same folder again: all steps are taken, so nothing changes.
+    code, _, errors = self.run_job(*flags)
+    self.assertEqual(0, code, errors)
+    self.assertEqual(accuracy, self.read_record("chief:0")["accuracy"])
+
+  def test_replication(self):
+    code, _, errors = self.run_job("--num_workers=1", "--num_ps=2",
+                                   "--max_steps=60", "--strategy=replication")
+    self.assertEqual(0, code, errors)
+    records = [self.read_record(task) for task in ("chief:0", "worker:0")]
+    for record in records:
+      self.assert_record(record["task"], _ALL, _ALL)
+    self.assertEqual(records[0]["variables"], records[1]["variables"])
+    self.assertEqual({"/job:ps/task:0", "/job:ps/task:1"},
+                     {v["device"] for v in records[0]["variables"].values()})
+
+  def test_chief_alone(self):
+    code, _, errors = self.run_job("--num_workers=0", "--num_ps=1",
+                                   "--max_steps=20")
+    self.assertEqual(0, code, errors)
+    self.assert_record("chief:0", _ALL, _ALL)
+
+  def test_kernel_that_refuses_a_private_network(self):
+    # A mock of the kernel's answer: an `unshare` that never succeeds.
+    bin_dir = self.create_tempdir().full_path
+    os.symlink("/bin/false", os.path.join(bin_dir, "unshare"))
+    code, _, errors = self.run_job(
+        "--num_workers=1", "--num_ps=1", "--max_steps=20",
+        PATH=bin_dir + os.pathsep + os.environ["PATH"])
+    self.assertEqual(0, code, errors)
+    warnings = [l for l in errors.splitlines() if "refuses a private" in l]
+    self.assertLen(warnings, 1)
+    self.assertLen(re.findall(r"127\.0\.0\.1:\d+", warnings[0]), 3)
+
+
+class EndingTest(DigitsTestCase):
+  """Whatever ends the job ends all of it, soon."""
+
+  def run_until_training(self):
+    """Returns a job in mid-training, and the process ids of its tasks."""
+    process = self.start("--num_workers=1", "--num_ps=1",
+                         "--max_steps=1000000000")
+    first_line = process.stderr.readline()
+    pids = {
+        task: int(pid)
+        for task, pid in re.findall(r"(\w+:\d+) \(pid (\d+)\)", first_line)
+    }
+    self.assertCountEqual(["chief:0", "worker:0", "ps:0"], pids)
+    deadline = time.monotonic() + _RUN_SECS
+    while "/" not in process.stderr.readline():  # As in "linear 3/100".
+      self.assertLess(time.monotonic(), deadline)
+    return process, pids
+
+  def assert_ends(self, process, code):
+    _, errors = process.communicate(timeout=_END_SECS)
+    self.assertEqual(code, process.returncode, errors)
+    self.assertNotIn("Traceback", errors)
+    self.assert_no_process_left()
+    return errors
+
+  @parameterized.parameters("chief:0", "worker:0", "ps:0")
+  def test_a_task_dies(self, task):
+    process, pids = self.run_until_training()
+    os.kill(pids[task], signal.SIGKILL)
+    errors = self.assert_ends(process, 1)
+    self.assertIn("digits: {} was killed by signal 9".format(task), errors)
+
+  @parameterized.parameters(
+      (signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129),
+      (signal.SIGKILL, -9))
+  def test_the_job_is_told_to_end(self, number, code):
+    process, _ = self.run_until_training()
+    process.send_signal(number)
+    self.assert_ends(process, code)
+
+
+def _tf_config(port, task_type="chief"):
+  return json.dumps({
+      "cluster": {
+          "chief": ["127.0.0.1:{}".format(port)],
+          "ps": ["127.0.0.1:1"],
+      },
+      "task": {
+          "type": task_type,
+          "index": 0,
+      },
+  })
+
+
+class BadInputTest(DigitsTestCase):
+
+  def assert_one_line(self, texts, code, errors):
+    self.assertNotEqual(0, code)
+    lines = errors.strip().splitlines()
+    self.assertLen(lines, 1, errors)
+    self.assertStartsWith(lines[0], "digits: ")
+    for text in texts:
+      self.assertIn(text, lines[0])
+
+  @parameterized.parameters(
+      ("--num_workers=-1", "[0, 64]"), ("--num_workers=1.5", "1.5"),
+      ("--num_ps=0", "[1, 64]"), ("--max_steps=0", "--max_steps=0"),
+      ("--max_steps=many", "many"), ("--strategy=both", "round_robin"),
+      ("--steps=3", "steps"), ("three", "three"),
+      ("--model_dir=/proc/nowhere", "--model_dir=/proc/nowhere"),
+      ("--model_dir=/bin/sh", "--model_dir=/bin/sh"))
+  def test_flags(self, flag, text):
+    code, _, errors = self.run_job(flag)
+    self.assert_one_line([text], code, errors)
+
+  @parameterized.parameters(
+      ("{", "TF_CONFIG"), ("{}", "TF_CONFIG={}"),
+      (_tf_config(5000, "worker"), "TF_CONFIG['task']['type']"))
+  def test_tf_config(self, tf_config, text):
+    code, _, errors = self.run_job(TF_CONFIG=tf_config)
+    self.assert_one_line([text], code, errors)
+
+  def test_busy_port(self):
+    with socket.socket() as busy:
+      busy.bind(("127.0.0.1", 0))
+      busy.listen(1)
+      port = busy.getsockname()[1]
+      code, _, errors = self.run_job(TF_CONFIG=_tf_config(port))
+    self.assert_one_line(["127.0.0.1:{}".format(port), "port"], code, errors)
+
+  def test_full_disk(self):
+    # A namespace in which model_dir is a disk of 64 KiB; a checkpoint is more.
+    unshare = ["unshare", "--user", "--map-root-user", "--mount", "--"]
+    if subprocess.run(unshare + ["true"], check=False).returncode:
+      unshare = ["unshare", "--mount", "--"]  # As root in a chroot.
+    script = "mount -t tmpfs -o size=64k disk {0} && exec {1} {2}".format(
+        self.model_dir, _DIGITS,
+        "--num_workers=1 --num_ps=1 --max_steps=50 --model_dir="
+        + self.model_dir)
+    finished = subprocess.run(
+        unshare + ["sh", "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        timeout=_RUN_SECS,
+        check=False)
+    self.assertEqual(1, finished.returncode, finished.stderr)
+    self.assertIn(
+        "--model_dir={}: no space left on device".format(self.model_dir),
+        finished.stderr)
+    self.assertNotIn("Traceback", finished.stderr)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,78 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""A network namespace for a program whose servers nobody else should reach.
+
+A TensorFlow server runs any graph that anyone sends it, and listens on every
+interface of the machine whatever address it is given. In a namespace of its own
+there is no interface but the loopback.
+"""
+
+import fcntl
+import os
+import socket
+import struct
+import subprocess
+import sys
+
+_MARK = "ADANET_NETWORK_IS_PRIVATE"
+
+# Without a user namespace only root may; inside a chroot only that works.
+_UNSHARE = (
+    ("unshare", "--user", "--map-root-user", "--net", "--"),
+    ("unshare", "--net", "--"),
+)
+
+# From Linux's <linux/sockios.h>, <net/if.h>; `struct ifreq` is 40 bytes long.
+_SIOCSIFFLAGS = 0x8914
+_IFF_UP = 1
+_IFREQ = "16sh22x"
+
+
+def _bring_loopback_up():
+  with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+    fcntl.ioctl(any_socket, _SIOCSIFFLAGS,
+                struct.pack(_IFREQ, b"lo", _IFF_UP))
+
+
+def _works(unshare):
+  """Whether the kernel grants such a namespace, and its loopback."""
+  try:
+    return subprocess.run(
+        unshare + (sys.executable, os.path.abspath(__file__)),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False).returncode == 0
+  except OSError:
+    return False
+
+
+def enter():
+  """Starts this program again, in place of itself, in a private network.
+
+  Returns:
+    bool: True in the program started again; False in this one, where the kernel
+    refuses a private network.
+  """
+  if os.environ.pop(_MARK, None):
+    _bring_loopback_up()
+    return True
+  for unshare in _UNSHARE:
+    if _works(unshare):
+      os.environ[_MARK] = "1"
+      os.execvp(unshare[0], unshare + (sys.executable,) + tuple(sys.argv))
+  return False
+
+
+if __name__ == "__main__":
+  _bring_loopback_up()

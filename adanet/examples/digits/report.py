@@ -1,0 +1,142 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""What the digits job shows: bars while it runs, tables when it is done."""
+
+import collections
+import glob
+import json
+import os
+import time
+
+import rich.console
+import rich.progress
+import rich.table
+
+_LINE_SECS = 5
+
+
+class Progress(object):
+  """One bar a network; where no terminal shows bars, a line now and then."""
+
+  def __init__(self, max_steps):
+    """Shows nothing until it is entered.
+
+    Args:
+      max_steps: int, the steps of each network.
+    """
+    self._max_steps = max_steps
+    self._console = rich.console.Console(stderr=True)
+    self._bars = rich.progress.Progress(
+        rich.progress.TextColumn("{task.description:>18}"),
+        rich.progress.BarColumn(),
+        rich.progress.TextColumn("step {task.completed:.0f}/{task.total:.0f}"),
+        rich.progress.TextColumn("loss {task.fields[loss]:.3f}"),
+        console=self._console,
+        disable=not self._console.is_terminal)
+    self._bar_by_network = {}
+    self._next_line = time.monotonic() + _LINE_SECS
+
+  def __enter__(self):
+    self._bars.start()
+    return self
+
+  def __exit__(self, *exception):
+    self._bars.stop()
+
+  def say(self, line):
+    """Prints a line above the bars."""
+    self._console.print(line, soft_wrap=True, highlight=False)
+
+  def update(self, progress):
+    """Shows how far a task has seen the networks come.
+
+    Args:
+      progress: dict from network to `{"step": int, "loss": float}`.
+    """
+    for network, seen in progress.items():
+      if network not in self._bar_by_network:
+        self._bar_by_network[network] = self._bars.add_task(
+            network, total=self._max_steps, loss=seen["loss"])
+      bar = self._bar_by_network[network]
+      # Tasks report in turn; a step that one has seen is not taken back.
+      step = max(seen["step"], self._bars.tasks[bar].completed)
+      self._bars.update(
+          bar, completed=min(step, self._max_steps), loss=seen["loss"])
+    if not self._console.is_terminal and time.monotonic() > self._next_line:
+      self._next_line = time.monotonic() + _LINE_SECS
+      self.say(", ".join(
+          "{} {:.0f}/{:.0f}".format(t.description, t.completed, t.total)
+          for t in self._bars.tasks))
+
+
+def _read_records(model_dir):
+  """Returns what the workers wrote of themselves, the chief's first."""
+  records = []
+  for path in glob.glob(os.path.join(model_dir, "records", "*.json")):
+    with open(path, encoding="utf-8") as f:
+      records.append(json.load(f))
+  return sorted(records, key=lambda r: (len(r["task"]), r["task"]))
+
+
+def _workers_table(records):
+  table = rich.table.Table("worker", "builds", "trains")
+  for record in records:
+    table.add_row(record["task"], ", ".join(record["builds"]),
+                  ", ".join(record["trains"]))
+  return table
+
+
+def _ps_table(records):
+  """A ps a row, by what the workers' records agree on."""
+  variables = {}
+  for record in records:
+    for name, variable in record["variables"].items():
+      if variables.setdefault(name, variable) != variable:
+        raise ValueError("{}: the workers disagree on where it lives: {} and {}"
+                         .format(name, variables[name], variable))
+  by_device = collections.defaultdict(list)
+  for variable in variables.values():
+    by_device[variable["device"]].append(variable["bytes"])
+  table = rich.table.Table(
+      "ps", rich.table.Column("variables", justify="right"),
+      rich.table.Column("bytes", justify="right"))
+  for device, sizes in sorted(by_device.items()):
+    table.add_row(device, str(len(sizes)), "{:,}".format(sum(sizes)))
+  return table
+
+
+def _accuracy_table(accuracy):
+  table = rich.table.Table(
+      "network", rich.table.Column("held-out accuracy", justify="right"))
+  for network, share in accuracy.items():
+    table.add_row(network, "{:.1%}".format(share))
+  return table
+
+
+def show(model_dir, wall_secs):
+  """Prints the tables of a job that is done.
+
+  Args:
+    model_dir: str, the folder with the workers' records.
+    wall_secs: float, how long the job took.
+
+  Raises:
+    ValueError: two workers placed a variable differently.
+  """
+  console = rich.console.Console()
+  records = _read_records(model_dir)
+  for table in (_workers_table(records), _ps_table(records),
+                _accuracy_table(records[0]["accuracy"])):
+    console.print(table)
+  console.print("wall time {:.1f} s".format(wall_secs))
