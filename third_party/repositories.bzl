@@ -29,7 +29,7 @@ _PYTHON_VERSIONS = [
 ]
 
 def adanet_repositories():
-    """Declares the repositories and registers the toolchain of adanet."""
+    """Declares the repositories that adanet's targets come from."""
     bazel_tools_repositories()
     python_toolchain(
         name = "adanet_python",
@@ -41,4 +41,3 @@ def adanet_repositories():
         requirements = "@adanet//:requirements.txt",
         substitutes = {"tensorflow": "tensorflow_cpu"},
     )
-    native.register_toolchains("@adanet_python//:toolchain")

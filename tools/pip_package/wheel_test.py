@@ -1,0 +1,87 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Tests of the wheel as a user gets it."""
+
+import os
+import subprocess
+import sys
+import zipfile
+
+from absl.testing import absltest
+from adanet import version
+from packaging import metadata as metadata_lib
+import runfiles
+
+_NAME = "adanet_distributed-{}".format(version.VERSION)
+_WHEEL = runfiles.Create().Rlocation(
+    "adanet/tools/pip_package/{}-py3-none-any.whl".format(_NAME))
+
+
+class WheelTest(absltest.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.wheel = zipfile.ZipFile(_WHEEL)
+    self.addCleanup(self.wheel.close)
+
+  def test_files(self):
+    names = self.wheel.namelist()
+    for module in ("adanet/__init__.py", "adanet/distributed/__init__.py",
+                   "adanet/distributed/placement.py",
+                   "adanet/tf_compat/run_config.py"):
+      self.assertIn(module, names)
+    for name in names:
+      self.assertRegex(name, r"^(adanet/.*\.py|{}\.dist-info/.*)$".format(
+          _NAME.replace(".", r"\.")))
+      self.assertNotRegex(name, "_test|testdata|golden|cases|examples")
+
+  def test_metadata(self):
+    # Raises for a field that is not as the standard wants it.
+    metadata = metadata_lib.Metadata.from_email(
+        self.wheel.read(_NAME + ".dist-info/METADATA"))
+    self.assertEqual("adanet-distributed", metadata.name)
+    self.assertEqual(version.VERSION, str(metadata.version))
+    self.assertEqual("Apache-2.0", metadata.license_expression)
+    self.assertEqual(">=3.7", str(metadata.requires_python))
+    self.assertStartsWith(metadata.description, "# ")
+    self.assertCountEqual(["absl-py", "six"], [
+        r.name for r in metadata.requires_dist if not r.marker
+    ])
+    self.assertCountEqual(["tensorflow", "tensorflow-cpu"],
+                          metadata.provides_extra)
+
+  def test_licence(self):
+    self.assertIn(b"Apache License",
+                  self.wheel.read(_NAME + ".dist-info/licenses/LICENSE"))
+
+  def test_decides(self):
+    program = """if True:
+        import adanet
+        assert adanet.__file__.startswith({!r}), adanet.__file__
+        config = adanet.tf_compat.RunConfig()
+        strategy = adanet.distributed.RoundRobinStrategy()
+        strategy.config = config
+        print(adanet.__version__, strategy.should_build_subnetwork(3, 1))
+        """.format(_WHEEL)
+    packages = [path for path in sys.path if "site-packages" in path]
+    output = subprocess.check_output(
+        [sys.executable, "-c", program],
+        env=dict(os.environ, PYTHONPATH=os.pathsep.join([_WHEEL] + packages)),
+        cwd=self.create_tempdir().full_path,
+        universal_newlines=True)
+    self.assertEqual("{} True\n".format(version.VERSION), output)
+
+
+if __name__ == "__main__":
+  absltest.main()
