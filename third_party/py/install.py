@@ -33,6 +33,8 @@ import sys
 from pip._vendor.packaging import requirements as requirements_lib
 
 _PIP_ERROR = re.compile(r"^ERROR: (.*)", re.MULTILINE)
+_NO_CONNECTION = re.compile(r"^WARNING: .*connection broken by (.*)",
+                            re.MULTILINE)
 _HASH_MISMATCH = re.compile(
     r"^ +(\S+==\S+) .*?:\n +Expected sha256 (\w+)(?:.|\n)*?Got +(\w+)",
     re.MULTILINE)
@@ -75,6 +77,11 @@ def _explain(pip_output):
     return ("the package index served {} with sha256 {}, and the file expects "
             "{}. Find out which is right before running third_party/py/lock.".format(
                 mismatch.group(1), mismatch.group(3), mismatch.group(2)))
+  no_connection = _NO_CONNECTION.search(pip_output)
+  if no_connection:
+    return ("pip does not reach a package index: {} Check the index, the proxy "
+            "and the certificates that pip is set up with.".format(
+                no_connection.group(1)))
   errors = _PIP_ERROR.findall(pip_output)
   return "pip: " + (errors[-1] if errors else pip_output.strip()[-300:])
 

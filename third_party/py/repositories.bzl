@@ -23,8 +23,8 @@ def _find_python(ctx):
     """
     variable = ctx.attr.interpreter_variable
     name = ctx.os.environ.get(variable) or "python3"
-    versions = "Python " + " or ".join(ctx.attr.python_versions)
-    advice = "Set %s to a %s, or unset it to use the python3 on PATH." % (
+    versions = "Python " + ", ".join(ctx.attr.python_versions)
+    advice = "Set %s to one of %s, or unset it to use the python3 on PATH." % (
         variable,
         versions,
     )
@@ -38,7 +38,7 @@ def _find_python(ctx):
         fail("%s=%s is not a Python interpreter. %s" % (variable, name, advice))
     version, _, executable = asked.stdout.strip().partition(" ")
     if version not in ctx.attr.python_versions:
-        fail("%s=%s is Python %s, and the build expects %s. %s" % (
+        fail("%s=%s is Python %s: expected one of %s. %s" % (
             variable,
             name,
             version,
@@ -104,6 +104,9 @@ what its `deps` bring and nothing else.
 
 def _pip_packages_impl(ctx):
     python = _find_python(ctx)
+    if ctx.execute([python, "-c", "import pip"]).return_code != 0:
+        fail("%s has no pip: tools/bazelw installs it, as does " % python +
+             "'%s -m ensurepip' or, on Debian, python3-pip." % python)
     requirements = ctx.path(ctx.attr.requirements)
     ctx.report_progress("pip installs %s" % ctx.attr.requirements)
     installed = ctx.execute(
