@@ -96,7 +96,7 @@ class JobTest(DigitsTestCase):
         builds, {name.split("/")[0] for name in record["variables"]})
 
   def test_round_robin(self):
-    flags = ("--num_workers=2", "--num_ps=1", "--max_steps=300")
+    flags = ("--num_workers=2", "--num_ps=1", "--max_steps=500")
     code, output, errors = self.run_job(*flags)
     self.assertEqual(0, code, errors)
     self.assert_record("chief:0", _ALL, ["ensemble"])
@@ -105,7 +105,7 @@ class JobTest(DigitsTestCase):
     self.assert_record("worker:1", ["one_hidden_layer"], ["one_hidden_layer"])
     accuracy = self.read_record("chief:0")["accuracy"]
     self.assertCountEqual(_ALL, accuracy)
-    self.assertGreater(accuracy["ensemble"], .93)
+    self.assertGreater(accuracy["ensemble"], .95)
     self.assertGreaterEqual(accuracy["ensemble"],
                             max(accuracy.values()) - .01)
     for network, share in accuracy.items():
@@ -242,11 +242,15 @@ class BadInputTest(DigitsTestCase):
     # A namespace in which model_dir is a disk of 64 KiB; a checkpoint is more.
     unshare = ["unshare", "--user", "--map-root-user", "--mount", "--"]
     if subprocess.run(unshare + ["true"], check=False).returncode:
-      unshare = ["unshare", "--mount", "--"]  # As root in a chroot.
-    script = "mount -t tmpfs -o size=64k disk {0} && exec {1} {2}".format(
-        self.model_dir, _DIGITS,
-        "--num_workers=1 --num_ps=1 --max_steps=50 --model_dir="
-        + self.model_dir)
+      # As root in a chroot, whose mounts cannot be made private.
+      unshare = ["unshare", "--mount", "--propagation=unchanged", "--"]
+    script = """
+        mount -t tmpfs -o size=64k disk {model_dir} || exit 32
+        {digits} --num_workers=1 --num_ps=1 --model_dir={model_dir}
+        code=$?
+        umount {model_dir}
+        exit $code
+        """.format(digits=_DIGITS, model_dir=self.model_dir)
     finished = subprocess.run(
         unshare + ["sh", "-c", script],
         stdout=subprocess.PIPE,
@@ -254,6 +258,8 @@ class BadInputTest(DigitsTestCase):
         universal_newlines=True,
         timeout=_RUN_SECS,
         check=False)
+    if "unshare failed" in finished.stderr or finished.returncode == 32:
+      self.skipTest("the kernel grants no mount of its own: " + finished.stderr)
     self.assertEqual(1, finished.returncode, finished.stderr)
     self.assertIn(
         "--model_dir={}: no space left on device".format(self.model_dir),

@@ -46,8 +46,8 @@ Attributes:
 
 CANDIDATES = (
     Candidate("linear", ()),
-    Candidate("one_hidden_layer", (64,)),
-    Candidate("two_hidden_layers", (64, 32)),
+    Candidate("one_hidden_layer", (128,)),
+    Candidate("two_hidden_layers", (128, 64)),
 )
 
 Network = collections.namedtuple("Network", "name logits loss step train_op")
@@ -69,7 +69,7 @@ def load_images():
   labels = digits.target.astype(np.int64)
   train_pixels, test_pixels, train_labels, test_labels = (
       model_selection.train_test_split(
-          pixels, labels, test_size=.2, random_state=0, stratify=labels))
+          pixels, labels, test_size=.3, random_state=0, stratify=labels))
   return Images(train_pixels, train_labels), Images(test_pixels, test_labels)
 
 
