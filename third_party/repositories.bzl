@@ -20,24 +20,24 @@ load(
     "python_toolchain",
 )
 
-# The versions that requirements.txt is locked for.
-_PYTHON_VERSIONS = [
-    "3.10",
-    "3.11",
-    "3.12",
-    "3.13",
-]
+# Name of a leg -> what its repositories' names end in, and its requirements.
+_LEGS = {
+    "tf1_15": ("_tf1_15", "@adanet//third_party/py:tf1_15.txt"),
+    "tf2_15": ("_tf2_15", "@adanet//third_party/py:tf2_15.txt"),
+    "tf2_21": ("", "@adanet//:requirements.txt"),
+}
 
 def adanet_repositories():
     """Declares the repositories that adanet's targets come from."""
     bazel_tools_repositories()
-    python_toolchain(
-        name = "adanet_python",
-        python_versions = _PYTHON_VERSIONS,
-    )
-    pip_packages(
-        name = "adanet_pypi",
-        python_versions = _PYTHON_VERSIONS,
-        requirements = "@adanet//:requirements.txt",
-        substitutes = {"tensorflow": "tensorflow_cpu"},
-    )
+    for leg, (suffix, requirements) in _LEGS.items():
+        python_toolchain(
+            name = "adanet_python" + suffix,
+            leg = leg,
+        )
+        pip_packages(
+            name = "adanet_pypi" + suffix,
+            leg = leg,
+            requirements = requirements,
+            substitutes = {"tensorflow": "tensorflow_cpu"},
+        )

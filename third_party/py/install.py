@@ -29,6 +29,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 from pip._vendor.packaging import requirements as requirements_lib
 
@@ -86,12 +87,13 @@ def _explain(pip_output):
   return "pip: " + (errors[-1] if errors else pip_output.strip()[-300:])
 
 
-def _pip_install(requirements, target):
+def _pip_install(requirements, target, **environment):
   """Installs the requirements, and nothing that they do not name.
 
   Args:
     requirements: path of a requirements file with versions and hashes.
     target: the folder to install into.
+    **environment: environment variables for pip.
 
   Raises:
     InstallError: pip could not.
@@ -99,16 +101,33 @@ def _pip_install(requirements, target):
   pip = subprocess.run(
       [
           sys.executable, "-m", "pip", "install", "--quiet", "--no-deps",
-          "--require-hashes", "--only-binary=:all:", "--no-warn-script-location",
-          "--disable-pip-version-check", "--target", target, "--requirement",
-          requirements
+          "--require-hashes", "--no-build-isolation",
+          "--no-warn-script-location", "--disable-pip-version-check",
+          "--target", target, "--requirement", requirements
       ],
+      env=dict(os.environ, **environment),
       stdout=subprocess.PIPE,
       stderr=subprocess.STDOUT,
       universal_newlines=True,
       check=False)
   if pip.returncode != 0:
     raise InstallError(_explain(pip.stdout))
+
+
+def _install_build_tools(requirements, target):
+  """Installs what builds a distribution without a wheel, by the same hashes.
+
+  Args:
+    requirements: path of a requirements file with versions and hashes.
+    target: the folder to install into.
+  """
+  with open(requirements, encoding="utf-8") as f:
+    entries = f.read().replace("\\\n", " ").splitlines()
+  with tempfile.NamedTemporaryFile("w", suffix=".txt") as build_tools:
+    build_tools.write("\n".join(
+        e for e in entries if e.startswith(("setuptools==", "wheel=="))))
+    build_tools.flush()
+    _pip_install(build_tools.name, target)
 
 
 def _is_required(requirement):
@@ -179,7 +198,12 @@ def install(requirements, substitutes):
   Raises:
     InstallError: pip could not.
   """
-  _pip_install(requirements, "together")
+  with open(requirements, encoding="utf-8") as f:
+    wheels_only = "--only-binary :all:" in f.read()
+  if not wheels_only:
+    _install_build_tools(requirements, "build-tools")
+  _pip_install(
+      requirements, "together", PYTHONPATH=os.path.abspath("build-tools"))
   distributions = [
       # Tools tell by the name "site-packages" whose code it is: hypothesis, say,
       # reads every module that it takes for the project's own.
@@ -187,6 +211,7 @@ def install(requirements, substitutes):
       for dist_info in sorted(glob.glob("together/*.dist-info"))
   ]
   shutil.rmtree("together")
+  shutil.rmtree("build-tools", ignore_errors=True)
   with open("BUILD", "w", encoding="utf-8") as f:
     f.write(_build_file(distributions, substitutes))
 

@@ -14,49 +14,29 @@
 """Repositories for a Python interpreter and for the packages it imports."""
 
 def _find_python(ctx):
-    """Returns the path of the interpreter that the build uses.
+    """Returns the path of the interpreter of the repository's leg."""
+    found = ctx.execute([ctx.path(ctx.attr._find_python), ctx.attr.leg])
+    if found.return_code != 0:
+        fail(found.stderr.strip())
+    return found.stdout.strip()
 
-    Args:
-      ctx: the repository context; the environment variable that
-        `ctx.attr.interpreter_variable` names chooses another interpreter than
-        the `python3` on PATH.
-    """
-    variable = ctx.attr.interpreter_variable
-    name = ctx.os.environ.get(variable) or "python3"
-    versions = "Python " + ", ".join(ctx.attr.python_versions)
-    advice = "Set %s to one of %s, or unset it to use the python3 on PATH." % (
-        variable,
-        versions,
-    )
-    program = name if name.startswith("/") else ctx.which(name)
-    asked = ctx.execute([
-        program,
-        "-c",
-        "import sys; print('%d.%d' % sys.version_info[:2], sys.executable)",
-    ]) if program else None
-    if not asked or asked.return_code != 0:
-        fail("%s=%s is not a Python interpreter. %s" % (variable, name, advice))
-    version, _, executable = asked.stdout.strip().partition(" ")
-    if version not in ctx.attr.python_versions:
-        fail("%s=%s is Python %s: expected one of %s. %s" % (
-            variable,
-            name,
-            version,
-            versions,
-            advice,
-        ))
-    return executable
-
-_INTERPRETER_ATTRS = {
-    "interpreter_variable": attr.string(
-        default = "ADANET_PYTHON",
-        doc = "The environment variable that names the interpreter.",
-    ),
-    "python_versions": attr.string_list(
+_LEG_ATTRS = {
+    "leg": attr.string(
+        doc = "A version of TensorFlow, as find_python knows it.",
         mandatory = True,
-        doc = "The versions that the requirements are locked for, as '3.11'.",
+    ),
+    "_find_python": attr.label(
+        default = Label("//third_party/py:find_python"),
     ),
 }
+
+# What find_python reads; it finds programs on PATH too.
+_LEG_ENVIRON = [
+    "ADANET_PYTHON",
+    "ADANET_PYTHON_TF1_15",
+    "ADANET_PYTHON_TF2_15",
+    "PYENV_ROOT",
+]
 
 _TOOLCHAIN_BUILD = """\
 load("@bazel_tools//tools/python:toolchain.bzl", "py_runtime_pair")
@@ -92,13 +72,13 @@ def _python_toolchain_impl(ctx):
 
 python_toolchain = repository_rule(
     implementation = _python_toolchain_impl,
-    attrs = _INTERPRETER_ATTRS,
+    attrs = _LEG_ATTRS,
     doc = """A Python toolchain that sees no package of the machine's.
 
 Its interpreter is a virtual environment with nothing in it, so a target imports
 what its `deps` bring and nothing else.
 """,
-    environ = ["ADANET_PYTHON"],
+    environ = _LEG_ENVIRON,
     local = True,
 )
 
@@ -124,7 +104,7 @@ def _pip_packages_impl(ctx):
 pip_packages = repository_rule(
     implementation = _pip_packages_impl,
     attrs = dict(
-        _INTERPRETER_ATTRS,
+        _LEG_ATTRS,
         requirements = attr.label(
             allow_single_file = True,
             doc = "What to install: pip's format, pinned, with hashes.",
@@ -142,5 +122,5 @@ pip_packages = repository_rule(
 Each distribution is one target, named as on the index in lower case and with
 underscores, that holds one directory and depends on what its metadata requires.
 """,
-    environ = ["ADANET_PYTHON"],
+    environ = _LEG_ENVIRON,
 )

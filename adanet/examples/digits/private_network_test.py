@@ -26,7 +26,9 @@ from adanet.examples.digits import private_network
 if not private_network.enter():
   sys.exit("refused")
 print(sorted(name for _, name in socket.if_nameindex()))
-server = socket.create_server(("", {port}))
+server = socket.socket()
+server.bind(("", {port}))
+server.listen(1)
 client = socket.create_connection(("127.0.0.1", {port}), timeout=10)
 server.accept()[0].sendall(b"hello")
 print(client.recv(5), flush=True)
