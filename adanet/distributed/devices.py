@@ -18,12 +18,16 @@ orders, so a placement by order of creation differs between them. A placement by
 name does not.
 """
 
+import collections
 import contextlib
 import hashlib
 import threading
 
 from adanet import tf_compat
 from adanet.distributed import _arguments
+
+
+_NamedOp = collections.namedtuple("_NamedOp", "name")
 
 
 class OpNameHashStrategy(object):
@@ -60,6 +64,82 @@ class OpNameHashStrategy(object):
 
 
 _OpNameHashStrategy = OpNameHashStrategy  # The name that AdaNet 0.9 gave it.
+
+
+class _ParameterServers(object):
+  """Picks devices in a range of parameter servers."""
+
+  def __init__(self, tasks):
+    self._first = tasks[0]
+    self._strategy = OpNameHashStrategy(len(tasks))
+
+  def device(self, op):
+    """Returns the device, as str, of an op that holds a variable."""
+    return "/job:ps/task:{}".format(self._first + self._strategy(op))
+
+  def device_function(self):
+    """Returns the device function, of ops, for the scope in a graph."""
+    variable_ops = tf_compat.STANDARD_PS_OPS
+    device_spec = tf_compat.v1.DeviceSpec
+
+    def place(op):
+      if op.type not in variable_ops:
+        return op.device
+      if not op.device:
+        return self.device(op)
+      explicit = device_spec.from_string(op.device)
+      if explicit.job:
+        return op.device
+      placed = device_spec.from_string(self.device(op))
+      return placed.make_merged_spec(explicit).to_string()
+
+    return place
+
+  def variable_creator(self):
+    """Returns the variable creator for the scope outside a graph.
+
+    There is no op to ask for its device there, and TensorFlow completes the
+    device that a scope names with the job of this task. So any device scope
+    that is opened inside this one counts as explicit.
+    """
+    device_outside = tf_compat.eager_device()
+
+    def create(next_creator, **kwargs):
+      with tf_compat.v1.init_scope():
+        if tf_compat.eager_device() != device_outside:
+          return next_creator(**kwargs)
+        with tf_compat.v2.name_scope(kwargs.get("name") or "Variable") as scope:
+          op = _NamedOp(scope.rstrip("/"))
+      with tf_compat.v1.device(self.device(op)):
+        return next_creator(**kwargs)
+
+    return create
+
+
+@contextlib.contextmanager
+def variables_on(tasks):
+  """A scope whose variables live on parameter servers, by their names' hashes.
+
+  In a graph, an op that holds a variable goes to `/job:ps/task:<first + hash>`,
+  unless its device names a job already. Eagerly and in a `tf.function`, the
+  variable goes where a graph's op of its name would.
+
+  Args:
+    tasks: non-empty range of int, tasks of the job `ps`.
+
+  Yields:
+    None.
+  """
+  parameter_servers = _ParameterServers(tasks)
+  v1 = tf_compat.v1
+  with v1.init_scope():  # Where variables are made, also from a tf.function.
+    is_eager = v1.executing_eagerly()
+  if is_eager:
+    scope = v1.variable_creator_scope(parameter_servers.variable_creator())
+  else:
+    scope = v1.device(parameter_servers.device_function())
+  with scope:
+    yield
 
 
 class _DefaultStrategyPatch(object):

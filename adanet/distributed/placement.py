@@ -27,7 +27,6 @@ import contextlib
 import functools
 
 from absl import logging
-from adanet import tf_compat
 from adanet.distributed import _arguments
 from adanet.distributed import devices
 
@@ -214,34 +213,6 @@ def _parameter_servers(num_ps, num_subnetworks, subnetwork_index):
   return range(first, first + size)
 
 
-@contextlib.contextmanager
-def _variables_on(parameter_servers):
-  """Sends variables to the tasks of a range, by the hash of their op's name.
-
-  Args:
-    parameter_servers: range of int, tasks of the job `ps`.
-
-  Yields:
-    None.
-  """
-  first = parameter_servers[0]
-  strategy = devices.OpNameHashStrategy(len(parameter_servers))
-  variable_ops = tf_compat.STANDARD_PS_OPS
-  device_spec = tf_compat.v1.DeviceSpec
-
-  def place(op):
-    if op.type not in variable_ops:
-      return op.device
-    explicit = device_spec.from_string(op.device)
-    if explicit.job:
-      return op.device
-    placed = device_spec(job="ps", task=first + strategy(op))
-    return placed.make_merged_spec(explicit).to_string()
-
-  with tf_compat.v1.device(place):
-    yield
-
-
 def _name_indices(start, stop):
   """Returns every index of a short range, and the ends of a long one."""
   if stop - start > 20:
@@ -337,9 +308,10 @@ class RoundRobinStrategy(PlacementStrategy):
   def subnetwork_devices(self, num_subnetworks, subnetwork_index):
     """As in `PlacementStrategy`: variables go to the subnetwork's own ps.
 
-    A variable's op goes to `/job:ps`, to the task of the subnetwork's group
-    that `OpNameHashStrategy` picks. An op whose device names a job already, and
-    every other op, keeps its device.
+    A variable goes to `/job:ps`, to the task of the subnetwork's group that
+    `OpNameHashStrategy` picks, in a graph, eagerly and in a `tf.function`. What
+    an explicit device inside the scope places, and every op that does not hold
+    a variable, keeps its device.
 
     Args:
       num_subnetworks: int, at least 1, the subnetworks in this iteration.
@@ -360,5 +332,5 @@ class RoundRobinStrategy(PlacementStrategy):
         at_least=0)
     if num_ps == 0:
       return contextlib.nullcontext()
-    return _variables_on(
+    return devices.variables_on(
         _parameter_servers(num_ps, num_subnetworks, subnetwork_index))

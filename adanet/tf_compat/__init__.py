@@ -16,8 +16,11 @@
 Attributes:
   v1: the module `tensorflow.compat.v1`.
   v2: the module `tensorflow.compat.v2`.
+  keras: the Keras that works in a graph of TensorFlow 1: `tf.keras` before
+    TensorFlow 2.16, the package `tf_keras` after.
   device_setter: the module behind `v1.train.replica_device_setter`.
   STANDARD_PS_OPS: frozenset of str, the types of the ops that hold variables.
+  eager_device: a function that returns the device of the eager scope.
 
 Each of these loads TensorFlow when it is first read; importing this module, and
 making a `RunConfig`, does not.

@@ -23,12 +23,13 @@ def _load(module):
   try:
     return importlib.import_module(module)
   except ModuleNotFoundError as e:
-    if e.name != "tensorflow":
+    packages = {"tensorflow": "tensorflow (or tensorflow-cpu)",
+                "tf_keras": "tf-keras"}
+    if e.name not in packages:
       raise
     raise ModuleNotFoundError(
-        "TensorFlow is not installed, and this use of adanet needs it: "
-        "pip install tensorflow (or tensorflow-cpu).",
-        name=e.name) from e
+        "{} is not installed, and this use of adanet needs it: pip install {}."
+        .format(e.name, packages[e.name]), name=e.name) from e
 
 
 def _device_setter():
@@ -37,9 +38,32 @@ def _device_setter():
   return _load("tensorflow.python.training.device_setter")
 
 
+def eager_device():
+  """Returns the device, as str, of the eager scope; "" outside all of them.
+
+  Not public in any version, where only a tensor tells, and of both alike.
+  """
+  return _load("tensorflow.python.eager.context").context().device_name
+
+
+def _version():
+  """Returns TensorFlow's version as a pair of int."""
+  major, minor = _load("tensorflow.compat.v1").VERSION.split(".")[:2]
+  return int(major), int(minor)
+
+
+def _keras():
+  # From 2.16 on TensorFlow's own is Keras 3, whose variables no graph of
+  # TensorFlow 1 can hold; Keras 2 lives on in a package of its own.
+  if _version() < (2, 16):
+    return _load("tensorflow.compat.v1").keras
+  return _load("tf_keras")
+
+
 _SHIMS = {
     "v1": lambda: _load("tensorflow.compat.v1"),
     "v2": lambda: _load("tensorflow.compat.v2"),
+    "keras": _keras,
     "device_setter": _device_setter,
     # The types of the ops that hold variables, by TensorFlow's own list.
     "STANDARD_PS_OPS": lambda: frozenset(_device_setter().STANDARD_PS_OPS),
