@@ -16,6 +16,15 @@
 import numbers
 
 
+def show(value):
+  """Returns a value as a short line for an error, whatever its `repr` does."""
+  try:
+    text = " ".join(repr(value).split())
+  except Exception:  # pylint: disable=broad-except
+    text = object.__repr__(value)
+  return text if len(text) <= 200 else text[:200] + "..."
+
+
 def check_integer(name, value, at_least, below=None):
   """Returns an argument as an int, after checking its type and range.
 
@@ -38,5 +47,5 @@ def check_integer(name, value, at_least, below=None):
     return int(value)
   expected = ("an integer of at least {}".format(at_least) if below is None else
               "an integer in [{}, {})".format(at_least, below))
-  message = "{}={!r}: expected {}.".format(name, value, expected)
+  message = "{}={}: expected {}.".format(name, show(value), expected)
   raise ValueError(message) if is_integer else TypeError(message)

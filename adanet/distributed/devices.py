@@ -88,7 +88,9 @@ class _ParameterServers(object):
       if not op.device:
         return self.device(op)
       explicit = device_spec.from_string(op.device)
-      if explicit.job:
+      # tf.distribute names a replica and a task, and may leave out the job.
+      if (explicit.job or explicit.replica is not None
+          or explicit.task is not None):
         return op.device
       placed = device_spec.from_string(self.device(op))
       return placed.make_merged_spec(explicit).to_string()
@@ -121,7 +123,7 @@ def variables_on(tasks):
   """A scope whose variables live on parameter servers, by their names' hashes.
 
   In a graph, an op that holds a variable goes to `/job:ps/task:<first + hash>`,
-  unless its device names a job already. Eagerly and in a `tf.function`, the
+  unless its device names a job, a replica or a task already. Eagerly and in a `tf.function`, the
   variable goes where a graph's op of its name would.
 
   Args:

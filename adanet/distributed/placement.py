@@ -44,6 +44,11 @@ def _check_subnetwork(num_subnetworks, subnetwork_index):
       "subnetwork_index", subnetwork_index, at_least=0, below=num_subnetworks)
 
 
+@contextlib.contextmanager
+def _default_devices():
+  yield
+
+
 @six.add_metaclass(abc.ABCMeta)
 class PlacementStrategy(object):
   """Answers, for one worker, which part of the graph is its own.
@@ -162,7 +167,7 @@ class ReplicationStrategy(PlacementStrategy):
 
   def subnetwork_devices(self, num_subnetworks, subnetwork_index):
     _check_subnetwork(num_subnetworks, subnetwork_index)
-    return contextlib.nullcontext()
+    return _default_devices()
 
 
 class _Ownership(
@@ -267,10 +272,11 @@ class RoundRobinStrategy(PlacementStrategy):
     config = self.config
     try:
       return getattr(config, attribute)
-    except AttributeError:
+    except AttributeError as e:
       six.raise_from(
-          TypeError("config={!r}: expected an object with the attribute {}, as a "
-                    "RunConfig has.".format(config, attribute)), None)
+          TypeError("config={}: expected an object with the attribute {}, as a "
+                    "RunConfig has.".format(
+                        _arguments.show(config), attribute)), e)
 
   def _ownership(self, num_subnetworks):
     """Returns this worker's `_Ownership`."""
@@ -326,11 +332,11 @@ class RoundRobinStrategy(PlacementStrategy):
     num_subnetworks, subnetwork_index = _check_subnetwork(
         num_subnetworks, subnetwork_index)
     if not self._dedicate_parameter_servers:
-      return contextlib.nullcontext()
+      return _default_devices()
     num_ps = _arguments.check_integer(
         "config.num_ps_replicas", self._read_config("num_ps_replicas"),
         at_least=0)
     if num_ps == 0:
-      return contextlib.nullcontext()
+      return _default_devices()
     return devices.variables_on(
         _parameter_servers(num_ps, num_subnetworks, subnetwork_index))

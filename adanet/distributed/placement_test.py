@@ -178,6 +178,9 @@ class RoundRobinWorkersTest(parameterized.TestCase):
     strategy = _worker(np.int64(3), np.int32(1))
     self.assertEqual([0, 2], _built(strategy, np.int8(3)))
     self.assertIs(strategy.should_build_subnetwork(3, np.uint8(2)), True)
+    # 127 is the largest int8, and a round is one more.
+    self.assertTrue(_worker(128, 127).should_build_subnetwork(
+        np.int8(127), np.int8(126)))
 
 
 class DroppedSubnetworksTest(parameterized.TestCase):
@@ -195,6 +198,14 @@ class DroppedSubnetworksTest(parameterized.TestCase):
         strategy.should_train_subnetworks(num_subnetworks)
     self.assertLen(logs.output, 1)
     self.assertIn("subnetworks {}.".format(indices), logs.output[0])
+
+  def test_warns_once_of_each_of_two_shapes(self):
+    with self.assertLogs("absl", "WARNING") as logs:
+      for _ in range(3):
+        for num_subnetworks in (51, 52):
+          _worker(50, 7, drop_remainder=True).should_build_ensemble(
+              num_subnetworks)
+    self.assertLen(logs.output, 2)
 
   @parameterized.parameters(
       (1, 6, True), (7, 6, True), (8, 6, True), (6, 1, True), (3, 6, False))
@@ -272,6 +283,18 @@ class RoundRobinDevicesTest(parameterized.TestCase):
   def test_changes_nothing(self, num_ps, **kwargs):
     self.assertEqual([""] * 3, _place(num_ps, 2, 1, ["a", "b", "c"], **kwargs))
 
+  @parameterized.parameters(
+      distributed.ReplicationStrategy(), _round_robin(PsConfig(0)),
+      _round_robin(PsConfig(3)))
+  def test_decorates(self, strategy):
+
+    @strategy.subnetwork_devices(2, 1)
+    def make():
+      return tf_compat.v1.get_variable("w", shape=[])
+
+    with tf_compat.v1.Graph().as_default():
+      self.assertEqual("w", make().op.name)
+
   def test_needs_no_config_where_it_changes_nothing(self):
     strategy = distributed.RoundRobinStrategy(dedicate_parameter_servers=False)
     with strategy.subnetwork_devices(2, 1):
@@ -284,16 +307,21 @@ class RoundRobinDevicesTest(parameterized.TestCase):
       with strategy.subnetwork_devices(2, 1):
         tf_compat.v1.get_variable("w", shape=[2], use_resource=use_resource)
         tf_compat.v1.constant(1., name="constant")
+        table = tf_compat.v1.raw_ops.MutableHashTableV2(
+            key_dtype="string", value_dtype="int64", name="w")
     variable = graph.get_operation_by_name("w")
     self.assertIn(variable.type, tf_compat.STANDARD_PS_OPS)
     task = 2 + devices.OpNameHashStrategy(2)(Op("w"))
     self.assertEqual("/job:ps/task:{}".format(task), variable.device)
+    self.assertStartsWith(table.device, "/job:ps/task:")
     self.assertEqual("", graph.get_operation_by_name("constant").device)
 
   @parameterized.parameters(
       ("/job:worker/task:3", "/job:worker/task:3"),
       ("/job:ps/task:7", "/job:ps/task:7"),
       ("/job:localhost/device:CPU:0", "/job:localhost/device:CPU:0"),
+      ("/task:1", "/task:1"),
+      ("/replica:0/task:0/device:CPU:0", "/replica:0/task:0/device:CPU:0"),
       ("/device:CPU:0", "/job:ps/task:2/device:CPU:0"),
       ("", "/job:ps/task:2"))
   def test_an_explicit_device_wins(self, explicit, placed):
@@ -470,6 +498,17 @@ class ErrorsTest(parameterized.TestCase):
   def test_num_ps(self, value, error):
     self.assert_says(error, "config.num_ps_replicas={!r}: ".format(value), _ask,
                      _round_robin(PsConfig(value)), "subnetwork_devices", 3)
+
+  def test_unwieldy_values(self):
+    # Python refuses to print the first, and the second takes many lines.
+    for value in (-10**5000, np.zeros([50, 50])):
+      with self.assertRaises((TypeError, ValueError)) as raised:
+        distributed.ReplicationStrategy().should_build_ensemble(value)
+      message = str(raised.exception)
+      self.assertStartsWith(message, "num_subnetworks=")
+      self.assertIn("expected an integer of at least 1", message)
+      self.assertNotIn("\n", message)
+      self.assertLess(len(message), 300)
 
   def test_abstract(self):
     with self.assertRaisesRegex(TypeError, "abstract"):

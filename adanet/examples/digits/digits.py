@@ -40,7 +40,7 @@ _STRATEGIES = {
     "round_robin": distributed.RoundRobinStrategy,
     "replication": distributed.ReplicationStrategy,
 }
-_SILENCE_SECS = 120
+_SILENCE_SECS = 60
 _EXIT_BAD_INPUT = 2
 
 _NUM_WORKERS = flags.DEFINE_integer(
@@ -84,12 +84,12 @@ def _run_task():
           "all tasks, where TF_CONFIG is set.")
   strategy = _STRATEGIES[_STRATEGY.value]()
   try:
-    strategy.config = tf_compat.RunConfig(model_dir=_MODEL_DIR.value)
+    strategy.config = tf_compat.RunConfig(model_dir=_given_model_dir())
   except Exception as e:  # pylint: disable=broad-except
     _exit(_EXIT_BAD_INPUT, str(e))
   if not strategy.config.num_ps_replicas:
-    _exit(_EXIT_BAD_INPUT, "TF_CONFIG={}: expected a cluster with at least one "
-          "ps.".format(os.environ["TF_CONFIG"]))
+    _exit(_EXIT_BAD_INPUT, "TF_CONFIG={}: expected a chief, worker or ps "
+          "of a cluster with at least one ps.".format(os.environ["TF_CONFIG"]))
   # TensorFlow reads these when it is loaded: errors only, and the same figures
   # on every CPU, of which it would tell otherwise.
   os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -101,14 +101,24 @@ def _run_task():
     _exit(1, str(e))
 
 
+def _given_model_dir():
+  """Returns --model_dir as seen from where a person typed it, or None."""
+  if not _MODEL_DIR.value:
+    return None
+  # `bazel run` starts programs in a folder of its own, and says from where.
+  return os.path.abspath(
+      os.path.join(
+          os.environ.get("BUILD_WORKING_DIRECTORY", ""), _MODEL_DIR.value))
+
+
 def _make_model_dir():
   """Returns `(model_dir, is_temporary)`; no record of an earlier run is left."""
-  model_dir = _MODEL_DIR.value
+  model_dir = _given_model_dir()
   try:
     if not model_dir:
       return tempfile.mkdtemp(prefix="digits-"), True
     os.makedirs(model_dir, exist_ok=True)
-    shutil.rmtree(os.path.join(model_dir, "records"), ignore_errors=True)
+    report.remove_records(model_dir)
     tempfile.TemporaryFile(dir=model_dir).close()
   except OSError as e:
     _exit(_EXIT_BAD_INPUT, "--model_dir={}: {}: expected a folder to write to."
@@ -143,17 +153,20 @@ def main(_):
     return
   for ending in (signal.SIGTERM, signal.SIGHUP):
     signal.signal(ending, lambda number, _: sys.exit(128 + number))
-  is_private = private_network.enter()
-  model_dir, is_temporary = _make_model_dir()
   try:
-    _run_cluster(model_dir, is_private)
+    is_private = private_network.enter()
+    model_dir, is_temporary = _make_model_dir()
+    try:
+      _run_cluster(model_dir, is_private)
+    finally:
+      if is_temporary:
+        shutil.rmtree(model_dir, ignore_errors=True)
   except local_cluster.TaskError as e:
     _exit(1, str(e))
   except KeyboardInterrupt:
     _exit(128 + signal.SIGINT, "stopped by Ctrl-C; all its tasks have ended.")
-  finally:
-    if is_temporary:
-      shutil.rmtree(model_dir, ignore_errors=True)
+  except OSError as e:
+    _exit(1, "cannot show or keep what the job did: {}".format(e))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@
 # limitations under the License.
 """Runs the digits job: real processes, a real cluster, real data."""
 
+import hashlib
 import json
 import os
 import re
@@ -103,6 +104,10 @@ class JobTest(DigitsTestCase):
     self.assert_record("worker:0", ["linear", "two_hidden_layers"],
                        ["linear", "two_hidden_layers"])
     self.assert_record("worker:1", ["one_hidden_layer"], ["one_hidden_layer"])
+    # One worker trains each subnetwork, so none takes a step too many.
+    steps = self.read_record("chief:0")["steps"]
+    self.assertGreaterEqual(steps.pop("ensemble"), 500)
+    self.assertEqual({name: 500 for name in _SUBNETWORKS}, steps)
     accuracy = self.read_record("chief:0")["accuracy"]
     self.assertCountEqual(_ALL, accuracy)
     self.assertGreater(accuracy["ensemble"], .95)
@@ -126,8 +131,47 @@ class JobTest(DigitsTestCase):
     for record in records:
       self.assert_record(record["task"], _ALL, _ALL)
     self.assertEqual(records[0]["variables"], records[1]["variables"])
-    self.assertEqual({"/job:ps/task:0", "/job:ps/task:1"},
-                     {v["device"] for v in records[0]["variables"].values()})
+    for name in ("linear/logits/kernel", "linear/logits/bias",
+                 "two_hidden_layers/hidden_0/kernel",
+                 "one_hidden_layer/step", "ensemble/mixture_weights"):
+      digest = hashlib.sha256(name.encode()).hexdigest()
+      self.assertEqual("/job:ps/task:{}".format(int(digest, 16) % 2),
+                       records[0]["variables"][name]["device"])
+
+  def test_folder_of_earlier_runs(self):
+    # Brackets and blanks mean something to shells, globs and rich.
+    self.model_dir = os.path.join(self.model_dir, "a [red]b[1]")
+    records = os.path.join(self.model_dir, "records")
+    os.makedirs(records)
+    for name in ("worker-7.json", "thesis.json"):
+      with open(os.path.join(records, name), "w") as f:
+        f.write("{}")
+    code, _, errors = self.run_job("--num_workers=0", "--num_ps=1",
+                                   "--max_steps=20")
+    self.assertEqual(0, code, errors)
+    self.assertIn(self.model_dir, errors)
+    self.assertCountEqual(["chief-0.json", "thesis.json"], os.listdir(records))
+
+  def test_without_a_folder(self):
+    temporary = self.create_tempdir().full_path
+    finished = subprocess.run(
+        [_DIGITS, "--num_workers=0", "--num_ps=1", "--max_steps=20"],
+        env=dict(os.environ, TMPDIR=temporary),
+        timeout=_RUN_SECS,
+        check=False)
+    self.assertEqual(0, finished.returncode)
+    self.assertEmpty(os.listdir(temporary))
+
+  def test_relative_folder_under_bazel_run(self):
+    parent, name = os.path.split(self.model_dir)
+    finished = subprocess.run(
+        [_DIGITS, "--model_dir=" + name, "--num_workers=0", "--num_ps=1",
+         "--max_steps=20"],
+        env=dict(os.environ, BUILD_WORKING_DIRECTORY=parent),
+        timeout=_RUN_SECS,
+        check=False)
+    self.assertEqual(0, finished.returncode)
+    self.assertIsNotNone(self.read_record("chief:0")["accuracy"])
 
   def test_chief_alone(self):
     code, _, errors = self.run_job("--num_workers=0", "--num_ps=1",
@@ -225,7 +269,8 @@ class BadInputTest(DigitsTestCase):
 
   @parameterized.parameters(
       ("{", "TF_CONFIG"), ("{}", "TF_CONFIG={}"),
-      (_tf_config(5000, "worker"), "TF_CONFIG['task']['type']"))
+      (_tf_config(5000, "worker"), "TF_CONFIG['task']['type']"),
+      (_tf_config(99999), "127.0.0.1:99999"), (_tf_config("p"), "127.0.0.1:p"))
   def test_tf_config(self, tf_config, text):
     code, _, errors = self.run_job(TF_CONFIG=tf_config)
     self.assert_one_line([text], code, errors)
@@ -262,7 +307,7 @@ class BadInputTest(DigitsTestCase):
       self.skipTest("the kernel grants no mount of its own: " + finished.stderr)
     self.assertEqual(1, finished.returncode, finished.stderr)
     self.assertIn(
-        "--model_dir={}: no space left on device".format(self.model_dir),
+        "--model_dir={}: No space left on device".format(self.model_dir),
         finished.stderr)
     self.assertNotIn("Traceback", finished.stderr)
 

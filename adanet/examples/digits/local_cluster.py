@@ -98,7 +98,7 @@ class LocalCluster(object):
             "index": index
         }
     }
-    process = subprocess.Popen(
+    process = self._popen(
         # A task must not outlive this program, however it ends.
         ["setpriv", "--pdeathsig", "KILL", "--"] + self._command,
         env=dict(
@@ -122,6 +122,13 @@ class LocalCluster(object):
     threading.Thread(
         target=self._read_events, args=(task, process, log),
         daemon=True).start()
+
+  def _popen(self, command, **kwargs):
+    try:
+      return subprocess.Popen(command, **kwargs)
+    except OSError as e:
+      raise TaskError("cannot start a task: {} (setpriv is in Debian's package "
+                      "util-linux)".format(e)) from e
 
   def _read_events(self, task, process, log):
     for line in process.stdout:
@@ -178,4 +185,5 @@ class LocalCluster(object):
       for silent, heard in last_heard.items():
         if time.monotonic() - heard > silence_secs:
           raise self._error(
-              silent, "has not reported for {:.0f} s".format(silence_secs))
+              silent, "has not reported for {:.0f} s; it or a task that it waits "
+              "for hangs".format(silence_secs))

@@ -14,7 +14,9 @@
 """Tests of the cluster of processes, with programs that end at once or hang."""
 
 import os
+import subprocess
 import sys
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -72,6 +74,23 @@ class LocalClusterTest(parameterized.TestCase):
     with self.assertRaisesRegex(local_cluster.TaskError, "/no/such/program"):
       with cluster:
         list(cluster.events(silence_secs=60))
+
+  def test_leaves_no_process_when_the_second_does_not_start(self):
+    start = subprocess.Popen
+    started = []
+
+    def start_one(*args, **kwargs):
+      if started:
+        raise OSError("no more")
+      started.append(start(*args, **kwargs))
+      return started[0]
+
+    # A mock of a machine on which no second process starts.
+    with mock.patch.object(subprocess, "Popen", start_one):
+      with self.assertRaisesRegex(local_cluster.TaskError, "no more"):
+        with _cluster("hang()", chief=1, ps=1):
+          pass
+    self.assertFalse(_is_running(started[0].pid))
 
   @parameterized.parameters(
       ("worker:1", "sys.exit('out of luck')", "exit code 1.*out of luck"),

@@ -58,7 +58,7 @@ Attributes:
   logits: float32 [batch_size, 10].
   loss: float32 [], the cross entropy of `logits`, averaged over the batch.
   step: int64 [], how often `train_op` has run, in all workers together.
-  train_op: the op that takes one step.
+  train_op: int64 [], takes one step; then it is what `step` is.
 """
 
 
@@ -103,10 +103,12 @@ def _trained(logits, labels, step):
   """
   scope = tf.get_variable_scope().name
   loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
-  train_op = tf.train.AdamOptimizer(_LEARNING_RATE).minimize(
+  minimize = tf.train.AdamOptimizer(_LEARNING_RATE).minimize(
       loss,
       global_step=step,
       var_list=tf.trainable_variables(scope + "/"))
+  with tf.control_dependencies([minimize]):
+    train_op = step.read_value()
   return Network(scope, logits, loss, step, train_op)
 
 

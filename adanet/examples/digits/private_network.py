@@ -27,10 +27,11 @@ import sys
 
 _MARK = "ADANET_NETWORK_IS_PRIVATE"
 
-# Without a user namespace only root may; inside a chroot only that works.
+# The first is root's, who without a user namespace keeps the right to write to
+# everybody's folders, and who gets no such namespace in a chroot.
 _UNSHARE = (
-    ("unshare", "--user", "--map-root-user", "--net", "--"),
     ("unshare", "--net", "--"),
+    ("unshare", "--user", "--map-root-user", "--net", "--"),
 )
 
 # From Linux's <linux/sockios.h>, <net/if.h>; `struct ifreq` is 40 bytes long.

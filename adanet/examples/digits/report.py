@@ -14,9 +14,9 @@
 """What the digits job shows: bars while it runs, tables when it is done."""
 
 import collections
-import glob
 import json
 import os
+import re
 import time
 
 import rich.console
@@ -24,6 +24,7 @@ import rich.progress
 import rich.table
 
 _LINE_SECS = 5
+_RECORD = re.compile(r"(chief|worker)-\d+\.json$")
 
 
 class Progress(object):
@@ -56,7 +57,8 @@ class Progress(object):
 
   def say(self, line):
     """Prints a line above the bars."""
-    self._console.print(line, soft_wrap=True, highlight=False)
+    self._console.print(
+        line, soft_wrap=True, highlight=False, markup=False)
 
   def update(self, progress):
     """Shows how far a task has seen the networks come.
@@ -80,10 +82,22 @@ class Progress(object):
           for t in self._bars.tasks))
 
 
+def _record_paths(model_dir):
+  folder = os.path.join(model_dir, "records")
+  names = os.listdir(folder) if os.path.isdir(folder) else []
+  return [os.path.join(folder, n) for n in names if _RECORD.match(n)]
+
+
+def remove_records(model_dir):
+  """Removes the records of an earlier job, and nothing else."""
+  for path in _record_paths(model_dir):
+    os.remove(path)
+
+
 def _read_records(model_dir):
   """Returns what the workers wrote of themselves, the chief's first."""
   records = []
-  for path in glob.glob(os.path.join(model_dir, "records", "*.json")):
+  for path in _record_paths(model_dir):
     with open(path, encoding="utf-8") as f:
       records.append(json.load(f))
   return sorted(records, key=lambda r: (len(r["task"]), r["task"]))

@@ -40,10 +40,14 @@ class UserError(Exception):
 
 def _check_port_is_free(address):
   """TensorFlow would say the same in many lines, and not which port it is."""
+  port = address.rpartition(":")[2]
+  if not port.isdigit() or not 0 < int(port) < 2**16:
+    raise UserError("TF_CONFIG: {}: expected a host and a port from 1 to 65535, "
+                    "as in host:2222.".format(address))
   try:
     with socket.socket(socket.AF_INET6) as s:
       s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-      s.bind(("", int(address.rpartition(":")[2])))
+      s.bind(("", int(port)))
   except OSError as e:
     if e.errno == errno.EADDRINUSE:
       raise UserError("{}: another program has the port. Free it, or give this "
@@ -95,25 +99,38 @@ class _Graph(object):
     return self.subnetworks + ([self.ensemble] if self.ensemble else [])
 
 
-def _write_record(config, graph, accuracy):
-  """Writes what this task built and trained, and where its variables live."""
+def _write_record(config, graph, steps, accuracy):
+  """Writes what this task built and trained, and where its variables live.
+
+  Args:
+    config: the task's `RunConfig`.
+    graph: a `_Graph`.
+    steps: dict from network to the steps it has taken, in the end; or None.
+    accuracy: dict from network to the share of held-out images that it reads
+      right, on the chief in the end; or None.
+  """
+  record = {
+      "task": "{}:{}".format(config.task_type, config.task_id),
+      "builds": [n.name for n in graph.networks],
+      "trains": [n.name for n in graph.trained],
+      "steps": steps,
+      "accuracy": accuracy,
+      "variables": {
+          v.op.name: {
+              "device": v.device,
+              "bytes": v.shape.num_elements() * v.dtype.size,
+          } for v in tf.global_variables()
+      },
+  }
   folder = os.path.join(config.model_dir, "records")
-  os.makedirs(folder, exist_ok=True)
   name = "{}-{}.json".format(config.task_type, config.task_id)
-  with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
-    json.dump(
-        {
-            "task": "{}:{}".format(config.task_type, config.task_id),
-            "builds": [n.name for n in graph.networks],
-            "trains": [n.name for n in graph.trained],
-            "accuracy": accuracy,
-            "variables": {
-                v.op.name: {
-                    "device": v.device,
-                    "bytes": v.shape.num_elements() * v.dtype.size,
-                } for v in tf.global_variables()
-            },
-        }, f)
+  try:
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+      json.dump(record, f)
+  except OSError as e:
+    raise UserError("--model_dir={}: {}: expected a folder to write to.".format(
+        config.model_dir, e.strerror)) from e
 
 
 class _WorkerSessionCreator(object):
@@ -158,18 +175,25 @@ def _train(session, graph, max_steps):
     session: a session.
     graph: a `_Graph`.
     max_steps: int, the steps of each network, in all workers together.
+
+  Returns:
+    dict from network to the steps it has taken.
   """
   # An earlier run in the same folder may have taken some or all of them.
-  steps = session.run({n.name: n.step for n in graph.networks})
+  steps = {
+      name: int(step) for name, step in session.run(
+          {n.name: n.step for n in graph.networks}).items()
+  }
   reported = 0.
   while min(steps.values()) < max_steps:
     active = [
-        n.train_op
-        for n in graph.trained
+        n for n in graph.trained
         if n is graph.ensemble or steps[n.name] < max_steps
     ]
-    values, _ = session.run(
-        ({n.name: (n.step, n.loss) for n in graph.networks}, active))
+    values = session.run({
+        n.name: (n.train_op if n in active else n.step, n.loss)
+        for n in graph.networks
+    })
     steps = {name: int(step) for name, (step, _) in values.items()}
     is_last = min(steps.values()) >= max_steps
     if is_last or time.monotonic() - reported > _REPORT_SECS:
@@ -181,6 +205,7 @@ def _train(session, graph, max_steps):
           } for name, (step, loss) in values.items()
       }
       print(json.dumps(progress), flush=True)
+  return steps
 
 
 def _accuracy(session, graph, images):
@@ -204,11 +229,12 @@ def _work(strategy, master, max_steps):
       ps_strategy=devices.OpNameHashStrategy(num_ps))
   with tf.Graph().as_default(), tf.device(setter):
     graph = _Graph(strategy, training)
-    _write_record(config, graph, accuracy=None)
+    _write_record(config, graph, steps=None, accuracy=None)
     with _session(config, master) as session:
-      _train(session, graph, max_steps)
-      if config.is_chief:
-        _write_record(config, graph, _accuracy(session, graph, held_out))
+      steps = _train(session, graph, max_steps)
+      accuracy = (
+          _accuracy(session, graph, held_out) if config.is_chief else None)
+    _write_record(config, graph, steps, accuracy)
 
 
 def run(strategy, max_steps):
@@ -229,9 +255,8 @@ def run(strategy, max_steps):
     if config.task_type == tf_compat.TaskType.PS:
       server.join()
     _work(strategy, server.target, max_steps)
-  except (OSError, tf.errors.OpError) as e:
-    if "No space left on device" not in str(e):
+  except tf.errors.OpError as e:
+    if os.strerror(errno.ENOSPC) not in str(e):
       raise
-    raise UserError(
-        "--model_dir={}: no space left on device. Free some, or choose another "
-        "folder.".format(config.model_dir)) from e
+    raise UserError("--model_dir={}: {}: free some, or choose another folder."
+                    .format(config.model_dir, os.strerror(errno.ENOSPC))) from e
