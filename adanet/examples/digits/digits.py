@@ -40,14 +40,14 @@ _STRATEGIES = {
     "round_robin": distributed.RoundRobinStrategy,
     "replication": distributed.ReplicationStrategy,
 }
-_SILENCE_SECS = 60
+_SILENCE_SECS = 120
 _EXIT_BAD_INPUT = 2
 
 _NUM_WORKERS = flags.DEFINE_integer(
     "num_workers", 3, "Workers beside the chief.", lower_bound=0,
-    upper_bound=64)
+    upper_bound=32)
 _NUM_PS = flags.DEFINE_integer(
-    "num_ps", 2, "Parameter servers.", lower_bound=1, upper_bound=64)
+    "num_ps", 2, "Parameter servers.", lower_bound=1, upper_bound=32)
 _STRATEGY = flags.DEFINE_enum(
     "strategy", "round_robin", sorted(_STRATEGIES),
     "Who builds and trains what.")

@@ -257,8 +257,8 @@ class BadInputTest(DigitsTestCase):
       self.assertIn(text, lines[0])
 
   @parameterized.parameters(
-      ("--num_workers=-1", "[0, 64]"), ("--num_workers=1.5", "1.5"),
-      ("--num_ps=0", "[1, 64]"), ("--max_steps=0", "--max_steps=0"),
+      ("--num_workers=-1", "[0, 32]"), ("--num_workers=1.5", "1.5"),
+      ("--num_ps=0", "[1, 32]"), ("--max_steps=0", "--max_steps=0"),
       ("--max_steps=many", "many"), ("--strategy=both", "round_robin"),
       ("--steps=3", "steps"), ("three", "three"),
       ("--model_dir=/proc/nowhere", "--model_dir=/proc/nowhere"),
