@@ -110,7 +110,8 @@ class _ParameterServers(object):
       with tf_compat.v1.init_scope():
         if tf_compat.eager_device() != device_outside:
           return next_creator(**kwargs)
-        with tf_compat.v2.name_scope(kwargs.get("name") or "Variable") as scope:
+        name = kwargs.get("name") or "Variable"
+        with tf_compat.v2.name_scope(name) as scope:
           op = _NamedOp(scope.rstrip("/"))
       with tf_compat.v1.device(self.device(op)):
         return next_creator(**kwargs)
@@ -123,8 +124,8 @@ def variables_on(tasks):
   """A scope whose variables live on parameter servers, by their names' hashes.
 
   In a graph, an op that holds a variable goes to `/job:ps/task:<first + hash>`,
-  unless its device names a job, a replica or a task already. Eagerly and in a `tf.function`, the
-  variable goes where a graph's op of its name would.
+  unless its device names a job, a replica or a task already. Eagerly and in a
+  `tf.function`, the variable goes where a graph's op of its name would.
 
   Args:
     tasks: non-empty range of int, tasks of the job `ps`.
@@ -147,6 +148,8 @@ def variables_on(tasks):
 class _DefaultStrategyPatch(object):
   """Replaces TensorFlow's default strategy while anyone asks for it."""
 
+  _NAME = "_RoundRobinStrategy"
+
   def __init__(self):
     self._lock = threading.Lock()
     self._num_users = 0
@@ -155,16 +158,15 @@ class _DefaultStrategyPatch(object):
   def acquire(self):
     with self._lock:
       if not self._num_users:
-        setter = tf_compat.device_setter
-        self._original = setter._RoundRobinStrategy  # pylint: disable=protected-access
-        setter._RoundRobinStrategy = OpNameHashStrategy  # pylint: disable=protected-access
+        self._original = getattr(tf_compat.device_setter, self._NAME)
+        setattr(tf_compat.device_setter, self._NAME, OpNameHashStrategy)
       self._num_users += 1
 
   def release(self):
     with self._lock:
       self._num_users -= 1
       if not self._num_users:
-        tf_compat.device_setter._RoundRobinStrategy = self._original  # pylint: disable=protected-access
+        setattr(tf_compat.device_setter, self._NAME, self._original)
 
 
 _default_strategy_patch = _DefaultStrategyPatch()

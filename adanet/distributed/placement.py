@@ -229,9 +229,9 @@ def _name_indices(start, stop):
 def _warn_of_dropped_subnetworks(num_workers, num_subnetworks):
   """Warns, once for each pair of arguments, of subnetworks with no trainer."""
   logging.warning(
-      "drop_remainder=True with %d workers and %d subnetworks: no worker trains "
-      "subnetworks [%s]. Use at least %d workers, or drop_remainder=False.",
-      num_workers, num_subnetworks,
+      "drop_remainder=True with %d workers and %d subnetworks: no worker "
+      "trains subnetworks [%s]. Use at least %d workers, or "
+      "drop_remainder=False.", num_workers, num_subnetworks,
       _name_indices(num_workers - 1, num_subnetworks), num_subnetworks + 1)
 
 
@@ -274,8 +274,8 @@ class RoundRobinStrategy(PlacementStrategy):
       return getattr(config, attribute)
     except AttributeError as e:
       six.raise_from(
-          TypeError("config={}: expected an object with the attribute {}, as a "
-                    "RunConfig has.".format(
+          TypeError("config={}: expected an object with the attribute {}, as "
+                    "a RunConfig has.".format(
                         _arguments.show(config), attribute)), e)
 
   def _ownership(self, num_subnetworks):
@@ -289,7 +289,8 @@ class RoundRobinStrategy(PlacementStrategy):
     # no workers for it. It builds what the first worker builds.
     is_outside = worker_index is None
     num_workers = _arguments.check_integer(
-        "config.num_worker_replicas", num_workers, at_least=0 if is_outside else 1)
+        "config.num_worker_replicas", num_workers,
+        at_least=0 if is_outside else 1)
     worker_index = 0 if is_outside else _arguments.check_integer(
         "config.global_id_in_cluster", worker_index, at_least=0,
         below=num_workers)

@@ -76,7 +76,8 @@ def _explain(pip_output):
   mismatch = _HASH_MISMATCH.search(pip_output)
   if mismatch:
     return ("the package index served {} with sha256 {}, and the file expects "
-            "{}. Find out which is right before running third_party/py/lock.".format(
+            "{}. Find out which is right before running third_party/py/lock."
+            .format(
                 mismatch.group(1), mismatch.group(3), mismatch.group(2)))
   no_connection = _NO_CONNECTION.search(pip_output)
   if no_connection:
@@ -205,8 +206,8 @@ def install(requirements, substitutes):
   _pip_install(
       requirements, "together", PYTHONPATH=os.path.abspath("build-tools"))
   distributions = [
-      # Tools tell by the name "site-packages" whose code it is: hypothesis, say,
-      # reads every module that it takes for the project's own.
+      # Tools tell by the name "site-packages" whose code it is: hypothesis,
+      # say, reads every module that it takes for the project's own.
       _move_distribution("together", dist_info, "site-packages")
       for dist_info in sorted(glob.glob("together/*.dist-info"))
   ]

@@ -63,7 +63,9 @@ def main(description_path, wheel_path):
   with tempfile.TemporaryDirectory() as root, open(wheel_path, "wb") as wheel:
     root = pathlib.Path(root)
     _write_tree(description, root)
-    flit_wheel.WheelBuilder.from_ini_path(root / "pyproject.toml", wheel).build()
+    builder = flit_wheel.WheelBuilder.from_ini_path(
+        root / "pyproject.toml", wheel)
+    builder.build()
 
 
 if __name__ == "__main__":

@@ -112,7 +112,7 @@ def _given_model_dir():
 
 
 def _make_model_dir():
-  """Returns `(model_dir, is_temporary)`; no record of an earlier run is left."""
+  """Returns `(model_dir, is_temporary)`, with no record of an earlier run."""
   model_dir = _given_model_dir()
   try:
     if not model_dir:

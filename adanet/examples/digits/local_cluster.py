@@ -185,5 +185,5 @@ class LocalCluster(object):
       for silent, heard in last_heard.items():
         if time.monotonic() - heard > silence_secs:
           raise self._error(
-              silent, "has not reported for {:.0f} s; it or a task that it waits "
-              "for hangs".format(silence_secs))
+              silent, "has not reported for {:.0f} s; it or a task that it "
+              "waits for hangs".format(silence_secs))

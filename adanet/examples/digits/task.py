@@ -42,8 +42,8 @@ def _check_port_is_free(address):
   """TensorFlow would say the same in many lines, and not which port it is."""
   port = address.rpartition(":")[2]
   if not port.isdigit() or not 0 < int(port) < 2**16:
-    raise UserError("TF_CONFIG: {}: expected a host and a port from 1 to 65535, "
-                    "as in host:2222.".format(address))
+    raise UserError("TF_CONFIG: {}: expected a host and a port from 1 to "
+                    "65535, as in host:2222.".format(address))
   try:
     with socket.socket(socket.AF_INET6) as s:
       s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
