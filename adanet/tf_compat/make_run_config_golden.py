@@ -28,8 +28,9 @@ import tensorflow as tf
 
 from adanet.tf_compat import run_config_cases
 
+_VERSION = "2.15.1"
 _OUTPUT = flags.DEFINE_string(
-    "output", None, "Path of the JSON file to write.", required=True)
+    "output", None, "Path of the JSON file to write.")
 
 
 def _row(case, defaults):
@@ -50,13 +51,13 @@ def _row(case, defaults):
   }
 
 
-def main(argv):
-  if len(argv) > 1:
-    raise app.UsageError("Unexpected arguments: %r" % argv[1:])
-  if tf.version.VERSION != "2.15.1":
-    raise RuntimeError(
-        "TensorFlow must be 2.15.1, got %s" % tf.version.VERSION)
+def is_possible():
+  """Says whether this is the TensorFlow that the golden file is of."""
+  return tf.version.VERSION == _VERSION
 
+
+def make():
+  """Returns the text of the golden file."""
   os.environ.pop("TF_CONFIG", None)
   defaults = run_config_cases.attributes(tf.estimator.RunConfig())
   rows = {"defaults": {"attributes": defaults}}
@@ -70,10 +71,19 @@ def main(argv):
                  json.dumps(rows[name], sort_keys=True, separators=(",", ":")))
       for name in sorted(rows)
   ]
+  return "{\n%s\n}\n" % ",\n".join(lines)
+
+
+def main(argv):
+  if len(argv) > 1:
+    raise app.UsageError("Unexpected arguments: %r" % argv[1:])
+  if not is_possible():
+    raise app.UsageError(
+        "TensorFlow must be %s, got %s" % (_VERSION, tf.version.VERSION))
   with open(_OUTPUT.value, "w") as output:
-    output.write("{\n%s\n}\n" % ",\n".join(lines))
-  print("%d rows" % len(rows))
+    output.write(make())
 
 
 if __name__ == "__main__":
+  flags.mark_flag_as_required("output")
   app.run(main)
