@@ -151,6 +151,8 @@ def main(_):
   if "TF_CONFIG" in os.environ:
     _run_task()
     return
+  # A shell starts what it puts in the background with this one ignored.
+  signal.signal(signal.SIGINT, signal.default_int_handler)
   for ending in (signal.SIGTERM, signal.SIGHUP):
     signal.signal(ending, lambda number, _: sys.exit(128 + number))
   try:
