@@ -232,6 +232,14 @@ class EndingTest(DigitsTestCase):
     process.send_signal(number)
     self.assert_ends(process, code)
 
+  def test_a_shell_had_ctrl_c_ignored(self):
+    # As it does for what it puts in the background.
+    self.addCleanup(signal.signal, signal.SIGINT,
+                    signal.signal(signal.SIGINT, signal.SIG_IGN))
+    process, _ = self.run_until_training()
+    process.send_signal(signal.SIGINT)
+    self.assert_ends(process, 130)
+
 
 def _tf_config(port, task_type="chief"):
   return json.dumps({
