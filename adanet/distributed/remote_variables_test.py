@@ -213,6 +213,19 @@ class RemoteVariablesTest(parameterized.TestCase):
       variable = v2.Variable(1., name="foo")
     self.assert_placed_as_in_a_graph(variable, "foo")
 
+  def test_a_device_outside_does_not_in_a_function(self):
+    variables = []
+
+    @v2.function
+    def make():
+      if not variables:
+        with v2.device("/device:CPU:0"), _scope():
+          variables.append(v2.Variable(1., name="foo"))
+      return variables[0] + 1.
+
+    self.assertEqual(2., make().numpy())
+    self.assert_placed_as_in_a_graph(variables[0], "foo")
+
   def test_only_inside(self):
     with self.assertRaisesRegex(KeyError, "mine"):
       with _scope():

@@ -17,7 +17,8 @@ Attributes:
   v1: the module `tensorflow.compat.v1`.
   v2: the module `tensorflow.compat.v2`.
   keras: the Keras that works in a graph of TensorFlow 1: `tf.keras` before
-    TensorFlow 2.16, the package `tf_keras` after.
+    TensorFlow 2.16, the package `tf_keras` after, which a target that uses it
+    names in its deps.
   device_setter: the module behind `v1.train.replica_device_setter`.
   STANDARD_PS_OPS: frozenset of str, the types of the ops that hold variables.
   eager_device: a function that returns the device of the eager scope.

@@ -1,0 +1,80 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Tests of the door to TensorFlow, on whichever version is behind it."""
+
+import subprocess
+import sys
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import tf_compat
+
+
+class TfCompatTest(parameterized.TestCase):
+
+  def test_keras_works_in_a_graph_of_tensorflow_1(self):
+    tf = tf_compat.v1
+    with tf.Graph().as_default(), tf.Session() as session:
+      layer = tf_compat.keras.layers.Dense(
+          2, kernel_initializer="ones", name="dense")
+      outputs = layer(tf.constant([[1., 2.]]))
+      self.assertEqual(["dense/kernel", "dense/bias"],
+                       [w.op.name for w in layer.weights])
+      session.run(tf.global_variables_initializer())
+      self.assertEqual([[3., 3.]], session.run(outputs).tolist())
+
+  def test_variable_ops(self):
+    self.assertIsInstance(tf_compat.STANDARD_PS_OPS, frozenset)
+    self.assertContainsSubset({"VariableV2", "VarHandleOp"},
+                              tf_compat.STANDARD_PS_OPS)
+
+  def test_eager_device(self):
+    program = """if True:
+        from adanet import tf_compat
+        tf_compat.v1.enable_eager_execution()
+        assert tf_compat.eager_device() == "", tf_compat.eager_device()
+        with tf_compat.v2.device("/device:CPU:0"):
+          assert tf_compat.eager_device().endswith("/device:CPU:0")
+        """
+    subprocess.check_call([sys.executable, "-c", program])
+
+  def test_unknown_name(self):
+    with self.assertRaisesRegex(AttributeError, "adanet.tf_compat.*'v3'"):
+      tf_compat.v3  # pylint: disable=pointless-statement
+
+  @parameterized.parameters("v1", "v2", "keras", "STANDARD_PS_OPS")
+  def test_without_tensorflow(self, name):
+    # A finder that finds no TensorFlow stands for a machine without it.
+    program = """if True:
+        import sys
+        class NoTensorFlow(object):
+          def find_spec(self, name, path=None, target=None):
+            if name == "tensorflow":
+              raise ModuleNotFoundError("none", name=name)
+        sys.meta_path.insert(0, NoTensorFlow())
+        from adanet import tf_compat
+        try:
+          tf_compat.{}
+        except ModuleNotFoundError as e:
+          print(e)
+        """
+    said = subprocess.check_output(
+        [sys.executable, "-c", program.format(name)], universal_newlines=True)
+    self.assertEqual(
+        "tensorflow is not installed, and this use of adanet needs it: pip "
+        "install tensorflow (or tensorflow-cpu).\n", said)
+
+
+if __name__ == "__main__":
+  absltest.main()
