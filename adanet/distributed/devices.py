@@ -104,8 +104,7 @@ class _ParameterServers(object):
     device that a scope names with the job of this task. So any device scope
     that is opened inside this one counts as explicit.
     """
-    with tf_compat.v1.init_scope():
-      device_outside = tf_compat.eager_device()
+    device_outside = tf_compat.eager_device()
 
     def create(next_creator, **kwargs):
       with tf_compat.v1.init_scope():

@@ -208,6 +208,19 @@ class RemoteVariablesTest(parameterized.TestCase):
     self.assertEqual(("ps", 1), _task(on_ps))
     self.assertEqual(("chief", 0), _task(local))
 
+  def test_an_explicit_device_wins_in_a_function(self):
+    variables = []
+
+    @v2.function
+    def make():
+      if not variables:
+        with _scope(), v2.device("/device:CPU:0"):
+          variables.append(v2.Variable(1., name="foo"))
+      return variables[0] + 1.
+
+    self.assertEqual(2., make().numpy())
+    self.assertEqual(("chief", 0), _task(variables[0]))
+
   def test_a_device_outside_does_not(self):
     with v2.device("/device:CPU:0"), _scope():
       variable = v2.Variable(1., name="foo")
