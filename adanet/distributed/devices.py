@@ -107,6 +107,10 @@ class _ParameterServers(object):
     device_outside = tf_compat.eager_device()
 
     def create(next_creator, **kwargs):
+      # A strategy of tf.distribute places its variables explicitly, but where
+      # its scope is outside this one it has not come to it yet.
+      if tf_compat.v1.distribute.has_strategy():
+        return next_creator(**kwargs)
       with tf_compat.v1.init_scope():
         if tf_compat.eager_device() != device_outside:
           return next_creator(**kwargs)

@@ -24,9 +24,11 @@ k subnetworks in the iteration; w is a worker's index, i a subnetwork's.
 import abc
 import collections
 import contextlib
+import copy
 import functools
 
 from absl import logging
+from adanet import tf_compat
 from adanet.distributed import _arguments
 from adanet.distributed import devices
 
@@ -47,6 +49,24 @@ def _check_subnetwork(num_subnetworks, subnetwork_index):
 @contextlib.contextmanager
 def _default_devices():
   yield
+
+
+_WorkerConfig = collections.namedtuple(
+    "_WorkerConfig",
+    "num_worker_replicas global_id_in_cluster num_ps_replicas")
+
+
+def _input_context(num_input_pipelines, input_pipeline_id):
+  return tf_compat.v1.distribute.InputContext(
+      num_input_pipelines=num_input_pipelines,
+      input_pipeline_id=input_pipeline_id)
+
+
+def _trains_no_such_subnetwork(worker_index, num_workers, subnetwork_index):
+  return ValueError(
+      "subnetwork_index={}: expected a subnetwork that worker {} of {} trains. "
+      "Ask should_build_subnetwork and should_train_subnetworks first.".format(
+          subnetwork_index, worker_index, num_workers))
 
 
 @six.add_metaclass(abc.ABCMeta)
@@ -79,6 +99,32 @@ class PlacementStrategy(object):
   @config.setter
   def config(self, config):
     self._config = config
+
+  def _read_config(self, attribute):
+    """Returns an attribute of the config, which need not have any other."""
+    config = self.config
+    try:
+      return getattr(config, attribute)
+    except AttributeError as e:
+      six.raise_from(
+          TypeError("config={}: expected an object with the attribute {}, as "
+                    "a RunConfig has.".format(
+                        _arguments.show(config), attribute)), e)
+
+  def _read_worker(self):
+    """Returns `(num_workers, worker_index)` of this worker."""
+    num_workers = self._read_config("num_worker_replicas")
+    worker_index = self._read_config("global_id_in_cluster")
+    # An evaluator stands outside the cluster, and TensorFlow's RunConfig counts
+    # no workers for it. It is as good as the first worker.
+    is_outside = worker_index is None
+    num_workers = _arguments.check_integer(
+        "config.num_worker_replicas", num_workers,
+        at_least=0 if is_outside else 1)
+    worker_index = 0 if is_outside else _arguments.check_integer(
+        "config.global_id_in_cluster", worker_index, at_least=0,
+        below=num_workers)
+    return num_workers, worker_index
 
   @abc.abstractmethod
   def should_build_ensemble(self, num_subnetworks):
@@ -141,6 +187,63 @@ class PlacementStrategy(object):
       RuntimeError, TypeError, ValueError: as for `should_build_ensemble`.
     """
 
+  def input_context(self, num_subnetworks, subnetwork_index):
+    """This worker's share of the input, among those that train the subnetwork.
+
+    The workers that train one subnetwork divide the input among them. So do the
+    workers that train the ensemble alone: theirs is the same share for every
+    subnetwork, because one batch feeds all that they build. An evaluator has
+    all of the input.
+
+    A strategy that does not override this is asked, in O(num_workers), what it
+    decides for every other worker, which is described to it by
+    `num_worker_replicas`, `global_id_in_cluster` and `num_ps_replicas`.
+
+    Args:
+      num_subnetworks: int, at least 1, the subnetworks in this iteration.
+      subnetwork_index: int in [0, num_subnetworks).
+
+    Returns:
+      A `tf.distribute.InputContext`: its `num_input_pipelines` are the workers
+      that divide the input, and its `input_pipeline_id`, in
+      [0, num_input_pipelines), is this worker's place among them in the order
+      of their indices.
+
+    Raises:
+      RuntimeError, TypeError: as for `should_build_ensemble`.
+      ValueError: as there; or this worker does not train the subnetwork.
+    """
+    num_subnetworks, subnetwork_index = _check_subnetwork(
+        num_subnetworks, subnetwork_index)
+    num_workers, worker_index = self._read_worker()
+    shares = [
+        self._as_worker(num_workers, w)._reads_for(
+            num_subnetworks, subnetwork_index)
+        for w in range(max(1, num_workers))
+    ]
+    share = shares[worker_index]
+    if share is None:
+      raise _trains_no_such_subnetwork(
+          worker_index, num_workers, subnetwork_index)
+    return _input_context(
+        shares.count(share), shares[:worker_index].count(share))
+
+  def _as_worker(self, num_workers, worker_index):
+    """Returns this strategy as another worker of the cluster has it."""
+    strategy = copy.copy(self)
+    strategy.config = _WorkerConfig(
+        num_workers, worker_index,
+        getattr(self.config, "num_ps_replicas", None))
+    return strategy
+
+  def _reads_for(self, num_subnetworks, subnetwork_index):
+    """Returns what this worker reads input for, or None for nothing."""
+    if not self.should_train_subnetworks(num_subnetworks):
+      return "ensemble" if self.should_build_ensemble(num_subnetworks) else None
+    if self.should_build_subnetwork(num_subnetworks, subnetwork_index):
+      return "subnetwork"
+    return None
+
 
 class ReplicationStrategy(PlacementStrategy):
   """Every worker builds and trains everything, on the default devices.
@@ -168,6 +271,12 @@ class ReplicationStrategy(PlacementStrategy):
   def subnetwork_devices(self, num_subnetworks, subnetwork_index):
     _check_subnetwork(num_subnetworks, subnetwork_index)
     return _default_devices()
+
+  def input_context(self, num_subnetworks, subnetwork_index):
+    """As in `PlacementStrategy`: every worker has its share, in O(1)."""
+    _check_subnetwork(num_subnetworks, subnetwork_index)
+    num_workers, worker_index = self._read_worker()
+    return _input_context(max(1, num_workers), worker_index)
 
 
 class _Ownership(
@@ -205,6 +314,15 @@ def _round_robin(num_workers, worker_index, num_subnetworks, drop_remainder):
   num_trainers = (
       tail - 1 if is_in_tail and not drop_remainder else num_subnetworks)
   return _Ownership(False, range(task - 1, num_subnetworks, num_trainers), True)
+
+
+def _num_trainers(num_workers, num_subnetworks, subnetwork_index,
+                  drop_remainder):
+  """Returns how many workers train a subnetwork, of more than one."""
+  num_rounds, tail = divmod(num_workers, num_subnetworks + 1)
+  trains_in_tail = (
+      subnetwork_index < tail - 1 if drop_remainder else tail > 1)
+  return num_rounds + trains_in_tail
 
 
 def _parameter_servers(num_ps, num_subnetworks, subnetwork_index):
@@ -267,33 +385,12 @@ class RoundRobinStrategy(PlacementStrategy):
     self._drop_remainder = drop_remainder
     self._dedicate_parameter_servers = dedicate_parameter_servers
 
-  def _read_config(self, attribute):
-    """Returns an attribute of the config, which need not have any other."""
-    config = self.config
-    try:
-      return getattr(config, attribute)
-    except AttributeError as e:
-      six.raise_from(
-          TypeError("config={}: expected an object with the attribute {}, as "
-                    "a RunConfig has.".format(
-                        _arguments.show(config), attribute)), e)
-
   def _ownership(self, num_subnetworks):
     """Returns this worker's `_Ownership`."""
     if num_subnetworks == 1:
       self.config  # Must be set, although one subnetwork needs nothing of it.
       return _round_robin(1, 0, 1, self._drop_remainder)
-    num_workers = self._read_config("num_worker_replicas")
-    worker_index = self._read_config("global_id_in_cluster")
-    # An evaluator stands outside the cluster, and TensorFlow's RunConfig counts
-    # no workers for it. It builds what the first worker builds.
-    is_outside = worker_index is None
-    num_workers = _arguments.check_integer(
-        "config.num_worker_replicas", num_workers,
-        at_least=0 if is_outside else 1)
-    worker_index = 0 if is_outside else _arguments.check_integer(
-        "config.global_id_in_cluster", worker_index, at_least=0,
-        below=num_workers)
+    num_workers, worker_index = self._read_worker()
     if self._drop_remainder and 1 < num_workers <= num_subnetworks:
       _warn_of_dropped_subnetworks(num_workers, num_subnetworks)
     return _round_robin(num_workers, worker_index, num_subnetworks,
@@ -311,6 +408,25 @@ class RoundRobinStrategy(PlacementStrategy):
   def should_train_subnetworks(self, num_subnetworks):
     num_subnetworks = _check_num_subnetworks(num_subnetworks)
     return self._ownership(num_subnetworks).trains_subnetworks
+
+  def input_context(self, num_subnetworks, subnetwork_index):
+    """As in `PlacementStrategy`, in O(1): a share is a round of the deal."""
+    num_subnetworks, subnetwork_index = _check_subnetwork(
+        num_subnetworks, subnetwork_index)
+    num_workers, worker_index = self._read_worker()
+    if num_subnetworks == 1:
+      return _input_context(max(1, num_workers), worker_index)
+    owned = self._ownership(num_subnetworks)
+    if subnetwork_index not in owned.subnetworks:
+      raise _trains_no_such_subnetwork(
+          worker_index, num_workers, subnetwork_index)
+    this_round = worker_index // (num_subnetworks + 1)
+    if owned.builds_ensemble:
+      last_round = max(0, num_workers - 1) // (num_subnetworks + 1)
+      return _input_context(last_round + 1, this_round)
+    return _input_context(
+        _num_trainers(num_workers, num_subnetworks, subnetwork_index,
+                      self._drop_remainder), this_round)
 
   def subnetwork_devices(self, num_subnetworks, subnetwork_index):
     """As in `PlacementStrategy`: variables go to the subnetwork's own ps.

@@ -73,10 +73,17 @@ def load_images():
   return Images(train_pixels, train_labels), Images(test_pixels, test_labels)
 
 
-def next_batch(images, seed):
-  """Returns tensors of the next training batch: pixels and labels."""
+def next_batch(images, share):
+  """Returns tensors of the next training batch: pixels and labels.
+
+  Args:
+    images: `Images`, as arrays.
+    share: a `tf.distribute.InputContext`, which part of them to draw from.
+  """
   dataset = tf.data.Dataset.from_tensor_slices(images)
-  dataset = dataset.shuffle(len(images.labels), seed=seed).repeat()
+  dataset = dataset.shard(share.num_input_pipelines, share.input_pipeline_id)
+  dataset = dataset.shuffle(
+      len(images.labels), seed=share.input_pipeline_id).repeat()
   batches = tf.data.make_one_shot_iterator(dataset.batch(_BATCH_SIZE))
   return Images(*batches.get_next())
 

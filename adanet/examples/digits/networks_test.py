@@ -26,7 +26,7 @@ def _build(indices, with_ensemble=False):
   """Returns the networks of a new graph."""
   training, _ = networks.load_images()
   with tf.Graph().as_default():
-    batch = networks.next_batch(training, seed=1)
+    batch = networks.next_batch(training, tf.distribute.InputContext())
     built = [
         networks.build_subnetwork(networks.CANDIDATES[i], batch)
         for i in indices
@@ -59,6 +59,21 @@ class ImagesTest(absltest.TestCase):
     for first, second in zip(networks.load_images(), networks.load_images()):
       np.testing.assert_array_equal(first.pixels, second.pixels)
       np.testing.assert_array_equal(first.labels, second.labels)
+
+
+class NextBatchTest(absltest.TestCase):
+
+  def test_workers_draw_from_different_images(self):
+    images = networks.Images(
+        np.arange(30, dtype=np.float32).reshape([30, 1]), np.arange(30))
+    seen = []
+    for worker in range(3):
+      with tf.Graph().as_default(), tf.Session() as session:
+        labels = networks.next_batch(
+            images, tf.distribute.InputContext(3, worker)).labels
+        seen.append({i for _ in range(3) for i in session.run(labels)})
+    self.assertEqual([10] * 3, list(map(len, seen)))
+    self.assertEqual(set(range(30)), set.union(*seen))
 
 
 class NetworksTest(parameterized.TestCase):

@@ -77,15 +77,20 @@ class _Graph(object):
 
   def __init__(self, strategy, images):
     num_subnetworks = len(networks.CANDIDATES)
+    built = [
+        i for i in range(num_subnetworks)
+        if strategy.should_build_subnetwork(num_subnetworks, i)
+    ]
+    # One batch feeds all that this worker builds: its share is the same in each.
     batch = networks.next_batch(
-        images, seed=strategy.config.global_id_in_cluster)
+        images, strategy.input_context(num_subnetworks, built[0]))
     self.pixels = tf.placeholder_with_default(batch.pixels, [None, 64])
     batch = batch._replace(pixels=self.pixels)
     self.subnetworks = []
-    for i, candidate in enumerate(networks.CANDIDATES):
-      if strategy.should_build_subnetwork(num_subnetworks, i):
-        with strategy.subnetwork_devices(num_subnetworks, i):
-          self.subnetworks.append(networks.build_subnetwork(candidate, batch))
+    for i in built:
+      with strategy.subnetwork_devices(num_subnetworks, i):
+        self.subnetworks.append(
+            networks.build_subnetwork(networks.CANDIDATES[i], batch))
     self.ensemble = None
     self.trained = []
     if strategy.should_train_subnetworks(num_subnetworks):
