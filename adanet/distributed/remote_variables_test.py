@@ -14,53 +14,27 @@
 """Tests of variables made eagerly, on parameter servers in other processes."""
 
 import collections
-import json
 import os
-import socket
-import subprocess
-import sys
 
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import distributed
 from adanet import tf_compat
+from adanet.distributed import local_servers
 import numpy as np
 
 PsConfig = collections.namedtuple("PsConfig", "num_ps_replicas")
 
 _NUM_PS = 3
 _MEGABYTE = 2**20
-_SERVE = """
-import json, sys
-import tensorflow.compat.v1 as tf
-tf.train.Server(json.loads(sys.argv[1]), "ps", int(sys.argv[2])).join()
-"""
-
 v1, v2 = tf_compat.v1, tf_compat.v2
 _processes = []
 
 
-def _free_addresses(count):
-  sockets = [socket.socket() for _ in range(count)]
-  for s in sockets:
-    s.bind(("127.0.0.1", 0))
-  addresses = ["127.0.0.1:{}".format(s.getsockname()[1]) for s in sockets]
-  for s in sockets:
-    s.close()
-  return addresses
-
-
 def setUpModule():
-  addresses = _free_addresses(1 + _NUM_PS)
+  addresses = local_servers.free_addresses(1 + _NUM_PS)
   cluster = {"chief": addresses[:1], "ps": addresses[1:]}
-  for index in range(_NUM_PS):
-    # Killed with this process and not before: TensorFlow 1.15 waits at its own
-    # end for the servers that its variables are on.
-    _processes.append(
-        subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", "--", sys.executable, "-c",
-             _SERVE, json.dumps(cluster), str(index)],
-            stderr=subprocess.DEVNULL))
+  _processes.extend(local_servers.start(cluster, "ps"))
   v1.enable_v2_behavior()
   v2.config.experimental_connect_to_cluster(
       v1.train.ClusterSpec(cluster), job_name="chief", task_index=0)

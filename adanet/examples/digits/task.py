@@ -81,7 +81,7 @@ class _Graph(object):
         i for i in range(num_subnetworks)
         if strategy.should_build_subnetwork(num_subnetworks, i)
     ]
-    # One batch feeds all that this worker builds: its share is the same in each.
+    # One batch feeds all that this worker builds: each has the same share.
     batch = networks.next_batch(
         images, strategy.input_context(num_subnetworks, built[0]))
     self.pixels = tf.placeholder_with_default(batch.pixels, [None, 64])

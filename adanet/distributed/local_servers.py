@@ -1,0 +1,58 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""TensorFlow servers in processes of their own, on this machine, for tests."""
+
+import json
+import socket
+import subprocess
+import sys
+
+_SERVE = """
+import json, sys
+import tensorflow.compat.v1 as tf
+tf.train.Server(json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3])).join()
+"""
+
+
+def free_addresses(count):
+  """Returns as many addresses, as str, that nothing listens on."""
+  sockets = [socket.socket() for _ in range(count)]
+  for s in sockets:
+    s.bind(("127.0.0.1", 0))
+  addresses = ["127.0.0.1:{}".format(s.getsockname()[1]) for s in sockets]
+  for s in sockets:
+    s.close()
+  return addresses
+
+
+def start(cluster, job):
+  """Starts a server for each task of a job.
+
+  They are killed with this process and not before: TensorFlow 1.15 waits at its
+  own end for the servers that its variables are on.
+
+  Args:
+    cluster: dict from job to list of addresses.
+    job: str, one of its jobs.
+
+  Returns:
+    list of `subprocess.Popen`.
+  """
+  return [
+      subprocess.Popen(
+          ["setpriv", "--pdeathsig", "KILL", "--", sys.executable, "-c", _SERVE,
+           json.dumps(cluster), job, str(index)],
+          stderr=subprocess.DEVNULL)
+      for index in range(len(cluster[job]))
+  ]

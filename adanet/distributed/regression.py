@@ -1,0 +1,130 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""A model whose losses are known without TensorFlow, for tests of training.
+
+It fits a line to eight points by gradient descent with momentum. However
+tf.distribute divides the points among replicas, the losses are the same.
+"""
+
+from adanet import tf_compat
+import numpy as np
+
+_LEARNING_RATE = .05
+_MOMENTUM = .9
+
+INPUTS = np.random.RandomState(0).randn(8, 2).astype(np.float32)
+LABELS = (INPUTS.dot([[1.], [2.]]) + 3.).astype(np.float32)
+
+v1, v2 = tf_compat.v1, tf_compat.v2
+
+
+def expected_losses(num_steps):
+  """Returns the loss before each step, as float, computed with NumPy."""
+  features = np.concatenate([INPUTS, np.ones([len(INPUTS), 1])], axis=1)
+  weights = np.zeros([3, 1])
+  velocity = np.zeros([3, 1])
+  losses = []
+  for _ in range(num_steps):
+    errors = features.dot(weights) - LABELS
+    losses.append((errors**2).mean())
+    gradient = 2. * features.T.dot(errors) / len(INPUTS)
+    velocity = _MOMENTUM * velocity + gradient
+    weights -= _LEARNING_RATE * velocity
+  return losses
+
+
+def _points_of_replica():
+  """Returns the inputs and labels of the replica that asks."""
+  context = v1.distribute.get_replica_context()
+  num_replicas = context.num_replicas_in_sync
+  index = context.replica_id_in_sync_group
+  return (v2.reshape(v2.constant(INPUTS), [num_replicas, -1, 2])[index],
+          v2.reshape(v2.constant(LABELS), [num_replicas, -1, 1])[index])
+
+
+class Training(object):
+  """The model and its optimizer, made in the scopes that are open.
+
+  Attributes:
+    variables: list of the model's two variables.
+  """
+
+  def __init__(self, strategy, mode, points=_points_of_replica, server=None):
+    """Makes the variables; the optimizer makes its own at the first step.
+
+    Args:
+      strategy: a `tf.distribute.Strategy`.
+      mode: "graph", "eager" or "function".
+      points: a function that returns the inputs and labels of a replica.
+      server: the `tf.distribute.Server` of the session, for a graph.
+    """
+    self._strategy = strategy
+    self._points = points
+    with strategy.scope():
+      self.variables = [
+          v2.Variable(np.zeros([2, 1], np.float32), name="weights"),
+          v2.Variable(np.zeros([1], np.float32), name="bias")
+      ]
+      self._optimizer = v1.train.MomentumOptimizer(_LEARNING_RATE, _MOMENTUM)
+      self._run = {
+          "graph": lambda: self._step_of_graph(server),
+          "eager": lambda: self._step,
+          "function": lambda: v2.function(self._step),
+      }[mode]()
+
+  def step(self):
+    """Takes a step and returns the loss before it, as float."""
+    with self._strategy.scope():
+      return float(self._run())
+
+  def devices(self):
+    """Returns the device of each variable, of each copy if there are several.
+
+    Returns:
+      list of str.
+    """
+    variables = self.variables + self._optimizer.variables()
+    return [
+        copy.device for v in variables for copy in getattr(v, "values", [v])
+    ]
+
+  def _step_of_graph(self, server):
+    step = self._step()
+    # A strategy over several workers says what its session needs.
+    session = v1.Session(
+        server.target, config=self._strategy.update_config_proto(
+            v1.ConfigProto()))
+    session.run(v1.global_variables_initializer())
+    return lambda: session.run(step)
+
+  def _step(self):
+    losses = self._strategy.extended.call_for_each_replica(self._replica_step)
+    return self._strategy.reduce(
+        v1.distribute.ReduceOp.SUM, losses, axis=None)
+
+  def _replica_step(self):
+    inputs, labels = self._points()
+    weights, bias = self.variables
+
+    def loss():
+      errors = v2.matmul(inputs, weights) + bias - labels
+      return v2.reduce_sum(errors**2) / len(INPUTS)
+
+    loss_before = loss()
+    with v1.control_dependencies([loss_before]):
+      minimize = self._optimizer.minimize(loss)
+    if v1.executing_eagerly():
+      return loss_before
+    with v1.control_dependencies([minimize]):
+      return v2.identity(loss_before)
