@@ -16,8 +16,8 @@
 `tf.estimator.RunConfig` is gone since TensorFlow 2.16. This one describes a
 run with the same attributes and reads the environment variable `TF_CONFIG` as
 TensorFlow 2.15 does: the same values for a good one, the same type of exception
-for a bad one. Source: tensorflow_estimator 2.15, `estimator/run_config.py`, and
-TensorFlow 2.15, `training/server_lib.py` (`ClusterSpec`).
+for a bad one. Or it takes the cluster from a resolver of `tf.distribute`.
+Source: tensorflow_estimator 2.15, `estimator/run_config.py`.
 
 A `RunConfig` is made without TensorFlow; `cluster_spec` and a default
 `session_config` are built when they are first read, and those two need it.
@@ -29,36 +29,11 @@ import inspect
 import json
 import operator
 import os
-import typing
 
+from adanet.tf_compat import _task
 from adanet.tf_compat import _tensorflow
 
-
-class TaskType(object):
-  """The jobs of a cluster that a `RunConfig` tells apart."""
-  MASTER = "master"
-  PS = "ps"
-  WORKER = "worker"
-  CHIEF = "chief"
-  EVALUATOR = "evaluator"
-
-
-class _Task(typing.NamedTuple):
-  """One task in its cluster; the fields are attributes of `RunConfig`."""
-  cluster: dict  # {job: {task index: address}}; empty for a local run
-  service: typing.Optional[dict]
-  task_type: str = TaskType.WORKER
-  task_id: int = 0
-  is_chief: bool = True
-  num_worker_replicas: int = 1
-  num_ps_replicas: int = 0
-  global_id_in_cluster: typing.Optional[int] = 0
-  master: str = ""
-  evaluation_master: str = ""
-
-
-# What follows turns the text of TF_CONFIG into a _Task. TensorFlow's order of
-# checks is kept, because it decides which exception a doubly wrong value gets.
+TaskType = _task.TaskType
 
 
 def _parse(text):
@@ -86,236 +61,6 @@ def _model_dir(tf_config, model_dir):
         "model_dir must equal TF_CONFIG['model_dir'] where both are set, got "
         "%r and %r" % (model_dir, configured))
   return model_dir or configured
-
-
-def _task(tf_config):
-  """Returns the `_Task` that a parsed `TF_CONFIG` describes, or raises."""
-  service = tf_config.get("service")
-  if service is not None and not isinstance(service, dict):
-    raise TypeError(
-        "TF_CONFIG['service'] must be an object, got %r" % (service,))
-  cluster = _cluster(tf_config.get("cluster", {}))
-  make = _task_in_cluster if cluster else _local_task
-  return make(tf_config, cluster, service)
-
-
-def _cluster(jobs):
-  """Returns `{job: {task index: address}}`, checked as `ClusterSpec` would."""
-  if not isinstance(jobs, dict):
-    raise TypeError("TF_CONFIG['cluster'] must be an object of jobs, got %r" %
-                    (jobs,))
-  cluster = {}
-  for job, tasks in jobs.items():
-    if isinstance(tasks, list):
-      cluster[job] = dict(enumerate(tasks))
-    elif isinstance(tasks, dict):
-      cluster[job] = {
-          _integer(index, "a task index of TF_CONFIG['cluster'][%r]" % job):
-              address for index, address in tasks.items()
-      }
-    else:
-      raise TypeError("TF_CONFIG['cluster'][%r] must be a list of addresses or "
-                      "an object from task index to address, got %r" %
-                      (job, tasks))
-  for job, tasks in sorted(cluster.items()):
-    _check_text(job, "a job of TF_CONFIG['cluster']")
-    for index, address in sorted(tasks.items(), key=operator.itemgetter(0)):
-      _check_text(address, "TF_CONFIG['cluster'][%r][%d]" % (job, index))
-      if not -2**31 <= index < 2**31:
-        raise ValueError("a task index of TF_CONFIG['cluster'][%r] must fit "
-                         "into 32 bits, got %d" % (job, index))
-  return cluster
-
-
-def _integer(value, name):
-  """Returns `int(value)`; `name` says in an error what should have been one."""
-  try:
-    return int(value)
-  except (OverflowError, TypeError, ValueError) as error:
-    raise type(error)(
-        "%s must be an integer, got %r" % (name, value)) from None
-
-
-def _check_text(value, name):
-  """Raises if `value` is not text that a protocol buffer can hold."""
-  if not isinstance(value, str):
-    raise TypeError("%s must be a string, got %r" % (name, value))
-  try:
-    value.encode("utf-8")
-  except UnicodeEncodeError as error:
-    raise UnicodeEncodeError(
-        error.encoding, error.object, error.start, error.end,
-        "%s must be Unicode text, got %r" % (name, value)) from None
-
-
-def _layout(cluster, job):
-  """Lays a job's tasks out in a row, as `ClusterSpec.job_tasks` does.
-
-  There a gap between indices has no address, and a negative index counts from
-  the end of the row.
-
-  Args:
-    cluster: The cluster.
-    job: The name of a job in it.
-
-  Returns:
-    The length of the row, and a dict from position to address.
-
-  Raises:
-    IndexError: If a negative index is off the row.
-    ValueError: If the job has no tasks.
-  """
-  tasks = cluster[job]
-  if not tasks:
-    raise ValueError(
-        "TF_CONFIG['cluster'][%r] must name a task, got none" % job)
-  length = max(tasks) + 1
-  if min(tasks) < -length:
-    raise IndexError("a task index of TF_CONFIG['cluster'][%r] must be >= 0, "
-                     "got %d" % (job, min(tasks)))
-  return length, {index % length: tasks[index] for index in tasks}
-
-
-def _num_tasks(cluster):
-  """Returns `{job: number of its tasks}`, or raises as `_layout` does."""
-  for job, tasks in cluster.items():
-    # ClusterSpec.as_dict(), which tf.estimator counts by, lays out these only.
-    if tasks and max(tasks) + 1 == len(tasks):
-      _layout(cluster, job)
-  return {job: len(tasks) for job, tasks in cluster.items()}
-
-
-def _describe(cluster):
-  """Returns how many tasks each job has, for a reader: "{'chief': 1}"."""
-  return repr(dict(sorted(_num_tasks(cluster).items())))
-
-
-def _local_task(tf_config, cluster, service):
-  """Returns the only task of a run without a cluster."""
-  task = _object(tf_config, "task")
-  task_type = task.get("type", TaskType.WORKER)
-  task_id = _integer(task.get("index", 0), "TF_CONFIG['task']['index']")
-  if task_type != TaskType.WORKER:
-    raise ValueError("TF_CONFIG['task']['type'] must be 'worker' without "
-                     "TF_CONFIG['cluster'], got %r" % (task_type,))
-  if task_id != 0:
-    raise ValueError("TF_CONFIG['task']['index'] must be 0 without "
-                     "TF_CONFIG['cluster'], got %r" % task_id)
-  return _Task(
-      cluster=cluster,
-      service=service,
-      master=tf_config.get("session_master", ""),
-      evaluation_master=tf_config.get("eval_session_master", ""))
-
-
-def _task_in_cluster(tf_config, cluster, service):
-  """Returns this task of a cluster, which has a chief or, once, a master."""
-  has_master = TaskType.MASTER in cluster
-  if has_master and TaskType.CHIEF in cluster:
-    raise ValueError("TF_CONFIG['cluster'] must not have both a 'chief' and a "
-                     "'master', got %r" % sorted(cluster))
-  chief = TaskType.MASTER if has_master else TaskType.CHIEF
-  task_type, task_id = _type_and_id(tf_config, cluster, chief)
-
-  if task_type == TaskType.EVALUATOR:
-    if has_master:
-      raise ValueError("TF_CONFIG['task']['type'] must not be 'evaluator' in a "
-                       "cluster with a 'master', got 'evaluator'")
-    # An evaluator stands outside the cluster and sees nothing of it.
-    return _Task(
-        cluster={},
-        service=service,
-        task_type=task_type,
-        task_id=task_id,
-        is_chief=False,
-        num_worker_replicas=0,
-        global_id_in_cluster=None,
-        evaluation_master=tf_config.get("eval_session_master", ""))
-
-  if has_master:  # Here tf.estimator numbers the tasks first.
-    _global_id(cluster, chief, task_type, task_id)
-  master = _master(tf_config, cluster, task_type, task_id)
-  sizes = _num_tasks(cluster)
-  return _Task(
-      cluster=cluster,
-      service=service,
-      task_type=task_type,
-      task_id=task_id,
-      is_chief=task_type == chief,
-      num_worker_replicas=sizes[chief] + sizes.get(TaskType.WORKER, 0),
-      num_ps_replicas=sizes.get(TaskType.PS, 0),
-      global_id_in_cluster=_global_id(cluster, chief, task_type, task_id),
-      master=master)
-
-
-def _object(tf_config, key):
-  """Returns `tf_config[key]`, an object or absent; raises otherwise."""
-  value = tf_config.get(key, {})
-  if not isinstance(value, dict):
-    raise AttributeError(
-        "TF_CONFIG[%r] must be an object, got %r" % (key, value))
-  return value
-
-
-def _type_and_id(tf_config, cluster, chief):
-  """Returns the type and the index of this task, checked against `cluster`."""
-  if chief not in cluster:
-    raise ValueError("TF_CONFIG['cluster'] must have one 'chief', got the jobs "
-                     "%r" % sorted(cluster))
-  num_chiefs, _ = _layout(cluster, chief)
-  if num_chiefs > 1:
-    raise ValueError("TF_CONFIG['cluster'][%r] must have one task, got %d" %
-                     (chief, num_chiefs))
-
-  task = _object(tf_config, "task")
-  task_type = task.get("type")
-  if not task_type:
-    raise ValueError("TF_CONFIG['task']['type'] must name a job of "
-                     "TF_CONFIG['cluster'], got %r" % (task_type,))
-  if task.get("index") is None:
-    raise ValueError("TF_CONFIG['task']['index'] must be set with "
-                     "TF_CONFIG['cluster'], got None")
-  task_id = _integer(task["index"], "TF_CONFIG['task']['index']")
-  if task_id < 0:
-    raise ValueError(
-        "TF_CONFIG['task']['index'] must be >= 0, got %d" % task_id)
-  if task_type == TaskType.EVALUATOR:
-    return task_type, task_id
-
-  if task_type not in list(cluster):  # A list, for a type without a hash.
-    raise ValueError("TF_CONFIG['task']['type'] must be 'evaluator' or a job "
-                     "of the cluster %s, got %r" %
-                     (_describe(cluster), task_type))
-  length, _ = _layout(cluster, task_type)
-  if task_id >= length:
-    raise ValueError("TF_CONFIG['task']['index'] must be below %d for %r in "
-                     "the cluster %s, got %d" %
-                     (length, task_type, _describe(cluster), task_id))
-  return task_type, task_id
-
-
-def _master(tf_config, cluster, task_type, task_id):
-  """Returns the address of this task's session."""
-  if "session_master" in tf_config:
-    return tf_config["session_master"]
-  length, addresses = _layout(cluster, task_type)
-  if len(cluster) == 1 and length == 1:
-    return ""  # Alone: TensorFlow's own process, without a server between.
-  if task_id not in addresses:
-    raise TypeError("TF_CONFIG['cluster'][%r][%d] must be the address of this "
-                    "task, got none" % (task_type, task_id))
-  return "grpc://" + addresses[task_id]
-
-
-def _global_id(cluster, chief, task_type, task_id):
-  """Numbers this task: the chief, other jobs by name, parameter servers."""
-  first = 0
-  for job in sorted(
-      cluster, key=lambda job: (job != chief, job == TaskType.PS, job)):
-    if job == task_type:
-      return first + task_id
-    first += _layout(cluster, job)[0]
-  raise AssertionError(task_type)  # _type_and_id() has looked.
 
 
 def _argument_names(fn):
@@ -398,7 +143,8 @@ class RunConfig(object):
   """One task, its cluster and its run, as `tf.estimator.RunConfig` has them.
 
   The cluster comes from the environment variable `TF_CONFIG`, read once, by the
-  constructor. It holds a JSON object:
+  constructor, or from a resolver: see `from_cluster_resolver`. The variable
+  holds a JSON object:
 
     {"cluster": {"chief": ["host0:2222"],
                  "worker": ["host1:2222", "host2:2222"],
@@ -421,7 +167,8 @@ class RunConfig(object):
                *,
                device_fn=None,
                protocol=None,
-               session_creation_timeout_secs=7200):
+               session_creation_timeout_secs=7200,
+               _cluster_resolver=_UNSET):
     """Describes the run of this task.
 
     Arguments after `log_step_count_steps` go by name: `tf.estimator.RunConfig`
@@ -462,7 +209,10 @@ class RunConfig(object):
       save_checkpoints_secs = None
     _check_one_checkpoint_pace(save_checkpoints_steps, save_checkpoints_secs)
 
-    tf_config = _parse(os.environ.get("TF_CONFIG", "{}"))
+    # An argument of from_cluster_resolver() alone, which reads no TF_CONFIG.
+    has_resolver = _cluster_resolver is not _UNSET
+    tf_config = {} if has_resolver else _parse(
+        os.environ.get("TF_CONFIG", "{}"))
     self._settings = {
         "model_dir": _model_dir(tf_config, _path_to_str(model_dir)),
         "tf_random_seed": tf_random_seed,
@@ -478,13 +228,52 @@ class RunConfig(object):
         "session_creation_timeout_secs": session_creation_timeout_secs,
     }
     _check(self._settings)
-    self._task = _task(tf_config)
+    self._task = (
+        _task.from_cluster_resolver(_cluster_resolver)
+        if has_resolver else _task.from_tf_config(tf_config))
     self._has_default_session_config = session_config is None
     self._cluster_spec = None
 
+  @classmethod
+  def from_cluster_resolver(cls, resolver, **kwargs):
+    """Describes the run of this task in the cluster that a resolver finds.
+
+    The result equals what `TF_CONFIG` with the same cluster and task would
+    give, but for two things. In a cluster without a chief, which is an error in
+    `TF_CONFIG`, worker 0 is the chief, as everywhere in `tf.distribute`. And
+    the address in `master` begins with the resolver's `rpc_layer`, if it has
+    one.
+
+    `TF_CONFIG` is not read here. A `TFConfigClusterResolver` reads it, and of
+    its members "cluster", "task" and "rpc_layer" only.
+
+    The resolver is asked now and not again: a later change of the cluster is
+    seen by a new `RunConfig` only.
+
+    Args:
+      resolver: A `tf.distribute.cluster_resolver.ClusterResolver`. Where it has
+        a cluster, its `task_type` and `task_id` must be this process's own.
+        `KubernetesClusterResolver` leaves them unset; `GCEClusterResolver` and
+        `TPUClusterResolver` say task 0 in every process until told otherwise.
+      **kwargs: Arguments of the constructor.
+
+    Returns:
+      A new object of this class.
+
+    Raises:
+      IndexError: If a negative task index of the cluster leads nowhere.
+      TypeError: If `resolver` is not one, or a part of it or an argument has a
+        wrong type.
+      ValueError: If a part of it or an argument has a wrong value.
+      Exception: What the resolver raises.
+    """
+    return cls(_cluster_resolver=resolver, **kwargs)
+
   task_type = _fact("task_type", "The job of this task, see `TaskType`.")
   task_id = _fact("task_id", "The index of this task within its job.")
-  is_chief = _fact("is_chief", "Whether this task is the chief (or master).")
+  is_chief = _fact(
+      "is_chief",
+      "Whether this task is the chief, the master or, failing both, worker 0.")
   num_worker_replicas = _fact(
       "num_worker_replicas",
       "How many tasks train: the chief and the workers; 0 for an evaluator.")
@@ -522,7 +311,8 @@ class RunConfig(object):
   def cluster_spec(self):
     """The `tf.train.ClusterSpec`; empty for a local run or an evaluator."""
     if self._cluster_spec is None:
-      self._cluster_spec = _tensorflow.v1.train.ClusterSpec(self._task.cluster)
+      self._cluster_spec = _tensorflow.v1.train.ClusterSpec(
+          self._task.cluster.jobs)
     return self._cluster_spec
 
   @property
@@ -541,7 +331,7 @@ class RunConfig(object):
         TaskType.WORKER: ["/job:ps", "/job:worker/task:%d" % self.task_id],
         TaskType.PS: ["/job:ps", "/job:worker", "/job:chief", "/job:master"],
     }.get(self.task_type)
-    if not self._task.cluster or filters is None:
+    if not self._task.cluster.jobs or filters is None:
       return None
     config = _tensorflow.v1.ConfigProto(
         allow_soft_placement=True, device_filters=filters)
@@ -596,7 +386,7 @@ class RunConfig(object):
     return "%s(%s, cluster=%s)" % (
         type(self).__name__,
         ", ".join("%s=%r" % (name, getattr(self, name)) for name in facts),
-        _describe(self._task.cluster))
+        self._task.cluster)
 
 
 def _path_to_str(path):
