@@ -27,6 +27,7 @@ PsConfig = collections.namedtuple("PsConfig", "num_ps_replicas")
 
 _NUM_PS = 3
 _MEGABYTE = 2**20
+
 v1, v2 = tf_compat.v1, tf_compat.v2
 _processes = []
 
@@ -212,6 +213,23 @@ class RemoteVariablesTest(parameterized.TestCase):
 
     self.assertEqual(2., make().numpy())
     self.assert_placed_as_in_a_graph(variables[0], "foo")
+
+  def test_a_strategy_of_tf_distribute_wins(self):
+    if not hasattr(v2.distribute, "ParameterServerStrategy"):
+      self.skipTest("the tf.distribute of this TensorFlow does not run in a "
+                    "program that is connected to a cluster")
+    strategy = v2.distribute.OneDeviceStrategy("/cpu:0")
+    with _scope():
+      with strategy.scope():
+        of_strategy = v2.Variable(3., name="foo")
+      on_ps = v2.Variable(2., name="foo")
+    with strategy.scope(), _scope():
+      inside = v2.Variable(4., name="foo")
+    self.assertEqual("chief", _task(of_strategy)[0])
+    self.assertEqual("chief", _task(inside)[0])
+    self.assert_placed_as_in_a_graph(on_ps, "foo")
+    product = strategy.run(lambda: of_strategy * on_ps * inside)
+    self.assertEqual(24., product.numpy())
 
   def test_only_inside(self):
     with self.assertRaisesRegex(KeyError, "mine"):

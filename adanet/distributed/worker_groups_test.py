@@ -104,25 +104,11 @@ def _work_in_group(connection, worker_index, subnetwork_index, addresses, mode):
       _serve_steps(connection, training)
 
 
-def _coordinate(connection, cluster, order):
-  """Trains a subnetwork on a cluster of TensorFlow 2's, as its coordinator.
-
-  Args:
-    connection: what the losses and the devices are sent to.
-    cluster: dict from job to list of addresses.
-    order: the outer scope: "subnetwork", "strategy" or "outside".
-  """
-  os.environ["TF_CONFIG"] = json.dumps(
-      {"cluster": cluster, "task": {"type": "chief", "index": 0}})
-  v1.enable_v2_behavior()
-  strategy = v2.distribute.ParameterServerStrategy(
-      v2.distribute.cluster_resolver.TFConfigClusterResolver())
-  coordinator = v2.distribute.coordinator.ClusterCoordinator(strategy)
-  subnetwork = _strategy(0).subnetwork_devices(_NUM_SUBNETWORKS, 1)
-  with {"subnetwork": subnetwork}.get(order, strategy.scope()):
-    with {"strategy": subnetwork}.get(order, strategy.scope()):
-      weights = v2.Variable(np.zeros([2, 1], np.float32), name="weights")
-      bias = v2.Variable(np.zeros([1], np.float32), name="bias")
+def _train_with_parameter_servers(strategy, outer_scope, inner_scope):
+  """Returns the losses and the devices of the variables."""
+  with outer_scope, inner_scope:
+    weights = v2.Variable(np.zeros([2, 1], np.float32), name="weights")
+    bias = v2.Variable(np.zeros([1], np.float32), name="bias")
 
   @v2.function
   def step():
@@ -135,10 +121,36 @@ def _coordinate(connection, cluster, order):
       variable.assign_sub(.05 * gradient)
     return loss
 
+  coordinator = v2.distribute.coordinator.ClusterCoordinator(strategy)
   losses = [
       float(coordinator.schedule(step).fetch()) for _ in range(_NUM_STEPS)
   ]
-  connection.send((losses, [weights.device, bias.device]))
+  return losses, [weights.device, bias.device]
+
+
+def _coordinate(connection, cluster):
+  """Trains as the coordinator of a cluster, outside a subnetwork and inside.
+
+  Args:
+    connection: what the losses and the devices are sent to: those outside all
+      subnetworks, with the subnetwork's as the outer scope, as the inner one.
+    cluster: dict from job to list of addresses.
+  """
+  os.environ["TF_CONFIG"] = json.dumps(
+      {"cluster": cluster, "task": {"type": "chief", "index": 0}})
+  v1.enable_v2_behavior()
+  strategy = v2.distribute.ParameterServerStrategy(
+      v2.distribute.cluster_resolver.TFConfigClusterResolver())
+
+  def subnetwork():
+    return _strategy(0).subnetwork_devices(_NUM_SUBNETWORKS, 1)
+
+  connection.send([
+      _train_with_parameter_servers(strategy, outer, inner)
+      for outer, inner in ((strategy.scope(), strategy.scope()),
+                           (subnetwork(), strategy.scope()),
+                           (strategy.scope(), subnetwork()))
+  ])
 
 
 class _Process(object):
@@ -215,27 +227,23 @@ class WorkerGroupsTest(parameterized.TestCase):
             {"/job:worker/replica:0/task:{}/device:CPU:0".format(index)},
             set(worker.receive()))
 
-  @parameterized.parameters("subnetwork", "strategy")
-  def test_parameter_server_strategy(self, order):
+  def test_parameter_server_strategy(self):
     if not hasattr(v2.distribute, "ParameterServerStrategy"):
       self.skipTest("this TensorFlow has no tf.distribute."
                     "ParameterServerStrategy for TensorFlow 2")
-    answers = []
-    for each in (order, "outside"):
-      addresses = local_servers.free_addresses(4)
-      cluster = {"chief": addresses[:1], "worker": addresses[1:2],
-                 "ps": addresses[2:]}
-      for job in ("worker", "ps"):
-        servers = local_servers.start(cluster, job)
-        for server in servers:
-          self.addCleanup(server.kill)
-      answers.append(
-          self.start(_coordinate, cluster, each).receive())
-    (losses, devices), (losses_outside, devices_outside) = answers
-    self.assertEqual(losses_outside, losses)
+    addresses = local_servers.free_addresses(4)
+    cluster = {"chief": addresses[:1], "worker": addresses[1:2],
+               "ps": addresses[2:]}
+    for job in ("worker", "ps"):
+      for server in local_servers.start(cluster, job):
+        self.addCleanup(server.kill)
+    outside, as_outer, as_inner = self.start(_coordinate, cluster).receive()
+    losses, devices = outside
     self.assertLess(losses[-1], losses[0])
-    self.assertEqual(devices_outside, devices)
-    self.assertLen(set(devices), 2)
+    self.assertEqual(
+        [0, 1], [v2.DeviceSpec.from_string(d).task for d in devices])
+    self.assertEqual(outside, as_outer)
+    self.assertEqual(outside, as_inner)
 
 
 if __name__ == "__main__":
