@@ -32,8 +32,9 @@ _NUM_PS = 3
 _MEGABYTE = 2**20
 _SERVE = """
 import json, sys
-import tensorflow.compat.v1 as tf
-tf.train.Server(json.loads(sys.argv[1]), "ps", int(sys.argv[2])).join()
+from adanet import tf_compat
+tf_compat.v1.train.Server(
+    json.loads(sys.argv[1]), "ps", int(sys.argv[2])).join()
 """
 
 v1, v2 = tf_compat.v1, tf_compat.v2
