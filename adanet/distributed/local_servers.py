@@ -20,8 +20,9 @@ import sys
 
 _SERVE = """
 import json, sys
-import tensorflow.compat.v1 as tf
-tf.train.Server(json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3])).join()
+from adanet import tf_compat
+cluster, job, index = sys.argv[1:]
+tf_compat.v1.train.Server(json.loads(cluster), job, int(index)).join()
 """
 
 

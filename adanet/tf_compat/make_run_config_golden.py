@@ -51,11 +51,6 @@ def _row(case, defaults):
   }
 
 
-def is_possible():
-  """Says whether this is the TensorFlow that the golden file is of."""
-  return tf.version.VERSION == _VERSION
-
-
 def make():
   """Returns the text of the golden file."""
   os.environ.pop("TF_CONFIG", None)
@@ -77,7 +72,7 @@ def make():
 def main(argv):
   if len(argv) > 1:
     raise app.UsageError("Unexpected arguments: %r" % argv[1:])
-  if not is_possible():
+  if tf.version.VERSION != _VERSION:
     raise app.UsageError(
         "TensorFlow must be %s, got %s" % (_VERSION, tf.version.VERSION))
   with open(_OUTPUT.value, "w") as output:

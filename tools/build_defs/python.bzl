@@ -14,8 +14,60 @@
 """The Python rules of every BUILD file here, so that a change is in one place.
 
 Native to Bazel up to 7; a later Bazel has them in rules_python.
+
+A package that uses one gets the test `sources_test`, of every Python file in
+it, so that no file can be forgotten. (Buildifier warns of the native rules.)
 """
 
-py_binary = native.py_binary
-py_library = native.py_library
-py_test = native.py_test
+_native_binary = native.py_binary
+_native_library = native.py_library
+_native_test = native.py_test
+
+# Where TensorFlow may be imported and asked for its version.
+_ONE_DOOR = "adanet/tf_compat"
+
+def _sources_test():
+    name = "sources_test"
+    if native.package_name() == _ONE_DOOR or native.existing_rule(name):
+        return
+    _native_test(
+        name = name,
+        size = "small",
+        srcs = ["//tools/lint:sources_test.py"],
+        data = native.glob(["**/*.py"]),
+        main = "//tools/lint:sources_test.py",
+        deps = [
+            "//third_party/py:absl",
+            "//tools/lint:one_door",
+        ],
+    )
+
+def py_binary(name, **kwargs):
+    """The native py_binary.
+
+    Args:
+      name: its name.
+      **kwargs: the attributes of the native rule.
+    """
+    _native_binary(name = name, **kwargs)
+    _sources_test()
+
+def py_library(name, **kwargs):
+    """The native py_library.
+
+    Args:
+      name: its name.
+      **kwargs: the attributes of the native rule.
+    """
+    _native_library(name = name, **kwargs)
+    _sources_test()
+
+def py_test(name, **kwargs):
+    """The native py_test.
+
+    Args:
+      name: its name.
+      **kwargs: the attributes of the native rule.
+    """
+    _native_test(name = name, **kwargs)
+    _sources_test()
