@@ -69,7 +69,6 @@ def _test(leg, config):
     # With --keep_going, what cannot be built keeps no other test from running.
     bazel = _bazel("test", *config, "--keep_going",
                    "--build_event_json_file=" + events, "//...")
-    # At once: the next leg's reports take the place of this one's.
     counts, did_not_run = results.count(events, bazel.returncode)
   for label in did_not_run:
     _say("{}: did not run: {}".format(leg, label))

@@ -26,8 +26,7 @@ import runfiles
 from tools.ci import readme
 from tools.ci import results
 
-# What the Bazel that is not does with each leg's tests, by the leg's argument;
-# it leaves its reports where the real one does: in one place for all legs.
+# What the Bazel that is not does with each leg's tests, by the leg's argument.
 _BAZELW = """#!{python}
 import json, pathlib, sys
 command, arguments = sys.argv[1], sys.argv[2:]

@@ -14,7 +14,7 @@
 """Counts the test cases of one run of Bazel, from what Bazel says about it.
 
 bazel-testlogs will not do: it holds every test's last results, and a test that
-could not be built leaves those of another run, or of another leg, there.
+could not be built leaves those of an earlier run there.
 """
 
 import json
