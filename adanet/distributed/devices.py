@@ -21,6 +21,7 @@ name does not.
 import collections
 import contextlib
 import hashlib
+import sys
 import threading
 
 from adanet import tf_compat
@@ -28,6 +29,17 @@ from adanet.distributed import _arguments
 
 
 _NamedOp = collections.namedtuple("_NamedOp", "name")
+
+
+def _device_setter():
+  """Returns the module that `replica_device_setter` is defined in.
+
+  Not public, and the only place that has the list of variable ops and the
+  default strategy that a monkey patch can replace; unchanged since 1.0. Found
+  by way of `v1`, which AdaNet's own `tf_compat` has too: this package can stand
+  in for its `adanet.distributed`.
+  """
+  return sys.modules[tf_compat.v1.train.replica_device_setter.__module__]
 
 
 class OpNameHashStrategy(object):
@@ -79,7 +91,7 @@ class _ParameterServers(object):
 
   def device_function(self):
     """Returns the device function, of ops, for the scope in a graph."""
-    variable_ops = tf_compat.STANDARD_PS_OPS
+    variable_ops = _device_setter().STANDARD_PS_OPS
     device_spec = tf_compat.v1.DeviceSpec
 
     def place(op):
@@ -162,15 +174,15 @@ class _DefaultStrategyPatch(object):
   def acquire(self):
     with self._lock:
       if not self._num_users:
-        self._original = getattr(tf_compat.device_setter, self._NAME)
-        setattr(tf_compat.device_setter, self._NAME, OpNameHashStrategy)
+        self._original = getattr(_device_setter(), self._NAME)
+        setattr(_device_setter(), self._NAME, OpNameHashStrategy)
       self._num_users += 1
 
   def release(self):
     with self._lock:
       self._num_users -= 1
       if not self._num_users:
-        setattr(tf_compat.device_setter, self._NAME, self._original)
+        setattr(_device_setter(), self._NAME, self._original)
 
 
 _default_strategy_patch = _DefaultStrategyPatch()

@@ -32,12 +32,6 @@ def _load(module):
         .format(e.name, packages[e.name]), name=e.name) from e
 
 
-def _device_setter():
-  # Not public, and the only place that has the list of variable ops and the
-  # default strategy that a monkey patch can replace; unchanged since 1.0.
-  return _load("tensorflow.python.training.device_setter")
-
-
 def eager_device():
   """Returns the device, as str, of the eager scope; "" outside all of them.
 
@@ -64,9 +58,6 @@ _SHIMS = {
     "v1": lambda: _load("tensorflow.compat.v1"),
     "v2": lambda: _load("tensorflow.compat.v2"),
     "keras": _keras,
-    "device_setter": _device_setter,
-    # The types of the ops that hold variables, by TensorFlow's own list.
-    "STANDARD_PS_OPS": lambda: frozenset(_device_setter().STANDARD_PS_OPS),
 }
 
 
