@@ -41,3 +41,8 @@ def adanet_repositories():
             requirements = requirements,
             substitutes = {"tensorflow": "tensorflow_cpu"},
         )
+    pip_packages(
+        name = "adanet_reference",
+        leg = "tf1_15",
+        requirements = "@adanet//third_party/py:adanet_reference.txt",
+    )

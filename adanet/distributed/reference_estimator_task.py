@@ -1,0 +1,167 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""One task of a cluster in which AdaNet 0.8.0 trains and evaluates.
+
+As a user of AdaNet would write it: `adanet` is theirs here, and its
+`distributed` is what lies in that place. `TF_CONFIG` names the task, the
+arguments a class of `adanet.distributed` and a folder. In the folder each
+worker leaves a record of each iteration, and the evaluator its metrics.
+"""
+
+import functools
+import glob
+import inspect
+import json
+import os
+import sys
+import time
+
+import adanet
+from adanet.tf_compat import v1
+from adanet.tf_compat import v2
+
+_ITERATION_STEPS = 60
+_NUM_ITERATIONS = 2
+_RECORDS_WAIT_SECS = 120
+
+
+class _Builder(adanet.subnetwork.Builder):
+  """Builds a subnetwork of two layers, linear both."""
+
+  def __init__(self, index, trained):
+    """Makes a builder.
+
+    Args:
+      index: int, the subnetwork's in the iteration.
+      trained: set that gets the index when this process trains the subnetwork.
+    """
+    self._index = index
+    self._trained = trained
+
+  @property
+  def name(self):
+    return "dnn{}".format(self._index)
+
+  def build_subnetwork(self, features, logits_dimension, training,
+                       iteration_step, summary, previous_ensemble=None):
+    hidden = v1.layers.dense(features["x"], 2 + self._index)
+    return adanet.Subnetwork(
+        last_layer=hidden,
+        logits=v1.layers.dense(hidden, logits_dimension),
+        complexity=1.)
+
+  def build_subnetwork_train_op(self, subnetwork, loss, var_list, labels,
+                                iteration_step, summary, previous_ensemble):
+    # An op of Python's runs in the process of the worker that built it.
+    take_note = v1.py_func(lambda: self._trained.add(self._index), [], [])
+    optimizer = v1.train.AdamOptimizer(.05)
+    return v1.group(optimizer.minimize(loss, var_list=var_list), take_note)
+
+
+class _Generator(adanet.subnetwork.Generator):
+  """Generates two candidates in the first iteration and three in the next."""
+
+  def __init__(self, trained):
+    self._trained = trained
+
+  def generate_candidates(self, previous_ensemble, iteration_number,
+                          previous_ensemble_reports, all_reports):
+    return [_Builder(i, self._trained) for i in range(2 + iteration_number)]
+
+
+class _RecordHook(v1.train.SessionRunHook):
+  """Writes a record after the first step, and waits for all workers' records.
+
+  So every worker takes a step of each iteration, however late it starts.
+  """
+
+  def __init__(self, config, strategy, trained):
+    self._config = config
+    self._strategy = strategy
+    self._trained = trained
+    self._iteration = -1
+    self._is_written = True
+
+  def after_create_session(self, session, coord):
+    self._iteration += 1
+    self._is_written = False
+    self._trained.clear()
+
+  def after_run(self, run_context, run_values):
+    if self._is_written:
+      return
+    self._is_written = True
+    pattern = os.path.join(self._config.model_dir, "record-{}-{}.json")
+    path = pattern.format(self._iteration, self._config.global_id_in_cluster)
+    with open(path + ".part", "w") as f:
+      json.dump({
+          "strategy": inspect.getfile(type(self._strategy)),
+          "trains": sorted(self._trained),
+          "devices": {v.op.name: v.device for v in v1.trainable_variables()},
+      }, f)
+    os.rename(path + ".part", path)
+    give_up = time.time() + _RECORDS_WAIT_SECS
+    everyone = pattern.format(self._iteration, "*")
+    while len(glob.glob(everyone)) < self._config.num_worker_replicas:
+      if time.time() > give_up:
+        raise RuntimeError("not all workers have taken a step")
+      time.sleep(.1)
+
+
+def _input_fn():
+  x = v1.random.stateless_uniform([64, 3], seed=[1, 2])
+  return {"x": x}, v1.reduce_sum(x * [[1., -2., 3.]], axis=1, keepdims=True)
+
+
+def main(strategy_name, model_dir):
+  # A worker looks for the chief only every 30 s, and there is no setting.
+  v1.train.SessionManager.__init__ = functools.partialmethod(
+      v1.train.SessionManager.__init__, recovery_wait_secs=.5)
+  config = v1.estimator.RunConfig(
+      model_dir=model_dir,
+      experimental_max_worker_delay_secs=0,
+      # Without soft placement an op is where its device says, or nowhere. With
+      # the filter no worker waits for one that has ended.
+      session_config=v1.ConfigProto(device_filters=["/job:ps"]))
+  strategy = getattr(adanet.distributed, strategy_name)()
+  trained = set()
+  estimator = adanet.Estimator(
+      head=v2.estimator.RegressionHead(),
+      subnetwork_generator=_Generator(trained),
+      max_iteration_steps=_ITERATION_STEPS,
+      max_iterations=_NUM_ITERATIONS,
+      force_grow=True,
+      delay_secs_per_worker=0,
+      worker_wait_secs=.5,
+      config=config,
+      experimental_placement_strategy=strategy)
+  if config.task_type == "evaluator":
+    metrics = estimator.evaluate(_input_fn, steps=1)
+    with open(os.path.join(model_dir, "metrics.json"), "w") as f:
+      json.dump({
+          name: float(metrics[name])
+          for name in ("average_loss", "global_step", "iteration")
+      }, f)
+    return
+  v1.estimator.train_and_evaluate(
+      estimator,
+      v1.estimator.TrainSpec(
+          _input_fn,
+          max_steps=_NUM_ITERATIONS * _ITERATION_STEPS,
+          hooks=[_RecordHook(config, strategy, trained)]),
+      v1.estimator.EvalSpec(_input_fn))
+
+
+if __name__ == "__main__":
+  main(*sys.argv[1:])
