@@ -64,7 +64,7 @@ _ROUND_ROBIN = [
 ]
 
 _NUM_TASKS = [("ps", 3), ("chief", 1), ("worker", 4)]
-_TIMEOUT_SECS = 130
+_TIMEOUT_SECS = 400
 _TASK = os.path.join(os.path.dirname(__file__), "reference_estimator_task.py")
 
 
