@@ -36,8 +36,8 @@ def _device_setter():
 
   Not public, and the only place that has the list of variable ops and the
   default strategy that a monkey patch can replace; unchanged since 1.0. Found
-  by way of `v1`, which AdaNet's own `tf_compat` has too: this package can stand
-  in for its `adanet.distributed`.
+  by way of `v1`, because that is what AdaNet's own `tf_compat` has too: a copy
+  of this package works in the place of AdaNet's `distributed`.
   """
   return sys.modules[tf_compat.v1.train.replica_device_setter.__module__]
 

@@ -19,6 +19,8 @@ Attributes:
   keras: the Keras that works in a graph of TensorFlow 1: `tf.keras` before
     TensorFlow 2.16, the package `tf_keras` after, which a target that uses it
     names in its deps.
+  STANDARD_PS_OPS: frozenset of str, the types of the ops that hold variables,
+    for a device function.
   eager_device: a function that returns the device of the eager scope.
 
 Each of these loads TensorFlow when it is first read; importing this module, and

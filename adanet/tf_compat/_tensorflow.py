@@ -54,10 +54,17 @@ def _keras():
   return _load("tf_keras")
 
 
+def _standard_ps_ops():
+  # Not public: TensorFlow's own list, in the module of a public function.
+  setter = _load("tensorflow.compat.v1").train.replica_device_setter
+  return frozenset(_load(setter.__module__).STANDARD_PS_OPS)
+
+
 _SHIMS = {
     "v1": lambda: _load("tensorflow.compat.v1"),
     "v2": lambda: _load("tensorflow.compat.v2"),
     "keras": _keras,
+    "STANDARD_PS_OPS": _standard_ps_ops,
 }
 
 

@@ -34,6 +34,11 @@ class TfCompatTest(parameterized.TestCase):
       session.run(tf.global_variables_initializer())
       self.assertEqual([[3., 3.]], session.run(outputs).tolist())
 
+  def test_variable_ops(self):
+    self.assertIsInstance(tf_compat.STANDARD_PS_OPS, frozenset)
+    self.assertContainsSubset({"VariableV2", "VarHandleOp"},
+                              tf_compat.STANDARD_PS_OPS)
+
   def test_eager_device(self):
     program = """if True:
         from adanet import tf_compat
@@ -48,7 +53,7 @@ class TfCompatTest(parameterized.TestCase):
     with self.assertRaisesRegex(AttributeError, "adanet.tf_compat.*'v3'"):
       tf_compat.v3  # pylint: disable=pointless-statement
 
-  @parameterized.parameters("v1", "v2", "keras")
+  @parameterized.parameters("v1", "v2", "keras", "STANDARD_PS_OPS")
   def test_without_tensorflow(self, name):
     # A finder that finds no TensorFlow stands for a machine without it.
     program = """if True:
