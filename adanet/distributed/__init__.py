@@ -16,6 +16,8 @@
 See https://arxiv.org/abs/1607.01097 for what a subnetwork and an ensemble are.
 """
 
+import importlib
+
 from adanet.distributed.placement import PlacementStrategy
 from adanet.distributed.placement import ReplicationStrategy
 from adanet.distributed.placement import RoundRobinStrategy
@@ -25,3 +27,11 @@ __all__ = [
     "ReplicationStrategy",
     "RoundRobinStrategy",
 ]
+
+
+def __getattr__(name):
+  """Imports `plan` at the first use of it: NumPy takes longer than the rest."""
+  if name == "plan":
+    return importlib.import_module("adanet.distributed.plan")
+  raise AttributeError(
+      "module 'adanet.distributed' has no attribute '{}'".format(name))

@@ -195,9 +195,10 @@ class PlacementStrategy(object):
     subnetwork, because one batch feeds all that they build. An evaluator has
     all of the input.
 
-    A strategy that does not override this is asked, in O(num_workers), what it
-    decides for every other worker, which is described to it by
-    `num_worker_replicas`, `global_id_in_cluster` and `num_ps_replicas`.
+    A copy of a strategy that does not override this is asked, in
+    O(num_workers), what it decides for every worker, which is described to it
+    by `num_worker_replicas`, `global_id_in_cluster` and `num_ps_replicas`. Who
+    overrides a decision of `RoundRobinStrategy` overrides this too.
 
     Args:
       num_subnetworks: int, at least 1, the subnetworks in this iteration.
@@ -217,9 +218,8 @@ class PlacementStrategy(object):
         num_subnetworks, subnetwork_index)
     num_workers, worker_index = self._read_worker()
     shares = [
-        self._as_worker(num_workers, w)._reads_for(
-            num_subnetworks, subnetwork_index)
-        for w in range(max(1, num_workers))
+        strategy._reads_for(num_subnetworks, subnetwork_index)
+        for strategy in self._as_each_worker(max(1, num_workers))
     ]
     share = shares[worker_index]
     if share is None:
@@ -228,13 +228,13 @@ class PlacementStrategy(object):
     return _input_context(
         shares.count(share), shares[:worker_index].count(share))
 
-  def _as_worker(self, num_workers, worker_index):
-    """Returns this strategy as another worker of the cluster has it."""
-    strategy = copy.copy(self)
-    strategy.config = _WorkerConfig(
-        num_workers, worker_index,
-        getattr(self.config, "num_ps_replicas", None))
-    return strategy
+  def _as_each_worker(self, num_workers):
+    """Yields this strategy as each worker of the cluster has it, in turn."""
+    num_ps = getattr(self.config, "num_ps_replicas", None)
+    strategy = copy.deepcopy(self)
+    for w in range(num_workers):
+      strategy.config = _WorkerConfig(num_workers, w, num_ps)
+      yield strategy
 
   def _reads_for(self, num_subnetworks, subnetwork_index):
     """Returns what this worker reads input for, or None for nothing."""
@@ -243,6 +243,35 @@ class PlacementStrategy(object):
     if self.should_build_subnetwork(num_subnetworks, subnetwork_index):
       return "subnetwork"
     return None
+
+  def subnetwork_parameter_servers(self, num_subnetworks, subnetwork_index):
+    """The parameter servers that hold a subnetwork's variables.
+
+    `subnetwork_devices` acts, and can only be asked with TensorFlow at hand;
+    this says beforehand where the variables will be, for
+    `adanet.distributed.plan`. A subclass need not override it.
+
+    Args:
+      num_subnetworks: int, at least 1, the subnetworks in this iteration.
+      subnetwork_index: int in [0, num_subnetworks).
+
+    Returns:
+      Range, or another iterable, of int: tasks of the job `ps`. On the default
+      devices these are all, as `replica_device_setter` has it. None where the
+      strategy does not say.
+
+    Raises:
+      RuntimeError, TypeError, ValueError: as for `should_build_ensemble`.
+    """
+    _check_subnetwork(num_subnetworks, subnetwork_index)
+
+  def __repr__(self):
+    return type(self).__name__ + "()"
+
+  def _num_ps(self):
+    return _arguments.check_integer(
+        "config.num_ps_replicas", self._read_config("num_ps_replicas"),
+        at_least=0)
 
 
 class ReplicationStrategy(PlacementStrategy):
@@ -277,6 +306,15 @@ class ReplicationStrategy(PlacementStrategy):
     _check_subnetwork(num_subnetworks, subnetwork_index)
     num_workers, worker_index = self._read_worker()
     return _input_context(max(1, num_workers), worker_index)
+
+  def subnetwork_parameter_servers(self, num_subnetworks, subnetwork_index):
+    _check_subnetwork(num_subnetworks, subnetwork_index)
+    return range(self._num_ps())
+
+  def _shares(self, num_workers, num_subnetworks):
+    """As in `RoundRobinStrategy`."""
+    return [(range(num_workers), _Ownership(True, range(num_subnetworks),
+                                            True))]
 
 
 class _Ownership(
@@ -323,6 +361,28 @@ def _num_trainers(num_workers, num_subnetworks, subnetwork_index,
   trains_in_tail = (
       subnetwork_index < tail - 1 if drop_remainder else tail > 1)
   return num_rounds + trains_in_tail
+
+
+def _alike_workers(num_workers, num_subnetworks):
+  """Returns ranges of workers, in each of which all own the same.
+
+  Together they hold every worker once: a range for each task of the whole
+  rounds, then each worker of a last, partial round by itself.
+
+  Args:
+    num_workers: int, m.
+    num_subnetworks: int, k.
+
+  Returns:
+    List of non-empty range of int, at most 2 k + 1 of them.
+  """
+  if num_subnetworks == 1:
+    return [range(num_workers)]
+  round_size = num_subnetworks + 1
+  tail_start = num_workers - num_workers % round_size
+  tasks = range(round_size if tail_start else 0)
+  return ([range(task, tail_start, round_size) for task in tasks] +
+          [range(w, w + 1) for w in range(tail_start, num_workers)])
 
 
 def _parameter_servers(num_ps, num_subnetworks, subnetwork_index):
@@ -385,6 +445,14 @@ class RoundRobinStrategy(PlacementStrategy):
     self._drop_remainder = drop_remainder
     self._dedicate_parameter_servers = dedicate_parameter_servers
 
+  def __repr__(self):
+    defaults = (("drop_remainder", False), ("dedicate_parameter_servers", True))
+    return "{}({})".format(
+        type(self).__name__, ", ".join(
+            "{}={}".format(name, not default)
+            for name, default in defaults
+            if bool(getattr(self, "_" + name)) != default))
+
   def _ownership(self, num_subnetworks):
     """Returns this worker's `_Ownership`."""
     if num_subnetworks == 1:
@@ -395,6 +463,22 @@ class RoundRobinStrategy(PlacementStrategy):
       _warn_of_dropped_subnetworks(num_workers, num_subnetworks)
     return _round_robin(num_workers, worker_index, num_subnetworks,
                         self._drop_remainder)
+
+  def _shares(self, num_workers, num_subnetworks):
+    """Returns what all workers own, worked out once for those that are alike.
+
+    Args:
+      num_workers: int, m.
+      num_subnetworks: int, k.
+
+    Returns:
+      List of pairs of a range of workers and the `_Ownership` of each of them,
+      by their first worker. Every worker is in one of the ranges.
+    """
+    return [(workers,
+             _round_robin(num_workers, workers[0], num_subnetworks,
+                          self._drop_remainder))
+            for workers in _alike_workers(num_workers, num_subnetworks)]
 
   def should_build_ensemble(self, num_subnetworks):
     num_subnetworks = _check_num_subnetworks(num_subnetworks)
@@ -450,10 +534,13 @@ class RoundRobinStrategy(PlacementStrategy):
         num_subnetworks, subnetwork_index)
     if not self._dedicate_parameter_servers:
       return _default_devices()
-    num_ps = _arguments.check_integer(
-        "config.num_ps_replicas", self._read_config("num_ps_replicas"),
-        at_least=0)
-    if num_ps == 0:
-      return _default_devices()
-    return devices.variables_on(
-        _parameter_servers(num_ps, num_subnetworks, subnetwork_index))
+    tasks = self.subnetwork_parameter_servers(num_subnetworks, subnetwork_index)
+    return devices.variables_on(tasks) if tasks else _default_devices()
+
+  def subnetwork_parameter_servers(self, num_subnetworks, subnetwork_index):
+    num_subnetworks, subnetwork_index = _check_subnetwork(
+        num_subnetworks, subnetwork_index)
+    num_ps = self._num_ps()
+    if num_ps == 0 or not self._dedicate_parameter_servers:
+      return range(num_ps)
+    return _parameter_servers(num_ps, num_subnetworks, subnetwork_index)

@@ -56,7 +56,7 @@ class WheelTest(absltest.TestCase):
     self.assertEqual(">=3.7", metadata["Requires-Python"])
     self.assertStartsWith(metadata.get_payload(), "# ")
     requires = map(requirements.Requirement, metadata.get_all("Requires-Dist"))
-    self.assertCountEqual(["absl-py", "six"],
+    self.assertCountEqual(["absl-py", "numpy", "six"],
                           [r.name for r in requires if not r.marker])
     self.assertCountEqual(["tensorflow", "tensorflow-cpu"],
                           metadata.get_all("Provides-Extra"))
