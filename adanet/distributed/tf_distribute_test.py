@@ -13,8 +13,8 @@
 # limitations under the License.
 """Tests of tf.distribute inside the scope of a subnetwork.
 
-In a graph, the parameter servers are real ones in other processes. Eagerly there
-are none, so that a variable which is sent to one ends the test.
+In a graph, the parameter servers are real ones in other processes. Eagerly
+there are none, so that a variable which is sent to one ends the test.
 """
 
 import collections
