@@ -83,7 +83,9 @@ class _Generator(adanet.subnetwork.Generator):
 class _RecordHook(v1.train.SessionRunHook):
   """Writes a record after the first step, and waits for all workers' records.
 
-  So every worker takes a step of each iteration, however late it starts.
+  So every worker takes a step of each iteration, however late it starts. And no
+  worker is done with its part before the chief has read its checkpoint, which
+  would put the part's steps back to 0, and the chief would wait for ever.
   """
 
   def __init__(self, config, strategy, trained):
