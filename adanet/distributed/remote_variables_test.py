@@ -215,10 +215,7 @@ class RemoteVariablesTest(parameterized.TestCase):
     self.assert_placed_as_in_a_graph(variables[0], "foo")
 
   def test_a_strategy_of_tf_distribute_wins(self):
-    if not hasattr(v2.distribute, "ParameterServerStrategy"):
-      self.skipTest("the tf.distribute of this TensorFlow does not run in a "
-                    "program that is connected to a cluster")
-    strategy = v2.distribute.OneDeviceStrategy("/cpu:0")
+    strategy = v2.distribute.OneDeviceStrategy("/job:chief/task:0/cpu:0")
     with _scope():
       with strategy.scope():
         of_strategy = v2.Variable(3., name="foo")
@@ -228,7 +225,8 @@ class RemoteVariablesTest(parameterized.TestCase):
     self.assertEqual("chief", _task(of_strategy)[0])
     self.assertEqual("chief", _task(inside)[0])
     self.assert_placed_as_in_a_graph(on_ps, "foo")
-    product = strategy.run(lambda: of_strategy * on_ps * inside)
+    product = strategy.extended.call_for_each_replica(
+        lambda: of_strategy * on_ps * inside)
     self.assertEqual(24., product.numpy())
 
   def test_only_inside(self):

@@ -39,7 +39,7 @@ _NUM_WORKERS = 6
 _NUM_PS = 3
 _NUM_SUBNETWORKS = 2
 _NUM_STEPS = 4
-_WAIT_SECS = 60.
+_WAIT_SECS = 200.  # For many to import TensorFlow on a busy machine.
 # A fresh interpreter, because TensorFlow does not survive a fork.
 _spawn = multiprocessing.get_context("spawn")
 
@@ -66,7 +66,8 @@ def _serve_steps(connection, training):
   connection.send(training.devices())
 
 
-def _work_in_group(connection, worker_index, subnetwork_index, addresses, mode):
+def _work_in_group(connection, worker_index, subnetwork_index, addresses, mode,
+                   outer_scope):
   """Trains a subnetwork together with the others of its group.
 
   Args:
@@ -75,6 +76,7 @@ def _work_in_group(connection, worker_index, subnetwork_index, addresses, mode):
     subnetwork_index: int.
     addresses: list of str, one a worker of the group, in order.
     mode: "graph" or "function".
+    outer_scope: "subnetwork" or "strategy".
   """
   placement = _strategy(worker_index)
   share = placement.input_context(_NUM_SUBNETWORKS, subnetwork_index)
@@ -98,10 +100,14 @@ def _work_in_group(connection, worker_index, subnetwork_index, addresses, mode):
     server = v1.distribute.Server(
         {"worker": addresses}, "worker", share.input_pipeline_id,
         config=strategy.update_config_proto(v1.ConfigProto()))
-  with placement.subnetwork_devices(_NUM_SUBNETWORKS, subnetwork_index):
-    with strategy.scope():
-      training = regression.Training(strategy, mode, points, server)
-      _serve_steps(connection, training)
+  scopes = [
+      placement.subnetwork_devices(_NUM_SUBNETWORKS, subnetwork_index),
+      strategy.scope()
+  ]
+  outer, inner = scopes if outer_scope == "subnetwork" else reversed(scopes)
+  with outer, inner:
+    _serve_steps(
+        connection, regression.Training(strategy, mode, points, server))
 
 
 def _train_with_parameter_servers(strategy, outer_scope, inner_scope):
@@ -187,11 +193,12 @@ class WorkerGroupsTest(parameterized.TestCase):
     self.addCleanup(process.kill)
     return process
 
-  def start_group(self, subnetwork_index, mode):
+  def start_group(self, subnetwork_index, mode, outer_scope):
     trainers = _trainers(subnetwork_index)
     addresses = local_servers.free_addresses(len(trainers))
     return [
-        self.start(_work_in_group, w, subnetwork_index, addresses, mode)
+        self.start(_work_in_group, w, subnetwork_index, addresses, mode,
+                   outer_scope)
         for w in trainers
     ]
 
@@ -200,9 +207,11 @@ class WorkerGroupsTest(parameterized.TestCase):
       worker.send("step")
     return [worker.receive() for worker in group]
 
-  @parameterized.parameters("graph", "function")
-  def test_multi_worker_mirrored_strategy(self, mode):
-    fast, slow = [self.start_group(i, mode) for i in range(_NUM_SUBNETWORKS)]
+  @parameterized.parameters(("graph", "subnetwork"), ("function", "strategy"))
+  def test_multi_worker_mirrored_strategy(self, mode, outer_scope):
+    fast, slow = [
+        self.start_group(i, mode, outer_scope) for i in range(_NUM_SUBNETWORKS)
+    ]
     self.assertEqual([2, 2], [len(fast), len(slow)])
     losses = {"fast": [], "slow": []}
 

@@ -13,11 +13,12 @@
 # limitations under the License.
 """One task in its cluster, from `TF_CONFIG` or a resolver of `tf.distribute`.
 
-Both are read by the rules of `tf.estimator.RunConfig`, but for one: where the
+Both are read by the rules of `tf.estimator.RunConfig`, but for two. Where the
 cluster of a resolver names no chief, worker 0 is the chief, as everywhere in
-`tf.distribute`. Source: tensorflow_estimator 2.15, `estimator/run_config.py`,
-and TensorFlow 2.15, `training/server_lib.py` (`ClusterSpec`) and
-`distribute/multi_worker_util.py` (`is_chief`).
+`tf.distribute`; and its workers are numbered before the tasks of jobs that do
+not train, whatever their names. Source: tensorflow_estimator 2.15,
+`estimator/run_config.py`, and TensorFlow 2.15, `training/server_lib.py`
+(`ClusterSpec`) and `distribute/multi_worker_util.py` (`is_chief`).
 """
 
 import operator
@@ -41,6 +42,7 @@ class _Source(typing.NamedTuple):
   task_type: str
   task_id: str
   chief_jobs: tuple  # Where its chief is, in this order, if it has no master.
+  counts_workers_first: bool
   rpc_layer: str = "grpc"
 
 
@@ -48,13 +50,15 @@ _TF_CONFIG = _Source(
     cluster="TF_CONFIG['cluster']",
     task_type="TF_CONFIG['task']['type']",
     task_id="TF_CONFIG['task']['index']",
-    chief_jobs=(TaskType.CHIEF,))
+    chief_jobs=(TaskType.CHIEF,),
+    counts_workers_first=False)
 
 _RESOLVER = _Source(
     cluster="resolver.cluster_spec()",
     task_type="resolver.task_type",
     task_id="resolver.task_id",
-    chief_jobs=(TaskType.CHIEF, TaskType.WORKER))
+    chief_jobs=(TaskType.CHIEF, TaskType.WORKER),
+    counts_workers_first=True)
 
 
 class Cluster(typing.NamedTuple):
@@ -365,10 +369,14 @@ def _master(description, cluster, task_type, task_id):
 
 def _global_id(cluster, chief_job, task_type, task_id):
   """Numbers this task: the chief's job, others by name, parameter servers."""
+  # tf.estimator counts a job of its user's, by its name, among the workers.
+  workers_first = cluster.source.counts_workers_first
   first = 0
   for job in sorted(
       cluster.jobs,
-      key=lambda job: (job != chief_job, job == TaskType.PS, job)):
+      key=lambda job: (job != chief_job,
+                       workers_first and job != TaskType.WORKER,
+                       job == TaskType.PS, job)):
     if job == task_type:
       return first + task_id
     first += cluster.row(job)[0]

@@ -125,13 +125,18 @@ class _Subclass(run_config.RunConfig):
 
 
 class EqualsTFConfigTest(parameterized.TestCase):
-  """With a chief, or without a cluster, there is nothing new."""
+  """With a chief, or without a cluster, there is next to nothing new."""
 
-  def _check(self, make, *args, expected):
+  def _check(self, cluster, make, *args, expected):
     attributes, error = _outcome(make, *args)
     if expected.error is None:
       self.assertIsNone(error)
-      self.assertEqual(attributes, expected.attributes)
+      expected_attributes = dict(expected.attributes)
+      if set(cluster) - {"chief", "master", "worker", "ps"}:
+        # See test_other_jobs_come_after_the_workers.
+        del attributes["global_id_in_cluster"]
+        del expected_attributes["global_id_in_cluster"]
+      self.assertEqual(attributes, expected_attributes)
     else:
       self.assertIsNotNone(error, attributes)
       self.assertNotIn("\n", str(error))
@@ -150,18 +155,20 @@ class EqualsTFConfigTest(parameterized.TestCase):
       task = tf_config.get("task", {})
       if "worker" in cluster and not {"chief", "master"} & set(cluster):
         continue  # What only a resolver may describe: see ChieflessTest.
+      if not cluster.get("foo", True):
+        continue  # Only tf.estimator counts an empty job before the workers.
       with self.subTest(case.name):
         with mock.patch.dict(os.environ, TF_CONFIG=case.tf_config):
           expected = _outcome(run_config.RunConfig)
           resolver = _resolvers.TFConfigClusterResolver()
           if _takes(tf_config.get("cluster", {})):
-            self._check(run_config.RunConfig.from_cluster_resolver, resolver,
-                        expected=expected)
+            self._check(cluster, run_config.RunConfig.from_cluster_resolver,
+                        resolver, expected=expected)
           else:  # TensorFlow 1.15, whose resolver wants integers for keys.
             with self.assertRaises(TypeError):
               run_config.RunConfig.from_cluster_resolver(resolver)
         if cluster or task:
-          self._check(_from_simple, cluster, task.get("type"),
+          self._check(cluster, _from_simple, cluster, task.get("type"),
                       task.get("index"), expected=expected)
 
   @hypothesis.settings(database=None, deadline=None, derandomize=True)
@@ -181,7 +188,23 @@ class EqualsTFConfigTest(parameterized.TestCase):
     expected = _outcome(_from_tf_config, cluster, task_type, task_id)
     hypothesis.assume(not expected.error)  # As an evaluator's beside a master.
     for known_as in (cluster, spec.as_cluster_def()):
-      self._check(_from_simple, known_as, task_type, task_id, expected=expected)
+      self._check(cluster, _from_simple, known_as, task_type, task_id,
+                  expected=expected)
+
+  @parameterized.product(
+      first=["chief", "master"], other=["coordinator", "evaluator", "aux"])
+  def test_other_jobs_come_after_the_workers(self, first, other):
+    cluster = {first: ["c:1"], other: ["o:1"], "worker": ["w:1", "w:2"],
+               "ps": ["p:1"]}
+    tasks = [(first, 0), ("worker", 0), ("worker", 1)]
+    if other != "evaluator":  # Which stands outside.
+      tasks.append((other, 0))
+    for expected, (job, index) in enumerate(tasks):
+      config = _from_simple(cluster, job, index)
+      self.assertEqual(config.global_id_in_cluster, expected)
+      self.assertEqual(config.is_chief, expected == 0)
+      self.assertEqual(config.num_worker_replicas, 3)
+    self.assertEqual(_from_simple(cluster, "ps", 0).global_id_in_cluster, 4)
 
   @parameterized.named_parameters(
       (case.name.split("/")[1], case.kwargs)

@@ -239,10 +239,11 @@ class RunConfig(object):
     """Describes the run of this task in the cluster that a resolver finds.
 
     The result equals what `TF_CONFIG` with the same cluster and task would
-    give, but for two things. In a cluster without a chief, which is an error in
-    `TF_CONFIG`, worker 0 is the chief, as everywhere in `tf.distribute`. And
-    the address in `master` begins with the resolver's `rpc_layer`, if it has
-    one.
+    give, but for three things. In a cluster without a chief, which is an error
+    in `TF_CONFIG`, worker 0 is the chief, as everywhere in `tf.distribute`. The
+    workers come right after the chief in `global_id_in_cluster`, also where a
+    job such as "evaluator" comes between them by its name. And the address in
+    `master` begins with the resolver's `rpc_layer`, if it has one.
 
     `TF_CONFIG` is not read here. A `TFConfigClusterResolver` reads it, and of
     its members "cluster", "task" and "rpc_layer" only.
