@@ -51,9 +51,60 @@ def _default_devices():
   yield
 
 
-_WorkerConfig = collections.namedtuple(
-    "_WorkerConfig",
-    "num_worker_replicas global_id_in_cluster num_ps_replicas")
+_TASK_ATTRIBUTES = ("num_worker_replicas", "num_ps_replicas",
+                    "global_id_in_cluster", "is_chief", "task_type", "task_id")
+
+
+class _TaskConfig(collections.namedtuple("_TaskConfig", _TASK_ATTRIBUTES)):
+  """What a `RunConfig` says of one worker, for a strategy to decide by."""
+  __slots__ = ()
+
+  def __getattr__(self, name):
+    raise AttributeError(
+        "config.{}: a strategy that is asked as another worker decides by "
+        "config.{} alone.".format(name, ", config.".join(_TASK_ATTRIBUTES)))
+
+
+def _as_each_worker(strategy, num_workers, num_ps):
+  """Yields a copy of a strategy as each worker of a cluster has it, in turn."""
+  # pylint: disable=protected-access
+  try:
+    strategy = copy.deepcopy(strategy, {id(strategy._config): None})
+  except Exception as e:
+    raise TypeError("strategy={}: expected one that copy.deepcopy copies, to "
+                    "be asked as every worker.".format(
+                        _arguments.show(strategy))) from e
+  for w in range(num_workers):
+    strategy.config = _TaskConfig(
+        num_worker_replicas=num_workers,
+        num_ps_replicas=num_ps,
+        global_id_in_cluster=w,
+        is_chief=w == 0,
+        task_type="worker" if w else "chief",
+        task_id=max(0, w - 1))
+    yield strategy
+
+
+def _speaks_for(strategy, method, others):
+  """Whether a method is told of what the others answer.
+
+  It is not if a subclass of the class that defines it has overridden one.
+
+  Args:
+    strategy: a `PlacementStrategy`.
+    method: str, the name of the method.
+    others: iterable of str, the names of the others.
+  """
+  for cls in type(strategy).__mro__:
+    if method in vars(cls):
+      return True
+    if any(other in vars(cls) for other in others):
+      return False
+  return False
+
+
+_DECISIONS = ("config", "should_build_ensemble", "should_build_subnetwork",
+              "should_train_subnetworks")
 
 
 def _input_context(num_input_pipelines, input_pipeline_id):
@@ -126,6 +177,12 @@ class PlacementStrategy(object):
         below=num_workers)
     return num_workers, worker_index
 
+  def _read_reader(self):
+    """Returns `_read_worker()`, and for an evaluator that of a lone worker."""
+    worker = self._read_worker()
+    is_outside = self._read_config("global_id_in_cluster") is None
+    return (1, 0) if is_outside else worker
+
   @abc.abstractmethod
   def should_build_ensemble(self, num_subnetworks):
     """Whether this worker builds the ensemble.
@@ -196,9 +253,8 @@ class PlacementStrategy(object):
     all of the input.
 
     A copy of a strategy that does not override this is asked, in
-    O(num_workers), what it decides for every worker, which is described to it
-    by `num_worker_replicas`, `global_id_in_cluster` and `num_ps_replicas`. Who
-    overrides a decision of `RoundRobinStrategy` overrides this too.
+    O(num_workers), what it decides as every worker. Its config then has what a
+    `RunConfig` says of the worker's place, and nothing else.
 
     Args:
       num_subnetworks: int, at least 1, the subnetworks in this iteration.
@@ -216,10 +272,11 @@ class PlacementStrategy(object):
     """
     num_subnetworks, subnetwork_index = _check_subnetwork(
         num_subnetworks, subnetwork_index)
-    num_workers, worker_index = self._read_worker()
+    num_workers, worker_index = self._read_reader()
+    num_ps = getattr(self.config, "num_ps_replicas", None)
     shares = [
         strategy._reads_for(num_subnetworks, subnetwork_index)
-        for strategy in self._as_each_worker(max(1, num_workers))
+        for strategy in _as_each_worker(self, num_workers, num_ps)
     ]
     share = shares[worker_index]
     if share is None:
@@ -227,14 +284,6 @@ class PlacementStrategy(object):
           worker_index, num_workers, subnetwork_index)
     return _input_context(
         shares.count(share), shares[:worker_index].count(share))
-
-  def _as_each_worker(self, num_workers):
-    """Yields this strategy as each worker of the cluster has it, in turn."""
-    num_ps = getattr(self.config, "num_ps_replicas", None)
-    strategy = copy.deepcopy(self)
-    for w in range(num_workers):
-      strategy.config = _WorkerConfig(num_workers, w, num_ps)
-      yield strategy
 
   def _reads_for(self, num_subnetworks, subnetwork_index):
     """Returns what this worker reads input for, or None for nothing."""
@@ -303,9 +352,11 @@ class ReplicationStrategy(PlacementStrategy):
 
   def input_context(self, num_subnetworks, subnetwork_index):
     """As in `PlacementStrategy`: every worker has its share, in O(1)."""
+    if not _speaks_for(self, "input_context", _DECISIONS):
+      return super(ReplicationStrategy, self).input_context(
+          num_subnetworks, subnetwork_index)
     _check_subnetwork(num_subnetworks, subnetwork_index)
-    num_workers, worker_index = self._read_worker()
-    return _input_context(max(1, num_workers), worker_index)
+    return _input_context(*self._read_reader())
 
   def subnetwork_parameter_servers(self, num_subnetworks, subnetwork_index):
     _check_subnetwork(num_subnetworks, subnetwork_index)
@@ -495,18 +546,21 @@ class RoundRobinStrategy(PlacementStrategy):
 
   def input_context(self, num_subnetworks, subnetwork_index):
     """As in `PlacementStrategy`, in O(1): a share is a round of the deal."""
+    if not _speaks_for(self, "input_context", _DECISIONS):
+      return super(RoundRobinStrategy, self).input_context(
+          num_subnetworks, subnetwork_index)
     num_subnetworks, subnetwork_index = _check_subnetwork(
         num_subnetworks, subnetwork_index)
-    num_workers, worker_index = self._read_worker()
+    num_workers, worker_index = self._read_reader()
     if num_subnetworks == 1:
-      return _input_context(max(1, num_workers), worker_index)
+      return _input_context(num_workers, worker_index)
     owned = self._ownership(num_subnetworks)
     if subnetwork_index not in owned.subnetworks:
       raise _trains_no_such_subnetwork(
           worker_index, num_workers, subnetwork_index)
     this_round = worker_index // (num_subnetworks + 1)
     if owned.builds_ensemble:
-      last_round = max(0, num_workers - 1) // (num_subnetworks + 1)
+      last_round = (num_workers - 1) // (num_subnetworks + 1)
       return _input_context(last_round + 1, this_round)
     return _input_context(
         _num_trainers(num_workers, num_subnetworks, subnetwork_index,
@@ -518,7 +572,10 @@ class RoundRobinStrategy(PlacementStrategy):
     A variable goes to `/job:ps`, to the task of the subnetwork's group that
     `OpNameHashStrategy` picks, in a graph, eagerly and in a `tf.function`. What
     an explicit device inside the scope places, and every op that does not hold
-    a variable, keeps its device.
+    a variable, keeps its device. In a graph a device is explicit that names a
+    job, a replica or a task, and any other is one of the ps. Eagerly, where
+    TensorFlow completes a device with this task's job, every device is that is
+    not the one outside the scope.
 
     Args:
       num_subnetworks: int, at least 1, the subnetworks in this iteration.

@@ -16,6 +16,7 @@
 import collections
 import subprocess
 import sys
+import threading
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -296,9 +297,46 @@ class InputContextTest(parameterized.TestCase):
       (distributed.ReplicationStrategy,), (distributed.RoundRobinStrategy,))
   def test_an_evaluator_reads_everything(self, make):
     strategy = make()
-    strategy.config = WorkerConfig(0, None)
+    for num_workers in (0, 1, 5):
+      strategy.config = WorkerConfig(num_workers, None)
+      self.assertEqual((1, 0), _share(strategy, 3, 2))
+      self.assertEqual((1, 0), _share(strategy, 1, 0))
+
+  def test_a_subclass_that_decides_otherwise(self):
+
+    class Late(distributed.RoundRobinStrategy):
+
+      def should_train_subnetworks(self, num_subnetworks):
+        return self.config.global_id_in_cluster >= 2
+
+    strategy = Late()
+    strategy.config = WorkerConfig(4, 3)
+    # Workers 2 and 3 train; 0 and 1 build something and train nothing.
     self.assertEqual((1, 0), _share(strategy, 3, 2))
-    self.assertEqual((1, 0), _share(strategy, 1, 0))
+    strategy.config = WorkerConfig(4, 1)
+    with self.assertRaisesRegex(ValueError, "worker 1 of 4 trains"):
+      strategy.input_context(3, 0)
+
+  def test_a_strategy_is_asked_with_what_describes_a_worker(self):
+
+    class Chief(_Halves):
+
+      def should_train_subnetworks(self, num_subnetworks):
+        return self.config.is_chief and self.config.model_dir is None
+
+    strategy = Chief()
+    strategy.config = tf_compat.RunConfig()
+    with self.assertRaisesRegex(AttributeError, "config.model_dir: .*is_chief"):
+      strategy.input_context(2, 1)
+
+  def test_a_config_that_cannot_be_copied(self):
+    strategy = _Halves()
+    strategy.config = tf_compat.RunConfig(device_fn=lambda op: "")
+    strategy.config.lock = threading.Lock()
+    self.assertEqual((1, 0), _share(strategy, 2, 1))
+    strategy.lock = threading.Lock()
+    with self.assertRaisesRegex(TypeError, "strategy=.*deepcopy"):
+      strategy.input_context(2, 1)
 
   def test_shares_of_a_data_set(self):
     seen = []

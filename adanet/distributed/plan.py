@@ -37,7 +37,6 @@ workers are equally fast and all subnetworks equally large.
 import bisect
 import collections
 import collections.abc
-import copy
 import itertools
 import math
 import operator
@@ -273,73 +272,29 @@ class Problem(
   __slots__ = ()
 
 
-_TASK_ATTRIBUTES = ("num_worker_replicas", "num_ps_replicas",
-                    "global_id_in_cluster", "is_chief", "task_type", "task_id")
-
-
-class _TaskConfig(collections.namedtuple("_TaskConfig", _TASK_ATTRIBUTES)):
-  """What a `RunConfig` says of one worker, for a strategy to decide by."""
-  __slots__ = ()
-
-  def __getattr__(self, name):
-    raise AttributeError(
-        "config.{}: a strategy that is asked for a plan decides by config.{} "
-        "alone.".format(name, ", config.".join(_TASK_ATTRIBUTES)))
-
-
-def _speaks_for(strategy, method, others):
-  """Whether a method is told of what the others answer.
-
-  It is not if a subclass of the class that defines it has overridden one.
-
-  Args:
-    strategy: a `PlacementStrategy`.
-    method: str, the name of the method.
-    others: iterable of str, the names of the others.
-  """
-  for cls in type(strategy).__mro__:
-    if method in vars(cls):
-      return True
-    if any(other in vars(cls) for other in others):
-      return False
-  return False
-
-
 class _Cluster(object):
   """Asks a strategy as each of the workers, without touching the strategy."""
 
   def __init__(self, strategy, num_workers, num_ps):
-    try:
-      self.strategy = copy.deepcopy(strategy)
-    except Exception as e:
-      raise TypeError("strategy={}: expected one that copy.deepcopy copies, to "
-                      "be asked as every worker.".format(
-                          _arguments.show(strategy))) from e
+    # A copy, because the user's may change after the plan is made.
+    # pylint: disable=protected-access
+    self.strategy, = placement._as_each_worker(strategy, 1, num_ps)
     self._num_workers = num_workers
     self._num_ps = num_ps
 
-  def _as_worker(self, worker_index):
-    """Returns the strategy as a worker has it."""
-    self.strategy.config = _TaskConfig(
-        num_worker_replicas=self._num_workers,
-        num_ps_replicas=self._num_ps,
-        global_id_in_cluster=worker_index,
-        is_chief=worker_index == 0,
-        task_type="worker" if worker_index else "chief",
-        task_id=max(0, worker_index - 1))
-    return self.strategy
+  def _as_each_worker(self):
+    # pylint: disable=protected-access
+    return placement._as_each_worker(
+        self.strategy, self._num_workers, self._num_ps)
 
   def shares(self, num_subnetworks):
     """Yields pairs of a range of workers and the `_Ownership` of each."""
     # pylint: disable=protected-access
-    if _speaks_for(self.strategy, "_shares",
-                   ("config", "should_build_ensemble",
-                    "should_build_subnetwork", "should_train_subnetworks")):
+    if placement._speaks_for(self.strategy, "_shares", placement._DECISIONS):
       for share in self.strategy._shares(self._num_workers, num_subnetworks):
         yield share
       return
-    for w in range(self._num_workers):
-      strategy = self._as_worker(w)
+    for w, strategy in enumerate(self._as_each_worker()):
       yield range(w, w + 1), placement._Ownership(
           bool(strategy.should_build_ensemble(num_subnetworks)),
           tuple(i for i in range(num_subnetworks)
@@ -362,9 +317,12 @@ class _Cluster(object):
     if self._num_ps == 0:
       return [Indices()] * num_subnetworks
     method = "subnetwork_parameter_servers"
-    if not _speaks_for(self.strategy, method, ("subnetwork_devices",)):
+    # pylint: disable=protected-access
+    if not placement._speaks_for(
+        self.strategy, method, ("subnetwork_devices",)):
       return None
-    strategy = self._as_worker(0)  # Every worker must look in the same place.
+    # As any worker, because all must look in the same place.
+    strategy = next(self._as_each_worker())
     all_ps = []
     for i in range(num_subnetworks):
       answer = strategy.subnetwork_parameter_servers(num_subnetworks, i)
