@@ -433,7 +433,17 @@ class NamesTest(parameterized.TestCase):
     with _mode(mode):
       self.assertEqual(expected, use())
     with _mode(mode), _inside():
+      self.assert_scope_is_in_force()
       self.assertEqual(expected, use())
+      self.assert_scope_is_in_force()
+
+  def assert_scope_is_in_force(self):
+    if not v1.executing_eagerly():
+      handle = v1.raw_ops.VarHandleOp(dtype="float", shape=[], name="plain")
+      self.assertEqual("/job:ps/task:2", handle.device)
+      return
+    with self.assertRaisesRegex(Exception, "/job:ps/.*task:2"):
+      v2.Variable(1., name="plain")  # Eagerly no ps is connected.
 
 
 if __name__ == "__main__":
