@@ -41,3 +41,8 @@ def adanet_repositories():
             requirements = requirements,
             substitutes = {"tensorflow": "tensorflow_cpu"},
         )
+    pip_packages(
+        name = "adanet_pypi_publish",
+        leg = "tf2_21",
+        requirements = "@adanet//third_party/py:publish.txt",
+    )
