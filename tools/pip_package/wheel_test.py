@@ -19,6 +19,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 
 from absl.testing import absltest
@@ -27,8 +28,9 @@ from packaging import requirements
 import runfiles
 
 _NAME = "adanet_distributed-{}".format(version.VERSION)
-_WHEEL = runfiles.Create().Rlocation(
-    "adanet/tools/pip_package/{}-py3-none-any.whl".format(_NAME))
+_FOLDER = runfiles.Create().Rlocation("adanet/tools/pip_package")
+_WHEEL = os.path.join(_FOLDER, _NAME + "-py3-none-any.whl")
+_SDIST = os.path.join(_FOLDER, _NAME + ".tar.gz")
 
 
 class WheelTest(absltest.TestCase):
@@ -88,6 +90,26 @@ class WheelTest(absltest.TestCase):
             "tensorflow-cpu": {"tensorflow-cpu"},
             "plot": {"matplotlib"},
         }, found)
+
+  def test_sdist_has_the_same_files(self):
+    with tarfile.open(_SDIST) as sdist:
+      names = sdist.getnames()
+    dist_info = _NAME + ".dist-info/"
+    self.assertCountEqual(
+        ["{}/{}".format(_NAME, name) for name in
+         [n for n in self.wheel.namelist() if not n.startswith(dist_info)] +
+         ["LICENSE", "PKG-INFO", "README.md", "pyproject.toml"]], names)
+
+  def test_an_index_accepts_both(self):
+    checked = subprocess.run(
+        [os.path.join(_FOLDER, "check"), _WHEEL, _SDIST],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        encoding="utf-8", check=False)
+    self.assertEqual(0, checked.returncode, checked.stdout)
+    self.assertEqual(2, checked.stdout.count("PASSED"))
+    for rendered in ("<h1[^>]*>adanet.distributed<", "<pre lang=.python.>",
+                     "<li><a [^>]*><code>placement.py</code></a>"):
+      self.assertRegex(checked.stdout, rendered)
 
   def test_licence(self):
     self.assertIn(b"Apache License",
