@@ -15,7 +15,11 @@
 
 import importlib
 
-from adanet.version import VERSION as __version__
+from adanet import _sole_owner
+
+_sole_owner.check()  # Before any module that the other one may have replaced.
+
+from adanet.version import VERSION as __version__  # pylint: disable=g-import-not-at-top,wrong-import-position
 
 _SUBPACKAGES = ("distributed", "tf_compat")
 

@@ -46,3 +46,8 @@ def adanet_repositories():
         leg = "tf1_15",
         requirements = "@adanet//third_party/py:adanet_reference.txt",
     )
+    pip_packages(
+        name = "adanet_pypi_publish",
+        leg = "tf2_21",
+        requirements = "@adanet//third_party/py:publish.txt",
+    )

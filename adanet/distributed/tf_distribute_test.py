@@ -433,7 +433,6 @@ class NamesTest(parameterized.TestCase):
     with _mode(mode):
       self.assertEqual(expected, use())
     with _mode(mode), _inside():
-      self.assert_scope_is_in_force()
       self.assertEqual(expected, use())
       self.assert_scope_is_in_force()
 

@@ -13,10 +13,13 @@
 # limitations under the License.
 """Tests of the wheel as a user gets it."""
 
+import collections
 import email
 import os
+import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 
 from absl.testing import absltest
@@ -25,8 +28,9 @@ from packaging import requirements
 import runfiles
 
 _NAME = "adanet_distributed-{}".format(version.VERSION)
-_WHEEL = runfiles.Create().Rlocation(
-    "adanet/tools/pip_package/{}-py3-none-any.whl".format(_NAME))
+_FOLDER = runfiles.Create().Rlocation("adanet/tools/pip_package")
+_WHEEL = os.path.join(_FOLDER, _NAME + "-py3-none-any.whl")
+_SDIST = os.path.join(_FOLDER, _NAME + ".tar.gz")
 
 
 class WheelTest(absltest.TestCase):
@@ -36,30 +40,76 @@ class WheelTest(absltest.TestCase):
     self.wheel = zipfile.ZipFile(_WHEEL)
     self.addCleanup(self.wheel.close)
 
+  def _metadata(self):
+    return email.message_from_bytes(
+        self.wheel.read(_NAME + ".dist-info/METADATA"))
+
   def test_files(self):
     names = self.wheel.namelist()
     for module in ("adanet/__init__.py", "adanet/distributed/__init__.py",
                    "adanet/distributed/placement.py",
-                   "adanet/tf_compat/run_config.py"):
+                   "adanet/tf_compat/run_config.py", "adanet/py.typed"):
       self.assertIn(module, names)
     for name in names:
-      self.assertRegex(name, r"^(adanet/.*\.py|{}\.dist-info/.*)$".format(
-          _NAME.replace(".", r"\.")))
-      self.assertNotRegex(name, "_test|testdata|golden|cases|examples")
+      self.assertRegex(
+          name, r"^(adanet/(.*\.py|py\.typed)|{}\.dist-info/.*)$".format(
+              re.escape(_NAME)))
+      self.assertNotRegex(name, "test|golden|cases|examples")
 
   def test_metadata(self):
-    metadata = email.message_from_bytes(
-        self.wheel.read(_NAME + ".dist-info/METADATA"))
+    metadata = self._metadata()
     self.assertEqual("adanet-distributed", metadata["Name"])
     self.assertEqual(version.VERSION, metadata["Version"])
     self.assertEqual("Apache-2.0", metadata["License-Expression"])
     self.assertEqual(">=3.7", metadata["Requires-Python"])
     self.assertStartsWith(metadata.get_payload(), "# ")
-    requires = map(requirements.Requirement, metadata.get_all("Requires-Dist"))
-    self.assertCountEqual(["absl-py", "numpy", "six"],
-                          [r.name for r in requires if not r.marker])
-    self.assertCountEqual(["tensorflow", "tensorflow-cpu"],
+    self.assertEqual("text/markdown", metadata["Description-Content-Type"])
+    classifiers = metadata.get_all("Classifier")
+    self.assertIn(
+        "Programming Language :: Python :: {}.{}".format(*sys.version_info),
+        classifiers)
+    self.assertEmpty([c for c in classifiers if c.startswith("License")])
+
+  def test_requirements(self):
+    metadata = self._metadata()
+    self.assertCountEqual(["tensorflow", "tensorflow-cpu", "plot"],
                           metadata.get_all("Provides-Extra"))
+    found = collections.defaultdict(set)
+    for line in metadata.get_all("Requires-Dist"):
+      requirement = requirements.Requirement(line)
+      extras = [e for e in metadata.get_all("Provides-Extra")
+                if requirement.marker and requirement.marker.evaluate(
+                    {"extra": e})]
+      for extra in extras or [""]:
+        found[extra].add(requirement.name)
+      self.assertEqual([">="], [s.operator for s in requirement.specifier])
+    self.assertEqual(
+        {
+            "": {"absl-py", "numpy", "six"},
+            "tensorflow": {"tensorflow"},
+            "tensorflow-cpu": {"tensorflow-cpu"},
+            "plot": {"matplotlib"},
+        }, found)
+
+  def test_sdist_has_the_same_files(self):
+    with tarfile.open(_SDIST) as sdist:
+      names = sdist.getnames()
+    dist_info = _NAME + ".dist-info/"
+    self.assertCountEqual(
+        ["{}/{}".format(_NAME, name) for name in
+         [n for n in self.wheel.namelist() if not n.startswith(dist_info)] +
+         ["LICENSE", "PKG-INFO", "README.md", "pyproject.toml"]], names)
+
+  def test_an_index_accepts_both(self):
+    checked = subprocess.run(
+        [os.path.join(_FOLDER, "check"), _WHEEL, _SDIST],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        encoding="utf-8", check=False)
+    self.assertEqual(0, checked.returncode, checked.stdout)
+    self.assertEqual(2, checked.stdout.count("PASSED"))
+    for rendered in ("<h1[^>]*>adanet.distributed<", "<pre lang=.python.>",
+                     "<li><a [^>]*><code>placement.py</code></a>"):
+      self.assertRegex(checked.stdout, rendered)
 
   def test_licence(self):
     self.assertIn(b"Apache License",

@@ -1,0 +1,47 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""A test that Bazel refuses a target, and what it says."""
+
+_allowing_failures = analysis_test_transition(settings = {
+    "//command_line_option:allow_analysis_failures": "True",
+})
+
+def _refusal_test_impl(ctx):
+    target = ctx.attr.target[0]  # A transition makes a list of it.
+    if AnalysisFailureInfo not in target:
+        message = "%s was not refused." % target.label
+        return [AnalysisTestResultInfo(success = False, message = message)]
+    causes = target[AnalysisFailureInfo].causes.to_list()
+    said = "\n".join([cause.message for cause in causes])
+    missing = [m for m in ctx.attr.messages if m not in said]
+    return [AnalysisTestResultInfo(
+        success = not missing,
+        message = "It does not say %s but:\n%s" % (missing, said),
+    )]
+
+refusal_test = rule(
+    implementation = _refusal_test_impl,
+    analysis_test = True,
+    attrs = {
+        "messages": attr.string_list(
+            doc = "What the refusal must say, each of these.",
+            mandatory = True,
+        ),
+        "target": attr.label(
+            cfg = _allowing_failures,
+            doc = "Tagged as manual, so that nothing else builds it.",
+            mandatory = True,
+        ),
+    },
+)

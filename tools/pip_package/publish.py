@@ -1,0 +1,177 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Uploads the wheel and the sdist to a package index.
+
+twine does it, and finds the credentials: in TWINE_USERNAME and TWINE_PASSWORD,
+or in the keyring. Ends with 0 when both are uploaded, 1 when the index or twine
+refused one, 2 when it was called wrongly.
+"""
+
+import contextlib
+import logging
+import os
+import sys
+from urllib import parse
+
+from absl import app
+from absl import flags
+from adanet import version
+import requests
+import runfiles
+from twine import exceptions
+from twine import settings
+from twine.commands import upload
+
+_REPOSITORY_URL = flags.DEFINE_string(
+    "repository-url", None,
+    "Where to upload to: the URL of the index that takes uploads.")
+
+# What indexes answer, each kind in its own words, where a file is there already
+# and may not be replaced; 409 needs no words.
+_THERE_ALREADY = {
+    400: ("already exist", "already been taken", "updating asset"),
+    403: ("already exist", "overwrite"),
+    409: ("",),
+}
+
+_DISTRIBUTIONS = ("adanet_distributed-{}-py3-none-any.whl",
+                  "adanet_distributed-{}.tar.gz")
+
+
+class UsageError(Exception):
+  """How this was called wrongly, in one line."""
+
+
+class UploadError(Exception):
+  """Why nothing more can be uploaded, in one line."""
+
+
+def _repository_url():
+  url = _REPOSITORY_URL.value
+  if not url:
+    raise UsageError("no index given: add --repository-url=https://…")
+  try:
+    parts = parse.urlsplit(url)
+    valid = parts.scheme in ("http", "https") and parts.hostname
+  except ValueError:
+    valid = False
+  if not valid:
+    raise UsageError("--repository-url={}: expected http://… or https://…"
+                     .format(url))
+  if parts.username is not None:
+    # Not shown, as it may hold a password.
+    raise UsageError("--repository-url has a user name in it: take it out, and "
+                     "set TWINE_USERNAME and TWINE_PASSWORD instead.")
+  return url
+
+
+def _settings(url):
+  """Returns what twine is told by its environment variables and by `url`."""
+  try:
+    return settings.Settings(
+        username=os.environ.get("TWINE_USERNAME"),
+        password=os.environ.get("TWINE_PASSWORD"),
+        cacert=os.environ.get("TWINE_CERT"),
+        repository_url=url,
+        non_interactive=True,
+        disable_progress_bar=True)
+  except exceptions.TwineException as e:
+    raise UploadError("twine: {}".format(e)) from e
+
+
+def _is_there_already(response):
+  said = "{}\n{}".format(response.reason, response.text).lower()
+  return any(words in said
+             for words in _THERE_ALREADY.get(response.status_code, ()))
+
+
+def _explain(response, url):
+  """Returns what an index means by an answer, in one line."""
+  if _is_there_already(response):
+    return ("{} has version {} already, and leaves it as it is: raise VERSION "
+            "in adanet/version.py.".format(url, version.VERSION))
+  status = "{} {}".format(response.status_code, response.reason)
+  if response.status_code in (401, 403):
+    return ("{} refuses the user name or the password ({}): check "
+            "TWINE_USERNAME and TWINE_PASSWORD, or the keyring.".format(
+                url, status))
+  if response.status_code in (404, 405):
+    return ("{} is not where an index takes uploads ({}): check "
+            "--repository-url.".format(url, status))
+  return "{} answers {}.".format(url, status)
+
+
+def _upload(path, upload_settings, url):
+  """Uploads a file.
+
+  Args:
+    path: the path of the file.
+    upload_settings: `twine.settings.Settings`.
+    url: str, where to.
+
+  Raises:
+    UploadError: the index cannot be reached or refuses the file.
+  """
+  try:
+    # twine writes several lines about anything, and this one a file.
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+      upload.upload(upload_settings, [path])
+  except requests.HTTPError as e:
+    raise UploadError(_explain(e.response, url)) from e
+  except exceptions.NonInteractive as e:
+    raise UploadError("no user name and password for {}: set TWINE_USERNAME and "
+                      "TWINE_PASSWORD, or store them in the keyring.".format(
+                          url)) from e
+  except requests.ConnectionError as e:
+    raise UploadError("no index answers at {}: check --repository-url, the "
+                      "network and the proxy.".format(url)) from e
+  except (requests.RequestException, exceptions.TwineException) as e:
+    raise UploadError("{}: {}".format(url, e)) from e
+
+
+def publish(url):
+  """Uploads the wheel and the sdist.
+
+  Args:
+    url: str, the index.
+
+  Raises:
+    UploadError: not both could be uploaded.
+  """
+  upload_settings = _settings(url)
+  files = runfiles.Create()
+  for name in _DISTRIBUTIONS:
+    name = name.format(version.VERSION)
+    _upload(files.Rlocation("adanet/tools/pip_package/" + name),
+            upload_settings, url)
+    print("uploaded {} to {}".format(name, url), flush=True)
+
+
+def main(argv):
+  for library in ("keyring", "twine", "urllib3"):
+    # What they have to say is in the exceptions too.
+    logging.getLogger(library).addHandler(logging.NullHandler())
+    logging.getLogger(library).propagate = False
+  try:
+    if len(argv) > 1:
+      raise UsageError("{}: expected --repository-url=https://… and nothing "
+                       "else.".format(" ".join(argv[1:])))
+    publish(_repository_url())
+  except (UsageError, UploadError) as e:
+    print("publish: {}".format(e), file=sys.stderr)
+    return 2 if isinstance(e, UsageError) else 1
+
+
+if __name__ == "__main__":
+  app.run(main)

@@ -1,0 +1,112 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Fresh virtual environments, for tests of what a user installs."""
+
+import glob
+import os
+import subprocess
+import sys
+
+import pip
+
+_TIMEOUT_SECS = 120
+
+
+class VirtualEnvironment(object):
+  """A virtual environment of this Python, in which nothing is installed.
+
+  Programs in it see nothing of this one's import path and settings. pip works
+  on it from outside, so that this Python needs none.
+
+  Attributes:
+    python: str, the path of its interpreter.
+    site_packages: str, the path of the folder that pip installs into.
+  """
+
+  def __init__(self, folder, import_path=()):
+    """Makes the environment.
+
+    Args:
+      folder: str, the folder to make it in.
+      import_path: sequence of str, folders to import from as well; pip takes
+        the distributions in them as installed.
+    """
+    self.python = os.path.join(folder, "bin", "python3")
+    self._env = {
+        "HOME": folder,
+        "PATH": os.environ["PATH"],
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_NO_CACHE_DIR": "1",
+        "TF_CPP_MIN_LOG_LEVEL": "2",
+    }
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder],
+                   timeout=_TIMEOUT_SECS, check=True)
+    self.site_packages, = glob.glob(
+        os.path.join(folder, "lib", "python*", "site-packages"))
+    with open(os.path.join(self.site_packages, "test.pth"), "w") as f:
+      f.write("\n".join(import_path))
+
+  def command(self, name):
+    """Returns the path of an installed command."""
+    return os.path.join(os.path.dirname(self.python), name)
+
+  def popen(self, command, env=None, **kwargs):
+    """Starts a program that is killed with this one."""
+    return subprocess.Popen(
+        ["setpriv", "--pdeathsig", "KILL", "--"] + command,
+        cwd=self._env["HOME"],
+        env=dict(self._env, **env or {}),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+        **kwargs)
+
+  def run(self, command, env=None):
+    """Runs a program to its end.
+
+    Args:
+      command: list of str.
+      env: dict from str to str, what to add to the program's environment.
+
+    Returns:
+      Its exit code, and as one str what it wrote to both outputs.
+    """
+    with self.popen(command, env=env, stderr=subprocess.STDOUT) as process:
+      try:
+        output, _ = process.communicate(timeout=_TIMEOUT_SECS)
+      finally:
+        process.kill()
+    return process.returncode, output
+
+  def pip(self, *args, **env):
+    """Runs pip on this environment.
+
+    Args:
+      *args: str, its arguments.
+      **env: str, what to add to its environment.
+
+    Returns:
+      What it wrote, as str.
+
+    Raises:
+      RuntimeError: it failed.
+    """
+    code, output = self.run(
+        [self.python, os.path.dirname(pip.__file__)] + list(args), env=env)
+    if code != 0:
+      raise RuntimeError("pip {}: exit code {}: {}".format(
+          " ".join(args), code, output))
+    return output
