@@ -16,6 +16,8 @@
 Its attributes are named as those of rules_python's `py_wheel`.
 """
 
+load("//tools/build_defs:python.bzl", "PyInfo")
+
 def _package_path(ctx, source):
     """Returns where a source lies in the wheel; fails outside the package."""
     if not source.short_path.startswith(ctx.attr.package + "/"):
