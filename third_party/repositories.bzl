@@ -30,6 +30,10 @@ _LEGS = {
 def adanet_repositories():
     """Declares the repositories that adanet's targets come from."""
     bazel_tools_repositories()
+    python_repositories()
+
+def python_repositories():
+    """Declares those of them that no release of Bazel has."""
     for leg, (suffix, requirements) in _LEGS.items():
         python_toolchain(
             name = "adanet_python" + suffix,

@@ -13,10 +13,14 @@
 # limitations under the License.
 """What Bazel's own tools would download, written here instead.
 
-Bazel 4 loads a few rules from repositories that it fetches from the network.
-Each of those only hands on rules that are native to Bazel, so a repository with
-a `defs.bzl` that does the same takes its place.
+Bazel 4 loads a few rules from repositories that it fetches from the network,
+and this project loads its Python rules from one, as a newer Bazel wants it.
+What each of those hands on is native to Bazel 4, so a repository with a
+`defs.bzl` that does the same takes its place. A workspace that declares the
+real one first keeps it.
 """
+
+load("@bazel_tools//tools/build_defs/repo:utils.bzl", "maybe")
 
 _PUBLIC_PACKAGE = "package(default_visibility = [\"//visibility:public\"])\n"
 
@@ -37,6 +41,34 @@ _native_rules_repository = repository_rule(
     },
 )
 
+_NATIVE_PROVIDERS = """\
+NativePyInfo = PyInfo
+"""
+
+# Apart from the above: a file that defines a name cannot read Bazel's own.
+_PYTHON_RULES = """\
+load("@bazel_tools//tools/python:toolchain.bzl", _pair = "py_runtime_pair")
+load(":native_providers.bzl", "NativePyInfo")
+
+PyInfo = NativePyInfo
+py_binary = native.py_binary
+py_library = native.py_library
+py_runtime = native.py_runtime
+py_runtime_pair = _pair
+py_test = native.py_test
+"""
+
+def _python_rules_repository_impl(ctx):
+    ctx.file("BUILD", _PUBLIC_PACKAGE)
+    ctx.file("python/BUILD", _PUBLIC_PACKAGE)
+    ctx.file("python/native_providers.bzl", _NATIVE_PROVIDERS)
+    ctx.file("python/defs.bzl", _PYTHON_RULES)
+
+_python_rules_repository = repository_rule(
+    implementation = _python_rules_repository_impl,
+    doc = "The part of rules_python that //tools/build_defs:python.bzl loads.",
+)
+
 def _coverage_tools_repository_impl(ctx):
     ctx.file("report_generator.sh", "#!/bin/sh\n", executable = True)
     ctx.file("BUILD", _PUBLIC_PACKAGE + """
@@ -52,8 +84,9 @@ _coverage_tools_repository = repository_rule(
 )
 
 def bazel_tools_repositories():
-    """Declares the repositories that Bazel 4's own tools load."""
-    _native_rules_repository(
+    """Declares what Bazel 4's own tools and this project's rules load."""
+    maybe(
+        _native_rules_repository,
         name = "rules_cc",
         folder = "cc",
         rules = [
@@ -67,7 +100,8 @@ def bazel_tools_repositories():
             "objc_library",
         ],
     )
-    _native_rules_repository(
+    maybe(
+        _native_rules_repository,
         name = "rules_java",
         folder = "java",
         rules = [
@@ -79,7 +113,8 @@ def bazel_tools_repositories():
             "java_toolchain",
         ],
     )
-    _native_rules_repository(
+    maybe(
+        _native_rules_repository,
         name = "rules_proto",
         folder = "proto",
         rules = [
@@ -87,4 +122,11 @@ def bazel_tools_repositories():
             "proto_library",
         ],
     )
-    _coverage_tools_repository(name = "remote_coverage_tools")
+    maybe(
+        _python_rules_repository,
+        name = "rules_python",
+    )
+    maybe(
+        _coverage_tools_repository,
+        name = "remote_coverage_tools",
+    )

@@ -40,7 +40,11 @@ _HASH_MISMATCH = re.compile(
     r"^ +(\S+==\S+) .*?:\n +Expected sha256 (\w+)(?:.|\n)*?Got +(\w+)",
     re.MULTILINE)
 
-_HEADER = 'package(default_visibility = ["//visibility:public"])\n'
+_HEADER = """\
+load("@rules_python//python:defs.bzl", "py_library")
+
+package(default_visibility = ["//visibility:public"])
+"""
 
 # The distribution's folder is named after its version too, so that no folder
 # that Bazel puts on the import path holds a name that Python could import.

@@ -39,7 +39,7 @@ _LEG_ENVIRON = [
 ]
 
 _TOOLCHAIN_BUILD = """\
-load("@bazel_tools//tools/python:toolchain.bzl", "py_runtime_pair")
+load("@rules_python//python:defs.bzl", "py_runtime", "py_runtime_pair")
 
 py_runtime(
     name = "runtime",

@@ -20,6 +20,8 @@ target written for these works with a `load` of
 rules_python's, and where they are stricter, their docs say.
 """
 
+load("//tools/build_defs:python.bzl", "PyInfo")
+
 PyWheelInfo = provider(
     doc = "What a `py_wheel` packs, for a rule that packs it otherwise.",
     fields = {

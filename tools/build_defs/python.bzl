@@ -13,15 +13,23 @@
 # limitations under the License.
 """The Python rules of every BUILD file here, so that a change is in one place.
 
-Native to Bazel up to 7; a later Bazel has them in rules_python.
+They come from rules_python. Up to Bazel 7 they are in Bazel too, and under
+Bazel 4 //third_party/bazel:repositories.bzl makes a rules_python of those.
 
 A package that uses one gets the test `sources_test`, of every Python file in
-it, so that no file can be forgotten. (Buildifier warns of the native rules.)
+it, so that no file can be forgotten. (tools/lint/python_rules.py finds a rule
+from elsewhere.)
 """
 
-_native_binary = native.py_binary
-_native_library = native.py_library
-_native_test = native.py_test
+load(
+    "@rules_python//python:defs.bzl",
+    _PyInfo = "PyInfo",
+    _py_binary = "py_binary",
+    _py_library = "py_library",
+    _py_test = "py_test",
+)
+
+PyInfo = _PyInfo
 
 # Where TensorFlow may be imported and asked for its version.
 _ONE_DOOR = "adanet/tf_compat"
@@ -30,7 +38,7 @@ def _sources_test():
     name = "sources_test"
     if native.package_name() == _ONE_DOOR or native.existing_rule(name):
         return
-    _native_test(
+    _py_test(
         name = name,
         size = "small",
         srcs = ["//tools/lint:sources_test.py"],
@@ -43,31 +51,31 @@ def _sources_test():
     )
 
 def py_binary(name, **kwargs):
-    """The native py_binary.
+    """The py_binary of rules_python.
 
     Args:
       name: its name.
-      **kwargs: the attributes of the native rule.
+      **kwargs: the attributes of that rule.
     """
-    _native_binary(name = name, **kwargs)
+    _py_binary(name = name, **kwargs)
     _sources_test()
 
 def py_library(name, **kwargs):
-    """The native py_library.
+    """The py_library of rules_python.
 
     Args:
       name: its name.
-      **kwargs: the attributes of the native rule.
+      **kwargs: the attributes of that rule.
     """
-    _native_library(name = name, **kwargs)
+    _py_library(name = name, **kwargs)
     _sources_test()
 
 def py_test(name, **kwargs):
-    """The native py_test.
+    """The py_test of rules_python.
 
     Args:
       name: its name.
-      **kwargs: the attributes of the native rule.
+      **kwargs: the attributes of that rule.
     """
-    _native_test(name = name, **kwargs)
+    _py_test(name = name, **kwargs)
     _sources_test()
