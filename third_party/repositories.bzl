@@ -55,3 +55,8 @@ def python_repositories():
         leg = "tf2_21",
         requirements = "@adanet//third_party/py:publish.txt",
     )
+    pip_packages(
+        name = "adanet_pypi_docs",
+        leg = "tf2_21",
+        requirements = "@adanet//third_party/py:docs.txt",
+    )
