@@ -15,7 +15,7 @@
 
 A `PlacementPlan` holds what a strategy would answer every worker, and what
 follows from that: who trains a subnetwork and how fast, which parameter servers
-are busy, and what is wrong. It starts no worker and needs no TensorFlow.
+are busy, and what is wrong. It starts no worker and needs no TensorFlow::
 
     plan = PlacementPlan(
         RoundRobinStrategy(), num_workers=7, num_ps=2, num_subnetworks=6)
@@ -46,6 +46,7 @@ from adanet.distributed import placement
 
 import numpy as np
 
+#: The version of what `PlacementPlan.to_json_dict` returns.
 JSON_VERSION = 1
 
 
@@ -382,6 +383,7 @@ _WORKER_FINDERS = {
     "duplicated_ensembles": _duplicated_ensembles,
 }
 
+#: What a `Problem` may be of, in the order that `PlacementPlan.problems` has.
 PROBLEM_KINDS = ("untrained_subnetworks", "unused_ps", "overloaded_ps",
                  "overloaded_workers", "duplicated_ensembles")
 
@@ -629,9 +631,9 @@ class PlacementPlan(object):
   def subnetworks_per_worker(self):
     """The subnetworks that each worker builds: what its memory is spent on.
 
-    built(w) = |{i : w builds i}|. It is k for every worker under replication,
-    O(k); and 1 in a whole round of the round robin, O(1), but for the worker on
-    the ensemble, which builds all k of them to run them forward.
+    ``built(w) = |{i : w builds i}|``. It is k for every worker under
+    replication, O(k); and 1 in a whole round of the round robin, O(1), but for
+    the worker on the ensemble, which builds all k of them to run them forward.
 
     Returns:
       int64 [m], in subnetworks.
@@ -651,9 +653,9 @@ class PlacementPlan(object):
   def trainers_per_subnetwork(self):
     """The workers that train each subnetwork.
 
-    trainers(i) = |{w : w trains i}|, m under replication and about m / (k + 1)
-    in the round robin. Where a worker's step takes as long with many
-    subnetworks as with one, because it has a device for each, this is the
+    ``trainers(i) = |{w : w trains i}|``, m under replication and about
+    m / (k + 1) in the round robin. Where a worker's step takes as long with
+    many subnetworks as with one, because it has a device for each, this is the
     speedup over one worker: O(m) and O(m / k).
 
     Returns:
@@ -727,9 +729,10 @@ class PlacementPlan(object):
   def load_per_ps(self):
     """What each parameter server sends out, a step of every worker.
 
-    load(p) = the sum, over {i : p in group(i)}, of builders(i) / |group(i)|:
-    by the hash of its name, a variable is as likely on one as on another of its
-    group. It counts volume where `fetches_per_ps` counts requests.
+    ``load(p) = the sum, over {i : p in group(i)}, of builders(i) /
+    |group(i)|``: by the hash of its name, a variable is as likely on one as on
+    another of its group. It counts volume where `fetches_per_ps` counts
+    requests.
 
     Returns:
       float64 [n], in subnetworks, 1 being all variables of one; None where the
@@ -758,7 +761,7 @@ class PlacementPlan(object):
   def duplicated_ensembles(self):
     """The workers on the ensemble beyond the first, which repeat its work.
 
-    duplicated = max(0, |{w : w builds the ensemble}| - 1): m - 1 under
+    ``duplicated = max(0, |{w : w builds the ensemble}| - 1)``: m - 1 under
     replication, one for each further round, whole or partial, in the round
     robin. There these workers train no subnetwork.
 
@@ -792,18 +795,18 @@ class PlacementPlan(object):
       Dict from str to int or float, with these keys in this order. None stands
       for a time without end, and for what is not known of parameter servers.
 
-      max_subnetworks_per_worker, mean_subnetworks_per_worker: of
+      * max_subnetworks_per_worker, mean_subnetworks_per_worker: of
         `subnetworks_per_worker`.
-      min_trainers: the least of `trainers_per_subnetwork`.
-      min_effective_speed: the least of `effective_speeds`.
-      training_time: `training_time()`, of one step.
-      max_stale_gradients: the most of `stale_gradients`.
-      max_slowest_stale_gradients: the most of `slowest_stale_gradients`.
-      fetches: the sum of `fetches_per_ps`.
-      max_fetches_per_ps, max_load_per_ps: the most of `fetches_per_ps` and
+      * min_trainers: the least of `trainers_per_subnetwork`.
+      * min_effective_speed: the least of `effective_speeds`.
+      * training_time: `training_time()`, of one step.
+      * max_stale_gradients: the most of `stale_gradients`.
+      * max_slowest_stale_gradients: the most of `slowest_stale_gradients`.
+      * fetches: the sum of `fetches_per_ps`.
+      * max_fetches_per_ps, max_load_per_ps: the most of `fetches_per_ps` and
         `load_per_ps`; 0 without parameter servers.
-      duplicated_ensembles, idle_workers: as the methods return.
-      num_problems: the number of `problems`.
+      * duplicated_ensembles, idle_workers: as the methods return.
+      * num_problems: the number of `problems`.
     """
     is_known = self.ps_groups is not None
     slowest = float(self._speeds.min())
@@ -923,12 +926,13 @@ class PlacementPlan(object):
   def problems(self):
     """Returns what is wrong, as tuple of `Problem`, in the order of the kinds.
 
-    untrained_subnetworks: nobody trains them, so the iteration never ends.
-    unused_ps: nobody reads from them.
-    overloaded_ps: more than twice the mean of `load_per_ps`.
-    overloaded_workers: more than twice the median of `trained_per_worker`, over
-      the workers that train.
-    duplicated_ensembles: the workers that build the ensemble, if more than one.
+    * untrained_subnetworks: nobody trains them, so the iteration never ends.
+    * unused_ps: nobody reads from them.
+    * overloaded_ps: more than twice the mean of `load_per_ps`.
+    * overloaded_workers: more than twice the median of `trained_per_worker`,
+      over the workers that train.
+    * duplicated_ensembles: the workers that build the ensemble, if more than
+      one.
 
     What would mend a problem is found by planning: up to a whole round more
     workers, or as many fewer as make one, and the strategies of
@@ -963,15 +967,15 @@ class PlacementPlan(object):
     Returns:
       Dict from str, with these keys in this order:
 
-      version: int, `JSON_VERSION`. It changes when a key is taken away or means
-        something else; keys may be added without.
-      strategy: str.
-      num_workers, num_ps, num_subnetworks: int.
-      worker_groups, subnetwork_groups, ps_groups: lists of dict, one for each
+      * version: int, `JSON_VERSION`. It changes when a key is taken away or
+        means something else; keys may be added without.
+      * strategy: str.
+      * num_workers, num_ps, num_subnetworks: int.
+      * worker_groups, subnetwork_groups, ps_groups: lists of dict, one for each
         `WorkerGroup`, `SubnetworkGroup` and `PsGroup`, with its attributes as
         keys. `ps_groups` may be None.
-      figures: dict, as `figures` returns.
-      problems: list of dict, one for each `Problem`, with its attributes as
+      * figures: dict, as `figures` returns.
+      * problems: list of dict, one for each `Problem`, with its attributes as
         keys.
     """
     return {

@@ -144,7 +144,7 @@ class RunConfig(object):
 
   The cluster comes from the environment variable `TF_CONFIG`, read once, by the
   constructor, or from a resolver: see `from_cluster_resolver`. The variable
-  holds a JSON object:
+  holds a JSON object::
 
     {"cluster": {"chief": ["host0:2222"],
                  "worker": ["host1:2222", "host2:2222"],
@@ -277,7 +277,7 @@ class RunConfig(object):
       "Whether this task is the chief, the master or, failing both, worker 0.")
   num_worker_replicas = _fact(
       "num_worker_replicas",
-      "How many tasks train: the chief and the workers; 0 for an evaluator.")
+      "How many tasks train, the chief and the workers; 0 for an evaluator.")
   num_ps_replicas = _fact(
       "num_ps_replicas", "How many parameter servers; 0 for an evaluator.")
   global_id_in_cluster = _fact(
