@@ -13,12 +13,15 @@
 # limitations under the License.
 """Tests of the door to TensorFlow, on whichever version is behind it."""
 
+import inspect
+import re
 import subprocess
 import sys
 
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
+from adanet.tf_compat import _tensorflow
 
 
 class TfCompatTest(parameterized.TestCase):
@@ -48,6 +51,14 @@ class TfCompatTest(parameterized.TestCase):
           assert tf_compat.eager_device().endswith("/device:CPU:0")
         """
     subprocess.check_call([sys.executable, "-c", program])
+
+  def test_docstring_names_every_name(self):
+    # The documentation is made from it.
+    names = set(_tensorflow._SHIMS).union(  # pylint: disable=protected-access
+        name for name, value in vars(_tensorflow).items()
+        if not name.startswith("_") and not inspect.ismodule(value))
+    self.assertCountEqual(
+        names, re.findall(r"^  (\w+): ", tf_compat.__doc__, re.MULTILINE))
 
   def test_unknown_name(self):
     with self.assertRaisesRegex(AttributeError, "adanet.tf_compat.*'v3'"):
