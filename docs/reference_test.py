@@ -1,0 +1,116 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Holds the reference against what the packages offer.
+
+Sphinx complains of a name that is in the pages and not in the code. This is for
+the other way: a name that is new in the code and not in the pages.
+"""
+
+import importlib
+import inspect
+import pkgutil
+import re
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import distributed
+from adanet import tf_compat
+import runfiles
+
+_MODULES = (
+    ("distributed", "adanet.distributed.devices"),
+    ("distributed", "adanet.distributed.placement"),
+    ("distributed", "adanet.distributed.plan"),
+    ("tf_compat", "adanet.tf_compat.run_config"),
+)
+
+
+def _documented(page):
+  """Returns what a page documents, as dict from whole name to options."""
+  with open(runfiles.Create().Rlocation("adanet/docs/{}.rst".format(page)),
+            encoding="utf-8") as f:
+    return dict(re.findall(r"^\.\. auto\w+:: (\S+)\n((?:   :.*\n)*)", f.read(),
+                           re.MULTILINE))
+
+
+def _is_public_here(name, value, module):
+  """Whether a module offers a name, rather than imports it."""
+  if name.startswith("_") or inspect.ismodule(value):
+    return False
+  package = module.__name__.rpartition(".")[0]
+  return getattr(value, "__module__", package).startswith(package)
+
+
+def _public(module):
+  """Returns dict from name to value of what a module offers."""
+  return {name: value for name, value in vars(module).items()
+          if _is_public_here(name, value, module)}
+
+
+class ReferenceTest(parameterized.TestCase):
+
+  @parameterized.parameters(*_MODULES)
+  def test_has_every_public_name(self, page, module):
+    documented = _documented(page)
+    public = _public(importlib.import_module(module))
+    self.assertNotEmpty(public)
+    self.assertEmpty([
+        name for name in public
+        if "{}.{}".format(module, name) not in documented
+    ], "not in docs/{}.rst".format(page))
+
+  @parameterized.parameters(*_MODULES)
+  def test_has_every_public_member(self, page, module):
+    documented = _documented(page)
+    for name, value in _public(importlib.import_module(module)).items():
+      if inspect.isclass(value):
+        self.assertIn(":members:", documented["{}.{}".format(module, name)])
+
+  @parameterized.parameters(*_MODULES)
+  def test_every_public_method_says_what_it_does(self, page, module):
+    del page
+    self.assertEmpty([
+        "{}.{}".format(name, member)
+        for name, value in _public(importlib.import_module(module)).items()
+        if inspect.isclass(value)
+        for member, function in vars(value).items()
+        if not member.startswith("_")
+        and (callable(function) or
+             isinstance(function, (classmethod, property)))
+        and not inspect.getdoc(getattr(value, member))
+    ], "Sphinx leaves these out")
+
+  def test_has_every_public_module(self):
+    # In Bazel's tree, where there is only what a target of theirs has.
+    self.assertContainsSubset(
+        ["{}.{}".format(package.__name__, module.name)
+         for package in (distributed, tf_compat)
+         for module in pkgutil.iter_modules(package.__path__)
+         if not module.name.startswith("_")],
+        [module for _, module in _MODULES])
+
+  def test_has_what_the_packages_offer(self):
+    names = {name.rpartition(".")[2]
+             for page in ("distributed", "tf_compat")
+             for name in _documented(page)}
+    self.assertContainsSubset(distributed.__all__, names)
+    self.assertContainsSubset(_public(tf_compat), names)
+
+  def test_has_the_shims(self):
+    # They are in its docstring, as its own tests see to.
+    self.assertIn("adanet.tf_compat", _documented("tf_compat"))
+
+
+if __name__ == "__main__":
+  absltest.main()
