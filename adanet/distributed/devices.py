@@ -36,8 +36,8 @@ def _device_setter():
 
   Not public, and the only place that has the list of variable ops and the
   default strategy that a monkey patch can replace; unchanged since 1.0. Found
-  by way of `v1`, because that is what AdaNet's own `tf_compat` has too: a copy
-  of this package works in the place of AdaNet's `distributed`.
+  by way of `v1`, because that is what AdaNet's own `tf_compat` has too: in a
+  graph, a copy of this package works in the place of AdaNet's `distributed`.
   """
   return sys.modules[tf_compat.v1.train.replica_device_setter.__module__]
 
@@ -113,8 +113,8 @@ class _ParameterServers(object):
     """Returns the variable creator for the scope outside a graph.
 
     There is no op to ask for its device there, and TensorFlow completes the
-    device that a scope names with the job of this task. So any device scope
-    that is opened inside this one counts as explicit.
+    device that a scope names with the job of this task. So any other device
+    than the one outside this scope counts as explicit.
     """
     device_outside = tf_compat.eager_device()
 

@@ -86,9 +86,10 @@ def _as_each_worker(strategy, num_workers, num_ps):
 
 
 def _speaks_for(strategy, method, others):
-  """Whether a method is told of what the others answer.
+  """Whether a method answers as the others do, which it knows beforehand.
 
-  It is not if a subclass of the class that defines it has overridden one.
+  It does not where a subclass of the class that defines it overrides one of
+  them and not the method itself.
 
   Args:
     strategy: a `PlacementStrategy`.
@@ -105,19 +106,6 @@ def _speaks_for(strategy, method, others):
 
 _DECISIONS = ("config", "should_build_ensemble", "should_build_subnetwork",
               "should_train_subnetworks")
-
-
-def _input_context(num_input_pipelines, input_pipeline_id):
-  return tf_compat.v1.distribute.InputContext(
-      num_input_pipelines=num_input_pipelines,
-      input_pipeline_id=input_pipeline_id)
-
-
-def _trains_no_such_subnetwork(worker_index, num_workers, subnetwork_index):
-  return ValueError(
-      "subnetwork_index={}: expected a subnetwork that worker {} of {} trains. "
-      "Ask should_build_subnetwork and should_train_subnetworks first.".format(
-          subnetwork_index, worker_index, num_workers))
 
 
 @six.add_metaclass(abc.ABCMeta)
@@ -252,8 +240,9 @@ class PlacementStrategy(object):
     subnetwork, because one batch feeds all that they build. An evaluator has
     all of the input.
 
-    A copy of a strategy that does not override this is asked, in
-    O(num_workers), what it decides as every worker. Its config then has what a
+    The strategies of this module answer in O(1). A copy of any other one, or
+    of a subclass that overrides a decision of theirs, is asked in
+    O(num_workers) what it decides as every worker; its config then has what a
     `RunConfig` says of the worker's place, and nothing else.
 
     Args:
@@ -273,17 +262,38 @@ class PlacementStrategy(object):
     num_subnetworks, subnetwork_index = _check_subnetwork(
         num_subnetworks, subnetwork_index)
     num_workers, worker_index = self._read_reader()
+    work_out = (
+        self._share_of_input
+        if _speaks_for(self, "_share_of_input", _DECISIONS) else
+        functools.partial(PlacementStrategy._share_of_input, self))
+    share = work_out(
+        num_workers, worker_index, num_subnetworks, subnetwork_index)
+    if share is None:
+      raise ValueError(
+          "subnetwork_index={}: expected a subnetwork that worker {} of {} "
+          "trains. Ask should_build_subnetwork and should_train_subnetworks "
+          "first.".format(subnetwork_index, worker_index, num_workers))
+    return tf_compat.v1.distribute.InputContext(*share)
+
+  def _share_of_input(self, num_workers, worker_index, num_subnetworks,
+                      subnetwork_index):
+    """Returns `(num_input_pipelines, input_pipeline_id)`, or None for nothing.
+
+    Args:
+      num_workers: int, m.
+      worker_index: int in [0, m).
+      num_subnetworks: int, k.
+      subnetwork_index: int in [0, k).
+    """
     num_ps = getattr(self.config, "num_ps_replicas", None)
-    shares = [
+    everyone = [
         strategy._reads_for(num_subnetworks, subnetwork_index)
         for strategy in _as_each_worker(self, num_workers, num_ps)
     ]
-    share = shares[worker_index]
-    if share is None:
-      raise _trains_no_such_subnetwork(
-          worker_index, num_workers, subnetwork_index)
-    return _input_context(
-        shares.count(share), shares[:worker_index].count(share))
+    mine = everyone[worker_index]
+    if mine is None:
+      return None
+    return everyone.count(mine), everyone[:worker_index].count(mine)
 
   def _reads_for(self, num_subnetworks, subnetwork_index):
     """Returns what this worker reads input for, or None for nothing."""
@@ -350,13 +360,9 @@ class ReplicationStrategy(PlacementStrategy):
     _check_subnetwork(num_subnetworks, subnetwork_index)
     return _default_devices()
 
-  def input_context(self, num_subnetworks, subnetwork_index):
-    """As in `PlacementStrategy`: every worker has its share, in O(1)."""
-    if not _speaks_for(self, "input_context", _DECISIONS):
-      return super(ReplicationStrategy, self).input_context(
-          num_subnetworks, subnetwork_index)
-    _check_subnetwork(num_subnetworks, subnetwork_index)
-    return _input_context(*self._read_reader())
+  def _share_of_input(self, num_workers, worker_index, num_subnetworks,
+                      subnetwork_index):
+    return num_workers, worker_index
 
   def subnetwork_parameter_servers(self, num_subnetworks, subnetwork_index):
     _check_subnetwork(num_subnetworks, subnetwork_index)
@@ -544,27 +550,19 @@ class RoundRobinStrategy(PlacementStrategy):
     num_subnetworks = _check_num_subnetworks(num_subnetworks)
     return self._ownership(num_subnetworks).trains_subnetworks
 
-  def input_context(self, num_subnetworks, subnetwork_index):
-    """As in `PlacementStrategy`, in O(1): a share is a round of the deal."""
-    if not _speaks_for(self, "input_context", _DECISIONS):
-      return super(RoundRobinStrategy, self).input_context(
-          num_subnetworks, subnetwork_index)
-    num_subnetworks, subnetwork_index = _check_subnetwork(
-        num_subnetworks, subnetwork_index)
-    num_workers, worker_index = self._read_reader()
+  def _share_of_input(self, num_workers, worker_index, num_subnetworks,
+                      subnetwork_index):
     if num_subnetworks == 1:
-      return _input_context(num_workers, worker_index)
+      return num_workers, worker_index
     owned = self._ownership(num_subnetworks)
     if subnetwork_index not in owned.subnetworks:
-      raise _trains_no_such_subnetwork(
-          worker_index, num_workers, subnetwork_index)
+      return None
     this_round = worker_index // (num_subnetworks + 1)
     if owned.builds_ensemble:
       last_round = (num_workers - 1) // (num_subnetworks + 1)
-      return _input_context(last_round + 1, this_round)
-    return _input_context(
-        _num_trainers(num_workers, num_subnetworks, subnetwork_index,
-                      self._drop_remainder), this_round)
+      return last_round + 1, this_round
+    return _num_trainers(num_workers, num_subnetworks, subnetwork_index,
+                         self._drop_remainder), this_round
 
   def subnetwork_devices(self, num_subnetworks, subnetwork_index):
     """As in `PlacementStrategy`: variables go to the subnetwork's own ps.
