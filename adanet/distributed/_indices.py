@@ -11,7 +11,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""Sets of indices, of workers say, that stay small in clusters that are large."""
+"""Sets of indices, of workers say, that stay small where clusters are large."""
 
 import collections.abc
 import itertools

@@ -20,6 +20,7 @@ name does not.
 
 import collections
 import contextlib
+import functools
 import hashlib
 import sys
 import threading
@@ -84,14 +85,15 @@ class _ParameterServers(object):
   def __init__(self, tasks):
     self._first = tasks[0]
     self._strategy = OpNameHashStrategy(len(tasks))
+    self.device_function = self._device_function()
 
   def device(self, op):
     """Returns the device, as str, of an op that holds a variable."""
     return "/job:ps/task:{}".format(self._first + self._strategy(op))
 
-  def device_function(self):
+  def _device_function(self):
     """Returns the device function, of ops, for the scope in a graph."""
-    variable_ops = _device_setter().STANDARD_PS_OPS
+    variable_ops = frozenset(_device_setter().STANDARD_PS_OPS)
     device_spec = tf_compat.v1.DeviceSpec
 
     def place(op):
@@ -135,30 +137,51 @@ class _ParameterServers(object):
     return create
 
 
-@contextlib.contextmanager
-def variables_on(tasks):
+def _makes_variables_eagerly():
+  """Whether a variable made here, or lifted out of a function, is eager."""
+  v1 = tf_compat.v1
+  if v1.executing_eagerly():
+    return True
+  if not v1.get_default_graph().building_function:
+    return False
+  with v1.init_scope():  # Takes longer than all the rest of entering a scope.
+    return v1.executing_eagerly()
+
+
+_parameter_servers = functools.lru_cache(maxsize=1024)(_ParameterServers)
+
+
+class variables_on(contextlib.ContextDecorator):  # pylint: disable=invalid-name
   """A scope whose variables live on parameter servers, by their names' hashes.
 
   In a graph, an op that holds a variable goes to `/job:ps/task:<first + hash>`,
   unless its device names a job, a replica or a task already. Eagerly and in a
   `tf.function`, the variable goes where a graph's op of its name would.
-
-  Args:
-    tasks: non-empty range of int, tasks of the job `ps`.
-
-  Yields:
-    None.
   """
-  parameter_servers = _ParameterServers(tasks)
-  v1 = tf_compat.v1
-  with v1.init_scope():  # Where variables are made, also from a tf.function.
-    is_eager = v1.executing_eagerly()
-  if is_eager:
-    scope = v1.variable_creator_scope(parameter_servers.variable_creator())
-  else:
-    scope = v1.device(parameter_servers.device_function())
-  with scope:
-    yield
+
+  def __init__(self, tasks):
+    """Makes a scope, to be entered once.
+
+    Args:
+      tasks: non-empty range of int, tasks of the job `ps`.
+    """
+    self._tasks = tasks
+    self._scope = None
+
+  def _recreate_cm(self):
+    return variables_on(self._tasks)  # A decorated function is called often.
+
+  def __enter__(self):
+    parameter_servers = _parameter_servers(self._tasks)
+    if _makes_variables_eagerly():
+      self._scope = tf_compat.v1.variable_creator_scope(
+          parameter_servers.variable_creator())
+    else:
+      self._scope = tf_compat.v1.device(parameter_servers.device_function)
+    self._scope.__enter__()
+
+  def __exit__(self, *exception):
+    return self._scope.__exit__(*exception)
 
 
 class _DefaultStrategyPatch(object):

@@ -41,6 +41,9 @@ def _check_num_subnetworks(num_subnetworks):
 
 
 def _check_subnetwork(num_subnetworks, subnetwork_index):
+  if (num_subnetworks.__class__ is subnetwork_index.__class__ is int
+      and 0 <= subnetwork_index < num_subnetworks):
+    return num_subnetworks, subnetwork_index
   num_subnetworks = _check_num_subnetworks(num_subnetworks)
   return num_subnetworks, _arguments.check_integer(
       "subnetwork_index", subnetwork_index, at_least=0, below=num_subnetworks)
@@ -124,7 +127,9 @@ class PlacementStrategy(object):
 
     Anything with the attributes that a decision reads will do:
     `num_worker_replicas` and `global_id_in_cluster` for what a worker builds
-    and trains, `num_ps_replicas` for the devices.
+    and trains, `num_ps_replicas` for the devices. A config is a value: a
+    strategy remembers what it decided by it, so to describe another cluster set
+    another one.
 
     Raises:
       RuntimeError: no config has been set.
@@ -333,7 +338,93 @@ class PlacementStrategy(object):
         at_least=0)
 
 
-class ReplicationStrategy(PlacementStrategy):
+class _Ownership(
+    collections.namedtuple("_Ownership",
+                           "builds_ensemble subnetworks trains_subnetworks")):
+  """What one worker owns in one iteration.
+
+  Attributes:
+    builds_ensemble: bool.
+    subnetworks: range of int, the indices of the subnetworks that it builds.
+    trains_subnetworks: bool, whether it trains them too.
+  """
+
+
+# Without an end, questions would fill memory.
+_MAX_REMEMBERED_ITERATIONS = 1 << 6
+_MAX_REMEMBERED_SUBNETWORKS = 1 << 14
+
+
+class _OwnershipStrategy(PlacementStrategy):
+  """Decides by what this worker owns.
+
+  A training loop asks the same again and again, and each answer is the same
+  until another config is set. So the three decisions look first at what has
+  been answered, by integers only: True and 3.0 equal integers, and are wrong.
+  """
+
+  @PlacementStrategy.config.setter
+  def config(self, config):
+    self._config = config
+    self._ownership_by_k = {}
+    self._builds_by_k = {}
+
+  @abc.abstractmethod
+  def _work_out_ownership(self, num_subnetworks):
+    """Returns the `_Ownership` of this worker in an iteration."""
+
+  def _answers(self, attribute):
+    """Returns what to add answers to, or a dict that nobody looks at again."""
+    # A config of a subclass's own may change without a word.
+    if type(self).config is not _OwnershipStrategy.config:
+      return {}
+    if not hasattr(self, attribute):  # Nor has a config been set.
+      setattr(self, attribute, {})
+    answers = getattr(self, attribute)
+    if len(answers) >= _MAX_REMEMBERED_ITERATIONS:
+      answers.clear()
+    return answers
+
+  def _ownership(self, num_subnetworks):
+    """Returns the `_Ownership` of this worker, after checking the argument."""
+    num_subnetworks = _check_num_subnetworks(num_subnetworks)
+    answers = self._answers("_ownership_by_k")
+    if num_subnetworks not in answers:
+      answers[num_subnetworks] = self._work_out_ownership(num_subnetworks)
+    return answers[num_subnetworks]
+
+  def should_build_ensemble(self, num_subnetworks):
+    if num_subnetworks.__class__ is int:
+      try:
+        return self._ownership_by_k[num_subnetworks].builds_ensemble
+      except (AttributeError, KeyError):
+        pass
+    return self._ownership(num_subnetworks).builds_ensemble
+
+  def should_build_subnetwork(self, num_subnetworks, subnetwork_index):
+    if num_subnetworks.__class__ is int and subnetwork_index.__class__ is int:
+      try:
+        return self._builds_by_k[num_subnetworks][subnetwork_index]
+      except (AttributeError, KeyError):
+        pass
+    num_subnetworks, subnetwork_index = _check_subnetwork(
+        num_subnetworks, subnetwork_index)
+    builds = subnetwork_index in self._ownership(num_subnetworks).subnetworks
+    answers = self._answers("_builds_by_k").setdefault(num_subnetworks, {})
+    if len(answers) < _MAX_REMEMBERED_SUBNETWORKS:
+      answers[subnetwork_index] = builds
+    return builds
+
+  def should_train_subnetworks(self, num_subnetworks):
+    if num_subnetworks.__class__ is int:
+      try:
+        return self._ownership_by_k[num_subnetworks].trains_subnetworks
+      except (AttributeError, KeyError):
+        pass
+    return self._ownership(num_subnetworks).trains_subnetworks
+
+
+class ReplicationStrategy(_OwnershipStrategy):
   """Every worker builds and trains everything, on the default devices.
 
   With m workers, n parameter servers and k subnetworks:
@@ -344,17 +435,8 @@ class ReplicationStrategy(PlacementStrategy):
   * Stale gradients per subnetwork with asynchronous SGD: O(m).
   """
 
-  def should_build_ensemble(self, num_subnetworks):
-    _check_num_subnetworks(num_subnetworks)
-    return True
-
-  def should_build_subnetwork(self, num_subnetworks, subnetwork_index):
-    _check_subnetwork(num_subnetworks, subnetwork_index)
-    return True
-
-  def should_train_subnetworks(self, num_subnetworks):
-    _check_num_subnetworks(num_subnetworks)
-    return True
+  def _work_out_ownership(self, num_subnetworks):
+    return _Ownership(True, range(num_subnetworks), True)
 
   def subnetwork_devices(self, num_subnetworks, subnetwork_index):
     _check_subnetwork(num_subnetworks, subnetwork_index)
@@ -370,20 +452,7 @@ class ReplicationStrategy(PlacementStrategy):
 
   def _shares(self, num_workers, num_subnetworks):
     """As in `RoundRobinStrategy`."""
-    return [(range(num_workers), _Ownership(True, range(num_subnetworks),
-                                            True))]
-
-
-class _Ownership(
-    collections.namedtuple("_Ownership",
-                           "builds_ensemble subnetworks trains_subnetworks")):
-  """What one worker owns in one iteration.
-
-  Attributes:
-    builds_ensemble: bool.
-    subnetworks: range of int, the indices of the subnetworks that it builds.
-    trains_subnetworks: bool, whether it trains them too.
-  """
+    return [(range(num_workers), self._work_out_ownership(num_subnetworks))]
 
 
 def _round_robin(num_workers, worker_index, num_subnetworks, drop_remainder):
@@ -470,7 +539,7 @@ def _warn_of_dropped_subnetworks(num_workers, num_subnetworks):
       _name_indices(num_workers - 1, num_subnetworks), num_subnetworks + 1)
 
 
-class RoundRobinStrategy(PlacementStrategy):
+class RoundRobinStrategy(_OwnershipStrategy):
   """Deals the ensemble and the subnetworks out to the workers in turn.
 
   The first worker of each round of k + 1 works on the ensemble, and each of the
@@ -510,8 +579,7 @@ class RoundRobinStrategy(PlacementStrategy):
             for name, default in defaults
             if bool(getattr(self, "_" + name)) != default))
 
-  def _ownership(self, num_subnetworks):
-    """Returns this worker's `_Ownership`."""
+  def _work_out_ownership(self, num_subnetworks):
     if num_subnetworks == 1:
       self.config  # Must be set, although one subnetwork needs nothing of it.
       return _round_robin(1, 0, 1, self._drop_remainder)
@@ -536,19 +604,6 @@ class RoundRobinStrategy(PlacementStrategy):
              _round_robin(num_workers, workers[0], num_subnetworks,
                           self._drop_remainder))
             for workers in _alike_workers(num_workers, num_subnetworks)]
-
-  def should_build_ensemble(self, num_subnetworks):
-    num_subnetworks = _check_num_subnetworks(num_subnetworks)
-    return self._ownership(num_subnetworks).builds_ensemble
-
-  def should_build_subnetwork(self, num_subnetworks, subnetwork_index):
-    num_subnetworks, subnetwork_index = _check_subnetwork(
-        num_subnetworks, subnetwork_index)
-    return subnetwork_index in self._ownership(num_subnetworks).subnetworks
-
-  def should_train_subnetworks(self, num_subnetworks):
-    num_subnetworks = _check_num_subnetworks(num_subnetworks)
-    return self._ownership(num_subnetworks).trains_subnetworks
 
   def _share_of_input(self, num_workers, worker_index, num_subnetworks,
                       subnetwork_index):
@@ -585,9 +640,8 @@ class RoundRobinStrategy(PlacementStrategy):
     Raises:
       RuntimeError, TypeError, ValueError: as for `should_build_ensemble`.
     """
-    num_subnetworks, subnetwork_index = _check_subnetwork(
-        num_subnetworks, subnetwork_index)
     if not self._dedicate_parameter_servers:
+      _check_subnetwork(num_subnetworks, subnetwork_index)
       return _default_devices()
     tasks = self.subnetwork_parameter_servers(num_subnetworks, subnetwork_index)
     return devices.variables_on(tasks) if tasks else _default_devices()

@@ -14,9 +14,11 @@
 """Tests of the placement strategies, over many shapes of cluster."""
 
 import collections
+import copy
 import subprocess
 import sys
 import threading
+import tracemalloc
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -56,6 +58,29 @@ def _built(strategy, num_subnetworks):
       i for i in range(num_subnetworks)
       if strategy.should_build_subnetwork(num_subnetworks, i)
   ]
+
+
+_TAKING_INDEX = ("should_build_subnetwork", "subnetwork_devices",
+                 "input_context")
+_METHODS = ("should_build_ensemble", "should_train_subnetworks") + _TAKING_INDEX
+_DECISIONS = ("should_build_ensemble", "should_build_subnetwork",
+              "should_train_subnetworks")
+
+# Right and wrong ones, and some of each equal some of the other.
+_NUMBERS = st.sampled_from(
+    [0, 1, 2, 3, 4, -1, True, False, 1., 2., np.int64(2), "2", None])
+
+
+def _ask(strategy, method, num_subnetworks, subnetwork_index=0):
+  arguments = (subnetwork_index,) if method in _TAKING_INDEX else ()
+  return getattr(strategy, method)(num_subnetworks, *arguments)
+
+
+def _outcome(strategy, method, num_subnetworks, subnetwork_index):
+  try:
+    return _ask(strategy, method, num_subnetworks, subnetwork_index)
+  except (RuntimeError, TypeError, ValueError) as e:
+    return type(e), str(e)
 
 
 def _bits(decisions):
@@ -140,29 +165,80 @@ class RoundRobinWorkersTest(parameterized.TestCase):
         self.assertEqual(
             i == task - 1, strategy.should_build_subnetwork(num_subnetworks, i))
 
-  @hypothesis.given(st.data())
-  def test_answers_do_not_depend_on_the_order_of_questions(self, data):
-    num_workers = data.draw(st.integers(1, 30))
-    worker_index = data.draw(st.integers(0, num_workers - 1))
-    drop_remainder = data.draw(st.booleans())
-    questions = [("should_build_ensemble", (k,)) for k in range(1, 6)]
-    questions += [("should_train_subnetworks", (k,)) for k in range(1, 6)]
-    questions += [("should_build_subnetwork", (k, i))
-                  for k in range(1, 6)
-                  for i in range(k)]
-    shuffled = data.draw(st.permutations(questions))
-    asked_at_length = _worker(num_workers, worker_index, drop_remainder)
-    for name, arguments in shuffled:
-      asked_once = _worker(num_workers, worker_index, drop_remainder)
-      self.assertEqual(
-          getattr(asked_once, name)(*arguments),
-          getattr(asked_at_length, name)(*arguments))
+  @hypothesis.given(
+      make=st.sampled_from([
+          distributed.ReplicationStrategy,
+          distributed.RoundRobinStrategy,
+          lambda: distributed.RoundRobinStrategy(drop_remainder=True),
+      ]),
+      steps=st.lists(
+          st.tuples(
+              st.sampled_from(_DECISIONS + ("config", "copy")), _NUMBERS,
+              _NUMBERS),
+          max_size=40))
+  def test_answers_do_not_depend_on_earlier_questions(self, make, steps):
+    asked_at_length = make()
+    config = None
+    for name, a, b in steps:
+      if name == "config":
+        config = WorkerConfig(a, b)
+        asked_at_length.config = config
+      elif name == "copy":
+        asked_at_length = copy.deepcopy(asked_at_length)
+      else:
+        asked_once = make()
+        asked_once.config = config
+        self.assertEqual(
+            _outcome(asked_once, name, a, b),
+            _outcome(asked_at_length, name, a, b))
 
-  def test_follows_its_config(self):
-    strategy = _worker(4, 0)
-    self.assertTrue(strategy.should_build_ensemble(3))
-    strategy.config = WorkerConfig(4, 1)
-    self.assertFalse(strategy.should_build_ensemble(3))
+  @parameterized.product(
+      method=("should_build_ensemble", "should_build_subnetwork",
+              "should_train_subnetworks"),
+      make=(distributed.ReplicationStrategy, lambda: _worker(4, 1)),
+      wrong=(True, 1., np.bool_(True)))
+  def test_a_right_question_does_not_excuse_a_wrong_one(self, method, make,
+                                                        wrong):
+    strategy = make()
+    _ask(strategy, method, 1)
+    with self.assertRaisesRegex(TypeError, "num_subnetworks="):
+      _ask(strategy, method, wrong)
+    if method in _TAKING_INDEX:
+      _ask(strategy, method, 3, 1)
+      with self.assertRaisesRegex(TypeError, "subnetwork_index="):
+        _ask(strategy, method, 3, wrong)
+
+  def test_follows_the_config_of_a_subclass(self):
+
+    class Moving(distributed.RoundRobinStrategy):
+      worker_index = 0
+
+      @property
+      def config(self):
+        return WorkerConfig(4, self.worker_index)
+
+    strategy = Moving()
+    for w in range(4):
+      strategy.worker_index = w
+      self.assertEqual(w == 0, strategy.should_build_ensemble(3))
+      self.assertEqual([0, 1, 2] if w == 0 else [w - 1], _built(strategy, 3))
+      self.assertEqual(w > 0, strategy.should_train_subnetworks(3))
+
+  @parameterized.parameters(
+      lambda i: ("should_build_ensemble", i + 1, 0),
+      lambda i: ("should_build_subnetwork", i + 1, 0),
+      lambda i: ("should_build_subnetwork", 10**6, i))
+  def test_questions_do_not_fill_memory(self, question):
+    strategy = _worker(4, 1)
+    tracemalloc.start()
+    try:
+      for i in range(10**5):
+        name, num_subnetworks, subnetwork_index = question(i)
+        _ask(strategy, name, num_subnetworks, subnetwork_index)
+      size, _ = tracemalloc.get_traced_memory()
+    finally:
+      tracemalloc.stop()
+    self.assertLess(size, 4 << 20)
 
   @parameterized.parameters(
       # The id of an evaluator is None; it counts no workers.
@@ -471,11 +547,17 @@ class RoundRobinDevicesTest(parameterized.TestCase):
   def test_decorates(self, strategy):
 
     @strategy.subnetwork_devices(2, 1)
-    def make():
-      return tf_compat.v1.get_variable("w", shape=[])
+    def make(names):
+      variables = make(names[1:]) if names[1:] else []
+      return variables + [tf_compat.v1.get_variable(names[0], shape=[])]
 
-    with tf_compat.v1.Graph().as_default():
-      self.assertEqual("w", make().op.name)
+    for _ in range(2):
+      with tf_compat.v1.Graph().as_default():
+        with strategy.subnetwork_devices(2, 1):
+          a_device = tf_compat.v1.get_variable("scope", shape=[]).device
+        self.assertEqual([a_device] * 2, [v.device for v in make(["a", "b"])])
+        outside = tf_compat.v1.get_variable("outside", shape=[])
+        self.assertEqual("", outside.device)
 
   def test_needs_no_config_where_it_changes_nothing(self):
     strategy = distributed.RoundRobinStrategy(dedicate_parameter_servers=False)
@@ -565,16 +647,6 @@ class RoundRobinDevicesTest(parameterized.TestCase):
       after = tf_compat.v1.get_variable("after", shape=[])
     self.assertEqual(["/job:ps/task:1", "/job:ps/task:0", ""],
                      [inner.device, outer.device, after.device])
-
-
-_TAKING_INDEX = ("should_build_subnetwork", "subnetwork_devices",
-                 "input_context")
-_METHODS = ("should_build_ensemble", "should_train_subnetworks") + _TAKING_INDEX
-
-
-def _ask(strategy, method, num_subnetworks, subnetwork_index=0):
-  arguments = (subnetwork_index,) if method in _TAKING_INDEX else ()
-  return getattr(strategy, method)(num_subnetworks, *arguments)
 
 
 class ErrorsTest(parameterized.TestCase):

@@ -36,4 +36,5 @@ from adanet.tf_compat.run_config import TaskType
 
 
 def __getattr__(name):
-  return getattr(_tensorflow, name)
+  value = globals()[name] = getattr(_tensorflow, name)
+  return value
