@@ -151,20 +151,10 @@ def _makes_variables_eagerly():
 _parameter_servers = functools.lru_cache(maxsize=1024)(_ParameterServers)
 
 
-class variables_on(contextlib.ContextDecorator):  # pylint: disable=invalid-name
-  """A scope whose variables live on parameter servers, by their names' hashes.
-
-  In a graph, an op that holds a variable goes to `/job:ps/task:<first + hash>`,
-  unless its device names a job, a replica or a task already. Eagerly and in a
-  `tf.function`, the variable goes where a graph's op of its name would.
-  """
+class _VariablesScope(contextlib.ContextDecorator):
+  """The scope of `variables_on`, to be entered once."""
 
   def __init__(self, tasks):
-    """Makes a scope, to be entered once.
-
-    Args:
-      tasks: non-empty range of int, tasks of the job `ps`.
-    """
     self._tasks = tasks
     self._scope = None
 
@@ -182,6 +172,22 @@ class variables_on(contextlib.ContextDecorator):  # pylint: disable=invalid-name
 
   def __exit__(self, *exception):
     return self._scope.__exit__(*exception)
+
+
+def variables_on(tasks):
+  """A scope whose variables live on parameter servers, by their names' hashes.
+
+  In a graph, an op that holds a variable goes to `/job:ps/task:<first + hash>`,
+  unless its device names a job, a replica or a task already. Eagerly and in a
+  `tf.function`, the variable goes where a graph's op of its name would.
+
+  Args:
+    tasks: non-empty range of int, tasks of the job `ps`.
+
+  Returns:
+    A context manager, to be entered once.
+  """
+  return _VariablesScope(tasks)
 
 
 class _DefaultStrategyPatch(object):
