@@ -131,13 +131,13 @@ def _upload(path, upload_settings, url):
   except requests.HTTPError as e:
     raise UploadError(_explain(e.response, url)) from e
   except exceptions.NonInteractive as e:
-    raise UploadError("no user name and password for {}: set TWINE_USERNAME and "
-                      "TWINE_PASSWORD, or store them in the keyring.".format(
+    raise UploadError("no user name and password for {}: set TWINE_USERNAME "
+                      "and TWINE_PASSWORD, or store them in the keyring.".format(
                           url)) from e
   except UnicodeEncodeError as e:
     # Not shown, as it is a character of a password.
-    raise UploadError("TWINE_USERNAME or TWINE_PASSWORD has a character that is "
-                      "not in Latin-1, and HTTP sends no other.") from e
+    raise UploadError("TWINE_USERNAME or TWINE_PASSWORD has a character that "
+                      "is not in Latin-1, and HTTP sends no other.") from e
   except requests.exceptions.SSLError as e:
     raise UploadError("{} has no certificate that is trusted here: check "
                       "--repository-url, and name the file of its certificate "
