@@ -26,7 +26,6 @@ row may be a number of subnetworks, and the colour says how fast they train
 them. Up to some millions of workers, a picture takes seconds.
 """
 
-import collections.abc
 import contextlib
 
 from adanet.distributed import _arguments
@@ -38,7 +37,6 @@ from matplotlib import colors
 from matplotlib import figure as figure_lib
 from matplotlib import patches
 from matplotlib import style
-from matplotlib import ticker
 from matplotlib import transforms
 from matplotlib.backends import backend_agg
 
@@ -134,9 +132,13 @@ def _default_style():
     yield
 
 
-def _integers(most):
-  """Returns a locator of some whole numbers, about so many at the most."""
-  return ticker.MaxNLocator(max(1, int(most)), integer=True)
+def _set_ticks(axis, size, inches_each, inches):
+  """Puts ticks at round indices, as far apart at least as told."""
+  least = max(1, size * inches_each / inches)
+  steps = (base * 10**exponent for exponent in range(20) for base in (1, 2, 5))
+  ticks = range(0, size, next(step for step in steps if step >= least))
+  axis.set_ticks(ticks)
+  axis.set_ticklabels(["{:,}".format(tick) for tick in ticks])
 
 
 def _column_width(pixels, columns):
@@ -198,12 +200,12 @@ class _Page(object):
       taken = 1
       while taken < len(words) and fits(" ".join(words[:taken + 1])):
         taken += 1
-      line = " ".join(words[:taken])
-      words = words[taken:]
+      line, words = " ".join(words[:taken]), words[taken:]
+      if not fits(line):  # A word that is too long for any line.
+        cut = next(n for n in range(len(line) - 1, 0, -1) if fits(line[:n]))
+        line, words = line[:cut], [line[cut:]] + words
       if words and number == max_lines - 1:
-        line += " ..."
-      while not fits(line):  # A word that is too long for any line.
-        line = line[:len(line) * 9 // 10 - 3] + "..."
+        line = line[:max(0, len(line) - 3)] + "..."
       self.text(x, y + line_height / 2, line, size, **kwargs)
       y += line_height
     return y
@@ -357,7 +359,8 @@ class _Panel(object):
       x += 0.1
       page.text(_MARGIN + 0.06, self._top + self._height / 2, "subnetwork",
                 rotation=90, ha="center")
-    page.text(x - 0.08, self._strip_y + _STRIP / 2, "ensemble", ha="right")
+    page.text(x - 0.08, self._strip_y + _STRIP / 2 +
+              (0 if self._names_workers else 0.07), "ensemble", ha="right")
     for i, name in enumerate(names):
       mark = {"color": _WRONG, "fontweight": "bold"} if i in wrong else {}
       page.text(x - 0.08, self._row_y(i), name, ha="right", **mark)
@@ -416,11 +419,8 @@ class _Panel(object):
     self._add_image(axes, columns, image, colour_map, gid)
     axes.set_xlim(-0.5, columns.size - 0.5)
     axes.set_ylim(self._rows.size - 0.5, -0.5)
-    for axis in (axes.xaxis, axes.yaxis):
-      axis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
-    inches = columns.num_bins * column_width
-    axes.xaxis.set_major_locator(_integers(inches / 0.7))
-    axes.yaxis.set_major_locator(_integers(self._height / 0.35))
+    _set_ticks(axes.xaxis, columns.size, 0.7, columns.num_bins * column_width)
+    _set_ticks(axes.yaxis, self._rows.size, 0.35, self._height)
     return axes
 
   def _add_image(self, axes, columns, image, colour_map, gid):
@@ -487,7 +487,7 @@ class _Panel(object):
                      gid=self._gid("subnetwork", i, "speed"))
       right = max(right, x + length + 0.05 +
                   page.text(x + length + 0.05, y, _number(speed), 7.5))
-    return right
+    return max(x + _SPEED_WIDTH, right)
 
   def _draw_speed_profile(self, x, speeds):
     """Draws from the least to the most speed of each row."""
@@ -596,11 +596,385 @@ class _Panel(object):
   def _draw_problems(self, y):
     """Returns the y below them."""
     page = self._page
+    y += 0.02
     for problem in self._problems:
       page.text(_MARGIN, y + _LINE / 2., "!", 9, color=_WRONG,
                 fontweight="bold")
       y = page.paragraph(_MARGIN + 0.14, y, problem.sentence, 4, 8) + 0.04
+    return y + 0.1
+
+
+class _Legend(object):
+  """What the marks of a page mean, of those that it has."""
+
+  # Name -> what it means.
+  _MEANINGS = {
+      "ensemble": "builds the ensemble",
+      "trains": "builds and trains the subnetwork",
+      "shares": "with that share of its time",
+      "runs": "builds it to run forward only",
+      "serves": "serves its variables",
+      "map_serves": "serves its variables",
+      "map_ensemble": "a worker of the column builds the ensemble",
+      "map_runs": "runs forward only, none of the column trains it",
+      "untrained": "has a subnetwork that nobody trains",
+      "speed": "speed: 1 is one worker that trains nothing else",
+      "load": "load: what is read from it in a step of every worker, 1 is a "
+              "whole subnetwork",
+      "unknown_ps": "not known: the strategy does not say what it puts there",
+  }
+
+  def __init__(self, page):
+    self._page = page
+    self._names = set()
+
+  def add(self, name):
+    self._names.add(name)
+
+  def draw(self, y):
+    """Returns the y below."""
+    page = self._page
+    x = _MARGIN
+    for name, meaning in self._MEANINGS.items():
+      if name not in self._names:
+        continue
+      swatch = 0 if name in ("speed", "load", "unknown_ps") else 0.38
+      width = swatch + page.width(meaning, 8)
+      if x > _MARGIN and x + width > page.right:
+        x = _MARGIN
+        y += 0.24
+      self._draw_swatch(name, x, y)
+      page.text(x + swatch, y + 0.09, meaning)
+      x += width + 0.25
+    return y + 0.24
+
+  def _draw_swatch(self, name, x, y):
+    page = self._page
+    colour = _FEW[0]
+    if name in ("trains", "shares"):
+      page.rectangle(x, y, 0.3, 0.18, facecolor=colour)
+      if name == "shares":
+        page.text(x + 0.15, y + 0.09, "1/3", 7, ha="center", color="white")
+    elif name == "runs":
+      page.rectangle(x, y, 0.3, 0.18, facecolor=_pale(colour),
+                     edgecolor=colour, hatch="/////")
+    elif name == "serves":
+      page.ellipse(x + 0.15, y + 0.09, 0.26, 0.17, facecolor=colour)
+    elif name == "untrained":
+      page.ellipse(x + 0.22, y + 0.09, 0.08, 0.08, facecolor=_WRONG)
+    elif name in _AREAS:
+      page.rectangle(x, y, 0.3, 0.18, facecolor=_AREAS[name])
+
+
+def draw(self, y):
+    """Draws from a y on; returns the y below."""
+    plan = self._plan
+    y = self._draw_title(y)
+    self._heading_y = y + 0.24
+    names_columns = self._names_workers or (plan.num_ps and self._names_ps)
+    self._strip_y = self._heading_y + (0.38 if names_columns else 0.14)
+    self._top = self._strip_y + _STRIP + 0.06
+    x = self._draw_row_names(_MARGIN)
+    draw_workers = (self._draw_workers if self._names_workers else
+                    self._draw_worker_map)
+    x = self._draw_speeds(draw_workers(x) + 0.15)
+    if plan.num_ps:
+      if plan.ps_groups is None:
+        self._draw_unknown_ps(x + _GAP)
+      elif self._names_ps:
+        self._draw_ps(x + _GAP)
+      else:
+        self._draw_ps_map(x + 2 * _GAP)
+    y = self._top + self._height + 0.3
+    return self._draw_colour_bars(self._draw_problems(y))
+
+  def _draw_title(self, y):
+    plan = self._plan
+    page = self._page
+    y = page.paragraph(_MARGIN, y, plan.strategy, 3, 11, fontweight="bold")
+    y = page.paragraph(
+        _MARGIN, y + 0.04, "{}, {}, {}".format(
+            _counted(plan.num_workers, "worker"),
+            _counted(plan.num_ps, "parameter server"),
+            _counted(plan.num_subnetworks, "subnetwork")), 2, 9)
+    figures = plan.figures()
+    time = figures["training_time"]
+    fetches = figures["fetches"]
+    facts = [
+        "training never ends" if time is None else
+        "training time {}".format(_number(time)),
+        "idle workers {}".format(_number(figures["idle_workers"])),
+        "at most {} on a worker".format(
+            _counted(figures["max_subnetworks_per_worker"], "subnetwork")),
+    ]
+    if plan.num_ps and fetches is not None:
+      facts.append("{} a step".format(
+          "1 fetch" if fetches == 1 else "{:,} fetches".format(fetches)))
+    return page.paragraph(
+        _MARGIN, y + 0.02, ", ".join(facts), 2, 8,
+        color=_WRONG if time is None else _QUIET)
+
+  def _draw_heading(self, x, text):
+    """Returns the x on the right of it."""
+    return x + self._page.text(x, self._heading_y, text, fontweight="bold")
+
+  def _draw_row_names(self, x):
+    """Returns the x on the right of the names."""
+    page = self._page
+    wrong = self._wrong("untrained_subnetworks")
+    names = []
+    if self._names_rows:
+      names = [("! " if i in wrong else "") + "subnetwork {}".format(i)
+               for i in range(self._plan.num_subnetworks)]
+    x += max(page.width(name, 8, fontweight="bold")
+             for name in names + ["ensemble"]) + 0.08
+    if not names:
+      x += 0.1
+      page.text(_MARGIN + 0.06, self._top + self._height / 2, "subnetwork",
+                rotation=90, ha="center")
+    page.text(x - 0.08, self._strip_y + _STRIP / 2 +
+              (0 if self._names_workers else 0.07), "ensemble", ha="right")
+    for i, name in enumerate(names):
+      mark = {"color": _WRONG, "fontweight": "bold"} if i in wrong else {}
+      page.text(x - 0.08, self._row_y(i), name, ha="right", **mark)
+    return x
+
+  def _draw_column(self, x, width, name, is_wrong):
+    """Draws an empty column and its name."""
+    mark = {"color": _WRONG, "fontweight": "bold"} if is_wrong else {}
+    page = self._page
+    page.text(x + width / 2, self._strip_y - 0.12,
+              name + ("!" if is_wrong else ""), 7.5, ha="center", **mark)
+    page.rectangle(x + 0.02, self._top, width - 0.04, self._height,
+                   facecolor=_NOTHING)
+
+  def _draw_workers(self, x):
+    """Draws a column for each worker; returns the x on the right of them."""
+    plan = self._plan
+    page = self._page
+    right = self._draw_heading(x, "workers")
+    wrong = self._wrong("overloaded_workers")
+    width = _COLUMN_WIDTH - 0.04
+    for w in range(plan.num_workers):
+      left = x + 0.02
+      self._draw_column(x, _COLUMN_WIDTH, str(w) if w else "chief", w in wrong)
+      page.rectangle(left, self._strip_y, width, _STRIP, facecolor=_NOTHING)
+      group = plan.worker(w)
+      if group.builds_ensemble:
+        self._legend.add("ensemble")
+        page.rectangle(left, self._strip_y, width, _STRIP, facecolor=_ENSEMBLE,
+                       gid=self._gid("worker", w, "ensemble"))
+      for i in group.subnetworks:
+        colour = self._colours[i]
+        y = self._top + i * self._row_height + 0.015
+        height = self._row_height - 0.03
+        if not group.trains_subnetworks:
+          self._legend.add("runs")
+          page.rectangle(left, y, width, height, facecolor=_pale(colour),
+                         edgecolor=colour, hatch="/////",
+                         gid=self._gid("worker", w, "runs", i))
+          continue
+        page.rectangle(left, y, width, height, facecolor=colour,
+                       gid=self._gid("worker", w, "trains", i))
+        self._legend.add("trains")
+        if group.num_trained > 1:
+          self._legend.add("shares")
+          page.text(x + _COLUMN_WIDTH / 2, self._row_y(i),
+                    "1/{}".format(group.num_trained), 7, ha="center",
+                    color=_colour_on(colour))
+      x += _COLUMN_WIDTH
+    return max(x, right)
+
+  def _draw_map(self, x, columns, column_width, image, colour_map, gid):
+    """Draws a heat map; returns its axes."""
+    axes = self._page.axes(x, self._top, columns.num_bins * column_width,
+                           self._height)
+    self._add_image(axes, columns, image, colour_map, gid)
+    axes.set_xlim(-0.5, columns.size - 0.5)
+    axes.set_ylim(self._rows.size - 0.5, -0.5)
+    _set_ticks(axes.xaxis, columns.size, 0.7, columns.num_bins * column_width)
+    _set_ticks(axes.yaxis, self._rows.size, 0.35, self._height)
+    return axes
+
+  def _add_image(self, axes, columns, image, colour_map, gid):
+    axes.imshow(
+        np.ma.masked_equal(image, 0), aspect="auto", cmap=colour_map,
+        interpolation="nearest", vmin=0, vmax=image.max() or 1,
+        extent=(-0.5, columns.num_bins * columns.width - 0.5,
+                self._rows.num_bins * self._rows.width - 0.5, -0.5)).set_gid(
+                    self._gid(gid))
+
+  def _draw_worker_map(self, x):
+    """Draws a heat map of the workers; returns the x on the right of it."""
+    columns = _plan_bins.Axis(self._plan.num_workers, _MAP_WIDTH // 2)
+    column_width = _column_width(_MAP_WIDTH, columns)
+    maps = _plan_bins.map_workers(self._plan, self._rows, columns)
+    right = self._draw_heading(x, "workers (0 is the chief)")
+    axes = self._draw_map(x, columns, column_width,
+                          maps.runs & (maps.speeds == 0),
+                          colors.ListedColormap([_RUNS]), "workers-run")
+    self._add_image(axes, columns, maps.speeds, _ramp("Blues"), "workers-train")
+    if self._names_rows:
+      axes.yaxis.set_ticks([])
+    x = self._page.snap(x)
+    width = columns.num_bins * column_width
+    self._page.rectangle(x, self._strip_y + 0.14, width, _STRIP - 0.14,
+                         facecolor=_NOTHING)
+    for first, last in _runs_of(maps.builds_ensemble):
+      self._page.rectangle(
+          x + first * column_width, self._strip_y + 0.14,
+          (last - first) * column_width, _STRIP - 0.14, facecolor=_ENSEMBLE,
+          gid=self._gid("workers", first, last, "ensemble"))
+    if maps.builds_ensemble.any():
+      self._legend.add("map_ensemble")
+    if (maps.runs & (maps.speeds == 0)).any():
+      self._legend.add("map_runs")
+    if maps.speeds.any():
+      self._bars.append((
+          "Blues", maps.speeds.max(),
+          "the speed of training that {} to {}".format(
+              _bin("a worker gives", "the workers of a column give", columns),
+              _bin("a subnetwork", "each subnetwork of a row", self._rows)),
+          "workers-speeds"))
+    return max(x + width, right)
+
+  def _draw_speeds(self, x):
+    """Draws how fast each subnetwork is; returns the x on the right of it."""
+    page = self._page
+    right = self._draw_heading(x, "speed")
+    speeds = self._plan.effective_speeds()
+    self._legend.add("speed")
+    most = speeds.max() or 1.
+    if not self._names_rows:
+      self._draw_speed_profile(x, speeds)
+      return x + _SPEED_WIDTH
+    for i, speed in enumerate(speeds):
+      y = self._row_y(i)
+      if not speed:
+        right = max(right, x + page.text(x, y, "untrained", color=_WRONG,
+                                         fontweight="bold"))
+        continue
+      length = 0.5 * speed / most
+      colour = self._colours[i] if self._names_workers else _MAP_BAR
+      page.rectangle(x, y - 0.06, length, 0.12, facecolor=colour,
+                     gid=self._gid("subnetwork", i, "speed"))
+      right = max(right, x + length + 0.05 +
+                  page.text(x + length + 0.05, y, _number(speed), 7.5))
+    return max(x + _SPEED_WIDTH, right)
+
+  def _draw_speed_profile(self, x, speeds):
+    """Draws from the least to the most speed of each row."""
+    axes = self._page.axes(x, self._top, _SPEED_WIDTH, self._height)
+    least, most = self._rows.extremes(speeds)
+    edges = np.append(np.arange(self._rows.num_bins) * self._rows.width,
+                      self._rows.size) - 0.5
+    axes.fill_betweenx(np.repeat(edges, 2)[1:-1], np.zeros(2 * len(most)),
+                       np.repeat(most, 2), color="#C6DBEF", linewidth=0)
+    axes.fill_betweenx(np.repeat(edges, 2)[1:-1], np.zeros(2 * len(least)),
+                       np.repeat(least, 2), color=_MAP_BAR, linewidth=0)
+    untrained = np.flatnonzero(least == 0)
+    if untrained.size:
+      self._legend.add("untrained")
+      axes.scatter(
+          np.zeros(len(untrained)), (edges[untrained] + edges[untrained + 1]) /
+          2, marker=".", s=14, color=_WRONG, clip_on=False, zorder=3, linewidth=0)
+    top = most.max() or 1.
+    axes.set_xlim(0, top * 1.05)
+    axes.set_ylim(self._rows.size - 0.5, -0.5)
+    axes.xaxis.set_ticks([0, top])
+    axes.xaxis.set_ticklabels(["0", _number(top)])
+    axes.yaxis.set_ticks([])
+
+  def _draw_ps(self, x):
+    """Draws a column for each parameter server."""
+    plan = self._plan
+    page = self._page
+    self._draw_heading(x, "parameter servers")
+    wrong = self._wrong("unused_ps", "overloaded_ps")
+    loads = plan.load_per_ps()
+    y = self._top + self._height + 0.12
+    page.text(x - 0.05, y, "load", 7.5, ha="right")
+    self._legend.add("load")
+    for p in range(plan.num_ps):
+      self._draw_column(x, _COLUMN_WIDTH, str(p), p in wrong)
+      mark = {"color": _WRONG, "fontweight": "bold"} if p in wrong else {}
+      page.text(x + _COLUMN_WIDTH / 2, y, _number(loads[p]), 7.5, ha="center",
+                **mark)
+      for i in plan.parameter_server(p).subnetworks:
+        self._legend.add("serves")
+        page.ellipse(x + _COLUMN_WIDTH / 2, self._row_y(i), 0.26,
+                     0.6 * self._row_height, facecolor=self._colours[i],
+                     gid=self._gid("ps", p, "serves", i))
+      x += _COLUMN_WIDTH
+
+  def _draw_ps_map(self, x):
+    """Draws a heat map of the parameter servers, and the load of each."""
+    columns = _plan_bins.Axis(self._plan.num_ps, _MAX_PS_BINS)
+    column_width = _column_width(_PS_MAP_WIDTH, columns)
+    shares = _plan_bins.map_ps(self._plan, self._rows, columns)
+    self._draw_heading(x, "parameter servers")
+    axes = self._draw_map(x, columns, column_width, shares, _ramp("Greens"),
+                          "ps-serve")
+    axes.yaxis.set_ticks([])
+    if columns.width == self._rows.width == 1:
+      self._legend.add("map_serves")
+    elif shares.any():
+      self._bars.append((
+          "Greens", shares.max(), "the share of {} that has variables of {}"
+          .format(
+              _bin("the parameter server", "the parameter servers of a column",
+                   columns),
+              _bin("a subnetwork", "a subnetwork of the row", self._rows)),
+          "ps-shares"))
+    self._legend.add("load")
+    _, loads = columns.extremes(self._plan.load_per_ps())
+    axes = self._page.axes(x, self._strip_y, columns.num_bins * column_width,
+                           _STRIP)
+    edges = np.append(np.arange(columns.num_bins) * columns.width,
+                      columns.size) - 0.5
+    axes.fill_between(np.repeat(edges, 2)[1:-1], np.zeros(2 * len(loads)),
+                      np.repeat(loads, 2), color=_LOAD, linewidth=0)
+    top = loads.max() or 1.
+    axes.set_xlim(-0.5, columns.size - 0.5)
+    axes.set_ylim(0, top * 1.05)
+    axes.xaxis.set_ticks([])
+    axes.yaxis.set_ticks([0, top])
+    axes.yaxis.set_ticklabels(["0", "load " + _number(top)])
+
+  def _draw_unknown_ps(self, x):
+    """Says that nothing is known."""
+    page = self._page
+    self._draw_heading(x, "parameter servers")
+    page.rectangle(x, self._top, 1.2, self._height, fill=False,
+                   edgecolor=_QUIET, linewidth=0.8, linestyle="--",
+                   gid=self._gid("ps", "unknown"))
+    page.text(x + 0.6, self._top + self._height / 2, "not known", ha="center",
+              color=_QUIET)
+    self._legend.add("unknown_ps")
+
+  def _draw_colour_bars(self, y):
+    """Returns the y below them."""
+    for ramp, most, label, gid in self._bars:
+      axes = self._page.axes(_MARGIN + 0.08, y, 1.4, 0.1)
+      axes.imshow(np.linspace(0, 1, 256)[np.newaxis], aspect="auto",
+                  cmap=_ramp(ramp), extent=(0, most, 0, 1)).set_gid(
+                      self._gid(gid))
+      axes.yaxis.set_ticks([])
+      axes.xaxis.set_ticks([0, most])
+      axes.xaxis.set_ticklabels(["0", _number(most)])
+      self._page.text(_MARGIN + 1.62, y + 0.05, label)
+      y += 0.36
     return y
+
+  def _draw_problems(self, y):
+    """Returns the y below them."""
+    page = self._page
+    y += 0.02
+    for problem in self._problems:
+      page.text(_MARGIN, y + _LINE / 2., "!", 9, color=_WRONG,
+                fontweight="bold")
+      y = page.paragraph(_MARGIN + 0.14, y, problem.sentence, 4, 8) + 0.04
+    return y + 0.1
 
 
 class _Legend(object):
@@ -693,7 +1067,7 @@ def draw(plans):
     TypeError: `plans` is not an iterable of `PlacementPlan`.
     ValueError: there is no plan.
   """
-  plans = _check_plans(plans)
+  plans = plan_lib._check_plans(plans)  # pylint: disable=protected-access
   with _default_style():
     page = _Page()
     legend = _Legend(page)
