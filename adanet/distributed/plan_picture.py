@@ -133,7 +133,7 @@ def _counted(number, noun):
 def _default_style():
   """Keeps the user's style out of the picture."""
   with style.context("default"), matplotlib.rc_context(
-      {"svg.hashsalt": "adanet"}):
+      {"image.composite_image": False, "svg.hashsalt": "adanet"}):
     yield
 
 
