@@ -31,6 +31,7 @@ import inspect
 import io
 import json
 import os
+import re
 import signal
 import sys
 
@@ -58,7 +59,7 @@ class _BadInput(Exception):
 
 
 class _IntegerParser(flags.ArgumentParser):
-  """Parses an integer in a range, and says so where it is none."""
+  """Parses an integer, and says what was expected instead of another value."""
 
   def __init__(self, at_least, at_most):
     super().__init__()
@@ -67,15 +68,28 @@ class _IntegerParser(flags.ArgumentParser):
   def parse(self, argument):
     try:
       value = int(argument)
-      if self._at_least <= value <= self._at_most:
-        return value
     except ValueError:
-      pass
-    raise ValueError("expected an integer in [{}, {}].".format(
-        self._at_least, self._at_most))
+      value = self._at_least - 1
+    if value < self._at_least:
+      raise ValueError(
+          "expected an integer of at least {}.".format(self._at_least))
+    if value > self._at_most:
+      raise ValueError(
+          "expected an integer of at most {}.".format(self._at_most))
+    return value
 
   def flag_type(self):
     return "an integer"
+
+
+class _BooleanParser(flags.BooleanParser):
+  """As absl's, with an error for a person."""
+
+  def parse(self, argument):
+    try:
+      return super().parse(argument)
+    except ValueError:
+      raise ValueError("expected true or false.") from None
 
 
 # Apart from the flags of absl itself and of whatever else is imported, because
@@ -87,6 +101,13 @@ def _define_integer(name, description, at_least, at_most):
   return flags.DEFINE(
       _IntegerParser(at_least, at_most), name, None, description,
       flag_values=_FLAGS)
+
+
+def _define_boolean(name, default, description, short_name=None):
+  flag = flags.DEFINE_boolean(
+      name, default, description, short_name=short_name, flag_values=_FLAGS)
+  _FLAGS[name].parser = _BooleanParser()
+  return flag
 
 
 _WORKERS = _define_integer(
@@ -104,35 +125,33 @@ _STRATEGY = flags.DEFINE_string(
     "strategy", _ROUND_ROBIN, "{}, {}, or module:Class of a PlacementStrategy "
     "of your own, which is made without arguments.".format(
         _ROUND_ROBIN, _REPLICATION), flag_values=_FLAGS)
-_DROP_REMAINDER = flags.DEFINE_boolean(
+_DROP_REMAINDER = _define_boolean(
     "drop_remainder", False, "With round_robin: whether the workers of a last, "
-    "partial round train one subnetwork each.", flag_values=_FLAGS)
-_DEDICATE = flags.DEFINE_boolean(
+    "partial round train one subnetwork each.")
+_DEDICATE = _define_boolean(
     "dedicate_parameter_servers", True, "With round_robin: whether each "
-    "subnetwork has parameter servers of its own.", flag_values=_FLAGS)
+    "subnetwork has parameter servers of its own.")
 _FORMAT = flags.DEFINE_enum(
     "format", "table", ["table", "json", "svg", "png"],
     "What to write to standard output.", flag_values=_FLAGS)
-_COMPARE = flags.DEFINE_boolean(
+_COMPARE = _define_boolean(
     "compare", False, "Whether to put round_robin, round_robin with "
-    "--drop_remainder and replication beside the strategy.", flag_values=_FLAGS)
-_STRICT = flags.DEFINE_boolean(
+    "--drop_remainder and replication beside the strategy.")
+_STRICT = _define_boolean(
     "strict", False, "Whether to exit with {} if the plan of the strategy has "
     "a problem. With --compare the other plans do not count.".format(
-        _EXIT_PROBLEM), flag_values=_FLAGS)
-_HELP = flags.DEFINE_boolean(
-    "help", False, "Shows this.", short_name="h", flag_values=_FLAGS)
+        _EXIT_PROBLEM))
+_HELP = _define_boolean("help", False, "Shows this.", short_name="h")
 
 
 def _parse_flags(argv):
   """Sets the flags to what the command line says."""
   try:
     extra = _FLAGS(argv)[1:]
+  except flags.IllegalFlagValueError as e:
+    raise _BadInput(re.sub("^flag ", "", str(e))) from e
   except flags.Error as e:
-    message = str(e)
-    if message.startswith("flag --"):
-      message = message[len("flag "):]
-    raise _BadInput(message + " (--help lists the flags)") from e
+    raise _BadInput("{} (--help lists the flags)".format(e)) from e
   if extra:
     raise _BadInput("{}: expected flags only (--help lists them)".format(
         " ".join(extra)))
@@ -160,7 +179,7 @@ def _read_tf_config(path):
   """Returns the bytes of a file, or of standard input for "-"."""
   if path == "-":
     if sys.stdin is None:
-      raise _BadInput("standard input is closed.")
+      raise OSError("standard input is closed")
     return sys.stdin.buffer.read(_MAX_TF_CONFIG_BYTES + 1)
   with open(os.path.join(_folder(), path), "rb") as f:
     return f.read(_MAX_TF_CONFIG_BYTES + 1)
@@ -171,23 +190,23 @@ def _shape_of_tf_config(tf_config, source):
 
   Args:
     tf_config: bytes or str, a `TF_CONFIG`.
-    source: str, where it comes from, for an error.
+    source: str, what errors begin with: where it comes from.
   """
   from adanet import tf_compat  # pylint: disable=g-import-not-at-top
   if len(tf_config) > _MAX_TF_CONFIG_BYTES:
-    raise _BadInput("{}: expected at most {} bytes.".format(
+    raise _BadInput("{}expected a TF_CONFIG, got more than {} bytes.".format(
         source, _MAX_TF_CONFIG_BYTES))
   try:
     if isinstance(tf_config, bytes):
       tf_config = tf_config.decode("utf-8")
     tf_config = json.loads(tf_config)
   except (ValueError, RecursionError) as e:
-    raise _BadInput("{}: expected a TF_CONFIG, in JSON: {}.".format(
+    raise _BadInput("{}TF_CONFIG must be a JSON object: {}.".format(
         source, e)) from e
   try:
     config = tf_compat.RunConfig.of_chief(tf_config)
   except Exception as e:  # pylint: disable=broad-except
-    raise _BadInput("{}: {}.".format(source, e)) from e
+    raise _BadInput("{}{}.".format(source, e)) from e
   return config.num_worker_replicas, config.num_ps_replicas
 
 
@@ -199,18 +218,18 @@ def _shape():
     if has_numbers:
       raise _BadInput("--tf_config={}: expected without --workers and --ps, "
                       "which it tells.".format(path))
-    source = "--tf_config=" + path
     try:
-      return _shape_of_tf_config(_read_tf_config(path), source)
-    except (OSError, ValueError) as e:  # ValueError for a NUL in the path.
-      raise _BadInput("{}: {}.".format(
-          source, getattr(e, "strerror", None) or e)) from e
+      tf_config = _read_tf_config(path)
+    except OSError as e:
+      raise _BadInput("--tf_config={}: {}: expected a file with a TF_CONFIG."
+                      .format(path, e.strerror or e)) from e
+    return _shape_of_tf_config(tf_config, "--tf_config={}: ".format(path))
   if has_numbers:
     if not _is_given(_WORKERS):
       raise _BadInput("--workers: expected beside --ps={}.".format(_PS.value))
     return _WORKERS.value, _PS.value or 0
   if "TF_CONFIG" in os.environ:
-    return _shape_of_tf_config(os.environ["TF_CONFIG"], "TF_CONFIG")
+    return _shape_of_tf_config(os.environ["TF_CONFIG"], "")
   raise _BadInput("no cluster: give --workers and --ps, or --tf_config, or set "
                   "TF_CONFIG (--help lists the flags)")
 
@@ -302,44 +321,45 @@ def _to_json(plans):
   return json.dumps(value, indent=2, allow_nan=False) + "\n"
 
 
-def _write_tables(plans):
+def _write_tables(plans, output):
   from adanet.distributed import plan_table  # pylint: disable=g-import-not-at-top
   from rich import console as rich_console  # pylint: disable=g-import-not-at-top
   # A user's strategy may have a name that not every terminal can show.
-  sys.stdout.reconfigure(errors="backslashreplace")
-  console = rich_console.Console()
+  output.reconfigure(errors="backslashreplace")
+  console = rich_console.Console(file=output)
   if _COMPARE.value:
     plan_table.show_comparison(plans, console)
   else:
     plan_table.show(plans[0], console)
 
 
-def _write(plans, plan_picture):
+def _write(plans, plan_picture, output):
   """Writes what --format says."""
   if plan_picture:
     picture = io.BytesIO()
     plan_picture.write(plans, picture, _FORMAT.value)
-    sys.stdout.buffer.write(picture.getvalue())
+    output.buffer.write(picture.getvalue())
   elif _FORMAT.value == "json":
-    sys.stdout.write(_to_json(plans))
+    output.write(_to_json(plans))
   else:
-    _write_tables(plans)
-  sys.stdout.flush()
+    _write_tables(plans, output)
+  output.flush()
 
 
 def _run(argv):
   """Returns the exit code, if it has planned."""
   _parse_flags(argv)
-  if sys.stdout is None:
+  output = sys.stdout
+  if output is None:
     raise _BadInput("standard output is closed.")
   if _HELP.value:
-    sys.stdout.write(_help())
-    sys.stdout.flush()
+    output.write(_help())
+    output.flush()
     return 0
   if _SUBNETWORKS.value is None:
     raise _BadInput("--subnetworks: expected the number of subnetworks in the "
                     "iteration (--help lists the flags)")
-  if _FORMAT.value == "png" and sys.stdout.isatty():
+  if _FORMAT.value == "png" and output.isatty():
     raise _BadInput("--format=png: expected standard output to be no terminal: "
                     "add > plan.png")
   plan_picture = None
@@ -347,11 +367,10 @@ def _run(argv):
     plan_picture = _import_plan_picture()
   # What a user's strategy prints is none of what is asked for.
   with contextlib.redirect_stdout(sys.stderr):
-    strategy = _make_strategy()
-    plans = _make_plans(strategy, *_shape())
+    plans = _make_plans(_make_strategy(), *_shape())
+    _write(plans, plan_picture, output)
     problems = plans[0].problems() if _STRICT.value else ()
-  _write(plans, plan_picture)
-  if problems and _FORMAT.value != "table":
+  if _FORMAT.value != "table":  # Tables have them.
     for problem in problems:
       print("adanet-plan: --strict: " + problem.sentence, file=sys.stderr)
   return _EXIT_PROBLEM if problems else 0
@@ -359,9 +378,11 @@ def _run(argv):
 
 def _complain(message):
   """Prints one line, and not a long one, whatever is in the message."""
-  message = " ".join(message.split())
-  if len(message) > 500:
-    message = message[:500] + "..."
+  message = " ".join(
+      word if len(word) <= 200 else word[:200] + "..."
+      for word in message.split())
+  if len(message) > 1000:
+    message = message[:1000] + "..."
   print("adanet-plan: " + message, file=sys.stderr)
 
 
