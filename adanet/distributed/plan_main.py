@@ -46,6 +46,7 @@ _EXIT_BAD_INPUT = 2
 
 # A worker costs nothing, in the strategies of this project; the others do.
 _MAX_WORKERS = 10**12
+_MAX_DRAWN_WORKERS = 10**7
 _MAX_PS = 10**5
 _MAX_SUBNETWORKS = 10**5
 _MAX_TF_CONFIG_BYTES = 2**28
@@ -367,7 +368,13 @@ def _run(argv):
     plan_picture = _import_plan_picture()
   # What a user's strategy prints is none of what is asked for.
   with contextlib.redirect_stdout(sys.stderr):
-    plans = _make_plans(_make_strategy(), *_shape())
+    strategy = _make_strategy()
+    num_workers, num_ps = _shape()
+    if plan_picture and num_workers > _MAX_DRAWN_WORKERS:
+      raise _BadInput(
+          "--workers={}: expected an integer of at most {} with --format={}."
+          .format(num_workers, _MAX_DRAWN_WORKERS, _FORMAT.value))
+    plans = _make_plans(strategy, num_workers, num_ps)
     _write(plans, plan_picture, output)
     problems = plans[0].problems() if _STRICT.value else ()
   if _FORMAT.value != "table":  # Tables have them.
