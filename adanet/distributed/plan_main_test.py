@@ -28,6 +28,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import distributed
 from adanet.distributed import plan as plan_lib
+from adanet.distributed import plan_picture
 from adanet.distributed import plan_table
 from rich import console as rich_console
 import runfiles
@@ -99,8 +100,8 @@ def _environment(**variables):
       if name not in ("TF_CONFIG", "NO_COLOR", "FORCE_COLOR", "COLUMNS",
                       "BUILD_WORKING_DIRECTORY")
   }
-  return dict(environment, PYTHONPATH=os.pathsep.join(filter(None, sys.path)),
-              **variables)
+  environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+  return dict(environment, **variables)
 
 
 def _shape_flags(num_workers, num_ps, num_subnetworks):
@@ -503,6 +504,43 @@ class It(distributed.RoundRobinStrategy):
     output = self.output(*_shape_flags(4, 2, 3), "--strategy=mine:It",
                          PYTHONIOENCODING="ascii")
     self.assertStartsWith(output, "\\xc9toile[red]: 4 workers")
+
+
+class PictureTest(PlanMainTestCase):
+
+  @parameterized.parameters("svg", "png")
+  def test_is_that_of_the_plans(self, picture_format):
+    shape = (4, 2, 5)
+    for flags, strategies in (
+        ([], [_ROUND_ROBIN]), (["--drop_remainder"], [_DROP_REMAINDER]),
+        (["--compare"], [_ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION])):
+      code, output, errors = self.run_bytes(
+          "--format=" + picture_format, *_shape_flags(*shape), *flags)
+      self.assertEqual((0, ""), (code, errors))
+      expected = io.BytesIO()
+      plan_picture.write(
+          [plan_lib.PlacementPlan(s, *shape) for s in strategies], expected,
+          picture_format)
+      self.assertEqual(expected.getvalue(), output)
+
+  def test_strict(self):
+    code, output, errors = self.run_bytes(
+        "--format=png", "--strict", "--drop_remainder", *_shape_flags(4, 2, 5))
+    self.assertEqual(1, code)
+    self.assertStartsWith(output, b"\x89PNG")
+    self.assertIn("--strict: No worker trains subnetworks 3, 4.", errors)
+
+  def test_too_many_workers(self):
+    self.assert_refused(
+        "--workers=10000001: expected an integer of at most 10000000 with "
+        "--format=svg.", "--format=svg", *_shape_flags(10**7 + 1, 2, 5))
+
+  def test_without_matplotlib(self):
+    self.write("matplotlib.py", "raise ModuleNotFoundError(name='matplotlib')")
+    self.assert_refused(
+        "--format=svg: needs Matplotlib: pip install "
+        "'adanet-distributed[plot]'\n", "--format=svg", *_shape_flags(4, 2, 5),
+        PYTHONPATH=os.pathsep.join([self.folder] + sys.path))
 
 
 class ImportsTest(PlanMainTestCase):
