@@ -94,8 +94,9 @@ class WheelTest(absltest.TestCase):
 
   def test_command(self):
     self.assertEqual(
-        "[console_scripts]\nadanet-plan=adanet.distributed.plan_main:main\n",
-        self.wheel.read(_NAME + ".dist-info/entry_points.txt").decode("utf-8"))
+        ["[console_scripts]", "adanet-plan=adanet.distributed.plan_main:main"],
+        self.wheel.read(_NAME + ".dist-info/entry_points.txt").decode("utf-8")
+        .split())
 
   def test_sdist_has_the_same_files(self):
     with tarfile.open(_SDIST) as sdist:
