@@ -111,9 +111,9 @@ def _pale(colour):
 
 
 def _plain(text):
-  """Returns text in one line."""
-  return "".join(
-      c if c.isprintable() else "?" for c in " ".join(text.split()))
+  """Returns text in one line, without what would not be seen."""
+  line = " ".join(text[:2000].split())
+  return "".join(c if c.isprintable() else "?" for c in line)
 
 
 def _literal(text):
@@ -207,7 +207,7 @@ class _Page(object):
         taken += 1
       line, words = " ".join(words[:taken]), words[taken:]
       if not fits(line):  # A word that is too long for any line.
-        cut = next(n for n in range(len(line) - 1, 0, -1) if fits(line[:n]))
+        cut = next(n for n in range(1, len(line)) if not fits(line[:n + 1]))
         line, words = line[:cut], [line[cut:]] + words
       if words and number == max_lines - 1:
         line = line[:max(0, len(line) - 3)] + "..."
@@ -508,8 +508,9 @@ class _Panel(object):
     if untrained.size:
       self._legend.add("untrained")
       axes.scatter(
-          np.zeros(len(untrained)), (edges[untrained] + edges[untrained + 1]) /
-          2, marker=".", s=14, color=_WRONG, clip_on=False, zorder=3, linewidth=0)
+          np.zeros(len(untrained)),
+          (edges[untrained] + edges[untrained + 1]) / 2, marker=".", s=14,
+          color=_WRONG, clip_on=False, zorder=3, linewidth=0)
     top = most.max() or 1.
     axes.set_xlim(0, top * 1.05)
     axes.set_ylim(self._rows.size - 0.5, -0.5)

@@ -370,8 +370,9 @@ class PlanPictureTest(parameterized.TestCase):
 
   def test_refuses_one_plan_that_is_in_no_list(self):
     plan = _plan(_ROUND_ROBIN, 4, 2, 3)
-    with self.assertRaisesRegex(TypeError, r"^plans=PlacementPlan\(.*: expected "
-                                "an iterable of PlacementPlan.$"):
+    with self.assertRaisesRegex(
+        TypeError, r"^plans=PlacementPlan\(.*: expected an iterable of "
+        r"PlacementPlan\.$"):
       plan_picture.draw(plan)
 
   @parameterized.parameters("pdf", "PNG", "", None, 3, (["png"],))
