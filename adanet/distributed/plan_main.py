@@ -166,8 +166,8 @@ def _help():
   """Returns the text for --help."""
   # The first line names the module, which is nothing to the user.
   flags_help = _FLAGS.get_help(include_special_flags=False)
-  return "{}\nFlags:\n\n  {}\n".format(
-      inspect.cleandoc(__doc__) + "\n", flags_help[flags_help.index("-"):])
+  return "{}\n\nFlags:\n{}\n".format(
+      inspect.cleandoc(__doc__), flags_help[flags_help.index("\n  -"):])
 
 
 def _folder():
