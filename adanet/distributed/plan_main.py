@@ -379,7 +379,7 @@ def _run(argv):
     problems = plans[0].problems() if _STRICT.value else ()
   if _FORMAT.value != "table":  # Tables have them.
     for problem in problems:
-      print("adanet-plan: --strict: " + problem.sentence, file=sys.stderr)
+      _complain("--strict: " + problem.sentence)
   return _EXIT_PROBLEM if problems else 0
 
 
@@ -390,7 +390,8 @@ def _complain(message):
       for word in message.split())
   if len(message) > 1000:
     message = message[:1000] + "..."
-  print("adanet-plan: " + message, file=sys.stderr)
+  if sys.stderr is not None:  # To which print() would prefer stdout.
+    print("adanet-plan: " + message, file=sys.stderr)
 
 
 def main(argv=None):
