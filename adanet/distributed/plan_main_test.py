@@ -97,7 +97,7 @@ def _environment(**variables):
   environment = {
       name: value for name, value in os.environ.items()
       if name not in ("TF_CONFIG", "NO_COLOR", "FORCE_COLOR", "COLUMNS",
-                      "BUILD_WORKING_DIRECTORY")
+                      "BUILD_WORKING_DIRECTORY", "PYTHONUNBUFFERED")
   }
   environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
   return dict(environment, **variables)

@@ -15,6 +15,7 @@
 
 import collections
 import io
+import itertools
 import random
 import re
 
@@ -69,6 +70,26 @@ class Any(distributed.PlacementStrategy):
 
   def __repr__(self):
     return "Any[red]\n(b)"  # Rich would take brackets for a colour.
+
+
+class Uneven(distributed.PlacementStrategy):
+  """Of 35 ways to build three of seven, the even workers share one."""
+
+  _WAYS = tuple(itertools.combinations(range(7), 3))
+
+  def should_build_ensemble(self, num_subnetworks):
+    return False
+
+  def should_build_subnetwork(self, num_subnetworks, subnetwork_index):
+    w = self.config.global_id_in_cluster
+    way = 0 if w % 2 == 0 else w % len(self._WAYS)
+    return subnetwork_index in self._WAYS[way]
+
+  def should_train_subnetworks(self, num_subnetworks):
+    return self.config.global_id_in_cluster % 5 > 0
+
+  def subnetwork_devices(self, num_subnetworks, subnetwork_index):
+    raise NotImplementedError("needs TensorFlow")
 
 
 _STRATEGIES = [
@@ -280,6 +301,20 @@ No worker trains subnetworks 3, 4. It would be mended with 6 workers, or with Ro
       text = _printed(plan_table.show, _plan(*shape, strategy))
       self.assertLess(text.count("\n"), _MAX_LINES)
       self.assertLess(max(map(len, text.splitlines())), 1000)
+
+
+  def test_what_is_named_has_no_gap(self):
+    # More than are looked at, in ranges of many lengths that interleave.
+    num_workers = 150000
+    rows = _tables(
+        _printed(plan_table.show, _plan(num_workers, 0, 7, Uneven())))["worker"]
+    self.assertLen(rows, 2)
+    for (text, *_), trains in zip(rows, (False, True)):
+      named, num_more = _indices(text)
+      workers = [w for w in range(num_workers) if (w % 5 > 0) == trains]
+      self.assertNotEmpty(named)
+      self.assertEqual(workers[:len(named)], named)
+      self.assertEqual(len(workers), len(named) + num_more)
 
 
 class TerminalTest(parameterized.TestCase):
