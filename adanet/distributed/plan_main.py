@@ -255,8 +255,8 @@ def _user_strategy(name):
   strategy_class = getattr(module, class_name, None)
   if not (inspect.isclass(strategy_class) and
           issubclass(strategy_class, distributed.PlacementStrategy)):
-    raise _BadInput("{}: expected a subclass of PlacementStrategy in {}.".format(
-        source, getattr(module, "__file__", module_name)))
+    raise _BadInput("{}: expected a subclass of PlacementStrategy in {}."
+                    .format(source, getattr(module, "__file__", module_name)))
   try:
     return strategy_class()
   except (Exception, SystemExit) as e:  # pylint: disable=broad-except

@@ -11,7 +11,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""Tests of the tables: whole where a cluster is small, short where it is not."""
+"""Tests of the tables: whole for small clusters, short for large ones."""
 
 import collections
 import io
