@@ -33,6 +33,7 @@ _MODULES = (
     ("distributed", "adanet.distributed.placement"),
     ("distributed", "adanet.distributed.plan"),
     ("distributed", "adanet.distributed.plan_picture"),
+    ("distributed", "adanet.distributed.plan_table"),
     ("tf_compat", "adanet.tf_compat.run_config"),
 )
 

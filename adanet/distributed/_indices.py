@@ -61,11 +61,11 @@ def _coalesce(parts):
   return tuple(map(_canonical, runs))
 
 
-def _name_run(run):
+def _name_run(run, name):
   if len(run) <= 2:
-    return ", ".join(map(str, run))
+    return ", ".join(map(name, run))
   by = "" if run.step == 1 else " by {}".format(run.step)
-  return "{} to {}{}".format(run[0], run[-1], by)
+  return "{} to {}{}".format(name(run[0]), name(run[-1]), by)
 
 
 class Indices(collections.abc.Collection):
@@ -135,14 +135,25 @@ class Indices(collections.abc.Collection):
     return hash(self.ranges)
 
   def __str__(self):
-    if len(self) <= 20:
-      return ", ".join(map(str, self))
-    names = ", ".join(map(_name_run, self.ranges[:10]))
-    rest = sum(map(len, self.ranges[10:]))
-    return names + (" and {} more".format(rest) if rest else "")
+    return self.to_text()
 
   def __repr__(self):
     return "Indices({})".format(", ".join(map(repr, self.ranges)))
+
+  def to_text(self, name=str, num_more=0):
+    """Returns what `str` does, by other names.
+
+    Args:
+      name: function from an index to the str to call it by.
+      num_more: int, further indices that the text is about and only counts.
+    """
+    if len(self) <= 20:
+      names = map(name, self)
+    else:
+      names = (_name_run(run, name) for run in self.ranges[:10])
+      num_more += sum(map(len, self.ranges[10:]))
+    return ", ".join(names) + (
+        " and {} more".format(num_more) if num_more else "")
 
   def slices(self):
     """Returns list of slice, which together select the indices of an array."""

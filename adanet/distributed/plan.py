@@ -694,7 +694,8 @@ class PlacementPlan(object):
         "max_slowest_stale_gradients":
             float(self._slowest_stale.max()),
         "fetches":
-            int(self._fetches.sum()) if is_known else None,
+            sum(g.fetches * len(g.ps) for g in self.ps_groups)
+            if is_known else None,
         "max_fetches_per_ps":
             max([0] + [g.fetches for g in self.ps_groups])
             if is_known else None,

@@ -233,6 +233,16 @@ class IndicesTest(parameterized.TestCase):
   def test_str(self, numbers, expected):
     self.assertEqual(expected, str(plan_lib.Indices(numbers)))
 
+  @parameterized.parameters(
+      ([], 0, ""), ([1, 3], 0, "w1, w3"), ([1, 3], 7, "w1, w3 and 7 more"),
+      (range(0, 90, 3), 0, "w0 to w87 by 3"),
+      (range(30), 5, "w0 to w29 and 5 more"),
+      ([i * i for i in range(40)], 2,
+       "w0, w1, w4, w9, w16, w25, w36, w49, w64, w81 and 32 more"))
+  def test_to_text(self, numbers, num_more, expected):
+    self.assertEqual(expected, plan_lib.Indices(numbers).to_text(
+        "w{}".format, num_more))
+
   @hypothesis.given(st.sets(st.integers(0, 30)))
   def test_slices(self, numbers):
     selected = np.zeros(31, bool)
@@ -787,6 +797,12 @@ class ValuesTest(parameterized.TestCase):
         distributed.RoundRobinStrategy(drop_remainder=True), 2, 0, 4)
     self.assertIsNone(dropped.figures()["training_time"])
     self.assertEqual(0, dropped.figures()["fetches"])
+
+  def test_figures_are_exact_in_large_clusters(self):
+    # Beyond 64 bits.
+    figures = _plan(
+        distributed.ReplicationStrategy(), 10**12, 10**4, 10**4).figures()
+    self.assertEqual(10**20, figures["fetches"])
 
   def test_compare(self):
     plans = [_plan(s, 5, 4, 4) for s in OURS[:1] + OURS[2:3]]

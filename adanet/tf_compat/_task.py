@@ -124,6 +124,35 @@ def from_tf_config(tf_config):
   return _task(tf_config, _TF_CONFIG)
 
 
+def of_chief(tf_config):
+  """Returns the `Task` of the chief in the cluster of a parsed `TF_CONFIG`.
+
+  Args:
+    tf_config: The value of `TF_CONFIG`, of which only "cluster" counts.
+
+  Raises:
+    AttributeError: If `tf_config` is not an object.
+    IndexError: If a negative task index of "cluster" leads nowhere.
+    TypeError: If a part of "cluster" has a wrong type.
+    ValueError: If one has a wrong value, or there is no cluster or no chief.
+  """
+  if not isinstance(tf_config, dict):
+    raise AttributeError(
+        "TF_CONFIG must be a JSON object, got %r" % (tf_config,))
+  cluster = tf_config.get("cluster", {})
+  if cluster == {}:  # pylint: disable=g-explicit-bool-comparison
+    raise ValueError("TF_CONFIG['cluster'] must name the tasks of the cluster, "
+                     "got none")
+  is_master = isinstance(cluster, dict) and TaskType.MASTER in cluster
+  return from_tf_config({
+      "cluster": cluster,
+      "task": {
+          "type": TaskType.MASTER if is_master else TaskType.CHIEF,
+          "index": 0,
+      },
+  })
+
+
 def from_cluster_resolver(resolver):
   """Returns the `Task` that a resolver describes, or raises.
 

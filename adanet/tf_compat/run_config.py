@@ -168,7 +168,7 @@ class RunConfig(object):
                device_fn=None,
                protocol=None,
                session_creation_timeout_secs=7200,
-               _cluster_resolver=_UNSET):
+               _make_task=None):
     """Describes the run of this task.
 
     Arguments after `log_step_count_steps` go by name: `tf.estimator.RunConfig`
@@ -209,10 +209,8 @@ class RunConfig(object):
       save_checkpoints_secs = None
     _check_one_checkpoint_pace(save_checkpoints_steps, save_checkpoints_secs)
 
-    # An argument of from_cluster_resolver() alone, which reads no TF_CONFIG.
-    has_resolver = _cluster_resolver is not _UNSET
-    tf_config = {} if has_resolver else _parse(
-        os.environ.get("TF_CONFIG", "{}"))
+    # An argument of the class methods alone, which read no environment.
+    tf_config = {} if _make_task else _parse(os.environ.get("TF_CONFIG", "{}"))
     self._settings = {
         "model_dir": _model_dir(tf_config, _path_to_str(model_dir)),
         "tf_random_seed": tf_random_seed,
@@ -229,8 +227,7 @@ class RunConfig(object):
     }
     _check(self._settings)
     self._task = (
-        _task.from_cluster_resolver(_cluster_resolver)
-        if has_resolver else _task.from_tf_config(tf_config))
+        _make_task() if _make_task else _task.from_tf_config(tf_config))
     self._has_default_session_config = session_config is None
     self._cluster_spec = None
 
@@ -268,7 +265,34 @@ class RunConfig(object):
       ValueError: If a part of it or an argument has a wrong value.
       Exception: What the resolver raises.
     """
-    return cls(_cluster_resolver=resolver, **kwargs)
+    return cls(
+        _make_task=functools.partial(_task.from_cluster_resolver, resolver),
+        **kwargs)
+
+  @classmethod
+  def of_chief(cls, tf_config, **kwargs):
+    """Describes the run of the chief in the cluster that `TF_CONFIG` describes.
+
+    For a program that is no task of the cluster, and wants to know its shape:
+    the result equals what `TF_CONFIG` in the environment of the chief gives.
+    Only "cluster" is looked at, so "task" may name any task, or be missing.
+
+    Args:
+      tf_config: The parsed value of a `TF_CONFIG`, a dict with a "cluster". The
+        environment is not read.
+      **kwargs: Arguments of the constructor.
+
+    Returns:
+      A new object of this class.
+
+    Raises:
+      AttributeError: If `tf_config` is not a dict.
+      IndexError: If a negative task index of "cluster" leads nowhere.
+      TypeError: If an argument, or a part of "cluster", has a wrong type.
+      ValueError: If one has a wrong value, or there is no cluster or no chief.
+    """
+    return cls(
+        _make_task=functools.partial(_task.of_chief, tf_config), **kwargs)
 
   task_type = _fact("task_type", "The job of this task, see `TaskType`.")
   task_id = _fact("task_id", "The index of this task within its job.")

@@ -490,5 +490,52 @@ class PropertyTest(parameterized.TestCase):
       self.assertTrue(config.is_chief)
 
 
+class OfChiefTest(parameterized.TestCase):
+
+  @_property()
+  @hypothesis.given(
+      st.sampled_from(["chief", "master"]),
+      st.dictionaries(
+          st.sampled_from(["worker", "ps", "evaluator", "foo"]),
+          _DENSE | _SPARSE),
+      st.none() | st.sampled_from([
+          {"type": "evaluator", "index": 0}, {"type": "ps", "index": 7}, 3]))
+  def test_as_in_the_environment_of_the_chief(self, chief, others, task):
+    cluster = dict(others, **{chief: ["c:1"]})
+    tf_config = {"cluster": cluster, "model_dir": "", "service": 7}
+    if task is not None:
+      tf_config["task"] = task
+    with mock.patch.dict(os.environ, TF_CONFIG="{"):
+      config = run_config.RunConfig.of_chief(tf_config, model_dir="/a")
+    expected = _run_config(_task(chief, 0, cluster), model_dir="/a")
+    self.assertEqual(run_config_cases.attributes(config),
+                     run_config_cases.attributes(expected))
+
+  @parameterized.named_parameters(
+      ("text", "{}", AttributeError, "must be a JSON object, got '{}'"),
+      ("list", [], AttributeError, "must be a JSON object, got .."),
+      ("no_cluster", {"task": {"type": "worker", "index": 0}}, ValueError,
+       "'cluster'. must name the tasks .*got none"),
+      ("empty_cluster", {"cluster": {}}, ValueError, "got none"),
+      ("null_cluster", {"cluster": None}, TypeError, "object of jobs, got None"),
+      ("list_of_jobs", {"cluster": ["chief"]}, TypeError, "object of jobs"),
+      ("no_chief", {"cluster": {"worker": ["w:1"]}}, ValueError,
+       "must have one 'chief', got the jobs .'worker'."),
+      ("two_chiefs", {"cluster": {"chief": ["c:1", "c:2"]}}, ValueError,
+       "'chief'. must have one task, got 2"),
+      ("chief_and_master", {"cluster": {"chief": ["c:1"], "master": ["m:1"]}},
+       ValueError, "both a 'chief' and a 'master'"),
+      ("no_address", {"cluster": {"chief": []}}, ValueError, "name a task"),
+      ("address", {"cluster": {"chief": [7]}}, TypeError, "a string, got 7"),
+  )
+  def test_error(self, tf_config, error, expected):
+    with self.assertRaisesRegex(error, "TF_CONFIG.*" + expected):
+      run_config.RunConfig.of_chief(tf_config)
+
+  def test_subclass(self):
+    self.assertIsInstance(
+        _Subclass.of_chief({"cluster": {"chief": ["c:1"]}}), _Subclass)
+
+
 if __name__ == "__main__":
   absltest.main()

@@ -325,6 +325,19 @@ class InstallTest(absltest.TestCase):
         """)
     self.assertEqual((0, "[False, True]\n"), (code, output))
 
+  def test_plans(self):
+    code, output = self.environment.run(
+        [self.environment.command("adanet-plan"), "--workers=4",
+         "--subnetworks=5", "--drop_remainder", "--strict"])
+    self.assertEqual(1, code, output)
+    self.assertIn("\nNo worker trains subnetworks 3, 4. ", output)
+    # Not installed: this is how it goes without the extra "plot".
+    code, output = self.environment.run(
+        [self.environment.command("adanet-plan"), "--workers=4",
+         "--subnetworks=5", "--format=svg"])
+    self.assertEqual(2, code, output)
+    self.assertIn("pip install 'adanet-distributed[plot]'\n", output)
+
   def test_installs_from_the_sdist(self):
     environment = virtual_environment.VirtualEnvironment(
         self.create_tempdir().full_path,

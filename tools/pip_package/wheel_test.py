@@ -48,6 +48,7 @@ class WheelTest(absltest.TestCase):
     names = self.wheel.namelist()
     for module in ("adanet/__init__.py", "adanet/distributed/__init__.py",
                    "adanet/distributed/placement.py",
+                   "adanet/distributed/plan_main.py",
                    "adanet/distributed/plan_picture.py",
                    "adanet/tf_compat/run_config.py", "adanet/py.typed"):
       self.assertIn(module, names)
@@ -86,11 +87,17 @@ class WheelTest(absltest.TestCase):
       self.assertEqual([">="], [s.operator for s in requirement.specifier])
     self.assertEqual(
         {
-            "": {"absl-py", "numpy", "six"},
+            "": {"absl-py", "numpy", "rich", "six"},
             "tensorflow": {"tensorflow"},
             "tensorflow-cpu": {"tensorflow-cpu"},
             "plot": {"matplotlib"},
         }, found)
+
+  def test_command(self):
+    self.assertEqual(
+        ["[console_scripts]", "adanet-plan=adanet.distributed.plan_main:main"],
+        self.wheel.read(_NAME + ".dist-info/entry_points.txt").decode("utf-8")
+        .split())
 
   def test_sdist_has_the_same_files(self):
     with tarfile.open(_SDIST) as sdist:

@@ -15,11 +15,13 @@
 
 Run by itself, it starts a cluster of processes on this machine: a chief,
 workers and parameter servers. Run with TF_CONFIG in its environment, it is the
-one task of a cluster that TF_CONFIG names, as TensorFlow programs are.
+one task of a cluster that TF_CONFIG names, as TensorFlow programs are. With
+--dry_run it prints who would build and train what, in either, and stops.
 """
 
 import collections
 import itertools
+import json
 import os
 import shutil
 import signal
@@ -32,6 +34,8 @@ from absl import flags
 from absl import logging
 from adanet import distributed
 from adanet import tf_compat
+from adanet.distributed import plan as plan_lib
+from adanet.examples.digits import candidates
 from adanet.examples.digits import local_cluster
 from adanet.examples.digits import private_network
 from adanet.examples.digits import report
@@ -58,6 +62,8 @@ _MODEL_DIR = flags.DEFINE_string(
     "model_dir", None, "Where checkpoints and records go, and where an earlier "
     "run is taken up again. A temporary folder, removed at the end, if not "
     "given.")
+_DRY_RUN = flags.DEFINE_boolean(
+    "dry_run", False, "Whether to print the plan of the job, and stop.")
 
 
 def _parse_flags(argv):
@@ -75,6 +81,37 @@ def _parse_flags(argv):
 def _exit(code, message):
   print("digits: " + message, file=sys.stderr)
   sys.exit(code)
+
+
+def _make_plan(num_workers, num_ps, chief=tf_compat.TaskType.CHIEF):
+  """Returns the `report.Plan` of the job on a cluster."""
+  names = [candidate.name for candidate in candidates.CANDIDATES]
+  return report.Plan(
+      plan_lib.PlacementPlan(
+          _STRATEGIES[_STRATEGY.value](), num_workers, num_ps, len(names)),
+      chief, names)
+
+
+def _plan_of_tf_config():
+  """Returns the `report.Plan` of the cluster that TF_CONFIG names."""
+  text = os.environ["TF_CONFIG"]
+  try:
+    config = tf_compat.RunConfig.of_chief(json.loads(text))
+  except Exception as e:  # pylint: disable=broad-except
+    message = str(e)
+    if "TF_CONFIG" not in message:
+      message = "TF_CONFIG={}: {}".format(text, message)
+    _exit(_EXIT_BAD_INPUT, message)
+  if not config.num_ps_replicas:
+    _exit(_EXIT_BAD_INPUT, "TF_CONFIG={}: expected a cluster with at least one "
+          "ps.".format(text))
+  return _make_plan(
+      config.num_worker_replicas, config.num_ps_replicas, config.task_type)
+
+
+def _local_plan():
+  """Returns the `report.Plan` of the cluster on this machine."""
+  return _make_plan(1 + _NUM_WORKERS.value, _NUM_PS.value)
 
 
 def _run_task():
@@ -144,11 +181,12 @@ def _run_cluster(model_dir, is_private):
         model_dir))
     for event in cluster.events(_SILENCE_SECS):
       progress.update(event)
-  report.show(model_dir, time.monotonic() - started)
+  report.show(_local_plan(), model_dir, time.monotonic() - started)
 
 
 def main(_):
-  if "TF_CONFIG" in os.environ:
+  has_tf_config = "TF_CONFIG" in os.environ
+  if has_tf_config and not _DRY_RUN.value:
     _run_task()
     return
   # A shell starts what it puts in the background with this one ignored.
@@ -156,6 +194,9 @@ def main(_):
   for ending in (signal.SIGTERM, signal.SIGHUP):
     signal.signal(ending, lambda number, _: sys.exit(128 + number))
   try:
+    if _DRY_RUN.value:
+      (_plan_of_tf_config() if has_tf_config else _local_plan()).show()
+      return
     is_private = private_network.enter()
     model_dir, is_temporary = _make_model_dir()
     try:
@@ -163,7 +204,7 @@ def main(_):
     finally:
       if is_temporary:
         shutil.rmtree(model_dir, ignore_errors=True)
-  except local_cluster.TaskError as e:
+  except (local_cluster.TaskError, report.RecordError) as e:
     _exit(1, str(e))
   except KeyboardInterrupt:
     _exit(128 + signal.SIGINT, "stopped by Ctrl-C; all its tasks have ended.")

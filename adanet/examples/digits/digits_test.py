@@ -20,6 +20,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -192,6 +193,50 @@ class JobTest(DigitsTestCase):
     self.assertLen(re.findall(r"127\.0\.0\.1:\d+", warnings[0]), 3)
 
 
+class DryRunTest(DigitsTestCase):
+
+  def run_dry(self, *flags, **environment):
+    """Returns what a dry run prints, which does nothing else."""
+    code, output, errors = self.run_job("--dry_run", *flags, **environment)
+    self.assertEqual((0, ""), (code, errors))
+    self.assertEmpty(os.listdir(self.model_dir))
+    return output
+
+  def test_round_robin(self):
+    lines = self.run_dry("--num_workers=2", "--num_ps=1").splitlines()
+    self.assertEqual(
+        "RoundRobinStrategy(): 3 workers, 1 parameter server, 3 subnetworks",
+        lines[0])
+    self.assertEqual(
+        [["worker", "builds", "trains"],
+         ["chief:0", ", ".join(_ALL), "ensemble"],
+         ["worker:0"] + ["linear, two_hidden_layers"] * 2,
+         ["worker:1"] + ["one_hidden_layer"] * 2],
+        [re.split("  +", line) for line in lines[2:6]])
+
+  def test_replication(self):
+    lines = self.run_dry("--strategy=replication").splitlines()
+    self.assertEqual(
+        ["chief:0, worker:0, worker:1, worker:2"] + [", ".join(_ALL)] * 2,
+        re.split("  +", lines[3]))
+
+  @parameterized.parameters("master", "evaluator")
+  def test_cluster_of_tf_config(self, task_type):
+    tf_config = {
+        "cluster": {
+            "master": ["a:1"], "worker": ["b:1", "c:1"], "ps": ["d:1", "e:1"]},
+        "task": {"type": task_type, "index": 0}}
+    output = self.run_dry(TF_CONFIG=json.dumps(tf_config))
+    self.assertIn(": 3 workers, 2 parameter servers,", output)
+    self.assertRegex(output, r"(?m)^master:0 .*\n^worker:0 .*\n^worker:1 ")
+
+  def test_starts_nothing(self):
+    # No program that the job would start is there.
+    self.assertIn("worker:2", self.run_dry(
+        PATH=os.pathsep.join([self.create_tempdir().full_path,
+                              os.path.dirname(sys.executable)])))
+
+
 class EndingTest(DigitsTestCase):
   """Whatever ends the job ends all of it, soon."""
 
@@ -281,6 +326,16 @@ class BadInputTest(DigitsTestCase):
       (_tf_config(99999), "127.0.0.1:99999"), (_tf_config("p"), "127.0.0.1:p"))
   def test_tf_config(self, tf_config, text):
     code, _, errors = self.run_job(TF_CONFIG=tf_config)
+    self.assert_one_line([text], code, errors)
+
+  @parameterized.parameters(
+      ("{", "TF_CONFIG={"), ("[]", "TF_CONFIG must be a JSON object"),
+      ("{}", "TF_CONFIG['cluster']"),
+      ('{"cluster": {"chief": ["a:1"]}}', "at least one ps"),
+      ('{"cluster": {"ps": ["a:1"]}}', "must have one 'chief'"))
+  def test_tf_config_of_a_dry_run(self, tf_config, text):
+    code, _, errors = self.run_job("--dry_run", TF_CONFIG=tf_config)
+    self.assertEqual(2, code)
     self.assert_one_line([text], code, errors)
 
   def test_busy_port(self):

@@ -36,20 +36,6 @@ Attributes:
   labels: int64 [num_images], in [0, 10).
 """
 
-Candidate = collections.namedtuple("Candidate", "name hidden_units")
-"""What a subnetwork is before it is built.
-
-Attributes:
-  name: str, the scope of its variables.
-  hidden_units: tuple of int, the widths of its hidden layers.
-"""
-
-CANDIDATES = (
-    Candidate("linear", ()),
-    Candidate("one_hidden_layer", (128,)),
-    Candidate("two_hidden_layers", (128, 64)),
-)
-
 Network = collections.namedtuple("Network", "name logits loss step train_op")
 """A subnetwork or the ensemble in a graph.
 
@@ -123,7 +109,7 @@ def build_subnetwork(candidate, batch):
   """Builds a candidate.
 
   Args:
-    candidate: a `Candidate`.
+    candidate: a `candidates.Candidate`.
     batch: the `Images` to train on, as tensors.
 
   Returns:

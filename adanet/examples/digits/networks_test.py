@@ -17,6 +17,7 @@ import itertools
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.examples.digits import candidates
 from adanet.examples.digits import networks
 from adanet.tf_compat import v1 as tf
 import numpy as np
@@ -28,7 +29,7 @@ def _build(indices, with_ensemble=False):
   with tf.Graph().as_default():
     batch = networks.next_batch(training, tf.distribute.InputContext())
     built = [
-        networks.build_subnetwork(networks.CANDIDATES[i], batch)
+        networks.build_subnetwork(candidates.CANDIDATES[i], batch)
         for i in indices
     ]
     if with_ensemble:

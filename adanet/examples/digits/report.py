@@ -19,12 +19,66 @@ import os
 import re
 import time
 
+from adanet.distributed import plan_table
 import rich.console
 import rich.progress
 import rich.table
 
+_ENSEMBLE = "ensemble"
 _LINE_SECS = 5
 _RECORD = re.compile(r"(chief|worker)-\d+\.json$")
+
+
+class RecordError(ValueError):
+  """The workers' records say that the job went wrong."""
+
+
+class Plan(object):
+  """The plan of a job, with its tasks and networks by their names.
+
+  Attributes:
+    plan: a `PlacementPlan`.
+    workers: list of str, the names of the workers, in the order of the plan.
+    subnetworks: list of str, the names of the subnetworks, likewise.
+  """
+
+  def __init__(self, plan, chief, subnetworks):
+    """Names the tasks.
+
+    Args:
+      plan: a `PlacementPlan`.
+      chief: str, the chief's job.
+      subnetworks: list of str, the subnetworks' names.
+    """
+    self.plan = plan
+    self.workers = [chief + ":0"] + [
+        "worker:{}".format(i) for i in range(plan.num_workers - 1)]
+    self.subnetworks = subnetworks
+
+  def show(self):
+    """Prints the plan."""
+    plan_table.show(
+        self.plan, rich.console.Console(), self.workers, self.subnetworks)
+
+  def workers_table(self):
+    return plan_table.workers_table(self.plan, self.workers, self.subnetworks)
+
+  def check(self, records):
+    """Raises a `RecordError` unless every worker did what was planned."""
+    tasks = [record["task"] for record in records]
+    if sorted(tasks) != sorted(self.workers):
+      raise RecordError("expected records of {}, got those of {}.".format(
+          ", ".join(self.workers), ", ".join(tasks) or "nobody"))
+    for record in records:
+      group = self.plan.worker(self.workers.index(record["task"]))
+      subnetworks = [self.subnetworks[i] for i in group.subnetworks]
+      ensemble = [_ENSEMBLE] * group.builds_ensemble
+      for key, planned in (
+          ("builds", subnetworks + ensemble),
+          ("trains", subnetworks * group.trains_subnetworks + ensemble)):
+        if record[key] != planned:
+          raise RecordError("{} {} [{}], against the plan: [{}].".format(
+              record["task"], key, ", ".join(record[key]), ", ".join(planned)))
 
 
 class Progress(object):
@@ -103,22 +157,14 @@ def _read_records(model_dir):
   return sorted(records, key=lambda r: (len(r["task"]), r["task"]))
 
 
-def _workers_table(records):
-  table = rich.table.Table("worker", "builds", "trains")
-  for record in records:
-    table.add_row(record["task"], ", ".join(record["builds"]),
-                  ", ".join(record["trains"]))
-  return table
-
-
 def _ps_table(records):
   """A ps a row, by what the workers' records agree on."""
   variables = {}
   for record in records:
     for name, variable in record["variables"].items():
       if variables.setdefault(name, variable) != variable:
-        raise ValueError("{}: the workers disagree on where it lives: {} and {}"
-                         .format(name, variables[name], variable))
+        raise RecordError("{}: the workers disagree on where it lives: {} and {}"
+                          .format(name, variables[name], variable))
   by_device = collections.defaultdict(list)
   for variable in variables.values():
     by_device[variable["device"]].append(variable["bytes"])
@@ -138,19 +184,22 @@ def _accuracy_table(accuracy):
   return table
 
 
-def show(model_dir, wall_secs):
+def show(plan, model_dir, wall_secs):
   """Prints the tables of a job that is done.
 
   Args:
+    plan: `Plan` of the job.
     model_dir: str, the folder with the workers' records.
     wall_secs: float, how long the job took.
 
   Raises:
-    ValueError: two workers placed a variable differently.
+    RecordError: a worker did something else than planned, or two workers placed
+      a variable differently.
   """
   console = rich.console.Console()
   records = _read_records(model_dir)
-  for table in (_workers_table(records), _ps_table(records),
+  plan.check(records)
+  for table in (plan.workers_table(), _ps_table(records),
                 _accuracy_table(records[0]["accuracy"])):
     console.print(table)
   console.print("wall time {:.1f} s".format(wall_secs))

@@ -27,6 +27,7 @@ import time
 
 from adanet import tf_compat
 from adanet.distributed import devices
+from adanet.examples.digits import candidates
 from adanet.examples.digits import networks
 from adanet.tf_compat import v1 as tf
 
@@ -76,7 +77,7 @@ class _Graph(object):
   """
 
   def __init__(self, strategy, images):
-    num_subnetworks = len(networks.CANDIDATES)
+    num_subnetworks = len(candidates.CANDIDATES)
     built = [
         i for i in range(num_subnetworks)
         if strategy.should_build_subnetwork(num_subnetworks, i)
@@ -90,7 +91,7 @@ class _Graph(object):
     for i in built:
       with strategy.subnetwork_devices(num_subnetworks, i):
         self.subnetworks.append(
-            networks.build_subnetwork(networks.CANDIDATES[i], batch))
+            networks.build_subnetwork(candidates.CANDIDATES[i], batch))
     self.ensemble = None
     self.trained = []
     if strategy.should_train_subnetworks(num_subnetworks):

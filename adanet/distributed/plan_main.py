@@ -1,0 +1,423 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""adanet-plan: who builds and trains what on a cluster, before it is paid for.
+
+The cluster is the one of a TF_CONFIG, or given as numbers. Exits with 0; with 1
+if --strict is given and the plan has a problem; with 2 if it could not plan,
+and says in one line what to mend. Starts no worker and needs no TensorFlow.
+
+Examples:
+
+  adanet-plan --workers=4 --ps=2 --subnetworks=3
+  adanet-plan --tf_config=cluster.json --subnetworks=3 --compare
+  adanet-plan --workers=4 --subnetworks=5 --drop_remainder --strict
+  adanet-plan --workers=4 --subnetworks=3 --format=json > plan.json
+"""
+
+import contextlib
+import importlib
+import inspect
+import io
+import json
+import os
+import re
+import signal
+import sys
+
+from absl import flags
+from adanet import distributed
+
+# What takes long to import is imported where it is used, so that this starts
+# fast: NumPy for any plan, Rich for tables and Matplotlib for pictures alone.
+
+_EXIT_PROBLEM = 1
+_EXIT_BAD_INPUT = 2
+
+# A worker costs nothing, in the strategies of this project; the others do.
+_MAX_WORKERS = 10**12
+_MAX_DRAWN_WORKERS = 10**7
+_MAX_PS = 10**5
+_MAX_SUBNETWORKS = 10**5
+_MAX_TF_CONFIG_BYTES = 2**28
+
+_ROUND_ROBIN = "round_robin"
+_REPLICATION = "replication"
+
+
+class _BadInput(Exception):
+  """What a user can mend, in words."""
+
+
+class _IntegerParser(flags.ArgumentParser):
+  """Parses an integer, and says what was expected instead of another value."""
+
+  def __init__(self, at_least, at_most):
+    super().__init__()
+    self._at_least, self._at_most = at_least, at_most
+
+  def parse(self, argument):
+    try:
+      value = int(argument)
+    except ValueError:
+      value = self._at_least - 1
+    if value < self._at_least:
+      raise ValueError(
+          "expected an integer of at least {}.".format(self._at_least))
+    if value > self._at_most:
+      raise ValueError(
+          "expected an integer of at most {}.".format(self._at_most))
+    return value
+
+  def flag_type(self):
+    return "an integer"
+
+
+class _BooleanParser(flags.BooleanParser):
+  """As absl's, with an error for a person."""
+
+  def parse(self, argument):
+    try:
+      return super().parse(argument)
+    except ValueError:
+      raise ValueError("expected true or false.") from None
+
+
+# Apart from the flags of absl itself and of whatever else is imported, because
+# they are a program's.
+_FLAGS = flags.FlagValues()
+
+
+def _define_integer(name, description, at_least, at_most):
+  return flags.DEFINE(
+      _IntegerParser(at_least, at_most), name, None, description,
+      flag_values=_FLAGS)
+
+
+def _define_boolean(name, default, description, short_name=None):
+  flag = flags.DEFINE_boolean(
+      name, default, description, short_name=short_name, flag_values=_FLAGS)
+  _FLAGS[name].parser = _BooleanParser()
+  return flag
+
+
+_WORKERS = _define_integer(
+    "workers", "Workers, the chief among them.", 1, _MAX_WORKERS)
+_PS = _define_integer(
+    "ps", "Parameter servers; 0 if only --workers is given.", 0, _MAX_PS)
+_SUBNETWORKS = _define_integer(
+    "subnetworks", "Subnetworks in the iteration. Required.", 1,
+    _MAX_SUBNETWORKS)
+_TF_CONFIG = flags.DEFINE_string(
+    "tf_config", None, "File with a TF_CONFIG to take the cluster from, - for "
+    "standard input; its task does not count. Without this, --workers and --ps "
+    "it is the environment's TF_CONFIG.", flag_values=_FLAGS)
+_STRATEGY = flags.DEFINE_string(
+    "strategy", _ROUND_ROBIN, "{}, {}, or module:Class of a PlacementStrategy "
+    "of your own, which is made without arguments.".format(
+        _ROUND_ROBIN, _REPLICATION), flag_values=_FLAGS)
+_DROP_REMAINDER = _define_boolean(
+    "drop_remainder", False, "With round_robin: whether the workers of a last, "
+    "partial round train one subnetwork each.")
+_DEDICATE = _define_boolean(
+    "dedicate_parameter_servers", True, "With round_robin: whether each "
+    "subnetwork has parameter servers of its own.")
+_FORMAT = flags.DEFINE_enum(
+    "format", "table", ["table", "json", "svg", "png"],
+    "What to write to standard output.", flag_values=_FLAGS)
+_COMPARE = _define_boolean(
+    "compare", False, "Whether to put round_robin, round_robin with "
+    "--drop_remainder and replication beside the strategy.")
+_STRICT = _define_boolean(
+    "strict", False, "Whether to exit with {} if the plan of the strategy has "
+    "a problem. With --compare the other plans do not count.".format(
+        _EXIT_PROBLEM))
+_HELP = _define_boolean("help", False, "Shows this.", short_name="h")
+
+
+def _parse_flags(argv):
+  """Sets the flags to what the command line says."""
+  try:
+    extra = _FLAGS(argv)[1:]
+  except flags.IllegalFlagValueError as e:
+    raise _BadInput(re.sub("^flag ", "", str(e))) from e
+  except flags.Error as e:
+    raise _BadInput("{} (--help lists the flags)".format(e)) from e
+  if extra:
+    raise _BadInput("{}: expected flags only (--help lists them)".format(
+        " ".join(extra)))
+
+
+def _is_given(flag):
+  return bool(_FLAGS[flag.name].present)
+
+
+def _help():
+  """Returns the text for --help."""
+  # The first line names the module, which is nothing to the user.
+  flags_help = _FLAGS.get_help(include_special_flags=False)
+  return "{}\n\nFlags:\n{}\n".format(
+      inspect.cleandoc(__doc__), flags_help[flags_help.index("\n  -"):])
+
+
+def _folder():
+  """Returns the folder that the user is in."""
+  # `bazel run` starts programs in a folder of its own, and says from where.
+  return os.environ.get("BUILD_WORKING_DIRECTORY") or os.getcwd()
+
+
+def _read_tf_config(path):
+  """Returns the bytes of a file, or of standard input for "-"."""
+  if path == "-":
+    if sys.stdin is None:
+      raise OSError("standard input is closed")
+    return sys.stdin.buffer.read(_MAX_TF_CONFIG_BYTES + 1)
+  with open(os.path.join(_folder(), path), "rb") as f:
+    return f.read(_MAX_TF_CONFIG_BYTES + 1)
+
+
+def _shape_of_tf_config(tf_config, source):
+  """Returns `(num_workers, num_ps)`.
+
+  Args:
+    tf_config: bytes or str, a `TF_CONFIG`.
+    source: str, what errors begin with: where it comes from.
+  """
+  from adanet import tf_compat  # pylint: disable=g-import-not-at-top
+  if len(tf_config) > _MAX_TF_CONFIG_BYTES:
+    raise _BadInput("{}expected a TF_CONFIG, got more than {} bytes.".format(
+        source, _MAX_TF_CONFIG_BYTES))
+  try:
+    if isinstance(tf_config, bytes):
+      tf_config = tf_config.decode("utf-8")
+    tf_config = json.loads(tf_config)
+  except (ValueError, RecursionError) as e:
+    raise _BadInput("{}TF_CONFIG must be a JSON object: {}.".format(
+        source, e)) from e
+  try:
+    config = tf_compat.RunConfig.of_chief(tf_config)
+  except Exception as e:  # pylint: disable=broad-except
+    raise _BadInput("{}{}.".format(source, e)) from e
+  return config.num_worker_replicas, config.num_ps_replicas
+
+
+def _shape():
+  """Returns `(num_workers, num_ps)` of the cluster that the user means."""
+  path = _TF_CONFIG.value
+  has_numbers = _is_given(_WORKERS) or _is_given(_PS)
+  if path is not None:
+    if has_numbers:
+      raise _BadInput("--tf_config={}: expected without --workers and --ps, "
+                      "which it tells.".format(path))
+    try:
+      tf_config = _read_tf_config(path)
+    except OSError as e:
+      raise _BadInput("--tf_config={}: {}: expected a file with a TF_CONFIG."
+                      .format(path, e.strerror or e)) from e
+    return _shape_of_tf_config(tf_config, "--tf_config={}: ".format(path))
+  if has_numbers:
+    if not _is_given(_WORKERS):
+      raise _BadInput("--workers: expected beside --ps={}.".format(_PS.value))
+    return _WORKERS.value, _PS.value or 0
+  if "TF_CONFIG" in os.environ:
+    return _shape_of_tf_config(os.environ["TF_CONFIG"], "")
+  raise _BadInput("no cluster: give --workers and --ps, or --tf_config, or set "
+                  "TF_CONFIG (--help lists the flags)")
+
+
+def _error_text(error):
+  return "{}: {}".format(type(error).__name__, error)
+
+
+def _user_strategy(name):
+  """Returns a strategy of the user's, from "module:Class"."""
+  source = "--strategy=" + name
+  module_name, _, class_name = name.partition(":")
+  if not module_name or not class_name:
+    raise _BadInput("{}: expected {}, {} or module:Class.".format(
+        source, _ROUND_ROBIN, _REPLICATION))
+  sys.path.insert(0, _folder())
+  try:
+    module = importlib.import_module(module_name)
+  except (Exception, SystemExit) as e:  # pylint: disable=broad-except
+    raise _BadInput("{}: cannot import {}: {}".format(
+        source, module_name, _error_text(e))) from e
+  strategy_class = getattr(module, class_name, None)
+  if not (inspect.isclass(strategy_class) and
+          issubclass(strategy_class, distributed.PlacementStrategy)):
+    raise _BadInput("{}: expected a subclass of PlacementStrategy in {}."
+                    .format(source, getattr(module, "__file__", module_name)))
+  try:
+    return strategy_class()
+  except (Exception, SystemExit) as e:  # pylint: disable=broad-except
+    raise _BadInput("{}: cannot make one without arguments: {}".format(
+        source, _error_text(e))) from e
+
+
+def _make_strategy():
+  """Returns the strategy that the flags name."""
+  name = _STRATEGY.value
+  options = {
+      flag.name: flag.value
+      for flag in (_DROP_REMAINDER, _DEDICATE) if _is_given(flag)
+  }
+  if name == _ROUND_ROBIN:
+    return distributed.RoundRobinStrategy(**options)
+  for option in options:
+    raise _BadInput("--{}: expected with --strategy={} only, got "
+                    "--strategy={}.".format(option, _ROUND_ROBIN, name))
+  if name == _REPLICATION:
+    return distributed.ReplicationStrategy()
+  return _user_strategy(name)
+
+
+def _make_plans(strategy, num_workers, num_ps):
+  """Returns the plan of a strategy and, with --compare, those of others."""
+  from adanet.distributed import plan as plan_lib  # pylint: disable=g-import-not-at-top
+  shape = (num_workers, num_ps, _SUBNETWORKS.value)
+  try:
+    plans = [plan_lib.PlacementPlan(strategy, *shape)]
+  except (Exception, SystemExit) as e:  # pylint: disable=broad-except
+    if ":" not in _STRATEGY.value:
+      raise
+    raise _BadInput("--strategy={}: asked as each of the workers: {}".format(
+        _STRATEGY.value, _error_text(e))) from e
+  if _COMPARE.value:
+    for other in (distributed.RoundRobinStrategy(),
+                  distributed.RoundRobinStrategy(drop_remainder=True),
+                  distributed.ReplicationStrategy()):
+      if (type(other), repr(other)) != (type(strategy), repr(strategy)):
+        plans.append(plan_lib.PlacementPlan(other, *shape))
+  return plans
+
+
+def _import_plan_picture():
+  try:
+    from adanet.distributed import plan_picture  # pylint: disable=g-import-not-at-top
+  except ImportError as e:
+    if (e.name or "").partition(".")[0] != "matplotlib":
+      raise
+    raise _BadInput(
+        "--format={}: needs Matplotlib: pip install 'adanet-distributed[plot]'"
+        .format(_FORMAT.value)) from e
+  return plan_picture
+
+
+def _to_json(plans):
+  """Returns the JSON of a plan or, with --compare, of the comparison."""
+  from adanet.distributed import plan as plan_lib  # pylint: disable=g-import-not-at-top
+  value = plans[0].to_json_dict()
+  if _COMPARE.value:
+    value = dict(version=plan_lib.JSON_VERSION, **plan_lib.compare(plans))
+  return json.dumps(value, indent=2, allow_nan=False) + "\n"
+
+
+def _write_tables(plans, output):
+  from adanet.distributed import plan_table  # pylint: disable=g-import-not-at-top
+  from rich import console as rich_console  # pylint: disable=g-import-not-at-top
+  # A user's strategy may have a name that not every terminal can show.
+  output.reconfigure(errors="backslashreplace")
+  console = rich_console.Console(file=output)
+  if _COMPARE.value:
+    plan_table.show_comparison(plans, console)
+  else:
+    plan_table.show(plans[0], console)
+
+
+def _write(plans, plan_picture, output):
+  """Writes what --format says."""
+  if plan_picture:
+    picture = io.BytesIO()
+    plan_picture.write(plans, picture, _FORMAT.value)
+    output.buffer.write(picture.getvalue())
+  elif _FORMAT.value == "json":
+    output.write(_to_json(plans))
+  else:
+    _write_tables(plans, output)
+  output.flush()
+
+
+def _run(argv):
+  """Returns the exit code, if it has planned."""
+  _parse_flags(argv)
+  output = sys.stdout
+  if output is None:
+    raise _BadInput("standard output is closed.")
+  if _HELP.value:
+    output.write(_help())
+    output.flush()
+    return 0
+  if _SUBNETWORKS.value is None:
+    raise _BadInput("--subnetworks: expected the number of subnetworks in the "
+                    "iteration (--help lists the flags)")
+  if _FORMAT.value == "png" and output.isatty():
+    raise _BadInput("--format=png: expected standard output to be no terminal: "
+                    "add > plan.png")
+  plan_picture = None
+  if _FORMAT.value in ("svg", "png"):
+    plan_picture = _import_plan_picture()
+  # What a user's strategy prints is none of what is asked for.
+  with contextlib.redirect_stdout(sys.stderr):
+    strategy = _make_strategy()
+    num_workers, num_ps = _shape()
+    if plan_picture and num_workers > _MAX_DRAWN_WORKERS:
+      raise _BadInput(
+          "--workers={}: expected an integer of at most {} with --format={}."
+          .format(num_workers, _MAX_DRAWN_WORKERS, _FORMAT.value))
+    plans = _make_plans(strategy, num_workers, num_ps)
+    _write(plans, plan_picture, output)
+    problems = plans[0].problems() if _STRICT.value else ()
+  if _FORMAT.value != "table":  # Tables have them.
+    for problem in problems:
+      _complain("--strict: " + problem.sentence)
+  return _EXIT_PROBLEM if problems else 0
+
+
+def _complain(message):
+  """Prints one line, and not a long one, whatever is in the message."""
+  message = " ".join(
+      word if len(word) <= 200 else word[:200] + "..."
+      for word in message.split())
+  if len(message) > 1000:
+    message = message[:1000] + "..."
+  if sys.stderr is not None:  # To which print() would prefer stdout.
+    print("adanet-plan: " + message, file=sys.stderr)
+
+
+def main(argv=None):
+  """Runs the program.
+
+  Args:
+    argv: list of str, the program and its arguments; None for those of the
+      process.
+
+  Returns:
+    int, the exit code.
+  """
+  # A pipe that nobody reads any more ends this as it ends any other command.
+  signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+  try:
+    return _run(sys.argv if argv is None else argv)
+  except _BadInput as e:
+    _complain(str(e))
+  except OSError as e:
+    # What could not be written is still kept, and must not be tried again.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _complain("standard output: {}.".format(e.strerror or e))
+  except KeyboardInterrupt:
+    return 128 + signal.SIGINT
+  return _EXIT_BAD_INPUT
+
+
+if __name__ == "__main__":
+  sys.exit(main())
