@@ -867,6 +867,18 @@ def _to_json(records):
   } for record in records]
 
 
+def _check_plans(plans):
+  """Returns plans as a tuple, after checking that they are."""
+  if isinstance(plans, collections.abc.Iterable):
+    plans = tuple(plans)
+    if not plans:
+      raise ValueError("plans=(): expected at least one PlacementPlan.")
+    if all(isinstance(plan, PlacementPlan) for plan in plans):
+      return plans
+  raise TypeError("plans={}: expected an iterable of PlacementPlan.".format(
+      _arguments.show(plans)))
+
+
 def compare(plans):
   """Puts plans side by side.
 
@@ -883,17 +895,7 @@ def compare(plans):
     TypeError: `plans` is not an iterable of `PlacementPlan`.
     ValueError: there is no plan.
   """
-  error = "plans={}: expected {}.".format
-  if not isinstance(plans, collections.abc.Iterable):
-    raise TypeError(
-        error(_arguments.show(plans), "an iterable of PlacementPlan"))
-  plans = tuple(plans)
-  if not plans:
-    raise ValueError(error(plans, "at least one PlacementPlan"))
-  for plan in plans:
-    if not isinstance(plan, PlacementPlan):
-      raise TypeError(
-          error(_arguments.show(plans), "an iterable of PlacementPlan"))
+  plans = _check_plans(plans)
   rows = {
       name: tuple(getattr(plan, name) for plan in plans)
       for name in ("strategy", "num_workers", "num_ps", "num_subnetworks")

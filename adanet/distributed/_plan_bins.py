@@ -1,0 +1,126 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Plans in bins: what a heat map shows, whatever the size of the cluster."""
+
+import collections
+
+import numpy as np
+
+
+class Axis(object):
+  """Indices from 0, in bins of equal width; the last one may hold fewer.
+
+  Attributes:
+    size: int, the number of indices.
+    width: int, the indices in a bin.
+    num_bins: int.
+    counts: int64 [num_bins], the indices in each bin.
+  """
+
+  def __init__(self, size, max_bins):
+    self.size = size
+    self.width = -(-size // max_bins)
+    self.num_bins = -(-size // self.width)
+    self.counts = np.full(self.num_bins, self.width, np.int64)
+    self.counts[-1] = size - (self.num_bins - 1) * self.width
+
+  def count(self, indices):
+    """Counts a set of indices.
+
+    Args:
+      indices: `Indices`.
+
+    Returns:
+      The bins that have any of them and how many each has, two int64 arrays.
+    """
+    counts = np.zeros(self.num_bins, np.int64)
+    for run in indices.ranges:
+      first, last = run[0] // self.width, run[-1] // self.width
+      if first == last:
+        counts[first] += len(run)
+        continue
+      # How many of the run lie below each edge of a bin.
+      edges = np.arange(first, last + 2) * self.width
+      below = -((run.start - edges) // run.step)
+      counts[first:last + 1] += np.diff(np.clip(below, 0, len(run)))
+    bins = np.flatnonzero(counts)
+    return bins, counts[bins]
+
+  def extremes(self, values):
+    """Returns the least and the most of a value in each bin, as two arrays."""
+    starts = np.arange(self.num_bins) * self.width
+    return (np.minimum.reduceat(values, starts),
+            np.maximum.reduceat(values, starts))
+
+
+class WorkerMaps(
+    collections.namedtuple("WorkerMaps", "speeds runs builds_ensemble")):
+  """What the workers do.
+
+  Attributes:
+    speeds: float64 [subnetwork bins, worker bins], the speed of training that
+      the workers of one bin give a subnetwork of the other: the mean over its
+      subnetworks.
+    runs: bool of the same shape, whether a worker builds a subnetwork without
+      training it.
+    builds_ensemble: bool [worker bins], whether a worker builds the ensemble.
+  """
+  __slots__ = ()
+
+
+def map_workers(plan, subnetworks, workers):
+  """Returns the `WorkerMaps` of a plan.
+
+  Args:
+    plan: a `PlacementPlan`.
+    subnetworks: the `Axis` of its subnetworks.
+    workers: the `Axis` of its workers.
+  """
+  shape = subnetworks.num_bins, workers.num_bins
+  maps = WorkerMaps(np.zeros(shape), np.zeros(shape, bool),
+                    np.zeros(workers.num_bins, bool))
+  for group in plan.worker_groups:
+    columns, num_workers = workers.count(group.workers)
+    rows, num_subnetworks = subnetworks.count(group.subnetworks)
+    cells = np.ix_(rows, columns)
+    if group.builds_ensemble:
+      maps.builds_ensemble[columns] = True
+    if group.num_trained:
+      maps.speeds[cells] += np.outer(
+          num_subnetworks / (subnetworks.counts[rows] * group.num_trained),
+          num_workers)
+    else:
+      maps.runs[cells] = True
+  return maps
+
+
+def map_ps(plan, subnetworks, ps):
+  """Returns which parameter servers serve what.
+
+  Args:
+    plan: a `PlacementPlan` that knows it.
+    subnetworks: the `Axis` of its subnetworks.
+    ps: the `Axis` of its parameter servers.
+
+  Returns:
+    float64 [subnetwork bins, ps bins], of the pairs of a subnetwork and a
+    parameter server the share in which that one has variables of this one.
+  """
+  shares = np.zeros((subnetworks.num_bins, ps.num_bins))
+  for group in plan.ps_groups:
+    columns, num_ps = ps.count(group.ps)
+    rows, num_subnetworks = subnetworks.count(group.subnetworks)
+    shares[np.ix_(rows, columns)] += np.outer(
+        num_subnetworks / subnetworks.counts[rows], num_ps / ps.counts[columns])
+  return shares
