@@ -32,6 +32,7 @@ _MODULES = (
     ("distributed", "adanet.distributed.devices"),
     ("distributed", "adanet.distributed.placement"),
     ("distributed", "adanet.distributed.plan"),
+    ("distributed", "adanet.distributed.plan_picture"),
     ("tf_compat", "adanet.tf_compat.run_config"),
 )
 

@@ -111,9 +111,9 @@ def _pale(colour):
 
 
 def _plain(text):
-  """Returns text in one line."""
-  return "".join(
-      c if c.isprintable() else "?" for c in " ".join(text.split()))
+  """Returns text in one line, without what would not be seen."""
+  line = " ".join(text[:2000].split())
+  return "".join(c if c.isprintable() else "?" for c in line)
 
 
 def _literal(text):
@@ -133,7 +133,7 @@ def _counted(number, noun):
 def _default_style():
   """Keeps the user's style out of the picture."""
   with style.context("default"), matplotlib.rc_context(
-      {"svg.hashsalt": "adanet"}):
+      {"image.composite_image": False, "svg.hashsalt": "adanet"}):
     yield
 
 
@@ -207,7 +207,7 @@ class _Page(object):
         taken += 1
       line, words = " ".join(words[:taken]), words[taken:]
       if not fits(line):  # A word that is too long for any line.
-        cut = next(n for n in range(len(line) - 1, 0, -1) if fits(line[:n]))
+        cut = next(n for n in range(1, len(line)) if not fits(line[:n + 1]))
         line, words = line[:cut], [line[cut:]] + words
       if words and number == max_lines - 1:
         line = line[:max(0, len(line) - 3)] + "..."
@@ -317,7 +317,8 @@ class _Panel(object):
         self._draw_ps(x + _GAP)
       else:
         self._draw_ps_map(x + 2 * _GAP)
-    y = self._top + self._height + 0.3
+    has_feet = plan.num_ps or not self._names_workers
+    y = self._top + self._height + (0.3 if has_feet else 0.1)
     return self._draw_colour_bars(self._draw_problems(y))
 
   def _draw_title(self, y):
@@ -358,10 +359,10 @@ class _Panel(object):
     if self._names_rows:
       names = [("! " if i in wrong else "") + "subnetwork {}".format(i)
                for i in range(self._plan.num_subnetworks)]
-    x += max(page.width(name, 8, fontweight="bold")
-             for name in names + ["ensemble"]) + 0.08
+    # With room for a mark, so that the columns of several plans are in line.
+    x += page.width("! subnetwork {}".format(len(names)), 8,
+                    fontweight="bold") + 0.08
     if not names:
-      x += 0.1
       page.text(_MARGIN + 0.06, self._top + self._height / 2, "subnetwork",
                 rotation=90, ha="center")
     page.text(x - 0.08, self._strip_y + _STRIP / 2 +
@@ -508,8 +509,9 @@ class _Panel(object):
     if untrained.size:
       self._legend.add("untrained")
       axes.scatter(
-          np.zeros(len(untrained)), (edges[untrained] + edges[untrained + 1]) /
-          2, marker=".", s=14, color=_WRONG, clip_on=False, zorder=3, linewidth=0)
+          np.zeros(len(untrained)),
+          (edges[untrained] + edges[untrained + 1]) / 2, marker=".", s=14,
+          color=_WRONG, clip_on=False, zorder=3, linewidth=0)
     top = most.max() or 1.
     axes.set_xlim(0, top * 1.05)
     axes.set_ylim(self._rows.size - 0.5, -0.5)

@@ -13,6 +13,7 @@
 # limitations under the License.
 """Tests of the pictures of plans: what they say, and that it can be read."""
 
+import collections
 import io
 import itertools
 import re
@@ -229,6 +230,35 @@ class PlanPictureTest(parameterized.TestCase):
     self.assertEqual([w for w in range(m) if plan.worker(w).builds_ensemble],
                      list(itertools.chain.from_iterable(ensemble)))
 
+  def test_columns_of_a_heat_map_are_at_their_workers(self):
+    plan = _plan(_ROUND_ROBIN, 1000, 0, 50)  # Three a column, one in the last.
+    figure = plan_picture.draw([plan])
+    axes = figure.axes[0]
+    self.assertEqual((-0.5, 999.5), axes.get_xlim())
+    speeds = _image(figure, "plan-0-workers-train")
+    left, right, _, _ = axes.images[-1].get_extent()
+    for w in range(1000):
+      column = int((w - left) / (right - left) * speeds.shape[1])
+      owned = plan.worker(w)
+      if owned.trains_subnetworks:
+        self.assertTrue(all(speeds[i, column] for i in owned.subnetworks), w)
+
+  def test_writes_the_numbers(self):
+    plan = _plan(_ROUND_ROBIN, 11, 4, 3)
+    written = collections.Counter(
+        t.get_text() for t in _texts(plan_picture.draw([plan])))
+    # Worker 9 trains two of the three, and the parameter servers 0 and 1 are
+    # subnetwork 0's. The column 6 has its number too.
+    self.assertEqual([(0, 2), (1,)],
+                     [tuple(plan.worker(w).subnetworks) for w in (9, 10)])
+    self.assertEqual([2.5, 3, 2.5], plan.effective_speeds().tolist())
+    self.assertEqual([3, 3, 6, 6], plan.load_per_ps().tolist())
+    self.assertEqual(2, written["1/2"])
+    self.assertEqual(2, written["2.5"])
+    self.assertEqual(2 + 1, written["6"])
+    # Twice a column's number, twice a load, and a speed.
+    self.assertEqual(2 + 2 + 1, written["3"])
+
   def test_adds_up_in_a_large_cluster(self):
     plan = _plan(_ROUND_ROBIN, 12345, 0, 678)
     speeds = _image(plan_picture.draw([plan]), "plan-0-workers-train")
@@ -370,8 +400,9 @@ class PlanPictureTest(parameterized.TestCase):
 
   def test_refuses_one_plan_that_is_in_no_list(self):
     plan = _plan(_ROUND_ROBIN, 4, 2, 3)
-    with self.assertRaisesRegex(TypeError, r"^plans=PlacementPlan\(.*: expected "
-                                "an iterable of PlacementPlan.$"):
+    with self.assertRaisesRegex(
+        TypeError, r"^plans=PlacementPlan\(.*: expected an iterable of "
+        r"PlacementPlan\.$"):
       plan_picture.draw(plan)
 
   @parameterized.parameters("pdf", "PNG", "", None, 3, (["png"],))

@@ -64,15 +64,16 @@ def _repository_url():
   try:
     parts = parse.urlsplit(url)
     valid = parts.scheme in ("http", "https") and parts.hostname
+    has_user = parts.username is not None
   except ValueError:
-    valid = False
-  if not valid:
-    raise UsageError("--repository-url={}: expected http://… or https://…"
-                     .format(url))
-  if parts.username is not None:
+    valid = has_user = False
+  if has_user or (not valid and "@" in url):
     # Not shown, as it may hold a password.
     raise UsageError("--repository-url has a user name in it: take it out, and "
                      "set TWINE_USERNAME and TWINE_PASSWORD instead.")
+  if not valid:
+    raise UsageError("--repository-url={}: expected http://… or https://…"
+                     .format(url))
   return url
 
 
@@ -130,14 +131,22 @@ def _upload(path, upload_settings, url):
   except requests.HTTPError as e:
     raise UploadError(_explain(e.response, url)) from e
   except exceptions.NonInteractive as e:
-    raise UploadError("no user name and password for {}: set TWINE_USERNAME and "
-                      "TWINE_PASSWORD, or store them in the keyring.".format(
+    raise UploadError("no user name and password for {}: set TWINE_USERNAME "
+                      "and TWINE_PASSWORD, or store them in the keyring.".format(
                           url)) from e
+  except UnicodeEncodeError as e:
+    # Not shown, as it is a character of a password.
+    raise UploadError("TWINE_USERNAME or TWINE_PASSWORD has a character that "
+                      "is not in Latin-1, and HTTP sends no other.") from e
+  except requests.exceptions.SSLError as e:
+    raise UploadError("{} has no certificate that is trusted here: check "
+                      "--repository-url, and name the file of its certificate "
+                      "authority in TWINE_CERT.".format(url)) from e
   except requests.ConnectionError as e:
     raise UploadError("no index answers at {}: check --repository-url, the "
                       "network and the proxy.".format(url)) from e
-  except (requests.RequestException, exceptions.TwineException) as e:
-    raise UploadError("{}: {}".format(url, e)) from e
+  except (OSError, exceptions.TwineException) as e:  # requests' are OSErrors.
+    raise UploadError("{}: {}".format(url, " ".join(str(e).split()))) from e
 
 
 def publish(url):
@@ -158,15 +167,23 @@ def publish(url):
     print("uploaded {} to {}".format(name, url), flush=True)
 
 
-def main(argv):
+def _parse_flags(argv):
+  with contextlib.suppress(flags.Error):
+    argv = flags.FLAGS(argv)
+    if len(argv) == 1:
+      return argv
+  # What else there is is not shown, as it may be a password.
+  print("publish: expected --repository-url=https://… and nothing else.",
+        file=sys.stderr)
+  sys.exit(2)
+
+
+def main(_):
   for library in ("keyring", "twine", "urllib3"):
     # What they have to say is in the exceptions too.
     logging.getLogger(library).addHandler(logging.NullHandler())
     logging.getLogger(library).propagate = False
   try:
-    if len(argv) > 1:
-      raise UsageError("{}: expected --repository-url=https://… and nothing "
-                       "else.".format(" ".join(argv[1:])))
     publish(_repository_url())
   except (UsageError, UploadError) as e:
     print("publish: {}".format(e), file=sys.stderr)
@@ -174,4 +191,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-  app.run(main)
+  app.run(main, flags_parser=_parse_flags)

@@ -179,23 +179,47 @@ class PublishTest(parameterized.TestCase):
         "--repository-url={}no/such/index/".format(self.index.url),
         **_CREDENTIALS)
 
+  def test_no_tls_at_the_port(self):
+    self._assert_fails(
+        1, "has no certificate that is trusted here: check --repository-url",
+        "--repository-url", self.index.url.replace("http:", "https:"),
+        **_CREDENTIALS)
+
+  def test_no_certificates_in_the_file(self):
+    self._assert_fails(
+        1, "invalid path: /no/such/file", "--repository-url=https://127.0.0.1/",
+        TWINE_CERT="/no/such/file", **_CREDENTIALS)
+
+  def test_password_that_cannot_be_sent(self):
+    self._assert_fails(
+        1, "TWINE_USERNAME or TWINE_PASSWORD has a character that is not in "
+        "Latin-1", "--repository-url", self.index.url,
+        TWINE_USERNAME=local_index.USERNAME, TWINE_PASSWORD="\u20ac")
+
   @parameterized.parameters(
       ([], "no index given: add --repository-url="),
       (["--repository-url", "file:///tmp"], "file:///tmp: expected http://"),
       (["--repository-url", "http://[::1"], "http://[::1: expected http://"),
-      (["--repository-url", "http://ada:correct-horse-battery-staple@host/"],
-       "--repository-url has a user name in it"),
-      (["--repository-url", "http://127.0.0.1:9/", "more"], "more: expected"),
   )
   def test_called_wrongly(self, args, expected):
     self._assert_fails(2, expected, *args, **_CREDENTIALS)
 
-  def test_takes_no_password_as_a_flag(self):
-    code, output = _publish("--repository-url", self.index.url,
-                            "--password", local_index.PASSWORD)
-    self.assertNotEqual(0, code)
-    self.assertIn("password", output)
-    self.assertNotIn(local_index.PASSWORD, output)
+  @parameterized.parameters(
+      "http://ada:{}@host/", "ada:{}@host/", "ftp://ada:{}@host/",
+      "https://{}@/", "http://ada:{}@[::1")
+  def test_takes_no_password_in_the_url(self, url):
+    self._assert_fails(
+        2, "--repository-url has a user name in it", "--repository-url",
+        url.format(local_index.PASSWORD))
+
+  @parameterized.parameters(
+      ["more"], ["--password=" + local_index.PASSWORD],
+      ["--password", local_index.PASSWORD], ["-p" + local_index.PASSWORD],
+      ["ada", local_index.PASSWORD], ["--repository-url"])
+  def test_takes_nothing_else(self, *args):
+    self._assert_fails(
+        2, "expected --repository-url=https://… and nothing else",
+        "--repository-url", self.index.url, *args)
 
 
 class OtherIndexesTest(parameterized.TestCase):
@@ -211,6 +235,7 @@ class OtherIndexesTest(parameterized.TestCase):
        "has version {} already"),
       (401, "Unauthorized", "refuses the user name or the password (401"),
       (413, "Too large", "answers 413 Too large."),
+      (301, "Moved Permanently", "redirect to http://127.0.0.1:9/."),
   )
   def test_answers(self, status, reason, expected):
     class Handler(server.BaseHTTPRequestHandler):
@@ -219,6 +244,8 @@ class OtherIndexesTest(parameterized.TestCase):
         self.rfile.read(int(self.headers["Content-Length"]))
         self.send_response(status, reason)
         self.send_header("Content-Length", "0")
+        if status == 301:
+          self.send_header("Location", "http://127.0.0.1:9/")
         self.end_headers()
 
       def log_message(self, *args):

@@ -11,7 +11,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""Tests of an adanet that another distribution was installed into."""
+"""Tests of an adanet that another distribution shares its folder with."""
 
 import os
 import shutil
@@ -63,25 +63,31 @@ class SoleOwnerTest(parameterized.TestCase):
       with open(os.path.join(folder, file), "w") as f:
         f.write(text)
 
-  def _assert_refuses(self, environment, statement):
+  def _last_line(self, environment, statement):
     code, output = environment.execute(statement)
-    self.assertEqual(1, code)
+    return code, output.splitlines()[-1]
+
+  def _assert_refuses(self, environment, statement):
     self.assertEqual(
-        "ImportError: adanet 0.9.0 and adanet-distributed {} are both installed "
-        "in {} and have overwritten each other's files of the import package "
-        "adanet: run 'pip uninstall adanet adanet-distributed', and then "
-        "install the one that you want.".format(
-            version.VERSION, environment.site_packages),
-        output.splitlines()[-1])
+        (1, "ImportError: adanet 0.9.0 and adanet-distributed {} are both "
+         "installed in {} and have overwritten each other's files of the "
+         "import package adanet: run 'pip uninstall adanet "
+         "adanet-distributed', and then install the one that you want.".format(
+             version.VERSION, environment.site_packages)),
+        self._last_line(environment, statement))
 
   def _assert_accepts(self, environment):
     self.assertEqual(
         (0, version.VERSION + "\n"),
         environment.execute("import adanet; print(adanet.__version__)"))
 
-  def test_installed_over_the_other(self):
+  @parameterized.named_parameters(
+      ("the_other_last", (_WHEEL, _OTHER_WHEEL)),
+      ("the_other_first", (_OTHER_WHEEL, _WHEEL)),
+  )
+  def test_installed_with(self, wheels):
     mixed = _Environment(self.create_tempdir().full_path)
-    mixed.install(_OTHER_WHEEL, _WHEEL)
+    mixed.install(*wheels)
     for statement in ("import adanet", "from adanet import core",
                       "import adanet.distributed.devices"):
       with self.subTest(statement):
@@ -90,6 +96,11 @@ class SoleOwnerTest(parameterized.TestCase):
     mixed.pip("uninstall", "--yes", "adanet", "adanet-distributed")
     mixed.install(_WHEEL)
     self._assert_accepts(mixed)
+
+  def test_adds_no_module(self):
+    self.assertEqual(
+        (1, "ModuleNotFoundError: No module named 'adanet.ensemble.ensembler'"),
+        self._last_line(self.alone, "import adanet.ensemble.ensembler"))
 
   @parameterized.parameters(
       ("~danet-0.9.0.dist-info", "RECORD", "adanet/core.py,,\n"),

@@ -48,6 +48,7 @@ class WheelTest(absltest.TestCase):
     names = self.wheel.namelist()
     for module in ("adanet/__init__.py", "adanet/distributed/__init__.py",
                    "adanet/distributed/placement.py",
+                   "adanet/distributed/plan_picture.py",
                    "adanet/tf_compat/run_config.py", "adanet/py.typed"):
       self.assertIn(module, names)
     for name in names:

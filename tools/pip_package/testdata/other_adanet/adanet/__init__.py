@@ -14,5 +14,6 @@
 """Another package of this name; its modules are named as adanet's of 2019."""
 
 from adanet import distributed
+from adanet import ensemble
 from adanet.core import Estimator
 from adanet.version import __version__
