@@ -111,7 +111,7 @@ def measure(placement, num_turns):
       first = timing.in_turns(
           "strategy.config = config; strategy." + call,
           "empty.config = config; empty." + call, names, num_turns)
-      program.check(again.ratio > .9,
+      program.check(again.ratio > .7,
                     "{} is faster than an empty method".format(call))
       rows.append({
           "strategy": case.strategy,
@@ -173,8 +173,9 @@ BENCHMARK = program.Benchmark(
     question=__doc__.partition("\n")[0],
     measure=measure,
     cases=("strategy", "decision", "workers", "subnetworks"),
-    cell=lambda row: "{ratio:.1f}x {nanoseconds:.0f} ns, first {first_ratio:.0f}x"
-    .format(**row),
+    cell=lambda row: (
+        "{ratio:.1f}x, {nanoseconds:.0f} ns; first {first_ratio:.0f}x".format(
+            **row)),
     bars=bars,
     draw=draw,
     figure_inches=(9, 7))

@@ -23,7 +23,6 @@ import datetime
 import importlib
 import json
 import os
-import platform
 import shlex
 import subprocess
 import sys
@@ -32,10 +31,13 @@ import types
 
 from absl import app
 from absl import flags
+from benchmarks import versions
 import runfiles
 
+_PACKAGES = {"ours": "adanet.distributed", "peer": "adanet"}
+
 _SIDE = flags.DEFINE_enum(
-    "side", None, ["ours", "peer"],
+    "side", None, sorted(_PACKAGES),
     "Measure this side alone, in this process, and print it as JSON.")
 _NUM_TURNS = flags.DEFINE_integer(
     "num_turns", 15, "How often the two that are compared take turns.",
@@ -122,25 +124,15 @@ def _load_placement(side):
   return placement
 
 
-def _versions(side):
-  """Returns dict from a package to its version, on this side."""
-  package, attribute = {
-      "ours": ("adanet.distributed", "VERSION"),
-      "peer": ("adanet", "__version__"),
-  }[side]
-  return {
-      package: getattr(importlib.import_module("adanet.version"), attribute),
-      "TensorFlow": importlib.import_module("adanet.tf_compat").v1.VERSION,
-      "NumPy": importlib.import_module("numpy").__version__,
-      "Python": platform.python_version(),
-  }
-
-
 def _measure_side(benchmark, side):
   """Returns what one side measures, as a dict for JSON."""
   rows = benchmark.measure(_load_placement(side), _NUM_TURNS.value)
   check(rows, "nothing was measured")
-  return {"side": side, "versions": _versions(side), "rows": rows}
+  return {
+      "side": side,
+      "versions": versions.versions(_PACKAGES[side]),
+      "rows": rows,
+  }
 
 
 def _run_side(command, env):
@@ -169,9 +161,10 @@ def _measure_all(benchmark):
     measured = _run_side(
         program + ["--side=" + side, "--num_turns=%d" % _NUM_TURNS.value],
         program_env)
-    versions = iter(measured["versions"].items())
-    name = "{} {}, {} {}".format(*(next(versions) + next(versions)))
-    sides[name] = measured
+    package = _PACKAGES[side]
+    sides["{} {}, TensorFlow {}".format(
+        package, measured["versions"][package],
+        measured["versions"]["TensorFlow"])] = measured
   return sides
 
 
@@ -182,7 +175,7 @@ def _cpu():
   with open("/proc/cpuinfo", encoding="utf-8") as f:
     names = [line.partition(":")[2].strip() for line in f
              if line.startswith("model name")]
-  return names[0] if names else platform.machine()
+  return names[0] if names else "unknown processor"
 
 
 def _machine():
@@ -192,7 +185,7 @@ def _machine():
       "cores": len(os.sched_getaffinity(0)),
       "memory_gib": round(
           os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
-      "system": "{} {}".format(platform.system(), platform.release()),
+      "system": "{} {}".format(os.uname().sysname, os.uname().release),
       "load_before": os.getloadavg()[0],
   }
 

@@ -31,8 +31,9 @@ _GRAPH_BAR = 1.05
 _SIZES = ((10, 3), (100, 10), (1000, 100), (10000, 10), (10000, 1000))
 _GRAPH_SIZE = (100, 10)
 _NUM_OPS = 5000
-_NUM_VARIABLES = 100
 _OPS_A_VARIABLE = 4  # Its initial value, itself, its assignment and its read.
+# A network has a few variables; an optimizer's slots are nothing else.
+_NUM_VARIABLES = (100, _NUM_OPS // _OPS_A_VARIABLE)
 
 _Config = collections.namedtuple(
     "_Config", "num_worker_replicas global_id_in_cluster num_ps_replicas")
@@ -67,23 +68,25 @@ def _check_scope(v1, scope, tasks):
                                    outside.device))
 
 
-def _build(v1, scope, num_ps_ops):
+def _build(v1, scope, num_variables, num_on_ps):
   """Returns the seconds that it takes to build the graph in a scope.
 
   Args:
     v1: the module `tensorflow.compat.v1`.
     scope: function that returns a context manager.
-    num_ps_ops: int, the ops that must be on parameter servers then.
+    num_variables: int, of which the graph has so many.
+    num_on_ps: int, how many of them must be on parameter servers then.
   """
+  num_others = _NUM_OPS // num_variables - _OPS_A_VARIABLE
   gc.collect()
   gc.disable()
   try:
     with v1.Graph().as_default() as graph:
       started = time.process_time()
       with scope():
-        for _ in range(_NUM_VARIABLES):
+        for _ in range(num_variables):
           v1.Variable(1., use_resource=False, trainable=False)
-          for _ in range(_NUM_OPS // _NUM_VARIABLES - _OPS_A_VARIABLE):
+          for _ in range(num_others):
             v1.no_op()
       secs = time.process_time() - started
   finally:
@@ -91,7 +94,7 @@ def _build(v1, scope, num_ps_ops):
   ops = graph.get_operations()
   program.check(len(ops) == _NUM_OPS, "{} ops were built".format(len(ops)))
   on_ps = sum("/job:ps" in op.device and op.type == "VariableV2" for op in ops)
-  program.check(on_ps == num_ps_ops,
+  program.check(on_ps == num_on_ps,
                 "{} variables are on parameter servers".format(on_ps))
   return secs
 
@@ -112,7 +115,8 @@ def measure(placement, num_turns):
   rows = []
 
   def add(what, size, result):
-    program.check(result.ratio > .9, "it is faster than a bare function")
+    program.check(result.ratio > .5,
+                  "{} is faster than with a bare function".format(what))
     rows.append({
         "what": what,
         "ps": size[0],
@@ -139,15 +143,17 @@ def measure(placement, num_turns):
 
   num_ps, k = _GRAPH_SIZE
   strategy.config = _Config(k + 1, 1, num_ps)
-  scopes = ((lambda: strategy.subnetwork_devices(k, 1), _NUM_VARIABLES),
-            (lambda: v1.device(_bare), 0))
-  turns = []
-  for turn in range(num_turns + 1):
-    order = (0, 1) if turn % 2 else (1, 0)
-    secs = {i: _build(v1, *scopes[i]) for i in order}
-    if turn:  # The first builds what all graphs share.
-      turns.append((secs[0], secs[1]))
-  add("graph of {:,} ops".format(_NUM_OPS), _GRAPH_SIZE, timing.summary(turns))
+  for num_variables in _NUM_VARIABLES:
+    graphs = ((lambda: strategy.subnetwork_devices(k, 1), num_variables,
+               num_variables), (lambda: v1.device(_bare), num_variables, 0))
+    turns = []
+    for turn in range(num_turns + 1):
+      order = (0, 1) if turn % 2 else (1, 0)
+      secs = {i: _build(v1, *graphs[i]) for i in order}
+      if turn:  # The first builds what all graphs share.
+        turns.append((secs[0], secs[1]))
+    add("graph, {:,} variables".format(num_variables), _GRAPH_SIZE,
+        timing.summary(turns))
   return rows
 
 
@@ -157,7 +163,7 @@ def bars(rows):
       program.Bar("slowest entry, in bare entries",
                   max(r["ratio"] for r in rows if r["what"] == "entry"),
                   _ENTRY_BAR),
-      program.Bar("graph, in graphs with a bare function",
+      program.Bar("slower graph, in graphs with a bare function",
                   max(r["ratio"] for r in rows if r["what"] != "entry"),
                   _GRAPH_BAR),
   ]
@@ -175,13 +181,15 @@ def draw(figure, sides):
   for number, (side, rows) in enumerate(sides.items()):
     colour = program.COLOURS[number]
     entries = [row for row in rows if row["what"] == "entry"]
+    graphs = rows[len(entries):]
     entry_axes.plot(
         range(len(entries)), [row["ratio"] for row in entries],
         marker=program.MARKERS[number], color=colour, label=side)
-    graph_axes.bar(number, rows[-1]["ratio"], color=colour)
-    graph_axes.annotate(
-        "{:.2f}".format(rows[-1]["ratio"]), (number, rows[-1]["ratio"]),
-        ha="center", va="bottom")
+    for place, row in enumerate(graphs):
+      x = place * (len(sides) + 1) + number
+      graph_axes.bar(x, row["ratio"], 1, color=colour)
+      graph_axes.annotate("{:.2f}".format(row["ratio"]), (x, row["ratio"]),
+                          ha="center", va="bottom")
   entry_axes.set_xticks(range(len(entries)))
   entry_axes.set_xticklabels([
       "{ps:,} ps\n{subnetworks:,} subn.".format(**row) for row in entries])
@@ -194,8 +202,12 @@ def draw(figure, sides):
   entry_axes.set_title("entering the scope")
   entry_axes.legend()
   graph_axes.axhline(_GRAPH_BAR, color="black", linestyle="--")
-  graph_axes.set_xticks([])
-  graph_axes.set_title("a graph of {:,} ops in it".format(_NUM_OPS))
+  graph_axes.set_xticks([
+      place * (len(sides) + 1) + (len(sides) - 1) / 2
+      for place in range(len(graphs))])
+  graph_axes.set_xticklabels(
+      [row["what"].partition(", ")[2] for row in graphs])
+  graph_axes.set_title("building a graph of {:,} ops".format(_NUM_OPS))
 
 
 BENCHMARK = program.Benchmark(
@@ -203,7 +215,7 @@ BENCHMARK = program.Benchmark(
     question=__doc__.partition("\n")[0],
     measure=measure,
     cases=("what", "ps", "subnetworks"),
-    cell=lambda row: "{ratio:.2f}x {microseconds:,.0f} us".format(**row),
+    cell=lambda row: "{ratio:.2f}x, {microseconds:,.0f} us".format(**row),
     bars=bars,
     draw=draw,
     figure_inches=(10, 4.5))

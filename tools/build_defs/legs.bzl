@@ -93,5 +93,5 @@ are Python alone do.
 
 tf2_15_binary = _leg_binary(
     leg = _tf2_15,
-    doc = "A `py_binary`, built for the Python and the packages of TensorFlow 2.15.",
+    doc = "A `py_binary`, built for TensorFlow 2.15, its Python and packages.",
 )
