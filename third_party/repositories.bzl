@@ -51,6 +51,11 @@ def python_repositories():
         requirements = "@adanet//third_party/py:adanet_reference.txt",
     )
     pip_packages(
+        name = "adanet_peer",
+        leg = "tf2_15",
+        requirements = "@adanet//third_party/py:adanet_peer.txt",
+    )
+    pip_packages(
         name = "adanet_pypi_publish",
         leg = "tf2_21",
         requirements = "@adanet//third_party/py:publish.txt",

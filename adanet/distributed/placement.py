@@ -359,8 +359,8 @@ class _OwnershipStrategy(PlacementStrategy):
   """Decides by what this worker owns.
 
   A training loop asks the same again and again, and each answer is the same
-  until another config is set. So the three decisions look first at what has
-  been answered, by integers only: True and 3.0 equal integers, and are wrong.
+  until another config is set. So what is asked most looks first at what has been
+  answered, by integers only: True and 3.0 equal integers, and are wrong.
   """
 
   @PlacementStrategy.config.setter
@@ -368,6 +368,7 @@ class _OwnershipStrategy(PlacementStrategy):
     self._config = config
     self._ownership_by_k = {}
     self._builds_by_k = {}
+    self._tasks_by_k = {}
 
   @abc.abstractmethod
   def _work_out_ownership(self, num_subnetworks):
@@ -384,6 +385,13 @@ class _OwnershipStrategy(PlacementStrategy):
     if len(answers) >= _MAX_REMEMBERED_ITERATIONS:
       answers.clear()
     return answers
+
+  def _remember(self, attribute, num_subnetworks, subnetwork_index, answer):
+    """Returns an answer that concerns one subnetwork."""
+    answers = self._answers(attribute).setdefault(num_subnetworks, {})
+    if len(answers) < _MAX_REMEMBERED_SUBNETWORKS:
+      answers[subnetwork_index] = answer
+    return answer
 
   def _ownership(self, num_subnetworks):
     """Returns the `_Ownership` of this worker, after checking the argument."""
@@ -410,10 +418,8 @@ class _OwnershipStrategy(PlacementStrategy):
     num_subnetworks, subnetwork_index = _check_subnetwork(
         num_subnetworks, subnetwork_index)
     builds = subnetwork_index in self._ownership(num_subnetworks).subnetworks
-    answers = self._answers("_builds_by_k").setdefault(num_subnetworks, {})
-    if len(answers) < _MAX_REMEMBERED_SUBNETWORKS:
-      answers[subnetwork_index] = builds
-    return builds
+    return self._remember(
+        "_builds_by_k", num_subnetworks, subnetwork_index, builds)
 
   def should_train_subnetworks(self, num_subnetworks):
     if num_subnetworks.__class__ is int:
@@ -640,11 +646,21 @@ class RoundRobinStrategy(_OwnershipStrategy):
     Raises:
       RuntimeError, TypeError, ValueError: as for `should_build_ensemble`.
     """
+    if num_subnetworks.__class__ is int and subnetwork_index.__class__ is int:
+      try:
+        return devices.variables_on(
+            self._tasks_by_k[num_subnetworks][subnetwork_index])
+      except (AttributeError, KeyError):
+        pass
+    num_subnetworks, subnetwork_index = _check_subnetwork(
+        num_subnetworks, subnetwork_index)
     if not self._dedicate_parameter_servers:
-      _check_subnetwork(num_subnetworks, subnetwork_index)
       return _default_devices()
     tasks = self.subnetwork_parameter_servers(num_subnetworks, subnetwork_index)
-    return devices.variables_on(tasks) if tasks else _default_devices()
+    if not tasks:
+      return _default_devices()
+    return devices.variables_on(self._remember(
+        "_tasks_by_k", num_subnetworks, subnetwork_index, tasks))
 
   def subnetwork_parameter_servers(self, num_subnetworks, subnetwork_index):
     num_subnetworks, subnetwork_index = _check_subnetwork(

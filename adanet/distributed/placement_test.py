@@ -19,6 +19,7 @@ import subprocess
 import sys
 import threading
 import tracemalloc
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -193,9 +194,12 @@ class RoundRobinWorkersTest(parameterized.TestCase):
             _outcome(asked_at_length, name, a, b))
 
   @parameterized.product(
-      method=("should_build_ensemble", "should_build_subnetwork",
-              "should_train_subnetworks"),
-      make=(distributed.ReplicationStrategy, lambda: _worker(4, 1)),
+      method=_DECISIONS + ("subnetwork_devices",),
+      make=(distributed.ReplicationStrategy,
+            lambda: _round_robin(tf_compat.RunConfig()),
+            lambda: _round_robin(mock.Mock(
+                num_worker_replicas=4, global_id_in_cluster=1,
+                num_ps_replicas=3))),
       wrong=(True, 1., np.bool_(True)))
   def test_a_right_question_does_not_excuse_a_wrong_one(self, method, make,
                                                         wrong):
@@ -540,6 +544,17 @@ class RoundRobinDevicesTest(parameterized.TestCase):
       dict(num_ps=0), dict(num_ps=5, dedicate_parameter_servers=False))
   def test_changes_nothing(self, num_ps, **kwargs):
     self.assertEqual([""] * 3, _place(num_ps, 2, 1, ["a", "b", "c"], **kwargs))
+
+  def test_follows_its_config(self):
+    strategy = distributed.RoundRobinStrategy()
+    for num_ps, device in ((2, "/job:ps/task:1"), (1, "/job:ps/task:0"),
+                           (0, ""), (3, "/job:ps/task:2")):
+      strategy.config = PsConfig(num_ps)
+      for _ in range(2):
+        with tf_compat.v1.Graph().as_default():
+          with strategy.subnetwork_devices(2, 1):
+            self.assertEqual(
+                device, tf_compat.v1.get_variable("w", shape=[]).device)
 
   @parameterized.parameters(
       distributed.ReplicationStrategy(), _round_robin(PsConfig(0)),

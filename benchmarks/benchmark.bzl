@@ -1,0 +1,55 @@
+# Copyright 2026 The adanet.distributed Authors. All Rights Reserved.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     https://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""A macro for benchmarks, each a small program that answers one question."""
+
+load("//tools/build_defs:legs.bzl", "tf2_15_binary")
+load("//tools/build_defs:python.bzl", "py_binary", "py_library")
+
+def benchmark(name, deps):
+    """Declares the program <name>, which measures and shows.
+
+    Its sides run each in a process of its own, one of them the same program on
+    TensorFlow 2.15, <name>_tf2_15. Not part of //..., which would fetch 2.15.
+
+    Args:
+      name: its name; the program is <name>.py.
+      deps: of the latter, beside :program.
+    """
+    py_library(
+        name = "_" + name,
+        srcs = [name + ".py"],
+        deps = deps + [":program"],
+    )
+    py_binary(
+        name = "_{}_side".format(name),
+        srcs = [name + ".py"],
+        data = ["//third_party/py:adanet_peer"],
+        main = name + ".py",
+        tags = ["manual"],
+        deps = [":_" + name],
+    )
+    tf2_15_binary(
+        name = name + "_tf2_15",
+        binary = ":_{}_side".format(name),
+        tags = ["manual"],
+    )
+    py_binary(
+        name = name,
+        srcs = [name + ".py"],
+        data = [":{}_tf2_15".format(name)],
+        main = name + ".py",
+        tags = ["manual"],
+        visibility = ["//visibility:public"],
+        deps = [":_" + name],
+    )
