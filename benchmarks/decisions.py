@@ -165,7 +165,7 @@ def draw(figure, sides):
   axes.set_xticklabels(["1", "2", "3", "5", "10", "20"])
   axes.minorticks_off()
   axes.set_xlabel("time of one decision, in calls of an empty method")
-  axes.legend()
+  axes.legend(loc="lower right", framealpha=1)
 
 
 BENCHMARK = program.Benchmark(

@@ -34,7 +34,7 @@ _GROWTH_BAR = 1.2
 # (workers, parameter servers, subnetworks): m, n and k.
 _SIZES = ((4, 2, 3), (100, 7, 7), (1000, 30, 30), (10000, 300, 300),
           (100000, 1000, 1000), (300000, 3000, 3000), (1000000, 10000, 10000))
-_MAX_QUESTIONS = 10**6
+_MAX_QUESTIONS = 3 * 10**6
 
 _Config = collections.namedtuple(
     "_Config", "num_worker_replicas global_id_in_cluster num_ps_replicas")
@@ -180,7 +180,7 @@ def draw(figure, sides):
     axes.set_ylabel(label)
   all_axes[0].set_yscale("log")
   all_axes[1].set_ylim(bottom=0)
-  all_axes[0].legend()
+  all_axes[0].legend(loc="lower right")
 
 
 BENCHMARK = program.Benchmark(

@@ -23,6 +23,7 @@ import datetime
 import importlib
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -282,7 +283,8 @@ def _readme_section(benchmark, report):
       console.print(table)
     lines = console.export_text().strip().splitlines()
   return "```\n{}\n```\n\n{}\n\n![{}](results/{}.png)\n".format(
-      "\n".join(_heading(report)), "\n".join(map(str.strip, lines)),
+      "\n".join(_heading(report)),
+      re.sub("\n\n+", "\n\n", "\n".join(map(str.strip, lines))),
       benchmark.question, benchmark.name)
 
 

@@ -188,8 +188,8 @@ def draw(figure, sides):
     for place, row in enumerate(graphs):
       x = place * (len(sides) + 1) + number
       graph_axes.bar(x, row["ratio"], 1, color=colour)
-      graph_axes.annotate("{:.2f}".format(row["ratio"]), (x, row["ratio"]),
-                          ha="center", va="bottom")
+      graph_axes.annotate("{:.2f}".format(row["ratio"]), (x, .5),
+                          ha="center", va="center", color="white")
   entry_axes.set_xticks(range(len(entries)))
   entry_axes.set_xticklabels([
       "{ps:,} ps\n{subnetworks:,} subn.".format(**row) for row in entries])

@@ -316,9 +316,10 @@ def _import_plan_picture():
 def _to_json(plans):
   """Returns the JSON of a plan or, with --compare, of the comparison."""
   from adanet.distributed import plan as plan_lib  # pylint: disable=g-import-not-at-top
-  value = plans[0].to_json_dict()
   if _COMPARE.value:
     value = dict(version=plan_lib.JSON_VERSION, **plan_lib.compare(plans))
+  else:
+    value = plans[0].to_json_dict()
   return json.dumps(value, indent=2, allow_nan=False) + "\n"
 
 

@@ -64,7 +64,7 @@ def _number(value):
 def _table(*columns):
   """Returns a table whose columns are names, or names after a ">" to the right.
   """
-  table = rich_table.Table()
+  table = rich_table.Table(header_style="bold cyan")
   for column in columns:
     name = column.lstrip(">")
     table.add_column(
