@@ -28,11 +28,13 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.distributed import placement
 from adanet.distributed import plan as plan_lib
+from benchmarks import claims
 from benchmarks import decisions
 from benchmarks import plan
 from benchmarks import program
 from benchmarks import scope
 from benchmarks import timing
+import numpy as np
 
 
 class _OthersSubnetwork(placement.RoundRobinStrategy):
@@ -70,7 +72,8 @@ def _with(round_robin):
 class BenchmarksTest(parameterized.TestCase):
 
   @parameterized.parameters(
-      (decisions, _OthersSubnetwork), (decisions, _Ensemble),
+      (claims, _Nowhere), (decisions, _OthersSubnetwork),
+      (decisions, _Ensemble),
       (scope, _Nowhere), (scope, _OthersServers))
   def test_refuses_to_time_what_is_wrong(self, benchmark, round_robin):
     with self.assertRaises(program.CheckError):
@@ -83,12 +86,18 @@ class BenchmarksTest(parameterized.TestCase):
       with self.assertRaises(program.CheckError):
         plan.measure(placement, num_turns=2)
 
-  @parameterized.parameters(decisions, plan, scope)
+  def test_refuses_to_count_what_no_plan_predicts(self):
+    with mock.patch.object(plan_lib.PlacementPlan, "trainers_per_subnetwork",
+                           lambda self: np.array([7])):
+      with self.assertRaises(program.CheckError):
+        claims.measure(placement, num_turns=2)
+
+  @parameterized.parameters(claims, decisions, plan, scope)
   def test_measures_this_project(self, benchmark):
-    # In a process of its own: that of the plan makes others by forking.
+    # In a process of its own: that of plan.py makes others by forking.
     printed = subprocess.run(
         [sys.executable, os.path.abspath(benchmark.__file__), "--side=ours",
-         "--num_turns=3"],
+         "--num_turns=2"],
         stdout=subprocess.PIPE, universal_newlines=True, timeout=240,
         check=True).stdout
     measured = json.loads(printed)

@@ -249,7 +249,7 @@ def _tables(benchmark, report, **style):
 def _show(benchmark, report):
   """Prints a report."""
   import rich.console  # pylint: disable=g-import-not-at-top
-  console = rich.console.Console(width=None if sys.stdout.isatty() else 200)
+  console = rich.console.Console(width=None if sys.stdout.isatty() else 1000)
   for line in [report["question"]] + _heading(report):
     console.print(line, highlight=False, markup=False, soft_wrap=True)
   for table in _tables(benchmark, report):
