@@ -34,7 +34,6 @@ from benchmarks import plan
 from benchmarks import program
 from benchmarks import scope
 from benchmarks import timing
-import numpy as np
 
 
 class _OthersSubnetwork(placement.RoundRobinStrategy):
@@ -87,8 +86,10 @@ class BenchmarksTest(parameterized.TestCase):
         plan.measure(placement, num_turns=2)
 
   def test_refuses_to_count_what_no_plan_predicts(self):
-    with mock.patch.object(plan_lib.PlacementPlan, "trainers_per_subnetwork",
-                           lambda self: np.array([7])):
+    figures = plan_lib.PlacementPlan.figures
+    with mock.patch.object(
+        plan_lib.PlacementPlan, "figures",
+        lambda self: dict(figures(self), min_trainers=7)):
       with self.assertRaises(program.CheckError):
         claims.measure(placement, num_turns=2)
 

@@ -131,19 +131,15 @@ def _check_plan(strategy, row):
     from adanet.distributed import plan as plan_lib  # pylint: disable=g-import-not-at-top
   except ImportError:
     return
-  plan = plan_lib.PlacementPlan(
-      strategy, row["workers"], row["ps"], row["subnetworks"])
-  predicted = {
-      "speedup": int(plan.trainers_per_subnetwork().min()),
-      "fetches": int(plan.fetches_per_ps().sum()),
-      "memory": float(plan.subnetworks_per_worker().mean()),
-  }
+  figures = plan_lib.PlacementPlan(
+      strategy, row["workers"], row["ps"], row["subnetworks"]).figures()
   program.check(
-      all(row[name] == value for name, value in predicted.items())
-      and abs(row["stale"] - plan.stale_gradients().max()) < .1 * (
-          1 + row["stale"]),
-      "{!r} predicts {} and a staleness of {}, not {}".format(
-          plan, predicted, plan.stale_gradients().max(), row))
+      (row["speedup"], row["fetches"], row["memory"]) == (
+          figures["min_trainers"], figures["fetches"],
+          figures["mean_subnetworks_per_worker"])
+      and abs(row["stale"] - figures["max_stale_gradients"])
+      < .1 * (1 + row["stale"]),
+      "a plan predicts {}, not {}".format(figures, row))
 
 
 def measure(placement, num_turns):
