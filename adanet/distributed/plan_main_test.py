@@ -22,12 +22,15 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+import traceback
 
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import distributed
 from adanet.distributed import plan as plan_lib
+from adanet.distributed import plan_main
 from adanet.distributed import plan_picture
 from adanet.distributed import plan_table
 from rich import console as rich_console
@@ -103,6 +106,65 @@ def _environment(**variables):
   return dict(environment, **variables)
 
 
+def _start(args, folder, stdin, variables):
+  """Runs the program; returns what `subprocess` calls a `CompletedProcess`."""
+  return subprocess.run(
+      [sys.executable] + args, cwd=folder, env=_environment(**variables),
+      input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+      timeout=_TIMEOUT_SECS, check=False)
+
+
+def _call_main(args, folder, variables, streams):
+  """Ends this process as the program would end, with streams of its own."""
+  code = 1
+  try:
+    signal.alarm(_TIMEOUT_SECS)  # Which ends it, as nothing handles that.
+    for fd, stream in enumerate(streams):
+      os.dup2(stream.fileno(), fd)
+    os.chdir(folder)
+    environment = _environment(**variables)
+    os.environ.clear()
+    os.environ.update(environment)
+    encoding = os.environ.get("PYTHONIOENCODING", "utf-8")
+    sys.stdin = open(0, encoding=encoding)
+    sys.stdout = open(1, "w", encoding=encoding)
+    sys.stderr = open(2, "w", encoding=encoding, errors="backslashreplace")
+    code = plan_main.main(args)
+    sys.stdout.flush()
+  except BaseException:  # pylint: disable=broad-except
+    traceback.print_exc()
+  finally:
+    sys.stderr.flush()
+    os._exit(code)  # pylint: disable=protected-access
+
+
+def _fork(args, folder, stdin, variables):
+  """As `_start`, at a tenth of its time: what is imported stays so.
+
+  Args:
+    args: list of str, the first of which is the program.
+    folder: str, where to run.
+    stdin: bytes.
+    variables: dict, of the environment.
+
+  Returns:
+    A `subprocess.CompletedProcess`.
+  """
+  with tempfile.TemporaryFile() as stdin_file, \
+      tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+    stdin_file.write(stdin)
+    stdin_file.seek(0)
+    pid = os.fork()
+    if not pid:
+      _call_main(args, folder, variables, (stdin_file, stdout, stderr))
+    _, status = os.waitpid(pid, 0)
+    code = (-os.WTERMSIG(status) if os.WIFSIGNALED(status) else
+            os.WEXITSTATUS(status))
+    stdout.seek(0)
+    stderr.seek(0)
+    return subprocess.CompletedProcess(args, code, stdout.read(), stderr.read())
+
+
 def _shape_flags(num_workers, num_ps, num_subnetworks):
   return ["--workers={}".format(num_workers), "--ps={}".format(num_ps),
           "--subnetworks={}".format(num_subnetworks)]
@@ -119,17 +181,9 @@ class PlanMainTestCase(parameterized.TestCase):
     with open(os.path.join(self.folder, name), mode) as f:
       f.write(content)
 
-  def run_bytes(self, *args, stdin=b"", **variables):
+  def run_bytes(self, *args, stdin=b"", run=_fork, **variables):
     """Returns the exit code, standard output and standard error, in bytes."""
-    finished = subprocess.run(
-        [sys.executable, _PROGRAM] + list(args),
-        cwd=self.folder,
-        env=_environment(**variables),
-        input=stdin,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        timeout=_TIMEOUT_SECS,
-        check=False)
+    finished = run([_PROGRAM] + list(args), self.folder, stdin, variables)
     return finished.returncode, finished.stdout, finished.stderr.decode("utf-8")
 
   def run_program(self, *args, **kwargs):
@@ -151,6 +205,32 @@ class PlanMainTestCase(parameterized.TestCase):
     self.assertStartsWith(errors, "adanet-plan: ")
     self.assertIn(expected, errors)
     self.assertLess(len(errors), 1100)
+
+
+class StartTest(PlanMainTestCase):
+  """The other tests fork; this holds what they do to the real program."""
+
+  @parameterized.parameters(
+      (["--workers=4", "--ps=2"], 0), (["--tf_config=-"], 0),
+      (["--tf_config=cluster.json", "--compare", "--format=json"], 0), ([], 0),
+      (["--workers=4", "--drop_remainder", "--strict"], 1),
+      (["--workers=0"], 2), (["--strategy=mine:Raises"], 2))
+  def test_same_as_forked(self, flags, expected):
+    self.write("mine.py", _STRATEGY_MODULE)
+    cluster = json.dumps({"cluster": _CLUSTER})
+    self.write("cluster.json", cluster)
+    args = ["--subnetworks=5"] + flags
+    kwargs = {"stdin": cluster.encode("utf-8"), "TF_CONFIG": cluster}
+    forked = self.run_bytes(*args, **kwargs)
+    self.assertEqual(expected, forked[0])
+    self.assertEqual(forked, self.run_bytes(*args, run=_start, **kwargs))
+
+  def test_as_a_module(self):
+    finished = _start(
+        ["-m", "adanet.distributed.plan_main"] + _shape_flags(4, 2, 5) +
+        ["--drop_remainder", "--strict"], self.folder, b"", {})
+    self.assertEqual((1, b""), (finished.returncode, finished.stderr))
+    self.assertIn(b"No worker trains subnetworks 3, 4.", finished.stdout)
 
 
 class JsonTest(PlanMainTestCase):
@@ -514,7 +594,8 @@ class PictureTest(PlanMainTestCase):
         ([], [_ROUND_ROBIN]), (["--drop_remainder"], [_DROP_REMAINDER]),
         (["--compare"], [_ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION])):
       code, output, errors = self.run_bytes(
-          "--format=" + picture_format, *_shape_flags(*shape), *flags)
+          "--format=" + picture_format, *_shape_flags(*shape), *flags,
+          run=_fork if flags else _start)
       self.assertEqual((0, ""), (code, errors))
       expected = io.BytesIO()
       plan_picture.write(
@@ -539,7 +620,7 @@ class PictureTest(PlanMainTestCase):
     self.assert_refused(
         "--format=svg: needs Matplotlib: pip install "
         "'adanet-distributed[plot]'\n", "--format=svg", *_shape_flags(4, 2, 5),
-        PYTHONPATH=os.pathsep.join([self.folder] + sys.path))
+        run=_start, PYTHONPATH=os.pathsep.join([self.folder] + sys.path))
 
 
 class ImportsTest(PlanMainTestCase):
