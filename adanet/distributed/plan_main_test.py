@@ -85,6 +85,13 @@ class Needs(distributed.RoundRobinStrategy):
   def __init__(self, what):
     pass
 
+class Leaves(distributed.ReplicationStrategy):
+
+  def should_build_ensemble(self, num_subnetworks):
+    if self.config.num_worker_replicas != 4:
+      raise SystemExit(0)
+    return True
+
 class Hangs(distributed.RoundRobinStrategy):
 
   def should_build_ensemble(self, num_subnetworks):
@@ -420,6 +427,35 @@ class BadInputTest(PlanMainTestCase):
         *_shape_flags(4, 2, 3))
 
 
+  def test_strategy_that_refuses_what_might_mend_it(self):
+    self.write("mine.py", _STRATEGY_MODULE.replace("print(", "str("))
+    output = self.output("--strategy=mine:Leaves", *_shape_flags(4, 2, 3))
+    self.assertIn("Workers 0, 1, 2, 3 build the ensemble, where one is enough. "
+                  "It would be mended with RoundRobinStrategy().", output)
+
+  def test_strategy_that_would_be_asked_for_long(self):
+    self.write("mine.py", _STRATEGY_MODULE.replace("print(", "str("))
+    self.assert_refused(
+        "--workers=1000001: expected an integer of at most 1000000 with "
+        "--strategy=mine:ByIndex", "--strategy=mine:ByIndex",
+        *_shape_flags(10**6 + 1, 2, 3))
+
+  def test_folder_that_is_gone(self):
+    self.addCleanup(setattr, self, "folder", self.folder)
+    gone = self.folder
+    os.mkdir(os.path.join(gone, "gone"))
+    self.folder = os.path.join(gone, "gone")
+    leave = "import os, sys; os.rmdir(os.getcwd()); os.execv(sys.argv[1], "
+    finished = _start(
+        ["-c", leave + "sys.argv[1:])", sys.executable, _PROGRAM,
+         "--strategy=mine:It"] + _shape_flags(4, 2, 3), self.folder, b"", {})
+    self.assertEqual(2, finished.returncode)
+    self.assertEqual(
+        b"adanet-plan: --strategy=mine:It: cannot import mine: "
+        b"FileNotFoundError: [Errno 2] No such file or directory\n",
+        finished.stderr)
+
+
 class ExitTest(PlanMainTestCase):
 
   @parameterized.parameters(
@@ -480,6 +516,17 @@ class ExitTest(PlanMainTestCase):
       self.assertEqual(2, process.returncode)
       self.assertEqual(
           b"adanet-plan: standard output: No space left on device.\n", errors)
+
+  def test_full_standard_error(self):
+    for flags, expected in (
+        (["--workers=0"], 2),
+        (["--drop_remainder", "--strict", "--format=json"], 1)):
+      with open("/dev/full", "w") as full:
+        finished = subprocess.run(
+            [sys.executable, _PROGRAM] + _shape_flags(4, 2, 5) + flags,
+            env=_environment(), cwd=self.folder, stdout=subprocess.PIPE,
+            stderr=full, timeout=_TIMEOUT_SECS, check=False)
+      self.assertEqual(expected, finished.returncode)
 
   def test_no_standard_output(self):
     process = self.start(*_shape_flags(4, 2, 3),
@@ -546,6 +593,10 @@ class TableTest(PlanMainTestCase):
       self.assertEqual(0, self.terminal_code, self.terminal_errors)
       for line in re.sub("\033\\[[0-9;]*m", "", output).splitlines():
         self.assertLessEqual(len(line), 40)
+
+  def test_terminal_of_no_width(self):
+    output = self.in_terminal(*_shape_flags(4, 2, 3), columns=0)
+    self.assertIn("│ 0, 1, 2, ensemble │", output)
 
   def test_no_png_in_a_terminal(self):
     self.in_terminal(*_shape_flags(4, 2, 3), "--format=png")
