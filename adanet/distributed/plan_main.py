@@ -314,15 +314,21 @@ def _make_plans(strategy, num_workers, num_ps):
   return plans
 
 
-def _import_plan_picture():
+@contextlib.contextmanager
+def _needs(package, requirement):
+  """Says what to install where a package is missing."""
   try:
-    from adanet.distributed import plan_picture  # pylint: disable=g-import-not-at-top
+    yield
   except ImportError as e:
-    if (e.name or "").partition(".")[0] != "matplotlib":
+    if (e.name or "").partition(".")[0] != package.lower():
       raise
-    raise _BadInput(
-        "--format={}: needs Matplotlib: pip install 'adanet-distributed[plot]'"
-        .format(_FORMAT.value)) from e
+    raise _BadInput("--format={}: needs {}: pip install {}".format(
+        _FORMAT.value, package, requirement)) from e
+
+
+def _import_plan_picture():
+  with _needs("Matplotlib", "'adanet-distributed[plot]'"):
+    from adanet.distributed import plan_picture  # pylint: disable=g-import-not-at-top
   return plan_picture
 
 
@@ -337,8 +343,9 @@ def _to_json(plans):
 
 
 def _write_tables(plans, output):
-  from adanet.distributed import plan_table  # pylint: disable=g-import-not-at-top
-  from rich import console as rich_console  # pylint: disable=g-import-not-at-top
+  with _needs("Rich", "rich"):
+    from adanet.distributed import plan_table  # pylint: disable=g-import-not-at-top
+    from rich import console as rich_console  # pylint: disable=g-import-not-at-top
   # A user's strategy may have a name that not every terminal can show.
   output.reconfigure(errors="backslashreplace")
   console = rich_console.Console(file=output)

@@ -668,12 +668,17 @@ class PictureTest(PlanMainTestCase):
         "--workers=10000001: expected an integer of at most 10000000 with "
         "--format=svg.", "--format=svg", *_shape_flags(10**7 + 1, 2, 5))
 
-  def test_without_matplotlib(self):
-    self.write("matplotlib.py", "raise ModuleNotFoundError(name='matplotlib')")
+  @parameterized.parameters(
+      ("matplotlib", "svg", "Matplotlib: pip install "
+       "'adanet-distributed[plot]'\n"),
+      ("rich", "table", "Rich: pip install rich\n"))
+  def test_without(self, package, output_format, expected):
+    self.write(package + ".py",
+               "raise ModuleNotFoundError(name='{}')".format(package))
     self.assert_refused(
-        "--format=svg: needs Matplotlib: pip install "
-        "'adanet-distributed[plot]'\n", "--format=svg", *_shape_flags(4, 2, 5),
-        run=_start, PYTHONPATH=os.pathsep.join([self.folder] + sys.path))
+        "--format={}: needs {}".format(output_format, expected),
+        "--format=" + output_format, *_shape_flags(4, 2, 5), run=_start,
+        PYTHONPATH=os.pathsep.join([self.folder] + sys.path))
 
 
 class ImportsTest(PlanMainTestCase):
