@@ -259,8 +259,10 @@ def _plural(noun, number):
   return noun if number == 1 else noun + "s"
 
 
-def _name(noun, indices):
-  return "{} {}".format(_plural(noun, len(indices)), indices)
+def _name(noun, indices, names=None):
+  return "{} {}".format(
+      _plural(noun, len(indices)),
+      indices.to_text(str if names is None else names.__getitem__))
 
 
 def _nearest(number, period, smaller, is_mended):
@@ -749,7 +751,7 @@ class PlacementPlan(object):
         return not _WORKER_FINDERS[kind](shares, k)
       plan = PlacementPlan(strategy, num_workers, num_ps, k)
       return plan.ps_groups is not None and not plan._find(kind)
-    except Exception:  # pylint: disable=broad-except
+    except (Exception, SystemExit):  # pylint: disable=broad-except
       return False  # A strategy may refuse another cluster.
 
   def _mending(self, kind, indices):
@@ -771,10 +773,11 @@ class PlacementPlan(object):
         break
     return mended_by
 
-  def _complaint(self, kind, indices):
+  def _complaint(self, kind, indices, worker_names, subnetwork_names):
     """Returns what is wrong, without a full stop."""
     if kind == "untrained_subnetworks":
-      return "No worker trains " + _name("subnetwork", indices)
+      return "No worker trains " + _name(
+          "subnetwork", indices, subnetwork_names)
     if kind == "unused_ps":
       return "No worker uses " + _name("parameter server", indices)
     s = "s" if len(indices) == 1 else ""
@@ -783,7 +786,7 @@ class PlacementPlan(object):
       return "{} serve{} more than twice an even share of {:.4g} {}".format(
           _name("Parameter server", indices), s, share,
           _plural("subnetwork", share))
-    workers = _name("Worker", indices)
+    workers = _name("Worker", indices, worker_names)
     if kind == "overloaded_workers":
       median = _median_num_trained(self._shares())
       return ("{} train{} more than twice as much as the median, {:g} {}, of "
@@ -791,7 +794,7 @@ class PlacementPlan(object):
                                                _plural("subnetwork", median))
     return workers + " build the ensemble, where one is enough"
 
-  def problems(self):
+  def problems(self, worker_names=None, subnetwork_names=None):
     """Returns what is wrong, as tuple of `Problem`, in the order of the kinds.
 
     * untrained_subnetworks: nobody trains them, so the iteration never ends.
@@ -806,6 +809,12 @@ class PlacementPlan(object):
     workers, or as many fewer as make one, and the strategies of
     `placement.py`. That takes O(log k) times as long as the plan. A strategy
     that does not say what it puts on parameter servers has no problem there.
+
+    Args:
+      worker_names: sequence of str, what sentences call each worker; None for
+        its index.
+      subnetwork_names: sequence of str, what they call each subnetwork; None
+        for its index.
     """
     problems = []
     for kind, indices in self._findings():
@@ -822,7 +831,10 @@ class PlacementPlan(object):
                 "No other size of cluster that was tried would mend it")
       problems.append(
           Problem(kind, indices,
-                  "{}. {}.".format(self._complaint(kind, indices), advice),
+                  "{}. {}.".format(
+                      self._complaint(
+                          kind, indices, worker_names, subnetwork_names),
+                      advice),
                   mended_by))
     return tuple(problems)
 

@@ -44,8 +44,10 @@ from adanet import distributed
 _EXIT_PROBLEM = 1
 _EXIT_BAD_INPUT = 2
 
-# A worker costs nothing, in the strategies of this project; the others do.
+# A worker costs nothing, in the strategies of this project; the others do. Any
+# other strategy is asked as each worker: a million take seconds and 400 MB.
 _MAX_WORKERS = 10**12
+_MAX_ASKED_WORKERS = 10**6
 _MAX_DRAWN_WORKERS = 10**7
 _MAX_PS = 10**5
 _MAX_SUBNETWORKS = 10**5
@@ -246,8 +248,8 @@ def _user_strategy(name):
   if not module_name or not class_name:
     raise _BadInput("{}: expected {}, {} or module:Class.".format(
         source, _ROUND_ROBIN, _REPLICATION))
-  sys.path.insert(0, _folder())
   try:
+    sys.path.insert(0, _folder())
     module = importlib.import_module(module_name)
   except (Exception, SystemExit) as e:  # pylint: disable=broad-except
     raise _BadInput("{}: cannot import {}: {}".format(
@@ -281,6 +283,17 @@ def _make_strategy():
   return _user_strategy(name)
 
 
+def _check_num_workers(num_workers):
+  """Raises where a cluster is too large for what else is asked for."""
+  for is_limited, flag, at_most in (
+      (_FORMAT.value in ("svg", "png"), _FORMAT, _MAX_DRAWN_WORKERS),
+      (":" in _STRATEGY.value, _STRATEGY, _MAX_ASKED_WORKERS)):
+    if is_limited and num_workers > at_most:
+      raise _BadInput(
+          "--workers={}: expected an integer of at most {} with --{}={}."
+          .format(num_workers, at_most, flag.name, flag.value))
+
+
 def _make_plans(strategy, num_workers, num_ps):
   """Returns the plan of a strategy and, with --compare, those of others."""
   from adanet.distributed import plan as plan_lib  # pylint: disable=g-import-not-at-top
@@ -301,15 +314,21 @@ def _make_plans(strategy, num_workers, num_ps):
   return plans
 
 
-def _import_plan_picture():
+@contextlib.contextmanager
+def _needs(package, requirement):
+  """Says what to install where a package is missing."""
   try:
-    from adanet.distributed import plan_picture  # pylint: disable=g-import-not-at-top
+    yield
   except ImportError as e:
-    if (e.name or "").partition(".")[0] != "matplotlib":
+    if (e.name or "").partition(".")[0] != package.lower():
       raise
-    raise _BadInput(
-        "--format={}: needs Matplotlib: pip install 'adanet-distributed[plot]'"
-        .format(_FORMAT.value)) from e
+    raise _BadInput("--format={}: needs {}: pip install {}".format(
+        _FORMAT.value, package, requirement)) from e
+
+
+def _import_plan_picture():
+  with _needs("Matplotlib", "'adanet-distributed[plot]'"):
+    from adanet.distributed import plan_picture  # pylint: disable=g-import-not-at-top
   return plan_picture
 
 
@@ -324,11 +343,14 @@ def _to_json(plans):
 
 
 def _write_tables(plans, output):
-  from adanet.distributed import plan_table  # pylint: disable=g-import-not-at-top
-  from rich import console as rich_console  # pylint: disable=g-import-not-at-top
+  with _needs("Rich", "rich"):
+    from adanet.distributed import plan_table  # pylint: disable=g-import-not-at-top
+    from rich import console as rich_console  # pylint: disable=g-import-not-at-top
   # A user's strategy may have a name that not every terminal can show.
   output.reconfigure(errors="backslashreplace")
   console = rich_console.Console(file=output)
+  if not console.width:  # As COLUMNS=0 says where it is not known.
+    console.width = 80
   if _COMPARE.value:
     plan_table.show_comparison(plans, console)
   else:
@@ -371,10 +393,7 @@ def _run(argv):
   with contextlib.redirect_stdout(sys.stderr):
     strategy = _make_strategy()
     num_workers, num_ps = _shape()
-    if plan_picture and num_workers > _MAX_DRAWN_WORKERS:
-      raise _BadInput(
-          "--workers={}: expected an integer of at most {} with --format={}."
-          .format(num_workers, _MAX_DRAWN_WORKERS, _FORMAT.value))
+    _check_num_workers(num_workers)
     plans = _make_plans(strategy, num_workers, num_ps)
     _write(plans, plan_picture, output)
     problems = plans[0].problems() if _STRICT.value else ()
@@ -392,7 +411,15 @@ def _complain(message):
   if len(message) > 1000:
     message = message[:1000] + "..."
   if sys.stderr is not None:  # To which print() would prefer stdout.
-    print("adanet-plan: " + message, file=sys.stderr)
+    try:
+      print("adanet-plan: " + message, file=sys.stderr, flush=True)
+    except OSError:
+      _discard(sys.stderr)  # The exit code says it too.
+
+
+def _discard(stream):
+  """Keeps what could not be written from being tried again at the exit."""
+  os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def main(argv=None):
@@ -412,8 +439,7 @@ def main(argv=None):
   except _BadInput as e:
     _complain(str(e))
   except OSError as e:
-    # What could not be written is still kept, and must not be tried again.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _discard(sys.stdout)
     _complain("standard output: {}.".format(e.strerror or e))
   except KeyboardInterrupt:
     return 128 + signal.SIGINT

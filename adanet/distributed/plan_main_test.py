@@ -22,12 +22,15 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+import traceback
 
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import distributed
 from adanet.distributed import plan as plan_lib
+from adanet.distributed import plan_main
 from adanet.distributed import plan_picture
 from adanet.distributed import plan_table
 from rich import console as rich_console
@@ -82,12 +85,21 @@ class Needs(distributed.RoundRobinStrategy):
   def __init__(self, what):
     pass
 
+class Leaves(distributed.ReplicationStrategy):
+
+  def should_build_ensemble(self, num_subnetworks):
+    if self.config.num_worker_replicas != 4:
+      raise SystemExit(0)
+    return True
+
 class Hangs(distributed.RoundRobinStrategy):
 
   def should_build_ensemble(self, num_subnetworks):
     import sys, time
     print("hangs", file=sys.stderr, flush=True)
-    time.sleep(1000)
+    # Python misses a signal that comes just before a sleep, until its end.
+    for _ in range(10**5):
+      time.sleep(.01)
 
 not_a_class = Raises()
 """
@@ -101,6 +113,65 @@ def _environment(**variables):
   }
   environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
   return dict(environment, **variables)
+
+
+def _start(args, folder, stdin, variables):
+  """Runs the program; returns what `subprocess` calls a `CompletedProcess`."""
+  return subprocess.run(
+      [sys.executable] + args, cwd=folder, env=_environment(**variables),
+      input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+      timeout=_TIMEOUT_SECS, check=False)
+
+
+def _call_main(args, folder, variables, streams):
+  """Ends this process as the program would end, with streams of its own."""
+  code = 1
+  try:
+    signal.alarm(_TIMEOUT_SECS)  # Which ends it, as nothing handles that.
+    for fd, stream in enumerate(streams):
+      os.dup2(stream.fileno(), fd)
+    os.chdir(folder)
+    environment = _environment(**variables)
+    os.environ.clear()
+    os.environ.update(environment)
+    encoding = os.environ.get("PYTHONIOENCODING", "utf-8")
+    sys.stdin = open(0, encoding=encoding)
+    sys.stdout = open(1, "w", encoding=encoding)
+    sys.stderr = open(2, "w", encoding=encoding, errors="backslashreplace")
+    code = plan_main.main(args)
+    sys.stdout.flush()
+  except BaseException:  # pylint: disable=broad-except
+    traceback.print_exc()
+  finally:
+    sys.stderr.flush()
+    os._exit(code)  # pylint: disable=protected-access
+
+
+def _fork(args, folder, stdin, variables):
+  """As `_start`, at a tenth of its time: what is imported stays so.
+
+  Args:
+    args: list of str, the first of which is the program.
+    folder: str, where to run.
+    stdin: bytes.
+    variables: dict, of the environment.
+
+  Returns:
+    A `subprocess.CompletedProcess`.
+  """
+  with tempfile.TemporaryFile() as stdin_file, \
+      tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+    stdin_file.write(stdin)
+    stdin_file.seek(0)
+    pid = os.fork()
+    if not pid:
+      _call_main(args, folder, variables, (stdin_file, stdout, stderr))
+    _, status = os.waitpid(pid, 0)
+    code = (-os.WTERMSIG(status) if os.WIFSIGNALED(status) else
+            os.WEXITSTATUS(status))
+    stdout.seek(0)
+    stderr.seek(0)
+    return subprocess.CompletedProcess(args, code, stdout.read(), stderr.read())
 
 
 def _shape_flags(num_workers, num_ps, num_subnetworks):
@@ -119,17 +190,9 @@ class PlanMainTestCase(parameterized.TestCase):
     with open(os.path.join(self.folder, name), mode) as f:
       f.write(content)
 
-  def run_bytes(self, *args, stdin=b"", **variables):
+  def run_bytes(self, *args, stdin=b"", run=_fork, **variables):
     """Returns the exit code, standard output and standard error, in bytes."""
-    finished = subprocess.run(
-        [sys.executable, _PROGRAM] + list(args),
-        cwd=self.folder,
-        env=_environment(**variables),
-        input=stdin,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        timeout=_TIMEOUT_SECS,
-        check=False)
+    finished = run([_PROGRAM] + list(args), self.folder, stdin, variables)
     return finished.returncode, finished.stdout, finished.stderr.decode("utf-8")
 
   def run_program(self, *args, **kwargs):
@@ -151,6 +214,32 @@ class PlanMainTestCase(parameterized.TestCase):
     self.assertStartsWith(errors, "adanet-plan: ")
     self.assertIn(expected, errors)
     self.assertLess(len(errors), 1100)
+
+
+class StartTest(PlanMainTestCase):
+  """The other tests fork; this holds what they do to the real program."""
+
+  @parameterized.parameters(
+      (["--workers=4", "--ps=2"], 0), (["--tf_config=-"], 0),
+      (["--tf_config=cluster.json", "--compare", "--format=json"], 0), ([], 0),
+      (["--workers=4", "--drop_remainder", "--strict"], 1),
+      (["--workers=0"], 2), (["--strategy=mine:Raises"], 2))
+  def test_same_as_forked(self, flags, expected):
+    self.write("mine.py", _STRATEGY_MODULE)
+    cluster = json.dumps({"cluster": _CLUSTER})
+    self.write("cluster.json", cluster)
+    args = ["--subnetworks=5"] + flags
+    kwargs = {"stdin": cluster.encode("utf-8"), "TF_CONFIG": cluster}
+    forked = self.run_bytes(*args, **kwargs)
+    self.assertEqual(expected, forked[0])
+    self.assertEqual(forked, self.run_bytes(*args, run=_start, **kwargs))
+
+  def test_as_a_module(self):
+    finished = _start(
+        ["-m", "adanet.distributed.plan_main"] + _shape_flags(4, 2, 5) +
+        ["--drop_remainder", "--strict"], self.folder, b"", {})
+    self.assertEqual((1, b""), (finished.returncode, finished.stderr))
+    self.assertIn(b"No worker trains subnetworks 3, 4.", finished.stdout)
 
 
 class JsonTest(PlanMainTestCase):
@@ -340,6 +429,35 @@ class BadInputTest(PlanMainTestCase):
         *_shape_flags(4, 2, 3))
 
 
+  def test_strategy_that_refuses_what_might_mend_it(self):
+    self.write("mine.py", _STRATEGY_MODULE.replace("print(", "str("))
+    output = self.output("--strategy=mine:Leaves", *_shape_flags(4, 2, 3))
+    self.assertIn("Workers 0, 1, 2, 3 build the ensemble, where one is enough. "
+                  "It would be mended with RoundRobinStrategy().", output)
+
+  def test_strategy_that_would_be_asked_for_long(self):
+    self.write("mine.py", _STRATEGY_MODULE.replace("print(", "str("))
+    self.assert_refused(
+        "--workers=1000001: expected an integer of at most 1000000 with "
+        "--strategy=mine:ByIndex", "--strategy=mine:ByIndex",
+        *_shape_flags(10**6 + 1, 2, 3))
+
+  def test_folder_that_is_gone(self):
+    self.addCleanup(setattr, self, "folder", self.folder)
+    gone = self.folder
+    os.mkdir(os.path.join(gone, "gone"))
+    self.folder = os.path.join(gone, "gone")
+    leave = "import os, sys; os.rmdir(os.getcwd()); os.execv(sys.argv[1], "
+    finished = _start(
+        ["-c", leave + "sys.argv[1:])", sys.executable, _PROGRAM,
+         "--strategy=mine:It"] + _shape_flags(4, 2, 3), self.folder, b"", {})
+    self.assertEqual(2, finished.returncode)
+    self.assertEqual(
+        b"adanet-plan: --strategy=mine:It: cannot import mine: "
+        b"FileNotFoundError: [Errno 2] No such file or directory\n",
+        finished.stderr)
+
+
 class ExitTest(PlanMainTestCase):
 
   @parameterized.parameters(
@@ -400,6 +518,17 @@ class ExitTest(PlanMainTestCase):
       self.assertEqual(2, process.returncode)
       self.assertEqual(
           b"adanet-plan: standard output: No space left on device.\n", errors)
+
+  def test_full_standard_error(self):
+    for flags, expected in (
+        (["--workers=0"], 2),
+        (["--drop_remainder", "--strict", "--format=json"], 1)):
+      with open("/dev/full", "w") as full:
+        finished = subprocess.run(
+            [sys.executable, _PROGRAM] + _shape_flags(4, 2, 5) + flags,
+            env=_environment(), cwd=self.folder, stdout=subprocess.PIPE,
+            stderr=full, timeout=_TIMEOUT_SECS, check=False)
+      self.assertEqual(expected, finished.returncode)
 
   def test_no_standard_output(self):
     process = self.start(*_shape_flags(4, 2, 3),
@@ -467,6 +596,10 @@ class TableTest(PlanMainTestCase):
       for line in re.sub("\033\\[[0-9;]*m", "", output).splitlines():
         self.assertLessEqual(len(line), 40)
 
+  def test_terminal_of_no_width(self):
+    output = self.in_terminal(*_shape_flags(4, 2, 3), columns=0)
+    self.assertIn("│ 0, 1, 2, ensemble │", output)
+
   def test_no_png_in_a_terminal(self):
     self.in_terminal(*_shape_flags(4, 2, 3), "--format=png")
     self.assertEqual(2, self.terminal_code)
@@ -514,7 +647,8 @@ class PictureTest(PlanMainTestCase):
         ([], [_ROUND_ROBIN]), (["--drop_remainder"], [_DROP_REMAINDER]),
         (["--compare"], [_ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION])):
       code, output, errors = self.run_bytes(
-          "--format=" + picture_format, *_shape_flags(*shape), *flags)
+          "--format=" + picture_format, *_shape_flags(*shape), *flags,
+          run=_fork if flags else _start)
       self.assertEqual((0, ""), (code, errors))
       expected = io.BytesIO()
       plan_picture.write(
@@ -534,11 +668,16 @@ class PictureTest(PlanMainTestCase):
         "--workers=10000001: expected an integer of at most 10000000 with "
         "--format=svg.", "--format=svg", *_shape_flags(10**7 + 1, 2, 5))
 
-  def test_without_matplotlib(self):
-    self.write("matplotlib.py", "raise ModuleNotFoundError(name='matplotlib')")
+  @parameterized.parameters(
+      ("matplotlib", "svg", "Matplotlib: pip install "
+       "'adanet-distributed[plot]'\n"),
+      ("rich", "table", "Rich: pip install rich\n"))
+  def test_without(self, package, output_format, expected):
+    self.write(package + ".py",
+               "raise ModuleNotFoundError(name='{}')".format(package))
     self.assert_refused(
-        "--format=svg: needs Matplotlib: pip install "
-        "'adanet-distributed[plot]'\n", "--format=svg", *_shape_flags(4, 2, 5),
+        "--format={}: needs {}".format(output_format, expected),
+        "--format=" + output_format, *_shape_flags(4, 2, 5), run=_start,
         PYTHONPATH=os.pathsep.join([self.folder] + sys.path))
 
 

@@ -256,9 +256,9 @@ def show(plan, console, worker_names=None, subnetwork_names=None):
     console: a `rich.console.Console`. Where it is no terminal, plain text is
       printed, its lines as long as they come.
     worker_names: sequence of str, what to call each worker in the table of
-      workers; None for its index.
+      workers and in the problems; None for its index.
     subnetwork_names: sequence of str, what to call each subnetwork in the
-      tables; None for its index.
+      tables and in the problems; None for its index.
   """
   parts = [
       rich_text.Text("{}: {}, {}, {}".format(
@@ -274,7 +274,8 @@ def show(plan, console, worker_names=None, subnetwork_names=None):
   elif plan.ps_groups:
     parts.append(_ps_table(plan, subnetwork_names))
   parts.append(_figures_table(plan))
-  parts.append(_problems_text([p.sentence for p in plan.problems()]))
+  parts.append(_problems_text([
+      p.sentence for p in plan.problems(worker_names, subnetwork_names)]))
   _print(console, parts)
 
 

@@ -217,6 +217,17 @@ No worker trains subnetworks 3, 4. It would be mended with 6 workers, or with Ro
     self.assertEqual("[b]wide[/b], deep", tables["subnetwork"][0][0])
     self.assertEqual("[b]wide[/b], deep", tables["ps"][0][1])
 
+  def test_names_in_problems(self):
+    self.assertIn(
+        "No worker trains subnetworks wide, deep. ", _printed(
+            plan_table.show,
+            _plan(3, 1, 4, distributed.RoundRobinStrategy(drop_remainder=True)),
+            subnetwork_names=["linear", "flat", "wide", "deep"]))
+    self.assertIn(
+        "\nWorkers chief:0, worker:2 build the ensemble", _printed(
+            plan_table.show, _plan(5, 1, 2), worker_names=[
+                "chief:0"] + ["worker:{}".format(i) for i in range(4)]))
+
   def test_names_of_many(self):
     names = ["w{}".format(w) for w in range(99)]
     tables = _tables(

@@ -79,6 +79,12 @@ def _parse_flags(argv):
 
 
 def _exit(code, message):
+  if code == _EXIT_BAD_INPUT:
+    # One line, and not a long one, whatever a TF_CONFIG has. A task that failed
+    # tells more.
+    message = " ".join(message.split())
+    if len(message) > 1000:
+      message = message[:500] + " ... " + message[-500:]
   print("digits: " + message, file=sys.stderr)
   sys.exit(code)
 

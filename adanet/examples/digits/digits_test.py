@@ -323,6 +323,8 @@ class BadInputTest(DigitsTestCase):
   @parameterized.parameters(
       ("{", "TF_CONFIG"), ("{}", "TF_CONFIG={}"),
       (_tf_config(5000, "worker"), "TF_CONFIG['task']['type']"),
+      ('{\n"cluster": {"chief": ["a:1"]},\n"task": {"type": "chief", '
+       '"index": 0}}', "at least one ps"),
       (_tf_config(99999), "127.0.0.1:99999"), (_tf_config("p"), "127.0.0.1:p"))
   def test_tf_config(self, tf_config, text):
     code, _, errors = self.run_job(TF_CONFIG=tf_config)
@@ -332,6 +334,7 @@ class BadInputTest(DigitsTestCase):
       ("{", "TF_CONFIG={"), ("[]", "TF_CONFIG must be a JSON object"),
       ("{}", "TF_CONFIG['cluster']"),
       ('{"cluster": {"chief": ["a:1"]}}', "at least one ps"),
+      ('{\n"cluster": {\n"chief": ["a:1"]}}', "at least one ps"),
       ('{"cluster": {"ps": ["a:1"]}}', "must have one 'chief'"))
   def test_tf_config_of_a_dry_run(self, tf_config, text):
     code, _, errors = self.run_job("--dry_run", TF_CONFIG=tf_config)
