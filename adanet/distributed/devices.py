@@ -80,16 +80,16 @@ _OpNameHashStrategy = OpNameHashStrategy  # The name that AdaNet 0.9 gave it.
 
 
 class _ParameterServers(object):
-  """Picks devices in a range of parameter servers."""
+  """Picks devices among parameter servers."""
 
   def __init__(self, tasks):
-    self._first = tasks[0]
+    self._tasks = tasks
     self._strategy = OpNameHashStrategy(len(tasks))
     self.device_function = self._device_function()
 
   def device(self, op):
     """Returns the device, as str, of an op that holds a variable."""
-    return "/job:ps/task:{}".format(self._first + self._strategy(op))
+    return "/job:ps/task:{}".format(self._tasks[self._strategy(op)])
 
   def _device_function(self):
     """Returns the device function, of ops, for the scope in a graph."""
@@ -152,11 +152,11 @@ _parameter_servers = functools.lru_cache(maxsize=1024)(_ParameterServers)
 
 
 class _VariablesScope(contextlib.ContextDecorator):
-  """The scope of `variables_on`, to be entered once."""
+  """The scope of `variables_on`."""
 
   def __init__(self, tasks):
     self._tasks = tasks
-    self._scope = None
+    self._open = []  # One a time that it is entered and not left.
 
   def _recreate_cm(self):
     return variables_on(self._tasks)  # A decorated function is called often.
@@ -164,30 +164,32 @@ class _VariablesScope(contextlib.ContextDecorator):
   def __enter__(self):
     parameter_servers = _parameter_servers(self._tasks)
     if _makes_variables_eagerly():
-      self._scope = tf_compat.v1.variable_creator_scope(
+      scope = tf_compat.v1.variable_creator_scope(
           parameter_servers.variable_creator())
     else:
-      self._scope = tf_compat.v1.device(parameter_servers.device_function)
-    self._scope.__enter__()
+      scope = tf_compat.v1.device(parameter_servers.device_function)
+    scope.__enter__()
+    self._open.append(scope)
 
   def __exit__(self, *exception):
-    return self._scope.__exit__(*exception)
+    return self._open.pop().__exit__(*exception)
 
 
 def variables_on(tasks):
   """A scope whose variables live on parameter servers, by their names' hashes.
 
-  In a graph, an op that holds a variable goes to `/job:ps/task:<first + hash>`,
+  In a graph, an op that holds a variable goes to `/job:ps/task:<tasks[hash]>`,
   unless its device names a job, a replica or a task already. Eagerly and in a
   `tf.function`, the variable goes where a graph's op of its name would.
 
   Args:
-    tasks: non-empty range of int, tasks of the job `ps`.
+    tasks: non-empty range, or another iterable, of int: tasks of the job `ps`,
+      in the order in which the hashes count them.
 
   Returns:
-    A context manager, to be entered once.
+    A context manager.
   """
-  return _VariablesScope(tasks)
+  return _VariablesScope(tasks if tasks.__class__ is range else tuple(tasks))
 
 
 class _DefaultStrategyPatch(object):

@@ -351,83 +351,110 @@ class _Ownership(
 
 
 # Without an end, questions would fill memory.
-_MAX_REMEMBERED_ITERATIONS = 1 << 6
-_MAX_REMEMBERED_SUBNETWORKS = 1 << 14
+_MAX_REMEMBERED_ITERATIONS = 1 << 4
+_MAX_REMEMBERED_SUBNETWORKS = 1 << 12
 
 
 class _OwnershipStrategy(PlacementStrategy):
   """Decides by what this worker owns.
 
   A training loop asks the same again and again, and each answer is the same
-  until another config is set. So what is asked most looks first at what has been
-  answered, by integers only: True and 3.0 equal integers, and are wrong.
+  until another config is set. So what is asked most looks first at what has
+  been answered, by integers only: True and 3.0 equal integers, and are wrong.
+  No `return` stands in a `try`: AutoGraph of TensorFlow 1.15 cannot convert it.
   """
 
   @PlacementStrategy.config.setter
   def config(self, config):
+    # First, so that whoever sees new answers reads the new config.
     self._config = config
     self._ownership_by_k = {}
     self._builds_by_k = {}
     self._tasks_by_k = {}
+
+  def __reduce_ex__(self, protocol):
+    # Whoever copies or pickles this would take all answers along.
+    for attribute in ("_ownership_by_k", "_builds_by_k", "_tasks_by_k"):
+      vars(self).pop(attribute, None)
+    return super(_OwnershipStrategy, self).__reduce_ex__(protocol)
 
   @abc.abstractmethod
   def _work_out_ownership(self, num_subnetworks):
     """Returns the `_Ownership` of this worker in an iteration."""
 
   def _answers(self, attribute):
-    """Returns what to add answers to, or a dict that nobody looks at again."""
+    """Returns what to add answers to, or a dict that nobody looks at again.
+
+    Ask for it before working an answer out: in between another thread may set
+    another config, of which the answer would be wrong.
+
+    Args:
+      attribute: str, the name of the attribute.
+    """
     # A config of a subclass's own may change without a word.
     if type(self).config is not _OwnershipStrategy.config:
       return {}
-    if not hasattr(self, attribute):  # Nor has a config been set.
-      setattr(self, attribute, {})
-    answers = getattr(self, attribute)
+    answers = getattr(self, attribute, None)
+    if answers is None:
+      answers = {}
+      setattr(self, attribute, answers)
     if len(answers) >= _MAX_REMEMBERED_ITERATIONS:
       answers.clear()
     return answers
 
-  def _remember(self, attribute, num_subnetworks, subnetwork_index, answer):
-    """Returns an answer that concerns one subnetwork."""
+  def _answers_of_subnetworks(self, attribute, num_subnetworks):
+    """Returns `_answers` that concern the subnetworks of one iteration."""
     answers = self._answers(attribute).setdefault(num_subnetworks, {})
-    if len(answers) < _MAX_REMEMBERED_SUBNETWORKS:
-      answers[subnetwork_index] = answer
-    return answer
+    return answers if len(answers) < _MAX_REMEMBERED_SUBNETWORKS else {}
 
   def _ownership(self, num_subnetworks):
     """Returns the `_Ownership` of this worker, after checking the argument."""
     num_subnetworks = _check_num_subnetworks(num_subnetworks)
     answers = self._answers("_ownership_by_k")
-    if num_subnetworks not in answers:
-      answers[num_subnetworks] = self._work_out_ownership(num_subnetworks)
-    return answers[num_subnetworks]
+    owned = answers.get(num_subnetworks)
+    if owned is None:
+      owned = self._work_out_ownership(num_subnetworks)
+      answers[num_subnetworks] = owned
+    return owned
 
   def should_build_ensemble(self, num_subnetworks):
     if num_subnetworks.__class__ is int:
       try:
-        return self._ownership_by_k[num_subnetworks].builds_ensemble
+        owned = self._ownership_by_k[num_subnetworks]
       except (AttributeError, KeyError):
-        pass
-    return self._ownership(num_subnetworks).builds_ensemble
+        owned = self._ownership(num_subnetworks)
+    else:
+      owned = self._ownership(num_subnetworks)
+    return owned.builds_ensemble
 
   def should_build_subnetwork(self, num_subnetworks, subnetwork_index):
     if num_subnetworks.__class__ is int and subnetwork_index.__class__ is int:
       try:
-        return self._builds_by_k[num_subnetworks][subnetwork_index]
+        builds = self._builds_by_k[num_subnetworks][subnetwork_index]
       except (AttributeError, KeyError):
-        pass
+        builds = self._work_out_builds(num_subnetworks, subnetwork_index)
+    else:
+      builds = self._work_out_builds(num_subnetworks, subnetwork_index)
+    return builds
+
+  def _work_out_builds(self, num_subnetworks, subnetwork_index):
+    """Returns `should_build_subnetwork`, after checking the arguments."""
     num_subnetworks, subnetwork_index = _check_subnetwork(
         num_subnetworks, subnetwork_index)
+    answers = self._answers_of_subnetworks("_builds_by_k", num_subnetworks)
     builds = subnetwork_index in self._ownership(num_subnetworks).subnetworks
-    return self._remember(
-        "_builds_by_k", num_subnetworks, subnetwork_index, builds)
+    answers[subnetwork_index] = builds
+    return builds
 
   def should_train_subnetworks(self, num_subnetworks):
     if num_subnetworks.__class__ is int:
       try:
-        return self._ownership_by_k[num_subnetworks].trains_subnetworks
+        owned = self._ownership_by_k[num_subnetworks]
       except (AttributeError, KeyError):
-        pass
-    return self._ownership(num_subnetworks).trains_subnetworks
+        owned = self._ownership(num_subnetworks)
+    else:
+      owned = self._ownership(num_subnetworks)
+    return owned.trains_subnetworks
 
 
 class ReplicationStrategy(_OwnershipStrategy):
@@ -646,26 +673,29 @@ class RoundRobinStrategy(_OwnershipStrategy):
     Raises:
       RuntimeError, TypeError, ValueError: as for `should_build_ensemble`.
     """
-    if num_subnetworks.__class__ is int and subnetwork_index.__class__ is int:
-      try:
-        return devices.variables_on(
-            self._tasks_by_k[num_subnetworks][subnetwork_index])
-      except (AttributeError, KeyError):
-        pass
     num_subnetworks, subnetwork_index = _check_subnetwork(
         num_subnetworks, subnetwork_index)
     if not self._dedicate_parameter_servers:
       return _default_devices()
     tasks = self.subnetwork_parameter_servers(num_subnetworks, subnetwork_index)
-    if not tasks:
-      return _default_devices()
-    return devices.variables_on(self._remember(
-        "_tasks_by_k", num_subnetworks, subnetwork_index, tasks))
+    return devices.variables_on(tasks) if tasks else _default_devices()
 
   def subnetwork_parameter_servers(self, num_subnetworks, subnetwork_index):
     num_subnetworks, subnetwork_index = _check_subnetwork(
         num_subnetworks, subnetwork_index)
+    try:
+      tasks = self._tasks_by_k[num_subnetworks][subnetwork_index]
+    except (AttributeError, KeyError):
+      tasks = self._work_out_tasks(num_subnetworks, subnetwork_index)
+    return tasks
+
+  def _work_out_tasks(self, num_subnetworks, subnetwork_index):
+    """Returns `subnetwork_parameter_servers`, of arguments that are checked."""
+    answers = self._answers_of_subnetworks("_tasks_by_k", num_subnetworks)
     num_ps = self._num_ps()
     if num_ps == 0 or not self._dedicate_parameter_servers:
-      return range(num_ps)
-    return _parameter_servers(num_ps, num_subnetworks, subnetwork_index)
+      tasks = range(num_ps)
+    else:
+      tasks = _parameter_servers(num_ps, num_subnetworks, subnetwork_index)
+    answers[subnetwork_index] = tasks
+    return tasks

@@ -15,6 +15,7 @@
 
 import collections
 import copy
+import pickle
 import subprocess
 import sys
 import threading
@@ -82,6 +83,10 @@ def _outcome(strategy, method, num_subnetworks, subnetwork_index):
     return _ask(strategy, method, num_subnetworks, subnetwork_index)
   except (RuntimeError, TypeError, ValueError) as e:
     return type(e), str(e)
+
+
+class _SlottedStrategy(distributed.RoundRobinStrategy):
+  __slots__ = ("slot",)
 
 
 def _bits(decisions):
@@ -228,10 +233,76 @@ class RoundRobinWorkersTest(parameterized.TestCase):
       self.assertEqual([0, 1, 2] if w == 0 else [w - 1], _built(strategy, 3))
       self.assertEqual(w > 0, strategy.should_train_subnetworks(3))
 
+  def test_another_thread_sets_a_config_meanwhile(self):
+
+    class Meanwhile(object):
+      num_ps_replicas = property(lambda self: self.set_other(3))
+      num_worker_replicas = 4
+      global_id_in_cluster = property(lambda self: self.set_other(1))
+
+      def set_other(self, value):
+        strategy.config = mock.Mock(
+            num_worker_replicas=4, global_id_in_cluster=2, num_ps_replicas=6)
+        return value
+
+    strategy = distributed.RoundRobinStrategy()
+    for i, owner in ((0, True), (1, False)):
+      for method, then, from_then_on in (
+          ("should_build_subnetwork", owner, not owner),
+          ("subnetwork_parameter_servers", range(i, i + 1),
+           range(2 * i, 2 * i + 2))):
+        strategy.config = Meanwhile()
+        self.assertEqual(then, getattr(strategy, method)(3, i))
+        for _ in range(2):
+          self.assertEqual(from_then_on, getattr(strategy, method)(3, i))
+
+  @parameterized.product(
+      make=(distributed.ReplicationStrategy, _SlottedStrategy),
+      copy_of=(copy.copy, copy.deepcopy,
+               lambda strategy: pickle.loads(pickle.dumps(strategy, 2))))
+  def test_copies_do_not_take_answers_along(self, make, copy_of):
+    asked = make()
+    asked.config = WorkerConfig(4, 1)
+    asked.slot = 7
+    for method in _DECISIONS:
+      _ask(asked, method, 3, 0)
+    copied = copy_of(asked)
+    self.assertEqual((asked.config, 7), (copied.config, copied.slot))
+    self.assertEmpty([name for name in vars(copied) if name.endswith("_by_k")])
+    self.assertEqual(_built(asked, 3), _built(copied, 3))
+
+  @parameterized.parameters(
+      distributed.ReplicationStrategy, distributed.RoundRobinStrategy)
+  def test_decides_inside_a_function(self, make):
+    # Whose Python AutoGraph converts, and ours with it.
+    strategy = make()
+    answers = []
+
+    def ask():
+      for _ in range(2):
+        answers.append([
+            strategy.should_build_ensemble(3),
+            strategy.should_train_subnetworks(3),
+            strategy.should_build_subnetwork(3, 0),
+            strategy.should_build_subnetwork(3, np.int64(1)),
+        ])
+        with strategy.subnetwork_devices(3, 0):
+          answers.append(tf_compat.v1.get_variable_scope().reuse)
+      return tf_compat.v1.constant(0)
+
+    strategy.config = mock.Mock(
+        num_worker_replicas=4, global_id_in_cluster=1, num_ps_replicas=6)
+    with tf_compat.v1.Graph().as_default():
+      tf_compat.v2.function(ask)()
+    expected = ([False, True, True, False]
+                if make is distributed.RoundRobinStrategy else [True] * 4)
+    self.assertEqual([expected, False] * 2, answers)
+
   @parameterized.parameters(
       lambda i: ("should_build_ensemble", i + 1, 0),
       lambda i: ("should_build_subnetwork", i + 1, 0),
-      lambda i: ("should_build_subnetwork", 10**6, i))
+      lambda i: ("should_build_subnetwork", 10**6, i),
+      lambda i: ("should_build_subnetwork", 10**6 + i // 2000, i % 2000))
   def test_questions_do_not_fill_memory(self, question):
     strategy = _worker(4, 1)
     tracemalloc.start()
@@ -573,6 +644,37 @@ class RoundRobinDevicesTest(parameterized.TestCase):
         self.assertEqual([a_device] * 2, [v.device for v in make(["a", "b"])])
         outside = tf_compat.v1.get_variable("outside", shape=[])
         self.assertEqual("", outside.device)
+
+  def test_follows_the_parameter_servers_of_a_subclass(self):
+
+    class Choosing(distributed.RoundRobinStrategy):
+      tasks = None
+
+      def subnetwork_parameter_servers(self, num_subnetworks, subnetwork_index):
+        return self.tasks
+
+    strategy = Choosing()
+    strategy.config = PsConfig(9)
+    for tasks in ([4], (2,), {8}, range(5, 6), [], None, [7, 1]):
+      strategy.tasks = tasks
+      devices = {"/job:ps/task:%d" % task for task in tasks or ()} or {""}
+      with tf_compat.v1.Graph().as_default():
+        with strategy.subnetwork_devices(2, 1):
+          self.assertEqual(
+              devices,
+              {tf_compat.v1.get_variable("w%d" % i, shape=[]).device
+               for i in range(20)})
+
+  def test_leaves_each_scope_that_was_entered(self):
+    scope = _round_robin(PsConfig(2)).subnetwork_devices(2, 1)
+    with tf_compat.v1.Graph().as_default():
+      devices = []
+      with scope:
+        with scope:
+          devices.append(tf_compat.v1.get_variable("a", shape=[]).device)
+        devices.append(tf_compat.v1.get_variable("b", shape=[]).device)
+      devices.append(tf_compat.v1.get_variable("c", shape=[]).device)
+    self.assertEqual(["/job:ps/task:1", "/job:ps/task:1", ""], devices)
 
   def test_needs_no_config_where_it_changes_nothing(self):
     strategy = distributed.RoundRobinStrategy(dedicate_parameter_servers=False)
