@@ -41,18 +41,17 @@ _Config = collections.namedtuple(
 
 
 def _ask_everyone(placement, num_workers, num_subnetworks):
-  """Returns what each worker builds, as list of list of int."""
+  """Returns what each worker answers: ensemble, subnetworks, training."""
   strategy = placement.RoundRobinStrategy()
-  built = []
+  answers = []
   for w in range(num_workers):
     strategy.config = _Config(num_workers, w, 0)
-    strategy.should_build_ensemble(num_subnetworks)
-    strategy.should_train_subnetworks(num_subnetworks)
-    built.append([
-        i for i in range(num_subnetworks)
-        if strategy.should_build_subnetwork(num_subnetworks, i)
-    ])
-  return built
+    answers.append((
+        strategy.should_build_ensemble(num_subnetworks),
+        [i for i in range(num_subnetworks)
+         if strategy.should_build_subnetwork(num_subnetworks, i)],
+        strategy.should_train_subnetworks(num_subnetworks)))
+  return answers
 
 
 def _plan_everything(placement, plan_lib, size):
@@ -67,11 +66,20 @@ def _plan_everything(placement, plan_lib, size):
   return plan
 
 
-def _check_plan(plan, built):
+def _check_plan(plan, answers):
   """Raises unless a plan says what the strategy decides."""
+  workers = [plan.worker(w) for w in range(plan.num_workers)]
   program.check(
-      [list(plan.worker(w).subnetworks) for w in range(plan.num_workers)]
-      == built, "{} is not what the strategy decides".format(plan))
+      [(w.builds_ensemble, list(w.subnetworks), w.trains_subnetworks)
+       for w in workers] == answers,
+      "{} is not what the strategy decides".format(plan))
+  num_builders = sum(len(subnetworks) for _, subnetworks, _ in answers)
+  num_trainers = sum(
+      len(subnetworks) for _, subnetworks, trains in answers if trains)
+  program.check(
+      plan.trainers_per_subnetwork().sum() == num_trainers
+      and abs(plan.load_per_ps().sum() - num_builders) < 1e-6 * num_builders,
+      "{} does not add up".format(plan))
 
 
 def _in_its_own_process(work, *arguments):
@@ -112,6 +120,11 @@ def measure(placement, num_turns):
     from adanet.distributed import plan as plan_lib  # pylint: disable=g-import-not-at-top
   except ImportError:
     plan_lib = None
+  if plan_lib:
+    for size in _SIZES[:3]:
+      _check_plan(
+          _plan_everything(placement, plan_lib, size),
+          _ask_everyone(placement, size[0], size[2]))
   rows = []
   for size in _SIZES:
     num_workers, num_ps, num_subnetworks = size
@@ -131,11 +144,6 @@ def measure(placement, num_turns):
         "seconds": statistics.median(secs),
         "megabytes": max(megabytes),
     })
-  if plan_lib:
-    for size in _SIZES[:3]:
-      _check_plan(
-          _plan_everything(placement, plan_lib, size),
-          _ask_everyone(placement, size[0], size[2]))
   return rows
 
 

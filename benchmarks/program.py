@@ -163,9 +163,12 @@ def _measure_all(benchmark):
         program + ["--side=" + side, "--num_turns=%d" % _NUM_TURNS.value],
         program_env)
     package = _PACKAGES[side]
-    sides["{} {}, TensorFlow {}".format(
+    name = "{} {}, TensorFlow {}".format(
         package, measured["versions"][package],
-        measured["versions"]["TensorFlow"])] = measured
+        measured["versions"]["TensorFlow"])
+    check(name not in sides, "two sides are {}: run this without --config, on "
+          "the newest TensorFlow.".format(name))
+    sides[name] = measured
   return sides
 
 

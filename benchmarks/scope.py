@@ -19,6 +19,7 @@ of 5,000 operations inside it.
 
 import collections
 import gc
+import hashlib
 import time
 
 from benchmarks import program
@@ -46,10 +47,17 @@ def _bare(op):
 def _group(num_ps, num_subnetworks, subnetwork_index):
   """Returns the parameter servers of a subnetwork, by the rules."""
   if num_subnetworks > num_ps:
-    return {subnetwork_index % num_ps}
+    first = subnetwork_index % num_ps
+    return range(first, first + 1)
   quotient, remainder = divmod(num_ps, num_subnetworks)
   first = subnetwork_index * quotient + min(subnetwork_index, remainder)
-  return set(range(first, first + quotient + (subnetwork_index < remainder)))
+  return range(first, first + quotient + (subnetwork_index < remainder))
+
+
+def _device(name, tasks):
+  """Returns the device of a variable, by the rules."""
+  digest = hashlib.sha256(name.encode()).hexdigest()
+  return "/job:ps/task:{}".format(tasks[int(digest, 16) % len(tasks)])
 
 
 def _check_scope(v1, scope, tasks):
@@ -59,23 +67,22 @@ def _check_scope(v1, scope, tasks):
       variable = v1.get_variable("w", shape=[], use_resource=False)
       constant = v1.constant(1.)
     outside = v1.get_variable("b", shape=[], use_resource=False)
-  devices = {"/job:ps/task:{}".format(task) for task in tasks}
   program.check(
-      variable.device in devices and not constant.device
-      and not outside.device,
+      variable.device == _device(variable.op.name, tasks)
+      and not constant.device and not outside.device,
       "in the scope a variable is on {!r} and a constant on {!r}, outside a "
       "variable is on {!r}".format(variable.device, constant.device,
                                    outside.device))
 
 
-def _build(v1, scope, num_variables, num_on_ps):
+def _build(v1, scope, num_variables, tasks):
   """Returns the seconds that it takes to build the graph in a scope.
 
   Args:
     v1: the module `tensorflow.compat.v1`.
     scope: function that returns a context manager.
     num_variables: int, of which the graph has so many.
-    num_on_ps: int, how many of them must be on parameter servers then.
+    tasks: range of int, the parameter servers that they must be on then.
   """
   num_others = _NUM_OPS // num_variables - _OPS_A_VARIABLE
   gc.collect()
@@ -93,9 +100,12 @@ def _build(v1, scope, num_variables, num_on_ps):
     gc.enable()
   ops = graph.get_operations()
   program.check(len(ops) == _NUM_OPS, "{} ops were built".format(len(ops)))
-  on_ps = sum("/job:ps" in op.device and op.type == "VariableV2" for op in ops)
-  program.check(on_ps == num_on_ps,
-                "{} variables are on parameter servers".format(on_ps))
+  variables = [op for op in ops if op.type == "VariableV2"]
+  program.check(
+      len(variables) == num_variables and all(
+          op.device == (_device(op.name, tasks) if tasks else "")
+          for op in variables),
+      "variables are on {}".format({op.device for op in variables}))
   return secs
 
 
@@ -145,7 +155,8 @@ def measure(placement, num_turns):
   strategy.config = _Config(k + 1, 1, num_ps)
   for num_variables in _NUM_VARIABLES:
     graphs = ((lambda: strategy.subnetwork_devices(k, 1), num_variables,
-               num_variables), (lambda: v1.device(_bare), num_variables, 0))
+               _group(num_ps, k, 1)),
+              (lambda: v1.device(_bare), num_variables, range(0)))
     turns = []
     for turn in range(num_turns + 1):
       order = (0, 1) if turn % 2 else (1, 0)
