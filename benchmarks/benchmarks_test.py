@@ -98,7 +98,7 @@ class BenchmarksTest(parameterized.TestCase):
     # In a process of its own: that of plan.py makes others by forking.
     printed = subprocess.run(
         [sys.executable, os.path.abspath(benchmark.__file__), "--side=ours",
-         "--num_turns=2"],
+         "--num_turns=3"],
         stdout=subprocess.PIPE, universal_newlines=True, timeout=240,
         check=True).stdout
     measured = json.loads(printed)

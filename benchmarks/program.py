@@ -32,6 +32,7 @@ import types
 
 from absl import app
 from absl import flags
+from benchmarks import timing
 from benchmarks import versions
 import runfiles
 
@@ -127,7 +128,9 @@ def _load_placement(side):
 
 def _measure_side(benchmark, side):
   """Returns what one side measures, as a dict for JSON."""
-  rows = benchmark.measure(_load_placement(side), _NUM_TURNS.value)
+  placement = _load_placement(side)
+  timing.warm_up()
+  rows = benchmark.measure(placement, _NUM_TURNS.value)
   check(rows, "nothing was measured")
   return {
       "side": side,

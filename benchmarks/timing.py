@@ -24,6 +24,15 @@ import time
 import timeit
 
 _MIN_TURN_SECS = .005
+_WARM_UP_SECS = 1.
+
+
+def warm_up():
+  """Keeps the processor busy for a while: one that has idled is slow at first.
+  """
+  end = time.monotonic() + _WARM_UP_SECS
+  while time.monotonic() < end:
+    pass
 
 
 class Timing(
