@@ -51,9 +51,6 @@ _CLAIMS = {
     ]),
 }
 
-_Config = collections.namedtuple(
-    "_Config", "num_worker_replicas global_id_in_cluster num_ps_replicas")
-
 
 class _Worker(collections.namedtuple("_Worker", "places trains")):
   """What the graph of a worker has.
@@ -113,7 +110,7 @@ def _count(v1, strategy, num_workers, num_ps, num_subnetworks):
   """Returns dict of what is claimed to grow, in one cluster."""
   workers = []
   for w in range(num_workers):
-    strategy.config = _Config(num_workers, w, num_ps)
+    strategy.config = program.Config(num_workers, w, num_ps)
     workers.append(_build(v1, strategy, num_ps, num_subnetworks))
   everything = range(num_subnetworks)
   return {

@@ -26,9 +26,6 @@ from benchmarks import timing
 
 _BAR = 3.
 
-_Config = collections.namedtuple(
-    "_Config", "num_worker_replicas global_id_in_cluster num_ps_replicas")
-
 
 class _Case(
     collections.namedtuple(
@@ -99,7 +96,7 @@ def measure(placement, num_turns):
   rows = []
   for case in _CASES:
     strategy = getattr(placement, case.strategy)()
-    config = _Config(case.workers, case.worker_index, 1)
+    config = program.Config(case.workers, case.worker_index, 1)
     strategy.config = config
     _check(strategy, case)
     names = {"strategy": strategy, "empty": _Empty(), "config": config}

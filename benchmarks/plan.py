@@ -18,7 +18,6 @@ million. Beside it what there is without a planner: asking a strategy as every
 worker of every subnetwork, which for the largest clusters would take hours.
 """
 
-import collections
 import math
 import multiprocessing
 import resource
@@ -36,16 +35,13 @@ _SIZES = ((4, 2, 3), (100, 7, 7), (1000, 30, 30), (10000, 300, 300),
           (100000, 1000, 1000), (300000, 3000, 3000), (1000000, 10000, 10000))
 _MAX_QUESTIONS = 3 * 10**6
 
-_Config = collections.namedtuple(
-    "_Config", "num_worker_replicas global_id_in_cluster num_ps_replicas")
-
 
 def _ask_everyone(placement, num_workers, num_subnetworks):
   """Returns what each worker answers: ensemble, subnetworks, training."""
   strategy = placement.RoundRobinStrategy()
   answers = []
   for w in range(num_workers):
-    strategy.config = _Config(num_workers, w, 0)
+    strategy.config = program.Config(num_workers, w, 0)
     answers.append((
         strategy.should_build_ensemble(num_subnetworks),
         [i for i in range(num_subnetworks)

@@ -62,6 +62,11 @@ _PEER = "adanet_peer/site-packages/adanet-0.9.0/adanet"
 _SIDE_TIMEOUT_SECS = 900
 
 
+#: What a strategy reads of a `RunConfig`, of either side.
+Config = collections.namedtuple(
+    "Config", "num_worker_replicas global_id_in_cluster num_ps_replicas")
+
+
 class CheckError(Exception):
   """A benchmark does not measure what it says."""
 
@@ -313,8 +318,10 @@ def _output_dir():
   """Returns the folder that the JSON and the picture go to."""
   # `bazel run` starts programs in a folder of its own, and says from where.
   if _UPDATE_README.value:
-    folder = os.path.join(
-        os.environ["BUILD_WORKSPACE_DIRECTORY"], "benchmarks", "results")
+    workspace = os.environ.get("BUILD_WORKSPACE_DIRECTORY")
+    check(workspace, "--update_readme: expected under `tools/bazelw run`, "
+          "which says where the checkout is.")
+    folder = os.path.join(workspace, "benchmarks", "results")
   elif _OUTPUT_DIR.value:
     folder = os.path.join(
         os.environ.get("BUILD_WORKING_DIRECTORY", ""), _OUTPUT_DIR.value)

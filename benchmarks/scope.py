@@ -17,7 +17,6 @@ Entering it, in clusters of 10 to 10,000 parameter servers, and building a graph
 of 5,000 operations inside it.
 """
 
-import collections
 import gc
 import hashlib
 import time
@@ -35,9 +34,6 @@ _NUM_OPS = 5000
 _OPS_A_VARIABLE = 4  # Its initial value, itself, its assignment and its read.
 # A network has a few variables; an optimizer's slots are nothing else.
 _NUM_VARIABLES = (100, _NUM_OPS // _OPS_A_VARIABLE)
-
-_Config = collections.namedtuple(
-    "_Config", "num_worker_replicas global_id_in_cluster num_ps_replicas")
 
 
 def _bare(op):
@@ -139,7 +135,7 @@ def measure(placement, num_turns):
 
   for size in _SIZES:
     num_ps, k = size
-    strategy.config = _Config(k + 1, 1, num_ps)
+    strategy.config = program.Config(k + 1, 1, num_ps)
     index = k // 2
     scope = lambda: strategy.subnetwork_devices(k, index)  # pylint: disable=cell-var-from-loop
     _check_scope(v1, scope, _group(num_ps, k, index))
@@ -152,7 +148,7 @@ def measure(placement, num_turns):
     _check_scope(v1, scope, _group(num_ps, k, index))
 
   num_ps, k = _GRAPH_SIZE
-  strategy.config = _Config(k + 1, 1, num_ps)
+  strategy.config = program.Config(k + 1, 1, num_ps)
   for num_variables in _NUM_VARIABLES:
     graphs = ((lambda: strategy.subnetwork_devices(k, 1), num_variables,
                _group(num_ps, k, 1)),
