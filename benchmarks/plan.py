@@ -44,7 +44,7 @@ def _plan_everything(placement, plan_lib, size):
   plan = plan_lib.PlacementPlan(placement.RoundRobinStrategy(), *size)
   for predict in (plan.subnetworks_per_worker, plan.trained_per_worker,
                   plan.trainers_per_subnetwork, plan.effective_speeds,
-                  plan.stale_gradients, plan.slowest_stale_gradients,
+                  plan.stale_gradients, plan.max_staleness,
                   plan.fetches_per_ps, plan.load_per_ps, plan.training_time,
                   plan.figures, plan.problems):
     predict()

@@ -43,7 +43,7 @@ _UPDATE_README = flags.DEFINE_boolean(
 #: The version of the JSON.
 JSON_VERSION = 1
 
-# From the palette of Okabe and Ito, which the colour-blind tell apart.
+# From the palette of Okabe and Ito, which the color-blind tell apart.
 COLOURS = ("#0072B2", "#56B4E9", "#D55E00")
 MARKERS = ("o", "s", "^")
 

@@ -175,15 +175,15 @@ def draw(figure, sides):
   entry_axes, graph_axes = figure.subplots(
       1, 2, gridspec_kw={"width_ratios": [2, 1]})
   for number, (side, rows) in enumerate(sides.items()):
-    colour = program.COLOURS[number]
+    color = program.COLOURS[number]
     entries = [row for row in rows if row["what"] == "entry"]
     graphs = rows[len(entries):]
     entry_axes.plot(
         range(len(entries)), [row["ratio"] for row in entries],
-        marker=program.MARKERS[number], color=colour, label=side)
+        marker=program.MARKERS[number], color=color, label=side)
     for place, row in enumerate(graphs):
       x = place * (len(sides) + 1) + number
-      graph_axes.bar(x, row["ratio"], 1, color=colour)
+      graph_axes.bar(x, row["ratio"], 1, color=color)
       graph_axes.annotate("{:.2f}".format(row["ratio"]), (x, .5),
                           ha="center", va="center", color="white")
   entry_axes.set_xticks(range(len(entries)))

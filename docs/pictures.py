@@ -6,7 +6,7 @@ import os
 
 from adanet.distributed import placement
 from adanet.distributed import plan as plan_lib
-from adanet.distributed import plan_picture
+from adanet.distributed.plan import picture as plan_picture
 
 
 def _plan(strategy, num_workers=4, num_ps=0):

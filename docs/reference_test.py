@@ -21,8 +21,8 @@ _MODULES = (
     ("distributed", "adanet.distributed.devices"),
     ("distributed", "adanet.distributed.placement"),
     ("distributed", "adanet.distributed.plan"),
-    ("distributed", "adanet.distributed.plan_picture"),
-    ("distributed", "adanet.distributed.plan_table"),
+    ("distributed", "adanet.distributed.plan.picture"),
+    ("distributed", "adanet.distributed.plan.table"),
     ("tf_compat", "adanet.tf_compat.run_config"),
 )
 
@@ -45,6 +45,8 @@ def _is_public_here(name, value, module):
 
 def _public(module):
   """Returns dict from name to value of what a module offers."""
+  if hasattr(module, "__all__"):
+    return {name: getattr(module, name) for name in module.__all__}
   return {name: value for name, value in vars(module).items()
           if _is_public_here(name, value, module)}
 

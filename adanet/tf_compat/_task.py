@@ -113,7 +113,7 @@ def from_tf_config(tf_config):
   return _task(tf_config, _TF_CONFIG)
 
 
-def of_chief(tf_config):
+def for_chief(tf_config):
   """Returns the `Task` of the chief in the cluster of a parsed `TF_CONFIG`.
 
   Args:

@@ -259,7 +259,7 @@ class RunConfig(object):
         **kwargs)
 
   @classmethod
-  def of_chief(cls, tf_config, **kwargs):
+  def for_chief(cls, tf_config, **kwargs):
     """Describes the run of the chief in the cluster that `TF_CONFIG` describes.
 
     For a program that is no task of the cluster, and wants to know its shape:
@@ -281,7 +281,7 @@ class RunConfig(object):
       ValueError: If one has a wrong value, or there is no cluster or no chief.
     """
     return cls(
-        _make_task=functools.partial(_task.of_chief, tf_config), **kwargs)
+        _make_task=functools.partial(_task.for_chief, tf_config), **kwargs)
 
   task_type = _fact("task_type", "The job of this task, see `TaskType`.")
   task_id = _fact("task_id", "The index of this task within its job.")

@@ -495,7 +495,7 @@ class OfChiefTest(parameterized.TestCase):
     if task is not None:
       tf_config["task"] = task
     with mock.patch.dict(os.environ, TF_CONFIG="{"):
-      config = run_config.RunConfig.of_chief(tf_config, model_dir="/a")
+      config = run_config.RunConfig.for_chief(tf_config, model_dir="/a")
     expected = _run_config(_task(chief, 0, cluster), model_dir="/a")
     self.assertEqual(run_config_cases.attributes(config),
                      run_config_cases.attributes(expected))
@@ -519,11 +519,11 @@ class OfChiefTest(parameterized.TestCase):
   )
   def test_error(self, tf_config, error, expected):
     with self.assertRaisesRegex(error, "TF_CONFIG.*" + expected):
-      run_config.RunConfig.of_chief(tf_config)
+      run_config.RunConfig.for_chief(tf_config)
 
   def test_subclass(self):
     self.assertIsInstance(
-        _Subclass.of_chief({"cluster": {"chief": ["c:1"]}}), _Subclass)
+        _Subclass.for_chief({"cluster": {"chief": ["c:1"]}}), _Subclass)
 
 
 if __name__ == "__main__":

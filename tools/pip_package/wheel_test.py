@@ -37,8 +37,8 @@ class WheelTest(absltest.TestCase):
     names = self.wheel.namelist()
     for module in ("adanet/__init__.py", "adanet/distributed/__init__.py",
                    "adanet/distributed/placement.py",
-                   "adanet/distributed/plan_main.py",
-                   "adanet/distributed/plan_picture.py",
+                   "adanet/distributed/plan/main.py",
+                   "adanet/distributed/plan/picture.py",
                    "adanet/tf_compat/run_config.py", "adanet/py.typed"):
       self.assertIn(module, names)
     for name in names:
@@ -84,7 +84,7 @@ class WheelTest(absltest.TestCase):
 
   def test_command(self):
     self.assertEqual(
-        ["[console_scripts]", "adanet-plan=adanet.distributed.plan_main:main"],
+        ["[console_scripts]", "adanet-plan=adanet.distributed.plan.main:main"],
         self.wheel.read(_NAME + ".dist-info/entry_points.txt").decode("utf-8")
         .split())
 

@@ -91,7 +91,7 @@ def _plan_of_tf_config():
   """Returns the `report.Plan` of the cluster that TF_CONFIG names."""
   text = os.environ["TF_CONFIG"]
   try:
-    config = tf_compat.RunConfig.of_chief(json.loads(text))
+    config = tf_compat.RunConfig.for_chief(json.loads(text))
   except Exception as e:  # pylint: disable=broad-except
     message = str(e)
     if "TF_CONFIG" not in message:

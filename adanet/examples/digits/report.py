@@ -8,7 +8,7 @@ import os
 import re
 import time
 
-from adanet.distributed import plan_table
+from adanet.distributed.plan import table as plan_table
 import rich.console
 import rich.progress
 import rich.table

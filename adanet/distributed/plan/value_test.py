@@ -416,7 +416,7 @@ class PredictionsTest(parameterized.TestCase):
     check([len(ws) for ws in trainers], plan.trainers_per_subnetwork(),
           np.int64)
     check(speeds, plan.effective_speeds(), np.float64)
-    self.assertAlmostEqual(sum(speeds) - k * slowest, plan.idle_workers())
+    self.assertAlmostEqual(sum(speeds) - k * slowest, plan.wasted_training())
     self.assertEqual(max(0, sum(answers.ensemble) - 1),
                      plan.duplicated_ensembles())
     if slowest:
@@ -461,7 +461,7 @@ class PredictionsTest(parameterized.TestCase):
           np.mean(everything) if everything else 0., plan.stale_gradients()[i])
       self.assertAlmostEqual(
           np.mean(staleness[slowest]) if everything else 0.,
-          plan.slowest_stale_gradients()[i])
+          plan.max_staleness()[i])
 
   @parameterized.parameters(1, 2, 5, 12)
   def test_claims(self, num_rounds):
@@ -503,13 +503,13 @@ class PredictionsTest(parameterized.TestCase):
     plan = _plan(
         distributed.RoundRobinStrategy(drop_remainder), num_workers, 0, 3)
     self.assertAlmostEqual(slowest, plan.effective_speeds().min())
-    self.assertAlmostEqual(idle, plan.idle_workers())
+    self.assertAlmostEqual(idle, plan.wasted_training())
 
   def test_arrays_are_copies(self):
     plan = _plan(distributed.RoundRobinStrategy(), 7, 3, 2)
     for name in ("subnetworks_per_worker", "trained_per_worker",
                  "trainers_per_subnetwork", "effective_speeds",
-                 "stale_gradients", "slowest_stale_gradients", "fetches_per_ps",
+                 "stale_gradients", "max_staleness", "fetches_per_ps",
                  "load_per_ps"):
       array = getattr(plan, name)()
       array += 7
@@ -608,7 +608,7 @@ class ProblemsTest(parameterized.TestCase):
       ]))
   def test_sentences(self, strategy, shape, expected=()):
     plan = _plan(strategy, *shape)
-    self.assertEqual(list(expected), [p.sentence for p in plan.problems()])
+    self.assertEqual(list(expected), [p.message for p in plan.problems()])
     self.assertEqual(len(expected), plan.figures()["num_problems"])
 
   @parameterized.parameters(
@@ -660,8 +660,8 @@ class ProblemsTest(parameterized.TestCase):
                      {kind: list(p.indices) for kind, p in problems.items()})
 
     for kind, problem in problems.items():
-      for key, value in problem.mended_by.items():
-        self.assertIn(str(value), problem.sentence)
+      for key, value in problem.fixes.items():
+        self.assertIn(str(value), problem.message)
         if key == "strategy":
           [other] = [s for s in OURS if repr(s) == value]
           mended = _plan(other, *shape)
@@ -720,14 +720,14 @@ class ValuesTest(parameterized.TestCase):
             "num_trainers": 2,
             "effective_speed": 2.0,
             "stale_gradients": 1.0,
-            "slowest_stale_gradients": 1.0,
+            "max_staleness": 1.0,
         }, {
             "subnetworks": [[2, 3, 1]],
             "num_builders": 3,
             "num_trainers": 1,
             "effective_speed": 1.0,
             "stale_gradients": 0.0,
-            "slowest_stale_gradients": 0.0,
+            "max_staleness": 0.0,
         }],
         "ps_groups": [{
             "ps": [[0, 1, 1]],
@@ -747,21 +747,21 @@ class ValuesTest(parameterized.TestCase):
             "min_effective_speed": 1.0,
             "training_time": 1.0,
             "max_stale_gradients": 1.0,
-            "max_slowest_stale_gradients": 1.0,
+            "max_staleness": 1.0,
             "fetches": 11,
             "max_fetches_per_ps": 7,
             "max_load_per_ps": 7.0,
             "duplicated_ensembles": 1,
-            "idle_workers": 2.0,
+            "wasted_training": 2.0,
             "num_problems": 1,
         },
         "problems": [{
             "kind": "duplicated_ensembles",
             "indices": [[0, 5, 4]],
-            "sentence":
+            "message":
                 "Workers 0, 4 build the ensemble, where one is enough. It "
                 "would be mended with 4 workers.",
-            "mended_by": {
+            "fixes": {
                 "num_workers": 4
             },
         }],

@@ -3,7 +3,7 @@
 """Tests of plans in bins, against asking for each index."""
 
 from absl.testing import absltest
-from adanet.distributed import _plan_bins
+from adanet.distributed.plan import bins as bins_lib
 from adanet.distributed import placement
 from adanet.distributed import plan as plan_lib
 import hypothesis
@@ -34,7 +34,7 @@ class PlanBinsTest(absltest.TestCase):
 
   @hypothesis.given(st.integers(1, 200), st.integers(1, 50))
   def test_axis_has_all_in_few_bins(self, size, max_bins):
-    axis = _plan_bins.Axis(size, max_bins)
+    axis = bins_lib.Axis(size, max_bins)
     self.assertBetween(axis.num_bins, 1, max_bins)
     self.assertLen(axis.counts, axis.num_bins)
     self.assertEqual(size, axis.counts.sum())
@@ -46,7 +46,7 @@ class PlanBinsTest(absltest.TestCase):
   @hypothesis.given(st.data())
   def test_counts(self, data):
     size = data.draw(st.integers(1, 100))
-    axis = _plan_bins.Axis(size, data.draw(_BINS))
+    axis = bins_lib.Axis(size, data.draw(_BINS))
     index = st.integers(0, size - 1)
     indices = data.draw(
         st.sets(index) |
@@ -59,7 +59,7 @@ class PlanBinsTest(absltest.TestCase):
 
   @hypothesis.given(st.lists(st.floats(0, 9), min_size=1), _BINS)
   def test_extremes(self, values, max_bins):
-    axis = _plan_bins.Axis(len(values), max_bins)
+    axis = bins_lib.Axis(len(values), max_bins)
     least, most = axis.extremes(np.array(values))
     for b in range(axis.num_bins):
       members = values[b * axis.width:(b + 1) * axis.width]
@@ -69,8 +69,8 @@ class PlanBinsTest(absltest.TestCase):
                     _BINS)
   def test_workers(self, strategy, m, k, worker_bins, subnetwork_bins):
     plan = plan_lib.PlacementPlan(strategy, m, 0, k)
-    workers = _plan_bins.Axis(m, worker_bins)
-    subnetworks = _plan_bins.Axis(k, subnetwork_bins)
+    workers = bins_lib.Axis(m, worker_bins)
+    subnetworks = bins_lib.Axis(k, subnetwork_bins)
     speeds, runs = np.zeros((2, k, m))
     ensemble = np.zeros(m)
     for w in range(m):
@@ -81,7 +81,7 @@ class PlanBinsTest(absltest.TestCase):
           speeds[i, w] = 1. / len(owned.subnetworks)
         else:
           runs[i, w] = 1
-    maps = _plan_bins.map_workers(plan, subnetworks, workers)
+    maps = bins_lib.map_workers(plan, subnetworks, workers)
     np.testing.assert_allclose(
         _sums(workers, _sums(subnetworks, speeds, 0), 1) /
         subnetworks.counts[:, np.newaxis], maps.speeds)
@@ -94,15 +94,15 @@ class PlanBinsTest(absltest.TestCase):
                     _BINS)
   def test_ps(self, strategy, n, k, ps_bins, subnetwork_bins):
     plan = plan_lib.PlacementPlan(strategy, 2, n, k)
-    ps = _plan_bins.Axis(n, ps_bins)
-    subnetworks = _plan_bins.Axis(k, subnetwork_bins)
+    ps = bins_lib.Axis(n, ps_bins)
+    subnetworks = bins_lib.Axis(k, subnetwork_bins)
     serves = np.zeros((k, n))
     for i in range(k):
       serves[i, list(plan.subnetwork(i).ps)] = 1
     np.testing.assert_allclose(
         _sums(ps, _sums(subnetworks, serves, 0), 1) /
         np.outer(subnetworks.counts, ps.counts),
-        _plan_bins.map_ps(plan, subnetworks, ps))
+        bins_lib.map_ps(plan, subnetworks, ps))
 
 
 if __name__ == "__main__":

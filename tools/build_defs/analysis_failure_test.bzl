@@ -6,7 +6,7 @@ _allowing_failures = analysis_test_transition(settings = {
     "//command_line_option:allow_analysis_failures": "True",
 })
 
-def _refusal_test_impl(ctx):
+def _analysis_failure_test_impl(ctx):
     target = ctx.attr.target[0]  # A transition makes a list of it.
     if AnalysisFailureInfo not in target:
         message = "%s was not refused." % target.label
@@ -19,8 +19,8 @@ def _refusal_test_impl(ctx):
         message = "It does not say %s but:\n%s" % (missing, said),
     )]
 
-refusal_test = rule(
-    implementation = _refusal_test_impl,
+analysis_failure_test = rule(
+    implementation = _analysis_failure_test_impl,
     analysis_test = True,
     attrs = {
         "messages": attr.string_list(

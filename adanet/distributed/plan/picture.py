@@ -10,16 +10,17 @@ The only module here that needs matplotlib::
       plan_picture.write([rounds], f, "svg")
 
 A column is a worker or a parameter server and a row is a subnetwork, in its
-colour where they are few. In a large cluster a column is a number of workers, a
-row may be a number of subnetworks, and the colour says how fast they train
+color where they are few. In a large cluster a column is a number of workers, a
+row may be a number of subnetworks, and the color says how fast they train
 them. Up to some millions of workers, a picture takes seconds.
 """
 
 import contextlib
 
 from adanet.distributed import _arguments
-from adanet.distributed import _plan_bins
 from adanet.distributed import plan as plan_lib
+from adanet.distributed.plan import bins
+from adanet.distributed.plan import value as value_lib
 import matplotlib
 from matplotlib import cm
 from matplotlib import colors
@@ -55,7 +56,7 @@ _PS_MAP_WIDTH = 432
 _MAP_HEIGHT = 600
 _MAX_PS_BINS = 300
 
-# From the palette of Okabe and Ito, which the colour-blind tell apart; its
+# From the palette of Okabe and Ito, which the color-blind tell apart; its
 # orange is the ensemble's.
 _ENSEMBLE = "#E69F00"
 _FEW = ("#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#222222",
@@ -77,26 +78,26 @@ _AREAS = {
 
 
 def _ramp(name):
-  """Returns a colour map that begins where it can be told from nothing."""
+  """Returns a color map that begins where it can be told from nothing."""
   return colors.LinearSegmentedColormap.from_list(
       name, getattr(cm, name)(np.linspace(0.3, 1, 256)))
 
 
-def _subnetwork_colours(number):
-  """Returns a colour for each subnetwork."""
+def _subnetwork_colors(number):
+  """Returns a color for each subnetwork."""
   if number <= len(_FEW):
     return _FEW[:number]
   return [colors.to_hex(c) for c in cm.viridis(np.linspace(0.05, 0.97, number))]
 
 
-def _colour_on(colour):
-  """Returns the colour of text on another colour."""
-  red, green, blue = colors.to_rgb(colour)
+def _color_on(color):
+  """Returns the color of text on another color."""
+  red, green, blue = colors.to_rgb(color)
   return "white" if 0.3 * red + 0.59 * green + 0.11 * blue < 0.55 else "black"
 
 
-def _pale(colour):
-  return tuple(1 - 0.3 * (1 - c) for c in colors.to_rgb(colour))
+def _pale(color):
+  return tuple(1 - 0.3 * (1 - c) for c in colors.to_rgb(color))
 
 
 def _plain(text):
@@ -267,11 +268,11 @@ class _Panel(object):
     self._names_workers = self._names_rows and plan.num_workers <= _MAX_WORKERS
     self._names_ps = self._names_rows and plan.num_ps <= _MAX_PS
     if self._names_rows:
-      self._rows = _plan_bins.Axis(k, _MAX_SUBNETWORKS)
+      self._rows = bins.Axis(k, _MAX_SUBNETWORKS)
       self._row_height = 0.3 if k <= 12 else 0.22
-      self._colours = _subnetwork_colours(k)
+      self._colors = _subnetwork_colors(k)
     else:
-      self._rows = _plan_bins.Axis(k, _MAP_HEIGHT // 2)
+      self._rows = bins.Axis(k, _MAP_HEIGHT // 2)
       self._row_height = float(_MAP_HEIGHT // self._rows.num_bins) / _DPI
     self._height = self._rows.num_bins * self._row_height
 
@@ -308,7 +309,7 @@ class _Panel(object):
         self._draw_ps_map(x + 2 * _GAP)
     has_feet = plan.num_ps or not self._names_workers
     y = self._top + self._height + (0.3 if has_feet else 0.1)
-    return self._draw_colour_bars(self._draw_problems(y))
+    return self._draw_color_bars(self._draw_problems(y))
 
   def _draw_title(self, y):
     plan = self._plan
@@ -325,7 +326,7 @@ class _Panel(object):
     facts = [
         "training never ends" if time is None else
         "training time {}".format(_number(time)),
-        "idle workers {}".format(_number(figures["idle_workers"])),
+        "idle workers {}".format(_number(figures["wasted_training"])),
         "at most {} on a worker".format(
             _counted(figures["max_subnetworks_per_worker"], "subnetwork")),
     ]
@@ -387,40 +388,40 @@ class _Panel(object):
         page.rectangle(left, self._strip_y, width, _STRIP, facecolor=_ENSEMBLE,
                        gid=self._gid("worker", w, "ensemble"))
       for i in group.subnetworks:
-        colour = self._colours[i]
+        color = self._colors[i]
         y = self._top + i * self._row_height + 0.015
         height = self._row_height - 0.03
         if not group.trains_subnetworks:
           self._legend.add("runs")
-          page.rectangle(left, y, width, height, facecolor=_pale(colour),
-                         edgecolor=colour, hatch="/////",
+          page.rectangle(left, y, width, height, facecolor=_pale(color),
+                         edgecolor=color, hatch="/////",
                          gid=self._gid("worker", w, "runs", i))
           continue
-        page.rectangle(left, y, width, height, facecolor=colour,
+        page.rectangle(left, y, width, height, facecolor=color,
                        gid=self._gid("worker", w, "trains", i))
         self._legend.add("trains")
         if group.num_trained > 1:
           self._legend.add("shares")
           page.text(x + _COLUMN_WIDTH / 2, self._row_y(i),
                     "1/{}".format(group.num_trained), 7, ha="center",
-                    color=_colour_on(colour))
+                    color=_color_on(color))
       x += _COLUMN_WIDTH
     return max(x, right)
 
-  def _draw_map(self, x, columns, column_width, image, colour_map, gid):
+  def _draw_map(self, x, columns, column_width, image, color_map, gid):
     """Draws a heat map; returns its axes."""
     axes = self._page.axes(x, self._top, columns.num_bins * column_width,
                            self._height)
-    self._add_image(axes, columns, image, colour_map, gid)
+    self._add_image(axes, columns, image, color_map, gid)
     axes.set_xlim(-0.5, columns.size - 0.5)
     axes.set_ylim(self._rows.size - 0.5, -0.5)
     _set_ticks(axes.xaxis, columns.size, 0.7, columns.num_bins * column_width)
     _set_ticks(axes.yaxis, self._rows.size, 0.35, self._height)
     return axes
 
-  def _add_image(self, axes, columns, image, colour_map, gid):
+  def _add_image(self, axes, columns, image, color_map, gid):
     axes.imshow(
-        np.ma.masked_equal(image, 0), aspect="auto", cmap=colour_map,
+        np.ma.masked_equal(image, 0), aspect="auto", cmap=color_map,
         interpolation="nearest", vmin=0, vmax=image.max() or 1,
         extent=(-0.5, columns.num_bins * columns.width - 0.5,
                 self._rows.num_bins * self._rows.width - 0.5, -0.5)).set_gid(
@@ -428,9 +429,9 @@ class _Panel(object):
 
   def _draw_worker_map(self, x):
     """Draws a heat map of the workers; returns the x on the right of it."""
-    columns = _plan_bins.Axis(self._plan.num_workers, _MAP_WIDTH // 2)
+    columns = bins.Axis(self._plan.num_workers, _MAP_WIDTH // 2)
     column_width = _column_width(_MAP_WIDTH, columns)
-    maps = _plan_bins.map_workers(self._plan, self._rows, columns)
+    maps = bins.map_workers(self._plan, self._rows, columns)
     right = self._draw_heading(x, "workers (0 is the chief)")
     axes = self._draw_map(x, columns, column_width,
                           maps.runs & (maps.speeds == 0),
@@ -477,8 +478,8 @@ class _Panel(object):
                                          fontweight="bold"))
         continue
       length = 0.5 * speed / most
-      colour = self._colours[i] if self._names_workers else _MAP_BAR
-      page.rectangle(x, y - 0.06, length, 0.12, facecolor=colour,
+      color = self._colors[i] if self._names_workers else _MAP_BAR
+      page.rectangle(x, y - 0.06, length, 0.12, facecolor=color,
                      gid=self._gid("subnetwork", i, "speed"))
       right = max(right, x + length + 0.05 +
                   page.text(x + length + 0.05, y, _number(speed), 7.5))
@@ -526,15 +527,15 @@ class _Panel(object):
       for i in plan.parameter_server(p).subnetworks:
         self._legend.add("serves")
         page.ellipse(x + _COLUMN_WIDTH / 2, self._row_y(i), 0.26,
-                     0.6 * self._row_height, facecolor=self._colours[i],
+                     0.6 * self._row_height, facecolor=self._colors[i],
                      gid=self._gid("ps", p, "serves", i))
       x += _COLUMN_WIDTH
 
   def _draw_ps_map(self, x):
     """Draws a heat map of the parameter servers, and the load of each."""
-    columns = _plan_bins.Axis(self._plan.num_ps, _MAX_PS_BINS)
+    columns = bins.Axis(self._plan.num_ps, _MAX_PS_BINS)
     column_width = _column_width(_PS_MAP_WIDTH, columns)
-    shares = _plan_bins.map_ps(self._plan, self._rows, columns)
+    shares = bins.map_ps(self._plan, self._rows, columns)
     self._draw_heading(x, "parameter servers")
     axes = self._draw_map(x, columns, column_width, shares, _ramp("Greens"),
                           "ps-serve")
@@ -575,7 +576,7 @@ class _Panel(object):
               color=_QUIET)
     self._legend.add("unknown_ps")
 
-  def _draw_colour_bars(self, y):
+  def _draw_color_bars(self, y):
     """Returns the y below them."""
     for ramp, most, label, gid in self._bars:
       axes = self._page.axes(_MARGIN + 0.08, y, 1.4, 0.1)
@@ -596,7 +597,7 @@ class _Panel(object):
     for problem in self._problems:
       page.text(_MARGIN, y + _LINE / 2., "!", 9, color=_WRONG,
                 fontweight="bold")
-      y = page.paragraph(_MARGIN + 0.14, y, problem.sentence, 4, 8) + 0.04
+      y = page.paragraph(_MARGIN + 0.14, y, problem.message, 4, 8) + 0.04
     return y + 0.1
 
 
@@ -646,16 +647,16 @@ class _Legend(object):
 
   def _draw_swatch(self, name, x, y):
     page = self._page
-    colour = _FEW[0]
+    color = _FEW[0]
     if name in ("trains", "shares"):
-      page.rectangle(x, y, 0.3, 0.18, facecolor=colour)
+      page.rectangle(x, y, 0.3, 0.18, facecolor=color)
       if name == "shares":
         page.text(x + 0.15, y + 0.09, "1/3", 7, ha="center", color="white")
     elif name == "runs":
-      page.rectangle(x, y, 0.3, 0.18, facecolor=_pale(colour),
-                     edgecolor=colour, hatch="/////")
+      page.rectangle(x, y, 0.3, 0.18, facecolor=_pale(color),
+                     edgecolor=color, hatch="/////")
     elif name == "serves":
-      page.ellipse(x + 0.15, y + 0.09, 0.26, 0.17, facecolor=colour)
+      page.ellipse(x + 0.15, y + 0.09, 0.26, 0.17, facecolor=color)
     elif name == "untrained":
       page.ellipse(x + 0.22, y + 0.09, 0.08, 0.08, facecolor=_WRONG)
     elif name in _AREAS:
@@ -677,7 +678,7 @@ def draw(plans):
     TypeError: `plans` is not an iterable of `PlacementPlan`.
     ValueError: there is no plan.
   """
-  plans = plan_lib._check_plans(plans)  # pylint: disable=protected-access
+  plans = value_lib.check_plans(plans)
   with _default_style():
     page = _Page()
     legend = _Legend(page)

@@ -11,7 +11,7 @@ are busy, and what is wrong. It starts no worker and needs no TensorFlow::
     print(plan.subnetwork(0).trainers)  # 1
     print(plan.training_time())         # 1.0
     for problem in plan.problems():
-      print(problem.sentence)
+      print(problem.message)
 
 Workers that own the same are one group, and so are subnetworks and parameter
 servers that are alike. The groups number O(k + n) under the strategies of
@@ -30,7 +30,7 @@ import itertools
 import math
 
 from adanet.distributed import _arguments
-from adanet.distributed import _indices
+from adanet.distributed.plan import indices as indices_lib
 from adanet.distributed import placement
 
 import numpy as np
@@ -38,7 +38,7 @@ import numpy as np
 #: The version of what `PlacementPlan.to_json_dict` returns.
 JSON_VERSION = 1
 
-Indices = _indices.Indices
+Indices = indices_lib.Indices
 
 
 def _num_trained(owned):
@@ -70,7 +70,7 @@ class SubnetworkGroup(
     collections.namedtuple(
         "SubnetworkGroup",
         "subnetworks num_builders num_trainers effective_speed stale_gradients "
-        "slowest_stale_gradients")):
+        "max_staleness")):
   """Subnetworks that fare alike, each with workers of its own or shared ones.
 
   Attributes:
@@ -79,8 +79,8 @@ class SubnetworkGroup(
     num_trainers: int, the workers that train each of them.
     effective_speed: float, as in `PlacementPlan.effective_speeds`.
     stale_gradients: float, as in `PlacementPlan.stale_gradients`.
-    slowest_stale_gradients: float, as in
-      `PlacementPlan.slowest_stale_gradients`.
+    max_staleness: float, as in
+      `PlacementPlan.max_staleness`.
   """
   __slots__ = ()
 
@@ -113,7 +113,7 @@ class Subnetwork(
 
 
 class Problem(
-    collections.namedtuple("Problem", "kind indices sentence mended_by")):
+    collections.namedtuple("Problem", "kind indices message fixes")):
   """Something that is wrong with a placement.
 
   Attributes:
@@ -122,8 +122,8 @@ class Problem(
       "untrained_subnetworks", parameter servers for "unused_ps" and
       "overloaded_ps", workers for "overloaded_workers" and
       "duplicated_ensembles".
-    sentence: str, what is wrong, with the indices, and what would mend it.
-    mended_by: dict, each entry enough by itself to have no problem of the kind:
+    message: str, what is wrong, with the indices, and what would mend it.
+    fixes: dict, each entry enough by itself to have no problem of the kind:
       "num_workers" or "num_ps" to an int, "strategy" to the str of a strategy.
   """
   __slots__ = ()
@@ -550,7 +550,7 @@ class PlacementPlan(object):
     """
     return self._stale.copy()
 
-  def slowest_stale_gradients(self):
+  def max_staleness(self):
     """The expected staleness of the gradients of the slowest trainer.
 
     slowest(i) = speed(i) max(trained(w) over the trainers w of i) - 1, in
@@ -629,7 +629,7 @@ class PlacementPlan(object):
     return max(0, sum(
         len(g.workers) for g in self.worker_groups if g.builds_ensemble) - 1)
 
-  def idle_workers(self):
+  def wasted_training(self):
     """The training that does not shorten the iteration.
 
     idle = the sum over i of speed(i) - min(speed(j) over j): subnetworks that
@@ -659,11 +659,11 @@ class PlacementPlan(object):
       * min_effective_speed: the least of `effective_speeds`.
       * training_time: `training_time()`, of one step.
       * max_stale_gradients: the most of `stale_gradients`.
-      * max_slowest_stale_gradients: the most of `slowest_stale_gradients`.
+      * max_staleness: the most of `max_staleness`.
       * fetches: the sum of `fetches_per_ps`.
       * max_fetches_per_ps, max_load_per_ps: the most of `fetches_per_ps` and
         `load_per_ps`; 0 without parameter servers.
-      * duplicated_ensembles, idle_workers: as the methods return.
+      * duplicated_ensembles, wasted_training: as the methods return.
       * num_problems: the number of `problems`.
     """
     is_known = self.ps_groups is not None
@@ -682,7 +682,7 @@ class PlacementPlan(object):
             self.training_time() if slowest else None,
         "max_stale_gradients":
             float(self._stale.max()),
-        "max_slowest_stale_gradients":
+        "max_staleness":
             float(self._slowest_stale.max()),
         "fetches":
             sum(g.fetches * len(g.ps) for g in self.ps_groups)
@@ -694,8 +694,8 @@ class PlacementPlan(object):
             max([0.] + [g.load for g in self.ps_groups]) if is_known else None,
         "duplicated_ensembles":
             self.duplicated_ensembles(),
-        "idle_workers":
-            self.idle_workers(),
+        "wasted_training":
+            self.wasted_training(),
         "num_problems":
             len(self._findings()),
     }
@@ -744,7 +744,7 @@ class PlacementPlan(object):
       return False  # A strategy may refuse another cluster.
 
   def _mending(self, kind, indices):
-    """Returns the `mended_by` of a problem."""
+    """Returns the `fixes` of a problem."""
     k = self.num_subnetworks
     if kind in _WORKER_FINDERS:
       name, number, period = "num_workers", self.num_workers, k + 1
@@ -754,13 +754,13 @@ class PlacementPlan(object):
       smaller = (self.num_ps - len(indices), k, 1)
     number = _nearest(number, period, smaller,
                       lambda n: self._is_mended(kind, **{name: n}))
-    mended_by = {} if number is None else {name: number}
+    fixes = {} if number is None else {name: number}
     for strategy in (placement.RoundRobinStrategy(),
                      placement.ReplicationStrategy()):
       if repr(strategy) != self.strategy and self._is_mended(kind, strategy):
-        mended_by["strategy"] = repr(strategy)
+        fixes["strategy"] = repr(strategy)
         break
-    return mended_by
+    return fixes
 
   def _complaint(self, kind, indices, worker_names, subnetwork_names):
     """Returns what is wrong, without a full stop."""
@@ -807,15 +807,15 @@ class PlacementPlan(object):
     """
     problems = []
     for kind, indices in self._findings():
-      mended_by = self._mending(kind, indices)
+      fixes = self._mending(kind, indices)
       ways = [
-          "with {} {}".format(mended_by[key], _plural(noun, mended_by[key]))
+          "with {} {}".format(fixes[key], _plural(noun, fixes[key]))
           for key, noun in (("num_workers", "worker"),
                             ("num_ps", "parameter server"))
-          if key in mended_by
+          if key in fixes
       ]
-      if "strategy" in mended_by:
-        ways.append("with " + mended_by["strategy"])
+      if "strategy" in fixes:
+        ways.append("with " + fixes["strategy"])
       advice = ("It would be mended " + ", or ".join(ways) if ways else
                 "No other size of cluster that was tried would mend it")
       problems.append(
@@ -824,7 +824,7 @@ class PlacementPlan(object):
                       self._complaint(
                           kind, indices, worker_names, subnetwork_names),
                       advice),
-                  mended_by))
+                  fixes))
     return tuple(problems)
 
   def to_json_dict(self):
@@ -869,7 +869,7 @@ def _to_json(records):
   } for record in records]
 
 
-def _check_plans(plans):
+def check_plans(plans):
   """Returns plans as a tuple, after checking that they are."""
   if isinstance(plans, collections.abc.Iterable):
     plans = tuple(plans)
@@ -897,7 +897,7 @@ def compare(plans):
     TypeError: `plans` is not an iterable of `PlacementPlan`.
     ValueError: there is no plan.
   """
-  plans = _check_plans(plans)
+  plans = check_plans(plans)
   rows = {
       name: tuple(getattr(plan, name) for plan in plans)
       for name in ("strategy", "num_workers", "num_ps", "num_subnetworks")

@@ -14,7 +14,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.distributed import placement
 from adanet.distributed import plan as plan_lib
-from adanet.distributed import plan_picture
+from adanet.distributed.plan import picture as plan_picture
 import hypothesis
 from hypothesis import strategies as st
 import matplotlib
@@ -174,18 +174,18 @@ class PlanPictureTest(parameterized.TestCase):
       checked += 1
     self.assertEqual(2 * 3 + 6 + 4, checked)
 
-  def test_colour_is_the_subnetworks(self):
+  def test_color_is_the_subnetworks(self):
     figure = plan_picture.draw([_plan(_ROUND_ROBIN, 8, 4, 3)])
-    colours = {}
+    colors = {}
     for artist in figure.findobj(lambda a: a.get_gid()):
       match = re.search(r"-(trains|serves)-(\d+)$", artist.get_gid())
       if match:
-        colours.setdefault(match.group(2), set()).add(artist.get_facecolor())
-    self.assertEqual([1, 1, 1], [len(c) for c in colours.values()])
-    self.assertLen(set.union(*colours.values()), 3)
+        colors.setdefault(match.group(2), set()).add(artist.get_facecolor())
+    self.assertEqual([1, 1, 1], [len(c) for c in colors.values()])
+    self.assertLen(set.union(*colors.values()), 3)
 
   @parameterized.parameters(7, 8, 40)
-  def test_no_two_subnetworks_have_the_same_colour(self, k):
+  def test_no_two_subnetworks_have_the_same_color(self, k):
     figure = plan_picture.draw([_plan(_ROUND_ROBIN, 1, 0, k)])
     self.assertLen({a.get_facecolor() for a in figure.findobj(
         lambda a: "trains" in (a.get_gid() or ""))}, k)
@@ -283,7 +283,7 @@ class PlanPictureTest(parameterized.TestCase):
         t.get_text() for t in _texts(figure)
         if "!" in t.get_text() and t.get_text() != "!"])
     for problem in plan.problems():
-      self.assertIn(problem.sentence, _sentences(figure))
+      self.assertIn(problem.message, _sentences(figure))
 
   @parameterized.parameters(
       (_ROUND_ROBIN, 7, 2, 6, ["builds the ensemble", "run forward only",

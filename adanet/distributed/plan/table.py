@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plan as tables, for a terminal or a file.
 
-On a terminal they have lines and colours, and fit its width. Elsewhere they are
+On a terminal they have lines and colors, and fit its width. Elsewhere they are
 plain text, as wide as it comes, to be searched and pasted. Small clusters are
 shown whole. Of large ones, what does as much as its neighbours is one row, so
 that no table is long, however large the cluster::
@@ -32,9 +32,9 @@ _ENSEMBLE = "ensemble"
 # What is better, of the figures of which one can say.
 _LESS_IS_BETTER = frozenset([
     "max_subnetworks_per_worker", "mean_subnetworks_per_worker",
-    "training_time", "max_stale_gradients", "max_slowest_stale_gradients",
+    "training_time", "max_stale_gradients", "max_staleness",
     "fetches", "max_fetches_per_ps", "max_load_per_ps", "duplicated_ensembles",
-    "idle_workers", "num_problems"
+    "wasted_training", "num_problems"
 ])
 _MORE_IS_BETTER = frozenset(["min_effective_speed"])
 
@@ -264,7 +264,7 @@ def show(plan, console, worker_names=None, subnetwork_names=None):
     parts.append(_ps_table(plan, subnetwork_names))
   parts.append(_figures_table(plan))
   parts.append(_problems_text([
-      p.sentence for p in plan.problems(worker_names, subnetwork_names)]))
+      p.message for p in plan.problems(worker_names, subnetwork_names)]))
   _print(console, parts)
 
 
@@ -303,7 +303,7 @@ def show_comparison(plans, console):
           style="bold green" if is_best else ""))
     table.add_row(*cells)
   problems = [
-      "{}: {}".format(strategy, problem.sentence)
+      "{}: {}".format(strategy, problem.message)
       for strategy, plan in zip(strategies, plans)
       for problem in plan.problems()
   ]

@@ -19,14 +19,14 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import distributed
 from adanet.distributed import plan as plan_lib
-from adanet.distributed import plan_main
-from adanet.distributed import plan_picture
-from adanet.distributed import plan_table
+from adanet.distributed.plan import main as plan_main
+from adanet.distributed.plan import picture as plan_picture
+from adanet.distributed.plan import table as plan_table
 from rich import console as rich_console
 import runfiles
 
 _PROGRAM = runfiles.Create().Rlocation(
-    "adanet/adanet/distributed/plan_main.py")
+    "adanet/adanet/distributed/plan/main.py")
 _TIMEOUT_SECS = 60
 
 _ROUND_ROBIN = distributed.RoundRobinStrategy()
@@ -225,7 +225,7 @@ class StartTest(PlanMainTestCase):
 
   def test_as_a_module(self):
     finished = _start(
-        ["-m", "adanet.distributed.plan_main"] + _shape_flags(4, 2, 5) +
+        ["-m", "adanet.distributed.plan.main"] + _shape_flags(4, 2, 5) +
         ["--drop_remainder", "--strict"], self.folder, b"", {})
     self.assertEqual((1, b""), (finished.returncode, finished.stderr))
     self.assertIn(b"No worker trains subnetworks 3, 4.", finished.stdout)
@@ -458,7 +458,7 @@ class ExitTest(PlanMainTestCase):
       (["--strict", "--strategy=replication"], 1))
   def test_strict(self, flags, expected):
     sentences = {
-        p.sentence for strategy in (_DROP_REMAINDER, _REPLICATION)
+        p.message for strategy in (_DROP_REMAINDER, _REPLICATION)
         for p in plan_lib.PlacementPlan(strategy, 4, 2, 5).problems()}
     code, output, errors = self.run_program(*_shape_flags(4, 2, 5), *flags)
     self.assertEqual((expected, ""), (code, errors))
@@ -573,7 +573,7 @@ class TableTest(PlanMainTestCase):
     self.assertIn("│ 0, 1, 2, ensemble │", output)
     self.assertIn("No problems.", output)
 
-  def test_terminal_without_colour(self):
+  def test_terminal_without_color(self):
     output = self.in_terminal(*_shape_flags(4, 2, 5), "--compare", NO_COLOR="1")
     self.assertEqual(0, self.terminal_code, self.terminal_errors)
     self.assertNotRegex(output, "\033\\[[0-9;]*3[0-7]")
@@ -608,7 +608,7 @@ class TableTest(PlanMainTestCase):
         plan = plan_lib.PlacementPlan(strategy, *shape)
         prefix = plan.strategy + ": " if compare else ""
         for problem in plan.problems():
-          self.assertIn(prefix + problem.sentence, lines)
+          self.assertIn(prefix + problem.message, lines)
         if not compare:
           # Of whose tables there are tests beside it.
           expected = io.StringIO()
@@ -679,7 +679,7 @@ class ImportsTest(PlanMainTestCase):
   def test_imports_no_more_than_it_needs(self, flag, unused):
     program = """if True:
         import sys
-        from adanet.distributed import plan_main
+        from adanet.distributed.plan import main as plan_main
         code = plan_main.main(sys.argv)
         print(sorted({name.partition(".")[0] for name in sys.modules}),
               file=sys.stderr)

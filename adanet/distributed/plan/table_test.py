@@ -12,7 +12,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import distributed
 from adanet.distributed import plan as plan_lib
-from adanet.distributed import plan_table
+from adanet.distributed.plan import table as plan_table
 import hypothesis
 from hypothesis import strategies as st
 from rich import console as rich_console
@@ -58,7 +58,7 @@ class Any(distributed.PlacementStrategy):
     return [p for p in range(self.config.num_ps_replicas) if draw.random() < .5]
 
   def __repr__(self):
-    return "Any[red]\n(b)"  # Rich would take brackets for a colour.
+    return "Any[red]\n(b)"  # Rich would take brackets for a color.
 
 
 class Uneven(distributed.PlacementStrategy):
@@ -179,12 +179,12 @@ min_trainers                           0
 min_effective_speed                    0
 training_time                without end
 max_stale_gradients                    0
-max_slowest_stale_gradients            0
+max_staleness                          0
 fetches                                8
 max_fetches_per_ps                     5
 max_load_per_ps                        5
 duplicated_ensembles                   0
-idle_workers                           3
+wasted_training                        3
 num_problems                           1
 
 Problems:
@@ -251,7 +251,7 @@ No worker trains subnetworks 3, 4. It would be mended with 6 workers, or with Ro
         lines[0].partition("s,")[0].partition(",")[0])
     self.assertEqual([line.rstrip() for line in lines], lines)
     for problem in plan.problems():
-      self.assertIn(problem.sentence, lines)
+      self.assertIn(problem.message, lines)
     # Every worker, subnetwork and parameter server is in one row.
     for heading, number, groups in (
         ("worker", num_workers, plan.worker_groups),
@@ -326,7 +326,7 @@ class TerminalTest(parameterized.TestCase):
         _environ=dict(TERM="xterm", **environment)))
     return output.getvalue()
 
-  def test_has_lines_and_colours(self):
+  def test_has_lines_and_colors(self):
     text = self.show(80, plan_table.show, _plan(4, 2, 3))
     self.assertIn("┃", text)
     self.assertIn("\033[", text)
@@ -358,12 +358,12 @@ min_trainers                                    1                      4
 min_effective_speed                             1                1.333 *
 training_time                                   1                 0.75 *
 max_stale_gradients                           0 *                      3
-max_slowest_stale_gradients                   0 *                      3
+max_staleness                                 0 *                      3
 fetches                                       6 *                     24
 max_fetches_per_ps                            4 *                     12
 max_load_per_ps                               4 *                      6
 duplicated_ensembles                          0 *                      3
-idle_workers                                    0                      0
+wasted_training                                 0                      0
 num_problems                                  0 *                      1
 
 Problems:
@@ -403,7 +403,7 @@ ReplicationStrategy(): Workers 0, 1, 2, 3 build the ensemble, where one is enoug
         self.assertEqual(
             value, extreme(v for v in values if v is not None))
     sentences = collections.Counter(
-        p.sentence for plan in plans for p in plan.problems())
+        p.message for plan in plans for p in plan.problems())
     for sentence, count in sentences.items():
       self.assertGreaterEqual(text.count(sentence), count)
 

@@ -196,7 +196,7 @@ def _shape_of_tf_config(tf_config, source):
     raise _BadInput("{}TF_CONFIG must be a JSON object: {}.".format(
         source, e)) from e
   try:
-    config = tf_compat.RunConfig.of_chief(tf_config)
+    config = tf_compat.RunConfig.for_chief(tf_config)
   except Exception as e:  # pylint: disable=broad-except
     raise _BadInput("{}{}.".format(source, e)) from e
   return config.num_worker_replicas, config.num_ps_replicas
@@ -317,7 +317,7 @@ def _needs(package, requirement):
 
 def _import_plan_picture():
   with _needs("Matplotlib", "'adanet-distributed[plot]'"):
-    from adanet.distributed import plan_picture  # pylint: disable=g-import-not-at-top
+    from adanet.distributed.plan import picture as plan_picture  # pylint: disable=g-import-not-at-top
   return plan_picture
 
 
@@ -333,7 +333,7 @@ def _to_json(plans):
 
 def _write_tables(plans, output):
   with _needs("Rich", "rich"):
-    from adanet.distributed import plan_table  # pylint: disable=g-import-not-at-top
+    from adanet.distributed.plan import table as plan_table  # pylint: disable=g-import-not-at-top
     from rich import console as rich_console  # pylint: disable=g-import-not-at-top
   # A user's strategy may have a name that not every terminal can show.
   output.reconfigure(errors="backslashreplace")
@@ -388,7 +388,7 @@ def _run(argv):
     problems = plans[0].problems() if _STRICT.value else ()
   if _FORMAT.value != "table":  # Tables have them.
     for problem in problems:
-      _complain("--strict: " + problem.sentence)
+      _complain("--strict: " + problem.message)
   return _EXIT_PROBLEM if problems else 0
 
 
