@@ -54,3 +54,8 @@ def python_repositories():
         leg = "tf2_21",
         requirements = "@adanet//third_party/py:docs.txt",
     )
+    pip_packages(
+        name = "adanet_pypi_lint",
+        leg = "tf2_21",
+        requirements = "@adanet//third_party/py:lint.txt",
+    )
