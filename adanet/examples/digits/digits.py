@@ -135,8 +135,9 @@ def _run_task():
   from adanet.examples.digits import task  # pylint: disable=g-import-not-at-top
   try:
     task.run(strategy, _HIDDEN_UNITS, _MAX_STEPS.value)
-  except task.UserError as e:
-    _exit(1, str(e))
+  except OSError as e:
+    _exit(1, "--model_dir: {}. Free some space or choose another folder."
+          .format(e))
 
 
 def _make_model_dir():
@@ -168,14 +169,14 @@ def _run_cluster(model_dir, is_private):
         "can reach this machine can run any graph on its TensorFlow servers: "
         "%s.", ", ".join(itertools.chain(*cluster.cluster.values())))
   with cluster, report.Progress(_MAX_STEPS.value) as progress:
-    progress.print("Started {}. Folder: {}".format(
+    progress.show_line("Started {}. Folder: {}".format(
         ", ".join("{} (pid {})".format(*item) for item in cluster.pids.items()),
         model_dir))
     for event in cluster.events(_SILENCE_SECS):
       if "record" in event:
         records.append(event["record"])
       else:
-        progress.update(event["progress"])
+        progress.show_networks(event["progress"])
   report.show(_job(), records, time.monotonic() - start_time)
 
 

@@ -22,15 +22,10 @@ _ALL = "linear, one_hidden_layer, two_hidden_layers, ensemble"
 
 
 def _processes_with(text):
-  """Returns the command lines of the processes that have a text in them."""
-  commands = []
-  for path in glob.glob("/proc/[0-9]*/cmdline"):
-    try:
-      with open(path, "rb") as f:
-        commands.append(f.read().decode("utf-8", "replace"))
-    except OSError:
-      pass  # The process has just ended.
-  return [command for command in commands if text in command]
+  """Returns the files in /proc of the processes whose command has a text."""
+  return subprocess.run(
+      ["grep", "-lsF", "--", text] + glob.glob("/proc/[0-9]*/cmdline"),
+      stdout=subprocess.PIPE, check=False).stdout
 
 
 def _rows(output):
@@ -150,7 +145,7 @@ class DigitsTest(parameterized.TestCase):
   def assert_ends(self, process, code, message=""):
     _, errors = process.communicate(timeout=_WAIT_SECS)
     self.assertEqual(code, process.returncode, errors)
-    self.assertStartsWith(errors, message)
+    self.assertIn(message, errors)
     self.assertNotIn("Traceback", errors)
     self.assert_no_process_left()
 
@@ -219,7 +214,8 @@ class DigitsTest(parameterized.TestCase):
       self.skipTest("the kernel refuses a mount: " + job.stderr)
     self.assertEqual(1, job.returncode, job.stderr)
     self.assertIn("digits: chief:0 ended with exit code 1", job.stderr)
-    self.assertIn(self.model_dir + ": No space left on device", job.stderr)
+    self.assertIn("No space left on device: '{}'".format(self.model_dir),
+                  job.stderr)
     self.assertNotIn("Traceback", job.stderr)
 
 

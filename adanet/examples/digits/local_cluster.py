@@ -6,6 +6,7 @@ If one task fails, all are stopped.
 """
 
 import collections
+import contextlib
 import json
 import os
 import queue
@@ -23,14 +24,11 @@ class TaskError(Exception):
 
 def _free_ports(count):
   """Returns different ports on which no program listens."""
-  sockets = [socket.socket() for _ in range(count)]
-  try:
+  with contextlib.ExitStack() as stack:
+    sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
     for s in sockets:
       s.bind(("", 0))
     return [s.getsockname()[1] for s in sockets]
-  finally:
-    for s in sockets:
-      s.close()
 
 
 class LocalCluster(object):

@@ -53,21 +53,14 @@ class LocalClusterTest(parameterized.TestCase):
     self.assertLen(set(sum(cluster.cluster.values(), [])), 5)
 
   def test_leaves_no_process_when_the_second_does_not_start(self):
-    start = subprocess.Popen
-    started = []
-
-    def start_one(*args, **kwargs):
-      if started:
-        raise OSError("no more")
-      started.append(start(*args, **kwargs))
-      return started[0]
-
-    # A mock of a machine on which no second process starts.
-    with mock.patch.object(subprocess, "Popen", start_one):
+    first = subprocess.Popen(
+        ["sleep", "600"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with mock.patch.object(
+        subprocess, "Popen", side_effect=[first, OSError("no more")]):
       with self.assertRaisesRegex(local_cluster.TaskError, "no more"):
-        with _cluster("hang()", chief=1, ps=1):
+        with _cluster("", chief=1, ps=1):
           pass
-    self.assertFalse(_is_running(started[0].pid))
+    self.assertFalse(_is_running(first.pid))
 
   @parameterized.parameters(
       ("worker:1", "sys.exit('out of luck')", "exit code 1.*out of luck"),

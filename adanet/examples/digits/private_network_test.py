@@ -33,10 +33,8 @@ class PrivateNetworkTest(absltest.TestCase):
       port = outside.getsockname()[1]
       program = self.create_tempfile(content=_SERVE.format(port=port)).full_path
       inside = subprocess.Popen(
-          [sys.executable, program],
-          stdin=subprocess.PIPE,
-          stdout=subprocess.PIPE,
-          stderr=subprocess.PIPE,
+          [sys.executable, program], stdin=subprocess.PIPE,
+          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
           universal_newlines=True)
       self.addCleanup(inside.kill)
       lines = [inside.stdout.readline(), inside.stdout.readline()]

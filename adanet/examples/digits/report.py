@@ -34,7 +34,7 @@ def show_plan(job):
       job.plan, rich.console.Console(), job.workers, job.subnetworks)
 
 
-class Progress(object):
+class Progress(rich.progress.Progress):
   """Shows the progress of a job, on standard error, as a context manager.
 
   On a terminal, each network has a progress bar. Elsewhere, a line is printed
@@ -43,32 +43,25 @@ class Progress(object):
 
   def __init__(self, max_steps):
     """Shows nothing yet. `max_steps` is the number of steps of each network."""
-    self._max_steps = max_steps
-    self._console = rich.console.Console(stderr=True)
-    self._bars = rich.progress.Progress(
+    console = rich.console.Console(stderr=True)
+    super().__init__(
         rich.progress.TextColumn("{task.description:>18}"),
         rich.progress.BarColumn(),
         rich.progress.TextColumn("step {task.completed:.0f}/{task.total:.0f}"),
         rich.progress.TextColumn("loss {task.fields[loss]:.3f}"),
-        console=self._console,
-        disable=not self._console.is_terminal)
+        console=console,
+        disable=not console.is_terminal)
+    self._max_steps = max_steps
     self._bar_by_network = {}
     self._next_line_time = time.monotonic() + _SECS_BETWEEN_LINES
 
-  def __enter__(self):
-    self._bars.start()
-    return self
-
-  def __exit__(self, *exception):
-    self._bars.stop()
-
-  def print(self, line):
+  def show_line(self, line):
     """Prints a line, above the bars if there are any."""
-    self._console.print(
-        line, soft_wrap=not self._console.is_terminal, highlight=False,
+    self.console.print(
+        line, soft_wrap=not self.console.is_terminal, highlight=False,
         markup=False)
 
-  def update(self, states):
+  def show_networks(self, states):
     """Shows what a task has reported.
 
     Args:
@@ -76,19 +69,17 @@ class Progress(object):
     """
     for network, state in states.items():
       if network not in self._bar_by_network:
-        self._bar_by_network[network] = self._bars.add_task(
+        self._bar_by_network[network] = self.add_task(
             network, total=self._max_steps, loss=state["loss"])
       bar = self._bar_by_network[network]
       # A task may report an older step than another task did.
-      step = max(state["step"], self._bars.tasks[bar].completed)
-      self._bars.update(
-          bar, completed=min(step, self._max_steps), loss=state["loss"])
-    if (not self._console.is_terminal and
-        time.monotonic() > self._next_line_time):
+      step = max(state["step"], self.tasks[bar].completed)
+      self.update(bar, completed=min(step, self._max_steps), loss=state["loss"])
+    if not self.console.is_terminal and time.monotonic() > self._next_line_time:
       self._next_line_time = time.monotonic() + _SECS_BETWEEN_LINES
-      self.print("Steps: " + ", ".join(
+      self.show_line("Steps: " + ", ".join(
           "{} {:.0f}/{:.0f}".format(t.description, t.completed, t.total)
-          for t in self._bars.tasks))
+          for t in self.tasks))
 
 
 def _check(job, records):

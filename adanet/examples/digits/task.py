@@ -18,11 +18,6 @@ from adanet.examples.digits import networks
 from adanet.tf_compat import v1 as tf
 
 _REPORT_SECS = .25
-_SESSION_WAIT_SECS = 120
-
-
-class UserError(Exception):
-  """An error that the user can fix. Its message is one line."""
 
 
 class _Graph(object):
@@ -84,34 +79,17 @@ def _print_event(**event):
   print(json.dumps(event), flush=True)
 
 
-class _WorkerSessionCreator(object):
-  """Waits for the chief to initialize the variables.
-
-  TensorFlow's own session creator checks only every 30 s.
-  """
-
-  def __init__(self, master, config):
-    self._master = master
-    self._config = config
-
-  def create_session(self):
-    scaffold = tf.train.Scaffold().finalize()
-    manager = tf.train.SessionManager(
-        local_init_op=scaffold.local_init_op,
-        ready_op=scaffold.ready_op,
-        ready_for_local_init_op=scaffold.ready_for_local_init_op,
-        recovery_wait_secs=.5)
-    return manager.wait_for_session(
-        self._master, self._config, max_wait_secs=_SESSION_WAIT_SECS)
-
-
 def _session(config, master):
   """Returns the session of this worker. That of the chief saves checkpoints."""
   if not config.is_chief:
-    return tf.train.MonitoredSession(
-        _WorkerSessionCreator(master, config.session_config))
+    # TensorFlow's own wait for the chief checks only every 30 s.
+    uninitialized = tf.report_uninitialized_variables()
+    with tf.Session(master, config=config.session_config) as session:
+      while session.run(uninitialized).size:
+        time.sleep(.5)
   return tf.train.MonitoredTrainingSession(
       master,
+      is_chief=config.is_chief,
       checkpoint_dir=config.model_dir,
       config=config.session_config,
       save_checkpoint_secs=60,
@@ -188,7 +166,7 @@ def run(strategy, hidden_units, max_steps):
     max_steps: int, the steps of each network, over all workers.
 
   Raises:
-    UserError: the disk is full.
+    OSError: a file cannot be written, for example because the disk is full.
   """
   tf.logging.set_verbosity(tf.logging.WARN)
   config = strategy.config
@@ -199,9 +177,8 @@ def run(strategy, hidden_units, max_steps):
     if config.task_type == tf_compat.TaskType.PS:
       server.join()
     _work(strategy, server.target, hidden_units, max_steps)
-  except (OSError, tf.errors.OpError) as e:
+  except tf.errors.OpError as e:
     disk_full = os.strerror(errno.ENOSPC)
     if disk_full not in str(e):
       raise
-    raise UserError("--model_dir={}: {}. Free some space or choose another "
-                    "folder.".format(config.model_dir, disk_full)) from e
+    raise OSError(errno.ENOSPC, disk_full, config.model_dir) from e
