@@ -85,9 +85,8 @@ def _config(make_config):
     _exit_for_bad_input("bad TF_CONFIG: {}".format(e))
   if not config.num_ps_replicas:
     _exit_for_bad_input(
-        "bad TF_CONFIG: {}:{} sees no ps. Expected a chief, worker or ps of a "
-        "cluster with at least one ps.".format(
-            config.task_type, config.task_id))
+        "bad TF_CONFIG: {0.task_type}:{0.task_id} sees no ps. Expected a chief, "
+        "worker or ps of a cluster with at least one ps.".format(config))
   return config
 
 
@@ -151,8 +150,8 @@ def _make_model_dir():
     os.makedirs(model_dir, exist_ok=True)
     tempfile.TemporaryFile(dir=model_dir).close()
   except OSError as e:
-    _exit_for_bad_input("--model_dir={}: {}. Expected a writable folder.".format(
-        model_dir, e.strerror))
+    _exit_for_bad_input("--model_dir={}: {}. Expected a writable folder."
+                        .format(model_dir, e.strerror))
   return model_dir
 
 

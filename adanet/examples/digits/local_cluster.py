@@ -1,9 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster of processes on this machine, one for each task.
-
-If one task fails, all are stopped.
-"""
+"""A cluster of processes on this machine. If one fails, all are stopped."""
 
 import collections
 import contextlib

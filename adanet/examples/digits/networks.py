@@ -37,10 +37,9 @@ Attributes:
 
 def load_images():
   """Returns `(training, held_out)`, the same split in every process."""
-  # A ps does not need scikit-learn, which takes a second to import.
-  # pylint: disable=g-import-not-at-top
-  from sklearn import datasets
-  from sklearn import model_selection
+  # scikit-learn takes a second to import, and a ps does not need it.
+  from sklearn import datasets  # pylint: disable=g-import-not-at-top
+  from sklearn import model_selection  # pylint: disable=g-import-not-at-top
   digits = datasets.load_digits()
   pixels = (digits.data / digits.data.max()).astype(np.float32)
   labels = digits.target.astype(np.int64)

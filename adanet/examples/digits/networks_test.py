@@ -24,12 +24,11 @@ def _build(names, with_ensemble=False):
   return built
 
 
-def _variables(network, key=tf.GraphKeys.GLOBAL_VARIABLES):
-  return network.loss.graph.get_collection(key, network.name + "/")
-
-
-def _names(variables):
-  return {(v.op.name, str(v.shape)) for v in variables}
+def _variables(network):
+  """Returns the names and shapes of the variables of a network."""
+  return {(v.op.name, str(v.shape))
+          for v in network.loss.graph.get_collection(
+              tf.GraphKeys.GLOBAL_VARIABLES, network.name + "/")}
 
 
 class NetworksTest(absltest.TestCase):
@@ -68,19 +67,16 @@ class NetworksTest(absltest.TestCase):
     ]
     for name in _HIDDEN_UNITS:
       alone, = _build([name])
-      names = _names(_variables(alone))
       with alone.loss.graph.as_default():
-        self.assertEqual(names, _names(tf.global_variables()))
+        self.assertLen(_variables(alone), len(tf.global_variables()))
       for built in graphs:
         beside, = (n for n in built if n.name == name)
-        self.assertEqual(names, _names(_variables(beside)))
+        self.assertEqual(_variables(alone), _variables(beside))
 
   def test_a_step_trains_this_network_alone(self):
     built = _build(_HIDDEN_UNITS, with_ensemble=True)
-    weights = {
-        n.name: _variables(n, tf.GraphKeys.TRAINABLE_VARIABLES) for n in built
-    }
     with built[0].loss.graph.as_default(), tf.Session() as session:
+      weights = {n.name: tf.trainable_variables(n.name + "/") for n in built}
       session.run(tf.global_variables_initializer())
       for i, network in enumerate(built):
         before = session.run(weights)

@@ -75,10 +75,6 @@ def _record(config, graph, accuracy):
   }
 
 
-def _print_event(**event):
-  print(json.dumps(event), flush=True)
-
-
 def _session(config, master):
   """Returns the session of this worker. That of the chief saves checkpoints."""
   if not config.is_chief:
@@ -121,20 +117,11 @@ def _train(session, graph, max_steps):
     if (time.monotonic() - report_time > _REPORT_SECS or
         min(steps.values()) >= max_steps):
       report_time = time.monotonic()
-      _print_event(progress={
+      progress = {
           name: {"step": int(step), "loss": float(loss)}
           for name, (step, loss) in results.items()
-      })
-
-
-def _accuracy(session, graph, images):
-  """Returns a dict from network to the share of images that it reads right."""
-  logits = session.run({n.name: n.logits for n in graph.networks},
-                       {graph.pixels: images.pixels})
-  return {
-      name: float((values.argmax(-1) == images.labels).mean())
-      for name, values in logits.items()
-  }
+      }
+      print(json.dumps({"progress": progress}), flush=True)
 
 
 def _work(strategy, master, hidden_units, max_steps):
@@ -150,9 +137,16 @@ def _work(strategy, master, hidden_units, max_steps):
     graph = _Graph(strategy, hidden_units, training)
     with _session(config, master) as session:
       _train(session, graph, max_steps)
-      accuracy = (
-          _accuracy(session, graph, held_out) if config.is_chief else None)
-    _print_event(record=_record(config, graph, accuracy))
+      accuracy = None
+      if config.is_chief:
+        logits = session.run({n.name: n.logits for n in graph.networks},
+                             {graph.pixels: held_out.pixels})
+        accuracy = {
+            name: float((values.argmax(-1) == held_out.labels).mean())
+            for name, values in logits.items()
+        }
+    record = _record(config, graph, accuracy)
+    print(json.dumps({"record": record}), flush=True)
 
 
 def run(strategy, hidden_units, max_steps):
