@@ -15,14 +15,16 @@ class Axis(object):
     width: int, the indices in a bin.
     num_bins: int.
     counts: int64 [num_bins], the indices in each bin.
+    edges: float64 [num_bins + 1], halfway between the indices of two bins.
   """
 
   def __init__(self, size, max_bins):
     self.size = size
     self.width = -(-size // max_bins)
     self.num_bins = -(-size // self.width)
-    self.counts = np.full(self.num_bins, self.width, np.int64)
-    self.counts[-1] = size - (self.num_bins - 1) * self.width
+    starts = np.arange(self.num_bins + 1) * self.width
+    self.edges = np.minimum(starts, size) - 0.5
+    self.counts = np.diff(np.minimum(starts, size))
 
   def count(self, indices):
     """Counts a set of indices.
