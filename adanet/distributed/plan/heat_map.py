@@ -132,8 +132,8 @@ class HeatMap(panel.Panel):
           facecolor=page_lib.ENSEMBLE)
     if only_runs.any():
       self.legend.add(
-          "builds it to run forward only" if is_single else
-          "a worker of the column runs it forward, none trains it",
+          "builds a subnetwork to run it forward only" if is_single else
+          "a worker of the column runs it forward only, none trains it",
           facecolor=page_lib.RUNS_FORWARD)
     return max(x + self._workers_width, right)
 
@@ -172,7 +172,7 @@ class HeatMap(panel.Panel):
     self._add_image(axes, self._ps, self._rows, self._shares,
                     self.scale.cell_share, page_lib.amount_colors(), "ps-serve")
     if self._is_single(self._ps):
-      self.legend.add("holds the subnetwork's variables",
+      self.legend.add("holds variables of a subnetwork",
                       facecolor=page_lib.amount_colors()(1.))
     else:
       self.legend.add_scale(

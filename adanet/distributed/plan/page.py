@@ -6,6 +6,7 @@ Lengths are in inches, and y grows downward from the top of the page.
 """
 
 import contextlib
+import functools
 import textwrap
 
 import matplotlib
@@ -92,6 +93,15 @@ def problem_style(is_problem):
   return {"color": PROBLEM, "fontweight": "bold"} if is_problem else {}
 
 
+@functools.lru_cache(maxsize=1000)
+def _measure(text, size, fontweight):
+  """Returns the width of a text, in inches."""
+  font = font_manager.FontProperties(size=size, weight=fontweight)
+  width, _, _ = backend_agg.RendererAgg(
+      1, 1, DPI).get_text_width_height_descent(text, font, ismath=False)
+  return width / DPI
+
+
 def format_number(value):
   """Returns a number in at most three digits, or as a whole one."""
   return "{:,.0f}".format(value) if value >= 1000 else "{:.3g}".format(value)
@@ -107,7 +117,7 @@ class Page(object):
 
   def __init__(self):
     self.figure = figure_lib.Figure(dpi=DPI)
-    self._renderer = backend_agg.FigureCanvasAgg(self.figure).get_renderer()
+    backend_agg.FigureCanvasAgg(self.figure)  # For the user to draw.
     self._from_top = transforms.Affine2D()
     self._inches = self._from_top + self.figure.dpi_scale_trans
     self._axes = []
@@ -115,10 +125,7 @@ class Page(object):
 
   def width(self, text, size, fontweight="normal"):
     """Returns the width of a text, with room for another font."""
-    font = font_manager.FontProperties(size=size, weight=fontweight)
-    width, _, _ = self._renderer.get_text_width_height_descent(
-        text, font, ismath=False)
-    return _FONT_ROOM * width / DPI
+    return _FONT_ROOM * _measure(text, size, fontweight)
 
   def text(self, x, y, text, size=8, ha="left", fontweight="normal", **kwargs):
     """Writes one line, its middle at y; returns its width."""
@@ -133,8 +140,8 @@ class Page(object):
 
   def paragraph(self, x, y, text, max_lines, size, **kwargs):
     """Writes lines about as wide as the page; returns the y below them."""
-    text = "".join(c if c.isprintable() or c.isspace() else "?"
-                   for c in text[:2000])
+    text = "".join(c if c.isprintable() else "?"
+                   for c in " ".join(text[:2000].split()))
     width = self.width(text, size, kwargs.get("fontweight", "normal"))
     lines = textwrap.wrap(
         text, max(1, int(len(text) * (self.right - x) / width)),

@@ -22,17 +22,9 @@ _GAP = 0.3
 _CELL_GAP = 0.02
 
 
-class Scale(
-    collections.namedtuple("Scale", "speed load cell_speed cell_share")):
-  """The largest values of a panel, or of all panels of a page.
-
-  Attributes:
-    speed: float, of a subnetwork.
-    load: float, of a parameter server.
-    cell_speed: float, the speed of training in a cell of a heat map.
-    cell_share: float, the share of parameter servers in a cell of a heat map.
-  """
-  __slots__ = ()
+#: The largest values of a panel, or of all panels of a page: the speed of a
+#: subnetwork, the load of a parameter server, and what a heat map's cells show.
+Scale = collections.namedtuple("Scale", "speed load cell_speed cell_share")
 
 
 def named_row_height(num_rows):
@@ -184,7 +176,7 @@ class Panel(object):
     ]
     fetches = figures["fetches"]
     if plan.num_ps and fetches is not None:
-      facts.append("{:,} fetch{} in a step".format(
+      facts.append("{:,} fetch{} a step".format(
           fetches, "" if fetches == 1 else "es"))
     return self.page.paragraph(
         x, y + 0.02, ", ".join(facts), 2, 8,
@@ -271,16 +263,16 @@ class SmallPanel(Panel):
       color = self._colors[i]
       if group.trains_subnetworks:
         does, style = "trains", {"facecolor": color}
-        self.legend.add("builds and trains the subnetwork", **style)
+        self.legend.add("builds and trains a subnetwork", **style)
       else:
         does, style = "runs", page_lib.runs_forward_style(color)
-        self.legend.add("builds it to run forward only", **style)
+        self.legend.add("builds a subnetwork to run it forward only", **style)
       self._draw_cell(
           x, self.top + i * self.row_height + 0.015, self.row_height - 0.03,
           gid=self.gid("worker", w, does, i), **style)
       if group.num_trained > 1:
         share = "1/{}".format(group.num_trained)
-        self.legend.add("trains it for that share of its time", share, **style)
+        self.legend.add("share of the worker's time", share, **style)
         self.page.text(x + COLUMN_WIDTH / 2, self.row_y(i), share, 7,
                        ha="center", color=page_lib.text_color_on(color))
 
@@ -297,7 +289,7 @@ class SmallPanel(Panel):
       for i in self.plan.parameter_server(p).subnetworks:
         style = {"diameter": 0.6 * self.row_height,
                  "facecolor": self._colors[i]}
-        self.legend.add("holds the subnetwork's variables", **style)
+        self.legend.add("holds variables of a subnetwork", **style)
         self.page.circle(middle, self.row_y(i),
                          gid=self.gid("ps", p, "serves", i), **style)
       x += COLUMN_WIDTH
