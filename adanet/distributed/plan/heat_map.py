@@ -30,7 +30,7 @@ def _set_ticks(axis, size, inches, label_inches):
 
 
 def _width(pixels, columns):
-  """Returns the width of a map, in inches: about as wide as told, or less."""
+  """Returns the width of a map, in inches, of so many pixels or less."""
   width = max(2, pixels // columns.num_bins) / page_lib.DPI
   return columns.num_bins * min(width, panel.COLUMN_WIDTH)
 
@@ -38,18 +38,13 @@ def _width(pixels, columns):
 class HeatMap(panel.Panel):
   """Has a heat map of the workers, and one of the parameter servers."""
 
-  ps_gap = 0.6  # With room for the labels of the load.
-
   def __init__(self, page, legend, plans, number):
     """Measures the panel."""
     plan = plans[0]
     k = plan.num_subnetworks
-    if k <= panel.MAX_NAMED_ROWS:
-      self._rows = bins.Axis(k, k)
-      row_height = panel.named_row_height(k)
-    else:
-      self._rows = bins.Axis(k, _HEIGHT // 2)
-      row_height = (_HEIGHT // self._rows.num_bins) / page_lib.DPI
+    self._rows = bins.Axis(k, _HEIGHT // 2)
+    row_height = (panel.named_row_height(k) if k <= panel.MAX_NAMED_ROWS else
+                  _HEIGHT // self._rows.num_bins / page_lib.DPI)
     self._workers = bins.Axis(plan.num_workers, _WORKERS_WIDTH // 2)
     self._maps = bins.map_workers(plan, self._rows, self._workers)
     self._workers_width = _width(_WORKERS_WIDTH, self._workers)
@@ -65,10 +60,6 @@ class HeatMap(panel.Panel):
     self.largest = self.largest._replace(
         cell_speed=self._maps.speeds.max(), cell_share=self._shares.max())
 
-  def _is_single(self, columns):
-    """Whether a cell is one subnetwork on one worker or parameter server."""
-    return columns.width == self._rows.width == 1
-
   def _draw_map_heading(self, x, noun, columns):
     """Writes what the bins of a map are; returns the x on the right."""
     if columns.width > 1:
@@ -82,7 +73,6 @@ class HeatMap(panel.Panel):
     axes = self.page.axes(x, self.top, width, self.height)
     _set_ticks(axes.xaxis, columns.size, width,
                0.12 + 0.06 * len("{:,}".format(columns.size)))
-    axes.yaxis.set_ticks([])
     return axes
 
   def _add_image(self, axes, columns, rows, amounts, largest, color_map, gid):
@@ -98,13 +88,11 @@ class HeatMap(panel.Panel):
   def draw_workers(self, x):
     maps = self._maps
     columns = self._workers
-    is_single = self._is_single(columns)
+    is_single = columns.width == 1
     right = self._draw_map_heading(x, "workers (0 is the chief)", columns)
     axes = self.page.axes(x, self.strip_y, self._workers_width,
                           panel.STRIP_HEIGHT)
     axes.set_facecolor(page_lib.EMPTY_CELL)
-    axes.xaxis.set_ticks([])
-    axes.yaxis.set_ticks([])
     self._add_image(axes, columns, bins.Axis(1, 1),
                     maps.builds_ensemble[np.newaxis], 1,
                     colors.ListedColormap([page_lib.ENSEMBLE]),
@@ -121,7 +109,7 @@ class HeatMap(panel.Panel):
                     "workers-train")
     self.legend.add_scale(
         "speed that {} to {}".format(
-            "a worker gives" if columns.width == 1 else
+            "a worker gives" if is_single else
             "the workers of a column give",
             "a subnetwork" if self._rows.width == 1 else
             "the subnetworks of a row, on average"), self.scale.cell_speed)
@@ -151,16 +139,12 @@ class HeatMap(panel.Panel):
     if untrained.size:
       self.legend.add("has a subnetwork that no worker trains", diameter=0.08,
                       facecolor=page_lib.PROBLEM)
-      axes.scatter(
-          np.zeros(len(untrained)),
-          (edges[untrained] + edges[untrained + 1]) / 2, marker=".", s=14,
-          color=page_lib.PROBLEM, clip_on=False, zorder=3, linewidth=0)
+      axes.plot(np.zeros(len(untrained)),
+                edges[untrained] + self._rows.width / 2, ".", markersize=4,
+                color=page_lib.PROBLEM, clip_on=False)
     axes.set_xlim(0, self.scale.speed * 1.05)
     axes.set_ylim(self._rows.size - 0.5, -0.5)
-    axes.xaxis.set_ticks([0, self.scale.speed])
-    axes.xaxis.set_ticklabels(
-        ["0", page_lib.format_number(self.scale.speed)])
-    axes.yaxis.set_ticks([])
+    page_lib.set_scale(axes.xaxis, self.scale.speed)
     return x + panel.SPEED_WIDTH
 
   def draw_ps(self, x):
@@ -171,7 +155,7 @@ class HeatMap(panel.Panel):
     axes = self._draw_map_axes(x, self._ps, self._ps_width)
     self._add_image(axes, self._ps, self._rows, self._shares,
                     self.scale.cell_share, page_lib.amount_colors(), "ps-serve")
-    if self._is_single(self._ps):
+    if self._ps.width == self._rows.width == 1:
       self.legend.add("holds variables of a subnetwork",
                       facecolor=page_lib.amount_colors()(1.))
     else:
@@ -184,7 +168,4 @@ class HeatMap(panel.Panel):
                 color=page_lib.LOAD_BAR)
     axes.set_xlim(-0.5, self._ps.size - 0.5)
     axes.set_ylim(0, self.scale.load * 1.05)
-    axes.xaxis.set_ticks([])
-    axes.yaxis.set_ticks([0, self.scale.load])
-    axes.yaxis.set_ticklabels(
-        ["0", "load " + page_lib.format_number(self.scale.load)])
+    page_lib.set_scale(axes.yaxis, self.scale.load, "load ")

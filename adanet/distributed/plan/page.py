@@ -94,12 +94,12 @@ def problem_style(is_problem):
 
 
 @functools.lru_cache(maxsize=1000)
-def _measure(text, size, fontweight):
-  """Returns the width of a text, in inches."""
+def text_width(text, size, fontweight="normal"):
+  """Returns the width of a text, with room for another font."""
   font = font_manager.FontProperties(size=size, weight=fontweight)
-  width, _, _ = backend_agg.RendererAgg(
-      1, 1, DPI).get_text_width_height_descent(text, font, ismath=False)
-  return width / DPI
+  renderer = backend_agg.RendererAgg(1, 1, DPI)
+  width, _, _ = renderer.get_text_width_height_descent(text, font, False)
+  return _FONT_ROOM * width / DPI
 
 
 def format_number(value):
@@ -107,33 +107,33 @@ def format_number(value):
   return "{:,.0f}".format(value) if value >= 1000 else "{:.3g}".format(value)
 
 
+def set_scale(axis, largest, name=""):
+  """Puts ticks at the ends of a scale that begins at 0."""
+  axis.set_ticks([0, largest])
+  axis.set_ticklabels(["0", name + format_number(largest)])
+
+
 class Page(object):
   """A figure that is drawn from its top, and cut to its size at the end.
 
   Attributes:
-    figure: matplotlib.figure.Figure.
     right: float, the x of the right end of what is drawn so far.
   """
 
   def __init__(self):
-    self.figure = figure_lib.Figure(dpi=DPI)
-    backend_agg.FigureCanvasAgg(self.figure)  # For the user to draw.
+    self._figure = figure_lib.Figure(dpi=DPI)
     self._from_top = transforms.Affine2D()
-    self._inches = self._from_top + self.figure.dpi_scale_trans
+    self._inches = self._from_top + self._figure.dpi_scale_trans
     self._axes = []
     self.right = _LEAST_WIDTH
 
-  def width(self, text, size, fontweight="normal"):
-    """Returns the width of a text, with room for another font."""
-    return _FONT_ROOM * _measure(text, size, fontweight)
-
   def text(self, x, y, text, size=8, ha="left", fontweight="normal", **kwargs):
     """Writes one line, its middle at y; returns its width."""
-    self.figure.text(
+    self._figure.text(
         x, y, text.replace("$", r"\$"),  # It is no mathematics.
         transform=self._inches, fontsize=size, fontweight=fontweight, ha=ha,
         va="center", **kwargs)
-    width = self.width(text, size, fontweight)
+    width = text_width(text, size, fontweight)
     self.right = max(
         self.right, x + width * {"left": 1, "center": 0.5, "right": 0}[ha])
     return width
@@ -142,9 +142,9 @@ class Page(object):
     """Writes lines about as wide as the page; returns the y below them."""
     text = "".join(c if c.isprintable() else "?"
                    for c in " ".join(text[:2000].split()))
-    width = self.width(text, size, kwargs.get("fontweight", "normal"))
+    width = text_width(text, size, kwargs.get("fontweight", "normal"))
     lines = textwrap.wrap(
-        text, max(1, int(len(text) * (self.right - x) / width)),
+        text, max(9, int(len(text) * (self.right - x) / (width or 1))),
         break_on_hyphens=False, max_lines=max_lines, placeholder=" ...")
     line_height = LINE_HEIGHT * size / 8.
     for number, line in enumerate(lines):
@@ -153,25 +153,23 @@ class Page(object):
 
   def rectangle(self, x, y, width, height, **kwargs):
     """Draws a rectangle, its upper left corner at a point."""
-    self.figure.add_artist(
+    self._figure.add_artist(
         patches.Rectangle((x, y), width, height, transform=self._inches,
                           **dict({"linewidth": 0}, **kwargs)))
     self.right = max(self.right, x + width)
 
   def circle(self, x, y, diameter, **kwargs):
     """Draws a circle around a point."""
-    self.figure.add_artist(
+    self._figure.add_artist(
         patches.Circle((x, y), diameter / 2, transform=self._inches,
                        linewidth=0, **kwargs))
 
-  def snap(self, length):
-    """Returns a length in whole pixels, so that an image's cells are alike."""
-    return round(length * DPI) / DPI
-
   def axes(self, x, y, width, height):
-    """Returns new axes, without ticks on the right and at the top."""
-    x, y = self.snap(x), self.snap(y)
-    axes = self.figure.add_axes((0, 0, 1, 1))
+    """Returns axes without ticks, at whole pixels, as images need them."""
+    x, y = round(x * DPI) / DPI, round(y * DPI) / DPI
+    axes = self._figure.add_axes((0, 0, 1, 1))
+    axes.set_xticks([])
+    axes.set_yticks([])
     axes.tick_params(labelsize=7, length=2.5, width=0.6, colors="black")
     for spine in axes.spines.values():
       spine.set_linewidth(0.6)
@@ -184,11 +182,11 @@ class Page(object):
     width = np.ceil((self.right + MARGIN) * DPI) / DPI
     height = np.ceil((bottom + MARGIN) * DPI) / DPI
     self._from_top.scale(1, -1).translate(0, height)
-    self.figure.set_size_inches(width, height)
+    self._figure.set_size_inches(width, height)
     for axes, x, y, w, h in self._axes:
       axes.set_position((x / width, 1 - (y + h) / height, w / width,
                          h / height))
-    return self.figure
+    return self._figure
 
 
 class Legend(object):
@@ -201,14 +199,7 @@ class Legend(object):
     self._notes = {}
 
   def add(self, meaning, text="", diameter=None, **style):
-    """Adds a mark, unless one of that meaning is there.
-
-    Args:
-      meaning: str.
-      text: str, written on the mark.
-      diameter: float, in inches, of a circle; None for a rectangle.
-      **style: arguments for Matplotlib's patch.
-    """
+    """Adds a rectangle or a circle, unless one of that meaning is there."""
     self._marks.setdefault(meaning, (text, diameter, style))
 
   def add_scale(self, meaning, largest):
@@ -226,14 +217,12 @@ class Legend(object):
       axes = page.axes(MARGIN + 0.08, y, 1.4, 0.1)
       axes.imshow(np.linspace(0, 1, 256)[np.newaxis], aspect="auto",
                   cmap=amount_colors(), extent=(0, largest, 0, 1))
-      axes.yaxis.set_ticks([])
-      axes.xaxis.set_ticks([0, largest])
-      axes.xaxis.set_ticklabels(["0", format_number(largest)])
+      set_scale(axes.xaxis, largest)
       page.text(MARGIN + 1.62, y + 0.05, meaning)
       y += 0.36
     x = MARGIN
     for meaning, (text, diameter, style_of_mark) in self._marks.items():
-      width = 0.38 + page.width(meaning, 8)
+      width = 0.38 + text_width(meaning, 8)
       if x > MARGIN and x + width > page.right:
         x = MARGIN
         y += 0.24

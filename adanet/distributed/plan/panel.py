@@ -18,9 +18,9 @@ MAX_COLUMNS = 36
 COLUMN_WIDTH = 0.4
 STRIP_HEIGHT = 0.34
 SPEED_WIDTH = 0.9
-_GAP = 0.3
+_PS_GAP = 0.55  # With room for the labels of the load.
+_FOOT_HEIGHT = 0.3
 _CELL_GAP = 0.02
-
 
 #: The largest values of a panel, or of all panels of a page: the speed of a
 #: subnetwork, the load of a parameter server, and what a heat map's cells show.
@@ -51,8 +51,6 @@ class Panel(object):
   """
 
   column_names_height = 0.  # Inches.
-  foot_height = 0.3  # Below the columns.
-  ps_gap = _GAP  # On the left of the parameter servers.
 
   def __init__(self, page, legend, plans, number, num_rows, row_height,
                columns_width, speed_colors):
@@ -82,9 +80,8 @@ class Panel(object):
         self.plan.effective_speeds().max(),
         self._figures["max_load_per_ps"] or 0., cell_speed=0., cell_share=0.)
     # With room for a mark, so that the columns of several panels are in line.
-    self._columns_x = page_lib.MARGIN + 0.08 + page.width(
-        "! subnetwork {}".format(self.plan.num_subnetworks
-                                 if self.names_rows else 0), 8, "bold")
+    self._columns_x = page_lib.MARGIN + 0.08 + page_lib.text_width(
+        "! subnetwork {}".format(self.plan.num_subnetworks), 8, "bold")
     page.right = max(page.right, self._columns_x + columns_width + SPEED_WIDTH)
 
   def draw_workers(self, x):
@@ -121,14 +118,16 @@ class Panel(object):
         "the lowest speed.")
     x = max(self.draw_heading(x, "speed"), self.draw_speeds(x))
     if self.plan.num_ps and self.plan.ps_groups is None:
-      self._draw_unknown_ps(x + _GAP)
+      self.draw_heading(x + _PS_GAP, "parameter servers: not known")
+      self.legend.add_note("not known: the strategy does not say which "
+                           "parameter servers it uses.")
     elif self.plan.num_ps:
       self.legend.add_note(
           "load: subnetworks read from a parameter server in one step of every "
           "worker. This assumes equally large subnetworks, and that the bytes "
           "of each spread evenly over its parameter servers.")
-      self.draw_ps(x + self.ps_gap)
-    return self._draw_problems(self.top + self.height + self.foot_height)
+      self.draw_ps(x + _PS_GAP)
+    return self._draw_problems(self.top + self.height + _FOOT_HEIGHT)
 
   def draw_heading(self, x, text):
     """Writes above the columns; returns the x on the right."""
@@ -136,20 +135,18 @@ class Panel(object):
 
   def draw_speeds(self, x):
     """Draws the speed of each subnetwork; returns the x on the right."""
-    page = self.page
     right = x + SPEED_WIDTH
     for i, speed in enumerate(self.plan.effective_speeds()):
       y = self.row_y(i)
-      if not speed:
-        right = max(right, x + page.text(x, y, "untrained",
-                                         **page_lib.problem_style(True)))
-        continue
-      length = 0.5 * speed / self.scale.speed
-      page.rectangle(x, y - 0.06, length, 0.12, facecolor=self._speed_colors[i],
-                     gid=self.gid("subnetwork", i, "speed"))
-      number_x = x + length + 0.05
-      right = max(right, number_x + page.text(
-          number_x, y, page_lib.format_number(speed), 7.5))
+      text, text_x = "untrained", x
+      if speed:
+        length = 0.5 * speed / self.scale.speed
+        text, text_x = page_lib.format_number(speed), x + length + 0.05
+        self.page.rectangle(
+            x, y - 0.06, length, 0.12, facecolor=self._speed_colors[i],
+            gid=self.gid("subnetwork", i, "speed"))
+      right = max(right, text_x + self.page.text(
+          text_x, y, text, 7.5, **page_lib.problem_style(not speed)))
     return right
 
   def _draw_title(self, y):
@@ -165,21 +162,16 @@ class Panel(object):
         _count(plan.num_subnetworks, "subnetwork")]), 2, 9)
     figures = self._figures
     time = figures["training_time"]
-    facts = [
+    facts = "{}, wasted training {} of {}, at most {} on a worker".format(
         "training never ends" if time is None else
-        "training time {}".format(page_lib.format_number(time)),
-        "wasted training {} of {}".format(
-            page_lib.format_number(figures["wasted_training"]),
-            _count(plan.num_workers, "worker")),
-        "at most {} on a worker".format(
-            _count(figures["max_subnetworks_per_worker"], "subnetwork")),
-    ]
-    fetches = figures["fetches"]
-    if plan.num_ps and fetches is not None:
-      facts.append("{:,} fetch{} a step".format(
-          fetches, "" if fetches == 1 else "es"))
+        "training time " + page_lib.format_number(time),
+        page_lib.format_number(figures["wasted_training"]),
+        _count(plan.num_workers, "worker"),
+        _count(figures["max_subnetworks_per_worker"], "subnetwork"))
+    if figures["fetches"]:
+      facts += ", fetches per step {:,}".format(figures["fetches"])
     return self.page.paragraph(
-        x, y + 0.02, ", ".join(facts), 2, 8,
+        x, y + 0.02, facts, 2, 8,
         color=page_lib.PROBLEM if time is None else page_lib.SMALL_PRINT)
 
   def _draw_row_names(self):
@@ -194,16 +186,6 @@ class Panel(object):
       mark = "! " if i in untrained else ""
       self.page.text(x, self.row_y(i), "{}subnetwork {}".format(mark, i),
                      ha="right", **page_lib.problem_style(i in untrained))
-
-  def _draw_unknown_ps(self, x):
-    self.legend.add_note("not known: the strategy does not say which parameter "
-                         "servers it uses.")
-    self.draw_heading(x, "parameter servers")
-    self.page.rectangle(x, self.top, 1.2, self.height, fill=False,
-                        edgecolor=page_lib.SMALL_PRINT, linewidth=0.8,
-                        linestyle="--", gid=self.gid("ps", "unknown"))
-    self.page.text(x + 0.6, self.top + self.height / 2, "not known",
-                   ha="center", color=page_lib.SMALL_PRINT)
 
   def _draw_problems(self, y):
     """Returns the y below the messages."""
@@ -228,8 +210,6 @@ class SmallPanel(Panel):
         page, legend, plans, number, k, named_row_height(k),
         (plan.num_workers + plan.num_ps) * COLUMN_WIDTH, colors)
     self._colors = colors
-    if not plan.num_ps:
-      self.foot_height = 0.1
 
   def _draw_cell(self, x, y, height, **kwargs):
     self.page.rectangle(

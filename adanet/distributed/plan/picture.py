@@ -8,11 +8,10 @@
       picture.write([rounds], f, "svg")
 
 A column is a worker or a parameter server, and a row is a subnetwork. In a
-small cluster each subnetwork has a color. In a large one a column is several
-workers, a row may be several subnetworks, and a darker color means a higher
-speed. Several plans share their scales and colors: the same speed has the same
-length and the same color everywhere. Up to some millions of workers, a picture
-takes seconds.
+small cluster each subnetwork has a color. In a large one a column may be
+several workers, a row several subnetworks, and a darker color is a higher
+speed. All panels of a picture share their scales of speed and color. Up to some
+millions of workers, a picture takes seconds.
 """
 
 import io
@@ -34,16 +33,6 @@ _GAP = 0.3  # Inches.
 def _is_small(plan):
   return (plan.num_subnetworks <= panel_lib.MAX_NAMED_ROWS and
           plan.num_workers + plan.num_ps <= panel_lib.MAX_COLUMNS)
-
-
-def _group_equal(plans):
-  """Returns lists of (number, plan), of plans that place the same."""
-  groups = {}
-  for number, plan in enumerate(plans):
-    key = (plan.num_workers, plan.num_ps, plan.num_subnetworks,
-           plan.worker_groups, plan.ps_groups)
-    groups.setdefault(key, []).append((number, plan))
-  return list(groups.values())
 
 
 def draw(plans: Iterable[value.PlacementPlan]) -> figure_lib.Figure:
@@ -68,14 +57,16 @@ def draw(plans: Iterable[value.PlacementPlan]) -> figure_lib.Figure:
     colors = page_lib.subnetwork_colors(
         max([1] + [p.num_subnetworks for p in plans if _is_small(p)]))
     legend = page_lib.Legend(page)
-    panels = []
-    for group in _group_equal(plans):
-      numbers, equal_plans = zip(*group)
-      if _is_small(equal_plans[0]):
-        panels.append(panel_lib.SmallPanel(
-            page, legend, equal_plans, numbers[0], colors))
-      else:
-        panels.append(heat_map.HeatMap(page, legend, equal_plans, numbers[0]))
+    equal_plans = {}
+    for number, plan in enumerate(plans):
+      key = (plan.num_workers, plan.num_ps, plan.num_subnetworks,
+             plan.worker_groups, plan.ps_groups)
+      equal_plans.setdefault(key, (number, []))[1].append(plan)
+    panels = [
+        panel_lib.SmallPanel(page, legend, equal, number, colors)
+        if _is_small(equal[0]) else
+        heat_map.HeatMap(page, legend, equal, number)
+        for number, equal in equal_plans.values()]
     scale = panel_lib.Scale(*(
         max(values) or 1. for values in zip(*(p.largest for p in panels))))
     y = page_lib.MARGIN
