@@ -1,8 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Checks wheels and sdists as a package index does; prints their READMEs.
+"""Checks wheels and sdists as a package index does, and prints their pages.
 
-`twine check --strict` never renders Markdown, which an index does.
+`twine check` checks the metadata with packaging.metadata, but it does not
+render Markdown. An index does.
 """
 
 import sys

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Uploads the wheel and the sdist to a package index.
 
-twine does it, and finds the credentials: in TWINE_USERNAME and TWINE_PASSWORD,
-or in the keyring. Ends with 0 when both are uploaded, 1 when the index or twine
-refused one, 2 when it was called wrongly.
+twine uploads them. It takes the credentials from TWINE_USERNAME and
+TWINE_PASSWORD, or from the keyring. The exit code is 0 if both are uploaded, 1
+if the index or twine refuses one, and 2 if the arguments are wrong.
 """
 
 import contextlib
@@ -26,8 +26,8 @@ _REPOSITORY_URL = flags.DEFINE_string(
     "repository-url", None,
     "Where to upload to: the URL of the index that takes uploads.")
 
-# What indexes answer, each kind in its own words, where a file is there already
-# and may not be replaced; 409 needs no words.
+# How indexes say that they have a file and do not replace it: the status, and
+# words in the answer. For 409 the words do not matter.
 _THERE_ALREADY = {
     400: ("already exist", "already been taken", "updating asset"),
     403: ("already exist", "overwrite"),
@@ -39,11 +39,11 @@ _DISTRIBUTIONS = ("adanet_distributed-{}-py3-none-any.whl",
 
 
 class UsageError(Exception):
-  """How this was called wrongly, in one line."""
+  """The arguments are wrong. The message is one line."""
 
 
 class UploadError(Exception):
-  """Why nothing more can be uploaded, in one line."""
+  """The upload failed. The message is one line."""
 
 
 def _repository_url():
@@ -67,7 +67,7 @@ def _repository_url():
 
 
 def _settings(url):
-  """Returns what twine is told by its environment variables and by `url`."""
+  """Returns twine's settings, from its environment variables."""
   try:
     return settings.Settings(
         username=os.environ.get("TWINE_USERNAME"),
@@ -87,7 +87,7 @@ def _is_there_already(response):
 
 
 def _explain(response, url):
-  """Returns what an index means by an answer, in one line."""
+  """Returns in one line why an index refused a file."""
   if _is_there_already(response):
     return ("{} has version {} already, and leaves it as it is: raise VERSION "
             "in adanet/version.py.".format(url, version.VERSION))
@@ -114,7 +114,7 @@ def _upload(path, upload_settings, url):
     UploadError: the index cannot be reached or refuses the file.
   """
   try:
-    # twine writes several lines about anything, and this one a file.
+    # twine writes several lines for each file.
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
       upload.upload(upload_settings, [path])
   except requests.HTTPError as e:
@@ -161,7 +161,7 @@ def _parse_flags(argv):
     argv = flags.FLAGS(argv)
     if len(argv) == 1:
       return argv
-  # What else there is is not shown, as it may be a password.
+  # The other arguments are not shown, as one may be a password.
   print("publish: expected --repository-url=https://… and nothing else.",
         file=sys.stderr)
   sys.exit(2)
@@ -169,7 +169,7 @@ def _parse_flags(argv):
 
 def main(_):
   for library in ("keyring", "twine", "urllib3"):
-    # What they have to say is in the exceptions too.
+    # Their exceptions say the same.
     logging.getLogger(library).addHandler(logging.NullHandler())
     logging.getLogger(library).propagate = False
   try:
@@ -179,5 +179,9 @@ def main(_):
     return 2 if isinstance(e, UsageError) else 1
 
 
-if __name__ == "__main__":
+def run():
   app.run(main, flags_parser=_parse_flags)
+
+
+if __name__ == "__main__":
+  run()

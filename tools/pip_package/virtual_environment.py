@@ -9,14 +9,14 @@ import sys
 
 import pip
 
-_TIMEOUT_SECS = 120
+_TIMEOUT_SECS = 240
 
 
 class VirtualEnvironment(object):
   """A virtual environment of this Python, in which nothing is installed.
 
-  Programs in it see nothing of this one's import path and settings. pip works
-  on it from outside, so that this Python needs none.
+  Programs in it do not see the import path and the settings of this program.
+  pip works on it from outside, so this Python needs no pip.
 
   Attributes:
     python: str, the path of its interpreter.
@@ -28,8 +28,8 @@ class VirtualEnvironment(object):
 
     Args:
       folder: str, the folder to make it in.
-      import_path: sequence of str, folders to import from as well; pip takes
-        the distributions in them as installed.
+      import_path: sequence of str, more folders to import from. For pip, the
+        distributions in them are installed.
     """
     self.python = os.path.join(folder, "bin", "python3")
     self._env = {
@@ -38,6 +38,7 @@ class VirtualEnvironment(object):
         "PIP_CONFIG_FILE": os.devnull,
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PIP_NO_CACHE_DIR": "1",
+        "PIP_NO_COMPILE": "1",
         "TF_CPP_MIN_LOG_LEVEL": "2",
     }
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder],
@@ -51,34 +52,26 @@ class VirtualEnvironment(object):
     """Returns the path of an installed command."""
     return os.path.join(os.path.dirname(self.python), name)
 
-  def popen(self, command, env=None, **kwargs):
-    """Starts a program that is killed with this one."""
-    return subprocess.Popen(
-        ["setpriv", "--pdeathsig", "KILL", "--"] + command,
-        cwd=self._env["HOME"],
-        env=dict(self._env, **env or {}),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        encoding="utf-8",
-        errors="replace",
-        **kwargs)
-
   def run(self, command, env=None):
-    """Runs a program to its end.
+    """Runs a program.
 
     Args:
       command: list of str.
       env: dict from str to str, what to add to the program's environment.
 
     Returns:
-      Its exit code, and as one str what it wrote to both outputs.
+      Its exit code, and its output and errors as one str.
     """
-    with self.popen(command, env=env, stderr=subprocess.STDOUT) as process:
-      try:
-        output, _ = process.communicate(timeout=_TIMEOUT_SECS)
-      finally:
-        process.kill()
-    return process.returncode, output
+    process = subprocess.run(
+        command, cwd=self._env["HOME"], env=dict(self._env, **env or {}),
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, encoding="utf-8", errors="replace",
+        timeout=_TIMEOUT_SECS, check=False)
+    return process.returncode, process.stdout
+
+  def execute(self, program, **env):
+    """Runs the text of a program in Python. Returns what `run` returns."""
+    return self.run([self.python, "-W", "ignore", "-c", program], env=env)
 
   def pip(self, *args, **env):
     """Runs pip on this environment.
@@ -88,7 +81,7 @@ class VirtualEnvironment(object):
       **env: str, what to add to its environment.
 
     Returns:
-      What it wrote, as str.
+      Its output as str.
 
     Raises:
       RuntimeError: it failed.

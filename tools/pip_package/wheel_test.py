@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the wheel as a user gets it."""
+"""Tests of what is in the wheel and the sdist."""
 
 import collections
 import email
@@ -12,66 +12,79 @@ import tarfile
 import zipfile
 
 from absl.testing import absltest
+from absl.testing import parameterized
 from adanet import version
 from packaging import requirements
 import runfiles
+from tools.pip_package import long_description
 
 _NAME = "adanet_distributed-{}".format(version.VERSION)
 _FOLDER = runfiles.Create().Rlocation("adanet/tools/pip_package")
 _WHEEL = os.path.join(_FOLDER, _NAME + "-py3-none-any.whl")
 _SDIST = os.path.join(_FOLDER, _NAME + ".tar.gz")
+_DIST_INFO = _NAME + ".dist-info/"
 
 
-class WheelTest(absltest.TestCase):
+class WheelTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
     self.wheel = zipfile.ZipFile(_WHEEL)
     self.addCleanup(self.wheel.close)
-
-  def _metadata(self):
-    return email.message_from_bytes(
-        self.wheel.read(_NAME + ".dist-info/METADATA"))
+    self.metadata = email.message_from_bytes(
+        self.wheel.read(_DIST_INFO + "METADATA"))
 
   def test_files(self):
+    # install_test imports every module, so none is missing.
     names = self.wheel.namelist()
-    for module in ("adanet/__init__.py", "adanet/distributed/__init__.py",
-                   "adanet/distributed/placement.py",
-                   "adanet/distributed/plan/main.py",
-                   "adanet/distributed/plan/picture.py",
-                   "adanet/tf_compat/run_config.py", "adanet/py.typed"):
-      self.assertIn(module, names)
+    self.assertContainsSubset([
+        "adanet/py.typed", "adanet/distributed/plan/main.py",
+        "adanet/distributed/plan/picture.py", _DIST_INFO + "licenses/LICENSE"
+    ], names)
     for name in names:
-      self.assertRegex(
-          name, r"^(adanet/(.*\.py|py\.typed)|{}\.dist-info/.*)$".format(
-              re.escape(_NAME)))
+      self.assertRegex(name, r"^(adanet/(.*\.pyi?|py\.typed)|{}.*)$".format(
+          re.escape(_DIST_INFO)))
       self.assertNotRegex(name, "test|golden|cases|examples")
 
+  def test_sdist_has_the_same_files(self):
+    with tarfile.open(_SDIST) as sdist:
+      names = sdist.getnames()
+    self.assertCountEqual(
+        ["{}/{}".format(_NAME, name) for name in
+         [n for n in self.wheel.namelist() if not n.startswith(_DIST_INFO)] +
+         ["LICENSE", "PKG-INFO", "README.md", "pyproject.toml"]], names)
+
   def test_metadata(self):
-    metadata = self._metadata()
-    self.assertEqual("adanet-distributed", metadata["Name"])
-    self.assertEqual(version.VERSION, metadata["Version"])
-    self.assertEqual("Apache-2.0", metadata["License-Expression"])
-    self.assertEqual(">=3.7", metadata["Requires-Python"])
-    self.assertStartsWith(metadata.get_payload(), "# ")
-    self.assertEqual("text/markdown", metadata["Description-Content-Type"])
-    classifiers = metadata.get_all("Classifier")
+    for key, expected in (
+        ("Name", "adanet-distributed"),
+        ("Version", version.VERSION),
+        ("Author", "The adanet.distributed Authors"),
+        ("License-Expression", "Apache-2.0"),
+        ("Requires-Python", ">=3.7"),
+        ("Description-Content-Type", "text/markdown"),
+    ):
+      self.assertEqual(expected, self.metadata[key])
+    classifiers = self.metadata.get_all("Classifier")
+    self.assertIn("Typing :: Typed", classifiers)
     self.assertIn(
         "Programming Language :: Python :: {}.{}".format(*sys.version_info),
         classifiers)
-    self.assertEmpty([c for c in classifiers if c.startswith("License")])
+
+  def test_project_urls(self):
+    urls = dict(url.split(", ")
+                for url in self.metadata.get_all("Project-URL"))
+    self.assertCountEqual(
+        ["Changelog", "Documentation", "Homepage", "Issues"], urls)
+    for url in urls.values():
+      self.assertStartsWith(url, urls["Homepage"])
 
   def test_requirements(self):
-    metadata = self._metadata()
-    self.assertCountEqual(["tensorflow", "tensorflow-cpu", "plot"],
-                          metadata.get_all("Provides-Extra"))
+    extras = self.metadata.get_all("Provides-Extra")
     found = collections.defaultdict(set)
-    for line in metadata.get_all("Requires-Dist"):
+    for line in self.metadata.get_all("Requires-Dist"):
       requirement = requirements.Requirement(line)
-      extras = [e for e in metadata.get_all("Provides-Extra")
-                if requirement.marker and requirement.marker.evaluate(
-                    {"extra": e})]
-      for extra in extras or [""]:
+      for extra in [e for e in extras if requirement.marker and
+                    requirement.marker.evaluate({"extra": e})] or [""]:
         found[extra].add(requirement.name)
       self.assertEqual([">="], [s.operator for s in requirement.specifier])
     self.assertEqual(
@@ -82,37 +95,43 @@ class WheelTest(absltest.TestCase):
             "plot": {"matplotlib"},
         }, found)
 
-  def test_command(self):
-    self.assertEqual(
-        ["[console_scripts]", "adanet-plan=adanet.distributed.plan.main:main"],
-        self.wheel.read(_NAME + ".dist-info/entry_points.txt").decode("utf-8")
-        .split())
-
-  def test_sdist_has_the_same_files(self):
-    with tarfile.open(_SDIST) as sdist:
-      names = sdist.getnames()
-    dist_info = _NAME + ".dist-info/"
-    self.assertCountEqual(
-        ["{}/{}".format(_NAME, name) for name in
-         [n for n in self.wheel.namelist() if not n.startswith(dist_info)] +
-         ["LICENSE", "PKG-INFO", "README.md", "pyproject.toml"]], names)
-
-  def test_an_index_accepts_both(self):
+  def test_an_index_accepts_both_and_shows_absolute_links(self):
     checked = subprocess.run(
         [os.path.join(_FOLDER, "check"), _WHEEL, _SDIST],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         encoding="utf-8", check=False)
     self.assertEqual(0, checked.returncode, checked.stdout)
     self.assertEqual(2, checked.stdout.count("PASSED"))
-    for rendered in ("<h1[^>]*>adanet.distributed<", "<pre lang=.python.>",
-                     "<li><a [^>]*><code>placement.py</code></a>"):
+    for rendered in ("<h1[^>]*>", "<pre lang=.python.>"):
       self.assertRegex(checked.stdout, rendered)
+    links = re.findall('(?:href|src)="([^"]*)"', checked.stdout)
+    self.assertNotEmpty(links)
+    for link in links:
+      self.assertRegex(link, "^(https?://|mailto:|#)")
 
-  def test_licence(self):
-    self.assertIn(b"Apache License",
-                  self.wheel.read(_NAME + ".dist-info/licenses/LICENSE"))
+  @parameterized.parameters(
+      ("[a](docs/a.md#b)", "[a](https://host/me/blob/v1.0/docs/a.md#b)"),
+      ("[`a`](a.py 'A')", "[`a`](https://host/me/blob/v1.0/a.py 'A')"),
+      ("![a](./a.svg)", "![a](https://host/me/raw/v1.0/a.svg)"),
+      ("[![a](a.png)](a/)", "[![a](https://host/me/raw/v1.0/a.png)]"
+                            "(https://host/me/blob/v1.0/a/)"),
+      ("[a]: a.md\n[b]: b.md", "[a]: https://host/me/blob/v1.0/a.md\n"
+                               "[b]: https://host/me/blob/v1.0/b.md"),
+      ('<img src="a.png">', '<img src="https://host/me/raw/v1.0/a.png">'),
+  )
+  def test_relative_link(self, text, expected):
+    self.assertEqual(expected, long_description.with_absolute_links(
+        text, "https://host/me/", "1.0"))
 
-  def test_decides(self):
+  @parameterized.parameters(
+      "[a](#b)", "[a](https://other/a.md)", "<https://other/>",
+      "[a](mailto:a@b.example)", "`[a](b)`",
+      "```python\nd[a](b)\n```", "[ ] a: b")
+  def test_no_relative_link(self, text):
+    self.assertEqual(text, long_description.with_absolute_links(
+        text, "https://host/me", "1.0"))
+
+  def test_decides_in_a_zip_file(self):
     program = """if True:
         import adanet
         assert adanet.__file__.startswith({!r}), adanet.__file__
