@@ -90,8 +90,7 @@ class PyWheelTest(parameterized.TestCase):
     self.assertEqual(_WHEEL.name, wheel.name)
     self.assertEqual(_WHEEL.read_bytes(), wheel.read_bytes())
     environment.pip("install", "--no-index", "--no-deps", str(wheel))
-    self.assertEqual((0, "Grüße, 🚀\n"),
-                     environment.run([environment.command("say-hello")]))
+    self.assertEqual((0, "Grüße, 🚀\n"), environment.run("say-hello"))
 
   def test_depends_on_paths_and_bytes_alone(self):
     files = self._unpack_sdist()

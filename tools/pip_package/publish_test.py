@@ -1,12 +1,15 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of uploading to a package index."""
+"""Tests of uploading to a package index, and of installing from it."""
 
 import contextlib
 import json
 import os
 import pathlib
+import re
+import socket
 import subprocess
+import sys
 import tempfile
 import threading
 from http import server
@@ -15,15 +18,17 @@ from urllib import parse
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import version
+import flit_core
 import runfiles
-from tools.pip_package import local_index
+from tools.pip_package import virtual_environment
 
 _FOLDER = pathlib.Path(runfiles.Create().Rlocation("adanet/tools/pip_package"))
 _NAME = "adanet_distributed-" + version.VERSION
-_DISTRIBUTIONS = [_NAME + "-py3-none-any.whl", _NAME + ".tar.gz"]
+_WHEEL = _FOLDER / (_NAME + "-py3-none-any.whl")
+_SDIST = _FOLDER / (_NAME + ".tar.gz")
 
-_USERNAME = {"TWINE_USERNAME": local_index.USERNAME}
-_PASSWORD = local_index.PASSWORD
+_USERNAME = {"TWINE_USERNAME": "ada"}
+_PASSWORD = "correct-horse-battery-staple"
 _CREDENTIALS = dict(_USERNAME, TWINE_PASSWORD=_PASSWORD)
 _REFUSED = ("refuses the user name or the password (403 Forbidden): check "
             "TWINE_USERNAME and TWINE_PASSWORD, or the keyring.")
@@ -31,6 +36,47 @@ _NO_CREDENTIALS = "no user name and password for {index}: set TWINE_USERNAME"
 _HAS_USER = "--repository-url has a user name in it"
 _NOTHING_ELSE = "expected --repository-url=https://… and nothing else"
 _HAS_IT = "has version {} already".format(version.VERSION)
+
+# The folders of TensorFlow and of the other packages that this test imports.
+_DEPENDENCIES = [
+    path for path in sys.path if re.search(r"/adanet_pypi(_tf\d_\d+)?/", path)
+]
+# As install.py of third_party/py picks it.
+_TENSORFLOW = "tensorflow-cpu" if any(
+    "/tensorflow_cpu-" in path for path in _DEPENDENCIES) else "tensorflow"
+
+# Imports every module, and fits the only weight of each of two subnetworks to
+# the number 3, on a cluster of three servers.
+_TRAIN = """if True:
+  import importlib, json, os, pkgutil
+  import adanet
+  for module in pkgutil.walk_packages(adanet.__path__, "adanet."):
+    try:
+      importlib.import_module(module.name)
+    except ModuleNotFoundError as e:
+      assert e.name == "matplotlib", e  # Not installed.
+
+  tf = adanet.tf_compat.v1
+  config = adanet.tf_compat.RunConfig()
+  servers = [
+      tf.train.Server(config.cluster_spec, job_name=job, task_index=index)
+      for job, index in (("ps", 0), ("ps", 1), ("chief", 0))]
+  strategy = adanet.distributed.RoundRobinStrategy()
+  strategy.config = config
+  with tf.Graph().as_default():
+    weights = []
+    for i in range(2):
+      with strategy.subnetwork_devices(2, i):
+        weights.append(tf.get_variable("w%d" % i, initializer=0.))
+    loss = tf.add_n([tf.square(w - 3.) for w in weights])
+    step = tf.train.GradientDescentOptimizer(.5).minimize(loss)
+    with tf.Session(servers[-1].target) as session:
+      session.run(tf.global_variables_initializer())
+      session.run(step)
+      print(json.dumps([[w.device, float(session.run(w))] for w in weights]),
+            flush=True)
+  os._exit(0)  # A server cannot be stopped.
+"""
 
 
 class _AnyAnswer(server.BaseHTTPRequestHandler):
@@ -48,74 +94,74 @@ class _AnyAnswer(server.BaseHTTPRequestHandler):
     pass
 
 
-class PublishTest(parameterized.TestCase):
+def _free_port():
+  with socket.socket() as s:
+    s.bind(("127.0.0.1", 0))
+    return s.getsockname()[1]
+
+
+class _IndexTestCase(parameterized.TestCase):
+  """Tests with an index that is empty at first."""
 
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls._stack = contextlib.ExitStack()
-    home = cls._stack.enter_context(tempfile.TemporaryDirectory())
-    cls.index = cls._stack.enter_context(local_index.LocalIndex(home))
-    answers = cls._stack.enter_context(
-        server.HTTPServer(("127.0.0.1", 0), _AnyAnswer))
-    threading.Thread(target=answers.serve_forever, daemon=True).start()
-    cls._stack.callback(answers.shutdown)
-    cls.urls = {
-        "answers": "http://127.0.0.1:{}/".format(answers.server_port),
-        "index": cls.index.url,
-        "nothing": "http://127.0.0.1:{}/".format(local_index.free_port()),
-        "tls": cls.index.url.replace("http:", "https:"),
-    }
-    cls.runner = cls._stack.enter_context(subprocess.Popen(
-        [_FOLDER / "publish_runner"],
-        # Without the keyring and the settings of this machine.
-        env=dict(HOME=home, PATH=os.environ["PATH"],
-                 PYTHON_KEYRING_BACKEND="keyring.backends.null.Keyring"),
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, universal_newlines=True))
+    cls.stack = contextlib.ExitStack()
+    cls.home = cls.stack.enter_context(tempfile.TemporaryDirectory())
+    # Without the keyring and the settings of this machine.
+    cls.env = {"HOME": cls.home, "PATH": os.environ["PATH"],
+               "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
+    cls.packages = pathlib.Path(cls.home, "packages")
+    cls.packages.mkdir()
+    cls.index = cls.stack.enter_context(subprocess.Popen(
+        [_FOLDER / "local_index", "serve", cls.packages, "ada", _PASSWORD],
+        env=cls.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        encoding="utf-8"))
+    cls.url = "http://127.0.0.1:{}/".format(int(cls.index.stdout.readline()))
 
   @classmethod
   def tearDownClass(cls):
-    cls._stack.close()
+    cls.stack.close()
     super().tearDownClass()
 
-  def setUp(self):
-    super().setUp()
-    self.packages = pathlib.Path(self.index.folder)
-    for path in self.packages.iterdir():
-      path.unlink()
 
-  def _publish(self, args, env):
-    """Returns the exit code of `publish` and its output."""
-    self.runner.stdin.write(json.dumps([args, env]) + "\n")
-    self.runner.stdin.flush()
-    return json.loads(self.runner.stdout.readline())
+class PublishTest(_IndexTestCase):
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    answers = cls.stack.enter_context(
+        server.HTTPServer(("127.0.0.1", 0), _AnyAnswer))
+    threading.Thread(target=answers.serve_forever, daemon=True).start()
+    cls.stack.callback(answers.shutdown)
+    cls.urls = {
+        "answers": "http://127.0.0.1:{}/".format(answers.server_port),
+        "index": cls.url,
+        "nothing": "http://127.0.0.1:{}/".format(_free_port()),
+        "tls": cls.url.replace("http:", "https:"),
+    }
 
   def _assert_fails(self, expected_code, expected, args, env):
     """Asserts that `publish` fails with one line, without a password."""
-    code, output = self._publish([a.format(**self.urls) for a in args], env)
+    args = [arg.format(**self.urls) for arg in args]
+    self.index.stdin.write(json.dumps([args, env]) + "\n")
+    self.index.stdin.flush()
+    code, output = json.loads(self.index.stdout.readline())
     self.assertEqual(expected_code, code, output)
     self.assertEqual(1, output.count("\n"), output)
     self.assertIn(expected.format(**self.urls), output)
     self.assertNotIn(env.get("TWINE_PASSWORD", _PASSWORD), output)
 
-  def test_uploads(self):
-    self.assertEqual(
-        [0, "".join("uploaded {} to {}\n".format(name, self.index.url)
-                    for name in _DISTRIBUTIONS)],
-        self._publish(["--repository-url", self.index.url], _CREDENTIALS))
-    self.assertEqual(
-        {name: (_FOLDER / name).read_bytes() for name in _DISTRIBUTIONS},
-        {path.name: path.read_bytes() for path in self.packages.iterdir()})
-
   def test_leaves_an_earlier_upload(self):
-    for name in _DISTRIBUTIONS:
-      (self.packages / name).write_text("of an earlier day")
+    for path in (_WHEEL, _SDIST):
+      earlier = self.packages / path.name
+      earlier.write_text("of an earlier day")
+      self.addCleanup(earlier.unlink)
     self._assert_fails(1, "{index} " + _HAS_IT + ", and leaves it as it is: "
                        "raise VERSION", ["--repository-url={index}"],
                        _CREDENTIALS)
-    self.assertEqual(
-        {name: "of an earlier day" for name in _DISTRIBUTIONS},
-        {path.name: path.read_text() for path in self.packages.iterdir()})
+    self.assertEqual({"of an earlier day"},
+                     {path.read_text() for path in self.packages.iterdir()})
 
   @parameterized.named_parameters(
       ("password", dict(_USERNAME, TWINE_PASSWORD="pony"), _REFUSED),
@@ -159,15 +205,93 @@ class PublishTest(parameterized.TestCase):
       (["--repository-url", "http://ada:" + _PASSWORD + "@host/"], _HAS_USER),
       (["--repository-url", "ada:" + _PASSWORD + "@host/"], _HAS_USER),
       (["--repository-url", "https://" + _PASSWORD + "@/"], _HAS_USER),
-      (["--repository-url", "http://ada:" + _PASSWORD + "@[::1"], _HAS_USER),
       (["--repository-url"], _NOTHING_ELSE),
       (["--repository-url={index}", "more"], _NOTHING_ELSE),
       (["--repository-url={index}", "--password", _PASSWORD], _NOTHING_ELSE),
       (["--repository-url={index}", "--password=" + _PASSWORD], _NOTHING_ELSE),
-      (["--repository-url={index}", "-p" + _PASSWORD], _NOTHING_ELSE),
   )
   def test_wrong_arguments(self, args, expected):
     self._assert_fails(2, expected, args, _CREDENTIALS)
+
+
+class InstallTest(_IndexTestCase):
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.published = subprocess.check_output(
+        [_FOLDER / "publish", "--repository-url", cls.url],
+        env=dict(cls.env, **_CREDENTIALS), universal_newlines=True)
+    # The index has no TensorFlow and no other dependency: for pip they are
+    # installed already. Their installation is not tested.
+    cls.environment = virtual_environment.VirtualEnvironment(
+        os.path.join(cls.home, "environment"),
+        _DEPENDENCIES + [str(pathlib.Path(flit_core.__file__).parents[1])])
+    cls.installed = cls.environment.pip(
+        "install", "--index-url", cls.url + "simple/",
+        "adanet-distributed[{}]".format(_TENSORFLOW))
+
+  def test_publishes_both(self):
+    self.assertEqual(
+        "".join("uploaded {} to {}\n".format(path.name, self.url)
+                for path in (_WHEEL, _SDIST)), self.published)
+    for path in (_WHEEL, _SDIST):
+      self.assertEqual(path.read_bytes(),
+                       (self.packages / path.name).read_bytes())
+
+  def test_installs_the_wheel_alone(self):
+    self.assertIn(_WHEEL.name, self.installed)
+    self.assertEndsWith(self.installed, "\nSuccessfully installed "
+                        "adanet-distributed-{}\n".format(version.VERSION))
+    self.assertIn("No broken requirements found.",
+                  self.environment.pip("check"))
+
+  def test_decides_without_tensorflow(self):
+    tf_config = {"cluster": {"chief": ["a:1"], "worker": ["b:1", "c:1"]},
+                 "task": {"type": "worker", "index": 1}}
+    program = """if True:
+        import sys, adanet
+        strategy = adanet.distributed.RoundRobinStrategy()
+        strategy.config = adanet.tf_compat.RunConfig()
+        print(adanet.__file__, adanet.__version__,
+              [strategy.should_build_subnetwork(2, i) for i in range(2)],
+              "tensorflow" in sys.modules)
+        """
+    self.assertEqual(
+        (0, "{}/adanet/__init__.py {} [False, True] False\n".format(
+            self.environment.site_packages, version.VERSION)),
+        self.environment.python(program, TF_CONFIG=json.dumps(tf_config)))
+
+  def test_plans(self):
+    plan = ["adanet-plan", "--workers=4", "--subnetworks=5"]
+    code, output = self.environment.run(*plan, "--drop_remainder", "--strict")
+    self.assertEqual(1, code, output)
+    self.assertIn("\nNo worker trains subnetworks 3, 4. ", output)
+    # Matplotlib is not installed.
+    code, output = self.environment.run(*plan, "--format=svg")
+    self.assertEqual(2, code, output)
+    self.assertIn("pip install 'adanet-distributed[plot]'\n", output)
+
+  def test_pip_builds_the_sdist_into_the_wheel(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    output = self.environment.pip(
+        "wheel", "--index-url", self.url + "simple/", "--no-deps",
+        "--no-binary=adanet-distributed", "--no-build-isolation",
+        "--wheel-dir", str(folder), "adanet-distributed",
+        SOURCE_DATE_EPOCH="315532800")
+    self.assertIn(_SDIST.name, output)
+    self.assertEqual(_WHEEL.read_bytes(), (folder / _WHEEL.name).read_bytes())
+
+  def test_trains_on_a_cluster(self):
+    addresses = ["127.0.0.1:{}".format(_free_port()) for _ in range(3)]
+    tf_config = {"cluster": {"chief": addresses[:1], "ps": addresses[1:]},
+                 "task": {"type": "chief", "index": 0}}
+    code, output = self.environment.python(
+        _TRAIN, TF_CONFIG=json.dumps(tf_config), CUDA_VISIBLE_DEVICES="-1",
+        TF_CPP_MIN_LOG_LEVEL="2")
+    self.assertEqual(0, code, output)
+    self.assertEqual([["/job:ps/task:0", 3.], ["/job:ps/task:1", 3.]],
+                     json.loads(output.splitlines()[-1]))
 
 
 if __name__ == "__main__":

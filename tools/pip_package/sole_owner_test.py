@@ -17,6 +17,7 @@ _WHEEL = runfiles.Create().Rlocation(
     "adanet/tools/pip_package/adanet_distributed-{}-py3-none-any.whl".format(
         version.VERSION))
 
+_RECORD = "adanet-0.9.0.dist-info/RECORD"
 _OTHER = {
     "adanet/__init__.py": "from adanet import core\n__version__ = '0.9.0'\n",
     "adanet/core.py": "",
@@ -24,7 +25,6 @@ _OTHER = {
     "adanet-0.9.0.dist-info/METADATA":
         "Metadata-Version: 2.1\nName: adanet\nVersion: 0.9.0\n",
 }
-_RECORD = "adanet-0.9.0.dist-info/RECORD"
 _OTHER[_RECORD] = "".join(name + ",,\n" for name in [_RECORD] + list(_OTHER))
 
 
@@ -44,18 +44,17 @@ class SoleOwnerTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.addCleanup(self._remove)
     self._install()
+
+  def tearDown(self):
+    for folder in self.site.glob("*/"):
+      shutil.rmtree(folder)
+    super().tearDown()
 
   def _install(self):
     """Does what pip does: it overwrites files that are there."""
     with zipfile.ZipFile(_WHEEL) as wheel:
       wheel.extractall(self.site)
-
-  def _remove(self):
-    for folder in self.site.iterdir():
-      if folder.is_dir():
-        shutil.rmtree(folder)
 
   def _write(self, files):
     for name, text in files.items():
@@ -64,7 +63,7 @@ class SoleOwnerTest(parameterized.TestCase):
       path.write_text(text)
 
   def _assert_refuses(self, statement="import adanet"):
-    code, output = self.environment.execute(statement)
+    code, output = self.environment.python(statement)
     self.assertEqual(
         (1, "ImportError: adanet 0.9.0 and adanet-distributed {} are both "
          "installed in {} and have overwritten each other's files of the "
@@ -72,25 +71,27 @@ class SoleOwnerTest(parameterized.TestCase):
          "adanet-distributed', and then install the one that you want.".format(
              version.VERSION, self.site)), (code, output.splitlines()[-1]))
 
-  def _assert_imports(self, expected_version):
+  def _assert_imports(self, expected_version, **env):
     self.assertEqual(
-        (0, expected_version + "\n"),
-        self.environment.execute("import adanet; print(adanet.__version__)"))
+        (0, expected_version + "\n"), self.environment.python(
+            "import adanet; print(adanet.__version__)", **env))
 
   def test_installed_with_another(self):
-    self._assert_imports(version.VERSION)
     self._write(_OTHER)
     self._assert_imports("0.9.0")
     self._install()
     for statement in ("import adanet", "from adanet import core",
                       "import adanet.distributed.devices"):
-      with self.subTest(statement):
-        self._assert_refuses(statement)
+      self._assert_refuses(statement)
     # The advice in the message helps.
     self.environment.pip("uninstall", "--yes", "adanet", "adanet-distributed")
     self.assertEmpty(list(self.site.glob("adanet*/**/*.py")))
     self._install()
     self._assert_imports(version.VERSION)
+
+  def test_accepts_a_zip_file(self):
+    self._write({_RECORD: _OTHER[_RECORD]})
+    self._assert_imports(version.VERSION, PYTHONPATH=_WHEEL)
 
   @parameterized.parameters(
       ("~danet-0.9.0.dist-info/RECORD", "adanet/core.py,,\n"),
