@@ -37,14 +37,14 @@ class PyWheelTest(parameterized.TestCase):
             if path.is_file() and path.name != "PKG-INFO"}
 
   def _make_wheel(self, files, umask=0o022, **env):
-    """Packs a dict of files; returns make_wheel's exit code, output, files."""
-    packed = [self.folder / path.name for path in (_WHEEL, _SDIST)]
+    """Packs a dict of files; returns make_wheel's exit code and its errors."""
     made = subprocess.run(
-        [_FOLDER / "make_wheel"] + packed +
+        [_FOLDER / "make_wheel", self.folder / _WHEEL.name,
+         self.folder / _SDIST.name] +
         ["{}={}".format(*item) for item in files.items()],
         env=dict(os.environ, **env), preexec_fn=lambda: os.umask(umask),
         stderr=subprocess.PIPE, universal_newlines=True, check=False)
-    return made.returncode, made.stderr, packed
+    return made.returncode, made.stderr
 
   def test_files(self):
     with zipfile.ZipFile(_WHEEL) as wheel:
@@ -97,12 +97,12 @@ class PyWheelTest(parameterized.TestCase):
     for path in files.values():
       os.utime(path, (10**9, 10**9))
       path.chmod(0o700)
-    code, error, packed = self._make_wheel(
+    self.assertEqual((0, ""), self._make_wheel(
         dict(reversed(sorted(files.items()))), umask=0o077, TZ="Asia/Tokyo",
-        PYTHONHASHSEED="2", SOURCE_DATE_EPOCH="1000000000", LC_ALL="C.UTF-8")
-    self.assertEqual((0, ""), (code, error))
-    for expected, found in zip((_WHEEL, _SDIST), packed):
-      self.assertEqual(expected.read_bytes(), found.read_bytes())
+        PYTHONHASHSEED="2", SOURCE_DATE_EPOCH="1000000000", LC_ALL="C.UTF-8"))
+    for path in (_WHEEL, _SDIST):
+      self.assertEqual(path.read_bytes(),
+                       (self.folder / path.name).read_bytes())
 
   @parameterized.parameters(
       ("Apache-2.0 OR MIT", "Proprietary", "'Proprietary' is not a recognised"),
@@ -123,7 +123,7 @@ class PyWheelTest(parameterized.TestCase):
     self._assert_fails(files, "two files are ./README.rst: rename one.")
 
   def _assert_fails(self, files, expected):
-    code, error, _ = self._make_wheel(files)
+    code, error = self._make_wheel(files)
     self.assertEqual(1, code)
     self.assertRegex(error, r"^{}: .*{}.*\n$".format(_WHEEL.name, expected))
 

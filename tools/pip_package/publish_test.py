@@ -48,8 +48,12 @@ _TENSORFLOW = "tensorflow-cpu" if any(
 # Imports every module, and fits the only weight of each of two subnetworks to
 # the number 3, on a cluster of three servers.
 _TRAIN = """if True:
-  import importlib, json, os, pkgutil
+  import importlib, json, os, pkgutil, sys
   import adanet
+  strategy = adanet.distributed.RoundRobinStrategy()
+  strategy.config = config = adanet.tf_compat.RunConfig()
+  assert strategy.should_build_subnetwork(2, 1)
+  assert "tensorflow" not in sys.modules
   for module in pkgutil.walk_packages(adanet.__path__, "adanet."):
     try:
       importlib.import_module(module.name)
@@ -57,12 +61,9 @@ _TRAIN = """if True:
       assert e.name == "matplotlib", e  # Not installed.
 
   tf = adanet.tf_compat.v1
-  config = adanet.tf_compat.RunConfig()
   servers = [
       tf.train.Server(config.cluster_spec, job_name=job, task_index=index)
       for job, index in (("ps", 0), ("ps", 1), ("chief", 0))]
-  strategy = adanet.distributed.RoundRobinStrategy()
-  strategy.config = config
   with tf.Graph().as_default():
     weights = []
     for i in range(2):
@@ -73,8 +74,8 @@ _TRAIN = """if True:
     with tf.Session(servers[-1].target) as session:
       session.run(tf.global_variables_initializer())
       session.run(step)
-      print(json.dumps([[w.device, float(session.run(w))] for w in weights]),
-            flush=True)
+      print(json.dumps([adanet.__file__, adanet.__version__] + [
+          [w.device, float(session.run(w))] for w in weights]), flush=True)
   os._exit(0)  # A server cannot be stopped.
 """
 
@@ -246,22 +247,6 @@ class InstallTest(_IndexTestCase):
     self.assertIn("No broken requirements found.",
                   self.environment.pip("check"))
 
-  def test_decides_without_tensorflow(self):
-    tf_config = {"cluster": {"chief": ["a:1"], "worker": ["b:1", "c:1"]},
-                 "task": {"type": "worker", "index": 1}}
-    program = """if True:
-        import sys, adanet
-        strategy = adanet.distributed.RoundRobinStrategy()
-        strategy.config = adanet.tf_compat.RunConfig()
-        print(adanet.__file__, adanet.__version__,
-              [strategy.should_build_subnetwork(2, i) for i in range(2)],
-              "tensorflow" in sys.modules)
-        """
-    self.assertEqual(
-        (0, "{}/adanet/__init__.py {} [False, True] False\n".format(
-            self.environment.site_packages, version.VERSION)),
-        self.environment.python(program, TF_CONFIG=json.dumps(tf_config)))
-
   def test_plans(self):
     plan = ["adanet-plan", "--workers=4", "--subnetworks=5"]
     code, output = self.environment.run(*plan, "--drop_remainder", "--strict")
@@ -290,8 +275,10 @@ class InstallTest(_IndexTestCase):
         _TRAIN, TF_CONFIG=json.dumps(tf_config), CUDA_VISIBLE_DEVICES="-1",
         TF_CPP_MIN_LOG_LEVEL="2")
     self.assertEqual(0, code, output)
-    self.assertEqual([["/job:ps/task:0", 3.], ["/job:ps/task:1", 3.]],
-                     json.loads(output.splitlines()[-1]))
+    self.assertEqual(
+        [self.environment.site_packages + "/adanet/__init__.py",
+         version.VERSION, ["/job:ps/task:0", 3.], ["/job:ps/task:1", 3.]],
+        json.loads(output.splitlines()[-1]))
 
 
 if __name__ == "__main__":

@@ -1,22 +1,24 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of what is in the wheel and the sdist."""
+"""Tests of what is in the wheel, and of another adanet beside it."""
 
-import collections
 import email
 import os
+import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import zipfile
 
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import version
-from packaging import requirements
 import runfiles
 from tools.pip_package import long_description
+from tools.pip_package import virtual_environment
 
 _NAME = "adanet_distributed-{}".format(version.VERSION)
 _FOLDER = runfiles.Create().Rlocation("adanet/tools/pip_package")
@@ -24,24 +26,35 @@ _WHEEL = os.path.join(_FOLDER, _NAME + "-py3-none-any.whl")
 _SDIST = os.path.join(_FOLDER, _NAME + ".tar.gz")
 _DIST_INFO = _NAME + ".dist-info/"
 
+# Another distribution that owns the import package adanet.
+_RECORD = "adanet-0.9.0.dist-info/RECORD"
+_OTHER = {
+    "adanet/__init__.py": "from adanet import core\n__version__ = '0.9.0'\n",
+    "adanet/core.py": "",
+    "adanet/distributed/__init__.py": "",
+    "adanet-0.9.0.dist-info/METADATA":
+        "Metadata-Version: 2.1\nName: adanet\nVersion: 0.9.0\n",
+}
+_OTHER[_RECORD] = "".join(name + ",,\n" for name in [_RECORD] + list(_OTHER))
+
 
 class WheelTest(parameterized.TestCase):
 
-  def setUp(self):
-    super().setUp()
-    self.wheel = zipfile.ZipFile(_WHEEL)
-    self.addCleanup(self.wheel.close)
-    self.metadata = email.message_from_bytes(
-        self.wheel.read(_DIST_INFO + "METADATA"))
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    with zipfile.ZipFile(_WHEEL) as wheel:
+      cls.names = wheel.namelist()
+      cls.metadata = email.message_from_bytes(
+          wheel.read(_DIST_INFO + "METADATA"))
 
   def test_files(self):
-    # install_test imports every module, so none is missing.
-    names = self.wheel.namelist()
+    # publish_test imports every module, so none is missing.
     self.assertContainsSubset([
         "adanet/py.typed", "adanet/distributed/plan/main.py",
         "adanet/distributed/plan/picture.py", _DIST_INFO + "licenses/LICENSE"
-    ], names)
-    for name in names:
+    ], self.names)
+    for name in self.names:
       self.assertRegex(name, r"^(adanet/(.*\.pyi?|py\.typed)|{}.*)$".format(
           re.escape(_DIST_INFO)))
       self.assertNotRegex(name, "test|golden|cases|examples")
@@ -51,7 +64,7 @@ class WheelTest(parameterized.TestCase):
       names = sdist.getnames()
     self.assertCountEqual(
         ["{}/{}".format(_NAME, name) for name in
-         [n for n in self.wheel.namelist() if not n.startswith(_DIST_INFO)] +
+         [n for n in self.names if not n.startswith(_DIST_INFO)] +
          ["LICENSE", "PKG-INFO", "README.md", "pyproject.toml"]], names)
 
   def test_metadata(self):
@@ -64,11 +77,10 @@ class WheelTest(parameterized.TestCase):
         ("Description-Content-Type", "text/markdown"),
     ):
       self.assertEqual(expected, self.metadata[key])
-    classifiers = self.metadata.get_all("Classifier")
-    self.assertIn("Typing :: Typed", classifiers)
-    self.assertIn(
+    self.assertContainsSubset([
+        "Typing :: Typed",
         "Programming Language :: Python :: {}.{}".format(*sys.version_info),
-        classifiers)
+    ], self.metadata.get_all("Classifier"))
 
   def test_project_urls(self):
     urls = dict(url.split(", ")
@@ -79,21 +91,13 @@ class WheelTest(parameterized.TestCase):
       self.assertStartsWith(url, urls["Homepage"])
 
   def test_requirements(self):
-    extras = self.metadata.get_all("Provides-Extra")
-    found = collections.defaultdict(set)
-    for line in self.metadata.get_all("Requires-Dist"):
-      requirement = requirements.Requirement(line)
-      for extra in [e for e in extras if requirement.marker and
-                    requirement.marker.evaluate({"extra": e})] or [""]:
-        found[extra].add(requirement.name)
-      self.assertEqual([">="], [s.operator for s in requirement.specifier])
-    self.assertEqual(
-        {
-            "": {"absl-py", "numpy", "rich", "six"},
-            "tensorflow": {"tensorflow"},
-            "tensorflow-cpu": {"tensorflow-cpu"},
-            "plot": {"matplotlib"},
-        }, found)
+    requirement = re.compile(r'([\w-]+)>=[\d.]+(?: ; extra == "([\w-]+)")?$')
+    self.assertCountEqual(
+        [("absl-py", None), ("numpy", None), ("rich", None), ("six", None),
+         ("tensorflow", "tensorflow"), ("tensorflow-cpu", "tensorflow-cpu"),
+         ("matplotlib", "plot")],
+        [requirement.match(line).groups()
+         for line in self.metadata.get_all("Requires-Dist")])
 
   def test_an_index_accepts_both_and_shows_absolute_links(self):
     checked = subprocess.run(
@@ -102,8 +106,7 @@ class WheelTest(parameterized.TestCase):
         encoding="utf-8", check=False)
     self.assertEqual(0, checked.returncode, checked.stdout)
     self.assertEqual(2, checked.stdout.count("PASSED"))
-    for rendered in ("<h1[^>]*>", "<pre lang=.python.>"):
-      self.assertRegex(checked.stdout, rendered)
+    self.assertRegex(checked.stdout, "(?s)<h1.*<pre lang=.python.>")
     links = re.findall('(?:href|src)="([^"]*)"', checked.stdout)
     self.assertNotEmpty(links)
     for link in links:
@@ -128,6 +131,93 @@ class WheelTest(parameterized.TestCase):
     self.assertEqual(
         expected.replace("URL", url),
         long_description.with_absolute_links(text, url, version="1.0"))
+
+
+class SoleOwnerTest(parameterized.TestCase):
+  """Another distribution shares the folder."""
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls._folder = tempfile.TemporaryDirectory()
+    cls.environment = virtual_environment.VirtualEnvironment(cls._folder.name)
+    cls.site = pathlib.Path(cls.environment.site_packages)
+
+  @classmethod
+  def tearDownClass(cls):
+    cls._folder.cleanup()
+    super().tearDownClass()
+
+  def setUp(self):
+    super().setUp()
+    self._install()
+
+  def tearDown(self):
+    for folder in self.site.glob("*/"):
+      shutil.rmtree(folder)
+    super().tearDown()
+
+  def _install(self):
+    """Does what pip does: it overwrites files that are there."""
+    with zipfile.ZipFile(_WHEEL) as wheel:
+      wheel.extractall(self.site)
+
+  def _write(self, files):
+    for name, text in files.items():
+      path = self.site / name
+      path.parent.mkdir(parents=True, exist_ok=True)
+      path.write_text(text)
+
+  def _assert_refuses(self, statement="import adanet"):
+    code, output = self.environment.python(statement)
+    self.assertEqual(
+        (1, "ImportError: adanet 0.9.0 and adanet-distributed {} are both "
+         "installed in {} and have overwritten each other's files of the "
+         "import package adanet: run 'pip uninstall adanet "
+         "adanet-distributed', and then install the one that you want.".format(
+             version.VERSION, self.site)), (code, output.splitlines()[-1]))
+
+  def _assert_imports(self, expected_version, **env):
+    self.assertEqual(
+        (0, expected_version + "\n"), self.environment.python(
+            "import adanet; print(adanet.__version__)", **env))
+
+  def test_install_both(self):
+    self._write(_OTHER)
+    self._assert_imports("0.9.0")
+    self._install()
+    for statement in ("import adanet", "from adanet import core",
+                      "import adanet.distributed.devices"):
+      self._assert_refuses(statement)
+    # The advice in the message helps.
+    self.environment.pip("uninstall", "--yes", "adanet", "adanet-distributed")
+    self.assertEmpty(list(self.site.glob("adanet*/**/*.py")))
+    self._install()
+    self._assert_imports(version.VERSION)
+
+  def test_accepts_a_zip_file(self):
+    self._write({_RECORD: _OTHER[_RECORD]})
+    self._assert_imports(version.VERSION, PYTHONPATH=_WHEEL)
+
+  @parameterized.parameters(
+      ("~danet-0.9.0.dist-info/RECORD", "adanet/core.py,,\n"),
+      ("adanet_tools-1.dist-info/RECORD", "adanet_tools/a.py,,\n"),
+      ("other-1.dist-info/RECORD", "other/adanet/a.py,,\n"),
+      ("other-1.egg-info/top_level.txt", "other\nadanet_tools"),
+      ("empty-1.dist-info/METADATA", ""),
+      ("adanet-0.9.0/RECORD", "adanet/core.py,,\n"),
+  )
+  def test_accepts(self, path, text):
+    self._write({path: text})
+    self._assert_imports(version.VERSION)
+
+  @parameterized.parameters(
+      ("adanet-0.9.0.dist-info/RECORD", "a.py,,\nadanet/core.py,,\n"),
+      ("adanet-0.9.0-py3.7.egg-info/top_level.txt", "adanet"),
+  )
+  def test_refuses(self, path, text):
+    self._write({path: text})
+    self._assert_refuses()
 
 
 if __name__ == "__main__":
