@@ -153,8 +153,8 @@ class SoleOwnerTest(parameterized.TestCase):
     self._install()
 
   def tearDown(self):
-    for folder in self.site.glob("*/"):
-      shutil.rmtree(folder)
+    shutil.rmtree(self.site)
+    self.site.mkdir()
     super().tearDown()
 
   def _install(self):
