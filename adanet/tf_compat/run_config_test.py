@@ -101,7 +101,7 @@ class EqualsTfEstimatorTest(absltest.TestCase):
       with self.subTest(case.name):
         expected = run_config_cases.outcome(tf.estimator.RunConfig, case)
         if "expected one of: int" in str(expected):
-          continue  # TensorFlow 1.15 takes no index from JSON: it is text there.
+          continue  # TensorFlow 1.15 rejects task indices that are text.
         self.assertEqual(self._row(run_config.RunConfig, case),
                          self._row(tf.estimator.RunConfig, case))
 
