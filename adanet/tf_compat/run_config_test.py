@@ -21,6 +21,7 @@ import tensorflow.compat.v1 as tf
 
 from adanet.tf_compat import run_config
 from adanet.tf_compat.testdata import run_config_cases
+from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 
 _GOLDEN = "adanet/adanet/tf_compat/testdata/estimator_run_config.json"
 _CLUSTER = run_config_cases.FULL_CLUSTER
@@ -376,14 +377,9 @@ _JSON = st.recursive(
     lambda values: st.lists(values) | st.dictionaries(st.text(), values),
     max_leaves=5)
 
-_property = functools.partial(
-    hypothesis.settings, database=None, deadline=None, derandomize=True,
-    max_examples=50)
-
 
 class PropertyTest(parameterized.TestCase):
 
-  @_property()
   @hypothesis.given(_CHIEFS, _OTHER_JOBS)
   def test_every_task_of_a_cluster(self, chief, others):
     cluster = dict(others, **{chief: {0: "c:1"}})
@@ -404,7 +400,6 @@ class PropertyTest(parameterized.TestCase):
         self.assertEqual(config.cluster_spec.task_address(job, index), address)
       first_id += max(cluster[job]) + 1
 
-  @_property()
   @hypothesis.given(_JSON | st.fixed_dictionaries({
       "cluster": _JSON | st.dictionaries(
           st.sampled_from(["chief", "worker", "ps"]),
@@ -425,7 +420,6 @@ class PropertyTest(parameterized.TestCase):
 
 class ForChiefTest(parameterized.TestCase):
 
-  @_property()
   @hypothesis.given(
       _CHIEFS, _OTHER_JOBS,
       st.sampled_from([{}, {"type": "evaluator", "index": 0},
