@@ -54,14 +54,6 @@ def _from_tf_config(cluster, task_type, task_id):
       run_config.RunConfig, run_config_cases.Case(json.dumps(tf_config)))
 
 
-def _with_integer_keys(cluster):
-  """Returns the cluster of a TF_CONFIG, whose indices are text, for Python."""
-  return {
-      job: {int(index): address for index, address in tasks.items()}
-      if isinstance(tasks, dict) else tasks for job, tasks in cluster.items()
-  }
-
-
 class _Resolver(_resolvers.ClusterResolver):
   """A resolver that does not know its task."""
 
@@ -98,7 +90,6 @@ class EqualsTFConfigTest(parameterized.TestCase):
 
   def _check(self, cluster, task_type, task_id):
     expected = _from_tf_config(cluster, task_type, task_id)
-    cluster = _with_integer_keys(cluster)
     for known_as in (cluster, tf.train.ClusterSpec(cluster).as_cluster_def()):
       result = run_config_cases.outcome(
           functools.partial(_from_simple, known_as, task_type, task_id),
@@ -200,12 +191,11 @@ class ChieflessTest(parameterized.TestCase):
     config = _from_simple(_CHIEFLESS, job, index)
     self.assertEqual(config.session_config.device_filters, filters)
 
-  @parameterized.named_parameters(
-      ("outside", _CHIEFLESS), ("listed", dict(_CHIEFLESS, evaluator=["e:1"])))
-  def test_evaluator(self, cluster):
-    self.assertEqual(
-        run_config_cases.attributes(_from_simple(cluster, "evaluator", 0)),
-        _from_tf_config(_WITH_CHIEF, "evaluator", 0))
+  def test_evaluator(self):
+    for cluster in (_CHIEFLESS, dict(_CHIEFLESS, evaluator=["e:1"])):
+      self.assertEqual(
+          run_config_cases.attributes(_from_simple(cluster, "evaluator", 0)),
+          _from_tf_config(_WITH_CHIEF, "evaluator", 0))
 
   @parameterized.named_parameters(("first", 0, True), ("last", 7, False))
   def test_sparse(self, index, is_chief):
@@ -278,13 +268,9 @@ class ResolverTest(parameterized.TestCase):
       self.assertNotEmpty(config.cluster_spec.jobs)
       cluster_spec.assert_called_once_with()
 
-  @parameterized.named_parameters(
-      ("runtime_error", RuntimeError("two\nlines")),
-      ("key_error", KeyError("SLURM_PROCID")),
-      ("import_error", ImportError("no client")),
-  )
-  def test_its_own_error_passes(self, error):
-    with self.assertRaises(type(error)) as raised:
+  def test_its_own_error_passes(self):
+    error = KeyError("SLURM_PROCID")
+    with self.assertRaises(KeyError) as raised:
       run_config.RunConfig.from_cluster_resolver(_Resolver(error))
     self.assertIs(raised.exception, error)
 
@@ -309,8 +295,6 @@ class ErrorTest(parameterized.TestCase):
       run_config.RunConfig.from_cluster_resolver(resolver)
 
   @parameterized.named_parameters(
-      ("no_task", _CHIEFLESS, None, None, _NO_TASK % "None and None"),
-      ("no_type", _CHIEFLESS, None, 1, _NO_TASK % "None and 1"),
       ("empty_type", _CHIEFLESS, "", 1, _NO_TASK % "'' and 1"),
       ("no_id", _CHIEFLESS, "ps", None, _NO_TASK % "'ps' and None"),
       ("id_text", _CHIEFLESS, "ps", "one",
@@ -389,13 +373,6 @@ class RunConfigTest(parameterized.TestCase):
         config.replace(session_config=None)))
     self.assertEqual(run_config_cases.attributes(make_copy(config)), expected)
     self.assertEqual(repr(make_copy(config)), repr(config))
-
-  def test_repr(self):
-    self.assertEqual(
-        repr(_from_simple(_CHIEFLESS, "worker", 1, model_dir="/a")),
-        "RunConfig(task_type='worker', task_id=1, is_chief=False, "
-        "num_worker_replicas=3, num_ps_replicas=2, global_id_in_cluster=1, "
-        "master='grpc://w:2', model_dir='/a', cluster={'ps': 2, 'worker': 3})")
 
   def test_subclass(self):
     self.assertIsInstance(

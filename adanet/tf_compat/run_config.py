@@ -44,15 +44,15 @@ def _read_tf_config() -> dict:
 def _model_dir(tf_config, model_dir):
   """Returns the one model directory, from the argument or `TF_CONFIG`."""
   configured = tf_config.get("model_dir")
-  for name, value in (("model_dir", model_dir),
-                      ("TF_CONFIG['model_dir']", configured)):
-    if value == "":  # pylint: disable=g-explicit-bool-comparison
-      raise ValueError("%s must not be empty, got ''" % name)
-  if configured and model_dir and configured != model_dir:
+  if configured == "":  # pylint: disable=g-explicit-bool-comparison
+    raise ValueError("TF_CONFIG['model_dir'] must not be empty, got ''")
+  if model_dir is None:
+    return configured
+  if configured is not None and configured != model_dir:
     raise ValueError(
         "model_dir must equal TF_CONFIG['model_dir'] where both are set, got "
         "%r and %r" % (model_dir, configured))
-  return model_dir or configured
+  return model_dir
 
 
 def _path_to_str(path):
@@ -80,7 +80,7 @@ def _is_config_proto(value):
 
 # (argument, what must hold unless it is None, the same in words)
 _CHECKS = (
-    ("model_dir", bool, "not empty"),
+    ("model_dir", bool, "a non-empty path"),
     ("save_summary_steps", lambda steps: steps >= 0, "a number >= 0"),
     ("save_checkpoints_steps", lambda steps: steps >= 0, "a number >= 0"),
     ("save_checkpoints_secs", lambda secs: secs >= 0, "a number >= 0"),

@@ -71,11 +71,11 @@ TASKS = (
 
 # Clusters that give the indices of their tasks, and tasks of them.
 SPARSE = (
-    ({"chief": {"0": "c:1"}}, (("chief", 0), ("chief", 1))),
-    ({"chief": {"1": "c:2"}, "worker": ["w:1"]}, (("chief", 1),)),
-    ({"chief": ["c:1"], "worker": {"1": "w:2", "0": "w:1"}, "ps": {"0": "p:1"}},
+    ({"chief": {0: "c:1"}}, (("chief", 0), ("chief", 1))),
+    ({"chief": {1: "c:2"}, "worker": ["w:1"]}, (("chief", 1),)),
+    ({"chief": ["c:1"], "worker": {1: "w:2", 0: "w:1"}, "ps": {0: "p:1"}},
      (("chief", 0), ("worker", 0), ("worker", 1), ("worker", 2), ("ps", 0))),
-    ({"chief": ["c:1"], "worker": {"1": "w:2", "7": "w:8"}, "ps": {"2": "p:3"}},
+    ({"chief": ["c:1"], "worker": {1: "w:2", 7: "w:8"}, "ps": {2: "p:3"}},
      (("chief", 0), ("worker", 1), ("worker", 7), ("worker", 8), ("ps", 2),
       ("evaluator", 0))),
 )
