@@ -58,11 +58,7 @@ _RESOLVER = _Source(
 
 
 def as_object(value: Any, name: str) -> dict:
-  """Returns `value`, which errors call `name`.
-
-  Raises:
-    AttributeError: If it is not a JSON object.
-  """
+  """Returns `value`, or raises an AttributeError if it is not an object."""
   if not isinstance(value, dict):
     raise AttributeError("%s must be a JSON object, got %r" % (name, value))
   return value

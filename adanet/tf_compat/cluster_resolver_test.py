@@ -233,9 +233,6 @@ class ResolverTest(parameterized.TestCase):
         run_config_cases.attributes(config),
         run_config_cases.attributes(_from_simple(_CHIEFLESS, "worker", 1)))
 
-  def test_task_as_text(self):
-    self.assertEqual(_from_simple(_CHIEFLESS, "worker", "2").task_id, 2)
-
   @parameterized.named_parameters(
       ("grpc", "grpc", "grpc://w:2"),
       ("other", "grpc+loas", "grpc+loas://w:2"),

@@ -58,14 +58,6 @@ class _Placer(object):
   def method(self, op):
     return _place(op)
 
-  @classmethod
-  def class_method(cls, op):
-    return _place(op)
-
-  @staticmethod
-  def static_method(op):
-    return _place(op)
-
 
 class _Subclass(run_config.RunConfig):
   pass
@@ -133,8 +125,6 @@ class ArgumentTest(parameterized.TestCase):
       ("partial_keyword", functools.partial(lambda op, job: job, job="ps")),
       ("object", _Placer()),
       ("method", _Placer().method),
-      ("class_method", _Placer.class_method),
-      ("static_method", _Placer.static_method),
   )
   def test_device_fn(self, device_fn):
     self.assertIs(

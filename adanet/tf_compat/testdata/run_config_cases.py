@@ -19,6 +19,8 @@ from unittest import mock
 from google.protobuf import json_format
 import tensorflow.compat.v1 as tf
 
+from adanet.tf_compat import run_config
+
 
 class Case(typing.NamedTuple):
   """One way to make a `RunConfig`."""
@@ -169,19 +171,11 @@ def cases():
     yield Case(json.dumps(_SETTINGS[1]), kwargs)
 
 
-_ATTRIBUTES = (
-    "cluster_spec", "device_fn", "evaluation_master", "global_id_in_cluster",
-    "is_chief", "keep_checkpoint_every_n_hours", "keep_checkpoint_max",
-    "log_step_count_steps", "master", "model_dir", "num_ps_replicas",
-    "num_worker_replicas", "protocol", "save_checkpoints_secs",
-    "save_checkpoints_steps", "save_summary_steps", "service", "session_config",
-    "session_creation_timeout_secs", "task_id", "task_type", "tf_random_seed",
-)
-
-
 def attributes(config):
   """Returns the attributes of a `RunConfig`, as JSON has them."""
-  values = {name: getattr(config, name) for name in _ATTRIBUTES}
+  values = {name: getattr(config, name)
+            for name, value in vars(run_config.RunConfig).items()
+            if isinstance(value, property)}
   values["cluster_spec"] = config.cluster_spec.as_dict()
   if config.session_config is not None:
     values["session_config"] = json_format.MessageToDict(config.session_config)
