@@ -153,12 +153,12 @@ def sizes(jobs: Jobs) -> Dict[str, int]:
   return {job: len(jobs[job]) for job in sorted(jobs)}
 
 
-def _jobs(cluster, source) -> Jobs:
+def _jobs(cluster, source):
   """Returns the jobs of `cluster`, checked as `ClusterSpec` checks them."""
   if not isinstance(cluster, dict):
     raise TypeError("%s must be an object of jobs, got %r" %
                     (source.cluster, cluster))
-  jobs: Jobs = {}
+  jobs = {}
   for job, tasks in cluster.items():
     name = "%s[%r]" % (source.cluster, job)
     if isinstance(tasks, list):
@@ -176,7 +176,7 @@ def _jobs(cluster, source) -> Jobs:
   return jobs
 
 
-def _index(value, name) -> int:
+def _index(value, name):
   """Returns `value` as the index of a task; errors call it `name`."""
   message = "%s must be an integer >= 0 and < 2**31, got %r" % (name, value)
   try:
@@ -190,7 +190,7 @@ def _index(value, name) -> int:
   return index
 
 
-def _local_task(task_type, task_id, source) -> Task:
+def _local_task(task_type, task_id, source):
   """Returns the only task of a run without a cluster."""
   task_id = _index(task_id, source.task_id)
   for name, value, expected in ((source.task_type, task_type, TaskType.WORKER),
@@ -245,7 +245,7 @@ def _task_in_cluster(jobs, task_type, task_id, source, rpc_layer="grpc"):
       master="" if is_alone else "%s://%s" % (rpc_layer, tasks[task_id]))
 
 
-def _chief_job(jobs, source) -> str:
+def _chief_job(jobs, source):
   """Returns the job whose task 0 is the chief."""
   if TaskType.MASTER in jobs and TaskType.CHIEF in jobs:
     raise ValueError("%s must not have both a 'chief' and a 'master', got %r" %
@@ -262,7 +262,7 @@ def _chief_job(jobs, source) -> str:
   return job
 
 
-def _first_global_id(jobs, chief_job, task_type, source) -> int:
+def _first_global_id(jobs, chief_job, task_type, source):
   """Returns the number of task 0 of a job: chief first, then by name, ps last.
 
   A gap between the indices of a job has numbers too.
