@@ -42,7 +42,7 @@ class Task(NamedTuple):
 
 
 class _Source(NamedTuple):
-  """Where a description of a task is from: its names in errors, its rules."""
+  """The names in errors, and the rules, of `TF_CONFIG` or of a resolver."""
   cluster: str
   task_type: str
   task_id: str
@@ -73,7 +73,7 @@ def from_tf_config(tf_config: dict) -> Task:
     ValueError: If a part has a wrong value.
   """
   service = tf_config.get("service")
-  if service is not None and not isinstance(service, dict):
+  if not isinstance(service, (dict, type(None))):
     raise TypeError(
         "TF_CONFIG['service'] must be a JSON object, got %r" % (service,))
   jobs = _jobs(tf_config.get("cluster", {}), _TF_CONFIG)
@@ -149,7 +149,7 @@ def from_cluster_resolver(resolver: Any) -> Task:
 
 
 def sizes(jobs: Jobs) -> Dict[str, int]:
-  """Returns `{job: number of its tasks}`, sorted by job."""
+  """Returns `{job: number of its tasks}`, sorted by job, for messages."""
   return {job: len(jobs[job]) for job in sorted(jobs)}
 
 

@@ -117,8 +117,8 @@ def _check(settings):
                      (steps, secs))
 
 
-# Both return a read-only property, and say Any, so that the class can declare
-# the type of the attribute.
+# Each returns a read-only property. Its type is Any here, because the class
+# declares the type of the attribute.
 
 
 def _task_attribute(name: str, doc: str) -> Any:
@@ -135,9 +135,9 @@ _UNSET: Any = object()
 class RunConfig(object):
   """One task, its cluster and its run, as `tf.estimator.RunConfig` has them.
 
-  The cluster comes from the environment variable `TF_CONFIG`, read once, by the
-  constructor, or from a resolver: see `from_cluster_resolver`. The variable
-  holds a JSON object::
+  The constructor reads the cluster from the environment variable `TF_CONFIG`,
+  once; `from_cluster_resolver` takes it from a resolver. The variable holds a
+  JSON object::
 
     {"cluster": {"chief": ["host0:2222"],
                  "worker": ["host1:2222", "host2:2222"],
@@ -164,8 +164,8 @@ class RunConfig(object):
                _make_task: Optional[Callable[[], _task.Task]] = None) -> None:
     """Describes the run of this task.
 
-    Pass arguments after `log_step_count_steps` by name: here
-    `tf.estimator.RunConfig` has arguments that this class has not.
+    Pass the arguments after `log_step_count_steps` by name, because
+    `tf.estimator.RunConfig` has another one in that place.
 
     Args:
       model_dir: Folder of checkpoints and summaries, a string or a `PathLike`.
@@ -177,7 +177,7 @@ class RunConfig(object):
       save_checkpoints_secs: Seconds between checkpoints, or `None`. 600 if
         neither is given; no checkpoints if both are `None`.
       session_config: A `tf.compat.v1.ConfigProto`. `None`: in a cluster, one
-        under which a task sees its parameter servers but no other worker.
+        that shows a task its parameter servers but no other worker.
       keep_checkpoint_max: How many of the latest checkpoints to keep; all of
         them if 0 or `None`.
       keep_checkpoint_every_n_hours: Hours between checkpoints to keep for good.
@@ -333,8 +333,7 @@ class RunConfig(object):
   def cluster_spec(self) -> Any:
     """The `tf.train.ClusterSpec`; empty for a local run or an evaluator."""
     if self._cluster_spec is None:
-      self._cluster_spec = _tensorflow.v1.train.ClusterSpec(
-          self._task.jobs)
+      self._cluster_spec = _tensorflow.v1.train.ClusterSpec(self._task.jobs)
     return self._cluster_spec
 
   @property
