@@ -1,17 +1,40 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""adanet-plan: who builds and trains what on a cluster, before it is paid for.
+"""adanet-plan: see the placement of a cluster before you pay for it.
 
-The cluster is the one of a TF_CONFIG, or given as numbers. Exits with 0; with 1
-if --strict is given and the plan has a problem; with 2 if it could not plan,
-and says in one line what to mend. Starts no worker and needs no TensorFlow.
+Prints what each worker builds and trains, what each parameter server holds, and
+the problems of that. Starts no worker and needs no TensorFlow.
 
-Examples:
+A cluster in numbers:
 
   adanet-plan --workers=4 --ps=2 --subnetworks=3
-  adanet-plan --tf_config=cluster.json --subnetworks=3 --compare
-  adanet-plan --workers=4 --subnetworks=5 --drop_remainder --strict
-  adanet-plan --workers=4 --subnetworks=3 --format=json > plan.json
+
+The cluster of a TF_CONFIG, from a file, standard input or the environment:
+
+  adanet-plan --tf_config=cluster.json --subnetworks=3
+  adanet-plan --tf_config=- --subnetworks=3 < cluster.json
+  TF_CONFIG="$(cat cluster.json)" adanet-plan --subnetworks=3
+
+Compare strategies:
+
+  adanet-plan --workers=4 --ps=2 --subnetworks=3 --compare
+
+Check in CI that the plan has no problem:
+
+  adanet-plan --tf_config=cluster.json --subnetworks=3 --strict
+
+Write JSON for another program, or a picture:
+
+  adanet-plan --workers=4 --ps=2 --subnetworks=3 --format=json > plan.json
+  adanet-plan --workers=4 --ps=2 --subnetworks=3 --format=svg > plan.svg
+  adanet-plan --workers=4 --ps=2 --subnetworks=3 --compare --format=png > plan.png
+
+Plan a strategy of your own, the class Mine in mine.py:
+
+  adanet-plan --workers=4 --ps=2 --subnetworks=3 --strategy=mine:Mine
+
+Exit codes: 0 for success; 1 if --strict is given and the plan has a problem; 2
+if there is no plan, with one line on standard error that says why.
 """
 
 import contextlib
@@ -47,46 +70,31 @@ _REPLICATION = "replication"
 
 
 class _BadInput(Exception):
-  """What a user can mend, in words."""
+  """An error of the user, with a message of one line."""
 
 
-class _IntegerParser(flags.ArgumentParser):
-  """Parses an integer, and says what was expected instead of another value."""
-
-  def __init__(self, at_least, at_most):
-    super().__init__()
-    self._at_least, self._at_most = at_least, at_most
-
-  def parse(self, argument):
-    try:
-      value = int(argument)
-    except ValueError:
-      value = self._at_least - 1
-    if value < self._at_least:
-      raise ValueError(
-          "expected an integer of at least {}.".format(self._at_least))
-    if value > self._at_most:
-      raise ValueError(
-          "expected an integer of at most {}.".format(self._at_most))
-    return value
-
-  def flag_type(self):
-    return "an integer"
-
-
-class _BooleanParser(flags.BooleanParser):
-  """As absl's, with an error for a person."""
+class _IntegerParser(flags.IntegerParser):
+  """As absl's, with an error that says what is expected."""
 
   def parse(self, argument):
     try:
       return super().parse(argument)
     except ValueError:
-      raise ValueError("expected true or false.") from None
+      is_integer = re.match(r"\s*[-+]?\d+\s*$", argument)
+      raise ValueError("expected {}{}.".format(
+          self.syntactic_help, "" if is_integer else ", got a non-integer"
+      )) from None
 
 
-# Apart from the flags of absl itself and of whatever else is imported, because
-# they are a program's.
+# Values of their own, because flags.FLAGS has the flags of other modules too.
+_INFO_FLAGS = flags.FlagValues()
 _FLAGS = flags.FlagValues()
+
+_HELP = flags.DEFINE_boolean(
+    "help", False, "Print this help.", short_name="h", flag_values=_INFO_FLAGS)
+_VERSION = flags.DEFINE_boolean(
+    "version", False, "Print the version.", flag_values=_INFO_FLAGS)
+_FLAGS.append_flag_values(_INFO_FLAGS)
 
 
 def _define_integer(name, description, at_least, at_most):
@@ -95,50 +103,48 @@ def _define_integer(name, description, at_least, at_most):
       flag_values=_FLAGS)
 
 
-def _define_boolean(name, default, description, short_name=None):
-  flag = flags.DEFINE_boolean(
-      name, default, description, short_name=short_name, flag_values=_FLAGS)
-  _FLAGS[name].parser = _BooleanParser()
-  return flag
-
-
 _WORKERS = _define_integer(
-    "workers", "Workers, the chief among them.", 1, _MAX_WORKERS)
+    "workers", "Number of workers, including the chief.", 1, _MAX_WORKERS)
 _PS = _define_integer(
-    "ps", "Parameter servers; 0 if only --workers is given.", 0, _MAX_PS)
+    "ps", "Number of parameter servers; 0 if only --workers is given.", 0,
+    _MAX_PS)
 _SUBNETWORKS = _define_integer(
-    "subnetworks", "Subnetworks in the iteration. Required.", 1,
+    "subnetworks", "Number of subnetworks in the iteration. Required.", 1,
     _MAX_SUBNETWORKS)
 _TF_CONFIG = flags.DEFINE_string(
-    "tf_config", None, "File with a TF_CONFIG to take the cluster from, - for "
-    "standard input; its task does not count. Without this, --workers and --ps "
-    "it is the environment's TF_CONFIG.", flag_values=_FLAGS)
+    "tf_config", None, "File with the TF_CONFIG of any task of the cluster; - "
+    "for standard input. Without --tf_config, --workers and --ps, the TF_CONFIG "
+    "of the environment is used.", flag_values=_FLAGS)
 _STRATEGY = flags.DEFINE_string(
-    "strategy", _ROUND_ROBIN, "{}, {}, or module:Class of a PlacementStrategy "
-    "of your own, which is made without arguments.".format(
+    "strategy", _ROUND_ROBIN, "{}, {}, or module:Class for a PlacementStrategy "
+    "of your own. The class is called without arguments.".format(
         _ROUND_ROBIN, _REPLICATION), flag_values=_FLAGS)
-_DROP_REMAINDER = _define_boolean(
-    "drop_remainder", False, "With round_robin: whether the workers of a last, "
-    "partial round train one subnetwork each.")
-_DEDICATE = _define_boolean(
-    "dedicate_parameter_servers", True, "With round_robin: whether each "
-    "subnetwork has parameter servers of its own.")
+_DROP_REMAINDER = flags.DEFINE_boolean(
+    "drop_remainder", False, "For round_robin: whether the workers of a last, "
+    "partial round train one subnetwork each.", flag_values=_FLAGS)
+_DEDICATE = flags.DEFINE_boolean(
+    "dedicate_parameter_servers", True, "For round_robin: whether each "
+    "subnetwork has its own parameter servers.", flag_values=_FLAGS)
 _FORMAT = flags.DEFINE_enum(
     "format", "table", ["table", "json", "svg", "png"],
     "What to write to standard output.", flag_values=_FLAGS)
-_COMPARE = _define_boolean(
-    "compare", False, "Whether to put round_robin, round_robin with "
-    "--drop_remainder and replication beside the strategy.")
-_STRICT = _define_boolean(
-    "strict", False, "Whether to exit with {} if the plan of the strategy has "
-    "a problem. With --compare the other plans do not count.".format(
-        _EXIT_PROBLEM))
-_HELP = _define_boolean("help", False, "Shows this.", short_name="h")
+_COMPARE = flags.DEFINE_boolean(
+    "compare", False, "Compare the strategy with round_robin, round_robin "
+    "--drop_remainder and replication.", flag_values=_FLAGS)
+_STRICT = flags.DEFINE_boolean(
+    "strict", False, "Exit with {} if the plan of the strategy has a problem. "
+    "With --compare, the problems of the other plans do not count.".format(
+        _EXIT_PROBLEM), flag_values=_FLAGS)
 
 
 def _parse_flags(argv):
-  """Sets the flags to what the command line says."""
+  """Sets the flags to the values on the command line."""
   try:
+    # These two work beside wrong flags.
+    _INFO_FLAGS.set_gnu_getopt(True)
+    _INFO_FLAGS(argv, known_only=True)
+    if _HELP.value or _VERSION.value:
+      return
     extra = _FLAGS(argv)[1:]
   except flags.IllegalFlagValueError as e:
     raise _BadInput(re.sub("^flag ", "", str(e))) from e
