@@ -11,7 +11,7 @@ import sys
 from adanet import distributed
 from adanet import tf_compat
 
-_MAX_TF_CONFIG_BYTES = 2**28
+_MAX_TF_CONFIG_BYTES = 2**26
 
 
 class BadInput(Exception):

@@ -116,8 +116,8 @@ _SUBNETWORKS = _define_integer(
     _MAX_SUBNETWORKS)
 _TF_CONFIG = flags.DEFINE_string(
     "tf_config", None, "File with the TF_CONFIG of any task of the cluster; - "
-    "for standard input. Default: the TF_CONFIG of the environment, if --workers "
-    "and --ps are not given either.", flag_values=_FLAGS)
+    "for standard input. Default: the TF_CONFIG of the environment, unless "
+    "--workers is given.", flag_values=_FLAGS)
 _STRATEGY = flags.DEFINE_string(
     "strategy", _ROUND_ROBIN, "{}, {}, or module:Class for a PlacementStrategy "
     "of your own. The class is called without arguments.".format(
@@ -152,6 +152,8 @@ for _name in ("help", "version"):
 
 def _parse_flags(argv):
   """Sets the flags; returns whether --help or --version is among them."""
+  for name in _FLAGS:  # Of an earlier call.
+    _FLAGS[name].unparse()
   try:
     _INFO_FLAGS(argv, known_only=True)
     if _INFO_FLAGS.help or _INFO_FLAGS.version:
