@@ -11,8 +11,6 @@ import sys
 from adanet import distributed
 from adanet import tf_compat
 
-_MAX_TF_CONFIG_BYTES = 2**26
-
 
 class BadInput(Exception):
   """An error of the user, with a message of one line."""
@@ -34,9 +32,9 @@ def _read_tf_config(path):
   if path == "-":
     if sys.stdin is None:
       raise OSError("standard input is closed")
-    return sys.stdin.buffer.read(_MAX_TF_CONFIG_BYTES + 1)
+    return sys.stdin.buffer.read()
   with open(os.path.join(_folder(), path), "rb") as f:
-    return f.read(_MAX_TF_CONFIG_BYTES + 1)
+    return f.read()
 
 
 def shape_of_tf_config(path=None):
@@ -53,9 +51,6 @@ def shape_of_tf_config(path=None):
   try:
     tf_config = (os.environ["TF_CONFIG"] if path is None else
                  _read_tf_config(path))
-    if len(tf_config) > _MAX_TF_CONFIG_BYTES:
-      raise BadInput("{}expected a TF_CONFIG, got more than {} bytes.".format(
-          source, _MAX_TF_CONFIG_BYTES))
     if isinstance(tf_config, bytes):
       tf_config = tf_config.decode("utf-8")
     tf_config = json.loads(tf_config)

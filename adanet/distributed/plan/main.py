@@ -66,6 +66,9 @@ _MAX_DRAWN_WORKERS = 10**7
 _MAX_PS = 10**5
 _MAX_SUBNETWORKS = 10**5
 
+# What to install if a package is missing.
+_REQUIREMENTS = {"matplotlib": "'adanet-distributed[plot]'", "rich": "rich"}
+
 _ROUND_ROBIN = "round_robin"
 _REPLICATION = "replication"
 
@@ -81,16 +84,6 @@ class _IntegerParser(flags.IntegerParser):
       raise ValueError("expected {}{}.".format(
           self.syntactic_help, "" if is_integer else ", got a non-integer"
       )) from None
-
-
-class _BooleanParser(flags.BooleanParser):
-  """As absl's, with an error that says what is expected."""
-
-  def parse(self, argument):
-    try:
-      return super().parse(argument)
-    except ValueError:
-      raise ValueError("expected true or false.") from None
 
 
 # Not flags.FLAGS, because that has the flags of other modules too.
@@ -143,16 +136,13 @@ flags.DEFINE_boolean(
 flags.DEFINE_boolean(
     "version", False, "Print the version.", flag_values=_FLAGS)
 
-for _name in _FLAGS:
-  if _FLAGS[_name].boolean:
-    _FLAGS[_name].parser = _BooleanParser()
 for _name in ("help", "version"):
   _INFO_FLAGS[_name] = _FLAGS[_name]
 
 
 def _parse_flags(argv):
   """Sets the flags; returns whether --help or --version is among them."""
-  for name in _FLAGS:  # Of an earlier call.
+  for name in _FLAGS:  # main() may have run before.
     _FLAGS[name].unparse()
   try:
     _INFO_FLAGS(argv, known_only=True)
@@ -160,7 +150,10 @@ def _parse_flags(argv):
       return True
     extra = _FLAGS(argv)[1:]
   except flags.IllegalFlagValueError as e:
-    raise inputs.BadInput(re.sub("^flag ", "", str(e))) from e
+    message = re.sub(r"^flag ", "", str(e))
+    # absl formats this message as a tuple.
+    message = re.sub(r"\('Non-boolean.*", "expected true or false.", message)
+    raise inputs.BadInput(message) from e
   except flags.Error as e:
     raise inputs.BadInput("{} (--help lists the flags)".format(e)) from e
   if extra:
@@ -245,24 +238,6 @@ def _make_plans(strategy, num_workers, num_ps):
   return plans
 
 
-@contextlib.contextmanager
-def _needs(package, requirement):
-  """Says what to install if a package is missing."""
-  try:
-    yield
-  except ImportError as e:
-    if (e.name or "").partition(".")[0] != package.lower():
-      raise
-    raise inputs.BadInput("--format={}: needs {}: pip install {}".format(
-        _FORMAT.value, package, requirement)) from e
-
-
-def _import_plan_picture():
-  with _needs("Matplotlib", "'adanet-distributed[plot]'"):
-    from adanet.distributed.plan import picture as plan_picture  # pylint: disable=g-import-not-at-top
-  return plan_picture
-
-
 def _to_json(plans):
   """Returns the JSON of a plan or, with --compare, of the comparison."""
   from adanet.distributed import plan as plan_lib  # pylint: disable=g-import-not-at-top
@@ -273,10 +248,16 @@ def _to_json(plans):
   return json.dumps(value, indent=2, allow_nan=False) + "\n"
 
 
+def _write_picture(plans, output):
+  from adanet.distributed.plan import picture as plan_picture  # pylint: disable=g-import-not-at-top
+  picture = io.BytesIO()
+  plan_picture.write(plans, picture, _FORMAT.value)
+  output.buffer.write(picture.getvalue())
+
+
 def _write_tables(plans, output):
-  with _needs("Rich", "rich"):
-    from adanet.distributed.plan import table as plan_table  # pylint: disable=g-import-not-at-top
-    from rich import console as rich_console  # pylint: disable=g-import-not-at-top
+  from adanet.distributed.plan import table as plan_table  # pylint: disable=g-import-not-at-top
+  from rich import console as rich_console  # pylint: disable=g-import-not-at-top
   # A user's strategy may have a name that not every terminal can show.
   output.reconfigure(errors="backslashreplace")
   console = rich_console.Console(file=output)
@@ -286,19 +267,6 @@ def _write_tables(plans, output):
     plan_table.show_comparison(plans, console)
   else:
     plan_table.show(plans[0], console)
-
-
-def _write(plans, plan_picture, output):
-  """Writes plans in the format of --format."""
-  if plan_picture:
-    picture = io.BytesIO()
-    plan_picture.write(plans, picture, _FORMAT.value)
-    output.buffer.write(picture.getvalue())
-  elif _FORMAT.value == "json":
-    output.write(_to_json(plans))
-  else:
-    _write_tables(plans, output)
-  output.flush()
 
 
 def _run(argv):
@@ -317,16 +285,19 @@ def _run(argv):
   if _FORMAT.value == "png" and output.isatty():
     raise inputs.BadInput("--format=png: expected no terminal as standard "
                           "output: add > plan.png")
-  plan_picture = None
-  if _FORMAT.value in ("svg", "png"):
-    plan_picture = _import_plan_picture()
   # A user's strategy may print, and that is no part of the output.
   with contextlib.redirect_stdout(sys.stderr):
     strategy = _make_strategy()
     num_workers, num_ps = _shape()
     _check_num_workers(num_workers)
     plans = _make_plans(strategy, num_workers, num_ps)
-    _write(plans, plan_picture, output)
+    if _FORMAT.value == "json":
+      output.write(_to_json(plans))
+    elif _FORMAT.value == "table":
+      _write_tables(plans, output)
+    else:
+      _write_picture(plans, output)
+    output.flush()
     problems = plans[0].problems() if _STRICT.value else ()
   if _FORMAT.value != "table":  # The tables have the problems already.
     for problem in problems:
@@ -369,6 +340,12 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     return _run(sys.argv if argv is None else argv)
   except inputs.BadInput as e:
     _print_error(str(e))
+  except ImportError as e:
+    package = (e.name or "").partition(".")[0]
+    if package not in _REQUIREMENTS:
+      raise
+    _print_error("--format={}: {} is not installed: pip install {}".format(
+        _FORMAT.value, package, _REQUIREMENTS[package]))
   except OSError as e:
     _discard(sys.stdout)
     _print_error("standard output: {}.".format(e.strerror or e))

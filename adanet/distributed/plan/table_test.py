@@ -3,6 +3,7 @@
 """Tests of the tables: whole for small clusters, short for large ones."""
 
 import io
+import itertools
 import random
 import re
 import types
@@ -12,13 +13,10 @@ from absl.testing import parameterized
 from adanet import distributed
 from adanet.distributed import plan as plan_lib
 from adanet.distributed.plan import table as plan_table
+from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 import hypothesis
 from hypothesis import strategies as st
 from rich import console as rich_console
-
-hypothesis.settings.register_profile(
-    "hermetic", database=None, deadline=None, derandomize=True)
-hypothesis.settings.load_profile("hermetic")
 
 # Three tables of 20 rows, the figures, the problems, and the lines between.
 _MAX_LINES = 100
@@ -102,6 +100,9 @@ def _tables(text):
 
 def _indices(text):
   """Returns the indices that a text names, and how many more it counts."""
+  rest = re.match(r"and \d+ more groups?, of (\d+) ", text)
+  if rest:
+    return [], int(rest.group(1))
   text, _, more = text.partition(" and ")
   named = []
   for part in filter(None, text.split(", ")):
@@ -192,20 +193,6 @@ Problems:
     self.assertNotIn("ps", _tables(text))
     self.assertIn(["fetches", "unknown"], _tables(text)["figure"])
 
-  def check_workers(self, plan, rows):
-    """Checks rows that name every subnetwork."""
-    for first, *cells in rows:
-      for w in _indices(first)[0]:
-        group = plan.worker(w)
-        built = list(map(str, group.subnetworks))
-        ensemble = ["ensemble"] * group.builds_ensemble
-        trained = built * group.trains_subnetworks
-        # A worker may build, or train, nothing.
-        self.assertEqual(
-            list(filter(None, [", ".join(built + ensemble),
-                               ", ".join(trained + ensemble)])), cells)
-
-  @hypothesis.settings(max_examples=50)
   @hypothesis.given(
       st.sampled_from(_STRATEGIES), st.integers(1, 40), st.integers(0, 30),
       st.integers(1, 19))
@@ -220,27 +207,30 @@ Problems:
     self.assertEqual([line.rstrip() for line in lines], lines)
     self.assertContainsSubset([p.message for p in plan.problems()], lines)
     self.assertEqual(not plan.problems(), "No problems." in lines)
-    if len(plan.worker_groups) <= 20:
-      self.check_workers(plan, _tables(text)["worker"])
     # Every worker, subnetwork and parameter server is in one row.
+    tables = _tables(text)
     for heading, number, groups in (
         ("worker", num_workers, plan.worker_groups),
         ("subnetwork", num_subnetworks, plan.subnetwork_groups),
-        ("ps", num_ps, plan.ps_groups or ())):
-      rows = _tables(text).get(heading, [])
-      self.assertEqual(bool(groups), bool(rows))
-      named, num_more = [], 0
-      for first, *_ in rows:
-        rest = re.match(r"and \d+ more groups?, of (\d+) ", first)
-        more_named, more = ([], int(rest.group(1))) if rest else _indices(first)
-        named += more_named
-        num_more += more
-      self.assertLen(set(named), len(named))
-      self.assertContainsSubset(named, range(number))
+        ("ps", num_ps, plan.ps_groups)):
+      self.assertEqual(bool(groups), heading in tables)
       if groups:
-        self.assertEqual(number, len(named) + num_more)
-      if len(groups) <= 20:
-        self.assertLen(rows, len(groups))
+        members, counts = zip(*(_indices(row[0]) for row in tables[heading]))
+        named = list(itertools.chain(*members))
+        self.assertLen(set(named), len(named))
+        self.assertContainsSubset(named, range(number))
+        self.assertEqual(number, len(named) + sum(counts))
+        if len(groups) <= 20:
+          self.assertLen(members, len(groups))
+    if len(plan.worker_groups) <= 20:
+      for first, *cells in tables["worker"]:
+        group = plan.worker(_indices(first)[0][0])
+        ensemble = ["ensemble"] * group.builds_ensemble
+        built = list(map(str, group.subnetworks))
+        trained = built * group.trains_subnetworks
+        self.assertEqual(  # The text of an empty cell is missing.
+            [", ".join(names + ensemble) for names in (built, trained)
+             if names + ensemble], cells)
 
   def test_many_interleaved_groups_name_the_first_workers(self):
     num_workers, num_groups = 300000, 24
@@ -335,43 +325,32 @@ B: {}
     self.assertEqual("unknown", rows["fetches"][0].strip())
     self.assertNotIn("*", "".join(rows["fetches"]))
 
-  @hypothesis.settings(max_examples=40)
-  @hypothesis.given(
-      st.lists(
-          st.tuples(st.integers(1, 12), st.integers(0, 4), st.integers(1, 6),
-                    st.sampled_from(_STRATEGIES)),
-          min_size=1, max_size=4))
-  def test_any_plans(self, arguments):
-    plans = [_plan(*a) for a in arguments]
+  @parameterized.parameters(
+      (1, 0, 1), (2, 1, 3), (3, 2, 4), (4, 2, 3), (4, 2, 5), (12, 4, 3))
+  def test_letters_and_stars(self, *shape):
+    plans = [_plan(*shape, strategy) for strategy in _STRATEGIES]
     text = _printed(plan_table.show_comparison, plans)
-    legend = text.split("\n\n")[0].splitlines()
-    self.assertEqual(
-        len(set(l[0] for l in legend[:len(plans)])) < len(plans),
-        legend[len(plans):] ==
-        ["Plans with the same letter place everything alike."])
-    shown = {}
-    for line, plan in zip(legend, plans):
-      letter, strategy = line.split("  ")
-      self.assertEqual(" ".join(plan.strategy.split()), strategy)
-      same = shown.setdefault(letter, plan)
+    letters = [line[0] for line in text.splitlines()[:len(plans)]]
+    for (a, plan), (b, other) in itertools.combinations(
+        zip(letters, plans), 2):
+      is_known = plan.ps_groups is not None
       self.assertEqual(
-          (plan.worker_groups, plan.ps_groups, plan.figures()),
-          (same.worker_groups, same.ps_groups, same.figures()))
-    compared = plan_lib.compare(shown.values())
-    del compared["strategy"]
-    rows = _tables(text)["figure"]
-    self.assertEqual(list(compared), [row[0] for row in rows])
-    for name, *cells in rows:
-      values = list(zip(compared[name], compared["training_time"]))
-      self.assertLen(cells, len(values))
-      marked = [v for v, cell in zip(values, cells) if cell.endswith("*")]
+          a == b, is_known and (plan.worker_groups, plan.ps_groups) ==
+          (other.worker_groups, other.ps_groups))
+    shown = {a: plan for a, plan in zip(letters, plans)}
+    for name, *cells in _tables(text)["figure"][3:]:
+      values = [shown[a].figures()[name] for a in sorted(shown)]
+      ends = [shown[a].training_time() < float("inf") for a in sorted(shown)]
+      candidates = list(itertools.compress(values, ends))
       extreme = max if name == "min_effective_speed" else min
-      for value, time in marked:
-        self.assertIsNotNone(time)
-        self.assertEqual(value, extreme(v for v, t in values if t is not None))
-    for letter, plan in shown.items():
+      for value, ending, cell in zip(values, ends, cells):
+        self.assertEqual(
+            ending and None not in candidates and len(set(candidates)) > 1 and
+            value == extreme(candidates) and name != "min_trainers",
+            cell.endswith("*"))
+    for a, plan in shown.items():
       for problem in plan.problems():
-        self.assertIn("\n{}: {}\n".format(letter, problem.message), text)
+        self.assertIn("\n{}: {}\n".format(a, problem.message), text)
 
 
 if __name__ == "__main__":
