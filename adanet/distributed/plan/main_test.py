@@ -61,8 +61,6 @@ class Mine(distributed.RoundRobinStrategy):
 class Needs(Mine):
   def __init__(self, what):
     pass
-
-not_a_class = Mine()
 """
 
 _Result = collections.namedtuple("_Result", "code output errors")
@@ -74,17 +72,11 @@ class _Terminal(io.TextIOWrapper):
     return True
 
 
-def _shape_flags(num_workers, num_ps, num_subnetworks):
-  return ["--workers={}".format(num_workers), "--ps={}".format(num_ps),
-          "--subnetworks={}".format(num_subnetworks)]
+def _shape_flags(*shape):
+  return "--workers={} --ps={} --subnetworks={}".format(*shape).split()
 
 
 _FLAGS = _shape_flags(4, 2, 5)
-
-
-def _strict_errors(plan):
-  return "".join("adanet-plan: --strict: {}\n".format(problem.message)
-                 for problem in plan.problems())
 
 
 def _environment(**variables):
@@ -117,16 +109,16 @@ class MainTestCase(parameterized.TestCase):
   def write_strategy(self, body="return self.config.is_chief"):
     self.write("mine.py", _STRATEGY_MODULE.format(body))
 
-  def write(self, name, content):
-    if isinstance(content, str):
-      content = content.encode("utf-8")
-    with open(os.path.join(self.folder, name), "wb") as f:
-      f.write(content)
+  def write(self, name, text):
+    self.create_tempfile(
+        os.path.join(self.folder, name), text, encoding="utf-8",
+        errors="surrogateescape")
 
-  def run_main(self, *args, stdin=b"", stdout=None, **variables):
+  def run_main(self, *args, stdin="", stdout=None, **variables):
     """Returns the `_Result` of a run in the folder of the test."""
     stdout = stdout or io.TextIOWrapper(io.BytesIO(), "utf-8")
-    stdin = io.TextIOWrapper(io.BytesIO(stdin))
+    stdin = io.TextIOWrapper(
+        io.BytesIO(stdin.encode("utf-8", "surrogateescape")))
     environment = _environment(
         **dict({"BUILD_WORKING_DIRECTORY": self.folder}, **variables))
     with mock.patch.dict(os.environ, environment, clear=True), \
@@ -157,32 +149,44 @@ class PlanTest(MainTestCase):
   @parameterized.parameters(*itertools.product(_COMPARED, _SHAPES))
   def test_prints_the_plans(self, flags_and_strategies, shape):
     flags, strategies = flags_and_strategies
-    flags = _shape_flags(*shape) + list(flags)
     plans = [plan_lib.PlacementPlan(s, *shape) for s in strategies]
     # As text, in which 1, 1.0 and True differ, and the order of keys.
-    self.assertEqual(json.dumps(plans[0].to_json_dict(), indent=2) + "\n",
-                     self.output("--format=json", *flags))
-    self.assertEqual(
-        json.dumps(dict(version=plan_lib.JSON_VERSION,
-                        **plan_lib.compare(plans)), indent=2) + "\n",
-        self.output("--format=json", "--compare", *flags))
-    for compare, show, what in (
-        ([], plan_table.show, plans[0]),
-        (["--compare"], plan_table.show_comparison, plans)):
-      expected = io.StringIO()
-      show(what, rich_console.Console(file=expected))
-      self.assertEqual(expected.getvalue(), self.output(*flags, *compare))
+    expected = {
+        "--format=json": json.dumps(plans[0].to_json_dict(), indent=2) + "\n",
+        "--format=json --compare": json.dumps(
+            dict(version=plan_lib.JSON_VERSION, **plan_lib.compare(plans)),
+            indent=2) + "\n",
+    }
+    for flag, show, what in (
+        ("", plan_table.show, plans[0]),
+        ("--compare", plan_table.show_comparison, plans)):
+      output = io.StringIO()
+      show(what, rich_console.Console(file=output))
+      expected[flag] = output.getvalue()
+    for more, text in expected.items():
+      args = _shape_flags(*shape) + list(flags) + more.split()
+      self.assertEqual(text, self.output(*args))
+      # The problems of the other plans do not count.
+      problems = plans[0].problems()
+      errors = "".join(
+          "adanet-plan: --strict: {}\n".format(p.message) for p in problems)
+      self.assertEqual(
+          (int(bool(problems)), text.encode("utf-8"),
+           errors if "json" in more else ""),
+          self.run_main("--strict", *args))
 
   @parameterized.parameters(
-      ("svg", "--compare", 0, (_ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION)),
-      ("png", "--drop_remainder", 1, (_DROP_REMAINDER,)))
-  def test_draws_the_plans(self, picture_format, flag, code, strategies):
-    plans = [plan_lib.PlacementPlan(s, 4, 2, 5) for s in strategies]
+      ("svg", (), (_ROUND_ROBIN,), 0),
+      ("png", ("--drop_remainder", "--compare", "--strict"),
+       (_DROP_REMAINDER, _ROUND_ROBIN, _REPLICATION), 1))
+  def test_draws_the_plans(self, picture_format, flags, strategies, code):
     expected = io.BytesIO()
-    plan_picture.write(plans, expected, picture_format)
+    plan_picture.write(
+        [plan_lib.PlacementPlan(s, 4, 2, 5) for s in strategies], expected,
+        picture_format)
     self.assertEqual(
-        _Result(code, expected.getvalue(), _strict_errors(plans[0])),
-        self.run_main("--format=" + picture_format, "--strict", flag, *_FLAGS))
+        (code, expected.getvalue()),
+        self.run_main("--format=" + picture_format, *_FLAGS, *flags)[:2])
 
   def test_strategy_of_a_user(self):
     self.write_strategy()
@@ -208,20 +212,6 @@ class PlanTest(MainTestCase):
     self.assertEqual((expected_code, b""), (code, output))
     self.assertEndsWith(errors, expected_error)
 
-  @parameterized.parameters(
-      ((), 0), (("--drop_remainder",), 1), (("--strategy=replication",), 1),
-      # The problems of the other plans do not count.
-      (("--compare",), 0), (("--compare", "--drop_remainder"), 1))
-  def test_strict(self, flags, expected):
-    self.assertEqual(
-        (expected, self.output(*_FLAGS, *flags).encode("utf-8"), ""),
-        self.run_main("--strict", *_FLAGS, *flags))
-    strategy = dict(_COMPARED)[tuple(f for f in flags if f != "--compare")][0]
-    self.assertEqual(
-        (expected, self.output("--format=json", *_FLAGS, *flags).encode("utf-8"),
-         _strict_errors(plan_lib.PlacementPlan(strategy, 4, 2, 5))),
-        self.run_main("--format=json", "--strict", *_FLAGS, *flags))
-
 
 class ClusterTest(MainTestCase):
 
@@ -242,8 +232,7 @@ class ClusterTest(MainTestCase):
       self.write("cluster.json", json.dumps(dict(task, cluster=cluster)))
       self.assertEqual(expected, self.shape("--tf_config=cluster.json"))
     text = json.dumps({"cluster": cluster})
-    self.assertEqual(expected,
-                     self.shape("--tf_config=-", stdin=text.encode("utf-8")))
+    self.assertEqual(expected, self.shape("--tf_config=-", stdin=text))
     self.assertEqual(expected, self.shape(TF_CONFIG=text))
     # What is given on the command line wins.
     self.write("cluster.json", '{"cluster": {"chief": ["c:1"]}}')
@@ -252,24 +241,22 @@ class ClusterTest(MainTestCase):
     self.assertEqual((7, 0), self.shape("--workers=7", TF_CONFIG=text))
 
   @parameterized.parameters(
-      (b"", "must be a JSON object"),
-      (b"{'cluster': 3}", "line 1 column 2"),
-      (b'{"cluster": {"chief": ["\xc3"]}}', "can't decode"),
-      (b"[1]", "must be a JSON object, got [1]"),
-      (b"[" * 10**5, "recursion"),
-      (b'{"task": {"type": "worker"}}', "got none"),
-      (b'{"cluster": {"worker": ["w:1"]}}', "['worker']"),
-      (b'{"cluster": {"chief": ["c:1", "c:2"]}}', "got 2"),
-      (b'{"cluster": ["chief"]}', "object of jobs"))
-  def test_bad_tf_config(self, tf_config, expected):
-    self.write("cluster.json", tf_config)
+      ("", "must be a JSON object"),
+      ("{'cluster': 3}", "line 1 column 2"),
+      ('{"cluster": {"chief": ["\udcc3"]}}', "can't "),  # Not UTF-8.
+      ("[1]", "must be a JSON object, got [1]"),
+      ("[" * 10**5, "recursion"),
+      ('{"task": {"type": "worker"}}', "got none"),
+      ('{"cluster": {"worker": ["w:1"]}}', "['worker']"),
+      ('{"cluster": {"chief": ["c:1", "c:2"]}}', "got 2"),
+      ('{"cluster": ["chief"]}', "object of jobs"))
+  def test_bad_tf_config(self, text, expected):
+    self.write("cluster.json", text)
     for name in ("cluster.json", "-"):
-      error = self.assert_refused(expected, "--subnetworks=2",
-                                  "--tf_config=" + name, stdin=tf_config)
+      error = self.assert_refused(
+          expected, "--subnetworks=2", "--tf_config=" + name, stdin=text)
       self.assertStartsWith(error, "adanet-plan: --tf_config={}: ".format(name))
-    if b"\xc3" not in tf_config:
-      self.assert_refused(expected, "--subnetworks=2",
-                          TF_CONFIG=tf_config.decode("ascii"))
+    self.assert_refused(expected, "--subnetworks=2", TF_CONFIG=text)
 
 
 class BadInputTest(MainTestCase):
@@ -305,12 +292,10 @@ class BadInputTest(MainTestCase):
       ("--strategy=mine:Mine --workers=1000001", "--workers=1000001: "
        "expected an integer of at most 1000000 with --strategy=mine:Mine."),
       ("--strategy=nowhere:It", "No module named 'nowhere'"),
-      ("--strategy=.mine:It", "cannot import .mine"),
       ("--strategy=broken:It", "cannot import broken: SyntaxError"),
       ("--strategy=ends:It", "cannot import ends: SystemExit: 0"),
       ("--strategy=mine:It", "expected a subclass of PlacementStrategy in "),
       ("--strategy=mine:distributed", "expected a subclass of Placement"),
-      ("--strategy=mine:not_a_class", "expected a subclass of Placement"),
       ("--strategy=mine:Needs", "cannot call Needs without arguments: Type"),
   )
   def test_flags(self, flags, expected):
@@ -330,12 +315,11 @@ class InfoTest(MainTestCase):
       "--nonsense -h", "three --help", "--help --version --format=gif")
   def test_help(self, flags):
     output = self.output(*flags.split())
-    for name in ("workers", "ps", "subnetworks", "tf_config", "strategy",
-                 "[no]drop_remainder", "[no]dedicate_parameter_servers",
-                 "format", "[no]compare", "[no]strict", "[no]version"):
-      self.assertRegex(output, r"(?m)^  --{}: .".format(re.escape(name)))
-    for other in ("verbosity", "logtostderr", "flagfile", "plan_main"):
-      self.assertNotIn(other, output)
+    self.assertCountEqual(
+        ["workers", "ps", "subnetworks", "tf_config", "strategy",
+         "[no]drop_remainder", "[no]dedicate_parameter_servers", "format",
+         "[no]compare", "[no]strict", "[no]help", "[no]version"],
+        re.findall(r"(?m)^  (?:-h,)?--(\S+): ", output))
     self.assertLessEqual(max(map(len, output.splitlines())), 80)
 
   def test_examples_of_help_work(self):
@@ -347,7 +331,7 @@ class InfoTest(MainTestCase):
     self.assertGreater(len(commands), 8)
     for command in commands:
       code, output, _ = self.run_main(
-          *command.split(), stdin=cluster.encode("utf-8"), TF_CONFIG=cluster)
+          *command.split(), stdin=cluster, TF_CONFIG=cluster)
       self.assertEqual(0, code)
       self.assertNotEmpty(output)
 

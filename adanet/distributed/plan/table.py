@@ -234,16 +234,14 @@ def _compared_rows(figures):
   rows = []
   for name, values in figures.items():
     candidates = {v for v, ending in zip(values, ends) if ending}
-    is_clear = (len(candidates) > 1 and None not in candidates and
-                name not in _NEITHER_IS_BETTER)
-    extreme = max if name in _MORE_IS_BETTER else min
-    best = extreme(candidates) if is_clear else None
-    row = [name]
-    for value, ending in zip(values, ends):
-      has_star = is_clear and ending and value == best
-      # A place for the star in every cell keeps the digits in line.
-      row.append(_figure(name, value) + (" *" if has_star else "  "))
-    rows.append(row)
+    best = ()
+    if (len(candidates) > 1 and None not in candidates and
+        name not in _NEITHER_IS_BETTER):
+      best = (max(candidates) if name in _MORE_IS_BETTER else min(candidates),)
+    # A place for the star in every cell keeps the digits in line.
+    rows.append([name] + [
+        _figure(name, v) + (" *" if ending and v in best else "  ")
+        for v, ending in zip(values, ends)])
   return rows
 
 

@@ -79,13 +79,13 @@ def _printed(show, *args, **kwargs):
 
 
 def _on_terminal(show, plans, width):
-  """Returns the output on a terminal, with and without colors and lines."""
+  """Returns the output on a terminal, without its colors and lines."""
   output = io.StringIO()
   show(plans, console=rich_console.Console(
       file=output, width=width, force_terminal=True, color_system="standard",
       _environ={"TERM": "xterm"}))
   text = re.sub("\033\\[[0-9;]*m", "", output.getvalue())
-  return output.getvalue(), re.sub("[┃│━┏┓┡┩└┘─┳╇┴]", " ", text)
+  return re.sub("[\u2500-\u257f]", " ", text)
 
 
 def _tables(text):
@@ -117,7 +117,8 @@ class ShowTest(parameterized.TestCase):
   def test_whole(self):
     plan = _plan(4, 2, 5, _DROP_REMAINDER)
     problem, = plan.problems()
-    self.assertEqual("""\
+    text = _printed(plan_table.show, plan)
+    self.assertStartsWith(text, """\
 RoundRobinStrategy(drop_remainder=True): 4 workers, 2 parameter servers, 5 subnetworks
 
 worker  builds                   trains
@@ -138,22 +139,9 @@ The load assumes equally large subnetworks and evenly spread bytes.
 
 figure                       value
 max_subnetworks_per_worker       5
-mean_subnetworks_per_worker      2
-min_trainers                     0
-min_effective_speed              0
-training_time                never
-max_stale_gradients              0
-max_staleness                    0
-fetches                          8
-max_fetches_per_ps               5
-max_load_per_ps                  5
-duplicated_ensembles             0
-wasted_training                  3
-num_problems                     1
-
-Problems:
-{}
-""".format(problem.message), _printed(plan_table.show, plan))
+""")
+    self.assertIn("\ntraining_time                never\n", text)
+    self.assertEndsWith(text, "\n\nProblems:\n" + problem.message + "\n")
 
   def test_large_cluster(self):
     text = _printed(plan_table.show, _plan(10**6, 0, 10**4))
@@ -184,7 +172,6 @@ Problems:
     self.assertEqual("[b]wide[/b], deep", tables["subnetwork"][0][0])
     self.assertEqual("[b]wide[/b], deep", tables["ps"][0][1])
     problem, = plan.problems(**names)
-    self.assertIn("chief:0, worker:2", problem.message)
     self.assertEndsWith(text, "\nProblems:\n" + problem.message + "\n")
 
   def test_unknown_parameter_servers(self):
@@ -251,11 +238,6 @@ Problems:
 
 class TerminalTest(parameterized.TestCase):
 
-  def test_has_lines_and_colors(self):
-    text, _ = _on_terminal(plan_table.show, _plan(4, 2, 3), 80)
-    self.assertIn("┃", text)
-    self.assertIn("\033[32mNo problems.", text)
-
   @parameterized.parameters(
       (4, 2, 3), (4, 2, 5), (9, 2, 5), (30, 7, 12), (10**6, 50, 200),
       (10**12, 10, 100))
@@ -263,7 +245,7 @@ class TerminalTest(parameterized.TestCase):
     plans = [_plan(*shape, strategy) for strategy in _BUILT_IN]
     for show, what in [(plan_table.show, plan) for plan in plans] + [
         (plan_table.show_comparison, plans)]:
-      _, text = _on_terminal(show, what, 80)
+      text = _on_terminal(show, what, 80)
       self.assertLessEqual(max(map(len, text.splitlines())), 80)
       plain = _printed(show, what)
       self.assertContainsSubset(plain.split(), text.split())
@@ -275,7 +257,7 @@ class TerminalTest(parameterized.TestCase):
     plan = _plan(9, 2, 5)
     for show, what in ((plan_table.show, plan),
                        (plan_table.show_comparison, [plan])):
-      _, text = _on_terminal(show, what, width)
+      text = _on_terminal(show, what, width)
       self.assertLessEqual(max(map(len, text.splitlines())), max(width, 16))
 
 
