@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs adanet-plan, mostly within this process: what it prints and returns."""
 
-import collections
 import contextlib
 import io
 import itertools
@@ -38,9 +37,9 @@ _SHARED_PS = distributed.RoundRobinStrategy(dedicate_parameter_servers=False)
 _COMPARED = (
     ((), (_ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION)),
     (("--drop_remainder",), (_DROP_REMAINDER, _ROUND_ROBIN, _REPLICATION)),
-    (("--strategy=replication",), (_REPLICATION, _ROUND_ROBIN, _DROP_REMAINDER)),
-    (("--strategy=round_robin", "--nodrop_remainder",
-      "--nodedicate_parameter_servers"),
+    (("--strategy=replication",),
+     (_REPLICATION, _ROUND_ROBIN, _DROP_REMAINDER)),
+    (("--strategy=round_robin", "--nodedicate_parameter_servers"),
      (_SHARED_PS, _ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION)),
 )
 _SHAPES = ((1, 0, 1), (4, 2, 5), (10**12, 3, 2))
@@ -49,8 +48,6 @@ _CLUSTER = {"chief": ["c:1"], "worker": ["w:1", "w:2"], "ps": ["p:1", "p:2"]}
 
 _STRATEGY_MODULE = """
 from adanet import distributed
-
-print("not a part of any plan")
 
 class Mine(distributed.RoundRobinStrategy):
   def should_train_subnetworks(self, num_subnetworks):
@@ -62,8 +59,6 @@ class Needs(Mine):
   def __init__(self, what):
     pass
 """
-
-_Result = collections.namedtuple("_Result", "code output errors")
 
 
 class _Terminal(io.TextIOWrapper):
@@ -88,12 +83,12 @@ def _environment(**variables):
 
 
 def _start(*args, **kwargs):
-  """Runs Python in a process of its own."""
+  """Returns the same as `run_main`, of a process of its own."""
   finished = subprocess.run(
       (sys.executable,) + args, timeout=_TIMEOUT_SECS, check=False,
       **dict({"env": _environment(), "stdout": subprocess.PIPE,
               "stderr": subprocess.PIPE}, **kwargs))
-  return _Result(finished.returncode, finished.stdout, finished.stderr.decode())
+  return finished.returncode, finished.stdout, finished.stderr.decode()
 
 
 class MainTestCase(parameterized.TestCase):
@@ -106,7 +101,7 @@ class MainTestCase(parameterized.TestCase):
     self.addCleanup(signal.signal, signal.SIGPIPE,
                     signal.getsignal(signal.SIGPIPE))
 
-  def write_strategy(self, body="return self.config.is_chief"):
+  def write_strategy(self, body="print('asked'); return False"):
     self.write("mine.py", _STRATEGY_MODULE.format(body))
 
   def write(self, name, text):
@@ -115,7 +110,7 @@ class MainTestCase(parameterized.TestCase):
         errors="surrogateescape")
 
   def run_main(self, *args, stdin="", stdout=None, **variables):
-    """Returns the `_Result` of a run in the folder of the test."""
+    """Returns the exit code, standard output as bytes, and standard error."""
     stdout = stdout or io.TextIOWrapper(io.BytesIO(), "utf-8")
     stdin = io.TextIOWrapper(
         io.BytesIO(stdin.encode("utf-8", "surrogateescape")))
@@ -126,7 +121,7 @@ class MainTestCase(parameterized.TestCase):
         contextlib.redirect_stdout(stdout), \
         contextlib.redirect_stderr(io.StringIO()) as stderr:
       code = plan_main.main(["adanet-plan"] + list(args))
-    return _Result(code, stdout.buffer.getvalue(), stderr.getvalue())
+    return code, stdout.buffer.getvalue(), stderr.getvalue()
 
   def output(self, *args, **kwargs):
     """Returns the standard output of a run without an error, as str."""
@@ -176,9 +171,8 @@ class PlanTest(MainTestCase):
           self.run_main("--strict", *args))
 
   @parameterized.parameters(
-      ("svg", (), (_ROUND_ROBIN,), 0),
-      ("png", ("--drop_remainder", "--compare", "--strict"),
-       (_DROP_REMAINDER, _ROUND_ROBIN, _REPLICATION), 1))
+      ("svg", ("--compare",), (_ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION), 0),
+      ("png", ("--drop_remainder", "--strict"), (_DROP_REMAINDER,), 1))
   def test_draws_the_plans(self, picture_format, flags, strategies, code):
     expected = io.BytesIO()
     plan_picture.write(
@@ -192,25 +186,26 @@ class PlanTest(MainTestCase):
     self.write_strategy()
     flags = ["--strategy=mine:Mine"] + _shape_flags(4, 2, 3)
     code, output, errors = self.run_main("--format=json", *flags)
-    self.assertEqual((0, "not a part of any plan\n"), (code, errors))
+    self.assertEqual(0, code)
+    self.assertEqual({"asked"}, set(errors.splitlines()))
     value = json.loads(output.decode("utf-8"))
     self.assertEqual("\u00c9toile[red]", value["strategy"])
-    self.assertEqual([True, False, False, False],
-                     [g["trains_subnetworks"] for g in value["worker_groups"]])
+    self.assertFalse(any(
+        group["trains_subnetworks"] for group in value["worker_groups"]))
     _, output, _ = self.run_main(
         *flags, stdout=io.TextIOWrapper(io.BytesIO(), "ascii"))
     self.assertStartsWith(output, b"\\xc9toile[red]: 4 workers")
 
   @parameterized.parameters(
-      ("raise KeyError('no such\\nthing')", 2,
-       "--strategy=mine:Mine: a decision failed: KeyError: 'no such\\nthing'\n"),
-      ("raise SystemExit(0)", 2, "a decision failed: SystemExit: 0\n"),
+      ("raise RuntimeError('two\\nlines')", 2, "adanet-plan: "
+       "--strategy=mine:Mine: a decision failed: RuntimeError: two lines\n"),
+      ("raise SystemExit(0)", 2, "adanet-plan: "
+       "--strategy=mine:Mine: a decision failed: SystemExit: 0\n"),
       ("raise KeyboardInterrupt()", 130, ""))
   def test_strategy_that_raises(self, body, expected_code, expected_error):
     self.write_strategy(body)
-    code, output, errors = self.run_main("--strategy=mine:Mine", *_FLAGS)
-    self.assertEqual((expected_code, b""), (code, output))
-    self.assertEndsWith(errors, expected_error)
+    self.assertEqual((expected_code, b"", expected_error),
+                     self.run_main("--strategy=mine:Mine", *_FLAGS))
 
 
 class ClusterTest(MainTestCase):
@@ -265,17 +260,13 @@ class BadInputTest(MainTestCase):
       ("--workers=0", "--workers=0: expected an integer in the range [1, "),
       ("--workers=1e3", "--workers=1e3: expected an integer in the range [1, "
        "1000000000000], got a non-integer."),
-      ("--workers=abc", ", got a non-integer."),
-      ("--workers=9999999999999", "9: expected an integer in the range [1, "),
       ("--ps=-1", "--ps=-1: expected an integer in the range [0, 100000]."),
       ("--subnetworks=100001", "in the range [1, 100000]."),
       ("--format=gif", "<table|json|svg|png>"),
       ("--compare=perhaps", "--compare=perhaps: expected true or false."),
       ("--wrokers=3", "Did you mean: workers"),
       ("three", "three: expected flags only"),
-      ("--flagfile=nowhere", "nowhere"),
       ("--strategy=both", "--strategy=both: expected round_robin, replicat"),
-      ("--strategy=:Mine", "--strategy=:Mine: expected"),
       ("--strategy=replication --drop_remainder",
        "--drop_remainder: expected --strategy=round_robin, got --strategy=rep"),
       ("--strategy=replication --nodedicate_parameter_servers",
@@ -286,12 +277,10 @@ class BadInputTest(MainTestCase):
       ("--tf_config=a.json --ps=1", "--tf_config=a.json: expected no --work"),
       ("--tf_config=nowhere.json", "--tf_config=nowhere.json: No such file"),
       ("--tf_config=.", "--tf_config=.: Is a directory"),
-      ("--tf_config=", "--tf_config=: Is a directory"),
       ("--format=svg --workers=10000001", "--workers=10000001: expected an "
        "integer of at most 10000000 with --format=svg."),
       ("--strategy=mine:Mine --workers=1000001", "--workers=1000001: "
        "expected an integer of at most 1000000 with --strategy=mine:Mine."),
-      ("--strategy=nowhere:It", "No module named 'nowhere'"),
       ("--strategy=broken:It", "cannot import broken: SyntaxError"),
       ("--strategy=ends:It", "cannot import ends: SystemExit: 0"),
       ("--strategy=mine:It", "expected a subclass of PlacementStrategy in "),
@@ -299,7 +288,7 @@ class BadInputTest(MainTestCase):
       ("--strategy=mine:Needs", "cannot call Needs without arguments: Type"),
   )
   def test_flags(self, flags, expected):
-    self.write("mine.py", _STRATEGY_MODULE.replace("print(", "str("))
+    self.write_strategy()
     self.write("broken.py", "1 = = 2")
     self.write("ends.py", "import sys\nsys.exit(0)")
     self.assert_refused(expected, "--subnetworks=2", *flags.split())
@@ -388,9 +377,9 @@ class ProcessTest(MainTestCase):
   @parameterized.parameters((_PROGRAM,), ("-m", "adanet.distributed.plan.main"))
   def test_starts(self, *program):
     flags = _FLAGS + ["--drop_remainder", "--strict"]
-    expected = self.run_main(*flags)
-    self.assertEqual(1, expected.code)
-    self.assertEqual(expected, _start(*program, *flags, cwd=self.folder))
+    result = _start(*program, *flags, cwd=self.folder)
+    self.assertEqual(1, result[0])
+    self.assertEqual(self.run_main(*flags), result)
 
   def test_closed_pipe(self):
     read, write = os.pipe()
@@ -416,19 +405,11 @@ class ProcessTest(MainTestCase):
       ("--format=json", {"rich", "matplotlib"}),
       ("--format=table", {"matplotlib"}))
   def test_imports_no_more_than_it_needs(self, flag, unused):
-    program = """if True:
-        import sys
-        from adanet.distributed.plan import main as plan_main
-        code = plan_main.main(sys.argv)
-        print(*{name.partition(".")[0] for name in sys.modules},
-              file=sys.stderr)
-        sys.exit(code)
-        """
     code, _, errors = _start(
-        "-c", program, flag, "--subnetworks=3",
+        "-X", "importtime", _PROGRAM, flag, "--subnetworks=3",
         env=_environment(TF_CONFIG=json.dumps({"cluster": _CLUSTER})))
     self.assertEqual(0, code)
-    imported = set(errors.split())
+    imported = set(re.findall(r"(?m)\| *(\w+)", errors))
     self.assertIn("absl", imported)
     self.assertNoCommonElements(
         imported, unused | {"tensorflow", "tensorflow_core", "tf_keras"})

@@ -219,7 +219,7 @@ def _letters(plans):
       letters.setdefault(
           (plan.num_ps, plan.num_subnetworks, plan.worker_groups,
            # Unknown parameter servers may differ.
-           plan.strategy if plan.ps_groups is None else plan.ps_groups),
+           id(plan) if plan.ps_groups is None else plan.ps_groups),
           chr(ord("A") + len(letters))) for plan in plans]
 
 
