@@ -71,25 +71,9 @@ def _two_replicas(v=v1):
   return _mirrored(v.distribute.ReductionToOneDevice(), v)
 
 
-def _custom_cross_device_ops(v):
-
-  class Custom(v.distribute.CrossDeviceOps):
-
-    def reduce_implementation(self, *args, **kwargs):
-      return v.distribute.ReductionToOneDevice().reduce_implementation(
-          *args, **kwargs)
-
-    def batch_reduce_implementation(self, *args, **kwargs):
-      return v.distribute.ReductionToOneDevice().batch_reduce_implementation(
-          *args, **kwargs)
-
-  return _mirrored(Custom(), v)
-
-
 # Name -> a function that makes a strategy with it, from a version of TensorFlow,
 # and the versions and modes to train in.
 _STRATEGIES = {
-    "CrossDeviceOps": (_custom_cross_device_ops, ["v1_graph", "v1_eager"]),
     "HierarchicalCopyAllReduce": (
         lambda v: _mirrored(v.distribute.HierarchicalCopyAllReduce(), v),
         ["v1_graph", "v1_eager"]),
@@ -146,8 +130,7 @@ class TrainingTest(parameterized.TestCase):
         regression.expected_losses(_NUM_STEPS), losses, rtol=1e-4)
     self.assertNotIn("/job:ps/task:2", devices)
     for order in ("subnetwork", "strategy"):
-      self.assertEqual(
-          (losses, devices), _train(make, mode, order), order)
+      self.assertEqual((losses, devices), _train(make, mode, order), order)
 
   def test_without_a_strategy(self):
     losses, devices = _train(v1.distribute.get_strategy, "graph", "subnetwork")
@@ -171,7 +154,7 @@ class TrainingTest(parameterized.TestCase):
         rtol=1e-4)
 
 
-# Each of these functions uses one name of tf.compat.v1.distribute and returns
+# Each of these functions uses names of tf.compat.v1.distribute and returns
 # something that is known.
 
 
@@ -185,7 +168,9 @@ def _value(tensor):
 
 def _nccl_all_reduce():
   # Without a GPU it has no kernel, and sums on one device if that is enough.
-  strategy = _mirrored(v1.distribute.NcclAllReduce())
+  all_reduce = v1.distribute.NcclAllReduce()
+  assert isinstance(all_reduce, v1.distribute.CrossDeviceOps)
+  strategy = _mirrored(all_reduce)
   with strategy.scope():
     weight = v2.Variable(3., name="weight")
     copies = strategy.extended.call_for_each_replica(lambda: weight * 2.)
@@ -193,7 +178,7 @@ def _nccl_all_reduce():
         strategy.reduce(v1.distribute.ReduceOp.SUM, copies, axis=None))
 
 
-def _input_of_replicas():
+def _input_context():
   """Returns the contexts that an input function got, and twice the input."""
   contexts = []
 
@@ -236,27 +221,10 @@ def _replica_context():
     return _value(total), is_entered
 
 
-def _strategy_extended():
+def _set_strategy():
   strategy = _two_replicas()
   assert isinstance(strategy, v1.distribute.Strategy)
   assert isinstance(strategy.extended, v1.distribute.StrategyExtended)
-  with strategy.scope():
-    weight = v2.Variable(3., name="weight")
-    update = strategy.extended.update(weight, lambda w, x: w.assign(x), (5.,))
-    with v1.control_dependencies([update] if update is not None else []):
-      value = strategy.extended.read_var(weight)
-    return len(strategy.extended.worker_devices), _value(value)
-
-
-def _cluster_resolver():
-  config = tf_compat.RunConfig.from_cluster_resolver(_resolver())
-  strategy = strategies.round_robin(config)
-  return (config.num_ps_replicas, strategy.should_build_ensemble(3),
-          strategy.should_train_subnetworks(3))
-
-
-def _set_strategy():
-  strategy = _two_replicas()
   v1.distribute.experimental_set_strategy(strategy)
   try:
     assert v1.distribute.get_strategy() is strategy
@@ -276,72 +244,55 @@ def _run_options():
     return _value(strategy.reduce(v1.distribute.ReduceOp.SUM, twos, axis=None))
 
 
-def _in_three_contexts(ask):
-  """Returns a function that calls `ask` in three contexts.
+def _contexts():
+  """Returns the answers without a strategy, in one and in its two replicas."""
 
-  They are no strategy, a strategy, and each of its two replicas. The function
-  returns a list of four answers.
-  """
+  def ask():
+    return (v1.distribute.get_loss_reduction().name,
+            v1.distribute.get_replica_context() is None,
+            v1.distribute.get_strategy().num_replicas_in_sync,
+            v1.distribute.has_strategy(),
+            v1.distribute.in_cross_replica_context())
 
-  def ask_in_three_contexts():
-    strategy = _two_replicas()
-    answers = [ask()]
-    with strategy.scope():
-      answers.append(ask())
-      in_replicas = []
-      strategy.extended.call_for_each_replica(
-          lambda: in_replicas.append(ask()))
-    return answers + in_replicas
-
-  return ask_in_three_contexts
+  answers = [ask()]
+  strategy = _two_replicas()
+  with strategy.scope():
+    answers.append(ask())
+    in_replicas = []
+    strategy.extended.call_for_each_replica(lambda: in_replicas.append(ask()))
+  return answers + in_replicas
 
 
-# Name -> a function that uses it, and what that returns.
-_USES = {
-    "InputContext": (_input_of_replicas, ([(1, 0, 2)], 6.)),
-    "NcclAllReduce": (_nccl_all_reduce, 12.),
-    "ReplicaContext": (_replica_context, (4., True)),
-    "RunOptions": (_run_options, 4.),
-    "StrategyExtended": (_strategy_extended, (2, 5.)),
-    "cluster_resolver": (_cluster_resolver, (3, True, True)),
-    "experimental_set_strategy": (_set_strategy, (2, False)),
-    "get_loss_reduction": (
-        _in_three_contexts(lambda: v1.distribute.get_loss_reduction().name),
-        ["SUM"] * 4),
-    "get_replica_context": (
-        _in_three_contexts(
-            lambda: v1.distribute.get_replica_context() is None),
-        [False, True, False, False]),
-    "get_strategy": (
-        _in_three_contexts(
-            lambda: v1.distribute.get_strategy().num_replicas_in_sync),
-        [1, 2, 2, 2]),
-    "has_strategy": (
-        _in_three_contexts(v1.distribute.has_strategy),
-        [False, True, True, True]),
-    "in_cross_replica_context": (
-        _in_three_contexts(v1.distribute.in_cross_replica_context),
-        [False, True, False, False]),
-}
-# What the others need.
-_USED_BY_OTHERS = ("InputReplicationMode", "ReduceOp", "Server", "Strategy")
+# Names, a function that uses them, and what it returns.
+_USES = [
+    ("get_loss_reduction get_replica_context get_strategy has_strategy "
+     "in_cross_replica_context", _contexts,
+     [("SUM", False, 1, False, False), ("SUM", True, 2, True, True)] +
+     [("SUM", False, 2, True, False)] * 2),
+    ("InputContext InputReplicationMode", _input_context, ([(1, 0, 2)], 6.)),
+    ("CrossDeviceOps NcclAllReduce", _nccl_all_reduce, 12.),
+    ("ReduceOp ReplicaContext", _replica_context, (4., True)),
+    ("RunOptions", _run_options, 4.),
+    ("Strategy StrategyExtended experimental_set_strategy", _set_strategy,
+     (2, False)),
+]
 
 
 class NamesTest(parameterized.TestCase):
 
-  def test_every_name_is_tested(self):
+  def test_every_name_is_used(self):
     names = {n for n in dir(v1.distribute) if not n.startswith("_")}
-    tested = {name.split(".")[0] for name in _STRATEGIES}
-    tested.update(_USES, _USED_BY_OTHERS)
-    self.assertEmpty(names - tested)
-    # Later than the module of TensorFlow 1.15.
-    self.assertContainsSubset(tested - names, {"RunOptions"})
+    used = {"Server", "cluster_resolver"}  # The strategies in a graph use both.
+    used.update(name.split(".")[0] for name in _STRATEGIES)
+    for more, _, _ in _USES:
+      used.update(more.split())
+    self.assertEmpty(names - used)
 
-  @parameterized.product(name=sorted(_USES), mode=["graph", "eager"])
-  def test_keeps_its_meaning(self, name, mode):
-    if not hasattr(v1.distribute, name):
-      self.skipTest("this TensorFlow has no tf.distribute." + name)
-    use, expected = _USES[name]
+  @parameterized.product(row=_USES, mode=["graph", "eager"])
+  def test_keeps_its_meaning(self, row, mode):
+    names, use, expected = row
+    if names == "RunOptions" and not hasattr(v1.distribute, names):
+      self.skipTest("this TensorFlow has no tf.distribute.RunOptions")
     with _mode(mode):
       self.assertEqual(expected, use())
     with _mode(mode), _inside():
