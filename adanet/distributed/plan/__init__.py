@@ -2,22 +2,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """The placement of a whole cluster, without a cluster and without TensorFlow.
 
-See `PlacementPlan`. Names are loaded at their first use: the command line must
-print its help without NumPy.
+See `PlacementPlan`. Each name is loaded at its first use, because the command
+line prints its help without NumPy.
 """
 
 import importlib
+import typing
+
+if typing.TYPE_CHECKING:
+  # pylint: disable=g-import-not-at-top,g-multiple-import
+  from adanet.distributed.plan.groups import PsGroup
+  from adanet.distributed.plan.groups import Subnetwork
+  from adanet.distributed.plan.groups import SubnetworkGroup
+  from adanet.distributed.plan.groups import WorkerGroup
+  from adanet.distributed.plan.indices import Indices
+  from adanet.distributed.plan.problems import Problem
+  from adanet.distributed.plan.problems import PROBLEM_KINDS
+  from adanet.distributed.plan.value import compare
+  from adanet.distributed.plan.value import JSON_VERSION
+  from adanet.distributed.plan.value import PlacementPlan
 
 _MODULES = {
-    "JSON_VERSION": "value",
-    "PROBLEM_KINDS": "value",
     "Indices": "indices",
+    "JSON_VERSION": "value",
+    "PROBLEM_KINDS": "problems",
     "PlacementPlan": "value",
-    "Problem": "value",
-    "PsGroup": "value",
-    "Subnetwork": "value",
-    "SubnetworkGroup": "value",
-    "WorkerGroup": "value",
+    "Problem": "problems",
+    "PsGroup": "groups",
+    "Subnetwork": "groups",
+    "SubnetworkGroup": "groups",
+    "WorkerGroup": "groups",
     "compare": "value",
 }
 
