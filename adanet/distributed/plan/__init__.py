@@ -11,37 +11,25 @@ import typing
 
 if typing.TYPE_CHECKING:
   # pylint: disable=g-import-not-at-top,g-multiple-import
-  from adanet.distributed.plan.groups import PsGroup
-  from adanet.distributed.plan.groups import Subnetwork
-  from adanet.distributed.plan.groups import SubnetworkGroup
-  from adanet.distributed.plan.groups import WorkerGroup
+  from adanet.distributed.plan.groups import (
+      PsGroup, Subnetwork, SubnetworkGroup, WorkerGroup)
   from adanet.distributed.plan.indices import Indices
-  from adanet.distributed.plan.problems import Problem
-  from adanet.distributed.plan.problems import PROBLEM_KINDS
-  from adanet.distributed.plan.value import compare
-  from adanet.distributed.plan.value import JSON_VERSION
-  from adanet.distributed.plan.value import PlacementPlan
+  from adanet.distributed.plan.problems import Problem, PROBLEM_KINDS
+  from adanet.distributed.plan.value import (
+      compare, JSON_VERSION, PlacementPlan)
 
-_MODULES = {
-    "Indices": "indices",
-    "JSON_VERSION": "value",
-    "PROBLEM_KINDS": "problems",
-    "PlacementPlan": "value",
-    "Problem": "problems",
-    "PsGroup": "groups",
-    "Subnetwork": "groups",
-    "SubnetworkGroup": "groups",
-    "WorkerGroup": "groups",
-    "compare": "value",
-}
-
-__all__ = sorted(_MODULES)
+__all__ = [
+    "Indices", "JSON_VERSION", "PROBLEM_KINDS", "PlacementPlan", "Problem",
+    "PsGroup", "Subnetwork", "SubnetworkGroup", "WorkerGroup", "compare",
+]
 
 
-def __getattr__(name):
-  if name not in _MODULES:
-    raise AttributeError(
-        "module '{}' has no attribute '{}'".format(__name__, name))
-  module = importlib.import_module(__name__ + "." + _MODULES[name])
-  value = globals()[name] = getattr(module, name)
-  return value
+def __getattr__(name: str) -> typing.Any:
+  if name in __all__:
+    for module_name in ("groups", "indices", "problems", "value"):
+      module = importlib.import_module(__name__ + "." + module_name)
+      if hasattr(module, name):
+        value = globals()[name] = getattr(module, name)
+        return value
+  raise AttributeError(
+      "module '{}' has no attribute '{}'".format(__name__, name))

@@ -12,8 +12,8 @@ import itertools
 import typing
 
 from adanet.distributed import _arguments
+from adanet.distributed import layout as layout_lib
 from adanet.distributed import placement
-from adanet.distributed.plan import groups as groups_lib
 from adanet.distributed.plan import indices as indices_lib
 
 import numpy as np
@@ -30,43 +30,41 @@ class Predictions(object):
     num_ps: int, n.
     num_subnetworks: int, k.
     shares: list of pairs of a `layout.Share` and the workers that have it, a
-      list of range, by the first worker. Each worker is in one pair.
+      list of range. Each worker is in one pair. They are in the order of their
+      first worker.
   """
 
   def __init__(self, strategy: placement.PlacementStrategy, num_workers: int,
-               num_ps: int, num_subnetworks: int):
-    """Asks a strategy about all workers; see `PlacementPlan`."""
+               num_ps: int, num_subnetworks: int, with_ps: bool = True):
+    """Asks a strategy; without `with_ps` not about parameter servers."""
     self.strategy = repr(strategy)
     self.num_workers = num_workers
     self.num_ps = num_ps
     self.num_subnetworks = num_subnetworks
     self._asked = strategy
-    self._layout = placement.layout_of(strategy, num_workers, num_ps)
+    layout = placement.layout_of(strategy, num_workers, num_ps)
     workers_of: typing.Dict[layout_lib.Share, typing.List[range]] = {}
-    for workers, share in self._layout.groups(num_workers, num_subnetworks):
+    for workers, share in layout.groups(num_workers, num_subnetworks):
       workers_of.setdefault(share, []).append(workers)
     self.shares = list(workers_of.items())
     self._count_workers()
-    self._fetches_and_load: typing.Any = None
+    self._ps_of_subnetworks = self._ask_for_ps(layout) if with_ps else None
+    self._count_fetches()
 
   def changed(
       self,
       strategy: typing.Optional[placement.PlacementStrategy] = None,
       num_workers: typing.Optional[int] = None,
-      num_ps: typing.Optional[int] = None) -> "Predictions":
-    """Returns the predictions of another plan.
-
-    Args:
-      strategy: the other strategy; None for the same.
-      num_workers: the other number of workers; None for the same.
-      num_ps: the other number of parameter servers; None for the same.
-    """
+      num_ps: typing.Optional[int] = None,
+      with_ps: bool = True) -> "Predictions":
+    """Returns other predictions; where an argument is None, it is the same."""
     return Predictions(
         strategy or self._asked, num_workers or self.num_workers,
-        self.num_ps if num_ps is None else num_ps, self.num_subnetworks)
+        self.num_ps if num_ps is None else num_ps, self.num_subnetworks,
+        with_ps)
 
   def _count_workers(self):
-    """Sets the figures of each subnetwork, float64 or int64 [k]."""
+    """Sets the figures of each subnetwork, arrays [k]."""
     k = self.num_subnetworks
     counts = np.array([sum(map(len, workers)) for _, workers in self.shares],
                       np.float64)
@@ -84,12 +82,12 @@ class Predictions(object):
     owners, subnetworks = owners[is_trained], subnetworks[is_trained]
     counts, sizes = counts[owners], sizes[owners]
     num_trainers = np.bincount(subnetworks, counts, k)
-    largest_shares = np.zeros(k, np.int64)
-    np.maximum.at(largest_shares, subnetworks, sizes)
+    largest_sizes = np.zeros(k, np.int64)
+    np.maximum.at(largest_sizes, subnetworks, sizes)
     # The updates by all trainers during one step of the slowest trainer. Its
     # share times the speed would be the same, with errors of rounding.
     num_updates = np.bincount(
-        subnetworks, counts * largest_shares[subnetworks] / sizes, k)
+        subnetworks, counts * largest_sizes[subnetworks] / sizes, k)
     self._num_trainers = num_trainers.astype(np.int64)
     # Without any trainer, bincount returns integers.
     self._speeds = np.bincount(subnetworks, counts / sizes, k).astype(float)
@@ -102,14 +100,14 @@ class Predictions(object):
     self._first_trainers = np.searchsorted(subnetworks[by_subnetwork],
                                            np.arange(k + 1))
 
-  def _ps_of_subnetworks(self):
+  def _ask_for_ps(self, layout):
     """Returns list of `Indices`, for each subnetwork; None if not known."""
     k, n = self.num_subnetworks, self.num_ps
     if n == 0:
       return [Indices()] * k
     all_ps = []
     for i in range(k):
-      answer = self._layout.parameter_servers(n, k, i)
+      answer = layout.parameter_servers(n, k, i)
       if answer is None:
         return None
       ps = Indices(answer)
@@ -117,18 +115,15 @@ class Predictions(object):
         raise ValueError(
             "{}.subnetwork_parameter_servers({}, {})={}: expected integers in "
             "[0, {}).".format(
-                self.strategy, k, i, _arguments.show(answer), n))
+                _arguments.show(self._asked), k, i, _arguments.show(answer), n))
       all_ps.append(ps)
     return all_ps
 
   def _count_fetches(self):
-    """Sets the figures of each parameter server, [n]; None if not known."""
-    self._fetches = self._load = self._subnetworks_on = None
-    if self._ps_of_subnetworks is None:
-      return
-    # Many subnetworks on the same parameter servers are counted together.
+    """Sets the figures of each parameter server, arrays [n]."""
+    # From parameter servers to all subnetworks on exactly these.
     self._subnetworks_on: typing.Dict[Indices, typing.List[int]] = {}
-    for i, ps in enumerate(self._ps_of_subnetworks):
+    for i, ps in enumerate(self._ps_of_subnetworks or ()):
       self._subnetworks_on.setdefault(ps, []).append(i)
     self._fetches = np.zeros(self.num_ps, np.int64)
     self._load = np.zeros(self.num_ps)
@@ -137,7 +132,15 @@ class Predictions(object):
       num_reads = sum(num_builders[i] for i in subnetworks)
       for s in ps.slices():
         self._fetches[s] += num_reads
-        self._load[s] += float(num_reads) / len(ps)
+        self._load[s] += num_reads / len(ps)
+
+  def _per_worker(self, counts):
+    """Returns int64 [m], from a number for each of the shares."""
+    per_worker = np.empty(self.num_workers, np.int64)
+    for (_, workers), count in zip(self.shares, counts):
+      for part in workers:
+        per_worker[part.start:part.stop:part.step] = count
+    return per_worker
 
   def subnetworks_per_worker(self) -> np.ndarray:
     """The number of subnetworks that each worker builds: its use of memory.
@@ -149,7 +152,7 @@ class Predictions(object):
     Returns:
       int64 [m], in subnetworks.
     """
-    return self._per_worker(lambda group: len(group.subnetworks))
+    return self._per_worker(len(share.subnetworks) for share, _ in self.shares)
 
   def trained_per_worker(self) -> np.ndarray:
     """The number of subnetworks that each worker trains: they share its time.
@@ -159,7 +162,7 @@ class Predictions(object):
     Returns:
       int64 [m], in subnetworks.
     """
-    return self._per_worker(lambda group: group.num_trained)
+    return self._per_worker(share.num_trained for share, _ in self.shares)
 
   def trainers_per_subnetwork(self) -> np.ndarray:
     """The number of workers that train each subnetwork.
@@ -173,6 +176,11 @@ class Predictions(object):
     """
     return self._num_trainers.copy()
 
+  @property
+  def trains_everything(self) -> bool:
+    """Whether each subnetwork has a trainer; if not, training never ends."""
+    return bool(self._num_trainers.all())
+
   def effective_speeds(self) -> np.ndarray:
     """The speed of each subnetwork, if workers divide their time evenly.
 
@@ -183,14 +191,6 @@ class Predictions(object):
       means that no worker trains the subnetwork.
     """
     return self._speeds.copy()
-
-  @property
-  def trains_everything(self) -> bool:
-    """Whether each subnetwork has a worker that trains it.
-
-    If not, the iteration never ends.
-    """
-    return bool(self._num_trainers.all())
 
   def stale_gradients(self) -> np.ndarray:
     """The expected staleness of a gradient, with asynchronous SGD.
@@ -240,7 +240,7 @@ class Predictions(object):
       int64 [n], in fetches; None if the strategy does not say which parameter
       servers it uses.
     """
-    return None if self._fetches is None else self._fetches.copy()
+    return None if self._ps_of_subnetworks is None else self._fetches.copy()
 
   def load_per_ps(self) -> typing.Optional[np.ndarray]:
     """The data that each parameter server sends, in one step of every worker.
@@ -252,10 +252,9 @@ class Predictions(object):
     large variable, such as an embedding, makes the real load less even.
 
     Returns:
-      float64 [n]; 1 is all variables of one subnetwork. None if the strategy
-      does not say which parameter servers it uses.
+      float64 [n]; 1 is all variables of one subnetwork. None as above.
     """
-    return None if self._load is None else self._load.copy()
+    return None if self._ps_of_subnetworks is None else self._load.copy()
 
   def training_time(self, num_steps: int = 1) -> float:
     """An upper bound of the time of the iteration, by the slowest subnetwork.
@@ -286,7 +285,8 @@ class Predictions(object):
       int, in workers.
     """
     return max(0, sum(
-        len(g.workers) for g in self.worker_groups if g.builds_ensemble) - 1)
+        sum(map(len, workers))
+        for share, workers in self.shares if share.builds_ensemble) - 1)
 
   def wasted_training(self) -> float:
     """The training that does not shorten the iteration.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is wrong with a placement, and what fixes it."""
 
+import collections
 import typing
 
 from adanet.distributed import placement
@@ -16,6 +17,8 @@ Predictions = predictions_lib.Predictions
 #: The kinds of `Problem`, in the order of `PlacementPlan.problems`.
 PROBLEM_KINDS = ("untrained_subnetworks", "unused_ps", "overloaded_ps",
                  "overloaded_workers", "duplicated_ensembles")
+
+_PS_KINDS = {"unused_ps", "overloaded_ps"}
 
 # From the kind of each problem that a plan has to what it is about.
 _Found = typing.Dict[str, Indices]
@@ -39,44 +42,44 @@ class Problem(typing.NamedTuple):
   fixes: typing.Dict[str, typing.Union[int, str]]
 
 
-def _mean_load(plan):
-  return plan.load_per_ps().sum() / plan.num_ps
-
-
 def _median_trained(plan):
   """Returns the median of `trained_per_worker`, of the workers that train."""
-  trained = np.array([g.num_trained for g in plan.worker_groups])
-  num_workers = np.array([len(g.workers) for g in plan.worker_groups])
-  order = np.argsort(trained)
-  order = order[trained[order] > 0]
-  ends = np.cumsum(num_workers[order])
-  if not ends.size:
+  num_workers: typing.Dict[int, int] = collections.Counter()
+  for share, workers in plan.shares:
+    num_workers[share.num_trained] += sum(map(len, workers))
+  del num_workers[0]
+  if not num_workers:
     return 0.
+  num_trained = sorted(num_workers)
+  ends = np.cumsum([num_workers[number] for number in num_trained])
   middle = [(ends[-1] - 1) // 2, ends[-1] // 2]
-  return trained[order[np.searchsorted(ends, middle, side="right")]].mean()
+  return np.mean(np.take(num_trained, np.searchsorted(ends, middle, "right")))
+
+
+def _workers(plan, condition):
+  """Returns `Indices` of the workers with shares that meet a condition."""
+  return Indices.union(
+      Indices(part) for share, workers in plan.shares if condition(share)
+      for part in workers)
 
 
 def find(plan: Predictions) -> _Found:
   """Returns what each problem of a plan is about, by its kind."""
-  groups = plan.worker_groups
-  num_trained_limit = 2 * _median_trained(plan)
-  ensembles = Indices.union(g.workers for g in groups if g.builds_ensemble)
-  found = {
-      "untrained_subnetworks":
-          Indices(np.flatnonzero(plan.trainers_per_subnetwork() == 0)),
-      "overloaded_workers":
-          Indices.union(
-              g.workers for g in groups if g.num_trained > num_trained_limit),
-      "duplicated_ensembles":
-          ensembles if len(ensembles) > 1 else Indices(),
-  }
+  found = {"untrained_subnetworks": Indices(
+      np.flatnonzero(plan.trainers_per_subnetwork() == 0))}
   load = plan.load_per_ps()
   if plan.num_ps and load is not None:
     found["unused_ps"] = Indices(np.flatnonzero(plan.fetches_per_ps() == 0))
     # Rounding may lift a load of exactly twice the mean above it.
     found["overloaded_ps"] = Indices(
-        np.flatnonzero(load > 2 * _mean_load(plan) + 1e-9))
-  return {kind: found[kind] for kind in PROBLEM_KINDS if found.get(kind)}
+        np.flatnonzero(load > 2 * load.mean() + 1e-9))
+  limit = 2 * _median_trained(plan)
+  found["overloaded_workers"] = _workers(
+      plan, lambda share: share.num_trained > limit)
+  if plan.duplicated_ensembles():
+    found["duplicated_ensembles"] = _workers(
+        plan, lambda share: share.builds_ensemble)
+  return {kind: indices for kind, indices in found.items() if indices}
 
 
 class _Change(typing.NamedTuple):
@@ -86,7 +89,7 @@ class _Change(typing.NamedTuple):
   remaining: _Found
 
 
-def _try(plan, found, key, value):
+def _try(plan, found, key, value, with_ps=True):
   """Returns a `_Change` of a plan; None if it does not help.
 
   Args:
@@ -94,12 +97,13 @@ def _try(plan, found, key, value):
     found: what `find` returns for it.
     key: str, as in `Problem.fixes`.
     value: int, or a strategy.
+    with_ps: bool, whether to look for problems of parameter servers too.
   """
   try:
-    changed = plan.changed(**{key: value})
+    changed = plan.changed(with_ps=with_ps, **{key: value})
   except (Exception, SystemExit):  # pylint: disable=broad-except
     return None  # A strategy may refuse another cluster.
-  if plan.load_per_ps() is not None and changed.load_per_ps() is None:
+  if _PS_KINDS & found.keys() and changed.load_per_ps() is None:
     return None
   remaining = find(changed)
   if "untrained_subnetworks" in remaining:
@@ -121,30 +125,35 @@ def _try_more(plan, found, key, period):
     found: what `find` returns for it.
     key: str, "num_workers" or "num_ps".
     period: int. The next multiple of it is tried. If that helps, bisection
-      finds a smaller number after which no other problem remains.
+      finds the least number after which no other problem remains.
   """
   low = getattr(plan, key)
   high = low - low % period + period
+  # To be fast, bisection looks at parameter servers only if they have problems.
+  with_ps = bool(_PS_KINDS & found.keys())
   best = _try(plan, found, key, high)
   while best and high - low > 1:
     middle = (low + high) // 2
-    change = _try(plan, found, key, middle)
+    change = _try(plan, found, key, middle, with_ps)
     if change and change.remaining.keys() <= best.remaining.keys():
-      best, high = change, middle
+      high = middle
     else:
       low = middle
-  return best
+  least = best and _try(plan, found, key, high)
+  return least if (
+      least and least.remaining.keys() <= best.remaining.keys()) else best
 
 
 def _choose_changes(plan, found):
-  """Returns list of `_Change`, by the rules in `PlacementPlan.problems`."""
+  """Returns list of `_Change` by the rules in `PlacementPlan.problems`."""
   k = plan.num_subnetworks
   tried = [_try_more(plan, found, "num_workers", k + 1)]
-  if "unused_ps" in found or "overloaded_ps" in found:
+  if _PS_KINDS & found.keys():
     tried.append(_try_more(plan, found, "num_ps", k))
   tried += [_try(plan, found, "strategy", strategy)
             for strategy in (placement.RoundRobinStrategy(),
-                             placement.ReplicationStrategy())]
+                             placement.ReplicationStrategy())
+            if repr(strategy) != plan.strategy]
   changes = [change for change in tried if change]
   num_used = plan.num_ps - len(found.get("unused_ps", ()))
   if 0 < num_used < plan.num_ps and not any(
@@ -159,30 +168,32 @@ def _choose_changes(plan, found):
 
 
 def _count(number, noun):
-  return "{:.4g} {}{}".format(number, noun, "" if number == 1 else "s")
+  return "{} {}{}".format(number, noun, "" if str(number) == "1" else "s")
 
 
 def _describe(plan, kind, indices, worker_names, subnetwork_names):
   """Returns a sentence about what is wrong."""
+  is_one = len(indices) == 1
+
   def name(noun, names=None):
     return "{}{} {}".format(
-        noun, "" if len(indices) == 1 else "s",
+        noun, "" if is_one else "s",
         indices.to_text(str if names is None else names.__getitem__))
 
-  s = "s" if len(indices) == 1 else ""
   if kind == "untrained_subnetworks":
     return "No worker trains {}.".format(name("subnetwork", subnetwork_names))
   if kind == "unused_ps":
     return "No worker uses {}.".format(name("parameter server"))
   if kind == "overloaded_ps":
-    return "{} serve{} more than twice the mean load of {}.".format(
-        name("Parameter server"), s, _count(_mean_load(plan), "subnetwork"))
+    return "{} {} more than twice the mean load of {}.".format(
+        name("Parameter server"), "serves" if is_one else "serve",
+        _count("{:.4g}".format(plan.load_per_ps().mean()), "subnetwork"))
+  workers = name("Worker", worker_names)
   if kind == "overloaded_workers":
-    return "{} train{} more than twice the median of {}.".format(
-        name("Worker", worker_names), s,
-        _count(_median_trained(plan), "subnetwork"))
-  return "{} build the ensemble; one is enough.".format(
-      name("Worker", worker_names))
+    return "{} {} more than twice the median of {}.".format(
+        workers, "trains" if is_one else "train",
+        _count("{:g}".format(_median_trained(plan)), "subnetwork"))
+  return workers + " build the ensemble; one is enough."
 
 
 def _describe_fixes(fixes):

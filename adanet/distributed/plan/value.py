@@ -84,7 +84,6 @@ class PlacementPlan(predictions.Predictions):
       raise TypeError(
           "strategy={}: expected an instance of PlacementStrategy, such as "
           "RoundRobinStrategy().".format(_arguments.show(strategy)))
-    self.strategy = repr(strategy)
     # The plan keeps a copy, because the caller may change the strategy.
     super().__init__(
         strategy.with_config(None),
@@ -92,11 +91,19 @@ class PlacementPlan(predictions.Predictions):
         _arguments.check_integer("num_ps", num_ps, at_least=0),
         _arguments.check_integer(
             "num_subnetworks", num_subnetworks, at_least=1))
+    self.worker_groups = self._group_workers()
     self.subnetwork_groups = self._group_subnetworks()
     self.ps_groups = self._group_ps()
     self._group_of_worker: typing.Optional[np.ndarray] = None
     self._group_of_ps: typing.Optional[typing.Dict[int, groups_lib.PsGroup]] = (
         None)
+
+  def _group_workers(self):
+    return tuple(
+        groups_lib.WorkerGroup(
+            Indices.union(map(Indices, workers)), share.builds_ensemble,
+            Indices(share.subnetworks), share.trains_subnetworks)
+        for share, workers in self.shares)
 
   def _group_subnetworks(self):
     alike: typing.Dict[tuple, typing.List[int]] = {}
@@ -110,7 +117,7 @@ class PlacementPlan(predictions.Predictions):
         for row, subnetworks in alike.items())
 
   def _group_ps(self):
-    if self._subnetworks_on is None:
+    if self._ps_of_subnetworks is None:
       return None
     parts_on: typing.List[list] = [[] for _ in range(self.num_ps)]
     for ps, subnetworks in self._subnetworks_on.items():
