@@ -6,6 +6,8 @@ import itertools
 import operator
 import typing
 
+_Key = typing.TypeVar("_Key")
+
 
 def _canonical(run):
   """Returns an equal range, the same for all that are equal; not empty."""
@@ -150,3 +152,11 @@ class Indices(typing.Collection[int]):
   def to_json(self) -> typing.List[typing.List[int]]:
     """Returns list of [start, stop, step], each as in Python's `range`."""
     return [[r.start, r.stop, r.step] for r in self.ranges]
+
+
+def places_of(keys: typing.Iterable[_Key]) -> typing.Dict[_Key, Indices]:
+  """Returns the indices at which each key is in an iterable."""
+  places: typing.Dict[_Key, typing.List[int]] = {}
+  for i, key in enumerate(keys):
+    places.setdefault(key, []).append(i)
+  return {key: Indices(indices) for key, indices in places.items()}

@@ -121,10 +121,8 @@ class Predictions(object):
 
   def _count_fetches(self):
     """Sets the figures of each parameter server, arrays [n]."""
-    # From parameter servers to all subnetworks on exactly these.
-    self._subnetworks_on: typing.Dict[Indices, typing.List[int]] = {}
-    for i, ps in enumerate(self._ps_of_subnetworks or ()):
-      self._subnetworks_on.setdefault(ps, []).append(i)
+    # From parameter servers to the subnetworks on exactly these.
+    self._subnetworks_on = indices_lib.places_of(self._ps_of_subnetworks or ())
     self._fetches = np.zeros(self.num_ps, np.int64)
     self._load = np.zeros(self.num_ps)
     num_builders = self._num_builders.tolist()

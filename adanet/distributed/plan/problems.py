@@ -159,7 +159,8 @@ def _choose_changes(plan, found):
   if 0 < num_used < plan.num_ps and not any(
       c.key == "num_ps" or "unused_ps" not in c.remaining for c in changes):
     fewer = _try(plan, found, "num_ps", num_used)
-    changes += [fewer] if fewer else []
+    if fewer and "unused_ps" not in fewer.remaining:
+      changes.append(fewer)
   chosen = {}
   for change in changes:
     if not any(c.remaining.keys() < change.remaining.keys() for c in changes):
@@ -217,6 +218,8 @@ def describe(
   problems = []
   for kind, indices in found.items():
     fixes = {c.key: c.value for c in changes if kind not in c.remaining}
+    if len(fixes) > 1 and fixes.get("num_ps", plan.num_ps) < plan.num_ps:
+      del fixes["num_ps"]
     message = "{} {}".format(
         _describe(plan, kind, indices, worker_names, subnetwork_names),
         _describe_fixes(fixes))

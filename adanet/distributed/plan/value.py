@@ -91,47 +91,35 @@ class PlacementPlan(predictions.Predictions):
         _arguments.check_integer("num_ps", num_ps, at_least=0),
         _arguments.check_integer(
             "num_subnetworks", num_subnetworks, at_least=1))
-    self.worker_groups = self._group_workers()
-    self.subnetwork_groups = self._group_subnetworks()
-    self.ps_groups = self._group_ps()
-    self._group_of_worker: typing.Optional[np.ndarray] = None
-    self._group_of_ps: typing.Optional[typing.Dict[int, groups_lib.PsGroup]] = (
-        None)
-
-  def _group_workers(self):
-    return tuple(
+    self.worker_groups = tuple(
         groups_lib.WorkerGroup(
             Indices.union(map(Indices, workers)), share.builds_ensemble,
             Indices(share.subnetworks), share.trains_subnetworks)
         for share, workers in self.shares)
-
-  def _group_subnetworks(self):
-    alike: typing.Dict[tuple, typing.List[int]] = {}
     rows = zip(*(figures.tolist() for figures in (
         self._num_builders, self._num_trainers, self._speeds,
         self._stale_gradients, self._max_staleness)))
-    for i, row in enumerate(rows):
-      alike.setdefault(row, []).append(i)
-    return tuple(
-        groups_lib.SubnetworkGroup(Indices(subnetworks), *row)
-        for row, subnetworks in alike.items())
+    self.subnetwork_groups = tuple(
+        groups_lib.SubnetworkGroup(subnetworks, *row)
+        for row, subnetworks in indices_lib.places_of(rows).items())
+    self.ps_groups = self._group_ps()
+    self._group_of_ps = {p: g for g in self.ps_groups or () for p in g.ps}
+    self._group_of_worker: typing.Optional[np.ndarray] = None
 
   def _group_ps(self):
     if self._ps_of_subnetworks is None:
       return None
-    parts_on: typing.List[list] = [[] for _ in range(self.num_ps)]
-    for ps, subnetworks in self._subnetworks_on.items():
-      part = Indices(subnetworks)
-      for p in ps:
-        parts_on[p].append(part)
-    alike: typing.Dict[tuple, typing.List[int]] = {}
-    for p, parts in enumerate(parts_on):
-      alike.setdefault(tuple(parts), []).append(p)
+    parts: typing.List[typing.List[Indices]] = [[] for _ in range(self.num_ps)]
+    for all_ps, subnetworks in self._subnetworks_on.items():
+      for p in all_ps:
+        parts[p].append(subnetworks)
+    groups = indices_lib.places_of(map(tuple, parts))
     return tuple(
         groups_lib.PsGroup(
-            Indices(ps), Indices.union(parts), int(self._fetches[ps[0]]),
-            float(self._load[ps[0]]))
-        for parts, ps in alike.items())
+            ps, Indices.union(subnetworks),
+            int(self._fetches[ps.ranges[0][0]]),
+            float(self._load[ps.ranges[0][0]]))
+        for subnetworks, ps in groups.items())
 
   def __eq__(self, other):
     if not isinstance(other, PlacementPlan):
@@ -196,10 +184,7 @@ class PlacementPlan(predictions.Predictions):
     """
     p = _arguments.check_integer(
         "ps_index", ps_index, at_least=0, below=self.num_ps)
-    if self._group_of_ps is None and self.ps_groups is not None:
-      self._group_of_ps = {p: group for group in self.ps_groups
-                           for p in group.ps}
-    return None if self._group_of_ps is None else self._group_of_ps[p]
+    return self._group_of_ps.get(p)
 
   def figures(self) -> typing.Dict[str, typing.Union[int, float, None]]:
     """The predictions as single numbers, to compare plans by.
