@@ -138,9 +138,9 @@ class Indices(typing.Collection[int]):
       num_more: int, the number of indices to add to those that are not listed.
     """
     if len(self) <= 20:
-      names = map(name, self)
+      names = [name(i) for i in self]
     else:
-      names = (_name_run(run, name) for run in self.ranges[:10])
+      names = [_name_run(run, name) for run in self.ranges[:10]]
       num_more += sum(map(len, self.ranges[10:]))
     return ", ".join(names) + (
         " and {} more".format(num_more) if num_more else "")

@@ -44,7 +44,7 @@ class Problem(typing.NamedTuple):
 
 def _median_trained(plan):
   """Returns the median of `trained_per_worker`, of the workers that train."""
-  num_workers: typing.Dict[int, int] = collections.Counter()
+  num_workers = collections.Counter()
   for share, workers in plan.shares:
     num_workers[share.num_trained] += sum(map(len, workers))
   del num_workers[0]

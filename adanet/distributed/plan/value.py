@@ -109,7 +109,7 @@ class PlacementPlan(predictions.Predictions):
   def _group_ps(self):
     if self._ps_of_subnetworks is None:
       return None
-    parts: typing.List[typing.List[Indices]] = [[] for _ in range(self.num_ps)]
+    parts = [[] for _ in range(self.num_ps)]
     for all_ps, subnetworks in self._subnetworks_on.items():
       for p in all_ps:
         parts[p].append(subnetworks)
@@ -190,19 +190,15 @@ class PlacementPlan(predictions.Predictions):
     """The predictions as single numbers, to compare plans by.
 
     Returns:
-      Dict with these keys in this order. A value is None if it is a time
-      without end, or if it is not known what parameter servers hold.
+      Dict with these keys. A value is None if it is a time without end, or if
+      it is not known what parameter servers hold.
 
-      * max_subnetworks_per_worker, mean_subnetworks_per_worker: of
-        `subnetworks_per_worker`.
-      * min_trainers: of `trainers_per_subnetwork`.
-      * min_effective_speed: of `effective_speeds`.
-      * training_time: `training_time()`, of one step.
-      * max_stale_gradients: of `stale_gradients`.
-      * max_staleness: the maximum of `max_staleness`.
+      * max_subnetworks_per_worker, mean_subnetworks_per_worker, min_trainers,
+        min_effective_speed, max_stale_gradients, max_staleness,
+        max_fetches_per_ps, max_load_per_ps: the maximum, mean or minimum of
+        what the method returns. Without parameter servers the last two are 0.
+      * training_time: of one step.
       * fetches: the sum of `fetches_per_ps`.
-      * max_fetches_per_ps, max_load_per_ps: of `fetches_per_ps` and
-        `load_per_ps`; 0 without parameter servers.
       * duplicated_ensembles, wasted_training: as the methods return.
       * num_problems: the number of `problems`.
     """
@@ -277,18 +273,11 @@ class PlacementPlan(predictions.Predictions):
     `range`, in increasing order. No list grows with the number of workers.
 
     Returns:
-      Dict with these keys in this order:
-
-      * version: int, `JSON_VERSION`. It changes when a key is removed or means
-        something else, but not when a key is added.
-      * strategy: str.
-      * num_workers, num_ps, num_subnetworks: int.
-      * worker_groups, subnetwork_groups, ps_groups: lists of dict, one for each
-        `WorkerGroup`, `SubnetworkGroup` and `PsGroup`, with its attributes as
-        keys. `ps_groups` may be None.
-      * figures: dict, as `figures` returns.
-      * problems: list of dict, one for each `Problem`, with its attributes as
-        keys.
+      Dict with the keys "version" (`JSON_VERSION`, which changes when a key is
+      removed or means something else, but not when one is added), "strategy",
+      "num_workers", "num_ps", "num_subnetworks", "worker_groups",
+      "subnetwork_groups", "ps_groups", "figures" and "problems", in this order.
+      A group or a problem is a dict with its attributes as keys.
     """
     return {
         "version": JSON_VERSION,
