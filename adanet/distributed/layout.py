@@ -12,6 +12,7 @@ k subnetworks in the iteration; w is a worker's index, i a subnetwork's.
 """
 
 import abc
+import collections
 import typing
 
 import six
@@ -210,12 +211,9 @@ class RoundRobinLayout(Layout):
     return range(first, first + size + (subnetwork_index < num_larger))
 
 
-_TASK_ATTRIBUTES = ("num_worker_replicas", "num_ps_replicas",
-                    "global_id_in_cluster", "is_chief", "task_type", "task_id")
-
-
-class _TaskConfig(typing.NamedTuple("_TaskConfig", [
-    (name, typing.Any) for name in _TASK_ATTRIBUTES])):
+class _TaskConfig(collections.namedtuple("_TaskConfig", [
+    "num_worker_replicas", "num_ps_replicas", "global_id_in_cluster",
+    "is_chief", "task_type", "task_id"])):
   """The attributes of a `RunConfig` that tell one worker from another."""
   __slots__ = ()
 
@@ -223,7 +221,7 @@ class _TaskConfig(typing.NamedTuple("_TaskConfig", [
     raise AttributeError(
         "config.{}: expected only config.{}. A strategy of your own is asked "
         "as each worker, and these are all that is known of another worker."
-        .format(name, ", config.".join(_TASK_ATTRIBUTES)))
+        .format(name, ", config.".join(self._fields)))
 
 
 class AskedLayout(Layout):

@@ -322,7 +322,8 @@ def layout_of(strategy: PlacementStrategy, num_workers: int,
     TypeError: `copy.deepcopy` cannot copy the strategy.
   """
   strategy_class = type(strategy)
-  if strategy_class in (ReplicationStrategy, RoundRobinStrategy):
+  if (isinstance(strategy, _LayoutStrategy) and
+      strategy_class in (ReplicationStrategy, RoundRobinStrategy)):
     return strategy.layout
   # A subclass that places variables itself has not said where, if it inherits
   # the answer to that question from a strategy of this module.
