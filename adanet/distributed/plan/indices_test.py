@@ -70,9 +70,11 @@ class IndicesTest(parameterized.TestCase):
     if not num_more:
       self.assertEqual(expected, str(indices))
 
-  def test_names(self):
-    self.assertEqual("w0 to w87 by 3", plan_lib.Indices(range(0, 90, 3)).to_text(
-        "w{}".format))
+  def test_text_with_names(self):
+    name = "w{}".format
+    self.assertEqual("w1, w3", plan_lib.Indices([1, 3]).to_text(name))
+    self.assertEqual("w0 to w87 by 3",
+                     plan_lib.Indices(range(0, 90, 3)).to_text(name))
 
 
 if __name__ == "__main__":

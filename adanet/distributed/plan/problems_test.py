@@ -89,14 +89,6 @@ class ProblemsTest(parameterized.TestCase):
     self.assertEqual(list(expected), [p.message for p in plan.problems()])
     self.assertEqual(len(expected), plan.figures()["num_problems"])
 
-  def test_names(self):
-    messages = [p.message for p in plan_lib.PlacementPlan(
-        _DROPPING, 2, 0, 2).problems(subnetwork_names=["wide", "deep"])]
-    self.assertStartsWith(messages[0], "No worker trains subnetwork deep. ")
-    [message] = [p.message for p in plan_lib.PlacementPlan(
-        _REPLICATION, 2, 0, 1).problems(worker_names=["chief", "worker:0"])]
-    self.assertStartsWith(message, "Workers chief, worker:0 build ")
-
   @parameterized.parameters(
       ([1, 1, 2], []),
       ([1, 1, 3], [2]),

@@ -191,11 +191,11 @@ class ValuesTest(parameterized.TestCase):
     self.assertEqual((4 / 5, 1.), rows["training_time"])
 
   def test_equality(self):
-    plan = _plan(distributed.RoundRobinStrategy(), 7, 2, 3)
+    strategy = distributed.RoundRobinStrategy()
+    plan = _plan(strategy, 7, 2, 3)
     self.assertEqual(plan, _plan(distributed.RoundRobinStrategy(), 7, 2, 3))
-    for other in (_plan(distributed.RoundRobinStrategy(), 7, 2, 4),
-                  _plan(distributed.RoundRobinStrategy(), 7, 3, 3),
-                  _plan(distributed.RoundRobinStrategy(), 8, 2, 3),
+    for other in (_plan(strategy, 7, 2, 4), _plan(strategy, 7, 3, 3),
+                  _plan(strategy, 8, 2, 3),
                   _plan(distributed.RoundRobinStrategy(True), 7, 2, 3), 7):
       self.assertNotEqual(plan, other)
 
@@ -211,23 +211,12 @@ class ValuesTest(parameterized.TestCase):
             name), repr(_plan(strategy, 3, 2, 1)))
 
 
-class PsOutside(answers_lib.FirstPs):
-
-  def subnetwork_parameter_servers(self, num_subnetworks, subnetwork_index):
-    return [self.config.num_ps_replicas]
-
-
 class Locked(distributed.RoundRobinStrategy):
+  """Cannot be copied."""
 
   def __init__(self):
     super().__init__()
     self.lock = threading.Lock()
-
-
-class Curious(distributed.RoundRobinStrategy):
-
-  def should_build_ensemble(self, num_subnetworks):
-    return self.config.model_dir is None
 
 
 class ErrorsTest(parameterized.TestCase):
@@ -249,9 +238,11 @@ class ErrorsTest(parameterized.TestCase):
       (ValueError, "num_subnetworks=0: ", OURS[0], 3, 2, 0),
       (TypeError, "num_subnetworks=1.5: ", OURS[0], 3, 2, 1.5),
       (TypeError, "strategy=Locked(): expected ", Locked(), 3, 2, 1),
-      (AttributeError, "config.model_dir: ", Curious(), 3, 2, 1),
-      (ValueError, "PsOutside().subnetwork_parameter_servers(4, 0)=[2]: "
-       "expected integers in [0, 2).", PsOutside(), 3, 2, 4))
+      (AttributeError, "config.model_dir: ", strategies.Custom(
+          lambda config: config.model_dir, None, None), 3, 2, 1),
+      (ValueError, "Custom().subnetwork_parameter_servers(4, 0)=[2]: expected "
+       "integers in [0, 2).", strategies.Custom(
+           bool, lambda config, i: True, bool, lambda config, i: [2]), 3, 2, 4))
   def test_plan(self, error, text, *args):
     self.assert_says(error, text, _plan, *args)
 
@@ -264,8 +255,9 @@ class ErrorsTest(parameterized.TestCase):
     self.assert_says(ValueError, "{}=-1: ".format(name), call, -1)
     self.assert_says(TypeError, "{}='0': ".format(name), call, "0")
 
-  def test_compare(self):
+  def test_other_arguments(self):
     plan = _plan(distributed.RoundRobinStrategy(), 5, 2, 3)
+    self.assert_says(ValueError, "num_steps=0: ", plan.training_time, 0)
     self.assert_says(ValueError, "plans=(): ", plan_lib.compare, [])
     self.assert_says(TypeError, "plans=PlacementPlan(", plan_lib.compare, plan)
     self.assert_says(TypeError, "plans=(7,): ", plan_lib.compare, [7])
