@@ -85,8 +85,8 @@ def _config(make_config):
     _exit_for_bad_input("bad TF_CONFIG: {}".format(e))
   if not config.num_ps_replicas:
     _exit_for_bad_input(
-        "bad TF_CONFIG: {0.task_type}:{0.task_id} sees no ps. Expected a chief, "
-        "worker or ps of a cluster with at least one ps.".format(config))
+        "bad TF_CONFIG: {0.task_type}:{0.task_id} sees no ps. Expected a "
+        "chief, worker or ps of a cluster with at least one ps.".format(config))
   return config
 
 
