@@ -92,29 +92,20 @@ class DigitsTest(parameterized.TestCase):
     self.assertEqual(_ALL, ", ".join(name for name, _ in accuracies))
     self.assertGreater(float(accuracies[-1][1].rstrip("%")), 90)
 
-    # The checkpoint has all steps, so the accuracies stay the same. A mock of
-    # `unshare` refuses a private network.
+    # The checkpoint has more than 10 steps, so the accuracies stay the same. A
+    # mock of `unshare` refuses a private network.
     bin_dir = self.create_tempdir().full_path
     os.symlink("/bin/false", os.path.join(bin_dir, "unshare"))
     output, errors = self.run_job(
-        "--num_workers=0", "--num_ps=1", "--max_steps=200", COLUMNS="200",
+        "--num_workers=1", "--num_ps=1", "--max_steps=10",
+        "--strategy=replication", COLUMNS="200",
         PATH=bin_dir + os.pathsep + os.environ["PATH"])
     rows = _rows(output)
-    self.assertIn(["chief:0", _ALL, _ALL], rows)
+    self.assertIn(["chief:0, worker:0", _ALL, _ALL], rows)
     self.assertEqual(accuracies, rows[-6:-2])
-    self.assertRegex(errors,
-                     r"refuses a private .*: 127.0.0.1:\d+, 127.0.0.1:\d+\.\n")
-
-  def test_replication_in_a_temporary_folder(self):
-    # Brackets mean something to shells, globs and rich.
-    folder = os.path.join(self.model_dir, "[red]b[1]")
-    os.mkdir(folder)
-    output, errors = self.run_job(
-        "--num_workers=1", "--num_ps=1", "--max_steps=20", "--model_dir=",
-        "--strategy=replication", TMPDIR=folder, COLUMNS="200")
-    self.assertIn(["chief:0, worker:0", _ALL, _ALL], _rows(output))
-    self.assertIn(folder + "/digits-", errors)
-    self.assertEmpty(os.listdir(folder))
+    self.assertRegex(
+        errors, r"refuses a private .*: {0}, {0}, {0}\.\n".format(
+            r"127\.0\.0\.1:\d+"))
 
   @parameterized.parameters(
       (["--num_workers=2", "--num_ps=1"], {}, "chief"),
@@ -135,11 +126,12 @@ class DigitsTest(parameterized.TestCase):
 
   def start_long_job(self, *flags, **environment):
     """Returns a job, and a dict of the process ids of its tasks."""
-    process = self.start("--num_workers=0", "--num_ps=1",
-                         "--max_steps=1000000000", *flags, **environment)
+    process = self.start(
+        "--num_workers=1", "--num_ps=1", "--max_steps=1000000000",
+        "--strategy=replication", *flags, **environment)
     line = process.stderr.readline()
     pids = dict(re.findall(r"(\w+:\d+) \(pid (\d+)\)", line))
-    self.assertCountEqual(["chief:0", "ps:0"], pids, line)
+    self.assertCountEqual(["chief:0", "worker:0", "ps:0"], pids, line)
     return process, pids
 
   def assert_ends(self, process, code, message=""):
@@ -164,29 +156,37 @@ class DigitsTest(parameterized.TestCase):
     # Shells ignore SIGINT for the programs that they start in the background.
     self.addCleanup(signal.signal, signal.SIGINT,
                     signal.signal(signal.SIGINT, signal.SIG_IGN))
-    process, _ = self.start_long_job("--model_dir=", TMPDIR=self.model_dir)
+    # Without --model_dir, with brackets, which shells and rich interpret.
+    folder = os.path.join(self.model_dir, "[red]b[1]")
+    os.mkdir(folder)
+    process, _ = self.start_long_job("--model_dir=", TMPDIR=folder)
+    self.assertLen(os.listdir(folder), 1)
     process.send_signal(number)
     self.assert_ends(process, code, message)
     if number != signal.SIGKILL:
-      self.assertEmpty(os.listdir(self.model_dir))
+      self.assertEmpty(os.listdir(folder))
 
-  @parameterized.parameters(
-      ("--num_workers=-1", "[0, 32]"), ("--num_ps=0", "[1, 32]"),
-      ("--max_steps=many", "many"), ("--strategy=both", "round_robin"),
-      ("--steps=3", "steps"), ("three", "three"),
-      ("--model_dir=/bin/sh", "--model_dir=/bin/sh: "),
-      ("--dry_run", "chief:0 sees no ps", '{"cluster": {"chief": ["a:1"]}}'),
-      ("--dry_run", "'chief'", _tf_config(chief_job="x")),
-      ("--dry_run", "TF_CONFIG", "{"),
-      ("--num_ps=1", "TF_CONFIG", "{"),
-      ("--num_ps=1", "['task']['type']", _tf_config(task_type="boss")),
-      ("--num_ps=1", "127.0.0.1:p: ", _tf_config("127.0.0.1:p")),
-      ("--num_ps=1", "127.0.0.1:99999: ", _tf_config("127.0.0.1:99999")),
-      ("--model_dir=", "--model_dir", _tf_config()))
-  def test_bad_input(self, flag, text, tf_config=None):
-    environment = {"TF_CONFIG": tf_config} if tf_config else {}
-    _, errors = self.run_job(flag, code=2, **environment)
-    self.assertRegex(errors, r"^digits: .*{}.*\n$".format(re.escape(text)))
+  def test_bad_input(self):
+    cases = (
+        ("--num_workers=-1", "[0, 32]"), ("--num_ps=0", "[1, 32]"),
+        ("--max_steps=many", "many"), ("--strategy=both", "round_robin"),
+        ("--steps=3", "steps"), ("three", "three"),
+        ("--model_dir=/bin/sh", "--model_dir=/bin/sh: "),
+        ("--dry_run", "sees no ps", '{"cluster": {"chief": ["a:1"]}}'),
+        ("--dry_run", "'chief'", _tf_config(chief_job="x")),
+        ("--dry_run", "TF_CONFIG", "{"),
+        ("--num_ps=1", "TF_CONFIG", "{"),
+        ("--num_ps=1", "['task']['type']", _tf_config(task_type="boss")),
+        ("--num_ps=1", "127.0.0.1:p: ", _tf_config("127.0.0.1:p")),
+        ("--num_ps=1", "127.0.0.1:99999: ", _tf_config("127.0.0.1:99999")),
+        ("--model_dir=", "--model_dir", _tf_config()))
+    jobs = [self.start(flag, **{"TF_CONFIG": t for t in tf_config})
+            for flag, _, *tf_config in cases]
+    for job, (flag, text, *_) in zip(jobs, cases):
+      with self.subTest(flag=flag, text=text):
+        _, errors = job.communicate(timeout=_WAIT_SECS)
+        self.assertEqual(2, job.returncode)
+        self.assertRegex(errors, r"^digits: .*{}.*\n$".format(re.escape(text)))
 
   def test_busy_port(self):
     with socket.socket() as busy:
