@@ -77,6 +77,29 @@ class ProblemsTest(parameterized.TestCase):
        "Parameter server 0 serves more than twice the mean load of 5 "
        "subnetworks. Fix: use 5 parameter servers.",
        "Workers 0, 1 build the ensemble; one is enough." + _NO_FIX),
+      (answers_lib.HalfTheCluster(), (6, 4, 3),
+       "No worker uses parameter servers 2, 3." + _NO_FIX,
+       "Parameter server 0 serves more than twice the mean load of 3 "
+       "subnetworks." + _NO_FIX,
+       "Workers 0, 1 build the ensemble; one is enough." + _NO_FIX),
+      # More workers fix the load, so fewer parameter servers are not offered.
+      (strategies.Custom(
+          lambda config: False,
+          lambda config, i: (config.num_worker_replicas > 9 or
+                             config.global_id_in_cluster in ((0, 1, 2, 3), (4,),
+                                                             (5, 6))[i]),
+          lambda config: True, lambda config, i: [i]), (9, 4, 3),
+       "No worker uses parameter server 3. Fix: use 3 parameter servers.",
+       "Parameter server 0 serves more than twice the mean load of 1.75 "
+       "subnetworks. Fix: use 10 workers."),
+      # A change that leaves training without end fixes nothing.
+      (strategies.Custom(
+          lambda config: config.num_worker_replicas == 9,
+          lambda config, i: True, lambda config: False), (9, 0, 6),
+       "No worker trains subnetworks 0, 1, 2, 3, 4, 5. Fix: use "
+       "ReplicationStrategy().",
+       "Workers 0, 1, 2, 3, 4, 5, 6, 7, 8 build the ensemble; one is enough."
+       + _NO_FIX),
       # Training that ends with problems is better than training without end.
       (_train_first([0] * 9), (9, 0, 6), "No worker trains subnetworks 0, 1, 2, "
        "3, 4, 5. Fix: use ReplicationStrategy()."),

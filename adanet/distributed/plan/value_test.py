@@ -198,6 +198,9 @@ class ValuesTest(parameterized.TestCase):
                   _plan(strategy, 8, 2, 3),
                   _plan(distributed.RoundRobinStrategy(True), 7, 2, 3), 7):
       self.assertNotEqual(plan, other)
+    self.assertNotEqual(  # These two have the same name.
+        _plan(strategies.arbitrary(0), 5, 0, 2),
+        _plan(strategies.arbitrary(1), 5, 0, 2))
 
   @parameterized.parameters(
       (distributed.RoundRobinStrategy(True, False),
