@@ -84,14 +84,16 @@ class ProblemsTest(parameterized.TestCase):
        "Workers 0, 1 build the ensemble; one is enough." + _NO_FIX),
       # More workers fix the load, so fewer parameter servers are not offered.
       (strategies.Custom(
-          lambda config: False,
+          lambda config: (config.num_worker_replicas == 9 and
+                          config.global_id_in_cluster < 2),
           lambda config, i: (config.num_worker_replicas > 9 or
                              config.global_id_in_cluster in ((0, 1, 2, 3), (4,),
                                                              (5, 6))[i]),
           lambda config: True, lambda config, i: [i]), (9, 4, 3),
        "No worker uses parameter server 3. Fix: use 3 parameter servers.",
        "Parameter server 0 serves more than twice the mean load of 1.75 "
-       "subnetworks. Fix: use 10 workers."),
+       "subnetworks. Fix: use 10 workers.",
+       "Workers 0, 1 build the ensemble; one is enough. Fix: use 10 workers."),
       # A change that leaves training without end fixes nothing.
       (strategies.Custom(
           lambda config: config.num_worker_replicas == 9,
