@@ -56,8 +56,9 @@ class PlanEqualsStrategyTest(parameterized.TestCase):
                        list(group.subnetworks))
       self.assertEqual((plan.fetches_per_ps()[p], plan.load_per_ps()[p]),
                        (group.fetches, group.load))
-    for groups, number in ((plan.worker_groups, m), (plan.subnetwork_groups, k),
-                           (plan.ps_groups or (), n * (answers.ps is not None))):
+    for groups, number in (
+        (plan.worker_groups, m), (plan.subnetwork_groups, k),
+        (plan.ps_groups or (), n * (answers.ps is not None))):
       self.assertCountEqual(range(number), [i for g in groups for i in g[0]])
       firsts = [list(g[0])[0] for g in groups]
       self.assertEqual(sorted(firsts), firsts)
