@@ -15,6 +15,9 @@ WorkerConfig = collections.namedtuple(
     "WorkerConfig", "num_worker_replicas global_id_in_cluster")
 PsConfig = collections.namedtuple("PsConfig", "num_ps_replicas")
 
+# What an OpNameHashStrategy reads of an op.
+Op = collections.namedtuple("Op", "name")
+
 
 def round_robin(config, **kwargs):
   """Returns a `RoundRobinStrategy` with a config, made with `kwargs`."""

@@ -13,18 +13,13 @@ _PLAIN_WIDTH = 10**7
 
 
 def new_table(*columns):
-  """Returns a table with named columns; a ">" before a name aligns it right.
-
-  Cells that are aligned right are numbers: a narrow terminal does not break
-  them as long as other columns can give way.
-  """
+  """Returns a table with named columns; a ">" before a name aligns it right."""
   table = rich_table.Table(header_style="bold cyan")
   for column in columns:
     name = column.lstrip(">")
-    is_number = name != column
     table.add_column(
-        rich_text.Text(name), justify="right" if is_number else "left",
-        overflow="fold", no_wrap=is_number)
+        rich_text.Text(name), justify="right" if name != column else "left",
+        overflow="fold")
   return table
 
 

@@ -153,13 +153,13 @@ class Panel(object):
     plan = self.plan
     x = page_lib.MARGIN
     title = " and ".join(dict.fromkeys(p.strategy for p in self._plans))
-    if len(self._plans) > 1:
-      title += " ({} equal plans)".format(len(self._plans))
     y = self.page.paragraph(x, y, title, 3, 11, fontweight="bold")
-    y = self.page.paragraph(x, y + 0.04, ", ".join([
-        _count(plan.num_workers, "worker"),
-        _count(plan.num_ps, "parameter server"),
-        _count(plan.num_subnetworks, "subnetwork")]), 2, 9)
+    shape = ", ".join([_count(plan.num_workers, "worker"),
+                       _count(plan.num_ps, "parameter server"),
+                       _count(plan.num_subnetworks, "subnetwork")])
+    if len(self._plans) > 1:
+      shape = "{} equal plans of {}".format(len(self._plans), shape)
+    y = self.page.paragraph(x, y + 0.04, shape, 2, 9)
     figures = self._figures
     time = figures["training_time"]
     facts = "{}, wasted training {} of {}, at most {} on a worker".format(

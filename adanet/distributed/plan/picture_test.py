@@ -190,7 +190,7 @@ class PlanPictureTest(parameterized.TestCase):
     figure = _draw(*((s,) + shape for s in (_ROUND_ROBIN, _REPLICATION, _DROP)))
     self.assertEqual({"plan-0", "plan-1"},
                      {match.group() for _, match in _named(figure, r"plan-\d")})
-    self.assertIn("{} and {} (2 equal plans)".format(_ROUND_ROBIN, _DROP),
+    self.assertIn("{} and {} 2 equal plans of".format(_ROUND_ROBIN, _DROP),
                   " ".join(_texts(figure)))
 
   @parameterized.parameters(
