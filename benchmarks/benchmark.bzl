@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A macro for benchmarks, each a small program that answers one question."""
 
-load("//tools/build_defs:legs.bzl", "tf2_15_binary")
 load("//tools/build_defs:python.bzl", "py_binary", "py_library")
+load("//tools/build_defs:tensorflow_versions.bzl", "tf2_15_binary")
 
 def benchmark(name, deps):
     """Declares the program <name>, which measures and shows.
