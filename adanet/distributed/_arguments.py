@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of what a caller passed, with an error that says what to pass."""
+"""Checks of what a caller gives: arguments, and a config's attributes."""
 
 import numbers
 
@@ -30,13 +30,65 @@ def check_integer(name, value, at_least, below=None):
     TypeError: `value` is not an integer.
     ValueError: `value` is out of range.
   """
-  # The class is found faster than what it is an instance of, and first: the
-  # usual argument is an int, and in range.
-  is_integer = value.__class__ is int or (
+  is_integer = type(value) is int or (
       isinstance(value, numbers.Integral) and not isinstance(value, bool))
   if is_integer and value >= at_least and (below is None or value < below):
-    return int(value)
+    return value if type(value) is int else int(value)
   expected = ("an integer of at least {}".format(at_least) if below is None else
               "an integer in [{}, {})".format(at_least, below))
   message = "{}={}: expected {}.".format(name, show(value), expected)
   raise ValueError(message) if is_integer else TypeError(message)
+
+
+def check_num_subnetworks(num_subnetworks):
+  """Returns the number of subnetworks as an int, after checking it."""
+  return check_integer("num_subnetworks", num_subnetworks, 1)
+
+
+def check_subnetwork(num_subnetworks, subnetwork_index):
+  """Returns the number and the index as ints, after checking them."""
+  num_subnetworks = check_num_subnetworks(num_subnetworks)
+  return num_subnetworks, check_integer(
+      "subnetwork_index", subnetwork_index, 0, num_subnetworks)
+
+
+def _incomplete(config, attributes):
+  """Returns the error for a config that lacks an attribute."""
+  return TypeError(
+      "config={}: expected an object with {}, as a RunConfig has.".format(
+          show(config), attributes))
+
+
+def read_worker(config):
+  """Returns `(num_workers, worker_index)` of a `RunConfig`, as ints.
+
+  Raises:
+    TypeError: an attribute is missing or no integer.
+    ValueError: an attribute is out of range.
+  """
+  try:
+    num_workers = config.num_worker_replicas
+    worker_index = config.global_id_in_cluster
+  except AttributeError as e:
+    raise _incomplete(
+        config, "num_worker_replicas and global_id_in_cluster") from e
+  if worker_index is None:
+    # An evaluator is outside the cluster, and TensorFlow's RunConfig counts no
+    # workers for it. It decides as the first worker does.
+    return check_integer("config.num_worker_replicas", num_workers, 0), 0
+  num_workers = check_integer("config.num_worker_replicas", num_workers, 1)
+  return num_workers, check_integer(
+      "config.global_id_in_cluster", worker_index, 0, num_workers)
+
+
+def read_num_ps(config):
+  """Returns the number of parameter servers of a `RunConfig`, as an int.
+
+  Raises:
+    TypeError, ValueError: as for `read_worker`.
+  """
+  try:
+    num_ps = config.num_ps_replicas
+  except AttributeError as e:
+    raise _incomplete(config, "num_ps_replicas") from e
+  return check_integer("config.num_ps_replicas", num_ps, 0)

@@ -13,6 +13,7 @@ import functools
 import hashlib
 import sys
 import threading
+import typing
 
 from adanet import tf_compat
 from adanet.distributed import _arguments
@@ -24,10 +25,10 @@ _NamedOp = collections.namedtuple("_NamedOp", "name")
 def _device_setter():
   """Returns the module that `replica_device_setter` is defined in.
 
-  Not public, and the only place that has the list of variable ops and the
-  default strategy that a monkey patch can replace; unchanged since 1.0. Found
-  by way of `v1`, because that is what AdaNet's own `tf_compat` has too: in a
-  graph, a copy of this package works in the place of AdaNet's `distributed`.
+  It has the list of variable ops and the default strategy that the monkey patch
+  replaces. It is not public, but unchanged since TensorFlow 1.0. It is found
+  through `v1`, which AdaNet's own `tf_compat` has too: in a graph, a copy of
+  this package works in the place of AdaNet's `distributed`.
   """
   return sys.modules[tf_compat.v1.train.replica_device_setter.__module__]
 
@@ -38,7 +39,7 @@ class OpNameHashStrategy(object):
   A `ps_strategy` for `tf.compat.v1.train.replica_device_setter`.
   """
 
-  def __init__(self, num_tasks):
+  def __init__(self, num_tasks: int):
     """Makes a strategy for `num_tasks` tasks.
 
     Args:
@@ -51,11 +52,11 @@ class OpNameHashStrategy(object):
     self._num_tasks = _arguments.check_integer(
         "num_tasks", num_tasks, at_least=1)
 
-  def __call__(self, op):
+  def __call__(self, op: typing.Any) -> int:
     """Returns the task that `op` belongs to.
 
     Args:
-      op: a `tf.Operation`, or whatever else has a `name`.
+      op: a `tf.Operation`, or any object with a `name`.
 
     Returns:
       int in [0, num_tasks): the SHA-256 of the name's UTF-8 form, as a
@@ -103,15 +104,15 @@ class _ParameterServers(object):
   def variable_creator(self):
     """Returns the variable creator for the scope outside a graph.
 
-    There is no op to ask for its device there, and TensorFlow completes the
-    device that a scope names with the job of this task. So any other device
-    than the one outside this scope counts as explicit.
+    There is no op there to ask for its device, and TensorFlow adds the job of
+    this task to each device that a scope names. So a device counts as explicit
+    if it is not the one outside this scope.
     """
     device_outside = tf_compat.eager_device()
 
     def create(next_creator, **kwargs):
-      # A strategy of tf.distribute places its variables explicitly, but where
-      # its scope is outside this one it has not come to it yet.
+      # A strategy of tf.distribute places its variables explicitly. If its
+      # scope is outside this one, it does so after this creator.
       if tf_compat.v1.distribute.has_strategy():
         return next_creator(**kwargs)
       with tf_compat.v1.init_scope():
@@ -145,7 +146,7 @@ class _VariablesScope(contextlib.ContextDecorator):
 
   def __init__(self, tasks):
     self._tasks = tasks
-    self._open = []  # One a time that it is entered and not left.
+    self._open = []  # One for each time it was entered and not left.
 
   def _recreate_cm(self):
     return variables_on(self._tasks)  # A decorated function is called often.
@@ -164,7 +165,8 @@ class _VariablesScope(contextlib.ContextDecorator):
     return self._open.pop().__exit__(*exception)
 
 
-def variables_on(tasks):
+def variables_on(
+    tasks: typing.Iterable[int]) -> typing.ContextManager[None]:
   """A scope whose variables live on parameter servers, by their names' hashes.
 
   In a graph, an op that holds a variable goes to `/job:ps/task:<tasks[hash]>`,
@@ -178,11 +180,11 @@ def variables_on(tasks):
   Returns:
     A context manager.
   """
-  return _VariablesScope(tasks if tasks.__class__ is range else tuple(tasks))
+  return _VariablesScope(tasks if isinstance(tasks, range) else tuple(tasks))
 
 
 class _DefaultStrategyPatch(object):
-  """Replaces TensorFlow's default strategy while anyone asks for it."""
+  """Replaces TensorFlow's default strategy while it has users."""
 
   _NAME = "_RoundRobinStrategy"
 
@@ -209,7 +211,8 @@ _default_strategy_patch = _DefaultStrategyPatch()
 
 
 @contextlib.contextmanager
-def monkey_patch_default_variable_placement_strategy():
+def monkey_patch_default_variable_placement_strategy(
+) -> typing.Iterator[None]:
   """Makes op-name hashing the default of `replica_device_setter`, inside it.
 
   For code that builds its own `tf.compat.v1.train.replica_device_setter` and

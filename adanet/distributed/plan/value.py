@@ -42,7 +42,7 @@ Indices = indices_lib.Indices
 
 
 def _num_trained(owned):
-  """Returns the subnetworks trained by the owner of an `_Ownership`."""
+  """Returns the subnetworks trained by the owner of a `Share`."""
   return len(owned.subnetworks) if owned.trains_subnetworks else 0
 
 
@@ -130,33 +130,18 @@ class Problem(
 
 
 class _Cluster(object):
-  """Asks a strategy as each of the workers, without touching the strategy."""
+  """What a strategy would answer every worker of a cluster."""
 
   def __init__(self, strategy, num_workers, num_ps):
     # A copy, because the user's may change after the plan is made.
-    # pylint: disable=protected-access
-    self.strategy, = placement._as_each_worker(strategy, 1, num_ps)
+    self.strategy = strategy.with_config(None)
+    self._layout = placement.layout_of(self.strategy, num_workers, num_ps)
     self._num_workers = num_workers
     self._num_ps = num_ps
 
-  def _as_each_worker(self):
-    # pylint: disable=protected-access
-    return placement._as_each_worker(
-        self.strategy, self._num_workers, self._num_ps)
-
   def shares(self, num_subnetworks):
-    """Yields pairs of a range of workers and the `_Ownership` of each."""
-    # pylint: disable=protected-access
-    if placement._speaks_for(self.strategy, "_shares", placement._DECISIONS):
-      for share in self.strategy._shares(self._num_workers, num_subnetworks):
-        yield share
-      return
-    for w, strategy in enumerate(self._as_each_worker()):
-      yield range(w, w + 1), placement._Ownership(
-          bool(strategy.should_build_ensemble(num_subnetworks)),
-          tuple(i for i in range(num_subnetworks)
-                if strategy.should_build_subnetwork(num_subnetworks, i)),
-          bool(strategy.should_train_subnetworks(num_subnetworks)))
+    """Returns pairs of a range of workers and the `Share` of each."""
+    return self._layout.groups(self._num_workers, num_subnetworks)
 
   def worker_groups(self, num_subnetworks):
     """Returns tuple of `WorkerGroup`, by their first worker."""
@@ -173,30 +158,24 @@ class _Cluster(object):
     """Returns list of `Indices`, for each subnetwork; None if not known."""
     if self._num_ps == 0:
       return [Indices()] * num_subnetworks
-    method = "subnetwork_parameter_servers"
-    # pylint: disable=protected-access
-    if not placement._speaks_for(
-        self.strategy, method, ("subnetwork_devices",)):
-      return None
-    # As any worker, because all must look in the same place.
-    strategy = next(self._as_each_worker())
     all_ps = []
     for i in range(num_subnetworks):
-      answer = strategy.subnetwork_parameter_servers(num_subnetworks, i)
+      answer = self._layout.parameter_servers(self._num_ps, num_subnetworks, i)
       if answer is None:
         return None
       ps = Indices(answer)
       if ps and (ps.ranges[0][0] < 0 or ps.ranges[-1][-1] >= self._num_ps):
         raise ValueError(
-            "{}.{}({}, {})={}: expected integers in [0, {}).".format(
-                _arguments.show(strategy), method, num_subnetworks, i,
+            "{}.subnetwork_parameter_servers({}, {})={}: expected integers in "
+            "[0, {}).".format(
+                _arguments.show(self.strategy), num_subnetworks, i,
                 _arguments.show(answer), self._num_ps))
       all_ps.append(ps)
     return all_ps
 
 
 # What can be wrong with the workers. The finders take pairs of workers and what
-# each of them owns, an `_Ownership` or a `WorkerGroup`.
+# each of them owns, an `Share` or a `WorkerGroup`.
 
 
 def _median_num_trained(shares):
