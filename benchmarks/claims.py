@@ -128,16 +128,8 @@ def _check_plan(strategy, row):
 
 
 def measure(placement, num_turns):
-  """Measures one side.
-
-  Args:
-    placement: the module `adanet.distributed.placement`, ours or another.
-    num_turns: not used, because nothing is timed.
-
-  Returns:
-    List of dict.
-  """
-  del num_turns
+  """Measures one side; see `program`."""
+  del num_turns  # Nothing is timed.
   from adanet import tf_compat  # pylint: disable=g-import-not-at-top
   rows = []
   for name, claims in _CLAIMS.items():

@@ -79,15 +79,7 @@ def _check(placement, case):
 
 
 def measure(placement, num_turns):
-  """Measures one side.
-
-  Args:
-    placement: the module `adanet.distributed.placement`, ours or another.
-    num_turns: int.
-
-  Returns:
-    List of dict.
-  """
+  """Measures one side; see `program`."""
   rows = []
   for case in _CASES:
     _check(placement, case)
@@ -121,7 +113,7 @@ def measure(placement, num_turns):
 
 
 def bars(rows):
-  """Returns list of `program.Bar`, for one side."""
+  """Returns list of `program.Bar`."""
   ratios = {}
   for row in rows:
     ratios.setdefault((row["strategy"], row["decision"]), []).append(

@@ -96,15 +96,7 @@ def _in_its_own_process(work, *arguments):
 
 
 def measure(placement, num_turns):
-  """Measures one side: ours plans, and the other one asks.
-
-  Args:
-    placement: the module `adanet.distributed.placement`, ours or another.
-    num_turns: int.
-
-  Returns:
-    List of dict.
-  """
+  """Measures one side; see `program`. Ours plans, and AdaNet asks."""
   try:
     from adanet.distributed import plan as plan_lib  # pylint: disable=g-import-not-at-top
   except ImportError:
@@ -138,7 +130,7 @@ def measure(placement, num_turns):
 
 
 def bars(rows):
-  """Returns list of `program.Bar`, for one side."""
+  """Returns list of `program.Bar`."""
   large, largest = rows[-2:]
   return [
       program.Bar("largest cluster, in seconds", largest["seconds"], _SECS_BAR),
