@@ -17,6 +17,8 @@ _PUBLIC_MODULES = (
     "adanet.distributed",
     "adanet.distributed.devices",
     "adanet.distributed.plan",
+    "adanet.distributed.plan.picture",
+    "adanet.distributed.plan.table",
     "adanet.tf_compat",
 )
 

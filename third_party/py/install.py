@@ -163,13 +163,12 @@ def _move_distribution(site, dist_info, packages):
 
 def _build_file(distributions, substitutes):
   """Returns the text of the BUILD file for the installed distributions."""
-  names = {d.name for d in distributions}
-  aliases = {
-      name: actual
-      for name, actual in substitutes.items()
-      if name not in names and actual in names
-  }
-  known = names.union(aliases)
+  known = {d.name for d in distributions}
+  aliases = {}
+  for name, actual in substitutes.items():
+    if name not in known and actual in known:
+      aliases[name] = actual
+      known.add(name)
   rules = [
       _LIBRARY.format(
           name=d.name,
@@ -186,8 +185,8 @@ def install(requirements, substitutes):
 
   Args:
     requirements: path of a requirements file with versions and hashes.
-    substitutes: a target's name -> the target that serves as it where no
-      distribution of that name is installed.
+    substitutes: a target's name -> the target that stands in for it if no
+      distribution of that name is installed; it may be an earlier key.
 
   Raises:
     InstallError: pip could not.
