@@ -26,11 +26,11 @@ import runfiles
 # builds, and which it trains.
 Owned = collections.namedtuple("Owned", "ensembles builds trains")
 
-# For an iteration of two subnetworks and for one of three: what each of five
-# workers owns, the chief first, and which of three ps each subnetwork has.
+# For an iteration of two subnetworks and for one of three: what each worker
+# owns, the chief first, and which parameter servers each subnetwork has.
 _REPLICATION = [
-    ([Owned(True, [0, 1], [0, 1])] * 5, [[0, 1, 2]] * 2),
-    ([Owned(True, [0, 1, 2], [0, 1, 2])] * 5, [[0, 1, 2]] * 3),
+    ([Owned(True, [0, 1], [0, 1])] * 2, [[0, 1]] * 2),
+    ([Owned(True, [0, 1, 2], [0, 1, 2])] * 2, [[0, 1]] * 3),
 ]
 _ROUND_ROBIN = [
     ([
@@ -115,22 +115,19 @@ class ReferenceEstimatorTest(parameterized.TestCase):
     self.addCleanup(process.kill)
     return process
 
-  def _run(self, strategy, num_iterations):
+  def _run(self, strategy, num_ps, num_workers, num_iterations):
     """Runs a cluster, and then an evaluator.
 
-    Args:
-      strategy: str, the name of a class.
-      num_iterations: int.
-
     Returns:
-      For each iteration a list of each worker's record, and the evaluator's
+      For each iteration a list of the workers' records, and the evaluator's
       metrics.
     """
-    cluster = servers.free_cluster(ps=3, chief=1, worker=4)
-    for index in range(3):
-      self._start(strategy, cluster, "ps", index)
-    workers = [self._start(strategy, cluster, "chief", 0)]
-    workers += [self._start(strategy, cluster, "worker", i) for i in range(4)]
+    cluster = servers.free_cluster(ps=num_ps, chief=1, worker=num_workers - 1)
+    tasks = {
+        job: [self._start(strategy, cluster, job, i) for i in range(len(tasks))]
+        for job, tasks in cluster.items()
+    }
+    workers = tasks["chief"] + tasks["worker"]
     records = []
     for _ in range(num_iterations):
       records.append([_read(worker) for worker in workers])
@@ -142,10 +139,11 @@ class ReferenceEstimatorTest(parameterized.TestCase):
     return records, _read(self._start(strategy, cluster, "evaluator", 0))
 
   @parameterized.named_parameters(
-      ("round_robin", "RoundRobinStrategy", _ROUND_ROBIN),
-      ("replication", "ReplicationStrategy", _REPLICATION))
-  def test_trains(self, strategy, iterations):
-    records, metrics = self._run(strategy, len(iterations))
+      ("round_robin", "RoundRobinStrategy", 3, 5, _ROUND_ROBIN),
+      ("replication", "ReplicationStrategy", 2, 2, _REPLICATION))
+  def test_trains(self, strategy, num_ps, num_workers, iterations):
+    records, metrics = self._run(
+        strategy, num_ps, num_workers, len(iterations))
     for iteration, (workers, parameter_servers) in enumerate(iterations):
       for worker_index, owned in enumerate(workers):
         with self.subTest(iteration=iteration, worker_index=worker_index):
