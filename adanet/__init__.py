@@ -3,6 +3,7 @@
 """adanet: many candidate networks and their ensemble, across a cluster."""
 
 import importlib
+import typing
 
 from adanet import _sole_owner
 
@@ -10,11 +11,15 @@ _sole_owner.check()  # Before any module that the other one may have replaced.
 
 from adanet.version import VERSION as __version__  # pylint: disable=g-import-not-at-top,wrong-import-position
 
-_SUBPACKAGES = ("distributed", "tf_compat")
+__all__ = ["__version__", "distributed", "tf_compat"]
 
+if typing.TYPE_CHECKING:
+  from adanet import distributed
+  from adanet import tf_compat
+else:
 
-def __getattr__(name):
-  """Imports a subpackage at the first use of it (PEP 562)."""
-  if name in _SUBPACKAGES:
-    return importlib.import_module("adanet." + name)
-  raise AttributeError("module 'adanet' has no attribute '{}'".format(name))
+  def __getattr__(name):
+    """Imports a subpackage at its first use (PEP 562)."""
+    if name in __all__:
+      return importlib.import_module("adanet." + name)
+    raise AttributeError("module 'adanet' has no attribute '{}'".format(name))

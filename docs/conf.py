@@ -12,25 +12,21 @@ version = release
 
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 
-# `name` in a docstring is a link where there is something of that name, and
-# code where there is not: an argument, say, or what belongs to TensorFlow; and
-# the types that docstrings give are prose. A link by a whole name must lead
-# there.
+# `name` in a docstring is a link if there is something of that name, and code if
+# not: an argument or a name of TensorFlow. A link to `adanet...` must work.
 default_role = "py:obj"
 nitpicky = True
-nitpick_ignore_regex = [("py:(obj|class|exc)", r"(?!adanet\.).*")]
+nitpick_ignore_regex = [
+    ("py:(obj|class|exc)", r"(?!adanet\.).*"),
+    ("py:class", r".*\._\w+"),  # Type variables.
+]
 
 autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 
-html_theme = "alabaster"
-html_theme_options = {
-    "description": "Many candidate networks and their ensemble, across a "
-                   "TensorFlow cluster.",
-    "page_width": "1080px",
-    "show_powered_by": False,
-}
+html_theme = "furo"
+html_title = "adanet.distributed " + release
 html_show_sourcelink = False
 html_copy_source = False

@@ -25,6 +25,7 @@ def draw_all(folder):
   dropping = placement.RoundRobinStrategy(drop_remainder=True)
   sharing = placement.RoundRobinStrategy(dedicate_parameter_servers=False)
   pictures = {
+      "overview": [_plan(round_robin, num_ps=2)],
       "strategies": [_plan(replication), _plan(round_robin)],
       "two_rounds": [_plan(round_robin, num_workers=8)],
       "partial_round": [_plan(round_robin, num_workers=6),

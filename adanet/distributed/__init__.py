@@ -6,6 +6,7 @@ See https://arxiv.org/abs/1607.01097 for what a subnetwork and an ensemble are.
 """
 
 import importlib
+import typing
 
 from adanet.distributed.placement import PlacementStrategy
 from adanet.distributed.placement import ReplicationStrategy
@@ -17,10 +18,13 @@ __all__ = [
     "RoundRobinStrategy",
 ]
 
+if typing.TYPE_CHECKING:
+  from adanet.distributed import plan
+else:
 
-def __getattr__(name):
-  """Imports `plan` at the first use of it: NumPy takes longer than the rest."""
-  if name == "plan":
-    return importlib.import_module("adanet.distributed.plan")
-  raise AttributeError(
-      "module 'adanet.distributed' has no attribute '{}'".format(name))
+  def __getattr__(name):
+    """Imports `plan` at its first use: NumPy takes longer than the rest."""
+    if name == "plan":
+      return importlib.import_module("adanet.distributed.plan")
+    raise AttributeError(
+        "module 'adanet.distributed' has no attribute '{}'".format(name))

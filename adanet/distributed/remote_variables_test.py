@@ -1,18 +1,17 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of variables made eagerly, on parameter servers in other processes."""
+"""Tests of eager variables on parameter servers in other processes."""
 
-import collections
+import contextlib
+import functools
 import os
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet import distributed
 from adanet import tf_compat
-from adanet.distributed import local_servers
+from adanet.testing import servers
+from adanet.testing import strategies
 import numpy as np
-
-PsConfig = collections.namedtuple("PsConfig", "num_ps_replicas")
 
 _NUM_PS = 3
 _MEGABYTE = 2**20
@@ -22,9 +21,8 @@ _processes = []
 
 
 def setUpModule():
-  addresses = local_servers.free_addresses(1 + _NUM_PS)
-  cluster = {"chief": addresses[:1], "ps": addresses[1:]}
-  _processes.extend(local_servers.start(cluster, "ps"))
+  cluster = servers.free_cluster(chief=1, ps=_NUM_PS)
+  _processes.extend(servers.start(cluster, "ps"))
   v1.enable_v2_behavior()
   v2.config.experimental_connect_to_cluster(
       v1.train.ClusterSpec(cluster), job_name="chief", task_index=0)
@@ -41,19 +39,47 @@ def _resident_bytes():
 
 
 def _scope(num_subnetworks=1, subnetwork_index=0):
-  strategy = distributed.RoundRobinStrategy()
-  strategy.config = PsConfig(_NUM_PS)
+  strategy = strategies.round_robin(strategies.PsConfig(_NUM_PS))
   return strategy.subnetwork_devices(num_subnetworks, subnetwork_index)
 
 
-def _graph_device(name, *subnetwork):
-  """Returns the device of a graph's op of a name, in the same scope."""
-  with v1.Graph().as_default(), _scope(*subnetwork):
-    return v1.raw_ops.VarHandleOp(dtype="float", shape=[], name=name).op.device
+def _device(name):
+  return lambda: v2.device(name)
+
+
+def _one_device():
+  return v2.distribute.OneDeviceStrategy("/job:chief/task:0/cpu:0").scope()
+
+
+def _directly(make, scopes):
+  with contextlib.ExitStack() as stack:
+    for scope in scopes:
+      stack.enter_context(scope())
+    return make()
+
+
+def _scopes_in_function(make, scopes):
+  variables = []
+
+  @v2.function
+  def read():
+    if not variables:
+      variables.append(_directly(make, scopes))
+    return variables[0] * 2.
+
+  assert read().numpy() == 6.
+  return variables[0]
+
+
+def _function_in_scopes(make, scopes):
+  return _directly(lambda: _scopes_in_function(make, []), scopes)
+
+
+_HOW_TO_MAKE = (_directly, _scopes_in_function, _function_in_scopes)
 
 
 def _task(variable):
-  """Returns `(job, task)` of a variable of TensorFlow's or of Keras 3's."""
+  """Returns `(job, task)` of a variable of TensorFlow or of Keras 3."""
   inner = getattr(variable, "_value", None)
   device = inner.device if hasattr(inner, "device") else variable.device
   spec = v2.DeviceSpec.from_string(device)
@@ -63,17 +89,11 @@ def _task(variable):
 class RemoteVariablesTest(parameterized.TestCase):
 
   def assert_placed_as_in_a_graph(self, variable, name, *subnetwork):
-    expected = v2.DeviceSpec.from_string(_graph_device(name, *subnetwork))
+    with v1.Graph().as_default(), _scope(*subnetwork):
+      op = v1.raw_ops.VarHandleOp(dtype="float", shape=[], name=name).op
+    expected = v2.DeviceSpec.from_string(op.device)
     self.assertEqual("ps", expected.job)
     self.assertEqual((expected.job, expected.task), _task(variable))
-
-  @parameterized.parameters("foo", "bar", "baz", "dense/kernel")
-  def test_eager(self, name):
-    with _scope():
-      variable = v2.Variable(3., name=name)
-    self.assert_placed_as_in_a_graph(variable, name)
-    variable.assign_add(4.)
-    self.assertEqual(7., variable.numpy())
 
   def test_lives_in_the_process_of_its_ps(self):
     variables = []
@@ -81,61 +101,51 @@ class RemoteVariablesTest(parameterized.TestCase):
       before = _resident_bytes()
       with _scope():
         variable = v2.Variable(
-            np.ones([64 * _MEGABYTE // 4], np.float32), name=name)
+            np.ones([16 * _MEGABYTE // 4], np.float32), name=name)
       self.assertEqual(1., variable[0].numpy())
       variables.append(variable)
-      grown = [
-          after - b > 48 * _MEGABYTE
+      has_grown = [
+          after - b > 12 * _MEGABYTE
           for b, after in zip(before, _resident_bytes())
       ]
       _, task = _task(variable)
-      self.assertEqual([index == task for index in range(_NUM_PS)], grown)
+      self.assertEqual([index == task for index in range(_NUM_PS)], has_grown)
     self.assertLen(set(map(_task, variables)), _NUM_PS)
 
-  @parameterized.product(num_subnetworks=[2, 3, 4], name=["foo", "bar"])
-  def test_groups(self, num_subnetworks, name):
-    for index in range(num_subnetworks):
-      with _scope(num_subnetworks, index):
-        variable = v2.Variable(1., name=name)
-      self.assert_placed_as_in_a_graph(variable, name, num_subnetworks, index)
+  @parameterized.parameters(*_HOW_TO_MAKE)
+  def test_is_where_a_graph_puts_it(self, make_in):
+    for name, subnetwork in (
+        ("foo", (1, 0)), ("bar", (1, 0)), ("dense/kernel", (1, 0)),
+        (None, (1, 0)), ("foo", (2, 0)), ("bar", (2, 0)), ("foo", (2, 1)),
+        ("foo", (4, 3))):
+      with self.subTest(name=name, subnetwork=subnetwork):
+        variable = make_in(
+            functools.partial(v2.Variable, 3., name=name),
+            [functools.partial(_scope, *subnetwork)])
+        self.assert_placed_as_in_a_graph(
+            variable, name or "Variable", *subnetwork)
+        variable.assign_add(4.)
+        self.assertEqual(7., variable.numpy())
 
-  def test_name_scope(self):
-    with _scope(), v2.name_scope("outer"), v2.name_scope("inner"):
-      variable = v2.Variable(1., name="bar")
-    self.assert_placed_as_in_a_graph(variable, "outer/inner/bar")
+  @parameterized.parameters(*_HOW_TO_MAKE)
+  def test_among_other_scopes(self, make_in):
+    make = lambda: v2.Variable(3., name="foo")
+    for scopes, expected in (
+        ([_scope, _device("/cpu:0")], ("chief", 0)),
+        ([_scope, _device("/job:ps/task:1")], ("ps", 1)),
+        ([_scope, _one_device], ("chief", 0)),
+        ([_one_device, _scope], ("chief", 0)),
+        ([], ("chief", 0))):
+      with self.subTest(scopes=scopes):
+        self.assertEqual(expected, _task(make_in(make, scopes)))
+    self.assert_placed_as_in_a_graph(make_in(make, [_device("/cpu:0"), _scope]), "foo")
 
-  def test_without_a_name(self):
-    with _scope():
-      variable = v2.Variable(1.)
-    self.assert_placed_as_in_a_graph(variable, "Variable")
-
-  @parameterized.parameters("foo", "bar", "baz")
-  def test_function_called_in_the_scope(self, name):
-    variables = []
-
-    @v2.function
-    def multiply(x):
-      if not variables:
-        variables.append(v2.Variable(3., name=name))
-      return variables[0] * x
-
-    with _scope():
-      self.assertEqual(6., multiply(2.).numpy())
-    self.assert_placed_as_in_a_graph(variables[0], name)
-
-  @parameterized.parameters("foo", "bar", "baz")
-  def test_scope_in_a_function(self, name):
-    variables = []
-
-    @v2.function
-    def multiply(x):
-      if not variables:
-        with _scope():
-          variables.append(v2.Variable(3., name=name))
-      return variables[0] * x
-
-    self.assertEqual(6., multiply(v2.constant(2.)).numpy())
-    self.assert_placed_as_in_a_graph(variables[0], name)
+  @parameterized.parameters(_directly, _scopes_in_function)
+  def test_name_scopes(self, make_in):
+    variable = make_in(
+        lambda: v2.Variable(3., name="foo"),
+        [_scope] + [lambda: v2.name_scope("outer")] * 2)
+    self.assert_placed_as_in_a_graph(variable, "outer/outer/foo")
 
   def test_keras_layer(self):
     layer = v2.keras.layers.Dense(4, name="dense")
@@ -160,65 +170,11 @@ class RemoteVariablesTest(parameterized.TestCase):
       weight.assign_sub(.1 * tape.gradient(loss, weight))
       return loss
 
-    losses = [step().numpy() for _ in range(20)]
-    self.assertEqual(25., losses[0])
-    self.assertLess(losses[-1], .1)
+    # Each step leaves .8 of the error, so .64 of the loss.
+    np.testing.assert_allclose(
+        [25., 16., 10.24], [step().numpy() for _ in range(3)], rtol=1e-5)
 
-  def test_an_explicit_device_wins(self):
-    with _scope(), v2.device("/job:ps/task:1"):
-      on_ps = v2.Variable(1., name="foo")
-    with _scope(), v2.device("/device:CPU:0"):
-      local = v2.Variable(1., name="foo")
-    self.assertEqual(("ps", 1), _task(on_ps))
-    self.assertEqual(("chief", 0), _task(local))
-
-  def test_an_explicit_device_wins_in_a_function(self):
-    variables = []
-
-    @v2.function
-    def make():
-      if not variables:
-        with _scope(), v2.device("/device:CPU:0"):
-          variables.append(v2.Variable(1., name="foo"))
-      return variables[0] + 1.
-
-    self.assertEqual(2., make().numpy())
-    self.assertEqual(("chief", 0), _task(variables[0]))
-
-  def test_a_device_outside_does_not(self):
-    with v2.device("/device:CPU:0"), _scope():
-      variable = v2.Variable(1., name="foo")
-    self.assert_placed_as_in_a_graph(variable, "foo")
-
-  def test_a_device_outside_does_not_in_a_function(self):
-    variables = []
-
-    @v2.function
-    def make():
-      if not variables:
-        with v2.device("/device:CPU:0"), _scope():
-          variables.append(v2.Variable(1., name="foo"))
-      return variables[0] + 1.
-
-    self.assertEqual(2., make().numpy())
-    self.assert_placed_as_in_a_graph(variables[0], "foo")
-
-  def test_a_strategy_of_tf_distribute_wins(self):
-    strategy = v2.distribute.OneDeviceStrategy("/job:chief/task:0/cpu:0")
-    with _scope():
-      with strategy.scope():
-        of_strategy = v2.Variable(3., name="foo")
-      on_ps = v2.Variable(2., name="foo")
-    with strategy.scope(), _scope():
-      inside = v2.Variable(4., name="foo")
-    self.assertEqual("chief", _task(of_strategy)[0])
-    self.assertEqual("chief", _task(inside)[0])
-    self.assert_placed_as_in_a_graph(on_ps, "foo")
-    product = strategy.extended.call_for_each_replica(
-        lambda: of_strategy * on_ps * inside)
-    self.assertEqual(24., product.numpy())
-
-  def test_only_inside(self):
+  def test_ends_with_an_error(self):
     with self.assertRaisesRegex(KeyError, "mine"):
       with _scope():
         raise KeyError("mine")

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of TensorFlow that adanet uses, each loaded at its first use.
 
-Importing TensorFlow takes seconds, and most of adanet decides without it.
+Importing TensorFlow takes seconds, and most of adanet does not need it.
 """
 
 import importlib
+import typing
 
 
 def _load(module):
@@ -21,10 +22,11 @@ def _load(module):
         .format(e.name, packages[e.name]), name=e.name) from e
 
 
-def eager_device():
-  """Returns the device, as str, of the eager scope; "" outside all of them.
+def eager_device() -> str:
+  """Returns the device of the eager scope; "" outside all of them.
 
-  Not public in any version, where only a tensor tells, and of both alike.
+  No version has this in public. A new tensor tells its device, but not whether
+  a scope or a default chose it.
   """
   return _load("tensorflow.python.eager.context").context().device_name
 
@@ -36,8 +38,8 @@ def _version():
 
 
 def _keras():
-  # From 2.16 on TensorFlow's own is Keras 3, whose variables no graph of
-  # TensorFlow 1 can hold; Keras 2 lives on in a package of its own.
+  # Since 2.16 TensorFlow's own Keras is Keras 3, and its variables cannot be in
+  # a graph of TensorFlow 1. Keras 2 has become a package of its own.
   if _version() < (2, 16):
     return _load("tensorflow.compat.v1").keras
   return _load("tf_keras")
@@ -49,7 +51,7 @@ def _standard_ps_ops():
   return frozenset(_load(setter.__module__).STANDARD_PS_OPS)
 
 
-_SHIMS = {
+LOADERS = {
     "v1": lambda: _load("tensorflow.compat.v1"),
     "v2": lambda: _load("tensorflow.compat.v2"),
     "keras": _keras,
@@ -57,9 +59,9 @@ _SHIMS = {
 }
 
 
-def __getattr__(name):
-  if name not in _SHIMS:
+def __getattr__(name: str) -> typing.Any:
+  if name not in LOADERS:
     raise AttributeError(
         "module 'adanet.tf_compat' has no attribute '{}'".format(name))
-  value = globals()[name] = _SHIMS[name]()
+  value = globals()[name] = LOADERS[name]()
   return value

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A `RunConfig` for every TensorFlow: one task, its cluster and its run.
 
-`tf.estimator.RunConfig` is gone since TensorFlow 2.16. This one describes a
-run with the same attributes and reads the environment variable `TF_CONFIG` as
-TensorFlow 2.15 does: the same values for a good one, the same type of exception
-for a bad one. Or it takes the cluster from a resolver of `tf.distribute`.
+`tf.estimator.RunConfig` is gone since TensorFlow 2.16. This one has the same
+attributes. It reads the environment variable `TF_CONFIG` as TensorFlow 2.15
+does, with the same values for a valid one, and the same type of exception for a
+usual mistake. Or it takes the cluster from a resolver of `tf.distribute`.
 Source: tensorflow_estimator 2.15, `estimator/run_config.py`.
 
-A `RunConfig` is made without TensorFlow; `cluster_spec` and a default
-`session_config` are built when they are first read, and those two need it.
+Making a `RunConfig` needs no TensorFlow. Reading `cluster_spec` or a default
+`session_config` does: both are built when they are first read.
 """
 
 import copy
@@ -18,17 +18,23 @@ import inspect
 import json
 import operator
 import os
+from typing import Any, Callable, Dict, Optional, Type, TypeVar, Union
 
 from adanet.tf_compat import _task
 from adanet.tf_compat import _tensorflow
 
 TaskType = _task.TaskType
 
+_T = TypeVar("_T", bound="RunConfig")
+_DeviceFn = Callable[[Any], str]
+_Path = Union[str, "os.PathLike[str]"]
 
-def _parse(text):
-  """Returns the value of `TF_CONFIG`, whatever it is, or raises."""
+
+def _read_tf_config() -> dict:
+  """Returns the value of the environment variable `TF_CONFIG`."""
+  text = os.environ.get("TF_CONFIG", "{}")
   try:
-    return json.loads(text)
+    return _task.as_object(json.loads(text), "TF_CONFIG")
   except json.JSONDecodeError as error:
     raise json.JSONDecodeError(
         "TF_CONFIG must be a JSON object, got %r: %s" % (text, error.msg),
@@ -37,46 +43,44 @@ def _parse(text):
 
 def _model_dir(tf_config, model_dir):
   """Returns the one model directory, from the argument or `TF_CONFIG`."""
-  if model_dir == "":  # pylint: disable=g-explicit-bool-comparison
-    raise ValueError("model_dir must not be empty, got ''")
-  if not isinstance(tf_config, dict):
-    raise AttributeError("TF_CONFIG must be a JSON object, got %r" %
-                         (tf_config,))
   configured = tf_config.get("model_dir")
   if configured == "":  # pylint: disable=g-explicit-bool-comparison
     raise ValueError("TF_CONFIG['model_dir'] must not be empty, got ''")
-  if configured and model_dir and configured != model_dir:
+  if model_dir is None:
+    return configured
+  if configured is not None and configured != model_dir:
     raise ValueError(
         "model_dir must equal TF_CONFIG['model_dir'] where both are set, got "
         "%r and %r" % (model_dir, configured))
-  return model_dir or configured
+  return model_dir
 
 
-def _argument_names(fn):
-  """Returns the names of the positional arguments that `fn` takes."""
-  if isinstance(fn, functools.partial):
-    names = _argument_names(fn.func)[len(fn.args):]
-    return [name for name in names if name not in fn.keywords]
-  if inspect.ismethod(getattr(fn, "__call__", None)):
-    fn = fn.__call__
-  names = inspect.getfullargspec(fn).args
-  return names[1:] if inspect.ismethod(fn) else names
+def _path_to_str(path):
+  """Returns a `PathLike` as a string and anything else as it is."""
+  return os.fsdecode(path) if hasattr(path, "__fspath__") else path
 
 
 def _is_device_fn(value):
-  """Says whether `value` takes one argument, `op`."""
-  return callable(value) and set(_argument_names(value)) == {"op"}
+  """Returns whether `value` takes one positional argument, `op`."""
+  if not callable(value):
+    return False
+  try:
+    parameters = inspect.signature(value).parameters.values()
+  except ValueError:  # Some builtins have no signature.
+    return False
+  return ["op"] == [
+      p.name for p in parameters if p.kind == p.POSITIONAL_OR_KEYWORD]
 
 
 def _is_config_proto(value):
-  """Says, without TensorFlow, whether `value` is a `ConfigProto`."""
+  """Returns, without TensorFlow, whether `value` is a `ConfigProto`."""
   descriptor = getattr(type(value), "DESCRIPTOR", None)
   return getattr(descriptor, "full_name", None) == "tensorflow.ConfigProto"
 
 
-# (name of a setting, what must hold unless it is None, the same in words)
+# (argument, what must hold unless it is None, the same in words)
 _CHECKS = (
-    ("model_dir", bool, "not empty"),
+    ("model_dir", bool, "a non-empty path"),
     ("save_summary_steps", lambda steps: steps >= 0, "a number >= 0"),
     ("save_checkpoints_steps", lambda steps: steps >= 0, "a number >= 0"),
     ("save_checkpoints_secs", lambda secs: secs >= 0, "a number >= 0"),
@@ -93,47 +97,47 @@ _CHECKS = (
 
 
 def _check(settings):
-  """Raises a `TypeError` or `ValueError` for the first bad setting."""
+  """Raises a `TypeError` or `ValueError` for the first wrong argument."""
   for name, holds, expected in _CHECKS:
     value = settings[name]
     if value is None:
       continue
     message = "%s must be %s or None, got %r" % (name, expected, value)
     try:
-      good = holds(value)
+      is_good = holds(value)
     except TypeError:
       raise TypeError(message) from None
-    if not good:
+    if not is_good:
       raise ValueError(message)
-
-
-def _check_one_checkpoint_pace(steps, secs):
-  """Raises if checkpoints are asked for both by steps and by seconds."""
+  steps = settings["save_checkpoints_steps"]
+  secs = settings["save_checkpoints_secs"]
   if steps is not None and secs is not None:
     raise ValueError("only one of save_checkpoints_steps and "
                      "save_checkpoints_secs must be set, got %r and %r" %
                      (steps, secs))
 
 
-def _fact(name, doc):
-  """Returns a read-only property: a field of the `_Task`."""
+# Each returns a read-only property. Its type is Any here, because the class
+# declares the type of the attribute.
+
+
+def _task_attribute(name: str, doc: str) -> Any:
   return property(operator.attrgetter("_task." + name), doc=doc)
 
 
-def _setting(name, doc):
-  """Returns a read-only property: an argument of the constructor."""
+def _argument(name: str, doc: str) -> Any:
   return property(lambda self: self._settings[name], doc=doc)
 
 
-_UNSET = object()
+_UNSET: Any = object()
 
 
 class RunConfig(object):
   """One task, its cluster and its run, as `tf.estimator.RunConfig` has them.
 
-  The cluster comes from the environment variable `TF_CONFIG`, read once, by the
-  constructor, or from a resolver: see `from_cluster_resolver`. The variable
-  holds a JSON object::
+  The constructor reads the cluster from the environment variable `TF_CONFIG`,
+  once; `from_cluster_resolver` takes it from a resolver. The variable holds a
+  JSON object::
 
     {"cluster": {"chief": ["host0:2222"],
                  "worker": ["host1:2222", "host2:2222"],
@@ -144,24 +148,24 @@ class RunConfig(object):
   """
 
   def __init__(self,
-               model_dir=None,
-               tf_random_seed=None,
-               save_summary_steps=100,
-               save_checkpoints_steps=_UNSET,
-               save_checkpoints_secs=_UNSET,
-               session_config=None,
-               keep_checkpoint_max=5,
-               keep_checkpoint_every_n_hours=10000,
-               log_step_count_steps=100,
+               model_dir: Optional[_Path] = None,
+               tf_random_seed: Optional[int] = None,
+               save_summary_steps: Optional[int] = 100,
+               save_checkpoints_steps: Optional[int] = _UNSET,
+               save_checkpoints_secs: Optional[float] = _UNSET,
+               session_config: Any = None,
+               keep_checkpoint_max: Optional[int] = 5,
+               keep_checkpoint_every_n_hours: Optional[float] = 10000,
+               log_step_count_steps: Optional[int] = 100,
                *,
-               device_fn=None,
-               protocol=None,
-               session_creation_timeout_secs=7200,
-               _make_task=None):
+               device_fn: Optional[_DeviceFn] = None,
+               protocol: Optional[str] = None,
+               session_creation_timeout_secs: Optional[float] = 7200,
+               _make_task: Optional[Callable[[], _task.Task]] = None) -> None:
     """Describes the run of this task.
 
-    Arguments after `log_step_count_steps` go by name: `tf.estimator.RunConfig`
-    has one of `tf.distribute` between them.
+    Pass the arguments after `log_step_count_steps` by name, because
+    `tf.estimator.RunConfig` has another one in that place.
 
     Args:
       model_dir: Folder of checkpoints and summaries, a string or a `PathLike`.
@@ -173,7 +177,7 @@ class RunConfig(object):
       save_checkpoints_secs: Seconds between checkpoints, or `None`. 600 if
         neither is given; no checkpoints if both are `None`.
       session_config: A `tf.compat.v1.ConfigProto`. `None`: in a cluster, one
-        under which a task sees its parameter servers but no other worker.
+        that shows a task its parameter servers but no other worker.
       keep_checkpoint_max: How many of the latest checkpoints to keep; all of
         them if 0 or `None`.
       keep_checkpoint_every_n_hours: Hours between checkpoints to keep for good.
@@ -185,21 +189,16 @@ class RunConfig(object):
 
     Raises:
       AttributeError: If `TF_CONFIG`, or its "task", is not an object.
-      IndexError: If a negative task index of "cluster" leads nowhere.
-      OverflowError: If the index of the task is infinite.
       TypeError: If an argument, or a part of `TF_CONFIG`, has a wrong type.
       ValueError: If one has a wrong value.
     """
-    if save_checkpoints_steps is _UNSET and save_checkpoints_secs is _UNSET:
-      save_checkpoints_secs = 600
+    if save_checkpoints_secs is _UNSET:
+      save_checkpoints_secs = 600 if save_checkpoints_steps is _UNSET else None
     if save_checkpoints_steps is _UNSET:
       save_checkpoints_steps = None
-    if save_checkpoints_secs is _UNSET:
-      save_checkpoints_secs = None
-    _check_one_checkpoint_pace(save_checkpoints_steps, save_checkpoints_secs)
 
-    # An argument of the class methods alone, which read no environment.
-    tf_config = {} if _make_task else _parse(os.environ.get("TF_CONFIG", "{}"))
+    # With _make_task, which only the class methods pass, TF_CONFIG is not read.
+    tf_config = {} if _make_task else _read_tf_config()
     self._settings = {
         "model_dir": _model_dir(tf_config, _path_to_str(model_dir)),
         "tf_random_seed": tf_random_seed,
@@ -221,34 +220,34 @@ class RunConfig(object):
     self._cluster_spec = None
 
   @classmethod
-  def from_cluster_resolver(cls, resolver, **kwargs):
+  def from_cluster_resolver(cls: Type[_T], resolver: Any, **kwargs: Any) -> _T:
     """Describes the run of this task in the cluster that a resolver finds.
 
-    The result equals what `TF_CONFIG` with the same cluster and task would
-    give, but for three things. In a cluster without a chief, which is an error
-    in `TF_CONFIG`, worker 0 is the chief, as everywhere in `tf.distribute`. The
-    workers come right after the chief in `global_id_in_cluster`, also where a
-    job such as "evaluator" comes between them by its name. And the address in
-    `master` begins with the resolver's `rpc_layer`, if it has one.
+    The result equals what `TF_CONFIG` with the same cluster and task gives,
+    with three differences:
 
-    `TF_CONFIG` is not read here. A `TFConfigClusterResolver` reads it, and of
-    its members "cluster", "task" and "rpc_layer" only.
+    * In a cluster without a chief, worker 0 is the chief, as everywhere in
+      `tf.distribute`. In `TF_CONFIG` such a cluster is an error.
+    * `global_id_in_cluster` numbers the workers right after the chief, before
+      the tasks of all other jobs.
+    * `master` starts with the resolver's `rpc_layer`, if it has one.
 
-    The resolver is asked now and not again: a later change of the cluster is
-    seen by a new `RunConfig` only.
+    This does not read `TF_CONFIG`. A `TFConfigClusterResolver` reads its
+    "cluster", "task" and "rpc_layer", and nothing else.
+
+    The resolver is read once. Make a new `RunConfig` after its cluster changes.
 
     Args:
-      resolver: A `tf.distribute.cluster_resolver.ClusterResolver`. Where it has
-        a cluster, its `task_type` and `task_id` must be this process's own.
-        `KubernetesClusterResolver` leaves them unset; `GCEClusterResolver` and
-        `TPUClusterResolver` say task 0 in every process until told otherwise.
+      resolver: A `tf.distribute.cluster_resolver.ClusterResolver`. If it has a
+        cluster, its `task_type` and `task_id` must be those of this process:
+        set them on a `KubernetesClusterResolver`, which has none, and on a
+        `GCEClusterResolver` or `TPUClusterResolver`, which start with task 0.
       **kwargs: Arguments of the constructor.
 
     Returns:
       A new object of this class.
 
     Raises:
-      IndexError: If a negative task index of the cluster leads nowhere.
       TypeError: If `resolver` is not one, or a part of it or an argument has a
         wrong type.
       ValueError: If a part of it or an argument has a wrong value.
@@ -259,16 +258,15 @@ class RunConfig(object):
         **kwargs)
 
   @classmethod
-  def for_chief(cls, tf_config, **kwargs):
+  def for_chief(cls: Type[_T], tf_config: Dict[str, Any], **kwargs: Any) -> _T:
     """Describes the run of the chief in the cluster that `TF_CONFIG` describes.
 
-    For a program that is no task of the cluster, and wants to know its shape:
-    the result equals what `TF_CONFIG` in the environment of the chief gives.
-    Only "cluster" is looked at, so "task" may name any task, or be missing.
+    For a program outside the cluster that needs the shape of it. The result
+    equals what the same cluster in the environment of the chief gives.
 
     Args:
-      tf_config: The parsed value of a `TF_CONFIG`, a dict with a "cluster". The
-        environment is not read.
+      tf_config: The parsed value of a `TF_CONFIG`. Only its "cluster" is read,
+        and the environment is not.
       **kwargs: Arguments of the constructor.
 
     Returns:
@@ -276,61 +274,70 @@ class RunConfig(object):
 
     Raises:
       AttributeError: If `tf_config` is not a dict.
-      IndexError: If a negative task index of "cluster" leads nowhere.
       TypeError: If an argument, or a part of "cluster", has a wrong type.
       ValueError: If one has a wrong value, or there is no cluster or no chief.
     """
+    _task.as_object(tf_config, "TF_CONFIG")
     return cls(
         _make_task=functools.partial(_task.for_chief, tf_config), **kwargs)
 
-  task_type = _fact("task_type", "The job of this task, see `TaskType`.")
-  task_id = _fact("task_id", "The index of this task within its job.")
-  is_chief = _fact(
+  task_type: str = _task_attribute(
+      "task_type", "The job of this task, see `TaskType`.")
+  task_id: int = _task_attribute(
+      "task_id", "The index of this task within its job.")
+  is_chief: bool = _task_attribute(
       "is_chief",
-      "Whether this task is the chief, the master or, failing both, worker 0.")
-  num_worker_replicas = _fact(
+      "Whether this task is task 0 of the chief's job: the chief, the master, "
+      "or worker 0 of a resolver's cluster that has neither.")
+  num_worker_replicas: int = _task_attribute(
       "num_worker_replicas",
       "How many tasks train, the chief and the workers; 0 for an evaluator.")
-  num_ps_replicas = _fact(
+  num_ps_replicas: int = _task_attribute(
       "num_ps_replicas", "How many parameter servers; 0 for an evaluator.")
-  global_id_in_cluster = _fact(
+  global_id_in_cluster: Optional[int] = _task_attribute(
       "global_id_in_cluster",
       "A number unique to this task, 0 for the chief, parameter servers last; "
       "`None` for an evaluator.")
-  master = _fact("master", 'The address of the session, "" for this process.')
-  evaluation_master = _fact(
+  master: str = _task_attribute(
+      "master", 'The address of the session, "" for this process.')
+  evaluation_master: str = _task_attribute(
       "evaluation_master", "The address of the session that evaluates.")
-  service = _fact("service", '`TF_CONFIG["service"]`, a dict or `None`.')
+  service: Optional[dict] = _task_attribute(
+      "service", '`TF_CONFIG["service"]`, a dict or `None`.')
 
-  model_dir = _setting("model_dir", "Folder of checkpoints, or `None`.")
-  tf_random_seed = _setting("tf_random_seed", "Seed of the graph, or `None`.")
-  save_summary_steps = _setting(
+  model_dir: Optional[str] = _argument(
+      "model_dir", "Folder of checkpoints, or `None`.")
+  tf_random_seed: Optional[int] = _argument(
+      "tf_random_seed", "Seed of the graph, or `None`.")
+  save_summary_steps: Optional[int] = _argument(
       "save_summary_steps", "Steps between summaries.")
-  save_checkpoints_steps = _setting(
+  save_checkpoints_steps: Optional[int] = _argument(
       "save_checkpoints_steps", "Steps between checkpoints, or `None`.")
-  save_checkpoints_secs = _setting(
+  save_checkpoints_secs: Optional[float] = _argument(
       "save_checkpoints_secs", "Seconds between checkpoints, or `None`.")
-  keep_checkpoint_max = _setting(
+  keep_checkpoint_max: Optional[int] = _argument(
       "keep_checkpoint_max", "How many of the latest checkpoints to keep.")
-  keep_checkpoint_every_n_hours = _setting(
+  keep_checkpoint_every_n_hours: Optional[float] = _argument(
       "keep_checkpoint_every_n_hours",
       "Hours between checkpoints to keep for good.")
-  log_step_count_steps = _setting("log_step_count_steps", "Steps between logs.")
-  device_fn = _setting("device_fn", "From an operation to its device.")
-  protocol = _setting("protocol", "Protocol of the server, or `None`.")
-  session_creation_timeout_secs = _setting(
+  log_step_count_steps: Optional[int] = _argument(
+      "log_step_count_steps", "Steps between logs.")
+  device_fn: Optional[_DeviceFn] = _argument(
+      "device_fn", "From an operation to its device.")
+  protocol: Optional[str] = _argument(
+      "protocol", "Protocol of the server, or `None`.")
+  session_creation_timeout_secs: Optional[float] = _argument(
       "session_creation_timeout_secs", "Seconds to wait for a session.")
 
   @property
-  def cluster_spec(self):
+  def cluster_spec(self) -> Any:
     """The `tf.train.ClusterSpec`; empty for a local run or an evaluator."""
     if self._cluster_spec is None:
-      self._cluster_spec = _tensorflow.v1.train.ClusterSpec(
-          self._task.cluster.jobs)
+      self._cluster_spec = _tensorflow.v1.train.ClusterSpec(self._task.jobs)
     return self._cluster_spec
 
   @property
-  def session_config(self):
+  def session_config(self) -> Any:
     """The `tf.compat.v1.ConfigProto` of the session, or `None`."""
     if self._has_default_session_config:
       self._settings["session_config"] = self._default_session_config()
@@ -345,7 +352,7 @@ class RunConfig(object):
         TaskType.WORKER: ["/job:ps", "/job:worker/task:%d" % self.task_id],
         TaskType.PS: ["/job:ps", "/job:worker", "/job:chief", "/job:master"],
     }.get(self.task_type)
-    if not self._task.cluster.jobs or filters is None:
+    if not self._task.jobs or filters is None:
       return None
     config = _tensorflow.v1.ConfigProto(
         allow_soft_placement=True, device_filters=filters)
@@ -353,11 +360,11 @@ class RunConfig(object):
     options.meta_optimizer_iterations = type(options).ONE
     return config
 
-  def replace(self, **kwargs):
+  def replace(self: _T, **kwargs: Any) -> _T:
     """Returns a copy with some arguments of the constructor replaced.
 
-    Of `save_checkpoints_steps` and `save_checkpoints_secs`, the one given
-    silences the other. `TF_CONFIG` is not read again.
+    Giving one of `save_checkpoints_steps` and `save_checkpoints_secs` sets the
+    other to `None`. `TF_CONFIG` is not read again.
 
     Args:
       **kwargs: Arguments of the constructor.
@@ -373,39 +380,28 @@ class RunConfig(object):
       if name not in self._settings:
         raise ValueError("replace() takes only %s, got %s=%r" %
                          (", ".join(self._settings), name, kwargs[name]))
-    steps = kwargs.get("save_checkpoints_steps")
-    secs = kwargs.get("save_checkpoints_secs")
-    _check_one_checkpoint_pace(steps, secs)
 
     config = copy.deepcopy(self)
-    # pylint: disable=protected-access
-    if steps is not None:
-      config._settings["save_checkpoints_secs"] = None
-    if secs is not None:
-      config._settings["save_checkpoints_steps"] = None
-    config._settings.update(kwargs)
-    config._settings["model_dir"] = _path_to_str(config.model_dir)
-    _check(config._settings)
+    settings = vars(config)["_settings"]
+    for given, other in (("save_checkpoints_steps", "save_checkpoints_secs"),
+                         ("save_checkpoints_secs", "save_checkpoints_steps")):
+      if kwargs.get(given) is not None:
+        settings[other] = None
+    settings.update(kwargs)
+    settings["model_dir"] = _path_to_str(settings["model_dir"])
+    _check(settings)
     if "session_config" in kwargs:
-      config._has_default_session_config = False
+      vars(config)["_has_default_session_config"] = False
     return config
 
-  def __getstate__(self):
+  def __getstate__(self) -> dict:
     """Leaves the `ClusterSpec` out: unpickling would need TensorFlow."""
     return dict(self.__dict__, _cluster_spec=None)
 
-  def __repr__(self):
-    facts = ("task_type", "task_id", "is_chief", "num_worker_replicas",
+  def __repr__(self) -> str:
+    names = ("task_type", "task_id", "is_chief", "num_worker_replicas",
              "num_ps_replicas", "global_id_in_cluster", "master", "model_dir")
-    return "%s(%s, cluster=%s)" % (
+    return "%s(%s, cluster=%r)" % (
         type(self).__name__,
-        ", ".join("%s=%r" % (name, getattr(self, name)) for name in facts),
-        self._task.cluster)
-
-
-def _path_to_str(path):
-  """Returns a `PathLike` as a string and anything else as it is."""
-  if not hasattr(path, "__fspath__"):
-    return path
-  path = path.__fspath__()
-  return path.decode("utf-8") if isinstance(path, bytes) else str(path)
+        ", ".join("%s=%r" % (name, getattr(self, name)) for name in names),
+        _task.sizes(self._task.jobs))

@@ -1,78 +1,67 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A package index on this machine, with a password, for tests."""
+"""A package index on this machine, for tests.
 
-import base64
-import hashlib
+`local_index check FILE...` checks wheels and sdists as an index does, and prints
+the pages of the packages. `local_index serve FOLDER USERNAME PASSWORD` serves a
+folder, and prints its port. After that it runs `publish` for each line of its
+input, [arguments, environment], and prints [exit code, output], all in JSON.
+"""
+
+import json
+import multiprocessing
 import os
-import socket
-import subprocess
-import time
+import pathlib
+import sys
+import tempfile
+from wsgiref import simple_server
 
-import runfiles
+import pypiserver
+from readme_renderer import markdown
+from tools.pip_package import publish
+from twine import package
+from twine.commands import check as twine_check
 
-_SERVER = "adanet/tools/pip_package/index_server"
-_TIMEOUT_SECS = 120
-
-USERNAME = "ada"
-PASSWORD = "correct-horse-battery-staple"
-
-
-def free_port():
-  """Returns a port that nothing listens on."""
-  with socket.socket() as s:
-    s.bind(("127.0.0.1", 0))
-    return s.getsockname()[1]
+# A process that is forked need not import twine, which is slow.
+_FORK = multiprocessing.get_context("fork")
 
 
-class LocalIndex(object):
-  """Runs a package index; a context manager.
+def check(*paths):
+  # This checks the metadata with packaging.metadata. It renders no Markdown.
+  if twine_check.check(paths, strict=True):
+    sys.exit(1)
+  for path in paths:
+    metadata = package.PackageFile.from_filename(path, comment=None).metadata
+    html = markdown.render(metadata["description"])
+    if html is None:
+      sys.exit("{}: the README cannot be rendered.".format(path))
+    print(html)
 
-  Anyone may download from it, and `USERNAME` with `PASSWORD` upload.
 
-  Attributes:
-    folder: str, where it keeps what is uploaded.
-    url: str, where it takes uploads.
-    simple_url: str, where pip finds it.
-  """
+def _publish(args, env, output):
+  os.dup2(output, 1)
+  os.dup2(output, 2)
+  sys.argv[1:] = args
+  os.environ.update(env)
+  publish.run()
 
-  def __init__(self, folder):
-    """Describes the index.
 
-    Args:
-      folder: str, a folder for all its files.
-    """
-    self.folder = os.path.join(folder, "packages")
-    os.mkdir(self.folder)
-    self._passwords = os.path.join(folder, "htpasswd")
-    with open(self._passwords, "w") as f:
-      f.write("{}:{{SHA}}{}\n".format(
-          USERNAME,
-          base64.b64encode(hashlib.sha1(PASSWORD.encode()).digest()).decode()))
-    self._port = free_port()
-    self.url = "http://127.0.0.1:{}/".format(self._port)
-    self.simple_url = self.url + "simple/"
-    self._process = None
+def serve(folder, *credentials):
+  app = pypiserver.app(
+      roots=[pathlib.Path(folder)], authenticate=["update"],
+      auther=lambda *given: given == credentials, disable_fallback=True)
+  server = simple_server.make_server("127.0.0.1", 0, app)
+  _FORK.Process(target=server.serve_forever, daemon=True).start()
+  print(server.server_port, flush=True)
+  for line in sys.stdin:
+    with tempfile.TemporaryFile() as output:
+      process = _FORK.Process(
+          target=_publish, args=json.loads(line) + [output.fileno()])
+      process.start()
+      process.join()
+      output.seek(0)
+      print(json.dumps([process.exitcode, output.read().decode()]), flush=True)
 
-  def __enter__(self):
-    self._process = subprocess.Popen([
-        "setpriv", "--pdeathsig", "KILL", "--",
-        runfiles.Create().Rlocation(_SERVER), "run", "--interface=127.0.0.1",
-        "--port={}".format(self._port), "--server=wsgiref",
-        "--authenticate=update", "--passwords=" + self._passwords,
-        "--disable-fallback", self.folder
-    ], stdin=subprocess.DEVNULL)
-    deadline = time.monotonic() + _TIMEOUT_SECS
-    while True:
-      try:
-        socket.create_connection(("127.0.0.1", self._port), timeout=1).close()
-        return self
-      except OSError:
-        if self._process.poll() is not None or time.monotonic() > deadline:
-          self.__exit__()
-          raise
-      time.sleep(.05)
 
-  def __exit__(self, *exception):
-    self._process.kill()
-    self._process.wait()
+if __name__ == "__main__":
+  {"check": check, "serve": serve}[sys.argv[1]](*sys.argv[2:])

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Uploads the wheel and the sdist to a package index.
 
-twine does it, and finds the credentials: in TWINE_USERNAME and TWINE_PASSWORD,
-or in the keyring. Ends with 0 when both are uploaded, 1 when the index or twine
-refused one, 2 when it was called wrongly.
+twine uploads them. It takes the credentials from TWINE_USERNAME and
+TWINE_PASSWORD, or from the keyring. The exit code is 0 if both are uploaded, 1
+if the index or twine refuses one, and 2 if the arguments are wrong.
 """
 
 import contextlib
@@ -26,27 +26,44 @@ _REPOSITORY_URL = flags.DEFINE_string(
     "repository-url", None,
     "Where to upload to: the URL of the index that takes uploads.")
 
-# What indexes answer, each kind in its own words, where a file is there already
-# and may not be replaced; 409 needs no words.
-_THERE_ALREADY = {
+_DISTRIBUTIONS = ("adanet_distributed-{}-py3-none-any.whl",
+                  "adanet_distributed-{}.tar.gz")
+
+# How indexes say that they have a file and do not replace it: the status, and
+# words in the answer. For 409 the words do not matter.
+_HAS_FILE = {
     400: ("already exist", "already been taken", "updating asset"),
     403: ("already exist", "overwrite"),
     409: ("",),
 }
 
-_DISTRIBUTIONS = ("adanet_distributed-{}-py3-none-any.whl",
-                  "adanet_distributed-{}.tar.gz")
+# Exceptions of twine, and what they mean. The first one that fits counts.
+_MEANINGS = (
+    (exceptions.NonInteractive,
+     "no user name and password for {url}: set TWINE_USERNAME and "
+     "TWINE_PASSWORD, or store them in the keyring."),
+    (UnicodeEncodeError,  # It is not shown, as it has a part of a password.
+     "TWINE_USERNAME or TWINE_PASSWORD has a character that is not in Latin-1, "
+     "and HTTP sends no other."),
+    (requests.exceptions.SSLError,
+     "{url} has no certificate that is trusted here: check --repository-url, "
+     "and name the file of its certificate authority in TWINE_CERT."),
+    (requests.ConnectionError,
+     "no index answers at {url}: check --repository-url, the network and the "
+     "proxy."),
+)
 
 
 class UsageError(Exception):
-  """How this was called wrongly, in one line."""
+  """The arguments are wrong. The message is one line."""
 
 
 class UploadError(Exception):
-  """Why nothing more can be uploaded, in one line."""
+  """The upload failed. The message is one line."""
 
 
 def _repository_url():
+  """Returns the URL that is given, or raises a UsageError."""
   url = _REPOSITORY_URL.value
   if not url:
     raise UsageError("no index given: add --repository-url=https://…")
@@ -66,93 +83,52 @@ def _repository_url():
   return url
 
 
-def _settings(url):
-  """Returns what twine is told by its environment variables and by `url`."""
-  try:
-    return settings.Settings(
-        username=os.environ.get("TWINE_USERNAME"),
-        password=os.environ.get("TWINE_PASSWORD"),
-        cacert=os.environ.get("TWINE_CERT"),
-        repository_url=url,
-        non_interactive=True,
-        disable_progress_bar=True)
-  except exceptions.TwineException as e:
-    raise UploadError("twine: {}".format(e)) from e
-
-
-def _is_there_already(response):
-  said = "{}\n{}".format(response.reason, response.text).lower()
-  return any(words in said
-             for words in _THERE_ALREADY.get(response.status_code, ()))
-
-
-def _explain(response, url):
-  """Returns what an index means by an answer, in one line."""
-  if _is_there_already(response):
+def _explain_response(response, url):
+  """Returns in one line why an index refused a file."""
+  code = response.status_code
+  answer = "{}\n{}".format(response.reason, response.text).lower()
+  status = "{} {}".format(code, response.reason)
+  if any(words in answer for words in _HAS_FILE.get(code, ())):
     return ("{} has version {} already, and leaves it as it is: raise VERSION "
             "in adanet/version.py.".format(url, version.VERSION))
-  status = "{} {}".format(response.status_code, response.reason)
-  if response.status_code in (401, 403):
+  if code in (401, 403):
     return ("{} refuses the user name or the password ({}): check "
             "TWINE_USERNAME and TWINE_PASSWORD, or the keyring.".format(
                 url, status))
-  if response.status_code in (404, 405):
+  if code in (404, 405):
     return ("{} is not where an index takes uploads ({}): check "
             "--repository-url.".format(url, status))
   return "{} answers {}.".format(url, status)
 
 
-def _upload(path, upload_settings, url):
-  """Uploads a file.
-
-  Args:
-    path: the path of the file.
-    upload_settings: `twine.settings.Settings`.
-    url: str, where to.
-
-  Raises:
-    UploadError: the index cannot be reached or refuses the file.
-  """
+def _upload(path, url):
+  """Uploads a file, or raises an UploadError."""
   try:
-    # twine writes several lines about anything, and this one a file.
+    # twine writes several lines for each file.
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
-      upload.upload(upload_settings, [path])
+      upload.upload(
+          settings.Settings(
+              username=os.environ.get("TWINE_USERNAME"),
+              password=os.environ.get("TWINE_PASSWORD"),
+              cacert=os.environ.get("TWINE_CERT"),
+              repository_url=url,
+              non_interactive=True,
+              disable_progress_bar=True), [path])
   except requests.HTTPError as e:
-    raise UploadError(_explain(e.response, url)) from e
-  except exceptions.NonInteractive as e:
-    raise UploadError("no user name and password for {}: set TWINE_USERNAME "
-                      "and TWINE_PASSWORD, or store them in the keyring.".format(
-                          url)) from e
-  except UnicodeEncodeError as e:
-    # Not shown, as it is a character of a password.
-    raise UploadError("TWINE_USERNAME or TWINE_PASSWORD has a character that "
-                      "is not in Latin-1, and HTTP sends no other.") from e
-  except requests.exceptions.SSLError as e:
-    raise UploadError("{} has no certificate that is trusted here: check "
-                      "--repository-url, and name the file of its certificate "
-                      "authority in TWINE_CERT.".format(url)) from e
-  except requests.ConnectionError as e:
-    raise UploadError("no index answers at {}: check --repository-url, the "
-                      "network and the proxy.".format(url)) from e
-  except (OSError, exceptions.TwineException) as e:  # requests' are OSErrors.
-    raise UploadError("{}: {}".format(url, " ".join(str(e).split()))) from e
+    raise UploadError(_explain_response(e.response, url)) from e
+  except (OSError, UnicodeEncodeError, exceptions.TwineException) as e:
+    meaning = next((text for kind, text in _MEANINGS if isinstance(e, kind)),
+                   "{url}: {error}")
+    raise UploadError(meaning.format(
+        url=url, error=" ".join(str(e).split()))) from e
 
 
 def publish(url):
-  """Uploads the wheel and the sdist.
-
-  Args:
-    url: str, the index.
-
-  Raises:
-    UploadError: not both could be uploaded.
-  """
-  upload_settings = _settings(url)
+  """Uploads the wheel and the sdist to an index, or raises an UploadError."""
   files = runfiles.Create()
   for name in _DISTRIBUTIONS:
     name = name.format(version.VERSION)
-    _upload(files.Rlocation("adanet/tools/pip_package/" + name),
-            upload_settings, url)
+    _upload(files.Rlocation("adanet/tools/pip_package/" + name), url)
     print("uploaded {} to {}".format(name, url), flush=True)
 
 
@@ -161,7 +137,7 @@ def _parse_flags(argv):
     argv = flags.FLAGS(argv)
     if len(argv) == 1:
       return argv
-  # What else there is is not shown, as it may be a password.
+  # The other arguments are not shown, as one may be a password.
   print("publish: expected --repository-url=https://… and nothing else.",
         file=sys.stderr)
   sys.exit(2)
@@ -169,7 +145,7 @@ def _parse_flags(argv):
 
 def main(_):
   for library in ("keyring", "twine", "urllib3"):
-    # What they have to say is in the exceptions too.
+    # Their exceptions say the same.
     logging.getLogger(library).addHandler(logging.NullHandler())
     logging.getLogger(library).propagate = False
   try:
@@ -179,5 +155,9 @@ def main(_):
     return 2 if isinstance(e, UsageError) else 1
 
 
-if __name__ == "__main__":
+def run():
   app.run(main, flags_parser=_parse_flags)
+
+
+if __name__ == "__main__":
+  run()

@@ -2,25 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fresh virtual environments, for tests of what a user installs."""
 
-import glob
 import os
 import subprocess
 import sys
 
 import pip
 
-_TIMEOUT_SECS = 120
+_TIMEOUT_SECS = 240
 
 
 class VirtualEnvironment(object):
   """A virtual environment of this Python, in which nothing is installed.
 
-  Programs in it see nothing of this one's import path and settings. pip works
-  on it from outside, so that this Python needs none.
+  Programs in it do not see the import path and the settings of this program.
+  pip works on it from outside, so this Python needs no pip.
 
   Attributes:
-    python: str, the path of its interpreter.
-    site_packages: str, the path of the folder that pip installs into.
+    bin: str, the folder of the interpreter and of the installed commands.
+    site_packages: str, the folder that pip installs into.
   """
 
   def __init__(self, folder, import_path=()):
@@ -28,74 +27,50 @@ class VirtualEnvironment(object):
 
     Args:
       folder: str, the folder to make it in.
-      import_path: sequence of str, folders to import from as well; pip takes
-        the distributions in them as installed.
+      import_path: sequence of str, more folders to import from. For pip, the
+        distributions in them are installed.
     """
-    self.python = os.path.join(folder, "bin", "python3")
-    self._env = {
-        "HOME": folder,
-        "PATH": os.environ["PATH"],
-        "PIP_CONFIG_FILE": os.devnull,
-        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-        "PIP_NO_CACHE_DIR": "1",
-        "TF_CPP_MIN_LOG_LEVEL": "2",
-    }
+    self._folder = folder
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder],
                    timeout=_TIMEOUT_SECS, check=True)
-    self.site_packages, = glob.glob(
-        os.path.join(folder, "lib", "python*", "site-packages"))
+    self.bin = os.path.join(folder, "bin")
+    self.site_packages = os.path.join(
+        folder, "lib", "python{}.{}".format(*sys.version_info), "site-packages")
     with open(os.path.join(self.site_packages, "test.pth"), "w") as f:
       f.write("\n".join(import_path))
 
-  def command(self, name):
-    """Returns the path of an installed command."""
-    return os.path.join(os.path.dirname(self.python), name)
-
-  def popen(self, command, env=None, **kwargs):
-    """Starts a program that is killed with this one."""
-    return subprocess.Popen(
-        ["setpriv", "--pdeathsig", "KILL", "--"] + command,
-        cwd=self._env["HOME"],
-        env=dict(self._env, **env or {}),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        encoding="utf-8",
-        errors="replace",
-        **kwargs)
-
-  def run(self, command, env=None):
-    """Runs a program to its end.
+  def run(self, command, *args, **env):
+    """Runs an installed command.
 
     Args:
-      command: list of str.
-      env: dict from str to str, what to add to the program's environment.
+      command: str, its name.
+      *args: str, its arguments.
+      **env: str, its environment, apart from `HOME` and `PATH`.
 
     Returns:
-      Its exit code, and as one str what it wrote to both outputs.
+      Its exit code, and its output and errors as one str.
     """
-    with self.popen(command, env=env, stderr=subprocess.STDOUT) as process:
-      try:
-        output, _ = process.communicate(timeout=_TIMEOUT_SECS)
-      finally:
-        process.kill()
-    return process.returncode, output
+    process = subprocess.run(
+        [os.path.join(self.bin, command)] + list(args), cwd=self._folder,
+        env=dict(HOME=self._folder, PATH=os.environ["PATH"], **env),
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, encoding="utf-8", errors="replace",
+        timeout=_TIMEOUT_SECS, check=False)
+    return process.returncode, process.stdout
+
+  def python(self, program, **env):
+    """Runs a Python program, given as its text; returns what `run` returns."""
+    return self.run("python3", "-W", "ignore", "-c", program, **env)
 
   def pip(self, *args, **env):
-    """Runs pip on this environment.
-
-    Args:
-      *args: str, its arguments.
-      **env: str, what to add to its environment.
-
-    Returns:
-      What it wrote, as str.
+    """Runs pip on this environment; returns its output, as str.
 
     Raises:
       RuntimeError: it failed.
     """
     code, output = self.run(
-        [self.python, os.path.dirname(pip.__file__)] + list(args), env=env)
+        "python3", os.path.dirname(pip.__file__), "--no-cache-dir",
+        "--disable-pip-version-check", *args, PIP_CONFIG_FILE=os.devnull, **env)
     if code != 0:
-      raise RuntimeError("pip {}: exit code {}: {}".format(
-          " ".join(args), code, output))
+      raise RuntimeError("pip {}: {}".format(" ".join(args), output))
     return output

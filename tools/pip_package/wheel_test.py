@@ -1,133 +1,223 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the wheel as a user gets it."""
+"""Tests of what is in the wheel, and of another adanet beside it."""
 
-import collections
 import email
 import os
+import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import zipfile
 
 from absl.testing import absltest
+from absl.testing import parameterized
 from adanet import version
-from packaging import requirements
 import runfiles
+from tools.pip_package import long_description
+from tools.pip_package import virtual_environment
 
 _NAME = "adanet_distributed-{}".format(version.VERSION)
 _FOLDER = runfiles.Create().Rlocation("adanet/tools/pip_package")
 _WHEEL = os.path.join(_FOLDER, _NAME + "-py3-none-any.whl")
 _SDIST = os.path.join(_FOLDER, _NAME + ".tar.gz")
+_DIST_INFO = _NAME + ".dist-info/"
+
+# Another distribution that owns the import package adanet.
+_RECORD = "adanet-0.9.0.dist-info/RECORD"
+_OTHER = {
+    "adanet/__init__.py": "from adanet import core\n__version__ = '0.9.0'\n",
+    "adanet/core.py": "",
+    "adanet/distributed/__init__.py": "",
+    "adanet-0.9.0.dist-info/METADATA":
+        "Metadata-Version: 2.1\nName: adanet\nVersion: 0.9.0\n",
+}
+_OTHER[_RECORD] = "".join(name + ",,\n" for name in [_RECORD] + list(_OTHER))
 
 
-class WheelTest(absltest.TestCase):
+class WheelTest(parameterized.TestCase):
 
-  def setUp(self):
-    super().setUp()
-    self.wheel = zipfile.ZipFile(_WHEEL)
-    self.addCleanup(self.wheel.close)
-
-  def _metadata(self):
-    return email.message_from_bytes(
-        self.wheel.read(_NAME + ".dist-info/METADATA"))
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    with zipfile.ZipFile(_WHEEL) as wheel:
+      cls.names = wheel.namelist()
+      cls.metadata = email.message_from_bytes(
+          wheel.read(_DIST_INFO + "METADATA"))
 
   def test_files(self):
-    names = self.wheel.namelist()
-    for module in ("adanet/__init__.py", "adanet/distributed/__init__.py",
-                   "adanet/distributed/placement.py",
-                   "adanet/distributed/plan/main.py",
-                   "adanet/distributed/plan/picture.py",
-                   "adanet/tf_compat/run_config.py", "adanet/py.typed"):
-      self.assertIn(module, names)
-    for name in names:
-      self.assertRegex(
-          name, r"^(adanet/(.*\.py|py\.typed)|{}\.dist-info/.*)$".format(
-              re.escape(_NAME)))
+    # publish_test imports every module, so none is missing.
+    self.assertContainsSubset([
+        "adanet/py.typed", "adanet/distributed/plan/main.py",
+        "adanet/distributed/plan/picture.py", _DIST_INFO + "licenses/LICENSE"
+    ], self.names)
+    for name in self.names:
+      self.assertRegex(name, r"^(adanet/(.*\.pyi?|py\.typed)|{}.*)$".format(
+          re.escape(_DIST_INFO)))
       self.assertNotRegex(name, "test|golden|cases|examples")
-
-  def test_metadata(self):
-    metadata = self._metadata()
-    self.assertEqual("adanet-distributed", metadata["Name"])
-    self.assertEqual(version.VERSION, metadata["Version"])
-    self.assertEqual("Apache-2.0", metadata["License-Expression"])
-    self.assertEqual(">=3.7", metadata["Requires-Python"])
-    self.assertStartsWith(metadata.get_payload(), "# ")
-    self.assertEqual("text/markdown", metadata["Description-Content-Type"])
-    classifiers = metadata.get_all("Classifier")
-    self.assertIn(
-        "Programming Language :: Python :: {}.{}".format(*sys.version_info),
-        classifiers)
-    self.assertEmpty([c for c in classifiers if c.startswith("License")])
-
-  def test_requirements(self):
-    metadata = self._metadata()
-    self.assertCountEqual(["tensorflow", "tensorflow-cpu", "plot"],
-                          metadata.get_all("Provides-Extra"))
-    found = collections.defaultdict(set)
-    for line in metadata.get_all("Requires-Dist"):
-      requirement = requirements.Requirement(line)
-      extras = [e for e in metadata.get_all("Provides-Extra")
-                if requirement.marker and requirement.marker.evaluate(
-                    {"extra": e})]
-      for extra in extras or [""]:
-        found[extra].add(requirement.name)
-      self.assertEqual([">="], [s.operator for s in requirement.specifier])
-    self.assertEqual(
-        {
-            "": {"absl-py", "numpy", "rich", "six"},
-            "tensorflow": {"tensorflow"},
-            "tensorflow-cpu": {"tensorflow-cpu"},
-            "plot": {"matplotlib"},
-        }, found)
-
-  def test_command(self):
-    self.assertEqual(
-        ["[console_scripts]", "adanet-plan=adanet.distributed.plan.main:main"],
-        self.wheel.read(_NAME + ".dist-info/entry_points.txt").decode("utf-8")
-        .split())
 
   def test_sdist_has_the_same_files(self):
     with tarfile.open(_SDIST) as sdist:
       names = sdist.getnames()
-    dist_info = _NAME + ".dist-info/"
     self.assertCountEqual(
         ["{}/{}".format(_NAME, name) for name in
-         [n for n in self.wheel.namelist() if not n.startswith(dist_info)] +
+         [n for n in self.names if not n.startswith(_DIST_INFO)] +
          ["LICENSE", "PKG-INFO", "README.md", "pyproject.toml"]], names)
 
-  def test_an_index_accepts_both(self):
+  def test_metadata(self):
+    for key, expected in (
+        ("Name", "adanet-distributed"),
+        ("Version", version.VERSION),
+        ("Author", "The adanet.distributed Authors"),
+        ("License-Expression", "Apache-2.0"),
+        ("Requires-Python", ">=3.7"),
+        ("Description-Content-Type", "text/markdown"),
+    ):
+      self.assertEqual(expected, self.metadata[key])
+    self.assertContainsSubset([
+        "Typing :: Typed",
+        "Programming Language :: Python :: {}.{}".format(*sys.version_info),
+    ], self.metadata.get_all("Classifier"))
+
+  def test_project_urls(self):
+    urls = dict(url.split(", ")
+                for url in self.metadata.get_all("Project-URL"))
+    self.assertCountEqual(
+        ["Changelog", "Documentation", "Homepage", "Issues"], urls)
+    for url in urls.values():
+      self.assertStartsWith(url, urls["Homepage"])
+
+  def test_requirements(self):
+    requirement = re.compile(r'([\w-]+)>=[\d.]+(?: ; extra == "([\w-]+)")?$')
+    self.assertCountEqual(
+        [("absl-py", None), ("numpy", None), ("rich", None), ("six", None),
+         ("tensorflow", "tensorflow"), ("tensorflow-cpu", "tensorflow-cpu"),
+         ("matplotlib", "plot")],
+        [requirement.match(line).groups()
+         for line in self.metadata.get_all("Requires-Dist")])
+
+  def test_an_index_accepts_both_and_shows_absolute_links(self):
     checked = subprocess.run(
-        [os.path.join(_FOLDER, "check"), _WHEEL, _SDIST],
+        [os.path.join(_FOLDER, "local_index"), "check", _WHEEL, _SDIST],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         encoding="utf-8", check=False)
     self.assertEqual(0, checked.returncode, checked.stdout)
     self.assertEqual(2, checked.stdout.count("PASSED"))
-    for rendered in ("<h1[^>]*>adanet.distributed<", "<pre lang=.python.>",
-                     "<li><a [^>]*><code>placement.py</code></a>"):
-      self.assertRegex(checked.stdout, rendered)
+    self.assertRegex(checked.stdout, "(?s)<h1.*<pre lang=.python.>")
+    links = re.findall('(?:href|src)="([^"]*)"', checked.stdout)
+    self.assertNotEmpty(links)
+    for link in links:
+      self.assertRegex(link, "^(https?://|mailto:|#)")
 
-  def test_licence(self):
-    self.assertIn(b"Apache License",
-                  self.wheel.read(_NAME + ".dist-info/licenses/LICENSE"))
+  @parameterized.parameters(
+      ("[a](docs/a.md#b)", "[a](URL/blob/v1.0/docs/a.md#b)"),
+      ("[`a`](a.py 'A')", "[`a`](URL/blob/v1.0/a.py 'A')"),
+      ("![a](./a.svg)", "![a](URL/raw/v1.0/a.svg)"),
+      ("[![a](a.png)](a/)", "[![a](URL/raw/v1.0/a.png)](URL/blob/v1.0/a/)"),
+      ("[a]: a.md\n[b]: b.md",
+       "[a]: URL/blob/v1.0/a.md\n[b]: URL/blob/v1.0/b.md"),
+      ('<img src="a.png">', '<img src="URL/raw/v1.0/a.png">'),
+      ("[a](#b)", "[a](#b)"),
+      ("[a](https://other/a.md)", "[a](https://other/a.md)"),
+      ("[a](mailto:a@b.example)", "[a](mailto:a@b.example)"),
+      ("`a[b](c)`", "`a[b](c)`"),
+      ("```python\na[b](c)\n```", "```python\na[b](c)\n```"),
+  )
+  def test_absolute_links(self, text, expected):
+    url = "https://host.example/me/adanet"
+    self.assertEqual(
+        expected.replace("URL", url),
+        long_description.with_absolute_links(text, url, version="1.0"))
 
-  def test_decides(self):
-    program = """if True:
-        import adanet
-        assert adanet.__file__.startswith({!r}), adanet.__file__
-        config = adanet.tf_compat.RunConfig()
-        strategy = adanet.distributed.RoundRobinStrategy()
-        strategy.config = config
-        print(adanet.__version__, strategy.should_build_subnetwork(3, 1))
-        """.format(_WHEEL)
-    packages = [path for path in sys.path if "site-packages" in path]
-    output = subprocess.check_output(
-        [sys.executable, "-c", program],
-        env=dict(os.environ, PYTHONPATH=os.pathsep.join([_WHEEL] + packages)),
-        cwd=self.create_tempdir().full_path,
-        universal_newlines=True)
-    self.assertEqual("{} True\n".format(version.VERSION), output)
+
+class SoleOwnerTest(parameterized.TestCase):
+  """Another distribution shares the folder."""
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls._folder = tempfile.TemporaryDirectory()
+    cls.environment = virtual_environment.VirtualEnvironment(cls._folder.name)
+    cls.site = pathlib.Path(cls.environment.site_packages)
+
+  @classmethod
+  def tearDownClass(cls):
+    cls._folder.cleanup()
+    super().tearDownClass()
+
+  def setUp(self):
+    super().setUp()
+    self._install()
+
+  def tearDown(self):
+    shutil.rmtree(self.site)
+    self.site.mkdir()
+    super().tearDown()
+
+  def _install(self):
+    """Does what pip does: it overwrites files that are there."""
+    with zipfile.ZipFile(_WHEEL) as wheel:
+      wheel.extractall(self.site)
+
+  def _write(self, files):
+    for name, text in files.items():
+      path = self.site / name
+      path.parent.mkdir(parents=True, exist_ok=True)
+      path.write_text(text)
+
+  def _assert_refuses(self, statement="import adanet"):
+    code, output = self.environment.python(statement)
+    self.assertEqual(
+        (1, "ImportError: adanet 0.9.0 and adanet-distributed {} are both "
+         "installed in {} and have overwritten each other's files of the "
+         "import package adanet: run 'pip uninstall adanet "
+         "adanet-distributed', and then install the one that you want.".format(
+             version.VERSION, self.site)), (code, output.splitlines()[-1]))
+
+  def _assert_imports(self, expected_version, **env):
+    self.assertEqual(
+        (0, expected_version + "\n"), self.environment.python(
+            "import adanet; print(adanet.__version__)", **env))
+
+  def test_install_both(self):
+    self._write(_OTHER)
+    self._assert_imports("0.9.0")
+    self._install()
+    for statement in ("import adanet", "from adanet import core",
+                      "import adanet.distributed.devices"):
+      self._assert_refuses(statement)
+    # The advice in the message helps.
+    self.environment.pip("uninstall", "--yes", "adanet", "adanet-distributed")
+    self.assertEmpty(list(self.site.glob("adanet*/**/*.py")))
+    self._install()
+    self._assert_imports(version.VERSION)
+
+  def test_accepts_a_zip_file(self):
+    self._write({_RECORD: _OTHER[_RECORD]})
+    self._assert_imports(version.VERSION, PYTHONPATH=_WHEEL)
+
+  @parameterized.parameters(
+      ("~danet-0.9.0.dist-info/RECORD", "adanet/core.py,,\n"),
+      ("adanet_tools-1.dist-info/RECORD", "adanet_tools/a.py,,\n"),
+      ("other-1.dist-info/RECORD", "other/adanet/a.py,,\n"),
+      ("other-1.egg-info/top_level.txt", "other\nadanet_tools"),
+      ("empty-1.dist-info/METADATA", ""),
+      ("adanet-0.9.0/RECORD", "adanet/core.py,,\n"),
+  )
+  def test_accepts(self, path, text):
+    self._write({path: text})
+    self._assert_imports(version.VERSION)
+
+  @parameterized.parameters(
+      ("adanet-0.9.0.dist-info/RECORD", "a.py,,\nadanet/core.py,,\n"),
+      ("adanet-0.9.0-py3.7.egg-info/top_level.txt", "adanet"),
+  )
+  def test_refuses(self, path, text):
+    self._write({path: text})
+    self._assert_refuses()
 
 
 if __name__ == "__main__":

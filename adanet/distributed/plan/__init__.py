@@ -2,32 +2,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """The placement of a whole cluster, without a cluster and without TensorFlow.
 
-See `PlacementPlan`. Names are loaded at their first use: the command line must
-print its help without NumPy.
+See `PlacementPlan`. Each name is loaded at its first use, because the command
+line prints its help without NumPy.
 """
 
 import importlib
+import typing
 
-_MODULES = {
-    "JSON_VERSION": "value",
-    "PROBLEM_KINDS": "value",
-    "Indices": "indices",
-    "PlacementPlan": "value",
-    "Problem": "value",
-    "PsGroup": "value",
-    "Subnetwork": "value",
-    "SubnetworkGroup": "value",
-    "WorkerGroup": "value",
-    "compare": "value",
-}
+__all__ = [
+    "Indices", "JSON_VERSION", "PROBLEM_KINDS", "PlacementPlan", "Problem",
+    "PsGroup", "Subnetwork", "SubnetworkGroup", "WorkerGroup", "compare",
+]
 
-__all__ = sorted(_MODULES)
+if typing.TYPE_CHECKING:
+  # pylint: disable=g-import-not-at-top,g-multiple-import
+  from adanet.distributed.plan.groups import (
+      PsGroup, Subnetwork, SubnetworkGroup, WorkerGroup)
+  from adanet.distributed.plan.indices import Indices
+  from adanet.distributed.plan.problems import Problem, PROBLEM_KINDS
+  from adanet.distributed.plan.value import (
+      compare, JSON_VERSION, PlacementPlan)
+else:  # A type checker takes a module with __getattr__ to have every name.
 
-
-def __getattr__(name):
-  if name not in _MODULES:
+  def __getattr__(name):
+    if name in __all__:
+      for module_name in ("groups", "indices", "problems", "value"):
+        module = importlib.import_module(__name__ + "." + module_name)
+        if hasattr(module, name):
+          value = globals()[name] = getattr(module, name)
+          return value
     raise AttributeError(
         "module '{}' has no attribute '{}'".format(__name__, name))
-  module = importlib.import_module(__name__ + "." + _MODULES[name])
-  value = globals()[name] = getattr(module, name)
-  return value

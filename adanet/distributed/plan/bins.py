@@ -15,14 +15,16 @@ class Axis(object):
     width: int, the indices in a bin.
     num_bins: int.
     counts: int64 [num_bins], the indices in each bin.
+    edges: float64 [num_bins + 1], halfway between the indices of two bins.
   """
 
   def __init__(self, size, max_bins):
     self.size = size
     self.width = -(-size // max_bins)
     self.num_bins = -(-size // self.width)
-    self.counts = np.full(self.num_bins, self.width, np.int64)
-    self.counts[-1] = size - (self.num_bins - 1) * self.width
+    starts = np.arange(self.num_bins + 1) * self.width
+    self.edges = np.minimum(starts, size) - 0.5
+    self.counts = np.diff(np.minimum(starts, size))
 
   def count(self, indices):
     """Counts a set of indices.
@@ -35,14 +37,8 @@ class Axis(object):
     """
     counts = np.zeros(self.num_bins, np.int64)
     for run in indices.ranges:
-      first, last = run[0] // self.width, run[-1] // self.width
-      if first == last:
-        counts[first] += len(run)
-        continue
-      # How many of the run lie below each edge of a bin.
-      edges = np.arange(first, last + 2) * self.width
-      below = -((run.start - edges) // run.step)
-      counts[first:last + 1] += np.diff(np.clip(below, 0, len(run)))
+      bins = np.arange(run.start, run.stop, run.step) // self.width
+      counts += np.bincount(bins, minlength=self.num_bins)
     bins = np.flatnonzero(counts)
     return bins, counts[bins]
 
@@ -53,28 +49,23 @@ class Axis(object):
             np.maximum.reduceat(values, starts))
 
 
-class WorkerMaps(
-    collections.namedtuple("WorkerMaps", "speeds runs builds_ensemble")):
-  """What the workers do.
-
-  Attributes:
-    speeds: float64 [subnetwork bins, worker bins], the speed of training that
-      the workers of one bin give a subnetwork of the other: the mean over its
-      subnetworks.
-    runs: bool of the same shape, whether a worker builds a subnetwork without
-      training it.
-    builds_ensemble: bool [worker bins], whether a worker builds the ensemble.
-  """
-  __slots__ = ()
+WorkerMaps = collections.namedtuple("WorkerMaps", "speeds runs builds_ensemble")
 
 
 def map_workers(plan, subnetworks, workers):
-  """Returns the `WorkerMaps` of a plan.
+  """Returns what the workers of a plan do.
 
   Args:
     plan: a `PlacementPlan`.
     subnetworks: the `Axis` of its subnetworks.
     workers: the `Axis` of its workers.
+
+  Returns:
+    A `WorkerMaps` of arrays. `speeds`: float64 [subnetwork bins, worker bins],
+    the speed of training that the workers of one bin give a subnetwork of the
+    other: the mean over its subnetworks. `runs`: bool of the same shape,
+    whether a worker builds a subnetwork without training it. `builds_ensemble`:
+    bool [worker bins], whether a worker builds the ensemble.
   """
   shape = subnetworks.num_bins, workers.num_bins
   maps = WorkerMaps(np.zeros(shape), np.zeros(shape, bool),

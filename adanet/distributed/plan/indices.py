@@ -1,27 +1,27 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Sets of indices, of workers say, that stay small where clusters are large."""
+"""Sets of indices that stay small if the cluster is large."""
 
-import collections.abc
 import itertools
 import operator
+import typing
+
+_Key = typing.TypeVar("_Key")
 
 
 def _canonical(run):
-  """Returns the one way to write a non-empty range of positive step."""
+  """Returns an equal range, the same for all that are equal; not empty."""
   if len(run) == 1:
     return range(run[0], run[0] + 1)
   return range(run[0], run[-1] + 1, run.step)
 
 
-def _coalesce(parts):
-  """Returns the same integers in few ranges, however they were cut into parts.
+def _merge(parts):
+  """Returns the same integers as tuple of a few ranges.
 
   Args:
-    parts: iterable of range, of positive step; all their integers increase.
-
-  Returns:
-    Tuple of non-empty range, the same for the same integers.
+    parts: iterable of range with positive steps. Each begins after the end of
+      the one before. Equal integers give equal results, in whatever parts.
   """
   runs = []
   run = range(0)
@@ -39,7 +39,7 @@ def _coalesce(parts):
         run = range(run[0], first + 1, first - run[0])
       elif continues:
         run = range(run[0], first + 1, run.step)
-      elif len(run) == 2:  # Its second may begin a longer run.
+      elif len(run) == 2:  # The second may begin a longer run.
         runs.append(run[:1])
         run = range(run[1], first + 1, first - run[1])
       else:
@@ -57,11 +57,11 @@ def _name_run(run, name):
   return "{} to {}{}".format(name(run[0]), name(run[-1]), by)
 
 
-class Indices(collections.abc.Collection):
-  """An immutable set of indices, in increasing order, held as few ranges.
+class Indices(typing.Collection[int]):
+  """An immutable set of indices in increasing order, stored as a few ranges.
 
-  `str` names every index where there are few, and runs of them where there are
-  many: "0, 4, 8" or "0 to 400 by 4".
+  `str` lists up to 20 indices, and more of them as ranges: "0, 4, 8" or
+  "0 to 400 by 4".
 
   Attributes:
     ranges: tuple of range, the same for equal sets.
@@ -69,49 +69,49 @@ class Indices(collections.abc.Collection):
 
   __slots__ = ("ranges",)
 
-  def __init__(self, indices=()):
-    """Makes a set.
+  def __init__(self, indices: typing.Iterable[int] = ()):
+    """Makes a set; of a range in constant time.
 
     Args:
-      indices: iterable of int; of a range, only the ends are looked at.
+      indices: iterable of int.
     """
+    self.ranges: typing.Tuple[range, ...] = ()
     if isinstance(indices, range) and indices.step > 0:
-      self.ranges = (_canonical(indices),) if indices else ()
+      if indices:
+        self.ranges = (_canonical(indices),)
       return
     indices = sorted(set(map(operator.index, indices)))
+    if not indices:
+      return
     step = indices[1] - indices[0] if len(indices) > 1 else 1
-    run = range(indices[0], indices[-1] + 1, step) if indices else ()
+    run = range(indices[0], indices[-1] + 1, step)
     if len(run) == len(indices) and all(map(operator.eq, run, indices)):
-      self.ranges = (run,) if indices else ()  # The usual, and fast.
+      self.ranges = (run,)  # The usual case, and faster.
     else:
-      self.ranges = _coalesce([range(i, i + 1) for i in indices])
+      self.ranges = _merge(range(i, i + 1) for i in indices)
 
   @classmethod
-  def union(cls, parts):
-    """Returns the set of the indices that are in any of several sets.
-
-    Args:
-      parts: iterable of `Indices`.
-    """
+  def union(cls, parts: typing.Iterable["Indices"]) -> "Indices":
+    """Returns the indices that are in any of several sets."""
     parts = tuple(parts)
     if len(parts) == 1:
       return parts[0]
     ranges = sorted((r for part in parts for r in part.ranges),
-                    key=lambda r: r[0])
+                    key=operator.itemgetter(0))
     if any(b[0] <= a[-1] for a, b in zip(ranges, ranges[1:])):
       return cls(itertools.chain.from_iterable(ranges))
     union = cls()
-    union.ranges = _coalesce(ranges)
+    union.ranges = _merge(ranges)
     return union
 
-  def __len__(self):
+  def __len__(self) -> int:
     return sum(map(len, self.ranges))
 
-  def __iter__(self):
+  def __iter__(self) -> typing.Iterator[int]:
     return itertools.chain.from_iterable(self.ranges)
 
-  def __contains__(self, index):
-    # With NumPy's integers, `in range` takes linear time.
+  def __contains__(self, index: typing.Any) -> bool:
+    # `in range(...)` takes linear time for an integer of NumPy.
     index = operator.index(index)
     return any(index in r for r in self.ranges)
 
@@ -129,25 +129,34 @@ class Indices(collections.abc.Collection):
   def __repr__(self):
     return "Indices({})".format(", ".join(map(repr, self.ranges)))
 
-  def to_text(self, name=str, num_more=0):
-    """Returns what `str` does, by other names.
+  def to_text(self, name: typing.Callable[[int], str] = str,
+              num_more: int = 0) -> str:
+    """Returns the same text as `str`, with names instead of indices.
 
     Args:
-      name: function from an index to the str to call it by.
-      num_more: int, further indices that the text is about and only counts.
+      name: function from an index to its name.
+      num_more: int, the number of indices to add to those that are not listed.
     """
     if len(self) <= 20:
-      names = map(name, self)
+      names = [name(i) for i in self]
     else:
-      names = (_name_run(run, name) for run in self.ranges[:10])
+      names = [_name_run(run, name) for run in self.ranges[:10]]
       num_more += sum(map(len, self.ranges[10:]))
     return ", ".join(names) + (
         " and {} more".format(num_more) if num_more else "")
 
-  def slices(self):
-    """Returns list of slice, which together select the indices of an array."""
+  def slices(self) -> typing.List[slice]:
+    """Returns slices that together select these indices of an array."""
     return [slice(r.start, r.stop, r.step) for r in self.ranges]
 
-  def to_json(self):
+  def to_json(self) -> typing.List[typing.List[int]]:
     """Returns list of [start, stop, step], each as in Python's `range`."""
     return [[r.start, r.stop, r.step] for r in self.ranges]
+
+
+def places_of(keys: typing.Iterable[_Key]) -> typing.Dict[_Key, Indices]:
+  """Returns the indices at which each key is in an iterable."""
+  places: typing.Dict[_Key, typing.List[int]] = {}
+  for i, key in enumerate(keys):
+    places.setdefault(key, []).append(i)
+  return {key: Indices(indices) for key, indices in places.items()}

@@ -1,21 +1,43 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""adanet-plan: who builds and trains what on a cluster, before it is paid for.
+"""adanet-plan: see the placement of a cluster before you pay for it.
 
-The cluster is the one of a TF_CONFIG, or given as numbers. Exits with 0; with 1
-if --strict is given and the plan has a problem; with 2 if it could not plan,
-and says in one line what to mend. Starts no worker and needs no TensorFlow.
+It prints what each worker builds and trains, what each parameter server holds,
+and what is wrong with the plan. It starts no worker and needs no TensorFlow.
 
-Examples:
+A cluster in numbers:
 
   adanet-plan --workers=4 --ps=2 --subnetworks=3
-  adanet-plan --tf_config=cluster.json --subnetworks=3 --compare
-  adanet-plan --workers=4 --subnetworks=5 --drop_remainder --strict
-  adanet-plan --workers=4 --subnetworks=3 --format=json > plan.json
+
+The cluster of a TF_CONFIG, from a file, standard input or the environment:
+
+  adanet-plan --tf_config=cluster.json --subnetworks=3
+  adanet-plan --tf_config=- --subnetworks=3 < cluster.json
+  TF_CONFIG="$(cat cluster.json)" adanet-plan --subnetworks=3
+
+Compare strategies:
+
+  adanet-plan --workers=4 --ps=2 --subnetworks=3 --compare
+
+Check in CI that the plan has no problem:
+
+  adanet-plan --tf_config=cluster.json --subnetworks=3 --strict
+
+Write JSON for another program, or a picture:
+
+  adanet-plan --workers=4 --ps=2 --subnetworks=3 --format=json > plan.json
+  adanet-plan --workers=4 --ps=2 --subnetworks=3 --format=svg > plan.svg
+  adanet-plan --workers=4 --ps=2 --subnetworks=3 --format=png > plan.png
+
+Plan a strategy of your own, the class Mine in mine.py:
+
+  adanet-plan --workers=4 --ps=2 --subnetworks=3 --strategy=mine:Mine
+
+Exit codes: 0 for success; 1 if --strict is given and the plan has a problem; 2
+if there is no plan, with one line on standard error that says why.
 """
 
 import contextlib
-import importlib
 import inspect
 import io
 import json
@@ -23,70 +45,51 @@ import os
 import re
 import signal
 import sys
+from typing import Optional, Sequence
 
 from absl import flags
 from adanet import distributed
+from adanet import version
+from adanet.distributed.plan import inputs
 
-# What takes long to import is imported where it is used, so that this starts
-# fast: NumPy for any plan, Rich for tables and Matplotlib for pictures alone.
+# Slow imports are inside functions, so that the program starts fast: only plans
+# need NumPy, only tables need Rich, and only pictures need Matplotlib.
 
 _EXIT_PROBLEM = 1
 _EXIT_BAD_INPUT = 2
 
-# A worker costs nothing, in the strategies of this project; the others do. Any
-# other strategy is asked as each worker: a million take seconds and 400 MB.
+# The strategies of this project take no time for a worker. A strategy of a user
+# is asked as each worker: a million take seconds and 400 MB.
 _MAX_WORKERS = 10**12
 _MAX_ASKED_WORKERS = 10**6
 _MAX_DRAWN_WORKERS = 10**7
 _MAX_PS = 10**5
 _MAX_SUBNETWORKS = 10**5
-_MAX_TF_CONFIG_BYTES = 2**28
+
+# What to install if a package is missing.
+_REQUIREMENTS = {"matplotlib": "'adanet-distributed[plot]'", "rich": "rich"}
 
 _ROUND_ROBIN = "round_robin"
 _REPLICATION = "replication"
 
 
-class _BadInput(Exception):
-  """What a user can mend, in words."""
-
-
-class _IntegerParser(flags.ArgumentParser):
-  """Parses an integer, and says what was expected instead of another value."""
-
-  def __init__(self, at_least, at_most):
-    super().__init__()
-    self._at_least, self._at_most = at_least, at_most
-
-  def parse(self, argument):
-    try:
-      value = int(argument)
-    except ValueError:
-      value = self._at_least - 1
-    if value < self._at_least:
-      raise ValueError(
-          "expected an integer of at least {}.".format(self._at_least))
-    if value > self._at_most:
-      raise ValueError(
-          "expected an integer of at most {}.".format(self._at_most))
-    return value
-
-  def flag_type(self):
-    return "an integer"
-
-
-class _BooleanParser(flags.BooleanParser):
-  """As absl's, with an error for a person."""
+class _IntegerParser(flags.IntegerParser):
+  """As absl's, with an error that says what is expected."""
 
   def parse(self, argument):
     try:
       return super().parse(argument)
     except ValueError:
-      raise ValueError("expected true or false.") from None
+      is_integer = re.match(r"\s*[-+]?\d+\s*$", argument)
+      raise ValueError("expected {}{}.".format(
+          self.syntactic_help, "" if is_integer else ", got a non-integer"
+      )) from None
 
 
-# Apart from the flags of absl itself and of whatever else is imported, because
-# they are a program's.
+# Not flags.FLAGS, because that has the flags of other modules too.
 _FLAGS = flags.FlagValues()
+# The flags that work even if others are wrong.
+_INFO_FLAGS = flags.FlagValues()
 
 
 def _define_integer(name, description, at_least, at_most):
@@ -95,164 +98,95 @@ def _define_integer(name, description, at_least, at_most):
       flag_values=_FLAGS)
 
 
-def _define_boolean(name, default, description, short_name=None):
-  flag = flags.DEFINE_boolean(
-      name, default, description, short_name=short_name, flag_values=_FLAGS)
-  _FLAGS[name].parser = _BooleanParser()
-  return flag
-
-
 _WORKERS = _define_integer(
-    "workers", "Workers, the chief among them.", 1, _MAX_WORKERS)
+    "workers", "Number of workers, including the chief.", 1, _MAX_WORKERS)
 _PS = _define_integer(
-    "ps", "Parameter servers; 0 if only --workers is given.", 0, _MAX_PS)
+    "ps", "Number of parameter servers; 0 if only --workers is given.", 0,
+    _MAX_PS)
 _SUBNETWORKS = _define_integer(
-    "subnetworks", "Subnetworks in the iteration. Required.", 1,
+    "subnetworks", "Number of subnetworks in the iteration. Required.", 1,
     _MAX_SUBNETWORKS)
 _TF_CONFIG = flags.DEFINE_string(
-    "tf_config", None, "File with a TF_CONFIG to take the cluster from, - for "
-    "standard input; its task does not count. Without this, --workers and --ps "
-    "it is the environment's TF_CONFIG.", flag_values=_FLAGS)
+    "tf_config", None, "File with the TF_CONFIG of any task of the cluster; - "
+    "for standard input. Default: the TF_CONFIG of the environment, unless "
+    "--workers is given.", flag_values=_FLAGS)
 _STRATEGY = flags.DEFINE_string(
-    "strategy", _ROUND_ROBIN, "{}, {}, or module:Class of a PlacementStrategy "
-    "of your own, which is made without arguments.".format(
+    "strategy", _ROUND_ROBIN, "{}, {}, or module:Class for a PlacementStrategy "
+    "of your own. The class is called without arguments.".format(
         _ROUND_ROBIN, _REPLICATION), flag_values=_FLAGS)
-_DROP_REMAINDER = _define_boolean(
-    "drop_remainder", False, "With round_robin: whether the workers of a last, "
-    "partial round train one subnetwork each.")
-_DEDICATE = _define_boolean(
-    "dedicate_parameter_servers", True, "With round_robin: whether each "
-    "subnetwork has parameter servers of its own.")
+_DROP_REMAINDER = flags.DEFINE_boolean(
+    "drop_remainder", False, "For round_robin: whether the workers of a last, "
+    "partial round train one subnetwork each.", flag_values=_FLAGS)
+_DEDICATE = flags.DEFINE_boolean(
+    "dedicate_parameter_servers", True, "For round_robin: whether each "
+    "subnetwork has its own parameter servers.", flag_values=_FLAGS)
 _FORMAT = flags.DEFINE_enum(
     "format", "table", ["table", "json", "svg", "png"],
     "What to write to standard output.", flag_values=_FLAGS)
-_COMPARE = _define_boolean(
-    "compare", False, "Whether to put round_robin, round_robin with "
-    "--drop_remainder and replication beside the strategy.")
-_STRICT = _define_boolean(
-    "strict", False, "Whether to exit with {} if the plan of the strategy has "
-    "a problem. With --compare the other plans do not count.".format(
-        _EXIT_PROBLEM))
-_HELP = _define_boolean("help", False, "Shows this.", short_name="h")
+_COMPARE = flags.DEFINE_boolean(
+    "compare", False, "Compare the strategy with round_robin, round_robin "
+    "--drop_remainder and replication.", flag_values=_FLAGS)
+_STRICT = flags.DEFINE_boolean(
+    "strict", False, "Exit with {} if the plan of the strategy has a problem. "
+    "With --compare, the problems of the other plans do not count.".format(
+        _EXIT_PROBLEM), flag_values=_FLAGS)
+flags.DEFINE_boolean(
+    "help", False, "Print this help.", short_name="h", flag_values=_FLAGS)
+flags.DEFINE_boolean(
+    "version", False, "Print the version.", flag_values=_FLAGS)
+
+for _name in ("help", "version"):
+  _INFO_FLAGS[_name] = _FLAGS[_name]
 
 
 def _parse_flags(argv):
-  """Sets the flags to what the command line says."""
+  """Sets the flags; returns whether --help or --version is among them."""
+  for name in _FLAGS:  # main() may have run before.
+    _FLAGS[name].unparse()
   try:
+    _INFO_FLAGS(argv, known_only=True)
+    if _INFO_FLAGS.help or _INFO_FLAGS.version:
+      return True
     extra = _FLAGS(argv)[1:]
   except flags.IllegalFlagValueError as e:
-    raise _BadInput(re.sub("^flag ", "", str(e))) from e
+    message = re.sub(r"^flag ", "", str(e))
+    # absl formats this message as a tuple.
+    message = re.sub(r"\('Non-boolean.*", "expected true or false.", message)
+    raise inputs.BadInput(message) from e
   except flags.Error as e:
-    raise _BadInput("{} (--help lists the flags)".format(e)) from e
+    raise inputs.BadInput("{} (--help lists the flags)".format(e)) from e
   if extra:
-    raise _BadInput("{}: expected flags only (--help lists them)".format(
+    raise inputs.BadInput("{}: expected flags only (--help lists them)".format(
         " ".join(extra)))
+  return False
 
 
-def _is_given(flag):
-  return bool(_FLAGS[flag.name].present)
-
-
-def _help():
-  """Returns the text for --help."""
-  # The first line names the module, which is nothing to the user.
+def _info():
+  """Returns the text for --help or --version."""
+  if not _INFO_FLAGS.help:
+    return "adanet-plan {}\n".format(version.VERSION)
+  # Only the flags; the lines before them name the Python module.
   flags_help = _FLAGS.get_help(include_special_flags=False)
   return "{}\n\nFlags:\n{}\n".format(
       inspect.cleandoc(__doc__), flags_help[flags_help.index("\n  -"):])
 
 
-def _folder():
-  """Returns the folder that the user is in."""
-  # `bazel run` starts programs in a folder of its own, and says from where.
-  return os.environ.get("BUILD_WORKING_DIRECTORY") or os.getcwd()
-
-
-def _read_tf_config(path):
-  """Returns the bytes of a file, or of standard input for "-"."""
-  if path == "-":
-    if sys.stdin is None:
-      raise OSError("standard input is closed")
-    return sys.stdin.buffer.read(_MAX_TF_CONFIG_BYTES + 1)
-  with open(os.path.join(_folder(), path), "rb") as f:
-    return f.read(_MAX_TF_CONFIG_BYTES + 1)
-
-
-def _shape_of_tf_config(tf_config, source):
-  """Returns `(num_workers, num_ps)`.
-
-  Args:
-    tf_config: bytes or str, a `TF_CONFIG`.
-    source: str, what errors begin with: where it comes from.
-  """
-  from adanet import tf_compat  # pylint: disable=g-import-not-at-top
-  if len(tf_config) > _MAX_TF_CONFIG_BYTES:
-    raise _BadInput("{}expected a TF_CONFIG, got more than {} bytes.".format(
-        source, _MAX_TF_CONFIG_BYTES))
-  try:
-    if isinstance(tf_config, bytes):
-      tf_config = tf_config.decode("utf-8")
-    tf_config = json.loads(tf_config)
-  except (ValueError, RecursionError) as e:
-    raise _BadInput("{}TF_CONFIG must be a JSON object: {}.".format(
-        source, e)) from e
-  try:
-    config = tf_compat.RunConfig.for_chief(tf_config)
-  except Exception as e:  # pylint: disable=broad-except
-    raise _BadInput("{}{}.".format(source, e)) from e
-  return config.num_worker_replicas, config.num_ps_replicas
-
-
 def _shape():
-  """Returns `(num_workers, num_ps)` of the cluster that the user means."""
-  path = _TF_CONFIG.value
-  has_numbers = _is_given(_WORKERS) or _is_given(_PS)
+  """Returns `(num_workers, num_ps)` of the cluster."""
+  path, workers, ps = _TF_CONFIG.value, _WORKERS.value, _PS.value
   if path is not None:
-    if has_numbers:
-      raise _BadInput("--tf_config={}: expected without --workers and --ps, "
-                      "which it tells.".format(path))
-    try:
-      tf_config = _read_tf_config(path)
-    except OSError as e:
-      raise _BadInput("--tf_config={}: {}: expected a file with a TF_CONFIG."
-                      .format(path, e.strerror or e)) from e
-    return _shape_of_tf_config(tf_config, "--tf_config={}: ".format(path))
-  if has_numbers:
-    if not _is_given(_WORKERS):
-      raise _BadInput("--workers: expected beside --ps={}.".format(_PS.value))
-    return _WORKERS.value, _PS.value or 0
-  if "TF_CONFIG" in os.environ:
-    return _shape_of_tf_config(os.environ["TF_CONFIG"], "")
-  raise _BadInput("no cluster: give --workers and --ps, or --tf_config, or set "
-                  "TF_CONFIG (--help lists the flags)")
-
-
-def _error_text(error):
-  return "{}: {}".format(type(error).__name__, error)
-
-
-def _user_strategy(name):
-  """Returns a strategy of the user's, from "module:Class"."""
-  source = "--strategy=" + name
-  module_name, _, class_name = name.partition(":")
-  if not module_name or not class_name:
-    raise _BadInput("{}: expected {}, {} or module:Class.".format(
-        source, _ROUND_ROBIN, _REPLICATION))
-  try:
-    sys.path.insert(0, _folder())
-    module = importlib.import_module(module_name)
-  except (Exception, SystemExit) as e:  # pylint: disable=broad-except
-    raise _BadInput("{}: cannot import {}: {}".format(
-        source, module_name, _error_text(e))) from e
-  strategy_class = getattr(module, class_name, None)
-  if not (inspect.isclass(strategy_class) and
-          issubclass(strategy_class, distributed.PlacementStrategy)):
-    raise _BadInput("{}: expected a subclass of PlacementStrategy in {}."
-                    .format(source, getattr(module, "__file__", module_name)))
-  try:
-    return strategy_class()
-  except (Exception, SystemExit) as e:  # pylint: disable=broad-except
-    raise _BadInput("{}: cannot make one without arguments: {}".format(
-        source, _error_text(e))) from e
+    if workers is not None or ps is not None:
+      raise inputs.BadInput("--tf_config={}: expected no --workers and no --ps."
+                            .format(path))
+  elif workers is not None:
+    return workers, ps or 0
+  elif ps is not None:
+    raise inputs.BadInput("--ps={}: expected --workers too.".format(ps))
+  elif "TF_CONFIG" not in os.environ:
+    raise inputs.BadInput(
+        "no cluster: give --workers and --ps, or --tf_config, or set TF_CONFIG "
+        "(--help lists the flags)")
+  return inputs.shape_of_tf_config(path)
 
 
 def _make_strategy():
@@ -260,25 +194,25 @@ def _make_strategy():
   name = _STRATEGY.value
   options = {
       flag.name: flag.value
-      for flag in (_DROP_REMAINDER, _DEDICATE) if _is_given(flag)
+      for flag in (_DROP_REMAINDER, _DEDICATE) if _FLAGS[flag.name].present
   }
   if name == _ROUND_ROBIN:
     return distributed.RoundRobinStrategy(**options)
   for option in options:
-    raise _BadInput("--{}: expected with --strategy={} only, got "
-                    "--strategy={}.".format(option, _ROUND_ROBIN, name))
+    raise inputs.BadInput("--{}: expected --strategy={}, got --strategy={}."
+                          .format(option, _ROUND_ROBIN, name))
   if name == _REPLICATION:
     return distributed.ReplicationStrategy()
-  return _user_strategy(name)
+  return inputs.load_strategy(name)
 
 
 def _check_num_workers(num_workers):
-  """Raises where a cluster is too large for what else is asked for."""
+  """Raises if a cluster is too large for --format or --strategy."""
   for is_limited, flag, at_most in (
       (_FORMAT.value in ("svg", "png"), _FORMAT, _MAX_DRAWN_WORKERS),
       (":" in _STRATEGY.value, _STRATEGY, _MAX_ASKED_WORKERS)):
     if is_limited and num_workers > at_most:
-      raise _BadInput(
+      raise inputs.BadInput(
           "--workers={}: expected an integer of at most {} with --{}={}."
           .format(num_workers, at_most, flag.name, flag.value))
 
@@ -292,8 +226,8 @@ def _make_plans(strategy, num_workers, num_ps):
   except (Exception, SystemExit) as e:  # pylint: disable=broad-except
     if ":" not in _STRATEGY.value:
       raise
-    raise _BadInput("--strategy={}: asked as each of the workers: {}".format(
-        _STRATEGY.value, _error_text(e))) from e
+    raise inputs.BadInput("--strategy={}: a decision failed: {}".format(
+        _STRATEGY.value, inputs.error_text(e))) from e
   if _COMPARE.value:
     for other in (distributed.RoundRobinStrategy(),
                   distributed.RoundRobinStrategy(drop_remainder=True),
@@ -301,24 +235,6 @@ def _make_plans(strategy, num_workers, num_ps):
       if (type(other), repr(other)) != (type(strategy), repr(strategy)):
         plans.append(plan_lib.PlacementPlan(other, *shape))
   return plans
-
-
-@contextlib.contextmanager
-def _needs(package, requirement):
-  """Says what to install where a package is missing."""
-  try:
-    yield
-  except ImportError as e:
-    if (e.name or "").partition(".")[0] != package.lower():
-      raise
-    raise _BadInput("--format={}: needs {}: pip install {}".format(
-        _FORMAT.value, package, requirement)) from e
-
-
-def _import_plan_picture():
-  with _needs("Matplotlib", "'adanet-distributed[plot]'"):
-    from adanet.distributed.plan import picture as plan_picture  # pylint: disable=g-import-not-at-top
-  return plan_picture
 
 
 def _to_json(plans):
@@ -331,14 +247,20 @@ def _to_json(plans):
   return json.dumps(value, indent=2, allow_nan=False) + "\n"
 
 
+def _write_picture(plans, output):
+  from adanet.distributed.plan import picture as plan_picture  # pylint: disable=g-import-not-at-top
+  picture = io.BytesIO()
+  plan_picture.write(plans, picture, _FORMAT.value)
+  output.buffer.write(picture.getvalue())
+
+
 def _write_tables(plans, output):
-  with _needs("Rich", "rich"):
-    from adanet.distributed.plan import table as plan_table  # pylint: disable=g-import-not-at-top
-    from rich import console as rich_console  # pylint: disable=g-import-not-at-top
+  from adanet.distributed.plan import table as plan_table  # pylint: disable=g-import-not-at-top
+  from rich import console as rich_console  # pylint: disable=g-import-not-at-top
   # A user's strategy may have a name that not every terminal can show.
   output.reconfigure(errors="backslashreplace")
   console = rich_console.Console(file=output)
-  if not console.width:  # As COLUMNS=0 says where it is not known.
+  if not console.width:  # COLUMNS=0 means unknown.
     console.width = 80
   if _COMPARE.value:
     plan_table.show_comparison(plans, console)
@@ -346,90 +268,86 @@ def _write_tables(plans, output):
     plan_table.show(plans[0], console)
 
 
-def _write(plans, plan_picture, output):
-  """Writes what --format says."""
-  if plan_picture:
-    picture = io.BytesIO()
-    plan_picture.write(plans, picture, _FORMAT.value)
-    output.buffer.write(picture.getvalue())
-  elif _FORMAT.value == "json":
-    output.write(_to_json(plans))
-  else:
-    _write_tables(plans, output)
-  output.flush()
-
-
 def _run(argv):
-  """Returns the exit code, if it has planned."""
-  _parse_flags(argv)
+  """Returns the exit code of a run without an error."""
+  needs_info = _parse_flags(argv)
   output = sys.stdout
   if output is None:
-    raise _BadInput("standard output is closed.")
-  if _HELP.value:
-    output.write(_help())
+    raise inputs.BadInput("standard output is closed.")
+  if needs_info:
+    output.write(_info())
     output.flush()
     return 0
   if _SUBNETWORKS.value is None:
-    raise _BadInput("--subnetworks: expected the number of subnetworks in the "
-                    "iteration (--help lists the flags)")
+    raise inputs.BadInput("--subnetworks: expected the number of subnetworks "
+                          "in the iteration (--help lists the flags)")
   if _FORMAT.value == "png" and output.isatty():
-    raise _BadInput("--format=png: expected standard output to be no terminal: "
-                    "add > plan.png")
-  plan_picture = None
-  if _FORMAT.value in ("svg", "png"):
-    plan_picture = _import_plan_picture()
-  # What a user's strategy prints is none of what is asked for.
+    raise inputs.BadInput("--format=png: expected no terminal as standard "
+                          "output: add > plan.png")
+  # A user's strategy may print, and that is no part of the output.
   with contextlib.redirect_stdout(sys.stderr):
     strategy = _make_strategy()
     num_workers, num_ps = _shape()
     _check_num_workers(num_workers)
     plans = _make_plans(strategy, num_workers, num_ps)
-    _write(plans, plan_picture, output)
+    if _FORMAT.value == "json":
+      output.write(_to_json(plans))
+    elif _FORMAT.value == "table":
+      _write_tables(plans, output)
+    else:
+      _write_picture(plans, output)
+    output.flush()
     problems = plans[0].problems() if _STRICT.value else ()
-  if _FORMAT.value != "table":  # Tables have them.
+  if _FORMAT.value != "table":  # The tables have the problems already.
     for problem in problems:
-      _complain("--strict: " + problem.message)
+      _print_error("--strict: " + problem.message)
   return _EXIT_PROBLEM if problems else 0
 
 
-def _complain(message):
-  """Prints one line, and not a long one, whatever is in the message."""
+def _print_error(message):
+  """Prints one line of bounded length, whatever is in the message."""
   message = " ".join(
       word if len(word) <= 200 else word[:200] + "..."
       for word in message.split())
   if len(message) > 1000:
     message = message[:1000] + "..."
-  if sys.stderr is not None:  # To which print() would prefer stdout.
+  if sys.stderr is not None:  # With None, print() would write to stdout.
     try:
       print("adanet-plan: " + message, file=sys.stderr, flush=True)
     except OSError:
-      _discard(sys.stderr)  # The exit code says it too.
+      _discard(sys.stderr)  # The exit code still reports the error.
 
 
 def _discard(stream):
-  """Keeps what could not be written from being tried again at the exit."""
+  """Keeps Python from writing the rest of a stream again when it exits."""
   os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def main(argv=None):
+def main(argv: Optional[Sequence[str]] = None) -> int:
   """Runs the program.
 
   Args:
-    argv: list of str, the program and its arguments; None for those of the
+    argv: sequence of str, the program and its arguments; None for those of the
       process.
 
   Returns:
     int, the exit code.
   """
-  # A pipe that nobody reads any more ends this as it ends any other command.
+  # A closed pipe ends the program silently, as it ends other commands.
   signal.signal(signal.SIGPIPE, signal.SIG_DFL)
   try:
     return _run(sys.argv if argv is None else argv)
-  except _BadInput as e:
-    _complain(str(e))
+  except inputs.BadInput as e:
+    _print_error(str(e))
+  except ImportError as e:
+    package = (e.name or "").partition(".")[0]
+    if package not in _REQUIREMENTS:
+      raise
+    _print_error("--format={}: {} is not installed: pip install {}".format(
+        _FORMAT.value, package, _REQUIREMENTS[package]))
   except OSError as e:
     _discard(sys.stdout)
-    _complain("standard output: {}.".format(e.strerror or e))
+    _print_error("standard output: {}.".format(e.strerror or e))
   except KeyboardInterrupt:
     return 128 + signal.SIGINT
   return _EXIT_BAD_INPUT

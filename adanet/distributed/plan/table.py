@@ -2,41 +2,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plan as tables, for a terminal or a file.
 
-On a terminal they have lines and colors, and fit its width. Elsewhere they are
-plain text, as wide as it comes, to be searched and pasted. Small clusters are
-shown whole. Of large ones, what does as much as its neighbours is one row, so
-that no table is long, however large the cluster::
+On a terminal the tables have lines and colors and fit its width. Elsewhere they
+are plain text with lines of any length, to search and to paste. A small cluster
+is shown whole. The tables of a large cluster stay short: groups that do equally
+much share a row::
 
     console = rich.console.Console()
     plan_table.show(plan, console)
     plan_table.show_comparison([plan, other_plan], console)
 """
 
-import collections
-import io
+from typing import Dict, Optional, Sequence
 
 from adanet.distributed import plan as plan_lib
-from rich import box
+from adanet.distributed.plan import console as console_lib
 from rich import console as rich_console
 from rich import table as rich_table
 from rich import text as rich_text
 
 _MAX_ROWS = 20
-# So many indices of a union are looked at. More only change a count.
+# The most indices of a union to look at. Further ones are only counted.
 _MAX_UNION = 100000
-# Wider than any line: Rich pads to the widest cell only.
-_PLAIN_WIDTH = 10**7
 
-_ENSEMBLE = "ensemble"
-
-# What is better, of the figures of which one can say.
-_LESS_IS_BETTER = frozenset([
-    "max_subnetworks_per_worker", "mean_subnetworks_per_worker",
-    "training_time", "max_stale_gradients", "max_staleness",
-    "fetches", "max_fetches_per_ps", "max_load_per_ps", "duplicated_ensembles",
-    "wasted_training", "num_problems"
-])
-_MORE_IS_BETTER = frozenset(["min_effective_speed"])
+# Of all other figures, less is better.
+_MORE_IS_BETTER = ("min_effective_speed",)
+_NEITHER_IS_BETTER = ("num_workers", "num_ps", "num_subnetworks",
+                      "min_trainers")
 
 
 def _count(number, noun):
@@ -44,26 +35,17 @@ def _count(number, noun):
 
 
 def _number(value):
-  """Returns a figure as a short text."""
-  if isinstance(value, float) and not value.is_integer():
-    return "{:.4g}".format(value) if value < 1000 else "{:.1f}".format(value)
-  return str(int(value))
+  """Returns a figure as text of at most nine characters."""
+  if value >= 10**9 or not (value >= 1000 or float(value).is_integer()):
+    return "{:.4g}".format(value)
+  return "{:.0f}".format(value)
 
 
-def _table(*columns):
-  """Returns a table whose columns are names, or names after a ">" to the right.
-  """
-  table = rich_table.Table(header_style="bold cyan")
-  for column in columns:
-    name = column.lstrip(">")
-    table.add_column(
-        rich_text.Text(name), justify="right" if name != column else "left",
-        overflow="fold")
-  return table
-
-
-def _add_row(table, *cells, style=None):
-  table.add_row(*(rich_text.Text(cell) for cell in cells), style=style)
+def _figure(name, value):
+  """Returns the text of a figure. None means never, or not known."""
+  if value is None:
+    return "never" if name == "training_time" else "unknown"
+  return _number(value)
 
 
 def _namer(names):
@@ -81,8 +63,8 @@ def _union_text(parts, name):
   if len(parts) == 1:
     return parts[0].to_text(name)
   ranges = [r for part in parts for r in part.ranges]
-  # Interleaved ranges must be taken apart, and a worker in a million is not
-  # worth it: below the first index that is left out, all are known.
+  # Only the first indices of each range are read, to bound the time. All
+  # indices below the first unread one are known.
   length = max(1, _MAX_UNION // len(ranges))
   end = min((r[length] for r in ranges if len(r) > length), default=None)
   known = plan_lib.Indices(
@@ -90,164 +72,123 @@ def _union_text(parts, name):
   return known.to_text(name, sum(map(len, ranges)) - len(known))
 
 
-def _folded(groups, key):
-  """Returns lists of groups, each to be one row, and the groups left out.
+def _groups_table(columns, groups, key, name, cells, noun):
+  """Returns a table of groups, each in a row while they are few.
 
   Args:
-    groups: sequence of groups.
-    key: function from a group to what rows are made by, where there are too
-      many groups for a row each.
+    columns: list of str, as for `new_table`.
+    groups: sequence of groups; the first field of each has its members.
+    key: function from a group to a hashable. With too many groups for a row
+      each, groups with equal keys share a row.
+    name: function from a member's index to its name.
+    cells: function from the groups of a row to a list of str, all cells but the
+      first, and to whether the row is a problem.
+    noun: str, what the members are.
   """
-  rows = [[group] for group in groups]
-  if len(rows) > _MAX_ROWS:
-    folds = collections.OrderedDict()
-    for group in groups:
-      folds.setdefault(key(group), []).append(group)
-    rows = list(folds.values())
-  return rows[:_MAX_ROWS], [g for row in rows[_MAX_ROWS:] for g in row]
+  has_row_each = len(groups) <= _MAX_ROWS
+  rows = {}
+  for i, group in enumerate(groups):
+    rows.setdefault(i if has_row_each else key(group), []).append(group)
+  rows = list(rows.values())
+  table = console_lib.new_table(*columns)
+  for row in rows[:_MAX_ROWS]:
+    texts, is_problem = cells(row)
+    members = _union_text([group[0] for group in row], name)
+    console_lib.add_row(
+        table, members, *texts, style="bold red" if is_problem else None)
+  rest = [group for row in rows[_MAX_ROWS:] for group in row]
+  if rest:
+    console_lib.add_row(
+        table, "and {}, of {}".format(
+            _count(len(rest), "more group"),
+            _count(sum(len(group[0]) for group in rest), noun)),
+        *[""] * (len(columns) - 1))
+  return table
 
 
 def _subnetworks_text(groups, name):
-  """Returns the subnetworks that each of some groups has to do with."""
+  """Returns the subnetworks of the groups in one row."""
   if len(groups) == 1:
     return groups[0].subnetworks.to_text(name)
   return _count(len(groups[0].subnetworks), "subnetwork") + " each"
 
 
-def _add_rest(table, groups, noun, num_members):
-  """Adds the row that counts the groups left out, if there are any."""
-  if groups:
-    _add_row(
-        table, "and {}, of {}".format(
-            _count(len(groups), "more group"), _count(num_members, noun)),
-        *[""] * (len(table.columns) - 1))
+def workers_table(
+    plan: plan_lib.PlacementPlan,
+    worker_names: Optional[Sequence[str]] = None,
+    subnetwork_names: Optional[Sequence[str]] = None) -> rich_table.Table:
+  """Returns a table of what the workers build and train.
 
-
-def workers_table(plan, worker_names=None, subnetwork_names=None):
-  """Returns what the workers build and train, as a table of Rich's.
-
-  Workers that do the same are one row. Where that makes more than 20, so are
-  those that do as much.
+  Workers that do the same share a row. If that makes more than 20 rows, workers
+  that do equally much share a row.
 
   Args:
     plan: a `PlacementPlan`.
-    worker_names: sequence of str, what to call each worker; None for its index.
-    subnetwork_names: sequence of str, what to call each subnetwork; None for
-      its index.
+    worker_names: sequence of str, a name for each worker; None for its index.
+    subnetwork_names: sequence of str, a name for each subnetwork; None for its
+      index.
 
   Returns:
     A `rich.table.Table` with the columns worker, builds and trains.
   """
-  worker_name, subnetwork_name = _namer(worker_names), _namer(subnetwork_names)
-  rows, rest = _folded(
-      plan.worker_groups,
-      lambda g: (g.builds_ensemble, len(g.subnetworks), g.trains_subnetworks))
-  table = _table("worker", "builds", "trains")
-  for groups in rows:
+
+  def cells(groups):
     group = groups[0]
-    subnetworks = _subnetworks_text(groups, subnetwork_name)
-    ensemble = [_ENSEMBLE] * group.builds_ensemble
-    builds = [subnetworks] * bool(group.subnetworks) + ensemble
-    trains = [subnetworks] * bool(group.num_trained) + ensemble
-    _add_row(table, _union_text([g.workers for g in groups], worker_name),
-             ", ".join(builds), ", ".join(trains))
-  _add_rest(table, rest, "worker", sum(len(g.workers) for g in rest))
-  return table
+    subnetworks = _subnetworks_text(groups, _namer(subnetwork_names))
+    ensemble = ["ensemble"] * group.builds_ensemble
+    return [", ".join([subnetworks] * bool(number) + ensemble)
+            for number in (group.subnetworks, group.num_trained)], False
+
+  return _groups_table(
+      ["worker", "builds", "trains"], plan.worker_groups,
+      lambda g: (g.builds_ensemble, len(g.subnetworks), g.trains_subnetworks),
+      _namer(worker_names), cells, "worker")
 
 
 def _subnetworks_table(plan, subnetwork_names):
-  rows, rest = _folded(plan.subnetwork_groups, lambda g: g[1:])
-  table = _table("subnetwork", ">builders", ">trainers", ">speed",
-                 ">stale gradients", ">of the slowest")
-  for groups in rows:
-    group = groups[0]
-    _add_row(table,
-             _union_text([g.subnetworks for g in groups],
-                         _namer(subnetwork_names)),
-             *map(_number, group[1:]),
-             style=None if group.num_trainers else "bold red")
-  _add_rest(table, rest, "subnetwork", sum(len(g.subnetworks) for g in rest))
-  return table
+  return _groups_table(
+      ["subnetwork", ">builders", ">trainers", ">speed", ">staleness",
+       ">max staleness"], plan.subnetwork_groups, lambda g: g[1:],
+      _namer(subnetwork_names),
+      lambda gs: (map(_number, gs[0][1:]), not gs[0].num_trainers),
+      "subnetwork")
 
 
 def _ps_table(plan, subnetwork_names):
-  rows, rest = _folded(plan.ps_groups,
-                       lambda g: (len(g.subnetworks), g.fetches, g.load))
-  table = _table("ps", "variables of", ">fetches", ">load")
-  for groups in rows:
-    group = groups[0]
-    _add_row(table, _union_text([g.ps for g in groups], str),
-             _subnetworks_text(groups, _namer(subnetwork_names)),
-             _number(group.fetches), _number(group.load),
-             style=None if group.subnetworks else "bold red")
-  _add_rest(table, rest, "parameter server", sum(len(g.ps) for g in rest))
-  return table
+  return _groups_table(
+      ["ps", "variables of", ">fetches", ">load"], plan.ps_groups,
+      lambda g: (len(g.subnetworks), g.fetches, g.load), str,
+      lambda gs: ([_subnetworks_text(gs, _namer(subnetwork_names)),
+                   _number(gs[0].fetches), _number(gs[0].load)],
+                  not gs[0].subnetworks), "parameter server")
 
 
-def _figure(name, value):
-  """Returns the text of a figure; None has two meanings."""
-  if value is None:
-    return "without end" if name == "training_time" else "not known"
-  return _number(value)
-
-
-def _figures_table(plan):
-  table = _table("figure", ">value")
-  for name, value in plan.figures().items():
-    _add_row(table, name, _figure(name, value))
-  return table
-
-
-def _print(console, parts):
-  """Prints tables and lines with an empty line between them.
-
-  Args:
-    console: a `rich.console.Console`.
-    parts: list of `rich.table.Table` and `rich.text.Text`.
-  """
-  if console.is_terminal:
-    for part in parts:
-      console.print(part)
-    return
-  output = io.StringIO()
-  # Of its own, because the console's may be as narrow as 80 columns.
-  plain = rich_console.Console(
-      file=output, width=_PLAIN_WIDTH, color_system=None, force_terminal=False)
-  for i, part in enumerate(parts):
-    if isinstance(part, rich_table.Table):
-      part.box, part.pad_edge = None, False
-    plain.print("\n" * bool(i), end="")
-    plain.print(part, soft_wrap=isinstance(part, rich_text.Text))
-  lines = [line.rstrip() for line in output.getvalue().splitlines()]
-  console.print(rich_text.Text("\n".join(lines)), soft_wrap=True)
-
-
-def _problems_text(problems):
-  """Returns sentences, each on a line of its own if lines are wide enough."""
-  if not problems:
+def _problems_text(messages):
+  """Returns the messages of problems, one a line."""
+  if not messages:
     return rich_text.Text("No problems.", style="green")
   text = rich_text.Text("Problems:", style="bold red")
-  for sentence in problems:
-    text.append("\n" + sentence, style="not bold")
+  for message in messages:
+    text.append("\n" + message, style="not bold")
   return text
 
 
 def _one_line(strategy):
-  """Returns a strategy's `repr`, which may be a user's, on one line."""
+  """Returns a strategy's `repr` on one line; a user's may have more."""
   return " ".join(strategy.split())
 
 
-def show(plan, console, worker_names=None, subnetwork_names=None):
-  """Prints a plan: who does what, the figures, and the problems.
+def show(plan: plan_lib.PlacementPlan, console: rich_console.Console,
+         worker_names: Optional[Sequence[str]] = None,
+         subnetwork_names: Optional[Sequence[str]] = None) -> None:
+  """Prints a plan: the work of each task, the figures, and the problems.
 
   Args:
     plan: a `PlacementPlan`.
-    console: a `rich.console.Console`. Where it is no terminal, plain text is
-      printed, its lines as long as they come.
-    worker_names: sequence of str, what to call each worker in the table of
-      workers and in the problems; None for its index.
-    subnetwork_names: sequence of str, what to call each subnetwork in the
-      tables and in the problems; None for its index.
+    console: a `rich.console.Console`. If it is no terminal, the output is plain
+      text with lines of any length.
+    worker_names: as in `workers_table`; for the problems too.
+    subnetwork_names: as in `workers_table`; for all tables and the problems.
   """
   parts = [
       rich_text.Text("{}: {}, {}, {}".format(
@@ -261,50 +202,78 @@ def show(plan, console, worker_names=None, subnetwork_names=None):
     parts.append(rich_text.Text(
         "The strategy does not say what it puts on parameter servers."))
   elif plan.ps_groups:
-    parts.append(_ps_table(plan, subnetwork_names))
-  parts.append(_figures_table(plan))
-  parts.append(_problems_text([
-      p.message for p in plan.problems(worker_names, subnetwork_names)]))
-  _print(console, parts)
+    parts += [_ps_table(plan, subnetwork_names), rich_text.Text(
+        "The load assumes equally large subnetworks and evenly spread bytes.")]
+  figures = console_lib.new_table("figure", ">value")
+  for name, value in plan.figures().items():
+    console_lib.add_row(figures, name, _figure(name, value))
+  problems = plan.problems(worker_names, subnetwork_names)
+  parts += [figures, _problems_text([p.message for p in problems])]
+  console_lib.print_parts(console, parts)
 
 
-def _best(name, values):
-  """Returns the best of the values of a figure; None if that is not clear."""
-  if name == "training_time":
-    values = [float("inf") if v is None else v for v in values]
-  if None in values or len(set(values)) == 1:
-    return None
-  if name in _LESS_IS_BETTER:
-    return min(values)
-  return max(values) if name in _MORE_IS_BETTER else None
+def _letters(plans):
+  """Returns a list of letters; plans that place everything alike share one."""
+  letters = {}
+  return [
+      letters.setdefault(
+          (plan.num_ps, plan.num_subnetworks, plan.worker_groups,
+           # Unknown parameter servers may differ.
+           id(plan) if plan.ps_groups is None else plan.ps_groups),
+          chr(ord("A") + len(letters))) for plan in plans]
 
 
-def show_comparison(plans, console):
+def _compared_rows(figures):
+  """Returns the cells of each figure, with a star at the best values.
+
+  Args:
+    figures: dict from the name of a figure to a tuple, its value in each plan.
+  """
+  # A plan that never ends is not the best at anything.
+  ends = [time is not None for time in figures["training_time"]]
+  rows = []
+  for name, values in figures.items():
+    candidates = {v for v, ending in zip(values, ends) if ending}
+    best = ()
+    if (len(candidates) > 1 and None not in candidates and
+        name not in _NEITHER_IS_BETTER):
+      best = (max(candidates) if name in _MORE_IS_BETTER else min(candidates),)
+    # A place for the star in every cell keeps the digits in line.
+    rows.append([name] + [
+        _figure(name, v) + (" *" if ending and v in best else "  ")
+        for v, ending in zip(values, ends)])
+  return rows
+
+
+def show_comparison(plans: Sequence[plan_lib.PlacementPlan],
+                    console: rich_console.Console) -> None:
   """Prints the figures of plans side by side, and the problems of each.
 
-  A star marks the best of the values of a figure, where they differ, all are
-  known, and it is clear which is better.
+  Plans that place everything alike share a column. A star marks the best value
+  of a figure, if the values differ and are known and it is clear which is
+  better. A plan that leaves a subnetwork untrained gets no star.
 
   Args:
     plans: sequence of `PlacementPlan`, at least one.
     console: as in `show`.
   """
-  rows = plan_lib.compare(plans)
-  strategies = [_one_line(s) for s in rows.pop("strategy")]
-  table = _table("figure", *(">" + s for s in strategies))
-  for name, values in rows.items():
-    best = _best(name, values)
-    cells = [rich_text.Text(name)]
-    for value in values:
-      is_best = best is not None and value == best
-      # A place for the star in every cell keeps the digits in line.
-      cells.append(rich_text.Text(
-          _figure(name, value) + (" *" if is_best else "  "),
-          style="bold green" if is_best else ""))
-    table.add_row(*cells)
-  problems = [
-      "{}: {}".format(strategy, problem.message)
-      for strategy, plan in zip(strategies, plans)
-      for problem in plan.problems()
-  ]
-  _print(console, [table, _problems_text(problems)])
+  legend = []
+  shown: Dict[str, plan_lib.PlacementPlan] = {}
+  for letter, plan in zip(_letters(plans), plans):
+    legend.append("{}  {}".format(letter, _one_line(plan.strategy)))
+    shown.setdefault(letter, plan)
+  if len(shown) < len(plans):
+    legend.append("Plans with the same letter place everything alike.")
+  figures = plan_lib.compare(shown.values())
+  del figures["strategy"]
+  rows = [["figure"] + [letter + "  " for letter in shown]]
+  rows += _compared_rows(figures)
+  parts = [rich_text.Text("\n".join(legend))]
+  parts += console_lib.new_tables(
+      console, rows, lambda cell: "bold green" if "*" in cell else "")
+  if any("*" in cell for row in rows for cell in row):
+    parts.append(rich_text.Text("* best of the plans that train everything"))
+  parts.append(_problems_text([
+      "{}: {}".format(letter, problem.message)
+      for letter, plan in shown.items() for problem in plan.problems()]))
+  console_lib.print_parts(console, parts)

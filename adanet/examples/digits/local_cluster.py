@@ -1,8 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster on this machine: one process a task, all or none of them alive."""
+"""A cluster of processes on this machine. If one fails, all are stopped."""
 
 import collections
+import contextlib
 import json
 import os
 import queue
@@ -15,34 +16,32 @@ _NUM_LAST_LINES = 10
 
 
 class TaskError(Exception):
-  """A task that ended the whole job, in words for a person."""
+  """A task failed. The message says which, and what it printed last."""
 
 
 def _free_ports(count):
-  """Returns ports that nobody listens on, all different."""
-  sockets = [socket.socket() for _ in range(count)]
-  try:
+  """Returns different ports on which no program listens."""
+  with contextlib.ExitStack() as stack:
+    sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
     for s in sockets:
       s.bind(("", 0))
     return [s.getsockname()[1] for s in sockets]
-  finally:
-    for s in sockets:
-      s.close()
 
 
 class LocalCluster(object):
-  """Runs a program once a task, each with its own `TF_CONFIG`.
+  """Runs a program once for each task, with the `TF_CONFIG` of that task.
 
-  A context manager: no process outlives it, nor this program if that is killed.
-  What a task prints to its standard output are events, a JSON object a line.
+  Tasks report events: each line that a task prints to its standard output and
+  that is JSON. As a context manager, the cluster starts all processes and kills
+  them at the end. They also die if this program is killed.
 
   Attributes:
-    cluster: dict from job to its tasks' addresses, as in `TF_CONFIG`.
-    pids: dict from a task's name ("worker:0") to its process.
+    cluster: dict from job to the addresses of its tasks, as in `TF_CONFIG`.
+    pids: dict from the name of a task ("worker:0") to its process id.
   """
 
   def __init__(self, command, num_tasks):
-    """Describes the cluster; entering it starts it.
+    """Chooses the addresses, and starts nothing yet.
 
     Args:
       command: list of str, the program and its arguments.
@@ -70,6 +69,10 @@ class LocalCluster(object):
       for job, addresses in self.cluster.items():
         for index in range(len(addresses)):
           self._start(job, index)
+    except OSError as e:
+      self._stop()
+      raise TaskError("cannot start a task: {} (setpriv is in the Debian "
+                      "package util-linux)".format(e)) from e
     except BaseException:
       self._stop()
       raise
@@ -79,54 +82,43 @@ class LocalCluster(object):
     self._stop()
 
   def _start(self, job, index):
+    """Starts a task, and a thread that reads what it prints."""
     task = "{}:{}".format(job, index)
-    tf_config = {
-        "cluster": self.cluster,
-        "task": {
-            "type": job,
-            "index": index
-        }
-    }
-    process = self._popen(
-        # A task must not outlive this program, however it ends.
+    process = subprocess.Popen(
+        # The kernel kills the task when this program ends, however it ends.
         ["setpriv", "--pdeathsig", "KILL", "--"] + self._command,
         env=dict(
             os.environ,
-            TF_CONFIG=json.dumps(tf_config),
-            # One GPU does not hold all tasks of a machine.
+            TF_CONFIG=json.dumps({
+                "cluster": self.cluster,
+                "task": {"type": job, "index": index},
+            }),
+            # The memory of one GPU is too small for all tasks.
             CUDA_VISIBLE_DEVICES="-1"),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         universal_newlines=True,
         errors="replace",
-        # Ctrl-C reaches this program alone, which then ends them all.
+        # Only this program receives Ctrl-C. It then stops all tasks.
         start_new_session=True)
     self._processes[task] = process
-    log = threading.Thread(
-        target=self._last_lines[task].extend,
-        args=(process.stderr,),
-        daemon=True)
-    log.start()
     threading.Thread(
-        target=self._read_events, args=(task, process, log),
-        daemon=True).start()
+        target=self._read, args=(task, process), daemon=True).start()
 
-  def _popen(self, command, **kwargs):
-    try:
-      return subprocess.Popen(command, **kwargs)
-    except OSError as e:
-      raise TaskError("cannot start a task: {} (setpriv is in Debian's package "
-                      "util-linux)".format(e)) from e
-
-  def _read_events(self, task, process, log):
-    for line in process.stdout:
-      try:
-        self._events.put((task, json.loads(line)))
-      except ValueError:
-        self._last_lines[task].append(line)
-    process.wait()
-    log.join()
+  def _read(self, task, process):
+    """Queues the events of a task, and None when it has ended."""
+    last_lines = self._last_lines[task]
+    log = threading.Thread(
+        target=last_lines.extend, args=(process.stderr,), daemon=True)
+    log.start()
+    with process:
+      for line in process.stdout:
+        try:
+          self._events.put((task, json.loads(line)))
+        except ValueError:
+          last_lines.append(line)
+      log.join()
     self._events.put((task, None))
 
   def _stop(self):
@@ -141,38 +133,40 @@ class LocalCluster(object):
         ["  " + line.rstrip("\n") for line in self._last_lines[task]]))
 
   def events(self, silence_secs):
-    """Yields what the tasks report, until all but the ps have ended well.
+    """Yields the events of the tasks until all tasks except the ps have ended.
 
     Args:
-      silence_secs: float, how long a task may go without a report.
+      silence_secs: float, seconds that a task may go without an event.
 
     Yields:
       The events, each a dict.
 
     Raises:
-      TaskError: a task failed, or was silent for too long.
+      TaskError: a task failed, a ps ended, or a task was silent for too long.
     """
-    last_heard = {
+    last_event = {
         task: time.monotonic()
         for task in self._processes
         if not task.startswith("ps:")
     }
-    while last_heard:
+    while last_event:
       try:
         task, event = self._events.get(timeout=1)
       except queue.Empty:
-        task, event = None, None
-      if event is not None:
-        last_heard[task] = time.monotonic()
-        yield event
-      elif task is not None:
-        code = self._processes[task].returncode
-        if code != 0 or last_heard.pop(task, None) is None:
+        pass
+      else:
+        if event is None:
+          code = self._processes[task].returncode
+          if code != 0 or last_event.pop(task, None) is None:
+            raise self._error(
+                task, "was killed by signal {}".format(-code)
+                if code < 0 else "ended with exit code {}".format(code))
+        else:
+          if task in last_event:
+            last_event[task] = time.monotonic()
+          yield event
+      for task, event_time in last_event.items():
+        if time.monotonic() - event_time > silence_secs:
           raise self._error(
-              task, "was killed by signal {}".format(-code)
-              if code < 0 else "ended with exit code {}".format(code))
-      for silent, heard in last_heard.items():
-        if time.monotonic() - heard > silence_secs:
-          raise self._error(
-              silent, "has not reported for {:.0f} s; it or a task that it "
-              "waits for hangs".format(silence_secs))
+              task, "has not reported for {:.0f} s. It hangs, or a task that "
+              "it waits for does".format(silence_secs))

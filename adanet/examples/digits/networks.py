@@ -1,19 +1,17 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Three networks that read handwritten digits, and their ensemble, as graphs.
+"""The graphs of networks that read handwritten digits, and of their ensemble.
 
-The data: 1,797 images of 8x8 pixels, each a digit from 0 to 9, from the UCI
-"Optical Recognition of Handwritten Digits", as scikit-learn ships it.
+The data are in scikit-learn: 1,797 images of 8x8 pixels, each a digit from 0 to
+9. Source: UCI, "Optical Recognition of Handwritten Digits".
 """
 
 import collections
 
 from adanet.tf_compat import v1 as tf
 import numpy as np
-from sklearn import datasets
-from sklearn import model_selection
 
-NUM_CLASSES = 10
+_NUM_CLASSES = 10
 _BATCH_SIZE = 64
 _LEARNING_RATE = 3e-3
 
@@ -32,13 +30,16 @@ Attributes:
   name: str, the scope of its variables.
   logits: float32 [batch_size, 10].
   loss: float32 [], the cross entropy of `logits`, averaged over the batch.
-  step: int64 [], how often `train_op` has run, in all workers together.
-  train_op: int64 [], takes one step; then it is what `step` is.
+  step: int64 [], the number of training steps so far, of all workers.
+  train_op: int64 [], takes one step, and returns the new `step`.
 """
 
 
 def load_images():
   """Returns `(training, held_out)`, the same split in every process."""
+  # scikit-learn takes a second to import, and a ps does not need it.
+  from sklearn import datasets  # pylint: disable=g-import-not-at-top
+  from sklearn import model_selection  # pylint: disable=g-import-not-at-top
   digits = datasets.load_digits()
   pixels = (digits.data / digits.data.max()).astype(np.float32)
   labels = digits.target.astype(np.int64)
@@ -53,7 +54,7 @@ def next_batch(images, share):
 
   Args:
     images: `Images`, as arrays.
-    share: a `tf.distribute.InputContext`, which part of them to draw from.
+    share: a `tf.distribute.InputContext`, which part of the images to use.
   """
   dataset = tf.data.Dataset.from_tensor_slices(images)
   dataset = dataset.shard(share.num_input_pipelines, share.input_pipeline_id)
@@ -74,14 +75,9 @@ def _dense(inputs, units, name):
 def _trained(logits, labels, step):
   """Returns the `Network` with these logits, in the current variable scope.
 
-  Everything is made inside the scope, the optimizer's variables too, because a
-  variable's name decides where it lives and so must not depend on what else is
-  in the graph.
-
-  Args:
-    logits: float32 [batch_size, 10].
-    labels: int64 [batch_size].
-    step: int64 [], a variable.
+  The variables of the optimizer are in this scope too. The name of a variable
+  determines its parameter server, so it must not depend on the rest of the
+  graph.
   """
   scope = tf.get_variable_scope().name
   loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
@@ -94,21 +90,22 @@ def _trained(logits, labels, step):
   return Network(scope, logits, loss, step, train_op)
 
 
-def build_subnetwork(candidate, batch):
-  """Builds a candidate.
+def build_subnetwork(name, hidden_units, batch):
+  """Builds a subnetwork.
 
   Args:
-    candidate: a `candidates.Candidate`.
+    name: str, the scope of its variables.
+    hidden_units: sequence of int, the widths of its hidden layers.
     batch: the `Images` to train on, as tensors.
 
   Returns:
     The `Network`.
   """
-  with tf.variable_scope(candidate.name, use_resource=True):
+  with tf.variable_scope(name, use_resource=True):
     hidden = batch.pixels
-    for i, units in enumerate(candidate.hidden_units):
+    for i, units in enumerate(hidden_units):
       hidden = tf.nn.relu(_dense(hidden, units, "hidden_{}".format(i)))
-    logits = _dense(hidden, NUM_CLASSES, "logits")
+    logits = _dense(hidden, _NUM_CLASSES, "logits")
     step = tf.get_variable(
         "step",
         dtype=tf.int64,
@@ -118,11 +115,11 @@ def build_subnetwork(candidate, batch):
 
 
 def build_ensemble(subnetworks, batch):
-  """Builds the mixture of subnetworks, whose weights alone it learns.
+  """Builds a weighted sum of subnetworks. It trains only the weights.
 
   Args:
     subnetworks: list of `Network`.
-    batch: the `Images` that they are built on.
+    batch: the `Images` to train on, as tensors, the same as theirs.
 
   Returns:
     The `Network`.

@@ -1,10 +1,10 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A network namespace for a program whose servers nobody else should reach.
+"""Runs a program in a private network, so that nobody can reach its servers.
 
-A TensorFlow server runs any graph that anyone sends it, and listens on every
-interface of the machine whatever address it is given. In a namespace of its own
-there is no interface but the loopback.
+A TensorFlow server runs any graph that it is sent, and listens on all network
+interfaces, whatever address it is given. The only interface of a new network
+namespace is the loopback.
 """
 
 import fcntl
@@ -16,8 +16,8 @@ import sys
 
 _MARK = "ADANET_NETWORK_IS_PRIVATE"
 
-# The first is root's, who without a user namespace keeps the right to write to
-# everybody's folders, and who gets no such namespace in a chroot.
+# The first needs root, but works in a chroot, and keeps root's right to write
+# to all folders. The second, with a user namespace, works for every user.
 _UNSHARE = (
     ("unshare", "--net", "--"),
     ("unshare", "--user", "--map-root-user", "--net", "--"),
@@ -36,7 +36,7 @@ def _bring_loopback_up():
 
 
 def _works(unshare):
-  """Whether the kernel grants such a namespace, and its loopback."""
+  """Says whether the kernel allows a new network and its loopback."""
   try:
     return subprocess.run(
         unshare + (sys.executable, os.path.abspath(__file__)),
@@ -48,10 +48,10 @@ def _works(unshare):
 
 
 def enter():
-  """Starts this program again, in place of itself, in a private network.
+  """Restarts this program, in place of itself, in a private network.
 
   Returns:
-    bool: True in the program started again; False in this one, where the kernel
+    bool: True in the restarted program. False in this program, if the kernel
     refuses a private network.
   """
   if os.environ.pop(_MARK, None):

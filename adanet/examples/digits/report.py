@@ -1,11 +1,8 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the digits job shows: bars while it runs, tables when it is done."""
+"""Shows the digits job: its plan, its progress, and tables of its results."""
 
 import collections
-import json
-import os
-import re
 import time
 
 from adanet.distributed.plan import table as plan_table
@@ -14,181 +11,146 @@ import rich.progress
 import rich.table
 
 _ENSEMBLE = "ensemble"
-_LINE_SECS = 5
-_RECORD = re.compile(r"(chief|worker)-\d+\.json$")
+_SECS_BETWEEN_LINES = 5
 
 
 class RecordError(ValueError):
-  """The workers' records say that the job went wrong."""
+  """The record of a worker differs from the plan, or from another record."""
 
 
-class Plan(object):
-  """The plan of a job, with its tasks and networks by their names.
+Job = collections.namedtuple("Job", "plan workers subnetworks")
+"""The plan of a job, with names.
 
-  Attributes:
-    plan: a `PlacementPlan`.
-    workers: list of str, the names of the workers, in the order of the plan.
-    subnetworks: list of str, the names of the subnetworks, likewise.
+Attributes:
+  plan: a `PlacementPlan`.
+  workers: list of str, the names of the workers, in the order of the plan.
+  subnetworks: list of str, the names of the subnetworks, in that order too.
+"""
+
+
+def show_plan(job):
+  """Prints the plan of a `Job`."""
+  plan_table.show(
+      job.plan, rich.console.Console(), job.workers, job.subnetworks)
+
+
+class Progress(rich.progress.Progress):
+  """Shows the progress of a job, on standard error, as a context manager.
+
+  On a terminal, each network has a progress bar. Elsewhere, a line is printed
+  every few seconds.
   """
 
-  def __init__(self, plan, chief, subnetworks):
-    """Names the tasks.
-
-    Args:
-      plan: a `PlacementPlan`.
-      chief: str, the chief's job.
-      subnetworks: list of str, the subnetworks' names.
-    """
-    self.plan = plan
-    self.workers = [chief + ":0"] + [
-        "worker:{}".format(i) for i in range(plan.num_workers - 1)]
-    self.subnetworks = subnetworks
-
-  def show(self):
-    """Prints the plan."""
-    plan_table.show(
-        self.plan, rich.console.Console(), self.workers, self.subnetworks)
-
-  def workers_table(self):
-    return plan_table.workers_table(self.plan, self.workers, self.subnetworks)
-
-  def check(self, records):
-    """Raises a `RecordError` unless every worker did what was planned."""
-    tasks = [record["task"] for record in records]
-    if sorted(tasks) != sorted(self.workers):
-      raise RecordError("expected records of {}, got those of {}.".format(
-          ", ".join(self.workers), ", ".join(tasks) or "nobody"))
-    for record in records:
-      group = self.plan.worker(self.workers.index(record["task"]))
-      subnetworks = [self.subnetworks[i] for i in group.subnetworks]
-      ensemble = [_ENSEMBLE] * group.builds_ensemble
-      for key, planned in (
-          ("builds", subnetworks + ensemble),
-          ("trains", subnetworks * group.trains_subnetworks + ensemble)):
-        if record[key] != planned:
-          raise RecordError("{} {} [{}], against the plan: [{}].".format(
-              record["task"], key, ", ".join(record[key]), ", ".join(planned)))
-
-
-class Progress(object):
-  """One bar a network; where no terminal shows bars, a line now and then."""
-
   def __init__(self, max_steps):
-    """Shows nothing until it is entered.
-
-    Args:
-      max_steps: int, the steps of each network.
-    """
-    self._max_steps = max_steps
-    self._console = rich.console.Console(stderr=True)
-    self._bars = rich.progress.Progress(
+    """Shows nothing yet. `max_steps` is the number of steps of each network."""
+    console = rich.console.Console(stderr=True)
+    super().__init__(
         rich.progress.TextColumn("{task.description:>18}"),
         rich.progress.BarColumn(),
         rich.progress.TextColumn("step {task.completed:.0f}/{task.total:.0f}"),
         rich.progress.TextColumn("loss {task.fields[loss]:.3f}"),
-        console=self._console,
-        disable=not self._console.is_terminal)
+        console=console,
+        disable=not console.is_terminal)
+    self._max_steps = max_steps
     self._bar_by_network = {}
-    self._next_line = time.monotonic() + _LINE_SECS
+    self._next_line_time = time.monotonic() + _SECS_BETWEEN_LINES
 
-  def __enter__(self):
-    self._bars.start()
-    return self
+  def show_line(self, line):
+    """Prints a line, above the bars if there are any."""
+    self.console.print(
+        line, soft_wrap=not self.console.is_terminal, highlight=False,
+        markup=False)
 
-  def __exit__(self, *exception):
-    self._bars.stop()
-
-  def say(self, line):
-    """Prints a line above the bars."""
-    self._console.print(
-        line, soft_wrap=True, highlight=False, markup=False)
-
-  def update(self, progress):
-    """Shows how far a task has seen the networks come.
+  def show_networks(self, states):
+    """Shows what a task has reported.
 
     Args:
-      progress: dict from network to `{"step": int, "loss": float}`.
+      states: dict from network to `{"step": int, "loss": float}`.
     """
-    for network, seen in progress.items():
+    for network, state in states.items():
       if network not in self._bar_by_network:
-        self._bar_by_network[network] = self._bars.add_task(
-            network, total=self._max_steps, loss=seen["loss"])
+        self._bar_by_network[network] = self.add_task(
+            network, total=self._max_steps, loss=state["loss"])
       bar = self._bar_by_network[network]
-      # Tasks report in turn; a step that one has seen is not taken back.
-      step = max(seen["step"], self._bars.tasks[bar].completed)
-      self._bars.update(
-          bar, completed=min(step, self._max_steps), loss=seen["loss"])
-    if not self._console.is_terminal and time.monotonic() > self._next_line:
-      self._next_line = time.monotonic() + _LINE_SECS
-      self.say(", ".join(
+      # A task may report an older step than another task did.
+      step = max(state["step"], self.tasks[bar].completed)
+      self.update(bar, completed=min(step, self._max_steps), loss=state["loss"])
+    if not self.console.is_terminal and time.monotonic() > self._next_line_time:
+      self._next_line_time = time.monotonic() + _SECS_BETWEEN_LINES
+      self.show_line("Steps: " + ", ".join(
           "{} {:.0f}/{:.0f}".format(t.description, t.completed, t.total)
-          for t in self._bars.tasks))
+          for t in self.tasks))
 
 
-def _record_paths(model_dir):
-  folder = os.path.join(model_dir, "records")
-  names = os.listdir(folder) if os.path.isdir(folder) else []
-  return [os.path.join(folder, n) for n in names if _RECORD.match(n)]
-
-
-def remove_records(model_dir):
-  """Removes the records of an earlier job, and nothing else."""
-  for path in _record_paths(model_dir):
-    os.remove(path)
-
-
-def _read_records(model_dir):
-  """Returns what the workers wrote of themselves, the chief's first."""
-  records = []
-  for path in _record_paths(model_dir):
-    with open(path, encoding="utf-8") as f:
-      records.append(json.load(f))
-  return sorted(records, key=lambda r: (len(r["task"]), r["task"]))
+def _check(job, records):
+  """Raises a `RecordError` unless every worker did what was planned."""
+  tasks = sorted(record["task"] for record in records)
+  if tasks != sorted(job.workers):
+    raise RecordError("expected records of {}, got records of {}.".format(
+        ", ".join(job.workers), ", ".join(tasks) or "no task"))
+  for record in records:
+    share = job.plan.worker(job.workers.index(record["task"]))
+    subnetworks = [job.subnetworks[i] for i in share.subnetworks]
+    ensemble = [_ENSEMBLE] * share.builds_ensemble
+    for key, planned in (
+        ("builds", subnetworks + ensemble),
+        ("trains", subnetworks * share.trains_subnetworks + ensemble)):
+      if record[key] != planned:
+        raise RecordError("{} {} [{}], but its plan is [{}].".format(
+            record["task"], key, ", ".join(record[key]), ", ".join(planned)))
 
 
 def _ps_table(records):
-  """A ps a row, by what the workers' records agree on."""
+  """Returns the variables of each ps; all records must agree on them."""
   variables = {}
   for record in records:
     for name, variable in record["variables"].items():
       if variables.setdefault(name, variable) != variable:
-        raise RecordError("{}: the workers disagree on where it lives: {} and {}"
-                          .format(name, variables[name], variable))
-  by_device = collections.defaultdict(list)
+        raise RecordError("the workers disagree on {}: {} and {}.".format(
+            name, variables[name], variable))
+  sizes_by_device = collections.defaultdict(list)
   for variable in variables.values():
-    by_device[variable["device"]].append(variable["bytes"])
-  table = rich.table.Table(
-      "ps", rich.table.Column("variables", justify="right"),
-      rich.table.Column("bytes", justify="right"))
-  for device, sizes in sorted(by_device.items()):
+    sizes_by_device[variable["device"]].append(variable["bytes"])
+  table = rich.table.Table("ps", _right("variables"), _right("bytes"))
+  for device, sizes in sorted(sizes_by_device.items()):
     table.add_row(device, str(len(sizes)), "{:,}".format(sum(sizes)))
   return table
 
 
 def _accuracy_table(accuracy):
-  table = rich.table.Table(
-      "network", rich.table.Column("held-out accuracy", justify="right"))
+  table = rich.table.Table("network", _right("held-out accuracy"))
   for network, share in accuracy.items():
     table.add_row(network, "{:.1%}".format(share))
   return table
 
 
-def show(plan, model_dir, wall_secs):
-  """Prints the tables of a job that is done.
+def _right(name):
+  return rich.table.Column(name, justify="right")
+
+
+def show(job, records, wall_secs):
+  """Prints the tables of a job that has ended.
 
   Args:
-    plan: `Plan` of the job.
-    model_dir: str, the folder with the workers' records.
-    wall_secs: float, how long the job took.
+    job: the `Job`.
+    records: list of the records of all workers, each a dict::
+
+        {"task": "worker:0",
+         "builds": ["linear"],  # What it built and trained, by name.
+         "trains": ["linear"],
+         "variables": {"linear/step": {"device": "/job:ps/task:0", "bytes": 8}},
+         "accuracy": None}  # On the chief, a dict from network to accuracy.
+
+    wall_secs: float, how long the job took, in seconds.
 
   Raises:
-    RecordError: a worker did something else than planned, or two workers placed
-      a variable differently.
+    RecordError: the records differ from the plan, or from each other.
   """
+  _check(job, records)
   console = rich.console.Console()
-  records = _read_records(model_dir)
-  plan.check(records)
-  for table in (plan.workers_table(), _ps_table(records),
-                _accuracy_table(records[0]["accuracy"])):
-    console.print(table)
+  console.print(
+      plan_table.workers_table(job.plan, job.workers, job.subnetworks))
+  console.print(_ps_table(records))
+  chief, = (r for r in records if r["task"] == job.workers[0])
+  console.print(_accuracy_table(chief["accuracy"]))
   console.print("wall time {:.1f} s".format(wall_secs))

@@ -2,19 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """One task of a cluster in which AdaNet 0.8.0 trains and evaluates.
 
-As a user of AdaNet would write it: `adanet` is theirs here, and its
-`distributed` is what lies in that place. `TF_CONFIG` names the task, the
-arguments a class of `adanet.distributed` and a folder. In the folder each
-worker leaves a record of each iteration, and the evaluator its metrics.
+It is written as a user of AdaNet writes it. `adanet` is AdaNet's own package
+here, except that `adanet.distributed` is this project's.
+
+`TF_CONFIG` names the task. The arguments are a class of `adanet.distributed`
+and a folder for the model. In each iteration a worker prints a line of JSON
+after its first step, and goes on when it has read a line. The evaluator prints
+its metrics.
 """
 
 import functools
-import glob
 import inspect
 import json
-import os
 import sys
-import time
 
 import adanet
 from adanet.tf_compat import v1
@@ -22,11 +22,10 @@ from adanet.tf_compat import v2
 
 _ITERATION_STEPS = 60
 _NUM_ITERATIONS = 2
-_RECORDS_WAIT_SECS = 120
 
 
 class _Builder(adanet.subnetwork.Builder):
-  """Builds a subnetwork of two layers, linear both."""
+  """Builds a subnetwork of two linear layers."""
 
   def __init__(self, index, trained):
     """Makes a builder.
@@ -52,7 +51,7 @@ class _Builder(adanet.subnetwork.Builder):
 
   def build_subnetwork_train_op(self, subnetwork, loss, var_list, labels,
                                 iteration_step, summary, previous_ensemble):
-    # An op of Python's runs in the process of the worker that built it.
+    # A Python op runs in the process of the worker that built it.
     take_note = v1.py_func(lambda: self._trained.add(self._index), [], [])
     optimizer = v1.train.AdamOptimizer(.05)
     return v1.group(optimizer.minimize(loss, var_list=var_list), take_note)
@@ -70,44 +69,37 @@ class _Generator(adanet.subnetwork.Generator):
 
 
 class _RecordHook(v1.train.SessionRunHook):
-  """Writes a record after the first step, and waits for all workers' records.
+  """Prints a record after the first step and waits for a line of input.
 
-  So every worker takes a step of each iteration, however late it starts. And no
-  worker is done with its part before the chief has read its checkpoint, which
-  would put the part's steps back to 0, and the chief would wait for ever.
+  The test sends the line when every worker has printed, so each worker takes a
+  step of each iteration, however late it starts. And no worker ends its part
+  before the chief has read its checkpoint: that would set the part's steps back
+  to 0, and the chief would wait for ever.
   """
 
-  def __init__(self, config, strategy, trained):
-    self._config = config
+  def __init__(self, strategy, trained):
     self._strategy = strategy
     self._trained = trained
-    self._iteration = -1
-    self._is_written = True
+    self._has_printed = True
 
   def after_create_session(self, session, coord):
-    self._iteration += 1
-    self._is_written = False
+    self._has_printed = False
     self._trained.clear()
 
   def after_run(self, run_context, run_values):
-    if self._is_written:
+    if self._has_printed:
       return
-    self._is_written = True
-    pattern = os.path.join(self._config.model_dir, "record-{}-{}.json")
-    path = pattern.format(self._iteration, self._config.global_id_in_cluster)
-    with open(path + ".part", "w") as f:
-      json.dump({
-          "strategy": inspect.getfile(type(self._strategy)),
-          "trains": sorted(self._trained),
-          "devices": {v.op.name: v.device for v in v1.trainable_variables()},
-      }, f)
-    os.rename(path + ".part", path)
-    give_up = time.time() + _RECORDS_WAIT_SECS
-    everyone = pattern.format(self._iteration, "*")
-    while len(glob.glob(everyone)) < self._config.num_worker_replicas:
-      if time.time() > give_up:
-        raise RuntimeError("not all workers have taken a step")
-      time.sleep(.1)
+    self._has_printed = True
+    _print({
+        "strategy": inspect.getfile(type(self._strategy)),
+        "trains": sorted(self._trained),
+        "devices": {v.op.name: v.device for v in v1.trainable_variables()},
+    })
+    sys.stdin.readline()
+
+
+def _print(value):
+  print(json.dumps(value), flush=True)
 
 
 def _input_fn():
@@ -139,18 +131,15 @@ def main(strategy_name, model_dir):
       experimental_placement_strategy=strategy)
   if config.task_type == "evaluator":
     metrics = estimator.evaluate(_input_fn, steps=1)
-    with open(os.path.join(model_dir, "metrics.json"), "w") as f:
-      json.dump({
-          name: float(metrics[name])
-          for name in ("average_loss", "global_step", "iteration")
-      }, f)
+    _print({name: float(metrics[name])
+            for name in ("average_loss", "iteration")})
     return
   v1.estimator.train_and_evaluate(
       estimator,
       v1.estimator.TrainSpec(
           _input_fn,
           max_steps=_NUM_ITERATIONS * _ITERATION_STEPS,
-          hooks=[_RecordHook(config, strategy, trained)]),
+          hooks=[_RecordHook(strategy, trained)]),
       v1.estimator.EvalSpec(_input_fn))
 
 

@@ -1,0 +1,77 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The parts of a plan: workers, subnetworks and parameter servers in groups."""
+
+import typing
+
+from adanet.distributed.plan import indices as indices_lib
+
+Indices = indices_lib.Indices
+
+
+class WorkerGroup(typing.NamedTuple):
+  """Workers that build and train the same.
+
+  Attributes:
+    workers: the workers, at least one.
+    builds_ensemble: whether each of them builds the ensemble.
+    subnetworks: the subnetworks that each of them builds.
+    trains_subnetworks: whether each of them trains these subnetworks.
+  """
+  workers: Indices
+  builds_ensemble: bool
+  subnetworks: Indices
+  trains_subnetworks: bool
+
+  @property
+  def num_trained(self) -> int:
+    """The number of subnetworks that each of the workers trains."""
+    return len(self.subnetworks) if self.trains_subnetworks else 0
+
+
+class SubnetworkGroup(typing.NamedTuple):
+  """Subnetworks that have the same figures.
+
+  Attributes:
+    subnetworks: the subnetworks, at least one.
+    num_builders: the number of workers that build each of them.
+    num_trainers: the number of workers that train each of them.
+    effective_speed: as in `PlacementPlan.effective_speeds`.
+    stale_gradients: as in `PlacementPlan.stale_gradients`.
+    max_staleness: as in `PlacementPlan.max_staleness`.
+  """
+  subnetworks: Indices
+  num_builders: int
+  num_trainers: int
+  effective_speed: float
+  stale_gradients: float
+  max_staleness: float
+
+
+class PsGroup(typing.NamedTuple):
+  """Parameter servers that hold variables of the same subnetworks.
+
+  Attributes:
+    ps: the parameter servers, at least one.
+    subnetworks: the subnetworks with variables on each of them.
+    fetches: as in `PlacementPlan.fetches_per_ps`.
+    load: as in `PlacementPlan.load_per_ps`.
+  """
+  ps: Indices
+  subnetworks: Indices
+  fetches: int
+  load: float
+
+
+class Subnetwork(typing.NamedTuple):
+  """One subnetwork of a plan.
+
+  Attributes:
+    trainers: the workers that train it.
+    effective_speed: as in `PlacementPlan.effective_speeds`.
+    ps: the parameter servers that hold its variables; None if the strategy
+      does not say.
+  """
+  trainers: Indices
+  effective_speed: float
+  ps: typing.Optional[Indices]

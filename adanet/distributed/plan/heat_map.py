@@ -1,0 +1,171 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The panel of a large cluster: its color says how much of something is there.
+
+A column is one or several workers or parameter servers, and a row is one or
+several subnetworks.
+"""
+
+from adanet.distributed.plan import bins
+from adanet.distributed.plan import page as page_lib
+from adanet.distributed.plan import panel
+from matplotlib import colors
+
+import numpy as np
+
+# Pixels. A bin of a heat map is a whole number of them, at least two.
+_WORKERS_WIDTH = 864
+_PS_WIDTH = 432
+_HEIGHT = 600
+_MAX_PS_BINS = 300
+
+
+def _set_ticks(axis, size, inches, label_inches):
+  """Puts ticks at round indices, so far apart that their labels fit."""
+  least = max(1, size * label_inches / inches)
+  steps = (base * 10**exponent for exponent in range(20) for base in (1, 2, 5))
+  ticks = range(0, size, next(step for step in steps if step >= least))
+  axis.set_ticks(ticks)
+  axis.set_ticklabels(["{:,}".format(tick) for tick in ticks])
+
+
+def _width(pixels, columns):
+  """Returns the width of a map, in inches, of so many pixels or less."""
+  width = max(2, pixels // columns.num_bins) / page_lib.DPI
+  return columns.num_bins * min(width, panel.COLUMN_WIDTH)
+
+
+class HeatMap(panel.Panel):
+  """Has a heat map of the workers, and one of the parameter servers."""
+
+  def __init__(self, page, legend, plans, number):
+    """Measures the panel."""
+    plan = plans[0]
+    k = plan.num_subnetworks
+    self._rows = bins.Axis(k, _HEIGHT // 2)
+    row_height = (panel.named_row_height(k) if k <= panel.MAX_NAMED_ROWS else
+                  _HEIGHT // self._rows.num_bins / page_lib.DPI)
+    self._workers = bins.Axis(plan.num_workers, _WORKERS_WIDTH // 2)
+    self._maps = bins.map_workers(plan, self._rows, self._workers)
+    self._workers_width = _width(_WORKERS_WIDTH, self._workers)
+    self._ps_width = 0.
+    self._shares = np.zeros(1)
+    if plan.num_ps and plan.ps_groups is not None:
+      self._ps = bins.Axis(plan.num_ps, _MAX_PS_BINS)
+      self._shares = bins.map_ps(plan, self._rows, self._ps)
+      self._ps_width = _width(_PS_WIDTH, self._ps)
+    super().__init__(
+        page, legend, plans, number, self._rows.num_bins, row_height,
+        self._workers_width + self._ps_width, [page_lib.SPEED_BAR] * k)
+    self.largest = self.largest._replace(
+        cell_speed=self._maps.speeds.max(), cell_share=self._shares.max())
+
+  def _draw_map_heading(self, x, noun, columns):
+    """Writes what the bins of a map are; returns the x on the right."""
+    if columns.width > 1:
+      noun += ", {} in a column".format(columns.width)
+    if self._rows.width > 1:
+      noun += ", {} subnetworks in a row".format(self._rows.width)
+    return self.draw_heading(x, noun)
+
+  def _draw_map_axes(self, x, columns, width):
+    """Returns the axes of an empty map."""
+    axes = self.page.axes(x, self.top, width, self.height)
+    _set_ticks(axes.xaxis, columns.size, width,
+               0.12 + 0.06 * len("{:,}".format(columns.size)))
+    return axes
+
+  def _add_image(self, axes, columns, rows, amounts, largest, color_map, gid):
+    """Adds the cells whose amount is not 0."""
+    axes.imshow(
+        np.ma.masked_equal(amounts, 0), aspect="auto", cmap=color_map,
+        interpolation="nearest", vmin=0, vmax=largest,
+        extent=(-0.5, columns.num_bins * columns.width - 0.5,
+                rows.num_bins * rows.width - 0.5, -0.5)).set_gid(self.gid(gid))
+    axes.set_xlim(-0.5, columns.size - 0.5)  # The last bins may hold fewer.
+    axes.set_ylim(rows.size - 0.5, -0.5)
+
+  def draw_workers(self, x):
+    maps = self._maps
+    columns = self._workers
+    is_single = columns.width == 1
+    right = self._draw_map_heading(x, "workers (0 is the chief)", columns)
+    axes = self.page.axes(x, self.strip_y, self._workers_width,
+                          panel.STRIP_HEIGHT)
+    axes.set_facecolor(page_lib.EMPTY_CELL)
+    self._add_image(axes, columns, bins.Axis(1, 1),
+                    maps.builds_ensemble[np.newaxis], 1,
+                    colors.ListedColormap([page_lib.ENSEMBLE]),
+                    "workers-ensemble")
+    axes = self._draw_map_axes(x, columns, self._workers_width)
+    if not self.names_rows:
+      _set_ticks(axes.yaxis, self._rows.size, self.height, 0.35)
+    only_runs = maps.runs & (maps.speeds == 0)
+    self._add_image(axes, columns, self._rows, only_runs, 1,
+                    colors.ListedColormap([page_lib.RUNS_FORWARD]),
+                    "workers-run")
+    self._add_image(axes, columns, self._rows, maps.speeds,
+                    self.scale.cell_speed, page_lib.amount_colors(),
+                    "workers-train")
+    self.legend.add_scale(
+        "speed that {} to {}".format(
+            "a worker gives" if is_single else
+            "the workers of a column give",
+            "a subnetwork" if self._rows.width == 1 else
+            "the subnetworks of a row, on average"), self.scale.cell_speed)
+    if maps.builds_ensemble.any():
+      self.legend.add(
+          "builds the ensemble" if is_single else
+          "a worker of the column builds the ensemble",
+          facecolor=page_lib.ENSEMBLE)
+    if only_runs.any():
+      self.legend.add(
+          "builds a subnetwork to run it forward only" if is_single else
+          "a worker of the column runs it forward only, none trains it",
+          facecolor=page_lib.RUNS_FORWARD)
+    return max(x + self._workers_width, right)
+
+  def draw_speeds(self, x):
+    if self.names_rows:
+      return super().draw_speeds(x)
+    axes = self.page.axes(x, self.top, panel.SPEED_WIDTH, self.height)
+    edges = self._rows.edges
+    least, most = self._rows.extremes(self.plan.effective_speeds())
+    for speeds, color in ((most, page_lib.SPEED_BAR_OF_FASTEST),
+                          (least, page_lib.SPEED_BAR)):
+      axes.stairs(speeds, edges, orientation="horizontal", fill=True,
+                  color=color)
+    untrained = np.flatnonzero(least == 0)
+    if untrained.size:
+      self.legend.add("has a subnetwork that no worker trains", diameter=0.08,
+                      facecolor=page_lib.PROBLEM)
+      axes.plot(np.zeros(len(untrained)),
+                edges[untrained] + self._rows.width / 2, ".", markersize=4,
+                color=page_lib.PROBLEM, clip_on=False)
+    axes.set_xlim(0, self.scale.speed * 1.05)
+    axes.set_ylim(self._rows.size - 0.5, -0.5)
+    page_lib.set_scale(axes.xaxis, self.scale.speed)
+    return x + panel.SPEED_WIDTH
+
+  def draw_ps(self, x):
+    loads = self.plan.load_per_ps()
+    self._draw_map_heading(
+        x, "parameter servers, load at most {}".format(
+            page_lib.format_number(loads.max())), self._ps)
+    axes = self._draw_map_axes(x, self._ps, self._ps_width)
+    self._add_image(axes, self._ps, self._rows, self._shares,
+                    self.scale.cell_share, page_lib.amount_colors(), "ps-serve")
+    if self._ps.width == self._rows.width == 1:
+      self.legend.add("holds variables of a subnetwork",
+                      facecolor=page_lib.amount_colors()(1.))
+    else:
+      self.legend.add_scale(
+          "share of the parameter servers that hold variables of {}".format(
+              "a subnetwork" if self._rows.width == 1 else
+              "the subnetworks of a row, on average"), self.scale.cell_share)
+    axes = self.page.axes(x, self.strip_y, self._ps_width, panel.STRIP_HEIGHT)
+    axes.stairs(self._ps.extremes(loads)[1], self._ps.edges, fill=True,
+                color=page_lib.LOAD_BAR)
+    axes.set_xlim(-0.5, self._ps.size - 0.5)
+    axes.set_ylim(0, self.scale.load * 1.05)
+    page_lib.set_scale(axes.yaxis, self.scale.load, "load ")

@@ -1,0 +1,81 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the sets of indices."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.distributed import plan as plan_lib
+from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+import hypothesis
+from hypothesis import strategies as st
+import numpy as np
+
+_SQUARES = [i * i for i in range(40)]
+
+
+class IndicesTest(parameterized.TestCase):
+
+  @hypothesis.given(st.lists(st.integers(0, 40), max_size=25))
+  def test_is_a_set(self, numbers):
+    indices = plan_lib.Indices(numbers)
+    self.assertEqual(sorted(set(numbers)), list(indices))
+    self.assertLen(indices, len(set(numbers)))
+    for i in range(-1, 42):
+      self.assertEqual(i in numbers, i in indices)
+      self.assertEqual(i in numbers, np.int64(i) in indices)
+    self.assertEqual(
+        list(indices),
+        [i for triple in indices.to_json() for i in range(*triple)])
+    self.assertEqual(indices, plan_lib.Indices(iter(numbers[::-1])))
+    times_selected = np.zeros(41, int)
+    for s in indices.slices():
+      times_selected[s] += 1
+    self.assertEqual([i in numbers for i in range(41)], times_selected.tolist())
+
+  @hypothesis.given(
+      st.lists(
+          st.builds(range, st.integers(-5, 30), st.integers(0, 60),
+                    st.integers(1, 7)),
+          max_size=6))
+  def test_equal_sets_are_stored_equally(self, ranges):
+    union = plan_lib.Indices.union(map(plan_lib.Indices, ranges))
+    expected = plan_lib.Indices(i for r in ranges for i in r)
+    self.assertEqual(expected, union)
+    self.assertEqual(hash(expected), hash(union))
+
+  @parameterized.parameters(
+      ([], []),
+      ([7], [[7, 8, 1]]),
+      ([0, 4, 8], [[0, 9, 4]]),
+      ([0, 5, 6, 7], [[0, 1, 1], [5, 8, 1]]),
+      (range(3, 10**12, 7), [[3, 999999999996, 7]]),
+      (range(5, 2, -1), [[3, 6, 1]]),
+  )
+  def test_json(self, numbers, expected):
+    self.assertEqual(expected, plan_lib.Indices(numbers).to_json())
+
+  @parameterized.parameters(
+      ([], 0, ""),
+      ([2, 3, 5], 0, "2, 3, 5"),
+      ([2, 3], 7, "2, 3 and 7 more"),
+      (range(20), 0, ", ".join(map(str, range(20)))),
+      (range(21), 5, "0 to 20 and 5 more"),
+      (range(1, 100, 4), 0, "1 to 97 by 4"),
+      ([0, 1] + list(range(10, 40)), 0, "0, 1, 10 to 39"),
+      (_SQUARES, 0, "0, 1, 4, 9, 16, 25, 36, 49, 64, 81 and 30 more"),
+      (_SQUARES, 2, "0, 1, 4, 9, 16, 25, 36, 49, 64, 81 and 32 more"))
+  def test_text(self, numbers, num_more, expected):
+    indices = plan_lib.Indices(numbers)
+    self.assertEqual(expected, indices.to_text(num_more=num_more))
+    if not num_more:
+      self.assertEqual(expected, str(indices))
+
+  def test_text_with_names(self):
+    name = "w{}".format
+    self.assertEqual("w1, w3", plan_lib.Indices([1, 3]).to_text(name))
+    self.assertEqual("w0 to w87 by 3",
+                     plan_lib.Indices(range(0, 90, 3)).to_text(name))
+
+
+if __name__ == "__main__":
+  absltest.main()

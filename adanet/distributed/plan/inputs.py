@@ -1,0 +1,101 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What adanet-plan reads: a TF_CONFIG, and the strategy of a user."""
+
+import importlib
+import inspect
+import json
+import os
+import sys
+
+from adanet import distributed
+from adanet import tf_compat
+
+
+class BadInput(Exception):
+  """An error of the user, with a message of one line."""
+
+
+def error_text(error):
+  """Returns an exception as text, with its type."""
+  return "{}: {}".format(type(error).__name__, error)
+
+
+def _folder():
+  """Returns the folder that the user is in."""
+  # `bazel run` starts programs in another folder.
+  return os.environ.get("BUILD_WORKING_DIRECTORY") or os.getcwd()
+
+
+def _read_tf_config(path):
+  """Returns the bytes of a file, or of standard input for "-"."""
+  if path == "-":
+    if sys.stdin is None:
+      raise OSError("standard input is closed")
+    return sys.stdin.buffer.read()
+  with open(os.path.join(_folder(), path), "rb") as f:
+    return f.read()
+
+
+def shape_of_tf_config(path=None):
+  """Returns `(num_workers, num_ps)` of the cluster in a `TF_CONFIG`.
+
+  Args:
+    path: str, a file, or "-" for standard input; None for the variable of the
+      environment, which must be set.
+
+  Raises:
+    BadInput: the file cannot be read, or is no `TF_CONFIG` of a cluster.
+  """
+  source = "" if path is None else "--tf_config={}: ".format(path)
+  try:
+    tf_config = (os.environ["TF_CONFIG"] if path is None else
+                 _read_tf_config(path))
+    if isinstance(tf_config, bytes):
+      tf_config = tf_config.decode("utf-8")
+    tf_config = json.loads(tf_config)
+  except OSError as e:
+    raise BadInput("{}{}: expected a file with a TF_CONFIG.".format(
+        source, e.strerror or e)) from e
+  except (ValueError, RecursionError) as e:
+    raise BadInput("{}TF_CONFIG must be a JSON object: {}.".format(
+        source, e)) from e
+  try:
+    config = tf_compat.RunConfig.for_chief(tf_config)
+  except Exception as e:  # pylint: disable=broad-except
+    raise BadInput("{}{}.".format(source, e)) from e
+  return config.num_worker_replicas, config.num_ps_replicas
+
+
+def load_strategy(name):
+  """Returns a `PlacementStrategy` of the user.
+
+  Args:
+    name: str, "module:Class". The module may be in the user's folder. The class
+      is called without arguments.
+
+  Raises:
+    BadInput: the module cannot be imported, or has no such class, or the class
+      cannot be called.
+  """
+  source = "--strategy=" + name
+  module_name, _, class_name = name.partition(":")
+  if not module_name or not class_name:
+    raise BadInput(
+        source + ": expected round_robin, replication or module:Class.")
+  try:
+    sys.path.insert(0, _folder())
+    module = importlib.import_module(module_name)
+  except (Exception, SystemExit) as e:  # pylint: disable=broad-except
+    raise BadInput("{}: cannot import {}: {}".format(
+        source, module_name, error_text(e))) from e
+  strategy_class = getattr(module, class_name, None)
+  if not (inspect.isclass(strategy_class) and
+          issubclass(strategy_class, distributed.PlacementStrategy)):
+    raise BadInput("{}: expected a subclass of PlacementStrategy in {}."
+                   .format(source, getattr(module, "__file__", module_name)))
+  try:
+    return strategy_class()
+  except (Exception, SystemExit) as e:  # pylint: disable=broad-except
+    raise BadInput("{}: cannot call {} without arguments: {}".format(
+        source, class_name, error_text(e))) from e

@@ -1,0 +1,149 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the promise of py.typed: the public API has types, for mypy."""
+
+import importlib
+import inspect
+import os
+import re
+import sys
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import runfiles
+
+_PUBLIC_MODULES = (
+    "adanet.distributed",
+    "adanet.distributed.devices",
+    "adanet.distributed.plan",
+    "adanet.distributed.plan.picture",
+    "adanet.distributed.plan.table",
+    "adanet.tf_compat",
+)
+
+_USER_PROGRAM = """
+from typing import List, Optional
+
+import adanet
+from adanet import distributed, tf_compat
+from adanet.distributed import plan as plan_lib
+
+def build(num_subnetworks: int) -> List[int]:
+  strategy = distributed.RoundRobinStrategy(drop_remainder=True)
+  strategy.config = tf_compat.RunConfig(model_dir="/tmp/model", protocol="grpc")
+  built = []
+  for i in range(num_subnetworks):
+    if strategy.should_build_subnetwork(num_subnetworks, i):
+      with strategy.subnetwork_devices(num_subnetworks, i):
+        tf_compat.v1.get_variable("weights", [2])
+      built.append(i)
+  return built
+
+def shape(tf_config: str) -> str:
+  config = tf_compat.RunConfig.for_chief({"cluster": {"chief": [tf_config]}})
+  config = config.replace(save_checkpoints_steps=10)
+  steps: Optional[int] = config.save_checkpoints_steps
+  workers: int = config.num_worker_replicas
+  return "{} {} {}".format(adanet.__version__, steps, workers)
+
+plans: List[plan_lib.PlacementPlan] = [
+    plan_lib.PlacementPlan(strategy, num_workers=4, num_ps=2, num_subnetworks=3)
+    for strategy in (distributed.ReplicationStrategy(),
+                     distributed.RoundRobinStrategy())]
+print(plan_lib.compare(plans), plans[0].problems(), tf_compat.TaskType.CHIEF)
+"""
+
+# Every line after the imports has one error.
+_WRONG_PROGRAM = """
+from adanet import distributed, tf_compat
+from adanet.distributed import plan as plan_lib
+distributed.RoundRobinStrategy(drop_remainder="yes")
+distributed.RoundRobinStrategy().should_build_ensemble("3")
+distributed.ReplicationStrategy().should_build_everything(3)
+distributed.NoStrategy()
+plan_lib.PlacementPlan("round_robin", num_workers=4, num_ps=2, num_subnetworks=3)
+plan_lib.NoPlan()
+tf_compat.RunConfig(model_dir=3)
+tf_compat.RunConfig(no_argument=3)
+tf_compat.RunConfig.for_chief("{}")
+tf_compat.RunConfig().num_worker_replicas.upper()
+tf_compat.RunConfig().no_attribute
+tf_compat.v3
+"""
+
+
+def _functions(cls):
+  """Yields the name and the function of each public method of a class."""
+  for name, value in inspect.getmembers(cls):
+    if name.startswith("_") or name in getattr(cls, "__annotations__", {}):
+      continue
+    if isinstance(value, property):
+      value = value.fget
+    if inspect.isfunction(value) or inspect.ismethod(value):
+      yield "{}.{}".format(cls.__name__, name), inspect.unwrap(value)
+
+
+class AnnotationTest(parameterized.TestCase):
+
+  @parameterized.parameters(*_PUBLIC_MODULES)
+  def test_every_public_function_has_annotations(self, module):
+    module = importlib.import_module(module)
+    names = getattr(module, "__all__", None) or [
+        name for name in vars(module) if not name.startswith("_")]
+    functions = {}
+    for name in names:
+      value = getattr(module, name)
+      if inspect.isclass(value) and value.__module__.startswith("adanet"):
+        functions.update(_functions(value))
+      elif inspect.isfunction(value):
+        functions[name] = inspect.unwrap(value)
+    self.assertNotEmpty(functions)
+    self.assertEmpty([
+        name for name, function in functions.items()
+        if inspect.signature(function).return_annotation is
+        inspect.Signature.empty])
+
+
+@absltest.skipIf(sys.version_info < (3, 10), "mypy needs a later Python")
+class MypyTest(absltest.TestCase):
+
+  def _mypy(self, *args):
+    """Returns what mypy prints about this package or a program."""
+    from mypy import api  # pylint: disable=g-import-not-at-top
+    typed = runfiles.Create().Rlocation("adanet/adanet/py.typed")
+    stubs = [path for path in sys.path
+             if os.path.isdir(os.path.join(path, "six-stubs"))]
+    path = [os.path.dirname(os.path.dirname(typed))] + stubs
+    with mock.patch.dict(os.environ, MYPYPATH=os.pathsep.join(path)):
+      output, errors, _ = api.run(list(args) + [
+          "--cache-dir=" + os.path.join(absltest.TEST_TMPDIR.value, "mypy"),
+          "--config-file=", "--no-site-packages", "--python-version=3.10",
+          "--hide-error-context", "--no-pretty"])
+    self.assertEqual("", errors)
+    return output
+
+  def test_package(self):
+    output = self._mypy(
+        "-p", "adanet", "--disallow-incomplete-defs",
+        "--ignore-missing-imports")
+    self.assertStartsWith(output, "Success")
+
+  def _check(self, program):
+    """Returns the lines of a program with an error, and what mypy prints."""
+    path = self.create_tempfile("program.py", program.lstrip()).full_path
+    output = self._mypy(path, "--strict", "--follow-imports=silent")
+    return re.findall(r"program\.py:(\d+): error", output), output
+
+  def test_user_program(self):
+    lines, output = self._check(_USER_PROGRAM)
+    self.assertEmpty(lines, output)
+
+  def test_wrong_program(self):
+    lines, output = self._check(_WRONG_PROGRAM)
+    num_lines = len(_WRONG_PROGRAM.strip().splitlines())
+    self.assertEqual([str(i + 1) for i in range(2, num_lines)], lines, output)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,88 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the programs and commands of the README and the pages.
+
+Each must print what the page says: a program, the next block of text; a command
+`$ adanet-plan`, the rest of its block. A last line `...` stands for more.
+"""
+
+import contextlib
+import io
+import os
+import re
+import textwrap
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.distributed.plan import main as plan_main
+import runfiles
+
+_PAGES = ("README.md", "docs/getting_started.rst", "docs/plan.rst",
+          "docs/tf_distribute.rst")
+# The kind of a block and its lines, in Markdown and in reStructuredText.
+_MARKDOWN = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_RST = re.compile(r"^\.\. code-block:: (\w+)\n\n((?:   .*\n|\n)+)",
+                  re.MULTILINE)
+
+
+def _blocks(page):
+  """Returns list of (kind, text) of a page's blocks of code."""
+  with open(runfiles.Create().Rlocation("adanet/" + page),
+            encoding="utf-8") as f:
+    text = f.read() + "\n"
+  pattern = _MARKDOWN if page.endswith(".md") else _RST
+  return [(kind or "text", textwrap.dedent(block).strip("\n") + "\n")
+          for kind, block in pattern.findall(text)]
+
+
+def _programs():
+  """Yields (page, program, output) of the programs that show their output."""
+  for page in _PAGES:
+    blocks = _blocks(page)
+    for (kind, program), (next_kind, output) in zip(blocks, blocks[1:]):
+      if kind == "python" and next_kind == "text":
+        yield page, program, output
+
+
+def _commands():
+  """Yields (page, command, output)."""
+  for page in _PAGES:
+    for kind, block in _blocks(page):
+      if kind == "console":
+        command, _, output = block.partition("\n")
+        yield page, command, output
+
+
+class ExamplesTest(parameterized.TestCase):
+
+  def setUp(self):
+    super(ExamplesTest, self).setUp()
+    self.enter_context(mock.patch.dict(os.environ))
+    self._output = self.enter_context(
+        contextlib.redirect_stdout(io.StringIO()))
+
+  @parameterized.parameters(*_programs())
+  def test_program(self, page, program, expected):
+    exec(compile(program, page, "exec"), {})  # pylint: disable=exec-used
+    self.assertEqual(expected, self._output.getvalue())
+
+  @parameterized.parameters(*_commands())
+  def test_command(self, page, command, expected):
+    prompt, program, *flags = command.split()
+    self.assertEqual(["$", "adanet-plan"], [prompt, program], page)
+    with mock.patch.object(self._output, "reconfigure", create=True):
+      self.assertEqual(0, plan_main.main([program] + flags))
+    output = self._output.getvalue()
+    if expected.endswith("\n...\n"):
+      expected = expected[:-len("...\n")]
+      output = output[:len(expected)]
+    self.assertEqual(expected, output)
+
+  def test_finds_the_examples(self):
+    self.assertLen(list(_programs()), 5)
+    self.assertLen(list(_commands()), 4)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,25 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests that the README's picture is what the planner draws today."""
+
+from absl.testing import absltest
+from docs import pictures
+import runfiles
+
+
+class PicturesTest(absltest.TestCase):
+
+  def test_picture_of_the_readme(self):
+    folder = self.create_tempdir().full_path
+    pictures.draw_all(folder)
+    drawn = open(folder + "/overview.svg", encoding="utf-8").read()
+    path = runfiles.Create().Rlocation("adanet/docs/placement.svg")
+    self.assertEqual(
+        open(path, encoding="utf-8").read(), drawn,
+        "docs/placement.svg: expected the picture that the planner draws. Run "
+        "`tools/bazelw build //docs` and copy "
+        "bazel-bin/docs/docs_html/_images/overview.svg there.")
+
+
+if __name__ == "__main__":
+  absltest.main()

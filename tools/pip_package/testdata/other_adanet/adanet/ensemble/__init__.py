@@ -1,4 +1,0 @@
-# Copyright 2026 The adanet.distributed Authors.
-# SPDX-License-Identifier: Apache-2.0
-
-from adanet.ensemble.ensembler import Ensembler

@@ -1,6 +1,0 @@
-# Copyright 2026 The adanet.distributed Authors.
-# SPDX-License-Identifier: Apache-2.0
-
-
-class Ensembler(object):
-  pass
