@@ -2,23 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """A macro for benchmarks, each a small program that answers one question."""
 
-load("//tools/build_defs:legs.bzl", "tf2_15_binary")
 load("//tools/build_defs:python.bzl", "py_binary", "py_library")
+load("//tools/build_defs:tensorflow_versions.bzl", "tf2_15_binary")
 
-def benchmark(name, deps):
-    """Declares the program <name>, which measures and shows.
+def benchmark(name):
+    """Declares the program <name>, which measures all sides and reports.
 
-    Its sides run each in a process of its own, one of them the same program on
-    TensorFlow 2.15, <name>_tf2_15. Not part of //..., which would fetch 2.15.
+    It runs two of the sides as <name>_tf2_15, the same program on TensorFlow
+    2.15. Not part of //..., which would fetch 2.15.
 
     Args:
       name: its name; the program is <name>.py.
-      deps: of the latter, beside :program.
     """
     py_library(
         name = "_" + name,
         srcs = [name + ".py"],
-        deps = deps + [":program"],
+        deps = [
+            ":program",
+            ":timing",
+            "//adanet/distributed:placement",
+            "//adanet/distributed/plan",
+            "//adanet/tf_compat",
+            "//third_party/py:tensorflow",
+        ],
     )
     py_binary(
         name = "_{}_side".format(name),

@@ -1,78 +1,70 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Times one thing against another on a machine that does other things too.
+"""Times one statement against another, on a machine that does other things too.
 
-No absolute time is trusted: the two take turns, each turn gives a ratio, and
-the median of the ratios is what counts. The times are the process's own: what
-others do in between is not in them.
+Absolute times are not reliable there. So the two statements take turns, each
+turn gives a ratio, and the median of the ratios is the result. Times are CPU
+times of this process.
 """
 
-import collections
 import statistics
 import time
 import timeit
+import typing
 
 _MIN_TURN_SECS = .005
 _WARM_UP_SECS = 1.
 
 
+class Timing(typing.NamedTuple):
+  """The medians of the turns: seconds a call, and the ratio of the two."""
+  secs: float
+  ratio: float
+
+
 def warm_up():
-  """Keeps the processor busy for a while: one that has idled is slow at first.
-  """
+  """Keeps the processor busy for a while; an idle one is slow at first."""
   end = time.monotonic() + _WARM_UP_SECS
   while time.monotonic() < end:
     pass
 
 
-class Timing(
-    collections.namedtuple("Timing", "secs baseline_secs ratio quartiles")):
-  """What came out of the turns.
-
-  Attributes:
-    secs: float, the median time of one call, in seconds.
-    baseline_secs: float, that of what it is held against.
-    ratio: float, the median over the turns of the ratio of the two.
-    quartiles: pair of float, between which half of the ratios are.
-  """
-  __slots__ = ()
-
-
-def _calls_a_turn(timer):
-  number = 1
-  while timer.timeit(number) < _MIN_TURN_SECS:
-    number *= 2
-  return number
-
-
-def in_turns(statement, baseline, names, num_turns):
-  """Times a statement against a baseline.
+def take_turns(functions, num_turns):
+  """Returns the `Timing` of the first of two functions against the second.
 
   Args:
-    statement: str, what is timed.
-    baseline: str, what it is held against.
-    names: dict, the names that the two use.
+    functions: pair of functions; each returns the seconds of one call.
     num_turns: int, at least 2.
-
-  Returns:
-    A `Timing`.
   """
-  timers = [timeit.Timer(s, timer=time.process_time, globals=names)
-            for s in (statement, baseline)]
-  numbers = [_calls_a_turn(timer) for timer in timers]
   turns = []
   for turn in range(num_turns):
-    # Whoever is second inherits a warmer and a fuller process.
+    # The second of the two finds warmer caches and more memory in use.
     order = (0, 1) if turn % 2 else (1, 0)
-    secs = {i: timers[i].timeit(numbers[i]) / numbers[i] for i in order}
+    secs = {i: functions[i]() for i in order}
     turns.append((secs[0], secs[1]))
   return summary(turns)
 
 
+def in_turns(statement, baseline, names, num_turns):
+  """Returns the `Timing` of a statement against a baseline.
+
+  Args:
+    statement: str.
+    baseline: str.
+    names: dict, the names that both use.
+    num_turns: int, at least 2.
+  """
+  functions = []
+  for code in (statement, baseline):
+    timer = timeit.Timer(code, timer=time.process_time, globals=names)
+    number = 1
+    while timer.timeit(number) < _MIN_TURN_SECS:
+      number *= 2
+    functions.append(lambda t=timer, n=number: t.timeit(n) / n)
+  return take_turns(functions, num_turns)
+
+
 def summary(turns):
   """Returns the `Timing` of a list of pairs of times, in seconds."""
-  ratios = sorted(secs / baseline for secs, baseline in turns)
-  quarter = len(ratios) // 4
-  return Timing(
-      statistics.median(secs for secs, _ in turns),
-      statistics.median(baseline for _, baseline in turns),
-      statistics.median(ratios), (ratios[quarter], ratios[-1 - quarter]))
+  return Timing(statistics.median(secs for secs, _ in turns),
+                statistics.median(secs / baseline for secs, baseline in turns))

@@ -19,6 +19,7 @@ import runfiles
 
 _MODULES = (
     ("distributed", "adanet.distributed.devices"),
+    ("distributed", "adanet.distributed.layout"),
     ("distributed", "adanet.distributed.placement"),
     ("distributed", "adanet.distributed.plan"),
     ("distributed", "adanet.distributed.plan.picture"),

@@ -1,8 +1,8 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The repositories of repositories.bzl for MODULE.bazel.
+"""The repositories of repositories.bzl, for MODULE.bazel.
 
-Apart from those, because Bazel 4 knows no `module_extension`.
+In a file of its own, because Bazel 4 has no `module_extension`.
 """
 
 load("//third_party:repositories.bzl", "python_repositories")
@@ -12,5 +12,5 @@ def _adanet_impl(_module_ctx):
 
 adanet = module_extension(
     implementation = _adanet_impl,
-    doc = "Pythons and the packages of adanet's targets, one set a leg.",
+    doc = "Pythons, and the packages that adanet's targets import.",
 )

@@ -6,15 +6,8 @@ load("//third_party/bazel:repositories.bzl", "bazel_tools_repositories")
 load(
     "//third_party/py:repositories.bzl",
     "pip_packages",
-    "python_toolchain",
+    "tensorflow_repositories",
 )
-
-# Name of a leg -> what its repositories' names end in, and its requirements.
-_LEGS = {
-    "tf1_15": ("_tf1_15", "@adanet//third_party/py:tf1_15.txt"),
-    "tf2_15": ("_tf2_15", "@adanet//third_party/py:tf2_15.txt"),
-    "tf2_21": ("", "@adanet//:requirements.txt"),
-}
 
 def adanet_repositories():
     """Declares the repositories that adanet's targets come from."""
@@ -23,39 +16,19 @@ def adanet_repositories():
 
 def python_repositories():
     """Declares those of them that no release of Bazel has."""
-    for leg, (suffix, requirements) in _LEGS.items():
-        python_toolchain(
-            name = "adanet_python" + suffix,
-            leg = leg,
-        )
-        pip_packages(
-            name = "adanet_pypi" + suffix,
-            leg = leg,
-            requirements = requirements,
-            substitutes = {"tensorflow": "tensorflow_cpu"},
-        )
+    tensorflow_repositories()
     pip_packages(
         name = "adanet_reference",
-        leg = "tf1_15",
         requirements = "@adanet//third_party/py:adanet_reference.txt",
+        tensorflow_version = "1.15",
     )
     pip_packages(
         name = "adanet_peer",
-        leg = "tf2_15",
         requirements = "@adanet//third_party/py:adanet_peer.txt",
+        tensorflow_version = "2.15",
     )
-    pip_packages(
-        name = "adanet_pypi_publish",
-        leg = "tf2_21",
-        requirements = "@adanet//third_party/py:publish.txt",
-    )
-    pip_packages(
-        name = "adanet_pypi_docs",
-        leg = "tf2_21",
-        requirements = "@adanet//third_party/py:docs.txt",
-    )
-    pip_packages(
-        name = "adanet_pypi_lint",
-        leg = "tf2_21",
-        requirements = "@adanet//third_party/py:lint.txt",
-    )
+    for name in ("docs", "lint", "publish"):
+        pip_packages(
+            name = "adanet_pypi_" + name,
+            requirements = "@adanet//third_party/py:%s.txt" % name,
+        )

@@ -231,7 +231,7 @@ class AskedLayout(Layout):
   answer depends on what the others do.
   """
 
-  def __init__(self, strategy, num_workers: int,
+  def __init__(self, strategy: typing.Any, num_workers: int,
                num_ps: typing.Optional[int], says_parameter_servers: bool):
     """Makes the layout of one cluster.
 

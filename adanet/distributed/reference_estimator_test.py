@@ -10,7 +10,6 @@ their import path is a folder `adanet` of links.
 import collections
 import json
 import os
-import re
 import select
 import subprocess
 import sys
@@ -27,11 +26,11 @@ import runfiles
 # builds, and which it trains.
 Owned = collections.namedtuple("Owned", "ensembles builds trains")
 
-# For an iteration of two subnetworks and for one of three: what each of five
-# workers owns, the chief first, and which of three ps each subnetwork has.
+# For an iteration of two subnetworks and for one of three: what each worker
+# owns, the chief first, and which parameter servers each subnetwork has.
 _REPLICATION = [
-    ([Owned(True, [0, 1], [0, 1])] * 5, [[0, 1, 2]] * 2),
-    ([Owned(True, [0, 1, 2], [0, 1, 2])] * 5, [[0, 1, 2]] * 3),
+    ([Owned(True, [0, 1], [0, 1])] * 2, [[0, 1]] * 2),
+    ([Owned(True, [0, 1, 2], [0, 1, 2])] * 2, [[0, 1]] * 3),
 ]
 _ROUND_ROBIN = [
     ([
@@ -55,29 +54,25 @@ _TASK = os.path.join(
     os.path.dirname(__file__), "testdata", "reference_estimator_task.py")
 
 
-def _built(variable_devices, iteration):
+def _built(names, iteration):
   """Returns what a worker built of an iteration.
 
   Args:
-    variable_devices: dict from a variable's name to its device.
+    names: the names of all its variables.
     iteration: int.
 
   Returns:
-    bool, whether ensembles, and a dict from the index of each subnetwork to its
-    part of `variable_devices`.
+    bool, whether ensembles, and a dict from the index of each subnetwork to the
+    list of its variables' names.
   """
-  pattern = re.compile(
-      "adanet/iteration_{0}/(ensemble|subnetwork)_t{0}_dnn([0-9])".format(
-          iteration))
-  ensembles = False
-  subnetworks = collections.defaultdict(dict)
-  for name, device in variable_devices.items():
-    match = pattern.match(name)
-    if match and match.group(1) == "ensemble":
-      ensembles = True
-    elif match:
-      subnetworks[int(match.group(2))][name] = device
-  return ensembles, subnetworks
+  prefix = "adanet/iteration_{0}/{1}_t{0}_dnn".format
+  subnetwork = prefix(iteration, "subnetwork")
+  subnetworks = collections.defaultdict(list)
+  for name in names:
+    if name.startswith(subnetwork):
+      subnetworks[int(name[len(subnetwork)])].append(name)
+  ensemble = prefix(iteration, "ensemble")
+  return any(name.startswith(ensemble) for name in names), subnetworks
 
 
 def _read(process):
@@ -120,22 +115,19 @@ class ReferenceEstimatorTest(parameterized.TestCase):
     self.addCleanup(process.kill)
     return process
 
-  def _run(self, strategy, num_iterations):
+  def _run(self, strategy, num_ps, num_workers, num_iterations):
     """Runs a cluster, and then an evaluator.
 
-    Args:
-      strategy: str, the name of a class.
-      num_iterations: int.
-
     Returns:
-      For each iteration a list of each worker's record, and the evaluator's
+      For each iteration a list of the workers' records, and the evaluator's
       metrics.
     """
-    cluster = servers.free_cluster(ps=3, chief=1, worker=4)
-    for index in range(3):
-      self._start(strategy, cluster, "ps", index)
-    workers = [self._start(strategy, cluster, "chief", 0)]
-    workers += [self._start(strategy, cluster, "worker", i) for i in range(4)]
+    cluster = servers.free_cluster(ps=num_ps, chief=1, worker=num_workers - 1)
+    tasks = {
+        job: [self._start(strategy, cluster, job, i) for i in range(len(tasks))]
+        for job, tasks in cluster.items()
+    }
+    workers = tasks["chief"] + tasks["worker"]
     records = []
     for _ in range(num_iterations):
       records.append([_read(worker) for worker in workers])
@@ -147,10 +139,11 @@ class ReferenceEstimatorTest(parameterized.TestCase):
     return records, _read(self._start(strategy, cluster, "evaluator", 0))
 
   @parameterized.named_parameters(
-      ("round_robin", "RoundRobinStrategy", _ROUND_ROBIN),
-      ("replication", "ReplicationStrategy", _REPLICATION))
-  def test_trains(self, strategy, iterations):
-    records, metrics = self._run(strategy, len(iterations))
+      ("round_robin", "RoundRobinStrategy", 3, 5, _ROUND_ROBIN),
+      ("replication", "ReplicationStrategy", 2, 2, _REPLICATION))
+  def test_trains(self, strategy, num_ps, num_workers, iterations):
+    records, metrics = self._run(
+        strategy, num_ps, num_workers, len(iterations))
     for iteration, (workers, parameter_servers) in enumerate(iterations):
       for worker_index, owned in enumerate(workers):
         with self.subTest(iteration=iteration, worker_index=worker_index):
@@ -161,17 +154,14 @@ class ReferenceEstimatorTest(parameterized.TestCase):
           ensembles, subnetworks = _built(record["devices"], iteration)
           self.assertEqual(
               owned, Owned(ensembles, sorted(subnetworks), record["trains"]))
-          for index, variables in subnetworks.items():
+          for index, names in subnetworks.items():
+            self.assertLen(names, 4)  # A kernel and a bias in each layer.
             tasks = parameter_servers[index]
             pick = devices.OpNameHashStrategy(len(tasks))
-            # A kernel and a bias in each of two layers.
-            self.assertLen(variables, 4)
-            self.assertEqual(
-                {
-                    name: "/job:ps/task:{}".format(
-                        tasks[pick(strategies.Op(name))])
-                    for name in variables
-                }, variables)
+            for name in names:
+              self.assertEqual(
+                  "/job:ps/task:{}".format(tasks[pick(strategies.Op(name))]),
+                  record["devices"][name])
     self.assertEqual(len(iterations) - 1, metrics["iteration"])
     # The best constant prediction leaves more than 1.
     self.assertLess(metrics["average_loss"], .1)

@@ -1,9 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A model whose losses are known without TensorFlow, for tests of training.
+"""A model whose losses are known without TensorFlow.
 
-It fits a line to eight points by gradient descent with momentum. However
-tf.distribute divides the points among replicas, the losses are the same.
+It fits a line to eight points by gradient descent with momentum. The losses do
+not depend on how tf.distribute divides the points among replicas.
 """
 
 from adanet import tf_compat
@@ -34,7 +34,7 @@ def expected_losses(num_steps):
 
 
 def _points_of_replica():
-  """Returns the inputs and labels of the replica that asks."""
+  """Returns the inputs and labels of this replica."""
   context = v1.distribute.get_replica_context()
   num_replicas = context.num_replicas_in_sync
   index = context.replica_id_in_sync_group
@@ -43,11 +43,7 @@ def _points_of_replica():
 
 
 class Training(object):
-  """The model and its optimizer, made in the scopes that are open.
-
-  Attributes:
-    variables: list of the model's two variables.
-  """
+  """The model and its optimizer, made in the current scopes."""
 
   def __init__(self, strategy, mode, points=_points_of_replica, server=None):
     """Makes the variables; the optimizer makes its own at the first step.
@@ -61,7 +57,7 @@ class Training(object):
     self._strategy = strategy
     self._points = points
     with strategy.scope():
-      self.variables = [
+      self._variables = [
           v2.Variable(np.zeros([2, 1], np.float32), name="weights"),
           v2.Variable(np.zeros([1], np.float32), name="bias")
       ]
@@ -78,12 +74,8 @@ class Training(object):
       return float(self._run())
 
   def devices(self):
-    """Returns the device of each variable, of each copy if there are several.
-
-    Returns:
-      list of str.
-    """
-    variables = self.variables + self._optimizer.variables()
+    """Returns a list of the device of each copy of each variable, as str."""
+    variables = self._variables + self._optimizer.variables()
     return [
         copy.device for v in variables for copy in getattr(v, "values", [v])
     ]
@@ -104,7 +96,7 @@ class Training(object):
 
   def _replica_step(self):
     inputs, labels = self._points()
-    weights, bias = self.variables
+    weights, bias = self._variables
 
     def loss():
       errors = v2.matmul(inputs, weights) + bias - labels

@@ -282,7 +282,6 @@ class ErrorTest(parameterized.TestCase):
       ("none", None),
       ("dict", _CHIEFLESS),
       ("cluster_spec", tf.train.ClusterSpec(_CHIEFLESS)),
-      ("class", _resolvers.TFConfigClusterResolver),
   )
   def test_no_resolver(self, resolver):
     with self.assertRaisesRegex(

@@ -1,12 +1,11 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What Bazel's own tools would download, written here instead.
+"""Repositories that Bazel's own tools would download.
 
-Bazel 4 loads a few rules from repositories that it fetches from the network,
-and this project loads its Python rules from one, as a newer Bazel wants it.
-What each of those hands on is native to Bazel 4, so a repository with a
-`defs.bzl` that does the same takes its place. A workspace that declares the
-real one first keeps it.
+Bazel 4 fetches a few repositories of rules from the network, and this project
+loads its Python rules from one, as newer versions of Bazel require. Bazel 4 has
+all these rules built in, so a repository with a `defs.bzl` that names them is
+enough. A workspace that declares the real one first keeps it.
 """
 
 load("@bazel_tools//tools/build_defs/repo:utils.bzl", "maybe")
@@ -23,18 +22,16 @@ def _native_rules_repository_impl(ctx):
 
 _native_rules_repository = repository_rule(
     implementation = _native_rules_repository_impl,
-    doc = "A repository whose `<folder>:defs.bzl` hands on native rules.",
+    doc = "A repository whose `<folder>:defs.bzl` names native rules.",
     attrs = {
         "folder": attr.string(mandatory = True),
         "rules": attr.string_list(mandatory = True),
     },
 )
 
-_NATIVE_PROVIDERS = """\
-NativePyInfo = PyInfo
-"""
+# A file that defines a name cannot read Bazel's own, so this is another file.
+_NATIVE_PROVIDERS = "NativePyInfo = PyInfo\n"
 
-# Apart from the above: a file that defines a name cannot read Bazel's own.
 _PYTHON_RULES = """\
 load("@bazel_tools//tools/python:toolchain.bzl", _pair = "py_runtime_pair")
 load(":native_providers.bzl", "NativePyInfo")

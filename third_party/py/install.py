@@ -1,10 +1,10 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Installs a locked requirements file as one folder a distribution.
+"""Installs a locked requirements file, each distribution into its own folder.
 
-Run by the repository rule `pip_packages` in the folder of its repository, with
-the interpreter that the packages are for. A target that depends on one
-distribution then sees the files of that distribution alone.
+The repository rule `pip_packages` runs this in the folder of its repository,
+with the interpreter that the packages are for. A target that depends on a
+distribution sees only the files of that distribution.
 """
 
 import argparse
@@ -35,8 +35,8 @@ load("@rules_python//python:defs.bzl", "py_library")
 package(default_visibility = ["//visibility:public"])
 """
 
-# The distribution's folder is named after its version too, so that no folder
-# that Bazel puts on the import path holds a name that Python could import.
+# Bazel also puts the parent of the folder on the import path. A folder's name has
+# a version in it, so that Python cannot import it.
 _LIBRARY = """
 py_library(
     name = "{name}",
@@ -57,7 +57,7 @@ Distribution = collections.namedtuple("Distribution", "name folder requires")
 
 
 class InstallError(Exception):
-  """What went wrong, in one line."""
+  """An installation failed; the message is one line."""
 
 
 def _target_name(distribution_name):
@@ -82,7 +82,7 @@ def _explain(pip_output):
 
 
 def _pip_install(requirements, target, **environment):
-  """Installs the requirements, and nothing that they do not name.
+  """Installs the requirements, without their dependencies.
 
   Args:
     requirements: path of a requirements file with versions and hashes.
@@ -90,7 +90,7 @@ def _pip_install(requirements, target, **environment):
     **environment: environment variables for pip.
 
   Raises:
-    InstallError: pip could not.
+    InstallError: pip failed.
   """
   pip = subprocess.run(
       [
@@ -109,7 +109,7 @@ def _pip_install(requirements, target, **environment):
 
 
 def _install_build_tools(requirements, target):
-  """Installs what builds a distribution without a wheel, by the same hashes.
+  """Installs what builds distributions without wheels, with the same hashes.
 
   Args:
     requirements: path of a requirements file with versions and hashes.
@@ -148,7 +148,7 @@ def _move_distribution(site, dist_info, packages):
     paths = [row[0] for row in csv.reader(f)]
   for path in paths:
     source = os.path.join(site, path)
-    # Scripts and manual pages lie outside the import path; no target has them.
+    # Scripts and manual pages are outside the import path, and not needed.
     if path.startswith("..") or not os.path.exists(source):
       continue
     destination = os.path.join(folder, path)
@@ -163,13 +163,12 @@ def _move_distribution(site, dist_info, packages):
 
 def _build_file(distributions, substitutes):
   """Returns the text of the BUILD file for the installed distributions."""
-  names = {d.name for d in distributions}
-  aliases = {
-      name: actual
-      for name, actual in substitutes.items()
-      if name not in names and actual in names
-  }
-  known = names.union(aliases)
+  known = {d.name for d in distributions}
+  aliases = {}
+  for name, actual in substitutes.items():
+    if name not in known and actual in known:
+      aliases[name] = actual
+      known.add(name)
   rules = [
       _LIBRARY.format(
           name=d.name,
@@ -186,11 +185,11 @@ def install(requirements, substitutes):
 
   Args:
     requirements: path of a requirements file with versions and hashes.
-    substitutes: a target's name -> the target that serves as it where no
-      distribution of that name is installed.
+    substitutes: a target's name -> the target that stands in for it if no
+      distribution of that name is installed; it may be an earlier key.
 
   Raises:
-    InstallError: pip could not.
+    InstallError: pip failed.
   """
   with open(requirements, encoding="utf-8") as f:
     wheels_only = "--only-binary :all:" in f.read()
@@ -199,8 +198,8 @@ def install(requirements, substitutes):
   _pip_install(
       requirements, "together", PYTHONPATH=os.path.abspath("build-tools"))
   distributions = [
-      # Tools tell by the name "site-packages" whose code it is: hypothesis,
-      # say, reads every module that it takes for the project's own.
+      # Tools such as hypothesis read every module of a project, and skip those
+      # in folders of this name.
       _move_distribution("together", dist_info, "site-packages")
       for dist_info in sorted(glob.glob("together/*.dist-info"))
   ]

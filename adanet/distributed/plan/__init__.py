@@ -9,6 +9,11 @@ line prints its help without NumPy.
 import importlib
 import typing
 
+__all__ = [
+    "Indices", "JSON_VERSION", "PROBLEM_KINDS", "PlacementPlan", "Problem",
+    "PsGroup", "Subnetwork", "SubnetworkGroup", "WorkerGroup", "compare",
+]
+
 if typing.TYPE_CHECKING:
   # pylint: disable=g-import-not-at-top,g-multiple-import
   from adanet.distributed.plan.groups import (
@@ -17,19 +22,14 @@ if typing.TYPE_CHECKING:
   from adanet.distributed.plan.problems import Problem, PROBLEM_KINDS
   from adanet.distributed.plan.value import (
       compare, JSON_VERSION, PlacementPlan)
+else:  # A type checker takes a module with __getattr__ to have every name.
 
-__all__ = [
-    "Indices", "JSON_VERSION", "PROBLEM_KINDS", "PlacementPlan", "Problem",
-    "PsGroup", "Subnetwork", "SubnetworkGroup", "WorkerGroup", "compare",
-]
-
-
-def __getattr__(name: str) -> typing.Any:
-  if name in __all__:
-    for module_name in ("groups", "indices", "problems", "value"):
-      module = importlib.import_module(__name__ + "." + module_name)
-      if hasattr(module, name):
-        value = globals()[name] = getattr(module, name)
-        return value
-  raise AttributeError(
-      "module '{}' has no attribute '{}'".format(__name__, name))
+  def __getattr__(name):
+    if name in __all__:
+      for module_name in ("groups", "indices", "problems", "value"):
+        module = importlib.import_module(__name__ + "." + module_name)
+        if hasattr(module, name):
+          value = globals()[name] = getattr(module, name)
+          return value
+    raise AttributeError(
+        "module '{}' has no attribute '{}'".format(__name__, name))

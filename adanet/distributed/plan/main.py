@@ -90,7 +90,6 @@ class _IntegerParser(flags.IntegerParser):
 _FLAGS = flags.FlagValues()
 # The flags that work even if others are wrong.
 _INFO_FLAGS = flags.FlagValues()
-_INFO_FLAGS.set_gnu_getopt(True)
 
 
 def _define_integer(name, description, at_least, at_most):

@@ -26,12 +26,10 @@ import runfiles
 
 _PROGRAM = runfiles.Create().Rlocation(
     "adanet/adanet/distributed/plan/main.py")
-_TIMEOUT_SECS = 120
 
 _ROUND_ROBIN = distributed.RoundRobinStrategy()
 _DROP_REMAINDER = distributed.RoundRobinStrategy(drop_remainder=True)
 _REPLICATION = distributed.ReplicationStrategy()
-_SHARED_PS = distributed.RoundRobinStrategy(dedicate_parameter_servers=False)
 
 # Flags, and the strategies that --compare shows.
 _COMPARED = (
@@ -40,7 +38,8 @@ _COMPARED = (
     (("--strategy=replication",),
      (_REPLICATION, _ROUND_ROBIN, _DROP_REMAINDER)),
     (("--strategy=round_robin", "--nodedicate_parameter_servers"),
-     (_SHARED_PS, _ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION)),
+     (distributed.RoundRobinStrategy(dedicate_parameter_servers=False),
+      _ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION)),
 )
 _SHAPES = ((1, 0, 1), (4, 2, 5), (10**12, 3, 2))
 
@@ -85,7 +84,7 @@ def _environment(**variables):
 def _start(*args, **kwargs):
   """Returns the same as `run_main`, of a process of its own."""
   finished = subprocess.run(
-      (sys.executable,) + args, timeout=_TIMEOUT_SECS, check=False,
+      (sys.executable,) + args, timeout=120, check=False,
       **dict({"env": _environment(), "stdout": subprocess.PIPE,
               "stderr": subprocess.PIPE}, **kwargs))
   return finished.returncode, finished.stdout, finished.stderr.decode()
@@ -105,15 +104,12 @@ class MainTestCase(parameterized.TestCase):
     self.write("mine.py", _STRATEGY_MODULE.format(body))
 
   def write(self, name, text):
-    self.create_tempfile(
-        os.path.join(self.folder, name), text, encoding="utf-8",
-        errors="surrogateescape")
+    self.create_tempfile(os.path.join(self.folder, name), text)
 
   def run_main(self, *args, stdin="", stdout=None, **variables):
     """Returns the exit code, standard output as bytes, and standard error."""
     stdout = stdout or io.TextIOWrapper(io.BytesIO(), "utf-8")
-    stdin = io.TextIOWrapper(
-        io.BytesIO(stdin.encode("utf-8", "surrogateescape")))
+    stdin = io.TextIOWrapper(io.BytesIO(stdin.encode("utf-8")))
     environment = _environment(
         **dict({"BUILD_WORKING_DIRECTORY": self.folder}, **variables))
     with mock.patch.dict(os.environ, environment, clear=True), \
@@ -260,19 +256,16 @@ class BadInputTest(MainTestCase):
       ("--workers=1e3", "--workers=1e3: expected an integer in the range [1, "
        "1000000000000], got a non-integer."),
       ("--ps=-1", "--ps=-1: expected an integer in the range [0, 100000]."),
-      ("--subnetworks=100001", "in the range [1, 100000]."),
       ("--format=gif", "<table|json|svg|png>"),
       ("--compare=perhaps", "--compare=perhaps: expected true or false."),
       ("--wrokers=3", "Did you mean: workers"),
       ("three", "three: expected flags only"),
       ("--strategy=both", "--strategy=both: expected round_robin, replicat"),
+      ("--strategy=" + "x" * 5000, "x... expected round_robin"),
       ("--strategy=replication --drop_remainder",
        "--drop_remainder: expected --strategy=round_robin, got --strategy=rep"),
-      ("--strategy=replication --nodedicate_parameter_servers",
-       "--dedicate_parameter_servers: expected --strategy=round_robin"),
       ("", "no cluster: give --workers and --ps"),
       ("--ps=1", "--ps=1: expected --workers too."),
-      ("--workers", "Missing value for flag --workers"),
       ("--tf_config=a.json --ps=1", "--tf_config=a.json: expected no --work"),
       ("--tf_config=nowhere.json", "--tf_config=nowhere.json: No such file"),
       ("--tf_config=.", "--tf_config=.: Is a directory"),
@@ -280,15 +273,12 @@ class BadInputTest(MainTestCase):
        "integer of at most 10000000 with --format=svg."),
       ("--strategy=mine:Mine --workers=1000001", "--workers=1000001: "
        "expected an integer of at most 1000000 with --strategy=mine:Mine."),
-      ("--strategy=broken:It", "cannot import broken: SyntaxError"),
       ("--strategy=ends:It", "cannot import ends: SystemExit: 0"),
       ("--strategy=mine:It", "expected a subclass of PlacementStrategy in "),
-      ("--strategy=mine:distributed", "expected a subclass of Placement"),
       ("--strategy=mine:Needs", "cannot call Needs without arguments: Type"),
   )
   def test_flags(self, flags, expected):
     self.write_strategy()
-    self.write("broken.py", "1 = = 2")
     self.write("ends.py", "import sys\nsys.exit(0)")
     self.assert_refused(expected, "--subnetworks=2", *flags.split())
 
@@ -318,10 +308,8 @@ class InfoTest(MainTestCase):
                           self.output("--help"))
     self.assertGreater(len(commands), 8)
     for command in commands:
-      code, output, _ = self.run_main(
-          *command.split(), stdin=cluster, TF_CONFIG=cluster)
-      self.assertEqual(0, code)
-      self.assertNotEmpty(output)
+      self.assertEqual(0, self.run_main(
+          *command.split(), stdin=cluster, TF_CONFIG=cluster)[0])
 
   @parameterized.parameters("--version", "--subnetworks=x --version")
   def test_version(self, flags):
@@ -332,25 +320,22 @@ class InfoTest(MainTestCase):
 class StreamsTest(MainTestCase):
 
   def on_terminal(self, *args, **variables):
-    variables = dict({"TERM": "xterm-256color", "COLUMNS": "80"}, **variables)
     return self.run_main(
-        *_FLAGS, *args, stdout=_Terminal(io.BytesIO(), "utf-8"), **variables)
+        *_FLAGS, *args, stdout=_Terminal(io.BytesIO(), "utf-8"),
+        **dict({"TERM": "xterm-256color", "COLUMNS": "80"}, **variables))
 
   def test_terminal(self):
     for columns in ("80", "0"):
-      code, output, _ = self.on_terminal(COLUMNS=columns)
-      self.assertEqual(0, code)
-      self.assertIn("│ 0, 1, 2, 3, 4, ensemble │", output.decode("utf-8"))
-      self.assertIn(b"\033[32mNo problems.", output)
+      output = self.on_terminal(COLUMNS=columns)[1].decode("utf-8")
+      self.assertIn("\u2502 0, 1, 2, 3, 4, ensemble \u2502", output)
+      self.assertIn("\033[32mNo problems.", output)
     _, output, _ = self.on_terminal("--compare", NO_COLOR="1")
     self.assertNotRegex(output.decode("utf-8"), "\033\\[[0-9;]*3[0-7]")
-    code, output, errors = self.on_terminal("--format=png")
+    code, output, _ = self.on_terminal("--format=png")
     self.assertEqual((2, b""), (code, output))
-    self.assertEndsWith(errors, "add > plan.png\n")
 
   @parameterized.parameters(
       ("stdout", "/dev/full", "--format=json", 2, "No space left on device."),
-      ("stdout", "/dev/full", "--format=table", 2, "No space left on device."),
       ("stdout", "/dev/full", "--help", 2, "No space left on device."),
       ("stdout", None, "--help", 2, "standard output is closed."),
       ("stdin", None, "--tf_config=-", 2, "standard input is closed: expected"),
@@ -373,10 +358,9 @@ class StreamsTest(MainTestCase):
 class ProcessTest(MainTestCase):
   """What needs a process of its own."""
 
-  @parameterized.parameters((_PROGRAM,), ("-m", "adanet.distributed.plan.main"))
-  def test_starts(self, *program):
+  def test_starts(self):
     flags = _FLAGS + ["--drop_remainder", "--strict"]
-    result = _start(*program, *flags, cwd=self.folder)
+    result = _start("-m", "adanet.distributed.plan.main", *flags)
     self.assertEqual(1, result[0])
     self.assertEqual(self.run_main(*flags), result)
 

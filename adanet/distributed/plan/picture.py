@@ -15,7 +15,7 @@ millions of workers, a picture takes seconds.
 """
 
 import io
-from typing import BinaryIO, Iterable
+from typing import BinaryIO, Dict, Iterable, Tuple
 
 from adanet.distributed import _arguments
 from adanet.distributed.plan import heat_map
@@ -57,7 +57,7 @@ def draw(plans: Iterable[value.PlacementPlan]) -> figure_lib.Figure:
     colors = page_lib.subnetwork_colors(
         max([1] + [p.num_subnetworks for p in plans if _is_small(p)]))
     legend = page_lib.Legend(page)
-    equal_plans = {}
+    equal_plans: Dict[tuple, Tuple[int, list]] = {}
     for number, plan in enumerate(plans):
       key = (plan.num_workers, plan.num_ps, plan.num_subnetworks,
              plan.worker_groups, plan.ps_groups)

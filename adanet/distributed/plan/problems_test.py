@@ -77,9 +77,32 @@ class ProblemsTest(parameterized.TestCase):
        "Parameter server 0 serves more than twice the mean load of 5 "
        "subnetworks. Fix: use 5 parameter servers.",
        "Workers 0, 1 build the ensemble; one is enough." + _NO_FIX),
-      # Training that ends with problems is better than training without end.
-      (_train_first([0] * 9), (9, 0, 6), "No worker trains subnetworks 0, 1, 2, "
-       "3, 4, 5. Fix: use ReplicationStrategy()."),
+      (answers_lib.HalfTheCluster(), (6, 4, 3),
+       "No worker uses parameter servers 2, 3." + _NO_FIX,
+       "Parameter server 0 serves more than twice the mean load of 3 "
+       "subnetworks." + _NO_FIX,
+       "Workers 0, 1 build the ensemble; one is enough." + _NO_FIX),
+      # More workers fix the load, so fewer parameter servers are not offered.
+      (strategies.Custom(
+          lambda config: (config.num_worker_replicas == 9 and
+                          config.global_id_in_cluster < 2),
+          lambda config, i: (config.num_worker_replicas > 9 or
+                             config.global_id_in_cluster in ((0, 1, 2, 3), (4,),
+                                                             (5, 6))[i]),
+          lambda config: True, lambda config, i: [i]), (9, 4, 3),
+       "No worker uses parameter server 3. Fix: use 3 parameter servers.",
+       "Parameter server 0 serves more than twice the mean load of 1.75 "
+       "subnetworks. Fix: use 10 workers.",
+       "Workers 0, 1 build the ensemble; one is enough. Fix: use 10 workers."),
+      # A change that leaves training without end fixes nothing, and training
+      # that ends with problems is better.
+      (strategies.Custom(
+          lambda config: config.num_worker_replicas == 9,
+          lambda config, i: True, lambda config: False), (9, 0, 6),
+       "No worker trains subnetworks 0, 1, 2, 3, 4, 5. Fix: use "
+       "ReplicationStrategy().",
+       "Workers 0, 1, 2, 3, 4, 5, 6, 7, 8 build the ensemble; one is enough."
+       + _NO_FIX),
       (Refuses(_REPLICATION), (3, 2, 9), "Workers 0, 1, 2 build the ensemble; "
        "one is enough. Fix: use RoundRobinStrategy()."),
       (Refuses(_ROUND_ROBIN), (3, 0, 1),
@@ -184,10 +207,11 @@ class ProblemsTest(parameterized.TestCase):
       self.assertNoCommonElements(
           ["overloaded_ps", "untrained_subnetworks"], kinds)
     # No smaller number of workers would do.
-    for problem in problems:
-      for fewer in range(shape[0] + 1, problem.fixes.get("num_workers", 0)):
-        changed = plan_lib.PlacementPlan(strategy, fewer, *shape[1:])
-        self.assertIn(problem.kind, {p.kind for p in changed.problems()})
+    fixed = {p.kind: p.fixes["num_workers"]
+             for p in problems if "num_workers" in p.fixes}
+    for fewer in range(shape[0] + 1, max(fixed.values(), default=0)):
+      changed = plan_lib.PlacementPlan(strategy, fewer, *shape[1:])
+      self.assertTrue(fixed.keys() & {p.kind for p in changed.problems()})
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ much share a row::
     plan_table.show_comparison([plan, other_plan], console)
 """
 
-from typing import Optional, Sequence
+from typing import Dict, Optional, Sequence
 
 from adanet.distributed import plan as plan_lib
 from adanet.distributed.plan import console as console_lib
@@ -257,7 +257,8 @@ def show_comparison(plans: Sequence[plan_lib.PlacementPlan],
     plans: sequence of `PlacementPlan`, at least one.
     console: as in `show`.
   """
-  legend, shown = [], {}
+  legend = []
+  shown: Dict[str, plan_lib.PlacementPlan] = {}
   for letter, plan in zip(_letters(plans), plans):
     legend.append("{}  {}".format(letter, _one_line(plan.strategy)))
     shown.setdefault(letter, plan)

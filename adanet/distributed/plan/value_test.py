@@ -31,8 +31,11 @@ class PlanEqualsStrategyTest(parameterized.TestCase):
     m, n, k = shape
     plan = _plan(strategy, *shape)
     answers = answers_lib.Answers(strategy, *shape)
-    self.assertEqual((m, n, k),
-                     (plan.num_workers, plan.num_ps, plan.num_subnetworks))
+    self.assertEqual((repr(strategy), m, n, k), (
+        plan.strategy, plan.num_workers, plan.num_ps, plan.num_subnetworks))
+    self.assertEqual(
+        "PlacementPlan({!r}, num_workers={}, num_ps={}, num_subnetworks={})"
+        .format(strategy, *shape), repr(plan))
     for w in range(m):
       group = plan.worker(w)
       self.assertIn(w, group.workers)
@@ -56,8 +59,9 @@ class PlanEqualsStrategyTest(parameterized.TestCase):
                        list(group.subnetworks))
       self.assertEqual((plan.fetches_per_ps()[p], plan.load_per_ps()[p]),
                        (group.fetches, group.load))
-    for groups, number in ((plan.worker_groups, m), (plan.subnetwork_groups, k),
-                           (plan.ps_groups or (), n * (answers.ps is not None))):
+    for groups, number in (
+        (plan.worker_groups, m), (plan.subnetwork_groups, k),
+        (plan.ps_groups or (), n * (answers.ps is not None))):
       self.assertCountEqual(range(number), [i for g in groups for i in g[0]])
       firsts = [list(g[0])[0] for g in groups]
       self.assertEqual(sorted(firsts), firsts)
@@ -73,25 +77,6 @@ class PlanEqualsStrategyTest(parameterized.TestCase):
     self.assertEqual(hash(layout), hash(asked))
     self.assertEqual(json.dumps(layout.to_json_dict()),
                      json.dumps(asked.to_json_dict()))
-
-  @hypothesis.settings(max_examples=25)
-  @hypothesis.given(
-      answers_lib.our_strategies, st.data(), st.integers(1, 10**6),
-      st.integers(0, 1000), st.integers(1, 1000))
-  def test_large_clusters(self, strategy, data, m, n, k):
-    plan = _plan(strategy, m, n, k)
-    self.assertLessEqual(len(plan.worker_groups), 2 * k + 1)
-    for w in {0, m - 1, data.draw(st.integers(0, m - 1))}:
-      strategy.config = strategies.Config(m, n, w)
-      group = plan.worker(w)
-      self.assertEqual(strategy.should_build_ensemble(k), group.builds_ensemble)
-      self.assertEqual(
-          strategy.should_train_subnetworks(k), group.trains_subnetworks)
-      for i in {0, k - 1, data.draw(st.integers(0, k - 1))}:
-        builds = strategy.should_build_subnetwork(k, i)
-        self.assertEqual(builds, i in group.subnetworks)
-        self.assertEqual(builds and group.trains_subnetworks,
-                         w in plan.subnetwork(i).trainers)
 
   def test_leaves_the_strategy_alone(self):
     config = strategies.Config(3, 2, 1)
@@ -157,12 +142,12 @@ class ValuesTest(parameterized.TestCase):
     self.assertEqual(json.dumps(expected, indent=1),
                      json.dumps(plan.to_json_dict(), indent=1))
 
-  def test_json_does_not_grow_with_workers(self):
+  def test_does_not_grow_with_workers(self):
     for strategy in OURS:
-      small, large = (
-          len(json.dumps(_plan(strategy, m, 50, 20).to_json_dict()))
-          for m in (10**3, 10**6))
-      self.assertLess(large, 1.5 * small)
+      small, large = (_plan(strategy, m, 50, 20) for m in (10**3, 10**6))
+      self.assertLessEqual(len(large.worker_groups), 2 * 20 + 1)
+      self.assertLess(len(json.dumps(large.to_json_dict())),
+                      1.5 * len(json.dumps(small.to_json_dict())))
 
   def test_unknown_figures(self):
     value = _plan(strategies.arbitrary(0), 3, 2, 4).to_json_dict()
@@ -198,17 +183,9 @@ class ValuesTest(parameterized.TestCase):
                   _plan(strategy, 8, 2, 3),
                   _plan(distributed.RoundRobinStrategy(True), 7, 2, 3), 7):
       self.assertNotEqual(plan, other)
-
-  @parameterized.parameters(
-      (distributed.RoundRobinStrategy(True, False),
-       "RoundRobinStrategy(drop_remainder=True, "
-       "dedicate_parameter_servers=False)"),
-      (answers_lib.HalfTrains(), "HalfTrains()"))
-  def test_names(self, strategy, name):
-    self.assertEqual(name, _plan(strategy, 3, 2, 1).strategy)
-    self.assertEqual(
-        "PlacementPlan({}, num_workers=3, num_ps=2, num_subnetworks=1)".format(
-            name), repr(_plan(strategy, 3, 2, 1)))
+    self.assertNotEqual(  # These two have the same name.
+        _plan(strategies.arbitrary(0), 5, 0, 2),
+        _plan(strategies.arbitrary(1), 5, 0, 2))
 
 
 class Locked(distributed.RoundRobinStrategy):
