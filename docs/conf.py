@@ -18,15 +18,27 @@ default_role = "py:obj"
 nitpicky = True
 nitpick_ignore_regex = [
     ("py:(obj|class|exc)", r"(?!adanet\.).*"),
-    ("py:class", r".*\._\w+"),  # Type variables.
+    ("py:class", r".*\._\w+.*"),  # Private types.
 ]
 
 autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
 napoleon_google_docstring = True
+napoleon_use_ivar = True
 napoleon_numpy_docstring = False
 
 html_theme = "furo"
 html_title = "adanet.distributed " + release
 html_show_sourcelink = False
 html_copy_source = False
+
+
+def _skip_fields(app, what, name, value, skip, options):
+  """Skips a namedtuple's fields, which its docstring describes."""
+  del app, what, name, options
+  doc = getattr(value, "__doc__", None) or ""
+  return True if doc.startswith("Alias for field number") else skip
+
+
+def setup(app):
+  app.connect("autodoc-skip-member", _skip_fields)
