@@ -244,6 +244,8 @@ def _draw(benchmark, report):
       if key in row["limits"]:
         axes.plot(2 * [row["limits"][key]], [y - .45, y + .45], "k--")
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter("")
     axes.set_xlabel(key)
   columns[0].set_yticks(range(len(rows)))
   columns[0].set_yticklabels(map(", ".join, places))
