@@ -14,7 +14,6 @@ from adanet.distributed import plan as plan_lib
 from adanet.testing import answers as answers_lib
 from adanet.testing import strategies
 import hypothesis
-from hypothesis import strategies as st
 
 OURS = answers_lib.OURS
 

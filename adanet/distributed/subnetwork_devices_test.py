@@ -1,0 +1,237 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of where variables live that are made in a subnetwork's scope."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import distributed
+from adanet import tf_compat
+from adanet.distributed import devices
+from adanet.distributed.testdata import golden
+from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.testing import strategies
+import hypothesis
+from hypothesis import strategies as st
+
+_PS_GOLDEN = golden.load("parameter_server_tasks")
+
+
+def _place(num_ps, num_subnetworks, subnetwork_index, names, **kwargs):
+  """Returns the devices of variable ops made in a subnetwork's scope."""
+  strategy = strategies.round_robin(strategies.PsConfig(num_ps), **kwargs)
+  with tf_compat.v1.Graph().as_default():
+    with strategy.subnetwork_devices(num_subnetworks, subnetwork_index):
+      return [
+          tf_compat.v1.raw_ops.VarHandleOp(dtype="float", shape=[],
+                                           name=name).op.device
+          for name in names
+      ]
+
+
+def _task(device):
+  return tf_compat.v1.DeviceSpec.from_string(device).task
+
+
+class RoundRobinDevicesTest(parameterized.TestCase):
+
+  @parameterized.parameters(_PS_GOLDEN["subnetwork_devices"])
+  def test_equals_reference(self, num_ps, num_subnetworks, task):
+    placed = [
+        _place(num_ps, num_subnetworks, i, _PS_GOLDEN["op_names"])
+        for i in range(num_subnetworks)
+    ]
+    self.assertEqual([[
+        "" if t is None else "/job:ps/task:{}".format(t) for t in tasks
+    ] for tasks in task], placed)
+
+  @hypothesis.settings(max_examples=20)
+  @hypothesis.given(st.data())
+  def test_groups_are_disjoint_and_cover_all_ps(self, data):
+    num_ps = data.draw(st.integers(1, 12))
+    num_subnetworks = data.draw(st.integers(1, num_ps))
+    names = ["v{}".format(v) for v in range(200)]
+    used = [
+        _task(device)
+        for i in range(num_subnetworks)
+        for device in set(_place(num_ps, num_subnetworks, i, names))
+    ]
+    self.assertCountEqual(range(num_ps), used)
+
+  @hypothesis.given(
+      num_ps=st.integers(1, 10**9),
+      num_subnetworks=st.integers(1, 10**9),
+      index=st.integers(0, 10**9))
+  def test_groups_of_large_clusters(self, num_ps, num_subnetworks, index):
+    index %= num_subnetworks
+    names = ["v{}".format(v) for v in range(5)]
+    tasks = [_task(d) for d in _place(num_ps, num_subnetworks, index, names)]
+    if num_subnetworks > num_ps:
+      self.assertEqual({index % num_ps}, set(tasks))
+    else:
+      # The groups are in the order of the subnetworks, and of nearly one size.
+      size, larger = divmod(num_ps, num_subnetworks)
+      first = index * size + min(index, larger)
+      size += index < larger
+      strategy = devices.OpNameHashStrategy(size)
+      self.assertEqual(
+          [first + strategy(strategies.Op(n)) for n in names], tasks)
+
+  @parameterized.parameters(
+      dict(num_ps=0), dict(num_ps=5, dedicate_parameter_servers=False))
+  def test_changes_nothing(self, num_ps, **kwargs):
+    self.assertEqual([""] * 3, _place(num_ps, 2, 1, ["a", "b", "c"], **kwargs))
+
+  def test_follows_its_config(self):
+    strategy = distributed.RoundRobinStrategy()
+    for num_ps, device in ((2, "/job:ps/task:1"), (1, "/job:ps/task:0"),
+                           (0, ""), (3, "/job:ps/task:2")):
+      strategy.config = strategies.PsConfig(num_ps)
+      for _ in range(2):
+        with tf_compat.v1.Graph().as_default():
+          with strategy.subnetwork_devices(2, 1):
+            self.assertEqual(
+                device, tf_compat.v1.get_variable("w", shape=[]).device)
+
+  @parameterized.parameters(
+      distributed.ReplicationStrategy(),
+      strategies.round_robin(strategies.PsConfig(0)),
+      strategies.round_robin(strategies.PsConfig(3)))
+  def test_decorates(self, strategy):
+
+    @strategy.subnetwork_devices(2, 1)
+    def make(names):
+      variables = make(names[1:]) if names[1:] else []
+      return variables + [tf_compat.v1.get_variable(names[0], shape=[])]
+
+    for _ in range(2):
+      with tf_compat.v1.Graph().as_default():
+        with strategy.subnetwork_devices(2, 1):
+          a_device = tf_compat.v1.get_variable("scope", shape=[]).device
+        self.assertEqual([a_device] * 2, [v.device for v in make(["a", "b"])])
+        outside = tf_compat.v1.get_variable("outside", shape=[])
+        self.assertEqual("", outside.device)
+
+  def test_follows_the_parameter_servers_of_a_subclass(self):
+
+    class Choosing(distributed.RoundRobinStrategy):
+      tasks = None
+
+      def subnetwork_parameter_servers(self, num_subnetworks, subnetwork_index):
+        return self.tasks
+
+    strategy = Choosing()
+    strategy.config = strategies.PsConfig(9)
+    for tasks in ([4], (2,), {8}, range(5, 6), [], None, [7, 1]):
+      strategy.tasks = tasks
+      devices = {"/job:ps/task:%d" % task for task in tasks or ()} or {""}
+      with tf_compat.v1.Graph().as_default():
+        with strategy.subnetwork_devices(2, 1):
+          self.assertEqual(
+              devices,
+              {tf_compat.v1.get_variable("w%d" % i, shape=[]).device
+               for i in range(20)})
+
+  def test_leaves_each_scope_that_was_entered(self):
+    strategy = strategies.round_robin(strategies.PsConfig(2))
+    scope = strategy.subnetwork_devices(2, 1)
+    with tf_compat.v1.Graph().as_default():
+      devices = []
+      with scope:
+        with scope:
+          devices.append(tf_compat.v1.get_variable("a", shape=[]).device)
+        devices.append(tf_compat.v1.get_variable("b", shape=[]).device)
+      devices.append(tf_compat.v1.get_variable("c", shape=[]).device)
+    self.assertEqual(["/job:ps/task:1", "/job:ps/task:1", ""], devices)
+
+  def test_needs_no_config_where_it_changes_nothing(self):
+    strategy = distributed.RoundRobinStrategy(dedicate_parameter_servers=False)
+    with strategy.subnetwork_devices(2, 1):
+      pass
+
+  @parameterized.product(use_resource=[True, False])
+  def test_only_variables_move(self, use_resource):
+    strategy = strategies.round_robin(strategies.PsConfig(4))
+    with tf_compat.v1.Graph().as_default() as graph:
+      with strategy.subnetwork_devices(2, 1):
+        tf_compat.v1.get_variable("w", shape=[2], use_resource=use_resource)
+        tf_compat.v1.constant(1., name="constant")
+        table = tf_compat.v1.raw_ops.MutableHashTableV2(
+            key_dtype="string", value_dtype="int64", name="w")
+    variable = graph.get_operation_by_name("w")
+    self.assertIn(variable.type, tf_compat.STANDARD_PS_OPS)
+    task = 2 + devices.OpNameHashStrategy(2)(strategies.Op("w"))
+    self.assertEqual("/job:ps/task:{}".format(task), variable.device)
+    self.assertStartsWith(table.device, "/job:ps/task:")
+    self.assertEqual("", graph.get_operation_by_name("constant").device)
+
+  @parameterized.parameters(
+      ("/job:worker/task:3", "/job:worker/task:3"),
+      ("/job:ps/task:7", "/job:ps/task:7"),
+      ("/job:localhost/device:CPU:0", "/job:localhost/device:CPU:0"),
+      ("/task:1", "/task:1"),
+      ("/replica:0/task:0/device:CPU:0", "/replica:0/task:0/device:CPU:0"),
+      ("/device:CPU:0", "/job:ps/task:2/device:CPU:0"),
+      ("", "/job:ps/task:2"))
+  def test_an_explicit_device_wins(self, explicit, placed):
+    # The group of subnetwork 2 is the ps 2 alone.
+    strategy = strategies.round_robin(strategies.PsConfig(3))
+    with tf_compat.v1.Graph().as_default():
+      with strategy.subnetwork_devices(3, 2), tf_compat.v1.device(explicit):
+        variable = tf_compat.v1.get_variable("w", shape=[])
+    self.assertEqual(
+        tf_compat.v1.DeviceSpec.from_string(placed),
+        tf_compat.v1.DeviceSpec.from_string(variable.device))
+
+  def test_inside_replica_device_setter(self):
+    strategy = strategies.round_robin(strategies.PsConfig(6))
+    with tf_compat.v1.Graph().as_default():
+      with tf_compat.v1.device(
+          tf_compat.v1.train.replica_device_setter(
+              ps_tasks=6, worker_device="/job:worker/task:1")):
+        outside = tf_compat.v1.get_variable("outside", shape=[])
+        with strategy.subnetwork_devices(3, 2):
+          inside = tf_compat.v1.get_variable("inside", shape=[])
+          product = inside * 2.
+    self.assertEqual("/job:ps/task:0", outside.device)
+    self.assertIn(_task(inside.device), (4, 5))
+    self.assertStartsWith(product.device, "/job:worker/task:1")
+
+  def test_slots_live_with_their_variable(self):
+    strategy = strategies.round_robin(strategies.PsConfig(8))
+    with tf_compat.v1.Graph().as_default():
+      with strategy.subnetwork_devices(1, 0):
+        variables = [
+            tf_compat.v1.get_variable("w{}".format(i), shape=[2])
+            for i in range(8)
+        ]
+        optimizer = tf_compat.v1.train.AdamOptimizer()
+        optimizer.minimize(sum(map(tf_compat.v1.reduce_sum, variables)))
+      self.assertGreater(len({v.device for v in variables}), 1)
+      for variable in variables:
+        for slot in optimizer.get_slot_names():
+          self.assertEqual(variable.device,
+                           optimizer.get_slot(variable, slot).device)
+
+  def test_every_worker_agrees(self):
+    names = ["a", "b", "c", "d"]
+    all_ = _place(7, 2, 1, names)
+    for name, device in zip(names, all_):
+      self.assertEqual([device], _place(7, 2, 1, [name]))
+    self.assertEqual(all_[::-1], _place(7, 2, 1, names[::-1]))
+
+  def test_nests_and_closes(self):
+    strategy = strategies.round_robin(strategies.PsConfig(2))
+    with tf_compat.v1.Graph().as_default():
+      with self.assertRaisesRegex(KeyError, "mine"):
+        with strategy.subnetwork_devices(2, 0):
+          with strategy.subnetwork_devices(2, 1):
+            inner = tf_compat.v1.get_variable("inner", shape=[])
+          outer = tf_compat.v1.get_variable("outer", shape=[])
+          raise KeyError("mine")
+      after = tf_compat.v1.get_variable("after", shape=[])
+    self.assertEqual(["/job:ps/task:1", "/job:ps/task:0", ""],
+                     [inner.device, outer.device, after.device])
+
+
+if __name__ == "__main__":
+  absltest.main()
