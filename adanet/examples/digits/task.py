@@ -10,6 +10,7 @@ what it did, to standard output: a JSON object in each line.
 import errno
 import json
 import os
+import sys
 import time
 
 from adanet import tf_compat
@@ -18,6 +19,7 @@ from adanet.examples.digits import networks
 from adanet.tf_compat import v1 as tf
 
 _REPORT_SECS = .25
+_CHIEF_WAIT_SECS = 600
 
 
 class _Graph(object):
@@ -81,7 +83,12 @@ def _session(config, master):
     # TensorFlow's own wait for the chief checks only every 30 s.
     uninitialized = tf.report_uninitialized_variables()
     with tf.Session(master, config=config.session_config) as session:
+      give_up = time.monotonic() + _CHIEF_WAIT_SECS
       while session.run(uninitialized).size:
+        if time.monotonic() > give_up:
+          sys.exit("digits: the chief has not initialized the variables in {} "
+                   "s. Start it, or see what it prints.".format(
+                       _CHIEF_WAIT_SECS))
         time.sleep(.5)
   return tf.train.MonitoredTrainingSession(
       master,
