@@ -47,7 +47,7 @@ def check_num_subnetworks(num_subnetworks):
 
 def check_subnetwork(num_subnetworks, subnetwork_index):
   """Returns the number and the index as ints, after checking them."""
-  num_subnetworks = check_num_subnetworks(num_subnetworks)
+  num_subnetworks = check_integer("num_subnetworks", num_subnetworks, 1)
   return num_subnetworks, check_integer(
       "subnetwork_index", subnetwork_index, 0, num_subnetworks)
 

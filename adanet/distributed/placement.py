@@ -208,9 +208,8 @@ class _LayoutStrategy(PlacementStrategy):
     Returns:
       A context manager; without parameter servers it changes nothing.
     """
-    num_subnetworks, subnetwork_index = _arguments.check_subnetwork(
-        num_subnetworks, subnetwork_index)
     if not self.layout.dedicates_parameter_servers:
+      _arguments.check_subnetwork(num_subnetworks, subnetwork_index)
       return _default_devices()
     tasks = self.subnetwork_parameter_servers(num_subnetworks, subnetwork_index)
     return devices.variables_on(tasks) if tasks else _default_devices()
