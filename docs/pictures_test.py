@@ -4,12 +4,15 @@
 
 from absl.testing import absltest
 from docs import pictures
+import matplotlib
 import runfiles
 
 
 class PicturesTest(absltest.TestCase):
 
   def test_picture_of_the_readme(self):
+    if matplotlib.__version_info__ < (3, 11):
+      self.skipTest("an older Matplotlib writes the same picture otherwise")
     folder = self.create_tempdir().full_path
     pictures.draw_all(folder)
     drawn = open(folder + "/overview.svg", encoding="utf-8").read()

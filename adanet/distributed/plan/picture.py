@@ -15,7 +15,7 @@ millions of workers, a picture takes seconds.
 """
 
 import io
-from typing import BinaryIO, Dict, Iterable, Tuple
+from typing import BinaryIO, Iterable
 
 from adanet.distributed import _arguments
 from adanet.distributed.plan import heat_map
@@ -57,16 +57,13 @@ def draw(plans: Iterable[value.PlacementPlan]) -> figure_lib.Figure:
     colors = page_lib.subnetwork_colors(
         max([1] + [p.num_subnetworks for p in plans if _is_small(p)]))
     legend = page_lib.Legend(page)
-    equal_plans: Dict[tuple, Tuple[int, list]] = {}
-    for number, plan in enumerate(plans):
-      key = (plan.num_workers, plan.num_ps, plan.num_subnetworks,
-             plan.worker_groups, plan.ps_groups)
-      equal_plans.setdefault(key, (number, []))[1].append(plan)
-    panels = [
-        panel_lib.SmallPanel(page, legend, equal, number, colors)
-        if _is_small(equal[0]) else
-        heat_map.HeatMap(page, legend, equal, number)
-        for number, equal in equal_plans.values()]
+    panels = []
+    for numbers in value.alike(plans):
+      alike = [plans[number] for number in numbers]
+      panels.append(
+          panel_lib.SmallPanel(page, legend, alike, numbers[0], colors)
+          if _is_small(alike[0]) else
+          heat_map.HeatMap(page, legend, alike, numbers[0]))
     scale = panel_lib.Scale(*(
         max(values) or 1. for values in zip(*(p.largest for p in panels))))
     y = page_lib.MARGIN

@@ -193,6 +193,11 @@ class PlanPictureTest(parameterized.TestCase):
     self.assertIn("{} and {} 2 equal plans of".format(_ROUND_ROBIN, _DROP),
                   " ".join(_texts(figure)))
 
+  def test_plans_with_unknown_parameter_servers_are_drawn_apart(self):
+    figure = _draw((_Silent(), 4, 2, 3), (_Silent(), 4, 2, 3))
+    self.assertEqual({"plan-0", "plan-1"},
+                     {match.group() for _, match in _named(figure, r"plan-\d")})
+
   @parameterized.parameters(
       (_ROUND_ROBIN, 6, 3, 3, ["5!"]),
       (_DROP, 4, 3, 5, ["! subnetwork 3", "! subnetwork 4"]),

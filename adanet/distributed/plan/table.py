@@ -16,6 +16,7 @@ from typing import Dict, Optional, Sequence
 
 from adanet.distributed import plan as plan_lib
 from adanet.distributed.plan import console as console_lib
+from adanet.distributed.plan import value
 from rich import console as rich_console
 from rich import table as rich_table
 from rich import text as rich_text
@@ -214,13 +215,11 @@ def show(plan: plan_lib.PlacementPlan, console: rich_console.Console,
 
 def _letters(plans):
   """Returns a list of letters; plans that place everything alike share one."""
-  letters = {}
-  return [
-      letters.setdefault(
-          (plan.num_ps, plan.num_subnetworks, plan.worker_groups,
-           # Unknown parameter servers may differ.
-           id(plan) if plan.ps_groups is None else plan.ps_groups),
-          chr(ord("A") + len(letters))) for plan in plans]
+  letters = [""] * len(plans)
+  for i, numbers in enumerate(value.alike(plans)):
+    for number in numbers:
+      letters[number] = chr(ord("A") + i)
+  return letters
 
 
 def _compared_rows(figures):

@@ -319,6 +319,26 @@ def check_plans(
       _arguments.show(plans)))
 
 
+def alike(
+    plans: typing.Iterable[PlacementPlan]) -> typing.List[typing.List[int]]:
+  """Groups plans of the same shape that place everything alike.
+
+  Args:
+    plans: iterable of `PlacementPlan`.
+
+  Returns:
+    Lists of the plans' positions in `plans`, by their first plan. A plan whose
+    parameter servers are not known is alone.
+  """
+  groups: typing.Dict[tuple, typing.List[int]] = {}
+  for number, plan in enumerate(plans):
+    ps = number if plan.ps_groups is None else plan.ps_groups
+    groups.setdefault(
+        (plan.num_workers, plan.num_ps, plan.num_subnetworks,
+         plan.worker_groups, ps), []).append(number)
+  return list(groups.values())
+
+
 def compare(plans: typing.Iterable[PlacementPlan]
            ) -> typing.Dict[str, typing.Tuple[typing.Any, ...]]:
   """Puts the figures of plans side by side.
