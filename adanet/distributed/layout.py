@@ -211,7 +211,7 @@ class RoundRobinLayout(Layout):
     return range(first, first + size + (subnetwork_index < num_larger))
 
 
-class _TaskConfig(collections.namedtuple("_TaskConfig", [
+class TaskConfig(collections.namedtuple("TaskConfig", [
     "num_worker_replicas", "num_ps_replicas", "global_id_in_cluster",
     "is_chief", "task_type", "task_id"])):
   """The attributes of a `RunConfig` that tell one worker from another."""
@@ -252,7 +252,7 @@ class AskedLayout(Layout):
 
   def _as_worker(self, worker_index):
     """Returns the strategy as a worker has it, until the next call."""
-    self._strategy.config = _TaskConfig(
+    self._strategy.config = TaskConfig(
         num_worker_replicas=self._num_workers,
         num_ps_replicas=self._num_ps,
         global_id_in_cluster=worker_index,

@@ -85,7 +85,12 @@ class PlacementStrategy(object):
       raise TypeError(
           "strategy={}: expected one that copy.deepcopy can copy, because a "
           "copy is asked as each worker.".format(_arguments.show(self))) from e
-    strategy.config = config
+    try:
+      strategy.config = config
+    except AttributeError as e:
+      raise TypeError(
+          "strategy={}: expected one whose config can be set, because a copy is "
+          "asked as each worker.".format(_arguments.show(self))) from e
     return strategy
 
   @abc.abstractmethod
@@ -131,10 +136,13 @@ class PlacementStrategy(object):
     """
     num_subnetworks, subnetwork_index = _arguments.check_subnetwork(
         num_subnetworks, subnetwork_index)
-    num_workers, worker_index = _arguments.read_worker(self.config)
-    if self.config.global_id_in_cluster is None:
+    # The config as it was set: if a subclass changes what it reads of it, the
+    # copies that are asked do so too.
+    config = self.config if self._config is None else self._config
+    num_workers, worker_index = _arguments.read_worker(config)
+    if config.global_id_in_cluster is None:
       num_workers = 1
-    num_ps = getattr(self.config, "num_ps_replicas", None)
+    num_ps = getattr(config, "num_ps_replicas", None)
     share = layout_of(self, num_workers, num_ps).input_share(
         num_workers, worker_index, num_subnetworks, subnetwork_index)
     if share is None:
@@ -212,6 +220,8 @@ class _LayoutStrategy(PlacementStrategy):
       _arguments.check_subnetwork(num_subnetworks, subnetwork_index)
       return _default_devices()
     tasks = self.subnetwork_parameter_servers(num_subnetworks, subnetwork_index)
+    if not isinstance(tasks, range):
+      tasks = () if tasks is None else tuple(tasks)
     return devices.variables_on(tasks) if tasks else _default_devices()
 
   def subnetwork_parameter_servers(
@@ -298,7 +308,8 @@ class RoundRobinStrategy(_LayoutStrategy):
       self.config  # Must be set, although one subnetwork needs nothing of it.
       return self.layout.share(1, 0, 1)
     num_workers, worker_index = _arguments.read_worker(self.config)
-    if self.layout.drop_remainder:
+    if self.layout.drop_remainder and not isinstance(
+        self.config, layout_lib.TaskConfig):  # A plan is not worth a warning.
       untrained = self.layout.untrained_subnetworks(
           num_workers, num_subnetworks)
       if untrained:
@@ -324,11 +335,14 @@ def layout_of(strategy: PlacementStrategy, num_workers: int,
   if (isinstance(strategy, _LayoutStrategy) and
       strategy_class in (ReplicationStrategy, RoundRobinStrategy)):
     return strategy.layout
-  # A subclass that places variables itself has not said where, if it inherits
-  # the answer to that question from a strategy of this module.
-  says_parameter_servers = (
-      strategy_class.subnetwork_parameter_servers is not
-      _LayoutStrategy.subnetwork_parameter_servers or
-      strategy_class.subnetwork_devices is _LayoutStrategy.subnetwork_devices)
-  return layout_lib.AskedLayout(
-      strategy, num_workers, num_ps, says_parameter_servers)
+  # A subclass of _LayoutStrategy that overrides one of the two methods alone:
+  # other devices are unknown, and other answers move variables only if these
+  # do not go to the default devices.
+  places = (strategy_class.subnetwork_devices is not
+            _LayoutStrategy.subnetwork_devices)
+  says = (strategy_class.subnetwork_parameter_servers is not
+          _LayoutStrategy.subnetwork_parameter_servers)
+  is_said = says == places or (
+      says and isinstance(strategy, _LayoutStrategy) and
+      strategy.layout.dedicates_parameter_servers)
+  return layout_lib.AskedLayout(strategy, num_workers, num_ps, is_said)
