@@ -166,6 +166,41 @@ class InputContextTest(parameterized.TestCase):
     with self.assertRaisesRegex(AttributeError, "config.model_dir: .*is_chief"):
       strategy.input_context(2, 1)
 
+  def test_a_subclass_that_changes_what_it_reads_of_its_config(self):
+
+    class Reversed(distributed.RoundRobinStrategy):
+      """Gives the ensemble to the last worker."""
+
+      @property
+      def config(self):
+        config = super(Reversed, self).config
+        m, w = config.num_worker_replicas, config.global_id_in_cluster
+        return strategies.WorkerConfig(m, m - 1 - w)
+
+      @config.setter
+      def config(self, config):
+        distributed.PlacementStrategy.config.fset(self, config)
+
+    strategy = Reversed()
+    strategy.config = strategies.WorkerConfig(7, 1)
+    self.assertTrue(strategy.should_build_subnetwork(3, 0))
+    self.assertEqual((2, 0), _share(strategy, 3, 0))
+    strategy.config = strategies.WorkerConfig(7, 5)
+    self.assertEqual((2, 1), _share(strategy, 3, 0))
+
+  def test_a_config_that_cannot_be_set(self):
+
+    class ReadOnly(distributed.RoundRobinStrategy):
+      config = strategies.WorkerConfig(3, 1)
+
+      def __setattr__(self, name, value):
+        if name == "config":
+          raise AttributeError("read-only")
+        super(ReadOnly, self).__setattr__(name, value)
+
+    with self.assertRaisesRegex(TypeError, "whose config can be set"):
+      ReadOnly().input_context(3, 0)
+
   def test_a_config_that_cannot_be_copied(self):
     strategy = _Halves()
     strategy.config = tf_compat.RunConfig(device_fn=lambda op: "")

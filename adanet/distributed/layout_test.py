@@ -98,8 +98,18 @@ class LayoutTest(parameterized.TestCase):
                                        subnetwork_index):
         return [1]
 
+    class Says(strategy_class):
+
+      def subnetwork_parameter_servers(self, num_subnetworks,
+                                       subnetwork_index):
+        return [1]
+
+    # Variables follow what a subclass says, unless they are on the default
+    # devices.
+    is_followed = strategy_class is placement.RoundRobinStrategy
     for strategy, expected in ((strategy_class(), range(2)), (Places(), None),
-                               (PlacesAndSays(), [1])):
+                               (PlacesAndSays(), [1]),
+                               (Says(), [1] if is_followed else None)):
       self.assertEqual(
           expected, placement.layout_of(strategy, 3, 2).parameter_servers(
               2, 1, 0))

@@ -12,6 +12,7 @@ from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import strategies
 import hypothesis
 from hypothesis import strategies as st
+import numpy as np
 
 _PS_GOLDEN = golden.load("parameter_server_tasks")
 
@@ -121,9 +122,12 @@ class RoundRobinDevicesTest(parameterized.TestCase):
 
     strategy = Choosing()
     strategy.config = strategies.PsConfig(9)
-    for tasks in ([4], (2,), {8}, range(5, 6), [], None, [7, 1]):
+    for tasks, placed in (
+        ([4], [4]), ((2,), [2]), ({8}, [8]), (range(5, 6), [5]), ([], []),
+        (None, []), ([7, 1], [7, 1]), (np.array([3, 6]), [3, 6]),
+        (iter([]), [])):
       strategy.tasks = tasks
-      devices = {"/job:ps/task:%d" % task for task in tasks or ()} or {""}
+      devices = {"/job:ps/task:%d" % task for task in placed} or {""}
       with tf_compat.v1.Graph().as_default():
         with strategy.subnetwork_devices(2, 1):
           self.assertEqual(

@@ -110,12 +110,16 @@ class Predictions(object):
       answer = layout.parameter_servers(n, k, i)
       if answer is None:
         return None
-      ps = Indices(answer)
-      if ps and (ps.ranges[0][0] < 0 or ps.ranges[-1][-1] >= n):
-        raise ValueError(
+      try:
+        ps = Indices(answer)
+        if ps and (ps.ranges[0][0] < 0 or ps.ranges[-1][-1] >= n):
+          raise ValueError
+      except (TypeError, ValueError) as e:
+        raise type(e)(
             "{}.subnetwork_parameter_servers({}, {})={}: expected integers in "
             "[0, {}).".format(
-                _arguments.show(self._asked), k, i, _arguments.show(answer), n))
+                _arguments.show(self._asked), k, i, _arguments.show(answer),
+                n)) from None
       all_ps.append(ps)
     return all_ps
 

@@ -175,8 +175,9 @@ def _problems_text(messages):
 
 
 def _one_line(strategy):
-  """Returns a strategy's `repr` on one line; a user's may have more."""
-  return " ".join(strategy.split())
+  """Returns a strategy's `repr`, which may be a user's, as one printable line."""
+  return "".join(
+      c if c.isprintable() else "?" for c in " ".join(strategy.split()))
 
 
 def show(plan: plan_lib.PlacementPlan, console: rich_console.Console,

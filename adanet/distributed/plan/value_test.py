@@ -86,10 +86,14 @@ class PlanEqualsStrategyTest(parameterized.TestCase):
       self.assertIs(config, strategy.config)
 
   def test_does_not_log(self):
+
+    class Subclass(distributed.RoundRobinStrategy):
+      pass
+
     with self.assertLogs("absl", "WARNING") as logs:
       distributed.placement.logging.warning("the only one")
-      _plan(distributed.RoundRobinStrategy(drop_remainder=True), 3, 2,
-            61).problems()
+      for strategy_class in (distributed.RoundRobinStrategy, Subclass):
+        _plan(strategy_class(drop_remainder=True), 3, 2, 61).problems()
     self.assertLen(logs.output, 1)
 
 
@@ -244,6 +248,21 @@ class ErrorsTest(parameterized.TestCase):
         strategy.subnetwork_parameter_servers(3, 3)
     with self.assertRaisesRegex(RuntimeError, "config=None: "):
       distributed.ReplicationStrategy().subnetwork_parameter_servers(3, 1)
+
+  @parameterized.parameters(
+      ([2], ValueError), ([-1], ValueError), ("01", TypeError),
+      (3, TypeError), ([1.], TypeError))
+  def test_wrong_ps_of_a_strategy(self, answer, error):
+
+    class Strategy(distributed.RoundRobinStrategy):
+
+      def subnetwork_parameter_servers(self, num_subnetworks, subnetwork_index):
+        return answer
+
+    with self.assertRaisesRegex(
+        error, r"subnetwork_parameter_servers\(3, 0\)=.*expected integers in "
+        r"\[0, 2\)"):
+      plan_lib.PlacementPlan(Strategy(), 4, 2, 3)
 
 
 class ImportTest(parameterized.TestCase):
