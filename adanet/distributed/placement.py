@@ -89,8 +89,8 @@ class PlacementStrategy(object):
       strategy.config = config
     except AttributeError as e:
       raise TypeError(
-          "strategy={}: expected one whose config can be set, because a copy is "
-          "asked as each worker.".format(_arguments.show(self))) from e
+          "strategy={}: expected one whose config can be set, because a copy "
+          "is asked as each worker.".format(_arguments.show(self))) from e
     return strategy
 
   @abc.abstractmethod

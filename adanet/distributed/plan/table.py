@@ -175,7 +175,7 @@ def _problems_text(messages):
 
 
 def _one_line(strategy):
-  """Returns a strategy's `repr`, which may be a user's, as one printable line."""
+  """Returns a strategy's `repr` on one line; a user's may be anything."""
   return "".join(
       c if c.isprintable() else "?" for c in " ".join(strategy.split()))
 
