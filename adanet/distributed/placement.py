@@ -273,8 +273,8 @@ class RoundRobinStrategy(_LayoutStrategy):
     """Makes a strategy; set its `config` before asking it for a decision.
 
     Args:
-      drop_remainder: bool. If True, each worker of a last, partial round, except
-        its first, trains one subnetwork. If there is no whole round, some
+      drop_remainder: bool. If True, each worker of a last, partial round, but
+        for its first, trains one subnetwork. If there is no whole round, some
         subnetworks are then never trained; a warning lists them. (A worker that
         is alone trains all.) If False, these workers share all subnetworks.
       dedicate_parameter_servers: bool. Whether each subnetwork's variables live
