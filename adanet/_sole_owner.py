@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Refuses an `adanet` that two installed distributions have mixed.
 
-Each may own the import package: adanet of 2019, say, and this one. Installed
-into one folder, the second overwrites files of the first, and no installer says
-so. What is then imported is neither.
+Each may own the import package: adanet of 2019, say, and this one. In one
+folder, the later installation overwrites files of the earlier one without a
+warning. The folder then holds a mix of both.
 """
 
 import os
 
-# Extension of a folder of metadata -> the file in it that tells which packages
-# the distribution owns, and the line, or its start, that says so.
+# Extension of a metadata folder -> (file that lists what was installed, start
+# of the line for adanet).
 _RECORDS = {
     ".dist-info": ("RECORD", b"\nadanet/"),
     ".egg-info": ("top_level.txt", b"\nadanet\n"),

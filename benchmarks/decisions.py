@@ -3,8 +3,8 @@
 """How long does one decision take, in calls of an empty method?
 
 The empty method has the same arguments. A strategy is asked as a training loop
-asks it: it reads its config at each question and has remembered nothing.
-`first` is a question right after the config is set, without setting it.
+asks it: it reads its config at each question, and nothing is cached. `first` is
+the first question after a config is set; the time of setting it is subtracted.
 """
 
 import sys

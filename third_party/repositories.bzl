@@ -15,7 +15,7 @@ def adanet_repositories():
     python_repositories()
 
 def python_repositories():
-    """Declares those of them that no release of Bazel has."""
+    """Declares Pythons and packages, for any version of Bazel."""
     tensorflow_repositories()
     pip_packages(
         name = "adanet_reference",

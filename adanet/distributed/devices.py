@@ -27,8 +27,8 @@ def _device_setter():
 
   It has the list of variable ops and the default strategy that the monkey patch
   replaces. It is not public, but unchanged since TensorFlow 1.0. It is found
-  through `v1`, which AdaNet's own `tf_compat` has too: in a graph, a copy of
-  this package works in the place of AdaNet's `distributed`.
+  through `v1`, because AdaNet's `tf_compat` has that name too: this package can
+  replace AdaNet's `distributed` in a graph.
   """
   return sys.modules[tf_compat.v1.train.replica_device_setter.__module__]
 
@@ -138,6 +138,8 @@ def _makes_variables_eagerly():
     return v1.executing_eagerly()
 
 
+# Without it, every entry of a scope would cost what a first entry costs in
+# benchmarks/scope.py.
 _parameter_servers = functools.lru_cache(maxsize=1024)(_ParameterServers)
 
 
@@ -174,8 +176,8 @@ def variables_on(
   `tf.function`, the variable goes where a graph's op of its name would.
 
   Args:
-    tasks: non-empty range, or another iterable, of int: tasks of the job `ps`,
-      in the order in which the hashes count them.
+    tasks: non-empty range, or another iterable, of int: tasks of the job `ps`;
+      the hash of a name is an index into them.
 
   Returns:
     A context manager.

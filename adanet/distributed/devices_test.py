@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the placement by op name."""
 
-import collections
 import threading
 
 from absl.testing import absltest
@@ -10,9 +9,8 @@ from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.distributed import devices
 from adanet.distributed.testdata import golden
+from adanet.testing import strategies
 import numpy as np
-
-Op = collections.namedtuple("Op", "name")
 
 _HASHES = golden.load("parameter_server_tasks")["op_name_hash"]
 
@@ -22,7 +20,8 @@ class OpNameHashStrategyTest(parameterized.TestCase):
   @parameterized.parameters(sorted(_HASHES.items()))
   def test_equals_reference(self, name, task_by_num_tasks):
     tasks = {
-        num_tasks: devices.OpNameHashStrategy(int(num_tasks))(Op(name))
+        num_tasks: devices.OpNameHashStrategy(int(num_tasks))(
+            strategies.Op(name))
         for num_tasks in task_by_num_tasks
     }
     self.assertEqual(task_by_num_tasks, tasks)
@@ -53,7 +52,9 @@ def _place(names, num_ps, **kwargs):
 
 def _by_hash(names, num_ps):
   strategy = devices.OpNameHashStrategy(num_ps)
-  return {n: "/job:ps/task:{}".format(strategy(Op(n))) for n in names}
+  return {
+      n: "/job:ps/task:{}".format(strategy(strategies.Op(n))) for n in names
+  }
 
 
 def _by_creation(names, num_ps):
@@ -122,15 +123,15 @@ class MonkeyPatchTest(parameterized.TestCase):
     def hold():
       with devices.monkey_patch_default_variable_placement_strategy():
         is_open.set()
-        may_close.wait(timeout=30)
+        may_close.wait()
 
     holder = threading.Thread(target=hold)
     with devices.monkey_patch_default_variable_placement_strategy():
       holder.start()
-      self.assertTrue(is_open.wait(timeout=30))
+      is_open.wait()
     self.assert_patched()
     may_close.set()
-    holder.join(timeout=30)
+    holder.join()
     self.assert_not_patched()
 
 

@@ -227,8 +227,8 @@ class TaskConfig(collections.namedtuple("TaskConfig", [
 class AskedLayout(Layout):
   """The layout of any other strategy: asks it, as each worker of a cluster.
 
-  A question about one worker is one about each of the m workers where the
-  answer depends on what the others do.
+  `input_share` asks about all m workers, because its answer depends on the
+  others.
   """
 
   def __init__(self, strategy: typing.Any, num_workers: int,
@@ -239,8 +239,8 @@ class AskedLayout(Layout):
       strategy: a `PlacementStrategy`. It does not change: a copy is asked.
       num_workers: m, for every question.
       num_ps: n, for every question; None if it is not known.
-      says_parameter_servers: whether the answers of the strategy's
-        `subnetwork_parameter_servers` are to be believed.
+      says_parameter_servers: whether `subnetwork_parameter_servers` is right
+        for the strategy's `subnetwork_devices`.
 
     Raises:
       TypeError: the strategy cannot be copied.

@@ -2,18 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that each layout agrees with itself and with the strategies."""
 
-import collections
-
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.distributed import layout as layout_lib
 from adanet.distributed import placement
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.testing import strategies
 import hypothesis
 from hypothesis import strategies as st
-
-Config = collections.namedtuple(
-    "Config", "num_worker_replicas global_id_in_cluster num_ps_replicas")
 
 
 class _Subclass(placement.RoundRobinStrategy):
@@ -31,7 +27,8 @@ _STRATEGIES = st.sampled_from([
 
 def _answers(strategy, num_workers, worker_index, num_ps, num_subnetworks):
   """Returns the answers of a strategy's public methods, as a `Share`."""
-  strategy = strategy.with_config(Config(num_workers, worker_index, num_ps))
+  strategy = strategy.with_config(
+      strategies.Config(num_workers, num_ps, worker_index))
   return layout_lib.Share(
       strategy.should_build_ensemble(num_subnetworks),
       [i for i in range(num_subnetworks)
@@ -56,7 +53,7 @@ class LayoutTest(parameterized.TestCase):
               answers, share._replace(subnetworks=list(share.subnetworks)))
       seen.extend(workers)
     self.assertCountEqual(range(m), seen)
-    as_chief = strategy.with_config(Config(m, 0, n))
+    as_chief = strategy.with_config(strategies.Config(m, n, 0))
     for i in range(k):
       self.assertEqual(as_chief.subnetwork_parameter_servers(k, i),
                        layout.parameter_servers(n, k, i))

@@ -121,9 +121,9 @@ class PlacementStrategy(object):
     all subnetworks, because one batch feeds all that they build. An evaluator
     has all of the input.
 
-    The strategies of this module answer in O(1). A copy of any other strategy
-    is asked in O(num_workers) what it decides as each worker. The copy's config
-    has what a `RunConfig` says of the worker's place, and nothing else.
+    The strategies of this module answer in O(1). Any other strategy takes
+    O(num_workers): a copy of it is asked as each worker, with a config that has
+    only the size of the cluster and the worker's place in it.
 
     Returns:
       A `tf.distribute.InputContext`: its `num_input_pipelines` are the workers
@@ -157,15 +157,15 @@ class PlacementStrategy(object):
       subnetwork_index: int) -> typing.Optional[typing.Iterable[int]]:
     """The parameter servers that hold a subnetwork's variables.
 
-    `subnetwork_devices` places variables, with TensorFlow. This says where they
-    will be, without it, for `adanet.distributed.plan`. A strategy that
-    overrides one of the two should override both: a plan does not know where
-    the variables are if only `subnetwork_devices` is overridden.
+    For plans: says without TensorFlow where `subnetwork_devices` will place the
+    variables. A strategy that overrides one of the two should override both: a
+    plan does not know where the variables are if only `subnetwork_devices` is
+    overridden.
 
     Returns:
-      Range, or another iterable, of int: tasks of the job `ps`. On the default
-      devices these are all, as `replica_device_setter` has it. None where the
-      strategy does not say.
+      Range, or another iterable, of int: tasks of the job `ps`. Without
+      dedicated parameter servers, these are all tasks, because
+      `replica_device_setter` uses all. None if the strategy does not say.
     """
     _arguments.check_subnetwork(num_subnetworks, subnetwork_index)
     return None
@@ -283,10 +283,10 @@ class RoundRobinStrategy(_LayoutStrategy):
     """Makes a strategy; set its `config` before asking it for a decision.
 
     Args:
-      drop_remainder: bool. Whether each worker of a last, partial round trains
-        one subnetwork only, as in a whole round, and leaves the rest to the
-        whole rounds. With no whole round the rest is trained by no worker, and
-        a warning names it. Otherwise those workers share all subnetworks.
+      drop_remainder: bool. If True, each worker of a last, partial round, but
+        for its first, trains one subnetwork. If there is no whole round, some
+        subnetworks are then never trained; a warning lists them. (A worker that
+        is alone trains all.) If False, these workers share all subnetworks.
       dedicate_parameter_servers: bool. Whether each subnetwork's variables live
         on a group of parameter servers of their own (with more subnetworks than
         parameter servers, on one that they share). Otherwise they go to the
@@ -322,9 +322,10 @@ def layout_of(strategy: PlacementStrategy, num_workers: int,
   """Returns the layout of a strategy, for a cluster of one shape.
 
   Args:
-    strategy: a `PlacementStrategy`, which need not have a config. Where it is
-      none of this module's, but a user's own or a subclass, copies of it are
-      asked through its public methods, so that nothing it overrides is missed.
+    strategy: a `PlacementStrategy`, which need not have a config.
+      `RoundRobinStrategy` and `ReplicationStrategy` have a layout of their own.
+      Any other class, also a subclass of these, is asked through its public
+      methods, so no override is ignored.
     num_workers: int, at least 1.
     num_ps: int, at least 0; None if it is not known.
 
@@ -335,9 +336,9 @@ def layout_of(strategy: PlacementStrategy, num_workers: int,
   if (isinstance(strategy, _LayoutStrategy) and
       strategy_class in (ReplicationStrategy, RoundRobinStrategy)):
     return strategy.layout
-  # A subclass of _LayoutStrategy that overrides one of the two methods alone:
-  # other devices are unknown, and other answers move variables only if these
-  # do not go to the default devices.
+  # A subclass of ours that overrides `subnetwork_devices` alone does not say
+  # where its variables are. One that overrides `subnetwork_parameter_servers`
+  # alone moves them, unless they go to the default devices.
   places = (strategy_class.subnetwork_devices is not
             _LayoutStrategy.subnetwork_devices)
   says = (strategy_class.subnetwork_parameter_servers is not

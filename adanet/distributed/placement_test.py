@@ -38,8 +38,6 @@ def _built(strategy, num_subnetworks):
 _TAKING_INDEX = ("should_build_subnetwork", "subnetwork_devices",
                  "input_context")
 _METHODS = ("should_build_ensemble", "should_train_subnetworks") + _TAKING_INDEX
-_DECISIONS = ("should_build_ensemble", "should_build_subnetwork",
-              "should_train_subnetworks")
 
 def _ask(strategy, method, num_subnetworks, subnetwork_index=0):
   arguments = (subnetwork_index,) if method in _TAKING_INDEX else ()
@@ -375,8 +373,7 @@ class ImportTest(parameterized.TestCase):
     program = "import sys; {}; sys.exit('tensorflow' in sys.modules)"
     finished = subprocess.run(
         [sys.executable, "-c", program.format(statement)],
-        check=False,
-        timeout=60)
+        check=False)
     self.assertEqual(0, finished.returncode)
 
 

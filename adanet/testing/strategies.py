@@ -7,8 +7,8 @@ import random
 
 from adanet import distributed
 
-# What a strategy reads of a RunConfig: all of it, what says which worker asks,
-# and what says how many parameter servers there are.
+# Configs with all that a strategy reads, with the worker's place only, and with
+# the parameter servers only.
 Config = collections.namedtuple(
     "Config", "num_worker_replicas num_ps_replicas global_id_in_cluster")
 WorkerConfig = collections.namedtuple(

@@ -29,7 +29,8 @@ _native_rules_repository = repository_rule(
     },
 )
 
-# A file that defines a name cannot read Bazel's own, so this is another file.
+# A .bzl file that defines `PyInfo` cannot read the built-in `PyInfo`, so this
+# is a separate file.
 _NATIVE_PROVIDERS = "NativePyInfo = PyInfo\n"
 
 _PYTHON_RULES = """\

@@ -110,8 +110,8 @@ def check(source):
     source: str.
 
   Returns:
-    A sorted list of `(line number, message)`; in a program that is held as
-    text, the number of a line of that text's (the first or the last).
+    A sorted list of `(line number, message)`. For a program in a string, the
+    line is the first or the last of the string.
 
   Raises:
     SyntaxError: `source` is not Python.

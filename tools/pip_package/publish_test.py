@@ -40,7 +40,7 @@ _HAS_IT = "has version {} already".format(version.VERSION)
 
 # The folders of TensorFlow and of the other packages that this test imports.
 _DEPENDENCIES = [
-    path for path in sys.path if re.search(r"/adanet_pypi(_tf\d_\d+)?/", path)
+    path for path in sys.path if re.search(r"/adanet_pypi_tf\d_\d+/", path)
 ]
 # As install.py of third_party/py picks it.
 _TENSORFLOW = "tensorflow-cpu" if any(

@@ -62,10 +62,10 @@ def map_workers(plan, subnetworks, workers):
 
   Returns:
     A `WorkerMaps` of arrays. `speeds`: float64 [subnetwork bins, worker bins],
-    the speed of training that the workers of one bin give a subnetwork of the
-    other: the mean over its subnetworks. `runs`: bool of the same shape,
-    whether a worker builds a subnetwork without training it. `builds_ensemble`:
-    bool [worker bins], whether a worker builds the ensemble.
+    the training speed that a bin of workers gives to a subnetwork, averaged
+    over the bin of subnetworks. `runs`: bool of the same shape, whether a
+    worker builds a subnetwork without training it. `builds_ensemble`: bool
+    [worker bins], whether a worker builds the ensemble.
   """
   shape = subnetworks.num_bins, workers.num_bins
   maps = WorkerMaps(np.zeros(shape), np.zeros(shape, bool),
@@ -94,8 +94,9 @@ def map_ps(plan, subnetworks, ps):
     ps: the `Axis` of its parameter servers.
 
   Returns:
-    float64 [subnetwork bins, ps bins], of the pairs of a subnetwork and a
-    parameter server the share in which that one has variables of this one.
+    float64 [subnetwork bins, ps bins], the fraction of the pairs (subnetwork,
+    parameter server) in a cell where the server holds variables of the
+    subnetwork.
   """
   shares = np.zeros((subnetworks.num_bins, ps.num_bins))
   for group in plan.ps_groups:

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The panel of a large cluster: its color says how much of something is there.
+"""The panel of a large cluster: heat maps of its workers and parameter servers.
 
 A column is one or several workers or parameter servers, and a row is one or
 several subnetworks.
@@ -121,7 +121,7 @@ class HeatMap(panel.Panel):
     if only_runs.any():
       self.legend.add(
           "builds a subnetwork to run it forward only" if is_single else
-          "a worker of the column runs it forward only, none trains it",
+          "forward pass only: no worker of the column trains it",
           facecolor=page_lib.RUNS_FORWARD)
     return max(x + self._workers_width, right)
 

@@ -57,7 +57,7 @@ def shape_of_tf_config(path=None):
   except OSError as e:
     raise BadInput("{}{}: expected a file with a TF_CONFIG.".format(
         source, e.strerror or e)) from e
-  except (ValueError, RecursionError) as e:
+  except ValueError as e:
     raise BadInput("{}TF_CONFIG must be a JSON object: {}.".format(
         source, e)) from e
   try:

@@ -58,9 +58,9 @@ from adanet.distributed.plan import inputs
 _EXIT_PROBLEM = 1
 _EXIT_BAD_INPUT = 2
 
-# The strategies of this project take no time for a worker. A strategy of a user
-# is asked as each worker: a million take seconds and 400 MB.
-_MAX_WORKERS = 10**12
+# Our strategies answer for groups of workers. A user's strategy is asked as
+# each worker: a million workers take seconds and 400 MB.
+_MAX_WORKERS = 10**9
 _MAX_ASKED_WORKERS = 10**6
 _MAX_DRAWN_WORKERS = 10**7
 _MAX_PS = 10**5

@@ -41,7 +41,7 @@ _COMPARED = (
      (distributed.RoundRobinStrategy(dedicate_parameter_servers=False),
       _ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION)),
 )
-_SHAPES = ((1, 0, 1), (4, 2, 5), (10**12, 3, 2))
+_SHAPES = ((1, 0, 1), (4, 2, 5), (10**9, 3, 2))
 
 _CLUSTER = {"chief": ["c:1"], "worker": ["w:1", "w:2"], "ps": ["p:1", "p:2"]}
 
@@ -235,7 +235,6 @@ class ClusterTest(MainTestCase):
       ("", "must be a JSON object"),
       ("{'cluster': 3}", "line 1 column 2"),
       ("[1]", "must be a JSON object, got [1]"),
-      ("[" * 10**5, "recursion"),
       ('{"task": {"type": "worker"}}', "got none"),
       ('{"cluster": {"worker": ["w:1"]}}', "['worker']"),
       ('{"cluster": {"chief": ["c:1", "c:2"]}}', "must have one task"),
@@ -254,14 +253,13 @@ class BadInputTest(MainTestCase):
   @parameterized.parameters(
       ("--workers=0", "--workers=0: expected an integer in the range [1, "),
       ("--workers=1e3", "--workers=1e3: expected an integer in the range [1, "
-       "1000000000000], got a non-integer."),
+       "1000000000], got a non-integer."),
       ("--ps=-1", "--ps=-1: expected an integer in the range [0, 100000]."),
       ("--format=gif", "<table|json|svg|png>"),
       ("--compare=perhaps", "--compare=perhaps: expected true or false."),
       ("--wrokers=3", "Did you mean: workers"),
       ("three", "three: expected flags only"),
       ("--strategy=both", "--strategy=both: expected round_robin, replicat"),
-      ("--strategy=" + "x" * 5000, "x... expected round_robin"),
       ("--strategy=replication --drop_remainder",
        "--drop_remainder: expected --strategy=round_robin, got --strategy=rep"),
       ("", "no cluster: give --workers and --ps"),
@@ -290,7 +288,7 @@ class InfoTest(MainTestCase):
 
   @parameterized.parameters(
       "--help", "-h", "--workers=4 -help", "--workers=abc --help",
-      "--nonsense -h", "three --help", "--help --version --format=gif")
+      "--nonsense -h", "three --help")
   def test_help(self, flags):
     output = self.output(*flags.split())
     self.assertCountEqual(

@@ -207,7 +207,7 @@ class Legend(object):
     self._scales[meaning] = largest
 
   def add_note(self, text):
-    """Adds a sentence, unless it is there."""
+    """Adds a note, unless it is there."""
     self._notes[text] = None
 
   def draw(self, y):

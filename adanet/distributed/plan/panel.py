@@ -89,7 +89,7 @@ class Panel(object):
     raise NotImplementedError
 
   def draw_ps(self, x):
-    """Draws the parameter servers, of which there are some."""
+    """Draws the parameter servers; called only if there are any."""
     raise NotImplementedError
 
   def gid(self, *parts):
@@ -123,9 +123,9 @@ class Panel(object):
                            "parameter servers it uses.")
     elif self.plan.num_ps:
       self.legend.add_note(
-          "load: subnetworks read from a parameter server in one step of every "
-          "worker. This assumes equally large subnetworks, and that the bytes "
-          "of each spread evenly over its parameter servers.")
+          "load: how many subnetworks a parameter server sends if every worker "
+          "takes one step. Assumes equally large subnetworks, and bytes spread "
+          "evenly over the parameter servers of each.")
       self.draw_ps(x + _PS_GAP)
     return self._draw_problems(self.top + self.height + _FOOT_HEIGHT)
 

@@ -84,8 +84,8 @@ class Predictions(object):
     num_trainers = np.bincount(subnetworks, counts, k)
     largest_sizes = np.zeros(k, np.int64)
     np.maximum.at(largest_sizes, subnetworks, sizes)
-    # The updates by all trainers during one step of the slowest trainer. Its
-    # share times the speed would be the same, with errors of rounding.
+    # Updates by all trainers during one step of the slowest. (speeds *
+    # largest_sizes is the same, but with rounding errors.)
     num_updates = np.bincount(
         subnetworks, counts * largest_sizes[subnetworks] / sizes, k)
     self._num_trainers = num_trainers.astype(np.int64)
@@ -170,8 +170,8 @@ class Predictions(object):
     """The number of workers that train each subnetwork.
 
     ``trainers(i) = |{w : w trains i}|``: m under replication, about m / (k + 1)
-    in the round robin. If a worker has a device for each of its subnetworks, so
-    that many take no longer than one, this is the speedup over one worker.
+    in the round robin. If each worker trains its subnetworks in parallel on
+    devices of its own, this is the speedup over one worker.
 
     Returns:
       int64 [k], in workers.

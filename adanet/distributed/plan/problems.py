@@ -20,7 +20,7 @@ PROBLEM_KINDS = ("untrained_subnetworks", "unused_ps", "overloaded_ps",
 
 _PS_KINDS = {"unused_ps", "overloaded_ps"}
 
-# From the kind of each problem that a plan has to what it is about.
+# Maps the kind of each problem to its indices.
 _Found = typing.Dict[str, Indices]
 
 
@@ -173,7 +173,7 @@ def _count(number, noun):
 
 
 def _describe(plan, kind, indices, worker_names, subnetwork_names):
-  """Returns a sentence about what is wrong."""
+  """Returns a message about what is wrong."""
   is_one = len(indices) == 1
 
   def name(noun, names=None):
@@ -198,9 +198,9 @@ def _describe(plan, kind, indices, worker_names, subnetwork_names):
 
 
 def _describe_fixes(fixes):
-  """Returns a sentence about what to change."""
+  """Returns a message about what to change."""
   if not fixes:
-    return "No other cluster size or strategy that was tried fixes this."
+    return "No fix found."
   nouns = {"num_workers": "worker", "num_ps": "parameter server"}
   return "Fix: use {}.".format(", or ".join(
       _count(value, nouns[key]) if key in nouns else value

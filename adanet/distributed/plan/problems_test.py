@@ -17,7 +17,7 @@ import numpy as np
 _REPLICATION = distributed.ReplicationStrategy()
 _ROUND_ROBIN = distributed.RoundRobinStrategy()
 _DROPPING = distributed.RoundRobinStrategy(drop_remainder=True)
-_NO_FIX = " No other cluster size or strategy that was tried fixes this."
+_NO_FIX = " No fix found."
 
 
 class Refuses(strategies.Delegate):

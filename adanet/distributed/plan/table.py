@@ -4,8 +4,8 @@
 
 On a terminal the tables have lines and colors and fit its width. Elsewhere they
 are plain text with lines of any length, to search and to paste. A small cluster
-is shown whole. The tables of a large cluster stay short: groups that do equally
-much share a row::
+is shown whole. The tables of a large cluster stay short: groups with the same
+amount of work share a row::
 
     console = rich.console.Console()
     plan_table.show(plan, console)
@@ -79,11 +79,11 @@ def _groups_table(columns, groups, key, name, cells, noun):
   Args:
     columns: list of str, as for `new_table`.
     groups: sequence of groups; the first field of each has its members.
-    key: function from a group to a hashable. With too many groups for a row
-      each, groups with equal keys share a row.
+    key: function from a group to a hashable. If there are more than 20 groups,
+      those with equal keys share a row.
     name: function from a member's index to its name.
-    cells: function from the groups of a row to a list of str, all cells but the
-      first, and to whether the row is a problem.
+    cells: function that takes the groups of a row and returns (the cells after
+      the first, whether the row is a problem).
     noun: str, what the members are.
   """
   has_row_each = len(groups) <= _MAX_ROWS
@@ -121,7 +121,7 @@ def workers_table(
   """Returns a table of what the workers build and train.
 
   Workers that do the same share a row. If that makes more than 20 rows, workers
-  that do equally much share a row.
+  with the same amount of work share a row.
 
   Args:
     plan: a `PlacementPlan`.

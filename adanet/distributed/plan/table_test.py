@@ -209,7 +209,7 @@ class TerminalTest(parameterized.TestCase):
 
   @parameterized.parameters(
       (4, 2, 3), (4, 2, 5), (9, 2, 5), (30, 7, 12), (10**6, 30, 50),
-      (10**12, 3, 30))
+      (10**9, 3, 30))
   def test_is_short_and_breaks_no_word_at_80_columns(self, *shape):
     plans = [_plan(*shape, strategy) for strategy in _BUILT_IN]
     for show, what in [(plan_table.show, plan) for plan in plans] + [
@@ -221,7 +221,7 @@ class TerminalTest(parameterized.TestCase):
       self.assertLess(plain.count("\n"), _MAX_LINES)
       self.assertLess(max(map(len, plain.splitlines())), 1000)
 
-  @parameterized.parameters(1, 10, 40, 300)
+  @parameterized.parameters(10, 40, 300)
   def test_fits_any_width(self, width):
     for show, what in ((plan_table.show, _plan(9, 2, 5)),
                        (plan_table.show_comparison, [_plan(9, 2, 5)])):

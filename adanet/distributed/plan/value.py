@@ -190,8 +190,9 @@ class PlacementPlan(predictions.Predictions):
     """The predictions as single numbers, to compare plans by.
 
     Returns:
-      Dict with these keys. A value is None if it is a time without end, or if
-      it is not known what parameter servers hold.
+      Dict with these keys. `training_time` is None if training never ends. The
+      figures of parameter servers are None if the strategy does not say what
+      these hold.
 
       * max_subnetworks_per_worker, mean_subnetworks_per_worker, min_trainers,
         min_effective_speed, max_stale_gradients, max_staleness,
@@ -249,8 +250,8 @@ class PlacementPlan(predictions.Predictions):
     takes O(log k) times as long as the plan. These rules choose the fixes:
 
     * A change is worth offering if it fixes a problem, adds none, and makes
-      none larger. If training never ends, every change that trains all
-      subnetworks is worth offering, and no other.
+      none larger. If a subnetwork is untrained, all changes that train every
+      subnetwork are worth offering, and no others.
     * A change is left out if another fixes the same problems and more.
     * There is one number of workers, one number of parameter servers and one
       strategy for all problems, so fixes never contradict each other.

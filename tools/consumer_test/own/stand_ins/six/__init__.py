@@ -9,7 +9,3 @@ def add_metaclass(metaclass):
     del attributes["__dict__"], attributes["__weakref__"]
     return metaclass(cls.__name__, cls.__bases__, attributes)
   return decorate
-
-
-def raise_from(value, cause):
-  raise value from cause
