@@ -33,6 +33,12 @@ def _device_setter():
   return sys.modules[tf_compat.v1.train.replica_device_setter.__module__]
 
 
+@functools.lru_cache(maxsize=None)
+def _variable_ops():
+  """Returns the types of the ops that hold variables: TensorFlow's list."""
+  return frozenset(_device_setter().STANDARD_PS_OPS)
+
+
 class OpNameHashStrategy(object):
   """Spreads ops over tasks by the hash of their names.
 
@@ -83,7 +89,7 @@ class _ParameterServers(object):
 
   def _device_function(self):
     """Returns the device function, of ops, for the scope in a graph."""
-    variable_ops = frozenset(_device_setter().STANDARD_PS_OPS)
+    variable_ops = _variable_ops()
     device_spec = tf_compat.v1.DeviceSpec
 
     def place(op):
