@@ -77,7 +77,7 @@ class PlacementStrategy(object):
         not copied.
 
     Raises:
-      TypeError: `copy.deepcopy` cannot copy the strategy.
+      TypeError: the strategy cannot be copied, or its config cannot be set.
     """
     try:
       strategy = copy.deepcopy(self, {id(self._config): None})
@@ -325,12 +325,12 @@ def layout_of(strategy: PlacementStrategy, num_workers: int,
     strategy: a `PlacementStrategy`, which need not have a config.
       `RoundRobinStrategy` and `ReplicationStrategy` have a layout of their own.
       Any other class, also a subclass of these, is asked through its public
-      methods, so no override is ignored.
+      methods.
     num_workers: int, at least 1.
     num_ps: int, at least 0; None if it is not known.
 
   Raises:
-    TypeError: `copy.deepcopy` cannot copy the strategy.
+    TypeError: as for `with_config`.
   """
   strategy_class = type(strategy)
   if (isinstance(strategy, _LayoutStrategy) and
