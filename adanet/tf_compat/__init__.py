@@ -16,16 +16,18 @@ Attributes:
     No version of TensorFlow has a public function for that.
 
 Each of these loads TensorFlow when it is first read. Importing this module and
-making a `RunConfig` do not.
+making a `RunConfig` do not. `metric_op` makes a Keras metric one of TensorFlow
+1.
 """
 
 import typing
 
 from adanet.tf_compat import _tensorflow
+from adanet.tf_compat.metrics import metric_op
 from adanet.tf_compat.run_config import RunConfig
 from adanet.tf_compat.run_config import TaskType
 
-__all__ = ["RunConfig", "TaskType"]
+__all__ = ["RunConfig", "TaskType", "metric_op"]
 
 if typing.TYPE_CHECKING:
   v1: typing.Any
