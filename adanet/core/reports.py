@@ -150,8 +150,8 @@ def _to_record(message_class, iteration_number, reports) -> bytes:
     for name in _MAPS:
       for key, value in getattr(report, name).items():
         _set(getattr(proto, name)[key],
-             "{}[{!r}] of the report of {} of iteration {}".format(
-                 name, key, report.name, iteration_number), value)
+             "the report of {} of iteration {}: {}[{!r}]".format(
+                 report.name, iteration_number, name, key), value)
   return iteration.SerializeToString(deterministic=True)
 
 
@@ -164,7 +164,7 @@ def _from_record(message_class, record):
           name=proto.name,
           included_in_final_ensemble=proto.included_in_final_ensemble,
           **{name: {key: _get(value)
-                    for key, value in getattr(proto, name).items()}
+                    for key, value in sorted(getattr(proto, name).items())}
              for name in _MAPS})
       for proto in iteration.subnetwork_reports
   ]
