@@ -65,10 +65,12 @@ class Stopped(typing.NamedTuple):
     iteration_number: int.
     name: str, its name.
     reason: str, why: one sentence.
+    is_nan: bool, whether the reason is that its loss is NaN.
   """
   iteration_number: int
   name: str
   reason: str
+  is_nan: bool = False
 
 
 class CheckpointSaved(typing.NamedTuple):
