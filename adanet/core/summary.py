@@ -11,6 +11,10 @@ Each subnetwork and each ensemble has a folder of its own:
 TensorBoard draws curves of equal tags from different folders in one chart. A
 summary op is named by all name scopes around it, and so is its tag. This
 module keeps those ops as they are, and renames the tags when it writes.
+
+A builder may also write summaries without the object that it is given, with
+`tf.compat.v1.summary` or with TensorFlow 2's `tf.summary`. `capture` takes
+these too.
 """
 
 import contextlib
@@ -21,6 +25,8 @@ import typing
 
 from adanet import tf_compat
 from adanet.subnetwork import summary as interface
+from absl import logging
+from google.protobuf import message
 import numpy as np
 
 # Of ops that write several values: the word in their tags, and the attribute
@@ -33,6 +39,18 @@ _SEVERAL_VALUES = {
 _ONE_VALUE = frozenset([
     "HistogramSummary", "ScalarSummary", "TensorSummaryV2"
 ])
+# Ops that write to a file themselves: the op that returns the same, its
+# arguments among the inputs after the writer and the step, and its attributes.
+_WRITING = {
+    "WriteAudioSummary":
+        ("AudioSummaryV2", ("tag", "tensor", "sample_rate"), ("max_outputs",)),
+    "WriteHistogramSummary": ("HistogramSummary", ("tag", "values"), ()),
+    "WriteImageSummary": ("ImageSummary", ("tag", "tensor"), ("max_images",)),
+    "WriteScalarSummary": ("ScalarSummary", ("tags", "values"), ()),
+    "WriteSummary":
+        ("TensorSummaryV2", ("tensor", "tag", "serialized_summary_metadata"),
+         ()),
+}
 _NUMBERED = re.compile(r"(.*[^/])_([1-9][0-9]*)$")
 
 
@@ -65,7 +83,10 @@ class ScopedSummary(interface.Summary):
     self._skip = skip
     self._base = ""  # The name scope that tags leave out.
     self._first_base = ""
-    self._tags = {}  # type: typing.Dict[str, str]
+    # From the tag of an op to the tag and the description to show.
+    self._shown = {
+    }  # type: typing.Dict[str, typing.Tuple[str, typing.Optional[str]]]
+    self._names = set()  # type: typing.Set[str]
     self._used = set()  # type: typing.Set[str]
     # The graph's collection of summaries, while a builder's are captured.
     self._captured = None  # type: typing.Optional[typing.List[typing.Any]]
@@ -91,20 +112,25 @@ class ScopedSummary(interface.Summary):
   def capture(self) -> typing.Iterator[None]:
     """Takes the summaries that are made inside without this object.
 
-    Code that calls `tf.compat.v1.summary.scalar` adds to a collection of the
-    graph. What it adds inside becomes part of this summary. The collection is
-    the same afterwards as before. Includes `current_scope`.
+    Those of `tf.compat.v1.summary` are in a collection of the graph, which is
+    the same afterwards as before. Those of TensorFlow 2's `tf.summary` would
+    write to a file by themselves, if there were one. Includes `current_scope`.
 
     Yields:
       None.
     """
-    collection = tf_compat.v1.get_collection_ref(
-        tf_compat.v1.GraphKeys.SUMMARIES)
+    graph = tf_compat.v1.get_default_graph()
+    collection = graph.get_collection_ref(tf_compat.v1.GraphKeys.SUMMARIES)
     others, collection[:] = list(collection), []
+    num_operations = len(graph.get_operations())
     self._captured = collection
     try:
-      with self.current_scope():
+      with self.current_scope(), _ready_to_write(graph):
         yield
+        self._take_captured()
+        if not self._skip:
+          for op in graph.get_operations()[num_operations:]:
+            self._take_operation(op)
     finally:
       self._captured = None
       collection[:] = others
@@ -143,10 +169,14 @@ class ScopedSummary(interface.Summary):
                       max_outputs=max_outputs)
 
   def merged(self) -> typing.Any:
-    """Returns one op for all, a scalar string tensor; None if there is none."""
-    if not self.ops:
-      return None
-    return tf_compat.v1.summary.merge(self.ops, collections=[])
+    """Returns one op for all, a scalar string tensor; None if there is none.
+
+    An op in another graph, such as that of a dataset's function, or in a loop
+    cannot be run by itself, and is left out.
+    """
+    graph = tf_compat.v1.get_default_graph()
+    ops = [op for op in self.ops if op.graph is graph and graph.is_fetchable(op)]
+    return tf_compat.v1.summary.merge(ops, collections=[]) if ops else None
 
   def rename(self, serialized: bytes) -> typing.Any:
     """Returns the `Summary` proto with the tags that TensorBoard shows.
@@ -156,8 +186,10 @@ class ScopedSummary(interface.Summary):
     """
     proto = tf_compat.v1.Summary.FromString(serialized)
     for value in proto.value:
-      value.tag = self._tags.get(value.tag) or _without(
-          self._first_base, value.tag)
+      value.tag, description = self._shown.get(
+          value.tag, (_without(self._first_base, value.tag), None))
+      if description:
+        value.metadata.summary_description = description
     return proto
 
   def _make(self, make, name, tensor, family, description, **kwargs):
@@ -173,7 +205,7 @@ class ScopedSummary(interface.Summary):
       # Keeps the name itself free for the builder's ops and variables.
       name = "{}/{}".format(self.scope, name[name.startswith("/"):])
     op = make(name, tensor, family=family, collections=[], **kwargs)
-    self._add(op, self.scope)
+    self._add(op, self.scope, description)
     return op
 
   def _take_captured(self):
@@ -184,40 +216,58 @@ class ScopedSummary(interface.Summary):
         for tensor in captured:
           self._add(tensor)
 
-  def _add(self, tensor, scope=None):
+  def _take_operation(self, op):
+    """Adds a summary op that is in none, or in other collections."""
+    if op.type in _ONE_VALUE or op.type in _SEVERAL_VALUES:
+      self._add(op.outputs[0])
+    elif op.type in _WRITING:
+      make, arguments, attributes = _WRITING[op.type]
+      inputs = dict(zip(arguments, op.inputs[2:]))
+      inputs.update((name, op.get_attr(name)) for name in attributes)
+      tag = "tags" if "tags" in inputs else "tag"
+      inputs[tag], written = op.name, _text(inputs[tag])
+      with tf_compat.v1.name_scope(None):
+        tensor = getattr(tf_compat.v1.raw_ops, make)(
+            name=op.name + "/returned", **inputs)
+      if written is not None:
+        self._add(tensor, written=written)
+
+  def _add(self, tensor, scope=None, description=None, written=None):
     """Adds an op, and decides what its tag will be.
 
     Args:
       tensor: a string tensor.
       scope: a name scope that the tag leaves out once.
+      description: str or None.
+      written: the tag, if the op's own is not it.
     """
     op = tensor.op
     if op.type == "MergeSummary":
       for part in op.inputs:
-        self._add(part, scope)
+        self._add(part)
       return
-    if any(tensor is known for known in self.ops):
+    if op.name in self._names:
       return
+    self._names.add(op.name)
     self.ops.append(tensor)
-    tag = _tag(op)
+    if op.type not in _ONE_VALUE and op.type not in _SEVERAL_VALUES:
+      return
+    tag = _text(op.inputs[0])
     if tag is None:
       return
-    wanted = tag
-    number = _number(op)
-    if number:
-      wanted = tag[:-len(number)]
-    wanted = _without(self._base, wanted)
+    shown = _without(self._base, _without_number(written or tag, op))
     if scope:
-      wanted = _without(scope, wanted, 1)
-    wanted = self._unique(wanted)
-    if op.type in _ONE_VALUE:
-      self._tags[tag] = wanted
-      return
-    word, attribute = _SEVERAL_VALUES[op.type]
-    count = op.get_attr(attribute)
-    for i in range(count):
-      ending = "/{}/{}".format(word, i) if count > 1 else "/" + word
-      self._tags[tag + ending] = wanted + ending
+      shown = _without(scope, shown, 1)
+    shown = self._unique(shown)
+    endings = [""]
+    if op.type in _SEVERAL_VALUES:
+      word, attribute = _SEVERAL_VALUES[op.type]
+      count = op.get_attr(attribute)
+      endings = ["/" + word]
+      if count > 1:
+        endings = ["/{}/{}".format(word, i) for i in range(count)]
+    for ending in endings:
+      self._shown[tag + ending] = shown + ending, description
 
   def _unique(self, tag):
     """Returns the tag, with a number if it is in use, as TensorFlow does."""
@@ -270,16 +320,17 @@ class SummaryWriter(object):
       folder: path relative to the model_dir, such as "eval" or
         "ensemble/t0_all_mean/eval"; "" is the model_dir.
       values: dict from tag to a number, a serialized `Summary` proto (bytes),
-        a string or an array. Values of None are left out.
+        a string or an array. "global_step" and values of None are left out.
       global_step: the step to draw them at.
-
-    Raises:
-      ValueError: bytes that are no `Summary` proto.
     """
     proto = tf_compat.v1.Summary()
-    for tag in sorted(values):
+    for tag in sorted(set(values) - {"global_step"}):
       _add_value(proto, tag, values[tag])
     self._writer(folder).add_summary(proto, global_step)
+
+  def add_graph(self, graph: typing.Any) -> None:
+    """Writes a `tf.Graph` to the model_dir, for TensorBoard to draw."""
+    self._writer("").add_graph(graph)
 
   def flush(self) -> None:
     """Writes what is in memory to the files."""
@@ -319,31 +370,56 @@ def _without(scope, tag, count=-1):
   return ("/" + tag).replace("/{}/".format(scope), "/", count)[1:]
 
 
-def _tag(op):
-  """Returns the tag that a summary op writes, or None if it is unknown."""
-  if op.type not in _ONE_VALUE and op.type not in _SEVERAL_VALUES:
-    return None
-  tag = tf_compat.v2.get_static_value(op.inputs[0])
-  return None if tag is None else tag.item().decode()
+def _text(tensor):
+  """Returns the value of a constant string tensor as str; None of others."""
+  value = tf_compat.v1.get_static_value(tensor)
+  return None if value is None else value.item().decode()
 
 
-def _number(op):
-  """Returns the end, such as "_1", that TensorFlow gave an op's name, or "".
+def _without_number(tag, op):
+  """Returns the tag without the number that TensorFlow gave the op's name.
 
   The names of summaries share the graph with those of tensors, so a summary
   "loss" of a tensor "loss" is the op "loss_1". Its tag does not need that.
   """
   match = _NUMBERED.match(op.name)
   if not match:
-    return ""
+    return tag
   name, number = match.group(1), int(match.group(2))
+  ending = "_{}".format(number)
   earlier = [name] + ["{}_{}".format(name, i) for i in range(1, number)]
   # Only where all earlier numbers are taken did TensorFlow choose this one.
   with op.graph.name_scope(None):
-    if any(op.graph.unique_name(other, mark_as_used=False) == other
-           for other in earlier):
-      return ""
-  return "_{}".format(number)
+    chosen = all(
+        op.graph.unique_name(other, mark_as_used=False) != other
+        for other in earlier)
+  return tag[:-len(ending)] if chosen and tag.endswith(ending) else tag
+
+
+@contextlib.contextmanager
+def _ready_to_write(graph):
+  """Lets TensorFlow 2's `tf.summary` make its ops; they are never run.
+
+  It makes none without a default writer and a step. In another graph, such as
+  a `tf.function`, the ops would run with it, so there it makes none here.
+
+  Args:
+    graph: the graph to make ops in.
+
+  Yields:
+    None.
+  """
+  v2 = tf_compat.v2.summary
+  step = v2.experimental.get_step()
+  with tf_compat.v1.name_scope(None):
+    writer = v2.create_file_writer("", name="never_written")
+  with writer.as_default(), v2.record_if(
+      lambda: tf_compat.v1.get_default_graph() is graph):
+    v2.experimental.set_step(0)
+    try:
+      yield
+    finally:
+      v2.experimental.set_step(step)
 
 
 def _add_value(proto, tag, value):
@@ -353,10 +429,11 @@ def _add_value(proto, tag, value):
   if isinstance(value, bytes):
     try:
       parts = tf_compat.v1.Summary.FromString(value).value
-    except Exception as e:  # Protobuf's DecodeError; its home depends on the version.
-      raise ValueError(
-          "values[{!r}] is {!r}. Expected a serialized Summary proto.".format(
-              tag, value[:20])) from e
+    except message.DecodeError:
+      logging.warning(
+          "The value of %r is not shown in TensorBoard: its bytes are no "
+          "Summary proto.", tag)
+      return
     for i, part in enumerate(parts):
       part.tag = "{}/{}".format(tag, i)
     proto.value.extend(parts)
