@@ -13,6 +13,7 @@ from adanet.core import hooks as hooks_lib
 from adanet.core import saving
 from adanet.core import selection
 from adanet.core import train_ops
+from adanet.core import training_summaries
 
 _PROGRESS_SECS = .5  # Between two events of progress.
 
@@ -37,16 +38,6 @@ class Limits(typing.NamedTuple):
   global_step: typing.Optional[int]
 
 
-class SummaryFetches(typing.Protocol if hasattr(typing, "Protocol") else object):
-  """What the loop fetches for TensorBoard, and who writes it."""
-
-  def fetches(self, global_step):
-    """Returns what to fetch in the step after this one; {} for nothing."""
-
-  def write(self, values, losses, global_step):
-    """Writes what was fetched."""
-
-
 class Loop(object):
   """Trains one iteration.
 
@@ -60,7 +51,7 @@ class Loop(object):
 
   def __init__(self, number: int, ops: train_ops.TrainOps, limits: Limits,
                hooks: hooks_lib.HookRunner, saver: saving.CheckpointSaver,
-               summaries: typing.Any,
+               summaries: training_summaries.TrainingSummaries,
                mark_stopped: typing.Callable[[str, str], None],
                report: events.Report):
     """Takes what an iteration is trained with.
@@ -71,7 +62,7 @@ class Loop(object):
       limits: `Limits`.
       hooks: `HookRunner`, with the hooks of the user and of all trainees.
       saver: `CheckpointSaver`.
-      summaries: has `fetches(global_step)` and `write(values, global_step)`.
+      summaries: `TrainingSummaries`.
       mark_stopped: notes for a restart that a name trains no further, and why.
       report: called with each event.
     """
@@ -172,7 +163,7 @@ class Loop(object):
     self.losses.update(values["losses"])
     self.averages.update(values["averages"])
     if values.get("summaries"):
-      self._summaries.write(values["summaries"], self.losses, before)
+      self._summaries.write(values["summaries"], self.averages, before)
     for name, reason in list(self._hooks.stops.items()):
       if name is not None:
         self._stop(name, reason)
