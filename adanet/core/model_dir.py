@@ -70,6 +70,13 @@ def _read(path):
     return f.read().decode("utf-8", "replace")
 
 
+def _glob(pattern):
+  try:
+    return tf_compat.v1.io.gfile.glob(pattern)
+  except tf_compat.v1.errors.NotFoundError:  # The folder does not exist.
+    return []
+
+
 class ModelDir:
   """One `model_dir`. Making this value reads and writes nothing."""
 
@@ -238,7 +245,7 @@ class ModelDir:
         os.path.join(folder, "*" + _TEMPORARY + "*")
         for folder in ("", "report", os.path.join("train_manager", "t*")))
     for pattern in patterns:
-      for path in gfile.glob(os.path.join(self._path, pattern)):
+      for path in _glob(os.path.join(self._path, pattern)):
         if gfile.isdir(path):
           gfile.rmtree(path)
         else:

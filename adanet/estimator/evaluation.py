@@ -85,8 +85,12 @@ def evaluate(model: model_lib.Model, rules: choosing.Rules,
   results = _results(iteration, best, values)
   int32 = tf_compat.v1.int32.as_numpy_dtype
   results["iteration"] = int32(number)
-  for t, index in enumerate(best.architecture.replay_indices):
-    results["best_ensemble_index_{}".format(t)] = int32(index)
+  indices = best.architecture.replay_indices
+  for t in range(max(len(c.spec.architecture.replay_indices)
+                     for c in iteration.candidates)):
+    # A previous ensemble has none for this iteration.
+    results["best_ensemble_index_{}".format(t)] = int32(
+        indices[t] if t < len(indices) else -1)
   writer = summary.SummaryWriter(model.model_dir.path)
   writer.add_scalars("eval_" + name if name else "eval", results, global_step)
   writer.close()
