@@ -35,11 +35,15 @@ def latest(folder: str) -> Optional[str]:
     CheckpointError: there is no such checkpoint.
   """
   v1 = tf_compat.v1
-  if not v1.io.gfile.exists(os.path.join(folder, "checkpoint")):
+  path = os.path.join(folder, "checkpoint")
+  if not v1.io.gfile.exists(path):
     return None
-  state = v1.train.get_checkpoint_state(folder)
-  if state is None or not state.model_checkpoint_path:
-    raise _error(os.path.join(folder, "checkpoint"), "it names no checkpoint")
+  try:
+    state = v1.train.get_checkpoint_state(folder)
+  except ValueError:
+    state = None
+  if state is None:
+    raise _error(path, "it names no checkpoint")
   named = state.model_checkpoint_path
   for path in (named, os.path.join(folder, os.path.basename(named))):
     if v1.io.gfile.exists(path + ".index"):

@@ -238,7 +238,11 @@ class ModelDir:
         os.path.join(folder, "*" + _TEMPORARY + "*")
         for folder in ("", "report", os.path.join("train_manager", "t*")))
     for pattern in patterns:
-      for path in gfile.glob(os.path.join(self._path, pattern)):
+      try:
+        paths = gfile.glob(os.path.join(self._path, pattern))
+      except tf_compat.v1.errors.NotFoundError:  # TensorFlow 1: no such folder.
+        paths = []
+      for path in paths:
         if gfile.isdir(path):
           gfile.rmtree(path)
         else:
