@@ -3,7 +3,6 @@
 """Reads TensorFlow's checkpoints, with one clear line for a broken one."""
 
 import os
-import re
 from typing import Any, Optional
 
 from adanet import tf_compat
@@ -124,8 +123,7 @@ def check_readable(checkpoint: str) -> None:
   gfile = tf_compat.v1.io.gfile
   reader = _reader(checkpoint)
   shards = sorted(gfile.glob(checkpoint + ".data-?????-of-?????"))
-  counts = {int(re.search(r"-of-(\d+)$", shard).group(1)) for shard in shards}
-  if counts != {len(shards)}:
+  if {int(shard[-5:]) for shard in shards} != {len(shards)}:
     raise _error(checkpoint, "of its files '.data-*', only these are there: "
                  "[{}]".format(", ".join(map(os.path.basename, shards))))
   dtypes = reader.get_variable_to_dtype_map()
