@@ -189,7 +189,7 @@ def build_ensemble(
     iteration_step = v1.convert_to_tensor(step)
     with summary.current_scope():
       summary.scalar("iteration_step/adanet/iteration_step", iteration_step)
-    with summary.current_scope(), summary.capture(), scopes.builder_scope(
+    with summary.capture(), scopes.builder_scope(
         variable_scope) as variables:
       ensemble = ensembler.build_ensemble(
           [s.subnetwork for s in used],
@@ -210,7 +210,7 @@ def build_ensemble(
     with summary.current_scope():
       summary.scalar("loss", spec.loss)
     with v1.variable_scope("train_mixture_weights"):
-      with summary.current_scope(), summary.capture(), scopes.builder_scope(
+      with summary.capture(), scopes.builder_scope(
           variable_scope, variables):
         train_op = subnetworks_lib.as_train_op_spec(
             _train_op(

@@ -194,7 +194,7 @@ def build_subnetwork(builder: typing.Any, name: str, iteration_number: int,
     if "config" in taken:
       arguments["config"] = config
     tf_compat.reset_layer_names()
-    with summary.current_scope(), summary.capture(), scopes.builder_scope(
+    with summary.capture(), scopes.builder_scope(
         variable_scope) as variables:
       subnetwork = builder.build_subnetwork(**arguments)
     if not isinstance(subnetwork, subnetwork_lib.Subnetwork):
@@ -210,7 +210,7 @@ def build_subnetwork(builder: typing.Any, name: str, iteration_number: int,
       with summary.current_scope():
         summary.scalar("loss", spec.loss)
     if task.training:
-      with summary.current_scope(), summary.capture(), scopes.builder_scope(
+      with summary.capture(), scopes.builder_scope(
           variable_scope, variables):
         train_op = as_train_op_spec(
             builder.build_subnetwork_train_op(
