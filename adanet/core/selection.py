@@ -24,7 +24,7 @@ class Choice(typing.NamedTuple):
     compared: int, how many candidates were compared, this one included.
     is_previous: bool, whether it is the ensemble of the previous iteration.
     nan: tuple of str, the names of the candidates whose value is NaN.
-    reason: str, why nothing was compared, or "".
+    reason: str, why nothing was compared; "" if it is clear.
   """
   index: int
   name: str
@@ -49,7 +49,8 @@ class Choice(typing.NamedTuple):
       line += ", {:.3g} better than {}, the next best of {} candidates".format(
           self.margin, self.next_best, self.compared)
     else:
-      line += ": " + (self.reason or "it is the only candidate")
+      line += ": " + (self.reason or "it is the only candidate" +
+                      " with a value" * bool(self.nan))
     if self.nan:
       line += "; NaN: " + ", ".join(self.nan)
     line += "."
@@ -124,8 +125,11 @@ def choose(
   choice = Choice(
       index=best, name=names[best], value=figures[best], compared=len(ranked),
       is_previous=best == previous,
-      nan=tuple(n for n, x in zip(names, figures) if math.isnan(x)))
+      nan=tuple(names[i] for i in allowed if math.isnan(figures[i])))
   if len(ranked) == 1:
+    if len(allowed) == 1 < len(names):
+      return choice._replace(reason="it is the only candidate that could, "
+                             "because force_grow is set")
     return choice
   second = ranked[1]
   equal = figures[second] == figures[best]  # The same infinity has no margin.
