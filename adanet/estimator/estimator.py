@@ -327,6 +327,45 @@ class Estimator(object):
         self._model, self._rules, input_fn, predict_keys, tuple(hooks or ()),
         checkpoint_path or self.latest_checkpoint(), yield_single_examples)
 
+  def export_saved_model(
+      self, export_dir_base: str,
+      serving_input_receiver_fn: typing.Callable[[], typing.Any],
+      assets_extra: typing.Optional[typing.Dict[str, str]] = None,
+      as_text: bool = False,
+      checkpoint_path: typing.Optional[str] = None) -> bytes:
+    """Exports the best ensemble as a SavedModel for TensorFlow Serving.
+
+    Args:
+      export_dir_base: str, the folder that gets a new one, `<timestamp>`.
+      serving_input_receiver_fn: function without arguments that returns an
+        `adanet.estimator.export.ServingInputReceiver`, or one of
+        `tf.estimator.export`.
+      assets_extra: dict from a path in `assets.extra` to the file to copy
+        there, or None.
+      as_text: whether the graph is written as text.
+      checkpoint_path: str, the prefix of a checkpoint; None for the latest.
+
+    Returns:
+      The path of the new folder, as bytes.
+
+    Raises:
+      ValueError: there is no checkpoint.
+    """
+    return evaluation.export(
+        self._model, self._rules, export_dir_base, serving_input_receiver_fn,
+        assets_extra, as_text, checkpoint_path or self.latest_checkpoint())
+
+  def export_savedmodel(
+      self, export_dir_base: str,
+      serving_input_receiver_fn: typing.Callable[[], typing.Any],
+      assets_extra: typing.Optional[typing.Dict[str, str]] = None,
+      as_text: bool = False,
+      checkpoint_path: typing.Optional[str] = None) -> bytes:
+    """Calls `export_saved_model`, by the name that AdaNet once had for it."""
+    return self.export_saved_model(
+        export_dir_base, serving_input_receiver_fn, assets_extra, as_text,
+        checkpoint_path)
+
   def latest_checkpoint(self) -> typing.Optional[str]:
     """Returns the prefix of the latest checkpoint, or None."""
     return self._model.model_dir.latest_checkpoint()

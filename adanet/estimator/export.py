@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """SavedModels of an Estimator, as `tf.estimator` writes them.
 
-`export_saved_model` leads from a serving input to the folder; its parts are
-here too. TensorFlow 2.16 and later have no `tf.estimator.export`, so this module
+TensorFlow 2.16 and later have no `tf.estimator.export`, so this module
 has its input receivers as well. On earlier versions either may be used.
 """
 
@@ -148,47 +147,6 @@ def build_raw_serving_input_receiver_fn(
     return ServingInputReceiver(tensors, tensors)
 
   return serving_input_receiver_fn
-
-
-def export_saved_model(
-    export_dir_base: _Path,
-    serving_input_receiver_fn: typing.Callable[[], typing.Any],
-    build: typing.Callable[[typing.Any], typing.Mapping[str, typing.Any]],
-    restore: typing.Callable[[typing.Any], typing.Any],
-    assets_extra: typing.Optional[typing.Mapping[str, _Path]] = None,
-    as_text: bool = False,
-    session_config: typing.Any = None) -> bytes:
-  """Builds a model in a graph of its own, and writes it as a SavedModel.
-
-  Args:
-    export_dir_base: path of the folder that gets a new one, `<timestamp>`.
-    serving_input_receiver_fn: function without arguments that returns a
-      `ServingInputReceiver`, or one of `tf.estimator.export`.
-    build: function that takes the receiver's features, makes the model in the
-      default graph, and returns its export outputs; see `signature_defs`.
-    restore: function that takes a session and gives its variables their values.
-    assets_extra: see `write_saved_model`.
-    as_text: see `write_saved_model`.
-    session_config: `ConfigProto` of the session, or None.
-
-  Returns:
-    The path of the new folder, as bytes like that of `tf.estimator`.
-  """
-  with tf_compat.v1.Graph().as_default():
-    receiver = serving_input_receiver_fn()
-    export_outputs = build(receiver.features)
-    signatures = signature_defs(
-        receiver.receiver_tensors,
-        getattr(receiver, "receiver_tensors_alternatives", None),
-        export_outputs)
-    with tf_compat.v1.Session(config=session_config) as session:
-      restore(session)
-      return write_saved_model(
-          export_dir_base,
-          session,
-          signatures,
-          assets_extra=assets_extra,
-          as_text=as_text)
 
 
 def signature_defs(
