@@ -188,10 +188,13 @@ class LiveProgress:
     step_width = max(map(len, steps))
     loss_width = max(map(len, losses))
     left = width - step_width - loss_width - 2 * _GAP
-    name_width = min(max(map(len, names)), max(_MIN_NAME_WIDTH, left * 3 // 5))
+    longest = max(map(len, names))
+    name_width = min(longest, max(_MIN_NAME_WIDTH, left * 3 // 5))
     bar_width = left - name_width - _GAP
-    table = rich_table.Table.grid(padding=(0, _GAP, 0, 0))
     has_bar = max_steps is not None and bar_width >= _MIN_BAR_WIDTH
+    if not has_bar:
+      name_width = min(longest, max(_MIN_NAME_WIDTH // 2, left))
+    table = rich_table.Table.grid(padding=(0, _GAP, 0, 0))
     for column in (["left"] + ["left"] * has_bar + ["right", "left"]):
       table.add_column(justify=column, no_wrap=True, overflow="crop")
     for name, step, loss in zip(names, steps, losses):
