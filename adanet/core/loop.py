@@ -83,14 +83,14 @@ class Loop(object):
     self.losses: typing.Dict[str, float] = {}
     self.averages: typing.Dict[str, float] = {}
 
-  def _stop(self, name, reason):
+  def _stop(self, name, reason, is_nan=False):
     """Ends the training of a subnetwork or ensemble."""
     if self._active.pop(name, None) is None:
       return
     self._step = None
     self._hooks.stops.setdefault(name, reason)
     self._mark_stopped(name, reason)
-    self._report(events.Stopped(self._number, name, reason))
+    self._report(events.Stopped(self._number, name, reason, is_nan))
 
   def _stop_finished(self):
     limit = self._limits.iteration_steps
@@ -109,7 +109,7 @@ class Loop(object):
     for name in names:
       self._diverged.add(name)
       self._stop(name, "Its loss is NaN after {} steps.".format(
-          self.steps[name]))
+          self.steps[name]), is_nan=True)
     candidates = self._ops.averages
     if candidates and all(
         name in self._diverged or math.isnan(self.averages.get(name, 0.))
