@@ -47,8 +47,9 @@ class Choice:
     if self.value is not None:
       line += " with {} {:.6g}".format(metric_name, self.value)
     if self.next_best is not None and self.margin is not None:
-      line += ", {:.3g} better than {}, the next best of {} candidates".format(
-          self.margin, self.next_best, self.compared)
+      line += ", {} {}, the next best of {} candidates".format(
+          "{:.3g} better than".format(self.margin) if self.margin
+          else "as good as", self.next_best, self.compared)
     else:
       line += ": " + (self.reason or "it is the only candidate" +
                       " with a value" * bool(self.nan))
@@ -109,8 +110,8 @@ def choose(
              if not (force_grow and i == previous)]
   if not allowed:
     raise ValueError(
-        "names={!r}: expected at least one candidate{}. The ensemble strategies "
-        "made none.".format(
+        "names={!r}: expected at least one candidate{}. The ensemble "
+        "strategies made none.".format(
             list(names),
             " other than the previous ensemble, because force_grow is set"
             if names else ""))

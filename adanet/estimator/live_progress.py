@@ -3,9 +3,10 @@
 """Draws the progress of training on a terminal.
 
     Iteration 2, step 2350, 412 steps/s, 0:16 left
-    t2_1_layer          ━━━━━━━━━━━━━━━━━━━━━━╺━━━━━━━━━━━ 350/1000  loss 0.2172
-    t2_2_layers         ━━━━━━━━━━━━━━━━━━━━━━╺━━━━━━━━━━━ 350/1000  loss 0.1983
-    t2_1_layer_grow_co  ━━━━━━━━━━━━━━━━━━━━━━╺━━━━━━━━━━━ 350/1000  loss 0.1764
+    t2_1_layer             ━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.2172
+    t2_2_layers            ━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.1983
+    t2_1_layer_grow_mean   ━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.1764
+    t2_2_layers_grow_mean  ━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.1602
 """
 
 import contextlib
@@ -61,6 +62,10 @@ def _shown(names: Sequence[str], losses: Dict[str, Optional[float]],
     return float("inf") if loss is None or math.isnan(loss) else loss
   best = set(sorted(names, key=key)[:max_rows])
   return [name for name in names if name in best]
+
+
+def _cell(text):
+  return rich_text.Text(text, no_wrap=True, overflow="crop")
 
 
 class LiveProgress:
@@ -159,10 +164,16 @@ class LiveProgress:
          "step {}".format(progress.global_step)] + event_text.speed(progress))
     parts: List[Any] = [rich_text.Text(
         header, style="bold", no_wrap=True, overflow="crop")]
-    for group, noun in ((subnetworks, "subnetworks"), (ensembles, "ensembles")):
-      shown = _shown(group, progress.losses, max_rows)
-      if shown:
-        parts.append(self._rows(progress, shown, width))
+    groups = [(noun, group, _shown(group, progress.losses, max_rows))
+              for noun, group in (("subnetworks", subnetworks),
+                                  ("ensembles", ensembles)) if group]
+    rows = self._rows(
+        progress, [name for _, _, shown in groups for name in shown], width)
+    for noun, group, shown in groups:
+      table = rich_table.Table.grid(padding=(0, _GAP, 0, 0))
+      for _ in shown:
+        table.add_row(*next(rows))
+      parts.append(table)
       if len(shown) < len(group):
         parts.append(rich_text.Text(
             "... and {} more {}".format(len(group) - len(shown), noun),
@@ -170,7 +181,8 @@ class LiveProgress:
     return rich_console.Group(*parts)
 
   def _rows(self, progress: events.Progress, names: Sequence[str],
-            width: int) -> rich_table.Table:
+            width: int) -> Iterator[List[Any]]:
+    """Yields the cells of each name; those of a column have the same width."""
     max_steps = self._began.max_steps if self._began else None
     steps, losses = [], []
     for name in names:
@@ -188,18 +200,14 @@ class LiveProgress:
     has_bar = max_steps is not None and bar_width >= _MIN_BAR_WIDTH
     if not has_bar:
       name_width = min(longest, max(_MIN_NAME_WIDTH // 2, left))
-    table = rich_table.Table.grid(padding=(0, _GAP, 0, 0))
-    for column in (["left"] + ["left"] * has_bar + ["right", "left"]):
-      table.add_column(justify=column, no_wrap=True, overflow="crop")
     for name, step_text, loss_text in zip(names, steps, losses):
-      cells: List[Any] = [rich_text.Text(shortened(name, name_width))]
+      cells: List[Any] = [
+          _cell(shortened(name, name_width).ljust(name_width))]
       if max_steps is not None and has_bar:
         cells.append(rich_progress_bar.ProgressBar(
             total=max_steps, completed=min(progress.steps[name], max_steps),
             width=bar_width))
-      table.add_row(
-          *cells, rich_text.Text(step_text), rich_text.Text(loss_text))
-    return table
+      yield cells + [_cell(step_text.rjust(step_width)), _cell(loss_text)]
 
 
 @contextlib.contextmanager
