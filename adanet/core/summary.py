@@ -23,9 +23,9 @@ import re
 import time
 import typing
 
+from absl import logging
 from adanet import tf_compat
 from adanet.subnetwork import summary as interface
-from absl import logging
 from google.protobuf import message
 import numpy as np
 
