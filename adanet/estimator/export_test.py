@@ -353,7 +353,7 @@ class ReceiverTest(parameterized.TestCase):
   @parameterized.parameters(
       (dict(features=None), "features is None"),
       (dict(features={"x": 3}), r"features\['x'\] is 3. Expected a tensor"),
-      (dict(features={2.5: "tensor"}), "features has the key 2.5. Expected str"),
+      (dict(features={2.5: "tensor"}), "has the key 2.5. Expected str or int"),
       (dict(receiver_tensors=None), "receiver_tensors is None"),
       (dict(receiver_tensors={1: "tensor"}), "has the key 1. Expected str"),
       (dict(receiver_tensors_alternatives=3), "_alternatives is 3"),
