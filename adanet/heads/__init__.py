@@ -1,0 +1,28 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Heads: loss, metrics, predictions and exported signatures of a task.
+
+Each head has the constructor arguments, figures and keys of `tf.estimator`'s
+head of the same name. It works on every TensorFlow, in a graph, without
+`tf.estimator` and without Keras.
+"""
+
+from adanet.heads import export_output
+from adanet.heads.binary_class import BinaryClassHead
+from adanet.heads.head import Head
+from adanet.heads.head import HeadSpec
+from adanet.heads.multi_class import MultiClassHead
+from adanet.heads.multi_head import MultiHead
+from adanet.heads.multi_label import MultiLabelHead
+from adanet.heads.regression import RegressionHead
+
+__all__ = [
+    "BinaryClassHead",
+    "Head",
+    "HeadSpec",
+    "MultiClassHead",
+    "MultiHead",
+    "MultiLabelHead",
+    "RegressionHead",
+    "export_output",
+]

@@ -1,0 +1,80 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Classes: their ids, their names, and both for every example."""
+
+from adanet import tf_compat
+from adanet.heads import _inputs
+from adanet.heads import export_output
+from adanet.heads import head
+
+
+def all_class_ids(logits, n_classes):
+  """Returns the ids of all classes, int32 of shape `[batch_size, n_classes]`.
+  """
+  return _tile(tf_compat.v1.range(n_classes), logits)
+
+
+def all_classes(logits, n_classes, label_vocabulary):
+  """Returns the names of all classes, of shape `[batch_size, n_classes]`."""
+  v1 = tf_compat.v1
+  if label_vocabulary is None:
+    return _tile(v1.as_string(v1.range(n_classes)), logits)
+  return _tile(v1.constant(label_vocabulary), logits)
+
+
+def _tile(row, logits):
+  v1 = tf_compat.v1
+  return v1.tile(v1.expand_dims(row, 0), [v1.shape(logits)[0], 1])
+
+
+def predict_one(logits, probabilities, n_classes, label_vocabulary):
+  """Returns the predictions of a head whose examples have one class each.
+
+  Args:
+    logits: float32 tensor of shape `[D0, ..., DN, n_classes]`.
+    probabilities: float32 tensor of the same shape.
+    n_classes: int.
+    label_vocabulary: tuple of str, or None.
+  """
+  v1 = tf_compat.v1
+  class_ids = v1.expand_dims(v1.argmax(logits, axis=-1), -1)
+  if label_vocabulary is None:
+    classes = v1.as_string(class_ids)
+  else:
+    classes = v1.gather(v1.constant(label_vocabulary), class_ids)
+  return {
+      "probabilities": probabilities,
+      "class_ids": class_ids,
+      "classes": classes,
+      "all_class_ids": all_class_ids(logits, n_classes),
+      "all_classes": all_classes(logits, n_classes, label_vocabulary),
+  }
+
+
+def look_up(labels, label_vocabulary):
+  """Returns the ids of labels, int64; -1 for those not in the vocabulary."""
+  v1 = tf_compat.v1
+  table = v1.lookup.StaticHashTable(
+      v1.lookup.KeyValueTensorInitializer(
+          v1.constant(label_vocabulary),
+          v1.range(len(label_vocabulary), dtype=v1.int64)),
+      default_value=-1)
+  return table.lookup(labels)
+
+
+def check_strings(labels, owner):
+  """Checks that labels are strings, for a head with a vocabulary."""
+  _inputs.check_labels_dtype(
+      labels, _inputs.is_string, "strings, because it has a label_vocabulary",
+      owner)
+
+
+def export_classes(predictions, all_names):
+  """Returns the exported outputs that all classifiers have."""
+  classification = export_output.ClassificationOutput(
+      predictions["probabilities"], all_names)
+  return {
+      head.DEFAULT_SERVING_KEY: classification,
+      head.CLASSIFY_SERVING_KEY: classification,
+      head.PREDICT_SERVING_KEY: export_output.PredictOutput(predictions),
+  }

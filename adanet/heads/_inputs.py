@@ -1,0 +1,200 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Checks and conversions of what a head gets: logits, labels, weights.
+
+What the graph knows is checked while it is built, and raises ValueError. The
+rest is checked by ops when the graph runs.
+
+Every function takes `owner`, the head's kind and name as str, for the errors.
+"""
+
+import collections.abc
+
+from adanet import tf_compat
+
+
+def _show_shape(dimensions):
+  return "[{}]".format(", ".join(
+      "?" if size is None else str(size) for size in dimensions))
+
+
+def check_logits(logits, dimension, owner):
+  """Returns logits as float32 of shape `[D0, ..., DN, dimension]`."""
+  v1 = tf_compat.v1
+  if isinstance(logits, collections.abc.Mapping):
+    raise ValueError(
+        "logits: got a dict with the keys {}, and {} takes one tensor. Use a "
+        "MultiHead for several.".format(sorted(map(str, logits)), owner))
+  logits = v1.convert_to_tensor(logits)
+  if not (logits.dtype.is_floating or logits.dtype.is_integer):
+    raise ValueError("logits: dtype {}, and {} expects floats.".format(
+        logits.dtype.name, owner))
+  logits = v1.cast(logits, v1.float32)
+  message = "logits: {} expects the shape [batch_size, ..., {}]".format(
+      owner, dimension)
+  if logits.shape.ndims is None:
+    with v1.control_dependencies(
+        [v1.assert_rank_at_least(logits, 2, message=message)]):
+      logits = v1.identity(logits)
+  else:
+    shape = logits.shape.as_list()
+    if len(shape) < 2:
+      raise ValueError("{}, but the shape is {}.".format(
+          message, _show_shape(shape)))
+    if shape[-1] == dimension:
+      return logits
+    if shape[-1] is not None:
+      raise ValueError(
+          "{}, but the last dimension is {} in {}. Give the builder's last "
+          "layer logits_dimension={} units.".format(
+              message, shape[-1], _show_shape(shape), dimension))
+  with v1.control_dependencies([
+      v1.assert_equal(v1.shape(logits)[-1], dimension, message=message)]):
+    return v1.identity(logits)
+
+
+def check_labels_given(labels, owner):
+  """Checks that there are labels, and that they are one tensor."""
+  if labels is None:
+    raise ValueError(
+        "labels=None: {} needs labels to train and to evaluate. Return them "
+        "from input_fn, after the features.".format(owner))
+  if isinstance(labels, collections.abc.Mapping):
+    raise ValueError(
+        "labels: got a dict with the keys {}, and {} takes one tensor. Use a "
+        "MultiHead for several.".format(sorted(map(str, labels)), owner))
+
+
+def check_labels(labels, dimension, logits, owner):
+  """Returns labels as a tensor of shape `[D0, ..., DN, dimension]`.
+
+  Args:
+    labels: tensor of that shape, or of `[D0, ..., DN]` if `dimension` is 1.
+    dimension: int.
+    logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
+    owner: str.
+  """
+  v1 = tf_compat.v1
+  check_labels_given(labels, owner)
+  labels = v1.convert_to_tensor_or_sparse_tensor(labels)
+  if isinstance(labels, v1.SparseTensor):
+    raise ValueError(
+        "labels: {} takes no SparseTensor. Make it dense in input_fn, with "
+        "tf.sparse.to_dense.".format(owner))
+  given = labels.shape
+  if given.ndims is not None and given.ndims + 1 == logits.shape.ndims:
+    labels = v1.expand_dims(labels, -1)
+  expected = logits.shape[:-1].concatenate([dimension])
+  message = "labels: {} expects the shape [batch_size, ..., {}]".format(
+      owner, dimension)
+  if not labels.shape.is_compatible_with(expected):
+    raise ValueError("{}, here {}, but the shape is {}.".format(
+        message, _show_shape(expected.as_list()), _show_shape(given.as_list())))
+  if labels.shape.is_fully_defined() and expected.is_fully_defined():
+    return labels
+  expected_shape = v1.concat([v1.shape(logits)[:-1], [dimension]], axis=0)
+  with v1.control_dependencies([
+      v1.assert_equal(v1.shape(labels), expected_shape, message=message)]):
+    return v1.identity(labels)
+
+
+def check_labels_dtype(labels, fits, expected, owner):
+  """Checks the dtype of labels with the function `fits`."""
+  if not fits(labels.dtype):
+    raise ValueError("labels: dtype {}, but {} expects {}.".format(
+        labels.dtype.name, owner, expected))
+
+
+def is_number(dtype):
+  """Returns whether a dtype is of numbers or booleans."""
+  return dtype.is_floating or dtype.is_integer or dtype.is_bool
+
+
+def is_string(dtype):
+  """Returns whether a dtype is of strings."""
+  return dtype.base_dtype == tf_compat.v1.string
+
+
+def check_label_range(labels, highest, owner):
+  """Returns labels, whose values a run-time check finds in [0, highest]."""
+  v1 = tf_compat.v1
+  # A narrow integer type may not hold `highest`.
+  values = v1.cast(labels, v1.int64) if labels.dtype.is_integer else labels
+  in_range = v1.reduce_all(v1.logical_and(values >= 0, values <= highest))
+  message = ("labels: {} expects values from 0 to {}, or of label_vocabulary; "
+             "unknown ones are shown as -1 here: ".format(owner, highest))
+  with v1.control_dependencies(
+      [v1.Assert(in_range, [message, labels], summarize=20)]):
+    return v1.identity(labels)
+
+
+def _weight_feature(features, weight_column, owner):
+  """Returns the weights as they are in the features, float32, not a scalar."""
+  v1 = tf_compat.v1
+  key = weight_column if isinstance(weight_column, str) else weight_column.key
+  names = (sorted(map(str, features))
+           if isinstance(features, collections.abc.Mapping) else None)
+  if names is None or key not in features:
+    raise ValueError(
+        "weight_column={!r}: {} finds no such feature. features {}.".format(
+            key, owner, "is no dict" if names is None else
+            "has {}".format(", ".join(names) or "nothing")))
+  weights = v1.convert_to_tensor_or_sparse_tensor(features[key])
+  if isinstance(weights, v1.SparseTensor) or not is_number(weights.dtype):
+    raise ValueError(
+        "weight_column={!r}: {} expects a dense tensor of numbers, not {}."
+        .format(key, owner, weights))
+  if weights.shape.ndims == 0:
+    raise ValueError(
+        "weight_column={!r}: the feature is a scalar, and {} expects a weight "
+        "for each example.".format(key, owner))
+  if weights.shape.ndims == 1:
+    weights = v1.expand_dims(weights, -1)
+  normalizer_fn = getattr(weight_column, "normalizer_fn", None)
+  if normalizer_fn is not None:
+    weights = normalizer_fn(weights)
+  return v1.cast(weights, v1.float32)
+
+
+def read_weights(features, weight_column, logits, per_logit, owner):
+  """Returns the weights of a batch, or None without a `weight_column`.
+
+  Args:
+    features: dict from str to tensor.
+    weight_column: None, str or a numeric column.
+    logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
+    per_logit: bool, whether each logit may have a weight of its own.
+    owner: str.
+
+  Returns:
+    float32 tensor of shape `[D0, ..., DN, 1]` or, if `per_logit`,
+    `[D0, ..., DN, logits_dimension]`.
+  """
+  if weight_column is None:
+    return None
+  v1 = tf_compat.v1
+  weights = _weight_feature(features, weight_column, owner)
+  given = weights.shape
+  if given.ndims is not None and given.ndims + 1 == logits.shape.ndims:
+    weights = v1.expand_dims(weights, -1)
+  expected = [logits.shape[:-1].concatenate([1])]
+  if per_logit:
+    expected.append(logits.shape)
+  message = "weight_column: {} expects weights of the shape {}".format(
+      owner, "[batch_size, ..., 1 or {}]".format(logits.shape.as_list()[-1])
+      if per_logit else "[batch_size, ..., 1]")
+  if not any(weights.shape.is_compatible_with(shape) for shape in expected):
+    raise ValueError("{}, but the shape is {} for logits of {}.".format(
+        message, _show_shape(given.as_list()),
+        _show_shape(logits.shape.as_list())))
+  if weights.shape.is_fully_defined() and logits.shape.is_fully_defined():
+    return weights
+  shape = v1.shape(weights)
+  logits_shape = v1.shape(logits)
+  fits = v1.reduce_all(v1.equal(shape[:-1], logits_shape[:-1]))
+  last = v1.equal(shape[-1], 1)
+  if per_logit:
+    last = v1.logical_or(last, v1.equal(shape[-1], logits_shape[-1]))
+  with v1.control_dependencies([
+      v1.Assert(v1.logical_and(fits, last), [message, shape, logits_shape])]):
+    return v1.identity(weights)

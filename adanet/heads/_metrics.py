@@ -1,0 +1,226 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics over many batches, in a graph, each a pair `(value, update_op)`.
+
+They give what the Keras metrics give that `tf.estimator`'s heads use. Their
+variables are local variables, so a session starts each evaluation with zeros.
+
+In every function `labels`, `predictions` and `values` are tensors of one shape
+and `weights` is a float32 tensor that broadcasts to it, or None.
+"""
+
+import typing
+
+from adanet import tf_compat
+from adanet.heads import _losses
+
+# `value` is what the batches so far give. `update_op` adds a batch and is the
+# value after it.
+MetricOp = typing.Tuple[typing.Any, typing.Any]
+
+_NUM_THRESHOLDS = 200  # Keras's default.
+
+
+def _variable(name, shape):
+  v1 = tf_compat.v1
+  return v1.Variable(
+      lambda: v1.zeros(shape, v1.float32),
+      trainable=False,
+      collections=[
+          v1.GraphKeys.LOCAL_VARIABLES, v1.GraphKeys.METRIC_VARIABLES
+      ],
+      name=name,
+      # Its reads can be ordered after its updates on every version.
+      use_resource=True)
+
+
+def _accumulate(scope, increments, *results):
+  """Returns a metric for each of `results`; all have the same variables.
+
+  Args:
+    scope: str, the name scope.
+    increments: dict from the name of a variable to the float32 tensor, of
+      static shape, that a batch adds to it.
+    *results: functions from the variables' values to the metric's.
+  """
+  v1 = tf_compat.v1
+  with v1.name_scope(scope):
+    variables = [
+        _variable(name, increment.shape.as_list())
+        for name, increment in increments.items()
+    ]
+    values = [v.read_value() for v in variables]
+    updates = [
+        v.assign_add(increment, read_value=False)
+        for v, increment in zip(variables, increments.values())
+    ]
+    with v1.control_dependencies(updates):
+      updated = [v.read_value() for v in variables]
+    return [(result(*values), result(*updated)) for result in results]
+
+
+def _ratio(numerator, denominator):
+  return tf_compat.v1.div_no_nan(numerator, denominator)
+
+
+def _sums(values, weights):
+  v1 = tf_compat.v1
+  values = v1.cast(values, v1.float32)
+  weights = _losses.broadcast_weights(weights, values)
+  return {
+      "total": v1.reduce_sum(values * weights),
+      "count": v1.reduce_sum(weights),
+  }
+
+
+def mean(values, weights=None) -> MetricOp:
+  """Returns the weighted mean of values."""
+  return _accumulate("mean", _sums(values, weights), _ratio)[0]
+
+
+def mean_and_baseline(labels, weights) -> typing.List[MetricOp]:
+  """Returns the mean of labels, and the accuracy of the most common one.
+
+  Args:
+    labels: tensor of 0 and 1.
+    weights: see the module.
+  """
+  def baseline(total, count):
+    return _ratio(tf_compat.v1.maximum(total, count - total), count)
+
+  return _accumulate("label", _sums(labels, weights), _ratio, baseline)
+
+
+def accuracy(labels, predictions, weights) -> MetricOp:
+  """Returns how often labels and predictions are equal."""
+  v1 = tf_compat.v1
+  return mean(
+      v1.equal(v1.cast(labels, v1.float32), v1.cast(predictions, v1.float32)),
+      weights)
+
+
+def precision_and_recall(labels, predictions, weights):
+  """Returns the metrics precision and recall.
+
+  Args:
+    labels: tensor; what is not 0 is positive.
+    predictions: tensor of bool.
+    weights: see the module.
+  """
+  v1 = tf_compat.v1
+  labels = v1.cast(labels, v1.bool)
+
+  def weight_of(condition):
+    condition = v1.cast(condition, v1.float32)
+    return v1.reduce_sum(
+        condition * _losses.broadcast_weights(weights, condition))
+
+  def precision(true_positives, false_positives, unused_false_negatives):
+    return _ratio(true_positives, true_positives + false_positives)
+
+  def recall(true_positives, unused_false_positives, false_negatives):
+    return _ratio(true_positives, true_positives + false_negatives)
+
+  return _accumulate(
+      "precision_and_recall", {
+          "true_positives": weight_of(v1.logical_and(labels, predictions)),
+          "false_positives": weight_of(
+              v1.logical_and(v1.logical_not(labels), predictions)),
+          "false_negatives": weight_of(
+              v1.logical_and(labels, v1.logical_not(predictions))),
+      }, precision, recall)
+
+
+def _reached(weight_by_interval):
+  """Returns the weight of predictions above each of the thresholds."""
+  v1 = tf_compat.v1
+  above = v1.cumsum(weight_by_interval, reverse=True)
+  # No prediction is above the last threshold, 1.
+  return v1.concat([above, [0.]], axis=0)
+
+
+def _roc_area(positives, negatives):
+  """Returns the area under the ROC curve, by the trapezoidal rule."""
+  true_positives = _reached(positives)
+  false_positives = _reached(negatives)
+  x = _ratio(false_positives, false_positives[0])
+  y = _ratio(true_positives, true_positives[0])
+  return tf_compat.v1.reduce_sum((x[:-1] - x[1:]) * (y[:-1] + y[1:]) / 2.)
+
+
+def _pr_area(positives, negatives):
+  """Returns the area under the precision-recall curve.
+
+  Between two thresholds the true positives are taken as a linear function of
+  all positives, as in section 4 of Davis and Goadrich, The Relationship Between
+  Precision-Recall and ROC Curves, ICML 2006. With tp = a + s p the area
+  of precision tp / p over tp is, between p1 and p2,
+  s (tp2 - tp1 + a log(p2 / p1)).
+  """
+  v1 = tf_compat.v1
+  true_positives = _reached(positives)
+  reached = true_positives + _reached(negatives)
+  more, less = reached[:-1], reached[1:]
+  gain = true_positives[:-1] - true_positives[1:]
+  slope = _ratio(gain, v1.maximum(more - less, 0.))
+  offset = true_positives[1:] - slope * less
+  both = v1.logical_and(more > 0., less > 0.)
+  ones = v1.ones_like(more)
+  growth = v1.where(both, more, ones) / v1.where(both, less, ones)
+  return _ratio(
+      v1.reduce_sum(slope * (gain + offset * v1.log(growth))),
+      v1.maximum(true_positives[0], 0.))
+
+
+def areas_under_curves(labels, predictions, weights):
+  """Returns the metrics area under the ROC curve, and under precision-recall.
+
+  The curves have 200 thresholds, evenly from 0 to 1. The variables hold the
+  weight of the examples between each two of them.
+
+  Args:
+    labels: tensor; what is not 0 is positive.
+    predictions: float tensor of values from 0 to 1.
+    weights: see the module.
+  """
+  v1 = tf_compat.v1
+  num_intervals = _NUM_THRESHOLDS - 1
+  # A prediction on a threshold is not above it. A NaN is above none but the
+  # first, below 0, so a model that diverged gets figures as well.
+  predictions = v1.where(
+      v1.math.is_nan(predictions), v1.zeros_like(predictions),
+      v1.clip_by_value(predictions, 0., 1.))
+  interval = v1.nn.relu(v1.ceil(predictions * num_intervals) - 1.)
+  interval = v1.reshape(v1.cast(interval, v1.int32), [-1])
+  weights = _losses.broadcast_weights(weights, predictions)
+
+  def weight_by_interval(condition):
+    return v1.unsorted_segment_sum(
+        v1.reshape(v1.cast(condition, v1.float32) * weights, [-1]), interval,
+        num_intervals)
+
+  labels = v1.cast(labels, v1.bool)
+  return _accumulate(
+      "areas_under_curves", {
+          "positives": weight_by_interval(labels),
+          "negatives": weight_by_interval(v1.logical_not(labels)),
+      }, _roc_area, _pr_area)
+
+
+def at_thresholds(thresholds, labels, predictions, weights):
+  """Returns accuracy, precision and recall at each threshold, by key.
+
+  Args:
+    thresholds: tuple of float. A prediction above it is positive.
+    labels: tensor of 0 and 1.
+    predictions: float tensor of values from 0 to 1.
+    weights: see the module.
+  """
+  metrics = {}
+  for threshold in thresholds:
+    positive = predictions > threshold
+    key = "{}/positive_threshold_{:g}".format
+    metrics[key("accuracy", threshold)] = accuracy(labels, positive, weights)
+    metrics[key("precision", threshold)], metrics[key("recall", threshold)] = (
+        precision_and_recall(labels, positive, weights))
+  return metrics

@@ -1,0 +1,120 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The head of a task with two classes."""
+
+import typing
+
+from adanet import tf_compat
+from adanet.heads import _arguments
+from adanet.heads import _classes
+from adanet.heads import _inputs
+from adanet.heads import _metrics
+from adanet.heads import export_output
+from adanet.heads import head
+from adanet.heads import single_head
+
+
+class BinaryClassHead(single_head.SingleHead):
+  """Two classes, with the sigmoid cross entropy as loss.
+
+  Logits have the shape `[D0, ..., DN, 1]`; labels and weights too, or
+  `[D0, ..., DN]`. Labels are 0 and 1, or strings of `label_vocabulary`.
+
+  Predictions: `logits`, `logistic`, `probabilities`, `class_ids`, `classes`,
+  `all_class_ids`, `all_classes`.
+
+  Metrics: `average_loss`, `accuracy`, `accuracy_baseline`, `precision`,
+  `recall`, `auc`, `auc_precision_recall`, `prediction/mean`, `label/mean`; and
+  for each threshold `accuracy/positive_threshold_<t>`,
+  `precision/positive_threshold_<t>`, `recall/positive_threshold_<t>`.
+  """
+
+  def __init__(
+      self,
+      weight_column: typing.Any = None,
+      thresholds: typing.Optional[typing.Iterable[float]] = None,
+      label_vocabulary: typing.Optional[typing.Sequence[str]] = None,
+      loss_reduction: str = "sum_over_batch_size",
+      loss_fn: typing.Optional[typing.Callable[..., typing.Any]] = None,
+      name: typing.Optional[str] = None):
+    """Makes a head.
+
+    Args:
+      weight_column: see `RegressionHead`.
+      thresholds: floats between 0 and 1, or None. For each there are metrics of
+        the classifier that says 1 above it.
+      label_vocabulary: list or tuple of the two labels, str, that of class 0
+        first; None if the labels are numbers.
+      loss_reduction: see `RegressionHead`.
+      loss_fn: see `RegressionHead`; the losses have the shape
+        `[D0, ..., DN, 1]`. None for the sigmoid cross entropy.
+      name: str, which ends the keys of metrics and summaries; or None.
+
+    Raises:
+      ValueError: an argument is out of range.
+      TypeError: `weight_column` is none.
+    """
+    super().__init__(weight_column, loss_reduction, loss_fn, name)
+    self._thresholds = _arguments.check_thresholds(thresholds)
+    self._label_vocabulary = _arguments.check_label_vocabulary(
+        label_vocabulary, 2)
+
+  @property
+  def logits_dimension(self) -> int:
+    """See `Head`."""
+    return 1
+
+  def read_labels(self, labels: typing.Any, logits: typing.Any) -> typing.Any:
+    """See `SingleHead`."""
+    labels = _inputs.check_labels(labels, 1, logits, self.title)
+    if self._label_vocabulary is None:
+      _inputs.check_labels_dtype(
+          labels, _inputs.is_number, "numbers. Give it a label_vocabulary if "
+          "the labels are strings", self.title)
+    else:
+      _classes.check_strings(labels, self.title)
+      labels = _classes.look_up(labels, self._label_vocabulary)
+    labels = tf_compat.v1.cast(labels, tf_compat.v1.float32)
+    return _inputs.check_label_range(labels, 1, self.title)
+
+  def default_losses(self, labels: typing.Any,
+                     logits: typing.Any) -> typing.Any:
+    """See `SingleHead`."""
+    return tf_compat.v1.nn.sigmoid_cross_entropy_with_logits(
+        labels=labels, logits=logits)
+
+  def predict(self, logits: typing.Any) -> typing.Dict[str, typing.Any]:
+    """See `SingleHead`."""
+    v1 = tf_compat.v1
+    both = v1.concat([v1.zeros_like(logits), logits], axis=-1)
+    return dict(
+        _classes.predict_one(
+            both, v1.nn.softmax(both), 2, self._label_vocabulary),
+        logits=logits, logistic=v1.sigmoid(logits))
+
+  def export(self, predictions: typing.Dict[str, typing.Any]
+             ) -> typing.Dict[str, typing.Any]:
+    """See `SingleHead`."""
+    outputs = _classes.export_classes(predictions, predictions["all_classes"])
+    outputs[head.REGRESS_SERVING_KEY] = export_output.RegressionOutput(
+        predictions["logistic"])
+    return outputs
+
+  def measure(self, batch: single_head.Batch) -> typing.Dict[str, typing.Any]:
+    """See `SingleHead`."""
+    labels, weights = batch.labels, batch.weights
+    logistic = batch.predictions["logistic"]
+    class_ids = batch.predictions["class_ids"]
+    metrics = {
+        "accuracy": _metrics.accuracy(labels, class_ids, weights),
+        "prediction/mean": _metrics.mean(logistic, weights),
+    }
+    metrics["precision"], metrics["recall"] = _metrics.precision_and_recall(
+        labels, class_ids > 0, weights)
+    metrics["label/mean"], metrics["accuracy_baseline"] = (
+        _metrics.mean_and_baseline(labels, weights))
+    metrics["auc"], metrics["auc_precision_recall"] = (
+        _metrics.areas_under_curves(labels, logistic, weights))
+    metrics.update(
+        _metrics.at_thresholds(self._thresholds, labels, logistic, weights))
+    return metrics

@@ -1,0 +1,152 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What a head exports: tensors, and the kind of their serving signature.
+
+The signatures are those of `tf.estimator.export`'s classes of the same name.
+"""
+
+import abc
+import typing
+
+from adanet import tf_compat
+
+
+class ExportOutput(abc.ABC):
+  """Tensors that a saved model serves under one signature."""
+
+  @abc.abstractmethod
+  def as_signature_def(
+      self, receiver_tensors: typing.Mapping[str, typing.Any]) -> typing.Any:
+    """Returns the signature that maps inputs to these tensors.
+
+    Args:
+      receiver_tensors: dict from str to the tensor that is fed when serving.
+
+    Returns:
+      A `SignatureDef` proto.
+
+    Raises:
+      ValueError: this kind of signature cannot have these inputs.
+    """
+
+
+def _is_tensor(value, dtype_fits):
+  return isinstance(value, tf_compat.v1.Tensor) and dtype_fits(value.dtype)
+
+
+def _is_float(dtype):
+  return dtype.is_floating
+
+
+def _is_string(dtype):
+  return dtype.base_dtype == tf_compat.v1.string
+
+
+def _check_tensor(argument, value, dtype_fits, expected):
+  if not _is_tensor(value, dtype_fits):
+    raise ValueError(
+        "{}={!r}: expected {}.".format(argument, value, expected))
+
+
+def _serialized_examples(receiver_tensors, method):
+  """Returns the one input that `classify` and `regress` signatures take."""
+  inputs = list(receiver_tensors.values())
+  if len(inputs) == 1 and _is_tensor(inputs[0], _is_string):
+    return inputs[0]
+  raise ValueError(
+      "receiver_tensors={}: a {} signature takes one string tensor of "
+      "serialized tf.train.Example protos.".format(
+          " ".join(repr(dict(receiver_tensors)).split()), method))
+
+
+class ClassificationOutput(ExportOutput):
+  """Scores of classes, their names, or both.
+
+  Attributes:
+    scores: float tensor of shape `[batch_size, n_classes]`, or None.
+    classes: string tensor. With `scores`, the name of the class of each score,
+      in the same shape; without, the best classes, best first. Or None.
+  """
+
+  def __init__(self, scores: typing.Any = None, classes: typing.Any = None):
+    """Checks the tensors; see the class for what they are.
+
+    Raises:
+      ValueError: both are None, or one has the wrong type.
+    """
+    if scores is None and classes is None:
+      raise ValueError(
+          "scores=None, classes=None: expected a tensor for at least one.")
+    if scores is not None:
+      _check_tensor("scores", scores, _is_float, "a float tensor")
+    if classes is not None:
+      _check_tensor("classes", classes, _is_string, "a string tensor")
+    self.scores = scores
+    self.classes = classes
+
+  def as_signature_def(
+      self, receiver_tensors: typing.Mapping[str, typing.Any]) -> typing.Any:
+    """See `ExportOutput`. The method is "tensorflow/serving/classify"."""
+    return tf_compat.v1.saved_model.classification_signature_def(
+        _serialized_examples(receiver_tensors, "classify"), self.classes,
+        self.scores)
+
+
+class RegressionOutput(ExportOutput):
+  """Predicted values.
+
+  Attributes:
+    value: float tensor.
+  """
+
+  def __init__(self, value: typing.Any):
+    """Checks the tensor.
+
+    Raises:
+      ValueError: it is no float tensor.
+    """
+    _check_tensor("value", value, _is_float, "a float tensor")
+    self.value = value
+
+  def as_signature_def(
+      self, receiver_tensors: typing.Mapping[str, typing.Any]) -> typing.Any:
+    """See `ExportOutput`. The method is "tensorflow/serving/regress"."""
+    return tf_compat.v1.saved_model.regression_signature_def(
+        _serialized_examples(receiver_tensors, "regress"), self.value)
+
+
+class PredictOutput(ExportOutput):
+  """Tensors of any kind, by name.
+
+  Attributes:
+    outputs: dict from str to tensor.
+  """
+
+  def __init__(self, outputs: typing.Any):
+    """Checks the tensors.
+
+    Args:
+      outputs: dict from str to tensor, or one tensor, whose name is then
+        "output". The parts of a tuple of str as key are joined by "/".
+
+    Raises:
+      ValueError: a key is no str or a value no tensor.
+    """
+    if not isinstance(outputs, dict):
+      outputs = {"output": outputs}
+    self.outputs = {}
+    for key, tensor in outputs.items():
+      parts = key if isinstance(key, tuple) else (key,)
+      if not all(isinstance(part, str) for part in parts):
+        raise ValueError(
+            "outputs: key {!r}: expected a str, or a tuple of str.".format(key))
+      name = "/".join(parts)
+      _check_tensor("outputs[{!r}]".format(name), tensor, lambda dtype: True,
+                    "a tensor")
+      self.outputs[name] = tensor
+
+  def as_signature_def(
+      self, receiver_tensors: typing.Mapping[str, typing.Any]) -> typing.Any:
+    """See `ExportOutput`. The method is "tensorflow/serving/predict"."""
+    return tf_compat.v1.saved_model.predict_signature_def(
+        receiver_tensors, self.outputs)

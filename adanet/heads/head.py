@@ -1,0 +1,189 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What every head is: from logits and labels to a loss, metrics and outputs."""
+
+import abc
+import typing
+
+from adanet import tf_compat
+
+# The values of `tf.estimator.ModeKeys`.
+TRAIN = "train"
+EVAL = "eval"
+PREDICT = "infer"
+
+# The name under which a saved model serves if the caller gives none.
+DEFAULT_SERVING_KEY = "serving_default"
+# The names of the other signatures.
+CLASSIFY_SERVING_KEY = "classification"
+PREDICT_SERVING_KEY = "predict"
+REGRESS_SERVING_KEY = "regression"
+
+_LOSS_KEY = "loss"
+_REGULARIZATION_KEY = "regularization_loss"
+
+
+class HeadSpec(typing.NamedTuple):
+  """What a head made of logits and labels.
+
+  Attributes:
+    mode: str, "train", "eval" or "infer".
+    predictions: dict from key to tensor. A `MultiHead`'s keys are pairs of the
+      head's name and its key; other keys are str.
+    loss: scalar tensor; None in mode "infer".
+    train_op: the op that trains the model; None unless in mode "train".
+    eval_metric_ops: dict from str to a pair `(value, update_op)` of tensors;
+      empty unless in mode "eval". All variables of these metrics are local
+      variables.
+    export_outputs: dict from the name of a serving signature to an
+      `export_output.ExportOutput`; None unless in mode "infer".
+  """
+
+  mode: str
+  predictions: typing.Dict[typing.Any, typing.Any]
+  loss: typing.Any = None
+  train_op: typing.Any = None
+  eval_metric_ops: typing.Optional[typing.Dict[str, typing.Any]] = None
+  export_outputs: typing.Optional[typing.Dict[str, typing.Any]] = None
+
+
+class Head(abc.ABC):
+  """A task: how good logits are for labels, and what they predict.
+
+  A subclass says what it is in its properties and makes everything but the
+  training op in `build`.
+  """
+
+  @property
+  @abc.abstractmethod
+  def name(self) -> typing.Optional[str]:
+    """Str, which ends the keys of metrics and summaries; or None."""
+
+  @property
+  @abc.abstractmethod
+  def logits_dimension(self) -> int:
+    """The size of the last dimension of the logits."""
+
+  @property
+  @abc.abstractmethod
+  def loss_reduction(self) -> str:
+    """How the losses of examples become one, as in `tf.keras.losses`."""
+
+  @abc.abstractmethod
+  def build(self, features: typing.Any, mode: str, logits: typing.Any,
+            labels: typing.Any,
+            regularization_losses: typing.Optional[typing.Sequence[typing.Any]]
+            ) -> HeadSpec:
+    """Returns the `HeadSpec`, without a training op.
+
+    Args:
+      features: see `create_estimator_spec`, also for the others.
+      mode: "train", "eval" or "infer".
+      logits: tensor, or what else this head takes.
+      labels: tensor, or what else this head takes; may be None for "infer".
+      regularization_losses: sequence of scalars, or None.
+    """
+
+  def create_estimator_spec(
+      self,
+      features: typing.Any,
+      mode: str,
+      logits: typing.Any,
+      labels: typing.Any = None,
+      optimizer: typing.Any = None,
+      trainable_variables: typing.Optional[typing.Sequence[typing.Any]] = None,
+      train_op_fn: typing.Optional[
+          typing.Callable[[typing.Any], typing.Any]] = None,
+      update_ops: typing.Optional[typing.Sequence[typing.Any]] = None,
+      regularization_losses: typing.Optional[
+          typing.Sequence[typing.Any]] = None) -> HeadSpec:
+    """Adds the head to the graph. The arguments are `tf.estimator`'s.
+
+    Args:
+      features: dict from str to tensor. Only a head with a `weight_column`
+        reads it.
+      mode: "train", "eval" or "infer", as in `tf.estimator.ModeKeys`.
+      logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
+      labels: tensor; each head says of which shape. Needed to train and to
+        evaluate.
+      optimizer: a Keras optimizer with `get_updates`, or None.
+      trainable_variables: the variables that `optimizer` updates.
+      train_op_fn: function from the loss to the training op, or None. In mode
+        "train" either this or `optimizer` is needed.
+      update_ops: ops that run with each training step, or None.
+      regularization_losses: scalars that are added to the loss, or None.
+
+    Returns:
+      A `HeadSpec`.
+
+    Raises:
+      ValueError: an argument does not fit this head.
+    """
+    if mode not in (TRAIN, EVAL, PREDICT):
+      raise ValueError('mode={!r}: expected "train", "eval" or "infer".'.format(
+          mode))
+    v1 = tf_compat.v1
+    with v1.name_scope(self.name or "head"):
+      spec = self.build(features, mode, logits, labels, regularization_losses)
+    spec = spec._replace(eval_metric_ops=spec.eval_metric_ops or {})
+    if mode != TRAIN:
+      return spec
+    # The scopes of tf.estimator's heads: from them come the names of what a
+    # train_op_fn makes, and the tags of summaries.
+    with v1.name_scope(""):
+      with v1.name_scope("training"):
+        train_op = _train_op(spec.loss, optimizer, trainable_variables,
+                             train_op_fn, update_ops)
+      v1.summary.scalar(self.summary_key(_LOSS_KEY), spec.loss)
+      if regularization_losses is not None:
+        v1.summary.scalar(
+            self.summary_key(_REGULARIZATION_KEY),
+            v1.add_n(regularization_losses))
+    return spec._replace(train_op=train_op)
+
+  def metric_key(self, key: str) -> str:
+    """Returns the key of a metric, with this head's name."""
+    return "{}/{}".format(key, self.name) if self.name else key
+
+  def summary_key(self, key: str) -> str:
+    """Returns the tag of a summary."""
+    return self.metric_key(key)
+
+  @property
+  def regularization_key(self) -> str:
+    """The key of the metric for the regularization losses."""
+    return self.metric_key(_REGULARIZATION_KEY)
+
+
+def _train_op(loss, optimizer, trainable_variables, train_op_fn, update_ops):
+  """Returns the training op; see `create_estimator_spec`."""
+  if (optimizer is None) == (train_op_fn is None):
+    raise ValueError(
+        "optimizer={!r}, train_op_fn={!r}: expected exactly one of them in "
+        'mode "train".'.format(optimizer, train_op_fn))
+  if update_ops is not None and not isinstance(update_ops, (list, tuple)):
+    raise ValueError("update_ops={!r}: expected a list or tuple of ops.".format(
+        update_ops))
+  if train_op_fn is not None:
+    train_op = train_op_fn(loss)
+  else:
+    if not isinstance(trainable_variables, (list, tuple)):
+      raise ValueError(
+          "trainable_variables={!r}: expected a list or tuple of the variables "
+          "that optimizer updates.".format(trainable_variables))
+    if not hasattr(optimizer, "get_updates"):
+      raise ValueError(
+          "optimizer={!r}: it has no get_updates. Use a Keras optimizer that "
+          "works in a graph, or train_op_fn.".format(optimizer))
+    train_op = optimizer.get_updates(loss, trainable_variables)[0]
+  if update_ops is None:
+    return train_op
+  return tf_compat.v1.group(train_op, *update_ops)
+
+
+def add_regularization(loss: typing.Any, regularization_losses: typing.Any
+                       ) -> typing.Any:
+  """Returns the loss with the regularization losses, if there are any."""
+  if regularization_losses is None:
+    return loss
+  return loss + tf_compat.v1.add_n(regularization_losses)

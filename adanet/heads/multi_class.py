@@ -1,0 +1,103 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The head of a task with one of several classes."""
+
+import typing
+
+from adanet import tf_compat
+from adanet.heads import _arguments
+from adanet.heads import _classes
+from adanet.heads import _inputs
+from adanet.heads import _metrics
+from adanet.heads import single_head
+
+
+class MultiClassHead(single_head.SingleHead):
+  """One of `n_classes` classes, with the softmax cross entropy as loss.
+
+  Logits have the shape `[D0, ..., DN, n_classes]`; labels and weights have
+  `[D0, ..., DN, 1]` or `[D0, ..., DN]`. Labels are integers from 0, or strings
+  of `label_vocabulary`.
+
+  Predictions: `logits`, `probabilities`, `class_ids`, `classes`,
+  `all_class_ids`, `all_classes`.
+
+  Metrics: `average_loss`, `accuracy`.
+  """
+
+  def __init__(
+      self,
+      n_classes: int,
+      weight_column: typing.Any = None,
+      label_vocabulary: typing.Optional[typing.Sequence[str]] = None,
+      loss_reduction: str = "sum_over_batch_size",
+      loss_fn: typing.Optional[typing.Callable[..., typing.Any]] = None,
+      name: typing.Optional[str] = None):
+    """Makes a head.
+
+    Args:
+      n_classes: int, at least 3; `BinaryClassHead` is for 2.
+      weight_column: see `RegressionHead`.
+      label_vocabulary: list or tuple of `n_classes` labels, str, in the order
+        of the class ids; None if the labels are integers.
+      loss_reduction: see `RegressionHead`.
+      loss_fn: see `RegressionHead`; the losses have the shape
+        `[D0, ..., DN, 1]`. None for the softmax cross entropy.
+      name: str, which ends the keys of metrics and summaries; or None.
+
+    Raises:
+      ValueError: an argument is out of range.
+      TypeError: `weight_column` is none.
+    """
+    super().__init__(weight_column, loss_reduction, loss_fn, name)
+    self._n_classes = _arguments.check_integer(
+        "n_classes", n_classes, 3, " (use BinaryClassHead for 2)")
+    self._label_vocabulary = _arguments.check_label_vocabulary(
+        label_vocabulary, self._n_classes)
+
+  @property
+  def logits_dimension(self) -> int:
+    """See `Head`."""
+    return self._n_classes
+
+  def read_labels(self, labels: typing.Any, logits: typing.Any) -> typing.Any:
+    """See `SingleHead`."""
+    labels = _inputs.check_labels(labels, 1, logits, self.title)
+    if self._label_vocabulary is None:
+      _inputs.check_labels_dtype(
+          labels, lambda dtype: dtype.is_integer, "integers. Give it a "
+          "label_vocabulary if the labels are strings", self.title)
+    else:
+      _classes.check_strings(labels, self.title)
+      labels = _classes.look_up(labels, self._label_vocabulary)
+    return _inputs.check_label_range(labels, self._n_classes - 1, self.title)
+
+  def default_losses(self, labels: typing.Any,
+                     logits: typing.Any) -> typing.Any:
+    """See `SingleHead`."""
+    v1 = tf_compat.v1
+    if labels.dtype not in (v1.int32, v1.int64):
+      labels = v1.cast(labels, v1.int64)
+    return v1.expand_dims(
+        v1.nn.sparse_softmax_cross_entropy_with_logits(
+            labels=v1.squeeze(labels, axis=[-1]), logits=logits), -1)
+
+  def predict(self, logits: typing.Any) -> typing.Dict[str, typing.Any]:
+    """See `SingleHead`."""
+    return dict(
+        _classes.predict_one(
+            logits, tf_compat.v1.nn.softmax(logits), self._n_classes,
+            self._label_vocabulary),
+        logits=logits)
+
+  def export(self, predictions: typing.Dict[str, typing.Any]
+             ) -> typing.Dict[str, typing.Any]:
+    """See `SingleHead`."""
+    return _classes.export_classes(predictions, predictions["all_classes"])
+
+  def measure(self, batch: single_head.Batch) -> typing.Dict[str, typing.Any]:
+    """See `SingleHead`."""
+    return {
+        "accuracy": _metrics.accuracy(
+            batch.labels, batch.predictions["class_ids"], batch.weights),
+    }

@@ -1,0 +1,179 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The head of several tasks at once."""
+
+import collections.abc
+import typing
+
+from adanet import tf_compat
+from adanet.heads import _arguments
+from adanet.heads import _inputs
+from adanet.heads import _metrics
+from adanet.heads import export_output
+from adanet.heads import head
+
+
+class MultiHead(head.Head):
+  """Several heads; the loss is the weighted sum of theirs.
+
+  Logits and labels are dicts from the name of a head to what that head takes.
+  Logits may also be one tensor: its last dimension is divided among the heads
+  in their order.
+
+  Predictions have the keys `(<head's name>, <head's key>)`. Metrics are those
+  of all heads, and `loss/<head's name>` for each. The first head's default
+  signature is the default; the others are `<head's name>` for a head's default
+  and `<head's name>/<signature>`, and `predict` has the predictions of all
+  heads.
+  """
+
+  def __init__(
+      self,
+      heads: typing.Sequence[typing.Any],
+      head_weights: typing.Optional[typing.Sequence[float]] = None):
+    """Makes a head.
+
+    Args:
+      heads: `Head`s, or `tf.estimator`'s, with different names.
+      head_weights: floats, the weight of each head's loss in the sum; None if
+        all are 1.
+
+    Raises:
+      ValueError: there is no head, a name is missing or occurs twice, or the
+        number of weights is wrong.
+    """
+    self._heads = tuple(heads or ())
+    self._head_weights = _arguments.check_heads(self._heads, head_weights)
+
+  @property
+  def heads(self) -> typing.Tuple[typing.Any, ...]:
+    """The heads, in order."""
+    return self._heads
+
+  @property
+  def name(self) -> str:
+    """The names of the heads, joined by underscores."""
+    return "_".join(h.name for h in self._heads)
+
+  @property
+  def logits_dimension(self) -> int:
+    """The sum of the heads' logits dimensions."""
+    return sum(h.logits_dimension for h in self._heads)
+
+  @property
+  def loss_reduction(self) -> str:
+    """The loss reduction of all heads.
+
+    Raises:
+      ValueError: it is not the same for all.
+    """
+    reductions = {h.name: h.loss_reduction for h in self._heads}
+    if len(set(reductions.values())) > 1:
+      raise ValueError(
+          "heads: they have different values of loss_reduction, {}. Give all "
+          "the same to train them together.".format(reductions))
+    return self._heads[0].loss_reduction
+
+  def summary_key(self, key: str) -> str:
+    """See `Head`. The sum of the losses has no head's name in its tag."""
+    return key
+
+  def build(self, features: typing.Any, mode: str, logits: typing.Any,
+            labels: typing.Any,
+            regularization_losses: typing.Optional[typing.Sequence[typing.Any]]
+            ) -> head.HeadSpec:
+    """See `Head`."""
+    v1 = tf_compat.v1
+    if mode == head.TRAIN:
+      _ = self.loss_reduction  # It must be the same for all.
+    logits = self._read_logits(logits)
+    labels = self._read_labels(labels, mode)
+    specs = [
+        h.create_estimator_spec(
+            features=features, mode=mode, logits=logits[h.name],
+            labels=labels[h.name], train_op_fn=lambda _: v1.no_op())
+        for h in self._heads
+    ]
+    predictions = {
+        (h.name, key): tensor
+        for h, spec in zip(self._heads, specs)
+        for key, tensor in spec.predictions.items()
+    }
+    if mode == head.PREDICT:
+      return head.HeadSpec(
+          mode, predictions, export_outputs=self._export(specs))
+    loss = head.add_regularization(
+        v1.add_n([
+            spec.loss * weight
+            for spec, weight in zip(specs, self._head_weights)
+        ]), regularization_losses)
+    if mode == head.TRAIN:
+      return head.HeadSpec(mode, predictions, loss)
+    metrics = {}
+    if regularization_losses is not None:
+      metrics[self.regularization_key] = _metrics.mean(
+          v1.add_n(regularization_losses))
+    for h, spec in zip(self._heads, specs):
+      metrics["loss/" + h.name] = _metrics.mean(spec.loss)
+      metrics.update(spec.eval_metric_ops)
+    return head.HeadSpec(mode, predictions, loss, eval_metric_ops=metrics)
+
+  def _check_names(self, argument, values):
+    """Checks that a dict has a value for each head."""
+    missing = [h.name for h in self._heads if h.name not in values]
+    if missing:
+      raise ValueError(
+          "{}: there is nothing for the heads {}. Expected a dict with the "
+          "keys {}, got {}.".format(
+              argument, missing, [h.name for h in self._heads],
+              sorted(map(str, values))))
+
+  def _read_logits(self, logits):
+    """Returns a dict from the name of a head to its logits."""
+    v1 = tf_compat.v1
+    if isinstance(logits, collections.abc.Mapping):
+      self._check_names("logits", logits)
+      return logits
+    logits = _inputs.check_logits(
+        logits, self.logits_dimension, "MultiHead {!r}".format(self.name))
+    sizes = [h.logits_dimension for h in self._heads]
+    return dict(
+        zip([h.name for h in self._heads], v1.split(logits, sizes, axis=-1)))
+
+  def _read_labels(self, labels, mode):
+    """Returns a dict from the name of a head to its labels."""
+    if labels is None and mode == head.PREDICT:
+      return dict.fromkeys(h.name for h in self._heads)
+    if not isinstance(labels, collections.abc.Mapping):
+      raise ValueError(
+          "labels={}: expected a dict with the keys {}, the names of the heads."
+          .format(labels, [h.name for h in self._heads]))
+    self._check_names("labels", labels)
+    return labels
+
+  def _export(self, specs):
+    """Returns the outputs of all heads, and a default one."""
+    exported = {head.DEFAULT_SERVING_KEY: self._default_export(specs[0])}
+    predictions = {}
+    for h, spec in zip(self._heads, specs):
+      for key, output in spec.export_outputs.items():
+        default = key == head.DEFAULT_SERVING_KEY
+        exported[h.name if default else "{}/{}".format(h.name, key)] = output
+      predict = spec.export_outputs.get(head.PREDICT_SERVING_KEY)
+      for key, tensor in getattr(predict, "outputs", {}).items():
+        predictions["{}/{}".format(h.name, key)] = tensor
+    exported[head.PREDICT_SERVING_KEY] = export_output.PredictOutput(
+        predictions)
+    return exported
+
+  def _default_export(self, spec):
+    """Returns what the first head serves by default."""
+    outputs = spec.export_outputs
+    if len(outputs) == 1:
+      return next(iter(outputs.values()))
+    if head.DEFAULT_SERVING_KEY not in outputs:
+      raise ValueError(
+          "heads: export_outputs of {!r}, the first, have no {!r}, only {}."
+          .format(self._heads[0].name, head.DEFAULT_SERVING_KEY,
+                  sorted(outputs)))
+    return outputs[head.DEFAULT_SERVING_KEY]

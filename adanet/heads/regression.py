@@ -1,0 +1,104 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The head of a task whose labels are numbers."""
+
+import typing
+
+from adanet import tf_compat
+from adanet.heads import _arguments
+from adanet.heads import _inputs
+from adanet.heads import _metrics
+from adanet.heads import export_output
+from adanet.heads import head
+from adanet.heads import single_head
+
+
+class RegressionHead(single_head.SingleHead):
+  """Regression, with the mean squared error as loss.
+
+  Labels have the shape of the logits, `[D0, ..., DN, label_dimension]`, or
+  `[D0, ..., DN]` if `label_dimension` is 1. Weights have one of these shapes or
+  `[D0, ..., DN, 1]`.
+
+  Predictions: `predictions` and, with `inverse_link_fn`, `logits`.
+
+  Metrics: `average_loss`, `prediction/mean`, `label/mean`.
+  """
+
+  loss_per_logit = True
+
+  def __init__(
+      self,
+      label_dimension: int = 1,
+      weight_column: typing.Any = None,
+      loss_reduction: str = "sum_over_batch_size",
+      loss_fn: typing.Optional[typing.Callable[..., typing.Any]] = None,
+      inverse_link_fn: typing.Optional[
+          typing.Callable[[typing.Any], typing.Any]] = None,
+      name: typing.Optional[str] = None):
+    """Makes a head.
+
+    Args:
+      label_dimension: int, the number of labels of an example.
+      weight_column: the name of the feature with the weights of examples, or a
+        `tf.feature_column.numeric_column` of it; None for no weights.
+      loss_reduction: str, how the losses of examples become one:
+        "sum_over_batch_size" is the mean over all labels, "sum" the sum. The
+        names of `tf.compat.v1.losses.Reduction` do too.
+      loss_fn: function `(labels, logits)`, and `features` or `loss_reduction`
+        if it has arguments of that name, to the losses, a tensor in the shape
+        of the logits. None for the squared errors.
+      inverse_link_fn: function from logits to predictions, such as `tf.exp` in
+        Poisson regression. None if the logits are the predictions.
+      name: str, which ends the keys of metrics and summaries; or None.
+
+    Raises:
+      ValueError: an argument is out of range.
+      TypeError: `weight_column` is none.
+    """
+    super().__init__(weight_column, loss_reduction, loss_fn, name)
+    self._logits_dimension = _arguments.check_integer(
+        "label_dimension", label_dimension, 1)
+    self._inverse_link_fn = inverse_link_fn
+
+  @property
+  def logits_dimension(self) -> int:
+    """See `Head`."""
+    return self._logits_dimension
+
+  def read_labels(self, labels: typing.Any, logits: typing.Any) -> typing.Any:
+    """See `SingleHead`."""
+    labels = _inputs.check_labels(
+        labels, self._logits_dimension, logits, self.title)
+    _inputs.check_labels_dtype(
+        labels, _inputs.is_number, "numbers", self.title)
+    return tf_compat.v1.cast(labels, tf_compat.v1.float32)
+
+  def default_losses(self, labels: typing.Any,
+                     logits: typing.Any) -> typing.Any:
+    """See `SingleHead`."""
+    return tf_compat.v1.squared_difference(logits, labels)
+
+  def predict(self, logits: typing.Any) -> typing.Dict[str, typing.Any]:
+    """See `SingleHead`."""
+    if self._inverse_link_fn is None:
+      return {"predictions": logits}
+    return {"predictions": self._inverse_link_fn(logits), "logits": logits}
+
+  def export(self, predictions: typing.Dict[str, typing.Any]
+             ) -> typing.Dict[str, typing.Any]:
+    """See `SingleHead`."""
+    regression = export_output.RegressionOutput(predictions["predictions"])
+    return {
+        head.DEFAULT_SERVING_KEY: regression,
+        head.REGRESS_SERVING_KEY: regression,
+        head.PREDICT_SERVING_KEY: export_output.PredictOutput(predictions),
+    }
+
+  def measure(self, batch: single_head.Batch) -> typing.Dict[str, typing.Any]:
+    """See `SingleHead`."""
+    return {
+        "prediction/mean": _metrics.mean(
+            batch.predictions["predictions"], batch.weights),
+        "label/mean": _metrics.mean(batch.labels, batch.weights),
+    }

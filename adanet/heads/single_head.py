@@ -1,0 +1,166 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The heads that take one tensor of logits and have a loss for each example."""
+
+import abc
+import typing
+
+from adanet import tf_compat
+from adanet.heads import _arguments
+from adanet.heads import _inputs
+from adanet.heads import _losses
+from adanet.heads import _metrics
+from adanet.heads import head
+
+
+class Batch(typing.NamedTuple):
+  """What is known of a batch of examples once it has labels.
+
+  Attributes:
+    logits: float32 tensor of shape `[D0, ..., DN, logits_dimension]`.
+    labels: tensor of the label values, in the shape that the head asks for.
+    losses: tensor of shape `[D0, ..., DN, 1 or logits_dimension]`.
+    weights: float32 tensor that broadcasts to the shape of `losses`, or None.
+    predictions: dict from str to tensor.
+  """
+
+  logits: typing.Any
+  labels: typing.Any
+  losses: typing.Any
+  weights: typing.Any
+  predictions: typing.Dict[str, typing.Any]
+
+
+class SingleHead(head.Head):
+  """Base class of a head without others in it."""
+
+  # Whether each logit has a loss and, if the user likes, a weight of its own.
+  loss_per_logit = False
+
+  def __init__(self, weight_column: typing.Any, loss_reduction: str,
+               loss_fn: typing.Optional[typing.Callable[..., typing.Any]],
+               name: typing.Optional[str]):
+    """Checks the arguments that all of these heads have."""
+    _arguments.check_weight_column(weight_column)
+    _losses.check_reduction(loss_reduction)
+    self._optional_loss_arguments = _arguments.check_loss_fn(loss_fn)
+    self._weight_column = weight_column
+    self._loss_reduction = loss_reduction
+    self._loss_fn = loss_fn
+    self._name = name
+
+  @property
+  def name(self) -> typing.Optional[str]:
+    """See `Head`."""
+    return self._name
+
+  @property
+  def loss_reduction(self) -> str:
+    """See `Head`."""
+    return self._loss_reduction
+
+  @property
+  def title(self) -> str:
+    """What errors call this head."""
+    kind = type(self).__name__
+    return "{} {!r}".format(kind, self._name) if self._name else kind
+
+  @abc.abstractmethod
+  def read_labels(self, labels: typing.Any, logits: typing.Any) -> typing.Any:
+    """Returns the labels as numbers, after checking them.
+
+    Args:
+      labels: what `input_fn` returned; may be None.
+      logits: float32 tensor of shape `[D0, ..., DN, logits_dimension]`.
+    """
+
+  @abc.abstractmethod
+  def default_losses(self, labels: typing.Any,
+                     logits: typing.Any) -> typing.Any:
+    """Returns the loss of each example, if there is no `loss_fn`.
+
+    Args:
+      labels: tensor, as from `read_labels`.
+      logits: float32 tensor of shape `[D0, ..., DN, logits_dimension]`.
+    """
+
+  @abc.abstractmethod
+  def predict(self, logits: typing.Any) -> typing.Dict[str, typing.Any]:
+    """Returns the predictions, by key.
+
+    Args:
+      logits: float32 tensor of shape `[D0, ..., DN, logits_dimension]`.
+    """
+
+  @abc.abstractmethod
+  def export(self, predictions: typing.Dict[str, typing.Any]
+             ) -> typing.Dict[str, typing.Any]:
+    """Returns an `ExportOutput` for each name of a serving signature.
+
+    Args:
+      predictions: dict from `predict`.
+    """
+
+  @abc.abstractmethod
+  def measure(self, batch: Batch) -> typing.Dict[str, typing.Any]:
+    """Returns the metrics but those of losses, without this head's name.
+
+    Args:
+      batch: the `Batch` that the update ops add.
+    """
+
+  def build(self, features: typing.Any, mode: str, logits: typing.Any,
+            labels: typing.Any,
+            regularization_losses: typing.Optional[typing.Sequence[typing.Any]]
+            ) -> head.HeadSpec:
+    """See `Head`."""
+    v1 = tf_compat.v1
+    with v1.name_scope("logits"):
+      logits = _inputs.check_logits(logits, self.logits_dimension, self.title)
+    with v1.name_scope("predictions"):
+      predictions = self.predict(logits)
+      if mode == head.PREDICT:
+        return head.HeadSpec(
+            mode, predictions, export_outputs=self.export(predictions))
+    batch = self._read_batch(features, logits, labels, predictions)
+    with v1.name_scope("losses"):
+      loss = head.add_regularization(
+          _losses.reduce(batch.losses, batch.weights, self._loss_reduction),
+          regularization_losses)
+    if mode == head.TRAIN:
+      return head.HeadSpec(mode, predictions, loss)
+    with v1.name_scope("metrics"):
+      metrics = dict(
+          self.measure(batch),
+          average_loss=_metrics.mean(batch.losses, batch.weights))
+      metrics = {self.metric_key(key): op for key, op in metrics.items()}
+      if regularization_losses is not None:
+        metrics[self.regularization_key] = _metrics.mean(
+            v1.add_n(regularization_losses))
+    return head.HeadSpec(mode, predictions, loss, eval_metric_ops=metrics)
+
+  def _read_batch(self, features, logits, labels, predictions):
+    """Returns a `Batch`."""
+    v1 = tf_compat.v1
+    with v1.name_scope("labels"):
+      labels = self.read_labels(labels, logits)
+    with v1.name_scope("weights"):
+      weights = _inputs.read_weights(
+          features, self._weight_column, logits, self.loss_per_logit,
+          self.title)
+    with v1.name_scope("losses"):
+      if self._loss_fn is None:
+        losses = self.default_losses(labels, logits)
+      else:
+        optional = {
+            "features": features,
+            "loss_reduction": self._loss_reduction
+        }
+        losses = _losses.check_losses(
+            self._loss_fn(
+                labels=labels, logits=logits,
+                **{name: optional[name]
+                   for name in self._optional_loss_arguments}),
+            self.logits_dimension if self.loss_per_logit else 1, logits,
+            self.title)
+    return Batch(logits, labels, losses, weights, predictions)
