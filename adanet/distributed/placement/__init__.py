@@ -16,7 +16,7 @@ import typing
 
 from absl import logging
 from adanet import _sole_owner
-_sole_owner.check()  # Where AdaNet's placement.py is, Python prefers this folder.
+_sole_owner.check()  # Python prefers this folder to AdaNet's placement.py.
 from adanet import tf_compat
 from adanet.distributed import _arguments
 from adanet.distributed import devices
