@@ -3,7 +3,7 @@
 """Reads TensorFlow's checkpoints, with one clear line for a broken one."""
 
 import os
-from typing import Any, Optional
+from typing import Optional
 
 from adanet import tf_compat
 
@@ -95,10 +95,10 @@ def _varint_size(number):
   return max(1, (number.bit_length() + 6) // 7)
 
 
-def _stored_size(reader, checkpoint, name, shape, dtype) -> int:
+def _stored_size(reader, checkpoint, name, shape, dtype):
   """Returns how many bytes a tensor takes in the data of a checkpoint."""
   if dtype != tf_compat.v1.string:
-    size: Any = dtype.size
+    size = dtype.size
     for dimension in shape:
       size *= dimension
     return size

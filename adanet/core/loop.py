@@ -83,14 +83,20 @@ class Loop(object):
     self.losses: typing.Dict[str, float] = {}
     self.averages: typing.Dict[str, float] = {}
 
-  def _stop(self, name, reason):
-    """Ends the training of a subnetwork or ensemble."""
+  def _stop(self, name, reason, **what):
+    """Ends the training of a subnetwork or ensemble.
+
+    Args:
+      name: str, its name.
+      reason: str, why.
+      **what: more attributes of `events.Stopped`.
+    """
     if self._active.pop(name, None) is None:
       return
     self._step = None
     self._hooks.stops.setdefault(name, reason)
     self._mark_stopped(name, reason)
-    self._report(events.Stopped(self._number, name, reason))
+    self._report(events.Stopped(self._number, name, reason, **what))
 
   def _stop_finished(self):
     limit = self._limits.iteration_steps
@@ -99,7 +105,7 @@ class Loop(object):
     for name in list(self._active):
       if self.steps[name] >= limit:
         self._stop(name, "Training complete after {} steps.".format(
-            self.steps[name]))
+            self.steps[name]), is_complete=True)
 
   def _stop_diverged(self, losses):
     """Stops those whose loss is NaN; fails if no ensemble is left."""
@@ -109,7 +115,7 @@ class Loop(object):
     for name in names:
       self._diverged.add(name)
       self._stop(name, "Its loss is NaN after {} steps.".format(
-          self.steps[name]))
+          self.steps[name]), is_nan=True)
     candidates = self._ops.averages
     if candidates and all(
         name in self._diverged or math.isnan(self.averages.get(name, 0.))

@@ -6,7 +6,7 @@
       checkpoint, model.ckpt-<step>.*     TensorFlow's checkpoints
       increment.ckpt-<t>.*                the checkpoint that begins iteration t
       architecture-<t>.json               what won iteration t
-      train_manager/t<t>/<name>.json      <name> trains no further in iteration t
+      train_manager/t<t>/<name>.json      why <name> trains no further
       report/iteration_reports.tfrecord   what the builders reported
       assets/<subnetwork>/                files of a builder
       subnetwork/<name>/, ensemble/<name>/, eval/   TensorBoard's curves

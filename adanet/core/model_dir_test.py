@@ -130,7 +130,8 @@ class ModelDirTest(parameterized.TestCase):
             "model.ckpt-5.data-00000-of-00001", "train_manager/t0/a.json",
             "my_temporary_notes.txt"]
     for path in kept + [
-        "checkpoint.tmp1a2b", "model.ckpt-6_temp_1a2b/part-00000-of-00001.index",
+        "checkpoint.tmp1a2b",
+        "model.ckpt-6_temp_1a2b/part-00000-of-00001.index",
         "increment.ckpt-1_temp/part-00000-of-00001.index",
         "model.ckpt-6.data-00000-of-00001.tempstate12"]:
       self._make(path)

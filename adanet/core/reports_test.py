@@ -65,7 +65,7 @@ class ReportStoreTest(parameterized.TestCase):
     self.assertEqual(
         os.path.join(self._folder, "iteration_reports.tfrecord"),
         self._store.path)
-    self.assertEqual(len(_RECORD_OF_ADANET), struct.unpack("<Q", content[:8])[0])
+    self.assertLen(_RECORD_OF_ADANET, struct.unpack("<Q", content[:8])[0])
     self.assertEqual(_RECORD_OF_ADANET, content[12:-4])
     self.assertEqual([_of(3, _DEEP, _LINEAR)], self._store.read())
 

@@ -91,6 +91,10 @@ class MessageTest(parameterized.TestCase):
        "a won with accuracy 0.25, 0.25 better than b, the next best of 2 "
        "candidates. It is the ensemble of the previous iteration: the ensemble "
        "did not grow."),
+      ("tie",
+       selection.choose(["a", "b"], [.5, .5]),
+       "a won with accuracy 0.5, as good as b, the next best of 2 "
+       "candidates."),
       ("nan",
        selection.choose(["a", "b"], [_NAN, .5]),
        "b won with accuracy 0.5: it is the only candidate with a value; NaN: "

@@ -114,7 +114,8 @@ class LiveProgressTest(parameterized.TestCase):
     lines = self._shown(
         [events.IterationBegan(0, subnetworks, ensembles, 100, 0)] +
         [_progress(subnetworks + ensembles, step) for step in range(0, 101, 10)]
-        + [events.Stopped(0, "t0_dnn_0", "Training complete."),
+        + [events.Stopped(0, "t0_dnn_0", "Training complete.",
+                          is_complete=True),
            events.CheckpointSaved("/m/model.ckpt-100", 100),
            events.IterationEnded(
                0, selection.choose(ensembles, [.25, .5]), 2.),
