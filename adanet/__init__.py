@@ -11,15 +11,50 @@ _sole_owner.check()  # Before any module that the other one may have replaced.
 
 from adanet.version import VERSION as __version__  # pylint: disable=g-import-not-at-top,wrong-import-position
 
-__all__ = ["__version__", "distributed", "tf_compat"]
+# Name -> the module that has it, imported at the name's first use.
+_MODULES = {
+    "Ensemble": "adanet.ensemble",
+    "Estimator": "adanet.estimator.estimator",
+    "Evaluator": "adanet.core.evaluator",
+    "MixtureWeightType": "adanet.ensemble",
+    "ReportMaterializer": "adanet.core.report_materializer",
+    "Subnetwork": "adanet.subnetwork",
+    "Summary": "adanet.subnetwork.summary",
+    "WeightedSubnetwork": "adanet.ensemble",
+}
+_PACKAGES = frozenset([
+    "distributed", "ensemble", "heads", "replay", "subnetwork", "tf_compat"])
+
+__all__ = [
+    "Ensemble", "Estimator", "Evaluator", "MixtureWeightType",
+    "ReportMaterializer", "Subnetwork", "Summary", "WeightedSubnetwork",
+    "__version__", "distributed", "ensemble", "heads", "replay", "subnetwork",
+    "tf_compat",
+]
 
 if typing.TYPE_CHECKING:
   from adanet import distributed
+  from adanet import ensemble
+  from adanet import heads
+  from adanet import replay
+  from adanet import subnetwork
   from adanet import tf_compat
+  from adanet.core.evaluator import Evaluator
+  from adanet.core.report_materializer import ReportMaterializer
+  from adanet.ensemble import Ensemble
+  from adanet.ensemble import MixtureWeightType
+  from adanet.ensemble import WeightedSubnetwork
+  from adanet.estimator.estimator import Estimator
+  from adanet.subnetwork import Subnetwork
+  from adanet.subnetwork.summary import Summary
 else:
 
   def __getattr__(name):
-    """Imports a subpackage at its first use (PEP 562)."""
-    if name in __all__:
+    """Imports what a name stands for at its first use (PEP 562)."""
+    if name in _PACKAGES:
       return importlib.import_module("adanet." + name)
+    if name in _MODULES:
+      value = getattr(importlib.import_module(_MODULES[name]), name)
+      globals()[name] = value
+      return value
     raise AttributeError("module 'adanet' has no attribute '{}'".format(name))

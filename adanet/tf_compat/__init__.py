@@ -14,18 +14,23 @@ Attributes:
     for a device function. It is TensorFlow's own list, which is not public.
   eager_device: a function that returns the device of the eager scope as str.
     No version of TensorFlow has a public function for that.
+  reset_layer_names: a function that lets Keras number its layers from the start
+    again, so that no name depends on layers made before. It does nothing where
+    Keras is not loaded.
 
 Each of these loads TensorFlow when it is first read. Importing this module and
-making a `RunConfig` do not.
+making a `RunConfig` do not. `metric_op` makes a Keras metric one of TensorFlow
+1.
 """
 
 import typing
 
 from adanet.tf_compat import _tensorflow
+from adanet.tf_compat.metrics import metric_op
 from adanet.tf_compat.run_config import RunConfig
 from adanet.tf_compat.run_config import TaskType
 
-__all__ = ["RunConfig", "TaskType"]
+__all__ = ["RunConfig", "TaskType", "metric_op"]
 
 if typing.TYPE_CHECKING:
   v1: typing.Any
@@ -33,6 +38,7 @@ if typing.TYPE_CHECKING:
   keras: typing.Any
   STANDARD_PS_OPS: typing.FrozenSet[str]
   eager_device: typing.Callable[[], str]
+  reset_layer_names: typing.Callable[[], None]
 else:
 
   def __getattr__(name):

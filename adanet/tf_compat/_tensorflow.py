@@ -6,6 +6,7 @@ Importing TensorFlow takes seconds, and most of adanet does not need it.
 """
 
 import importlib
+import sys
 import typing
 
 
@@ -45,6 +46,14 @@ def _keras():
   return _load("tf_keras")
 
 
+def _reset_layer_names():
+  # Keras of its own package is left alone while nobody has imported it.
+  package = ("tf_keras" if _version() >= (2, 16) else
+             "keras" if _version() >= (2, 6) else "tensorflow")
+  if package in sys.modules:
+    _keras().backend.reset_uids()
+
+
 def _standard_ps_ops():
   # Not public: TensorFlow's own list, in the module of a public function.
   setter = _load("tensorflow.compat.v1").train.replica_device_setter
@@ -55,6 +64,7 @@ LOADERS = {
     "v1": lambda: _load("tensorflow.compat.v1"),
     "v2": lambda: _load("tensorflow.compat.v2"),
     "keras": _keras,
+    "reset_layer_names": lambda: _reset_layer_names,
     "STANDARD_PS_OPS": _standard_ps_ops,
 }
 

@@ -1,0 +1,134 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What an ensemble is made of, as a value and as the text of its file.
+
+The file `architecture-<t>.json` in a `model_dir` has the architecture of the
+ensemble that won iteration t. Its text is that of AdaNet 0.8, byte for byte.
+"""
+
+import json
+import typing
+from typing import Any, Optional, Tuple
+
+
+class ArchitectureError(ValueError):
+  """A file that should have an architecture does not."""
+
+
+class Architecture(
+    typing.NamedTuple("Architecture", [
+        ("ensemble_candidate_name", str),
+        ("ensembler_name", str),
+        ("subnetworks", Tuple[Tuple[int, str], ...]),
+        ("replay_indices", Tuple[int, ...]),
+        ("global_step", Optional[int]),
+    ])):
+  """Which builders, of which iterations, make an ensemble.
+
+  Attributes:
+    ensemble_candidate_name: str, the name that its strategy gave it, such as
+      "dnn_grow".
+    ensembler_name: str, the name of the ensembler that combined it.
+    subnetworks: tuple of (iteration number, builder name), in the order in
+      which the ensemble has them.
+    replay_indices: tuple of int, the index of the winner among the candidates
+      of iteration 0, of iteration 1, and so on.
+    global_step: int, the global step at which it won, or None before that.
+  """
+
+  __slots__ = ()
+
+  def __new__(
+      cls,
+      ensemble_candidate_name: str,
+      ensembler_name: str,
+      subnetworks: typing.Iterable[Tuple[int, str]] = (),
+      replay_indices: typing.Iterable[int] = (),
+      global_step: Optional[int] = None) -> "Architecture":
+    return super().__new__(
+        cls, ensemble_candidate_name, ensembler_name,
+        tuple((int(t), name) for t, name in subnetworks),
+        tuple(int(i) for i in replay_indices),
+        None if global_step is None else int(global_step))
+
+  def subnetworks_of(self, iteration_number: int) -> Tuple[str, ...]:
+    """Returns the names of its builders of an iteration, in order."""
+    return tuple(
+        name for t, name in self.subnetworks if t == iteration_number)
+
+  def to_json(self) -> str:
+    """Returns the text of its file.
+
+    Raises:
+      ValueError: it has no global step yet.
+    """
+    if self.global_step is None:
+      raise ValueError(
+          "global_step=None: expected the global step at which {!r} won. Set "
+          "it with _replace(global_step=...).".format(
+              self.ensemble_candidate_name))
+    return json.dumps({
+        "ensemble_candidate_name": self.ensemble_candidate_name,
+        "ensembler_name": self.ensembler_name,
+        "global_step": self.global_step,
+        "replay_indices": list(self.replay_indices),
+        "subnetworks": [{"builder_name": name, "iteration_number": t}
+                        for t, name in self.subnetworks],
+    }, sort_keys=True)
+
+  @classmethod
+  def from_json(cls, text: str, source: str) -> "Architecture":
+    """Returns the architecture that a file has.
+
+    Args:
+      text: str, what is in the file.
+      source: str, the file, for error messages.
+
+    Raises:
+      ArchitectureError: the text is not one that `to_json` or AdaNet 0.8
+        writes.
+    """
+    try:
+      content = json.loads(text)
+    except ValueError as e:
+      raise _error(source, "not JSON: {}".format(e)) from e
+    if not isinstance(content, dict):
+      raise _error(source, "{!r} is not an object".format(content))
+    # AdaNet wrote no replay_indices before 0.8.
+    content = dict({"replay_indices": []}, **content)
+    return cls(
+        _get(source, content, "ensemble_candidate_name", str),
+        _get(source, content, "ensembler_name", str),
+        [(_get(source, subnetwork, "iteration_number", int),
+          _get(source, subnetwork, "builder_name", str))
+         for subnetwork in _get_list(source, content, "subnetworks", dict)],
+        _get_list(source, content, "replay_indices", int),
+        _get(source, content, "global_step", int))
+
+
+_KINDS = {dict: "an object", int: "an integer", list: "a list", str: "a string"}
+
+
+def _error(source, problem):
+  return ArchitectureError(
+      "{}: {}. Expected the architecture of an iteration, as AdaNet writes it. "
+      "Restore the file from a copy, or train in an empty model_dir.".format(
+          source, problem))
+
+
+def _check(source, key, value, kind):
+  if not isinstance(value, kind) or isinstance(value, bool):
+    raise _error(source, "{!r} is {!r}, not {}".format(
+        key, value, _KINDS[kind]))
+  return value
+
+
+def _get(source: str, content: Any, key: str, kind: type) -> Any:
+  if key not in content:
+    raise _error(source, "{!r} is missing".format(key))
+  return _check(source, key, content[key], kind)
+
+
+def _get_list(source: str, content: Any, key: str, kind: type) -> Any:
+  return [_check(source, key, value, kind)
+          for value in _get(source, content, key, list)]

@@ -1,0 +1,254 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Builds one ensemble of an iteration."""
+
+import typing
+
+from absl import logging
+from adanet import ensemble as ensemble_lib
+from adanet import tf_compat
+from adanet.core import architecture as architecture_lib
+from adanet.core import metrics
+from adanet.core import scopes
+from adanet.core import subnetworks as subnetworks_lib
+from adanet.heads import export_output
+
+
+class EnsembleSpec(typing.NamedTuple):
+  """An ensemble in the graph.
+
+  Attributes:
+    name: str, `t<iteration>_<candidate>_<ensembler>`.
+    ensemble: the `adanet.ensemble.Ensemble`.
+    architecture: `Architecture`, without a global step.
+    builders: tuple of the builders of its subnetworks, the oldest first.
+    step: variable, int64 of shape []: how often it was trained.
+    loss: float tensor of shape [] or None: the head's.
+    adanet_loss: float tensor of shape [] or None: `loss`, and the ensemble's
+      complexity regularization. Cortes et al. 2017, equation 4.
+    predictions: dict of tensors, or None for one that is only built upon.
+    export_outputs: dict from a signature's name to an export output, or None.
+    train_op: `TrainOpSpec`, or None if it is not to train.
+    metrics: dict from a name to a metric; empty but for evaluation.
+    summary: its `adanet.Summary`.
+  """
+  name: str
+  ensemble: typing.Any
+  architecture: architecture_lib.Architecture
+  builders: typing.Tuple[typing.Any, ...]
+  step: typing.Any
+  loss: typing.Any
+  adanet_loss: typing.Any
+  predictions: typing.Any
+  export_outputs: typing.Any
+  train_op: typing.Any
+  metrics: typing.Dict[str, typing.Any]
+  summary: typing.Any
+
+
+class ExportOptions(typing.NamedTuple):
+  """What an export has beside the head's outputs.
+
+  Attributes:
+    subnetwork_logits: whether it has the logits of each subnetwork.
+    subnetwork_last_layer: whether it has the last layer of each.
+  """
+  subnetwork_logits: bool
+  subnetwork_last_layer: bool
+
+
+class _Kept(typing.NamedTuple):
+  """What an ensemble keeps of the previous one."""
+  subnetworks: typing.List[typing.Any]
+  builders: typing.List[typing.Any]
+  architecture: typing.List[typing.Tuple[int, str]]
+
+
+def _kept(candidate, previous):
+  """Returns the part of the previous ensemble that a candidate has."""
+  kept = _Kept([], [], [])
+  if previous is None:
+    return kept
+  indices = range(len(previous.ensemble.subnetworks))
+  if len(candidate.subnetwork_builders) == 1:
+    prune = getattr(
+        candidate.subnetwork_builders[0], "prune_previous_ensemble", None)
+    if callable(prune):
+      logging.warning(
+          "prune_previous_ensemble of builder %r is deprecated: write an "
+          "adanet.ensemble.Strategy instead.",
+          candidate.subnetwork_builders[0].name)
+      indices = prune(previous.ensemble)
+  for i, builder in enumerate(previous.builders):
+    if (i in indices and
+        builder in candidate.previous_ensemble_subnetwork_builders):
+      kept.subnetworks.append(previous.ensemble.subnetworks[i])
+      kept.builders.append(builder)
+      kept.architecture.append(previous.architecture.subnetworks[i])
+  return kept
+
+
+def _layer_outputs(name, layers):
+  """Returns export outputs of one layer of all subnetworks.
+
+  Args:
+    name: str, the signature's.
+    layers: dict from a builder's name to a tensor, or to a dict of tensors, one
+      for each head.
+  """
+  first = next(iter(layers.values()))
+  if not isinstance(first, dict):
+    return {name: export_output.PredictOutput(layers)}
+  return {
+      "{}_{}".format(name, head): export_output.PredictOutput(
+          {builder: layer[head] for builder, layer in layers.items()})
+      for head in first}
+
+
+def _exported(outputs, ensemble, subnetworks, options):
+  """Returns the head's export outputs and what the options add."""
+  outputs = dict(outputs)
+  if options.subnetwork_logits:
+    outputs.update(_layer_outputs(
+        "subnetwork_logits",
+        {s.builder.name: s.subnetwork.logits for s in subnetworks}))
+  if options.subnetwork_last_layer:
+    outputs.update(_layer_outputs(
+        "subnetwork_last_layer",
+        {s.builder.name: s.subnetwork.last_layer for s in subnetworks}))
+  if ensemble.predictions:
+      outputs.update({name: export_output.PredictOutput(tensor)
+                    for name, tensor in ensemble.predictions.items()})
+  return outputs
+
+
+class _Mixture(typing.NamedTuple):
+  """What both ways to train mixture weights get."""
+  ensemble: typing.Any
+  loss: typing.Any
+  var_list: typing.List[typing.Any]
+  labels: typing.Any
+  iteration_step: typing.Any
+  summary: typing.Any
+
+
+def _train_op(mixture, candidate, ensembler, previous_ensemble):
+  """Returns the op that trains an ensemble's own variables."""
+  builder = candidate.subnetwork_builders[0]
+  old = getattr(builder, "build_mixture_weights_train_op", None)
+  if not callable(old):
+    return ensembler.build_train_op(
+        previous_ensemble=previous_ensemble, **mixture._asdict())
+  logging.warning(
+      "build_mixture_weights_train_op of builder %r is deprecated: write "
+      "build_train_op of an adanet.ensemble.Ensembler instead.", builder.name)
+  arguments = mixture._asdict()
+  arguments["logits"] = arguments.pop("ensemble").logits
+  return old(**arguments)
+
+
+def build_ensemble(
+    candidate: typing.Any, ensembler: typing.Any, name: str,
+    iteration_number: int, index: int,
+    task: subnetworks_lib.Task,
+    subnetworks: typing.Sequence[subnetworks_lib.SubnetworkSpec],
+    previous: typing.Optional[EnsembleSpec], summary: typing.Any,
+    options: ExportOptions, frozen: bool, training: bool) -> EnsembleSpec:
+  """Builds an ensemble in the default graph and the current variable scope.
+
+  Args:
+    candidate: `adanet.ensemble.Candidate`, of which subnetworks.
+    ensembler: `adanet.ensemble.Ensembler`, how.
+    name: str, the ensemble's.
+    iteration_number: int.
+    index: int, its place among the candidates of the iteration.
+    task: `Task`.
+    subnetworks: those of the iteration.
+    previous: the winner of the last iteration, or None.
+    summary: `adanet.Summary` for the ensembler.
+    options: `ExportOptions`.
+    frozen: whether it is an earlier winner. It is then only built upon; see
+      `complete` for its loss and predictions.
+    training: whether it is built as for training.
+
+  Raises:
+    ValueError: what the ensembler returns does not fit, see the message.
+  """
+  v1 = tf_compat.v1
+  by_name = {s.builder.name: s for s in subnetworks}
+  kept = _kept(candidate, previous)
+  used = [by_name[builder.name] for builder in candidate.subnetwork_builders]
+  previous_ensemble = previous.ensemble if previous else None
+  architecture = architecture_lib.Architecture(
+      candidate.name, ensembler.name,
+      tuple(kept.architecture) + tuple(
+          (iteration_number, s.builder.name) for s in used),
+      (previous.architecture.replay_indices if previous else ()) + (index,))
+  with v1.variable_scope("ensemble_" + name) as variable_scope:
+    step = subnetworks_lib.make_step()
+    iteration_step = v1.convert_to_tensor(step)
+    with summary.current_scope():
+      summary.scalar("iteration_step/adanet/iteration_step", iteration_step)
+    with summary.capture(), scopes.builder_scope(
+        variable_scope) as variables:
+      ensemble = ensembler.build_ensemble(
+          [s.subnetwork for s in used],
+          previous_ensemble_subnetworks=kept.subnetworks,
+          features=task.features, labels=task.labels,
+          logits_dimension=task.head.logits_dimension, training=training,
+          iteration_step=iteration_step, summary=summary,
+          previous_ensemble=previous_ensemble)
+    spec = EnsembleSpec(
+        name, ensemble, architecture,
+        tuple(kept.builders) + tuple(s.builder for s in used), step,
+        None, None, None, None, None, {}, summary)
+    if frozen:
+      return spec
+    spec = complete(spec, task, options, subnetworks)
+    if not task.training:
+      return spec
+    with summary.current_scope():
+      summary.scalar("loss", spec.loss)
+    with v1.variable_scope("train_mixture_weights"):
+      with summary.capture(), scopes.builder_scope(
+          variable_scope, variables):
+        train_op = subnetworks_lib.as_train_op_spec(
+            _train_op(
+                _Mixture(ensemble, spec.adanet_loss, variables, task.labels,
+                         iteration_step, summary),
+                candidate, ensembler, previous_ensemble),
+            "ensemble {!r}".format(name))
+    return spec._replace(train_op=train_op)
+
+
+def complete(spec: EnsembleSpec, task: subnetworks_lib.Task,
+             options: ExportOptions,
+             subnetworks: typing.Sequence[typing.Any]) -> EnsembleSpec:
+  """Returns an ensemble with losses, predictions, metrics, export outputs.
+
+  Args:
+    spec: an ensemble as it was built.
+    task: `Task`.
+    options: `ExportOptions`.
+    subnetworks: those that are exported; none for none.
+  """
+  ensemble = spec.ensemble
+  head_spec = task.apply_head(
+      ensemble.logits, "ensemble {!r}".format(spec.name))
+  adanet_loss = head_spec.loss
+  if (adanet_loss is not None and
+      isinstance(ensemble, ensemble_lib.ComplexityRegularized)):
+    adanet_loss += ensemble.complexity_regularization
+  predictions = head_spec.predictions
+  if ensemble.predictions and predictions:
+    predictions = dict(predictions, **ensemble.predictions)
+  exports = head_spec.export_outputs
+  if exports and subnetworks:
+    exports = _exported(exports, ensemble, subnetworks, options)
+  found = metrics.of_candidate(task, head_spec)
+  if found:
+    found["architecture/adanet/ensembles"] = metrics.architecture_metric(
+        [builder for _, builder in spec.architecture.subnetworks])
+  return spec._replace(
+      loss=head_spec.loss, adanet_loss=adanet_loss, predictions=predictions,
+      export_outputs=exports, metrics=found)

@@ -1,0 +1,119 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What training reports while it runs: values, without who shows them."""
+
+import typing
+from typing import Callable, Dict, Optional, Tuple, Union
+
+from adanet.core import selection
+
+
+class IterationBegan(typing.NamedTuple):
+  """The graph of an iteration is built, and its training begins.
+
+  Attributes:
+    iteration_number: int, from 0.
+    subnetworks: tuple of str, the names of those that train.
+    ensembles: tuple of str, the names of the candidates.
+    max_steps: int, how many steps each one trains; None if the input decides.
+    global_step: int, the global step now.
+  """
+  iteration_number: int
+  subnetworks: Tuple[str, ...]
+  ensembles: Tuple[str, ...]
+  max_steps: Optional[int]
+  global_step: int
+
+
+class Resumed(typing.NamedTuple):
+  """Training goes on from a checkpoint.
+
+  Attributes:
+    iteration_number: int, the iteration of the checkpoint.
+    global_step: int, the global step of the checkpoint.
+    checkpoint: str, its path.
+  """
+  iteration_number: int
+  global_step: int
+  checkpoint: str
+
+
+class Progress(typing.NamedTuple):
+  """How far an iteration is.
+
+  Attributes:
+    iteration_number: int.
+    global_step: int.
+    steps: dict from the name of a subnetwork or ensemble to its own step.
+    losses: dict from such a name to the loss of its last step; None if it is
+      not known.
+    steps_per_second: float, since the last such event; None if not known.
+    seconds_left: float, until the iteration ends; None if not known.
+  """
+  iteration_number: int
+  global_step: int
+  steps: Dict[str, int]
+  losses: Dict[str, Optional[float]]
+  steps_per_second: Optional[float] = None
+  seconds_left: Optional[float] = None
+
+
+class Stopped(typing.NamedTuple):
+  """A subnetwork or ensemble trains no further in this iteration.
+
+  Attributes:
+    iteration_number: int.
+    name: str, its name.
+    reason: str, why: one sentence.
+    is_complete: bool, whether the reason is that it did all its steps.
+    is_nan: bool, whether the reason is that its loss is NaN.
+  """
+  iteration_number: int
+  name: str
+  reason: str
+  is_complete: bool = False
+  is_nan: bool = False
+
+
+class CheckpointSaved(typing.NamedTuple):
+  """A checkpoint is complete.
+
+  Attributes:
+    path: str, its prefix.
+    global_step: int.
+  """
+  path: str
+  global_step: int
+
+
+class IterationEnded(typing.NamedTuple):
+  """An iteration has a winner.
+
+  Attributes:
+    iteration_number: int.
+    choice: a `selection.Choice`, the winner.
+    seconds: float, how long the iteration took in this process.
+    metric_name: str, what the candidates were compared by.
+  """
+  iteration_number: int
+  choice: selection.Choice
+  seconds: float
+  metric_name: str = "adanet_loss"
+
+
+class TrainingEnded(typing.NamedTuple):
+  """Training is over, or is interrupted.
+
+  Attributes:
+    global_step: int.
+    reason: str, why: one sentence.
+  """
+  global_step: int
+  reason: str
+
+
+Event = Union[IterationBegan, Resumed, Progress, Stopped, CheckpointSaved,
+              IterationEnded, TrainingEnded]
+
+# What training calls with each event.
+Report = Callable[[Event], None]

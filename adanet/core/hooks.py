@@ -1,0 +1,99 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs `SessionRunHook`s around the runs of a session."""
+
+import typing
+
+from adanet import tf_compat
+
+
+class Owned(typing.NamedTuple):
+  """A hook, and whose training ends when it asks for a stop.
+
+  Attributes:
+    hook: `SessionRunHook`.
+    owner: str, the name of a subnetwork or ensemble; None for a user's hook,
+      which stops all of training.
+  """
+  hook: typing.Any
+  owner: typing.Optional[str] = None
+
+
+class HookRunner(object):
+  """Calls hooks in their order.
+
+  Attributes:
+    stops: dict from an owner, or None, to the reason why it stops; it grows.
+  """
+
+  def __init__(self, hooks: typing.Sequence[Owned]):
+    self._hooks = list(hooks)
+    self.stops: typing.Dict[typing.Optional[str], str] = {}
+
+  def __bool__(self):
+    """Returns whether a hook is left to ask."""
+    return any(owned.owner not in self.stops for owned in self._hooks)
+
+  def _call(self, owned, function, *args):
+    """Calls a hook; the end of its own input stops its owner."""
+    if owned.owner is None:
+      return function(*args)
+    try:
+      return function(*args)
+    except (tf_compat.v1.errors.OutOfRangeError, StopIteration) as error:
+      self.stops[owned.owner] = "its input ended: {}".format(
+          str(error).split("\n")[0] or type(error).__name__)
+      return None
+
+  def begin(self) -> None:
+    """Lets the hooks add to the default graph, before the session is made."""
+    for owned in self._hooks:
+      self._call(owned, owned.hook.begin)
+
+  def after_create_session(self, session: typing.Any,
+                           coordinator: typing.Any) -> None:
+    """Tells the hooks that there is a session."""
+    for owned in self._hooks:
+      self._call(owned, owned.hook.after_create_session, session, coordinator)
+
+  def run(self, session: typing.Any, fetches: typing.Any,
+          then: typing.Callable[[], None] = lambda: None) -> typing.Any:
+    """Runs fetches together with those of the hooks, and returns their values.
+
+    Args:
+      session: `Session`.
+      fetches: what `Session.run` takes.
+      then: called after the run, before the hooks see its values.
+    """
+    train = tf_compat.v1.train
+    asked = []
+    for owned in self._hooks:
+      if owned.owner in self.stops:
+        continue
+      context = train.SessionRunContext(train.SessionRunArgs(fetches), session)
+      wanted = self._call(owned, owned.hook.before_run, context)
+      asked.append((owned, context, wanted or train.SessionRunArgs(None)))
+    feeds: typing.Dict[typing.Any, typing.Any] = {}
+    options = None
+    for _, _, wanted in asked:
+      feeds.update(wanted.feed_dict or {})
+      if wanted.options is not None:
+        options = options or tf_compat.v1.RunOptions()
+        options.MergeFrom(wanted.options)
+    metadata = tf_compat.v1.RunMetadata() if options is not None else None
+    values, results = session.run(
+        (fetches, {i: wanted.fetches for i, (_, _, wanted) in enumerate(asked)
+                   if wanted.fetches is not None}),
+        feed_dict=feeds or None, options=options, run_metadata=metadata)
+    then()
+    for i, (owned, context, _) in enumerate(asked):
+      self._call(owned, owned.hook.after_run, context, train.SessionRunValues(
+          results=results.get(i), options=options, run_metadata=metadata))
+      if context.stop_requested:
+        self.stops.setdefault(owned.owner, "a hook asked for it")
+    return values
+
+  def end(self, session: typing.Any) -> None:
+    """Tells the hooks that training ends well."""
+    for owned in self._hooks:
+      self._call(owned, owned.hook.end, session)

@@ -1,0 +1,372 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The graph of one iteration: from what is searched to handles on the graph.
+
+What a worker builds follows from its `Share`, which is made once, here.
+"""
+
+import inspect
+import os
+import typing
+
+from absl import logging
+from adanet import subnetwork as subnetwork_lib
+from adanet import tf_compat
+from adanet.core import architecture as architecture_lib
+from adanet.core import ensembles
+from adanet.core import moving_average
+from adanet.core import subnetworks
+from adanet.core import summary as summary_lib
+from adanet.distributed import layout
+
+_Reports = typing.Tuple[typing.List[typing.Any], typing.List[typing.Any]]
+
+
+class Search(typing.NamedTuple):
+  """What is searched, the same in all iterations.
+
+  See `adanet.Estimator` for the attributes.
+  """
+  head: typing.Any
+  generator: typing.Any
+  ensemblers: typing.Sequence[typing.Any]
+  strategies: typing.Sequence[typing.Any]
+  metric_fn: typing.Any
+  max_iteration_steps: typing.Optional[int]
+  adanet_loss_decay: float
+  replicate_ensemble_in_training: bool
+  debug: bool
+  enable_ensemble_summaries: bool
+  enable_subnetwork_summaries: bool
+  global_step_combiner_fn: typing.Callable[[typing.List[typing.Any]],
+                                           typing.Any]
+  exports: ensembles.ExportOptions
+
+
+class Candidate(typing.NamedTuple):
+  """An ensemble that may win the iteration.
+
+  Attributes:
+    spec: `EnsembleSpec`.
+    average: `MovingAverage` of its AdaNet loss.
+  """
+  spec: ensembles.EnsembleSpec
+  average: moving_average.MovingAverage
+
+
+class Iteration(typing.NamedTuple):
+  """Handles on the graph of an iteration.
+
+  Attributes:
+    number: int, from 0.
+    base_global_step: int, the global step when the iteration began.
+    share: `Share`, what this worker builds and trains.
+    subnetworks: tuple of `SubnetworkSpec`, those that it builds.
+    candidates: tuple of `Candidate`; empty for a worker without ensembles. From
+      iteration 1 on, the first is the previous ensemble.
+    global_step: the variable.
+    current_iteration: the variable that has `number` in a checkpoint.
+    local_init_ops: list of ops that initialize what subnetworks have.
+    reports: dict from a builder's name, or "previous_ensemble", to a `Report`;
+      empty but for evaluation.
+    summaries: list of the `ScopedSummary` that training writes.
+    has_previous: whether the first candidate is the previous ensemble.
+  """
+  number: int
+  base_global_step: int
+  share: layout.Share
+  subnetworks: typing.Tuple[subnetworks.SubnetworkSpec, ...]
+  candidates: typing.Tuple[Candidate, ...]
+  global_step: typing.Any
+  current_iteration: typing.Any
+  local_init_ops: typing.List[typing.Any]
+  reports: typing.Dict[str, typing.Any]
+  summaries: typing.List[typing.Any]
+  has_previous: bool
+
+
+class _Frozen(typing.NamedTuple):
+  """An earlier winner: its ensemble, and the subnetworks of its iteration."""
+  spec: ensembles.EnsembleSpec
+  subnetworks: typing.Sequence[subnetworks.SubnetworkSpec]
+
+
+def _ensemble_name(number, candidate, ensembler):
+  return "t{}_{}_{}".format(number, candidate.name, ensembler.name)
+
+
+def _is_float(tensor):
+  return hasattr(tensor, "dtype") and tensor.dtype.is_floating
+
+
+def _checked(tensors, kind):
+  """Returns tensors that fail where a float is NaN or infinite."""
+  if isinstance(tensors, dict):
+    return {name: _checked(tensor, "{} {!r}".format(kind, name))
+            for name, tensor in tensors.items()}
+  if not _is_float(tensors):
+    return tensors
+  return tf_compat.v1.debugging.check_numerics(tensors, kind)
+
+
+class _Builder(object):
+  """Builds one iteration in the default graph."""
+
+  def __init__(self, search, task, config, strategy, reports):
+    if search.debug:
+      task = task._replace(features=_checked(task.features, "features"),
+                           labels=_checked(task.labels, "labels"))
+    self._search = search
+    self._task = task
+    self._config = config
+    self._strategy = strategy
+    self._reports = reports
+
+  def _generate(self, number, previous):
+    """Returns the builders that the generator makes for an iteration."""
+    generate = self._search.generator.generate_candidates
+    of_previous, of_all = self._reports(number)
+    arguments = dict(
+        previous_ensemble=previous.spec.ensemble if previous else None,
+        iteration_number=number, previous_ensemble_reports=of_previous,
+        all_reports=of_all)
+    if "config" in inspect.signature(generate).parameters:
+      arguments["config"] = self._config
+    builders = list(generate(**arguments) or ())
+    subnetworks.check_names(builders, number)
+    return builders
+
+  def _candidates(self, builders, previous):
+    """Returns the candidates of all strategies."""
+    return [
+        candidate for strategy in self._search.strategies
+        for candidate in strategy.generate_ensemble_candidates(
+            builders, previous.spec.builders if previous else None)]
+
+  def _summary(self, namespace, name, enabled):
+    return summary_lib.ScopedSummary(
+        namespace, name, skip=not (enabled and self._task.training))
+
+  def _subnetwork(self, builders, index, number, previous, frozen):
+    """Builds the subnetwork of one of an iteration's builders."""
+    builder = builders[index]
+    name = "t{}_{}".format(number, builder.name)
+    replicated = self._search.replicate_ensemble_in_training
+    with self._strategy.subnetwork_devices(len(builders), index):
+      return subnetworks.build_subnetwork(
+          builder, name, number, self._task,
+          self._summary("subnetwork", name, not frozen and
+                        self._search.enable_subnetwork_summaries),
+          previous.spec.ensemble if previous else None,
+          self._config.replace(model_dir=os.path.join(
+              self._config.model_dir, "assets", name)),
+          frozen=frozen and not (replicated and self._task.training),
+          training=self._task.training and (replicated or not frozen))
+
+  def _ensemble(self, candidate, ensembler, number, index, specs, previous,
+                frozen):
+    """Builds the ensemble of a candidate."""
+    name = _ensemble_name(number, candidate, ensembler)
+    replicated = self._search.replicate_ensemble_in_training
+    return ensembles.build_ensemble(
+        candidate, ensembler, name, number, index, self._task, specs,
+        previous.spec if previous else None,
+        self._summary("ensemble", name, not frozen and
+                      self._search.enable_ensemble_summaries),
+        self._search.exports,
+        frozen=frozen and not (replicated and self._task.training),
+        training=self._task.training and (replicated or not frozen))
+
+  def _average(self, name, tensor, summary):
+    """Makes the moving average of a candidate's AdaNet loss."""
+    with tf_compat.v1.variable_scope("candidate_" + name):
+      average = moving_average.moving_average(
+          tensor, self._search.adanet_loss_decay, self._task.training)
+      if average.update is not None:
+        with summary.current_scope():
+          summary.scalar(
+              "adanet_loss/adanet/adanet_weighted_ensemble", average.update)
+      return average
+
+  def _named(self, found, name, kind, number):
+    """Returns the one of `found` that has a name of the architecture's."""
+    for one in found:
+      if one.name == name:
+        return one
+    raise ValueError(
+        "iteration {}: {} has no {} {!r}, which the architecture in model_dir "
+        "{!r} names: use the search that wrote this model_dir, or another "
+        "model_dir".format(number, kind[1], kind[0], name,
+                           self._config.model_dir))
+
+  def _rebuild(self, architecture, number, previous):
+    """Builds an iteration's winner again, as it was.
+
+    Args:
+      architecture: `Architecture`, the winner's.
+      number: int, the iteration's.
+      previous: `_Frozen`, the winner before it, or None.
+    """
+    names = architecture.subnetworks_of(number)
+    if not names:  # The previous ensemble won again.
+      return previous._replace(
+          spec=previous.spec._replace(architecture=architecture))
+    generated = self._generate(number, previous)
+    builders = [self._named(generated, name, ("builder", "the generator"),
+                            number) for name in names]
+    ensembler = self._named(
+        self._search.ensemblers, architecture.ensembler_name,
+        ("ensembler", "ensemblers"), number)
+    candidate = self._named(
+        self._candidates(builders, previous),
+        architecture.ensemble_candidate_name,
+        ("candidate", "ensemble_strategies"), number)
+    with tf_compat.v1.variable_scope("iteration_{}".format(number)):
+      if previous:
+        self._average(previous.spec.name, None, None)
+      specs = [self._subnetwork(builders, i, number, previous, frozen=True)
+               for i in range(len(builders))]
+      spec = self._ensemble(candidate, ensembler, number, 0, specs, previous,
+                            frozen=True)
+      self._average(spec.name, None, None)
+    return _Frozen(spec._replace(architecture=architecture), specs)
+
+  def _subnetwork_report(self, builder, spec):
+    """Returns the report of a builder, with the metrics of its subnetwork."""
+    report = builder.build_subnetwork_report() or subnetwork_lib.Report(
+        hparams={}, attributes={}, metrics={})
+    report.metrics.update(spec.metrics)
+    return report
+
+  def _adanet_loss_metrics(self, candidate):
+    return {"adanet_loss": tf_compat.v1.metrics.mean(
+        candidate.spec.adanet_loss)}
+
+  def _build_candidates(self, builders, number, specs, previous):
+    """Builds the previous ensemble and the new ones as candidates."""
+    found = []
+    if previous:
+      completed = ensembles.complete(
+          previous.spec._replace(train_op=None), self._task,
+          self._search.exports, previous.subnetworks)
+      found.append((completed, None))
+    for ensembler in self._search.ensemblers:
+      for candidate in self._candidates(builders, previous):
+        name = _ensemble_name(number, candidate, ensembler)
+        if any(name == other.name for other, _ in found):
+          raise ValueError(
+              "iteration {}: two ensembles have the name {!r}: give each "
+              "ensembler, and each candidate of ensemble_strategies, a name of "
+              "its own".format(number, name))
+        spec = self._ensemble(candidate, ensembler, number, len(found), specs,
+                              previous, frozen=False)
+        found.append((spec, candidate))
+    averaged = []
+    for spec, candidate in found:
+      summary = spec.summary
+      if candidate is None:
+        summary = self._summary("ensemble", spec.name,
+                                self._search.enable_ensemble_summaries)
+        spec = spec._replace(summary=summary)
+      averaged.append((
+          Candidate(spec, self._average(spec.name, spec.adanet_loss, summary)),
+          candidate))
+    return averaged
+
+  def _build_reports(self, builders, specs, candidates, previous):
+    """Returns the reports of the iteration."""
+    if self._task.mode != "eval":
+      return {}
+    reports = {}
+    if previous:
+      first = candidates[0][0]
+      reports["previous_ensemble"] = subnetwork_lib.Report(
+          hparams={}, attributes={},
+          metrics=dict(first.spec.metrics, **self._adanet_loss_metrics(first)))
+    for builder, spec in zip(builders, specs):
+      reports[builder.name] = self._subnetwork_report(builder, spec)
+    new = [pair for pair in candidates if pair[1] is not None]
+    if len(new) == len(builders) * len(self._search.ensemblers):
+      for built, candidate in new:
+        if len(candidate.subnetwork_builders) == 1:
+          name = candidate.subnetwork_builders[0].name
+          reports[name].metrics.update(self._adanet_loss_metrics(built))
+    return reports
+
+  def build(self, history, number):
+    """Returns the `Iteration`; see the function `build`."""
+    v1 = tf_compat.v1
+    previous = None
+    base_global_step = 0
+    with v1.variable_scope("adanet"):
+      for earlier, architecture in history:
+        previous = self._rebuild(architecture, earlier, previous)
+        base_global_step = architecture.global_step or 0
+      builders = self._generate(number, previous)
+      count = len(builders)
+      share = layout.Share(
+          self._strategy.should_build_ensemble(count),
+          [i for i in range(count)
+           if self._strategy.should_build_subnetwork(count, i)],
+          self._strategy.should_train_subnetworks(count))
+      with v1.variable_scope("iteration_{}".format(number)):
+        logging.info("Building iteration %d: %s", number,
+                     ", ".join(builders[i].name for i in share.subnetworks))
+        specs = [
+            self._subnetwork(builders, i, number, previous, frozen=False)
+            for i in share.subnetworks]
+        candidates = []
+        if share.builds_ensemble:
+          candidates = self._build_candidates(
+              builders, number, specs, previous)
+        reports = self._build_reports(
+            [builders[i] for i in share.subnetworks], specs, candidates,
+            previous)
+    current_iteration = v1.get_variable(
+        "current_iteration", shape=[], dtype=v1.int64,
+        initializer=v1.zeros_initializer(), trainable=False)
+    built = [s.subnetwork for s in specs]
+    if previous:
+      built = list(previous.spec.ensemble.subnetworks) + built
+    summaries = [s.summary for s in specs] + [
+        candidate.spec.summary for candidate, _ in candidates]
+    return Iteration(
+        number=number,
+        base_global_step=base_global_step,
+        share=share,
+        subnetworks=tuple(specs),
+        candidates=tuple(candidate for candidate, _ in candidates),
+        global_step=v1.train.get_global_step(),
+        current_iteration=current_iteration,
+        local_init_ops=[op for s in built for op in s.local_init_ops],
+        reports=reports,
+        summaries=summaries,
+        has_previous=bool(previous and candidates))
+
+
+def build(search: Search,
+          history: typing.Sequence[
+              typing.Tuple[int, architecture_lib.Architecture]],
+          number: int, task: subnetworks.Task, config: typing.Any,
+          strategy: typing.Any,
+          reports: typing.Callable[[int], _Reports]) -> Iteration:
+  """Builds an iteration in the default graph, which `scopes.new_graph` made.
+
+  The graph has a global step already.
+
+  Args:
+    search: `Search`.
+    history: pairs of an earlier iteration and its winner's `Architecture`.
+    number: int, the iteration's.
+    task: `Task`, with the input.
+    config: RunConfig.
+    strategy: `PlacementStrategy` that has this config.
+    reports: function from the number of an iteration to what the generator gets
+      of reports: those of the previous ensemble, and all.
+
+  Raises:
+    ValueError: what the user's search makes does not fit; the message names the
+      builder or ensemble, and the iteration.
+  """
+  return _Builder(search, task, config, strategy, reports).build(
+      history, number)

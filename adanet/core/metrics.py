@@ -1,0 +1,75 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics of candidates for evaluation.
+
+A metric here is a pair of tensors: its value, and the update by one batch.
+"""
+
+import inspect
+import typing
+
+from adanet import tf_compat
+
+Metrics = typing.Dict[str, typing.Tuple[typing.Any, typing.Any]]
+
+_METRIC_FN_ARGUMENTS = ("features", "labels", "predictions")
+
+
+def check_metric_fn(metric_fn: typing.Any) -> None:
+  """Checks the arguments of a user's `metric_fn`.
+
+  Raises:
+    ValueError: it takes one that is not known.
+  """
+  if metric_fn is None:
+    return
+  unknown = set(inspect.signature(metric_fn).parameters) - set(
+      _METRIC_FN_ARGUMENTS)
+  if unknown:
+    raise ValueError(
+        "metric_fn must take some of the arguments {}, got one with {}".format(
+            ", ".join(_METRIC_FN_ARGUMENTS), ", ".join(sorted(unknown))))
+
+
+def of_candidate(task: typing.Any, spec: typing.Any) -> Metrics:
+  """Returns the metrics of a subnetwork or an ensemble.
+
+  Those of the head, the mean loss, and those of the user's `metric_fn`; a later
+  one of the same name replaces an earlier one.
+
+  Args:
+    task: `subnetworks.Task`. Without evaluation there are no metrics.
+    spec: what the head made of the candidate's logits.
+  """
+  if task.mode != "eval":
+    return {}
+  found = dict(spec.eval_metric_ops or {})
+  found["loss"] = tf_compat.v1.metrics.mean(spec.loss)
+  if task.metric_fn is not None:
+    known = dict(features=task.features, labels=task.labels,
+                 predictions=spec.predictions)
+    found.update(task.metric_fn(**{
+        name: known[name]
+        for name in inspect.signature(task.metric_fn).parameters}))
+  return {name: tf_compat.metric_op(found[name]) for name in sorted(found)}
+
+
+def architecture_metric(builder_names: typing.Sequence[str]) -> typing.Tuple[
+    typing.Any, typing.Any]:
+  """Returns a metric that shows an ensemble's subnetworks in TensorBoard.
+
+  Args:
+    builder_names: the names of their builders, the oldest first.
+
+  Returns:
+    A metric whose value is a serialized `Summary` of the plugin "text".
+  """
+  v1 = tf_compat.v1
+  summary = v1.Summary()
+  summary.value.add(
+      tag="architecture/adanet",
+      metadata=v1.SummaryMetadata(
+          plugin_data=v1.SummaryMetadata.PluginData(plugin_name="text")),
+      tensor=v1.make_tensor_proto(
+          "| {} |".format(" | ".join(builder_names)), dtype=v1.string))
+  return v1.constant(summary.SerializeToString()), v1.no_op()

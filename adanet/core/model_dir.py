@@ -1,0 +1,254 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What lies in a `model_dir`: its names, reading, and writing of whole files.
+
+    <model_dir>/
+      checkpoint, model.ckpt-<step>.*     TensorFlow's checkpoints
+      increment.ckpt-<t>.*                the checkpoint that begins iteration t
+      architecture-<t>.json               what won iteration t
+      train_manager/t<t>/<name>.json      why <name> trains no further
+      report/iteration_reports.tfrecord   what the builders reported
+      assets/<subnetwork>/                files of a builder
+      subnetwork/<name>/, ensemble/<name>/, eval/   TensorBoard's curves
+
+These are the names of AdaNet 0.8. A path may be that of any file system that
+TensorFlow knows.
+"""
+
+import contextlib
+import fnmatch
+import json
+import os
+import uuid
+from typing import Dict, Iterator, Optional
+
+from adanet import tf_compat
+from adanet.core import architecture as architecture_lib
+from adanet.core import checkpoints
+
+_TEMPORARY = ".adanet-tmp-"
+# Ours, and what TensorFlow writes before it renames: the parts of a checkpoint,
+# and the file "checkpoint".
+_TEMPORARY_PATTERNS = (
+    "*" + _TEMPORARY + "*", "*.ckpt-*_temp*", "*.ckpt-*.tempstate*",
+    "checkpoint.tmp*")
+
+
+@contextlib.contextmanager
+def written_whole(path: str) -> Iterator[str]:
+  """Writes a file whole or not at all.
+
+  Args:
+    path: str, the file. Its folder is made.
+
+  Yields:
+    The path to write to. It is in the same folder, and becomes `path` at the
+    end, unless there is an error.
+  """
+  gfile = tf_compat.v1.io.gfile
+  gfile.makedirs(os.path.dirname(path))
+  temporary = path + _TEMPORARY + uuid.uuid4().hex
+  try:
+    yield temporary
+    gfile.rename(temporary, path, overwrite=True)
+  except BaseException:
+    if gfile.exists(temporary):
+      gfile.remove(temporary)
+    raise
+
+
+def _write(path, text):
+  with written_whole(path) as temporary:
+    with tf_compat.v1.io.gfile.GFile(temporary, "w") as f:
+      f.write(text)
+
+
+def _read(path):
+  """Returns the text of a file, or None if there is no such file."""
+  gfile = tf_compat.v1.io.gfile
+  if not gfile.exists(path):
+    return None
+  with gfile.GFile(path, "rb") as f:
+    return f.read().decode("utf-8", "replace")
+
+
+def _list(folder):
+  """Returns the names in a folder; none if there is no such folder."""
+  gfile = tf_compat.v1.io.gfile
+  if not gfile.isdir(folder):
+    return []
+  # Some file systems end the names of folders with a slash.
+  return sorted(name.rstrip("/") for name in gfile.listdir(folder))
+
+
+class ModelDir:
+  """One `model_dir`. Making this value reads and writes nothing."""
+
+  def __init__(self, path: str):
+    """Takes the path of the folder, which need not exist."""
+    self._path = path
+
+  @property
+  def path(self) -> str:
+    return self._path
+
+  # Names.
+
+  @property
+  def checkpoint_path(self) -> str:
+    """What a Saver of a step takes: it adds "-<global step>"."""
+    return os.path.join(self._path, "model.ckpt")
+
+  @property
+  def increment_checkpoint_path(self) -> str:
+    """What the Saver that begins an iteration takes: it adds "-<t>"."""
+    return os.path.join(self._path, "increment.ckpt")
+
+  def increment_checkpoint(self, iteration_number: int) -> str:
+    """Returns the checkpoint that begins an iteration."""
+    return "{}-{}".format(self.increment_checkpoint_path, iteration_number)
+
+  @property
+  def report_dir(self) -> str:
+    """The folder of the report file, unless the user gave another one."""
+    return os.path.join(self._path, "report")
+
+  def assets_dir(self, subnetwork_name: str) -> str:
+    """Returns the `config.model_dir` that the builder of a subnetwork sees."""
+    return os.path.join(self._path, "assets", subnetwork_name)
+
+  def summary_dir(
+      self, namespace: Optional[str] = None, name: Optional[str] = None) -> str:
+    """Returns the folder of the curves of training.
+
+    Args:
+      namespace: str, "subnetwork" or "ensemble"; None for the whole model.
+      name: str, the name of the subnetwork or ensemble; None for all.
+    """
+    return os.path.join(self._path, *[p for p in (namespace, name) if p])
+
+  def eval_dir(
+      self,
+      evaluation_name: Optional[str] = None,
+      namespace: Optional[str] = None,
+      name: Optional[str] = None) -> str:
+    """Returns the folder of the curves of evaluation.
+
+    Args:
+      evaluation_name: str, the `name` that `Estimator.evaluate` got, or None.
+      namespace: see `summary_dir`.
+      name: see `summary_dir`.
+    """
+    return os.path.join(
+        self.summary_dir(namespace, name),
+        "eval_" + evaluation_name if evaluation_name else "eval")
+
+  # Architectures.
+
+  def architecture_path(self, iteration_number: int) -> str:
+    return os.path.join(
+        self._path, "architecture-{}.json".format(iteration_number))
+
+  def architecture(
+      self, iteration_number: int) -> Optional[architecture_lib.Architecture]:
+    """Returns what won an iteration; None if its file is absent.
+
+    Raises:
+      architecture.ArchitectureError: the file is corrupt.
+    """
+    path = self.architecture_path(iteration_number)
+    text = _read(path)
+    if text is None:
+      return None
+    return architecture_lib.Architecture.from_json(text, path)
+
+  def write_architecture(
+      self,
+      iteration_number: int,
+      architecture: architecture_lib.Architecture) -> None:
+    _write(self.architecture_path(iteration_number), architecture.to_json())
+
+  # Checkpoints.
+
+  def latest_checkpoint(self) -> Optional[str]:
+    """Returns the prefix of the latest checkpoint; None if there is none.
+
+    Raises:
+      checkpoints.CheckpointError: the file "checkpoint" names one that is not
+        there.
+    """
+    return checkpoints.latest(self._path)
+
+  def current_iteration(self, checkpoint: Optional[str]) -> int:
+    """Returns the iteration of a checkpoint; 0 for None.
+
+    Raises:
+      checkpoints.CheckpointError: it cannot be read, or is not AdaNet's.
+    """
+    return checkpoints.integer(checkpoint, "current_iteration")
+
+  def global_step(self, checkpoint: Optional[str]) -> int:
+    """Returns the global step of a checkpoint; 0 for None.
+
+    Raises:
+      checkpoints.CheckpointError: it cannot be read, or is not AdaNet's.
+    """
+    return checkpoints.integer(checkpoint, "global_step")
+
+  # What trains no further.
+
+  def _stopped_dir(self, iteration_number):
+    return os.path.join(
+        self._path, "train_manager", "t{}".format(iteration_number))
+
+  def stopped(self, iteration_number: int) -> Dict[str, str]:
+    """Returns why things train no further in an iteration, by their names.
+
+    The names are those of subnetworks and ensembles. A file that its writer did
+    not finish counts too, as in AdaNet 0.8; its reason is "".
+    """
+    folder = self._stopped_dir(iteration_number)
+    reasons = {}
+    for file in _list(folder):
+      name, extension = os.path.splitext(file)
+      if extension != ".json":
+        continue
+      try:
+        reasons[name] = str(
+            json.loads(_read(os.path.join(folder, file)) or "")["message"])
+      except (KeyError, TypeError, ValueError):
+        reasons[name] = ""
+    return reasons
+
+  def mark_stopped(
+      self, iteration_number: int, name: str, message: str) -> None:
+    """Notes that a subnetwork or ensemble trains no further in an iteration.
+
+    Args:
+      iteration_number: int.
+      name: str, the name of the subnetwork or ensemble.
+      message: str, why. The first reason that was noted stays.
+    """
+    path = os.path.join(
+        self._stopped_dir(iteration_number), "{}.json".format(name))
+    if not tf_compat.v1.io.gfile.exists(path):
+      _write(path, json.dumps({"message": message}))
+
+  # Leftovers.
+
+  def remove_temporary_files(self) -> None:
+    """Removes what a process that died had begun to write.
+
+    Only the process that owns the folder may call this.
+    """
+    gfile = tf_compat.v1.io.gfile
+    stopped = os.path.join(self._path, "train_manager")
+    for folder in [self._path, self.report_dir] + [
+        os.path.join(stopped, name) for name in _list(stopped)]:
+      for name in _list(folder):
+        if any(fnmatch.fnmatch(name, p) for p in _TEMPORARY_PATTERNS):
+          path = os.path.join(folder, name)
+          if gfile.isdir(path):
+            gfile.rmtree(path)
+          else:
+            gfile.remove(path)

@@ -1,0 +1,281 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The file of reports: a TFRecord with one record for each iteration.
+
+A record is a protocol buffer, as in AdaNet 0.8:
+
+    message Value {
+      oneof value {
+        string string_value = 1;
+        float float_value = 2;
+        int32 int_value = 3;
+        bool bool_value = 4;
+        bytes bytes_value = 5;
+      }
+    }
+    message SubnetworkReport {
+      map<string, Value> hparams = 1;
+      map<string, Value> attributes = 2;
+      map<string, Value> metrics = 3;
+      bool included_in_final_ensemble = 4;
+      string name = 5;
+    }
+    message IterationReport {
+      int32 iteration_number = 1;
+      repeated SubnetworkReport subnetwork_reports = 2;
+    }
+"""
+
+import os
+import struct
+from typing import Any, Dict, List, Sequence, Tuple
+
+from adanet import tf_compat
+from adanet.core import model_dir
+from adanet.subnetwork import report as report_lib
+
+_FILE_NAME = "iteration_reports.tfrecord"
+_PACKAGE = "adanet"
+_MAPS = ("hparams", "attributes", "metrics")
+# A record of a TFRecord file: its length, a checksum of that, the record, and a
+# checksum of the record.
+_HEADER = struct.Struct("<QI")
+_FOOTER_SIZE = 4
+
+
+class ReportError(ValueError):
+  """A report does not fit in the file, or the file is corrupt."""
+
+
+def _add_field(message, name, number, kind, **kwargs):
+  """Adds a field to a `DescriptorProto`.
+
+  Args:
+    message: the `DescriptorProto`.
+    name: str.
+    number: int, its number on the wire.
+    kind: str, a scalar type such as "int32", or the name of a message.
+    **kwargs: further attributes of the `FieldDescriptorProto`.
+  """
+  field = message.field.add(name=name, number=number, **kwargs)
+  if kind[0].isupper():
+    field.type = field.TYPE_MESSAGE
+    field.type_name = ".{}.{}".format(_PACKAGE, kind)
+  else:
+    field.type = getattr(field, "TYPE_" + kind.upper())
+
+
+def _descriptor() -> Any:
+  """Returns the descriptor of `IterationReport`.
+
+  It is made here, because a generated file works with few versions of protobuf
+  only, and in a pool of its own, because AdaNet's generated file may be loaded
+  too.
+  """
+  from google.protobuf import descriptor_pb2  # pylint: disable=g-import-not-at-top
+  from google.protobuf import descriptor_pool  # pylint: disable=g-import-not-at-top
+  file = descriptor_pb2.FileDescriptorProto(
+      name="adanet/core/report.proto", package=_PACKAGE, syntax="proto3")
+  repeated = descriptor_pb2.FieldDescriptorProto.LABEL_REPEATED
+
+  value = file.message_type.add(name="Value")
+  value.oneof_decl.add(name="value")
+  for number, kind in enumerate(("string", "float", "int32", "bool", "bytes")):
+    _add_field(value, kind.replace("32", "") + "_value", number + 1, kind,
+               oneof_index=0)
+
+  report = file.message_type.add(name="SubnetworkReport")
+  for number, name in enumerate(_MAPS):
+    entry = report.nested_type.add(name=name.capitalize() + "Entry")
+    entry.options.map_entry = True
+    _add_field(entry, "key", 1, "string")
+    _add_field(entry, "value", 2, "Value")
+    _add_field(report, name, number + 1, "SubnetworkReport." + entry.name,
+               label=repeated)
+  _add_field(report, "included_in_final_ensemble", 4, "bool")
+  _add_field(report, "name", 5, "string")
+
+  iteration = file.message_type.add(name="IterationReport")
+  _add_field(iteration, "iteration_number", 1, "int32")
+  _add_field(iteration, "subnetwork_reports", 2, "SubnetworkReport",
+             label=repeated)
+  pool = descriptor_pool.DescriptorPool()
+  pool.Add(file)
+  return pool.FindMessageTypeByName(_PACKAGE + ".IterationReport")
+
+
+def _message_class() -> Any:
+  """Returns the class of `IterationReport`."""
+  from google.protobuf import message_factory  # pylint: disable=g-import-not-at-top
+  descriptor = _descriptor()
+  if hasattr(message_factory, "GetMessageClass"):  # protobuf 4.22
+    return message_factory.GetMessageClass(descriptor)
+  return message_factory.MessageFactory().GetPrototype(descriptor)
+
+
+def _set(proto, what, value):
+  """Sets the field of a `Value` that fits a value.
+
+  Args:
+    proto: the `Value`.
+    what: str, what the value is, for the error message.
+    value: bool, bytes, str, int or float.
+  """
+  # A bool is an int too, so it comes first.
+  for kind, field in ((bool, "bool_value"), (bytes, "bytes_value"),
+                      (str, "string_value"), (int, "int_value"),
+                      (float, "float_value")):
+    if isinstance(value, kind):
+      try:
+        setattr(proto, field, value)
+      except ValueError as e:
+        raise ReportError("{}={!r}: expected a number of 32 bits ({}).".format(
+            what, value, e)) from e
+      return
+  raise ReportError(
+      "{}={!r}: expected a bool, int, float, str or bytes, not {}.".format(
+          what, value, type(value).__name__))
+
+
+def _get(proto):
+  return getattr(proto, proto.WhichOneof("value") or "string_value")
+
+
+def _to_record(message_class, iteration_number, reports):
+  """Returns the record of an iteration, as bytes."""
+  iteration = message_class(iteration_number=iteration_number)
+  for report in reports:
+    proto = iteration.subnetwork_reports.add(
+        name=report.name,
+        included_in_final_ensemble=report.included_in_final_ensemble)
+    for name in _MAPS:
+      for key, value in getattr(report, name).items():
+        _set(getattr(proto, name)[key],
+             "the report of {} of iteration {}: {}[{!r}]".format(
+                 report.name, iteration_number, name, key), value)
+  return iteration.SerializeToString(deterministic=True)
+
+
+def _from_record(message_class, record):
+  """Returns the iteration number and the list of reports of a record."""
+  iteration = message_class.FromString(record)
+  return iteration.iteration_number, [
+      report_lib.MaterializedReport(
+          iteration_number=iteration.iteration_number,
+          name=proto.name,
+          included_in_final_ensemble=proto.included_in_final_ensemble,
+          **{name: {key: _get(value)
+                    for key, value in sorted(getattr(proto, name).items())}
+             for name in _MAPS})
+      for proto in iteration.subnetwork_reports
+  ]
+
+
+def _split(content: bytes) -> List[bytes]:
+  """Returns the records of a TFRecord file.
+
+  TensorFlow's own reader is a dataset, which takes a graph and a session, and
+  takes a file that ends in the length of a record for a whole one.
+
+  Raises:
+    ValueError: the file is cut short.
+  """
+  records = []
+  offset = 0
+  while offset < len(content):
+    begin = offset + _HEADER.size
+    if begin > len(content):
+      raise ValueError("it is cut short")
+    end = begin + _HEADER.unpack_from(content, offset)[0]
+    offset = end + _FOOTER_SIZE
+    if offset > len(content):
+      raise ValueError("it is cut short")
+    records.append(content[begin:end])
+  return records
+
+
+class ReportStore:
+  """The reports of all iterations, in one file. Reading makes no file."""
+
+  def __init__(self, report_dir: str):
+    """Takes the folder of the file. It need not exist."""
+    self._path = os.path.join(report_dir, _FILE_NAME)
+
+  @property
+  def path(self) -> str:
+    return self._path
+
+  def _records(self) -> Dict[int, Tuple[bytes, List[Any]]]:
+    """Returns the record and its reports for each iteration number."""
+    gfile = tf_compat.v1.io.gfile
+    if not gfile.exists(self._path):
+      return {}
+    from google.protobuf import message  # pylint: disable=g-import-not-at-top
+    message_class = _message_class()
+    records = {}
+    try:
+      with gfile.GFile(self._path, "rb") as f:
+        for record in _split(f.read()):
+          number, reports = _from_record(message_class, record)
+          # AdaNet appended a second record for an iteration whose end it had to
+          # repeat. The last one is what the next iteration began with.
+          records[number] = record, reports
+    except (ValueError, message.DecodeError) as e:
+      raise ReportError(
+          "{}: {}. Expected reports, as AdaNet writes them. Restore the file "
+          "from a copy, or train in an empty model_dir.".format(
+              self._path, " ".join(str(e).split()))) from e
+    return records
+
+  def read(self) -> List[List[report_lib.MaterializedReport]]:
+    """Returns the reports of each iteration, in the order of iterations.
+
+    Raises:
+      ReportError: the file is corrupt.
+    """
+    return [reports for _, (_, reports) in sorted(self._records().items())]
+
+  def write(
+      self,
+      iteration_number: int,
+      reports: Sequence[report_lib.MaterializedReport]) -> None:
+    """Writes the reports of an iteration; those of the others stay.
+
+    Args:
+      iteration_number: int.
+      reports: the reports. Their own iteration numbers do not count.
+
+    Raises:
+      ReportError: a report has a value that the file has no field for, or the
+        file is corrupt.
+    """
+    records = {number: record
+               for number, (record, _) in self._records().items()}
+    records[iteration_number] = _to_record(
+        _message_class(), iteration_number, reports)
+    with model_dir.written_whole(self._path) as temporary:
+      with tf_compat.v1.io.TFRecordWriter(temporary) as writer:
+        for _, record in sorted(records.items()):
+          writer.write(record)
+
+  def for_generator(
+      self, iteration_number: int
+  ) -> Tuple[List[report_lib.MaterializedReport],
+             List[report_lib.MaterializedReport]]:
+    """Returns what a generator gets to know in an iteration.
+
+    An iteration's own reports are not among it: a generator must get the same
+    while the iteration trains and at its end, when they have been written.
+
+    Args:
+      iteration_number: int.
+
+    Returns:
+      Two lists: the reports of the subnetworks that were in the ensemble that
+      won their iteration, and all reports, of earlier iterations.
+    """
+    earlier = [
+        report for number, (_, reports) in sorted(self._records().items())
+        if number < iteration_number for report in reports
+    ]
+    return [r for r in earlier if r.included_in_final_ensemble], earlier

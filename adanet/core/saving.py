@@ -1,0 +1,104 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Saves the checkpoints of a model_dir while an iteration trains."""
+
+import time
+import typing
+
+from adanet import tf_compat
+from adanet.core import events
+from adanet.core import model_dir as model_dir_lib
+
+
+class CheckpointSaver(object):
+  """Saves the variables of the default graph.
+
+  Make it when the graph is complete.
+  """
+
+  def __init__(self, model_dir: model_dir_lib.ModelDir, config: typing.Any,
+               listeners: typing.Sequence[typing.Any], report: events.Report):
+    """Prepares to save, and begins the listeners.
+
+    Args:
+      model_dir: `ModelDir`.
+      config: RunConfig, which says how often and how many.
+      listeners: `CheckpointSaverListener`s.
+      report: called with a `CheckpointSaved` for each.
+    """
+    train = tf_compat.v1.train
+    self._model_dir = model_dir
+    self._every_steps = config.save_checkpoints_steps
+    self._every_secs = config.save_checkpoints_secs
+    self._listeners = listeners
+    self._report = report
+    self._saver = train.Saver(
+        sharded=True, max_to_keep=config.keep_checkpoint_max,
+        keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours)
+    state = train.get_checkpoint_state(model_dir.path)
+    if state:
+      self._saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
+    self._saved_step: typing.Optional[int] = None
+    self._saved_time = time.time()
+    for listener in listeners:
+      listener.begin()
+
+  def is_due(self, global_step: int) -> bool:
+    """Returns whether the config asks for a checkpoint now."""
+    if self._every_steps and self._saved_step is not None:
+      return global_step >= self._saved_step + self._every_steps
+    return bool(self._every_secs and
+                time.time() >= self._saved_time + self._every_secs)
+
+  def _write(self, session, path, number):
+    tf_compat.v1.io.gfile.makedirs(self._model_dir.path)
+    written = self._saver.save(
+        session, path, global_step=number, write_meta_graph=False)
+    self._saved_time = time.time()
+    return written
+
+  def begin_iteration(self, session: typing.Any, number: int,
+                      global_step: int) -> None:
+    """Saves the checkpoint with which an iteration after the first begins.
+
+    Args:
+      session: `Session`.
+      number: int, the iteration's.
+      global_step: int.
+    """
+    path = self._write(
+        session, self._model_dir.increment_checkpoint_path, number)
+    self._saved_step = global_step
+    self._report(events.CheckpointSaved(path, global_step))
+
+  def skip(self, global_step: int) -> None:
+    """Notes that the checkpoint of this step is there already."""
+    self._saved_step = global_step
+
+  def save(self, session: typing.Any, global_step: int) -> bool:
+    """Saves a checkpoint, unless the one of this step is there.
+
+    Args:
+      session: `Session`.
+      global_step: int.
+
+    Returns:
+      Whether a listener asks to stop training.
+    """
+    if self._saved_step == global_step:
+      return False
+    for listener in self._listeners:
+      listener.before_save(session, global_step)
+    path = self._write(session, self._model_dir.checkpoint_path, global_step)
+    self._saved_step = global_step
+    # Every listener is told, also when one asks to stop.
+    asked = [listener.after_save(session, global_step)
+             for listener in self._listeners]
+    self._report(events.CheckpointSaved(path, global_step))
+    return any(asked)
+
+  def end(self, session: typing.Any, global_step: int) -> None:
+    """Saves the last checkpoint, and ends the listeners."""
+    self.save(session, global_step)
+    for listener in self._listeners:
+      listener.end(session, global_step)

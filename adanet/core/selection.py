@@ -1,0 +1,141 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Which candidate wins an iteration: a pure function of names and values."""
+
+import dataclasses
+import math
+from typing import Optional, Sequence, Tuple
+
+
+class AllNaNError(ValueError):
+  """No candidate can win, because the value of each one is NaN."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+  """The candidate that won an iteration, and why.
+
+  Attributes:
+    index: int, where it is among all candidates.
+    name: str, its name.
+    value: float, its loss or metric; None if none was needed.
+    next_best: str, the name of the best one that it was compared with, or None.
+    margin: float, how much worse the value of that one is; never negative.
+      None if there is no such one.
+    compared: int, how many candidates were compared, this one included.
+    is_previous: bool, whether it is the ensemble of the previous iteration.
+    nan: tuple of str, the names of the candidates whose value is NaN.
+    reason: str, why nothing was compared; "" if it is clear.
+  """
+  index: int
+  name: str
+  value: Optional[float] = None
+  next_best: Optional[str] = None
+  margin: Optional[float] = None
+  compared: int = 1
+  is_previous: bool = False
+  nan: Tuple[str, ...] = ()
+  reason: str = ""
+
+  def message(self, metric_name: str = "adanet_loss") -> str:
+    """Returns one line: which candidate won, by how much, and over what.
+
+    Args:
+      metric_name: str, what the values are.
+    """
+    line = "{} won".format(self.name)
+    if self.value is not None:
+      line += " with {} {:.6g}".format(metric_name, self.value)
+    if self.next_best is not None and self.margin is not None:
+      line += ", {} {}, the next best of {} candidates".format(
+          "{:.3g} better than".format(self.margin) if self.margin
+          else "as good as", self.next_best, self.compared)
+    else:
+      line += ": " + (self.reason or "it is the only candidate" +
+                      " with a value" * bool(self.nan))
+    if self.nan:
+      line += "; NaN: " + ", ".join(self.nan)
+    line += "."
+    if self.is_previous:
+      line += (" It is the ensemble of the previous iteration: the ensemble "
+               "did not grow.")
+    return line
+
+
+def preset(names: Sequence[str], index: int, reason: str) -> Choice:
+  """Returns the choice of a candidate that needs no comparison.
+
+  Args:
+    names: sequence of str, the names of all candidates.
+    index: int, which of them wins.
+    reason: str, why; for a message.
+
+  Raises:
+    ValueError: there is no such candidate.
+  """
+  if not 0 <= index < len(names):
+    raise ValueError(
+        "index={!r} ({}): expected one of the {} candidates, from 0: {}."
+        .format(index, reason, len(names), ", ".join(names)))
+  return Choice(index, names[index], reason=reason)
+
+
+def choose(
+    names: Sequence[str],
+    values: Sequence[float],
+    maximize: bool = False,
+    previous: Optional[int] = None,
+    force_grow: bool = False) -> Choice:
+  """Returns the candidate with the best value. A NaN never wins.
+
+  Of equal values, the first one wins.
+
+  Args:
+    names: sequence of str, the names of the candidates.
+    values: sequence of float, the loss or metric of each.
+    maximize: bool, whether the greatest value is the best, not the least.
+    previous: int, the index of the previous ensemble; None if it is not among
+      the candidates.
+    force_grow: bool, whether the previous ensemble cannot win.
+
+  Raises:
+    AllNaNError: the value of every candidate that could win is NaN.
+    ValueError: no candidate can win, or names and values do not match.
+  """
+  if len(names) != len(values):
+    raise ValueError("values={!r}: expected one for each of the {} candidates."
+                     .format(values, len(names)))
+  figures = [float(value) for value in values]
+  allowed = [i for i in range(len(names))
+             if not (force_grow and i == previous)]
+  if not allowed:
+    raise ValueError(
+        "names={!r}: expected at least one candidate{}. The ensemble "
+        "strategies made none.".format(
+            list(names),
+            " other than the previous ensemble, because force_grow is set"
+            if names else ""))
+  ranked = sorted(
+      (i for i in allowed if not math.isnan(figures[i])),
+      key=lambda i: -figures[i] if maximize else figures[i])
+  if not ranked:
+    raise AllNaNError(
+        "No ensemble can win, because the value of each one is NaN: {}. Lower "
+        "the learning rate, or check the data for NaN.".format(
+            ", ".join(names[i] for i in allowed)))
+  best = ranked[0]
+  choice = Choice(
+      index=best, name=names[best], value=figures[best], compared=len(ranked),
+      is_previous=best == previous,
+      nan=tuple(names[i] for i in allowed if math.isnan(figures[i])))
+  if len(ranked) == 1:
+    if len(allowed) == 1 < len(names):
+      return dataclasses.replace(
+          choice, reason="it is the only candidate that could, because "
+          "force_grow is set")
+    return choice
+  second = ranked[1]
+  equal = figures[second] == figures[best]  # The same infinity has no margin.
+  return dataclasses.replace(
+      choice, next_best=names[second],
+      margin=0. if equal else abs(figures[second] - figures[best]))

@@ -1,0 +1,119 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A session on one machine whose variables are ready, and its checkpoints."""
+
+import contextlib
+import re
+import typing
+
+from adanet import tf_compat
+from adanet.core import checkpoints
+
+# A moving average starts anew where another version wrote other names.
+_AVERAGE_STATE = re.compile(r".*/adanet_loss/(biased|local_step)\Z")
+
+
+def _stored_name(variable, reader):
+  """Returns the name of a variable in a checkpoint, or None if it has not it.
+
+  The parts of a partitioned variable are stored under one name.
+  """
+  name = variable.op.name
+  for stored in (name, re.sub(r"/part_\d+\Z", "", name)):
+    if reader.has_tensor(stored):
+      return stored
+  return None
+
+
+class Restorer(object):
+  """Restores the variables of the default graph from a checkpoint.
+
+  Attributes:
+    checkpoint: str, its prefix.
+  """
+
+  def __init__(self, checkpoint: str, new: typing.Optional[str] = None):
+    """Checks that the checkpoint has what the graph needs.
+
+    Args:
+      checkpoint: str, its prefix.
+      new: the beginning of the names of variables that it cannot have yet.
+
+    Raises:
+      checkpoints.CheckpointError: it is broken, or it lacks a variable.
+    """
+    v1 = tf_compat.v1
+    checkpoints.check_readable(checkpoint)
+    self.checkpoint = checkpoint
+    reader = v1.train.NewCheckpointReader(checkpoint)
+    shapes = reader.get_variable_to_shape_map()
+    found = []
+    for variable in v1.global_variables():
+      name = variable.op.name
+      stored = _stored_name(variable, reader)
+      if new and name.startswith(new):
+        continue
+      if stored is None:
+        if _AVERAGE_STATE.match(name):
+          continue
+        raise checkpoints.CheckpointError(
+            "{} has no variable {!r}: it is of another search. Use the "
+            "builders and ensemblers that wrote it, or an empty model_dir."
+            .format(checkpoint, name))
+      shape = variable.shape
+      if stored == name and not shape.is_compatible_with(shapes[stored]):
+        raise checkpoints.CheckpointError(
+            "{}: variable {!r} has shape {}, and the search makes it with {}. "
+            "Use the builders and the input that wrote it, or an empty "
+            "model_dir.".format(checkpoint, name, shapes[stored], shape))
+      found.append(variable)
+    found += v1.get_collection(v1.GraphKeys.SAVEABLE_OBJECTS)
+    self._saver = v1.train.Saver(found) if found else None
+
+  def restore(self, session: typing.Any) -> None:
+    """Gives the variables their values."""
+    if self._saver:
+      self._saver.restore(session, self.checkpoint)
+
+
+@contextlib.contextmanager
+def ready_session(
+    session_config: typing.Any,
+    restorer: typing.Optional[Restorer],
+    local_init_ops: typing.Sequence[typing.Any],
+    input_initializers: typing.Sequence[typing.Any]
+) -> typing.Iterator[typing.Tuple[typing.Any, typing.Any]]:
+  """Opens a session on the default graph, with all variables ready.
+
+  Args:
+    session_config: `ConfigProto` or None.
+    restorer: what restores variables; None where there is no checkpoint.
+    local_init_ops: ops of subnetworks that initialize what they have.
+    input_initializers: ops that start the input.
+
+  Yields:
+    The session, and the coordinator of its input's threads.
+  """
+  v1 = tf_compat.v1
+  init = v1.global_variables_initializer()
+  local_init = v1.group(
+      v1.local_variables_initializer(), v1.tables_initializer(),
+      *local_init_ops)
+  start_input = v1.group(*input_initializers)
+  coordinator = v1.train.Coordinator()
+  with v1.Session(config=session_config) as session:
+    session.run(init)
+    if restorer:
+      restorer.restore(session)
+    session.run(local_init)
+    session.run(start_input)
+    threads = []
+    if v1.get_collection(v1.GraphKeys.QUEUE_RUNNERS):
+      threads = v1.train.start_queue_runners(session, coordinator)
+    try:
+      yield session, coordinator
+    finally:
+      coordinator.request_stop()
+      session.close()
+      coordinator.join(threads, stop_grace_period_secs=5,
+                       ignore_live_threads=True)

@@ -1,0 +1,222 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Builds one candidate subnetwork of an iteration."""
+
+import inspect
+import re
+import typing
+
+from adanet import subnetwork as subnetwork_lib
+from adanet import tf_compat
+from adanet.core import metrics
+from adanet.core import scopes
+
+# What TensorFlow takes in the name of a scope.
+_SCOPE_NAME = re.compile(r"[A-Za-z0-9_.\\/-]+\Z")
+
+
+class Task(typing.NamedTuple):
+  """What is learned: the same for all candidates.
+
+  Attributes:
+    head: a head of `adanet.heads` or `tf.estimator`.
+    metric_fn: None, or a function of some of `features`, `labels` and
+      `predictions` that returns a dict of metrics.
+    features: tensor or dict of tensors, a batch.
+    labels: tensor, dict of tensors or None.
+    mode: str, one of `tf.estimator.ModeKeys`.
+  """
+  head: typing.Any
+  metric_fn: typing.Optional[typing.Callable[..., typing.Dict[str, typing.Any]]]
+  features: typing.Any
+  labels: typing.Any
+  mode: str
+
+  @property
+  def training(self) -> bool:
+    """Whether variables are trained."""
+    return self.mode == "train"
+
+  def apply_head(self, logits: typing.Any, owner: str) -> typing.Any:
+    """Returns the head's predictions, loss, metrics and export outputs.
+
+    Args:
+      logits: tensor of shape [batch, logits_dimension], or dict of such.
+      owner: whose logits they are, for messages.
+
+    Raises:
+      ValueError: the head cannot take the logits or the labels.
+    """
+    _check_logits(logits, self.head.logits_dimension, owner)
+    try:
+      return self.head.create_estimator_spec(
+          features=self.features, mode=self.mode, logits=logits,
+          labels=self.labels,
+          train_op_fn=lambda loss: tf_compat.v1.no_op())
+    except (TypeError, ValueError) as error:
+      raise ValueError("{}: {}".format(owner, error)) from error
+
+
+def _check_logits(logits, dimension, owner):
+  """Checks that logits fit the head's `logits_dimension`."""
+  if isinstance(dimension, dict) and isinstance(logits, dict):
+    missing = sorted(set(dimension) - set(logits), key=str)
+    if missing:
+      raise ValueError(
+          "{}: logits must have a key for each head, got {}, without {}".format(
+              owner, sorted(logits, key=str), missing))
+    for key in sorted(dimension, key=str):
+      _check_logits(logits[key], dimension[key],
+                    "{}: head {!r}".format(owner, key))
+    return
+  if isinstance(logits, dict) or isinstance(dimension, dict):
+    return  # The head splits one tensor, or says what is wrong.
+  shape = logits.shape
+  if shape.ndims is None:
+    return
+  last = tf_compat.v1.dimension_value(shape[-1]) if shape.ndims else None
+  if shape.ndims < 2 or (last is not None and last != dimension):
+    raise ValueError(
+        "{}: logits must have shape [batch_size, {}] for this head, got {}"
+        .format(owner, dimension, shape))
+
+
+class SubnetworkSpec(typing.NamedTuple):
+  """A candidate subnetwork in the graph.
+
+  Attributes:
+    name: str, `t<iteration>_<builder's name>`.
+    builder: the `adanet.subnetwork.Builder`.
+    subnetwork: the `adanet.subnetwork.Subnetwork`.
+    step: variable, int64 of shape []: how often it was trained.
+    loss: float tensor of shape [], or None for prediction.
+    train_op: `adanet.subnetwork.TrainOpSpec`; None but for training.
+    metrics: dict from a name to a pair of tensors (value, update); empty but
+      for evaluation.
+    summary: its `adanet.Summary`.
+  """
+  name: str
+  builder: typing.Any
+  subnetwork: typing.Any
+  step: typing.Any
+  loss: typing.Any
+  train_op: typing.Any
+  metrics: typing.Dict[str, typing.Any]
+  summary: typing.Any
+
+
+def check_names(builders: typing.Sequence[typing.Any],
+                iteration_number: int) -> None:
+  """Checks the names of an iteration's builders.
+
+  Raises:
+    ValueError: there are none, two have one name, or no scope takes a name.
+  """
+  where = "iteration {}".format(iteration_number)
+  if not builders:
+    raise ValueError(
+        "{}: the generator made no builder, expected at least one: return a "
+        "list of adanet.subnetwork.Builder from generate_candidates".format(
+            where))
+  seen = set()
+  for builder in builders:
+    name = getattr(builder, "name", None)
+    if not isinstance(name, str) or not _SCOPE_NAME.match(name):
+      raise ValueError(
+          "{}: the name of builder {} must be a str of letters, digits, '_', "
+          "'.', '-' and '/', got {!r}".format(
+              where, type(builder).__name__, name))
+    if name in seen:
+      raise ValueError(
+          "{}: two builders have the name {!r}: give each its own".format(
+              where, name))
+    seen.add(name)
+
+
+def make_step() -> typing.Any:
+  """Returns the variable that counts the steps of a subnetwork or ensemble."""
+  v1 = tf_compat.v1
+  return v1.get_variable(
+      "step", shape=[], initializer=v1.zeros_initializer(), trainable=False,
+      dtype=v1.int64)
+
+
+def as_train_op_spec(train_op: typing.Any, owner: str) -> typing.Any:
+  """Returns an op as `adanet.subnetwork.TrainOpSpec`.
+
+  Raises:
+    ValueError: it is neither an op nor a `TrainOpSpec`.
+  """
+  if isinstance(train_op, subnetwork_lib.TrainOpSpec):
+    return train_op
+  if train_op is None:
+    raise ValueError(
+        "{}: a train op must be an op or a TrainOpSpec, got None: return what "
+        "the optimizer's minimize returns, or tf.no_op()".format(owner))
+  return subnetwork_lib.TrainOpSpec(train_op)
+
+
+def build_subnetwork(builder: typing.Any, name: str, iteration_number: int,
+                     task: Task, summary: typing.Any, previous_ensemble:
+                     typing.Any, config: typing.Any, frozen: bool,
+                     training: bool) -> SubnetworkSpec:
+  """Builds a subnetwork in the default graph and the current variable scope.
+
+  Args:
+    builder: `adanet.subnetwork.Builder`.
+    name: str, the subnetwork's.
+    iteration_number: int.
+    task: `Task`.
+    summary: `adanet.Summary` for the builder.
+    previous_ensemble: the `adanet.Ensemble` of the last iteration, or None.
+    config: RunConfig for the builder.
+    frozen: whether it is part of an earlier winner. It then has no loss.
+    training: whether it is built as for training: with dropout, say.
+
+  Raises:
+    ValueError: what the builder returns does not fit, see the message.
+  """
+  v1 = tf_compat.v1
+  owner = "builder {!r} of iteration {}".format(builder.name, iteration_number)
+  with v1.variable_scope("subnetwork_" + name) as variable_scope:
+    step = make_step()
+    # A tensor, so that the builder cannot change the variable.
+    iteration_step = v1.convert_to_tensor(step)
+    with summary.current_scope():
+      summary.scalar("iteration_step/adanet/iteration_step", iteration_step)
+    arguments = dict(
+        features=task.features, logits_dimension=task.head.logits_dimension,
+        training=training, iteration_step=iteration_step, summary=summary,
+        previous_ensemble=previous_ensemble)
+    taken = inspect.signature(builder.build_subnetwork).parameters
+    if "labels" in taken:
+      arguments["labels"] = task.labels
+    if "config" in taken:
+      arguments["config"] = config
+    tf_compat.reset_layer_names()
+    with summary.capture(), scopes.builder_scope(
+        variable_scope) as variables:
+      subnetwork = builder.build_subnetwork(**arguments)
+    if not isinstance(subnetwork, subnetwork_lib.Subnetwork):
+      raise ValueError(
+          "{}: build_subnetwork must return an adanet.subnetwork.Subnetwork, "
+          "got {!r}".format(owner, subnetwork))
+    if frozen:
+      return SubnetworkSpec(
+          name, builder, subnetwork, step, None, None, {}, summary)
+    spec = task.apply_head(subnetwork.logits, owner)
+    train_op = None
+    if task.training:
+      with summary.current_scope():
+        summary.scalar("loss", spec.loss)
+    if task.training:
+      with summary.capture(), scopes.builder_scope(
+          variable_scope, variables):
+        train_op = as_train_op_spec(
+            builder.build_subnetwork_train_op(
+                subnetwork=subnetwork, loss=spec.loss, var_list=variables,
+                labels=task.labels, iteration_step=iteration_step,
+                summary=summary, previous_ensemble=previous_ensemble), owner)
+    return SubnetworkSpec(
+        name, builder, subnetwork, step, spec.loss, train_op,
+        metrics.of_candidate(task, spec), summary)

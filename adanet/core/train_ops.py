@@ -1,0 +1,81 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The ops of a training step, for those of an iteration that still train."""
+
+import typing
+
+from adanet import tf_compat
+from adanet.core import iteration as iteration_lib
+
+
+class Trainee(typing.NamedTuple):
+  """A subnetwork or ensemble that trains.
+
+  Attributes:
+    name: str.
+    is_subnetwork: bool.
+    step: variable, how often it was trained.
+    advance: tensor, int64 of shape []: trains it once and returns its new step.
+    loss: float tensor of shape [].
+    chief_hooks: tuple of hooks that run on the chief while it trains.
+    hooks: tuple of hooks that run on each worker while it trains.
+  """
+  name: str
+  is_subnetwork: bool
+  step: typing.Any
+  advance: typing.Any
+  loss: typing.Any
+  chief_hooks: typing.Tuple[typing.Any, ...]
+  hooks: typing.Tuple[typing.Any, ...]
+
+
+def _trainee(spec, is_subnetwork):
+  v1 = tf_compat.v1
+  with v1.control_dependencies([spec.train_op.train_op]):
+    advance = v1.assign_add(spec.step, 1)
+  loss = spec.loss if is_subnetwork else spec.adanet_loss
+  return Trainee(spec.name, is_subnetwork, spec.step, advance, loss,
+                 spec.train_op.chief_hooks, spec.train_op.hooks)
+
+
+class TrainOps(object):
+  """The ops that train an iteration, in the graph of the iteration.
+
+  Attributes:
+    trainees: dict from a name to a `Trainee`, those that this worker trains.
+    averages: dict from an ensemble's name to the tensor that updates and
+      returns the moving average of its AdaNet loss.
+    steps: dict from a subnetwork's name to its step, of those that are built.
+  """
+
+  def __init__(self, iteration: iteration_lib.Iteration,
+               global_step_combiner_fn: typing.Callable[
+                   [typing.List[typing.Any]], typing.Any]):
+    trained = iteration.subnetworks if iteration.share.trains_subnetworks else (
+        ())
+    new = [c.spec for c in iteration.candidates[int(iteration.has_previous):]]
+    self.trainees = {
+        spec.name: _trainee(spec, is_subnetwork)
+        for specs, is_subnetwork in ((trained, True), (new, False))
+        for spec in specs}
+    self.averages = {
+        c.spec.name: c.average.update for c in iteration.candidates}
+    self.steps = {spec.name: spec.step for spec in iteration.subnetworks}
+    self._iteration = iteration
+    self._combine = global_step_combiner_fn
+
+  def set_global_step(self, after: typing.Iterable[Trainee]) -> typing.Any:
+    """Returns a tensor that sets the global step from the subnetworks' steps.
+
+    Args:
+      after: what trains in the same run, before this.
+    """
+    v1 = tf_compat.v1
+    global_step = self._iteration.global_step
+    with v1.control_dependencies([
+        trainee.advance for trainee in after if trainee.is_subnetwork]):
+      steps = [self._iteration.base_global_step + step.read_value()
+               for step in self.steps.values()]
+      return v1.assign(
+          global_step,
+          v1.cast(self._combine(steps), global_step.dtype.base_dtype))

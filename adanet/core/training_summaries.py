@@ -1,0 +1,73 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""When training writes to TensorBoard's folders, and what."""
+
+import typing
+
+from adanet.core import iteration as iteration_lib
+from adanet.core import selection
+from adanet.core import summary as summary_lib
+
+
+class TrainingSummaries(object):
+  """The summaries of an iteration, every so many steps."""
+
+  def __init__(self, iteration: iteration_lib.Iteration,
+               writer: summary_lib.SummaryWriter,
+               every_steps: typing.Optional[int]):
+    """Merges the summaries that the iteration's graph has.
+
+    Args:
+      iteration: `Iteration`.
+      writer: `SummaryWriter`.
+      every_steps: int, or None for no summaries.
+    """
+    self._iteration = iteration
+    self._writer = writer
+    self._every_steps = every_steps
+    self._last_step: typing.Optional[int] = None
+    merged = [(s, s.merged()) for s in iteration.summaries]
+    self._summaries = [s for s, op in merged if op is not None]
+    self._fetches = {
+        "merged": [op for _, op in merged if op is not None],
+        "losses": {c.spec.name: c.spec.loss for c in iteration.candidates},
+    }
+
+  def fetches(self, global_step: int) -> typing.Dict[str, typing.Any]:
+    """Returns what to fetch in the step that follows this global step.
+
+    The first step is written, and then, as AdaNet does, one every
+    `every_steps - 1`, or every `every_steps` if these are 1 or 2.
+    """
+    if not self._every_steps:
+      return {}
+    wait = max(self._every_steps - 1, min(self._every_steps, 2))
+    if self._last_step is not None and global_step < self._last_step + wait:
+      return {}
+    return self._fetches
+
+  def write(self, values: typing.Dict[str, typing.Any],
+            averages: typing.Dict[str, float], global_step: int) -> None:
+    """Writes what was fetched.
+
+    Args:
+      values: the values of `fetches`.
+      averages: dict from an ensemble's name to its moving average; the loss of
+        the best one is that of the search.
+      global_step: int, before the step.
+    """
+    self._last_step = global_step
+    for summary, serialized in zip(self._summaries, values["merged"]):
+      self._writer.add(summary, serialized, global_step)
+    scalars = {"iteration/adanet/iteration": self._iteration.number}
+    losses = values["losses"]
+    names = list(losses)
+    if len(names) == 1:
+      scalars["loss"] = losses[names[0]]
+    elif names:
+      try:
+        best = selection.choose(names, [averages[name] for name in names])
+        scalars["loss"] = losses[best.name]
+      except selection.AllNaNError:
+        pass  # The loop says so.
+    self._writer.add_scalars("", scalars, global_step)

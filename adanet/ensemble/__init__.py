@@ -1,0 +1,35 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""How subnetworks are combined, and which combinations are tried."""
+
+from adanet.ensemble.ensembler import Ensemble
+from adanet.ensemble.ensembler import Ensembler
+from adanet.ensemble.ensembler import TrainOpSpec
+from adanet.ensemble.mean import MeanEnsemble
+from adanet.ensemble.mean import MeanEnsembler
+from adanet.ensemble.strategy import AllStrategy
+from adanet.ensemble.strategy import Candidate
+from adanet.ensemble.strategy import GrowStrategy
+from adanet.ensemble.strategy import SoloStrategy
+from adanet.ensemble.strategy import Strategy
+from adanet.ensemble.weighted import ComplexityRegularized
+from adanet.ensemble.weighted import ComplexityRegularizedEnsembler
+from adanet.ensemble.weighted import MixtureWeightType
+from adanet.ensemble.weighted import WeightedSubnetwork
+
+__all__ = [
+    "AllStrategy",
+    "Candidate",
+    "ComplexityRegularized",
+    "ComplexityRegularizedEnsembler",
+    "Ensemble",
+    "Ensembler",
+    "GrowStrategy",
+    "MeanEnsemble",
+    "MeanEnsembler",
+    "MixtureWeightType",
+    "SoloStrategy",
+    "Strategy",
+    "TrainOpSpec",
+    "WeightedSubnetwork",
+]

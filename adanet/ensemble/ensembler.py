@@ -1,0 +1,96 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The interfaces of an ensemble and of what makes one."""
+
+import abc
+import typing
+
+from adanet.subnetwork.generator import TrainOpSpec
+
+import six
+
+__all__ = ["Ensemble", "Ensembler", "TrainOpSpec"]
+
+
+@six.add_metaclass(abc.ABCMeta)
+class Ensemble(object):
+  """Subnetworks that were combined into one model."""
+
+  @property
+  @abc.abstractmethod
+  def logits(self) -> typing.Any:
+    """Float tensor of shape [batch_size, logits_dimension].
+
+    For a multi-head a dict from head to tensor.
+    """
+
+  @property
+  @abc.abstractmethod
+  def subnetworks(self) -> typing.Iterable[typing.Any]:
+    """Each `Subnetwork` of the ensemble, in a fixed order."""
+
+  @property
+  def predictions(self) -> typing.Optional[typing.Dict[str, typing.Any]]:
+    """Tensors to predict and to export beside those of the head, by name."""
+    return None
+
+
+@six.add_metaclass(abc.ABCMeta)
+class Ensembler(object):
+  """Combines subnetworks into an ensemble, and trains what combines them.
+
+  In both methods, `tf.train.get_global_step()` is the iteration's own step.
+  """
+
+  @property
+  @abc.abstractmethod
+  def name(self) -> str:
+    """The name of the ensembler, unique among those of an `Estimator`."""
+
+  @abc.abstractmethod
+  def build_ensemble(self, subnetworks: typing.Any,
+                     previous_ensemble_subnetworks: typing.Any,
+                     features: typing.Any, labels: typing.Any,
+                     logits_dimension: typing.Any, training: bool,
+                     iteration_step: typing.Any, summary: typing.Any,
+                     previous_ensemble: typing.Any) -> Ensemble:
+    """Builds the ops and the variables of an ensemble.
+
+    Args:
+      subnetworks: list of the new `Subnetwork` objects, at least one.
+      previous_ensemble_subnetworks: list of those `Subnetwork` objects of the
+        previous ensemble that this one is to have too, or None. The others are
+        pruned.
+      features: dict from name to tensor, as the input function returned it.
+      labels: tensor, dict from head to tensor, or None.
+      logits_dimension: int, or dict from head to int.
+      training: bool, whether the graph is for training.
+      iteration_step: int64 tensor of shape [], the steps since the iteration
+        began.
+      summary: `Summary` of this ensemble, for TensorBoard.
+      previous_ensemble: the `Ensemble` that won the previous iteration, or None
+        in iteration 0.
+
+    Returns:
+      An `Ensemble`.
+    """
+
+  @abc.abstractmethod
+  def build_train_op(self, ensemble: typing.Any, loss: typing.Any,
+                     var_list: typing.Any, labels: typing.Any,
+                     iteration_step: typing.Any, summary: typing.Any,
+                     previous_ensemble: typing.Any) -> typing.Any:
+    """Builds the op that trains the ensemble, not its subnetworks, for a step.
+
+    Args:
+      ensemble: what `build_ensemble` returned.
+      loss: float tensor of shape [], the ensemble's AdaNet loss.
+      var_list: list of the trainable variables that `build_ensemble` made.
+      labels: as for `build_ensemble`.
+      iteration_step: as for `build_ensemble`.
+      summary: as for `build_ensemble`.
+      previous_ensemble: as for `build_ensemble`.
+
+    Returns:
+      An op, or a `TrainOpSpec`. It must not increment the global step.
+    """

@@ -1,0 +1,109 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The ensemble whose logits are the mean of its subnetworks' logits."""
+
+import collections
+import typing
+
+from adanet import tf_compat
+from adanet.ensemble import shapes
+from adanet.ensemble.ensembler import Ensemble
+from adanet.ensemble.ensembler import Ensembler
+
+
+class MeanEnsemble(
+    collections.namedtuple("MeanEnsemble",
+                           ["logits", "subnetworks", "predictions"]),
+    Ensemble):
+  """An ensemble without parameters of its own.
+
+  Attributes:
+    logits: float tensor, the mean of the subnetworks' logits; for a multi-head
+      a dict from head to tensor.
+    subnetworks: list of `Subnetwork`.
+    predictions: dict from name to tensor, or None. See `MeanEnsembler`.
+  """
+
+  # The name of the mean of the last layers in `predictions`. For a multi-head
+  # the name of the head follows, after "_".
+  MEAN_LAST_LAYER = "mean_last_layer"
+
+  def __new__(cls,
+              logits: typing.Any,
+              subnetworks: typing.Optional[typing.Iterable[typing.Any]] = None,
+              predictions: typing.Optional[
+                  typing.Dict[str, typing.Any]] = None) -> "MeanEnsemble":
+    return super(MeanEnsemble, cls).__new__(
+        cls, logits, list(subnetworks or ()), predictions)
+
+
+def _mean(name, tensors):
+  """Returns the mean of tensors of one shape, after checking the shapes."""
+  shapes.check_compatible(name, tensors)
+  return tf_compat.v1.reduce_mean(tf_compat.v1.stack(tensors), axis=0)
+
+
+class MeanEnsembler(Ensembler):
+  """Takes the mean of the logits of its new subnetworks.
+
+  Subnetworks of the previous ensemble have no part in it.
+  """
+
+  def __init__(self,
+               name: typing.Optional[str] = None,
+               add_mean_last_layer_predictions: bool = False) -> None:
+    """Makes an ensembler.
+
+    Args:
+      name: str, or None for "mean".
+      add_mean_last_layer_predictions: bool, whether to predict and export the
+        mean of the last layers too. They must have one shape.
+    """
+    self._name = name
+    self._add_mean_last_layer_predictions = add_mean_last_layer_predictions
+
+  @property
+  def name(self) -> str:
+    return self._name or "mean"
+
+  def build_ensemble(self, subnetworks: typing.Any,
+                     previous_ensemble_subnetworks: typing.Any,
+                     features: typing.Any, labels: typing.Any,
+                     logits_dimension: typing.Any, training: bool,
+                     iteration_step: typing.Any, summary: typing.Any,
+                     previous_ensemble: typing.Any) -> MeanEnsemble:
+    """See `Ensembler`.
+
+    Raises:
+      ValueError: the subnetworks have not the same heads and static shapes.
+    """
+    subnetworks = list(subnetworks)
+    shapes.check_same_heads(subnetworks)
+    heads = subnetworks[0].logits
+    predictions = None
+    if not isinstance(heads, dict):
+      logits = _mean("logits", [s.logits for s in subnetworks])
+      if self._add_mean_last_layer_predictions:
+        predictions = {
+            MeanEnsemble.MEAN_LAST_LAYER:
+                _mean("last_layer", [s.last_layer for s in subnetworks])
+        }
+    else:
+      logits = {
+          head: _mean("logits[{!r}]".format(head),
+                      [s.logits[head] for s in subnetworks]) for head in heads
+      }
+      if self._add_mean_last_layer_predictions:
+        predictions = {
+            "{}_{}".format(MeanEnsemble.MEAN_LAST_LAYER, head):
+                _mean("last_layer[{!r}]".format(head),
+                      [s.last_layer[head] for s in subnetworks])
+            for head in heads
+        }
+    return MeanEnsemble(logits, subnetworks, predictions)
+
+  def build_train_op(self, ensemble: typing.Any, loss: typing.Any,
+                     var_list: typing.Any, labels: typing.Any,
+                     iteration_step: typing.Any, summary: typing.Any,
+                     previous_ensemble: typing.Any) -> typing.Any:
+    return tf_compat.v1.no_op()

@@ -1,0 +1,47 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that the outputs of subnetworks fit together.
+
+Without them, TensorFlow broadcasts tensors of different shapes into one that
+nobody asked for.
+"""
+
+import typing
+
+
+def check_same_heads(subnetworks: typing.Iterable[typing.Any]) -> None:
+  """Checks that all subnetworks have the same heads, or none.
+
+  Args:
+    subnetworks: iterable of `Subnetwork`.
+
+  Raises:
+    ValueError: their heads differ.
+  """
+  heads = [sorted(subnetwork.logits, key=str)
+           if isinstance(subnetwork.logits, dict) else None
+           for subnetwork in subnetworks]
+  for index, other in enumerate(heads):
+    if other != heads[0]:
+      raise ValueError(
+          "subnetworks[{}].logits has the heads {}, and subnetworks[0].logits "
+          "has {}: expected the same heads in all of an ensemble.".format(
+              index, other, heads[0]))
+
+
+def check_compatible(name: str, tensors: typing.Sequence[typing.Any]) -> None:
+  """Checks that tensors have one static shape, as far as it is known.
+
+  Args:
+    name: str, what each subnetwork calls the tensor, for the error.
+    tensors: list of tensor, one a subnetwork.
+
+  Raises:
+    ValueError: two shapes differ.
+  """
+  for index, tensor in enumerate(tensors):
+    if not tensors[0].shape.is_compatible_with(tensor.shape):
+      raise ValueError(
+          "subnetworks[{}].{} has the shape {}, and subnetworks[0].{} has {}: "
+          "expected the same shape in all of an ensemble.".format(
+              index, name, tensor.shape, name, tensors[0].shape))

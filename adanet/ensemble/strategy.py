@@ -1,0 +1,97 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Which combinations of subnetworks an iteration tries."""
+
+import abc
+import collections
+import typing
+
+import six
+
+
+class Candidate(
+    collections.namedtuple("Candidate", [
+        "name", "subnetwork_builders", "previous_ensemble_subnetwork_builders"
+    ])):
+  """One combination of subnetworks.
+
+  Attributes:
+    name: str, unique in the iteration.
+    subnetwork_builders: tuple of `Builder`, those of this iteration.
+    previous_ensemble_subnetwork_builders: tuple of `Builder`, those of the
+      previous ensemble that stay.
+  """
+
+  def __new__(cls, name: str, subnetwork_builders: typing.Iterable[typing.Any],
+              previous_ensemble_subnetwork_builders: typing.Optional[
+                  typing.Iterable[typing.Any]]) -> "Candidate":
+    """Makes a candidate.
+
+    Raises:
+      ValueError: there is no builder of this iteration.
+    """
+    builders = tuple(subnetwork_builders)
+    if not builders:
+      raise ValueError(
+          "subnetwork_builders=(): expected at least one builder of this "
+          "iteration in the candidate {!r}. The previous ensemble is a "
+          "candidate anyway.".format(name))
+    return super(Candidate, cls).__new__(
+        cls, name, builders,
+        tuple(previous_ensemble_subnetwork_builders or ()))
+
+
+@six.add_metaclass(abc.ABCMeta)
+class Strategy(object):
+  """Turns the builders of an iteration into candidates."""
+
+  @abc.abstractmethod
+  def generate_ensemble_candidates(
+      self, subnetwork_builders: typing.Any,
+      previous_ensemble_subnetwork_builders: typing.Any
+  ) -> typing.Iterable[Candidate]:
+    """Returns the candidates of an iteration.
+
+    Args:
+      subnetwork_builders: list of `Builder`, those of this iteration.
+      previous_ensemble_subnetwork_builders: list of `Builder`, those of the
+        previous ensemble, or None in iteration 0. A candidate that has only
+        some of them prunes the others.
+
+    Returns:
+      Iterable of `Candidate`, whose names differ.
+    """
+
+
+class SoloStrategy(Strategy):
+  """Each new subnetwork alone, without those of the previous ensemble."""
+
+  def generate_ensemble_candidates(
+      self, subnetwork_builders: typing.Any,
+      previous_ensemble_subnetwork_builders: typing.Any
+  ) -> typing.List[Candidate]:
+    return [Candidate("{}_solo".format(builder.name), [builder], None)
+            for builder in subnetwork_builders]
+
+
+class GrowStrategy(Strategy):
+  """Each new subnetwork, added to all those of the previous ensemble."""
+
+  def generate_ensemble_candidates(
+      self, subnetwork_builders: typing.Any,
+      previous_ensemble_subnetwork_builders: typing.Any
+  ) -> typing.List[Candidate]:
+    return [Candidate("{}_grow".format(builder.name), [builder],
+                      previous_ensemble_subnetwork_builders)
+            for builder in subnetwork_builders]
+
+
+class AllStrategy(Strategy):
+  """All new subnetworks, added to all those of the previous ensemble."""
+
+  def generate_ensemble_candidates(
+      self, subnetwork_builders: typing.Any,
+      previous_ensemble_subnetwork_builders: typing.Any
+  ) -> typing.List[Candidate]:
+    return [Candidate("all", subnetwork_builders,
+                      previous_ensemble_subnetwork_builders)]

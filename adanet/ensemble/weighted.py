@@ -1,0 +1,400 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The ensemble of AdaNet: a weighted sum that pays for its complexity.
+
+Cortes et al. 2017, https://arxiv.org/abs/1607.01097, equation (4): the mixture
+weights w of N subnetworks h minimize
+
+  F(w) = 1/m sum_i Phi(sum_j w_j h_j(x_i), y_i)
+         + sum_j (lambda r(h_j) + beta) |w_j|_1
+
+over m examples (x, y), where Phi is the head's loss and r the complexity.
+"""
+
+import collections
+import math
+import typing
+
+from absl import logging
+from adanet import tf_compat
+from adanet.ensemble import shapes
+from adanet.ensemble.ensembler import Ensemble
+from adanet.ensemble.ensembler import Ensembler
+from adanet.tf_compat import optimizers
+
+
+class MixtureWeightType(object):
+  """What the weight of one subnetwork is.
+
+  Attributes:
+    SCALAR: a number that multiplies the logits.
+    VECTOR: a vector of shape [logits_dimension] that multiplies the logits.
+    MATRIX: a matrix of shape [last_layer_size, logits_dimension] that the last
+      layer is multiplied by.
+  """
+
+  SCALAR = "scalar"
+  VECTOR = "vector"
+  MATRIX = "matrix"
+
+
+_TYPES = (MixtureWeightType.SCALAR, MixtureWeightType.VECTOR,
+          MixtureWeightType.MATRIX)
+
+
+class WeightedSubnetwork(
+    collections.namedtuple(
+        "WeightedSubnetwork",
+        ["name", "iteration_number", "weight", "logits", "subnetwork"])):
+  """A subnetwork and its weight in an ensemble.
+
+  For a multi-head, `weight` and `logits` are dicts from head to tensor.
+
+  Attributes:
+    name: str, the name of the subnetwork's builder.
+    iteration_number: int, the iteration that the subnetwork comes from.
+    weight: variable, w in the paper. See `MixtureWeightType` for its shape.
+    logits: float tensor, the subnetwork's part of the ensemble's logits.
+    subnetwork: the `Subnetwork`.
+  """
+
+  def __new__(cls,
+              name: str = "",
+              iteration_number: int = 0,
+              weight: typing.Any = None,
+              logits: typing.Any = None,
+              subnetwork: typing.Any = None) -> "WeightedSubnetwork":
+    return super(WeightedSubnetwork, cls).__new__(
+        cls, name, iteration_number, weight, logits, subnetwork)
+
+
+class ComplexityRegularized(
+    collections.namedtuple("ComplexityRegularized", [
+        "weighted_subnetworks", "bias", "logits", "subnetworks",
+        "complexity_regularization"
+    ]), Ensemble):
+  """A weighted sum of subnetworks, plus a bias.
+
+  Attributes:
+    weighted_subnetworks: list of `WeightedSubnetwork`, the oldest first.
+    bias: variable of shape [logits_dimension], or a dict from head to one.
+    logits: float tensor, the sum; or a dict from head to tensor.
+    subnetworks: list of `Subnetwork`, in the same order.
+    complexity_regularization: float tensor of shape [], the last sum of
+      equation (4), over all heads. It is a part of the AdaNet loss.
+  """
+
+  def __new__(cls,
+              weighted_subnetworks: typing.Iterable[WeightedSubnetwork],
+              bias: typing.Any,
+              logits: typing.Any,
+              subnetworks: typing.Optional[typing.Iterable[typing.Any]] = None,
+              complexity_regularization: typing.Any = None
+              ) -> "ComplexityRegularized":
+    return super(ComplexityRegularized, cls).__new__(
+        cls, list(weighted_subnetworks), bias, logits, list(subnetworks or ()),
+        complexity_regularization)
+
+
+class _Head(collections.namedtuple("_Head", ["key", "suffix"])):
+  """One head of a multi-head, or the only one.
+
+  Attributes:
+    key: what the head is called in dicts of tensors.
+    suffix: str, ends the names of the head's scopes and variables.
+  """
+
+  def of(self, tensors):
+    """Returns the head's own of a dict from head to tensor."""
+    return tensors[self.key]
+
+  @property
+  def tag(self):
+    """What ends the tags of the head's summaries, as a str."""
+    key = self.key
+    if isinstance(key, (tuple, list)):
+      key = "_".join(str(part) for part in key)
+    return "_{}".format(key) if key else ""
+
+
+class _OnlyHead(_Head):
+  """The head of tensors that are in no dict."""
+
+  def of(self, tensors):
+    return tensors
+
+
+def _heads(subnetwork):
+  """Returns the heads in the order that numbers their variables."""
+  if not isinstance(subnetwork.logits, dict):
+    return [_OnlyHead(None, "")]
+  return [_Head(key, "_{}".format(index) if index else "")
+          for index, key in enumerate(sorted(subnetwork.logits))]
+
+
+def _join(heads, values):
+  """Returns one value a head as what the public attributes hold."""
+  if isinstance(heads[0], _OnlyHead):
+    return values[0]
+  return {head.key: value for head, value in zip(heads, values)}
+
+
+def _is_same(subnetwork, other):
+  """Whether two subnetworks have the same tensors; `==` would compare values.
+  """
+  return all(a is b for a, b in zip(
+      (subnetwork.last_layer, subnetwork.logits, subnetwork.complexity),
+      (other.last_layer, other.logits, other.complexity)))
+
+
+def _previous_weights(previous_ensemble, kept_subnetworks):
+  """Returns `(subnetwork, weight)` for each one that stays, in order.
+
+  The weight is None if the previous ensemble was made by another ensembler.
+  """
+  if previous_ensemble is None or not kept_subnetworks:
+    return []
+  weighted = getattr(previous_ensemble, "weighted_subnetworks", None)
+  if weighted is None:
+    return [(subnetwork, None) for subnetwork in kept_subnetworks]
+  return [(w.subnetwork, w.weight) for w in weighted
+          if any(_is_same(w.subnetwork, kept) for kept in kept_subnetworks)]
+
+
+def _rank_and_size(name, tensor, ranks):
+  """Returns the rank of a tensor and the size of its last dimension."""
+  rank = tensor.shape.ndims
+  size = tensor.shape.as_list()[-1] if rank else None
+  if rank not in ranks or (size is None and rank > 1):
+    raise ValueError(
+        "{} has the shape {}: expected {} dimensions, the last one of a known "
+        "size. Use tf.reshape in build_subnetwork.".format(
+            name, tensor.shape, " or ".join(str(rank) for rank in ranks)))
+  return rank, size
+
+
+def _times_matrix(last_layer, weight, rank):
+  """Returns `last_layer` times `weight`, over the last dimension."""
+  tf = tf_compat.v1
+  if rank == 2:
+    return tf.matmul(last_layer, weight)
+  # [batch_size, timesteps, size]: each timestep is a row of one matrix.
+  size, logits_size = weight.shape.as_list()
+  rows = tf.matmul(tf.reshape(last_layer, [-1, size]), weight)
+  return tf.reshape(rows, [tf.shape(last_layer)[0], -1, logits_size])
+
+
+class ComplexityRegularizedEnsembler(Ensembler):
+  """Learns the mixture weights of equation (4); see the module's docstring."""
+
+  def __init__(self,
+               optimizer: typing.Any = None,
+               mixture_weight_type: str = MixtureWeightType.SCALAR,
+               mixture_weight_initializer: typing.Any = None,
+               warm_start_mixture_weights: bool = False,
+               model_dir: typing.Optional[str] = None,
+               adanet_lambda: float = 0.,
+               adanet_beta: float = 0.,
+               use_bias: bool = False,
+               name: typing.Optional[str] = None) -> None:
+    """Makes an ensembler.
+
+    Args:
+      optimizer: what trains the mixture weights: anything that
+        `tf_compat.optimizers.minimize` takes. With None they stay as they were
+        initialized.
+      mixture_weight_type: one of `MixtureWeightType`.
+      mixture_weight_initializer: initializer of the mixture weights. With None
+        they begin at 1 / N for N subnetworks, and at 0 for MATRIX.
+      warm_start_mixture_weights: bool, whether the weights of subnetworks from
+        the previous ensemble begin as they were learned there, and the bias
+        too if no subnetwork was pruned.
+      model_dir: str, the folder whose latest checkpoint has these weights.
+      adanet_lambda: float, lambda of equation (4), at least 0.
+      adanet_beta: float, beta of equation (4), at least 0.
+      use_bias: bool, whether to train the bias. Otherwise it stays as it is.
+      name: str, or None for "complexity_regularized".
+
+    Raises:
+      ValueError: an argument has a value that is not allowed.
+    """
+    if warm_start_mixture_weights and model_dir is None:
+      raise ValueError(
+          "model_dir=None: expected the folder of the model, because "
+          "warm_start_mixture_weights=True reads its checkpoint.")
+    if mixture_weight_type not in _TYPES:
+      raise ValueError(
+          "mixture_weight_type={!r}: expected one of {}. Use "
+          "adanet.ensemble.MixtureWeightType.".format(
+              mixture_weight_type, ", ".join(_TYPES)))
+    for argument, value in (("adanet_lambda", adanet_lambda),
+                            ("adanet_beta", adanet_beta)):
+      if isinstance(value, float) and math.isnan(value):
+        raise ValueError(
+            "{}=nan: expected a number of at least 0.".format(argument))
+    self._optimizer = optimizers.for_any_graph(optimizer)
+    self._mixture_weight_type = mixture_weight_type
+    self._mixture_weight_initializer = mixture_weight_initializer
+    self._warm_start_mixture_weights = warm_start_mixture_weights
+    self._model_dir = model_dir
+    self._adanet_lambda = adanet_lambda
+    self._adanet_beta = adanet_beta
+    self._use_bias = use_bias
+    self._name = name
+
+  @property
+  def name(self) -> str:
+    return self._name or "complexity_regularized"
+
+  def build_ensemble(self, subnetworks: typing.Any,
+                     previous_ensemble_subnetworks: typing.Any,
+                     features: typing.Any, labels: typing.Any,
+                     logits_dimension: typing.Any, training: bool,
+                     iteration_step: typing.Any, summary: typing.Any,
+                     previous_ensemble: typing.Any) -> ComplexityRegularized:
+    """See `Ensembler`. Subnetworks of the previous ensemble come first.
+
+    Raises:
+      ValueError: the subnetworks' heads or static shapes do not fit.
+    """
+    parts = _previous_weights(previous_ensemble, previous_ensemble_subnetworks)
+    parts += [(subnetwork, None) for subnetwork in subnetworks]
+    num_subnetworks = len(subnetworks) + len(
+        previous_ensemble_subnetworks or ())
+    shapes.check_same_heads([subnetwork for subnetwork, _ in parts])
+    heads = _heads(parts[0][0])
+
+    weighted_subnetworks = []
+    for index, (subnetwork, weight) in enumerate(parts):
+      with tf_compat.v1.variable_scope("weighted_subnetwork_{}".format(index)):
+        weighted = [self._weigh(subnetwork, weight, num_subnetworks, head)
+                    for head in heads]
+      weighted_subnetworks.append(WeightedSubnetwork(
+          weight=_join(heads, [weight for weight, _ in weighted]),
+          logits=_join(heads, [logits for _, logits in weighted]),
+          subnetwork=subnetwork))
+
+    previous_bias = self._previous_bias(
+        previous_ensemble, previous_ensemble_subnetworks or ())
+    biases = [self._bias(parts[0][0], previous_bias, head) for head in heads]
+    logits = []
+    for head, bias in zip(heads, biases):
+      terms = [head.of(w.logits) for w in weighted_subnetworks]
+      shapes.check_compatible("logits", terms)
+      logits.append(sum(terms, bias))
+    return ComplexityRegularized(
+        weighted_subnetworks,
+        bias=_join(heads, biases),
+        logits=_join(heads, logits),
+        subnetworks=[w.subnetwork for w in weighted_subnetworks],
+        complexity_regularization=sum(
+            self._regularization(weighted_subnetworks, summary, head)
+            for head in heads))
+
+  def build_train_op(self, ensemble: typing.Any, loss: typing.Any,
+                     var_list: typing.Any, labels: typing.Any,
+                     iteration_step: typing.Any, summary: typing.Any,
+                     previous_ensemble: typing.Any) -> typing.Any:
+    """See `Ensembler`.
+
+    `loss` has the complexity regularization in it already, and it is added once
+    more, as AdaNet 0.8.0 does: models that were trained there go on as before.
+    """
+    return optimizers.minimize(
+        self._optimizer, loss + ensemble.complexity_regularization, var_list)
+
+  def _learned(self, variable):
+    """Returns the value of a variable in the latest checkpoint."""
+    return tf_compat.v1.train.load_variable(
+        self._model_dir, variable.op.name)
+
+  def _weigh(self, subnetwork, previous_weight, num_subnetworks, head):
+    """Returns the weight of a subnetwork and its weighted logits for a head."""
+    tf = tf_compat.v1
+    last_layer = head.of(subnetwork.last_layer)
+    logits = head.of(subnetwork.logits)
+    _, logits_size = _rank_and_size("logits" + head.tag, logits, (1, 2))
+    is_matrix = self._mixture_weight_type == MixtureWeightType.MATRIX
+    shape = []
+    if self._mixture_weight_type == MixtureWeightType.VECTOR:
+      shape = [logits_size]
+    if is_matrix:
+      rank, size = _rank_and_size("last_layer" + head.tag, last_layer, (2, 3))
+      shape = [size, logits_size]
+    if None in shape:
+      raise ValueError(
+          "logits{} has the shape {}: expected 2 dimensions for mixture weights "
+          "of type {}.".format(head.tag, logits.shape,
+                               self._mixture_weight_type))
+    if previous_weight is not None and self._warm_start_mixture_weights:
+      shape, initializer = None, self._learned(head.of(previous_weight))
+    elif self._mixture_weight_initializer is not None:
+      initializer = self._mixture_weight_initializer
+    elif is_matrix:
+      initializer = tf.zeros_initializer()
+    else:
+      initializer = tf.constant_initializer(1. / num_subnetworks)
+    with tf.variable_scope("logits" + head.suffix):
+      weight = tf.get_variable(
+          "mixture_weight", shape=shape, initializer=initializer)
+      if is_matrix:
+        return weight, _times_matrix(last_layer, weight, rank)
+      return weight, tf.multiply(logits, weight)
+
+  def _previous_bias(self, previous_ensemble, kept_subnetworks):
+    """Returns the bias to begin with: variables of the previous ensemble."""
+    if previous_ensemble is None or not self._warm_start_mixture_weights:
+      return None
+    if len(previous_ensemble.subnetworks) != len(kept_subnetworks):
+      logging.info(
+          "The bias of the ensemble %r begins at 0, because subnetworks of the "
+          "previous ensemble were pruned.", self.name)
+      return None
+    return getattr(previous_ensemble, "bias", None)
+
+  def _bias(self, subnetwork, previous_bias, head):
+    """Returns the variable of the bias for a head."""
+    tf = tf_compat.v1
+    if previous_bias is None:
+      rank, size = _rank_and_size(
+          "logits" + head.tag, head.of(subnetwork.logits), (1, 2))
+      shape = [1 if rank == 1 else size]
+      initializer = tf.zeros_initializer()
+    else:
+      shape, initializer = None, self._learned(head.of(previous_bias))
+    return tf.get_variable("bias" + head.suffix, shape=shape,
+                           initializer=initializer, trainable=self._use_bias)
+
+  def _regularization(self, weighted_subnetworks, summary, head):
+    """Returns the last sum of equation (4) for a head, and records its parts.
+    """
+    tf = tf_compat.v1
+    norms = [tf.norm(head.of(w.weight), ord=1) for w in weighted_subnetworks]
+    total_norm = sum(norms)
+    regularization = sum(
+        self._price(w.subnetwork.complexity, norm)
+        for w, norm in zip(weighted_subnetworks, norms))
+    with summary.current_scope():
+      ensemble = "adanet/adanet_weighted_ensemble"
+      summary.scalar(
+          "complexity_regularization/{}{}".format(ensemble, head.tag),
+          regularization)
+      summary.histogram(
+          "mixture_weights/{}{}".format(ensemble, head.tag), norms)
+      for index, norm in enumerate(norms):
+        tag = "{}/subnetwork{}_{}".format(ensemble, head.tag, index)
+        summary.scalar("mixture_weight_norms/" + tag, norm)
+        summary.scalar("mixture_weight_fractions/" + tag, norm / total_norm)
+    return regularization
+
+  def _price(self, complexity, norm):
+    """Returns (lambda r(h) + beta) |w|_1 of one subnetwork."""
+    tf = tf_compat.v1
+    if self._adanet_lambda == 0. and self._adanet_beta == 0.:
+      return tf.constant(0.)
+    if self._adanet_lambda == 0.:
+      return tf.scalar_mul(self._adanet_beta, norm)
+    gamma = tf.scalar_mul(
+        self._adanet_lambda,
+        tf.cast(complexity, tf.float32)) + self._adanet_beta
+    return tf.scalar_mul(gamma, norm)

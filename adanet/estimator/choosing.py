@@ -1,0 +1,148 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Finds the best candidate of an iteration, and materializes its reports."""
+
+import typing
+
+from adanet import tf_compat
+from adanet.core import architecture as architecture_lib
+from adanet.core import iteration as iteration_lib
+from adanet.core import selection
+from adanet.estimator import model as model_lib
+
+
+class Rules(typing.NamedTuple):
+  """How a winner is found. See `adanet.Estimator` for the attributes."""
+  evaluator: typing.Any
+  replay_config: typing.Any
+  force_grow: bool
+
+  @property
+  def metric_name(self) -> str:
+    """What candidates are compared by."""
+    return self.evaluator.metric_name if self.evaluator else "adanet_loss"
+
+
+def preset(rules: Rules, names: typing.Sequence[str], number: int,
+           has_previous: bool) -> typing.Optional[selection.Choice]:
+  """Returns the winner where nothing needs to be compared, or None.
+
+  Args:
+    rules: `Rules`.
+    names: the names of the candidates.
+    number: int, the iteration's.
+    has_previous: whether the first candidate is the previous ensemble.
+  """
+  if rules.replay_config:
+    index = rules.replay_config.get_best_ensemble_index(number)
+    if index is not None:
+      return selection.preset(names, index, "replay_config says so")
+  if len(names) == 1:
+    return selection.preset(names, 0, "it is the only candidate")
+  if rules.force_grow and has_previous and len(names) == 2:
+    return selection.preset(
+        names, 1, "it is the only new candidate, and force_grow is set")
+  return None
+
+
+def averages(session: typing.Any,
+             iteration: iteration_lib.Iteration) -> typing.List[float]:
+  """Returns the moving averages of the candidates' AdaNet losses."""
+  return session.run([c.average.value for c in iteration.candidates])
+
+
+def candidate_names(
+    iteration: iteration_lib.Iteration) -> typing.List[str]:
+  """Returns the names of an iteration's candidates."""
+  return [c.spec.name for c in iteration.candidates]
+
+
+def _evaluate(model, rules, number, checkpoint):
+  """Returns the winner by the evaluator's metric, and its architecture."""
+  with model.graph(rules.evaluator.input_fn, "eval", number) as built:
+    iteration = built.iteration
+    metrics = [
+        dict(c.spec.metrics,
+             adanet_loss=tf_compat.v1.metrics.mean(c.spec.adanet_loss))
+        for c in iteration.candidates]
+    names = candidate_names(iteration)
+    choice = preset(rules, names, number, iteration.has_previous)
+    if choice is None:
+      with model.session(built, checkpoint) as (session, _):
+        values = rules.evaluator.evaluate(session, metrics)
+      choice = selection.choose(
+          names, values,
+          maximize=rules.evaluator.objective == (
+              rules.evaluator.Objective.MAXIMIZE),
+          previous=0 if iteration.has_previous else None,
+          force_grow=rules.force_grow)
+    return choice, iteration.candidates[choice.index].spec.architecture
+
+
+def by_evaluator(
+    model: model_lib.Model, rules: Rules, number: int,
+    checkpoint: typing.Optional[str]) -> typing.Optional[selection.Choice]:
+  """Returns the best candidate by replay or evaluator; None without both.
+
+  Args:
+    model: `Model`.
+    rules: `Rules`.
+    number: int, the iteration's.
+    checkpoint: str, the prefix of the checkpoint, or None.
+  """
+  if rules.replay_config and not rules.evaluator:
+    index = rules.replay_config.get_best_ensemble_index(number)
+    if index is not None:
+      return selection.Choice(index, "", reason="replay_config says so")
+  if rules.evaluator:
+    return _evaluate(model, rules, number, checkpoint)[0]
+  return None
+
+
+def winner(
+    model: model_lib.Model, rules: Rules, iteration: iteration_lib.Iteration,
+    session_averages: typing.Sequence[float],
+    checkpoint: str) -> typing.Tuple[
+        selection.Choice, architecture_lib.Architecture]:
+  """Returns which candidate wins an iteration whose training is over.
+
+  Args:
+    model: `Model`.
+    rules: `Rules`.
+    iteration: the `Iteration` that was trained.
+    session_averages: the moving averages of its candidates.
+    checkpoint: str, the prefix of its last checkpoint.
+
+  Raises:
+    selection.AllNaNError: there is none whose value is a number.
+  """
+  names = candidate_names(iteration)
+  choice = preset(rules, names, iteration.number, iteration.has_previous)
+  if choice is None and rules.evaluator:
+    return _evaluate(model, rules, iteration.number, checkpoint)
+  if choice is None:
+    choice = selection.choose(
+        names, session_averages, previous=0 if iteration.has_previous else None,
+        force_grow=rules.force_grow)
+  return choice, iteration.candidates[choice.index].spec.architecture
+
+
+def write_reports(
+    model: model_lib.Model, materializer: typing.Any, number: int,
+    architecture: architecture_lib.Architecture, checkpoint: str) -> None:
+  """Materializes the reports of an iteration and stores them.
+
+  Args:
+    model: `Model`, with a report_store.
+    materializer: `adanet.ReportMaterializer`.
+    number: int, the iteration's.
+    architecture: the winner's.
+    checkpoint: str, the prefix of the iteration's last checkpoint.
+  """
+  with model.graph(materializer.input_fn, "eval", number) as built:
+    with model.session(built, checkpoint) as (session, _):
+      found = materializer.materialize_subnetwork_reports(
+          session, number, built.iteration.reports,
+          list(architecture.subnetworks_of(number)))
+  assert model.report_store is not None
+  model.report_store.write(number, found)

@@ -1,0 +1,383 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""`adanet.Estimator`: searches for an ensemble, and answers with it."""
+
+import os
+import tempfile
+import typing
+
+from absl import logging
+from adanet import distributed
+from adanet import ensemble as ensemble_lib
+from adanet import tf_compat
+from adanet.core import ensembles
+from adanet.core import iteration as iteration_lib
+from adanet.core import metrics
+from adanet.core import model_dir as model_dir_lib
+from adanet.core import reports
+from adanet.core import summary
+from adanet.estimator import choosing
+from adanet.estimator import evaluation
+from adanet.estimator import model as model_lib
+from adanet.estimator import progress
+from adanet.estimator import training
+
+_InputFn = typing.Callable[..., typing.Any]
+_Hooks = typing.Optional[typing.Sequence[typing.Any]]
+
+# Arguments of the default ensembler, which AdaNet once took here.
+_ENSEMBLER_ARGUMENTS = frozenset([
+    "mixture_weight_type", "mixture_weight_initializer",
+    "warm_start_mixture_weights", "adanet_lambda", "adanet_beta", "use_bias"])
+
+
+def _mean(steps):
+  """Returns the mean of the subnetworks' steps, an int64 tensor."""
+  return tf_compat.v1.reduce_mean(steps)
+
+
+def _check_positive(name, value):
+  if value is not None and value <= 0:
+    raise ValueError("{} must be greater than 0, or None, got {!r}".format(
+        name, value))
+
+
+def _placed_config(config, model_dir):
+  """Returns a RunConfig that has the model_dir, a new one if need be."""
+  config = config if config is not None else tf_compat.RunConfig()
+  model_dir = None if model_dir is None else os.fspath(model_dir)
+  if model_dir is not None and config.model_dir not in (None, model_dir):
+    raise ValueError(
+        "model_dir must equal config.model_dir where both are set, got {!r} "
+        "and {!r}".format(model_dir, config.model_dir))
+  model_dir = model_dir or config.model_dir
+  if model_dir is None:
+    if config.num_worker_replicas > 1:
+      raise ValueError(
+          "model_dir must be set for a cluster: a folder that all tasks see")
+    model_dir = tempfile.mkdtemp()
+    logging.warning("model_dir is not set: the model goes to %s.", model_dir)
+  return config.replace(model_dir=model_dir)
+
+
+class Estimator(object):
+  """Searches for an ensemble of subnetworks, iteration by iteration.
+
+  In each iteration the generator makes candidate subnetworks, and each is
+  trained, alone and in ensembles with what was found before. The best ensemble
+  is where the next iteration begins. Source: Cortes et al. 2017, "AdaNet:
+  Adaptive Structural Learning of Artificial Neural Networks".
+
+  All that is learned lies in `model_dir`, and training that was stopped goes on
+  from there. A `model_dir` of AdaNet 0.8 or 0.9 does, too.
+  """
+
+  def __init__(
+      self,
+      head: typing.Any,
+      subnetwork_generator: typing.Any,
+      max_iteration_steps: typing.Optional[int],
+      ensemblers: typing.Optional[typing.Sequence[typing.Any]] = None,
+      ensemble_strategies: typing.Optional[typing.Sequence[typing.Any]] = None,
+      evaluator: typing.Any = None,
+      report_materializer: typing.Any = None,
+      metric_fn: typing.Optional[typing.Callable[..., typing.Any]] = None,
+      force_grow: bool = False,
+      replicate_ensemble_in_training: bool = False,
+      adanet_loss_decay: float = .9,
+      delay_secs_per_worker: float = 5,
+      max_worker_delay_secs: float = 60,
+      worker_wait_secs: float = 5,
+      worker_wait_timeout_secs: float = 7200,
+      model_dir: typing.Optional[str] = None,
+      report_dir: typing.Optional[str] = None,
+      config: typing.Any = None,
+      debug: bool = False,
+      enable_ensemble_summaries: bool = True,
+      enable_subnetwork_summaries: bool = True,
+      global_step_combiner_fn: typing.Optional[
+          typing.Callable[[typing.List[typing.Any]], typing.Any]] = None,
+      max_iterations: typing.Optional[int] = None,
+      export_subnetwork_logits: bool = False,
+      export_subnetwork_last_layer: bool = True,
+      replay_config: typing.Any = None,
+      placement_strategy: typing.Optional[
+          distributed.PlacementStrategy] = None,
+      **kwargs: typing.Any):
+    """Takes what to search, and where the result lies. Writes nothing.
+
+    Args:
+      head: what is learned: a head of `adanet.heads`, or of `tf.estimator`.
+      subnetwork_generator: `adanet.subnetwork.Generator`, which makes the
+        candidates of each iteration.
+      max_iteration_steps: int, how often each subnetwork and ensemble is
+        trained in an iteration; None for as long as there is input.
+      ensemblers: list of `adanet.ensemble.Ensembler`, how subnetworks are
+        combined; None for a `ComplexityRegularizedEnsembler`.
+      ensemble_strategies: list of `adanet.ensemble.Strategy`, which subnetworks
+        are combined; None for a `GrowStrategy`.
+      evaluator: `adanet.Evaluator`, which compares the ensembles on data of its
+        own; None for the moving averages of their losses in training.
+      report_materializer: `adanet.ReportMaterializer`, whose reports the
+        generator gets; None for no reports.
+      metric_fn: function of some of `features`, `labels` and `predictions` that
+        returns a dict of further metrics: pairs (value, update), or metrics of
+        Keras.
+      force_grow: whether the previous ensemble cannot win again.
+      replicate_ensemble_in_training: whether the subnetworks of the previous
+        ensemble are built as for training, with dropout say, while the next
+        ones train on them.
+      adanet_loss_decay: float in [0, 1), the decay of the moving averages.
+      delay_secs_per_worker: taken for AdaNet's sake; without effect here.
+      max_worker_delay_secs: likewise.
+      worker_wait_secs: likewise.
+      worker_wait_timeout_secs: likewise, on one machine.
+      model_dir: str, the folder for checkpoints and all else; None for that of
+        `config`, or a new temporary one.
+      report_dir: str, the folder for reports; None for one in `model_dir`.
+      config: `adanet.tf_compat.RunConfig` or `tf.estimator.RunConfig`.
+      debug: whether training fails at a float in the input that is NaN or
+        infinite.
+      enable_ensemble_summaries: whether TensorBoard shows each ensemble.
+      enable_subnetwork_summaries: whether it shows each subnetwork.
+      global_step_combiner_fn: function from the list of the subnetworks' steps
+        (int64 tensors) to the global step; None for their mean.
+      max_iterations: int, after how many iterations training ends, or None.
+      export_subnetwork_logits: whether an export has the subnetworks' logits.
+      export_subnetwork_last_layer: whether it has their last layers.
+      replay_config: `adanet.replay.Config`, which says who wins; or None.
+      placement_strategy: `adanet.distributed.PlacementStrategy`, which worker
+        builds what; None for a `ReplicationStrategy`.
+      **kwargs: `experimental_placement_strategy`, AdaNet's name for
+        `placement_strategy`; and arguments of the default ensembler.
+
+    Raises:
+      ValueError: an argument is not as described.
+      TypeError: an argument is unknown.
+    """
+    del delay_secs_per_worker, max_worker_delay_secs, worker_wait_secs
+    del worker_wait_timeout_secs
+    if head is None or not hasattr(head, "create_estimator_spec"):
+      raise ValueError(
+          "head must be a head of adanet.heads or tf.estimator, got {!r}"
+          .format(head))
+    if not callable(getattr(subnetwork_generator, "generate_candidates", None)):
+      raise ValueError(
+          "subnetwork_generator must be an adanet.subnetwork.Generator, got "
+          "{!r}".format(subnetwork_generator))
+    _check_positive("max_iteration_steps", max_iteration_steps)
+    _check_positive("max_iterations", max_iterations)
+    if not 0 <= adanet_loss_decay < 1:
+      raise ValueError("adanet_loss_decay must be in [0, 1), got {!r}".format(
+          adanet_loss_decay))
+    metrics.check_metric_fn(metric_fn)
+    placement_strategy = (
+        kwargs.pop("experimental_placement_strategy", None) or
+        placement_strategy or distributed.ReplicationStrategy())
+    unknown = sorted(set(kwargs) - _ENSEMBLER_ARGUMENTS)
+    if unknown:
+      raise TypeError("adanet.Estimator has no argument {}".format(
+          ", ".join(unknown)))
+    if kwargs and ensemblers:
+      raise ValueError(
+          "{} must be given to an adanet.ensemble.ComplexityRegularized"
+          "Ensembler where ensemblers are given".format(
+              ", ".join(sorted(kwargs))))
+    self._config = _placed_config(config, model_dir)
+    if self._config.num_worker_replicas > 1 or self._config.num_ps_replicas:
+      raise ValueError(
+          "config has a cluster of {} workers and {} parameter servers: this "
+          "Estimator trains on one machine, without TF_CONFIG".format(
+              self._config.num_worker_replicas, self._config.num_ps_replicas))
+    self._report_materializer = report_materializer
+    self._max_iterations = max_iterations
+    self._rules = choosing.Rules(evaluator, replay_config, force_grow)
+    folder = model_dir_lib.ModelDir(self._config.model_dir)
+    search = iteration_lib.Search(
+        head=head,
+        generator=subnetwork_generator,
+        ensemblers=list(ensemblers or [
+            ensemble_lib.ComplexityRegularizedEnsembler(
+                model_dir=folder.path, **kwargs)]),
+        strategies=list(ensemble_strategies or [ensemble_lib.GrowStrategy()]),
+        metric_fn=metric_fn,
+        max_iteration_steps=max_iteration_steps,
+        adanet_loss_decay=adanet_loss_decay,
+        replicate_ensemble_in_training=replicate_ensemble_in_training,
+        debug=debug,
+        enable_ensemble_summaries=enable_ensemble_summaries,
+        enable_subnetwork_summaries=enable_subnetwork_summaries,
+        global_step_combiner_fn=global_step_combiner_fn or _mean,
+        exports=ensembles.ExportOptions(
+            export_subnetwork_logits, export_subnetwork_last_layer))
+    self._model = model_lib.Model(
+        search, folder, self._config, placement_strategy,
+        reports.ReportStore(report_dir or folder.report_dir)
+        if report_materializer else None)
+
+  @property
+  def config(self) -> typing.Any:
+    """The RunConfig, with the model_dir."""
+    return self._config
+
+  @property
+  def model_dir(self) -> str:
+    """The folder of checkpoints and all else."""
+    return self._model.model_dir.path
+
+  def train(self, input_fn: _InputFn, hooks: _Hooks = None,
+            steps: typing.Optional[int] = None,
+            max_steps: typing.Optional[int] = None,
+            saving_listeners: _Hooks = None) -> "Estimator":
+    """Trains, from the latest checkpoint on if there is one.
+
+    It ends after `steps` or `max_steps`, after `max_iterations`, when the input
+    ends, or when a hook asks for it, whatever is first.
+
+    Args:
+      input_fn: function that returns `(features, labels)`, or a
+        `tf.data.Dataset` of them. It may take `mode`, `config` and
+        `input_context`. It is called again in each iteration; where a dataset
+        ends, training does.
+      hooks: sequence of `SessionRunHook`s.
+      steps: int, how many global steps to train now.
+      max_steps: int, the global step up to which to train.
+      saving_listeners: sequence of `CheckpointSaverListener`s.
+
+    Returns:
+      This estimator.
+
+    Raises:
+      ValueError: both `steps` and `max_steps` are given, or one is not greater
+        than 0; or what the search makes does not fit.
+    """
+    if steps is not None and max_steps is not None:
+      raise ValueError(
+          "steps and max_steps cannot both be given, got {!r} and {!r}".format(
+              steps, max_steps))
+    _check_positive("steps", steps)
+    _check_positive("max_steps", max_steps)
+    folder = self._model.model_dir
+    start = folder.global_step(folder.latest_checkpoint())
+    if steps is not None:
+      max_steps = start + steps
+    if max_steps is not None and start >= max_steps:
+      logging.info("Skipped training: step %d is reached already.", start)
+      return self
+    writer = summary.SummaryWriter(folder.path)
+    with progress.reporter(
+        log_step_count_steps=self._config.log_step_count_steps) as report:
+      try:
+        training.train(self._model, self._rules, training.Training(
+            input_fn, tuple(hooks or ()), tuple(saving_listeners or ()),
+            max_steps, self._max_iterations, self._report_materializer, writer,
+            report))
+      finally:
+        writer.close()
+    return self
+
+  def evaluate(self, input_fn: _InputFn, steps: typing.Optional[int] = None,
+               hooks: _Hooks = None,
+               checkpoint_path: typing.Optional[str] = None,
+               name: typing.Optional[str] = None
+              ) -> typing.Dict[str, typing.Any]:
+    """Evaluates the best ensemble; in an iteration, the best so far.
+
+    Args:
+      input_fn: see `train`.
+      steps: int, how many batches; None for all of the input.
+      hooks: sequence of `SessionRunHook`s.
+      checkpoint_path: str, the prefix of a checkpoint; None for the latest.
+      name: str, distinguishes evaluations in TensorBoard, or None.
+
+    Returns:
+      Dict from the name of a metric to its value: those of the head and of
+      `metric_fn`, "loss", "global_step", "iteration", for each iteration
+      "best_ensemble_index_<t>", and "architecture/adanet/ensembles", a
+      serialized `Summary`.
+
+    Raises:
+      ValueError: `steps` is not greater than 0, or the input does not fit.
+    """
+    _check_positive("steps", steps)
+    return evaluation.evaluate(
+        self._model, self._rules, input_fn, steps, tuple(hooks or ()),
+        checkpoint_path or self.latest_checkpoint(), name)
+
+  def predict(self, input_fn: _InputFn, predict_keys: typing.Any = None,
+              hooks: _Hooks = None,
+              checkpoint_path: typing.Optional[str] = None,
+              yield_single_examples: bool = True
+             ) -> typing.Iterator[typing.Any]:
+    """Yields predictions of the best ensemble; in an iteration, the best so far.
+
+    Args:
+      input_fn: function that returns features, or see `train`; labels are not
+        used. Where a dataset ends, predictions do.
+      predict_keys: list of the keys of the predictions to yield; None for all.
+      hooks: sequence of `SessionRunHook`s.
+      checkpoint_path: str, the prefix of a checkpoint; None for the latest.
+      yield_single_examples: whether each example is yielded by itself, and not
+        each batch.
+
+    Yields:
+      Dict from a key to an array.
+
+    Raises:
+      ValueError: no prediction has a key of `predict_keys`.
+    """
+    return evaluation.predict(
+        self._model, self._rules, input_fn, predict_keys, tuple(hooks or ()),
+        checkpoint_path or self.latest_checkpoint(), yield_single_examples)
+
+  def export_saved_model(
+      self, export_dir_base: str,
+      serving_input_receiver_fn: typing.Callable[[], typing.Any],
+      assets_extra: typing.Optional[typing.Dict[str, str]] = None,
+      as_text: bool = False,
+      checkpoint_path: typing.Optional[str] = None) -> bytes:
+    """Exports the best ensemble as a SavedModel for TensorFlow Serving.
+
+    Args:
+      export_dir_base: str, the folder that gets a new one, `<timestamp>`.
+      serving_input_receiver_fn: function without arguments that returns an
+        `adanet.estimator.export.ServingInputReceiver`, or one of
+        `tf.estimator.export`.
+      assets_extra: dict from a path in `assets.extra` to the file to copy
+        there, or None.
+      as_text: whether the graph is written as text.
+      checkpoint_path: str, the prefix of a checkpoint; None for the latest.
+
+    Returns:
+      The path of the new folder, as bytes.
+
+    Raises:
+      ValueError: there is no checkpoint.
+    """
+    return evaluation.export(
+        self._model, self._rules, export_dir_base, serving_input_receiver_fn,
+        assets_extra, as_text, checkpoint_path or self.latest_checkpoint())
+
+  def export_savedmodel(
+      self, export_dir_base: str,
+      serving_input_receiver_fn: typing.Callable[[], typing.Any],
+      assets_extra: typing.Optional[typing.Dict[str, str]] = None,
+      as_text: bool = False,
+      checkpoint_path: typing.Optional[str] = None) -> bytes:
+    """Calls `export_saved_model`, by the name that AdaNet once had for it."""
+    return self.export_saved_model(
+        export_dir_base, serving_input_receiver_fn, assets_extra, as_text,
+        checkpoint_path)
+
+  def latest_checkpoint(self) -> typing.Optional[str]:
+    """Returns the prefix of the latest checkpoint, or None."""
+    return self._model.model_dir.latest_checkpoint()
+
+  def get_variable_names(self) -> typing.List[str]:
+    """Returns the names of all variables of the latest checkpoint."""
+    return [name for name, _ in
+            tf_compat.v1.train.list_variables(self.model_dir)]
+
+  def get_variable_value(self, name: str) -> typing.Any:
+    """Returns the value of a variable of the latest checkpoint, an array."""
+    return tf_compat.v1.train.load_variable(self.model_dir, name)

@@ -1,0 +1,214 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Evaluates, predicts and exports the best ensemble of a checkpoint."""
+
+import os
+import typing
+
+from absl import logging
+from adanet import tf_compat
+from adanet.core import hooks as hooks_lib
+from adanet.core import iteration as iteration_lib
+from adanet.core import selection
+from adanet.core import summary
+from adanet.estimator import choosing
+from adanet.estimator import export as export_lib
+from adanet.estimator import input as input_lib
+from adanet.estimator import model as model_lib
+from adanet.heads import export_output
+
+
+def _best(iteration, session, choice):
+  """Returns the candidate that answers: the chosen one, or the best so far."""
+  if choice is None and len(iteration.candidates) > 1:
+    choice = selection.choose(
+        choosing.candidate_names(iteration),
+        choosing.averages(session, iteration))
+  return iteration.candidates[choice.index if choice else 0].spec
+
+
+def _own_metrics(iteration: iteration_lib.Iteration) -> typing.Dict[
+    typing.Tuple[str, str], typing.Dict[str, typing.Any]]:
+  """Returns the metrics of all subnetworks and ensembles, by kind and name."""
+  found = {("subnetwork", s.name): s.metrics for s in iteration.subnetworks}
+  found.update(
+      (("ensemble", c.spec.name), c.spec.metrics) for c in iteration.candidates)
+  return found
+
+
+def _part(metrics, part):
+  return {owner: {name: metric[part] for name, metric in found.items()}
+          for owner, found in metrics.items()}
+
+
+def _results(iteration, best, values):
+  """Returns what `evaluate` returns: the best candidate's figures.
+
+  Metrics that some candidates lack are left out, as by AdaNet.
+  """
+  candidates = [values["ensemble", c.spec.name] for c in iteration.candidates]
+  found = dict(values["ensemble", best.name])
+  return {name: found[name] for name in found
+          if all(name in other for other in candidates)}
+
+
+def evaluate(model: model_lib.Model, rules: choosing.Rules,
+             input_fn: typing.Callable[..., typing.Any],
+             steps: typing.Optional[int],
+             hooks: typing.Sequence[typing.Any],
+             checkpoint: typing.Optional[str],
+             name: typing.Optional[str]) -> typing.Dict[str, typing.Any]:
+  """Returns the metrics of the best ensemble; see `adanet.Estimator.evaluate`.
+
+  Those of every subnetwork and ensemble are written for TensorBoard.
+  """
+  number = model.model_dir.current_iteration(checkpoint)
+  choice = choosing.by_evaluator(model, rules, number, checkpoint)
+  with model.graph(input_fn, "eval", number) as built:
+    iteration = built.iteration
+    metrics = _own_metrics(iteration)
+    update = tf_compat.v1.group(*[
+        op for found in _part(metrics, 1).values() for op in found.values()])
+    runner = hooks_lib.HookRunner([hooks_lib.Owned(hook) for hook in hooks])
+    runner.begin()
+    with model.session(built, checkpoint) as (session, coordinator):
+      runner.after_create_session(session, coordinator)
+      best = _best(iteration, session, choice)
+      done = 0
+      try:
+        while (steps is None or done < steps) and None not in runner.stops:
+          runner.run(session, update)
+          done += 1
+      except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
+        logging.info("The input ended after %d evaluations.", done)
+      runner.end(session)
+      values, global_step = session.run(
+          (_part(metrics, 0), iteration.global_step))
+  _write(model, values, global_step, name)
+  results = _results(iteration, best, values)
+  int32 = tf_compat.v1.int32.as_numpy_dtype
+  results["iteration"] = int32(number)
+  indices = best.architecture.replay_indices
+  for t in range(max(len(c.spec.architecture.replay_indices)
+                     for c in iteration.candidates)):
+    # A previous ensemble has none for this iteration.
+    results["best_ensemble_index_{}".format(t)] = int32(
+        indices[t] if t < len(indices) else -1)
+  writer = summary.SummaryWriter(model.model_dir.path)
+  writer.add_scalars("eval_" + name if name else "eval",
+                     dict(results, checkpoint_path=checkpoint), global_step)
+  writer.close()
+  results["global_step"] = global_step
+  logging.info("Evaluated step %d: %s", global_step, ", ".join(
+      "{} = {}".format(key, results[key]) for key in sorted(results)
+      if not isinstance(results[key], bytes)))
+  return results
+
+
+def _write(model, values, global_step, name):
+  """Writes the metrics of all subnetworks and ensembles for TensorBoard."""
+  writer = summary.SummaryWriter(model.model_dir.path)
+  for (kind, owner), found in values.items():
+    folder = os.path.join(kind, owner, "eval_" + name if name else "eval")
+    writer.add_scalars(folder, found, global_step)
+  writer.close()
+
+
+def _wanted(predictions, predict_keys):
+  """Returns the predictions that a user asks for."""
+  if not predict_keys or not isinstance(predictions, dict):
+    return predictions
+  found = {key: predictions[key] for key in predictions if key in predict_keys}
+  if not found:
+    raise ValueError(
+        "predict_keys must have some of {}, got {!r}".format(
+            sorted(predictions, key=str), predict_keys))
+  return found
+
+
+def _examples(values):
+  """Yields the predictions of each example of a batch."""
+  if not isinstance(values, dict):
+    for value in values:
+      yield value
+    return
+  for i in range(len(next(iter(values.values())))):
+    yield {key: value[i] for key, value in values.items()}
+
+
+def predict(model: model_lib.Model, rules: choosing.Rules,
+            input_fn: typing.Callable[..., typing.Any],
+            predict_keys: typing.Any, hooks: typing.Sequence[typing.Any],
+            checkpoint: typing.Optional[str],
+            yield_single_examples: bool) -> typing.Iterator[typing.Any]:
+  """Yields predictions of the best ensemble; see `adanet.Estimator.predict`."""
+  number = model.model_dir.current_iteration(checkpoint)
+  choice = choosing.by_evaluator(model, rules, number, checkpoint)
+  with model.graph(input_fn, "infer", number) as built:
+    runner = hooks_lib.HookRunner([hooks_lib.Owned(hook) for hook in hooks])
+    runner.begin()
+    with model.session(built, checkpoint) as (session, coordinator):
+      runner.after_create_session(session, coordinator)
+      best = _best(built.iteration, session, choice)
+      fetches = _wanted(best.predictions, predict_keys)
+      try:
+        while None not in runner.stops:
+          values = runner.run(session, fetches)
+          if not yield_single_examples:
+            yield values
+          else:
+            for example in _examples(values):
+              yield example
+      except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
+        pass
+      runner.end(session)
+
+
+def _export_outputs(iteration, best):
+  """Returns what is exported of the best candidate.
+
+  As AdaNet does it: with more than one candidate, each output of predictions
+  has the predictions of the best one.
+  """
+  outputs = best.export_outputs or {}
+  if len(iteration.candidates) == 1:
+    return outputs
+  predicts = export_output.PredictOutput(best.predictions)
+  return {
+      name: (predicts if type(output).__name__ == "PredictOutput"
+             else outputs[name])
+      for name, output in iteration.candidates[0].spec.export_outputs.items()}
+
+
+def export(model: model_lib.Model, rules: choosing.Rules, export_dir_base: str,
+           serving_input_receiver_fn: typing.Callable[[], typing.Any],
+           assets_extra: typing.Optional[typing.Dict[str, str]], as_text: bool,
+           checkpoint: typing.Optional[str]) -> bytes:
+  """Writes a SavedModel; see `adanet.Estimator.export_saved_model`."""
+  if checkpoint is None:
+    raise ValueError(
+        "model_dir {!r} has no checkpoint to export: train first, or give "
+        "checkpoint_path".format(model.model_dir.path))
+  number = model.model_dir.current_iteration(checkpoint)
+  choice = choosing.by_evaluator(model, rules, number, checkpoint)
+  receivers = []
+
+  def read(strategy):
+    del strategy  # A request has all of its input.
+    receivers.append(serving_input_receiver_fn())
+    return input_lib.Input(receivers[0].features, None, [])
+
+  with model.graph_on(read, "infer", number) as built:
+    with model.session(built, checkpoint) as (session, _):
+      best = _best(built.iteration, session, choice)
+      return export_lib.write_saved_model(
+          export_dir_base, session,
+          export_lib.signature_defs(
+              receivers[0].receiver_tensors,
+              getattr(receivers[0], "receiver_tensors_alternatives", None),
+              _export_outputs(built.iteration, best)),
+          assets_extra=assets_extra, as_text=as_text,
+          main_op=tf_compat.v1.group(
+              tf_compat.v1.local_variables_initializer(),
+              tf_compat.v1.tables_initializer(),
+              *built.iteration.local_init_ops))

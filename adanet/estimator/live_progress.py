@@ -1,0 +1,232 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Draws the progress of training on a terminal.
+
+    Iteration 2, step 2350, 412 steps/s, 0:16 left
+    t2_1_layer             ━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.2172
+    t2_2_layers            ━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.1983
+    t2_1_layer_grow_mean   ━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.1764
+    t2_2_layers_grow_mean  ━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.1602
+"""
+
+import contextlib
+import logging as std_logging
+import math
+import sys
+import time
+from typing import Any, Dict, Iterator, List, Optional, Sequence, TextIO
+
+from absl import logging
+from adanet.core import events
+from adanet.estimator import event_text
+from rich import console as rich_console
+from rich import live as rich_live
+from rich import progress_bar as rich_progress_bar
+from rich import table as rich_table
+from rich import text as rich_text
+
+_SECS_BETWEEN_DRAWINGS = .1
+_MAX_ROWS = 12  # Of subnetworks, and of ensembles.
+_MIN_NAME_WIDTH = 12
+_MIN_BAR_WIDTH = 8
+_GAP = 2
+
+
+class _Console(rich_console.Console):
+  """A console that never hides the cursor.
+
+  A process that is killed cannot show it again.
+  """
+
+  def show_cursor(self, show: bool = True) -> bool:
+    del show  # Unused.
+    return False
+
+
+def shortened(name: str, width: int) -> str:
+  """Returns a name with at most this many characters, at least 5.
+
+  Names often differ at their ends, so the middle is left out.
+  """
+  if len(name) <= width:
+    return name
+  tail = (width - 2) // 2
+  return name[:width - 2 - tail] + ".." + name[-tail:]
+
+
+def _shown(names: Sequence[str], losses: Dict[str, Optional[float]],
+           max_rows: int) -> List[str]:
+  """Returns the names that have a row: those with the least loss."""
+  def key(name):
+    loss = losses.get(name)
+    return float("inf") if loss is None or math.isnan(loss) else loss
+  best = set(sorted(names, key=key)[:max_rows])
+  return [name for name in names if name in best]
+
+
+def _cell(text):
+  return rich_text.Text(text, no_wrap=True, overflow="crop")
+
+
+class LiveProgress:
+  """A context manager that draws events, and leaves the terminal as it was."""
+
+  def __init__(self, stream: TextIO):
+    """Draws nothing yet.
+
+    Args:
+      stream: a terminal.
+    """
+    self._console = _Console(file=stream, force_terminal=True)
+    self._stream = stream
+    self._live: Optional[rich_live.Live] = None
+    self._exits = contextlib.ExitStack()
+    self._began: Optional[events.IterationBegan] = None
+    self._progress: Optional[events.Progress] = None
+    self._next_drawing = 0.
+
+  def __enter__(self) -> "LiveProgress":
+    return self
+
+  def __exit__(self, *exc_info: Any) -> None:
+    self._stop()
+
+  def report(self, event: events.Event) -> None:
+    """Draws an event."""
+    try:
+      self._report(event)
+    except OSError:  # The terminal is gone. Training goes on without it.
+      self._console = _Console(quiet=True)
+      self._stop()
+
+  def _report(self, event):
+    if isinstance(event, events.Progress):
+      self._progress = event
+      now = time.monotonic()
+      if now >= self._next_drawing:
+        self._next_drawing = now + _SECS_BETWEEN_DRAWINGS
+        self._draw(event)
+      return
+    if isinstance(event, events.IterationBegan):
+      self._began, self._progress = event, None
+    elif isinstance(event, (events.IterationEnded, events.TrainingEnded)):
+      self._stop()
+    if self._is_line(event):
+      self._console.print(
+          event_text.message(event), style=self._style(event), highlight=False,
+          markup=False)
+
+  def _is_line(self, event):
+    if isinstance(event, events.CheckpointSaved):
+      return False
+    # That one has done all its steps is seen in its row.
+    return not (isinstance(event, events.Stopped) and event.is_complete)
+
+  def _style(self, event):
+    is_nan = isinstance(event, events.Stopped) and event.is_nan
+    return "yellow" if is_nan else None
+
+  def _draw(self, event: events.Progress) -> None:
+    if self._console.quiet:
+      return
+    if self._live is None:
+      self._live = self._exits.enter_context(
+          rich_live.Live(
+              console=self._console, auto_refresh=False,
+              redirect_stdout=sys.stdout.isatty(),
+              redirect_stderr=self._stream is sys.stderr))
+      self._exits.enter_context(_handlers_follow(self._stream))
+    self._live.update(self._drawing(event), refresh=True)
+
+  def _stop(self):
+    """Draws the last state, and gives the terminal back."""
+    try:
+      if self._live is not None and self._progress is not None:
+        self._draw(self._progress)
+    except OSError:
+      self._console = _Console(quiet=True)
+    self._live = None
+    try:
+      self._exits.close()
+    except OSError:
+      pass
+
+  def _drawing(self, progress: events.Progress) -> rich_console.Group:
+    width, height = self._console.size
+    began = self._began
+    names = list(progress.steps)
+    # The header, two lines for what is left out, and the line of the cursor.
+    max_rows = max(1, min(_MAX_ROWS, (height - 4) // 2))
+    ensembles = [n for n in names if began and n in began.ensembles]
+    subnetworks = [n for n in names if n not in ensembles]
+    header = ", ".join(
+        ["Iteration {}".format(progress.iteration_number),
+         "step {}".format(progress.global_step)] + event_text.speed(progress))
+    parts: List[Any] = [rich_text.Text(
+        header, style="bold", no_wrap=True, overflow="crop")]
+    groups = [(noun, group, _shown(group, progress.losses, max_rows))
+              for noun, group in (("subnetworks", subnetworks),
+                                  ("ensembles", ensembles)) if group]
+    rows = self._rows(
+        progress, [name for _, _, shown in groups for name in shown], width)
+    for noun, group, shown in groups:
+      table = rich_table.Table.grid(padding=(0, _GAP, 0, 0))
+      for _ in shown:
+        table.add_row(*next(rows))
+      parts.append(table)
+      if len(shown) < len(group):
+        parts.append(rich_text.Text(
+            "... and {} more {}".format(len(group) - len(shown), noun),
+            style="dim", no_wrap=True, overflow="crop"))
+    return rich_console.Group(*parts)
+
+  def _rows(self, progress: events.Progress, names: Sequence[str],
+            width: int) -> Iterator[List[Any]]:
+    """Yields the cells of each name; those of a column have the same width."""
+    max_steps = self._began.max_steps if self._began else None
+    steps, losses = [], []
+    for name in names:
+      step = progress.steps[name]
+      steps.append("step {}".format(step) if max_steps is None
+                   else "{}/{}".format(step, max_steps))
+      loss = progress.losses.get(name)
+      losses.append("" if loss is None else "loss {:.4g}".format(loss))
+    step_width = max(map(len, steps))
+    loss_width = max(map(len, losses))
+    left = width - step_width - loss_width - 2 * _GAP
+    longest = max(map(len, names))
+    name_width = min(longest, max(_MIN_NAME_WIDTH, left * 3 // 5))
+    bar_width = left - name_width - _GAP
+    has_bar = max_steps is not None and bar_width >= _MIN_BAR_WIDTH
+    if not has_bar:
+      name_width = min(longest, max(_MIN_NAME_WIDTH // 2, left))
+    for name, step_text, loss_text in zip(names, steps, losses):
+      cells: List[Any] = [
+          _cell(shortened(name, name_width).ljust(name_width))]
+      if max_steps is not None and has_bar:
+        cells.append(rich_progress_bar.ProgressBar(
+            total=max_steps, completed=min(progress.steps[name], max_steps),
+            width=bar_width))
+      yield cells + [_cell(step_text.rjust(step_width)), _cell(loss_text)]
+
+
+@contextlib.contextmanager
+def _handlers_follow(stream: TextIO) -> Iterator[None]:
+  """Lets log lines appear above the drawing.
+
+  `rich` replaces sys.stderr meanwhile. Handlers of the log hold the old one.
+
+  Args:
+    stream: the stream that `rich` has replaced.
+  """
+  handlers: List[Any] = [logging.get_absl_handler().python_handler]
+  for logger in (std_logging.getLogger(), std_logging.getLogger("tensorflow")):
+    handlers.extend(logger.handlers)
+  handlers = [h for h in handlers if getattr(h, "stream", None) is stream]
+  for handler in handlers:
+    handler.stream = sys.stderr
+  try:
+    yield
+  finally:
+    for handler in handlers:
+      handler.stream = stream

@@ -1,0 +1,23 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What a candidate network is, and who makes it."""
+
+from adanet.subnetwork.generator import Builder
+from adanet.subnetwork.generator import Generator
+from adanet.subnetwork.generator import SimpleGenerator
+from adanet.subnetwork.generator import Subnetwork
+from adanet.subnetwork.generator import TrainOpSpec
+from adanet.subnetwork.report import MaterializedReport
+from adanet.subnetwork.report import Report
+from adanet.subnetwork.summary import Summary
+
+__all__ = [
+    "Builder",
+    "Generator",
+    "MaterializedReport",
+    "Report",
+    "SimpleGenerator",
+    "Subnetwork",
+    "Summary",
+    "TrainOpSpec",
+]

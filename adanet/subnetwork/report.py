@@ -1,0 +1,137 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What a search records about each subnetwork.
+
+A builder describes it as a `Report`, whose tensors are part of the graph. At
+the end of an iteration they are evaluated into a `MaterializedReport`, which
+holds plain values and is given to the generator.
+"""
+
+import collections
+import typing
+
+from absl import logging
+from adanet import tf_compat
+
+import six
+
+
+def _check_dtype(name, tensor):
+  """Checks that report files have a field for values of the tensor's type."""
+  tf = tf_compat.v1
+  accepted = (tf.bool, tf.int32, tf.float32, tf.float64, tf.string)
+  if tensor.dtype.base_dtype not in accepted:
+    raise ValueError(
+        "{}={}: expected a tensor of type {}. Use tf.cast.".format(
+            name, tensor, ", ".join(dtype.name for dtype in accepted)))
+
+
+def _check_hparam(name, value):
+  if not isinstance(value, (bool, int, float, six.string_types)):
+    raise ValueError(
+        "{}={!r}: expected an int, float, bool or str, not {}.".format(
+            name, value, type(value).__name__))
+
+
+def _check_attribute(name, value):
+  if not isinstance(value, tf_compat.v1.Tensor):
+    raise ValueError(
+        "{}={!r}: expected a tensor, not {}. Use tf.constant.".format(
+            name, value, type(value).__name__))
+  _check_dtype(name, value)
+  if value.shape.ndims != 0:
+    raise ValueError(
+        "{}={}: expected a tensor of shape [].".format(name, value))
+
+
+def _checked_metric(name, metric):
+  """Returns a metric as `(value, update_op)`, after checking it."""
+  tf = tf_compat.v1
+  metric = tf_compat.metric_op(metric)
+  if not isinstance(metric, tuple) or len(metric) < 2:
+    raise ValueError(
+        "{}={!r}: expected a pair (value, update_op), as a function of "
+        "tf.metrics returns it, or a Keras metric.".format(name, metric))
+  value, update_op = metric[:2]
+  tensor_types = (tf.Tensor, tf_compat.v2.Variable)
+  if not isinstance(value, tensor_types):
+    raise ValueError(
+        "{}[0]={!r}: expected a tensor or a variable, not {}.".format(
+            name, value, type(value).__name__))
+  _check_dtype(name + "[0]", value)
+  if not isinstance(update_op, tensor_types + (tf.Operation,)):
+    raise ValueError(
+        "{}[1]={!r}: expected an op, a tensor or a variable, not {}.".format(
+            name, update_op, type(update_op).__name__))
+  return metric
+
+
+class Report(
+    collections.namedtuple("Report", ["hparams", "attributes", "metrics"])):
+  """What to record about a subnetwork.
+
+  Attributes:
+    hparams: dict from name to int, float, bool or str: what defines the
+      builder, such as its number of layers.
+    attributes: dict from name to tensor of shape []: what may change while the
+      subnetwork trains, such as the norm of its weights. Types: bool, int32,
+      float32, float64, string.
+    metrics: dict from name to `(value, update_op)`, as functions of
+      `tf.metrics` return it; a Keras metric is turned into one. They are
+      evaluated over the data of the report materializer. Types as for
+      `attributes`. A metric whose shape is not [] is left out with a warning.
+  """
+
+  def __new__(cls, hparams: typing.Dict[str, typing.Any],
+              attributes: typing.Dict[str, typing.Any],
+              metrics: typing.Dict[str, typing.Any]) -> "Report":
+    """Makes a report.
+
+    Raises:
+      ValueError: a value is not of the type that the class's docstring says.
+    """
+    for key, value in hparams.items():
+      _check_hparam("hparams[{!r}]".format(key), value)
+    for key, value in attributes.items():
+      _check_attribute("attributes[{!r}]".format(key), value)
+    scalar_metrics = {}
+    for key, value in metrics.items():
+      metric = _checked_metric("metrics[{!r}]".format(key), value)
+      if metric[0].shape.ndims == 0:
+        scalar_metrics[key] = metric
+      else:
+        logging.warning(
+            "metrics[%r] is left out of the report, because its shape is %s. "
+            "Report files hold only single values.", key, metric[0].shape)
+    return super(Report, cls).__new__(cls, hparams, attributes, scalar_metrics)
+
+
+class MaterializedReport(
+    collections.namedtuple("MaterializedReport", [
+        "iteration_number", "name", "hparams", "attributes", "metrics",
+        "included_in_final_ensemble"
+    ])):
+  """What a search recorded about a subnetwork at the end of an iteration.
+
+  Attributes:
+    iteration_number: int, from 0: when the subnetwork was built.
+    name: str, the builder's name.
+    hparams: dict from name to int, float, bool or str, as in the `Report`.
+    attributes: dict from name to int, float, bool or str.
+    metrics: dict from name to int, float, bool or str, evaluated on the data of
+      the report materializer.
+    included_in_final_ensemble: bool, whether the subnetwork is in the ensemble
+      that won the iteration.
+  """
+
+  def __new__(cls,
+              iteration_number: int,
+              name: str,
+              hparams: typing.Dict[str, typing.Any],
+              attributes: typing.Dict[str, typing.Any],
+              metrics: typing.Dict[str, typing.Any],
+              included_in_final_ensemble: bool = False
+              ) -> "MaterializedReport":
+    return super(MaterializedReport, cls).__new__(
+        cls, iteration_number, name, hparams, attributes, metrics,
+        included_in_final_ensemble)

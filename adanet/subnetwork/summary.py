@@ -1,0 +1,101 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""How builders and ensemblers record what TensorBoard shows."""
+
+import abc
+import contextlib
+import typing
+
+import six
+
+
+@six.add_metaclass(abc.ABCMeta)
+class Summary(object):
+  """Records values of one subnetwork, or of one ensemble, for TensorBoard.
+
+  Each subnetwork and each ensemble has its own, which writes into a folder of
+  its own. The same tag in two folders is one chart with two curves, so a name
+  needs no mention of the candidate.
+
+  In each method, `name` is the tag, after the open name scopes; `family`, if
+  given, comes before it as the group of the tag; `description` is a text for
+  TensorBoard. Each returns the summary as a string tensor of shape [].
+  """
+
+  @contextlib.contextmanager
+  def current_scope(self) -> typing.Iterator[None]:
+    """Leaves the name scope that is open now out of the tags made inside."""
+    yield
+
+  @abc.abstractmethod
+  def scalar(self,
+             name: str,
+             tensor: typing.Any,
+             family: typing.Optional[str] = None,
+             description: typing.Optional[str] = None) -> typing.Any:
+    """Records a number.
+
+    Args:
+      name: str.
+      tensor: number or tensor of shape []; it is written as float32.
+      family: str or None.
+      description: str or None.
+    """
+
+  @abc.abstractmethod
+  def image(self,
+            name: str,
+            tensor: typing.Any,
+            max_outputs: int = 3,
+            family: typing.Optional[str] = None,
+            description: typing.Optional[str] = None) -> typing.Any:
+    """Records images.
+
+    Args:
+      name: str. The images are tagged `<name>/image/0`, `<name>/image/1`, ...,
+        and a single one `<name>/image`.
+      tensor: uint8 or float tensor of shape [images, height, width, channels],
+        with 1 (gray), 3 (RGB) or 4 (RGBA) channels. Floats are scaled, image by
+        image, to [0, 255].
+      max_outputs: int, how many of the images to record, from the first.
+      family: str or None.
+      description: str or None.
+    """
+
+  @abc.abstractmethod
+  def histogram(self,
+                name: str,
+                values: typing.Any,
+                family: typing.Optional[str] = None,
+                buckets: typing.Optional[int] = None,
+                description: typing.Optional[str] = None) -> typing.Any:
+    """Records how values are distributed.
+
+    Args:
+      name: str.
+      values: tensor of numbers, of any shape, all finite.
+      family: str or None.
+      buckets: int, the number of buckets, or None for the default.
+      description: str or None.
+    """
+
+  @abc.abstractmethod
+  def audio(self,
+            name: str,
+            tensor: typing.Any,
+            sample_rate: typing.Any,
+            max_outputs: int = 3,
+            family: typing.Optional[str] = None,
+            encoding: typing.Optional[str] = None,
+            description: typing.Optional[str] = None) -> typing.Any:
+    """Records sounds.
+
+    Args:
+      name: str. Tags are as for `image`, with `audio` in place of `image`.
+      tensor: float tensor of shape [clips, frames, channels], in [-1, 1].
+      sample_rate: number or tensor of shape [], in Hz, above 0.
+      max_outputs: int, how many of the clips to record, from the first.
+      family: str or None.
+      encoding: "wav", or None for the default.
+      description: str or None.
+    """
