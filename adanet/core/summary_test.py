@@ -238,6 +238,7 @@ class ScopedSummaryTest(parameterized.TestCase):
 
     def body(i):
       _direct().scalar("in_loop", i)
+      tf_compat.v2.summary.write("in_loop", i)
       return i + 1
 
     def in_dataset(i):

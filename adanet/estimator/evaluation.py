@@ -95,7 +95,8 @@ def evaluate(model: model_lib.Model, rules: choosing.Rules,
     results["best_ensemble_index_{}".format(t)] = int32(
         indices[t] if t < len(indices) else -1)
   writer = summary.SummaryWriter(model.model_dir.path)
-  writer.add_scalars("eval_" + name if name else "eval", results, global_step)
+  writer.add_scalars("eval_" + name if name else "eval",
+                     dict(results, checkpoint_path=checkpoint), global_step)
   writer.close()
   results["global_step"] = global_step
   logging.info("Evaluated step %d: %s", global_step, ", ".join(

@@ -45,7 +45,8 @@ class ServingInputReceiver(
               features: typing.Any,
               receiver_tensors: typing.Any,
               receiver_tensors_alternatives: typing.Optional[
-                  typing.Mapping[str, typing.Any]] = None):
+                  typing.Mapping[str, typing.Any]] = None
+             ) -> "ServingInputReceiver":
     features = _tensors("features", features, _FEATURE, (str, int))
     receiver_tensors = _receiver_tensors("receiver_tensors", receiver_tensors)
     if receiver_tensors_alternatives is not None:
@@ -78,7 +79,8 @@ class TensorServingInputReceiver(
               features: typing.Any,
               receiver_tensors: typing.Any,
               receiver_tensors_alternatives: typing.Optional[
-                  typing.Mapping[str, typing.Any]] = None):
+                  typing.Mapping[str, typing.Any]] = None
+             ) -> "TensorServingInputReceiver":
     if not _is_tensor(features):
       raise ValueError(
           "features is {!r}. Expected a tensor.".format(features))

@@ -61,6 +61,19 @@ def _restore(session):
   weight.load(2., session)
 
 
+def _export_saved_model(base, receiver_fn, build, restore, **kwargs):
+  """Writes a model that is built on the features of a receiver."""
+  with tf_compat.v1.Graph().as_default():
+    receiver = receiver_fn()
+    signatures = export.signature_defs(
+        receiver.receiver_tensors,
+        getattr(receiver, "receiver_tensors_alternatives", None),
+        build(receiver.features))
+    with tf_compat.v1.Session() as session:
+      restore(session)
+      return export.write_saved_model(base, session, signatures, **kwargs)
+
+
 class ExportTestCase(parameterized.TestCase):
 
   def setUp(self):
@@ -68,7 +81,7 @@ class ExportTestCase(parameterized.TestCase):
     self.base = self.create_tempdir().full_path
 
   def _export(self, receiver_fn=_parsing_receiver, build=_double, **kwargs):
-    return export.export_saved_model(self.base, receiver_fn, build, _restore,
+    return _export_saved_model(self.base, receiver_fn, build, _restore,
                                      **kwargs).decode()
 
   def _load(self, path, use):
@@ -126,7 +139,7 @@ class ExportSavedModelTest(ExportTestCase):
 
   def test_path_is_the_time_as_bytes(self):
     before = int(time.time())
-    path = export.export_saved_model(self.base.encode(), _raw_receiver, _double,
+    path = _export_saved_model(self.base.encode(), _raw_receiver, _double,
                                      _restore)
     self.assertIsInstance(path, bytes)
     folder, name = os.path.split(path.decode())
@@ -153,7 +166,7 @@ class ExportSavedModelTest(ExportTestCase):
     self.assertTrue(os.path.exists(os.path.join(path, name)))
 
   def test_model_without_variables(self):
-    path = export.export_saved_model(
+    path = _export_saved_model(
         self.base, _raw_receiver,
         lambda features: {"p": export_output.PredictOutput(features["x"])},
         lambda session: None).decode()
@@ -253,7 +266,7 @@ class SignatureDefsTest(ExportTestCase):
       self.skipTest("This TensorFlow has no tf.estimator.")
     theirs = _Estimator(module, receiver_fn, build).export(
         self.create_tempdir().full_path)
-    ours = export.export_saved_model(
+    ours = _export_saved_model(
         self.base, receiver_fn, build,
         lambda session: session.run(
             tf_compat.v1.global_variables_initializer())).decode()
@@ -293,6 +306,14 @@ class SignatureDefsTest(ExportTestCase):
     text = "\n".join(logs.output)
     self.assertIn("no signature 'serving_default': receiver_tensors=", text)
     self.assertIn("requests must name one of ['predict']", text)
+
+  def test_leaves_out_what_cannot_be_served(self):
+    output = mock.Mock()
+    output.as_signature_def.return_value = (
+        tf_compat.v1.saved_model.build_signature_def(method_name=_PREDICT))
+    with tf_compat.v1.Graph().as_default():
+      x = tf_compat.v1.placeholder(tf_compat.v1.float32, [None])
+      self.assertEqual({}, export.signature_defs(x, None, {"empty": output}))
 
   def test_several_outputs_without_a_default(self):
     with tf_compat.v1.Graph().as_default():
@@ -340,7 +361,7 @@ class ReceiverTest(parameterized.TestCase):
   @parameterized.parameters(
       (dict(features=None), "features is None"),
       (dict(features={"x": 3}), r"features\['x'\] is 3. Expected a tensor"),
-      (dict(features={2.5: "tensor"}), "features has the key 2.5. Expected str"),
+      (dict(features={2.5: "tensor"}), "has the key 2.5. Expected str or int"),
       (dict(receiver_tensors=None), "receiver_tensors is None"),
       (dict(receiver_tensors={1: "tensor"}), "has the key 1. Expected str"),
       (dict(receiver_tensors_alternatives=3), "_alternatives is 3"),

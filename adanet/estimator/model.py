@@ -75,7 +75,7 @@ class Model(typing.NamedTuple):
     """
     return self.graph_on(
         lambda strategy: input_lib.call(
-            input_fn, mode, self.config, lambda: strategy.input_context(1)),
+            input_fn, mode, self.config, lambda: strategy.input_context(1, 0)),
         mode, number)
 
   @contextlib.contextmanager

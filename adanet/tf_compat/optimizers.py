@@ -98,7 +98,11 @@ def minimize(optimizer: typing.Any, loss: typing.Any,
     for_any_graph(optimizer)
     optimizer = getattr(tf.train, _CLASSES[optimizer])(_LEARNING_RATE)
   if _is_keras(optimizer):
-    return _keras_step(optimizer, loss, var_list)
+    # Keras names variables by the name scope, which is numbered where it is
+    # opened again. This one is as the variable scope.
+    scope = tf.get_variable_scope().name
+    with tf.name_scope(scope + "/" if scope else ""):
+      return _keras_step(optimizer, loss, list(var_list))
   if not hasattr(optimizer, "minimize") or hasattr(optimizer, "get_config"):
     raise TypeError(
         "optimizer={!r}: expected an optimizer of tf_compat.v1.train or of "
