@@ -75,9 +75,12 @@ class Loop(object):
     self._mark_stopped = mark_stopped
     self._report = report
     self._active = dict(ops.trainees)
+    self._averaged: typing.List[str] = []
     self._diverged: typing.Set[str] = set()
-    self._fetches: typing.Dict[str, typing.Any] = {}
-    self._step: typing.Callable[[], typing.Any] = lambda: None
+    # What a step fetches, and its compiled calls without and with summaries;
+    # None and empty when those that train have changed.
+    self._fetches: typing.Optional[typing.Dict[str, typing.Any]] = None
+    self._calls: typing.Dict[bool, typing.Callable[[], typing.Any]] = {}
     self.global_step = 0
     self.steps: typing.Dict[str, int] = {}
     self.losses: typing.Dict[str, float] = {}
@@ -87,7 +90,7 @@ class Loop(object):
     """Ends the training of a subnetwork or ensemble."""
     if self._active.pop(name, None) is None:
       return
-    self._step = None
+    self._fetches = None
     self._hooks.stops.setdefault(name, reason)
     self._mark_stopped(name, reason)
     self._report(events.Stopped(self._number, name, reason))
@@ -124,26 +127,37 @@ class Loop(object):
         not self._active or
         any(t.is_subnetwork for t in self._ops.trainees.values()))
 
-  def _compile(self, session):
-    """Prepares the call of a step, for those that still train."""
-    active = self._active
+  def _prepare(self):
+    """Makes what a step fetches, for those that still train.
+
+    Few large fetches cost less than many small ones.
+    """
+    active = self._active.values()
+    # One candidate alone wins whatever its average is.
+    averages = self._ops.averages if len(self._ops.averages) > 1 else {}
+    self._averaged = list(averages)
     self._fetches = {
-        "steps": {name: t.advance for name, t in active.items()},
-        "losses": {name: t.loss for name, t in active.items()},
-        # One candidate alone wins whatever its average is.
-        "averages": self._ops.averages if len(self._ops.averages) > 1 else {},
+        "steps": tf_compat.v1.stack([t.advance for t in active]),
+        "losses": tf_compat.v1.stack([
+            tf_compat.v1.cast(t.loss, tf_compat.v1.float32) for t in active]),
+        "averages": (
+            tf_compat.v1.stack(list(averages.values())) if averages else []),
     }
-    fused = dict(self._fetches, global_step=self._ops.set_global_step(
-        active.values()))
-    self._step = session.make_callable(fused)
+    self._global_step_after = self._ops.set_global_step(active)
+    self._calls = {}
 
   def _run(self, session):
     """Runs one step and returns its values."""
-    if self._step is None:
-      self._compile(session)
+    if self._fetches is None:
+      self._prepare()
     summaries = self._summaries.fetches(self.global_step)
-    if not summaries and not self._hooks:
-      return self._step()
+    if not self._hooks:
+      has_summaries = bool(summaries)
+      if has_summaries not in self._calls:
+        self._calls[has_summaries] = session.make_callable(dict(
+            self._fetches, summaries=summaries,
+            global_step=self._global_step_after))
+      return self._calls[has_summaries]()
     values = {}
 
     def set_global_step():
@@ -158,16 +172,16 @@ class Loop(object):
     """Takes over the values of a step."""
     before = self.global_step
     self.global_step = int(values["global_step"])
-    self.steps.update(
-        (name, int(step)) for name, step in values["steps"].items())
-    self.losses.update(values["losses"])
-    self.averages.update(values["averages"])
-    if values.get("summaries"):
+    losses = dict(zip(self._active, values["losses"].tolist()))
+    self.steps.update(zip(self._active, values["steps"].tolist()))
+    self.losses.update(losses)
+    self.averages.update(zip(self._averaged, values["averages"]))
+    if values["summaries"]:
       self._summaries.write(values["summaries"], self.averages, before)
     for name, reason in list(self._hooks.stops.items()):
       if name is not None:
         self._stop(name, reason)
-    self._stop_diverged(values["losses"])
+    self._stop_diverged(losses)
     self._stop_finished()
 
   def _progress(self, started, first_step):
@@ -192,7 +206,6 @@ class Loop(object):
     """
     with session.graph.as_default():
       self._set_global_step = self._ops.set_global_step([])
-    self._step = None
     self.steps = {name: int(step) for name, step in session.run({
         name: t.step for name, t in self._ops.trainees.items()}).items()}
     for name in set(stopped) & set(self._active):
