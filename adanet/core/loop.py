@@ -75,25 +75,33 @@ class Loop(object):
     self._mark_stopped = mark_stopped
     self._report = report
     self._active = dict(ops.trainees)
-    self._averaged: typing.List[str] = []
     self._diverged: typing.Set[str] = set()
-    # What a step fetches, and its compiled calls without and with summaries;
-    # None and empty when those that train have changed.
-    self._fetches: typing.Optional[typing.Dict[str, typing.Any]] = None
+    # What a step fetches of those that train, empty until it is known; and its
+    # compiled calls: without summaries, and with them.
+    self._fetches: typing.Dict[str, typing.Any] = {}
     self._calls: typing.Dict[bool, typing.Callable[[], typing.Any]] = {}
+    self._averaged: typing.List[str] = []
+    self._set_global_step: typing.Any = None  # Alone.
+    self._set_with_step: typing.Any = None  # In the same run, after training.
     self.global_step = 0
     self.steps: typing.Dict[str, int] = {}
     self.losses: typing.Dict[str, float] = {}
     self.averages: typing.Dict[str, float] = {}
 
-  def _stop(self, name, reason):
-    """Ends the training of a subnetwork or ensemble."""
+  def _stop(self, name, reason, **what):
+    """Ends the training of a subnetwork or ensemble.
+
+    Args:
+      name: str, its name.
+      reason: str, why.
+      **what: more attributes of `events.Stopped`.
+    """
     if self._active.pop(name, None) is None:
       return
-    self._fetches = None
+    self._fetches = {}
     self._hooks.stops.setdefault(name, reason)
     self._mark_stopped(name, reason)
-    self._report(events.Stopped(self._number, name, reason))
+    self._report(events.Stopped(self._number, name, reason, **what))
 
   def _stop_finished(self):
     limit = self._limits.iteration_steps
@@ -102,7 +110,7 @@ class Loop(object):
     for name in list(self._active):
       if self.steps[name] >= limit:
         self._stop(name, "Training complete after {} steps.".format(
-            self.steps[name]))
+            self.steps[name]), is_complete=True)
 
   def _stop_diverged(self, losses):
     """Stops those whose loss is NaN; fails if no ensemble is left."""
@@ -112,7 +120,7 @@ class Loop(object):
     for name in names:
       self._diverged.add(name)
       self._stop(name, "Its loss is NaN after {} steps.".format(
-          self.steps[name]))
+          self.steps[name]), is_nan=True)
     candidates = self._ops.averages
     if candidates and all(
         name in self._diverged or math.isnan(self.averages.get(name, 0.))
@@ -128,36 +136,35 @@ class Loop(object):
         any(t.is_subnetwork for t in self._ops.trainees.values()))
 
   def _prepare(self):
-    """Makes what a step fetches, for those that still train.
-
-    Few large fetches cost less than many small ones.
-    """
+    """Makes what a step fetches: three tensors, as each one costs time."""
+    v1 = tf_compat.v1
     active = self._active.values()
     # One candidate alone wins whatever its average is.
     averages = self._ops.averages if len(self._ops.averages) > 1 else {}
     self._averaged = list(averages)
     self._fetches = {
-        "steps": tf_compat.v1.stack([t.advance for t in active]),
-        "losses": tf_compat.v1.stack([
-            tf_compat.v1.cast(t.loss, tf_compat.v1.float32) for t in active]),
-        "averages": (
-            tf_compat.v1.stack(list(averages.values())) if averages else []),
+        "steps": v1.stack([t.advance for t in active]),
+        "losses": v1.stack([v1.cast(t.loss, v1.float32) for t in active]),
+        "averages": v1.stack(list(averages.values())) if averages else [],
     }
-    self._global_step_after = self._ops.set_global_step(active)
+    self._set_with_step = self._ops.set_global_step(active)
     self._calls = {}
+
+  def _call(self, session, summaries):
+    """Returns the call of a step without hooks, compiled once."""
+    key = bool(summaries)
+    if key not in self._calls:
+      self._calls[key] = session.make_callable(dict(
+          self._fetches, summaries=summaries, global_step=self._set_with_step))
+    return self._calls[key]
 
   def _run(self, session):
     """Runs one step and returns its values."""
-    if self._fetches is None:
+    if not self._fetches:
       self._prepare()
     summaries = self._summaries.fetches(self.global_step)
     if not self._hooks:
-      has_summaries = bool(summaries)
-      if has_summaries not in self._calls:
-        self._calls[has_summaries] = session.make_callable(dict(
-            self._fetches, summaries=summaries,
-            global_step=self._global_step_after))
-      return self._calls[has_summaries]()
+      return self._call(session, summaries)()
     values = {}
 
     def set_global_step():
