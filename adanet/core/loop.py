@@ -77,7 +77,7 @@ class Loop(object):
     self._active = dict(ops.trainees)
     self._diverged: typing.Set[str] = set()
     self._fetches: typing.Dict[str, typing.Any] = {}
-    self._step: typing.Callable[[], typing.Any] = lambda: None
+    self._step: typing.Optional[typing.Callable[[], typing.Any]] = None
     self.global_step = 0
     self.steps: typing.Dict[str, int] = {}
     self.losses: typing.Dict[str, float] = {}
@@ -130,8 +130,8 @@ class Loop(object):
         not self._active or
         any(t.is_subnetwork for t in self._ops.trainees.values()))
 
-  def _compile(self, session):
-    """Prepares the call of a step, for those that still train."""
+  def _compiled(self, session):
+    """Returns the call of a step, for those that still train."""
     active = self._active
     self._fetches = {
         "steps": {name: t.advance for name, t in active.items()},
@@ -141,12 +141,12 @@ class Loop(object):
     }
     fused = dict(self._fetches, global_step=self._ops.set_global_step(
         active.values()))
-    self._step = session.make_callable(fused)
+    return session.make_callable(fused)
 
   def _run(self, session):
     """Runs one step and returns its values."""
     if self._step is None:
-      self._compile(session)
+      self._step = self._compiled(session)
     summaries = self._summaries.fetches(self.global_step)
     if not summaries and not self._hooks:
       return self._step()

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`adanet.Estimator`: searches for an ensemble, and answers with it."""
 
+import os
 import tempfile
 import typing
 
@@ -44,6 +45,7 @@ def _check_positive(name, value):
 def _placed_config(config, model_dir):
   """Returns a RunConfig that has the model_dir, a new one if need be."""
   config = config if config is not None else tf_compat.RunConfig()
+  model_dir = None if model_dir is None else os.fspath(model_dir)
   if model_dir is not None and config.model_dir not in (None, model_dir):
     raise ValueError(
         "model_dir must equal config.model_dir where both are set, got {!r} "
@@ -182,10 +184,11 @@ class Estimator(object):
           "Ensembler where ensemblers are given".format(
               ", ".join(sorted(kwargs))))
     self._config = _placed_config(config, model_dir)
-    if self._config.num_worker_replicas > 1:
+    if self._config.num_worker_replicas > 1 or self._config.num_ps_replicas:
       raise ValueError(
-          "config has {} workers: this Estimator trains on one machine".format(
-              self._config.num_worker_replicas))
+          "config has a cluster of {} workers and {} parameter servers: this "
+          "Estimator trains on one machine, without TF_CONFIG".format(
+              self._config.num_worker_replicas, self._config.num_ps_replicas))
     self._report_materializer = report_materializer
     self._max_iterations = max_iterations
     self._rules = choosing.Rules(evaluator, replay_config, force_grow)

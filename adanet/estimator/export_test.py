@@ -307,6 +307,14 @@ class SignatureDefsTest(ExportTestCase):
     self.assertIn("no signature 'serving_default': receiver_tensors=", text)
     self.assertIn("requests must name one of ['predict']", text)
 
+  def test_leaves_out_what_cannot_be_served(self):
+    output = mock.Mock()
+    output.as_signature_def.return_value = (
+        tf_compat.v1.saved_model.build_signature_def(method_name=_PREDICT))
+    with tf_compat.v1.Graph().as_default():
+      x = tf_compat.v1.placeholder(tf_compat.v1.float32, [None])
+      self.assertEqual({}, export.signature_defs(x, None, {"empty": output}))
+
   def test_several_outputs_without_a_default(self):
     with tf_compat.v1.Graph().as_default():
       x = tf_compat.v1.placeholder(tf_compat.v1.float32, [None])

@@ -20,6 +20,10 @@ def sgd(learning_rate=.1):
   return tf.train.GradientDescentOptimizer(learning_rate)
 
 
+def adam(learning_rate=.05):
+  return tf.train.AdamOptimizer(learning_rate)
+
+
 class Dense(adanet.subnetwork.Builder):
   """Builds a hidden layer and a linear layer of logits for each head."""
 

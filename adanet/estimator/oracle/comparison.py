@@ -42,10 +42,8 @@ def differences(expected, actual, tolerance, path=""):
 
 
 def _are_close(expected, actual, tolerance):
-  numbers = (int, float)
-  if (not isinstance(expected, numbers) or not isinstance(actual, numbers) or
-      isinstance(expected, bool) or isinstance(actual, bool)):
-    return expected == actual
+  if not {type(expected), type(actual)} <= {int, float}:
+    return type(expected) is type(actual) and expected == actual
   if math.isnan(expected) or math.isinf(expected):
     return repr(float(expected)) == repr(float(actual))
   return abs(expected - actual) <= tolerance * max(

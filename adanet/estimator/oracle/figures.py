@@ -112,6 +112,14 @@ def state(model_dir, report_dir):
   return result
 
 
+def without_inner_variables(results):
+  """Returns the results of a setting without what only TensorFlow 1.15 has."""
+  return [
+      {key: item for key, item in result.items() if key != "inner_variables"}
+      if isinstance(result, dict) else result for result in results
+  ]
+
+
 def rounded(value, digits=7):
   """Returns a value of JSON with each float rounded to significant digits."""
   if isinstance(value, dict):

@@ -10,8 +10,6 @@ Attributes:
   keras: the Keras that works in a graph of TensorFlow 1.
 """
 
-import collections
-
 import adanet
 from adanet import tf_compat
 from adanet.tf_compat import v1 as tf
@@ -20,10 +18,6 @@ IS_REFERENCE = not hasattr(adanet, "heads")
 HAS_TF_ESTIMATOR = tf.VERSION.startswith("1.") or hasattr(tf, "estimator")
 
 keras = getattr(tf_compat, "keras", None) or tf.keras
-
-_ServingInputReceiver = collections.namedtuple(
-    "ServingInputReceiver",
-    ["features", "receiver_tensors", "receiver_tensors_alternatives"])
 
 
 def head(class_name, *args, **kwargs):
@@ -59,7 +53,8 @@ def run_config(**kwargs):
 
 
 def serving_input_receiver(features, receiver_tensors):
-  """Returns a `ServingInputReceiver`, where there is no `tf.estimator` too."""
-  if HAS_TF_ESTIMATOR:
+  """Returns the `ServingInputReceiver` of the package under test."""
+  if IS_REFERENCE:
     return tf.estimator.export.ServingInputReceiver(features, receiver_tensors)
-  return _ServingInputReceiver(features, receiver_tensors, None)
+  from adanet.estimator import export  # pylint: disable=g-import-not-at-top
+  return export.ServingInputReceiver(features, receiver_tensors)

@@ -30,13 +30,20 @@ from adanet.estimator.oracle import figures
 from adanet.estimator.oracle import hooks as hooks_lib
 from adanet.estimator.oracle import library
 from adanet.estimator.oracle import settings
+from adanet.estimator.oracle import stranded
 from adanet.tf_compat import v1 as tf
 
+_TABLE = flags.DEFINE_enum(
+    "table", "settings", ["settings", "begun", "goes_on"],
+    "Which settings: those of `settings`, or a table of `stranded`.")
 _OUTPUT = flags.DEFINE_string("output", None, "Path of the file to write.")
 _SETTINGS = flags.DEFINE_list(
     "settings", [], "Names of the settings to run; all of them if empty.")
+_GOLDEN = flags.DEFINE_bool(
+    "golden", False, "Whether to write a golden file: rounded figures, and no "
+    "variables that only TensorFlow 1.15 has.")
 _MODEL_DIRS = flags.DEFINE_string(
-    "model_dirs", None, "Folder in which to keep the model_dirs.")
+    "model_dirs", None, "Folder of the model_dirs, which are kept then.")
 
 _NUM_PREDICTIONS = 5
 
@@ -128,19 +135,26 @@ def main(unused_argv):
   tf.logging.set_verbosity(tf.logging.ERROR)
   folder = _MODEL_DIRS.value or tempfile.mkdtemp()
   results = {}
-  for setting in settings.table():
+  table = {
+      "settings": settings.table,
+      "begun": stranded.begun,
+      "goes_on": stranded.goes_on,
+  }[_TABLE.value]
+  for setting in table():
     if _SETTINGS.value and setting.name not in _SETTINGS.value:
       continue
     if setting.needs == "tf.estimator" and not library.HAS_TF_ESTIMATOR:
       continue
-    start = time.time()
-    results[setting.name] = perform(
-        setting, os.path.join(folder, setting.name))
+    start = time.process_time()
+    result = perform(setting, os.path.join(folder, setting.name))
+    if _GOLDEN.value:
+      result = figures.rounded(figures.without_inner_variables(result))
+    results[setting.name] = result
     print("%6.2f s  %s%s" % (
-        time.time() - start, setting.name,
-        "  FAILED" if "error" in (results[setting.name][-1] or ()) else ""),
+        time.process_time() - start, setting.name,
+        "  FAILED" if "error" in (result[-1] or ()) else ""),
         file=sys.stderr, flush=True)
-  figures.write(_OUTPUT.value, results)
+    figures.write(_OUTPUT.value, results)
   if not _MODEL_DIRS.value:
     shutil.rmtree(folder)
 

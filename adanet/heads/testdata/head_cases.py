@@ -14,7 +14,9 @@ import typing
 
 from adanet import tf_compat
 import numpy as np
+import runfiles
 
+_GOLDEN = "adanet/adanet/heads/testdata/estimator_heads.json"
 MODES = ("train", "eval", "infer")
 VOCABULARY = ("cat", "dog", "fox", "yak", "gnu")
 
@@ -235,6 +237,13 @@ def spec_of(head, inputs, mode):
       regularization_losses=inputs.regularization_losses)
 
 
+def new_session():
+  """Returns a session that runs small graphs soon: it optimizes none."""
+  config = tf_compat.v1.ConfigProto()
+  config.graph_options.rewrite_options.disable_meta_optimizer = True
+  return tf_compat.v1.Session(config=config)
+
+
 def metrics_after(session, metrics, batches):
   """Returns the values of metrics after batches, as a dict.
 
@@ -307,7 +316,7 @@ def outcome(module, case):
     head = case.make(module)
     inputs = Inputs(case)
     specs = {mode: spec_of(head, inputs, mode) for mode in MODES}
-    with v1.Session() as session:
+    with new_session() as session:
       session.run(v1.tables_initializer())
       metrics = {
           name: metrics_after(session, specs["eval"].eval_metric_ops, batches)
@@ -341,6 +350,36 @@ def outcome(module, case):
     if result[mode]["predictions"] == result["infer"]["predictions"]:
       result[mode]["predictions"] = "as in infer"
   return result
+
+
+def golden():
+  """Returns the outcomes of `tf.estimator`, as a dict from a case's name."""
+  with open(runfiles.Create().Rlocation(_GOLDEN), encoding="utf-8") as f:
+    return json.load(f)
+
+
+def differences(expected, actual, path=""):
+  """Returns where two values of JSON differ, floats by 1e-5, as a list of str.
+  """
+  if isinstance(expected, dict) and isinstance(actual, dict):
+    return [
+        line for key in sorted(set(expected) | set(actual))
+        for line in differences(
+            expected.get(key, "nothing"), actual.get(key, "nothing"),
+            path + "/" + key)
+    ]
+  if (isinstance(expected, list) and isinstance(actual, list) and
+      len(expected) == len(actual)):
+    return [
+        line for i, pair in enumerate(zip(expected, actual))
+        for line in differences(*pair, path="{}[{}]".format(path, i))
+    ]
+  if isinstance(expected, float) and isinstance(actual, float):
+    equal = abs(expected - actual) <= 1e-5 * max(1., abs(expected))
+  else:
+    equal = expected == actual
+  return [] if equal else [
+      "{}: expected {!r}, got {!r}".format(path, expected, actual)]
 
 
 def main():
