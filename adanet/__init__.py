@@ -22,10 +22,15 @@ _MODULES = {
     "Summary": "adanet.subnetwork.summary",
     "WeightedSubnetwork": "adanet.ensemble",
 }
-_PACKAGES = ("distributed", "ensemble", "heads", "replay", "subnetwork",
-             "tf_compat")
+_PACKAGES = frozenset([
+    "distributed", "ensemble", "heads", "replay", "subnetwork", "tf_compat"])
 
-__all__ = sorted(_MODULES) + list(_PACKAGES) + ["__version__"]
+__all__ = [
+    "Ensemble", "Estimator", "Evaluator", "MixtureWeightType",
+    "ReportMaterializer", "Subnetwork", "Summary", "WeightedSubnetwork",
+    "__version__", "distributed", "ensemble", "heads", "replay", "subnetwork",
+    "tf_compat",
+]
 
 if typing.TYPE_CHECKING:
   from adanet import distributed

@@ -14,11 +14,17 @@ from absl.testing import parameterized
 import runfiles
 
 _PUBLIC_MODULES = (
+    "adanet",
     "adanet.distributed",
     "adanet.distributed.devices",
     "adanet.distributed.plan",
     "adanet.distributed.plan.picture",
     "adanet.distributed.plan.table",
+    "adanet.ensemble",
+    "adanet.estimator.export",
+    "adanet.heads",
+    "adanet.replay",
+    "adanet.subnetwork",
     "adanet.tf_compat",
 )
 

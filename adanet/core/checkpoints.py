@@ -3,8 +3,7 @@
 """Reads TensorFlow's checkpoints, with one clear line for a broken one."""
 
 import os
-import re
-from typing import Any, Optional
+from typing import Optional
 
 from adanet import tf_compat
 
@@ -35,11 +34,15 @@ def latest(folder: str) -> Optional[str]:
     CheckpointError: there is no such checkpoint.
   """
   v1 = tf_compat.v1
-  if not v1.io.gfile.exists(os.path.join(folder, "checkpoint")):
+  path = os.path.join(folder, "checkpoint")
+  if not v1.io.gfile.exists(path):
     return None
-  state = v1.train.get_checkpoint_state(folder)
-  if state is None or not state.model_checkpoint_path:
-    raise _error(os.path.join(folder, "checkpoint"), "it names no checkpoint")
+  try:
+    state = v1.train.get_checkpoint_state(folder)
+  except ValueError:
+    state = None
+  if state is None:
+    raise _error(path, "it names no checkpoint")
   named = state.model_checkpoint_path
   for path in (named, os.path.join(folder, os.path.basename(named))):
     if v1.io.gfile.exists(path + ".index"):
@@ -92,10 +95,10 @@ def _varint_size(number):
   return max(1, (number.bit_length() + 6) // 7)
 
 
-def _stored_size(reader, checkpoint, name, shape, dtype) -> int:
+def _stored_size(reader, checkpoint, name, shape, dtype):
   """Returns how many bytes a tensor takes in the data of a checkpoint."""
   if dtype != tf_compat.v1.string:
-    size: Any = dtype.size
+    size = dtype.size
     for dimension in shape:
       size *= dimension
     return size
@@ -120,8 +123,7 @@ def check_readable(checkpoint: str) -> None:
   gfile = tf_compat.v1.io.gfile
   reader = _reader(checkpoint)
   shards = sorted(gfile.glob(checkpoint + ".data-?????-of-?????"))
-  counts = {int(re.search(r"-of-(\d+)$", shard).group(1)) for shard in shards}
-  if counts != {len(shards)}:
+  if {int(shard[-5:]) for shard in shards} != {len(shards)}:
     raise _error(checkpoint, "of its files '.data-*', only these are there: "
                  "[{}]".format(", ".join(map(os.path.basename, shards))))
   dtypes = reader.get_variable_to_dtype_map()

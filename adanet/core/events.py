@@ -65,11 +65,13 @@ class Stopped(typing.NamedTuple):
     iteration_number: int.
     name: str, its name.
     reason: str, why: one sentence.
+    is_complete: bool, whether the reason is that it did all its steps.
     is_nan: bool, whether the reason is that its loss is NaN.
   """
   iteration_number: int
   name: str
   reason: str
+  is_complete: bool = False
   is_nan: bool = False
 
 

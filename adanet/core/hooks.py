@@ -73,7 +73,7 @@ class HookRunner(object):
       context = train.SessionRunContext(train.SessionRunArgs(fetches), session)
       wanted = self._call(owned, owned.hook.before_run, context)
       asked.append((owned, context, wanted or train.SessionRunArgs(None)))
-    feeds = {}
+    feeds: typing.Dict[typing.Any, typing.Any] = {}
     options = None
     for _, _, wanted in asked:
       feeds.update(wanted.feed_dict or {})

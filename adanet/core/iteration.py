@@ -91,6 +91,10 @@ class _Frozen(typing.NamedTuple):
   subnetworks: typing.Sequence[subnetworks.SubnetworkSpec]
 
 
+def _ensemble_name(number, candidate, ensembler):
+  return "t{}_{}_{}".format(number, candidate.name, ensembler.name)
+
+
 def _is_float(tensor):
   return hasattr(tensor, "dtype") and tensor.dtype.is_floating
 
@@ -162,7 +166,7 @@ class _Builder(object):
   def _ensemble(self, candidate, ensembler, number, index, specs, previous,
                 frozen):
     """Builds the ensemble of a candidate."""
-    name = "t{}_{}_{}".format(number, candidate.name, ensembler.name)
+    name = _ensemble_name(number, candidate, ensembler)
     replicated = self._search.replicate_ensemble_in_training
     return ensembles.build_ensemble(
         candidate, ensembler, name, number, index, self._task, specs,
@@ -248,13 +252,14 @@ class _Builder(object):
       found.append((completed, None))
     for ensembler in self._search.ensemblers:
       for candidate in self._candidates(builders, previous):
-        spec = self._ensemble(candidate, ensembler, number, len(found), specs,
-                              previous, frozen=False)
-        if any(spec.name == other.name for other, _ in found):
+        name = _ensemble_name(number, candidate, ensembler)
+        if any(name == other.name for other, _ in found):
           raise ValueError(
               "iteration {}: two ensembles have the name {!r}: give each "
               "ensembler, and each candidate of ensemble_strategies, a name of "
-              "its own".format(number, spec.name))
+              "its own".format(number, name))
+        spec = self._ensemble(candidate, ensembler, number, len(found), specs,
+                              previous, frozen=False)
         found.append((spec, candidate))
     averaged = []
     for spec, candidate in found:

@@ -77,20 +77,26 @@ class Loop(object):
     self._active = dict(ops.trainees)
     self._diverged: typing.Set[str] = set()
     self._fetches: typing.Dict[str, typing.Any] = {}
-    self._step: typing.Callable[[], typing.Any] = lambda: None
+    self._step: typing.Optional[typing.Callable[[], typing.Any]] = None
     self.global_step = 0
     self.steps: typing.Dict[str, int] = {}
     self.losses: typing.Dict[str, float] = {}
     self.averages: typing.Dict[str, float] = {}
 
-  def _stop(self, name, reason):
-    """Ends the training of a subnetwork or ensemble."""
+  def _stop(self, name, reason, **what):
+    """Ends the training of a subnetwork or ensemble.
+
+    Args:
+      name: str, its name.
+      reason: str, why.
+      **what: more attributes of `events.Stopped`.
+    """
     if self._active.pop(name, None) is None:
       return
     self._step = None
     self._hooks.stops.setdefault(name, reason)
     self._mark_stopped(name, reason)
-    self._report(events.Stopped(self._number, name, reason))
+    self._report(events.Stopped(self._number, name, reason, **what))
 
   def _stop_finished(self):
     limit = self._limits.iteration_steps
@@ -99,7 +105,7 @@ class Loop(object):
     for name in list(self._active):
       if self.steps[name] >= limit:
         self._stop(name, "Training complete after {} steps.".format(
-            self.steps[name]))
+            self.steps[name]), is_complete=True)
 
   def _stop_diverged(self, losses):
     """Stops those whose loss is NaN; fails if no ensemble is left."""
@@ -109,7 +115,7 @@ class Loop(object):
     for name in names:
       self._diverged.add(name)
       self._stop(name, "Its loss is NaN after {} steps.".format(
-          self.steps[name]))
+          self.steps[name]), is_nan=True)
     candidates = self._ops.averages
     if candidates and all(
         name in self._diverged or math.isnan(self.averages.get(name, 0.))
@@ -124,8 +130,8 @@ class Loop(object):
         not self._active or
         any(t.is_subnetwork for t in self._ops.trainees.values()))
 
-  def _compile(self, session):
-    """Prepares the call of a step, for those that still train."""
+  def _compiled(self, session):
+    """Returns the call of a step, for those that still train."""
     active = self._active
     self._fetches = {
         "steps": {name: t.advance for name, t in active.items()},
@@ -135,12 +141,12 @@ class Loop(object):
     }
     fused = dict(self._fetches, global_step=self._ops.set_global_step(
         active.values()))
-    self._step = session.make_callable(fused)
+    return session.make_callable(fused)
 
   def _run(self, session):
     """Runs one step and returns its values."""
     if self._step is None:
-      self._compile(session)
+      self._step = self._compiled(session)
     summaries = self._summaries.fetches(self.global_step)
     if not summaries and not self._hooks:
       return self._step()

@@ -6,7 +6,7 @@
       checkpoint, model.ckpt-<step>.*     TensorFlow's checkpoints
       increment.ckpt-<t>.*                the checkpoint that begins iteration t
       architecture-<t>.json               what won iteration t
-      train_manager/t<t>/<name>.json      <name> trains no further in iteration t
+      train_manager/t<t>/<name>.json      why <name> trains no further
       report/iteration_reports.tfrecord   what the builders reported
       assets/<subnetwork>/                files of a builder
       subnetwork/<name>/, ensemble/<name>/, eval/   TensorBoard's curves
@@ -16,6 +16,7 @@ TensorFlow knows.
 """
 
 import contextlib
+import fnmatch
 import json
 import os
 import uuid
@@ -26,10 +27,11 @@ from adanet.core import architecture as architecture_lib
 from adanet.core import checkpoints
 
 _TEMPORARY = ".adanet-tmp-"
-# What TensorFlow writes before it renames: the parts of a checkpoint, and the
-# file "checkpoint".
-_TENSORFLOW_TEMPORARIES = (
-    "*.ckpt-*_temp*", "*.ckpt-*.tempstate*", "checkpoint.tmp*")
+# Ours, and what TensorFlow writes before it renames: the parts of a checkpoint,
+# and the file "checkpoint".
+_TEMPORARY_PATTERNS = (
+    "*" + _TEMPORARY + "*", "*.ckpt-*_temp*", "*.ckpt-*.tempstate*",
+    "checkpoint.tmp*")
 
 
 @contextlib.contextmanager
@@ -70,11 +72,13 @@ def _read(path):
     return f.read().decode("utf-8", "replace")
 
 
-def _glob(pattern):
-  try:
-    return tf_compat.v1.io.gfile.glob(pattern)
-  except tf_compat.v1.errors.NotFoundError:  # The folder does not exist.
+def _list(folder):
+  """Returns the names in a folder; none if there is no such folder."""
+  gfile = tf_compat.v1.io.gfile
+  if not gfile.isdir(folder):
     return []
+  # Some file systems end the names of folders with a slash.
+  return sorted(name.rstrip("/") for name in gfile.listdir(folder))
 
 
 class ModelDir:
@@ -204,11 +208,8 @@ class ModelDir:
     not finish counts too, as in AdaNet 0.8; its reason is "".
     """
     folder = self._stopped_dir(iteration_number)
-    gfile = tf_compat.v1.io.gfile
-    if not gfile.isdir(folder):
-      return {}
     reasons = {}
-    for file in sorted(gfile.listdir(folder)):
+    for file in _list(folder):
       name, extension = os.path.splitext(file)
       if extension != ".json":
         continue
@@ -241,12 +242,13 @@ class ModelDir:
     Only the process that owns the folder may call this.
     """
     gfile = tf_compat.v1.io.gfile
-    patterns = _TENSORFLOW_TEMPORARIES + tuple(
-        os.path.join(folder, "*" + _TEMPORARY + "*")
-        for folder in ("", "report", os.path.join("train_manager", "t*")))
-    for pattern in patterns:
-      for path in _glob(os.path.join(self._path, pattern)):
-        if gfile.isdir(path):
-          gfile.rmtree(path)
-        else:
-          gfile.remove(path)
+    stopped = os.path.join(self._path, "train_manager")
+    for folder in [self._path, self.report_dir] + [
+        os.path.join(stopped, name) for name in _list(stopped)]:
+      for name in _list(folder):
+        if any(fnmatch.fnmatch(name, p) for p in _TEMPORARY_PATTERNS):
+          path = os.path.join(folder, name)
+          if gfile.isdir(path):
+            gfile.rmtree(path)
+          else:
+            gfile.remove(path)

@@ -141,7 +141,8 @@ def _get(proto):
   return getattr(proto, proto.WhichOneof("value") or "string_value")
 
 
-def _to_record(message_class, iteration_number, reports) -> bytes:
+def _to_record(message_class, iteration_number, reports):
+  """Returns the record of an iteration, as bytes."""
   iteration = message_class(iteration_number=iteration_number)
   for report in reports:
     proto = iteration.subnetwork_reports.add(

@@ -51,6 +51,7 @@ class CheckpointSaver(object):
                 time.time() >= self._saved_time + self._every_secs)
 
   def _write(self, session, path, number):
+    tf_compat.v1.io.gfile.makedirs(self._model_dir.path)
     written = self._saver.save(
         session, path, global_step=number, write_meta_graph=False)
     self._saved_time = time.time()

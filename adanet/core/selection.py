@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which candidate wins an iteration: a pure function of names and values."""
 
+import dataclasses
 import math
-import typing
 from typing import Optional, Sequence, Tuple
 
 
@@ -11,7 +11,8 @@ class AllNaNError(ValueError):
   """No candidate can win, because the value of each one is NaN."""
 
 
-class Choice(typing.NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Choice:
   """The candidate that won an iteration, and why.
 
   Attributes:
@@ -24,7 +25,7 @@ class Choice(typing.NamedTuple):
     compared: int, how many candidates were compared, this one included.
     is_previous: bool, whether it is the ensemble of the previous iteration.
     nan: tuple of str, the names of the candidates whose value is NaN.
-    reason: str, why nothing was compared, or "".
+    reason: str, why nothing was compared; "" if it is clear.
   """
   index: int
   name: str
@@ -45,11 +46,13 @@ class Choice(typing.NamedTuple):
     line = "{} won".format(self.name)
     if self.value is not None:
       line += " with {} {:.6g}".format(metric_name, self.value)
-    if self.next_best is not None:
-      line += ", {:.3g} better than {}, the next best of {} candidates".format(
-          self.margin, self.next_best, self.compared)
+    if self.next_best is not None and self.margin is not None:
+      line += ", {} {}, the next best of {} candidates".format(
+          "{:.3g} better than".format(self.margin) if self.margin
+          else "as good as", self.next_best, self.compared)
     else:
-      line += ": " + (self.reason or "it is the only candidate")
+      line += ": " + (self.reason or "it is the only candidate" +
+                      " with a value" * bool(self.nan))
     if self.nan:
       line += "; NaN: " + ", ".join(self.nan)
     line += "."
@@ -107,8 +110,8 @@ def choose(
              if not (force_grow and i == previous)]
   if not allowed:
     raise ValueError(
-        "names={!r}: expected at least one candidate{}. The ensemble strategies "
-        "made none.".format(
+        "names={!r}: expected at least one candidate{}. The ensemble "
+        "strategies made none.".format(
             list(names),
             " other than the previous ensemble, because force_grow is set"
             if names else ""))
@@ -124,11 +127,15 @@ def choose(
   choice = Choice(
       index=best, name=names[best], value=figures[best], compared=len(ranked),
       is_previous=best == previous,
-      nan=tuple(n for n, x in zip(names, figures) if math.isnan(x)))
+      nan=tuple(names[i] for i in allowed if math.isnan(figures[i])))
   if len(ranked) == 1:
+    if len(allowed) == 1 < len(names):
+      return dataclasses.replace(
+          choice, reason="it is the only candidate that could, because "
+          "force_grow is set")
     return choice
   second = ranked[1]
   equal = figures[second] == figures[best]  # The same infinity has no margin.
-  return choice._replace(
-      next_best=names[second],
+  return dataclasses.replace(
+      choice, next_best=names[second],
       margin=0. if equal else abs(figures[second] - figures[best]))

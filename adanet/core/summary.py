@@ -23,9 +23,9 @@ import re
 import time
 import typing
 
+from absl import logging
 from adanet import tf_compat
 from adanet.subnetwork import summary as interface
-from absl import logging
 from google.protobuf import message
 import numpy as np
 
@@ -79,17 +79,17 @@ class ScopedSummary(interface.Summary):
     """
     self.namespace = namespace
     self.scope = scope
-    self.ops = []  # type: typing.List[typing.Any]
+    self.ops: typing.List[typing.Any] = []
     self._skip = skip
     self._base = ""  # The name scope that tags leave out.
     self._first_base = ""
     # From the tag of an op to the tag and the description to show.
-    self._shown = {
-    }  # type: typing.Dict[str, typing.Tuple[str, typing.Optional[str]]]
-    self._names = set()  # type: typing.Set[str]
-    self._used = set()  # type: typing.Set[str]
+    self._shown: typing.Dict[
+        str, typing.Tuple[str, typing.Optional[str]]] = {}
+    self._names: typing.Set[typing.Tuple[typing.Any, str]] = set()
+    self._used: typing.Set[str] = set()
     # The graph's collection of summaries, while a builder's are captured.
-    self._captured = None  # type: typing.Optional[typing.List[typing.Any]]
+    self._captured: typing.Optional[typing.List[typing.Any]] = None
 
   @contextlib.contextmanager
   def current_scope(self) -> typing.Iterator[None]:
@@ -175,7 +175,8 @@ class ScopedSummary(interface.Summary):
     cannot be run by itself, and is left out.
     """
     graph = tf_compat.v1.get_default_graph()
-    ops = [op for op in self.ops if op.graph is graph and graph.is_fetchable(op)]
+    ops = [
+        op for op in self.ops if op.graph is graph and graph.is_fetchable(op)]
     return tf_compat.v1.summary.merge(ops, collections=[]) if ops else None
 
   def rename(self, serialized: bytes) -> typing.Any:
@@ -203,7 +204,8 @@ class ScopedSummary(interface.Summary):
     self._take_captured()
     if self.scope:
       # Keeps the name itself free for the builder's ops and variables.
-      name = "{}/{}".format(self.scope, name[name.startswith("/"):])
+      name = "{}/{}".format(
+          self.scope, name[1:] if name.startswith("/") else name)
     op = make(name, tensor, family=family, collections=[], **kwargs)
     self._add(op, self.scope, description)
     return op
@@ -220,7 +222,7 @@ class ScopedSummary(interface.Summary):
     """Adds a summary op that is in none, or in other collections."""
     if op.type in _ONE_VALUE or op.type in _SEVERAL_VALUES:
       self._add(op.outputs[0])
-    elif op.type in _WRITING:
+    elif op.type in _WRITING and op.graph.is_fetchable(op):
       make, arguments, attributes = _WRITING[op.type]
       inputs = dict(zip(arguments, op.inputs[2:]))
       inputs.update((name, op.get_attr(name)) for name in attributes)
@@ -246,9 +248,9 @@ class ScopedSummary(interface.Summary):
       for part in op.inputs:
         self._add(part)
       return
-    if op.name in self._names:
+    if (op.graph, op.name) in self._names:
       return
-    self._names.add(op.name)
+    self._names.add((op.graph, op.name))
     self.ops.append(tensor)
     if op.type not in _ONE_VALUE and op.type not in _SEVERAL_VALUES:
       return
@@ -290,8 +292,8 @@ class SummaryWriter(object):
       model_dir: path of the folder that has those of the candidates.
     """
     self._model_dir = model_dir
-    self._writers = {}  # type: typing.Dict[str, typing.Any]
-    self._started = set()  # type: typing.Set[str]
+    self._writers: typing.Dict[str, typing.Any] = {}
+    self._started: typing.Set[str] = set()
 
   def add(self, summary: ScopedSummary, serialized: bytes,
           global_step: int) -> None:

@@ -36,13 +36,13 @@ class TrainingSummaries(object):
   def fetches(self, global_step: int) -> typing.Dict[str, typing.Any]:
     """Returns what to fetch in the step that follows this global step.
 
-    The first step is written, and then, as in AdaNet, each whose number is
-    `every_steps` after the global step at which the last one was written.
+    The first step is written, and then, as AdaNet does, one every
+    `every_steps - 1`, or every `every_steps` if these are 1 or 2.
     """
     if not self._every_steps:
       return {}
-    if (self._last_step is not None and
-        global_step + 1 < self._last_step + self._every_steps):
+    wait = max(self._every_steps - 1, min(self._every_steps, 2))
+    if self._last_step is not None and global_step < self._last_step + wait:
       return {}
     return self._fetches
 

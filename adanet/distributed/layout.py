@@ -4,7 +4,7 @@
 
 A layout says, from numbers alone, what each worker of a cluster builds and
 trains, which share of the input it reads, and which parameter servers hold a
-subnetwork. It checks nothing: the strategies of `placement.py` and the plan
+subnetwork. It checks nothing: the strategies of `placement` and the plan
 check their arguments and then ask a layout.
 
 The letters in the formulas: m workers (the chief is one), n parameter servers,

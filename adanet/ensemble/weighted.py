@@ -232,8 +232,7 @@ class ComplexityRegularizedEnsembler(Ensembler):
       if isinstance(value, float) and math.isnan(value):
         raise ValueError(
             "{}=nan: expected a number of at least 0.".format(argument))
-    optimizers.check_optimizer(optimizer)
-    self._optimizer = optimizer
+    self._optimizer = optimizers.for_any_graph(optimizer)
     self._mixture_weight_type = mixture_weight_type
     self._mixture_weight_initializer = mixture_weight_initializer
     self._warm_start_mixture_weights = warm_start_mixture_weights

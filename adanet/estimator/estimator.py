@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`adanet.Estimator`: searches for an ensemble, and answers with it."""
 
+import os
 import tempfile
 import typing
 
@@ -44,6 +45,7 @@ def _check_positive(name, value):
 def _placed_config(config, model_dir):
   """Returns a RunConfig that has the model_dir, a new one if need be."""
   config = config if config is not None else tf_compat.RunConfig()
+  model_dir = None if model_dir is None else os.fspath(model_dir)
   if model_dir is not None and config.model_dir not in (None, model_dir):
     raise ValueError(
         "model_dir must equal config.model_dir where both are set, got {!r} "
@@ -182,10 +184,11 @@ class Estimator(object):
           "Ensembler where ensemblers are given".format(
               ", ".join(sorted(kwargs))))
     self._config = _placed_config(config, model_dir)
-    if self._config.num_worker_replicas > 1:
+    if self._config.num_worker_replicas > 1 or self._config.num_ps_replicas:
       raise ValueError(
-          "config has {} workers: this Estimator trains on one machine".format(
-              self._config.num_worker_replicas))
+          "config has a cluster of {} workers and {} parameter servers: this "
+          "Estimator trains on one machine, without TF_CONFIG".format(
+              self._config.num_worker_replicas, self._config.num_ps_replicas))
     self._report_materializer = report_materializer
     self._max_iterations = max_iterations
     self._rules = choosing.Rules(evaluator, replay_config, force_grow)
@@ -326,6 +329,45 @@ class Estimator(object):
     return evaluation.predict(
         self._model, self._rules, input_fn, predict_keys, tuple(hooks or ()),
         checkpoint_path or self.latest_checkpoint(), yield_single_examples)
+
+  def export_saved_model(
+      self, export_dir_base: str,
+      serving_input_receiver_fn: typing.Callable[[], typing.Any],
+      assets_extra: typing.Optional[typing.Dict[str, str]] = None,
+      as_text: bool = False,
+      checkpoint_path: typing.Optional[str] = None) -> bytes:
+    """Exports the best ensemble as a SavedModel for TensorFlow Serving.
+
+    Args:
+      export_dir_base: str, the folder that gets a new one, `<timestamp>`.
+      serving_input_receiver_fn: function without arguments that returns an
+        `adanet.estimator.export.ServingInputReceiver`, or one of
+        `tf.estimator.export`.
+      assets_extra: dict from a path in `assets.extra` to the file to copy
+        there, or None.
+      as_text: whether the graph is written as text.
+      checkpoint_path: str, the prefix of a checkpoint; None for the latest.
+
+    Returns:
+      The path of the new folder, as bytes.
+
+    Raises:
+      ValueError: there is no checkpoint.
+    """
+    return evaluation.export(
+        self._model, self._rules, export_dir_base, serving_input_receiver_fn,
+        assets_extra, as_text, checkpoint_path or self.latest_checkpoint())
+
+  def export_savedmodel(
+      self, export_dir_base: str,
+      serving_input_receiver_fn: typing.Callable[[], typing.Any],
+      assets_extra: typing.Optional[typing.Dict[str, str]] = None,
+      as_text: bool = False,
+      checkpoint_path: typing.Optional[str] = None) -> bytes:
+    """Calls `export_saved_model`, by the name that AdaNet once had for it."""
+    return self.export_saved_model(
+        export_dir_base, serving_input_receiver_fn, assets_extra, as_text,
+        checkpoint_path)
 
   def latest_checkpoint(self) -> typing.Optional[str]:
     """Returns the prefix of the latest checkpoint, or None."""

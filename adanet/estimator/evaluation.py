@@ -12,7 +12,10 @@ from adanet.core import iteration as iteration_lib
 from adanet.core import selection
 from adanet.core import summary
 from adanet.estimator import choosing
+from adanet.estimator import export as export_lib
+from adanet.estimator import input as input_lib
 from adanet.estimator import model as model_lib
+from adanet.heads import export_output
 
 
 def _best(iteration, session, choice):
@@ -92,7 +95,8 @@ def evaluate(model: model_lib.Model, rules: choosing.Rules,
     results["best_ensemble_index_{}".format(t)] = int32(
         indices[t] if t < len(indices) else -1)
   writer = summary.SummaryWriter(model.model_dir.path)
-  writer.add_scalars("eval_" + name if name else "eval", results, global_step)
+  writer.add_scalars("eval_" + name if name else "eval",
+                     dict(results, checkpoint_path=checkpoint), global_step)
   writer.close()
   results["global_step"] = global_step
   logging.info("Evaluated step %d: %s", global_step, ", ".join(
@@ -158,3 +162,53 @@ def predict(model: model_lib.Model, rules: choosing.Rules,
       except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
         pass
       runner.end(session)
+
+
+def _export_outputs(iteration, best):
+  """Returns what is exported of the best candidate.
+
+  As AdaNet does it: with more than one candidate, each output of predictions
+  has the predictions of the best one.
+  """
+  outputs = best.export_outputs or {}
+  if len(iteration.candidates) == 1:
+    return outputs
+  predicts = export_output.PredictOutput(best.predictions)
+  return {
+      name: (predicts if type(output).__name__ == "PredictOutput"
+             else outputs[name])
+      for name, output in iteration.candidates[0].spec.export_outputs.items()}
+
+
+def export(model: model_lib.Model, rules: choosing.Rules, export_dir_base: str,
+           serving_input_receiver_fn: typing.Callable[[], typing.Any],
+           assets_extra: typing.Optional[typing.Dict[str, str]], as_text: bool,
+           checkpoint: typing.Optional[str]) -> bytes:
+  """Writes a SavedModel; see `adanet.Estimator.export_saved_model`."""
+  if checkpoint is None:
+    raise ValueError(
+        "model_dir {!r} has no checkpoint to export: train first, or give "
+        "checkpoint_path".format(model.model_dir.path))
+  number = model.model_dir.current_iteration(checkpoint)
+  choice = choosing.by_evaluator(model, rules, number, checkpoint)
+  receivers = []
+
+  def read(strategy):
+    del strategy  # A request has all of its input.
+    receivers.append(serving_input_receiver_fn())
+    return input_lib.Input(receivers[0].features, None, [])
+
+  with model.graph_on(read, "infer", number) as built:
+    with model.session(built, checkpoint) as (session, _):
+      best = _best(built.iteration, session, choice)
+      return export_lib.write_saved_model(
+          export_dir_base, session,
+          export_lib.signature_defs(
+              receivers[0].receiver_tensors,
+              getattr(receivers[0], "receiver_tensors_alternatives", None),
+              _export_outputs(built.iteration, best)),
+          assets_extra=assets_extra, as_text=as_text,
+          main_op=tf_compat.v1.group(
+              tf_compat.v1.local_variables_initializer(),
+              tf_compat.v1.tables_initializer(),
+              *built.iteration.local_init_ops))

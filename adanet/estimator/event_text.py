@@ -10,15 +10,17 @@ _MAX_NAMES = 3
 
 
 def _names(names: Sequence[str]) -> str:
-  """Returns how many names there are, and the first ones."""
+  """Returns the first names, and how many more there are."""
   shown = list(names[:_MAX_NAMES])
   if len(names) > len(shown):
     shown.append("and {} more".format(len(names) - len(shown)))
   return ", ".join(shown)
 
 
-def _count(names, noun):
-  return "{} {}{}".format(len(names), noun, "" if len(names) == 1 else "s")
+def _counted(names, noun):
+  """Returns how many of something there are, and their first names."""
+  text = "{} {}{}".format(len(names), noun, "" if len(names) == 1 else "s")
+  return text + " ({})".format(_names(names)) * bool(names)
 
 
 def duration(seconds: float) -> str:
@@ -44,10 +46,10 @@ def speed(event: events.Progress) -> List[str]:
 def message(event: events.Event) -> str:
   """Returns an event as one line of text."""
   if isinstance(event, events.IterationBegan):
-    return "Iteration {} begins at step {}: {} ({}), {} ({}){}.".format(
+    return "Iteration {} begins at step {}: {}, {}{}.".format(
         event.iteration_number, event.global_step,
-        _count(event.subnetworks, "subnetwork"), _names(event.subnetworks),
-        _count(event.ensembles, "ensemble"), _names(event.ensembles),
+        _counted(event.subnetworks, "subnetwork"),
+        _counted(event.ensembles, "ensemble"),
         "" if event.max_steps is None
         else ", {} steps each".format(event.max_steps))
   if isinstance(event, events.Resumed):
@@ -61,8 +63,8 @@ def message(event: events.Event) -> str:
             event.iteration_number, event.global_step)] + speed(event))
     return line + (". Loss: " + _names(losses) if losses else "") + "."
   if isinstance(event, events.Stopped):
-    return "Iteration {}: {} trains no further. {}".format(
-        event.iteration_number, event.name, event.reason)
+    return "Iteration {}: {} trains no further: {}.".format(
+        event.iteration_number, event.name, event.reason.rstrip("."))
   if isinstance(event, events.CheckpointSaved):
     return "Saved the checkpoint of step {}: {}.".format(
         event.global_step, event.path)
@@ -71,7 +73,7 @@ def message(event: events.Event) -> str:
         event.iteration_number, duration(event.seconds),
         event.choice.message(event.metric_name))
   if isinstance(event, events.TrainingEnded):
-    return "Training ended at step {}: {}".format(
-        event.global_step, event.reason)
+    return "Training ended at step {}: {}.".format(
+        event.global_step, event.reason.rstrip("."))
   raise TypeError("event={!r}: expected one of adanet.core.events.".format(
       event))

@@ -3,9 +3,10 @@
 """Draws the progress of training on a terminal.
 
     Iteration 2, step 2350, 412 steps/s, 0:16 left
-    t2_1_layer          ━━━━━━━━━━━━━━━━━━━━━━╺━━━━━━━━━━━ 350/1000  loss 0.2172
-    t2_2_layers         ━━━━━━━━━━━━━━━━━━━━━━╺━━━━━━━━━━━ 350/1000  loss 0.1983
-    t2_1_layer_grow_co  ━━━━━━━━━━━━━━━━━━━━━━╺━━━━━━━━━━━ 350/1000  loss 0.1764
+    t2_1_layer             ━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.2172
+    t2_2_layers            ━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.1983
+    t2_1_layer_grow_mean   ━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.1764
+    t2_2_layers_grow_mean  ━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.1602
 """
 
 import contextlib
@@ -63,6 +64,10 @@ def _shown(names: Sequence[str], losses: Dict[str, Optional[float]],
   return [name for name in names if name in best]
 
 
+def _cell(text):
+  return rich_text.Text(text, no_wrap=True, overflow="crop")
+
+
 class LiveProgress:
   """A context manager that draws events, and leaves the terminal as it was."""
 
@@ -100,7 +105,7 @@ class LiveProgress:
       now = time.monotonic()
       if now >= self._next_drawing:
         self._next_drawing = now + _SECS_BETWEEN_DRAWINGS
-        self._draw()
+        self._draw(event)
       return
     if isinstance(event, events.IterationBegan):
       self._began, self._progress = event, None
@@ -114,20 +119,14 @@ class LiveProgress:
   def _is_line(self, event):
     if isinstance(event, events.CheckpointSaved):
       return False
-    if isinstance(event, events.Stopped):  # At its last step, its row says so.
-      return event.is_nan or not self._is_complete(event.name)
-    return True
+    # That one has done all its steps is seen in its row.
+    return not (isinstance(event, events.Stopped) and event.is_complete)
 
   def _style(self, event):
     is_nan = isinstance(event, events.Stopped) and event.is_nan
     return "yellow" if is_nan else None
 
-  def _is_complete(self, name):
-    return (self._progress is not None and self._began is not None and
-            self._began.max_steps is not None and
-            self._progress.steps.get(name, 0) >= self._began.max_steps)
-
-  def _draw(self):
+  def _draw(self, event: events.Progress) -> None:
     if self._console.quiet:
       return
     if self._live is None:
@@ -137,13 +136,13 @@ class LiveProgress:
               redirect_stdout=sys.stdout.isatty(),
               redirect_stderr=self._stream is sys.stderr))
       self._exits.enter_context(_handlers_follow(self._stream))
-    self._live.update(self._drawing(), refresh=True)
+    self._live.update(self._drawing(event), refresh=True)
 
   def _stop(self):
     """Draws the last state, and gives the terminal back."""
     try:
       if self._live is not None and self._progress is not None:
-        self._live.update(self._drawing(), refresh=True)
+        self._draw(self._progress)
     except OSError:
       self._console = _Console(quiet=True)
     self._live = None
@@ -152,9 +151,9 @@ class LiveProgress:
     except OSError:
       pass
 
-  def _drawing(self) -> rich_console.Group:
+  def _drawing(self, progress: events.Progress) -> rich_console.Group:
     width, height = self._console.size
-    progress, began = self._progress, self._began
+    began = self._began
     names = list(progress.steps)
     # The header, two lines for what is left out, and the line of the cursor.
     max_rows = max(1, min(_MAX_ROWS, (height - 4) // 2))
@@ -165,18 +164,25 @@ class LiveProgress:
          "step {}".format(progress.global_step)] + event_text.speed(progress))
     parts: List[Any] = [rich_text.Text(
         header, style="bold", no_wrap=True, overflow="crop")]
-    for group, noun in ((subnetworks, "subnetworks"), (ensembles, "ensembles")):
-      shown = _shown(group, progress.losses, max_rows)
-      if shown:
-        parts.append(self._rows(shown, width))
+    groups = [(noun, group, _shown(group, progress.losses, max_rows))
+              for noun, group in (("subnetworks", subnetworks),
+                                  ("ensembles", ensembles)) if group]
+    rows = self._rows(
+        progress, [name for _, _, shown in groups for name in shown], width)
+    for noun, group, shown in groups:
+      table = rich_table.Table.grid(padding=(0, _GAP, 0, 0))
+      for _ in shown:
+        table.add_row(*next(rows))
+      parts.append(table)
       if len(shown) < len(group):
         parts.append(rich_text.Text(
             "... and {} more {}".format(len(group) - len(shown), noun),
             style="dim", no_wrap=True, overflow="crop"))
     return rich_console.Group(*parts)
 
-  def _rows(self, names, width) -> rich_table.Table:
-    progress = self._progress
+  def _rows(self, progress: events.Progress, names: Sequence[str],
+            width: int) -> Iterator[List[Any]]:
+    """Yields the cells of each name; those of a column have the same width."""
     max_steps = self._began.max_steps if self._began else None
     steps, losses = [], []
     for name in names:
@@ -188,20 +194,20 @@ class LiveProgress:
     step_width = max(map(len, steps))
     loss_width = max(map(len, losses))
     left = width - step_width - loss_width - 2 * _GAP
-    name_width = min(max(map(len, names)), max(_MIN_NAME_WIDTH, left * 3 // 5))
+    longest = max(map(len, names))
+    name_width = min(longest, max(_MIN_NAME_WIDTH, left * 3 // 5))
     bar_width = left - name_width - _GAP
-    table = rich_table.Table.grid(padding=(0, _GAP, 0, 0))
     has_bar = max_steps is not None and bar_width >= _MIN_BAR_WIDTH
-    for column in (["left"] + ["left"] * has_bar + ["right", "left"]):
-      table.add_column(justify=column, no_wrap=True, overflow="crop")
-    for name, step, loss in zip(names, steps, losses):
-      cells: List[Any] = [rich_text.Text(shortened(name, name_width))]
-      if has_bar:
+    if not has_bar:
+      name_width = min(longest, max(_MIN_NAME_WIDTH // 2, left))
+    for name, step_text, loss_text in zip(names, steps, losses):
+      cells: List[Any] = [
+          _cell(shortened(name, name_width).ljust(name_width))]
+      if max_steps is not None and has_bar:
         cells.append(rich_progress_bar.ProgressBar(
             total=max_steps, completed=min(progress.steps[name], max_steps),
             width=bar_width))
-      table.add_row(*cells, rich_text.Text(step), rich_text.Text(loss))
-    return table
+      yield cells + [_cell(step_text.rjust(step_width)), _cell(loss_text)]
 
 
 @contextlib.contextmanager
@@ -213,7 +219,7 @@ def _handlers_follow(stream: TextIO) -> Iterator[None]:
   Args:
     stream: the stream that `rich` has replaced.
   """
-  handlers = [logging.get_absl_handler().python_handler]
+  handlers: List[Any] = [logging.get_absl_handler().python_handler]
   for logger in (std_logging.getLogger(), std_logging.getLogger("tensorflow")):
     handlers.extend(logger.handlers)
   handlers = [h for h in handlers if getattr(h, "stream", None) is stream]

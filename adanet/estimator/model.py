@@ -64,13 +64,28 @@ class Model(typing.NamedTuple):
     found = [(t, self.model_dir.architecture(t)) for t in range(number)]
     return [(t, a) for t, a in found if a is not None]
 
-  @contextlib.contextmanager
   def graph(self, input_fn: typing.Callable[..., typing.Any], mode: str,
-            number: int) -> typing.Iterator[Built]:
-    """Builds the graph of an iteration.
+            number: int) -> typing.ContextManager[Built]:
+    """Builds the graph of an iteration; see `graph_on`.
 
     Args:
       input_fn: see `adanet.Estimator.train`.
+      mode: see `graph_on`.
+      number: see `graph_on`.
+    """
+    return self.graph_on(
+        lambda strategy: input_lib.call(
+            input_fn, mode, self.config, lambda: strategy.input_context(1, 0)),
+        mode, number)
+
+  @contextlib.contextmanager
+  def graph_on(self, read: typing.Callable[[distributed.PlacementStrategy],
+                                           input_lib.Input],
+               mode: str, number: int) -> typing.Iterator[Built]:
+    """Builds the graph of an iteration.
+
+    Args:
+      read: function from the strategy to the `Input`, called in the graph.
       mode: str, one of `tf.estimator.ModeKeys`. But for training, everything is
         built on this machine.
       number: int, the iteration's.
@@ -78,15 +93,12 @@ class Model(typing.NamedTuple):
     Yields:
       `Built`.
     """
-    v1 = tf_compat.v1
     placement = self.placement if mode == "train" else (
         distributed.ReplicationStrategy())
     strategy = placement.with_config(self.config)
     with scopes.new_graph(self.config.tf_random_seed).as_default() as graph:
-      v1.train.create_global_step(graph)
-      given = input_lib.call(
-          input_fn, mode, self.config,
-          lambda: strategy.input_context(1))
+      tf_compat.v1.train.create_global_step(graph)
+      given = read(strategy)
       task = subnetworks.Task(self.search.head, self.search.metric_fn,
                               given.features, given.labels, mode)
       iteration = iteration_lib.build(

@@ -180,8 +180,8 @@ def train(model: model_lib.Model, rules: choosing.Rules,
     if reason != loop_lib.Ending.ITERATION_OVER:
       training.report(events.TrainingEnded(global_step, reason.value))
       return
-    last = bool(training.max_iterations) and (
-        number + 1 >= training.max_iterations)
+    last = (training.max_iterations is not None and
+            number + 1 >= training.max_iterations)
     _end_iteration(model, rules, training, trained, goes_on=not last)
     if last:
       training.report(events.TrainingEnded(

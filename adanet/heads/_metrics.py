@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics over many batches, in a graph, each a pair `(value, update_op)`.
 
+`value` is a tensor, what the batches so far give; `update_op` adds a batch.
+Metrics that have their variables in common have their update op, too.
+
 They give what the Keras metrics give that `tf.estimator`'s heads use. Their
 variables are local variables, so a session starts each evaluation with zeros.
 
@@ -9,14 +12,8 @@ In every function `labels`, `predictions` and `values` are tensors of one shape
 and `weights` is a float32 tensor that broadcasts to it, or None.
 """
 
-import typing
-
 from adanet import tf_compat
 from adanet.heads import _losses
-
-# `value` is what the batches so far give. `update_op` adds a batch and is the
-# value after it.
-MetricOp = typing.Tuple[typing.Any, typing.Any]
 
 _NUM_THRESHOLDS = 200  # Keras's default.
 
@@ -30,7 +27,7 @@ def _variable(name, shape):
           v1.GraphKeys.LOCAL_VARIABLES, v1.GraphKeys.METRIC_VARIABLES
       ],
       name=name,
-      # Its reads can be ordered after its updates on every version.
+      # The same kind of variable on every version.
       use_resource=True)
 
 
@@ -49,14 +46,12 @@ def _accumulate(scope, increments, *results):
         _variable(name, increment.shape.as_list())
         for name, increment in increments.items()
     ]
-    values = [v.read_value() for v in variables]
-    updates = [
+    update_op = v1.group(*[
         v.assign_add(increment, read_value=False)
         for v, increment in zip(variables, increments.values())
-    ]
-    with v1.control_dependencies(updates):
-      updated = [v.read_value() for v in variables]
-    return [(result(*values), result(*updated)) for result in results]
+    ])
+    values = [v.read_value() for v in variables]
+    return [(result(*values), update_op) for result in results]
 
 
 def _ratio(numerator, denominator):
@@ -73,12 +68,12 @@ def _sums(values, weights):
   }
 
 
-def mean(values, weights=None) -> MetricOp:
+def mean(values, weights=None):
   """Returns the weighted mean of values."""
   return _accumulate("mean", _sums(values, weights), _ratio)[0]
 
 
-def mean_and_baseline(labels, weights) -> typing.List[MetricOp]:
+def mean_and_baseline(labels, weights):
   """Returns the mean of labels, and the accuracy of the most common one.
 
   Args:
@@ -91,7 +86,7 @@ def mean_and_baseline(labels, weights) -> typing.List[MetricOp]:
   return _accumulate("label", _sums(labels, weights), _ratio, baseline)
 
 
-def accuracy(labels, predictions, weights) -> MetricOp:
+def accuracy(labels, predictions, weights):
   """Returns how often labels and predictions are equal."""
   v1 = tf_compat.v1
   return mean(

@@ -44,8 +44,8 @@ def _is_string(dtype):
 
 def _check_tensor(argument, value, dtype_fits, expected):
   if not _is_tensor(value, dtype_fits):
-    raise ValueError(
-        "{}={!r}: expected {}.".format(argument, value, expected))
+    raise ValueError("{}={}: expected {}.".format(
+        argument, " ".join(repr(value).split()), expected))
 
 
 def _serialized_examples(receiver_tensors, method):

@@ -32,9 +32,9 @@ class HeadSpec(typing.NamedTuple):
       head's name and its key; other keys are str.
     loss: scalar tensor; None in mode "infer".
     train_op: the op that trains the model; None unless in mode "train".
-    eval_metric_ops: dict from str to a pair `(value, update_op)` of tensors;
-      empty unless in mode "eval". All variables of these metrics are local
-      variables.
+    eval_metric_ops: dict from str to a pair `(value, update_op)` of a scalar
+      tensor and the op that adds a batch to it; empty unless in mode "eval".
+      All variables of these metrics are local variables.
     export_outputs: dict from the name of a serving signature to an
       `export_output.ExportOutput`; None unless in mode "infer".
   """

@@ -146,8 +146,9 @@ class MultiHead(head.Head):
       return dict.fromkeys(h.name for h in self._heads)
     if not isinstance(labels, collections.abc.Mapping):
       raise ValueError(
-          "labels={}: expected a dict with the keys {}, the names of the heads."
-          .format(labels, [h.name for h in self._heads]))
+          "labels: got a {}, expected a dict with the keys {}, the names of "
+          "the heads.".format(
+              type(labels).__name__, [h.name for h in self._heads]))
     self._check_names("labels", labels)
     return labels
 

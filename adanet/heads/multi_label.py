@@ -86,8 +86,8 @@ class MultiLabelHead(single_head.SingleHead):
       return _inputs.check_labels(
           self._indicators(labels), self._n_classes, logits, self.title)
     _inputs.check_labels_dtype(
-        labels, _inputs.is_number, "0 and 1 for each class. Labels that are ids "
-        "or strings must be in a SparseTensor", self.title)
+        labels, _inputs.is_number, "0 and 1 for each class. Labels that are "
+        "ids or strings must be in a SparseTensor", self.title)
     if labels.dtype.is_bool:
       labels = v1.cast(labels, v1.int64)
     labels = _inputs.check_labels(labels, self._n_classes, logits, self.title)

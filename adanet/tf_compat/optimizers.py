@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimizers in a graph of TensorFlow 1, whichever way they were made."""
 
+import functools
 import typing
 
 from adanet.tf_compat import _tensorflow
@@ -18,8 +19,19 @@ _CLASSES = {
 _LEARNING_RATE = .05
 
 
-def check_optimizer(optimizer: typing.Any) -> None:
-  """Checks the name of an optimizer, before a graph needs the optimizer.
+def _is_keras(optimizer):
+  """Whether an optimizer is of `tf_compat.keras`, without loading that."""
+  return hasattr(optimizer, "get_config") and not hasattr(
+      optimizer, "stateless_apply")  # Which only Keras 3 has.
+
+
+def for_any_graph(optimizer: typing.Any) -> typing.Any:
+  """Returns an optimizer that `minimize` can use in many graphs.
+
+  Args:
+    optimizer: what `minimize` takes. A Keras optimizer belongs to the first
+      graph that uses it, so a function that makes copies stands for it. Its
+      arguments are read now, which is possible only outside of graphs.
 
   Raises:
     ValueError: `optimizer` is a str that names none.
@@ -28,6 +40,10 @@ def check_optimizer(optimizer: typing.Any) -> None:
     raise ValueError(
         "optimizer={!r}: expected one of {}, an optimizer, or a function that "
         "makes one.".format(optimizer, ", ".join(sorted(_CLASSES))))
+  if _is_keras(optimizer) and not callable(optimizer):
+    return functools.partial(
+        type(optimizer).from_config, optimizer.get_config())
+  return optimizer
 
 
 def _keras_step(optimizer, loss, var_list):
@@ -38,8 +54,6 @@ def _keras_step(optimizer, loss, var_list):
         "optimizer={!r}: a Keras optimizer needs resource variables. Call "
         "tf_compat.v1.enable_resource_variables() at the program's start, or "
         "use an optimizer of tf_compat.v1.train.".format(optimizer))
-  # A Keras optimizer keeps the variables of one graph. Its copy has none.
-  optimizer = type(optimizer).from_config(optimizer.get_config())
   if hasattr(optimizer, "get_updates"):
     return tf.group(*optimizer.get_updates(loss, var_list))
   # The optimizers of Keras since 2.11 rely on the order of eager execution,
@@ -63,9 +77,9 @@ def minimize(optimizer: typing.Any, loss: typing.Any,
 
   Args:
     optimizer: an optimizer of `tf_compat.v1.train`; one of
-      `tf_compat.keras.optimizers`, of which a copy is used; the name of one:
-      "Adagrad", "Adam", "Ftrl", "RMSProp" or "SGD", with a learning rate of
-      0.05; a function without arguments that returns one of these; or None to
+      `tf_compat.keras.optimizers`, which no other graph has used; the name of
+      one: "Adagrad", "Adam", "Ftrl", "RMSProp" or "SGD", with a learning rate
+      of 0.05; a function without arguments that makes one of these; or None to
       change nothing.
     loss: float tensor of shape [].
     var_list: list of the variables to change.
@@ -80,12 +94,15 @@ def minimize(optimizer: typing.Any, loss: typing.Any,
     optimizer = optimizer()
   if optimizer is None:
     return tf.no_op()
-  check_optimizer(optimizer)
   if isinstance(optimizer, str):
+    for_any_graph(optimizer)
     optimizer = getattr(tf.train, _CLASSES[optimizer])(_LEARNING_RATE)
-  if hasattr(optimizer, "get_config") and not hasattr(
-      optimizer, "stateless_apply"):  # Which only Keras 3 has.
-    return _keras_step(optimizer, loss, var_list)
+  if _is_keras(optimizer):
+    # Keras names variables by the name scope, which is numbered where it is
+    # opened again. This one is as the variable scope.
+    scope = tf.get_variable_scope().name
+    with tf.name_scope(scope + "/" if scope else ""):
+      return _keras_step(optimizer, loss, list(var_list))
   if not hasattr(optimizer, "minimize") or hasattr(optimizer, "get_config"):
     raise TypeError(
         "optimizer={!r}: expected an optimizer of tf_compat.v1.train or of "

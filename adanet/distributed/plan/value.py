@@ -14,7 +14,7 @@ server is, and what is wrong. It starts no worker and needs no TensorFlow::
       print(problem.message)
 
 Workers with the same share form one group; so do subnetworks, and parameter
-servers. Under the strategies of `placement.py` there are O(k + n) groups,
+servers. Under the strategies of `placement` there are O(k + n) groups,
 however many workers there are. `predictions.py` explains the letters m, n, k.
 """
 
@@ -43,7 +43,7 @@ class PlacementPlan(predictions.Predictions):
   Two plans are equal if the `repr` of their strategies, the numbers of their
   clusters and their groups are equal.
 
-  A plan takes O(k + n) time and memory for the strategies of `placement.py`,
+  A plan takes O(k + n) time and memory for the strategies of `placement`,
   and O(m) more for figures of each worker. Any other strategy, including a
   subclass that overrides something, is asked through its public methods:
   m (k + 2) questions.
@@ -246,7 +246,7 @@ class PlacementPlan(predictions.Predictions):
     theirs is found.
 
     Fixes are found by planning again with one change: up to a whole round more
-    workers, more parameter servers, or another strategy of `placement.py`. This
+    workers, more parameter servers, or another strategy of `placement`. This
     takes O(log k) times as long as the plan. These rules choose the fixes:
 
     * A change is worth offering if it fixes a problem, adds none, and makes

@@ -15,11 +15,12 @@ import functools
 import typing
 
 from absl import logging
+from adanet import _sole_owner
+_sole_owner.check()  # Python prefers this folder to AdaNet's placement.py.
 from adanet import tf_compat
 from adanet.distributed import _arguments
 from adanet.distributed import devices
 from adanet.distributed import layout as layout_lib
-
 import six
 
 _Strategy = typing.TypeVar("_Strategy", bound="PlacementStrategy")

@@ -1,0 +1,124 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of reading checkpoints, whole and broken ones."""
+
+import os
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import tf_compat
+from adanet.core import checkpoints
+
+
+def _save(folder, global_step=5, sharded=True):
+  """Saves variables of many kinds, and returns the checkpoint."""
+  tf = tf_compat.v1
+  with tf.Graph().as_default(), tf.Session() as session:
+    for name, value in (
+        ("global_step", tf.constant(global_step, tf.int64)),
+        ("current_iteration", tf.constant(1, tf.int32)),
+        ("bool", tf.constant([True, False])),
+        ("bfloat16", tf.cast(tf.constant([1., 2.]), tf.bfloat16)),
+        ("empty", tf.zeros([0, 3])),
+        ("string", tf.constant("abc")),
+        ("strings", tf.constant(["a" * 200, "b"])),
+        ("weights", tf.zeros([3, 5]))):
+      tf.get_variable(name, initializer=value)
+    tf.get_variable("parts", [4, 5],
+                    partitioner=tf.fixed_size_partitioner(2))
+    session.run(tf.global_variables_initializer())
+    return tf.train.Saver(sharded=sharded).save(
+        session, os.path.join(folder, "model.ckpt"), global_step=global_step)
+
+
+def _read(path):
+  with open(path, "rb") as f:
+    return f.read()
+
+
+def _write(path, content):
+  with open(path, "wb") as f:
+    f.write(content)
+
+
+class CheckpointsTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self._folder = self.create_tempdir().full_path
+
+  def _assert_error(self, message, function, *args):
+    with self.assertRaisesRegex(
+        checkpoints.CheckpointError, message) as context:
+      function(*args)
+    self.assertNotIn("\n", str(context.exception))
+
+  @parameterized.parameters(True, False)
+  def test_whole_checkpoint(self, sharded):
+    checkpoint = _save(self._folder, sharded=sharded)
+    checkpoints.check_readable(checkpoint)
+    self.assertEqual(1, checkpoints.integer(checkpoint, "current_iteration"))
+    self.assertEqual(5, checkpoints.integer(checkpoint, "global_step"))
+
+  def test_no_checkpoint(self):
+    self.assertEqual(0, checkpoints.integer(None, "global_step"))
+    self.assertIsNone(checkpoints.latest(self._folder))
+    self._assert_error("^/nowhere/model.ckpt-1: ", checkpoints.check_readable,
+                       "/nowhere/model.ckpt-1")
+
+  def test_checkpoint_of_something_else(self):
+    checkpoint = _save(self._folder)
+    self._assert_error("no variable 'epoch'", checkpoints.integer, checkpoint,
+                       "epoch")
+
+  @parameterized.parameters(".data-00000-of-00001", ".index")
+  def test_cut_short_anywhere(self, extension):
+    checkpoint = _save(self._folder)
+    path = checkpoint + extension
+    content = _read(path)
+    for size in range(0, len(content), 7):
+      _write(path, content[:size])
+      self._assert_error("^" + checkpoint, checkpoints.check_readable,
+                         checkpoint)
+    _write(path, content[:-1])
+    self._assert_error("^" + checkpoint, checkpoints.check_readable, checkpoint)
+
+  def test_without_data(self):
+    checkpoint = _save(self._folder)
+    os.remove(checkpoint + ".data-00000-of-00001")
+    self._assert_error(r"only these are there: \[\]",
+                       checkpoints.check_readable, checkpoint)
+
+  def test_data_that_cannot_be_read(self):
+    checkpoint = _save(self._folder)
+    _write(checkpoint + ".data-00000-of-00001", b"")
+    self._assert_error("'global_step' cannot be read", checkpoints.integer,
+                       checkpoint, "global_step")
+
+  def test_latest(self):
+    _save(self._folder, 5)
+    checkpoint = _save(self._folder, 7)
+    self.assertEqual(checkpoint, checkpoints.latest(self._folder))
+
+  def test_latest_in_a_folder_that_has_been_moved(self):
+    _save(self._folder)
+    moved = self._folder + "_moved"
+    os.rename(self._folder, moved)
+    self.assertEqual(
+        os.path.join(moved, "model.ckpt-5"), checkpoints.latest(moved))
+
+  def test_latest_is_not_there(self):
+    checkpoint = _save(self._folder)
+    os.remove(checkpoint + ".index")
+    self._assert_error(checkpoint + ": the file 'checkpoint' names it",
+                       checkpoints.latest, self._folder)
+
+  def test_file_checkpoint_is_empty(self):
+    path = os.path.join(self._folder, "checkpoint")
+    _write(path, b"")
+    self._assert_error(path + ": it names no checkpoint",
+                       checkpoints.latest, self._folder)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,183 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what the graph of an iteration has."""
+
+import json
+import os
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import adanet
+from adanet import distributed
+from adanet import tf_compat
+from adanet.core import ensembles
+from adanet.core import iteration
+from adanet.core import scopes
+from adanet.core import subnetworks
+from adanet.testing import builders
+
+_CLUSTER = {
+    "chief": ["localhost:1"],
+    "worker": ["localhost:{}".format(2 + i) for i in range(4)],
+    "ps": ["localhost:8", "localhost:9"],
+}
+
+
+class _Scoped(builders.Dense):
+  """Notes what it sees of the graph while it builds."""
+
+  def build_subnetwork(self, *args, **kwargs):
+    self.calls.append(
+        ("begins with", [v.op.name for v in tf_compat.v1.trainable_variables()]))
+    made = super(_Scoped, self).build_subnetwork(*args, **kwargs)
+    self.calls.append(
+        ("step", tf_compat.v1.train.get_or_create_global_step().op.name))
+    return made
+
+  def build_subnetwork_train_op(self, *args, **kwargs):
+    self.calls.append(
+        ("trains", [v.op.name for v in tf_compat.v1.trainable_variables()]))
+    self.calls.append(("step", tf_compat.v1.train.get_global_step().op.name))
+    return super(_Scoped, self).build_subnetwork_train_op(*args, **kwargs)
+
+
+class _Keras(builders.Dense):
+  """A network of Keras layers that nobody named."""
+
+  def build_subnetwork(self, features, logits_dimension, *args, **kwargs):
+    del args, kwargs
+    layers = tf_compat.keras.layers
+    hidden = layers.Dense(2)(features["x"])
+    return adanet.Subnetwork(
+        last_layer=hidden, logits=layers.Dense(logits_dimension)(hidden),
+        complexity=1.)
+
+
+def _search(made, **kwargs):
+  arguments = dict(
+      head=adanet.heads.RegressionHead(),
+      generator=builders.generator(*made),
+      ensemblers=[adanet.ensemble.ComplexityRegularizedEnsembler()],
+      strategies=[adanet.ensemble.GrowStrategy()],
+      metric_fn=None, max_iteration_steps=1, adanet_loss_decay=.9,
+      replicate_ensemble_in_training=False, debug=False,
+      enable_ensemble_summaries=True, enable_subnetwork_summaries=True,
+      global_step_combiner_fn=tf_compat.v1.reduce_mean,
+      exports=ensembles.ExportOptions(False, True))
+  arguments.update(kwargs)
+  return iteration.Search(**arguments)
+
+
+def _build(made, strategy=None, job="chief", index=0, mode="train", **kwargs):
+  """Returns the iteration 0 of these builders, and its graph."""
+  config = tf_compat.RunConfig(model_dir="/unused")
+  if strategy:
+    tf_config = json.dumps(
+        {"cluster": _CLUSTER, "task": {"type": job, "index": index}})
+    with mock.patch.dict(os.environ, TF_CONFIG=tf_config):
+      config = tf_compat.RunConfig(model_dir="/unused")
+  strategy = (strategy or distributed.ReplicationStrategy()).with_config(config)
+  with scopes.new_graph(1).as_default() as graph:
+    tf_compat.v1.train.create_global_step(graph)
+    features, labels = builders.data()
+    task = subnetworks.Task(
+        adanet.heads.RegressionHead(), None,
+        {"x": tf_compat.v1.constant(features)},
+        tf_compat.v1.constant(labels), mode)
+    return iteration.build(
+        _search(made, **kwargs), [], 0, task, config, strategy,
+        lambda number: ([], [])), graph
+
+
+def _variables(graph):
+  with graph.as_default():
+    return {v.op.name for v in tf_compat.v1.global_variables()}
+
+
+class IterationTest(parameterized.TestCase):
+
+  def test_builder_sees_its_own_variables_and_step(self):
+    made = [_Scoped("a"), _Scoped("b")]
+    _, graph = _build(made)
+    for builder in made:
+      scope = "adanet/iteration_0/subnetwork_t0_" + builder.name
+      own = [scope + "/hidden", scope + "/logits"]
+      self.assertEqual(
+          [("begins with", []), "build", ("step", scope + "/iteration_step"),
+           ("trains", own), ("step", scope + "/iteration_step"), "train"],
+          builder.calls)
+    with graph.as_default():
+      # Both end with the builders.
+      self.assertEqual(
+          "global_step", tf_compat.v1.train.get_global_step().op.name)
+      self.assertLen(
+          [v for v in tf_compat.v1.trainable_variables()
+           if "/subnetwork_" in v.op.name], 4)
+
+  def test_step_of_a_builder_that_does_not_ask_is_not_made(self):
+    _, graph = _build([builders.Dense("a")])
+    self.assertNoCommonElements(
+        ["adanet/iteration_0/subnetwork_t0_a/iteration_step"],
+        _variables(graph))
+
+  @parameterized.parameters(builders.Dense, _Keras)
+  def test_workers_give_variables_the_names_of_the_chief(self, network):
+    def made():
+      return [network(name) for name in "abcd"]
+
+    strategy = distributed.RoundRobinStrategy()
+    chief = _variables(_build(made(), strategy)[1])
+    whole = _variables(_build(made())[1])
+    self.assertEqual(whole, chief)
+    found = set()
+    for i in range(4):
+      worker = _variables(_build(made(), strategy, "worker", i)[1])
+      self.assertContainsSubset(worker, chief)
+      found |= worker
+    self.assertEqual({v for v in chief if "/subnetwork_" in v},
+                     {v for v in found if "/subnetwork_" in v})
+
+  def test_graph_grows_with_what_the_worker_builds(self):
+    def size(count, job, index):
+      made = [builders.Dense(str(i)) for i in range(count)]
+      built, graph = _build(
+          made, distributed.RoundRobinStrategy(), job, index)
+      self.assertEqual(
+          [["build", "train"]] * len(built.subnetworks),
+          [s.builder.calls for s in built.subnetworks])
+      self.assertEqual(
+          len(built.subnetworks), sum(bool(b.calls) for b in made))
+      return len(graph.get_operations())
+
+    # Each of four workers has one of four subnetworks, and half of eight.
+    one = size(4, "worker", 0)
+    self.assertEqual(one, size(3, "worker", 0))
+    two = size(8, "worker", 0)
+    self.assertLess(two, 2.1 * one)
+    self.assertGreater(size(4, "chief", 0), 4 * one)
+
+  def test_worker_without_ensembles_has_no_candidates(self):
+    built, _ = _build([builders.Dense("a"), builders.Dense("b")],
+                      distributed.RoundRobinStrategy(), "worker", 0)
+    self.assertEmpty(built.candidates)
+    self.assertEqual((False, [0], True), tuple(built.share))
+
+  def test_metrics_are_built_for_evaluation_alone(self):
+    for mode, expected in (("train", 0), ("eval", 1), ("infer", 0)):
+      built, graph = _build([builders.Dense("a")], mode=mode)
+      with graph.as_default():
+        self.assertEqual(
+            bool(expected), bool(tf_compat.v1.local_variables()), mode)
+      self.assertEqual(bool(expected), bool(built.subnetworks[0].metrics))
+      self.assertEqual(bool(expected), bool(built.reports))
+
+  def test_two_ensembles_of_one_name(self):
+    with self.assertRaisesRegex(
+        ValueError, "iteration 0.*t0_a_grow_complexity_regularized"):
+      _build([builders.Dense("a")],
+             strategies=[adanet.ensemble.GrowStrategy()] * 2)
+
+
+if __name__ == "__main__":
+  absltest.main()

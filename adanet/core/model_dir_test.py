@@ -1,0 +1,155 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what lies in a model_dir."""
+
+import json
+import os
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import tf_compat
+from adanet.core import architecture
+from adanet.core import model_dir
+
+_ARCHITECTURE = architecture.Architecture(
+    "dnn_grow", "mean", [(0, "dnn")], [0], 7)
+
+
+def _files(folder):
+  return sorted(
+      os.path.relpath(os.path.join(parent, file), folder)
+      for parent, _, files in os.walk(folder) for file in files)
+
+
+class ModelDirTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self._path = os.path.join(self.create_tempdir().full_path, "model")
+    self._model_dir = model_dir.ModelDir(self._path)
+
+  def _make(self, path, content=""):
+    path = os.path.join(self._path, path)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as f:
+      f.write(content)
+
+  @parameterized.named_parameters(
+      ("checkpoint", lambda m: m.checkpoint_path, "model.ckpt"),
+      ("increment_path", lambda m: m.increment_checkpoint_path,
+       "increment.ckpt"),
+      ("increment", lambda m: m.increment_checkpoint(2), "increment.ckpt-2"),
+      ("architecture", lambda m: m.architecture_path(3), "architecture-3.json"),
+      ("reports", lambda m: m.report_dir, "report"),
+      ("assets", lambda m: m.assets_dir("t0_dnn"), "assets/t0_dnn"),
+      ("summary", lambda m: m.summary_dir(), ""),
+      ("summary_of_all", lambda m: m.summary_dir("ensemble"), "ensemble"),
+      ("summary_of_one", lambda m: m.summary_dir("subnetwork", "t0_dnn"),
+       "subnetwork/t0_dnn"),
+      ("eval", lambda m: m.eval_dir(), "eval"),
+      ("named_eval", lambda m: m.eval_dir("test"), "eval_test"),
+      ("eval_of_one", lambda m: m.eval_dir(None, "ensemble", "t0_a_mean"),
+       "ensemble/t0_a_mean/eval"),
+      ("named_eval_of_one",
+       lambda m: m.eval_dir("test", "ensemble", "t0_a_mean"),
+       "ensemble/t0_a_mean/eval_test"))
+  def test_names(self, name, expected):
+    self.assertEqual(
+        os.path.normpath(os.path.join("/m", expected)),
+        os.path.normpath(name(model_dir.ModelDir("/m"))))
+
+  def test_reading_makes_nothing(self):
+    self.assertIsNone(self._model_dir.architecture(0))
+    self.assertIsNone(self._model_dir.latest_checkpoint())
+    self.assertEqual({}, self._model_dir.stopped(0))
+    self.assertEqual(0, self._model_dir.current_iteration(None))
+    self.assertEqual(0, self._model_dir.global_step(None))
+    self._model_dir.remove_temporary_files()
+    self.assertFalse(os.path.exists(self._path))
+
+  def test_architecture(self):
+    self._model_dir.write_architecture(1, _ARCHITECTURE)
+    self.assertEqual(_ARCHITECTURE, self._model_dir.architecture(1))
+    self.assertIsNone(self._model_dir.architecture(0))
+    self.assertEqual(["architecture-1.json"], _files(self._path))
+
+  def test_corrupt_architecture(self):
+    self._make("architecture-1.json", "{")
+    with self.assertRaisesRegex(
+        architecture.ArchitectureError,
+        "^{}/architecture-1.json: ".format(self._path)):
+      self._model_dir.architecture(1)
+
+  def test_checkpoint(self):
+    tf = tf_compat.v1
+    with tf.Graph().as_default(), tf.Session() as session:
+      for name, value in (("current_iteration", 2), ("global_step", 30)):
+        tf.get_variable(name, initializer=tf.constant(value, tf.int64))
+      session.run(tf.global_variables_initializer())
+      os.makedirs(self._path)
+      saved = tf.train.Saver().save(
+          session, self._model_dir.increment_checkpoint_path, global_step=2)
+    self.assertEqual(self._model_dir.increment_checkpoint(2), saved)
+    self.assertEqual(saved, self._model_dir.latest_checkpoint())
+    self.assertEqual(2, self._model_dir.current_iteration(saved))
+    self.assertEqual(30, self._model_dir.global_step(saved))
+
+  def test_stopped(self):
+    self._model_dir.mark_stopped(1, "t1_dnn", "Trained 5 steps.")
+    self._model_dir.mark_stopped(1, "t1_dnn", "Another reason.")
+    self._model_dir.mark_stopped(2, "t2_dnn", "The input ended.")
+    self.assertEqual(
+        {"t1_dnn": "Trained 5 steps."}, self._model_dir.stopped(1))
+    self.assertEqual({}, self._model_dir.stopped(0))
+    self.assertEqual(["train_manager/t1/t1_dnn.json",
+                      "train_manager/t2/t2_dnn.json"], _files(self._path))
+    with open(os.path.join(self._path, "train_manager/t1/t1_dnn.json")) as f:
+      self.assertEqual({"message": "Trained 5 steps."}, json.load(f))
+
+  @parameterized.parameters("", "{", "[]", "{}")
+  def test_stopped_by_a_file_that_is_not_complete(self, content):
+    self._make("train_manager/t0/t0_dnn.json", content)
+    self.assertEqual({"t0_dnn": ""}, self._model_dir.stopped(0))
+
+  def test_failed_write_leaves_the_old_file(self):
+    path = os.path.join(self._path, "a.txt")
+    self._make("a.txt", "old")
+    with self.assertRaisesRegex(ValueError, "stop"):
+      with model_dir.written_whole(path) as temporary:
+        with open(temporary, "w") as f:
+          f.write("new")
+        raise ValueError("stop")
+    self.assertEqual(["a.txt"], _files(self._path))
+    with open(path) as f:
+      self.assertEqual("old", f.read())
+
+  def test_remove_temporary_files(self):
+    self._model_dir.write_architecture(0, _ARCHITECTURE)
+    kept = ["checkpoint", "model.ckpt-5.index", "report/a.tfrecord",
+            "model.ckpt-5.data-00000-of-00001", "train_manager/t0/a.json",
+            "my_temporary_notes.txt"]
+    for path in kept + [
+        "checkpoint.tmp1a2b",
+        "model.ckpt-6_temp_1a2b/part-00000-of-00001.index",
+        "increment.ckpt-1_temp/part-00000-of-00001.index",
+        "model.ckpt-6.data-00000-of-00001.tempstate12"]:
+      self._make(path)
+    # A process dies as it renames, and can remove nothing.
+    gfile = tf_compat.v1.io.gfile
+    with mock.patch.object(gfile, "rename", side_effect=OSError), \
+         mock.patch.object(gfile, "remove"):
+      for write in (
+          lambda: self._model_dir.write_architecture(1, _ARCHITECTURE),
+          lambda: self._model_dir.mark_stopped(3, "t3_dnn", "Over.")):
+        with self.assertRaises(OSError):
+          write()
+    self.assertLen(_files(self._path), len(kept) + 1 + 4 + 2)
+    self._model_dir.remove_temporary_files()
+    self.assertCountEqual(kept + ["architecture-0.json"], _files(self._path))
+    self.assertIsNone(self._model_dir.architecture(1))
+    self.assertEqual({}, self._model_dir.stopped(3))
+
+
+if __name__ == "__main__":
+  absltest.main()

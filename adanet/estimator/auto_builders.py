@@ -1,0 +1,198 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Builders of what a user has: estimators, functions and Keras models."""
+
+import typing
+
+from adanet import subnetwork as subnetwork_lib
+from adanet import tf_compat
+from adanet.estimator import auto_networks
+from adanet.estimator import input as input_lib
+from adanet.tf_compat import estimator_config
+from adanet.tf_compat import optimizers
+
+
+def _session_run_hook():
+  """Returns the class of hooks, made when TensorFlow is needed."""
+
+  class RunBefore(tf_compat.v1.train.SessionRunHook):
+    """Runs an op by itself before each step.
+
+    The end of the op's input then ends the training of one subnetwork, and not
+    that of all.
+    """
+
+    def __init__(self, op):
+      self._op = op
+
+    def before_run(self, run_context):
+      run_context.session.run(self._op)
+
+  return RunBefore
+
+
+def _apart(train_op, chief_hooks=(), hooks=()):
+  """Returns a `TrainOpSpec` that runs an op with an input of its own."""
+  return subnetwork_lib.TrainOpSpec(
+      tf_compat.v1.no_op(), chief_hooks,
+      tuple(hooks) + (_session_run_hook()(train_op),))
+
+
+def _read(train_input_fn, config):
+  """Returns the `Input` of a candidate's own input_fn."""
+  return input_lib.call(train_input_fn, "train", config,
+                        tf_compat.v1.distribute.InputContext)
+
+
+class _Builder(subnetwork_lib.Builder):
+  """A builder with a name, which trains on an input_fn of its own or not."""
+
+  def __init__(self, name, train_input_fn):
+    self._name = name
+    self._train_input_fn = train_input_fn
+
+  @property
+  def name(self) -> str:
+    return self._name
+
+
+class EstimatorBuilder(_Builder):
+  """Builds what the `model_fn` of an estimator builds."""
+
+  def __init__(self, name: str, subestimator: typing.Callable[..., typing.Any],
+               logits_fn: typing.Callable[..., typing.Any],
+               last_layer_fn: typing.Optional[typing.Callable[..., typing.Any]],
+               config: typing.Any) -> None:
+    """Makes a builder.
+
+    Args:
+      name: str.
+      subestimator: function from a RunConfig to an `AutoEnsembleSubestimator`
+        of an estimator.
+      logits_fn: function of `estimator_spec`, returns the logits.
+      last_layer_fn: function of `estimator_spec`, returns the last layer; None
+        for the logits.
+      config: `RunConfig` for the model_fn.
+    """
+    super(EstimatorBuilder, self).__init__(name, None)
+    self._subestimator = subestimator
+    self._logits_fn = logits_fn
+    self._last_layer_fn = last_layer_fn
+    self._config = config
+
+  def build_subnetwork(self, features, labels, logits_dimension, training,
+                       iteration_step, summary, previous_ensemble,
+                       config=None):
+    config = estimator_config.estimator_run_config(config)
+    estimator, train_input_fn, prediction_only = self._subestimator(config)[:3]
+    mode = "train" if training and not prediction_only else "infer"
+
+    def call(features, labels):
+      with summary.current_scope():
+        return estimator.model_fn(features=features, labels=labels, mode=mode,
+                                  config=self._config)
+
+    # The template's name is a part of the variables' names in checkpoints.
+    call = tf_compat.v1.make_template("model_fn", call)
+    local_init_ops = []
+    specs = []
+    if mode == "train" and train_input_fn:
+      given = _read(train_input_fn, config)
+      local_init_ops += given.initializers
+      specs.append(call(given.features, given.labels))
+    specs.append(call(features, labels))
+    local_init_ops += [
+        spec.scaffold.local_init_op for spec in specs
+        if spec.scaffold and spec.scaffold.local_init_op]
+    logits = self._logits_fn(estimator_spec=specs[-1])
+    trained = specs[0]
+    if mode != "train":
+      train_op = subnetwork_lib.TrainOpSpec(tf_compat.v1.no_op())
+    elif train_input_fn:
+      train_op = _apart(trained.train_op, trained.training_chief_hooks,
+                        trained.training_hooks)
+    else:
+      train_op = subnetwork_lib.TrainOpSpec(
+          trained.train_op, trained.training_chief_hooks,
+          trained.training_hooks)
+    return subnetwork_lib.Subnetwork(
+        last_layer=(self._last_layer_fn(estimator_spec=specs[-1])
+                    if self._last_layer_fn else logits),
+        logits=logits,
+        complexity=tf_compat.v1.constant(0.),
+        shared={"train_op": train_op},
+        local_init_ops=local_init_ops)
+
+  def build_subnetwork_train_op(self, subnetwork, loss, var_list, labels,
+                                iteration_step, summary, previous_ensemble):
+    return subnetwork.shared["train_op"]
+
+
+class NetworkBuilder(_Builder):
+  """Builds a network, and trains it with an optimizer."""
+
+  def __init__(self, name: str, make_network: typing.Callable[[], typing.Any],
+               optimizer: typing.Any, default_optimizer: typing.Any,
+               train_input_fn: typing.Optional[
+                   typing.Callable[..., typing.Any]],
+               prediction_only: bool, head: typing.Any) -> None:
+    """Makes a builder.
+
+    Args:
+      name: str.
+      make_network: function that returns a `FunctionNetwork` or a
+        `KerasNetwork` for the default graph.
+      optimizer: what `optimizers.minimize` takes, or None.
+      default_optimizer: the same, for a network that comes with none.
+      train_input_fn: input_fn that the network trains on, or None.
+      prediction_only: bool, whether the network is not to be trained.
+      head: the head, whose loss the network trains for.
+    """
+    super(NetworkBuilder, self).__init__(name, train_input_fn)
+    self._make_network = make_network
+    self._optimizer = optimizer
+    self._default_optimizer = default_optimizer
+    self._prediction_only = prediction_only
+    self._head = head
+
+  def build_subnetwork(self, features, labels, logits_dimension, training,
+                       iteration_step, summary, previous_ensemble,
+                       config=None):
+    training = training and not self._prediction_only
+    network = self._make_network()
+    own_input = None
+    trained = None
+    if training and self._train_input_fn:
+      own_input = _read(self._train_input_fn, config)
+      trained = network(own_input.features, training)
+    outputs = network(features, training)
+    return subnetwork_lib.Subnetwork(
+        last_layer=outputs.last_layer,
+        logits=outputs.logits,
+        complexity=tf_compat.v1.constant(0.),
+        shared={
+            "own_input": own_input,
+            "outputs": trained or outputs,
+            "optimizer": (self._optimizer or
+                          getattr(network, "optimizer", None) or
+                          self._default_optimizer),
+        },
+        local_init_ops=own_input.initializers if own_input else None)
+
+  def build_subnetwork_train_op(self, subnetwork, loss, var_list, labels,
+                                iteration_step, summary, previous_ensemble):
+    v1 = tf_compat.v1
+    own_input = subnetwork.shared["own_input"]
+    outputs: auto_networks.Outputs = subnetwork.shared["outputs"]
+    variables = var_list if outputs.variables is None else outputs.variables
+    if self._prediction_only or not variables:
+      return v1.no_op()
+    if own_input:
+      loss = self._head.create_estimator_spec(
+          features=own_input.features, mode="train", logits=outputs.logits,
+          labels=own_input.labels, train_op_fn=lambda loss: v1.no_op()).loss
+    step = optimizers.minimize(
+        subnetwork.shared["optimizer"],
+        v1.add_n([loss] + outputs.regularization), variables)
+    train_op = v1.group(step, *outputs.updates)
+    return _apart(train_op) if own_input else train_op

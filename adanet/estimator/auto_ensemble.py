@@ -1,0 +1,331 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""`adanet.AutoEnsembleEstimator`: learns to combine models that a user has.
+
+For example, of two Keras models::
+
+    keras = adanet.tf_compat.keras
+
+    def linear():
+      return keras.Sequential([keras.layers.Dense(1)])
+
+    def deep():
+      return keras.Sequential([
+          keras.layers.Dense(64, activation="relu"), keras.layers.Dense(1)])
+
+    estimator = adanet.AutoEnsembleEstimator(
+        head=adanet.heads.RegressionHead(),
+        candidate_pool={"linear": linear, "deep": deep},
+        max_iteration_steps=1000)
+    estimator.train(input_fn, max_steps=3000)
+"""
+
+import collections
+import functools
+import inspect
+import typing
+
+from adanet import subnetwork as subnetwork_lib
+from adanet import tf_compat
+from adanet.estimator import auto_builders
+from adanet.estimator import auto_networks
+from adanet.estimator import estimator as estimator_lib
+from adanet.tf_compat import estimator_config
+from adanet.tf_compat import optimizers
+
+_EXPECTED = (
+    "expected an estimator, an AutoEnsembleSubestimator, a function from "
+    "features to logits, or a function without arguments that makes a Keras "
+    "model")
+
+
+class AutoEnsembleSubestimator(
+    collections.namedtuple(
+        "AutoEnsembleSubestimator",
+        ["estimator", "train_input_fn", "prediction_only", "optimizer"])):
+  """A model of the pool, and how it is trained.
+
+  Attributes:
+    estimator: the model: a `tf.estimator.Estimator`, or a function as in
+      `AutoEnsembleEstimator`.
+    train_input_fn: input_fn of `(features, labels)` that this model trains on,
+      in place of the one that `train` gets; None for that one. With it, each
+      model can see another part of the data (bagging). The ensemble always
+      trains on the input of `train`.
+    prediction_only: bool, whether the model is not to be trained.
+    optimizer: what trains a function or a Keras model: what
+      `tf_compat.optimizers.minimize` takes; None for the one that the Keras
+      model is compiled with, else that of the `AutoEnsembleEstimator`. An
+      estimator has its own.
+  """
+
+  def __new__(cls,
+              estimator: typing.Any,
+              train_input_fn: typing.Optional[
+                  typing.Callable[..., typing.Any]] = None,
+              prediction_only: bool = False,
+              optimizer: typing.Any = None) -> "AutoEnsembleSubestimator":
+    """Makes a model of the pool.
+
+    Raises:
+      ValueError: an argument is not as described.
+    """
+    if train_input_fn is not None and not callable(train_input_fn):
+      raise ValueError(
+          "train_input_fn={!r}: expected a function that returns (features, "
+          "labels) or a tf.data.Dataset.".format(train_input_fn))
+    if optimizer is not None and hasattr(estimator, "model_fn"):
+      raise ValueError(
+          "optimizer={!r}: expected None, because an estimator has an optimizer "
+          "of its own. Give it to the estimator.".format(optimizer))
+    return super(AutoEnsembleSubestimator, cls).__new__(
+        cls, estimator, train_input_fn, prediction_only,
+        optimizers.for_any_graph(optimizer))
+
+
+def _parameters(function, owner):
+  """Returns the names of the parameters that a call of it must give."""
+  try:
+    parameters = inspect.signature(function).parameters.values()
+  except (TypeError, ValueError) as e:
+    raise ValueError("{}={!r}: {}.".format(owner, function, _EXPECTED)) from e
+  return [p.name for p in parameters if p.default is p.empty and
+          p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+
+
+def _check_model(model, owner):
+  """Checks that a model of the pool is one of the kinds that there are."""
+  if hasattr(model, "model_fn"):
+    return
+  if auto_networks.is_keras_3(model):
+    raise ValueError(
+        "{} is a model of Keras 3: expected a function that makes a model of "
+        "tf_compat.keras, which is Keras 2 (package tf-keras).".format(owner))
+  if hasattr(model, "trainable_weights") and not inspect.isclass(model):
+    raise ValueError(
+        "{} is a Keras model: expected a function that makes it, because each "
+        "iteration needs a new one.".format(owner))
+  if not callable(model):
+    raise ValueError("{}={!r}: {}.".format(owner, model, _EXPECTED))
+  required = [name for name in _parameters(model, owner) if name != "training"]
+  if len(required) > 1:
+    raise ValueError(
+        "{}: the function needs the arguments {}: expected features alone, "
+        "and training if it takes it.".format(owner, ", ".join(required)))
+
+
+class _PoolGenerator(subnetwork_lib.Generator):
+  """Makes a builder of each model of a pool."""
+
+  def __init__(self, candidate_pool, logits_fn, last_layer_fn, optimizer, head):
+    self._pool = candidate_pool
+    self._logits_fn = logits_fn or _default_logits
+    self._last_layer_fn = last_layer_fn
+    self._optimizer = optimizer
+    self._head = head
+    if not callable(candidate_pool):
+      self._named(candidate_pool)
+
+  def _named(self, pool):
+    """Returns pairs of a name and a candidate, after checking the pool."""
+    if isinstance(pool, dict):
+      named = sorted(pool.items())
+    elif isinstance(pool, (list, tuple)) and not isinstance(
+        pool, AutoEnsembleSubestimator):
+      named = [("{}{}".format(type(candidate).__name__, index), candidate)
+               for index, candidate in enumerate(pool)]
+    else:
+      raise ValueError(
+          "candidate_pool={!r}: expected a list or a dict of models, or a "
+          "function of config that returns one.".format(pool))
+    if not named:
+      raise ValueError(
+          "candidate_pool={!r}: expected at least one model.".format(pool))
+    names = [name for name, _ in named]
+    for name in names:
+      if names.count(name) > 1:
+        raise ValueError(
+            "candidate_pool: two models get the name {!r}. Use a dict from "
+            "name to model.".format(name))
+    for name, candidate in named:
+      if isinstance(candidate, AutoEnsembleSubestimator):
+        candidate = candidate.estimator
+      _check_model(candidate, "candidate_pool[{!r}]".format(name))
+    return named
+
+  def _builder(self, name, candidate, config):
+    """Returns the builder of a model."""
+    owner = "candidate_pool[{!r}]".format(name)
+    if not isinstance(candidate, AutoEnsembleSubestimator):
+      candidate = AutoEnsembleSubestimator(candidate)
+    model = candidate.estimator
+    required = [] if hasattr(model, "model_fn") else _parameters(model, owner)
+    if hasattr(model, "model_fn") or required == ["config"]:
+      return auto_builders.EstimatorBuilder(
+          name, functools.partial(_subestimator, candidate, owner),
+          self._logits_fn, self._last_layer_fn, config)
+    network = (auto_networks.FunctionNetwork if required else
+               auto_networks.KerasNetwork)
+    return auto_builders.NetworkBuilder(
+        name, functools.partial(network, model, owner), candidate.optimizer,
+        self._optimizer, candidate.train_input_fn, candidate.prediction_only,
+        self._head)
+
+  def generate_candidates(self, previous_ensemble, iteration_number,
+                          previous_ensemble_reports, all_reports, config):
+    config = estimator_config.estimator_run_config(config)
+    pool = self._pool
+    if callable(pool):
+      offered = {"config": config, "iteration_number": iteration_number}
+      taken = inspect.signature(pool).parameters
+      pool = pool(**{name: value for name, value in offered.items()
+                     if name in taken})
+    return [self._builder(name, candidate, config)
+            for name, candidate in self._named(pool)]
+
+
+def _subestimator(candidate, owner, config):
+  """Returns the `AutoEnsembleSubestimator` of an estimator for a config."""
+  if hasattr(candidate.estimator, "model_fn"):
+    return candidate
+  made = candidate.estimator(config)
+  if not isinstance(made, AutoEnsembleSubestimator):
+    made = candidate._replace(estimator=made)
+  if not hasattr(made.estimator, "model_fn"):
+    raise ValueError(
+        "{} returned {!r}: expected an estimator or an "
+        "AutoEnsembleSubestimator of one, because the function takes config."
+        .format(owner, made.estimator))
+  return made
+
+
+def _default_logits(estimator_spec):
+  """Returns the logits among the predictions of an estimator."""
+  predictions = estimator_spec.predictions
+  if isinstance(predictions, dict):
+    for key in ("logits", "predictions"):
+      if key in predictions:
+        return predictions[key]
+  return predictions
+
+
+def _default_optimizer():
+  """Returns Adam with the learning rate that it has in Keras."""
+  return tf_compat.v1.train.AdamOptimizer(.001)
+
+
+class AutoEnsembleEstimator(estimator_lib.Estimator):
+  """An `adanet.Estimator` whose candidates are models that a user has.
+
+  A model of the pool is told by what it is:
+
+  - an estimator, of `tf.estimator` where that exists: it has a `model_fn`;
+  - a function without arguments, or a class: it makes a Keras model, of
+    `tf_compat.keras`, a new one at each call. The model returns logits. Its
+    losses, such as those of regularizers, are added to that of the head, and
+    its updates run in each step;
+  - a function of `config`: it makes an estimator, or an
+    `AutoEnsembleSubestimator` of one;
+  - a function of one argument with any other name: it gets the features and
+    returns the logits, or a pair of the last layer and the logits. It may take
+    `training` too. Each is a tensor of shape [batch_size, size], or a dict from
+    head to tensor for a multi-head. It makes variables with `get_variable` or
+    with layers;
+  - an `AutoEnsembleSubestimator` of one of these.
+
+  A Keras model gets the features by the names of its inputs. With one feature
+  and one input the names do not matter. A model that is a subclass gets the
+  features as the input_fn returns them.
+
+  Each is trained alone, and the ensembler learns how to combine them. They have
+  a complexity of 0, so only `adanet_beta` of an ensembler counts.
+  """
+
+  def __init__(
+      self,
+      head: typing.Any,
+      candidate_pool: typing.Any,
+      max_iteration_steps: typing.Optional[int],
+      ensemblers: typing.Optional[typing.Sequence[typing.Any]] = None,
+      ensemble_strategies: typing.Optional[typing.Sequence[typing.Any]] = None,
+      logits_fn: typing.Optional[typing.Callable[..., typing.Any]] = None,
+      last_layer_fn: typing.Optional[typing.Callable[..., typing.Any]] = None,
+      evaluator: typing.Any = None,
+      metric_fn: typing.Optional[typing.Callable[..., typing.Any]] = None,
+      force_grow: bool = False,
+      adanet_loss_decay: float = .9,
+      worker_wait_timeout_secs: float = 7200,
+      model_dir: typing.Optional[str] = None,
+      config: typing.Any = None,
+      debug: bool = False,
+      enable_ensemble_summaries: bool = True,
+      enable_subnetwork_summaries: bool = True,
+      global_step_combiner_fn: typing.Optional[
+          typing.Callable[[typing.List[typing.Any]], typing.Any]] = None,
+      max_iterations: typing.Optional[int] = None,
+      replay_config: typing.Any = None,
+      optimizer: typing.Any = None,
+      **kwargs: typing.Any) -> None:
+    """Takes the pool, and how to search. Writes nothing.
+
+    Arguments that are not listed are those of `adanet.Estimator`.
+
+    Args:
+      head: what is learned: a head of `adanet.heads`, or of `tf.estimator`.
+      candidate_pool: list or dict of models. A dict's keys are their names; in
+        a list a model is named by its class and its index. Or a function that
+        returns one, asked in each iteration, which may take `config` and
+        `iteration_number`.
+      max_iteration_steps: see `adanet.Estimator`.
+      ensemblers: see `adanet.Estimator`.
+      ensemble_strategies: see `adanet.Estimator`.
+      logits_fn: function of an `estimator_spec`, returns the logits of an
+        estimator. With None they are its prediction "logits", or "predictions",
+        or the prediction that is not in a dict.
+      last_layer_fn: function of an `estimator_spec`, returns the last layer of
+        an estimator. With None it is the logits.
+      evaluator: see `adanet.Estimator`.
+      metric_fn: see `adanet.Estimator`.
+      force_grow: see `adanet.Estimator`.
+      adanet_loss_decay: see `adanet.Estimator`.
+      worker_wait_timeout_secs: see `adanet.Estimator`.
+      model_dir: see `adanet.Estimator`.
+      config: see `adanet.Estimator`.
+      debug: see `adanet.Estimator`.
+      enable_ensemble_summaries: see `adanet.Estimator`.
+      enable_subnetwork_summaries: see `adanet.Estimator`.
+      global_step_combiner_fn: see `adanet.Estimator`.
+      max_iterations: see `adanet.Estimator`.
+      replay_config: see `adanet.Estimator`.
+      optimizer: what trains functions and Keras models that come without an
+        optimizer: what `tf_compat.optimizers.minimize` takes. None for Adam
+        with a learning rate of 0.001.
+      **kwargs: see `adanet.Estimator`.
+
+    Raises:
+      ValueError: the pool is empty, or has something else in it.
+    """
+    generator = _PoolGenerator(
+        candidate_pool, logits_fn, last_layer_fn,
+        _default_optimizer if optimizer is None else
+        optimizers.for_any_graph(optimizer), head)
+    super(AutoEnsembleEstimator, self).__init__(
+        head=head,
+        subnetwork_generator=generator,
+        max_iteration_steps=max_iteration_steps,
+        ensemblers=ensemblers,
+        ensemble_strategies=ensemble_strategies,
+        evaluator=evaluator,
+        metric_fn=metric_fn,
+        force_grow=force_grow,
+        adanet_loss_decay=adanet_loss_decay,
+        worker_wait_timeout_secs=worker_wait_timeout_secs,
+        model_dir=model_dir,
+        config=config,
+        debug=debug,
+        enable_ensemble_summaries=enable_ensemble_summaries,
+        enable_subnetwork_summaries=enable_subnetwork_summaries,
+        global_step_combiner_fn=global_step_combiner_fn,
+        max_iterations=max_iterations,
+        replay_config=replay_config,
+        **kwargs)

@@ -1,0 +1,210 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Networks that a user gives as a function or as a Keras model.
+
+A network can be called many times in a graph. Its variables are made by the
+first call, and all calls share them.
+"""
+
+import inspect
+import typing
+
+from adanet import tf_compat
+
+
+class Outputs(typing.NamedTuple):
+  """What one call of a network adds to the graph.
+
+  Attributes:
+    last_layer: tensor, or dict from head to tensor.
+    logits: tensor, or dict from head to tensor.
+    regularization: list of float tensors of shape [], to be added to the loss.
+    updates: list of ops that are to run in each step of training.
+    variables: list of the variables to train; None for all that were made.
+  """
+  last_layer: typing.Any
+  logits: typing.Any
+  regularization: typing.List[typing.Any]
+  updates: typing.List[typing.Any]
+  variables: typing.Optional[typing.List[typing.Any]]
+
+
+def is_keras_3(value: typing.Any) -> bool:
+  """Whether a layer or model is of Keras 3, which no graph can hold."""
+  return hasattr(value, "stateless_call")
+
+
+def _split(result, owner):
+  """Returns the last layer and the logits of what a network returned."""
+  last_layer, logits = result, result
+  if isinstance(result, (list, tuple)) and len(result) == 2:
+    last_layer, logits = result
+  for tensor in logits.values() if isinstance(logits, dict) else [logits]:
+    if not isinstance(tensor, tf_compat.v1.Tensor):
+      raise ValueError(
+          "{} returned {!r}: expected logits or (last_layer, logits), each a "
+          "tensor, or a dict of tensors for a multi-head. A function that "
+          "returns an estimator names its parameter config.".format(
+              owner, result))
+  return last_layer, logits
+
+
+def _name_scope():
+  """Opens the name scope that is called as the variable scope.
+
+  Keras names variables by the name scope, and a name scope that was opened
+  before gets a number.
+  """
+  scope = tf_compat.v1.get_variable_scope().name
+  return tf_compat.v1.name_scope(scope + "/" if scope else "")
+
+
+class FunctionNetwork(object):
+  """A function from features to logits, or to the last layer and logits."""
+
+  def __init__(self, function: typing.Callable[..., typing.Any],
+               owner: str) -> None:
+    """Takes the function.
+
+    Args:
+      function: its first argument is `features`. It may take `training`.
+      owner: str, whose function it is, for messages.
+    """
+    self._function = function
+    self._owner = owner
+    self._takes_training = "training" in inspect.signature(function).parameters
+    self._template = tf_compat.v1.make_template("network", self._call)
+    self._num_variables: typing.Optional[int] = None
+
+  def _call(self, features, training):
+    with _name_scope():
+      if self._takes_training:
+        return self._function(features, training=training)
+      return self._function(features)
+
+  def __call__(self, features: typing.Any, training: bool) -> Outputs:
+    """Builds the network in the default graph.
+
+    Args:
+      features: tensor or dict of tensors.
+      training: whether it is built as for training.
+
+    Raises:
+      ValueError: the function returned no logits, or made its variables anew.
+    """
+    keys = tf_compat.v1.GraphKeys
+    collections = [
+        tf_compat.v1.get_collection_ref(key)
+        for key in (keys.GLOBAL_VARIABLES, keys.REGULARIZATION_LOSSES,
+                    keys.UPDATE_OPS)]
+    lengths = [len(collection) for collection in collections]
+    last_layer, logits = _split(
+        self._template(features, training), self._owner)
+    made, regularization, updates = [
+        collection[length:] for collection, length in zip(collections, lengths)]
+    if self._num_variables is None:
+      self._num_variables = len(made)
+    elif made:
+      raise ValueError(
+          "{} makes new variables at its second call: expected the same ones, "
+          "because train_input_fn calls it twice. Use get_variable, or a "
+          "function that makes a Keras model.".format(self._owner))
+    return Outputs(last_layer, logits, regularization, updates, None)
+
+
+def _model_inputs(model, features, owner):
+  """Returns what to call a Keras model with, for features of an input_fn."""
+  if not isinstance(features, dict):
+    return features
+  single = len(features) == 1
+  if getattr(model, "inputs", None):
+    names = list(model.input_names)
+    values = [features[name] for name in names if name in features]
+    if single and len(names) == 1:
+      values = list(features.values())
+    if len(values) < len(names):
+      raise ValueError(
+          "{}: the model has the inputs {}, and input_fn gives the features {}. "
+          "Name each keras.Input as its feature.".format(
+              owner, sorted(names), sorted(features)))
+    return values[0] if len(values) == 1 else values
+  layers = tf_compat.keras.layers
+  if single and isinstance(model, tf_compat.keras.Sequential) and not (
+      isinstance(model.layers[0], getattr(layers, "DenseFeatures", ()))):
+    return list(features.values())[0]
+  return features
+
+
+class KerasNetwork(object):
+  """A Keras model that a function makes, with its losses and updates.
+
+  Attributes:
+    optimizer: the optimizer that the model was compiled with, or None. It is
+      set by the first call.
+  """
+
+  def __init__(self, make_model: typing.Callable[[], typing.Any],
+               owner: str) -> None:
+    """Takes the function.
+
+    Args:
+      make_model: function without arguments that makes a model of
+        `tf_compat.keras`, a new one at each call.
+      owner: str, whose function it is, for messages.
+    """
+    self._make_model = make_model
+    self._owner = owner
+    self._model: typing.Any = None
+    self.optimizer: typing.Any = None
+
+  def _new_model(self):
+    """Returns a model that belongs to the default graph."""
+    model = self._make_model()
+    if is_keras_3(model):
+      raise ValueError(
+          "{} returned {!r}, a model of Keras 3: expected one of "
+          "tf_compat.keras, which is Keras 2 (package tf-keras).".format(
+              self._owner, model))
+    if not isinstance(model, tf_compat.keras.Model):
+      raise ValueError(
+          "{} returned {!r}: expected a model of tf_compat.keras, because the "
+          "function takes no arguments.".format(self._owner, model))
+    graph = tf_compat.v1.get_default_graph()
+    weights = model.weights if model.built else []
+    # A model that was made in eager execution has no get_updates_for.
+    if not hasattr(model, "get_updates_for") or any(
+        getattr(weight, "graph", None) is not graph for weight in weights):
+      raise ValueError(
+          "{} returned a model that was made before: expected a new one at "
+          "each call. Make its layers inside of the function.".format(
+              self._owner))
+    self.optimizer = getattr(model, "optimizer", None)
+    return model
+
+  def __call__(self, features: typing.Any, training: bool) -> Outputs:
+    """Builds the network in the default graph.
+
+    Args:
+      features: tensor or dict of tensors.
+      training: whether it is built as for training.
+
+    Raises:
+      ValueError: the function makes no model that can be used, or the features
+        are not the model's inputs.
+    """
+    with _name_scope():
+      if self._model is None:
+        self._model = self._new_model()
+      model = self._model
+      inputs = _model_inputs(model, features, self._owner)
+      last_layer, logits = _split(
+          model(inputs, training=training), self._owner)
+      if not training:
+        return Outputs(last_layer, logits, [], [], [])
+      return Outputs(
+          last_layer, logits,
+          regularization=(model.get_losses_for(None) +
+                          model.get_losses_for(inputs)),
+          updates=(model.get_updates_for(None) +
+                   model.get_updates_for(inputs)),
+          variables=list(model.trainable_weights))

@@ -1,0 +1,267 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of `adanet.Estimator` on one machine.
+
+`adanet/estimator/oracle` holds its figures against AdaNet's; here is what those
+settings do not say.
+"""
+
+import glob
+import json
+import os
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import adanet
+from adanet import tf_compat
+from adanet.testing import builders
+import numpy as np
+
+_Dense = builders.Dense
+
+
+class _Diverging(_Dense):
+  """A network whose loss is NaN from its third step on."""
+
+  def build_subnetwork(self, features, logits_dimension, training,
+                       iteration_step, *args, **kwargs):
+    v1 = tf_compat.v1
+    made = super(_Diverging, self).build_subnetwork(
+        features, logits_dimension, training, iteration_step, *args, **kwargs)
+    bad = v1.where(
+        iteration_step < 2, v1.zeros_like(made.logits),
+        v1.fill(v1.shape(made.logits), float("nan")))
+    return adanet.Subnetwork(
+        last_layer=made.last_layer, logits=made.logits + bad,
+        complexity=made.complexity)
+
+
+class _Hook(object):
+  """Notes what a hook is called with, and may ask for a stop."""
+
+  def __init__(self, stop_at=None):
+    self.calls = []
+    self.steps = []
+    self._stop_at = stop_at
+
+  def begin(self):
+    self.calls.append("begin")
+    self._global_step = tf_compat.v1.train.get_global_step()
+
+  def after_create_session(self, session, coord):
+    del coord
+    self.calls.append("session {}".format(session.run(self._global_step)))
+
+  def before_run(self, run_context):
+    del run_context
+    return tf_compat.v1.train.SessionRunArgs(self._global_step)
+
+  def after_run(self, run_context, run_values):
+    self.steps.append((
+        int(run_values.results),
+        int(run_context.session.run(self._global_step))))
+    if len(self.steps) == self._stop_at:
+      run_context.request_stop()
+
+  def end(self, session):
+    self.calls.append("end {}".format(session.run(self._global_step)))
+
+
+class _StopsOne(_Dense):
+  """A network whose own hook ends its training."""
+
+  def __init__(self, name, hook, **kwargs):
+    super(_StopsOne, self).__init__(name, **kwargs)
+    self._hook = hook
+
+  def build_subnetwork_train_op(self, *args, **kwargs):
+    train_op = super(_StopsOne, self).build_subnetwork_train_op(*args, **kwargs)
+    return adanet.subnetwork.TrainOpSpec(train_op, hooks=[self._hook])
+
+
+class EstimatorTest(parameterized.TestCase):
+
+  def setUp(self):
+    super(EstimatorTest, self).setUp()
+    self._model_dir = self.create_tempdir().full_path
+
+  def _estimator(self, *made, **kwargs):
+    arguments = dict(
+        head=adanet.heads.RegressionHead(),
+        subnetwork_generator=builders.generator(*made),
+        max_iteration_steps=4, max_iterations=2)
+    arguments.update(kwargs)
+    config = arguments.pop("config", None) or tf_compat.RunConfig()
+    return adanet.Estimator(
+        config=config.replace(model_dir=self._model_dir), **arguments)
+
+  def test_hooks_see_the_step_before_and_after(self):
+    hook = _Hook()
+    self._estimator(_Dense("a")).train(
+        builders.input_fn(), hooks=[hook], max_steps=6)
+    self.assertEqual([(i, i + 1) for i in range(6)], hook.steps)
+    self.assertEqual(
+        ["begin", "session 0", "end 4", "begin", "session 4", "end 6"],
+        hook.calls)
+
+  def test_users_hook_stops_training(self):
+    estimator = self._estimator(_Dense("a"))
+    estimator.train(builders.input_fn(), hooks=[_Hook(stop_at=3)])
+    self.assertEqual(3, estimator.get_variable_value("global_step"))
+
+  def test_hook_of_a_subnetwork_stops_it_alone(self):
+    estimator = self._estimator(
+        _StopsOne("a", _Hook(stop_at=2)), _Dense("b"), max_iterations=1)
+    estimator.train(builders.input_fn())
+    step = "adanet/iteration_0/subnetwork_t0_{}/step".format
+    self.assertEqual(2, estimator.get_variable_value(step("a")))
+    self.assertEqual(4, estimator.get_variable_value(step("b")))
+    self.assertEqual(3, estimator.get_variable_value("global_step"))
+
+  def test_subnetwork_that_was_stopped_stays_stopped(self):
+    made = [_StopsOne("a", _Hook(stop_at=2)), _Dense("b")]
+    self._estimator(*made).train(builders.input_fn(), max_steps=2)
+    estimator = self._estimator(_StopsOne("a", _Hook()), made[1],
+                                max_iterations=1)
+    estimator.train(builders.input_fn())
+    step = "adanet/iteration_0/subnetwork_t0_{}/step".format
+    self.assertEqual(2, estimator.get_variable_value(step("a")))
+    self.assertEqual(4, estimator.get_variable_value(step("b")))
+
+  def test_nan_never_wins_and_stops_nobody_else(self):
+    estimator = self._estimator(_Diverging("bad"), _Dense("good"))
+    with self.assertLogs(level="WARNING") as logged:
+      estimator.train(builders.input_fn())
+    self.assertEqual(2, estimator.get_variable_value("current_iteration") + 1)
+    with open(os.path.join(self._model_dir, "architecture-0.json")) as f:
+      self.assertEqual("good_grow", json.load(f)["ensemble_candidate_name"])
+    self.assertIn("t0_bad", "\n".join(logged.output))
+    self.assertIn("NaN", "\n".join(logged.output))
+    self.assertFalse(np.isnan(
+        estimator.evaluate(builders.input_fn(1))["loss"]))
+
+  @parameterized.parameters(1, 2)
+  def test_all_nan_is_an_error_that_names_them(self, count):
+    estimator = self._estimator(
+        *[_Diverging("bad{}".format(i)) for i in range(count)])
+    with self.assertRaises(ValueError) as caught:
+      estimator.train(builders.input_fn())
+    for part in ["iteration 0", "NaN"] + [
+        "t0_bad{}_grow".format(i) for i in range(count)]:
+      self.assertIn(part, str(caught.exception))
+
+  @parameterized.parameters(1, 3, 4, 5, 7)
+  def test_training_goes_on_where_it_was_stopped(self, steps):
+    whole = self._estimator(_Dense("a"), _Dense("b", width=3))
+    # Batches of all rows, so that it does not matter where the input begins.
+    input_fn = builders.input_fn(batch_size=32)
+    whole.train(input_fn)
+    expected = {name: whole.get_variable_value(name)
+                for name in whole.get_variable_names()}
+    self._model_dir = self.create_tempdir().full_path
+    self._estimator(_Dense("a"), _Dense("b", width=3)).train(
+        input_fn, steps=steps)
+    parts = self._estimator(_Dense("a"), _Dense("b", width=3))
+    parts.train(input_fn)
+    self.assertCountEqual(expected, parts.get_variable_names())
+    for name, value in expected.items():
+      np.testing.assert_allclose(
+          value, parts.get_variable_value(name), rtol=1e-5, atol=1e-6,
+          err_msg=name)
+
+  def test_input_that_ends(self):
+    estimator = self._estimator(_Dense("a"))
+    estimator.train(builders.input_fn(repeat=1, batch_size=16))
+    self.assertEqual(2, estimator.get_variable_value("global_step"))
+    # The next call ends this iteration, and begins the next one.
+    estimator.train(builders.input_fn(repeat=1, batch_size=16))
+    self.assertEqual(6, estimator.get_variable_value("global_step"))
+
+  def test_saving_listeners(self):
+    calls = []
+
+    class Listener(tf_compat.v1.train.CheckpointSaverListener):
+
+      def begin(self):
+        calls.append("begin")
+
+      def before_save(self, session, global_step):
+        calls.append("before {}".format(global_step))
+
+      def after_save(self, session, global_step):
+        calls.append("after {}".format(global_step))
+
+      def end(self, session, global_step):
+        calls.append("end {}".format(global_step))
+
+    self._estimator(
+        _Dense("a"), max_iterations=1,
+        config=tf_compat.RunConfig(save_checkpoints_steps=3)).train(
+            builders.input_fn(), saving_listeners=[Listener()])
+    self.assertEqual(
+        ["begin", "before 0", "after 0", "before 3", "after 3", "before 4",
+         "after 4", "end 4"], calls)
+
+  def test_log_says_who_won_by_how_much_and_over_what(self):
+    estimator = self._estimator(_Dense("a"), _Dense("b", width=3))
+    with self.assertLogs(level="INFO") as logged:
+      estimator.train(builders.input_fn())
+    won = [line for line in logged.output if " won with adanet_loss" in line]
+    self.assertLen(won, 2)
+    for line in won:
+      self.assertRegex(line, r"t\d_[ab]_grow_complexity_regularized won with "
+                       r"adanet_loss [\d.]+, [\d.e-]+ better than t\d_[ab]_grow")
+
+  def test_folders_for_tensorboard(self):
+    estimator = self._estimator(_Dense("a"), max_iterations=1)
+    estimator.train(builders.input_fn())
+    estimator.evaluate(builders.input_fn(1), name="test")
+    self.assertSetEqual(
+        {".", "subnetwork/t0_a", "subnetwork/t0_a/eval_test", "eval_test",
+         "ensemble/t0_a_grow_complexity_regularized",
+         "ensemble/t0_a_grow_complexity_regularized/eval_test"},
+        {os.path.relpath(os.path.dirname(path), self._model_dir)
+         for path in glob.glob(
+             os.path.join(self._model_dir, "**", "events.*"), recursive=True)})
+
+  def test_exported_model_predicts_the_same(self):
+    estimator = self._estimator(_Dense("a"), _Dense("b", width=3))
+    estimator.train(builders.input_fn())
+    predicted = [row["predictions"] for row in estimator.predict(
+        builders.input_fn(1))]
+
+    from adanet.estimator import export  # pylint: disable=g-import-not-at-top
+    features = {"x": np.zeros([1, 3], np.float32)}
+    path = estimator.export_saved_model(
+        self.create_tempdir().full_path,
+        export.build_raw_serving_input_receiver_fn(features)).decode()
+    v1 = tf_compat.v1
+    with v1.Graph().as_default(), v1.Session() as session:
+      signature = v1.saved_model.load(
+          session, ["serve"], path).signature_def["predict"]
+      served = session.run(
+          signature.outputs["predictions"].name,
+          {signature.inputs["x"].name: builders.data()[0]})
+    np.testing.assert_allclose(predicted, served, rtol=1e-5)
+
+  def test_predict_keys(self):
+    estimator = self._estimator(_Dense("a"))
+    estimator.train(builders.input_fn(), max_steps=1)
+    self.assertRaisesRegex(
+        ValueError, "predict_keys.*predictions.*odds",
+        lambda: next(estimator.predict(
+            builders.input_fn(1), predict_keys=["odds"])))
+    batch = next(estimator.predict(
+        builders.input_fn(1, batch_size=5), yield_single_examples=False))
+    self.assertEqual((5, 1), batch["predictions"].shape)
+
+  def test_trained_model_is_left_alone(self):
+    estimator = self._estimator(_Dense("a"))
+    estimator.train(builders.input_fn(), max_steps=3)
+    checkpoint = estimator.latest_checkpoint()
+    estimator.train(builders.input_fn(), max_steps=3)
+    self.assertEqual(checkpoint, estimator.latest_checkpoint())
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,57 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of events as text."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.core import events
+from adanet.core import selection
+from adanet.estimator import event_text
+
+
+class EventTextTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      (0, "0:00"), (9.6, "0:10"), (59.5, "1:00"), (61, "1:01"),
+      (3600, "1:00:00"), (360000, "100:00:00"))
+  def test_duration(self, seconds, text):
+    self.assertEqual(text, event_text.duration(seconds))
+
+  @parameterized.named_parameters(
+      ("began",
+       events.IterationBegan(1, ("a", "b"), ("a_grow",), 100, 50),
+       "Iteration 1 begins at step 50: 2 subnetworks (a, b), 1 ensemble "
+       "(a_grow), 100 steps each."),
+      ("began_with_many",
+       events.IterationBegan(0, tuple("abcde"), tuple("fgh"), None, 0),
+       "Iteration 0 begins at step 0: 5 subnetworks (a, b, c, and 2 more), 3 "
+       "ensembles (f, g, h)."),
+      ("resumed", events.Resumed(2, 250, "/m/model.ckpt-250"),
+       "Resumed from step 250 of iteration 2 (/m/model.ckpt-250)."),
+      ("progress",
+       events.Progress(0, 30, {"a": 30, "b": 9}, {"a": .25, "b": None}, 12.345,
+                       65.),
+       "Iteration 0: step 30, 12.3 steps/s, 1:05 left. Loss: a 0.25."),
+      ("progress_of_which_little_is_known",
+       events.Progress(0, 30, {"a": 30}, {}), "Iteration 0: step 30."),
+      ("stopped", events.Stopped(0, "a", "The input ended."),
+       "Iteration 0: a trains no further: The input ended."),
+      ("saved", events.CheckpointSaved("/m/model.ckpt-5", 5),
+       "Saved the checkpoint of step 5: /m/model.ckpt-5."),
+      ("ended",
+       events.IterationEnded(
+           3, selection.choose(["a", "b"], [.5, .75]), 12.3, "error"),
+       "Iteration 3 ended after 0:12: a won with error 0.5, 0.25 better than "
+       "b, the next best of 2 candidates."),
+      ("training_ended", events.TrainingEnded(7, "the input ended"),
+       "Training ended at step 7: the input ended."))
+  def test_message(self, event, text):
+    self.assertEqual(text, event_text.message(event))
+
+  def test_something_else(self):
+    with self.assertRaisesRegex(TypeError, "^event='a': expected one of"):
+      event_text.message("a")
+
+
+if __name__ == "__main__":
+  absltest.main()

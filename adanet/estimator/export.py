@@ -1,0 +1,367 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""SavedModels of an Estimator, as `tf.estimator` writes them.
+
+TensorFlow 2.16 and later have no `tf.estimator.export`, so this module
+has its input receivers as well. On earlier versions either may be used.
+"""
+
+import collections
+import os
+import time
+import typing
+
+from absl import logging
+from adanet import tf_compat
+
+# The names of a tensor that is given without one.
+_FEATURE = "feature"
+_RECEIVER = "input"
+
+_MAX_ATTEMPTS = 10
+
+_Path = typing.Union[str, bytes, "os.PathLike[str]"]
+
+
+class ServingInputReceiver(
+    collections.namedtuple(
+        "ServingInputReceiver",
+        ["features", "receiver_tensors", "receiver_tensors_alternatives"])):
+  """What a `serving_input_receiver_fn` returns.
+
+  Attributes:
+    features: dict from str or int to tensor, the features of the model. A
+      single tensor becomes `{"feature": tensor}`.
+    receiver_tensors: dict from str to tensor, the inputs of the SavedModel;
+      typically one placeholder for serialized `tf.train.Example` protos. A
+      single tensor becomes `{"input": tensor}`.
+    receiver_tensors_alternatives: dict from str to other `receiver_tensors`,
+      each of which adds signatures of its own; or None.
+
+  A tensor may be a `SparseTensor` or a `RaggedTensor`.
+  """
+
+  def __new__(cls,
+              features: typing.Any,
+              receiver_tensors: typing.Any,
+              receiver_tensors_alternatives: typing.Optional[
+                  typing.Mapping[str, typing.Any]] = None
+             ) -> "ServingInputReceiver":
+    features = _tensors("features", features, _FEATURE, (str, int))
+    receiver_tensors = _receiver_tensors("receiver_tensors", receiver_tensors)
+    if receiver_tensors_alternatives is not None:
+      if not isinstance(receiver_tensors_alternatives, dict):
+        raise ValueError(
+            "receiver_tensors_alternatives is {!r}. Expected a dict from str "
+            "to receiver tensors.".format(receiver_tensors_alternatives))
+      receiver_tensors_alternatives = {
+          name: _receiver_tensors(
+              "receiver_tensors_alternatives[{!r}]".format(name), tensors)
+          for name, tensors in receiver_tensors_alternatives.items()
+      }
+    return super(ServingInputReceiver, cls).__new__(
+        cls, features, receiver_tensors, receiver_tensors_alternatives)
+
+
+class TensorServingInputReceiver(
+    collections.namedtuple(
+        "TensorServingInputReceiver",
+        ["features", "receiver_tensors", "receiver_tensors_alternatives"])):
+  """A receiver for a model whose features are one tensor and not a dict.
+
+  Attributes:
+    features: tensor.
+    receiver_tensors: see `ServingInputReceiver`.
+    receiver_tensors_alternatives: see `ServingInputReceiver`.
+  """
+
+  def __new__(cls,
+              features: typing.Any,
+              receiver_tensors: typing.Any,
+              receiver_tensors_alternatives: typing.Optional[
+                  typing.Mapping[str, typing.Any]] = None
+             ) -> "TensorServingInputReceiver":
+    if not _is_tensor(features):
+      raise ValueError(
+          "features is {!r}. Expected a tensor.".format(features))
+    receiver = ServingInputReceiver(features, receiver_tensors,
+                                    receiver_tensors_alternatives)
+    return super(TensorServingInputReceiver, cls).__new__(
+        cls, features, receiver.receiver_tensors,
+        receiver.receiver_tensors_alternatives)
+
+
+def build_parsing_serving_input_receiver_fn(
+    feature_spec: typing.Mapping[str, typing.Any],
+    default_batch_size: typing.Optional[int] = None
+) -> typing.Callable[[], ServingInputReceiver]:
+  """Returns a function that makes an input of serialized examples.
+
+  Args:
+    feature_spec: dict from str to `tf.io.FixedLenFeature`,
+      `tf.io.VarLenFeature` or another that `tf.io.parse_example` takes.
+    default_batch_size: int, the number of examples in a request; None is any.
+
+  Returns:
+    A function without arguments that returns a `ServingInputReceiver`. Its one
+    input, "examples", is a string tensor of shape [default_batch_size] of
+    serialized `tf.train.Example` protos.
+  """
+
+  def serving_input_receiver_fn():
+    examples = tf_compat.v1.placeholder(
+        tf_compat.v1.string, [default_batch_size], name="input_example_tensor")
+    features = tf_compat.v1.io.parse_example(examples, feature_spec)
+    return ServingInputReceiver(features, {"examples": examples})
+
+  return serving_input_receiver_fn
+
+
+def build_raw_serving_input_receiver_fn(
+    features: typing.Any,
+    default_batch_size: typing.Optional[int] = None
+) -> typing.Callable[[], ServingInputReceiver]:
+  """Returns a function that makes an input of the features themselves.
+
+  Args:
+    features: dict from str to tensor or array, or one of them. Only the types
+      and the shapes matter.
+    default_batch_size: int, the size of dimension 0 of each feature; None is
+      any.
+
+  Returns:
+    A function without arguments that returns a `ServingInputReceiver`.
+  """
+
+  def placeholder(like):
+    shape = tf_compat.v1.TensorShape([default_batch_size]).concatenate(
+        tf_compat.v1.TensorShape(like.shape)[1:])
+    op = getattr(like, "op", None)  # Eager tensors have none.
+    return tf_compat.v1.placeholder(
+        tf_compat.v1.as_dtype(like.dtype), shape,
+        name=op.name if op is not None else None)
+
+  def serving_input_receiver_fn():
+    if isinstance(features, dict):
+      tensors = {name: placeholder(like) for name, like in features.items()}
+    else:
+      tensors = placeholder(features)
+    return ServingInputReceiver(tensors, tensors)
+
+  return serving_input_receiver_fn
+
+
+def signature_defs(
+    receiver_tensors: typing.Any,
+    receiver_tensors_alternatives: typing.Optional[typing.Mapping[str,
+                                                                  typing.Any]],
+    export_outputs: typing.Mapping[str, typing.Any]
+) -> typing.Dict[str, typing.Any]:
+  """Returns the signatures of all inputs and outputs, as `tf.estimator` does.
+
+  Inputs and an output that do not fit each other make no signature: a log line
+  says which and why. So does a warning if "serving_default" is not among them.
+
+  Args:
+    receiver_tensors: tensor, or dict from str to tensor: the inputs.
+    receiver_tensors_alternatives: dict from str to other inputs, or None.
+    export_outputs: dict from the name of a signature to an object with a method
+      `as_signature_def(receiver_tensors)`, which raises a ValueError where the
+      inputs do not fit. A single output is "serving_default" as well; of
+      several, one must be.
+
+  Returns:
+    A dict from str to `SignatureDef` proto. Alternatives are named
+    `<alternative>:<output>`.
+
+  Raises:
+    ValueError: of several outputs, none is "serving_default".
+    TypeError: export_outputs is no dict of export outputs.
+  """
+  saved_model = tf_compat.v1.saved_model
+  default = saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
+  outputs = _with_default(export_outputs, default)
+  inputs = [("", receiver_tensors)]
+  for name, tensors in (receiver_tensors_alternatives or {}).items():
+    inputs.append(("{}:".format(name or "None"), tensors))
+  signatures = {}
+  reasons = {}
+  for prefix, tensors in inputs:
+    if not isinstance(tensors, dict):
+      tensors = {_RECEIVER: tensors}
+    for key, output in outputs.items():
+      name = prefix + str(key or "None")
+      try:
+        signature = output.as_signature_def(tensors)
+      except ValueError as e:
+        reasons[name] = str(e)
+        continue
+      if saved_model.is_valid_signature(signature):
+        signatures[name] = signature
+      else:
+        reasons[name] = "TensorFlow Serving does not take its {}.".format(
+            signature.method_name)
+  for name in sorted(signatures):
+    logging.info("The SavedModel has the signature %r (%s).", name,
+                 signatures[name].method_name)
+  for name in sorted(reasons):
+    logging.info("The SavedModel has no signature %r: %s", name, reasons[name])
+  if default not in signatures:
+    logging.warning(
+        "The SavedModel has no signature %r: requests must name one of %s.",
+        default, sorted(signatures))
+  return signatures
+
+
+def timestamped_export_dir(export_dir_base: _Path) -> str:
+  """Returns the path of a folder that does not exist, named by the second.
+
+  It waits for the next second if there is one of this. TensorFlow Serving
+  serves the folder with the highest number.
+
+  Args:
+    export_dir_base: path of the folder that it will be in.
+
+  Raises:
+    RuntimeError: others have taken ten names in a row.
+  """
+  gfile = tf_compat.v2.io.gfile
+  base = _text(export_dir_base)
+  for _ in range(_MAX_ATTEMPTS):
+    path = os.path.join(base, str(int(time.time())))
+    if not gfile.exists(path) and not gfile.exists(_temporary(path)):
+      return path
+    logging.info("The folder %s exists. Waiting for the next second.", path)
+    time.sleep(1.)
+  raise RuntimeError(
+      "export_dir_base is {!r}: others took {} timestamps in a row. Export "
+      "again, or to another folder.".format(base, _MAX_ATTEMPTS))
+
+
+def write_saved_model(
+    export_dir_base: _Path,
+    session: typing.Any,
+    signatures: typing.Mapping[str, typing.Any],
+    assets_extra: typing.Optional[typing.Mapping[str, _Path]] = None,
+    as_text: bool = False,
+    strip_default_attrs: bool = True,
+    main_op: typing.Any = None,
+    saver: typing.Any = None) -> bytes:
+  """Writes a session's graph and variables as a SavedModel.
+
+  It is written to `temp-<timestamp>` and then renamed, so TensorFlow Serving
+  never sees half of it. After an error nothing is left.
+
+  Args:
+    export_dir_base: path of the folder that gets a new one, `<timestamp>`.
+    session: session whose graph is not finalized and whose variables have their
+      values.
+    signatures: dict from str to `SignatureDef` proto.
+    assets_extra: dict from a path in the SavedModel's folder `assets.extra` to
+      the path of the file to copy there, or None.
+    as_text: bool, whether to write the graph as text, to read it.
+    strip_default_attrs: bool, whether to leave out what is a default, so that
+      older versions of TensorFlow can load the graph.
+    main_op: op to run when the SavedModel is loaded; by default it initializes
+      local variables and tables.
+    saver: `tf.compat.v1.train.Saver` of the variables; by default of all.
+
+  Returns:
+    The path of the new folder, as bytes like that of `tf.estimator`.
+  """
+  v1 = tf_compat.v1
+  gfile = tf_compat.v2.io.gfile
+  path = timestamped_export_dir(export_dir_base)
+  temporary = _temporary(path)
+  try:
+    with session.graph.as_default():
+      if main_op is None:
+        main_op = v1.group(v1.local_variables_initializer(),
+                           v1.tables_initializer())
+      builder = v1.saved_model.Builder(temporary)
+      builder.add_meta_graph_and_variables(
+          session, [v1.saved_model.tag_constants.SERVING],
+          signature_def_map=signatures,
+          assets_collection=v1.get_collection(v1.GraphKeys.ASSET_FILEPATHS),
+          main_op=main_op,
+          strip_default_attrs=strip_default_attrs,
+          saver=saver)
+    builder.save(as_text)
+    for relative, source in (assets_extra or {}).items():
+      target = os.path.join(temporary, "assets.extra", _text(relative))
+      gfile.makedirs(os.path.dirname(target))
+      gfile.copy(_text(source), target)
+    gfile.rename(temporary, path)
+  except BaseException:
+    if gfile.exists(temporary):
+      gfile.rmtree(temporary)
+    raise
+  return path.encode()
+
+
+def _temporary(path):
+  """Returns the path to write to before the folder gets its own name."""
+  base, name = os.path.split(path)
+  return os.path.join(base, "temp-" + name)
+
+
+def _text(path):
+  path = os.fspath(path)
+  return path.decode() if isinstance(path, bytes) else path
+
+
+def _is_tensor(value):
+  v1 = tf_compat.v1
+  return isinstance(value, (v1.Tensor, v1.SparseTensor, v1.RaggedTensor))
+
+
+def _tensors(argument, tensors, name, key_types):
+  """Returns a dict of tensors, with a name for a single one.
+
+  Args:
+    argument: the name of the argument, for an error.
+    tensors: tensor, or dict.
+    name: the name of a single tensor.
+    key_types: tuple of the types that keys may have.
+
+  Returns:
+    A dict.
+
+  Raises:
+    ValueError: a key or a value has a wrong type.
+  """
+  if not isinstance(tensors, dict):
+    tensors = {name: tensors}
+    label = "{} is".format(argument)
+  else:
+    label = "{0}[{{!r}}] is".format(argument)
+  for key, tensor in tensors.items():
+    if not isinstance(key, key_types):
+      raise ValueError("{} has the key {!r}. Expected {}.".format(
+          argument, key, " or ".join(t.__name__ for t in key_types)))
+    if not _is_tensor(tensor):
+      raise ValueError("{} {!r}. Expected a tensor.".format(
+          label.format(key), tensor))
+  return dict(tensors)
+
+
+def _receiver_tensors(argument, tensors):
+  return _tensors(argument, tensors, _RECEIVER, (str,))
+
+
+def _with_default(export_outputs, default):
+  """Returns the export outputs with one of the default name."""
+  if not isinstance(export_outputs, dict) or not all(
+      hasattr(output, "as_signature_def")
+      for output in export_outputs.values()):
+    raise TypeError(
+        "export_outputs is {!r}. Expected a dict from str to export outputs, "
+        "such as those of adanet.heads.".format(export_outputs))
+  outputs = dict(export_outputs)
+  if len(outputs) == 1:
+    outputs.setdefault(default, *outputs.values())
+  elif outputs and default not in outputs:
+    raise ValueError(
+        "export_outputs has {}, and none is the default. Name one of them "
+        "{!r}.".format(sorted(outputs, key=str), default))
+  return outputs

@@ -1,0 +1,401 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of writing SavedModels, and of serving from them."""
+
+import os
+import time
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import tf_compat
+from adanet.estimator import export
+from adanet.heads import export_output
+import numpy as np
+
+_PREDICT = "tensorflow/serving/predict"
+_REGRESS = "tensorflow/serving/regress"
+
+
+def _example(x):
+  """Returns a serialized example with the feature "x"."""
+  example = tf_compat.v1.train.Example()
+  example.features.feature["x"].float_list.value.append(x)
+  return example.SerializeToString()
+
+
+def _parsing_receiver():
+  """Returns a receiver of examples, with the raw feature as alternative."""
+  receiver = export.build_parsing_serving_input_receiver_fn(
+      {"x": tf_compat.v1.io.FixedLenFeature([1], tf_compat.v1.float32)})()
+  return export.ServingInputReceiver(receiver.features,
+                                     receiver.receiver_tensors,
+                                     {"raw": receiver.features})
+
+
+def _raw_receiver():
+  return export.build_raw_serving_input_receiver_fn(
+      {"x": np.zeros([3, 1], np.float32)})()
+
+
+def _double(features):
+  """Makes a model that doubles "x", and returns its export outputs."""
+  v1 = tf_compat.v1
+  weight = v1.get_variable("weight", [], initializer=v1.zeros_initializer())
+  table = v1.lookup.StaticHashTable(
+      v1.lookup.KeyValueTensorInitializer(
+          v1.constant([0, 1], v1.int64), v1.constant(["low", "high"])), "?")
+  doubled = weight * features["x"]
+  name = table.lookup(v1.cast(doubled > 5., v1.int64))
+  predict = export_output.PredictOutput({"doubled": doubled, "name": name})
+  return {
+      "serving_default": export_output.RegressionOutput(doubled),
+      "regression": export_output.RegressionOutput(doubled),
+      "predict": predict,
+  }
+
+
+def _restore(session):
+  """Gives the weight of `_double` its value."""
+  weight, = tf_compat.v1.global_variables()
+  weight.load(2., session)
+
+
+def _export_saved_model(base, receiver_fn, build, restore, **kwargs):
+  """Writes a model that is built on the features of a receiver."""
+  with tf_compat.v1.Graph().as_default():
+    receiver = receiver_fn()
+    signatures = export.signature_defs(
+        receiver.receiver_tensors,
+        getattr(receiver, "receiver_tensors_alternatives", None),
+        build(receiver.features))
+    with tf_compat.v1.Session() as session:
+      restore(session)
+      return export.write_saved_model(base, session, signatures, **kwargs)
+
+
+class ExportTestCase(parameterized.TestCase):
+
+  def setUp(self):
+    super(ExportTestCase, self).setUp()
+    self.base = self.create_tempdir().full_path
+
+  def _export(self, receiver_fn=_parsing_receiver, build=_double, **kwargs):
+    return _export_saved_model(self.base, receiver_fn, build, _restore,
+                                     **kwargs).decode()
+
+  def _load(self, path, use):
+    """Returns what a function of (session, signatures) returns."""
+    v1 = tf_compat.v1
+    with v1.Graph().as_default(), v1.Session() as session:
+      loaded = v1.saved_model.load(session, ["serve"], path)
+      return use(session, loaded.signature_def)
+
+  def _serve(self, path, signature, feed):
+    """Returns the outputs of a signature, by name."""
+
+    def serve(session, signatures):
+      inputs = signatures[signature].inputs
+      outputs = signatures[signature].outputs
+      return session.run({name: outputs[name].name for name in outputs},
+                         {inputs[name].name: feed[name] for name in feed})
+
+    return self._load(path, serve)
+
+
+class ExportSavedModelTest(ExportTestCase):
+
+  @parameterized.parameters(
+      ("serving_default", {"inputs": [_example(2.), _example(3.)]}, "outputs"),
+      ("regression", {"inputs": [_example(2.), _example(3.)]}, "outputs"),
+      ("predict", {"examples": [_example(2.), _example(3.)]}, "doubled"),
+      ("raw:predict", {"x": [[2.], [3.]]}, "doubled"),
+  )
+  def test_serves_in_a_session(self, signature, feed, output):
+    outputs = self._serve(self._export(), signature, feed)
+    np.testing.assert_array_equal([[4.], [6.]], outputs[output])
+
+  def test_tables_are_ready_when_loaded(self):
+    outputs = self._serve(self._export(), "raw:predict", {"x": [[2.], [3.]]})
+    np.testing.assert_array_equal([[b"low"], [b"high"]], outputs["name"])
+
+  def test_serves_in_tensorflow_2(self):
+    v2 = tf_compat.v2
+    path = self._export()
+    if not tf_compat.v1.executing_eagerly():
+      self.skipTest("Only TensorFlow 2 loads it without a session.")
+    loaded = v2.saved_model.load(path)
+    outputs = loaded.signatures["predict"](
+        examples=v2.constant([_example(2.), _example(3.)]))
+    np.testing.assert_array_equal([[4.], [6.]], outputs["doubled"])
+    np.testing.assert_array_equal([[b"low"], [b"high"]], outputs["name"])
+
+  def test_raw_features(self):
+    path = self._export(_raw_receiver)
+    outputs = self._serve(path, "predict", {"x": [[2.]]})
+    np.testing.assert_array_equal([[4.]], outputs["doubled"])
+    # Regression takes serialized examples only.
+    self.assertEqual(["predict"], self._load(path, lambda _, s: sorted(s)))
+
+  def test_path_is_the_time_as_bytes(self):
+    before = int(time.time())
+    path = _export_saved_model(self.base.encode(), _raw_receiver, _double,
+                                     _restore)
+    self.assertIsInstance(path, bytes)
+    folder, name = os.path.split(path.decode())
+    self.assertEqual(self.base, folder)
+    self.assertBetween(int(name), before, int(time.time()))
+    self.assertEqual([name], os.listdir(self.base))
+
+  def test_a_second_export_has_a_higher_number(self):
+    first, second = self._export(), self._export()
+    self.assertLess(int(os.path.basename(first)), int(os.path.basename(second)))
+
+  def test_extra_assets(self):
+    source = self.create_tempfile(content="a vocabulary").full_path
+    path = self._export(assets_extra={"deep/words.txt": source,
+                                      "words.txt": source.encode()})
+    for name in ["deep/words.txt", "words.txt"]:
+      with open(os.path.join(path, "assets.extra", name)) as f:
+        self.assertEqual("a vocabulary", f.read())
+
+  @parameterized.parameters((False, "saved_model.pb"),
+                            (True, "saved_model.pbtxt"))
+  def test_as_text(self, as_text, name):
+    path = self._export(as_text=as_text)
+    self.assertTrue(os.path.exists(os.path.join(path, name)))
+
+  def test_model_without_variables(self):
+    path = _export_saved_model(
+        self.base, _raw_receiver,
+        lambda features: {"p": export_output.PredictOutput(features["x"])},
+        lambda session: None).decode()
+    outputs = self._serve(path, "serving_default", {"x": [[5.]]})
+    np.testing.assert_array_equal([[5.]], outputs["output"])
+
+  def test_own_main_op(self):
+    v1 = tf_compat.v1
+    with v1.Graph().as_default(), v1.Session() as session:
+      receiver = _raw_receiver()
+      local = v1.get_variable(
+          "local", [], collections=[v1.GraphKeys.LOCAL_VARIABLES],
+          initializer=v1.zeros_initializer())
+      output = export_output.PredictOutput(local + receiver.features["x"])
+      path = export.write_saved_model(
+          self.base, session,
+          export.signature_defs(receiver.receiver_tensors, None, {"p": output}),
+          main_op=local.assign(7.).op).decode()
+    outputs = self._serve(path, "p", {"x": [[1.]]})
+    np.testing.assert_array_equal([[8.]], outputs["output"])
+
+  def test_an_error_leaves_nothing(self):
+    with self.assertRaises(tf_compat.v1.errors.NotFoundError):
+      self._export(assets_extra={"words.txt": "/does/not/exist"})
+    self.assertEqual([], os.listdir(self.base))
+
+  @mock.patch.object(time, "sleep")
+  @mock.patch.object(time, "time", return_value=12.9)
+  def test_no_free_timestamp(self, unused_time, unused_sleep):
+    os.mkdir(os.path.join(self.base, "temp-12"))
+    with self.assertRaisesRegex(RuntimeError, self.base):
+      export.timestamped_export_dir(self.base)
+
+
+class _Estimator(object):
+  """Exports with `tf.estimator` what `export` gets."""
+
+  def __init__(self, module, receiver_fn, build):
+    self._module = module
+    self._receiver_fn = receiver_fn
+    self._build = build
+
+  def _model_fn(self, features, labels, mode):
+    v1 = tf_compat.v1
+    del labels
+    outputs = self._build(features)
+    estimator_export = self._module.export
+    exports = {}
+    for name, output in outputs.items():
+      if isinstance(output, export_output.RegressionOutput):
+        exports[name] = estimator_export.RegressionOutput(output.value)
+      elif isinstance(output, export_output.ClassificationOutput):
+        exports[name] = estimator_export.ClassificationOutput(
+            output.scores, output.classes)
+      else:
+        exports[name] = estimator_export.PredictOutput(output.outputs)
+    loss = v1.constant(0.)
+    return self._module.EstimatorSpec(
+        mode, predictions=features, loss=loss, export_outputs=exports,
+        train_op=v1.assign_add(v1.train.get_global_step(), 1))
+
+  def export(self, folder):
+    v1 = tf_compat.v1
+    estimator = self._module.Estimator(self._model_fn, folder)
+    estimator.train(
+        lambda: v1.data.Dataset.from_tensors(({"x": [[1.]]}, [[1.]])), steps=1)
+    return estimator.export_saved_model(
+        os.path.join(folder, "export"), self._receiver_fn).decode()
+
+
+def _one_output(features):
+  return {"mine": export_output.PredictOutput(features["x"] + 1.)}
+
+
+def _classes(features):
+  """Returns each kind of output of a classifier."""
+  # TensorFlow 2 leaves out signatures that return an input as it is.
+  x = features["x"] + 1.
+  names = tf_compat.v1.as_string(x)
+  return {
+      "serving_default": export_output.ClassificationOutput(x, names),
+      "scores": export_output.ClassificationOutput(scores=x),
+      "classes": export_output.ClassificationOutput(classes=names),
+      "predict": export_output.PredictOutput({"x": x, "names": names}),
+      "number": export_output.PredictOutput(x),
+  }
+
+
+class SignatureDefsTest(ExportTestCase):
+
+  @parameterized.product(
+      receiver_fn=[_parsing_receiver, _raw_receiver],
+      build=[_double, _one_output, _classes])
+  def test_signatures_are_those_of_tf_estimator(self, receiver_fn, build):
+    module = getattr(tf_compat.v1, "estimator", None)
+    if module is None:
+      self.skipTest("This TensorFlow has no tf.estimator.")
+    theirs = _Estimator(module, receiver_fn, build).export(
+        self.create_tempdir().full_path)
+    ours = _export_saved_model(
+        self.base, receiver_fn, build,
+        lambda session: session.run(
+            tf_compat.v1.global_variables_initializer())).decode()
+    names = lambda _, signatures: {n: str(signatures[n]) for n in signatures}
+    self.assertEqual(self._load(theirs, names), self._load(ours, names))
+
+  def test_kinds(self):
+    with tf_compat.v1.Graph().as_default():
+      receiver = _parsing_receiver()
+      signatures = export.signature_defs(
+          receiver.receiver_tensors, receiver.receiver_tensors_alternatives,
+          _double(receiver.features))
+    self.assertEqual({
+        "serving_default": _REGRESS,
+        "regression": _REGRESS,
+        "predict": _PREDICT,
+        "raw:predict": _PREDICT,
+    }, {name: s.method_name for name, s in signatures.items()})
+
+  def test_a_single_output_is_the_default_too(self):
+    with tf_compat.v1.Graph().as_default():
+      x = tf_compat.v1.placeholder(tf_compat.v1.float32, [None])
+      outputs = {"mine": export_output.PredictOutput(x)}
+      signatures = export.signature_defs(x, {"other": x}, outputs)
+    self.assertCountEqual(
+        ["mine", "serving_default", "other:mine", "other:serving_default"],
+        signatures)
+    self.assertEqual(["input"], list(signatures["mine"].inputs))
+    self.assertEqual(["output"], list(signatures["mine"].outputs))
+    self.assertEqual(["mine"], list(outputs))
+
+  def test_warns_of_no_default_and_says_why(self):
+    with tf_compat.v1.Graph().as_default(), self.assertLogs() as logs:
+      receiver = _raw_receiver()
+      export.signature_defs(receiver.receiver_tensors, None,
+                            _double(receiver.features))
+    text = "\n".join(logs.output)
+    self.assertIn("no signature 'serving_default': receiver_tensors=", text)
+    self.assertIn("requests must name one of ['predict']", text)
+
+  def test_leaves_out_what_cannot_be_served(self):
+    output = mock.Mock()
+    output.as_signature_def.return_value = (
+        tf_compat.v1.saved_model.build_signature_def(method_name=_PREDICT))
+    with tf_compat.v1.Graph().as_default():
+      x = tf_compat.v1.placeholder(tf_compat.v1.float32, [None])
+      self.assertEqual({}, export.signature_defs(x, None, {"empty": output}))
+
+  def test_several_outputs_without_a_default(self):
+    with tf_compat.v1.Graph().as_default():
+      x = tf_compat.v1.placeholder(tf_compat.v1.float32, [None])
+      output = export_output.PredictOutput(x)
+      with self.assertRaisesRegex(
+          ValueError, r"\['a', 'b'\].*Name one of them 'serving_default'"):
+        export.signature_defs(x, None, {"a": output, "b": output})
+
+  @parameterized.parameters((None,), ("predict",), ({"predict": 1.},))
+  def test_bad_outputs(self, outputs):
+    with self.assertRaisesRegex(TypeError, "export_outputs is"):
+      export.signature_defs({}, None, outputs)
+
+
+class ReceiverTest(parameterized.TestCase):
+
+  def setUp(self):
+    super(ReceiverTest, self).setUp()
+    graph = tf_compat.v1.Graph().as_default()
+    graph.__enter__()
+    self.addCleanup(graph.__exit__, None, None, None)
+    self.tensor = tf_compat.v1.placeholder(tf_compat.v1.string, [None])
+
+  def test_single_tensors_get_names(self):
+    receiver = export.ServingInputReceiver(
+        self.tensor, self.tensor, {"other": self.tensor})
+    self.assertEqual({"feature": self.tensor}, receiver.features)
+    self.assertEqual({"input": self.tensor}, receiver.receiver_tensors)
+    self.assertEqual({"other": {"input": self.tensor}},
+                     receiver.receiver_tensors_alternatives)
+
+  def test_tensor_receiver_keeps_the_tensor(self):
+    receiver = export.TensorServingInputReceiver(self.tensor, self.tensor)
+    self.assertIs(self.tensor, receiver.features)
+    self.assertEqual({"input": self.tensor}, receiver.receiver_tensors)
+    self.assertIsNone(receiver.receiver_tensors_alternatives)
+
+  def test_sparse_features(self):
+    sparse = tf_compat.v1.sparse_placeholder(tf_compat.v1.int64)
+    receiver = export.ServingInputReceiver({"ids": sparse, 3: self.tensor},
+                                           self.tensor)
+    self.assertIs(sparse, receiver.features["ids"])
+
+  @parameterized.parameters(
+      (dict(features=None), "features is None"),
+      (dict(features={"x": 3}), r"features\['x'\] is 3. Expected a tensor"),
+      (dict(features={2.5: "tensor"}), "has the key 2.5. Expected str or int"),
+      (dict(receiver_tensors=None), "receiver_tensors is None"),
+      (dict(receiver_tensors={1: "tensor"}), "has the key 1. Expected str"),
+      (dict(receiver_tensors_alternatives=3), "_alternatives is 3"),
+      (dict(receiver_tensors_alternatives={"raw": None}),
+       r"_alternatives\['raw'\] is None"),
+  )
+  def test_bad_tensors(self, arguments, message):
+    arguments = dict(
+        dict(features=self.tensor, receiver_tensors=self.tensor), **arguments)
+    with self.assertRaisesRegex(ValueError, message):
+      export.ServingInputReceiver(**arguments)
+
+  def test_tensor_receiver_takes_no_dict(self):
+    with self.assertRaisesRegex(ValueError, "Expected a tensor"):
+      export.TensorServingInputReceiver({"x": self.tensor}, self.tensor)
+
+  @parameterized.parameters((None, [None, 2]), (5, [5, 2]))
+  def test_raw_placeholders(self, batch_size, shape):
+    like = tf_compat.v1.ones([3, 2], tf_compat.v1.int64, name="like")
+    receiver = export.build_raw_serving_input_receiver_fn(
+        {"x": like, "array": np.zeros([3, 2], np.int64)}, batch_size)()
+    self.assertEqual(receiver.features, receiver.receiver_tensors)
+    for name in ["x", "array"]:
+      tensor = receiver.features[name]
+      self.assertEqual("Placeholder", tensor.op.type)
+      self.assertEqual(tf_compat.v1.int64, tensor.dtype)
+      self.assertEqual(shape, tensor.shape.as_list())
+    self.assertStartsWith(receiver.features["x"].op.name, "like")
+
+  def test_raw_placeholder_of_one_tensor(self):
+    receiver = export.build_raw_serving_input_receiver_fn(self.tensor)()
+    self.assertEqual(["feature"], list(receiver.features))
+    self.assertEqual(["input"], list(receiver.receiver_tensors))
+
+
+if __name__ == "__main__":
+  absltest.main()

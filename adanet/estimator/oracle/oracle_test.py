@@ -1,0 +1,67 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests that a search gives what AdaNet 0.8.0 gives, figure by figure.
+
+The golden file holds AdaNet's figures on TensorFlow 1.15. Write it again, with
+that version, by:
+
+  program.py --output=adanet/estimator/oracle/testdata/golden.json --golden
+
+AdaNet 0.8.0 must be first on the import path, as `runner` puts it there.
+"""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.estimator.oracle import comparison
+from adanet.estimator.oracle import figures
+from adanet.estimator.oracle import runner
+from adanet.tf_compat import v1 as tf
+
+_LIVE_TOLERANCE = 1e-5
+_GOLDEN_TOLERANCE = 1e-4
+
+_GOLDEN = figures.read(runner.testdata("golden.json"))
+_NEED_TF_ESTIMATOR = ("head_of_tf_estimator", "binary_head_of_tf_estimator")
+
+
+class OracleTest(parameterized.TestCase):
+
+  @classmethod
+  def setUpClass(cls):
+    super(OracleTest, cls).setUpClass()
+    programs = [runner.Program(is_reference=False)]
+    if runner.has_reference():
+      programs.append(runner.Program(is_reference=True))
+    cls._ours, cls._theirs = (
+        [program.figures() for program in programs] + [None])[:2]
+
+  def _assert_equal(self, expected, actual, tolerance):
+    lines = comparison.differences(expected, actual, tolerance)
+    self.assertEmpty(lines, "\n" + "\n".join(lines[:40]))
+
+  @parameterized.parameters(*sorted(_GOLDEN))
+  def test_setting(self, name):
+    if name in _NEED_TF_ESTIMATOR and name not in self._ours:
+      self.assertFalse(hasattr(tf, "estimator"))
+      self.skipTest("TensorFlow {} has no tf.estimator".format(tf.VERSION))
+    with self.subTest("golden"):
+      self._assert_equal(
+          _GOLDEN[name], figures.without_inner_variables(self._ours[name]),
+          _GOLDEN_TOLERANCE)
+    if self._theirs is None:
+      return
+    with self.subTest("live"):
+      self._assert_equal(
+          self._theirs[name], self._ours[name], _LIVE_TOLERANCE)
+    with self.subTest("golden is of the oracle"):
+      self._assert_equal(
+          figures.without_inner_variables(self._theirs[name]), _GOLDEN[name],
+          _LIVE_TOLERANCE)
+
+  def test_golden_has_all_settings(self):
+    self.assertEmpty(set(self._ours) - set(_GOLDEN))
+    self.assertGreaterEqual(len(_GOLDEN), 36)
+
+
+if __name__ == "__main__":
+  absltest.main()

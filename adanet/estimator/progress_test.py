@@ -1,0 +1,93 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the progress of training, in the log."""
+
+import io
+import itertools
+import os
+import sys
+from unittest import mock
+
+from absl import logging
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.core import events
+from adanet.core import selection
+from adanet.estimator import progress
+
+_BEGAN = events.IterationBegan(0, ("t0_a",), ("t0_a_grow_mean",), 1000, 0)
+_ENDED = events.IterationEnded(0, selection.preset(["a"], 0, "alone"), 1.)
+
+
+def _progress(step):
+  return events.Progress(0, step, {"t0_a": step}, {"t0_a": .5})
+
+
+class ProgressTest(parameterized.TestCase):
+
+  def _lines(self, reported, secs_between=60., **kwargs):
+    """Returns what the log gets of events, and the levels of its lines."""
+    clock = itertools.count(0., secs_between)
+    with mock.patch.object(progress.time, "monotonic", clock.__next__), \
+         self.assertLogs(level="INFO") as logs:
+      with progress.reporter(io.StringIO(), **kwargs) as report:
+        for event in reported:
+          report(event)
+    return ([record.getMessage() for record in logs.records],
+            [record.levelname for record in logs.records])
+
+  def test_every_event_has_a_line(self):
+    lines, levels = self._lines([
+        _BEGAN, _progress(500), events.CheckpointSaved("/m/model.ckpt-1", 1),
+        events.Stopped(0, "t0_a", "Over."), _ENDED,
+        events.TrainingEnded(1000, "over")])
+    self.assertLen(lines, 6)
+    self.assertEqual({"INFO"}, set(levels))
+
+  def test_nan_is_a_warning(self):
+    lines, levels = self._lines([events.Stopped(0, "t0_a", "Its loss is NaN.",
+                                                is_nan=True)])
+    self.assertEqual(["WARNING"], levels)
+    self.assertIn("t0_a", lines[0])
+
+  @parameterized.named_parameters(
+      ("steps", 60., {"log_step_count_steps": 50}, [60, 120, 180, 240, 300]),
+      ("default", 60., {}, [120, 240]),
+      ("seconds", 4., {"log_step_count_steps": 1}, [90, 180, 270]),
+      ("never", 60., {"log_step_count_steps": None}, []))
+  def test_few_lines_about_progress(self, secs_between, arguments, steps):
+    lines, _ = self._lines(
+        [_BEGAN] + [_progress(step) for step in range(30, 301, 30)],
+        secs_between, **arguments)
+    self.assertEqual(
+        ["Iteration 0: step {}. Loss: t0_a 0.5.".format(step)
+         for step in steps], lines[1:])
+
+  def test_pipe(self):
+    reader, writer = os.pipe()
+    with os.fdopen(reader), os.fdopen(writer, "w") as stream, \
+         self.assertLogs(level="INFO") as logs:
+      with progress.reporter(stream) as report:
+        report(_ENDED)
+    self.assertLen(logs.records, 1)
+
+  def test_terminal_without_rich(self):
+    with mock.patch.dict(sys.modules, {
+        "rich": None, "adanet.estimator.live_progress": None}):
+      sys.modules.pop("adanet.estimator.live_progress")
+      main, terminal = os.openpty()
+      with os.fdopen(main), os.fdopen(terminal, "w") as stream, \
+           self.assertLogs(level="INFO") as logs:
+        with progress.reporter(stream) as report:
+          report(_ENDED)
+    self.assertLen(logs.records, 1)
+
+  def test_error_passes_through(self):
+    with self.assertRaisesRegex(ValueError, "stop"):
+      with progress.reporter(io.StringIO()):
+        raise ValueError("stop")
+
+
+if __name__ == "__main__":
+  logging.set_verbosity(logging.INFO)
+  absltest.main()

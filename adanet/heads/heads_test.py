@@ -1,0 +1,171 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the heads."""
+
+import subprocess
+import sys
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import heads
+from adanet import tf_compat
+from adanet.heads.testdata import head_cases
+import numpy as np
+
+_CASES = [(case.name, case) for case in head_cases.CASES]
+
+v1 = tf_compat.v1
+
+
+class HeadsTest(parameterized.TestCase):
+
+  @parameterized.named_parameters(_CASES)
+  def test_golden(self, case):
+    self.assertEmpty(head_cases.differences(
+        head_cases.golden()[case.name], head_cases.outcome(heads, case)))
+
+  def test_value_is_of_the_batches_so_far(self):
+    with v1.Graph().as_default(), v1.Session() as session:
+      values = v1.placeholder(v1.float32, [None, 1])
+      spec = heads.RegressionHead().create_estimator_spec(
+          {}, "eval", values, v1.zeros_like(values))
+      session.run(v1.local_variables_initializer())
+      value, update = spec.eval_metric_ops["prediction/mean"]
+      session.run(update, {values: [[1.], [3.]]})
+      self.assertEqual(2., session.run(value))
+      session.run(update, {values: [[5.]]})
+      self.assertEqual(3., session.run(value))
+
+  def test_metrics_have_local_variables_only(self):
+    with v1.Graph().as_default():
+      heads.BinaryClassHead(thresholds=[.5]).create_estimator_spec(
+          {}, "eval", v1.zeros([3, 1]), v1.zeros([3, 1]))
+      self.assertEmpty(v1.global_variables())
+      self.assertEmpty(v1.trainable_variables())
+      self.assertNotEmpty(v1.local_variables())
+      self.assertCountEqual(
+          [v.name for v in v1.local_variables()],
+          [v.name for v in v1.get_collection(v1.GraphKeys.METRIC_VARIABLES)])
+
+  @parameterized.parameters(
+      ("weighted_sum", 10.), ("weighted_sum_over_batch_size", 2.5),
+      ("weighted_mean", 10. / 6.), ("weighted_sum_by_nonzero_weights", 5.))
+  def test_reductions_of_version_1(self, loss_reduction, expected):
+    labels = v1.losses.mean_squared_error
+    with v1.Graph().as_default(), v1.Session() as session:
+      weights = np.array([[0.], [1.], [0.], [5.]], np.float32)
+      logits = np.array([[7.], [0.], [9.], [2.]], np.float32)
+      targets = np.array([[0.], [0.], [0.], [2. - 2.**.5]], np.float32)
+      spec = heads.RegressionHead(
+          weight_column="w",
+          loss_reduction=loss_reduction).create_estimator_spec(
+              {"w": weights}, "train", logits, targets,
+              train_op_fn=lambda _: v1.no_op())
+      theirs = labels(targets, logits, weights, reduction=loss_reduction)
+      loss, their_loss = session.run([spec.loss, theirs])
+    self.assertAlmostEqual(expected, loss, places=5)
+    self.assertAlmostEqual(their_loss, loss, places=5)
+
+  def test_diverged_model_is_measured(self):
+    """NaN logits must not stop the evaluation of the other candidates."""
+    with v1.Graph().as_default(), v1.Session() as session:
+      spec = heads.BinaryClassHead().create_estimator_spec(
+          {}, "eval", v1.constant([[np.nan], [1.]]), v1.constant([1, 1]))
+      metrics = head_cases.metrics_after(session, spec.eval_metric_ops, [{}])
+    self.assertTrue(np.isnan(metrics["average_loss"]))
+    self.assertEqual(.5, metrics["accuracy"])
+    self.assertEqual(.5, metrics["recall"])
+
+  def test_loss_fn_gets_a_reduction_it_must_have(self):
+    reductions = []
+
+    def loss_fn(labels, logits, loss_reduction):
+      reductions.append(loss_reduction)
+      return v1.abs(labels - logits)
+
+    with v1.Graph().as_default():
+      heads.RegressionHead(
+          loss_reduction="sum", loss_fn=loss_fn).create_estimator_spec(
+              {}, "eval", v1.zeros([2, 1]), v1.zeros([2, 1]))
+    self.assertEqual(["sum"], reductions)
+
+  def test_optimizer_and_update_ops(self):
+
+    class Optimizer(object):
+
+      def get_updates(self, loss, variables):
+        del loss
+        return [v.assign_add(1.) for v in variables]
+
+    with v1.Graph().as_default(), v1.Session() as session:
+      variable = v1.get_variable("v", [], initializer=v1.zeros_initializer())
+      updated = v1.get_variable("u", [], initializer=v1.zeros_initializer())
+      spec = heads.RegressionHead().create_estimator_spec(
+          {}, "train", v1.fill([2, 1], variable), v1.zeros([2]),
+          optimizer=Optimizer(), trainable_variables=[variable],
+          update_ops=[updated.assign_add(2.)])
+      session.run(v1.global_variables_initializer())
+      session.run(spec.train_op)
+      self.assertEqual([1., 2.], session.run([variable, updated]))
+
+  @parameterized.parameters("int8", "uint8", "int32", "int64")
+  def test_label_dtypes(self, dtype):
+    with v1.Graph().as_default(), v1.Session() as session:
+      spec = heads.MultiClassHead(300).create_estimator_spec(
+          {}, "eval", v1.one_hot([3, 7], 300),
+          v1.constant([3, 7], dtype=dtype))
+      metrics = head_cases.metrics_after(session, spec.eval_metric_ops, [{}])
+      self.assertEqual(1., metrics["accuracy"])
+
+  def test_bool_labels(self):
+    for head, dimension in ((heads.BinaryClassHead(), 1),
+                            (heads.MultiLabelHead(2), 2)):
+      with v1.Graph().as_default(), v1.Session() as session:
+        labels = np.array([[True], [False]]).repeat(dimension, 1)
+        losses = [
+            head.create_estimator_spec(
+                {}, "eval", v1.ones([2, dimension]), values).loss
+            for values in (labels, labels.astype(np.int64))
+        ]
+        loss, expected = session.run(losses)
+        self.assertEqual(expected, loss)
+
+  def test_estimators_heads_in_multi_head(self):
+    if not hasattr(v1, "estimator"):
+      self.skipTest("this TensorFlow has no tf.estimator")
+    with v1.Graph().as_default(), v1.Session() as session:
+      head = heads.MultiHead([
+          v1.estimator.RegressionHead(name="a"), heads.RegressionHead(name="b")
+      ])
+      spec = head.create_estimator_spec(
+          {}, "eval", v1.ones([2, 2]),
+          {"a": v1.zeros([2, 1]), "b": v1.zeros([2, 1])})
+      self.assertEqual(2., session.run(spec.loss))
+      metrics = head_cases.metrics_after(session, spec.eval_metric_ops, [{}])
+      for key in ("average_loss/a", "average_loss/b", "loss/a", "loss/b"):
+        self.assertEqual(1., metrics[key], key)
+
+  def test_logits_of_unknown_shape(self):
+    with v1.Graph().as_default(), v1.Session() as session:
+      logits = v1.placeholder(v1.float32)
+      spec = heads.RegressionHead(2).create_estimator_spec({}, "infer", logits)
+      predictions = spec.predictions["predictions"]
+      session.run(predictions, {logits: [[1., 2.]]})
+      for value in ([1., 2.], [[1.]]):
+        with self.assertRaisesRegex(v1.errors.InvalidArgumentError,
+                                    r"RegressionHead expects the shape"):
+          session.run(predictions, {logits: value})
+
+  def test_import_is_light(self):
+    """Neither TensorFlow nor Keras is loaded before they are needed."""
+    code = ("import sys; import adanet.heads; "
+            "print([m for m in sys.modules if m in ("
+            "'tensorflow', 'keras', 'tf_keras', 'numpy')])")
+    output = subprocess.check_output(
+        [sys.executable, "-c", "import sys; sys.path[:] = {!r}; {}".format(
+            sys.path, code)])
+    self.assertEqual(b"[]", output.strip())
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,394 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The cases in which our heads must give what `tf.estimator`'s give.
+
+Run as a program, this prints what `tf.estimator` gives in each case. The tests
+compare with that where TensorFlow has no `tf.estimator`:
+
+  bazel run --config=tf2_15 //adanet/heads:head_cases \
+      > adanet/heads/testdata/estimator_heads.json
+"""
+
+import json
+import typing
+
+from adanet import tf_compat
+import numpy as np
+import runfiles
+
+_GOLDEN = "adanet/adanet/heads/testdata/estimator_heads.json"
+MODES = ("train", "eval", "infer")
+VOCABULARY = ("cat", "dog", "fox", "yak", "gnu")
+
+
+class Task(typing.NamedTuple):
+  """The logits of one head, and the labels that it takes."""
+  logits_dimension: int = 1
+  # "real", "class", "name", "multi_hot", "sparse_class" or "sparse_name".
+  labels: str = "real"
+  inner_shape: tuple = ()  # Of an example.
+  flat: bool = False  # Whether the labels lack the last dimension, of size 1.
+
+  @property
+  def n_classes(self):
+    return max(2, self.logits_dimension)
+
+
+class Case(typing.NamedTuple):
+  """A head, and what it takes."""
+  name: str
+  # From `adanet.heads` or `tf.estimator` to a head.
+  make: typing.Callable[[typing.Any], typing.Any]
+  tasks: typing.Dict[str, Task]  # By the head's name; "" if it has none.
+  weights_dimension: int = 0  # 0 if there are no weights.
+  regularized: bool = False
+  joined_logits: bool = False  # Whether a multi-head gets one tensor of logits.
+
+
+def _absolute_loss(labels, logits):
+  return tf_compat.v1.abs(labels - logits)
+
+
+def _scaled_loss(labels, logits, features):
+  labels = tf_compat.v1.cast(labels, tf_compat.v1.float32)
+  losses = tf_compat.v1.squared_difference(labels, logits) * features["scale"]
+  return tf_compat.v1.reduce_mean(losses, axis=-1, keepdims=True)
+
+
+def _doubled_weights():
+  return tf_compat.v1.feature_column.numeric_column(
+      "weights", normalizer_fn=lambda weights: 2. * weights)
+
+
+def _case(name, make, task, **kwargs):
+  return Case(name, make, {"": task}, **kwargs)
+
+
+_THRESHOLDS = (.25, .5, .9)
+_CLASSES = Task(4, "class")
+_LABELS = Task(3, "multi_hot")
+
+CASES = (
+    _case("regression", lambda m: m.RegressionHead(), Task()),
+    _case("regression, flat labels", lambda m: m.RegressionHead(),
+          Task(flat=True)),
+    _case("regression, 3 labels, named, regularized",
+          lambda m: m.RegressionHead(3, name="r"), Task(3), regularized=True),
+    _case("regression, weights, sum",
+          lambda m: m.RegressionHead(2, "weights", loss_reduction="sum"),
+          Task(2), weights_dimension=1),
+    _case("regression, a weight for each logit",
+          lambda m: m.RegressionHead(2, "weights"), Task(2),
+          weights_dimension=2),
+    _case("regression, numeric column, loss_fn, inverse_link_fn",
+          lambda m: m.RegressionHead(
+              1, _doubled_weights(), loss_fn=_absolute_loss,
+              inverse_link_fn=tf_compat.v1.exp),
+          Task(), weights_dimension=1),
+    _case("regression, sequences",
+          lambda m: m.RegressionHead(2, "weights"),
+          Task(2, inner_shape=(3,)), weights_dimension=1),
+    _case("binary", lambda m: m.BinaryClassHead(), Task(1, "class")),
+    _case("binary, flat labels, thresholds, named",
+          lambda m: m.BinaryClassHead(thresholds=_THRESHOLDS, name="b"),
+          Task(1, "class", flat=True)),
+    _case("binary, vocabulary, weights, sum, regularized",
+          lambda m: m.BinaryClassHead(
+              "weights", _THRESHOLDS, VOCABULARY[:2], "sum"),
+          Task(1, "name"), weights_dimension=1, regularized=True),
+    _case("binary, loss_fn, sequences",
+          lambda m: m.BinaryClassHead("weights", loss_fn=_scaled_loss),
+          Task(1, "class", inner_shape=(3,)), weights_dimension=1),
+    _case("classes", lambda m: m.MultiClassHead(4), _CLASSES),
+    _case("classes, vocabulary, weights, named, regularized",
+          lambda m: m.MultiClassHead(
+              5, "weights", list(VOCABULARY), name="c"),
+          Task(5, "name", flat=True), weights_dimension=1, regularized=True),
+    _case("classes, weights, sum, sequences",
+          lambda m: m.MultiClassHead(4, "weights", loss_reduction="sum"),
+          Task(4, "class", inner_shape=(3,)), weights_dimension=1),
+    _case("classes, loss_fn",
+          lambda m: m.MultiClassHead(4, loss_fn=_scaled_loss), _CLASSES),
+    _case("labels", lambda m: m.MultiLabelHead(3), _LABELS),
+    _case("labels, weights, thresholds, by class, named, regularized",
+          lambda m: m.MultiLabelHead(
+              3, "weights", _THRESHOLDS,
+              classes_for_class_based_metrics=[0, 2], name="l"),
+          _LABELS, weights_dimension=1, regularized=True),
+    _case("labels, sparse ids, sum",
+          lambda m: m.MultiLabelHead(3, loss_reduction="sum"),
+          Task(3, "sparse_class")),
+    _case("labels, sparse names, by class, weights",
+          lambda m: m.MultiLabelHead(
+              5, "weights", label_vocabulary=VOCABULARY,
+              classes_for_class_based_metrics=["fox"]),
+          Task(5, "sparse_name"), weights_dimension=1),
+    _case("labels, loss_fn, sequences",
+          lambda m: m.MultiLabelHead(3, loss_fn=_scaled_loss),
+          Task(3, "multi_hot", inner_shape=(3,))),
+    Case("several heads, weights of heads and examples, regularized",
+         lambda m: m.MultiHead([
+             m.BinaryClassHead("weights", name="b"),
+             m.RegressionHead(2, name="r"),
+             m.MultiClassHead(4, name="c"),
+         ], [.5, 2., 1.]),
+         {"b": Task(1, "class"), "r": Task(2), "c": _CLASSES},
+         weights_dimension=1, regularized=True),
+    Case("two heads, one tensor of logits",
+         lambda m: m.MultiHead([
+             m.MultiLabelHead(3, name="l"),
+             m.RegressionHead(1, name="r", inverse_link_fn=tf_compat.v1.exp),
+         ]),
+         {"l": _LABELS, "r": Task(1)}, joined_logits=True),
+)
+
+_LABEL_DTYPES = {"real": "float32", "name": "string", "sparse_name": "string"}
+
+
+class Inputs(object):
+  """The placeholders of a case, in the default graph, and batches for them.
+
+  Attributes:
+    features: dict from str to tensor.
+    logits: what `create_estimator_spec` takes; also `labels`.
+    regularization_losses: list of scalars, or None.
+  """
+
+  def __init__(self, case):
+    v1 = tf_compat.v1
+    self._case = case
+    self._logits, self._labels = {}, {}
+    for name, task in case.tasks.items():
+      self._logits[name] = v1.placeholder(
+          v1.float32, (None,) + task.inner_shape + (task.logits_dimension,))
+      dtype = _LABEL_DTYPES.get(task.labels, "int64")
+      if task.labels.startswith("sparse"):
+        self._labels[name] = v1.sparse_placeholder(dtype)
+      else:
+        self._labels[name] = v1.placeholder(
+            dtype, (None,) + self._label_shape(task))
+    self.features = {"scale": v1.constant(3.)}
+    if case.weights_dimension:
+      self.features["weights"] = v1.placeholder(
+          v1.float32, (None,) + self._weight_shape())
+    if "" in case.tasks:
+      self.logits, self.labels = self._logits[""], self._labels[""]
+    else:
+      self.logits, self.labels = self._logits, self._labels
+    if case.joined_logits:
+      self.logits = v1.concat(list(self._logits.values()), axis=-1)
+    self.regularization_losses = (
+        [v1.constant(.5), v1.constant(.25)] if case.regularized else None)
+
+  def _weight_shape(self):
+    task = next(iter(self._case.tasks.values()))
+    return task.inner_shape + (self._case.weights_dimension,)
+
+  def _label_shape(self, task):
+    if task.flat:
+      return task.inner_shape
+    wide = task.labels in ("real", "multi_hot")
+    return task.inner_shape + (task.logits_dimension if wide else 1,)
+
+  def batch(self, seed, labels="any", weights="any", scale=2.):
+    """Returns a batch of 5 examples, as a feed_dict.
+
+    Args:
+      seed: int.
+      labels: "any", "lowest" or "highest"; the latter for one class.
+      weights: "any" or "zero".
+      scale: float, the standard deviation of the logits.
+    """
+    random = np.random.RandomState(seed)
+    feeds = {}
+    for name, task in self._case.tasks.items():
+      logits = self._logits[name]
+      feeds[logits] = scale * random.randn(5, *logits.shape.as_list()[1:])
+      feeds[self._labels[name]] = self._draw_labels(random, task, labels)
+    if self._case.weights_dimension:
+      drawn = random.choice([0., 1., .3, 2.5], (5,) + self._weight_shape())
+      feeds[self.features["weights"]] = drawn * (weights != "zero")
+    return feeds
+
+  def _draw_labels(self, random, task, kind):
+    """Returns the labels of a batch."""
+    shape = (5,) + self._label_shape(task)
+    if task.labels == "real":
+      return random.randn(*shape)
+    highest = 1 if task.labels == "multi_hot" else task.n_classes - 1
+    if task.labels.startswith("sparse"):
+      shape = (5,)  # One or no class in each of 5 rows, and a second in one.
+    drawn = {"any": random.randint(0, highest + 1, shape),
+             "lowest": np.zeros(shape, int),
+             "highest": np.full(shape, highest)}[kind]
+    values = np.array(VOCABULARY)[drawn] if "name" in task.labels else drawn
+    if not task.labels.startswith("sparse"):
+      return values
+    indices = [[0, 0], [1, 0], [3, 0], [4, 0], [4, 1]]
+    return tf_compat.v1.SparseTensorValue(indices, values, [5, 2])
+
+
+def spec_of(head, inputs, mode):
+  """Returns the spec of a head."""
+  return head.create_estimator_spec(
+      features=inputs.features, mode=mode, logits=inputs.logits,
+      labels=None if mode == "infer" else inputs.labels,
+      train_op_fn=lambda loss: loss + 1.,
+      regularization_losses=inputs.regularization_losses)
+
+
+def new_session():
+  """Returns a session that runs small graphs soon: it optimizes none."""
+  config = tf_compat.v1.ConfigProto()
+  config.graph_options.rewrite_options.disable_meta_optimizer = True
+  return tf_compat.v1.Session(config=config)
+
+
+def metrics_after(session, metrics, batches):
+  """Returns the values of metrics after batches, as a dict.
+
+  Args:
+    session: a session, whose tables are filled.
+    metrics: dict from str to `(value, update_op)`.
+    batches: list of feed_dict.
+  """
+  session.run(tf_compat.v1.local_variables_initializer())
+  for batch in batches:
+    session.run([update for _, update in metrics.values()], batch)
+  return session.run({key: value for key, (value, _) in metrics.items()})
+
+
+def _metric_batches(inputs):
+  return {
+      "no batch": [],
+      "any labels": [inputs.batch(seed) for seed in range(3)],
+      "no weight": [inputs.batch(4, weights="zero")],
+      "lowest label": [inputs.batch(5, labels="lowest")],
+      "highest label, sure": [inputs.batch(6, labels="highest", scale=50.)],
+  }
+
+
+def _signature(output, key):
+  """Returns a signature as a dict, without the names of tensors in the graph.
+  """
+  v1 = tf_compat.v1
+  examples = v1.placeholder(v1.string, [None])
+  inputs = {"x": examples}
+  if "predict" in key:
+    inputs["y"] = v1.placeholder(v1.float32, [None, 2])
+  signature = output.as_signature_def(inputs)
+
+  def tensors(infos):
+    return {
+        name: [v1.as_dtype(info.dtype).name,
+               v1.TensorShape(info.tensor_shape).as_list()]
+        for name, info in infos.items()
+    }
+
+  return [signature.method_name, tensors(signature.inputs),
+          tensors(signature.outputs)]
+
+
+def _plain(value):
+  """Returns a result of a session as a value that JSON has."""
+  if isinstance(value, dict):
+    return {"/".join(key) if isinstance(key, tuple) else key: _plain(v)
+            for key, v in value.items()}
+  if isinstance(value, bytes):
+    return value.decode()
+  if isinstance(value, np.ndarray):
+    return [_plain(v) for v in value]
+  if isinstance(value, np.floating):
+    return float("{:.7g}".format(value))
+  return value.item() if isinstance(value, np.generic) else value
+
+
+def outcome(module, case):
+  """Returns all that a head gives, in each mode, as a value that JSON has.
+
+  Args:
+    module: `adanet.heads` or `tf.estimator`.
+    case: a `Case`.
+  """
+  v1 = tf_compat.v1
+  result = {}
+  with v1.Graph().as_default():
+    head = case.make(module)
+    inputs = Inputs(case)
+    specs = {mode: spec_of(head, inputs, mode) for mode in MODES}
+    with new_session() as session:
+      session.run(v1.tables_initializer())
+      metrics = {
+          name: metrics_after(session, specs["eval"].eval_metric_ops, batches)
+          for name, batches in _metric_batches(inputs).items()
+      }
+      feeds = inputs.batch(3)
+      for mode, spec in specs.items():
+        tensors = {"predictions": spec.predictions}
+        tensors.update({
+            part: getattr(spec, part) for part in ("loss", "train_op")
+            if getattr(spec, part) is not None
+        })
+        result[mode] = session.run(tensors, feeds)
+    result["eval"]["metrics"] = metrics
+    result["infer"]["signatures"] = {
+        key: _signature(output, key)
+        for key, output in specs["infer"].export_outputs.items()
+    }
+    result["has"] = {
+        mode: [spec.mode, bool(spec.eval_metric_ops),
+               spec.export_outputs is not None]
+        for mode, spec in specs.items()
+    }
+    result["summaries"] = sorted(
+        tensor.op.name for tensor in
+        v1.get_collection(v1.GraphKeys.SUMMARIES))
+    result["name"] = head.name
+    result["logits_dimension"] = head.logits_dimension
+  result = _plain(result)
+  for mode in ("train", "eval"):  # Not three times in the golden file.
+    if result[mode]["predictions"] == result["infer"]["predictions"]:
+      result[mode]["predictions"] = "as in infer"
+  return result
+
+
+def golden():
+  """Returns the outcomes of `tf.estimator`, as a dict from a case's name."""
+  with open(runfiles.Create().Rlocation(_GOLDEN), encoding="utf-8") as f:
+    return json.load(f)
+
+
+def differences(expected, actual, path=""):
+  """Returns where two values of JSON differ, floats by 1e-5, as a list of str.
+  """
+  if isinstance(expected, dict) and isinstance(actual, dict):
+    return [
+        line for key in sorted(set(expected) | set(actual))
+        for line in differences(
+            expected.get(key, "nothing"), actual.get(key, "nothing"),
+            path + "/" + key)
+    ]
+  if (isinstance(expected, list) and isinstance(actual, list) and
+      len(expected) == len(actual)):
+    return [
+        line for i, pair in enumerate(zip(expected, actual))
+        for line in differences(*pair, path="{}[{}]".format(path, i))
+    ]
+  if isinstance(expected, float) and isinstance(actual, float):
+    equal = abs(expected - actual) <= 1e-5 * max(1., abs(expected))
+  else:
+    equal = expected == actual
+  return [] if equal else [
+      "{}: expected {!r}, got {!r}".format(path, expected, actual)]
+
+
+def main():
+  rows = {case.name: outcome(tf_compat.v1.estimator, case) for case in CASES}
+  lines = ("{}: {}".format(
+      json.dumps(name), json.dumps(row, sort_keys=True))
+           for name, row in rows.items())
+  print("{\n" + ",\n".join(lines) + "\n}")
+
+
+if __name__ == "__main__":
+  main()

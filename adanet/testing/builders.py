@@ -1,0 +1,90 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A small search for tests: builders, their generator, and data to learn."""
+
+import typing
+
+from adanet import subnetwork
+from adanet import tf_compat
+import numpy as np
+
+
+def data(rows: int = 32, columns: int = 3) -> typing.Tuple[
+    np.ndarray, np.ndarray]:
+  """Returns features [rows, columns] and labels [rows, 1] of a line."""
+  features = np.random.RandomState(7).uniform(-1, 1, [rows, columns])
+  labels = features.sum(axis=1, keepdims=True)
+  return features.astype(np.float32), labels.astype(np.float32)
+
+
+def input_fn(repeat: typing.Optional[int] = None, batch_size: int = 8,
+             ) -> typing.Callable[[], typing.Any]:
+  """Returns an input_fn of `data`.
+
+  Args:
+    repeat: how often it has all data; None for endlessly.
+    batch_size: int.
+  """
+  def call():
+    features, labels = data()
+    dataset = tf_compat.v1.data.Dataset.from_tensor_slices(
+        ({"x": features}, labels))
+    return dataset.repeat(repeat).batch(batch_size)
+
+  return call
+
+
+class Dense(subnetwork.Builder):
+  """A network with one hidden layer, the same on every TensorFlow.
+
+  Attributes:
+    calls: list of what was called with it, in order.
+  """
+
+  def __init__(self, name: str, width: int = 2, learning_rate: float = .05,
+               **returned: typing.Any):
+    """Takes the network's shape.
+
+    Args:
+      name: str.
+      width: int, of the hidden layer.
+      learning_rate: float.
+      **returned: what `build_subnetwork` returns instead, by the attributes of
+        `Subnetwork`.
+    """
+    self._name = name
+    self._width = width
+    self._learning_rate = learning_rate
+    self._returned = returned
+    self.calls: typing.List[str] = []
+
+  @property
+  def name(self):
+    return self._name
+
+  def build_subnetwork(self, features, logits_dimension, training,
+                       iteration_step, summary, previous_ensemble=None):
+    v1 = tf_compat.v1
+    self.calls.append("build")
+    columns = int(features["x"].shape[-1])
+    hidden = v1.nn.relu(v1.matmul(features["x"], v1.get_variable(
+        "hidden", [columns, self._width],
+        initializer=v1.random_uniform_initializer(-1, 1, seed=1))))
+    logits = v1.matmul(hidden, v1.get_variable(
+        "logits", [self._width, logits_dimension],
+        initializer=v1.random_uniform_initializer(-1, 1, seed=2)))
+    values = dict(last_layer=hidden, logits=logits,
+                  complexity=float(self._width))
+    values.update(self._returned)
+    return subnetwork.Subnetwork(**values)
+
+  def build_subnetwork_train_op(self, subnetwork, loss, var_list, labels,  # pylint: disable=redefined-outer-name
+                                iteration_step, summary, previous_ensemble):
+    self.calls.append("train")
+    optimizer = tf_compat.v1.train.MomentumOptimizer(self._learning_rate, .5)
+    return optimizer.minimize(loss, var_list=var_list)
+
+
+def generator(*builders: typing.Any) -> subnetwork.Generator:
+  """Returns a generator that always makes these builders."""
+  return subnetwork.SimpleGenerator(list(builders))

@@ -1,0 +1,108 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of optimizers in a graph, on every version of TensorFlow."""
+
+import functools
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import tf_compat
+from adanet.tf_compat import optimizers
+
+
+class _Keras3Optimizer(object):
+  """The part of Keras 3 that tells it from tf_compat.keras."""
+
+  def get_config(self):
+    return {}
+
+  def minimize(self, loss, var_list):
+    raise NotImplementedError
+
+  def stateless_apply(self):
+    raise NotImplementedError
+
+
+class MinimizeTest(parameterized.TestCase):
+
+  def _minimize(self, optimizer, steps=1, use_resource=True):
+    """Returns x after steps from x = 1 on the loss 2 x, and the train op."""
+    tf = tf_compat.v1
+    with tf.Graph().as_default():
+      with tf.variable_scope("scope"):
+        x = tf.get_variable("x", initializer=1., use_resource=use_resource)
+        train_op = optimizers.minimize(optimizer, 2. * x, [x])
+      with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(steps):
+          session.run(train_op)
+        return session.run(x).tolist()
+
+  @parameterized.parameters("Adagrad", "Adam", "Ftrl", "RMSProp", "SGD")
+  def test_name(self, name):
+    self.assertLess(self._minimize(name), 1.)
+
+  def test_learning_rate_of_a_name(self):
+    self.assertAlmostEqual(.9, self._minimize("SGD"), places=6)
+
+  def test_optimizer_and_function_that_makes_one(self):
+    tf = tf_compat.v1
+    optimizer = tf.train.GradientDescentOptimizer(.25)
+    self.assertEqual(.5, self._minimize(optimizer))
+    self.assertEqual(.5, self._minimize(lambda: optimizer))
+    self.assertAlmostEqual(.9, self._minimize(lambda: "SGD"), places=6)
+
+  def test_none_changes_nothing(self):
+    self.assertEqual(1., self._minimize(None))
+    self.assertEqual(1., self._minimize(lambda: None))
+
+  @parameterized.parameters(
+      lambda keras: keras.optimizers.SGD(.125),
+      lambda keras: getattr(
+          keras.optimizers, "legacy", keras.optimizers).SGD(.125))
+  def test_keras_optimizer(self, make):
+    make = functools.partial(make, tf_compat.keras)
+    self.assertEqual(.5, self._minimize(make, steps=2))
+    optimizer = optimizers.for_any_graph(make())
+    for _ in range(2):
+      self.assertEqual(.5, self._minimize(optimizer, steps=2))
+
+  def test_keras_optimizer_keeps_its_arguments(self):
+    optimizer = optimizers.for_any_graph(
+        tf_compat.keras.optimizers.SGD(.125, momentum=.5))
+    # Steps of .25, then .5 * .25 + .25.
+    self.assertEqual(.375, self._minimize(optimizer, steps=2))
+
+  def test_slots_are_in_the_scope(self):
+    tf = tf_compat.v1
+    for optimizer in ("Adam", tf_compat.keras.optimizers.Adam):
+      with tf.Graph().as_default():
+        with tf.variable_scope("scope"):
+          x = tf.get_variable("x", initializer=1., use_resource=True)
+          optimizers.minimize(optimizer, 2. * x, [x])
+        names = [v.op.name for v in tf.global_variables()]
+        self.assertGreater(len(names), 2)
+        self.assertEqual(
+            names, [name for name in names if name.startswith("scope/")])
+
+  def test_keras_optimizer_with_variables_of_tensorflow_1(self):
+    tf = tf_compat.v1
+    with tf.Graph().as_default():
+      x = tf.get_variable("x", initializer=1., use_resource=False)
+      with self.assertRaisesRegex(ValueError, "enable_resource_variables"):
+        optimizers.minimize(tf_compat.keras.optimizers.SGD, 2. * x, [x])
+
+  @parameterized.parameters("sgd", "Momentum", "")
+  def test_unknown_name(self, name):
+    with self.assertRaisesRegex(
+        ValueError, "^optimizer='{}'.*Adagrad, Adam, Ftrl".format(name)):
+      optimizers.for_any_graph(name)
+
+  @parameterized.parameters(.05, _Keras3Optimizer())
+  def test_no_optimizer(self, optimizer):
+    with self.assertRaisesRegex(TypeError, "^optimizer=.*tf_compat.keras"):
+      self._minimize(optimizers.for_any_graph(optimizer))
+
+
+if __name__ == "__main__":
+  absltest.main()
