@@ -15,6 +15,7 @@ has:
 * CELL: what the table says of a row, as a format string.
 * FIGURES: the keys that are drawn.
 * bars: function from rows to a list of `Bar`.
+* SIDES, if they are not those of `_SIDES`.
 """
 
 import collections
@@ -47,6 +48,9 @@ _NUM_TURNS = flags.DEFINE_integer(
 _UPDATE_README = flags.DEFINE_boolean(
     "update_readme", False, "Write the results into benchmarks/README.md, and "
     "the JSON and the picture into benchmarks/results.")
+
+# The ending of the program that a side runs in, "" for this one, and the side.
+_SIDES = (("", "ours"), ("_tf2_15", "ours"), ("_tf2_15", "peer"))
 
 # From the palette of Okabe and Ito, which color-blind readers can distinguish.
 _COLORS = ("#0072B2", "#56B4E9", "#D55E00")
@@ -128,19 +132,24 @@ def _run_side(command, env, side):
   return "{} {}, {} {}".format(package, version, *tensorflow), measured
 
 
-def _measure_all(name):
+def _measure_all(benchmark, name):
   """Returns dict from the name of a side to what it measured."""
   env = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3")
-  here = [sys.executable, sys.argv[0]]
-  # A program of its own, with its own runfiles and packages.
-  tf2_15 = [os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                         name + "_tf2_15")]
-  tf2_15_env = {k: v for k, v in env.items() if k != "PYTHONPATH"}
-  sides = dict([_run_side(here, env, "ours"),
-                _run_side(tf2_15, tf2_15_env, "ours"),
-                _run_side(tf2_15, tf2_15_env, "peer")])
-  check(len(sides) == 3, "two sides have the same versions: run this without "
-        "--config, on the newest TensorFlow")
+  other_env = {k: v for k, v in env.items() if k != "PYTHONPATH"}
+  folder = os.path.dirname(os.path.abspath(__file__))
+  sides = {}
+  for number, (ending, side) in enumerate(getattr(
+      benchmark, "SIDES", _SIDES), 1):
+    if ending:
+      # A program of its own, with its own runfiles and packages.
+      name_of_side, measured = _run_side(
+          [os.path.join(folder, name + ending)], other_env, side)
+    else:
+      name_of_side, measured = _run_side(
+          [sys.executable, sys.argv[0]], env, side)
+    sides[name_of_side] = measured
+    check(len(sides) == number, "two sides have the same versions: run this "
+          "without --config, on the newest TensorFlow")
   return sides
 
 
@@ -292,7 +301,7 @@ def _run(benchmark, name):
   workspace = os.environ.get("BUILD_WORKSPACE_DIRECTORY")
   check(workspace or not _UPDATE_README.value,
         "--update_readme: use `tools/bazelw run`, which names the checkout")
-  report = _report(benchmark, name, _machine(), _measure_all(name))
+  report = _report(benchmark, name, _machine(), _measure_all(benchmark, name))
   text = _markdown(benchmark, report)
   print("{}\n\n{}".format(report["question"], text))
   if _UPDATE_README.value:

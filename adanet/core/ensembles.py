@@ -23,6 +23,7 @@ class EnsembleSpec(typing.NamedTuple):
     architecture: `Architecture`, without a global step.
     builders: tuple of the builders of its subnetworks, the oldest first.
     step: variable, int64 of shape []: how often it was trained.
+    iteration_step: tensor, its value before the training of a run.
     loss: float tensor of shape [] or None: the head's.
     adanet_loss: float tensor of shape [] or None: `loss`, and the ensemble's
       complexity regularization. Cortes et al. 2017, equation 4.
@@ -37,6 +38,7 @@ class EnsembleSpec(typing.NamedTuple):
   architecture: architecture_lib.Architecture
   builders: typing.Tuple[typing.Any, ...]
   step: typing.Any
+  iteration_step: typing.Any
   loss: typing.Any
   adanet_loss: typing.Any
   predictions: typing.Any
@@ -201,7 +203,7 @@ def build_ensemble(
     spec = EnsembleSpec(
         name, ensemble, architecture,
         tuple(kept.builders) + tuple(s.builder for s in used), step,
-        None, None, None, None, None, {}, summary)
+        iteration_step, None, None, None, None, None, {}, summary)
     if frozen:
       return spec
     spec = complete(spec, task, options, subnetworks)

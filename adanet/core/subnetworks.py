@@ -89,6 +89,7 @@ class SubnetworkSpec(typing.NamedTuple):
     builder: the `adanet.subnetwork.Builder`.
     subnetwork: the `adanet.subnetwork.Subnetwork`.
     step: variable, int64 of shape []: how often it was trained.
+    iteration_step: tensor, its value before the training of a run.
     loss: float tensor of shape [], or None for prediction.
     train_op: `adanet.subnetwork.TrainOpSpec`; None but for training.
     metrics: dict from a name to a pair of tensors (value, update); empty but
@@ -99,6 +100,7 @@ class SubnetworkSpec(typing.NamedTuple):
   builder: typing.Any
   subnetwork: typing.Any
   step: typing.Any
+  iteration_step: typing.Any
   loss: typing.Any
   train_op: typing.Any
   metrics: typing.Dict[str, typing.Any]
@@ -203,7 +205,8 @@ def build_subnetwork(builder: typing.Any, name: str, iteration_number: int,
           "got {!r}".format(owner, subnetwork))
     if frozen:
       return SubnetworkSpec(
-          name, builder, subnetwork, step, None, None, {}, summary)
+          name, builder, subnetwork, step, iteration_step, None, None, {},
+          summary)
     spec = task.apply_head(subnetwork.logits, owner)
     train_op = None
     if task.training:
@@ -218,5 +221,5 @@ def build_subnetwork(builder: typing.Any, name: str, iteration_number: int,
                 labels=task.labels, iteration_step=iteration_step,
                 summary=summary, previous_ensemble=previous_ensemble), owner)
     return SubnetworkSpec(
-        name, builder, subnetwork, step, spec.loss, train_op,
+        name, builder, subnetwork, step, iteration_step, spec.loss, train_op,
         metrics.of_candidate(task, spec), summary)

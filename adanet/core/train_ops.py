@@ -31,7 +31,7 @@ class Trainee(typing.NamedTuple):
 
 def _trainee(spec, is_subnetwork):
   v1 = tf_compat.v1
-  with v1.control_dependencies([spec.train_op.train_op]):
+  with v1.control_dependencies([spec.train_op.train_op, spec.iteration_step]):
     advance = v1.assign_add(spec.step, 1)
   loss = spec.loss if is_subnetwork else spec.adanet_loss
   return Trainee(spec.name, is_subnetwork, spec.step, advance, loss,

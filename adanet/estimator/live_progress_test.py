@@ -194,6 +194,7 @@ $""")
       print("after", file=terminal.stream)
     self.assertIs(stream, handler.stream)
     lines = terminal.lines()
+    self.assertNotIn("step 50", "".join(lines))  # That has been drawn over.
     log, user, header, row, after = [
         [i for i, line in enumerate(lines) if text in line]
         for text in ("logged", "printed",
