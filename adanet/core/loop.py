@@ -81,8 +81,7 @@ class Loop(object):
     self._fetches: typing.Dict[str, typing.Any] = {}
     self._calls: typing.Dict[bool, typing.Callable[[], typing.Any]] = {}
     self._averaged: typing.List[str] = []
-    self._set_global_step: typing.Any = None  # Alone.
-    self._set_with_step: typing.Any = None  # In the same run, after training.
+    self._set_global_step: typing.Any = None
     self.global_step = 0
     self.steps: typing.Dict[str, int] = {}
     self.losses: typing.Dict[str, float] = {}
@@ -147,7 +146,10 @@ class Loop(object):
         "losses": v1.stack([v1.cast(t.loss, v1.float32) for t in active]),
         "averages": v1.stack(list(averages.values())) if averages else [],
     }
-    self._set_with_step = self._ops.set_global_step(active)
+    # Hooks that fetch the global step get the one before the step, as always;
+    # without hooks one run does all.
+    self._set_global_step = self._ops.set_global_step(
+        [] if self._hooks else active)
     self._calls = {}
 
   def _call(self, session, summaries):
@@ -155,7 +157,7 @@ class Loop(object):
     key = bool(summaries)
     if key not in self._calls:
       self._calls[key] = session.make_callable(dict(
-          self._fetches, summaries=summaries, global_step=self._set_with_step))
+          self._fetches, summaries=summaries, global_step=self._set_global_step))
     return self._calls[key]
 
   def _run(self, session):
@@ -170,7 +172,6 @@ class Loop(object):
     def set_global_step():
       values["global_step"] = session.run(self._set_global_step)
 
-    # Hooks that fetch the global step get the one before the step, as always.
     values.update(self._hooks.run(
         session, dict(self._fetches, summaries=summaries), set_global_step))
     return values
@@ -211,8 +212,6 @@ class Loop(object):
       session: `Session`, with all variables restored.
       stopped: dict from names that train no further to the reason.
     """
-    with session.graph.as_default():
-      self._set_global_step = self._ops.set_global_step([])
     self.steps = {name: int(step) for name, step in session.run({
         name: t.step for name, t in self._ops.trainees.items()}).items()}
     for name in set(stopped) & set(self._active):
