@@ -80,8 +80,7 @@ class Loop(object):
     # compiled calls: without summaries, and with them.
     self._fetches: typing.Dict[str, typing.Any] = {}
     self._calls: typing.Dict[bool, typing.Callable[[], typing.Any]] = {}
-    self._set_global_step: typing.Any = None  # Alone.
-    self._set_with_step: typing.Any = None  # In the same run, after training.
+    self._set_global_step: typing.Any = None
     self.global_step = 0
     self.steps: typing.Dict[str, int] = {}
     self.losses: typing.Dict[str, float] = {}
@@ -141,21 +140,23 @@ class Loop(object):
     key = bool(summaries)
     if key not in self._calls:
       self._calls[key] = session.make_callable(dict(
-          self._fetches, summaries=summaries, global_step=self._set_with_step))
+          self._fetches, summaries=summaries, global_step=self._set_global_step))
     return self._calls[key]
 
   def _run(self, session):
     """Runs one step and returns its values."""
     if not self._fetches:
       self._fetches = self._ops.fetches(self._active)
-      self._set_with_step = self._ops.set_global_step(self._active)
+      # Hooks that fetch the global step get the one before the step, as always;
+      # without hooks one run does all.
+      self._set_global_step = self._ops.set_global_step(
+          [] if self._hooks else self._active)
       self._calls = {}
     summaries = self._summaries.fetches(self.global_step)
     if not self._hooks:
       return self._call(session, summaries)()
 
     def set_global_step(values):
-      # Hooks that fetch the global step get the one before the step, as always.
       values["global_step"] = session.run(self._set_global_step)
       return self._finished(zip(self._active, values["steps"]))
 
@@ -198,8 +199,6 @@ class Loop(object):
       session: `Session`, with all variables restored.
       stopped: dict from names that train no further to the reason.
     """
-    with session.graph.as_default():
-      self._set_global_step = self._ops.set_global_step([])
     self.steps = {name: int(step) for name, step in session.run({
         name: t.step for name, t in self._ops.trainees.items()}).items()}
     for name in set(stopped) & set(self._active):
