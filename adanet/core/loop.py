@@ -76,8 +76,13 @@ class Loop(object):
     self._report = report
     self._active = dict(ops.trainees)
     self._diverged: typing.Set[str] = set()
+    # What a step fetches of those that train, empty until it is known; and its
+    # compiled calls: without summaries, and with them.
     self._fetches: typing.Dict[str, typing.Any] = {}
-    self._step: typing.Optional[typing.Callable[[], typing.Any]] = None
+    self._calls: typing.Dict[bool, typing.Callable[[], typing.Any]] = {}
+    self._averaged: typing.List[str] = []
+    self._set_global_step: typing.Any = None  # Alone.
+    self._set_with_step: typing.Any = None  # In the same run, after training.
     self.global_step = 0
     self.steps: typing.Dict[str, int] = {}
     self.losses: typing.Dict[str, float] = {}
@@ -93,7 +98,7 @@ class Loop(object):
     """
     if self._active.pop(name, None) is None:
       return
-    self._step = None
+    self._fetches = {}
     self._hooks.stops.setdefault(name, reason)
     self._mark_stopped(name, reason)
     self._report(events.Stopped(self._number, name, reason, **what))
@@ -130,26 +135,36 @@ class Loop(object):
         not self._active or
         any(t.is_subnetwork for t in self._ops.trainees.values()))
 
-  def _compiled(self, session):
-    """Returns the call of a step, for those that still train."""
-    active = self._active
+  def _prepare(self):
+    """Makes what a step fetches: three tensors, as each one costs time."""
+    v1 = tf_compat.v1
+    active = self._active.values()
+    # One candidate alone wins whatever its average is.
+    averages = self._ops.averages if len(self._ops.averages) > 1 else {}
+    self._averaged = list(averages)
     self._fetches = {
-        "steps": {name: t.advance for name, t in active.items()},
-        "losses": {name: t.loss for name, t in active.items()},
-        # One candidate alone wins whatever its average is.
-        "averages": self._ops.averages if len(self._ops.averages) > 1 else {},
+        "steps": v1.stack([t.advance for t in active]),
+        "losses": v1.stack([v1.cast(t.loss, v1.float32) for t in active]),
+        "averages": v1.stack(list(averages.values())) if averages else [],
     }
-    fused = dict(self._fetches, global_step=self._ops.set_global_step(
-        active.values()))
-    return session.make_callable(fused)
+    self._set_with_step = self._ops.set_global_step(active)
+    self._calls = {}
+
+  def _call(self, session, summaries):
+    """Returns the call of a step without hooks, compiled once."""
+    key = bool(summaries)
+    if key not in self._calls:
+      self._calls[key] = session.make_callable(dict(
+          self._fetches, summaries=summaries, global_step=self._set_with_step))
+    return self._calls[key]
 
   def _run(self, session):
     """Runs one step and returns its values."""
-    if self._step is None:
-      self._step = self._compiled(session)
+    if not self._fetches:
+      self._prepare()
     summaries = self._summaries.fetches(self.global_step)
-    if not summaries and not self._hooks:
-      return self._step()
+    if not self._hooks:
+      return self._call(session, summaries)()
     values = {}
 
     def set_global_step():
@@ -164,16 +179,16 @@ class Loop(object):
     """Takes over the values of a step."""
     before = self.global_step
     self.global_step = int(values["global_step"])
-    self.steps.update(
-        (name, int(step)) for name, step in values["steps"].items())
-    self.losses.update(values["losses"])
-    self.averages.update(values["averages"])
-    if values.get("summaries"):
+    losses = dict(zip(self._active, values["losses"].tolist()))
+    self.steps.update(zip(self._active, values["steps"].tolist()))
+    self.losses.update(losses)
+    self.averages.update(zip(self._averaged, values["averages"]))
+    if values["summaries"]:
       self._summaries.write(values["summaries"], self.averages, before)
     for name, reason in list(self._hooks.stops.items()):
       if name is not None:
         self._stop(name, reason)
-    self._stop_diverged(values["losses"])
+    self._stop_diverged(losses)
     self._stop_finished()
 
   def _progress(self, started, first_step):
@@ -198,7 +213,6 @@ class Loop(object):
     """
     with session.graph.as_default():
       self._set_global_step = self._ops.set_global_step([])
-    self._step = None
     self.steps = {name: int(step) for name, step in session.run({
         name: t.step for name, t in self._ops.trainees.items()}).items()}
     for name in set(stopped) & set(self._active):

@@ -18,7 +18,7 @@ _INNER = ("/biased", "/local_step")
 def plain(value):
   """Returns arrays, bytes and numbers of NumPy as values of JSON."""
   if isinstance(value, dict):
-    return {str(key): plain(item) for key, item in sorted(value.items())}
+    return {str(key): plain(item) for key, item in value.items()}
   if isinstance(value, (list, tuple)):
     return [plain(item) for item in value]
   if isinstance(value, (np.ndarray, np.generic)):

@@ -151,10 +151,11 @@ def _ensemblers():
       _setting("vector_adam", weigh(
           optimizer=builders.adam,
           mixture_weight_type=VECTOR, use_bias=True), task="classes"),
-      _setting("adam_shared_by_candidates", lambda c: dict(
-          ensemblers=[complexity(
-              tf.train.AdamOptimizer(.05), mixture_weight_type=VECTOR)],
-          subnetwork_generator=two())),
+      # One Adam for two candidates would update its powers of beta twice a
+      # step, in no order.
+      _setting("adam_of_all_iterations", weigh(
+          optimizer=tf.train.AdamOptimizer(.05), mixture_weight_type=VECTOR),
+               actions=_THIRD),
       _setting("matrix_callable", weigh(
           optimizer=lambda: ordered(.1), mixture_weight_type=MATRIX,
           adanet_lambda=.01, adanet_beta=.01, use_bias=True),
@@ -375,7 +376,7 @@ def _training():
                then=[predict()]),
       _setting("finite_input", actions=[
           train(input={"num_epochs": 1, "batch_size": 10}),
-          train(input={"num_epochs": 2, "batch_size": 10})]),
+          train(input={"num_epochs": 1, "batch_size": 10})]),
       _setting("hook_of_user_stops", actions=[
           train(stop_after=3, max_steps=20), train(stop_after=4, max_steps=20)
       ]),
