@@ -140,15 +140,16 @@ class Loop(object):
     key = bool(summaries)
     if key not in self._calls:
       self._calls[key] = session.make_callable(dict(
-          self._fetches, summaries=summaries, global_step=self._set_global_step))
+          self._fetches, summaries=summaries,
+          global_step=self._set_global_step))
     return self._calls[key]
 
   def _run(self, session):
     """Runs one step and returns its values."""
     if not self._fetches:
       self._fetches = self._ops.fetches(self._active)
-      # Hooks that fetch the global step get the one before the step, as always;
-      # without hooks one run does all.
+      # Hooks that fetch the global step get the one before the step, as
+      # always. Without hooks one run does all.
       self._set_global_step = self._ops.set_global_step(
           [] if self._hooks else self._active)
       self._calls = {}
