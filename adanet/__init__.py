@@ -13,6 +13,8 @@ from adanet.version import VERSION as __version__  # pylint: disable=g-import-no
 
 # Name -> the module that has it, imported at the name's first use.
 _MODULES = {
+    "AutoEnsembleEstimator": "adanet.estimator.auto_ensemble",
+    "AutoEnsembleSubestimator": "adanet.estimator.auto_ensemble",
     "Ensemble": "adanet.ensemble",
     "Estimator": "adanet.estimator.estimator",
     "Evaluator": "adanet.core.evaluator",
@@ -44,6 +46,8 @@ if typing.TYPE_CHECKING:
   from adanet.ensemble import Ensemble
   from adanet.ensemble import MixtureWeightType
   from adanet.ensemble import WeightedSubnetwork
+  from adanet.estimator.auto_ensemble import AutoEnsembleEstimator
+  from adanet.estimator.auto_ensemble import AutoEnsembleSubestimator
   from adanet.estimator.estimator import Estimator
   from adanet.subnetwork import Subnetwork
   from adanet.subnetwork.summary import Summary

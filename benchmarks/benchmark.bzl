@@ -3,16 +3,28 @@
 """A macro for benchmarks, each a small program that answers one question."""
 
 load("//tools/build_defs:python.bzl", "py_binary", "py_library")
-load("//tools/build_defs:tensorflow_versions.bzl", "tf2_15_binary")
+load("//tools/build_defs:tensorflow_versions.bzl", "tf1_15_binary", "tf2_15_binary")
 
-def benchmark(name):
+_BINARIES = {
+    "tf1_15": tf1_15_binary,
+    "tf2_15": tf2_15_binary,
+}
+
+def benchmark(
+        name,
+        others = ["tf2_15"],
+        peer = "//third_party/py:adanet_peer",
+        deps = []):
     """Declares the program <name>, which measures all sides and reports.
 
-    It runs two of the sides as <name>_tf2_15, the same program on TensorFlow
-    2.15. Not part of //..., which would fetch 2.15.
+    It runs some of the sides as <name>_<version>, the same program on another
+    version of TensorFlow. Not part of //..., which would fetch that version.
 
     Args:
       name: its name; the program is <name>.py.
+      others: the other versions: "tf2_15", "tf1_15".
+      peer: the AdaNet that it compares this project with, as data.
+      deps: those that not every benchmark needs.
     """
     py_library(
         name = "_" + name,
@@ -24,25 +36,26 @@ def benchmark(name):
             "//adanet/distributed/plan",
             "//adanet/tf_compat",
             "//third_party/py:tensorflow",
-        ],
+        ] + deps,
     )
     py_binary(
         name = "_{}_side".format(name),
         srcs = [name + ".py"],
-        data = ["//third_party/py:adanet_peer"],
+        data = [peer],
         main = name + ".py",
         tags = ["manual"],
         deps = [":_" + name],
     )
-    tf2_15_binary(
-        name = name + "_tf2_15",
-        binary = ":_{}_side".format(name),
-        tags = ["manual"],
-    )
+    for version in others:
+        _BINARIES[version](
+            name = "{}_{}".format(name, version),
+            binary = ":_{}_side".format(name),
+            tags = ["manual"],
+        )
     py_binary(
         name = name,
         srcs = [name + ".py"],
-        data = [":{}_tf2_15".format(name)],
+        data = [":{}_{}".format(name, version) for version in others],
         main = name + ".py",
         tags = ["manual"],
         visibility = ["//visibility:public"],

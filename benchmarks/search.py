@@ -14,9 +14,10 @@ import tempfile
 import time
 
 import adanet
+from adanet import tf_compat
 from adanet import version
+from adanet.tf_compat import v1 as tf
 import numpy as np
-import tensorflow.compat.v1 as tf
 
 NUM_STEPS = 300  # Of a turn; a multiple of `save_summary_steps`.
 ITERATION_STEPS = 100  # Of each iteration of a whole search.
@@ -154,7 +155,7 @@ def train(take_turn):
   """
   model_dir = tempfile.mkdtemp()
   try:
-    runs = tf.estimator if _IS_ADANET else adanet.tf_compat
+    runs = tf.estimator if _IS_ADANET else tf_compat
     search = Search(model_dir, _ENDLESS, runs.RunConfig(
         save_checkpoints_steps=NUM_STEPS, save_checkpoints_secs=None))
     search.estimator.train(

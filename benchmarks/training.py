@@ -46,6 +46,8 @@ _NUM_CANDIDATES = (2, 4, 8)
 # What is dear in the graph of a dense network.
 _DEAR_OPS = ("MatMul", "SparseSoftmaxCrossEntropyWithLogits")
 
+_LAYER = re.compile(r"adanet/iteration_0/subnetwork_t0_(\w+)/MatMul(_\d+)?\Z")
+
 _IMPORT = """
 import json, sys, time
 started = time.process_time()
@@ -94,7 +96,7 @@ class _AdaNet(object):
     return self._log.read()[-3000:]
 
   def take_turn(self, line):
-    """Returns the seconds of a turn of `search.py`."""
+    """Returns the seconds of a turn of `search.py`; steps come last."""
     print(line, file=self._process.stdin, flush=True)
     answer = self._process.stdout.readline()
     program.check(answer, "AdaNet failed: " + self._end_of_log())
@@ -160,8 +162,12 @@ def _measure_steps(search_lib, v1, adanet, num_turns):
         "train ops are {}".format(train_ops))
     if len(turns) == 1:
       same_work.check(v1, session)
+    theirs = None
+    if adanet:
+      theirs = adanet.take_turn("step")
+      _time_bare_steps(session, train_ops, num_steps // 3)  # Warms up again.
     bare = _time_bare_steps(session, train_ops, num_steps)
-    turns.append((secs, bare, adanet.take_turn("step") if adanet else None))
+    turns.append((secs, bare, theirs))
     if len(turns) == 1:
       same_work.expect(v1, session, train_ops, num_steps)
     return len(turns) <= num_turns
@@ -227,20 +233,20 @@ def _cluster_config(tf_compat, num_workers):
       os.environ["TF_CONFIG"] = before
 
 
-def _check_graph(search_lib, graph, built):
-  """Raises unless each network that is built is built once, and no other."""
-  matmuls = collections.Counter()
+def _check_graph(graph, builders):
+  """Raises unless each of these networks is built once, and no other is."""
+  layers = collections.Counter()
   inputs = collections.Counter()
   for op in graph.get_operations():
     if op.type in _DEAR_OPS:
-      inputs[op.type, op.get_attr("T"), tuple(t.name for t in op.inputs)] += 1
-    scope = re.match(r"adanet/iteration_0/subnetwork_t0_(\w+)/MatMul", op.name)
-    if scope and op.type == "MatMul":
-      matmuls[scope.group(1)] += 1
-  expected = {b.name: b.num_layers for b in built}
-  program.check(matmuls == expected,
-                "expected layers {}, got {}".format(expected, dict(matmuls)))
-  twice = [key for key, count in inputs.items() if count > 1]
+      inputs[(op.type,) + tuple(t.name for t in op.inputs)] += 1
+    found = _LAYER.match(op.name)
+    if found:
+      layers[found.group(1)] += 1
+  expected = {b.name: b.num_layers for b in builders}
+  program.check(layers == expected,
+                "expected layers {}, got {}".format(expected, dict(layers)))
+  twice = [what for what, count in inputs.items() if count > 1]
   program.check(not twice, "built twice: {}".format(twice))
 
 
@@ -258,7 +264,7 @@ def _graph_size(search_lib, tf_compat, strategy, num_candidates):
     train_ops.TrainOps(built.iteration, v1.reduce_mean)
     graph = v1.get_default_graph()
     subnetworks = [s.builder for s in built.iteration.subnetworks]
-    _check_graph(search_lib, graph, subnetworks)
+    _check_graph(graph, subnetworks)
     return len(subnetworks), len(graph.get_operations()), len(
         v1.global_variables())
 
@@ -312,16 +318,15 @@ def measure(placement, num_turns):
   """Measures one side; see `program`."""
   from adanet import tf_compat  # pylint: disable=g-import-not-at-top
   from benchmarks import search as search_lib  # pylint: disable=g-import-not-at-top
-  folder = os.path.dirname(runfiles.Create().Rlocation(_ADANET + "/adanet"))
+  folder = runfiles.Create().Rlocation(_ADANET)
   with contextlib.ExitStack() as stack:
     adanet = None
-    rows = []
-    if tf_compat.v1.VERSION.startswith("1.15"):
+    searches = []
+    if folder and os.path.isdir(folder):  # On TensorFlow 1.15 only.
       adanet = stack.enter_context(_AdaNet(folder))
-      rows += _measure_search(search_lib, adanet, num_turns)
-    rows = _measure_steps(
-        search_lib, tf_compat.v1, adanet, num_turns) + rows
-  return (rows + _measure_graphs(search_lib, tf_compat, placement)
+      searches = _measure_search(search_lib, adanet, num_turns)
+    steps = _measure_steps(search_lib, tf_compat.v1, adanet, num_turns)
+  return (steps + searches + _measure_graphs(search_lib, tf_compat, placement)
           + _measure_import(num_turns))
 
 

@@ -76,8 +76,11 @@ class Loop(object):
     self._report = report
     self._active = dict(ops.trainees)
     self._diverged: typing.Set[str] = set()
+    # What a step fetches of those that train, empty until it is known; and its
+    # compiled calls: without summaries, and with them.
     self._fetches: typing.Dict[str, typing.Any] = {}
-    self._step: typing.Optional[typing.Callable[[], typing.Any]] = None
+    self._calls: typing.Dict[bool, typing.Callable[[], typing.Any]] = {}
+    self._set_global_step: typing.Any = None
     self.global_step = 0
     self.steps: typing.Dict[str, int] = {}
     self.losses: typing.Dict[str, float] = {}
@@ -93,19 +96,21 @@ class Loop(object):
     """
     if self._active.pop(name, None) is None:
       return
-    self._step = None
+    self._fetches = {}
     self._hooks.stops.setdefault(name, reason)
     self._mark_stopped(name, reason)
     self._report(events.Stopped(self._number, name, reason, **what))
 
-  def _stop_finished(self):
+  def _finished(self, steps):
+    """Returns the names whose steps are at the limit, of pairs of both."""
     limit = self._limits.iteration_steps
-    if limit is None:
-      return
-    for name in list(self._active):
-      if self.steps[name] >= limit:
-        self._stop(name, "Training complete after {} steps.".format(
-            self.steps[name]), is_complete=True)
+    return [name for name, step in steps if limit is not None and step >= limit]
+
+  def _stop_finished(self):
+    for name in self._finished(
+        [(name, self.steps[name]) for name in self._active]):
+      self._stop(name, "Training complete after {} steps.".format(
+          self.steps[name]), is_complete=True)
 
   def _stop_diverged(self, losses):
     """Stops those whose loss is NaN; fails if no ensemble is left."""
@@ -130,50 +135,49 @@ class Loop(object):
         not self._active or
         any(t.is_subnetwork for t in self._ops.trainees.values()))
 
-  def _compiled(self, session):
-    """Returns the call of a step, for those that still train."""
-    active = self._active
-    self._fetches = {
-        "steps": {name: t.advance for name, t in active.items()},
-        "losses": {name: t.loss for name, t in active.items()},
-        # One candidate alone wins whatever its average is.
-        "averages": self._ops.averages if len(self._ops.averages) > 1 else {},
-    }
-    fused = dict(self._fetches, global_step=self._ops.set_global_step(
-        active.values()))
-    return session.make_callable(fused)
+  def _call(self, session, summaries):
+    """Returns the call of a step without hooks, compiled once."""
+    key = bool(summaries)
+    if key not in self._calls:
+      self._calls[key] = session.make_callable(dict(
+          self._fetches, summaries=summaries,
+          global_step=self._set_global_step))
+    return self._calls[key]
 
   def _run(self, session):
     """Runs one step and returns its values."""
-    if self._step is None:
-      self._step = self._compiled(session)
+    if not self._fetches:
+      self._fetches = self._ops.fetches(self._active)
+      # Hooks that fetch the global step get the one before the step, as
+      # always. Without hooks one run does all.
+      self._set_global_step = self._ops.set_global_step(
+          [] if self._hooks else self._active)
+      self._calls = {}
     summaries = self._summaries.fetches(self.global_step)
-    if not summaries and not self._hooks:
-      return self._step()
-    values = {}
+    if not self._hooks:
+      return self._call(session, summaries)()
 
-    def set_global_step():
+    def set_global_step(values):
       values["global_step"] = session.run(self._set_global_step)
+      return self._finished(zip(self._active, values["steps"]))
 
-    # Hooks that fetch the global step get the one before the step, as always.
-    values.update(self._hooks.run(
-        session, dict(self._fetches, summaries=summaries), set_global_step))
-    return values
+    return self._hooks.run(
+        session, dict(self._fetches, summaries=summaries), set_global_step)
 
   def _take(self, values):
     """Takes over the values of a step."""
     before = self.global_step
     self.global_step = int(values["global_step"])
-    self.steps.update(
-        (name, int(step)) for name, step in values["steps"].items())
-    self.losses.update(values["losses"])
-    self.averages.update(values["averages"])
-    if values.get("summaries"):
+    losses = dict(zip(self._active, values["losses"].tolist()))
+    self.steps.update(zip(self._active, values["steps"].tolist()))
+    self.losses.update(losses)
+    self.averages.update(zip(self._ops.averages, values["averages"]))
+    if values["summaries"]:
       self._summaries.write(values["summaries"], self.averages, before)
     for name, reason in list(self._hooks.stops.items()):
       if name is not None:
         self._stop(name, reason)
-    self._stop_diverged(values["losses"])
+    self._stop_diverged(losses)
     self._stop_finished()
 
   def _progress(self, started, first_step):
@@ -196,9 +200,6 @@ class Loop(object):
       session: `Session`, with all variables restored.
       stopped: dict from names that train no further to the reason.
     """
-    with session.graph.as_default():
-      self._set_global_step = self._ops.set_global_step([])
-    self._step = None
     self.steps = {name: int(step) for name, step in session.run({
         name: t.step for name, t in self._ops.trainees.items()}).items()}
     for name in set(stopped) & set(self._active):

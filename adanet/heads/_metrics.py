@@ -46,10 +46,13 @@ def _accumulate(scope, increments, *results):
         _variable(name, increment.shape.as_list())
         for name, increment in increments.items()
     ]
-    update_op = v1.group(*[
-        v.assign_add(increment, read_value=False)
-        for v, increment in zip(variables, increments.values())
-    ])
+    # An increment may be a constant. At the end of the input, when there is no
+    # batch to add, it must not be added either.
+    with v1.control_dependencies(list(increments.values())):
+      update_op = v1.group(*[
+          v.assign_add(increment, read_value=False)
+          for v, increment in zip(variables, increments.values())
+      ])
     values = [v.read_value() for v in variables]
     return [(result(*values), update_op) for result in results]
 

@@ -269,7 +269,7 @@ class BadInputTest(parameterized.TestCase):
         session.run(spec.loss)
 
   @parameterized.parameters(
-      ([3, 2], [2, 2], [2, 1], "labels: .*expects the shape"),
+      ([3, 2], [2, 2], [3, 1], "labels: .*expects the shape"),
       ([2, 2], [3, 2], [2, 1], "labels: .*expects the shape"),
       ([2, 2], [2, 2], [3, 1], "weight_column: .*expects weights"))
   def test_shapes_that_only_a_run_knows(

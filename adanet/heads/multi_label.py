@@ -21,8 +21,8 @@ class MultiLabelHead(single_head.SingleHead):
   ids of an example's classes, or strings of `label_vocabulary`, in its last
   dimension.
 
-  Predictions: `logits`, `probabilities`, `classes`. (`tf.estimator` has
-  `classes` since TensorFlow 2; here it is on every version.)
+  Predictions: `logits`, `probabilities`, and, as in `tf.estimator` since
+  TensorFlow 2, `classes`: the names of all classes.
 
   Metrics: `average_loss`, `auc`, `auc_precision_recall`; for each threshold
   `accuracy/positive_threshold_<t>`, `precision/positive_threshold_<t>`,
@@ -120,17 +120,23 @@ class MultiLabelHead(single_head.SingleHead):
 
   def predict(self, logits: typing.Any) -> typing.Dict[str, typing.Any]:
     """See `SingleHead`."""
-    return {
+    predictions = {
         "logits": logits,
         "probabilities": tf_compat.v1.sigmoid(logits),
-        "classes": _classes.all_classes(
-            logits, self._n_classes, self._label_vocabulary),
     }
+    if not tf_compat.IS_TENSORFLOW_1:
+      predictions["classes"] = self._all_classes(logits)
+    return predictions
+
+  def _all_classes(self, logits):
+    return _classes.all_classes(
+        logits, self._n_classes, self._label_vocabulary)
 
   def export(self, predictions: typing.Dict[str, typing.Any]
              ) -> typing.Dict[str, typing.Any]:
     """See `SingleHead`."""
-    return _classes.export_classes(predictions, predictions["classes"])
+    return _classes.export_classes(
+        predictions, self._all_classes(predictions["logits"]))
 
   def measure(self, batch: single_head.Batch) -> typing.Dict[str, typing.Any]:
     """See `SingleHead`."""

@@ -12,6 +12,7 @@ Attributes:
     names that package in its deps.
   STANDARD_PS_OPS: frozenset of str, the types of the ops that hold variables,
     for a device function. It is TensorFlow's own list, which is not public.
+  IS_TENSORFLOW_1: bool, whether this is TensorFlow 1.15.
   eager_device: a function that returns the device of the eager scope as str.
     No version of TensorFlow has a public function for that.
   reset_layer_names: a function that lets Keras number its layers from the start
@@ -37,6 +38,7 @@ if typing.TYPE_CHECKING:
   v2: typing.Any
   keras: typing.Any
   STANDARD_PS_OPS: typing.FrozenSet[str]
+  IS_TENSORFLOW_1: bool
   eager_device: typing.Callable[[], str]
   reset_layer_names: typing.Callable[[], None]
 else:

@@ -66,6 +66,7 @@ LOADERS = {
     "keras": _keras,
     "reset_layer_names": lambda: _reset_layer_names,
     "STANDARD_PS_OPS": _standard_ps_ops,
+    "IS_TENSORFLOW_1": lambda: _version() < (2, 0),
 }
 
 

@@ -1,0 +1,97 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the mean ensemble."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import ensemble
+from adanet import subnetwork
+from adanet import tf_compat
+
+
+def _subnetwork(last_layer, logits):
+  constant = tf_compat.v1.constant
+  if isinstance(logits, dict):
+    last_layer = {head: constant(value) for head, value in last_layer.items()}
+    logits = {head: constant(value) for head, value in logits.items()}
+  else:
+    last_layer, logits = constant(last_layer), constant(logits)
+  return subnetwork.Subnetwork(last_layer, logits, complexity=1.)
+
+
+def _build(ensembler, subnetworks, previous_subnetworks=None):
+  return ensembler.build_ensemble(
+      subnetworks, previous_subnetworks, {}, None, 1, True, None, None, None)
+
+
+class MeanEnsembleTest(parameterized.TestCase):
+
+  def setUp(self):
+    super(MeanEnsembleTest, self).setUp()
+    self.enter_context(tf_compat.v1.Graph().as_default())
+
+  def _run(self, tensors):
+    with tf_compat.v1.Session() as session:
+      return tf_compat.v2.nest.map_structure(
+          lambda value: value.tolist(), session.run(tensors))
+
+  def test_name(self):
+    self.assertEqual("mean", ensemble.MeanEnsembler().name)
+    self.assertEqual("other", ensemble.MeanEnsembler(name="other").name)
+
+  def test_mean_of_logits(self):
+    subnetworks = [_subnetwork([[9.]], [[1.], [2.]]),
+                   _subnetwork([[9., 9.]], [[5.], [4.]])]
+    made = _build(ensemble.MeanEnsembler(), iter(subnetworks))
+    self.assertIsInstance(made, ensemble.MeanEnsemble)
+    self.assertIsInstance(made, ensemble.Ensemble)
+    self.assertEqual([[3.], [3.]], self._run(made.logits))
+    self.assertEqual(subnetworks, made.subnetworks)
+    self.assertIsNone(made.predictions)
+
+  def test_previous_subnetworks_have_no_part(self):
+    made = _build(ensemble.MeanEnsembler(), [_subnetwork([[9.]], [[1.]])],
+                  [_subnetwork([[9.]], [[5.]])])
+    self.assertEqual([[1.]], self._run(made.logits))
+    self.assertLen(made.subnetworks, 1)
+
+  def test_mean_of_last_layers(self):
+    made = _build(
+        ensemble.MeanEnsembler(add_mean_last_layer_predictions=True),
+        [_subnetwork([[1., 2.]], [[0.]]), _subnetwork([[3., 6.]], [[0.]])])
+    self.assertEqual({"mean_last_layer": [[2., 4.]]},
+                     self._run(made.predictions))
+
+  def test_multi_head(self):
+    made = _build(
+        ensemble.MeanEnsembler(add_mean_last_layer_predictions=True),
+        [_subnetwork({"a": [[1.]], "b": [[2., 2.]]},
+                     {"a": [[3.]], "b": [[4.]]}),
+         _subnetwork({"a": [[3.]], "b": [[4., 6.]]},
+                     {"a": [[5.]], "b": [[6.]]})])
+    self.assertEqual({"a": [[4.]], "b": [[5.]]}, self._run(made.logits))
+    self.assertEqual({"mean_last_layer_a": [[2.]],
+                      "mean_last_layer_b": [[3., 4.]]},
+                     self._run(made.predictions))
+
+  def test_nothing_is_trained(self):
+    train_op = ensemble.MeanEnsembler().build_train_op(
+        None, None, [], None, None, None, None)
+    self.assertEqual("NoOp", train_op.type)
+
+  @parameterized.parameters(
+      ([[1.]], [[1.]], [[1., 2.]], r"subnetworks\[1\].logits has the shape "),
+      ([[1., 2.]], [[1.]], [[1.]], r"subnetworks\[1\].last_layer has the shap"),
+      ({"a": [[1.]]}, [[1.]], {"a": [[1.]]},
+       r"subnetworks\[1\].logits has the heads \['a'\], and"))
+  def test_shapes_that_differ(self, last_layer, other_last_layer, logits,
+                              message):
+    # A tensor would be broadcast, and the mean be of the wrong shape.
+    with self.assertRaisesRegex(ValueError, message):
+      _build(ensemble.MeanEnsembler(add_mean_last_layer_predictions=True),
+             [_subnetwork(other_last_layer, [[1.]]),
+              _subnetwork(last_layer, logits)])
+
+
+if __name__ == "__main__":
+  absltest.main()
