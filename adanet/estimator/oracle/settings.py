@@ -340,10 +340,12 @@ def _training():
               lambda t: builders.Dense("a", t, record=c.record),
               lambda t: builders.Dense("b", t, 3, record=c.record))),
                actions=[train(max_steps=4), RESTART, train(max_steps=7)]),
+      # Within an iteration AdaNet 0.8.0 saves variables that are a step ahead
+      # of the global step, so this reads the checkpoint of a beginning.
       _setting("checkpoints", lambda c: dict(config=library.run_config(
           model_dir=c.model_dir, save_checkpoints_steps=2,
           keep_checkpoint_max=None)), then=[
-              evaluate(checkpoint="model.ckpt-4"),
+              evaluate(checkpoint="increment.ckpt-1"),
               predict(predict_keys=["predictions"],
                       checkpoint="model.ckpt-7")]),
   ]
