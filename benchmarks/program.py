@@ -3,7 +3,8 @@
 """What the benchmarks share: the sides that they measure, and the report.
 
 Each side runs in its own process: this project on the TensorFlow of the build,
-this project on TensorFlow 2.15, and AdaNet 0.9.0, which needs 2.15.
+this project on TensorFlow 2.15, and AdaNet 0.9.0, which needs 2.15. A benchmark
+may have other sides.
 
 A benchmark is a module. The first line of its docstring is its question, and it
 has:
@@ -15,7 +16,7 @@ has:
 * CELL: what the table says of a row, as a format string.
 * FIGURES: the keys that are drawn.
 * bars: function from rows to a list of `Bar`.
-* SIDES, if they are not those of `_SIDES`.
+* SIDES: what to measure, if it is not `_SIDES`.
 """
 
 import collections
@@ -205,13 +206,19 @@ def _case(benchmark, row):
           for key in benchmark.CASES]
 
 
+def _cases(benchmark, sides):
+  """Returns the cases of the side that has most; no other has one more."""
+  most = max((measured["rows"] for measured in sides.values()), key=len)
+  return [tuple(_case(benchmark, row)) for row in most]
+
+
 def _markdown(benchmark, report):
   """Returns a report as Markdown."""
   sides = report["sides"]
-  cells = {}
+  cells = {case: {} for case in _cases(benchmark, sides)}
   for side, measured in sides.items():
     for row in measured["rows"]:
-      cells.setdefault(tuple(_case(benchmark, row)), {})[side] = (
+      cells[tuple(_case(benchmark, row))][side] = (
           benchmark.CELL.format(**row))
   return "\n".join([
       "```",
@@ -235,28 +242,28 @@ def _draw(benchmark, report):
   """Returns a Matplotlib `Figure`: a bar for each figure, row and side."""
   from matplotlib import figure  # pylint: disable=g-import-not-at-top
   sides = {side: measured["rows"] for side, measured in report["sides"].items()}
-  rows = next(iter(sides.values()))  # The other sides may have fewer.
-  places = {tuple(_case(benchmark, row)): y for y, row in enumerate(rows)}
+  places = {case: y for y, case in enumerate(
+      _cases(benchmark, report["sides"]))}
   picture = figure.Figure(
-      figsize=(6 + 3 * len(benchmark.FIGURES), 2 + .4 * len(rows)),
+      figsize=(6 + 3 * len(benchmark.FIGURES), 2 + .4 * len(places)),
       constrained_layout=True)
   picture.suptitle(report["question"])
   columns = picture.subplots(
       1, len(benchmark.FIGURES), sharey=True, squeeze=False)[0]
   for axes, key in zip(columns, benchmark.FIGURES):
-    for number, (side, side_rows) in enumerate(sides.items()):
-      axes.barh([places[tuple(_case(benchmark, row))] + .25 * (number - 1)
-                 for row in side_rows],
-                [row[key] for row in side_rows], .25, label=side,
+    for number, (side, rows) in enumerate(sides.items()):
+      ys = [places[tuple(_case(benchmark, row))] for row in rows]
+      axes.barh([y + .25 * (number - 1) for y in ys],
+                [row[key] for row in rows], .25, label=side,
                 color=_COLORS[number])
-    for y, row in enumerate(rows):
-      if key in row["limits"]:
-        axes.plot(2 * [row["limits"][key]], [y - .45, y + .45], "k--")
+      for y, row in zip(ys, rows):
+        if key in row["limits"]:
+          axes.plot(2 * [row["limits"][key]], [y - .45, y + .45], "k--")
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter("")
     axes.set_xlabel(key)
-  columns[0].set_yticks(range(len(rows)))
+  columns[0].set_yticks(range(len(places)))
   columns[0].set_yticklabels(map(", ".join, places))
   columns[0].invert_yaxis()
   picture.legend(*columns[0].get_legend_handles_labels(),

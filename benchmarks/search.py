@@ -64,7 +64,7 @@ class Builder(adanet.subnetwork.Builder):
       layer = tf.nn.bias_add(tf.matmul(layer, kernel), bias)
     return adanet.Subnetwork(
         last_layer=last_layer, logits=layer,
-        complexity=float(len(self._widths)), persisted_tensors={}, shared={})
+        complexity=float(len(self._widths)), shared={})
 
   def build_subnetwork_train_op(self, subnetwork, loss, var_list, labels,
                                 iteration_step, summary, previous_ensemble):

@@ -18,7 +18,17 @@ import sys
 import tempfile
 import time
 
+from adanet import ensemble
+from adanet import heads
+from adanet import subnetwork
+from adanet import tf_compat
+from adanet.core import ensembles
+from adanet.core import iteration
+from adanet.core import model_dir
+from adanet.core import train_ops
+from adanet.estimator import model as model_lib
 from benchmarks import program
+from benchmarks import search
 from benchmarks import timing
 import numpy as np
 import runfiles
@@ -39,8 +49,8 @@ _GROWTH_LIMIT = 1.05
 
 _ADANET = "adanet_reference/site-packages/adanet-0.8.0"
 _ADANET_VERSION = "0.8.0"
-_SEARCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "search.py")
 _NUM_ITERATIONS = 3
+_TURNS_OF_STEPS = 4  # For each turn that is asked for: they are short.
 _NUM_CANDIDATES = (2, 4, 8)
 
 # What is dear in the graph of a dense network.
@@ -75,7 +85,7 @@ class _AdaNet(object):
   def __init__(self, folder):
     self._log = tempfile.TemporaryFile("w+")
     self._process = subprocess.Popen(
-        [sys.executable, _SEARCH], env=_child_env([folder]),
+        [sys.executable, search.__file__], env=_child_env([folder]),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log,
         universal_newlines=True)
     version = self._process.stdout.readline().strip()
@@ -103,80 +113,71 @@ class _AdaNet(object):
     return float(answer)
 
 
-def _time_bare_steps(session, train_ops, num_steps):
+def _time_bare_steps(session, ops, num_steps=search.NUM_STEPS):
   """Returns the seconds of one bare step."""
   started = time.perf_counter()
   for _ in range(num_steps):
-    session.run(train_ops)
+    session.run(ops)
   return (time.perf_counter() - started) / num_steps
 
 
 class _SameWork(object):
-  """Checks that the loop trains the same as the bare loop does.
+  """Checks that a turn of the loop trains as so many bare steps do."""
 
-  All starts with the same values, and the input is one batch.
-  """
-
-  def __init__(self):
-    self._expected = None
-
-  def expect(self, v1, session, train_ops, num_steps):
-    """Takes bare steps, and goes back to where they began."""
+  def __init__(self, session, ops):
+    """Takes the bare steps, and then sets back what they have changed."""
+    v1 = tf_compat.v1
     with session.graph.as_default():
-      variables = v1.trainable_variables()
+      self._variables = v1.trainable_variables()
       slots = [v for v in v1.global_variables()
                if v.op.name.endswith("/Momentum")]
-    before = session.run(variables + slots)
-    _time_bare_steps(session, train_ops, num_steps)
-    self._expected = session.run(variables)
-    program.check(
-        not any((old == new).all() for old, new in
-                zip(before, self._expected)),
-        "the train ops do not train all of {}".format(variables))
-    for variable, value in zip(variables + slots, before):
+    before = session.run(self._variables + slots)
+    _time_bare_steps(session, ops)
+    self._expected = session.run(self._variables)
+    for variable, value in zip(self._variables + slots, before):
       variable.load(value, session)
+    for variable, old, new in zip(self._variables, before, self._expected):
+      program.check(not np.array_equal(old, new),
+                    "the train ops do not train " + variable.op.name)
 
-  def check(self, v1, session):
-    """Raises unless the loop has come to where the bare steps came."""
-    with session.graph.as_default():
-      variables = v1.trainable_variables()
+  def check(self, session):
+    """Raises unless the loop has come from there to the same values."""
     for variable, expected, got in zip(
-        variables, self._expected, session.run(variables)):
+        self._variables, self._expected, session.run(self._variables)):
       program.check(
           np.allclose(expected, got, rtol=1e-3, atol=1e-4),
           "the loop does not train {} as the train ops do".format(
               variable.op.name))
 
 
-def _measure_steps(search_lib, v1, adanet, num_turns):
-  """Returns the rows of one step."""
-  num_steps = search_lib.NUM_STEPS
-  same_work = _SameWork()
-  turns = []
+def measure_steps(adanet, num_turns):
+  """Returns the rows of a step.
 
-  def take_turn(search, session, secs):
-    train_ops = search.train_ops()
-    program.check(
-        len(train_ops) == 2 * search_lib.NUM_CANDIDATES
-        and not any(op is None for op in train_ops),
-        "train ops are {}".format(train_ops))
-    if len(turns) == 1:
-      same_work.check(v1, session)
+  Args:
+    adanet: AdaNet's process, or None.
+    num_turns: int.
+  """
+  turns = []
+  same_work = []
+
+  def take_turn(searched, session, secs):
+    ops = searched.train_ops()
+    if not same_work:  # The first turn only compiles.
+      same_work.append(_SameWork(session, ops))
+      return True
+    if not turns:
+      same_work[0].check(session)
     theirs = None
     if adanet:
       theirs = adanet.take_turn("step")
-      _time_bare_steps(session, train_ops, num_steps // 3)  # Warms up again.
-    bare = _time_bare_steps(session, train_ops, num_steps)
-    turns.append((secs, bare, theirs))
-    if len(turns) == 1:
-      same_work.expect(v1, session, train_ops, num_steps)
-    return len(turns) <= num_turns
+      _time_bare_steps(session, ops, search.NUM_STEPS // 3)  # Warms up again.
+    turns.append((secs, _time_bare_steps(session, ops), theirs))
+    return len(turns) < _TURNS_OF_STEPS * num_turns
 
-  search_lib.train(take_turn)
-  del turns[0]  # It compiles.
+  search.train(take_turn)
   against_bare = timing.summary([(secs, bare) for secs, bare, _ in turns])
   figure = "{:,.0f} steps/s".format(1 / against_bare.secs)
-  rows = [_row("step, bare", "step of training", "session.run",
+  rows = [_row("step, bare", "step of training", "bare session.run",
                against_bare.ratio, figure)]
   if adanet:
     against_adanet = timing.summary([(secs, last) for secs, _, last in turns])
@@ -185,30 +186,28 @@ def _measure_steps(search_lib, v1, adanet, num_turns):
   return rows
 
 
-def _measure_search(search_lib, adanet, num_turns):
-  """Returns the row of a whole search."""
+def _measure_search(adanet, num_turns):
+  """Returns the row of a whole search, a shorter one if there are few turns."""
   num_iterations = _NUM_ITERATIONS if num_turns >= 5 else 1
   turns = []
   for _ in range(max(1, num_turns // 5)):
     theirs = adanet.take_turn(num_iterations)
-    turns.append((search_lib.time_search(num_iterations), theirs))
+    turns.append((search.time_search(num_iterations), theirs))
   result = timing.summary(turns)
   return [_row(
-      "search, AdaNet", "iterations of {} steps: {}".format(
-          search_lib.ITERATION_STEPS, num_iterations),
+      "search, AdaNet", "{} x {} steps".format(
+          num_iterations, search.ITERATION_STEPS),
       "AdaNet " + _ADANET_VERSION, result.ratio,
       "{:.1f} s".format(result.secs))]
 
 
-def _search_of(search_lib, num_candidates):
-  """Returns the `iteration.Search` of `search_lib`, with so many candidates."""
-  from adanet import ensemble, heads, subnetwork  # pylint: disable=g-import-not-at-top,g-multiple-import
-  from adanet.core import ensembles, iteration  # pylint: disable=g-import-not-at-top,g-multiple-import
+def _search_of(num_candidates):
+  """Returns the `iteration.Search` of `search`, with so many candidates."""
   return iteration.Search(
-      head=heads.MultiClassHead(search_lib.NUM_CLASSES),
+      head=heads.MultiClassHead(search.NUM_CLASSES),
       generator=subnetwork.SimpleGenerator(
-          [search_lib.Builder(i) for i in range(num_candidates)]),
-      ensemblers=[search_lib.Ensembler()],
+          [search.Builder(i) for i in range(num_candidates)]),
+      ensemblers=[search.Ensembler()],
       strategies=[ensemble.GrowStrategy()], metric_fn=None,
       max_iteration_steps=None, adanet_loss_decay=.9,
       replicate_ensemble_in_training=False, debug=False,
@@ -217,7 +216,7 @@ def _search_of(search_lib, num_candidates):
       exports=ensembles.ExportOptions(False, False))
 
 
-def _cluster_config(tf_compat, num_workers):
+def _cluster_config(num_workers):
   """Returns the RunConfig of a worker that is not the chief."""
   hosts = ["localhost:{}".format(i) for i in range(1, num_workers + 1)]
   before = os.environ.get("TF_CONFIG")
@@ -250,41 +249,39 @@ def _check_graph(graph, builders):
   program.check(not twice, "built twice: {}".format(twice))
 
 
-def _graph_size(search_lib, tf_compat, strategy, num_candidates):
-  """Returns the number of ops and of variables of a worker's training graph."""
-  from adanet.core import train_ops  # pylint: disable=g-import-not-at-top
-  from adanet.core import model_dir  # pylint: disable=g-import-not-at-top
-  from adanet.estimator import model as model_lib  # pylint: disable=g-import-not-at-top
+def _graph_size(strategy, num_candidates):
+  """Returns how many subnetworks, ops and variables a worker's graph has."""
   v1 = tf_compat.v1
-  config = _cluster_config(tf_compat, num_candidates + 1)
+  config = _cluster_config(num_candidates + 1)
   model = model_lib.Model(
-      _search_of(search_lib, num_candidates),
-      model_dir.ModelDir(config.model_dir), config, strategy, None)
-  with model.graph(search_lib.input_fn, "train", 0) as built:
+      _search_of(num_candidates), model_dir.ModelDir(config.model_dir), config,
+      strategy, None)
+  with model.graph(search.input_fn, "train", 0) as built:
     train_ops.TrainOps(built.iteration, v1.reduce_mean)
     graph = v1.get_default_graph()
-    subnetworks = [s.builder for s in built.iteration.subnetworks]
-    _check_graph(graph, subnetworks)
-    return len(subnetworks), len(graph.get_operations()), len(
-        v1.global_variables())
+    builders = [s.builder for s in built.iteration.subnetworks]
+    _check_graph(graph, builders)
+    return (len(builders), len(graph.get_operations()),
+            len(v1.global_variables()))
 
 
-def _measure_graphs(search_lib, tf_compat, placement):
-  """Returns the rows of the graphs."""
+def measure_graphs(placement):
+  """Returns the rows of the graphs.
+
+  Args:
+    placement: the module of the strategies.
+  """
   rows = []
   for k in _NUM_CANDIDATES:
-    num_one, *one = _graph_size(
-        search_lib, tf_compat, placement.RoundRobinStrategy(), k)
-    num_all, *every = _graph_size(
-        search_lib, tf_compat, placement.ReplicationStrategy(), k)
-    program.check((num_one, num_all) == (1, k),
-                  "workers build {} and {}".format(num_one, num_all))
-    for what, count, count_of_all in zip(("ops", "variables"), one, every):
-      rows.append(_row(
-          what, "{} of a worker with 1 of {}".format(what, k),
-          "one with all", count / count_of_all,
-          "{:,} of {:,}".format(count, count_of_all)))
-      rows[-1]["count"] = count
+    one = _graph_size(placement.RoundRobinStrategy(), k)
+    every = _graph_size(placement.ReplicationStrategy(), k)
+    program.check((one[0], every[0]) == (1, k),
+                  "workers build {} and {}".format(one[0], every[0]))
+    for i, what in enumerate(("ops", "variables"), 1):
+      rows.append(dict(_row(
+          what, "{} of a worker with 1 of {}".format(what, k), "all of them",
+          one[i] / every[i], "{:,} of {:,}".format(one[i], every[i])),
+                       count=one[i]))
   return rows
 
 
@@ -316,18 +313,15 @@ def _measure_import(num_turns):
 
 def measure(placement, num_turns):
   """Measures one side; see `program`."""
-  from adanet import tf_compat  # pylint: disable=g-import-not-at-top
-  from benchmarks import search as search_lib  # pylint: disable=g-import-not-at-top
   folder = runfiles.Create().Rlocation(_ADANET)
   with contextlib.ExitStack() as stack:
     adanet = None
     searches = []
     if folder and os.path.isdir(folder):  # On TensorFlow 1.15 only.
       adanet = stack.enter_context(_AdaNet(folder))
-      searches = _measure_search(search_lib, adanet, num_turns)
-    steps = _measure_steps(search_lib, tf_compat.v1, adanet, num_turns)
-  return (steps + searches + _measure_graphs(search_lib, tf_compat, placement)
-          + _measure_import(num_turns))
+      searches = _measure_search(adanet, num_turns)
+    rows = measure_steps(adanet, num_turns) + searches
+  return rows + measure_graphs(placement) + _measure_import(num_turns)
 
 
 def bars(rows):
