@@ -56,7 +56,7 @@ class OracleTest(parameterized.TestCase):
   def test_setting(self, name):
     if name in _NEED_TF_ESTIMATOR and name not in self._ours:
       self.assertFalse(hasattr(tf, "estimator"))
-      self.skipTest("TensorFlow {} has no tf.estimator".format(tf.VERSION))
+      self.skipTest("this TensorFlow has no tf.estimator")
     ours, newer = self._ours[name], _NEWER.get(name)
     with self.subTest("golden"):
       self._assert_equal(
