@@ -157,7 +157,8 @@ class Loop(object):
     key = bool(summaries)
     if key not in self._calls:
       self._calls[key] = session.make_callable(dict(
-          self._fetches, summaries=summaries, global_step=self._set_global_step))
+          self._fetches, summaries=summaries,
+          global_step=self._set_global_step))
     return self._calls[key]
 
   def _run(self, session):
