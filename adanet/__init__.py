@@ -24,14 +24,16 @@ _MODULES = {
     "Summary": "adanet.subnetwork.summary",
     "WeightedSubnetwork": "adanet.ensemble",
 }
+# The name there, where it is another: AdaNet once had this ensemble only.
+_NAMES = {"Ensemble": "ComplexityRegularized"}
 _PACKAGES = frozenset([
     "distributed", "ensemble", "heads", "replay", "subnetwork", "tf_compat"])
 
 __all__ = [
-    "Ensemble", "Estimator", "Evaluator", "MixtureWeightType",
-    "ReportMaterializer", "Subnetwork", "Summary", "WeightedSubnetwork",
-    "__version__", "distributed", "ensemble", "heads", "replay", "subnetwork",
-    "tf_compat",
+    "AutoEnsembleEstimator", "AutoEnsembleSubestimator", "Ensemble",
+    "Estimator", "Evaluator", "MixtureWeightType", "ReportMaterializer",
+    "Subnetwork", "Summary", "WeightedSubnetwork", "__version__",
+    "distributed", "ensemble", "heads", "replay", "subnetwork", "tf_compat",
 ]
 
 if typing.TYPE_CHECKING:
@@ -43,7 +45,7 @@ if typing.TYPE_CHECKING:
   from adanet import tf_compat
   from adanet.core.evaluator import Evaluator
   from adanet.core.report_materializer import ReportMaterializer
-  from adanet.ensemble import Ensemble
+  from adanet.ensemble import ComplexityRegularized as Ensemble
   from adanet.ensemble import MixtureWeightType
   from adanet.ensemble import WeightedSubnetwork
   from adanet.estimator.auto_ensemble import AutoEnsembleEstimator
@@ -58,7 +60,8 @@ else:
     if name in _PACKAGES:
       return importlib.import_module("adanet." + name)
     if name in _MODULES:
-      value = getattr(importlib.import_module(_MODULES[name]), name)
+      value = getattr(importlib.import_module(_MODULES[name]),
+                      _NAMES.get(name, name))
       globals()[name] = value
       return value
     raise AttributeError("module 'adanet' has no attribute '{}'".format(name))

@@ -14,9 +14,12 @@ class Owned(typing.NamedTuple):
     hook: `SessionRunHook`.
     owner: str, the name of a subnetwork or ensemble; None for a user's hook,
       which stops all of training.
+    sees_last_step: whether `after_run` is called for its owner's last step. As
+      in AdaNet, that is so for the chief's hooks alone.
   """
   hook: typing.Any
   owner: typing.Optional[str] = None
+  sees_last_step: bool = True
 
 
 class HookRunner(object):
@@ -57,13 +60,15 @@ class HookRunner(object):
       self._call(owned, owned.hook.after_create_session, session, coordinator)
 
   def run(self, session: typing.Any, fetches: typing.Any,
-          then: typing.Callable[[], None] = lambda: None) -> typing.Any:
+          then: typing.Callable[[typing.Any], typing.Collection[str]] =
+          lambda values: ()) -> typing.Any:
     """Runs fetches together with those of the hooks, and returns their values.
 
     Args:
       session: `Session`.
       fetches: what `Session.run` takes.
-      then: called after the run, before the hooks see its values.
+      then: called with the values after the run, before the hooks see theirs.
+        It returns the owners whose last step this was.
     """
     train = tf_compat.v1.train
     asked = []
@@ -85,8 +90,10 @@ class HookRunner(object):
         (fetches, {i: wanted.fetches for i, (_, _, wanted) in enumerate(asked)
                    if wanted.fetches is not None}),
         feed_dict=feeds or None, options=options, run_metadata=metadata)
-    then()
+    finished = then(values)
     for i, (owned, context, _) in enumerate(asked):
+      if owned.owner in finished and not owned.sees_last_step:
+        continue
       self._call(owned, owned.hook.after_run, context, train.SessionRunValues(
           results=results.get(i), options=options, run_metadata=metadata))
       if context.stop_requested:

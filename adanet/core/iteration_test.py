@@ -28,8 +28,8 @@ class _Scoped(builders.Dense):
   """Notes what it sees of the graph while it builds."""
 
   def build_subnetwork(self, *args, **kwargs):
-    self.calls.append(
-        ("begins with", [v.op.name for v in tf_compat.v1.trainable_variables()]))
+    self.calls.append((
+        "begins with", [v.op.name for v in tf_compat.v1.trainable_variables()]))
     made = super(_Scoped, self).build_subnetwork(*args, **kwargs)
     self.calls.append(
         ("step", tf_compat.v1.train.get_or_create_global_step().op.name))

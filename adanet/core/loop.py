@@ -80,7 +80,6 @@ class Loop(object):
     # compiled calls: without summaries, and with them.
     self._fetches: typing.Dict[str, typing.Any] = {}
     self._calls: typing.Dict[bool, typing.Callable[[], typing.Any]] = {}
-    self._averaged: typing.List[str] = []
     self._set_global_step: typing.Any = None
     self.global_step = 0
     self.steps: typing.Dict[str, int] = {}
@@ -102,14 +101,16 @@ class Loop(object):
     self._mark_stopped(name, reason)
     self._report(events.Stopped(self._number, name, reason, **what))
 
-  def _stop_finished(self):
+  def _finished(self, steps):
+    """Returns the names whose steps are at the limit, of pairs of both."""
     limit = self._limits.iteration_steps
-    if limit is None:
-      return
-    for name in list(self._active):
-      if self.steps[name] >= limit:
-        self._stop(name, "Training complete after {} steps.".format(
-            self.steps[name]), is_complete=True)
+    return [name for name, step in steps if limit is not None and step >= limit]
+
+  def _stop_finished(self):
+    for name in self._finished(
+        [(name, self.steps[name]) for name in self._active]):
+      self._stop(name, "Training complete after {} steps.".format(
+          self.steps[name]), is_complete=True)
 
   def _stop_diverged(self, losses):
     """Stops those whose loss is NaN; fails if no ensemble is left."""
@@ -134,24 +135,6 @@ class Loop(object):
         not self._active or
         any(t.is_subnetwork for t in self._ops.trainees.values()))
 
-  def _prepare(self):
-    """Makes what a step fetches: three tensors, as each one costs time."""
-    v1 = tf_compat.v1
-    active = self._active.values()
-    # One candidate alone wins whatever its average is.
-    averages = self._ops.averages if len(self._ops.averages) > 1 else {}
-    self._averaged = list(averages)
-    self._fetches = {
-        "steps": v1.stack([t.advance for t in active]),
-        "losses": v1.stack([v1.cast(t.loss, v1.float32) for t in active]),
-        "averages": v1.stack(list(averages.values())) if averages else [],
-    }
-    # Hooks that fetch the global step get the one before the step, as always;
-    # without hooks one run does all.
-    self._set_global_step = self._ops.set_global_step(
-        [] if self._hooks else active)
-    self._calls = {}
-
   def _call(self, session, summaries):
     """Returns the call of a step without hooks, compiled once."""
     key = bool(summaries)
@@ -164,18 +147,22 @@ class Loop(object):
   def _run(self, session):
     """Runs one step and returns its values."""
     if not self._fetches:
-      self._prepare()
+      self._fetches = self._ops.fetches(self._active)
+      # Hooks that fetch the global step get the one before the step, as
+      # always. Without hooks one run does all.
+      self._set_global_step = self._ops.set_global_step(
+          [] if self._hooks else self._active)
+      self._calls = {}
     summaries = self._summaries.fetches(self.global_step)
     if not self._hooks:
       return self._call(session, summaries)()
-    values = {}
 
-    def set_global_step():
+    def set_global_step(values):
       values["global_step"] = session.run(self._set_global_step)
+      return self._finished(zip(self._active, values["steps"]))
 
-    values.update(self._hooks.run(
-        session, dict(self._fetches, summaries=summaries), set_global_step))
-    return values
+    return self._hooks.run(
+        session, dict(self._fetches, summaries=summaries), set_global_step)
 
   def _take(self, values):
     """Takes over the values of a step."""
@@ -184,7 +171,7 @@ class Loop(object):
     losses = dict(zip(self._active, values["losses"].tolist()))
     self.steps.update(zip(self._active, values["steps"].tolist()))
     self.losses.update(losses)
-    self.averages.update(zip(self._averaged, values["averages"]))
+    self.averages.update(zip(self._ops.averages, values["averages"]))
     if values["summaries"]:
       self._summaries.write(values["summaries"], self.averages, before)
     for name, reason in list(self._hooks.stops.items()):

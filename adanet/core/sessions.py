@@ -54,7 +54,9 @@ class Restorer(object):
       if new and name.startswith(new):
         continue
       if stored is None:
-        if _AVERAGE_STATE.match(name):
+        # An optimizer of tf.estimator names its variables outside of all scopes.
+        if _AVERAGE_STATE.match(name) or (
+            new and not name.startswith("adanet/iteration_")):
           continue
         raise checkpoints.CheckpointError(
             "{} has no variable {!r}: it is of another search. Use the "

@@ -64,16 +64,39 @@ class TrainOps(object):
     self._iteration = iteration
     self._combine = global_step_combiner_fn
 
-  def set_global_step(self, after: typing.Iterable[Trainee]) -> typing.Any:
+  def fetches(self, names: typing.Iterable[str]) -> typing.Dict[
+      str, typing.Any]:
+    """Returns what one step fetches: three tensors, as each one costs time.
+
+    Args:
+      names: those that train in this step.
+
+    Returns:
+      Dict with "steps" and "losses", tensors of shape [number of names], and
+      "averages", a tensor of shape [number of averages]; empty for one
+      candidate alone, which wins whatever its average is.
+    """
+    v1 = tf_compat.v1
+    active = [self.trainees[name] for name in names]
+    return {
+        "steps": v1.stack([t.advance for t in active]),
+        "losses": v1.stack([
+            v1.reshape(v1.cast(t.loss, v1.float32), []) for t in active]),
+        "averages": (v1.stack(list(self.averages.values()))
+                     if len(self.averages) > 1 else []),
+    }
+
+  def set_global_step(self, after: typing.Iterable[str]) -> typing.Any:
     """Returns a tensor that sets the global step from the subnetworks' steps.
 
     Args:
-      after: what trains in the same run, before this.
+      after: the names of those that train in the same run, before this.
     """
     v1 = tf_compat.v1
     global_step = self._iteration.global_step
     with v1.control_dependencies([
-        trainee.advance for trainee in after if trainee.is_subnetwork]):
+        self.trainees[name].advance for name in after
+        if self.trainees[name].is_subnetwork]):
       steps = [self._iteration.base_global_step + step.read_value()
                for step in self.steps.values()]
       return v1.assign(

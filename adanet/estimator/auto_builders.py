@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builders of what a user has: estimators, functions and Keras models."""
 
+import contextlib
 import typing
 
 from adanet import subnetwork as subnetwork_lib
@@ -36,6 +37,16 @@ def _apart(train_op, chief_hooks=(), hooks=()):
   return subnetwork_lib.TrainOpSpec(
       tf_compat.v1.no_op(), chief_hooks,
       tuple(hooks) + (_session_run_hook()(train_op),))
+
+
+@contextlib.contextmanager
+def _without_summaries():
+  """Drops the summaries made inside; each would take a batch of the input."""
+  summaries = tf_compat.v1.get_collection_ref(
+      tf_compat.v1.GraphKeys.SUMMARIES)
+  length = len(summaries)
+  yield
+  del summaries[length:]
 
 
 def _read(train_input_fn, config):
@@ -164,7 +175,8 @@ class NetworkBuilder(_Builder):
     trained = None
     if training and self._train_input_fn:
       own_input = _read(self._train_input_fn, config)
-      trained = network(own_input.features, training)
+      with _without_summaries():
+        trained = network(own_input.features, training)
     outputs = network(features, training)
     return subnetwork_lib.Subnetwork(
         last_layer=outputs.last_layer,
@@ -188,9 +200,10 @@ class NetworkBuilder(_Builder):
     if self._prediction_only or not variables:
       return v1.no_op()
     if own_input:
-      loss = self._head.create_estimator_spec(
-          features=own_input.features, mode="train", logits=outputs.logits,
-          labels=own_input.labels, train_op_fn=lambda loss: v1.no_op()).loss
+      with _without_summaries():
+        loss = self._head.create_estimator_spec(
+            features=own_input.features, mode="train", logits=outputs.logits,
+            labels=own_input.labels, train_op_fn=lambda loss: v1.no_op()).loss
     step = optimizers.minimize(
         subnetwork.shared["optimizer"],
         v1.add_n([loss] + outputs.regularization), variables)

@@ -101,7 +101,7 @@ def _check_model(model, owner):
     raise ValueError(
         "{} is a model of Keras 3: expected a function that makes a model of "
         "tf_compat.keras, which is Keras 2 (package tf-keras).".format(owner))
-  if hasattr(model, "trainable_weights") and not inspect.isclass(model):
+  if hasattr(type(model), "trainable_weights"):
     raise ValueError(
         "{} is a Keras model: expected a function that makes it, because each "
         "iteration needs a new one.".format(owner))

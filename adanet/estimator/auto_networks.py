@@ -74,13 +74,19 @@ class FunctionNetwork(object):
     self._owner = owner
     self._takes_training = "training" in inspect.signature(function).parameters
     self._template = tf_compat.v1.make_template("network", self._call)
-    self._num_variables: typing.Optional[int] = None
+    self._called = False
 
   def _call(self, features, training):
     with _name_scope():
       if self._takes_training:
         return self._function(features, training=training)
       return self._function(features)
+
+  def _second_call_error(self, reason):
+    return ValueError(
+        "{} fails at its second call, for the input of train: {}. Use the same "
+        "variables for each input: get_variable, or a function that makes a "
+        "Keras model.".format(self._owner, reason))
 
   def __call__(self, features: typing.Any, training: bool) -> Outputs:
     """Builds the network in the default graph.
@@ -90,7 +96,8 @@ class FunctionNetwork(object):
       training: whether it is built as for training.
 
     Raises:
-      ValueError: the function returned no logits, or made its variables anew.
+      ValueError: the function returned no logits, or its second call does not
+        use the variables of the first.
     """
     keys = tf_compat.v1.GraphKeys
     collections = [
@@ -98,17 +105,19 @@ class FunctionNetwork(object):
         for key in (keys.GLOBAL_VARIABLES, keys.REGULARIZATION_LOSSES,
                     keys.UPDATE_OPS)]
     lengths = [len(collection) for collection in collections]
-    last_layer, logits = _split(
-        self._template(features, training), self._owner)
+    try:
+      result = self._template(features, training)
+    except ValueError as e:
+      if not self._called:
+        raise
+      raise self._second_call_error(str(e).split("\n")[0].rstrip(".")) from e
     made, regularization, updates = [
         collection[length:] for collection, length in zip(collections, lengths)]
-    if self._num_variables is None:
-      self._num_variables = len(made)
-    elif made:
-      raise ValueError(
-          "{} makes new variables at its second call: expected the same ones, "
-          "because train_input_fn calls it twice. Use get_variable, or a "
-          "function that makes a Keras model.".format(self._owner))
+    if self._called and made:
+      raise self._second_call_error("it makes the variable {!r}".format(
+          made[0].op.name))
+    self._called = True
+    last_layer, logits = _split(result, self._owner)
     return Outputs(last_layer, logits, regularization, updates, None)
 
 

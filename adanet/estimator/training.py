@@ -64,7 +64,7 @@ def _hook_runner(training, ops):
   owned = [hooks_lib.Owned(hook, t.name)
            for t in ops.trainees.values() for hook in t.chief_hooks]
   owned += [hooks_lib.Owned(hook) for hook in training.hooks]
-  owned += [hooks_lib.Owned(hook, t.name)
+  owned += [hooks_lib.Owned(hook, t.name, sees_last_step=False)
             for t in ops.trainees.values() for hook in t.hooks]
   return hooks_lib.HookRunner(owned)
 

@@ -103,7 +103,7 @@ class Dense(adanet.subnetwork.Builder):
     if self._record is None:
       return train_op
     return adanet.subnetwork.TrainOpSpec(
-        train_op, hooks=[self._record(self._name, loss)])
+        train_op, chief_hooks=[self._record(self._name, loss)])
 
 
 class Linear(Dense):

@@ -6,7 +6,10 @@ from adanet.tf_compat import v1 as tf
 
 
 class RecordSteps(tf.train.SessionRunHook):
-  """Appends the global step after each step to a list, and fetches nothing."""
+  """Appends each new value of the global step to a list; fetches nothing.
+
+  AdaNet 0.8.0 calls hooks once even where nothing is left to train.
+  """
 
   def __init__(self, steps):
     self._steps = steps
@@ -14,8 +17,14 @@ class RecordSteps(tf.train.SessionRunHook):
   def begin(self):
     self._global_step = tf.train.get_global_step()
 
+  def after_create_session(self, session, coord):
+    self._last = session.run(self._global_step)
+
   def after_run(self, run_context, run_values):
-    self._steps.append(int(run_context.session.run(self._global_step)))
+    step = run_context.session.run(self._global_step)
+    if step != self._last:
+      self._steps.append(int(step))
+    self._last = step
 
 
 class Record(tf.train.SessionRunHook):

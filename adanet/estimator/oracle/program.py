@@ -5,8 +5,8 @@
 It writes a file of JSON: for each setting, by its name, a list of one value for
 each action of it. The actions:
 
-  train: `Estimator.train`. Arguments: its own, and `input`, the arguments of
-    `data.dataset` or "tensors"; `stop_after`, after how many steps a hook
+  train: `Estimator.train`. Arguments: its own, and `batches`, the arguments
+    of `data.dataset` or "tensors"; `stop_after`, after how many steps a hook
     requests a stop. The value is what lies in the model_dir then, and the
     global step after each step.
   restart: makes a new Estimator on the same model_dir.
@@ -29,13 +29,15 @@ from adanet.estimator.oracle import data
 from adanet.estimator.oracle import figures
 from adanet.estimator.oracle import hooks as hooks_lib
 from adanet.estimator.oracle import library
+from adanet.estimator.oracle import setting as setting_lib
 from adanet.estimator.oracle import settings
 from adanet.estimator.oracle import stranded
 from adanet.tf_compat import v1 as tf
 
 _TABLE = flags.DEFINE_enum(
-    "table", "settings", ["settings", "begun", "goes_on"],
-    "Which settings: those of `settings`, or a table of `stranded`.")
+    "table", "all", ["all", "quick", "begun", "goes_on"],
+    "Which settings: all or the quick ones of `settings`, or a table of "
+    "`stranded`.")
 _OUTPUT = flags.DEFINE_string("output", None, "Path of the file to write.")
 _SETTINGS = flags.DEFINE_list(
     "settings", [], "Names of the settings to run; all of them if empty.")
@@ -55,14 +57,14 @@ class _Run(object):
     self._setting = setting
     self._model_dir = model_dir
     self._notes = {}
-    self._context = settings.Context(model_dir, self._record, self._notes)
+    self._context = setting_lib.Context(model_dir, self._record, self._notes)
     self.restart()
 
   def _record(self, name, tensor):
     return hooks_lib.Record(tensor, self._notes.setdefault(name, []))
 
   def restart(self):
-    arguments = settings.defaults(self._context, self._setting.task)
+    arguments = setting_lib.defaults(self._context, self._setting.task)
     arguments.update(self._setting.estimator(self._context))
     self._report_dir = arguments.get("report_dir") or os.path.join(
         self._model_dir, "report")
@@ -71,15 +73,15 @@ class _Run(object):
   def _input_fn(self, arguments):
     if arguments == "tensors":
       return data.tensors(self._setting.task)
-    return data.dataset(self._setting.task, **arguments)
+    return data.dataset(self._setting.task, **dict(arguments))
 
-  def train(self, input=(), stop_after=None, **kwargs):  # pylint: disable=redefined-builtin
+  def train(self, batches=(), stop_after=None, **kwargs):
     steps = []
     hooks = [hooks_lib.RecordSteps(steps)]
     if stop_after:
       hooks.append(hooks_lib.StopAfter(stop_after))
     self._estimator.train(
-        self._input_fn(input if input == "tensors" else dict(input)),
+        self._input_fn(batches),
         hooks=hooks, **kwargs)
     result = figures.state(self._model_dir, self._report_dir)
     result["steps"] = steps
@@ -113,7 +115,7 @@ def perform(setting, model_dir):
   """Performs the actions of a setting in a model_dir.
 
   Args:
-    setting: a `settings.Setting`.
+    setting: a `setting.Setting`.
     model_dir: str, a folder.
 
   Returns:
@@ -126,7 +128,7 @@ def perform(setting, model_dir):
       results.append(getattr(run, action.name)(**action.arguments))
   except Exception as error:  # pylint: disable=broad-except
     traceback.print_exc()
-    results.append({"error": "%s: %s" % (type(error).__name__, error)})
+    results.append({"exception": "%s: %s" % (type(error).__name__, error)})
   return results
 
 
@@ -136,7 +138,8 @@ def main(unused_argv):
   folder = _MODEL_DIRS.value or tempfile.mkdtemp()
   results = {}
   table = {
-      "settings": settings.table,
+      "all": settings.table,
+      "quick": settings.quick,
       "begun": stranded.begun,
       "goes_on": stranded.goes_on,
   }[_TABLE.value]
@@ -152,7 +155,7 @@ def main(unused_argv):
     results[setting.name] = result
     print("%6.2f s  %s%s" % (
         time.process_time() - start, setting.name,
-        "  FAILED" if "error" in (result[-1] or ()) else ""),
+        "  FAILED" if "exception" in (result[-1] or ()) else ""),
         file=sys.stderr, flush=True)
     figures.write(_OUTPUT.value, results)
   if not _MODEL_DIRS.value:

@@ -7,7 +7,7 @@ from adanet.estimator.oracle import builders
 from adanet.estimator.oracle import data
 from adanet.estimator.oracle import generators
 from adanet.estimator.oracle import library
-from adanet.estimator.oracle import settings
+from adanet.estimator.oracle import setting
 
 _ONCE = dict(num_epochs=1, batch_size=16)
 
@@ -16,8 +16,8 @@ def _regression(context):
   """Two iterations are done; the third has begun."""
   del context
   return dict(
-      subnetwork_generator=settings.two(),
-      ensemblers=[settings.complexity(
+      subnetwork_generator=setting.two(),
+      ensemblers=[setting.complexity(
           generators.Ordered(.1), adanet_lambda=.01, use_bias=True)])
 
 
@@ -26,7 +26,7 @@ def _binary(context):
   del context
   return dict(
       head=library.head("BinaryClassHead"),
-      subnetwork_generator=settings.three(),
+      subnetwork_generator=setting.three(),
       evaluator=adanet.Evaluator(
           data.dataset("binary", **_ONCE), metric_name="accuracy",
           objective=adanet.Evaluator.Objective.MAXIMIZE),
@@ -41,11 +41,11 @@ def _multi_head(context):
           library.head("RegressionHead", name="price"),
           library.head("BinaryClassHead", name="sold"),
       ]),
-      subnetwork_generator=settings.one(
+      subnetwork_generator=setting.one(
           builders.Dense, optimizer=builders.adam),
-      ensemblers=[settings.complexity(
+      ensemblers=[setting.complexity(
           generators.Ordered(.1),
-          mixture_weight_type=settings.VECTOR,
+          mixture_weight_type=setting.VECTOR,
           warm_start_mixture_weights=True,
           model_dir=context.model_dir)])
 
@@ -61,8 +61,8 @@ _TABLE = [
 def begun():
   """Returns the settings whose model_dirs are test data."""
   return [
-      settings.Setting(name, task, arguments,
-                       [settings.train(max_steps=steps)], None)
+      setting.Setting(name, task, arguments,
+                       [setting.train(max_steps=steps)], None)
       for name, task, arguments, steps, _ in _TABLE
   ]
 
@@ -70,11 +70,11 @@ def begun():
 def goes_on():
   """Returns the settings of what is done with those model_dirs."""
   return [
-      settings.Setting(name, task, arguments, [
-          settings.evaluate(),
-          settings.predict(),
-          settings.export("parsed"),
-          settings.train(max_steps=steps),
-          settings.evaluate(),
+      setting.Setting(name, task, arguments, [
+          setting.evaluate(),
+          setting.predict(),
+          setting.export("parsed"),
+          setting.train(max_steps=steps),
+          setting.evaluate(),
       ], None) for name, task, arguments, _, steps in _TABLE
   ]

@@ -3,9 +3,9 @@
 """Writes the model_dirs in `testdata/stranded`, and reads what is in them.
 
 Run it on TensorFlow 1.15 with a folder that `program --table=begun
---model_dirs=FOLDER` filled with AdaNet 0.8.0. Then copy `testdata/stranded`, and
-`program --table=goes_on --golden --model_dirs=COPY` with AdaNet 0.8.0 writes
-`testdata/stranded.json`.
+--model_dirs=FOLDER` filled with AdaNet 0.8.0. Then `program --table=goes_on
+--golden --model_dirs=COPY` with AdaNet 0.8.0 writes `testdata/stranded.json`,
+where COPY is a copy of `testdata/stranded`.
 """
 
 import os

@@ -10,18 +10,16 @@ import re
 from absl import app
 from absl import flags
 import adanet
-from adanet import tf_compat
 from adanet.tf_compat import v1 as tf
 from sklearn import datasets
 
 _STEPS = flags.DEFINE_integer("steps", 200, "Steps of an iteration.", 1)
-_ITERATIONS = flags.DEFINE_integer("iterations", 2, "Iterations.", 1)
 _LAMBDA = flags.DEFINE_float("adanet_lambda", .5, "The price of depth.", 0)
 _ROW = "{:9}{:>7}{:>12}{:>11}   {}"
 
 
 class _Builder(adanet.subnetwork.Builder):
-  """Makes a network with `depth` hidden layers; without any it is linear."""
+  """Makes a network of some depth. It has no biases: the data have mean 0."""
   name = ""
 
   def __init__(self, depth):
@@ -30,9 +28,11 @@ class _Builder(adanet.subnetwork.Builder):
   def build_subnetwork(self, features, logits_dimension, training,
                        iteration_step, summary, previous_ensemble=None):
     layer = features["x"]
-    for _ in range(self._depth):
-      layer = tf_compat.keras.layers.Dense(32, activation="relu")(layer)
-    logits = tf_compat.keras.layers.Dense(logits_dimension)(layer)
+    for i in range(self._depth):
+      kernel = tf.get_variable("hidden_{}".format(i), [layer.shape[-1], 32])
+      layer = tf.nn.relu(tf.matmul(layer, kernel))
+    kernel = tf.get_variable("logits", [layer.shape[-1], logits_dimension])
+    logits = tf.matmul(layer, kernel)
     return adanet.Subnetwork(layer, logits, self._depth**.5, shared=self._depth)
 
   def build_subnetwork_train_op(self, subnetwork, loss, var_list, labels,
@@ -65,8 +65,7 @@ def main(unused_argv):
         adanet.heads.RegressionHead(), _Generator(), _STEPS.value,
         ensemblers=[adanet.ensemble.ComplexityRegularizedEnsembler(
             None if weights == "uniform" else "Adam", adanet_lambda=price)],
-        max_iterations=_ITERATIONS.value,
-        config=tf_compat.RunConfig(tf_random_seed=1))
+        max_iterations=2, config=adanet.tf_compat.RunConfig(tf_random_seed=1))
     estimator.train(_input_fn(slice(300)))
     metrics = estimator.evaluate(_input_fn(slice(300, 440)), steps=7)
     depths = re.findall(r"depth_(\d+)", str(

@@ -1,0 +1,539 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the Estimator that combines models which a user has."""
+
+import types
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import adanet
+from adanet import heads
+from adanet import tf_compat
+import numpy as np
+
+_Sub = adanet.AutoEnsembleSubestimator
+
+
+def _input_fn(x=1., y=0., batches=None, name="x", rows=4):
+  """Returns an input_fn whose features are all `x` and whose labels are `y`."""
+  def call():
+    return tf_compat.v1.data.Dataset.from_tensors((
+        {name: np.full([rows, 1], x, np.float32)},
+        np.full([rows, 1], y, np.float32))).repeat(batches)
+
+  return call
+
+
+def _dense(**kwargs):
+  return tf_compat.keras.layers.Dense(
+      1, use_bias=False, kernel_initializer="ones", **kwargs)
+
+
+def _keras_model():
+  """Returns a model whose logits are w x, where w begins at 1."""
+  return tf_compat.keras.Sequential([_dense()])
+
+
+def _function(features):
+  """Returns w x, where w begins at 1."""
+  tf = tf_compat.v1
+  return features["x"] * tf.get_variable(
+      "w", [], initializer=tf.ones_initializer())
+
+
+def _sgd(learning_rate):
+  return lambda: tf_compat.v1.train.GradientDescentOptimizer(learning_rate)
+
+
+# What makes such a network, and what its variable w is called.
+_NETWORKS = ((lambda: _keras_model, "sequential/dense/kernel"),
+             (lambda: _function, "network/w"))
+
+
+class _Estimator(object):
+  """The part of a `tf.estimator.Estimator` that is needed, on all versions."""
+
+  def __init__(self, learning_rate=.25, hooks=()):
+    self._learning_rate = learning_rate
+    self._hooks = tuple(hooks)
+    self.configs = []
+
+  def model_fn(self, features, labels, mode, config):
+    tf = tf_compat.v1
+    self.configs.append(config)
+    logits = _function(features)
+    train_op = None
+    if mode == "train":
+      train_op = tf.train.GradientDescentOptimizer(
+          self._learning_rate).minimize(
+              tf.reduce_mean(tf.square(logits - labels)),
+              global_step=tf.train.get_global_step())
+    return types.SimpleNamespace(
+        predictions={"predictions": logits, "ones": tf.ones_like(logits)},
+        train_op=train_op, training_chief_hooks=(), training_hooks=self._hooks,
+        scaffold=None)
+
+
+class _TestCase(parameterized.TestCase):
+
+  def _estimator(self, pool, head=None, model_dir=None, **kwargs):
+    values = dict(max_iteration_steps=1, max_iterations=1)
+    values.update(kwargs)
+    return adanet.AutoEnsembleEstimator(
+        head or heads.RegressionHead(), pool,
+        model_dir=model_dir or self.create_tempdir().full_path, **values)
+
+  def _train(self, pool, input_fn=None, **kwargs):
+    return self._estimator(pool, **kwargs).train(input_fn or _input_fn())
+
+  def _trained(self, estimator, variable, builder="m", iteration=0):
+    return estimator.get_variable_value(
+        "adanet/iteration_{0}/subnetwork_t{0}_{1}/{2}".format(
+            iteration, builder, variable)).ravel().tolist()
+
+
+class NetworkTest(_TestCase):
+
+  def test_every_kind_of_network(self):
+    keras = tf_compat.keras
+    layers = keras.layers
+
+    def sequential():
+      return keras.Sequential([
+          layers.Dense(2, kernel_regularizer="l2"), layers.BatchNormalization(),
+          layers.Dropout(.5), layers.Dense(1)])
+
+    def functional():
+      x = keras.Input([1], name="x")
+      # With a placeholder of its own, the model must not be trained on it.
+      h = layers.Dense(2, activity_regularizer="l2")(x)
+      h = layers.BatchNormalization()(h)
+      return keras.Model(x, [h, layers.Dense(1)(h)])
+
+    class Subclass(keras.Model):  # A function without arguments, too.
+
+      def __init__(self):
+        super(Subclass, self).__init__()
+        self.dense = layers.Dense(1)
+
+      def call(self, features):
+        return self.dense(features["x"])
+
+    def function(features):
+      h = layers.Dense(2)(features["x"])
+      return h, layers.Dense(1)(h)
+
+    pool = {"seq": sequential, "fun": functional, "sub": Subclass,
+            "f": function}
+    estimator = self._train(
+        pool, max_iterations=2, max_iteration_steps=2, force_grow=True,
+        ensemble_strategies=[adanet.ensemble.AllStrategy()])
+    self.assertIn("loss", estimator.evaluate(_input_fn(batches=1)))
+    self.assertLen(list(estimator.predict(_input_fn(batches=1))), 4)
+    names = estimator.get_variable_names()
+    dense = ["bias", "kernel"]
+    normalization = ["beta", "gamma", "moving_mean", "moving_variance"]
+    for t in range(2):
+      for builder, expected in (
+          ("seq", {"sequential/dense": dense, "sequential/dense_1": dense,
+                   "sequential/batch_normalization": normalization}),
+          ("fun", {"dense": dense, "dense_1": dense,
+                   "batch_normalization": normalization}),
+          ("sub", {"subclass/dense": dense}),
+          ("f", {"network/dense": dense, "network/dense_1": dense})):
+        scope = "adanet/iteration_{0}/subnetwork_t{0}_{1}/".format(t, builder)
+        self.assertContainsSubset(
+            [scope + layer + "/" + name
+             for layer, parts in expected.items() for name in parts], names)
+
+  @parameterized.parameters(*_NETWORKS)
+  def test_stop_and_go_on(self, network, variable):
+    pool = {"m": _Sub(network(), optimizer="Adam"), "n": network()}
+    straight = self._train(pool, max_iteration_steps=4, max_iterations=2)
+    model_dir = self.create_tempdir().full_path
+    for max_steps in (3, 8):
+      stopped = self._estimator(pool, max_iteration_steps=4, max_iterations=2,
+                                model_dir=model_dir)
+      stopped.train(_input_fn(), max_steps=max_steps)
+    for builder in "mn":
+      name = "adanet/iteration_1/subnetwork_t1_{}/{}".format(builder, variable)
+      self.assertEqual(straight.get_variable_value(name),
+                       stopped.get_variable_value(name))
+    self.assertEqual(straight.get_variable_names(),
+                     stopped.get_variable_names())
+
+  @parameterized.parameters(True, False)
+  def test_regularizer_is_part_of_the_loss(self, is_keras):
+    regularizer = tf_compat.keras.regularizers.l2(.5)
+
+    def model():
+      return tf_compat.keras.Sequential([_dense(kernel_regularizer=regularizer)])
+
+    def function(features):
+      return features["x"] * tf_compat.v1.get_variable(
+          "w", [], initializer=tf_compat.v1.ones_initializer(),
+          regularizer=regularizer)
+
+    # The features are 0, so the loss of the head does not change w.
+    estimator = self._train(
+        {"m": model if is_keras else function}, _input_fn(x=0.),
+        optimizer=_sgd(.25))
+    self.assertEqual([.75], self._trained(
+        estimator, _NETWORKS[0 if is_keras else 1][1]))
+
+  def test_batch_normalization_is_updated_and_used(self):
+    def model():
+      return tf_compat.keras.Sequential([
+          tf_compat.keras.layers.BatchNormalization(momentum=.5, epsilon=0.),
+          _dense(trainable=False)])
+
+    estimator = self._train({"m": model}, _input_fn(x=8., y=5.))
+    moving = "sequential/batch_normalization/moving_"
+    self.assertEqual([4.], self._trained(estimator, moving + "mean"))
+    self.assertEqual([.5], self._trained(estimator, moving + "variance"))
+    self.assertEqual([1.], self._trained(estimator, "sequential/dense/kernel"))
+
+  def test_training_is_passed(self):
+    def model():
+      return tf_compat.keras.Sequential([
+          tf_compat.keras.layers.Dropout(1 - 1e-6), _dense()])
+
+    def function(features, training):
+      return _function(features) * (0. if training else 1.)
+
+    # In training the logits are 0 and nothing is learned.
+    estimator = self._train({"m": model, "f": function}, optimizer=_sgd(.25))
+    self.assertEqual([1.], self._trained(estimator, _NETWORKS[0][1]))
+    self.assertEqual([1.], self._trained(estimator, "network/w", "f"))
+    for prediction in estimator.predict(_input_fn(batches=1)):
+      self.assertEqual([1.], prediction["predictions"].tolist())
+
+  def test_layers_that_are_not_trained(self):
+    estimator = self._train({
+        "m": lambda: tf_compat.keras.Sequential([_dense(trainable=False)])})
+    self.assertEqual([1.], self._trained(estimator, _NETWORKS[0][1]))
+
+  def test_multi_head(self):
+    def function(features):
+      logits = _function(features)
+      return {"a": logits, "b": 2. * logits}
+
+    def input_fn():
+      features, labels = tf_compat.v1.data.make_one_shot_iterator(
+          _input_fn()()).get_next()
+      return features, {"a": labels, "b": labels}
+
+    estimator = self._train({"m": function}, input_fn, heads.MultiHead([
+        heads.RegressionHead(name="a"), heads.RegressionHead(name="b")]),
+                            optimizer=_sgd(.0625))
+    # The loss is w^2 + 4 w^2.
+    self.assertEqual([1. - .625], self._trained(estimator, "network/w"))
+
+
+class OptimizerTest(_TestCase):
+
+  def _compiled(self):
+    model = _keras_model()
+    model.compile(tf_compat.keras.optimizers.SGD(.125), "mse")
+    return model
+
+  def test_whose_optimizer_is_used(self):
+    # The loss is (w x)^2, so a step of SGD is twice the learning rate.
+    estimator = self._train({
+        "default": _keras_model,
+        "compiled": self._compiled,
+        "own": _Sub(self._compiled, optimizer=_sgd(.25)),
+        "function": _Sub(_function, optimizer=_sgd(.25)),
+    }, optimizer=_sgd(.0625))
+    kernel = "sequential/dense/kernel"
+    self.assertEqual([.875], self._trained(estimator, kernel, "default"))
+    self.assertEqual([.75], self._trained(estimator, kernel, "compiled"))
+    self.assertEqual([.5], self._trained(estimator, kernel, "own"))
+    self.assertEqual([.5], self._trained(estimator, "network/w", "function"))
+
+  def test_default(self):
+    estimator = self._train({"m": _keras_model})
+    np.testing.assert_allclose(
+        [.999], self._trained(estimator, _NETWORKS[0][1]), rtol=1e-5)
+
+  def test_keras_optimizer_for_all(self):
+    estimator = self._train(
+        {"m": _keras_model, "n": _keras_model},
+        optimizer=tf_compat.keras.optimizers.SGD(.25), max_iterations=2,
+        force_grow=True)
+    for builder in "mn":
+      self.assertEqual([.5], self._trained(
+          estimator, _NETWORKS[0][1], builder, iteration=1))
+
+  @parameterized.parameters(*_NETWORKS)
+  def test_prediction_only(self, network, variable):
+    estimator = self._train({"m": _Sub(network(), prediction_only=True)})
+    self.assertEqual([1.], self._trained(estimator, variable))
+
+
+class TrainInputTest(_TestCase):
+  """An input_fn for one model alone."""
+
+  @parameterized.parameters(*(_NETWORKS + (
+      (lambda: _Estimator(.25), "model_fn/w"),)))
+  def test_own_input(self, network, variable):
+    # The model sees the label 2, and its loss is (w - 2)^2. The other one sees
+    # the label 0.
+    pool = {"m": _Sub(network(), _input_fn(y=2.)), "n": network()}
+    estimator = self._train(pool, optimizer=_sgd(.25))
+    self.assertEqual([1.5], self._trained(estimator, variable))
+    self.assertEqual([.5], self._trained(estimator, variable, "n"))
+
+  @parameterized.parameters(*(_NETWORKS + (
+      (lambda: _Estimator(.25), "model_fn/w"),)))
+  def test_end_of_its_input_ends_one_model(self, network, variable):
+    pool = {"m": _Sub(network(), _input_fn(y=2., batches=2)), "n": network()}
+    estimator = self._train(pool, optimizer=_sgd(.25), max_iteration_steps=4)
+    self.assertEqual([1.75], self._trained(estimator, variable))
+    self.assertEqual([.0625], self._trained(estimator, variable, "n"))
+
+  def test_updates_come_from_its_input_alone(self):
+    def model():
+      return tf_compat.keras.Sequential([
+          tf_compat.keras.layers.BatchNormalization(momentum=.5), _dense()])
+
+    estimator = self._train({"m": _Sub(model, _input_fn(x=8.))})
+    self.assertEqual([4.], self._trained(
+        estimator, "sequential/batch_normalization/moving_mean"))
+
+  def test_function_that_makes_new_variables(self):
+    pool = {"m": _Sub(lambda features: _dense()(features["x"]), _input_fn())}
+    with self.assertRaisesRegex(
+        ValueError, r"^candidate_pool\['m'\] makes new variables at its second"):
+      self._train(pool)
+
+
+class FeaturesTest(_TestCase):
+
+  def _predict(self, model, features):
+    """Returns the prediction of an untrained model for one example."""
+    def input_fn():
+      tf = tf_compat.v1
+      tensors = tf_compat.v2.nest.map_structure(
+          lambda value: tf.constant([[value]]), features)
+      return tensors, tf.constant([[0.]])
+
+    estimator = self._train(
+        {"m": _Sub(model, prediction_only=True)}, input_fn)
+    return next(estimator.predict(input_fn))["predictions"].tolist()
+
+  def _two_inputs(self):
+    keras = tf_compat.keras
+    a, b = keras.Input([1], name="a"), keras.Input([1], name="b")
+    return keras.Model([b, a], _dense()(keras.layers.subtract([a, b])))
+
+  def _one_input(self):
+    x = tf_compat.keras.Input([1], name="a")
+    return tf_compat.keras.Model(x, _dense()(x))
+
+  def test_inputs_by_name(self):
+    features = {"a": 5., "b": 3., "c": 100.}
+    self.assertEqual([2.], self._predict(self._two_inputs, features))
+    self.assertEqual([5.], self._predict(self._one_input, features))
+
+  def test_single_feature_of_any_name(self):
+    for model in (self._one_input, _keras_model):
+      self.assertEqual([3.], self._predict(model, {"z": 3.}))
+
+  def test_features_without_names(self):
+    self.assertEqual([3.], self._predict(self._one_input, 3.))
+    self.assertEqual([4.], self._predict(lambda features: features + 1., 3.))
+
+  def test_feature_columns(self):
+    tf = tf_compat.v1
+    features_layer = getattr(tf_compat.keras.layers, "DenseFeatures", None)
+    if features_layer is None:
+      self.skipTest("This Keras has no DenseFeatures.")
+    column = tf.feature_column.numeric_column("z")
+    self.assertEqual([3.], self._predict(
+        lambda: tf_compat.keras.Sequential([
+            features_layer([column]), _dense()]), {"z": 3.}))
+
+  def test_input_without_a_feature(self):
+    with self.assertRaisesRegex(
+        ValueError,
+        r"^candidate_pool\['m'\]: the model has the inputs \['a', 'b'\], and "
+        r"input_fn gives the features \['a', 'c'\]"):
+      self._predict(self._two_inputs, {"a": 1., "c": 2.})
+
+
+class EstimatorTest(_TestCase):
+  """Estimators, in place of which a class stands that all versions have."""
+
+  def test_variables_are_named_as_in_adanet(self):
+    estimator = self._train({"m": _Estimator()})
+    self.assertEqual([.5], self._trained(estimator, "model_fn/w"))
+    self.assertEqual([1], self._trained(estimator, "step"))
+
+  def test_config(self):
+    made = _Estimator()
+    configs = []
+
+    def make(config):
+      configs.append(config)
+      return _Sub(made)
+
+    estimator = self._train({"m": make})
+    self.assertEqual([.5], self._trained(estimator, "model_fn/w"))
+    self.assertNotEmpty(configs)
+    for config in configs + made.configs:
+      self.assertStartsWith(config.model_dir, estimator.model_dir)
+
+  def test_hooks(self):
+    class Hook(tf_compat.v1.train.SessionRunHook):
+      runs = 0
+
+      def before_run(self, run_context):
+        self.runs += 1
+
+    hook = Hook()
+    self._train({"m": _Estimator(hooks=[hook])}, max_iteration_steps=3)
+    self.assertEqual(3, hook.runs)
+
+  def test_prediction_only(self):
+    estimator = self._train({"m": _Sub(_Estimator(), prediction_only=True)})
+    self.assertEqual([1.], self._trained(estimator, "model_fn/w"))
+
+  def test_logits_and_last_layer(self):
+    estimator = self._train(
+        {"m": _Estimator()},
+        logits_fn=lambda estimator_spec:
+        2. * estimator_spec.predictions["predictions"],
+        last_layer_fn=lambda estimator_spec: estimator_spec.predictions["ones"],
+        ensemblers=[adanet.ensemble.MeanEnsembler(
+            add_mean_last_layer_predictions=True)])
+    prediction = next(estimator.predict(_input_fn(batches=1)))
+    self.assertEqual([1.], prediction["predictions"].tolist())
+    self.assertEqual([1.], prediction["mean_last_layer"].tolist())
+
+  @parameterized.parameters("LinearEstimator", "DNNEstimator")
+  def test_estimators_of_tensorflow(self, name):
+    library = getattr(tf_compat.v2, "estimator", None)
+    if library is None:
+      self.skipTest("This TensorFlow has no tf.estimator.")
+    column = tf_compat.v1.feature_column.numeric_column("x")
+    kwargs = {"hidden_units": [2]} if name == "DNNEstimator" else {}
+
+    def pool(config):
+      return [getattr(library, name)(
+          head=library.RegressionHead(), feature_columns=[column],
+          config=config, optimizer="Adagrad", **kwargs)]
+
+    estimator = self._train(pool, max_iteration_steps=2, max_iterations=2)
+    self.assertIn("loss", estimator.evaluate(_input_fn(batches=1)))
+    self.assertEqual([2], self._trained(estimator, "step", name + "V20"))
+
+
+class PoolTest(_TestCase):
+
+  def _builders(self, pool, iterations=1):
+    """Returns the names of the builders in the last iteration."""
+    estimator = self._train(pool, max_iterations=iterations)
+    scope = "adanet/iteration_{0}/subnetwork_t{0}_".format(iterations - 1)
+    return sorted(name[len(scope):-len("/step")]
+                  for name in estimator.get_variable_names()
+                  if name.startswith(scope) and name.endswith("/step"))
+
+  def test_list(self):
+    self.assertEqual(
+        ["AutoEnsembleSubestimator2", "_Estimator0", "function1"],
+        self._builders([_Estimator(), _function, _Sub(_function)]))
+
+  def test_function_of_the_iteration(self):
+    numbers = []
+
+    def pool(config, iteration_number):
+      self.assertTrue(config.model_dir)
+      numbers.append(iteration_number)
+      return {"m{}".format(iteration_number): _function}
+
+    self.assertEqual(["m1"], self._builders(pool, iterations=2))
+    self.assertEqual(sorted(numbers), numbers)
+
+  def test_function_without_arguments(self):
+    self.assertEqual(["m"], self._builders(lambda: {"m": _function}))
+
+  @parameterized.parameters(
+      ([], r"^candidate_pool=\[\]: expected at least one model"),
+      ({}, r"^candidate_pool={}: expected at least one model"),
+      (3, "^candidate_pool=3: expected a list or a dict"),
+      (_Sub(_function), "^candidate_pool=AutoEnsembleSubestimator.*expected a l"),
+      ({"m": 3}, r"^candidate_pool\['m'\]=3: expected an estimator, an Auto"),
+      ([_function, None], r"^candidate_pool\['NoneType1'\]=None: expected"),
+      ({"m": lambda features, labels: None},
+       r"^candidate_pool\['m'\]: the function needs the arguments features, l"),
+      ({"m": _Sub("text")}, r"^candidate_pool\['m'\]='text': expected"))
+  def test_bad_pool(self, pool, message):
+    for given in ([pool] if callable(pool) else [pool, lambda: pool]):
+      with self.assertRaisesRegex(ValueError, message) as caught:
+        self._train(given)
+      self.assertNotIn("\n", str(caught.exception))
+
+  def test_two_models_of_one_name(self):
+    first = [type("A1", (_Estimator,), {})()]
+    others = [type("A", (_Estimator,), {})() for _ in range(10)]
+    with self.assertRaisesRegex(ValueError, "two models get the name 'A10'"):
+      self._train(first + others)
+
+  @parameterized.parameters(
+      (lambda: None, "returned None: expected a model of tf_compat.keras"),
+      (lambda features: None, "returned None: expected logits or "),
+      (lambda features: _Estimator(), "names its parameter config"),
+      (lambda config: None, "returned None: expected an estimator or "))
+  def test_bad_result(self, model, message):
+    with self.assertRaisesRegex(
+        ValueError, r"candidate_pool\['m'\] " + message):
+      self._train({"m": model})
+
+  def test_model_that_was_made_before(self):
+    models = [_keras_model()]
+    models += [tf_compat.keras.Sequential([
+        tf_compat.keras.layers.Dense(1, input_shape=[1])])]
+    for model in models:
+      with self.assertRaisesRegex(
+          ValueError, r"^candidate_pool\['m'\] is a Keras model: expected a fu"):
+        self._estimator({"m": model})
+      with self.assertRaisesRegex(
+          ValueError, "returned a model that was made before: expected a new"):
+        self._train({"m": lambda: model})  # pylint: disable=cell-var-from-loop
+
+  def test_keras_3(self):
+    class Keras3(object):
+      """What tells Keras 3 from Keras 2, on all versions."""
+
+      def stateless_call(self):
+        raise NotImplementedError
+
+    with self.assertRaisesRegex(
+        ValueError, r"^candidate_pool\['m'\] is a model of Keras 3: .*tf-keras"):
+      self._estimator({"m": Keras3()})
+    with self.assertRaisesRegex(
+        ValueError, r"^candidate_pool\['m'\] returned .*, a model of Keras 3: "):
+      self._train({"m": lambda: Keras3()})  # pylint: disable=unnecessary-lambda
+
+
+class SubestimatorTest(parameterized.TestCase):
+
+  def test_defaults(self):
+    self.assertEqual((_function, None, False, None), _Sub(_function))
+
+  @parameterized.parameters(
+      (dict(train_input_fn=3), "^train_input_fn=3: expected a function"),
+      (dict(optimizer="Momentum"), "^optimizer='Momentum': expected one of"))
+  def test_bad_argument(self, kwargs, message):
+    with self.assertRaisesRegex(ValueError, message):
+      _Sub(_function, **kwargs)
+
+  def test_optimizer_of_an_estimator(self):
+    with self.assertRaisesRegex(
+        ValueError, "^optimizer='SGD': expected None, because an estimator"):
+      _Sub(_Estimator(), optimizer="SGD")
+
+
+if __name__ == "__main__":
+  absltest.main()

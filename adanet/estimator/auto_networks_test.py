@@ -1,0 +1,303 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of networks that are functions or Keras models, without training."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import tf_compat
+from adanet.estimator import auto_networks
+
+
+def _dense(units=1, **kwargs):
+  return tf_compat.keras.layers.Dense(
+      units, use_bias=False, kernel_initializer="ones", **kwargs)
+
+
+def _keras_model():
+  """Returns a model whose logits are the features."""
+  return tf_compat.keras.Sequential([_dense()])
+
+
+class _TestCase(parameterized.TestCase):
+
+  def setUp(self):
+    super(_TestCase, self).setUp()
+    self.enter_context(tf_compat.v1.Graph().as_default())
+    self.enter_context(tf_compat.v1.variable_scope("scope"))
+
+  def _constants(self, features):
+    return tf_compat.v2.nest.map_structure(
+        lambda value: tf_compat.v1.constant([[value]]), features)
+
+  def _function(self, function, features=1., training=True):
+    network = auto_networks.FunctionNetwork(function, "owner")
+    return network(self._constants(features), training)
+
+  def _keras(self, make_model, features=1., training=True):
+    tf_compat.reset_layer_names()
+    network = auto_networks.KerasNetwork(make_model, "owner")
+    return network(self._constants(features), training)
+
+  def _run(self, tensors):
+    tf = tf_compat.v1
+    with tf.Session() as session:
+      session.run(tf.global_variables_initializer())
+      return tf_compat.v2.nest.map_structure(
+          lambda value: value.ravel().tolist(), session.run(tensors))
+
+  def _names(self):
+    return [v.op.name for v in tf_compat.v1.trainable_variables()]
+
+
+class FunctionTest(_TestCase):
+
+  def _scaled(self, features, regularizer=None):
+    return features * tf_compat.v1.get_variable(
+        "w", [], initializer=tf_compat.v1.constant_initializer(2.),
+        regularizer=regularizer)
+
+  def test_logits_are_the_last_layer(self):
+    outputs = self._function(self._scaled, 3.)
+    self.assertIs(outputs.logits, outputs.last_layer)
+    self.assertEqual([6.], self._run(outputs.logits))
+    self.assertEqual(["scope/network/w"], self._names())
+    self.assertIsNone(outputs.variables)
+
+  def test_pair(self):
+    outputs = self._function(lambda features: (features, features + 1.))
+    self.assertEqual([[1.], [2.]],
+                     self._run([outputs.last_layer, outputs.logits]))
+
+  def test_heads(self):
+    outputs = self._function(lambda features: {"a": features, "b": -features})
+    self.assertEqual({"a": [1.], "b": [-1.]}, self._run(outputs.logits))
+
+  @parameterized.parameters(True, False)
+  def test_training(self, training):
+    outputs = self._function(
+        lambda features, training: features * (2. if training else 3.),
+        training=training)
+    self.assertEqual([2. if training else 3.], self._run(outputs.logits))
+
+  def test_regularization_and_updates_that_the_function_makes(self):
+    tf = tf_compat.v1
+    keys = tf.GraphKeys
+    tf.add_to_collection(keys.REGULARIZATION_LOSSES, tf.constant(100.))
+    tf.add_to_collection(keys.UPDATE_OPS, tf.no_op())
+    updates = []
+
+    def function(features):
+      updates.append(tf.no_op())
+      tf.add_to_collection(keys.UPDATE_OPS, updates[0])
+      return self._scaled(features, tf_compat.keras.regularizers.l2(.5))
+
+    outputs = self._function(function)
+    self.assertEqual([[2.]], self._run(outputs.regularization))
+    self.assertEqual(updates, outputs.updates)
+
+  def test_calls_share_variables(self):
+    network = auto_networks.FunctionNetwork(self._scaled, "owner")
+    ones, twos = [network(self._constants(x), True).logits for x in (1., 2.)]
+    self.assertEqual([[2.], [4.]], self._run([ones, twos]))
+    self.assertEqual(["scope/network/w"], self._names())
+
+  @parameterized.parameters(True, False)
+  def test_new_variables_at_the_second_call(self, trainable):
+    network = auto_networks.FunctionNetwork(
+        lambda features: _dense(trainable=trainable)(features), "owner")
+    network(self._constants(1.), True)
+    with self.assertRaisesRegex(
+        ValueError, "^owner fails at its second call, .*variable") as caught:
+      network(self._constants(1.), True)
+    self.assertNotIn("\n", str(caught.exception))
+
+  @parameterized.parameters(
+      (None,), ([],), ({"a": None},), ((None, None),), ("text",))
+  def test_no_logits(self, result):
+    with self.assertRaisesRegex(ValueError, "^owner returned .*: expected log"):
+      self._function(lambda features: result)
+
+
+class KerasTest(_TestCase):
+
+  def _normalizing(self):
+    return tf_compat.keras.Sequential([
+        tf_compat.keras.layers.BatchNormalization(momentum=.5),
+        tf_compat.keras.layers.Dropout(1 - 1e-6),
+        _dense(kernel_regularizer=tf_compat.keras.regularizers.l2(3.)),
+        _dense(trainable=False)])
+
+  def _functional(self):
+    keras = tf_compat.keras
+    x = keras.Input([1], name="x")
+    h = _dense(activity_regularizer=keras.regularizers.l2(1.))(x)
+    h = keras.layers.BatchNormalization()(h)
+    return keras.Model(x, [h, _dense()(h)])
+
+  def _subclass(self):
+    class Subclass(tf_compat.keras.Model):
+
+      def __init__(self):
+        super(Subclass, self).__init__()
+        self.dense = _dense()
+
+      def call(self, features):
+        return features["y"], self.dense(features["x"])
+
+    return Subclass()
+
+  def test_training(self):
+    outputs = self._keras(self._normalizing, 4.)
+    self.assertEqual([0.], self._run(outputs.logits))
+    self.assertEqual([[3.]], self._run(outputs.regularization))
+    normalization = "scope/sequential/batch_normalization/"
+    self.assertEqual(
+        [normalization + "gamma", normalization + "beta",
+         "scope/sequential/dense/kernel"],
+        [v.op.name for v in outputs.variables])
+    self.assertContainsSubset([v.op.name for v in outputs.variables],
+                              self._names())
+    tf = tf_compat.v1
+    mean = tf.global_variables()[2]
+    self.assertEqual(normalization + "moving_mean", mean.op.name)
+    with tf.Session() as session:
+      session.run(tf.global_variables_initializer())
+      session.run(outputs.updates)
+      self.assertEqual([2.], session.run(mean).tolist())
+
+  def test_evaluation(self):
+    outputs = self._keras(self._normalizing, 4., training=False)
+    self.assertAlmostEqual(4., self._run(outputs.logits)[0], delta=.01)
+    self.assertEqual(([], [], []), outputs[2:])
+
+  def test_functional(self):
+    outputs = self._keras(self._functional, {"x": 3.})
+    # Neither depends on the placeholder that the model was made with.
+    self.assertEqual([[9.]], self._run(outputs.regularization))
+    self.assertLen(outputs.updates, 2)
+    self._run([outputs.last_layer, outputs.logits])
+    self.assertEqual("scope/dense/kernel", self._names()[0])
+
+  def test_subclass(self):
+    outputs = self._keras(self._subclass, {"x": 3., "y": 5.})
+    self.assertEqual([[5.], [3.]],
+                     self._run([outputs.last_layer, outputs.logits]))
+    self.assertEqual(["scope/subclass/dense/kernel"], self._names())
+
+  def test_training_reaches_the_layers_of_a_subclass(self):
+    # Its call takes no argument training.
+    class Subclass(tf_compat.keras.Model):
+
+      def __init__(self):
+        super(Subclass, self).__init__()
+        self.dropout = tf_compat.keras.layers.Dropout(1 - 1e-6)
+
+      def call(self, features):
+        return self.dropout(features)
+
+    self.assertEqual([0.], self._run(self._keras(Subclass).logits))
+    self.assertEqual(
+        [1.], self._run(self._keras(Subclass, training=False).logits))
+
+  def test_calls_share_variables(self):
+    network = auto_networks.KerasNetwork(self._normalizing, "owner")
+    calls = [network(self._constants(x), True) for x in (1., 2.)]
+    self.assertLen(calls[0].updates, 2)
+    self.assertLen(calls[1].updates, 2)
+    self.assertNoCommonElements([u.name for u in calls[0].updates],
+                                [u.name for u in calls[1].updates])
+    self.assertLen(tf_compat.v1.global_variables(), 6)
+
+  def test_names_do_not_depend_on_name_scopes(self):
+    names = []
+    for _ in range(2):
+      # Each variable scope opens a new name scope: a, a_1.
+      with tf_compat.v1.variable_scope("a", reuse=bool(names)):
+        outputs = self._keras(_keras_model)
+      names.append(outputs.variables[0].op.name)
+    self.assertStartsWith(names[0], "scope/a/")
+
+  def test_optimizer(self):
+    def compiled():
+      model = _keras_model()
+      model.compile("sgd", "mse")
+      return model
+
+    for make_model, is_compiled in ((compiled, True), (_keras_model, False)):
+      network = auto_networks.KerasNetwork(make_model, "owner")
+      network(self._constants(1.), True)
+      self.assertEqual(is_compiled, network.optimizer is not None)
+
+  def test_model_that_was_made_before(self):
+    models = [tf_compat.keras.Sequential([
+        tf_compat.keras.layers.Dense(1, input_shape=[1])])]
+    with tf_compat.v1.Graph().as_default():
+      models.append(tf_compat.keras.Sequential([
+          tf_compat.keras.layers.Dense(1, input_shape=[1])]))
+    self._keras(lambda: models[0])  # It is of this graph.
+    with self.assertRaisesRegex(
+        ValueError, "^owner returned a model that was made before"):
+      self._keras(lambda: models[1])
+
+  def test_keras_3(self):
+    class Keras3(object):
+      """What tells Keras 3 from Keras 2, on all versions."""
+
+      def stateless_call(self):
+        raise NotImplementedError
+
+    with self.assertRaisesRegex(
+        ValueError, "^owner returned .*, a model of Keras 3: .*tf-keras"):
+      self._keras(Keras3)
+
+  @parameterized.parameters(None, "model")
+  def test_no_model(self, result):
+    with self.assertRaisesRegex(ValueError, "^owner returned .*: expected a mo"):
+      self._keras(lambda: result)
+
+
+class FeaturesTest(_TestCase):
+
+  def _two_inputs(self):
+    keras = tf_compat.keras
+    a, b = keras.Input([1], name="a"), keras.Input([1], name="b")
+    return keras.Model([b, a], _dense()(keras.layers.subtract([a, b])))
+
+  def _one_input(self):
+    x = tf_compat.keras.Input([1], name="a")
+    return tf_compat.keras.Model(x, _dense()(x))
+
+  def _logits(self, make_model, features):
+    return self._run(self._keras(make_model, features).logits)
+
+  def test_inputs_by_name(self):
+    features = {"a": 5., "b": 3., "c": 100.}
+    self.assertEqual([2.], self._logits(self._two_inputs, features))
+    self.assertEqual([5.], self._logits(self._one_input, features))
+
+  def test_single_feature_of_any_name(self):
+    for make_model in (self._one_input, _keras_model):
+      self.assertEqual([3.], self._logits(make_model, {"z": 3.}))
+
+  def test_feature_without_a_name(self):
+    for make_model in (self._one_input, _keras_model):
+      self.assertEqual([3.], self._logits(make_model, 3.))
+
+  def test_feature_columns(self):
+    dense_features = getattr(tf_compat.keras.layers, "DenseFeatures", None)
+    if dense_features is None:
+      self.skipTest("This Keras has no DenseFeatures.")
+    column = tf_compat.v1.feature_column.numeric_column("z")
+    self.assertEqual([3.], self._logits(
+        lambda: tf_compat.keras.Sequential([
+            dense_features([column]), _dense()]), {"z": 3.}))
+
+  def test_input_without_a_feature(self):
+    with self.assertRaisesRegex(
+        ValueError, r"^owner: the model has the inputs \['a', 'b'\], and "
+        r"input_fn gives the features \['a', 'c'\]"):
+      self._keras(self._two_inputs, {"a": 1., "c": 2.})
+
+
+if __name__ == "__main__":
+  absltest.main()
