@@ -15,7 +15,7 @@ from adanet import tf_compat
 from adanet.tf_compat import v1 as tf
 
 IS_REFERENCE = not hasattr(adanet, "heads")
-HAS_TF_ESTIMATOR = tf.VERSION.startswith("1.") or hasattr(tf, "estimator")
+HAS_TF_ESTIMATOR = IS_REFERENCE or hasattr(tf, "estimator")
 
 keras = getattr(tf_compat, "keras", None) or tf.keras
 
