@@ -54,7 +54,7 @@ class Restorer(object):
       if new and name.startswith(new):
         continue
       if stored is None:
-        # An optimizer of tf.estimator names its variables outside of all scopes.
+        # An optimizer of tf.estimator puts its variables outside of all scopes.
         if _AVERAGE_STATE.match(name) or (
             new and not name.startswith("adanet/iteration_")):
           continue

@@ -321,8 +321,8 @@ class ComplexityRegularizedEnsembler(Ensembler):
       shape = [size, logits_size]
     if None in shape:
       raise ValueError(
-          "logits{} has the shape {}: expected 2 dimensions for mixture weights "
-          "of type {}.".format(head.tag, logits.shape,
+          "logits{} has the shape {}: expected 2 dimensions for mixture "
+          "weights of type {}.".format(head.tag, logits.shape,
                                self._mixture_weight_type))
     if previous_weight is not None and self._warm_start_mixture_weights:
       shape, initializer = None, self._learned(head.of(previous_weight))

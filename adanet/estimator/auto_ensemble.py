@@ -76,8 +76,8 @@ class AutoEnsembleSubestimator(
           "labels) or a tf.data.Dataset.".format(train_input_fn))
     if optimizer is not None and hasattr(estimator, "model_fn"):
       raise ValueError(
-          "optimizer={!r}: expected None, because an estimator has an optimizer "
-          "of its own. Give it to the estimator.".format(optimizer))
+          "optimizer={!r}: expected None, because an estimator has an "
+          "optimizer of its own. Give it to the estimator.".format(optimizer))
     return super(AutoEnsembleSubestimator, cls).__new__(
         cls, estimator, train_input_fn, prediction_only,
         optimizers.for_any_graph(optimizer))

@@ -133,8 +133,8 @@ def _model_inputs(model, features, owner):
       values = list(features.values())
     if len(values) < len(names):
       raise ValueError(
-          "{}: the model has the inputs {}, and input_fn gives the features {}. "
-          "Name each keras.Input as its feature.".format(
+          "{}: the model has the inputs {}, and input_fn gives the features "
+          "{}. Name each keras.Input as its feature.".format(
               owner, sorted(names), sorted(features)))
     return values[0] if len(values) == 1 else values
   layers = tf_compat.keras.layers

@@ -253,7 +253,7 @@ class KerasTest(_TestCase):
 
   @parameterized.parameters(None, "model")
   def test_no_model(self, result):
-    with self.assertRaisesRegex(ValueError, "^owner returned .*: expected a mo"):
+    with self.assertRaisesRegex(ValueError, "^owner returned .*: expected a m"):
       self._keras(lambda: result)
 
 

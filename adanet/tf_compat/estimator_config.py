@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A RunConfig for `tf.estimator`, on the versions of TensorFlow that have it."""
+"""A RunConfig for `tf.estimator`, on versions of TensorFlow that have it."""
 
 import inspect
 import typing
