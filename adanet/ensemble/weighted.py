@@ -259,15 +259,13 @@ class ComplexityRegularizedEnsembler(Ensembler):
     """
     parts = _previous_weights(previous_ensemble, previous_ensemble_subnetworks)
     parts += [(subnetwork, None) for subnetwork in subnetworks]
-    num_subnetworks = len(subnetworks) + len(
-        previous_ensemble_subnetworks or ())
     shapes.check_same_heads([subnetwork for subnetwork, _ in parts])
     heads = _heads(parts[0][0])
 
     weighted_subnetworks = []
     for index, (subnetwork, weight) in enumerate(parts):
       with tf_compat.v1.variable_scope("weighted_subnetwork_{}".format(index)):
-        weighted = [self._weigh(subnetwork, weight, num_subnetworks, head)
+        weighted = [self._weigh(subnetwork, weight, len(parts), head)
                     for head in heads]
       weighted_subnetworks.append(WeightedSubnetwork(
           weight=_join(heads, [weight for weight, _ in weighted]),

@@ -6,7 +6,6 @@ import typing
 
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
-from adanet.estimator import auto_networks
 from adanet.estimator import input as input_lib
 from adanet.tf_compat import estimator_config
 from adanet.tf_compat import optimizers
@@ -44,19 +43,7 @@ def _read(train_input_fn, config):
                         tf_compat.v1.distribute.InputContext)
 
 
-class _Builder(subnetwork_lib.Builder):
-  """A builder with a name, which trains on an input_fn of its own or not."""
-
-  def __init__(self, name, train_input_fn):
-    self._name = name
-    self._train_input_fn = train_input_fn
-
-  @property
-  def name(self) -> str:
-    return self._name
-
-
-class EstimatorBuilder(_Builder):
+class EstimatorBuilder(subnetwork_lib.Builder):
   """Builds what the `model_fn` of an estimator builds."""
 
   def __init__(self, name: str, subestimator: typing.Callable[..., typing.Any],
@@ -74,11 +61,15 @@ class EstimatorBuilder(_Builder):
         for the logits.
       config: `RunConfig` for the model_fn.
     """
-    super(EstimatorBuilder, self).__init__(name, None)
+    self._name = name
     self._subestimator = subestimator
     self._logits_fn = logits_fn
     self._last_layer_fn = last_layer_fn
     self._config = config
+
+  @property
+  def name(self) -> str:
+    return self._name
 
   def build_subnetwork(self, features, labels, logits_dimension, training,
                        iteration_step, summary, previous_ensemble,
@@ -128,7 +119,7 @@ class EstimatorBuilder(_Builder):
     return subnetwork.shared["train_op"]
 
 
-class NetworkBuilder(_Builder):
+class NetworkBuilder(subnetwork_lib.Builder):
   """Builds a network, and trains it with an optimizer."""
 
   def __init__(self, name: str, make_network: typing.Callable[[], typing.Any],
@@ -148,12 +139,17 @@ class NetworkBuilder(_Builder):
       prediction_only: bool, whether the network is not to be trained.
       head: the head, whose loss the network trains for.
     """
-    super(NetworkBuilder, self).__init__(name, train_input_fn)
+    self._name = name
+    self._train_input_fn = train_input_fn
     self._make_network = make_network
     self._optimizer = optimizer
     self._default_optimizer = default_optimizer
     self._prediction_only = prediction_only
     self._head = head
+
+  @property
+  def name(self) -> str:
+    return self._name
 
   def build_subnetwork(self, features, labels, logits_dimension, training,
                        iteration_step, summary, previous_ensemble,
@@ -183,7 +179,7 @@ class NetworkBuilder(_Builder):
                                 iteration_step, summary, previous_ensemble):
     v1 = tf_compat.v1
     own_input = subnetwork.shared["own_input"]
-    outputs: auto_networks.Outputs = subnetwork.shared["outputs"]
+    outputs = subnetwork.shared["outputs"]
     variables = var_list if outputs.variables is None else outputs.variables
     if self._prediction_only or not variables:
       return v1.no_op()

@@ -235,6 +235,16 @@ class StepTest(_TestCase):
           self.assertEqual(
               [expected], self._trained(estimator, variable, name + kind))
 
+  def test_prediction_only_is_never_built_for_training(self):
+    asked = []
+
+    def function(features, training):
+      asked.append(training)
+      return _function(features)
+
+    self._train({"m": _Sub(function, _input_fn(), prediction_only=True)})
+    self.assertEqual([False], sorted(set(asked)))
+
   def test_updates_come_from_its_own_input(self):
     def model():
       return tf_compat.keras.Sequential([

@@ -104,7 +104,8 @@ class FunctionTest(_TestCase):
   @parameterized.parameters(True, False)
   def test_new_variables_at_the_second_call(self, trainable):
     network = auto_networks.FunctionNetwork(
-        lambda features: _dense(trainable=trainable)(features), "owner")
+        lambda features: features * tf_compat.v1.Variable(
+            1., trainable=trainable), "owner")
     network(self._constants(1.), True)
     with self.assertRaisesRegex(
         ValueError, "^owner fails at its second call, .*variable") as caught:
