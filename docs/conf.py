@@ -21,6 +21,7 @@ nitpick_ignore_regex = [
     ("py:class", r".*\._\w+.*"),  # Private types.
 ]
 
+autoclass_content = "both"  # The arguments are in the docstring of __init__.
 autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
 napoleon_google_docstring = True

@@ -13,7 +13,9 @@ import re
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import adanet
 from adanet import distributed
+from adanet import estimator
 from adanet import tf_compat
 import runfiles
 
@@ -23,11 +25,42 @@ _MODULES = (
     ("distributed", "adanet.distributed.plan"),
     ("distributed", "adanet.distributed.plan.picture"),
     ("distributed", "adanet.distributed.plan.table"),
+    ("ensemble", "adanet.ensemble"),
+    ("heads", "adanet.heads"),
+    ("heads", "adanet.heads.export_output"),
+    ("adanet", "adanet.estimator.export"),
+    ("adanet", "adanet.replay"),
+    ("subnetwork", "adanet.subnetwork"),
+    ("tf_compat", "adanet.tf_compat.metrics"),
+    ("tf_compat", "adanet.tf_compat.optimizers"),
     ("tf_compat", "adanet.tf_compat.run_config"),
 )
 
 # Public to the packages of adanet, not to users.
-_SEAMS = ("adanet.distributed.layout", "adanet.distributed.placement.layout_of")
+_SEAMS = (
+    "adanet.core",
+    "adanet.distributed.layout",
+    "adanet.distributed.placement.layout_of",
+    "adanet.estimator.auto_builders",
+    "adanet.estimator.auto_ensemble",
+    "adanet.estimator.auto_networks",
+    "adanet.estimator.choosing",
+    "adanet.estimator.estimator",
+    "adanet.estimator.evaluation",
+    "adanet.estimator.event_text",
+    "adanet.estimator.export.signature_defs",
+    "adanet.estimator.export.timestamped_export_dir",
+    "adanet.estimator.export.write_saved_model",
+    "adanet.estimator.input",
+    "adanet.estimator.live_progress",
+    "adanet.estimator.model",
+    "adanet.estimator.progress",
+    "adanet.estimator.training",
+    "adanet.tf_compat.estimator_config",
+    "adanet.tf_compat.optimizers.check_optimizer",
+    "adanet.tf_compat.optimizers.for_any_graph",
+    "adanet.version",
+)
 
 
 def _documented(page):
@@ -40,19 +73,22 @@ def _documented(page):
 
 def _is_public_here(name, value, module):
   """Whether a module offers a name, rather than imports it."""
-  if (name.startswith("_") or inspect.ismodule(value) or
-      "{}.{}".format(module.__name__, name) in _SEAMS):
+  if name.startswith("_") or "{}.{}".format(module.__name__, name) in _SEAMS:
     return False
   package = module.__name__.rpartition(".")[0]
   return getattr(value, "__module__", package).startswith(package)
 
 
 def _public(module):
-  """Returns dict from name to value of what a module offers."""
+  """Returns dict from name to value of what a module offers, but for modules.
+  """
   if hasattr(module, "__all__"):
-    return {name: getattr(module, name) for name in module.__all__}
-  return {name: value for name, value in vars(module).items()
-          if _is_public_here(name, value, module)}
+    found = {name: getattr(module, name) for name in module.__all__}
+  else:
+    found = {name: value for name, value in vars(module).items()
+             if _is_public_here(name, value, module)}
+  return {name: value for name, value in found.items()
+          if not inspect.ismodule(value) and name != "__version__"}
 
 
 class ReferenceTest(parameterized.TestCase):
@@ -90,20 +126,46 @@ class ReferenceTest(parameterized.TestCase):
 
   def test_has_every_public_module(self):
     # In Bazel's tree, where there is only what a target of theirs has.
+    documented = {module for _, module in _MODULES}
+    documented.update(module.rpartition(".")[0] for _, module in _MODULES)
     self.assertContainsSubset(
         ["{}.{}".format(package.__name__, module.name)
-         for package in (distributed, tf_compat)
+         for package in (adanet, distributed, estimator, tf_compat)
          for module in pkgutil.iter_modules(package.__path__)
          if not module.name.startswith("_")
          and "{}.{}".format(package.__name__, module.name) not in _SEAMS],
-        [module for _, module in _MODULES])
+        documented)
 
   def test_has_what_the_packages_offer(self):
     names = {name.rpartition(".")[2]
-             for page in ("distributed", "tf_compat")
+             for page in ("distributed", "adanet", "ensemble", "subnetwork",
+                          "tf_compat")
              for name in _documented(page)}
-    self.assertContainsSubset(distributed.__all__, names)
-    self.assertContainsSubset(_public(tf_compat), names)
+    for package in (adanet, distributed, tf_compat):
+      self.assertContainsSubset(_public(package), names)
+
+  def test_names_of_adanet_0_8(self):
+    with open(runfiles.Create().Rlocation(
+        "adanet/docs/coming_from_adanet.rst"), encoding="utf-8") as f:
+      _, names, arguments, methods = re.split(
+          "^(?:Every name|Arguments of the Estimator|Its methods)$", f.read(),
+          flags=re.MULTILINE)
+    row = re.compile(r"^``([\w.]+)`` +(.*)", re.MULTILINE)
+    self.assertGreater(len(row.findall(names)), 35)
+    for name, now in row.findall(names):
+      module, _, name = name.rpartition(".")
+      self.assertEqual(
+          not now.startswith("not here"),
+          hasattr(importlib.import_module(module), name), (module, name))
+    self.assertContainsSubset(
+        set(inspect.signature(adanet.Estimator).parameters) -
+        {"placement_strategy", "kwargs"},
+        [argument for argument, now in row.findall(arguments)
+         if not now.startswith("not here")])
+    self.assertContainsSubset(
+        [name for name in vars(adanet.Estimator) if not name.startswith("_")],
+        [method for method, now in row.findall(methods)
+         if not now.startswith("not here")])
 
   def test_has_the_shims(self):
     # They are in its docstring, as its own tests see to.

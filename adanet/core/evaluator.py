@@ -51,14 +51,17 @@ class Evaluator:
 
   @property
   def input_fn(self) -> Callable[..., Any]:
+    """The function whose data the ensembles are evaluated on."""
     return self._input_fn
 
   @property
   def metric_name(self) -> str:
+    """The name of the metric that decides."""
     return self._metric_name
 
   @property
   def objective(self) -> str:
+    """`Objective.MINIMIZE` or `Objective.MAXIMIZE`."""
     return self._objective
 
   @property
@@ -70,6 +73,7 @@ class Evaluator:
 
   @property
   def steps(self) -> Optional[int]:
+    """How many batches are evaluated; None for all that there are."""
     return self._steps
 
   def evaluate(

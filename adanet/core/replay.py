@@ -25,6 +25,7 @@ class Config:
 
   @property
   def best_ensemble_indices(self) -> Optional[Sequence[int]]:
+    """The index of the winner of each iteration that is given, or None."""
     return self._best_ensemble_indices
 
   def get_best_ensemble_index(self, iteration_number: int) -> Optional[int]:

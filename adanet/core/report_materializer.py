@@ -34,10 +34,12 @@ class ReportMaterializer:
 
   @property
   def input_fn(self) -> Callable[..., Any]:
+    """The function whose data reports are evaluated on."""
     return self._input_fn
 
   @property
   def steps(self) -> Optional[int]:
+    """How many batches are evaluated; None for all that there are."""
     return self._steps
 
   def materialize_subnetwork_reports(

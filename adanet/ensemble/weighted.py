@@ -3,7 +3,7 @@
 """The ensemble of AdaNet: a weighted sum that pays for its complexity.
 
 Cortes et al. 2017, https://arxiv.org/abs/1607.01097, equation (4): the mixture
-weights w of N subnetworks h minimize
+weights w of N subnetworks h minimize::
 
   F(w) = 1/m sum_i Phi(sum_j w_j h_j(x_i), y_i)
          + sum_j (lambda r(h_j) + beta) |w_j|_1

@@ -135,7 +135,7 @@ class Estimator(object):
       model_dir: str, the folder for checkpoints and all else; None for that of
         `config`, or a new temporary one.
       report_dir: str, the folder for reports; None for one in `model_dir`.
-      config: `adanet.tf_compat.RunConfig` or `tf.estimator.RunConfig`.
+      config: `RunConfig` of `adanet.tf_compat` or of `tf.estimator`.
       debug: whether training fails at a float in the input that is NaN or
         infinite.
       enable_ensemble_summaries: whether TensorBoard shows each ensemble.
@@ -146,8 +146,8 @@ class Estimator(object):
       export_subnetwork_logits: whether an export has the subnetworks' logits.
       export_subnetwork_last_layer: whether it has their last layers.
       replay_config: `adanet.replay.Config`, which says who wins; or None.
-      placement_strategy: `adanet.distributed.PlacementStrategy`, which worker
-        builds what; None for a `ReplicationStrategy`.
+      placement_strategy: `PlacementStrategy` of `adanet.distributed`, which
+        worker builds what; None for a `ReplicationStrategy`.
       **kwargs: `experimental_placement_strategy`, AdaNet's name for
         `placement_strategy`; and arguments of the default ensembler.
 
@@ -239,10 +239,10 @@ class Estimator(object):
         `tf.data.Dataset` of them. It may take `mode`, `config` and
         `input_context`. It is called again in each iteration; where a dataset
         ends, training does.
-      hooks: sequence of `SessionRunHook`s.
+      hooks: sequence of `SessionRunHook`.
       steps: int, how many global steps to train now.
       max_steps: int, the global step up to which to train.
-      saving_listeners: sequence of `CheckpointSaverListener`s.
+      saving_listeners: sequence of `CheckpointSaverListener`.
 
     Returns:
       This estimator.
@@ -286,7 +286,7 @@ class Estimator(object):
     Args:
       input_fn: see `train`.
       steps: int, how many batches; None for all of the input.
-      hooks: sequence of `SessionRunHook`s.
+      hooks: sequence of `SessionRunHook`.
       checkpoint_path: str, the prefix of a checkpoint; None for the latest.
       name: str, distinguishes evaluations in TensorBoard, or None.
 
@@ -315,7 +315,7 @@ class Estimator(object):
       input_fn: function that returns features, or see `train`; labels are not
         used. Where a dataset ends, predictions do.
       predict_keys: list of the keys of the predictions to yield; None for all.
-      hooks: sequence of `SessionRunHook`s.
+      hooks: sequence of `SessionRunHook`.
       checkpoint_path: str, the prefix of a checkpoint; None for the latest.
       yield_single_examples: whether each example is yielded by itself, and not
         each batch.
