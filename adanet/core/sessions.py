@@ -8,19 +8,19 @@ import typing
 
 from adanet import tf_compat
 from adanet.core import checkpoints
+from adanet.core import layer_names
 
 # A moving average starts anew where another version wrote other names.
 _AVERAGE_STATE = re.compile(r".*/adanet_loss/(biased|local_step)\Z")
 
 
-def _stored_name(variable, reader):
+def _stored_name(name, renamed, shapes):
   """Returns the name of a variable in a checkpoint, or None if it has not it.
 
   The parts of a partitioned variable are stored under one name.
   """
-  name = variable.op.name
-  for stored in (name, re.sub(r"/part_\d+\Z", "", name)):
-    if reader.has_tensor(stored):
+  for stored in (renamed.get(name), name, re.sub(r"/part_\d+\Z", "", name)):
+    if stored in shapes:
       return stored
   return None
 
@@ -45,12 +45,13 @@ class Restorer(object):
     v1 = tf_compat.v1
     checkpoints.check_readable(checkpoint)
     self.checkpoint = checkpoint
-    reader = v1.train.NewCheckpointReader(checkpoint)
-    shapes = reader.get_variable_to_shape_map()
+    shapes = v1.train.NewCheckpointReader(
+        checkpoint).get_variable_to_shape_map()
+    variables = {v.op.name: v for v in v1.global_variables()}
+    renamed = layer_names.stored_names(variables, shapes)
     found = []
-    for variable in v1.global_variables():
-      name = variable.op.name
-      stored = _stored_name(variable, reader)
+    for name, variable in variables.items():
+      stored = _stored_name(name, renamed, shapes)
       if new and name.startswith(new):
         continue
       if stored is None:
@@ -63,19 +64,21 @@ class Restorer(object):
             "builders and ensemblers that wrote it, or an empty model_dir."
             .format(checkpoint, name))
       shape = variable.shape
-      if stored == name and not shape.is_compatible_with(shapes[stored]):
+      if "/part_" not in name and not shape.is_compatible_with(shapes[stored]):
         raise checkpoints.CheckpointError(
             "{}: variable {!r} has shape {}, and the search makes it with {}. "
             "Use the builders and the input that wrote it, or an empty "
             "model_dir.".format(checkpoint, name, shapes[stored], shape))
-      found.append(variable)
+      if name not in renamed:
+        found.append(variable)
     found += v1.get_collection(v1.GraphKeys.SAVEABLE_OBJECTS)
-    self._saver = v1.train.Saver(found) if found else None
+    self._savers = [v1.train.Saver(group) for group in (
+        found, {renamed[name]: variables[name] for name in renamed}) if group]
 
   def restore(self, session: typing.Any) -> None:
     """Gives the variables their values."""
-    if self._saver:
-      self._saver.restore(session, self.checkpoint)
+    for saver in self._savers:
+      saver.restore(session, self.checkpoint)
 
 
 @contextlib.contextmanager
