@@ -19,13 +19,15 @@ _LAYER = re.compile(
 _Layers = typing.Dict[typing.Tuple[str, str], typing.List[int]]
 
 
-def _layers(names) -> _Layers:
+def _layers(names: typing.Iterable[str]) -> _Layers:
   """Returns the numbers of layers, by scope and name without the number."""
-  found = collections.defaultdict(set)
+  found: typing.DefaultDict[
+      typing.Tuple[str, str], typing.Set[int]] = collections.defaultdict(set)
   for name in names:
     match = _LAYER.match(name)
-    if match and match.group(2) != "adanet":  # Those are slots of variables.
-      found[match.group(1, 2)].add(int(match.group(3) or 0))
+    if match and match.group(2) != "adanet":  # Those are slots.
+      scope, layer, number = match.groups()
+      found[scope, layer].add(int(number or 0))
   return {layer: sorted(numbers) for layer, numbers in found.items()}
 
 
@@ -47,7 +49,7 @@ def stored_names(names: typing.Iterable[str],
   """
   names, stored = list(names), set(stored)
   checkpoint = _layers(stored)
-  parts = {}
+  parts: typing.Dict[str, str] = {}
   for (scope, layer), numbers in _layers(names).items():
     others = checkpoint.get((scope, layer), [])
     if len(others) == len(numbers) and others != numbers:
