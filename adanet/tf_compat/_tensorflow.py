@@ -46,8 +46,8 @@ def _keras():
   return _load("tf_keras")
 
 
-def _reset_layer_names():
-  # Keras of its own package is left alone while nobody has imported it.
+def reset_layer_names() -> None:
+  """Lets Keras number its layers from the start again, where it is loaded."""
   package = ("tf_keras" if _version() >= (2, 16) else
              "keras" if _version() >= (2, 6) else "tensorflow")
   if package in sys.modules:
@@ -64,7 +64,6 @@ LOADERS = {
     "v1": lambda: _load("tensorflow.compat.v1"),
     "v2": lambda: _load("tensorflow.compat.v2"),
     "keras": _keras,
-    "reset_layer_names": lambda: _reset_layer_names,
     "STANDARD_PS_OPS": _standard_ps_ops,
     "IS_TENSORFLOW_1": lambda: _version() < (2, 0),
 }
