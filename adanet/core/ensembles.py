@@ -119,7 +119,7 @@ def _exported(outputs, ensemble, subnetworks, options):
         "subnetwork_last_layer",
         {s.builder.name: s.subnetwork.last_layer for s in subnetworks}))
   if ensemble.predictions:
-      outputs.update({name: export_output.PredictOutput(tensor)
+    outputs.update({name: export_output.PredictOutput(tensor)
                     for name, tensor in ensemble.predictions.items()})
   return outputs
 

@@ -96,7 +96,7 @@ def _ensemble_name(number, candidate, ensembler):
 
 
 def _is_float(tensor):
-  return hasattr(tensor, "dtype") and tensor.dtype.is_floating
+  return isinstance(tensor, tf_compat.v1.Tensor) and tensor.dtype.is_floating
 
 
 def _checked(tensors, kind):
@@ -250,8 +250,9 @@ class _Builder(object):
           previous.spec._replace(train_op=None), self._task,
           self._search.exports, previous.subnetworks)
       found.append((completed, None))
+    candidates = self._candidates(builders, previous)
     for ensembler in self._search.ensemblers:
-      for candidate in self._candidates(builders, previous):
+      for candidate in candidates:
         name = _ensemble_name(number, candidate, ensembler)
         if any(name == other.name for other, _ in found):
           raise ValueError(

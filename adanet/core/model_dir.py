@@ -104,44 +104,10 @@ class ModelDir:
     """What the Saver that begins an iteration takes: it adds "-<t>"."""
     return os.path.join(self._path, "increment.ckpt")
 
-  def increment_checkpoint(self, iteration_number: int) -> str:
-    """Returns the checkpoint that begins an iteration."""
-    return "{}-{}".format(self.increment_checkpoint_path, iteration_number)
-
   @property
   def report_dir(self) -> str:
     """The folder of the report file, unless the user gave another one."""
     return os.path.join(self._path, "report")
-
-  def assets_dir(self, subnetwork_name: str) -> str:
-    """Returns the `config.model_dir` that the builder of a subnetwork sees."""
-    return os.path.join(self._path, "assets", subnetwork_name)
-
-  def summary_dir(
-      self, namespace: Optional[str] = None, name: Optional[str] = None) -> str:
-    """Returns the folder of the curves of training.
-
-    Args:
-      namespace: str, "subnetwork" or "ensemble"; None for the whole model.
-      name: str, the name of the subnetwork or ensemble; None for all.
-    """
-    return os.path.join(self._path, *[p for p in (namespace, name) if p])
-
-  def eval_dir(
-      self,
-      evaluation_name: Optional[str] = None,
-      namespace: Optional[str] = None,
-      name: Optional[str] = None) -> str:
-    """Returns the folder of the curves of evaluation.
-
-    Args:
-      evaluation_name: str, the `name` that `Estimator.evaluate` got, or None.
-      namespace: see `summary_dir`.
-      name: see `summary_dir`.
-    """
-    return os.path.join(
-        self.summary_dir(namespace, name),
-        "eval_" + evaluation_name if evaluation_name else "eval")
 
   # Architectures.
 

@@ -35,6 +35,8 @@ class CheckpointSaver(object):
     self._saver = train.Saver(
         sharded=True, max_to_keep=config.keep_checkpoint_max,
         keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours)
+    # A user's `CheckpointSaverHook` looks for it there.
+    tf_compat.v1.add_to_collection(tf_compat.v1.GraphKeys.SAVERS, self._saver)
     state = train.get_checkpoint_state(model_dir.path)
     if state:
       self._saver.recover_last_checkpoints(state.all_model_checkpoint_paths)

@@ -91,7 +91,8 @@ def ready_session(
   """Opens a session on the default graph, with all variables ready.
 
   Args:
-    session_config: `ConfigProto` or None.
+    session_config: `ConfigProto`; None for one that lets an op run on the CPU
+      where its device is not there, as that of `tf.estimator` does.
     restorer: what restores variables; None where there is no checkpoint.
     local_init_ops: ops of subnetworks that initialize what they have.
     input_initializers: ops that start the input.
@@ -106,6 +107,8 @@ def ready_session(
       *local_init_ops)
   start_input = v1.group(*input_initializers)
   coordinator = v1.train.Coordinator()
+  if session_config is None:
+    session_config = v1.ConfigProto(allow_soft_placement=True)
   with v1.Session(config=session_config) as session:
     session.run(init)
     if restorer:

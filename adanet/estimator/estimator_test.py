@@ -6,6 +6,7 @@
 settings do not say.
 """
 
+import functools
 import glob
 import json
 import os
@@ -176,6 +177,23 @@ class EstimatorTest(parameterized.TestCase):
     # The next call ends this iteration, and begins the next one.
     estimator.train(builders.input_fn(repeat=1, batch_size=16))
     self.assertEqual(6, estimator.get_variable_value("global_step"))
+
+  def test_input_fn_with_bound_arguments(self):
+
+    def input_fn(mode, params):
+      self.assertEqual(("mine", 3), (mode, params))
+      return builders.input_fn()()
+
+    self._estimator(_Dense("a")).train(
+        functools.partial(input_fn, mode="mine", params=3), max_steps=1)
+
+  def test_saver_hook_of_a_user(self):
+    with tf_compat.v1.Graph().as_default():  # It makes a FileWriter.
+      hook = tf_compat.v1.train.CheckpointSaverHook(
+          self._model_dir, save_steps=2)
+    self._estimator(_Dense("a")).train(builders.input_fn(), hooks=[hook])
+    self.assertTrue(
+        glob.glob(os.path.join(self._model_dir, "model.ckpt-6.index")))
 
   def test_saving_listeners(self):
     calls = []

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls a user's input_fn in the graph that trains, evaluates or predicts."""
 
+import functools
 import inspect
 import typing
 
@@ -36,6 +37,16 @@ def _pair(batch, mode):
   return batch, None
 
 
+def _parameters(function):
+  """Returns the names of a function's parameters that are not bound yet."""
+  names = set(inspect.signature(function).parameters)
+  # A signature still has what a partial binds by name.
+  while isinstance(function, functools.partial):
+    names -= set(function.keywords)
+    function = function.func
+  return names
+
+
 def call(input_fn: typing.Callable[..., typing.Any], mode: str,
          config: typing.Any, input_context: typing.Callable[[], typing.Any],
          ) -> Input:
@@ -57,7 +68,7 @@ def call(input_fn: typing.Callable[..., typing.Any], mode: str,
     raise ValueError(
         "input_fn must be a function that returns (features, labels) or a "
         "tf.data.Dataset, got {!r}".format(input_fn))
-  taken = inspect.signature(input_fn).parameters
+  taken = _parameters(input_fn)
   arguments: typing.Dict[str, typing.Any] = {
       name: value for name, value in (
           ("mode", mode), ("config", config), ("params", {}))

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains the iterations of a search, one after the other."""
 
+import copy
 import time
 import typing
 
@@ -59,11 +60,21 @@ class _Trained(typing.NamedTuple):
   seconds: float
 
 
+def _for_this_graph(hook):
+  """Returns a hook of the user for one iteration.
+
+  A `CheckpointSaverHook` keeps the saver of the first graph that it sees.
+  """
+  if isinstance(hook, tf_compat.v1.train.CheckpointSaverHook):
+    return copy.copy(hook)
+  return hook
+
+
 def _hook_runner(training, ops):
   """Returns the runner of the hooks of trainees and of the user."""
   owned = [hooks_lib.Owned(hook, t.name)
            for t in ops.trainees.values() for hook in t.chief_hooks]
-  owned += [hooks_lib.Owned(hook) for hook in training.hooks]
+  owned += [hooks_lib.Owned(_for_this_graph(hook)) for hook in training.hooks]
   owned += [hooks_lib.Owned(hook, t.name, sees_last_step=False)
             for t in ops.trainees.values() for hook in t.hooks]
   return hooks_lib.HookRunner(owned)
