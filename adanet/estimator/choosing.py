@@ -81,8 +81,8 @@ def _evaluate(model, rules, number, checkpoint):
 
 def by_evaluator(
     model: model_lib.Model, rules: Rules, number: int,
-    checkpoint: typing.Optional[str]) -> typing.Optional[selection.Choice]:
-  """Returns the best candidate by replay or evaluator; None without both.
+    checkpoint: typing.Optional[str]) -> typing.Optional[int]:
+  """Returns the best candidate's index by replay or evaluator, or None.
 
   Args:
     model: `Model`.
@@ -93,9 +93,9 @@ def by_evaluator(
   if rules.replay_config and not rules.evaluator:
     index = rules.replay_config.get_best_ensemble_index(number)
     if index is not None:
-      return selection.Choice(index, "", reason="replay_config says so")
+      return index
   if rules.evaluator:
-    return _evaluate(model, rules, number, checkpoint)[0]
+    return _evaluate(model, rules, number, checkpoint)[0].index
   return None
 
 

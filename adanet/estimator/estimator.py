@@ -45,6 +45,12 @@ def _check_positive(name, value):
 def _placed_config(config, model_dir):
   """Returns a RunConfig that has the model_dir, a new one if need be."""
   config = config if config is not None else tf_compat.RunConfig()
+  for name in ("train_distribute", "eval_distribute", "device_fn"):
+    if getattr(config, name, None) is not None:
+      raise ValueError(
+          "config.{} must be None, got {!r}: placement_strategy says which "
+          "worker builds what, and a builder may use tf.device".format(
+              name, getattr(config, name)))
   model_dir = None if model_dir is None else os.fspath(model_dir)
   if model_dir is not None and config.model_dir not in (None, model_dir):
     raise ValueError(
@@ -69,7 +75,7 @@ class Estimator(object):
   Adaptive Structural Learning of Artificial Neural Networks".
 
   All that is learned lies in `model_dir`, and training that was stopped goes on
-  from there. A `model_dir` of AdaNet 0.8 or 0.9 does, too.
+  from there. A `model_dir` of AdaNet 0.8 does, too.
   """
 
   def __init__(
@@ -309,7 +315,7 @@ class Estimator(object):
               checkpoint_path: typing.Optional[str] = None,
               yield_single_examples: bool = True
              ) -> typing.Iterator[typing.Any]:
-    """Yields predictions of the best ensemble; in an iteration, the best so far.
+    """Yields predictions of the best ensemble, or of the best one so far.
 
     Args:
       input_fn: function that returns features, or see `train`; labels are not
@@ -363,11 +369,22 @@ class Estimator(object):
       serving_input_receiver_fn: typing.Callable[[], typing.Any],
       assets_extra: typing.Optional[typing.Dict[str, str]] = None,
       as_text: bool = False,
-      checkpoint_path: typing.Optional[str] = None) -> bytes:
-    """Calls `export_saved_model`, by the name that AdaNet once had for it."""
-    return self.export_saved_model(
-        export_dir_base, serving_input_receiver_fn, assets_extra, as_text,
-        checkpoint_path)
+      checkpoint_path: typing.Optional[str] = None,
+      strip_default_attrs: bool = False) -> bytes:
+    """Is `export_saved_model`, by the name that AdaNet once had for it.
+
+    Args:
+      export_dir_base: see `export_saved_model`.
+      serving_input_receiver_fn: see `export_saved_model`.
+      assets_extra: see `export_saved_model`.
+      as_text: see `export_saved_model`.
+      checkpoint_path: see `export_saved_model`.
+      strip_default_attrs: whether what is a default is left out of the graph.
+    """
+    return evaluation.export(
+        self._model, self._rules, export_dir_base, serving_input_receiver_fn,
+        assets_extra, as_text, checkpoint_path or self.latest_checkpoint(),
+        strip_default_attrs)
 
   def latest_checkpoint(self) -> typing.Optional[str]:
     """Returns the prefix of the latest checkpoint, or None."""

@@ -227,8 +227,9 @@ class EstimatorTest(parameterized.TestCase):
     won = [line for line in logged.output if " won with adanet_loss" in line]
     self.assertLen(won, 2)
     for line in won:
-      self.assertRegex(line, r"t\d_[ab]_grow_complexity_regularized won with "
-                       r"adanet_loss [\d.]+, [\d.e-]+ better than t\d_[ab]_grow")
+      self.assertRegex(
+          line, r"t\d_[ab]_grow_complexity_regularized won with adanet_loss "
+          r"[\d.]+, [\d.e-]+ better than t\d_[ab]_grow")
 
   def test_folders_for_tensorboard(self):
     estimator = self._estimator(_Dense("a"), max_iterations=1)

@@ -18,13 +18,16 @@ from adanet.estimator import model as model_lib
 from adanet.heads import export_output
 
 
-def _best(iteration, session, choice):
-  """Returns the candidate that answers: the chosen one, or the best so far."""
-  if choice is None and len(iteration.candidates) > 1:
-    choice = selection.choose(
-        choosing.candidate_names(iteration),
-        choosing.averages(session, iteration))
-  return iteration.candidates[choice.index if choice else 0].spec
+def _best(iteration, session, index):
+  """Returns the candidate that answers: of an index, or the best so far."""
+  names = choosing.candidate_names(iteration)
+  if index is not None:
+    choice = selection.preset(names, index, "replay_config says so")
+  elif len(names) == 1:
+    choice = selection.preset(names, 0, "it is the only candidate")
+  else:
+    choice = selection.choose(names, choosing.averages(session, iteration))
+  return iteration.candidates[choice.index].spec
 
 
 def _own_metrics(iteration: iteration_lib.Iteration) -> typing.Dict[
@@ -63,7 +66,7 @@ def evaluate(model: model_lib.Model, rules: choosing.Rules,
   Those of every subnetwork and ensemble are written for TensorBoard.
   """
   number = model.model_dir.current_iteration(checkpoint)
-  choice = choosing.by_evaluator(model, rules, number, checkpoint)
+  index = choosing.by_evaluator(model, rules, number, checkpoint)
   with model.graph(input_fn, "eval", number) as built:
     iteration = built.iteration
     metrics = _own_metrics(iteration)
@@ -73,7 +76,7 @@ def evaluate(model: model_lib.Model, rules: choosing.Rules,
     runner.begin()
     with model.session(built, checkpoint) as (session, coordinator):
       runner.after_create_session(session, coordinator)
-      best = _best(iteration, session, choice)
+      best = _best(iteration, session, index)
       done = 0
       try:
         while (steps is None or done < steps) and None not in runner.stops:
@@ -143,13 +146,13 @@ def predict(model: model_lib.Model, rules: choosing.Rules,
             yield_single_examples: bool) -> typing.Iterator[typing.Any]:
   """Yields predictions of the best ensemble; see `adanet.Estimator.predict`."""
   number = model.model_dir.current_iteration(checkpoint)
-  choice = choosing.by_evaluator(model, rules, number, checkpoint)
+  index = choosing.by_evaluator(model, rules, number, checkpoint)
   with model.graph(input_fn, "infer", number) as built:
     runner = hooks_lib.HookRunner([hooks_lib.Owned(hook) for hook in hooks])
     runner.begin()
     with model.session(built, checkpoint) as (session, coordinator):
       runner.after_create_session(session, coordinator)
-      best = _best(built.iteration, session, choice)
+      best = _best(built.iteration, session, index)
       fetches = _wanted(best.predictions, predict_keys)
       try:
         while None not in runner.stops:
@@ -183,14 +186,15 @@ def _export_outputs(iteration, best):
 def export(model: model_lib.Model, rules: choosing.Rules, export_dir_base: str,
            serving_input_receiver_fn: typing.Callable[[], typing.Any],
            assets_extra: typing.Optional[typing.Dict[str, str]], as_text: bool,
-           checkpoint: typing.Optional[str]) -> bytes:
+           checkpoint: typing.Optional[str],
+           strip_default_attrs: bool = True) -> bytes:
   """Writes a SavedModel; see `adanet.Estimator.export_saved_model`."""
   if checkpoint is None:
     raise ValueError(
         "model_dir {!r} has no checkpoint to export: train first, or give "
         "checkpoint_path".format(model.model_dir.path))
   number = model.model_dir.current_iteration(checkpoint)
-  choice = choosing.by_evaluator(model, rules, number, checkpoint)
+  index = choosing.by_evaluator(model, rules, number, checkpoint)
   receivers = []
 
   def read(strategy):
@@ -200,7 +204,7 @@ def export(model: model_lib.Model, rules: choosing.Rules, export_dir_base: str,
 
   with model.graph_on(read, "infer", number) as built:
     with model.session(built, checkpoint) as (session, _):
-      best = _best(built.iteration, session, choice)
+      best = _best(built.iteration, session, index)
       return export_lib.write_saved_model(
           export_dir_base, session,
           export_lib.signature_defs(
@@ -208,6 +212,7 @@ def export(model: model_lib.Model, rules: choosing.Rules, export_dir_base: str,
               getattr(receivers[0], "receiver_tensors_alternatives", None),
               _export_outputs(built.iteration, best)),
           assets_extra=assets_extra, as_text=as_text,
+          strip_default_attrs=strip_default_attrs,
           main_op=tf_compat.v1.group(
               tf_compat.v1.local_variables_initializer(),
               tf_compat.v1.tables_initializer(),
