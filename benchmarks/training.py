@@ -317,7 +317,8 @@ def measure(placement, num_turns):
   with contextlib.ExitStack() as stack:
     adanet = None
     searches = []
-    if folder and os.path.isdir(folder):  # On TensorFlow 1.15 only.
+    # AdaNet 0.8.0 runs on TensorFlow 1.15 only.
+    if tf_compat.IS_TENSORFLOW_1 and folder and os.path.isdir(folder):
       adanet = stack.enter_context(_AdaNet(folder))
       searches = _measure_search(adanet, num_turns)
     rows = measure_steps(adanet, num_turns) + searches
