@@ -43,6 +43,14 @@ class OracleTest(parameterized.TestCase):
           is_reference=True, arguments=["--table=" + _LIVE_TABLE.value]))
     cls._ours, cls._theirs = (
         [program.figures() for program in programs] + [None])[:2]
+    # On a busy machine AdaNet may fail once where it did not when the golden
+    # file was made.
+    failed = [name for name, found in (cls._theirs or {}).items()
+              if len(found) < len(_GOLDEN[name])]
+    if failed:
+      cls._theirs.update(runner.Program(
+          is_reference=True,
+          arguments=["--settings=" + ",".join(failed)]).figures())
 
   def _assert_equal(self, expected, actual, tolerance, allowed=None):
     """Asserts that figures are equal, but for lines that contain `allowed`."""
