@@ -7,6 +7,7 @@ import time
 import typing
 
 from absl import logging
+from adanet.estimator import specs
 
 _Metrics = typing.Dict[str, typing.Any]
 Results = typing.Tuple[
@@ -23,14 +24,14 @@ class CheckpointEvaluator:
     exports: list of what each exporter returned for it, or None.
   """
 
-  def __init__(self, estimator: typing.Any, eval_spec: typing.Any,
+  def __init__(self, estimator: typing.Any, eval_spec: specs.EvalSpec,
                max_steps: typing.Optional[int],
                clock: typing.Callable[[], float] = time.monotonic) -> None:
     """Evaluates nothing yet.
 
     Args:
       estimator: `adanet.Estimator`.
-      eval_spec: `EvalSpec`, ours or that of `tf.estimator`.
+      eval_spec: `EvalSpec`.
       max_steps: int, the global step at which training ends, or None.
       clock: returns the time, in seconds from any moment.
     """
@@ -68,11 +69,11 @@ class CheckpointEvaluator:
     metrics = self._estimator.evaluate(
         self._spec.input_fn, steps=self._spec.steps, name=self._spec.name,
         checkpoint_path=checkpoint,
-        hooks=tuple(self._spec.hooks or ()) + tuple(hooks))
+        hooks=self._spec.hooks + tuple(hooks))
     self._is_final = is_final or bool(
         self._max_steps and metrics["global_step"] >= self._max_steps)
     exports = [self._export(exporter, checkpoint, metrics)
-               for exporter in self._spec.exporters or ()]
+               for exporter in self._spec.exporters]
     self.checkpoint, self.metrics, self.exports = checkpoint, metrics, exports
 
   def _export(self, exporter, checkpoint, metrics):
@@ -104,7 +105,7 @@ class CheckpointEvaluator:
         self._export(exporter, checkpoint, self.metrics)
         if exported is None else exported
         for exporter, exported in zip(
-            self._spec.exporters or (), self.exports or ())]
+            self._spec.exporters, self.exports or ())]
 
 
 class EvaluatingListener:

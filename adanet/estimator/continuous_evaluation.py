@@ -22,6 +22,7 @@ from adanet.core import checkpoints
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.estimator import checkpoint_evaluation
+from adanet.estimator import specs
 from adanet.tf_compat import files
 
 _POLL_SECS = 1.
@@ -125,15 +126,15 @@ class _Note:
 class ContinuousEvaluation:
   """Evaluates the checkpoints of a job that others train."""
 
-  def __init__(self, estimator: typing.Any, train_spec: typing.Any,
-               eval_spec: typing.Any, job: ended.JobId, report: events.Report,
-               clock: Clock = Clock()) -> None:
+  def __init__(self, estimator: typing.Any, train_spec: specs.TrainSpec,
+               eval_spec: specs.EvalSpec, job: ended.JobId,
+               report: events.Report, clock: Clock = Clock()) -> None:
     """Reads nothing yet. The task starts now.
 
     Args:
       estimator: `adanet.Estimator`.
-      train_spec: `TrainSpec`, ours or that of `tf.estimator`.
-      eval_spec: `EvalSpec`, ours or that of `tf.estimator`.
+      train_spec: `TrainSpec`.
+      eval_spec: `EvalSpec`.
       job: `JobId`.
       report: called with a `Working` when it begins to wait for checkpoints.
       clock: `Clock`.

@@ -135,19 +135,39 @@ class EvalSpec(
         _checked_exporters(exporters), start_delay_secs, throttle_secs)
 
 
-def check_spec(argument: str, value: typing.Any,
-               spec: typing.Type[typing.Any]) -> None:
-  """Checks that a value is a spec, ours or that of `tf.estimator`.
-
-  Args:
-    argument: str, the name of the argument.
-    value: what was given for it.
-    spec: `TrainSpec` or `EvalSpec`.
-
-  Raises:
-    TypeError: it is not.
-  """
-  if not all(hasattr(value, name) for name in spec._fields):
+def _adopted(argument, value, spec, optional=()):
+  """Returns a spec of ours with the attributes of a spec."""
+  if isinstance(value, spec):
+    return value
+  needed = [name for name in spec._fields if name not in optional]
+  if not all(hasattr(value, name) for name in needed):
     raise TypeError(
         "{0} must be an adanet.{1}, or a tf.estimator.{1}, got {2!r}".format(
             argument, spec.__name__, value))
+  return spec(**{name: getattr(value, name) for name in spec._fields
+                 if hasattr(value, name)})
+
+
+def train_spec(value: typing.Any) -> TrainSpec:
+  """Returns a `TrainSpec` for one of ours, or for that of `tf.estimator`.
+
+  Args:
+    value: what was given for the argument `train_spec`.
+
+  Raises:
+    TypeError: it is neither.
+  """
+  # That of TensorFlow 1.15 has no saving_listeners.
+  return _adopted("train_spec", value, TrainSpec, ["saving_listeners"])
+
+
+def eval_spec(value: typing.Any) -> EvalSpec:
+  """Returns an `EvalSpec` for one of ours, or for that of `tf.estimator`.
+
+  Args:
+    value: what was given for the argument `eval_spec`.
+
+  Raises:
+    TypeError: it is neither.
+  """
+  return _adopted("eval_spec", value, EvalSpec)

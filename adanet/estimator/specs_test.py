@@ -69,14 +69,22 @@ class SpecsTest(parameterized.TestCase):
 
   def test_other_specs(self):
     # As those of tf.estimator: what counts is what they have.
-    specs.check_spec("train_spec", types.SimpleNamespace(
-        input_fn=_input_fn, max_steps=1, hooks=(), saving_listeners=()),
-                     adanet.TrainSpec)
-    with self.assertRaisesRegex(
-        TypeError, "eval_spec must be an adanet.EvalSpec, or a tf.estimator."
-        "EvalSpec, got TrainSpec"):
-      specs.check_spec(
-          "eval_spec", adanet.TrainSpec(_input_fn), adanet.EvalSpec)
+    made = specs.train_spec(types.SimpleNamespace(
+        input_fn=_input_fn, max_steps=1, hooks=None))
+    self.assertEqual(adanet.TrainSpec(_input_fn, 1), made)
+    self.assertIs(made, specs.train_spec(made))
+    made = adanet.EvalSpec(_input_fn, name="held_out", throttle_secs=3)
+    self.assertEqual(
+        made, specs.eval_spec(types.SimpleNamespace(**made._asdict())))
+
+  @parameterized.parameters(
+      (specs.train_spec, "train_spec must be an adanet.TrainSpec, or a tf."
+       "estimator.TrainSpec, got EvalSpec", adanet.EvalSpec(_input_fn)),
+      (specs.eval_spec, "eval_spec must be an adanet.EvalSpec, or a tf."
+       "estimator.EvalSpec, got TrainSpec", adanet.TrainSpec(_input_fn)),
+      (specs.eval_spec, "eval_spec must be .*, got None", None))
+  def test_not_a_spec(self, function, message, value):
+    self.assertRaisesRegex(TypeError, message, function, value)
 
 
 if __name__ == "__main__":

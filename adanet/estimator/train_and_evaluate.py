@@ -27,10 +27,9 @@ def _print_report(estimator):
 def _train(estimator, train_spec, saving_listeners=()):
   """Trains, or serves, as this task's type says."""
   estimator.train(
-      train_spec.input_fn, hooks=tuple(train_spec.hooks or ()),
+      train_spec.input_fn, hooks=train_spec.hooks,
       max_steps=train_spec.max_steps,
-      saving_listeners=(tuple(train_spec.saving_listeners or ()) +
-                        tuple(saving_listeners)))
+      saving_listeners=train_spec.saving_listeners + tuple(saving_listeners))
 
 
 def _train_and_evaluate_here(estimator, train_spec, eval_spec):
@@ -98,8 +97,8 @@ def train_and_evaluate(
     if not callable(getattr(estimator, method, None)):
       raise TypeError(
           "estimator must be an adanet.Estimator, got {!r}".format(estimator))
-  specs.check_spec("train_spec", train_spec, specs.TrainSpec)
-  specs.check_spec("eval_spec", eval_spec, specs.EvalSpec)
+  train_spec = specs.train_spec(train_spec)
+  eval_spec = specs.eval_spec(eval_spec)
   config = estimator.config
   if config.task_type == TaskType.EVALUATOR:
     return _evaluate_continuously(estimator, train_spec, eval_spec)
