@@ -48,7 +48,7 @@ def start(config: Any) -> Any:
   address = addresses(config).get(task)
   if address is None:
     raise ServerError(
-        "cannot start a server for {}: the cluster has {} only. Expected a "
+        "cannot start a server for {}: its cluster has {}. Expected a "
         "chief, worker or ps of the cluster in TF_CONFIG.".format(
             task, ", ".join(addresses(config)) or "no tasks"))
   try:
