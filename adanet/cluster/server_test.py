@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the server of a task, each in a process of its own."""
 
+import contextlib
 import json
 import os
 import socket
@@ -33,10 +34,11 @@ def _serve(connection, *args, **kwargs):
   connection.recv()
 
 
-def _use(connection, target):
+def _use(connection, target, job):
   """Computes on a server; says the result, and keeps the session open."""
   tf = tf_compat.v1
-  with tf.Graph().as_default(), tf.Session(target) as session:
+  config = tf.ConfigProto(device_filters=["/job:" + job])
+  with tf.Graph().as_default(), tf.Session(target, config=config) as session:
     connection.send(session.run(tf.constant(1) + 1))
     connection.recv()
 
@@ -46,14 +48,17 @@ class ServerTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    tf_compat.v1.Session  # pylint: disable=pointless-statement
-    # TensorFlow is loaded now, once for all processes.
+    tf_compat.v1.ConfigProto()  # Loads TensorFlow once for all processes.
 
   def _start(self, function, *args, **kwargs):
     process = processes.Process(
         lambda connection: function(connection, *args, **kwargs))
-    self.addCleanup(process.kill)
+    self.addCleanup(self._end, process)
     return process, process.receive()
+
+  def _end(self, process):
+    with contextlib.suppress(ProcessLookupError, ChildProcessError):
+      process.kill()
 
   @parameterized.parameters(
       ({"chief": ["a:1"]}, {"chief:0": "a:1"}),
@@ -76,7 +81,7 @@ class ServerTest(parameterized.TestCase):
       _, target = self._start(_serve, cluster, job, 0)
       self.assertEqual("grpc://" + cluster[job][0].replace(
           "127.0.0.1", "localhost"), target.replace("127.0.0.1", "localhost"))
-      _, result = self._start(_use, target)
+      _, result = self._start(_use, target, job)
       self.assertEqual(2, result)
 
   def test_killed_and_started_again(self):
@@ -85,9 +90,9 @@ class ServerTest(parameterized.TestCase):
       started, target = self._start(_serve, cluster, "ps", 0)
       # Its connections are open as it is killed.
       for _ in range(2):
-        _, result = self._start(_use, target)
+        _, result = self._start(_use, target, "ps")
         self.assertEqual(2, result)
-      os.kill(started.pid, 9)
+      started.kill()
 
   def test_port_in_use(self):
     with socket.socket() as s:
@@ -124,20 +129,19 @@ class ServerTest(parameterized.TestCase):
         "cannot start a server for evaluator:0: its cluster has no tasks. "
         "Expected a chief, worker or ps of the cluster in TF_CONFIG.", message)
 
-  def test_session_config_is_the_default_of_the_server(self):
-    # One device filter hides the chief from the ps, so its own device is all.
+  def test_session_config(self):
     cluster = servers.free_cluster(chief=1, ps=1)
-    config = tf_compat.v1.ConfigProto(device_count={"CPU": 3})
+    config = tf_compat.v1.ConfigProto(
+        device_count={"CPU": 3}, device_filters=["/job:ps"])
     _, target = self._start(_serve, cluster, "ps", 0, session_config=config)
     def count(connection):
-      with tf_compat.v1.Session(target, config=tf_compat.v1.ConfigProto(
-          device_filters=["/job:ps"])) as session:
-        connection.send(len([
-            device for device in session.list_devices()
-            if device.device_type == "CPU"]))
+      config = tf_compat.v1.ConfigProto(device_filters=["/job:ps"])
+      with tf_compat.v1.Session(target, config=config) as session:
+        connection.send([
+            device.device_type for device in session.list_devices()])
         connection.recv()
-    _, number = self._start(count)
-    self.assertEqual(3, number)
+    _, devices = self._start(count)
+    self.assertEqual(3, devices.count("CPU"))
 
 
 if __name__ == "__main__":
