@@ -175,7 +175,7 @@ class LockTest(parameterized.TestCase):
     with lock.owned(self._model_dir):
       with open(self._path, "w", encoding="latin-1") as f:
         f.write(text)
-      with self.assertRaisesRegex(lock.InUseError, "in use by another process:"):
+      with self.assertRaisesRegex(lock.InUseError, "by another process:"):
         with lock.owned(self._model_dir):
           pass
 
@@ -207,8 +207,7 @@ class LockTest(parameterized.TestCase):
          mock.patch.object(logging, "log_first_n") as log:
       with lock.owned(self._model_dir), lock.owned(self._model_dir):
         pass
-    self.assertEqual(
-        logging.WARNING, log.call_args[0][0])
+    self.assertEqual(logging.WARNING, log.call_args[0][0])
     self.assertIn("no locks", log.call_args[0][1] % log.call_args[0][3:])
 
   def test_other_error(self):
