@@ -6,7 +6,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.core import events
 from adanet.core import selection
-from adanet.estimator import event_text
+from adanet.progress import event_text
 
 
 class EventTextTest(parameterized.TestCase):

@@ -75,5 +75,7 @@ def message(event: events.Event) -> str:
   if isinstance(event, events.TrainingEnded):
     return "Training ended at step {}: {}.".format(
         event.global_step, event.reason.rstrip("."))
+  if isinstance(event, events.Working):
+    return "{} works.".format(event.task)
   raise TypeError("event={!r}: expected one of adanet.core.events.".format(
       event))

@@ -13,7 +13,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.core import events
 from adanet.core import selection
-from adanet.estimator import progress
+from adanet.progress import reporter
 
 _BEGAN = events.IterationBegan(0, ("t0_a",), ("t0_a_grow_mean",), 1000, 0)
 _ENDED = events.IterationEnded(0, selection.preset(["a"], 0, "alone"), 1.)
@@ -28,9 +28,9 @@ class ProgressTest(parameterized.TestCase):
   def _lines(self, reported, secs_between=60., **kwargs):
     """Returns what the log gets of events, and the levels of its lines."""
     clock = itertools.count(0., secs_between)
-    with mock.patch.object(progress.time, "monotonic", clock.__next__), \
+    with mock.patch.object(reporter.time, "monotonic", clock.__next__), \
          self.assertLogs(level="INFO") as logs:
-      with progress.reporter(io.StringIO(), **kwargs) as report:
+      with reporter.reporter(io.StringIO(), **kwargs) as report:
         for event in reported:
           report(event)
     return ([record.getMessage() for record in logs.records],
@@ -67,24 +67,24 @@ class ProgressTest(parameterized.TestCase):
     reader, writer = os.pipe()
     with os.fdopen(reader), os.fdopen(writer, "w") as stream, \
          self.assertLogs(level="INFO") as logs:
-      with progress.reporter(stream) as report:
+      with reporter.reporter(stream) as report:
         report(_ENDED)
     self.assertLen(logs.records, 1)
 
   def test_terminal_without_rich(self):
     with mock.patch.dict(sys.modules, {
-        "rich": None, "adanet.estimator.live_progress": None}):
-      sys.modules.pop("adanet.estimator.live_progress")
+        "rich": None, "adanet.progress.live": None}):
+      sys.modules.pop("adanet.progress.live")
       main, terminal = os.openpty()
       with os.fdopen(main), os.fdopen(terminal, "w") as stream, \
            self.assertLogs(level="INFO") as logs:
-        with progress.reporter(stream) as report:
+        with reporter.reporter(stream) as report:
           report(_ENDED)
     self.assertLen(logs.records, 1)
 
   def test_error_passes_through(self):
     with self.assertRaisesRegex(ValueError, "stop"):
-      with progress.reporter(io.StringIO()):
+      with reporter.reporter(io.StringIO()):
         raise ValueError("stop")
 
 
