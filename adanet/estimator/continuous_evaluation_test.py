@@ -207,6 +207,14 @@ class ContinuousEvaluationTest(parameterized.TestCase):
     self.assertIn("5 s so far", logged.output[0])
     self.assertIn("35 s so far", logged.output[1])
 
+  def test_warns_if_there_is_no_new_checkpoint_for_long(self):
+    with self.assertLogs(level="WARNING") as logged:
+      self._run({3: self._save(10), 1000: self._save(20),
+                 2700: self._announce("training"),
+                 2850: self._announce("over")})
+    self.assertLen(logged.output, 1)
+    self.assertIn("No new checkpoint in " + self._model_dir, logged.output[0])
+
   @parameterized.parameters("other", "job")
   def test_file_of_an_earlier_job(self, job):
     self._estimator.time = _Time({})
