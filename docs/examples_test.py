@@ -19,7 +19,8 @@ from adanet.distributed.plan import main as plan_main
 import runfiles
 
 _PAGES = ("README.md", "docs/auto_ensemble.rst", "docs/estimator.rst",
-          "docs/getting_started.rst", "docs/plan.rst", "docs/tf_distribute.rst")
+          "docs/getting_started.rst", "docs/plan.rst", "docs/tf_distribute.rst",
+          "docs/train_and_evaluate.rst")
 # The kind of a block and its lines, in Markdown and in reStructuredText.
 _MARKDOWN = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _RST = re.compile(r"^\.\. code-block:: (\w+)\n\n((?:   .*\n|\n)+)",
@@ -80,7 +81,7 @@ class ExamplesTest(parameterized.TestCase):
     self.assertEqual(expected, output)
 
   def test_finds_the_examples(self):
-    self.assertLen(list(_programs()), 8)
+    self.assertLen(list(_programs()), 9)
     self.assertLen(list(_commands()), 4)
 
 
