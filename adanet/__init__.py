@@ -23,6 +23,7 @@ _MODULES = {
     "Subnetwork": "adanet.subnetwork",
     "Summary": "adanet.subnetwork.summary",
     "WeightedSubnetwork": "adanet.ensemble",
+    "report": "adanet.history.store",
 }
 # The name there, where it is another: AdaNet once had this ensemble only.
 _NAMES = {"Ensemble": "ComplexityRegularized"}
@@ -33,7 +34,8 @@ __all__ = [
     "AutoEnsembleEstimator", "AutoEnsembleSubestimator", "Ensemble",
     "Estimator", "Evaluator", "MixtureWeightType", "ReportMaterializer",
     "Subnetwork", "Summary", "WeightedSubnetwork", "__version__",
-    "distributed", "ensemble", "heads", "replay", "subnetwork", "tf_compat",
+    "distributed", "ensemble", "heads", "replay", "report", "subnetwork",
+    "tf_compat",
 ]
 
 if typing.TYPE_CHECKING:
@@ -51,6 +53,7 @@ if typing.TYPE_CHECKING:
   from adanet.estimator.auto_ensemble import AutoEnsembleEstimator
   from adanet.estimator.auto_ensemble import AutoEnsembleSubestimator
   from adanet.estimator.estimator import Estimator
+  from adanet.history.store import report
   from adanet.subnetwork import Subnetwork
   from adanet.subnetwork.summary import Summary
 else:

@@ -81,14 +81,26 @@ def _of_architecture(iteration, architecture):
       global_step=architecture.global_step)
 
 
+def _log(message):
+  logging.warning("%s", message)
+
+
+def _warn(problems, warn):
+  if problems:
+    warn("{} of the files about this search cannot be read, and {} left out: {}"
+         .format(len(problems), "is" if len(problems) == 1 else "are",
+                 problems[0] if len(problems) == 1
+                 else "the first is " + problems[0]))
+
+
 class History:
   """The records in one model_dir. Making this value reads and writes nothing.
   """
 
   def __init__(self, model_dir: str):
     """Takes the path of the model_dir, on any file system of TensorFlow."""
-    self._model_dir = model_dir
-    self._folder = os.path.join(model_dir, "history")
+    self._model_dir = os.fspath(model_dir)
+    self._folder = os.path.join(self._model_dir, "history")
 
   def _iteration_path(self, iteration):
     return os.path.join(self._folder, "iteration-{}.json".format(iteration))
@@ -126,16 +138,26 @@ class History:
     record = self._read(
         self._task_path(task, iteration), problems,
         lambda text, _: records.loads(records.TaskRecord, text))
-    self._warn(problems)
+    _warn(problems, _log)
     return record
 
-  def read(self) -> report_lib.Report:
+  def read(self, warn: Callable[[str], Any] = _log) -> report_lib.Report:
     """Returns what the search did so far.
 
     Records that cannot be read are left out, with one warning. An iteration
     without a record is as its architecture file says: a model_dir of AdaNet
     has no others.
+
+    Args:
+      warn: called with the warning.
+
+    Raises:
+      ValueError: there is no such folder.
     """
+    path = self._model_dir
+    if not (os.path.isdir(path) if _is_local(path)
+            else tf_compat.v1.io.gfile.isdir(path)):
+      raise ValueError("model_dir={!r}: expected a folder.".format(path))
     problems: List[str] = []
     iterations = {}
     for number, name in _numbered(_ARCHITECTURE_FILE, self._model_dir):
@@ -151,7 +173,7 @@ class History:
       if record is not None:
         iterations[number] = record._replace(iteration=number)
     tasks = self._read_tasks(problems)
-    self._warn(problems)
+    _warn(problems, warn)
     return report_lib.Report(
         self._model_dir,
         tuple(record for _, record in sorted(iterations.items())),
@@ -181,14 +203,6 @@ class History:
       problems.append("{}: {}".format(path, " ".join(str(e).split())))
     return None
 
-  def _warn(self, problems: List[str]) -> None:
-    if problems:
-      logging.warning(
-          "%d of the files about this search cannot be read, and %s left out: "
-          "%s", len(problems), "is" if len(problems) == 1 else "are",
-          problems[0] if len(problems) == 1
-          else "the first is " + problems[0])
-
 
 def report(model_dir: str) -> report_lib.Report:
   """Returns what a search did: its iterations, and what each task did.
@@ -202,9 +216,4 @@ def report(model_dir: str) -> report_lib.Report:
   Raises:
     ValueError: there is no such folder.
   """
-  path = os.fspath(model_dir)
-  exists = (os.path.isdir(path) if _is_local(path)
-            else tf_compat.v1.io.gfile.isdir(path))
-  if not exists:
-    raise ValueError("model_dir={!r}: expected a folder.".format(path))
-  return History(path).read()
+  return History(model_dir).read()
