@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of searches that never ran, for tests and pictures."""
+"""Reports of searches that never ran, for the documentation and tests."""
 
 from typing import List
 
