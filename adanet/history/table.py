@@ -23,7 +23,7 @@ _WIDTH = 80
 # A row of rich's on a terminal has lines and spaces between its cells.
 _FRAME = 3
 _MAX_ROWS = 20
-_NUM_OF_MANY = 10
+_NUM_OF_MANY = 5
 _MAX_NAMES = 12
 _MAX_NAMES_OF_LOSER = 3
 _NAME_WIDTH = 42
