@@ -25,8 +25,9 @@ def _iteration(t, kinds, before, steps, seconds):
         tuple((1 + j) / total for j in range(len(subnetworks)))))
   return records.IterationRecord(
       t, tuple(candidates), candidates[-1].name, "adanet_loss", .03, "",
-      {"t{}_{}".format(t, kind): records.SubnetworkRecord(steps, .6 / (1 + i + t))
-       for i, kind in enumerate(kinds)}, (t + 1) * steps, seconds, 1 + t)
+      {"t{}_{}".format(t, kind): records.SubnetworkRecord(
+          steps, .6 / (1 + i + t)) for i, kind in enumerate(kinds)},
+      (t + 1) * steps, seconds, 1 + t)
 
 
 def search(num_iterations: int = 3, num_workers: int = 4, num_ps: int = 2,

@@ -22,7 +22,7 @@ import json
 import os
 import signal
 import sys
-from typing import Optional, Sequence
+from typing import Any, Optional, Sequence
 
 from absl import flags
 from adanet import version
@@ -92,7 +92,7 @@ def _read(arguments):
 def _write_table(report: report_lib.Report) -> None:
   from adanet.history import table  # pylint: disable=g-import-not-at-top
   from rich import console as rich_console  # pylint: disable=g-import-not-at-top
-  output = sys.stdout
+  output: Any = sys.stdout
   # A builder may have a name that not every terminal can show.
   output.reconfigure(errors="backslashreplace")
   console = rich_console.Console(file=output)

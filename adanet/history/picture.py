@@ -235,7 +235,7 @@ class _Picture:
   def _draw_values(self, y: float) -> float:
     page = self._page
     found = [r for r in self._report.iterations
-             if any(_is_finite(c.value) for c in r.candidates)]
+             if _finite([c.value for c in r.candidates])]
     metric = self._report.iterations[-1].metric_name
     y = self._heading(
         page_lib.MARGIN, y, "Candidates, by {}".format(metric))
@@ -243,15 +243,14 @@ class _Picture:
       return page.paragraph(
           page_lib.MARGIN, y, "No values are known.", 1, 8)
     axes = page.axes(page_lib.MARGIN + .6, y, _AXES_WIDTH, _HEIGHT)
-    values = [c.value for r in found for c in r.candidates
-              if _is_finite(c.value)]
+    values = _finite([c.value for r in found for c in r.candidates])
     if min(values) > 0 and max(values) > _MAX_RATIO * min(values):
       axes.set_yscale("log")
     numbers = [record.iteration for record in found]
     for record in found:
       self._draw_candidates(axes, record, len(found) <= _MAX_NAMED_WINNERS)
-    winners = [(r.iteration, r.winning.value) for r in found
-               if r.winning and _is_finite(r.winning.value)]
+    winners = [(r.iteration, value) for r in found if r.winning
+               for value in _finite([r.winning.value])]
     axes.plot(*zip(*winners) if winners else ([], []), color="#222222",
               linewidth=1, zorder=1, gid="winners")
     # With room for the name of the last winner.
@@ -272,7 +271,7 @@ class _Picture:
     gap = min(.08, .5 / number)
     end = wording.common_end([c.name for c in record.candidates])
     for i, candidate in enumerate(record.candidates):
-      if not _is_finite(candidate.value):
+      if not _finite([candidate.value]):
         continue
       newest = candidate.subnetworks[-1:]
       is_new = newest and re.match("t{}_".format(record.iteration), newest[0])
@@ -306,14 +305,14 @@ class _Picture:
     y = self._heading(x, y, "The ensemble at the end: mean weights")
     weights = final.weights or (None,) * len(final.subnetworks)
     rows = list(zip(final.subnetworks, weights))
-    most = max([abs(w) for w in weights if _is_finite(w)], default=0.) or 1.
+    most = max(map(abs, _finite(weights)), default=0.) or 1.
     left = x + .1 + min(2., max(
         page_lib.text_width(name, 8) for name, _ in rows[:_MAX_WEIGHTS]))
     for i, (name, weight) in enumerate(rows[:_MAX_WEIGHTS]):
       page.text(left - .1, y + .1, _fitting([name], 2., 8), 8, ha="right")
       length = .02
-      if _is_finite(weight):
-        length = max(length, 1.6 * abs(weight) / most)
+      for known in _finite([weight]):
+        length = max(length, 1.6 * abs(known) / most)
       page.rectangle(left, y + .02, length, .16, facecolor=self._color(name),
                      gid="weight-{}".format(i))
       page.text(left + length + .05, y + .1,
@@ -325,8 +324,9 @@ class _Picture:
     return y + .1
 
 
-def _is_finite(value: Optional[float]) -> bool:
-  return value is not None and math.isfinite(value)
+def _finite(values: Sequence[Optional[float]]) -> List[float]:
+  """Returns the values that are known and finite."""
+  return [v for v in values if v is not None and math.isfinite(v)]
 
 
 def _locator(axes):

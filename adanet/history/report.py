@@ -4,7 +4,7 @@
 
 import os
 import typing
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 from adanet.history import records
 
@@ -44,7 +44,8 @@ class Report(typing.NamedTuple):
     from adanet.history import table  # pylint: disable=g-import-not-at-top
     return table.text(self)
 
-  __str__ = table
+  def __str__(self) -> str:
+    return self.table()
 
   def picture(self, path: str) -> None:
     """Draws a picture: who trained what, losses, and weights.
@@ -64,11 +65,9 @@ class Report(typing.NamedTuple):
 
   def to_json_dict(self) -> Dict[str, Any]:
     """Returns what `json.dumps` takes. NaN is the string "NaN"."""
-    def all_of(values) -> List[Any]:
-      return [records.to_json(value) for value in values]
     return {
         "version": records.VERSION,
         "model_dir": self.model_dir,
-        "iterations": all_of(self.iterations),
-        "tasks": all_of(self.tasks),
+        "iterations": [records.to_json(record) for record in self.iterations],
+        "tasks": [records.to_json(record) for record in self.tasks],
     }

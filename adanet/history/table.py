@@ -165,10 +165,11 @@ def _tasks_parts(report: report_lib.Report) -> List[Any]:
   for name, (_, group, figures) in zip(first, rows):
     console_lib.add_row(
         table, name, _trained_text(group, ensembles, max(width, 20)), *figures)
-  return [rich_text.Text(wording.counted(len(tasks), "task"), style="bold"), table,
-          rich_text.Text(
-              "steps: of its training loop. MB: of the variables that it builds "
-              "or holds.", style="dim")]
+  return [
+      rich_text.Text(wording.counted(len(tasks), "task"), style="bold"), table,
+      rich_text.Text(
+          "steps: of its training loop. MB: of the variables that it builds or "
+          "holds.", style="dim")]
 
 
 def show(report: report_lib.Report, console: rich_console.Console) -> None:

@@ -74,8 +74,8 @@ class TableTest(parameterized.TestCase):
         records.TaskRecord("worker:{}".format(i), 0, (),
                            {"a" if i % 2 else "b": 100 + i}, 10., 10**6 * i)
         for i in range(10)])
-    self.assertIn("worker:0 to 8 by 2  b        100 to 108    10 to 10.8  0 to 8",
-                  text)
+    self.assertIn(
+        "worker:0 to 8 by 2  b        100 to 108    10 to 10.8  0 to 8", text)
     self.assertIn("worker:1 to 9 by 2  a        101 to 109  10.1", text)
     self.assertStartsWith(text, "No iteration has ended yet.")
 
