@@ -39,9 +39,9 @@ _REPORTS = st.builds(
              max_size=4).map(tuple))
 
 
-def _iteration(*candidates, **kwargs):
+def _iteration(*candidates, winner=None, **kwargs):
   return records.IterationRecord(
-      0, candidates, candidates[0].name, **kwargs)
+      0, candidates, winner or candidates[0].name, **kwargs)
 
 
 def _text(*iterations, tasks=()):
@@ -81,12 +81,13 @@ class TableTest(parameterized.TestCase):
 
   def test_the_best_are_shown_first(self):
     text = _text(_iteration(
-        records.CandidateRecord("best", .1), records.CandidateRecord("c", .4),
+        records.CandidateRecord("c", .4), records.CandidateRecord("same", .1),
+        records.CandidateRecord("best", .1),
         records.CandidateRecord("b", .2), records.CandidateRecord("e"),
-        records.CandidateRecord("d", math.nan)))
+        records.CandidateRecord("d", math.nan), winner="best"))
     self.assertSequenceEqual(
-        ["* best", "  b", "  c"],
-        [line[:6].rstrip() for line in text.splitlines()[5:8]])
+        ["* best", "  same", "  b", "  c"],
+        [line[:6].rstrip() for line in text.splitlines()[5:9]])
     self.assertIn("nan", text)
 
   def test_what_is_not_known(self):
