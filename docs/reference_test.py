@@ -30,6 +30,8 @@ _MODULES = (
     ("heads", "adanet.heads.export_output"),
     ("adanet", "adanet.estimator.export"),
     ("adanet", "adanet.estimator.exporters"),
+    ("report", "adanet.history.records"),
+    ("report", "adanet.history.report"),
     ("adanet", "adanet.replay"),
     ("subnetwork", "adanet.subnetwork"),
     ("tf_compat", "adanet.tf_compat.metrics"),
@@ -59,6 +61,12 @@ _SEAMS = (
     "adanet.estimator.specs",
     "adanet.estimator.train_and_evaluate",
     "adanet.estimator.training",
+    "adanet.history.records.VERSION",
+    "adanet.history.records.added",
+    "adanet.history.records.dumps",
+    "adanet.history.records.iteration_record",
+    "adanet.history.records.loads",
+    "adanet.history.records.to_json",
     "adanet.progress",
     "adanet.tf_compat.estimator_config",
     "adanet.tf_compat.files",
@@ -143,8 +151,8 @@ class ReferenceTest(parameterized.TestCase):
 
   def test_has_what_the_packages_offer(self):
     names = {name.rpartition(".")[2]
-             for page in ("distributed", "adanet", "ensemble", "subnetwork",
-                          "tf_compat")
+             for page in ("distributed", "adanet", "ensemble", "report",
+                          "subnetwork", "tf_compat")
              for name in _documented(page)}
     for package in (adanet, distributed, tf_compat):
       self.assertContainsSubset(_public(package), names)

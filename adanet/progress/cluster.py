@@ -36,20 +36,17 @@ def merged(progress: Mapping[str, events.Progress],
              if progress[task].iteration_number == number]
   steps: Dict[str, int] = {}
   losses: Dict[str, Optional[float]] = {}
+  steps_of_losses: Dict[str, int] = {}
   for event in current:
     for name, step in event.steps.items():
+      steps[name] = max(step, steps.get(name, step))
       loss = event.losses.get(name)
-      if name not in steps or step > steps[name]:
-        steps[name] = step
-        if loss is not None or name not in losses:
-          losses[name] = loss
-      elif losses[name] is None:
-        losses[name] = loss
+      if loss is not None and step > steps_of_losses.get(name, -1):
+        losses[name], steps_of_losses[name] = loss, step
   speeds = [event.steps_per_second for event in current
             if event.steps_per_second is not None]
-  of_chief = progress.get(chief)
-  if of_chief in current and of_chief and of_chief.steps_per_second is not None:
-    speeds = [of_chief.steps_per_second]
+  if current[0] is progress.get(chief) and current[0].steps_per_second:
+    speeds = [current[0].steps_per_second]
   return events.Progress(
       number, max(event.global_step for event in current), steps, losses,
       max(speeds, default=None),

@@ -13,6 +13,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.core import events
 from adanet.core import selection
+from adanet.progress import cluster
 from adanet.progress import live
 from adanet.progress import reporter
 
@@ -159,6 +160,24 @@ $""")
     self.assertIn("t0_dnn_39 ", text)
     self.assertNotIn("t0_dnn_0 ", text)
 
+  def test_cluster(self):
+    merging = cluster.ClusterProgress()
+    shown = []
+    for task, event in (
+        ("chief:0", events.IterationBegan(0, (), ("a_grow",), 100, 0)),
+        ("chief:0", events.Progress(0, 5, {"a_grow": 5}, {}, 10.)),
+        ("worker:0", events.IterationBegan(0, ("a",), (), 100, 0)),
+        ("worker:0", events.Working("worker:0")),
+        ("worker:0", events.Progress(0, 5, {"a": 7}, {"a": .5}, 20.))):
+      shown += merging.add(task, event)
+    text = "\n".join(self._shown(shown))
+    self.assertEqual(1, text.count("Iteration 0 begins"))
+    self.assertNotIn("worker:0", text)
+    self.assertRegex(text, r"""Iteration 0, step 5, 10 steps/s
+a .* 7/100  loss 0.5
+a_grow .* 5/100
+""")
+
   def test_what_is_not_known(self):
     lines = self._shown([
         events.Progress(3, 7, {"a": 7}, {"a": None})])
@@ -215,12 +234,6 @@ $""")
         report(events.Stopped(0, "a", "Over."))
     with self.assertRaises(OSError):
       stream.close()
-
-  @parameterized.parameters(
-      ("t0_dnn", 6, "t0_dnn"), ("t0_dnn", 5, "t0..n"),
-      ("t0_dnn_grow", 8, "t0_..row"), ("abcdefghij", 9, "abcd..hij"))
-  def test_shortened(self, name, width, expected):
-    self.assertEqual(expected, live.shortened(name, width))
 
 
 if __name__ == "__main__":
