@@ -112,8 +112,19 @@ class TrainingEnded(typing.NamedTuple):
   reason: str
 
 
+class Working(typing.NamedTuple):
+  """A task took its first step, or serves, or waits for checkpoints.
+
+  From now on it makes sense to start the task again if it dies.
+
+  Attributes:
+    task: str, such as "worker:1".
+  """
+  task: str
+
+
 Event = Union[IterationBegan, Resumed, Progress, Stopped, CheckpointSaved,
-              IterationEnded, TrainingEnded]
+              IterationEnded, TrainingEnded, Working]
 
 # What training calls with each event.
 Report = Callable[[Event], None]

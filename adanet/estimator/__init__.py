@@ -1,3 +1,3 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What leads a user through the search: the Estimator, and its progress."""
+"""What leads a user through the search: the Estimator."""

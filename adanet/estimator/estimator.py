@@ -19,8 +19,8 @@ from adanet.core import summary
 from adanet.estimator import choosing
 from adanet.estimator import evaluation
 from adanet.estimator import model as model_lib
-from adanet.estimator import progress
 from adanet.estimator import training
+from adanet.progress import reporter
 
 _InputFn = typing.Callable[..., typing.Any]
 _Hooks = typing.Optional[typing.Sequence[typing.Any]]
@@ -271,7 +271,7 @@ class Estimator(object):
       logging.info("Skipped training: step %d is reached already.", start)
       return self
     writer = summary.SummaryWriter(folder.path)
-    with progress.reporter(
+    with reporter.reporter(
         log_step_count_steps=self._config.log_step_count_steps) as report:
       try:
         training.train(self._model, self._rules, training.Training(

@@ -2,22 +2,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shows how far training is: on a terminal as it goes, elsewhere in the log.
 
-    with progress.reporter() as report:
+    with reporter.reporter() as report:
       report(events.IterationBegan(...))
       report(events.Progress(...))
 
 On a terminal each subnetwork and each ensemble has a line with a bar. Elsewhere
 `absl.logging` gets plain lines, and few of them.
+
+Where the environment variable ADANET_EVENTS_FD is the number of an open pipe or
+socket, each event is a line of JSON there too, and nothing is drawn: that is
+left to the process at the other end.
 """
 
 import contextlib
+import os
+import stat
 import sys
 import time
 from typing import Any, Iterator, Optional, TextIO
 
 from absl import logging
 from adanet.core import events
-from adanet.estimator import event_text
+from adanet.progress import event_json
+from adanet.progress import event_text
+
+#: The environment variable with the number of a file descriptor.
+EVENTS_FD = "ADANET_EVENTS_FD"
 
 _SECS_BETWEEN_LINES = 10
 
@@ -50,17 +60,55 @@ class _LogLines:
     return True
 
 
+class _Pipe:
+  """Writes events to a file descriptor, while somebody reads them."""
+
+  def __init__(self, descriptor: int):
+    self._descriptor: Optional[int] = descriptor
+
+  def report(self, event: events.Event) -> None:
+    """Writes an event as a line."""
+    if self._descriptor is None:
+      return
+    rest = (event_json.dumps(event) + "\n").encode("utf-8")
+    try:
+      while rest:
+        rest = rest[os.write(self._descriptor, rest):]
+    except OSError:  # Nobody reads any more. Training goes on.
+      self._descriptor = None
+
+
+def _pipe() -> Optional[_Pipe]:
+  """Returns where the environment asks for events; None if it does not."""
+  text = os.environ.get(EVENTS_FD)
+  if not text:
+    return None
+  try:
+    descriptor = int(text)
+    mode = os.fstat(descriptor).st_mode
+  except (OSError, OverflowError, ValueError):
+    mode = 0
+  # A program that a task starts inherits the variable, but not the descriptor:
+  # the number may be that of any file there.
+  if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+    return _Pipe(descriptor)
+  logging.warning(
+      "%s=%s: expected the number of an open pipe or socket. No events are "
+      "written.", EVENTS_FD, text)
+  return None
+
+
 def _live(stream: TextIO) -> Optional[Any]:
   """Returns the module that draws on a terminal; None if it cannot."""
   if not stream.isatty():
     return None
   try:
-    from adanet.estimator import live_progress  # pylint: disable=g-import-not-at-top
+    from adanet.progress import live  # pylint: disable=g-import-not-at-top
   except ModuleNotFoundError as e:
     if (e.name or "").partition(".")[0] != "rich":
       raise
     return None
-  return live_progress
+  return live
 
 
 @contextlib.contextmanager
@@ -79,11 +127,18 @@ def reporter(
     The function to call with each event.
   """
   stream = sys.stderr if stream is None else stream
-  live = _live(stream)
+  pipe = _pipe()
+  live = None if pipe else _live(stream)
   if live is not None:
     with live.LiveProgress(stream) as display:
       yield display.report
     return
-  yield _LogLines(
-      float("inf") if log_step_count_steps is None
-      else log_step_count_steps).report
+  lines = _LogLines(
+      float("inf") if log_step_count_steps is None else log_step_count_steps)
+
+  def report(event: events.Event) -> None:
+    lines.report(event)
+    if pipe:
+      pipe.report(event)
+
+  yield report

@@ -18,7 +18,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, TextIO
 
 from absl import logging
 from adanet.core import events
-from adanet.estimator import event_text
+from adanet.progress import event_text
 from rich import console as rich_console
 from rich import live as rich_live
 from rich import progress_bar as rich_progress_bar
@@ -108,7 +108,10 @@ class LiveProgress:
         self._draw(event)
       return
     if isinstance(event, events.IterationBegan):
-      self._began, self._progress = event, None
+      began, self._began = self._began, event
+      if began and began.iteration_number == event.iteration_number:
+        return  # Further tasks of a cluster train in it.
+      self._progress = None
     elif isinstance(event, (events.IterationEnded, events.TrainingEnded)):
       self._stop()
     if self._is_line(event):
@@ -117,7 +120,7 @@ class LiveProgress:
           markup=False)
 
   def _is_line(self, event):
-    if isinstance(event, events.CheckpointSaved):
+    if isinstance(event, (events.CheckpointSaved, events.Working)):
       return False
     # That one has done all its steps is seen in its row.
     return not (isinstance(event, events.Stopped) and event.is_complete)

@@ -13,7 +13,8 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.core import events
 from adanet.core import selection
-from adanet.estimator import progress
+from adanet.progress import event_json
+from adanet.progress import reporter
 
 _BEGAN = events.IterationBegan(0, ("t0_a",), ("t0_a_grow_mean",), 1000, 0)
 _ENDED = events.IterationEnded(0, selection.preset(["a"], 0, "alone"), 1.)
@@ -23,14 +24,14 @@ def _progress(step):
   return events.Progress(0, step, {"t0_a": step}, {"t0_a": .5})
 
 
-class ProgressTest(parameterized.TestCase):
+class ReporterTest(parameterized.TestCase):
 
   def _lines(self, reported, secs_between=60., **kwargs):
     """Returns what the log gets of events, and the levels of its lines."""
     clock = itertools.count(0., secs_between)
-    with mock.patch.object(progress.time, "monotonic", clock.__next__), \
+    with mock.patch.object(reporter.time, "monotonic", clock.__next__), \
          self.assertLogs(level="INFO") as logs:
-      with progress.reporter(io.StringIO(), **kwargs) as report:
+      with reporter.reporter(io.StringIO(), **kwargs) as report:
         for event in reported:
           report(event)
     return ([record.getMessage() for record in logs.records],
@@ -67,25 +68,72 @@ class ProgressTest(parameterized.TestCase):
     reader, writer = os.pipe()
     with os.fdopen(reader), os.fdopen(writer, "w") as stream, \
          self.assertLogs(level="INFO") as logs:
-      with progress.reporter(stream) as report:
+      with reporter.reporter(stream) as report:
         report(_ENDED)
     self.assertLen(logs.records, 1)
 
   def test_terminal_without_rich(self):
     with mock.patch.dict(sys.modules, {
-        "rich": None, "adanet.estimator.live_progress": None}):
-      sys.modules.pop("adanet.estimator.live_progress")
+        "rich": None, "adanet.progress.live": None}):
+      sys.modules.pop("adanet.progress.live")
       main, terminal = os.openpty()
       with os.fdopen(main), os.fdopen(terminal, "w") as stream, \
            self.assertLogs(level="INFO") as logs:
-        with progress.reporter(stream) as report:
+        with reporter.reporter(stream) as report:
           report(_ENDED)
     self.assertLen(logs.records, 1)
 
   def test_error_passes_through(self):
     with self.assertRaisesRegex(ValueError, "stop"):
-      with progress.reporter(io.StringIO()):
+      with reporter.reporter(io.StringIO()):
         raise ValueError("stop")
+
+  def test_json_lines(self):
+    reader, writer = os.pipe()
+    main, terminal = os.openpty()
+    reported = [_BEGAN, _progress(500), _ENDED]
+    with mock.patch.dict(os.environ, {reporter.EVENTS_FD: str(writer)}), \
+         os.fdopen(main), os.fdopen(terminal, "w") as stream, \
+         self.assertLogs(level="INFO") as logs:
+      with reporter.reporter(stream) as report:
+        for event in reported:
+          report(event)
+    os.close(writer)
+    with os.fdopen(reader) as f:
+      self.assertEqual(reported, [event_json.loads(line) for line in f])
+    self.assertLen(logs.records, 2)  # And nothing is drawn.
+
+  def test_nobody_reads(self):
+    reader, writer = os.pipe()
+    with mock.patch.dict(os.environ, {reporter.EVENTS_FD: str(writer)}), \
+         self.assertLogs(level="INFO") as logs:
+      with reporter.reporter(io.StringIO()) as report:
+        report(_BEGAN)
+        os.close(reader)
+        report(_ENDED)
+        report(_ENDED)
+    os.close(writer)
+    self.assertLen(logs.records, 3)
+
+  @parameterized.parameters("pipe", "1e3", "-1", "99999", str(10**30))
+  def test_no_open_pipe(self, text):
+    with mock.patch.dict(os.environ, {reporter.EVENTS_FD: text}), \
+         self.assertLogs(level="INFO") as logs:
+      with reporter.reporter(io.StringIO()) as report:
+        report(_ENDED)
+    self.assertEqual(["WARNING", "INFO"],
+                     [record.levelname for record in logs.records])
+    self.assertIn("{}={}: expected".format(reporter.EVENTS_FD, text),
+                  logs.records[0].getMessage())
+
+  def test_descriptor_of_something_else(self):
+    file = self.create_tempfile(content="mine")
+    with open(file.full_path, "a") as f, \
+         mock.patch.dict(os.environ, {reporter.EVENTS_FD: str(f.fileno())}), \
+         self.assertLogs(level="WARNING"):
+      with reporter.reporter(io.StringIO()) as report:
+        report(_ENDED)
+    self.assertEqual("mine", file.read_text())
 
 
 if __name__ == "__main__":

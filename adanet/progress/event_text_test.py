@@ -6,7 +6,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.core import events
 from adanet.core import selection
-from adanet.estimator import event_text
+from adanet.progress import event_text
 
 
 class EventTextTest(parameterized.TestCase):
@@ -26,6 +26,11 @@ class EventTextTest(parameterized.TestCase):
        events.IterationBegan(0, tuple("abcde"), tuple("fgh"), None, 0),
        "Iteration 0 begins at step 0: 5 subnetworks (a, b, c, and 2 more), 3 "
        "ensembles (f, g, h)."),
+      ("began_without_subnetworks",
+       events.IterationBegan(0, (), ("f",), 5, 0),
+       "Iteration 0 begins at step 0: 1 ensemble (f), 5 steps each."),
+      ("began_with_nothing", events.IterationBegan(0, (), (), None, 5),
+       "Iteration 0 begins at step 5."),
       ("resumed", events.Resumed(2, 250, "/m/model.ckpt-250"),
        "Resumed from step 250 of iteration 2 (/m/model.ckpt-250)."),
       ("progress",
@@ -44,7 +49,8 @@ class EventTextTest(parameterized.TestCase):
        "Iteration 3 ended after 0:12: a won with error 0.5, 0.25 better than "
        "b, the next best of 2 candidates."),
       ("training_ended", events.TrainingEnded(7, "the input ended"),
-       "Training ended at step 7: the input ended."))
+       "Training ended at step 7: the input ended."),
+      ("working", events.Working("worker:1"), "worker:1 works."))
   def test_message(self, event, text):
     self.assertEqual(text, event_text.message(event))
 

@@ -19,8 +19,8 @@ def _names(names: Sequence[str]) -> str:
 
 def _counted(names, noun):
   """Returns how many of something there are, and their first names."""
-  text = "{} {}{}".format(len(names), noun, "" if len(names) == 1 else "s")
-  return text + " ({})".format(_names(names)) * bool(names)
+  return "{} {}{} ({})".format(
+      len(names), noun, "" if len(names) == 1 else "s", _names(names))
 
 
 def duration(seconds: float) -> str:
@@ -46,12 +46,15 @@ def speed(event: events.Progress) -> List[str]:
 def message(event: events.Event) -> str:
   """Returns an event as one line of text."""
   if isinstance(event, events.IterationBegan):
-    return "Iteration {} begins at step {}: {}, {}{}.".format(
+    # A task of a cluster may train no subnetwork, or no ensemble.
+    parts = [_counted(names, noun) for names, noun in (
+        (event.subnetworks, "subnetwork"), (event.ensembles, "ensemble"))
+             if names]
+    if event.max_steps is not None:
+      parts.append("{} steps each".format(event.max_steps))
+    return "Iteration {} begins at step {}{}.".format(
         event.iteration_number, event.global_step,
-        _counted(event.subnetworks, "subnetwork"),
-        _counted(event.ensembles, "ensemble"),
-        "" if event.max_steps is None
-        else ", {} steps each".format(event.max_steps))
+        ": " * bool(parts) + ", ".join(parts))
   if isinstance(event, events.Resumed):
     return "Resumed from step {} of iteration {} ({}).".format(
         event.global_step, event.iteration_number, event.checkpoint)
@@ -75,5 +78,7 @@ def message(event: events.Event) -> str:
   if isinstance(event, events.TrainingEnded):
     return "Training ended at step {}: {}.".format(
         event.global_step, event.reason.rstrip("."))
+  if isinstance(event, events.Working):
+    return "{} works.".format(event.task)
   raise TypeError("event={!r}: expected one of adanet.core.events.".format(
       event))

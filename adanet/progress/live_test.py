@@ -13,8 +13,9 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.core import events
 from adanet.core import selection
-from adanet.estimator import live_progress
-from adanet.estimator import progress
+from adanet.progress import cluster
+from adanet.progress import live
+from adanet.progress import reporter
 
 _ESCAPE = re.compile(r"\x1b\[([?\d;]*)([A-Za-z])|\r|\n|.", re.DOTALL)
 
@@ -94,13 +95,13 @@ class LiveProgressTest(parameterized.TestCase):
         os.environ, {"COLUMNS": "80", "LINES": "24", "TERM": "xterm"}))
     # Draw every event.
     self.enter_context(mock.patch.object(
-        live_progress, "_SECS_BETWEEN_DRAWINGS", 0.))
+        live, "_SECS_BETWEEN_DRAWINGS", 0.))
 
   def _shown(self, reported, columns=80):
     """Returns the lines that a terminal shows at the end."""
     with mock.patch.dict(os.environ, {"COLUMNS": str(columns)}), \
          _Terminal() as terminal:
-      with progress.reporter(terminal.stream) as report:
+      with reporter.reporter(terminal.stream) as report:
         for event in reported:
           report(event)
     # A process that is killed cannot show the cursor again.
@@ -159,6 +160,24 @@ $""")
     self.assertIn("t0_dnn_39 ", text)
     self.assertNotIn("t0_dnn_0 ", text)
 
+  def test_cluster(self):
+    merging = cluster.ClusterProgress()
+    shown = []
+    for task, event in (
+        ("chief:0", events.IterationBegan(0, (), ("a_grow",), 100, 0)),
+        ("chief:0", events.Progress(0, 5, {"a_grow": 5}, {}, 10.)),
+        ("worker:0", events.IterationBegan(0, ("a",), (), 100, 0)),
+        ("worker:0", events.Working("worker:0")),
+        ("worker:0", events.Progress(0, 5, {"a": 7}, {"a": .5}, 20.))):
+      shown += merging.add(task, event)
+    text = "\n".join(self._shown(shown))
+    self.assertEqual(1, text.count("Iteration 0 begins"))
+    self.assertNotIn("worker:0", text)
+    self.assertRegex(text, r"""Iteration 0, step 5, 10 steps/s
+a .* 7/100  loss 0.5
+a_grow .* 5/100
+""")
+
   def test_what_is_not_known(self):
     lines = self._shown([
         events.Progress(3, 7, {"a": 7}, {"a": None})])
@@ -182,7 +201,7 @@ $""")
       with mock.patch.object(sys, "stderr", terminal.stream), \
            mock.patch.object(handler, "stream", terminal.stream):
         with self.assertRaises(KeyboardInterrupt):
-          with progress.reporter() as report:
+          with reporter.reporter() as report:
             report(events.IterationBegan(0, ("a",), (), 100, 0))
             report(_progress(["a"], 50))
             logging.error("logged")
@@ -207,7 +226,7 @@ $""")
   def test_terminal_that_goes_away(self):
     main, terminal = os.openpty()
     stream = os.fdopen(terminal, "w")
-    with progress.reporter(stream) as report:
+    with reporter.reporter(stream) as report:
       report(_progress(["a"], 0))
       os.close(main)
       for step in range(3):
@@ -220,7 +239,7 @@ $""")
       ("t0_dnn", 6, "t0_dnn"), ("t0_dnn", 5, "t0..n"),
       ("t0_dnn_grow", 8, "t0_..row"), ("abcdefghij", 9, "abcd..hij"))
   def test_shortened(self, name, width, expected):
-    self.assertEqual(expected, live_progress.shortened(name, width))
+    self.assertEqual(expected, live.shortened(name, width))
 
 
 if __name__ == "__main__":
