@@ -319,7 +319,7 @@ def first_port(slurm_job_id: int, step_id: int) -> int:
   """
   # Multiples of the golden ratio, modulo 1, are far apart if the factors are
   # near each other. Knuth, The Art of Computer Programming 3, section 6.4.
-  fraction = (slurm_job_id * 2654435769 + step_id * 1640531527) % 2**32
+  fraction = (slurm_job_id * 2654435769 + step_id * 1779033703) % 2**32
   return _FIRST_PORT + (fraction * _NUM_PORTS >> 32)
 
 
