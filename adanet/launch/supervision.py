@@ -99,6 +99,11 @@ class Supervision:
     return self._status
 
   @property
+  def is_ending(self) -> bool:
+    """Whether all tasks are asked to end, and nothing is started again."""
+    return self._is_ending
+
+  @property
   def is_over(self) -> bool:
     """Whether no task is left that will run again."""
     return not self._unfinished
@@ -127,7 +132,8 @@ class Supervision:
   def works(self, task: job_lib.Task) -> None:
     """A task reports that it has begun to work."""
     self._has_worked.add(task)
-    if self._failures.pop(task, None) and not self._is_ending:
+    if task in self._failures and not self._is_ending:
+      del self._failures[task]
       self._order.remove(task)
 
   def stop(self, status: int) -> None:
