@@ -26,6 +26,17 @@ One task of a cluster whose addresses are known, started on each machine:
 
   TF_CONFIG="$(cat task.json)" adanet-launch train.py
 
+Slurm: each process of srun is a task. With 6 of them and these flags: a chief,
+2 workers, 2 parameter servers, an evaluator:
+
+  srun --nodes=3 --ntasks=6 adanet-launch --ps=2 --evaluator train.py
+
+Kubernetes: print what kubectl shall create. IMAGE has adanet-launch, train.py
+and all that it imports:
+
+  adanet-launch --kubernetes --image=IMAGE --workers=3 --ps=2 \
+      --model_dir=/model --volume_claim=CLAIM train.py | kubectl create -f -
+
 What happens when a task fails: If it has an error before it begins to work
 (such as a typing error in train.py), the job ends at once. A task that was
 killed, or that failed after it had begun to work, starts again after 1, 2, 4,
@@ -62,8 +73,10 @@ from adanet.launch import gpus as gpus_lib
 from adanet.launch import guard
 from adanet.launch import job as job_lib
 from adanet.launch import network
+from adanet.launch import place as place_lib
 from adanet.launch import ports as ports_lib
 from adanet.launch import program as program_lib
+from adanet.launch import slurm
 
 _EXIT_FAILURE = 1
 _EXIT_BAD_INPUT = 2
@@ -111,6 +124,25 @@ _SUBNETWORKS = flags.DEFINE_integer(
 _STRATEGY = flags.DEFINE_string(
     "strategy", None, "For --dry_run: the strategy, as for adanet-plan.",
     flag_values=_FLAGS)
+_KUBERNETES = flags.DEFINE_boolean(
+    "kubernetes", False, "Print the Kubernetes manifests of the job. Start "
+    "nothing.", flag_values=_FLAGS)
+_IMAGE = flags.DEFINE_string(
+    "image", None, "For --kubernetes: the container image.",
+    flag_values=_FLAGS)
+_NAME = flags.DEFINE_string(
+    "name", "adanet", "For --kubernetes: what the names of all objects begin "
+    "with.", flag_values=_FLAGS)
+_NAMESPACE = flags.DEFINE_string(
+    "namespace", None, "For --kubernetes: the namespace of all objects.",
+    flag_values=_FLAGS)
+_VOLUME_CLAIM = flags.DEFINE_string(
+    "volume_claim", None, "For --kubernetes: the PersistentVolumeClaim with "
+    "access mode ReadWriteMany that is mounted at --model_dir.",
+    flag_values=_FLAGS)
+_GPUS_PER_WORKER = flags.DEFINE_integer(
+    "gpus_per_worker", 0, "For --kubernetes: number of GPUs of the chief and of "
+    "each worker.", 0, flag_values=_FLAGS)
 flags.DEFINE_boolean(
     "help", False, "Print this help.", short_name="h", flag_values=_FLAGS)
 flags.DEFINE_boolean(
@@ -269,11 +301,86 @@ def _run_task(command: Sequence[str]) -> NoReturn:
   os.execvpe(command[0], command, environment)
 
 
+def _run_in_pod(command: Sequence[str]) -> int:
+  """Runs the task of this Kubernetes pod; returns its exit status."""
+  from adanet.launch import pod  # pylint: disable=g-import-not-at-top
+  try:
+    return pod.run(command, _common_environment(), _model_dir())
+  except ValueError as e:
+    raise BadInput(str(e)) from e
+  except (OSError, RuntimeError) as e:
+    _warn(str(e))
+    return _EXIT_FAILURE
+
+
+def _print_manifests(program: Sequence[str]) -> int:
+  """Prints the Kubernetes manifests of the job."""
+  from adanet.launch import kubernetes  # pylint: disable=g-import-not-at-top
+  _check_shape()
+  spec = kubernetes.Spec(
+      _IMAGE.value or "", ["-m"] * _MODULE.value + list(program),
+      _WORKERS.value, _PS.value, _EVALUATOR.value, _NAME.value,
+      _NAMESPACE.value, _MAX_RESTARTS.value, _MODEL_DIR.value,
+      _VOLUME_CLAIM.value, _GPUS_PER_WORKER.value)
+  try:
+    print(kubernetes.manifests(spec, kubernetes.new_job_id(spec.name)), end="")
+  except ValueError as e:
+    raise BadInput(str(e)) from e
+  return 0
+
+
+def _slurm_place() -> place_lib.Place:
+  """Returns the place of this process among those that srun started."""
+  try:
+    place = slurm.place(os.environ, _PS.value, _EVALUATOR.value)
+    num_workers = len(place.job.addresses.get(job_lib.WORKER, ()))
+    if _is_given("workers") and num_workers != _WORKERS.value:
+      raise ValueError(
+          "--workers={}: expected {} beside the chief with srun --ntasks={}; "
+          "leave it out.".format(_WORKERS.value, num_workers,
+                                 slurm.num_tasks(os.environ)))
+  except slurm.LayoutError as e:
+    raise BadInput(str(e)) from e
+  except ValueError as e:
+    if os.environ.get("SLURM_PROCID") != "0":
+      sys.exit(_EXIT_BAD_INPUT)  # Rank 0 says the same.
+    raise BadInput(str(e)) from e
+  return place
+
+
+def _run_slurm_task(command: Sequence[str]) -> NoReturn:
+  """Becomes the task of this process of srun."""
+  os.execvpe(command[0], command, dict(
+      _common_environment(), **_slurm_place().environment(_model_dir())))
+
+
+def _needs_srun(_: Sequence[str]) -> int:
+  raise BadInput("SLURM_STEP_ID: not set in Slurm job {}, expected one for each "
+                 "task; start it with srun: srun adanet-launch ... (or add "
+                 "--workers to run all tasks on this node).".format(
+                     os.environ["SLURM_JOB_ID"]))
+
+
+def _is_slurm_task() -> bool:
+  # In a shell that srun started, --workers=3 asks for a cluster on this node.
+  return slurm.in_step(os.environ) and not (
+      _is_given("workers") and slurm.is_alone(os.environ))
+
+
 def _show(_: Sequence[str]) -> int:
-  """Prints what would run on this machine."""
+  """Prints what would run on this machine, or under Slurm."""
+  if _is_slurm_task():
+    place = _slurm_place()
+    if place.task.job != job_lib.CHIEF:
+      return 0
+    return _show_job(place.job)
   _check_shape()
   with ports_lib.HeldPorts(_num_ports()) as held:
-    job = _make_job(held.ports)
+    return _show_job(_make_job(held.ports))
+
+
+def _show_job(job: job_lib.Job) -> int:
+  """Prints the TF_CONFIG of each task, and the plan."""
   for task in job.tasks():
     print("# {}\nTF_CONFIG={}".format(
         task.name, shlex.quote(job.tf_config(task, _model_dir()))))
@@ -281,8 +388,10 @@ def _show(_: Sequence[str]) -> int:
     return 0
   from adanet.distributed.plan import main as plan_main  # pylint: disable=g-import-not-at-top
   print(flush=True)
-  plan_flags = ["--workers={}".format(1 + _WORKERS.value),
-                "--ps={}".format(_PS.value),
+  num_workers, num_ps = (
+      len(job.addresses.get(kind, ())) for kind in (job_lib.WORKER, job_lib.PS))
+  plan_flags = ["--workers={}".format(1 + num_workers),
+                "--ps={}".format(num_ps),
                 "--subnetworks={}".format(_SUBNETWORKS.value)]
   if _STRATEGY.value is not None:
     plan_flags.append("--strategy=" + _STRATEGY.value)
@@ -299,6 +408,12 @@ def _scenario() -> Callable[[Sequence[str]], int]:
     return _show
   if "TF_CONFIG" in os.environ and not is_cluster:
     return _run_task
+  if "ADANET_CLUSTER" in os.environ and not is_cluster:
+    return _run_in_pod
+  if _is_slurm_task():
+    return _run_slurm_task
+  if slurm.lacks_srun(os.environ) and not _is_given("workers"):
+    return _needs_srun
   return _run_local
 
 
@@ -313,6 +428,8 @@ def _run(argv: Sequence[str]) -> int:
   if not program:
     raise BadInput("no program: give the Python program of a task, such as "
                    "train.py, after the flags (--help shows examples)")
+  if _KUBERNETES.value:
+    return _print_manifests(program)  # The image has the program.
   # `bazel run` starts programs in another folder.
   os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY") or os.getcwd())
   try:

@@ -45,20 +45,41 @@ _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 _TASKS_OF_NODES = re.compile(r"(\d+)(?:\(x(\d+)\))?")
 
 
+class LayoutError(ValueError):
+  """Slurm runs other tasks on this node than the other nodes believe."""
+
+
 def in_step(environ: Mapping[str, str]) -> bool:
   """Returns whether srun has started this process, or one of its parents."""
   # A batch script has a SLURM_PROCID too.
   return "SLURM_STEP_ID" in environ and "SLURM_PROCID" in environ
 
 
-def in_job_without_step(environ: Mapping[str, str]) -> bool:
-  """Returns whether this is a batch script, or the shell of salloc."""
-  return "SLURM_JOB_ID" in environ and not in_step(environ)
+def lacks_srun(environ: Mapping[str, str]) -> bool:
+  """Returns whether Slurm gave room for several tasks that srun must start.
+
+  Args:
+    environ: the environment of a batch script, of the shell of salloc, or of
+      any other process.
+  """
+  return "SLURM_JOB_ID" in environ and not in_step(environ) and any(
+      environ.get(name, "1") != "1"
+      for name in ("SLURM_NTASKS", "SLURM_JOB_NUM_NODES"))
 
 
 def num_tasks(environ: Mapping[str, str]) -> int:
   """Returns how many processes srun has started in this step."""
   return len(_nodes_of_ranks(environ))
+
+
+def is_alone(environ: Mapping[str, str]) -> bool:
+  """Returns whether srun has started this process only.
+
+  Args:
+    environ: the environment of a process that srun has started.
+  """
+  return environ.get("SLURM_STEP_NUM_TASKS",
+                     environ.get("SLURM_NTASKS", "")) == "1"
 
 
 def place(environ: Mapping[str, str], num_ps: int,
@@ -73,6 +94,7 @@ def place(environ: Mapping[str, str], num_ps: int,
   Raises:
     ValueError: the step has too few tasks, was not started by srun, or has a
       distribution that the variables do not explain.
+    LayoutError: the variables contradict each other.
   """
   if not in_step(environ):
     raise ValueError(
@@ -269,19 +291,19 @@ def _nodes_of_ranks(environ: Mapping[str, str]) -> List[int]:
 
 def _check_own_node(environ: Mapping[str, str],
                     nodes_of_ranks: Sequence[int]) -> None:
-  """Raises ValueError if Slurm says something else about this node."""
+  """Raises LayoutError if Slurm says something else about this node."""
   node = _number(environ, "SLURM_NODEID")
   ranks = [rank for rank, of in enumerate(nodes_of_ranks) if of == node]
   said = environ.get("SLURM_GTIDS", "")
   if said and said != ",".join(map(str, ranks)):
-    raise ValueError(
+    raise LayoutError(
         "SLURM_GTIDS: {}, expected {} on node {} with the distribution {!r}; "
         "use srun --distribution=block.".format(
             said, ",".join(map(str, ranks)), node,
             environ.get("SLURM_DISTRIBUTION", "block")))
   rank = _number(environ, "SLURM_PROCID")
   if rank not in ranks:
-    raise ValueError(
+    raise LayoutError(
         "SLURM_PROCID: {}, expected one of {} on node {}; use "
         "srun --distribution=block.".format(rank, ranks, node))
 
