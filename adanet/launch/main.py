@@ -332,33 +332,18 @@ def _print_manifests(program: Sequence[str]) -> int:
 def _slurm_place() -> place_lib.Place:
   """Returns the place of this process among those that srun started."""
   try:
-    place = slurm.place(os.environ, _PS.value, _EVALUATOR.value)
-    num_workers = len(place.job.addresses.get(job_lib.WORKER, ()))
-    if _is_given("workers") and num_workers != _WORKERS.value:
-      raise ValueError(
-          "--workers={}: expected {} beside the chief with srun --ntasks={}; "
-          "leave it out.".format(_WORKERS.value, num_workers,
-                                 slurm.num_tasks(os.environ)))
-  except slurm.LayoutError as e:
-    raise BadInput(str(e)) from e
+    return slurm.place(os.environ, _PS.value, _EVALUATOR.value,
+                       _WORKERS.value if _is_given("workers") else None)
   except ValueError as e:
-    if os.environ.get("SLURM_PROCID") != "0":
-      sys.exit(_EXIT_BAD_INPUT)  # Rank 0 says the same.
+    if not isinstance(e, slurm.LayoutError) and not slurm.is_first(os.environ):
+      sys.exit(_EXIT_BAD_INPUT)  # The first rank says the same.
     raise BadInput(str(e)) from e
-  return place
 
 
 def _run_slurm_task(command: Sequence[str]) -> NoReturn:
   """Becomes the task of this process of srun."""
   os.execvpe(command[0], command, dict(
       _common_environment(), **_slurm_place().environment(_model_dir())))
-
-
-def _needs_srun(_: Sequence[str]) -> int:
-  raise BadInput("SLURM_STEP_ID: not set in Slurm job {}, expected one for each "
-                 "task; start it with srun: srun adanet-launch ... (or add "
-                 "--workers to run all tasks on this node).".format(
-                     os.environ["SLURM_JOB_ID"]))
 
 
 def _is_slurm_task() -> bool:
@@ -413,7 +398,7 @@ def _scenario() -> Callable[[Sequence[str]], int]:
   if _is_slurm_task():
     return _run_slurm_task
   if slurm.lacks_srun(os.environ) and not _is_given("workers"):
-    return _needs_srun
+    raise BadInput(slurm.NEEDS_SRUN)
   return _run_local
 
 

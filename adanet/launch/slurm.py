@@ -45,6 +45,12 @@ _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 _TASKS_OF_NODES = re.compile(r"(\d+)(?:\(x(\d+)\))?")
 
 
+NEEDS_SRUN = (
+    "SLURM_STEP_ID: not set, expected the step of a task; start each task with "
+    "srun, as in: srun adanet-launch --ps=2 train.py (or add --workers=NUMBER to "
+    "run all tasks on this node).")
+
+
 class LayoutError(ValueError):
   """Slurm runs other tasks on this node than the other nodes believe."""
 
@@ -67,9 +73,13 @@ def lacks_srun(environ: Mapping[str, str]) -> bool:
       for name in ("SLURM_NTASKS", "SLURM_JOB_NUM_NODES"))
 
 
-def num_tasks(environ: Mapping[str, str]) -> int:
-  """Returns how many processes srun has started in this step."""
-  return len(_nodes_of_ranks(environ))
+def is_first(environ: Mapping[str, str]) -> bool:
+  """Returns whether this is the process with rank 0.
+
+  Args:
+    environ: the environment of a process that srun has started.
+  """
+  return environ.get("SLURM_PROCID") == "0"
 
 
 def is_alone(environ: Mapping[str, str]) -> bool:
@@ -83,13 +93,16 @@ def is_alone(environ: Mapping[str, str]) -> bool:
 
 
 def place(environ: Mapping[str, str], num_ps: int,
-          has_evaluator: bool) -> place_lib.Place:
+          has_evaluator: bool,
+          num_workers: Optional[int] = None) -> place_lib.Place:
   """Returns which task of which job this process is.
 
   Args:
     environ: the environment of a process that srun has started.
     num_ps: the number of parameter servers.
     has_evaluator: whether one process is the evaluator.
+    num_workers: how many workers beside the chief the user expects; None for
+      all other processes.
 
   Raises:
     ValueError: the step has too few tasks, was not started by srun, or has a
@@ -97,9 +110,7 @@ def place(environ: Mapping[str, str], num_ps: int,
     LayoutError: the variables contradict each other.
   """
   if not in_step(environ):
-    raise ValueError(
-        "SLURM_STEP_ID: not set, expected one for each task; start it with "
-        "srun, as in: srun --ntasks=4 adanet-launch --ps=2 train.py")
+    raise ValueError(NEEDS_SRUN)
   for name in ("SLURM_HET_SIZE", "SLURM_PACK_SIZE"):
     if name in environ:
       raise ValueError("{}: {}, expected a job that is not heterogeneous; use "
@@ -119,9 +130,14 @@ def place(environ: Mapping[str, str], num_ps: int,
       task: "{}:{}".format(names[node], port)
       for task, node, port in zip(tasks, nodes_of_ranks, ports)
   }
-  num_workers = sum(task.job == job_lib.WORKER for task in tasks)
-  job = job_lib.make_job(num_workers, num_ps, has_evaluator, [
-      addresses[task] for task in job_lib.make_tasks(num_workers, num_ps, False)
+  count = sum(task.job == job_lib.WORKER for task in tasks)
+  if num_workers not in (None, count):
+    raise ValueError(
+        "--workers: {}, expected {} beside the chief, because srun has started "
+        "{} tasks; leave --workers out.".format(
+            num_workers, count, len(tasks)))
+  job = job_lib.make_job(count, num_ps, has_evaluator, [
+      addresses[task] for task in job_lib.make_tasks(count, num_ps, False)
   ])
   return place_lib.Place(job, tasks[_number(environ, "SLURM_PROCID")],
                          job_id(environ))
