@@ -84,6 +84,7 @@ _MAX_TASKS = 1000
 
 # Not flags.FLAGS, because that has the flags of other modules too.
 _FLAGS = flags.FlagValues()
+_FLAGS.set_gnu_getopt(False)  # What follows the program belongs to it.
 
 
 class BadInput(Exception):
