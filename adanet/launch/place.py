@@ -31,5 +31,5 @@ class Place(NamedTuple):
     }
     if self.task.job == job_lib.PS:
       # It only stores variables. A TensorFlow that sees a GPU takes its memory.
-      variables["CUDA_VISIBLE_DEVICES"] = ""
+      variables["CUDA_VISIBLE_DEVICES"] = "-1"
     return variables

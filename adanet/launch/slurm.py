@@ -136,6 +136,10 @@ def place(environ: Mapping[str, str], num_ps: int,
         "--workers: {}, expected {} beside the chief, because srun has started "
         "{} tasks; leave --workers out.".format(
             num_workers, count, len(tasks)))
+  if count and not num_ps:
+    raise ValueError(
+        "--ps: 0, expected at least 1 for {} workers beside the chief, to hold "
+        "the variables that the tasks share; use --ps=1.".format(count))
   job = job_lib.make_job(count, num_ps, has_evaluator, [
       addresses[task] for task in job_lib.make_tasks(count, num_ps, False)
   ])
