@@ -138,6 +138,8 @@ def _parse_flags(argv: Sequence[str]) -> List[str]:
     message = re.sub(r"^flag ", "", str(e))
     # absl formats this message as a tuple.
     message = re.sub(r"\('Non-boolean.*", "expected true or false.", message)
+    message = re.sub("invalid literal for int.*", "expected an integer.",
+                     message)
     raise BadInput(message) from e
   except flags.Error as e:
     raise BadInput("{} (--help lists the flags)".format(e)) from e
@@ -270,7 +272,7 @@ def _run_task(command: Sequence[str]) -> NoReturn:
   os.execvpe(command[0], command, environment)
 
 
-def _show(_: Sequence[str]) -> int:
+def _show_local(_: Sequence[str]) -> int:
   """Prints what would run on this machine."""
   _check_shape()
   with ports_lib.HeldPorts(_num_ports()) as held:
@@ -278,16 +280,28 @@ def _show(_: Sequence[str]) -> int:
   for task in job.tasks():
     print("# {}\nTF_CONFIG={}".format(
         task.name, shlex.quote(job.tf_config(task, _model_dir()))))
+  return _show_plan(["--workers={}".format(1 + _WORKERS.value),
+                     "--ps={}".format(_PS.value)])
+
+
+def _show_task(_: Sequence[str]) -> int:
+  """Prints what the task of the TF_CONFIG in the environment would get."""
+  print("TF_CONFIG=" + shlex.quote(program_lib.with_model_dir(
+      os.environ["TF_CONFIG"], _model_dir())))
+  return _show_plan([])
+
+
+def _show_plan(shape_flags: List[str]) -> int:
+  """Prints the plan of a cluster, if --subnetworks is given."""
   if _SUBNETWORKS.value is None:
     return 0
   from adanet.distributed.plan import main as plan_main  # pylint: disable=g-import-not-at-top
   print(flush=True)
-  plan_flags = ["--workers={}".format(1 + _WORKERS.value),
-                "--ps={}".format(_PS.value),
-                "--subnetworks={}".format(_SUBNETWORKS.value)]
+  argv = ["adanet-plan"] + shape_flags + [
+      "--subnetworks={}".format(_SUBNETWORKS.value)]
   if _STRATEGY.value is not None:
-    plan_flags.append("--strategy=" + _STRATEGY.value)
-  return plan_main.main(["adanet-plan"] + plan_flags)
+    argv.append("--strategy=" + _STRATEGY.value)
+  return plan_main.main(argv)
 
 
 def _scenario() -> Callable[[Sequence[str]], int]:
@@ -295,12 +309,10 @@ def _scenario() -> Callable[[Sequence[str]], int]:
 
   Each function takes the command that a task runs, and returns an exit code.
   """
-  is_cluster = _is_given("workers", "ps", "evaluator")
-  if _DRY_RUN.value:
-    return _show
-  if "TF_CONFIG" in os.environ and not is_cluster:
-    return _run_task
-  return _run_local
+  if ("TF_CONFIG" in os.environ and
+      not _is_given("workers", "ps", "evaluator")):
+    return _show_task if _DRY_RUN.value else _run_task
+  return _show_local if _DRY_RUN.value else _run_local
 
 
 def _run(argv: Sequence[str]) -> int:
