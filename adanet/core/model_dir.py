@@ -1,12 +1,13 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What lies in a `model_dir`: its names, reading, and writing of whole files.
+"""What lies in a `model_dir`: its names, and what is in its files.
 
     <model_dir>/
       checkpoint, model.ckpt-<step>.*     TensorFlow's checkpoints
       increment.ckpt-<t>.*                the checkpoint that begins iteration t
       architecture-<t>.json               what won iteration t
       train_manager/t<t>/<name>.json      why <name> trains no further
+      cluster/                            what the tasks of a cluster share
       report/iteration_reports.tfrecord   what the builders reported
       assets/<subnetwork>/                files of a builder
       subnetwork/<name>/, ensemble/<name>/, eval/   TensorBoard's curves
@@ -15,61 +16,21 @@ These are the names of AdaNet 0.8. A path may be that of any file system that
 TensorFlow knows.
 """
 
-import contextlib
 import fnmatch
 import json
 import os
-import uuid
-from typing import Dict, Iterator, Optional
+from typing import Dict, Optional
 
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
 from adanet.core import checkpoints
+from adanet.tf_compat import files
 
-_TEMPORARY = ".adanet-tmp-"
 # Ours, and what TensorFlow writes before it renames: the parts of a checkpoint,
 # and the file "checkpoint".
 _TEMPORARY_PATTERNS = (
-    "*" + _TEMPORARY + "*", "*.ckpt-*_temp*", "*.ckpt-*.tempstate*",
+    files.TEMPORARY_PATTERN, "*.ckpt-*_temp*", "*.ckpt-*.tempstate*",
     "checkpoint.tmp*")
-
-
-@contextlib.contextmanager
-def written_whole(path: str) -> Iterator[str]:
-  """Writes a file whole or not at all.
-
-  Args:
-    path: str, the file. Its folder is made.
-
-  Yields:
-    The path to write to. It is in the same folder, and becomes `path` at the
-    end, unless there is an error.
-  """
-  gfile = tf_compat.v1.io.gfile
-  gfile.makedirs(os.path.dirname(path))
-  temporary = path + _TEMPORARY + uuid.uuid4().hex
-  try:
-    yield temporary
-    gfile.rename(temporary, path, overwrite=True)
-  except BaseException:
-    if gfile.exists(temporary):
-      gfile.remove(temporary)
-    raise
-
-
-def _write(path, text):
-  with written_whole(path) as temporary:
-    with tf_compat.v1.io.gfile.GFile(temporary, "w") as f:
-      f.write(text)
-
-
-def _read(path):
-  """Returns the text of a file, or None if there is no such file."""
-  gfile = tf_compat.v1.io.gfile
-  if not gfile.exists(path):
-    return None
-  with gfile.GFile(path, "rb") as f:
-    return f.read().decode("utf-8", "replace")
 
 
 def _list(folder):
@@ -123,7 +84,7 @@ class ModelDir:
       architecture.ArchitectureError: the file is corrupt.
     """
     path = self.architecture_path(iteration_number)
-    text = _read(path)
+    text = files.read_text(path)
     if text is None:
       return None
     return architecture_lib.Architecture.from_json(text, path)
@@ -132,7 +93,8 @@ class ModelDir:
       self,
       iteration_number: int,
       architecture: architecture_lib.Architecture) -> None:
-    _write(self.architecture_path(iteration_number), architecture.to_json())
+    files.write_text(
+        self.architecture_path(iteration_number), architecture.to_json())
 
   # Checkpoints.
 
@@ -179,9 +141,9 @@ class ModelDir:
       name, extension = os.path.splitext(file)
       if extension != ".json":
         continue
+      text = files.read_text(os.path.join(folder, file))
       try:
-        reasons[name] = str(
-            json.loads(_read(os.path.join(folder, file)) or "")["message"])
+        reasons[name] = str(json.loads(text or "")["message"])
       except (KeyError, TypeError, ValueError):
         reasons[name] = ""
     return reasons
@@ -198,7 +160,7 @@ class ModelDir:
     path = os.path.join(
         self._stopped_dir(iteration_number), "{}.json".format(name))
     if not tf_compat.v1.io.gfile.exists(path):
-      _write(path, json.dumps({"message": message}))
+      files.write_text(path, json.dumps({"message": message}))
 
   # Leftovers.
 
@@ -209,7 +171,8 @@ class ModelDir:
     """
     gfile = tf_compat.v1.io.gfile
     stopped = os.path.join(self._path, "train_manager")
-    for folder in [self._path, self.report_dir] + [
+    cluster = os.path.join(self._path, "cluster")
+    for folder in [self._path, self.report_dir, cluster] + [
         os.path.join(stopped, name) for name in _list(stopped)]:
       for name in _list(folder):
         if any(fnmatch.fnmatch(name, p) for p in _TEMPORARY_PATTERNS):

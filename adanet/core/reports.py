@@ -31,8 +31,8 @@ import struct
 from typing import Any, Dict, List, Sequence, Tuple
 
 from adanet import tf_compat
-from adanet.core import model_dir
 from adanet.subnetwork import report as report_lib
+from adanet.tf_compat import files
 
 _FILE_NAME = "iteration_reports.tfrecord"
 _PACKAGE = "adanet"
@@ -253,7 +253,7 @@ class ReportStore:
                for number, (record, _) in self._records().items()}
     records[iteration_number] = _to_record(
         _message_class(), iteration_number, reports)
-    with model_dir.written_whole(self._path) as temporary:
+    with files.written_whole(self._path) as temporary:
       with tf_compat.v1.io.TFRecordWriter(temporary) as writer:
         for _, record in sorted(records.items()):
           writer.write(record)

@@ -1,0 +1,113 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Who owns a `model_dir`: one process at a time may write to it."""
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import socket
+import time
+from typing import Iterator, Optional
+
+from absl import logging
+
+# What the kernel answers where a file system has no locks.
+_NO_LOCKS = frozenset([
+    errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP])
+_IN_USE = frozenset([errno.EACCES, errno.EAGAIN])
+
+
+class InUseError(RuntimeError):
+  """Somebody else owns the `model_dir`."""
+
+
+class _Lock:
+  """An open file that this process has locked, until `release`."""
+
+  def __init__(self, fd):
+    self._fd: Optional[int] = fd
+    # The kernel releases the lock when its last holder ends. A child that is
+    # forked without exec would be one, and may outlive this process.
+    os.register_at_fork(after_in_child=self._close)
+
+  def _close(self):
+    fd, self._fd = self._fd, None
+    if fd is not None:
+      os.close(fd)
+
+  def release(self):
+    if self._fd is not None:
+      with contextlib.suppress(OSError):
+        os.ftruncate(self._fd, 0)
+    self._close()
+
+
+@contextlib.contextmanager
+def owned(model_dir: str) -> Iterator[None]:
+  """Owns a `model_dir`, and makes it if need be, until the end of the block.
+
+  The lock is `<model_dir>/cluster/lock`. It is the kernel's (flock), which
+  releases it when the process dies. The file says who has it; it stays, because
+  removing it could take a new owner's lock away. A file system without locks
+  gets a warning, and a `model_dir` with a scheme, such as "gs://", none.
+
+  Args:
+    model_dir: str.
+
+  Raises:
+    InUseError: another process, or another thread of this one, owns it.
+    OSError: the file cannot be made.
+  """
+  if "://" in model_dir:
+    yield
+    return
+  path = os.path.join(model_dir, "cluster", "lock")
+  os.makedirs(os.path.dirname(path), exist_ok=True)
+  # Python's files are closed in programs that this one starts.
+  fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+  try:
+    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+  except OSError as e:
+    owner = _owner(fd)
+    os.close(fd)
+    if e.errno in _IN_USE:
+      raise InUseError(
+          "model_dir {!r} is in use by {}: wait for its end, stop it, or use "
+          "another model_dir".format(model_dir, owner)) from None
+    if e.errno not in _NO_LOCKS:
+      raise
+    logging.log_first_n(
+        logging.WARNING, "Nobody checks that only one job uses model_dir %r: "
+        "its file system has no locks (%s).", 1, model_dir, e.strerror)
+    yield
+    return
+  lock = _Lock(fd)
+  try:
+    _write_owner(fd)
+    yield
+  finally:
+    lock.release()
+
+
+def _write_owner(fd):
+  """Says in the file who owns it."""
+  text = json.dumps({
+      "host": socket.gethostname(),
+      "pid": os.getpid(),
+      "since": time.strftime("%Y-%m-%d %H:%M:%S %z"),
+  })
+  with contextlib.suppress(OSError):  # The lock holds on a full disk too.
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, text.encode("utf-8"), 0)
+
+
+def _owner(fd):
+  """Returns who owns the file, for a message."""
+  try:
+    owner = json.loads(os.pread(fd, 10000, 0).decode("utf-8"))
+    return "process {} on host {} since {}".format(
+        owner["pid"], owner["host"], owner["since"])
+  except (OSError, KeyError, TypeError, ValueError):  # It is being written.
+    return "another process"

@@ -1,0 +1,119 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Waits that say what they wait for, and end."""
+
+import time
+from typing import Callable, Optional
+
+from absl import logging
+
+# When a wait is first mentioned, and how often from then on.
+_FIRST_MESSAGE_SECS = 5.
+_NEXT_MESSAGE_SECS = 30.
+
+
+class WaitTimeoutError(RuntimeError):
+  """What was waited for did not come in time."""
+
+
+class Wait:
+  """One wait: a loop that asks for something, and pauses if it is not there.
+
+      wait = Wait(60., "start it")
+      while not is_there():
+        wait.pause(.05, lambda: "worker:1 (host:2222)")
+      wait.done()
+  """
+
+  def __init__(
+      self,
+      timeout_secs: Optional[float],
+      advice: str = "",
+      clock: Callable[[], float] = time.monotonic,
+      sleep: Callable[[float], None] = time.sleep,
+      log: Callable[[str], None] = logging.warning) -> None:
+    """The time begins now.
+
+    Args:
+      timeout_secs: how long to wait at most; None: without an end.
+      advice: str, what to do when the time is over.
+      clock: returns the time, in seconds from any moment.
+      sleep: waits for some seconds.
+      log: takes a line for the user.
+    """
+    self._timeout_secs = timeout_secs
+    self._advice = advice
+    self._clock = clock
+    self._sleep = sleep
+    self._log = log
+    self._begin()
+
+  def _begin(self):
+    self._start = self._last_progress = self._clock()
+    self._has_restarted = False
+    self._next_message_time = self._start + _FIRST_MESSAGE_SECS
+    self._last_message = None
+
+  def _end(self):
+    """Returns the time at which this wait is over."""
+    if self._timeout_secs is None:
+      return float("inf")
+    return self._last_progress + self._timeout_secs
+
+  def pause(self, secs: float, message: Callable[[], str]) -> None:
+    """Sleeps, but not beyond the end of the time.
+
+    When 5 s are over, and then every 30 s, it logs what is waited for.
+
+    Args:
+      secs: float, how long.
+      message: returns what is waited for. It is called only if it is needed, so
+        it may take its time.
+
+    Raises:
+      WaitTimeoutError: the time was over when this was called. So the caller
+        has asked once more after the last sleep.
+    """
+    start = self._clock()
+    if start >= self._end():
+      raise WaitTimeoutError("waited {:g} s {}for {}{}".format(
+          self._timeout_secs, "without progress " * self._has_restarted,
+          message(), self._advice and ": " + self._advice))
+    end = min(start + secs, self._end())
+    while True:
+      if self._clock() >= self._next_message_time:
+        self._log_message(message())
+      now = self._clock()
+      if now >= end:
+        return
+      self._sleep(max(0., min(end, self._next_message_time) - now))
+
+  def _log_message(self, message):
+    self._last_message = message
+    now = self._clock()
+    while self._next_message_time <= now:
+      self._next_message_time += _NEXT_MESSAGE_SECS
+    text = "Waiting for {}: {:.0f} s so far".format(message, now - self._start)
+    if self._has_restarted:
+      text += ", {:.0f} s without progress".format(now - self._last_progress)
+    if self._timeout_secs is not None:
+      text += ", at most {:g} s".format(self._timeout_secs)
+    self._log(text + ".")
+
+  def restart(self) -> None:
+    """Begins the time anew, because there was progress.
+
+    The messages go on, because what is waited for is still not there.
+    """
+    self._has_restarted = True
+    self._last_progress = self._clock()
+
+  def done(self) -> None:
+    """Ends the wait; it says how long it took if it was mentioned before.
+
+    The next `pause` is part of a new wait, which begins now.
+    """
+    if self._last_message is not None:
+      self._log("Waited {:.0f} s for {}.".format(
+          self._clock() - self._start, self._last_message))
+    self._begin()

@@ -1,0 +1,62 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Files that are written whole or not at all, on every file system."""
+
+import contextlib
+import os
+import uuid
+from typing import Iterator, Optional
+
+from adanet.tf_compat import _tensorflow
+
+_TEMPORARY = ".adanet-tmp-"
+
+# What the names of the files match that a process that died left behind.
+TEMPORARY_PATTERN = "*" + _TEMPORARY + "*"
+
+
+@contextlib.contextmanager
+def written_whole(path: str) -> Iterator[str]:
+  """Writes a file whole or not at all.
+
+  Args:
+    path: str, the file. Its folder is made.
+
+  Yields:
+    The path to write to. It is in the same folder, and becomes `path` at the
+    end, unless there is an error.
+  """
+  gfile = _tensorflow.v1.io.gfile
+  gfile.makedirs(os.path.dirname(path))
+  temporary = path + _TEMPORARY + uuid.uuid4().hex
+  try:
+    yield temporary
+    gfile.rename(temporary, path, overwrite=True)
+  except BaseException:
+    if gfile.exists(temporary):
+      gfile.remove(temporary)
+    raise
+
+
+def write_text(path: str, text: str) -> None:
+  """Writes a text file whole or not at all. Its folder is made.
+
+  Raises:
+    tf.errors.OpError: it cannot be written. An older file stays.
+  """
+  with written_whole(path) as temporary:
+    with _tensorflow.v1.io.gfile.GFile(temporary, "w") as f:
+      f.write(text)
+
+
+def read_text(path: str) -> Optional[str]:
+  """Returns the text of a file; None if there is no such file.
+
+  Raises:
+    tf.errors.OpError: it cannot be read.
+  """
+  try:
+    with _tensorflow.v1.io.gfile.GFile(path, "rb") as f:
+      return f.read().decode("utf-8", "replace")
+  except _tensorflow.v1.errors.NotFoundError:
+    return None
