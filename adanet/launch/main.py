@@ -38,7 +38,7 @@ a second Ctrl-C kills them at once. Nothing outlives adanet-launch.
 
 The tasks have a network of their own, where the kernel allows it: a TensorFlow
 server runs any graph for anyone who can reach it. Programs that load data from
-the Internet, or have their model_dir in a cloud, need --noprivate_network.
+the Internet need --noprivate_network.
 
 Each task finds in its environment: TF_CONFIG; ADANET_JOB_ID, the same for all
 tasks of a job; ADANET_EVENTS_FD, where it reports its progress; its share of
@@ -180,6 +180,10 @@ def _make_folder(flag: flags.FlagHolder) -> Optional[str]:
   return path
 
 
+def _is_remote(path: Optional[str]) -> bool:
+  return path is not None and "://" in path and not path.startswith("file:")
+
+
 def _model_dir() -> Optional[str]:
   """Returns --model_dir, absolute if it is on this machine."""
   if _MODEL_DIR.value is None or "://" in _MODEL_DIR.value:
@@ -222,6 +226,15 @@ def _num_ports() -> int:
   return 1 + _WORKERS.value + _PS.value
 
 
+def _why_network_is_open() -> Optional[str]:
+  """Returns why the tasks need the network of this machine, if they do."""
+  if not _PRIVATE_NETWORK.value:
+    return "--noprivate_network"
+  if _is_remote(_MODEL_DIR.value):
+    return "--model_dir={} is not on this machine".format(_MODEL_DIR.value)
+  return None
+
+
 def _run_local(command: Sequence[str]) -> int:
   """Runs the job on this machine; returns its exit status."""
   _check_shape()
@@ -232,21 +245,22 @@ def _run_local(command: Sequence[str]) -> int:
 def _run_guarded(command, log_dir):
   """Runs the job in this process."""
   # Slow imports come after the flags are checked.
-  from adanet.launch import failure_message  # pylint: disable=g-import-not-at-top
   from adanet.launch import display as display_lib  # pylint: disable=g-import-not-at-top
+  from adanet.launch import failure_message  # pylint: disable=g-import-not-at-top
   from adanet.launch import local  # pylint: disable=g-import-not-at-top
   from adanet.launch import output as output_lib  # pylint: disable=g-import-not-at-top
   from adanet.launch import supervision as supervision_lib  # pylint: disable=g-import-not-at-top
-  is_private = _PRIVATE_NETWORK.value and network.enter()
+  why_open = _why_network_is_open()
+  if not why_open and not network.enter():
+    why_open = "the kernel refuses it"
   with ports_lib.HeldPorts(_num_ports()) as held:
     job = _make_job(held.ports)
     tasks = job.tasks()
-    if not is_private:
-      _warn("The network is not private{}. Until the job ends, anyone who can "
-            "reach this machine can run any graph on its TensorFlow servers, "
-            "at the ports {}.".format(
-                ": the kernel refuses it" if _PRIVATE_NETWORK.value else "",
-                ", ".join(map(str, held.ports))))
+    if why_open:
+      _warn("The network is not private: {}. Until the job ends, anyone who "
+            "can reach this machine can run any graph on its TensorFlow "
+            "servers, at the ports {}.".format(
+                why_open, ", ".join(map(str, held.ports))))
     supervision = supervision_lib.Supervision(tasks, _MAX_RESTARTS.value)
     try:
       with output_lib.Output(tasks, log_dir, _warn) as output:
@@ -255,7 +269,8 @@ def _run_guarded(command, log_dir):
               command, _environments(job), supervision, output, display.add,
               _warn).run()
         if supervision.failures:
-          _warn(failure_message.message(supervision.failures, output))
+          _warn(failure_message.message(
+              supervision.failures, output, not why_open))
     except OSError as e:
       _warn("{}: {}".format(e.filename or "cannot start a task",
                             e.strerror or e))
@@ -269,7 +284,7 @@ def _run_task(command: Sequence[str]) -> NoReturn:
       _common_environment(),
       TF_CONFIG=program_lib.with_model_dir(
           os.environ["TF_CONFIG"], _model_dir()))
-  os.execvpe(command[0], command, environment)
+  os.execvpe(command[0], list(command), environment)
 
 
 def _show_local(_: Sequence[str]) -> int:
