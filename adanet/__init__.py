@@ -17,12 +17,15 @@ _MODULES = {
     "AutoEnsembleSubestimator": "adanet.estimator.auto_ensemble",
     "Ensemble": "adanet.ensemble",
     "Estimator": "adanet.estimator.estimator",
+    "EvalSpec": "adanet.estimator.specs",
     "Evaluator": "adanet.core.evaluator",
     "MixtureWeightType": "adanet.ensemble",
     "ReportMaterializer": "adanet.core.report_materializer",
     "Subnetwork": "adanet.subnetwork",
     "Summary": "adanet.subnetwork.summary",
+    "TrainSpec": "adanet.estimator.specs",
     "WeightedSubnetwork": "adanet.ensemble",
+    "train_and_evaluate": "adanet.estimator.train_and_evaluate",
 }
 # The name there, where it is another: AdaNet once had this ensemble only.
 _NAMES = {"Ensemble": "ComplexityRegularized"}
@@ -31,9 +34,10 @@ _PACKAGES = frozenset([
 
 __all__ = [
     "AutoEnsembleEstimator", "AutoEnsembleSubestimator", "Ensemble",
-    "Estimator", "Evaluator", "MixtureWeightType", "ReportMaterializer",
-    "Subnetwork", "Summary", "WeightedSubnetwork", "__version__",
-    "distributed", "ensemble", "heads", "replay", "subnetwork", "tf_compat",
+    "Estimator", "EvalSpec", "Evaluator", "MixtureWeightType",
+    "ReportMaterializer", "Subnetwork", "Summary", "TrainSpec",
+    "WeightedSubnetwork", "__version__", "distributed", "ensemble", "heads",
+    "replay", "subnetwork", "tf_compat", "train_and_evaluate",
 ]
 
 if typing.TYPE_CHECKING:
@@ -51,6 +55,9 @@ if typing.TYPE_CHECKING:
   from adanet.estimator.auto_ensemble import AutoEnsembleEstimator
   from adanet.estimator.auto_ensemble import AutoEnsembleSubestimator
   from adanet.estimator.estimator import Estimator
+  from adanet.estimator.specs import EvalSpec
+  from adanet.estimator.specs import TrainSpec
+  from adanet.estimator.train_and_evaluate import train_and_evaluate
   from adanet.subnetwork import Subnetwork
   from adanet.subnetwork.summary import Summary
 else:

@@ -51,19 +51,22 @@ def start(config: Any) -> Any:
         "cannot start a server for {}: the cluster has {} only. Expected a "
         "chief, worker or ps of the cluster in TF_CONFIG.".format(
             task, ", ".join(addresses(config)) or "no tasks"))
-  tf = tf_compat.v1
   try:
     _check_port(address)
+  except (OSError, OverflowError, ValueError) as e:
+    raise ServerError(
+        "{} cannot listen on {}: {}. End what uses the port, or choose another "
+        "one in TF_CONFIG.".format(
+            task, address, getattr(e, "strerror", None) or e)) from e
+  tf = tf_compat.v1
+  try:
     return tf.train.Server(
         config.cluster_spec, job_name=config.task_type,
         task_index=config.task_id, protocol=config.protocol or "grpc",
         config=config.session_config)
-  except (OSError, OverflowError, ValueError, tf.errors.OpError) as e:
-    cause = getattr(e, "strerror", None) or getattr(e, "message", None) or e
-    raise ServerError(
-        "cannot start the server of {} on {}: {}. End what uses the port, or "
-        "choose another one in TF_CONFIG.".format(
-            task, address, " ".join(str(cause).split()))) from e
+  except tf.errors.OpError as e:
+    raise ServerError("cannot start the server of {} on {}: {}".format(
+        task, address, " ".join(e.message.split()))) from e
 
 
 def _check_port(address):

@@ -74,22 +74,23 @@ class Wait:
       WaitTimeoutError: the time was over when this was called. So the caller
         has asked once more after the last sleep.
     """
-    now = self._clock()
-    if now >= self._end():
+    start = self._clock()
+    if start >= self._end():
       raise WaitTimeoutError("waited {:g} s {}for {}{}".format(
           self._timeout_secs, "without progress " * self._has_restarted,
           message(), self._advice and ": " + self._advice))
-    end = min(now + secs, self._end())
+    end = min(start + secs, self._end())
     while True:
+      if self._clock() >= self._next_message_time:
+        self._log_message(message())
       now = self._clock()
-      if now >= self._next_message_time:
-        self._log_message(now, message())
       if now >= end:
         return
-      self._sleep(min(end, self._next_message_time) - now)
+      self._sleep(max(0., min(end, self._next_message_time) - now))
 
-  def _log_message(self, now, message):
+  def _log_message(self, message):
     self._last_message = message
+    now = self._clock()
     while self._next_message_time <= now:
       self._next_message_time += _NEXT_MESSAGE_SECS
     text = "Waiting for {}: {:.0f} s so far".format(message, now - self._start)

@@ -11,6 +11,7 @@ from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.core import architecture
 from adanet.core import model_dir
+from adanet.tf_compat import files
 
 _ARCHITECTURE = architecture.Architecture(
     "dnn_grow", "mean", [(0, "dnn")], [0], 7)
@@ -99,18 +100,6 @@ class ModelDirTest(parameterized.TestCase):
     self._make("train_manager/t0/t0_dnn.json", content)
     self.assertEqual({"t0_dnn": ""}, self._model_dir.stopped(0))
 
-  def test_failed_write_leaves_the_old_file(self):
-    path = os.path.join(self._path, "a.txt")
-    self._make("a.txt", "old")
-    with self.assertRaisesRegex(ValueError, "stop"):
-      with model_dir.written_whole(path) as temporary:
-        with open(temporary, "w") as f:
-          f.write("new")
-        raise ValueError("stop")
-    self.assertEqual(["a.txt"], _files(self._path))
-    with open(path) as f:
-      self.assertEqual("old", f.read())
-
   def test_remove_temporary_files(self):
     self._model_dir.write_architecture(0, _ARCHITECTURE)
     kept = ["checkpoint", "model.ckpt-5.index", "report/a.tfrecord",
@@ -128,10 +117,12 @@ class ModelDirTest(parameterized.TestCase):
          mock.patch.object(gfile, "remove"):
       for write in (
           lambda: self._model_dir.write_architecture(1, _ARCHITECTURE),
-          lambda: self._model_dir.mark_stopped(3, "t3_dnn", "Over.")):
+          lambda: self._model_dir.mark_stopped(3, "t3_dnn", "Over."),
+          lambda: files.write_text(
+              os.path.join(self._path, "cluster", "agreement.json"), "{}")):
         with self.assertRaises(OSError):
           write()
-    self.assertLen(_files(self._path), len(kept) + 1 + 4 + 2)
+    self.assertLen(_files(self._path), len(kept) + 1 + 4 + 3)
     self._model_dir.remove_temporary_files()
     self.assertCountEqual(kept + ["architecture-0.json"], _files(self._path))
     self.assertIsNone(self._model_dir.architecture(1))

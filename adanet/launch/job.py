@@ -19,7 +19,7 @@ class Task(NamedTuple):
     index: which of the tasks with this `job`, from 0.
   """
   job: str
-  index: int
+  index: int  # type: ignore[assignment]  # A tuple has a method of this name.
 
   @property
   def name(self) -> str:

@@ -105,6 +105,14 @@ time.sleep(1000)""")
     self.assertIn("launch_the_rocket", lines[-1])
     self.assertNotIn("starts again", errors)
 
+  def test_no_way_to_the_internet(self):
+    status, _, errors = self.run_job("""
+import socket
+socket.create_connection(("192.0.2.1", 80))""")
+    self.assertEqual(1, status)
+    if "network is not private" not in errors:
+      self.assertEndsWith(errors, "--noprivate_network opens it.\n")
+
   def test_restarts(self):
     status, output, errors = self.run_job("""
 number = runs()

@@ -27,14 +27,14 @@ One task of a cluster whose addresses are known, started on each machine:
   TF_CONFIG="$(cat task.json)" adanet-launch train.py
 
 Slurm: each process of srun is a task. With 6 of them and these flags: a chief,
-2 workers, 2 parameter servers, an evaluator:
+2 workers, 2 parameter servers, and an evaluator:
 
   srun --nodes=3 --ntasks=6 adanet-launch --ps=2 --evaluator train.py
 
-Kubernetes: print what kubectl shall create. IMAGE has adanet-launch, train.py
+Kubernetes: print what kubectl shall create. IMAGE has adanet-launch, train.py,
 and all that it imports:
 
-  adanet-launch --kubernetes --image=IMAGE --workers=3 --ps=2 \
+  adanet-launch --kubernetes --image=IMAGE --workers=3 --ps=2 \\
       --model_dir=/model --volume_claim=CLAIM train.py | kubectl create -f -
 
 What happens when a task fails: If it has an error before it begins to work
@@ -49,7 +49,7 @@ a second Ctrl-C kills them at once. Nothing outlives adanet-launch.
 
 The tasks have a network of their own, where the kernel allows it: a TensorFlow
 server runs any graph for anyone who can reach it. Programs that load data from
-the Internet, or have their model_dir in a cloud, need --noprivate_network.
+the Internet need --noprivate_network.
 
 Each task finds in its environment: TF_CONFIG; ADANET_JOB_ID, the same for all
 tasks of a job; ADANET_EVENTS_FD, where it reports its progress; its share of
@@ -72,6 +72,8 @@ from adanet import version
 from adanet.launch import gpus as gpus_lib
 from adanet.launch import guard
 from adanet.launch import job as job_lib
+from adanet.launch import kubernetes
+from adanet.launch import kubernetes_flags
 from adanet.launch import network
 from adanet.launch import place as place_lib
 from adanet.launch import ports as ports_lib
@@ -125,25 +127,7 @@ _SUBNETWORKS = flags.DEFINE_integer(
 _STRATEGY = flags.DEFINE_string(
     "strategy", None, "For --dry_run: the strategy, as for adanet-plan.",
     flag_values=_FLAGS)
-_KUBERNETES = flags.DEFINE_boolean(
-    "kubernetes", False, "Print the Kubernetes manifests of the job. Start "
-    "nothing.", flag_values=_FLAGS)
-_IMAGE = flags.DEFINE_string(
-    "image", None, "For --kubernetes: the container image.",
-    flag_values=_FLAGS)
-_NAME = flags.DEFINE_string(
-    "name", "adanet", "For --kubernetes: what the names of all objects begin "
-    "with.", flag_values=_FLAGS)
-_NAMESPACE = flags.DEFINE_string(
-    "namespace", None, "For --kubernetes: the namespace of all objects.",
-    flag_values=_FLAGS)
-_VOLUME_CLAIM = flags.DEFINE_string(
-    "volume_claim", None, "For --kubernetes: the PersistentVolumeClaim with "
-    "access mode ReadWriteMany that is mounted at --model_dir.",
-    flag_values=_FLAGS)
-_GPUS_PER_WORKER = flags.DEFINE_integer(
-    "gpus_per_worker", 0, "For --kubernetes: number of GPUs of the chief and of "
-    "each worker.", 0, flag_values=_FLAGS)
+kubernetes_flags.define(_FLAGS)
 flags.DEFINE_boolean(
     "help", False, "Print this help.", short_name="h", flag_values=_FLAGS)
 flags.DEFINE_boolean(
@@ -170,6 +154,8 @@ def _parse_flags(argv: Sequence[str]) -> List[str]:
     message = re.sub(r"^flag ", "", str(e))
     # absl formats this message as a tuple.
     message = re.sub(r"\('Non-boolean.*", "expected true or false.", message)
+    message = re.sub("invalid literal for int.*", "expected an integer.",
+                     message)
     raise BadInput(message) from e
   except flags.Error as e:
     raise BadInput("{} (--help lists the flags)".format(e)) from e
@@ -208,6 +194,10 @@ def _make_folder(flag: flags.FlagHolder) -> Optional[str]:
     raise BadInput("--{}={}: {}. Expected a writable folder.".format(
         flag.name, flag.value, e.strerror)) from e
   return path
+
+
+def _is_remote(path: Optional[str]) -> bool:
+  return path is not None and "://" in path and not path.startswith("file:")
 
 
 def _model_dir() -> Optional[str]:
@@ -252,6 +242,15 @@ def _num_ports() -> int:
   return 1 + _WORKERS.value + _PS.value
 
 
+def _why_network_is_open() -> Optional[str]:
+  """Returns why the tasks need the network of this machine, if they do."""
+  if not _PRIVATE_NETWORK.value:
+    return "--noprivate_network"
+  if _is_remote(_MODEL_DIR.value):
+    return "--model_dir={} is not on this machine".format(_MODEL_DIR.value)
+  return None
+
+
 def _run_local(command: Sequence[str]) -> int:
   """Runs the job on this machine; returns its exit status."""
   _check_shape()
@@ -262,21 +261,22 @@ def _run_local(command: Sequence[str]) -> int:
 def _run_guarded(command, log_dir):
   """Runs the job in this process."""
   # Slow imports come after the flags are checked.
-  from adanet.launch import failure_message  # pylint: disable=g-import-not-at-top
   from adanet.launch import display as display_lib  # pylint: disable=g-import-not-at-top
+  from adanet.launch import failure_message  # pylint: disable=g-import-not-at-top
   from adanet.launch import local  # pylint: disable=g-import-not-at-top
   from adanet.launch import output as output_lib  # pylint: disable=g-import-not-at-top
   from adanet.launch import supervision as supervision_lib  # pylint: disable=g-import-not-at-top
-  is_private = _PRIVATE_NETWORK.value and network.enter()
+  why_open = _why_network_is_open()
+  if not why_open and not network.enter():
+    why_open = "the kernel refuses it"
   with ports_lib.HeldPorts(_num_ports()) as held:
     job = _make_job(held.ports)
     tasks = job.tasks()
-    if not is_private:
-      _warn("The network is not private{}. Until the job ends, anyone who can "
-            "reach this machine can run any graph on its TensorFlow servers, "
-            "at the ports {}.".format(
-                ": the kernel refuses it" if _PRIVATE_NETWORK.value else "",
-                ", ".join(map(str, held.ports))))
+    if why_open:
+      _warn("The network is not private: {}. Until the job ends, anyone who "
+            "can reach this machine can run any graph on its TensorFlow "
+            "servers, at the ports {}.".format(
+                why_open, ", ".join(map(str, held.ports))))
     supervision = supervision_lib.Supervision(tasks, _MAX_RESTARTS.value)
     try:
       with output_lib.Output(tasks, log_dir, _warn) as output:
@@ -285,7 +285,8 @@ def _run_guarded(command, log_dir):
               command, _environments(job), supervision, output, display.add,
               _warn).run()
         if supervision.failures:
-          _warn(failure_message.message(supervision.failures, output))
+          _warn(failure_message.message(
+              supervision.failures, output, not why_open))
     except OSError as e:
       _warn("{}: {}".format(e.filename or "cannot start a task",
                             e.strerror or e))
@@ -299,10 +300,27 @@ def _run_task(command: Sequence[str]) -> NoReturn:
       _common_environment(),
       TF_CONFIG=program_lib.with_model_dir(
           os.environ["TF_CONFIG"], _model_dir()))
-  os.execvpe(command[0], command, environment)
+  os.execvpe(command[0], list(command), environment)
 
 
-def _run_in_pod(command: Sequence[str]) -> int:
+def _slurm_place() -> place_lib.Place:
+  """Returns the place of this process among those that srun started."""
+  try:
+    return slurm.place(os.environ, _PS.value, _EVALUATOR.value,
+                       _WORKERS.value if _is_given("workers") else None)
+  except ValueError as e:
+    if not isinstance(e, slurm.LayoutError) and not slurm.is_first(os.environ):
+      sys.exit(_EXIT_BAD_INPUT)  # The first one says the same.
+    raise BadInput(str(e)) from e
+
+
+def _run_slurm_task(command: Sequence[str]) -> NoReturn:
+  """Becomes the task of this process of srun."""
+  os.execvpe(command[0], list(command), dict(
+      _common_environment(), **_slurm_place().environment(_model_dir())))
+
+
+def _run_pod(command: Sequence[str]) -> int:
   """Runs the task of this Kubernetes pod; returns its exit status."""
   from adanet.launch import pod  # pylint: disable=g-import-not-at-top
   try:
@@ -316,13 +334,8 @@ def _run_in_pod(command: Sequence[str]) -> int:
 
 def _print_manifests(program: Sequence[str]) -> int:
   """Prints the Kubernetes manifests of the job."""
-  from adanet.launch import kubernetes  # pylint: disable=g-import-not-at-top
   _check_shape()
-  spec = kubernetes.Spec(
-      _IMAGE.value or "", ["-m"] * _MODULE.value + list(program),
-      _WORKERS.value, _PS.value, _EVALUATOR.value, _NAME.value,
-      _NAMESPACE.value, _MAX_RESTARTS.value, _MODEL_DIR.value,
-      _VOLUME_CLAIM.value, _GPUS_PER_WORKER.value)
+  spec = kubernetes_flags.spec(_FLAGS, program)
   try:
     print(kubernetes.manifests(spec, kubernetes.new_job_id(spec.name)), end="")
   except ValueError as e:
@@ -330,58 +343,49 @@ def _print_manifests(program: Sequence[str]) -> int:
   return 0
 
 
-def _slurm_place() -> place_lib.Place:
-  """Returns the place of this process among those that srun started."""
-  try:
-    return slurm.place(os.environ, _PS.value, _EVALUATOR.value,
-                       _WORKERS.value if _is_given("workers") else None)
-  except ValueError as e:
-    if not isinstance(e, slurm.LayoutError) and not slurm.is_first(os.environ):
-      sys.exit(_EXIT_BAD_INPUT)  # The first rank says the same.
-    raise BadInput(str(e)) from e
-
-
-def _run_slurm_task(command: Sequence[str]) -> NoReturn:
-  """Becomes the task of this process of srun."""
-  os.execvpe(command[0], command, dict(
-      _common_environment(), **_slurm_place().environment(_model_dir())))
-
-
-def _is_slurm_task() -> bool:
-  # In a shell that srun started, --workers=3 asks for a cluster on this node.
-  return slurm.in_step(os.environ) and not (
-      _is_given("workers") and slurm.is_alone(os.environ))
-
-
-def _show(_: Sequence[str]) -> int:
-  """Prints what would run on this machine, or under Slurm."""
-  if _is_slurm_task():
-    place = _slurm_place()
-    if place.task.job != job_lib.CHIEF:
-      return 0
-    return _show_job(place.job)
+def _show_local(_: Sequence[str]) -> int:
+  """Prints what would run on this machine."""
   _check_shape()
   with ports_lib.HeldPorts(_num_ports()) as held:
-    return _show_job(_make_job(held.ports))
+    return _show_job(_make_job(held.ports), _WORKERS.value)
 
 
-def _show_job(job: job_lib.Job) -> int:
-  """Prints the TF_CONFIG of each task, and the plan."""
+def _show_slurm(_: Sequence[str]) -> int:
+  """Prints, from the first process of srun, what would run."""
+  place = _slurm_place()
+  if not slurm.is_first(os.environ):
+    return 0
+  return _show_job(
+      place.job, len(place.job.addresses.get(job_lib.WORKER, ())))
+
+
+def _show_job(job: job_lib.Job, num_workers: int) -> int:
+  """Prints the TF_CONFIG of each task."""
   for task in job.tasks():
     print("# {}\nTF_CONFIG={}".format(
         task.name, shlex.quote(job.tf_config(task, _model_dir()))))
+  return _show_plan(["--workers={}".format(1 + num_workers),
+                     "--ps={}".format(_PS.value)])
+
+
+def _show_task(_: Sequence[str]) -> int:
+  """Prints what the task of the TF_CONFIG in the environment would get."""
+  print("TF_CONFIG=" + shlex.quote(program_lib.with_model_dir(
+      os.environ["TF_CONFIG"], _model_dir())))
+  return _show_plan([])
+
+
+def _show_plan(shape_flags: List[str]) -> int:
+  """Prints the plan of a cluster, if --subnetworks is given."""
   if _SUBNETWORKS.value is None:
     return 0
   from adanet.distributed.plan import main as plan_main  # pylint: disable=g-import-not-at-top
   print(flush=True)
-  num_workers, num_ps = (
-      len(job.addresses.get(kind, ())) for kind in (job_lib.WORKER, job_lib.PS))
-  plan_flags = ["--workers={}".format(1 + num_workers),
-                "--ps={}".format(num_ps),
-                "--subnetworks={}".format(_SUBNETWORKS.value)]
+  argv = ["adanet-plan"] + shape_flags + [
+      "--subnetworks={}".format(_SUBNETWORKS.value)]
   if _STRATEGY.value is not None:
-    plan_flags.append("--strategy=" + _STRATEGY.value)
-  return plan_main.main(["adanet-plan"] + plan_flags)
+    argv.append("--strategy=" + _STRATEGY.value)
+  return plan_main.main(argv)
 
 
 def _scenario() -> Callable[[Sequence[str]], int]:
@@ -390,17 +394,17 @@ def _scenario() -> Callable[[Sequence[str]], int]:
   Each function takes the command that a task runs, and returns an exit code.
   """
   is_cluster = _is_given("workers", "ps", "evaluator")
-  if _DRY_RUN.value:
-    return _show
   if "TF_CONFIG" in os.environ and not is_cluster:
-    return _run_task
-  if "ADANET_CLUSTER" in os.environ and not is_cluster:
-    return _run_in_pod
-  if _is_slurm_task():
-    return _run_slurm_task
+    return _show_task if _DRY_RUN.value else _run_task
+  if kubernetes.in_pod(os.environ) and not is_cluster:
+    return _run_pod
+  # In a shell that srun started, --workers=3 asks for a cluster on this node.
+  if slurm.in_step(os.environ) and not (
+      _is_given("workers") and slurm.is_alone(os.environ)):
+    return _show_slurm if _DRY_RUN.value else _run_slurm_task
   if slurm.lacks_srun(os.environ) and not _is_given("workers"):
     raise BadInput(slurm.NEEDS_SRUN)
-  return _run_local
+  return _show_local if _DRY_RUN.value else _run_local
 
 
 def _run(argv: Sequence[str]) -> int:
@@ -414,7 +418,7 @@ def _run(argv: Sequence[str]) -> int:
   if not program:
     raise BadInput("no program: give the Python program of a task, such as "
                    "train.py, after the flags (--help shows examples)")
-  if _KUBERNETES.value:
+  if _FLAGS.kubernetes:
     return _print_manifests(program)  # The image has the program.
   # `bazel run` starts programs in another folder.
   os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY") or os.getcwd())

@@ -16,16 +16,19 @@ _ANY_USER = 12345
 _SERVE = """
 import os, socket, sys
 from adanet.launch import network
+from adanet.launch import processes
 if {user}:
   os.setgid({user})
   os.setuid({user})
+  processes.call_c("prctl", 4, 1, 0, 0, 0)  # PR_SET_DUMPABLE, as after exec.
 if not network.enter():
   sys.exit("refused")
 print(sorted(name for _, name in socket.if_nameindex()), os.getuid())
 server = socket.socket()
 server.bind(("", {port}))
 server.listen(1)
-client = socket.create_connection(("127.0.0.1", {port}))
+client = socket.socket()
+client.connect(("127.0.0.1", {port}))
 server.accept()[0].sendall(b"hello")
 print(client.recv(5), flush=True)
 sys.stdin.read()

@@ -1,0 +1,108 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what the chief announces."""
+
+import json
+import os
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.cluster import agreement
+from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+import hypothesis
+from hypothesis import strategies as st
+
+_AGREEMENT = agreement.Agreement(
+    "job", 3, 1, ("linear", "deep"), 3, 2, "RoundRobinStrategy", 300)
+_COUNT = st.integers(0, 2**40)
+
+
+class AgreementTest(parameterized.TestCase):
+
+  @hypothesis.given(st.builds(
+      agreement.Agreement, job=st.text(), generation=_COUNT, iteration=_COUNT,
+      builders=st.lists(st.text()).map(tuple), num_workers=_COUNT,
+      num_ps=_COUNT, strategy=st.text(), max_steps=st.none() | _COUNT,
+      state=st.sampled_from(["training", "over", "stopped"]), reason=st.text(),
+      written=st.floats(0., 1e12)))
+  def test_json(self, value):
+    self.assertEqual(
+        value, agreement.Agreement.from_json(value.to_json(), "path"))
+    self.assertNotIn("\n", value.to_json())
+
+  @parameterized.parameters(
+      ("training", True), ("over", False), ("stopped", False))
+  def test_is_training(self, state, expected):
+    self.assertEqual(expected, _AGREEMENT._replace(state=state).is_training)
+    self.assertTrue(_AGREEMENT.is_training)
+
+  @parameterized.parameters(
+      "", "{", "[]", "null", '"a\nb"', '{"job": "a"', "\ufffd")
+  def test_text_that_is_no_agreement(self, text):
+    self._check_corrupt(text, "")
+
+  @parameterized.parameters(
+      ("job", 1), ("generation", "1"), ("generation", -1), ("iteration", True),
+      ("iteration", 1.5), ("builders", "deep"), ("builders", [1]),
+      ("builders", {}), ("num_workers", None), ("num_ps", [2]),
+      ("strategy", None), ("max_steps", "1"), ("max_steps", -1),
+      ("state", "done"), ("state", ["over"]), ("reason", None),
+      ("written", "now"), ("written", None))
+  def test_wrong_value(self, name, value):
+    content = dict(json.loads(_AGREEMENT.to_json()), **{name: value})
+    self._check_corrupt(json.dumps(content), "'{}' is ".format(name))
+
+  @parameterized.parameters(*agreement.Agreement._fields)
+  def test_missing_value(self, name):
+    content = json.loads(_AGREEMENT.to_json())
+    del content[name]
+    self._check_corrupt(
+        json.dumps(content), "'{}' is missing".format(name))
+
+  def _check_corrupt(self, text, problem):
+    with self.assertRaisesRegex(
+        agreement.AgreementError, "^/m/a.json: " + problem) as raised:
+      agreement.Agreement.from_json(text, "/m/a.json")
+    self.assertNotIn("\n", str(raised.exception))
+    self.assertIn("Remove the file", str(raised.exception))
+
+
+class AgreementFileTest(absltest.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self._model_dir = self.create_tempdir().full_path
+    self._now = 1000.5
+    self._file = agreement.AgreementFile(self._model_dir, lambda: self._now)
+
+  def test_path(self):
+    self.assertEqual(
+        os.path.join(self._model_dir, "cluster", "agreement.json"),
+        self._file.path)
+    self.assertEqual(
+        "gs://a/cluster/agreement.json",
+        agreement.AgreementFile("gs://a").path)
+
+  def test_read_and_write(self):
+    self.assertIsNone(self._file.read())
+    self.assertEqual([], os.listdir(self._model_dir))
+    for number in range(2):
+      self._now += 1.
+      value = _AGREEMENT._replace(generation=number)
+      self._file.write(value)
+      self.assertEqual(value._replace(written=self._now), self._file.read())
+    self.assertEqual(
+        ["agreement.json"],
+        os.listdir(os.path.join(self._model_dir, "cluster")))
+
+  def test_corrupt(self):
+    self._file.write(_AGREEMENT)
+    with open(self._file.path, "w") as f:
+      f.write("{")
+    with self.assertRaisesRegex(
+        agreement.AgreementError, "^{}: not JSON".format(self._file.path)):
+      self._file.read()
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,133 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the job of this task is over, by what its chief announces.
+
+The file of the agreement stays in `model_dir` when a job is over. So a task
+that starts may find one of an earlier run, and must not take it for its own:
+
+    found                                   taken for the end of this run
+    of another job                          never
+    "over", written or changed meanwhile    at once
+    "over", of before, the id is unique     at once: this task is late
+    "over", of before, the id is shared     if it was younger than 10 minutes
+                                            when this task started, and nothing
+                                            changes in the first 30 s
+    "stopped", written meanwhile            at once
+    "stopped", of before                    never: the job goes on from there
+
+An id is shared if it stands for the addresses of the cluster: a second run by
+hand has the same ones.
+"""
+
+import hashlib
+import json
+import time
+import typing
+from typing import Any, Callable, Mapping, Optional
+
+from adanet.cluster import agreement as agreement_lib
+
+_MAX_AGE_SECS = 600.
+_PATIENCE_SECS = 30.
+
+TRAINING = "training"
+OVER = "over"
+STOPPED = "stopped"
+
+
+class JobId(typing.NamedTuple):
+  """Says which tasks belong together.
+
+  Attributes:
+    text: str, the same for all tasks of a job; "" where it is not known.
+    is_unique: bool, whether no other run has the same.
+  """
+  text: str
+  is_unique: bool
+
+  def is_of(self, agreement: Optional[agreement_lib.Agreement]) -> bool:
+    """Returns whether an agreement is for this job, in this run or another."""
+    return agreement is not None and self.text in ("", agreement.job)
+
+
+def _addresses(cluster):
+  """Returns {job: {index: address}} without the evaluator, as JSON."""
+  found = {}
+  for job, tasks in cluster.items():
+    pairs = tasks.items() if isinstance(tasks, Mapping) else enumerate(tasks)
+    if job != "evaluator":  # It may be named or not: it is not in the cluster.
+      found[job] = {str(index): address for index, address in pairs}
+  return json.dumps(found, sort_keys=True)
+
+
+def job_id(config: Any, environ: Mapping[str, str]) -> JobId:
+  """Returns the id of the job that this task is of.
+
+  Args:
+    config: RunConfig.
+    environ: the environment. `ADANET_JOB_ID` is the id; where it is absent,
+      the addresses of the cluster stand for it. An evaluator finds them in
+      `TF_CONFIG` only: its RunConfig has none.
+  """
+  given = environ.get("ADANET_JOB_ID")
+  if given:
+    return JobId(given, True)
+  cluster = config.cluster_spec.as_dict() if config.cluster_spec else (
+      json.loads(environ.get("TF_CONFIG") or "{}").get("cluster"))
+  if not cluster:
+    return JobId("", False)
+  digest = hashlib.sha256(_addresses(cluster).encode("utf-8")).hexdigest()
+  return JobId(digest[:16], False)
+
+
+def state(agreement: Optional[agreement_lib.Agreement], job: JobId,
+          is_new: bool, started: float, now: float) -> str:
+  """Returns "training", "over" or "stopped": the state of this task's run.
+
+  Args:
+    agreement: `Agreement`, what the file has now; None if there is no file.
+    job: `JobId` of this task.
+    is_new: whether the file has changed since this task started.
+    started: float, when this task started, in seconds since the epoch.
+    now: float, the time, likewise.
+  """
+  if not job.is_of(agreement):
+    return TRAINING
+  assert agreement is not None
+  if is_new or agreement.written >= started:
+    return agreement.state
+  if agreement.state != OVER:
+    return TRAINING
+  if job.is_unique:
+    return OVER
+  is_recent = started - agreement.written <= _MAX_AGE_SECS
+  return OVER if is_recent and now - started >= _PATIENCE_SECS else TRAINING
+
+
+class JobState:
+  """Follows the agreement, from the start of this task on."""
+
+  def __init__(self, job: JobId,
+               clock: Callable[[], float] = time.time) -> None:
+    """The task starts now.
+
+    Args:
+      job: `JobId` of this task.
+      clock: returns the seconds since the epoch.
+    """
+    self._job = job
+    self._clock = clock
+    self._started = clock()
+    self._has_read = False
+    self._first: Optional[agreement_lib.Agreement] = None
+
+  def after(self, agreement: Optional[agreement_lib.Agreement]) -> str:
+    """Returns the state of the job, see `state`.
+
+    Args:
+      agreement: `Agreement`, what was just read; None if there is no file.
+    """
+    if not self._has_read:
+      self._has_read, self._first = True, agreement
+    return state(agreement, self._job, agreement != self._first, self._started,
+                 self._clock())

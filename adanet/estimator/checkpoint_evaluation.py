@@ -1,0 +1,148 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Evaluates checkpoints one after the other, and calls the exporters."""
+
+import os
+import time
+import typing
+
+from absl import logging
+from adanet.estimator import specs
+
+_Metrics = typing.Dict[str, typing.Any]
+Results = typing.Tuple[
+    typing.Optional[_Metrics], typing.Optional[typing.List[typing.Any]]]
+
+
+class CheckpointEvaluator:
+  """Evaluates and exports what an `EvalSpec` asks for.
+
+  Attributes:
+    checkpoint: str, the prefix of the last checkpoint that it evaluated, or
+      None.
+    metrics: dict, its metrics, or None.
+    exports: list of what each exporter returned for it, or None.
+  """
+
+  def __init__(self, estimator: typing.Any, eval_spec: specs.EvalSpec,
+               max_steps: typing.Optional[int],
+               clock: typing.Callable[[], float] = time.monotonic) -> None:
+    """Evaluates nothing yet.
+
+    Args:
+      estimator: `adanet.Estimator`.
+      eval_spec: `EvalSpec`.
+      max_steps: int, the global step at which training ends, or None.
+      clock: returns the time, in seconds from any moment.
+    """
+    self._estimator = estimator
+    self._spec = eval_spec
+    self._max_steps = max_steps
+    self._clock = clock
+    self._next_time: typing.Optional[float] = None
+    self._is_final = False
+    self.checkpoint: typing.Optional[str] = None
+    self.metrics: typing.Optional[_Metrics] = None
+    self.exports: typing.Optional[typing.List[typing.Any]] = None
+
+  @property
+  def results(self) -> Results:
+    """The metrics of the last checkpoint, and what each exporter returned."""
+    return self.metrics, self.exports
+
+  @property
+  def is_due(self) -> bool:
+    """Whether the last evaluation began long enough ago."""
+    return self._next_time is None or self._clock() >= self._next_time
+
+  def evaluate(self, checkpoint: str, is_final: bool = False,
+               hooks: typing.Sequence[typing.Any] = ()) -> None:
+    """Evaluates and exports a checkpoint.
+
+    Args:
+      checkpoint: str, its prefix.
+      is_final: whether training is over. It is, too, where `max_steps` is
+        reached.
+      hooks: `SessionRunHook`s beside those of the spec.
+    """
+    self._next_time = self._clock() + self._spec.throttle_secs
+    metrics = self._estimator.evaluate(
+        self._spec.input_fn, steps=self._spec.steps, name=self._spec.name,
+        checkpoint_path=checkpoint,
+        hooks=self._spec.hooks + tuple(hooks))
+    self._is_final = is_final or bool(
+        self._max_steps and metrics["global_step"] >= self._max_steps)
+    exports = [self._export(exporter, checkpoint, metrics)
+               for exporter in self._spec.exporters]
+    self.checkpoint, self.metrics, self.exports = checkpoint, metrics, exports
+
+  def _export(self, exporter, checkpoint, metrics):
+    return exporter.export(
+        estimator=self._estimator,
+        export_path=os.path.join(
+            self._estimator.model_dir, "export", exporter.name),
+        checkpoint_path=checkpoint, eval_result=metrics,
+        is_the_final_export=self._is_final)
+
+  def finish(self, checkpoint: str,
+             hooks: typing.Sequence[typing.Any] = ()) -> None:
+    """Evaluates and exports the last checkpoint of training.
+
+    If that is done already, exporters that did not export it are asked again,
+    because only now it is known to be the last one.
+
+    Args:
+      checkpoint: str, its prefix.
+      hooks: see `evaluate`.
+    """
+    if checkpoint != self.checkpoint:
+      self.evaluate(checkpoint, is_final=True, hooks=hooks)
+      return
+    if self._is_final:
+      return
+    self._is_final = True
+    self.exports = [
+        self._export(exporter, checkpoint, self.metrics)
+        if exported is None else exported
+        for exporter, exported in zip(
+            self._spec.exporters, self.exports or ())]
+
+
+class EvaluatingListener:
+  """A `CheckpointSaverListener` that evaluates checkpoints during training."""
+
+  def __init__(self, evaluator: CheckpointEvaluator,
+               latest_checkpoint: typing.Callable[[], typing.Optional[str]],
+               first_step: int) -> None:
+    """Takes who evaluates.
+
+    Args:
+      evaluator: `CheckpointEvaluator`.
+      latest_checkpoint: returns the prefix of the latest checkpoint, or None.
+      first_step: int, the global step at which training begins. A checkpoint
+        of it has learned nothing new.
+    """
+    self._evaluator = evaluator
+    self._latest_checkpoint = latest_checkpoint
+    self._first_step = first_step
+
+  def begin(self) -> None:
+    """Does nothing."""
+
+  def before_save(self, session: typing.Any, global_step: int) -> None:
+    """Does nothing."""
+
+  def after_save(self, session: typing.Any, global_step: int) -> None:
+    """Evaluates the checkpoint, unless the last evaluation was just now."""
+    if global_step == self._first_step:
+      return
+    if not self._evaluator.is_due:
+      logging.info("Step %d is not evaluated: the last evaluation was less "
+                   "than throttle_secs ago.", global_step)
+      return
+    checkpoint = self._latest_checkpoint()
+    if checkpoint is not None:
+      self._evaluator.evaluate(checkpoint)
+
+  def end(self, session: typing.Any, global_step: int) -> None:
+    """Does nothing: an iteration's end need not be that of training."""

@@ -1,0 +1,271 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The evaluator of a cluster: evaluates checkpoints until training is over.
+
+It is no part of the cluster that trains. All that it knows, it reads from
+`model_dir`, once a second: the latest checkpoint, and the chief's agreement.
+What it evaluated last stands in `<model_dir>/eval/evaluated.json`, so that an
+evaluator that is killed and started again does not do it twice.
+"""
+
+import json
+import os
+import time
+import typing
+
+from absl import logging
+from adanet import tf_compat
+from adanet.cluster import agreement as agreement_lib
+from adanet.cluster import ended
+from adanet.cluster import waiting
+from adanet.core import checkpoints
+from adanet.core import events
+from adanet.core import model_dir as model_dir_lib
+from adanet.estimator import checkpoint_evaluation
+from adanet.estimator import specs
+from adanet.tf_compat import files
+
+_POLL_SECS = 1.
+# How long files that do not fit together may be a delay of a shared disk.
+_DISK_DELAY_SECS = 60.
+_STOPPED_STATUS = 143  # As of a task that was stopped by SIGTERM.
+
+
+class _Stopped(Exception):
+  """The job was stopped, to be resumed later."""
+
+
+class Clock(typing.NamedTuple):
+  """The time, which a test may fake.
+
+  Attributes:
+    now: returns the seconds since the epoch.
+    monotonic: returns the time, in seconds from any moment.
+    sleep: waits for some seconds.
+  """
+  now: typing.Callable[[], float] = time.time
+  monotonic: typing.Callable[[], float] = time.monotonic
+  sleep: typing.Callable[[float], None] = time.sleep
+
+
+class _Reader:
+  """Reads files, and bears with a shared disk that is late for a while."""
+
+  def __init__(self, function, errors, default, clock):
+    self._function = function
+    self._errors = errors
+    self._value = default
+    self._clock = clock
+    self._failing_since = None
+
+  def read(self):
+    """Returns the value; the last one while it cannot be read."""
+    try:
+      self._value = self._function()
+      self._failing_since = None
+    except self._errors:
+      now = self._clock.monotonic()
+      if self._failing_since is None:
+        self._failing_since = now
+      if now - self._failing_since >= _DISK_DELAY_SECS:
+        raise
+    return self._value
+
+
+class _StopHook:
+  """Ends an evaluation when the job was stopped; it looks once a second."""
+
+  def __init__(self, state, clock):
+    self._state = state
+    self._clock = clock
+    self._next_time = clock.monotonic() + _POLL_SECS
+
+  def begin(self):
+    """Does nothing."""
+
+  def after_create_session(self, session, coord):
+    """Does nothing."""
+
+  def before_run(self, run_context):
+    """Raises `_Stopped` if the job was stopped."""
+    del run_context
+    if self._clock.monotonic() >= self._next_time:
+      if self._state() == ended.STOPPED:
+        raise _Stopped()
+      self._next_time = self._clock.monotonic() + _POLL_SECS
+
+  def after_run(self, run_context, run_values):
+    """Does nothing."""
+
+  def end(self, session):
+    """Does nothing."""
+
+
+class _Note:
+  """The file that says which step was evaluated last."""
+
+  def __init__(self, model_dir, name):
+    self._path = os.path.join(
+        model_dir, "eval_" + name if name else "eval", "evaluated.json")
+
+  def read(self) -> typing.Optional[int]:
+    """Returns the global step; None if it is not known."""
+    try:
+      with tf_compat.v1.io.gfile.GFile(self._path, "rb") as f:
+        return int(json.loads(f.read().decode("utf-8"))["global_step"])
+    except (tf_compat.v1.errors.OpError, KeyError, TypeError, ValueError):
+      return None
+
+  def write(self, global_step: int) -> None:
+    """Notes a global step."""
+    with files.written_whole(self._path) as temporary:
+      with tf_compat.v1.io.gfile.GFile(temporary, "w") as f:
+        f.write(json.dumps({"global_step": int(global_step)}))
+
+
+class ContinuousEvaluation:
+  """Evaluates the checkpoints of a job that others train."""
+
+  def __init__(self, estimator: typing.Any, train_spec: specs.TrainSpec,
+               eval_spec: specs.EvalSpec, job: ended.JobId,
+               report: events.Report, clock: Clock = Clock()) -> None:
+    """Reads nothing yet. The task starts now.
+
+    Args:
+      estimator: `adanet.Estimator`.
+      train_spec: `TrainSpec`.
+      eval_spec: `EvalSpec`.
+      job: `JobId`.
+      report: called with a `Working` when it begins to wait for checkpoints.
+      clock: `Clock`.
+    """
+    v1 = tf_compat.v1
+    self._spec = eval_spec
+    self._report = report
+    self._clock = clock
+    self._model_dir = model_dir_lib.ModelDir(estimator.model_dir)
+    self._timeout_secs = getattr(
+        estimator.config, "session_creation_timeout_secs", None)
+    self._evaluator = checkpoint_evaluation.CheckpointEvaluator(
+        estimator, eval_spec, train_spec.max_steps, clock.monotonic)
+    self._note = _Note(estimator.model_dir, eval_spec.name)
+    self._job_state = ended.JobState(job, clock.now)
+    self._agreement = _Reader(
+        agreement_lib.AgreementFile(estimator.model_dir).read,
+        (v1.errors.OpError, agreement_lib.AgreementError), None, clock)
+    self._latest = _Reader(
+        estimator.latest_checkpoint,
+        (v1.errors.OpError, checkpoints.CheckpointError), None, clock)
+    # The last checkpoint that was looked at, and its step.
+    self._seen: typing.Tuple[typing.Optional[str], typing.Optional[int]] = (
+        None, None)
+    self._evaluated_step: typing.Optional[int] = None
+
+  def _state(self):
+    return self._job_state.after(self._agreement.read())
+
+  def _sleep(self):
+    self._clock.sleep(_POLL_SECS)
+
+  def _wait_for_start(self):
+    """Waits for `start_delay_secs`, but not beyond the end of training."""
+    end = self._clock.monotonic() + self._spec.start_delay_secs
+    if self._spec.start_delay_secs:
+      logging.info("Evaluation begins after start_delay_secs=%g.",
+                   self._spec.start_delay_secs)
+    while (self._clock.monotonic() < end and
+           self._state() == ended.TRAINING):
+      self._sleep()
+
+  def _is_gone(self, checkpoint):
+    return not tf_compat.v1.io.gfile.exists(checkpoint + ".index")
+
+  def _do(self, action, checkpoint):
+    """Evaluates a checkpoint, which its chief may delete meanwhile.
+
+    Args:
+      action: a method of the `CheckpointEvaluator`.
+      checkpoint: str.
+
+    Returns:
+      Whether it did; otherwise there is a later one by now.
+    """
+    try:
+      action(checkpoint, hooks=[_StopHook(self._state, self._clock)])
+    except (tf_compat.v1.errors.OpError, checkpoints.CheckpointError):
+      if not self._is_gone(checkpoint):
+        raise
+      logging.warning("%s was deleted while it was evaluated: the latest one "
+                      "is next.", checkpoint)
+      return False
+    self._evaluated_step = int(self._evaluator.metrics["global_step"])
+    self._note.write(self._evaluated_step)
+    return True
+
+  def _step(self, checkpoint):
+    """Returns the global step of a checkpoint; None if it is gone."""
+    if self._seen[0] != checkpoint:
+      try:
+        self._seen = checkpoint, self._model_dir.global_step(checkpoint)
+      except checkpoints.CheckpointError:
+        if not self._is_gone(checkpoint):
+          raise
+        return None
+    return self._seen[1]
+
+  def _evaluate_new(self, checkpoint):
+    """Evaluates a checkpoint if it is new and the time has come."""
+    if not self._evaluator.is_due or self._seen[0] == checkpoint and (
+        self._seen[1] == self._evaluated_step):
+      return
+    # An iteration begins with a checkpoint of the step at which the last one
+    # ended, and with its ensemble.
+    step = self._step(checkpoint)
+    if step is not None and step != self._evaluated_step:
+      self._do(self._evaluator.evaluate, checkpoint)
+
+  def run(self) -> checkpoint_evaluation.Results:
+    """Evaluates until training is over.
+
+    Returns:
+      The metrics of the last checkpoint, and what each exporter returned for
+      it.
+
+    Raises:
+      SystemExit: the job was stopped, to be resumed later.
+      waiting.WaitTimeoutError: there was no checkpoint for too long.
+    """
+    try:
+      return self._run()
+    except _Stopped:
+      logging.info("Evaluation ends: the job was stopped.")
+      raise SystemExit(_STOPPED_STATUS) from None
+
+  def _run(self):
+    self._report(events.Working("evaluator:0"))
+    self._wait_for_start()
+    self._evaluated_step = self._note.read()
+    wait = waiting.Wait(
+        self._timeout_secs, "start the chief, with the same model_dir",
+        self._clock.monotonic, self._clock.sleep)
+    while True:
+      # First the state: what is latest when training is over is the last one.
+      state = self._state()
+      if state == ended.STOPPED:
+        raise _Stopped()
+      checkpoint = self._latest.read()
+      if state == ended.OVER:
+        if checkpoint is None:
+          logging.warning("Training is over, and %s has no checkpoint.",
+                          self._model_dir.path)
+          return self._evaluator.results
+        if self._do(self._evaluator.finish, checkpoint):
+          return self._evaluator.results
+      elif checkpoint is None:
+        wait.pause(_POLL_SECS, lambda: "the first checkpoint in {}".format(
+            self._model_dir.path))
+        continue
+      else:
+        wait.done()
+        self._evaluate_new(checkpoint)
+      self._sleep()

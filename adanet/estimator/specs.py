@@ -1,0 +1,173 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What `adanet.train_and_evaluate` is told, as `tf.estimator` has it."""
+
+import collections
+import typing
+
+_InputFn = typing.Callable[..., typing.Any]
+_Several = typing.Optional[typing.Iterable[typing.Any]]
+
+
+def _check_input_fn(input_fn):
+  if not callable(input_fn):
+    raise TypeError(
+        "input_fn must be a function that returns the input, got {!r}".format(
+            input_fn))
+
+
+def _check_number(name, value, is_good, expected):
+  """Raises a TypeError or ValueError unless a number is as expected."""
+  message = "{} must be {}, got {!r}".format(name, expected, value)
+  try:
+    good = is_good(value)
+  except TypeError:
+    raise TypeError(message) from None
+  if not good:
+    raise ValueError(message)
+
+
+def _check_steps(name, value):
+  if value is not None:
+    _check_number(name, value, lambda v: v > 0, "a number > 0 or None")
+
+
+def _checked(name, values, method, expected):
+  """Returns values as a tuple, each of which has a method.
+
+  Args:
+    name: str, the argument.
+    values: what was given for it.
+    method: str, the name of the method.
+    expected: str, what each value must be.
+  """
+  try:
+    values = tuple(values or ())
+  except TypeError:
+    raise TypeError("{} must be a sequence of {}, got {!r}".format(
+        name, expected, values)) from None
+  for value in values:
+    if not callable(getattr(value, method, None)):
+      raise TypeError("{} must have only {}, got {!r}".format(
+          name, expected, value))
+  return values
+
+
+def _checked_exporters(exporters):
+  """Returns exporters as a tuple, with names of which none is there twice."""
+  if hasattr(exporters, "export"):
+    exporters = [exporters]
+  exporters = _checked(
+      "exporters", exporters, "export",
+      "exporters, such as an adanet.estimator.exporters.LatestExporter")
+  names = [getattr(exporter, "name", None) for exporter in exporters]
+  for name, exporter in zip(names, exporters):
+    if not name or not isinstance(name, str):
+      raise ValueError(
+          "the name of an exporter must be a string that is not empty, got "
+          "{!r} of {!r}".format(name, exporter))
+    if names.count(name) > 1:
+      raise ValueError(
+          "exporters must have different names, got {!r} {} times: each writes "
+          "to a folder of its name".format(name, names.count(name)))
+  return exporters
+
+
+class TrainSpec(
+    collections.namedtuple(
+        "TrainSpec", ["input_fn", "max_steps", "hooks", "saving_listeners"])):
+  """How to train. Its arguments are those of `tf.estimator.TrainSpec`.
+
+  Attributes:
+    input_fn: function that returns the input, see `adanet.Estimator.train`.
+    max_steps: int, the global step at which training ends; None: it ends by the
+      Estimator's `max_iterations`, or with the input.
+    hooks: tuple of `SessionRunHook`, for the chief and each worker.
+    saving_listeners: tuple of `CheckpointSaverListener`, for the chief.
+  """
+
+  def __new__(cls, input_fn: _InputFn, max_steps: typing.Optional[int] = None,
+              hooks: _Several = None,
+              saving_listeners: _Several = None) -> "TrainSpec":
+    _check_input_fn(input_fn)
+    _check_steps("max_steps", max_steps)
+    return super(TrainSpec, cls).__new__(
+        cls, input_fn, max_steps,
+        _checked("hooks", hooks, "before_run", "SessionRunHooks"),
+        _checked("saving_listeners", saving_listeners, "after_save",
+                 "CheckpointSaverListeners"))
+
+
+class EvalSpec(
+    collections.namedtuple("EvalSpec", [
+        "input_fn", "steps", "name", "hooks", "exporters", "start_delay_secs",
+        "throttle_secs"])):
+  """How to evaluate and export, as `tf.estimator.EvalSpec` has it.
+
+  Attributes:
+    input_fn: function that returns the input, see `adanet.Estimator.evaluate`.
+    steps: int, how many batches; None for all of the input.
+    name: str, distinguishes evaluations in TensorBoard, or None.
+    hooks: tuple of `SessionRunHook`.
+    exporters: tuple of exporters, each called after each evaluation. One of
+      them, instead of a sequence, may be given. They may be those of
+      `tf.estimator`.
+    start_delay_secs: float, how long an evaluator task waits at its start.
+    throttle_secs: float, how long it is at least from the start of an
+      evaluation to that of the next one. The last checkpoint is evaluated in
+      any case.
+  """
+
+  def __new__(cls, input_fn: _InputFn, steps: typing.Optional[int] = 100,
+              name: typing.Optional[str] = None, hooks: _Several = None,
+              exporters: typing.Any = None, start_delay_secs: float = 120,
+              throttle_secs: float = 600) -> "EvalSpec":
+    _check_input_fn(input_fn)
+    _check_steps("steps", steps)
+    if name is not None and not isinstance(name, str):
+      raise TypeError("name must be a string or None, got {!r}".format(name))
+    for argument, value in (("start_delay_secs", start_delay_secs),
+                            ("throttle_secs", throttle_secs)):
+      _check_number(argument, value, lambda v: v >= 0, "a number >= 0")
+    return super(EvalSpec, cls).__new__(
+        cls, input_fn, steps, name,
+        _checked("hooks", hooks, "before_run", "SessionRunHooks"),
+        _checked_exporters(exporters), start_delay_secs, throttle_secs)
+
+
+def _adopted(argument, value, spec, optional=()):
+  """Returns a spec of ours with the attributes of a spec."""
+  if isinstance(value, spec):
+    return value
+  needed = [name for name in spec._fields if name not in optional]
+  if not all(hasattr(value, name) for name in needed):
+    raise TypeError(
+        "{0} must be an adanet.{1}, or a tf.estimator.{1}, got {2!r}".format(
+            argument, spec.__name__, value))
+  return spec(**{name: getattr(value, name) for name in spec._fields
+                 if hasattr(value, name)})
+
+
+def train_spec(value: typing.Any) -> TrainSpec:
+  """Returns a `TrainSpec` for one of ours, or for that of `tf.estimator`.
+
+  Args:
+    value: what was given for the argument `train_spec`.
+
+  Raises:
+    TypeError: it is neither.
+  """
+  # That of TensorFlow 1.15 has no saving_listeners.
+  return _adopted("train_spec", value, TrainSpec, ["saving_listeners"])
+
+
+def eval_spec(value: typing.Any) -> EvalSpec:
+  """Returns an `EvalSpec` for one of ours, or for that of `tf.estimator`.
+
+  Args:
+    value: what was given for the argument `eval_spec`.
+
+  Raises:
+    TypeError: it is neither.
+  """
+  return _adopted("eval_spec", value, EvalSpec)

@@ -1,0 +1,112 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""`adanet.train_and_evaluate`: the main program of every task of a cluster."""
+
+import os
+import signal
+import typing
+
+from adanet.cluster import ended
+from adanet.cluster import signals
+from adanet.core import model_dir as model_dir_lib
+from adanet.estimator import checkpoint_evaluation
+from adanet.estimator import continuous_evaluation
+from adanet.estimator import specs
+from adanet.progress import reporter
+from adanet.tf_compat import run_config
+
+TaskType = run_config.TaskType
+
+
+def _print_report(estimator):
+  """Prints who won and why, when training is over."""
+  # TODO(lead): print(adanet.history's report of estimator.model_dir).
+  del estimator
+
+
+def _train(estimator, train_spec, saving_listeners=()):
+  """Trains, or serves, as this task's type says."""
+  estimator.train(
+      train_spec.input_fn, hooks=train_spec.hooks,
+      max_steps=train_spec.max_steps,
+      saving_listeners=train_spec.saving_listeners + tuple(saving_listeners))
+
+
+def _train_and_evaluate_here(estimator, train_spec, eval_spec):
+  """Trains, and evaluates its checkpoints in between."""
+  evaluator = checkpoint_evaluation.CheckpointEvaluator(
+      estimator, eval_spec, train_spec.max_steps)
+  first_step = model_dir_lib.ModelDir(estimator.model_dir).global_step(
+      estimator.latest_checkpoint())
+  _train(estimator, train_spec, [checkpoint_evaluation.EvaluatingListener(
+      evaluator, estimator.latest_checkpoint, first_step)])
+  last = estimator.latest_checkpoint()
+  if last is not None:
+    evaluator.finish(last)
+  return evaluator.results
+
+
+def _evaluate_continuously(estimator, train_spec, eval_spec):
+  """Evaluates what the chief trains."""
+  if estimator.config.task_id:
+    raise ValueError(
+        "TF_CONFIG['task'] must have index 0 for an evaluator, got {}: there "
+        "is one evaluator".format(estimator.config.task_id))
+  try:
+    with signals.StopRequests(), reporter.reporter() as report:
+      return continuous_evaluation.ContinuousEvaluation(
+          estimator, train_spec, eval_spec,
+          ended.job_id(estimator.config, os.environ), report).run()
+  except KeyboardInterrupt:
+    raise SystemExit(128 + signal.SIGINT) from None
+
+
+def train_and_evaluate(
+    estimator: typing.Any, train_spec: typing.Any,
+    eval_spec: typing.Any) -> checkpoint_evaluation.Results:
+  """Trains, evaluates and exports; in a cluster, this task's part of it.
+
+  Without a cluster, the checkpoints that the RunConfig asks for are evaluated
+  as they are saved, not more often than `throttle_secs`, and the last one in
+  any case.
+
+  In a cluster (`TF_CONFIG`, or `RunConfig.from_cluster_resolver`), call this in
+  each task, with the same arguments. The chief and the workers train,
+  parameter servers hold the variables, and a task of the type "evaluator"
+  evaluates, if there is one. Each of them returns when training is over.
+
+  Training is over after `max_steps`, after the Estimator's `max_iterations`,
+  when the input ends, or when a hook asks for it.
+
+  Args:
+    estimator: `adanet.Estimator`.
+    train_spec: `adanet.TrainSpec`, or that of `tf.estimator`.
+    eval_spec: `adanet.EvalSpec`, or that of `tf.estimator`.
+
+  Returns:
+    The metrics of the last checkpoint, as `Estimator.evaluate` returns them,
+    and a list of what each exporter returned for it. Two times None in a task
+    that evaluates nothing.
+
+  Raises:
+    TypeError: an argument is not as described.
+    ValueError: the same, or what the search makes does not fit.
+    SystemExit: the job was stopped, and goes on when it is started again.
+  """
+  for method in ("train", "evaluate", "latest_checkpoint"):
+    if not callable(getattr(estimator, method, None)):
+      raise TypeError(
+          "estimator must be an adanet.Estimator, got {!r}".format(estimator))
+  train_spec = specs.train_spec(train_spec)
+  eval_spec = specs.eval_spec(eval_spec)
+  config = estimator.config
+  if config.task_type == TaskType.EVALUATOR:
+    return _evaluate_continuously(estimator, train_spec, eval_spec)
+  if config.task_type == TaskType.MASTER or not config.cluster_spec:
+    results = _train_and_evaluate_here(estimator, train_spec, eval_spec)
+    _print_report(estimator)
+    return results
+  _train(estimator, train_spec)
+  if config.is_chief:
+    _print_report(estimator)
+  return None, None

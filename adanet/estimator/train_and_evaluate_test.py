@@ -1,0 +1,265 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of `adanet.train_and_evaluate`."""
+
+import glob
+import json
+import os
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import adanet
+from adanet import tf_compat
+from adanet.cluster import agreement as agreement_lib
+from adanet.estimator import export
+from adanet.estimator import exporters
+from adanet.testing import builders
+import numpy as np
+
+_CLUSTER = {"chief": ["a:1"], "worker": ["b:1"], "ps": ["c:1"]}
+
+
+def _receiver_fn():
+  return export.build_raw_serving_input_receiver_fn(
+      {"x": np.zeros([1, 3], np.float32)})()
+
+
+class _Exporter:
+  """Notes what it is asked for."""
+
+  def __init__(self, name="notes", result=None):
+    self.name = name
+    self.calls = []
+    self._result = result
+
+  def export(self, estimator, export_path, checkpoint_path, eval_result,
+             is_the_final_export):
+    assert export_path == os.path.join(
+        estimator.model_dir, "export", self.name)
+    assert eval_result["global_step"] == estimator.get_variable_value(
+        "global_step")
+    self.calls.append((eval_result["global_step"], is_the_final_export))
+    return self._result
+
+
+class LocalTest(parameterized.TestCase):
+
+  def setUp(self):
+    super(LocalTest, self).setUp()
+    self._model_dir = self.create_tempdir().full_path
+    self._exporter = _Exporter()
+
+  def _run(self, train=None, specs=adanet, **spec):
+    """Trains and evaluates two iterations of four steps."""
+    estimator = adanet.Estimator(
+        head=adanet.heads.RegressionHead(),
+        subnetwork_generator=builders.generator(builders.Dense("a")),
+        max_iteration_steps=4, max_iterations=2,
+        config=tf_compat.RunConfig(
+            model_dir=self._model_dir, save_checkpoints_steps=2))
+    train = dict({"input_fn": builders.input_fn()}, **(train or {}))
+    return adanet.train_and_evaluate(
+        estimator, specs.TrainSpec(**train), specs.EvalSpec(**dict(dict(
+            input_fn=builders.input_fn(1), throttle_secs=0,
+            exporters=self._exporter), **spec)))
+
+  def _curve(self, folder="eval"):
+    """Returns the steps and the losses that TensorBoard shows."""
+    found = []
+    for path in glob.glob(os.path.join(self._model_dir, folder, "*.tfev*")):
+      for event in tf_compat.v1.train.summary_iterator(path):
+        found += [(event.step, value.simple_value)
+                  for value in event.summary.value if value.tag == "loss"]
+    return sorted(found)
+
+  def test_every_checkpoint(self):
+    metrics, exports = self._run()
+    self.assertEqual([(2, False), (4, False), (6, False), (8, False),
+                      (8, True)], self._exporter.calls)
+    self.assertEqual((8, 1), (metrics["global_step"], metrics["iteration"]))
+    self.assertEqual([None], exports)
+    self.assertEqual([2, 4, 6, 8], [step for step, _ in self._curve()])
+    self.assertAlmostEqual(metrics["loss"], self._curve()[-1][1], places=5)
+
+  def test_throttle(self):
+    self._run(throttle_secs=600, name="held_out", steps=1)
+    self.assertEqual([(2, False), (8, True)], self._exporter.calls)
+    self.assertLen(self._curve("eval_held_out"), 2)
+
+  def test_training_is_as_without_evaluation(self):
+    self._run()
+    with_evaluation = tf_compat.v1.train.load_checkpoint(self._model_dir)
+    names = with_evaluation.get_variable_to_shape_map()
+    self._model_dir = self.create_tempdir().full_path
+    self._run(throttle_secs=600)
+    without = tf_compat.v1.train.load_checkpoint(self._model_dir)
+    self.assertNotEmpty(names)
+    for name in names:
+      np.testing.assert_allclose(
+          with_evaluation.get_tensor(name), without.get_tensor(name),
+          err_msg=name)
+
+  @parameterized.parameters(
+      ({"max_steps": 4}, [(2, False), (4, True)]),
+      ({"max_steps": 5}, [(2, False), (4, False), (5, True)]),
+      ({"input_fn": builders.input_fn(1, batch_size=11)},
+       [(2, False), (3, False), (3, True)]))
+  def test_ends(self, train, expected):
+    self._run(train)
+    self.assertEqual(expected, self._exporter.calls)
+
+  def test_goes_on(self):
+    self._run({"max_steps": 2})
+    self._run({"max_steps": 3})
+    self._run({"max_steps": 3})  # It is over: only the end is missing.
+    self.assertEqual([(2, True), (3, True), (3, True)],
+                     self._exporter.calls)
+
+  def test_what_was_exported_is_not_exported_again(self):
+    self._exporter = _Exporter(result="path")
+    _, exports = self._run(throttle_secs=600, train={
+        "input_fn": builders.input_fn(1, batch_size=16)})
+    self.assertEqual([(2, False)], self._exporter.calls)
+    self.assertEqual(["path"], exports)
+
+  def test_hooks_and_listeners(self):
+    calls = []
+
+    class Hook(tf_compat.v1.train.SessionRunHook):
+
+      def __init__(self, name):
+        self._name = name
+
+      def begin(self):
+        calls.append(self._name)
+
+    class Listener(tf_compat.v1.train.CheckpointSaverListener):
+
+      def after_save(self, session, global_step_value):
+        calls.append(int(global_step_value))
+
+    self._run({"hooks": [Hook("train")], "saving_listeners": [Listener()],
+               "max_steps": 2}, hooks=[Hook("eval")])
+    self.assertEqual(["train", 0, 2, "eval"], calls)
+
+  def test_exporters(self):
+    made = [exporters.FinalExporter("final", _receiver_fn),
+            exporters.LatestExporter("latest", _receiver_fn),
+            exporters.BestExporter("best", _receiver_fn)]
+    _, exports = self._run({"max_steps": 3}, exporters=made)
+    for path, name in zip(exports, ["final", "latest", "best"]):
+      self.assertEqual(
+          os.path.join(self._model_dir, "export", name),
+          os.path.dirname(path.decode()))
+      self.assertContainsSubset(
+          ["saved_model.pb", "variables"], os.listdir(path.decode()))
+    self.assertLen(os.listdir(
+        os.path.join(self._model_dir, "export", "latest")), 2)
+
+  @absltest.skipUnless(hasattr(tf_compat.v1, "estimator"), "no tf.estimator")
+  def test_specs_and_exporters_of_tensorflow(self):
+    tf_estimator = tf_compat.v1.estimator
+    made = [tf_estimator.FinalExporter("final", _receiver_fn),
+            tf_estimator.LatestExporter("latest", _receiver_fn),
+            tf_estimator.BestExporter("best", _receiver_fn)]
+    metrics, exports = self._run(
+        {"max_steps": 3}, specs=tf_estimator, exporters=made)
+    self.assertEqual(3, metrics["global_step"])
+    for path in exports:
+      self.assertIn("saved_model.pb", os.listdir(path.decode()))
+
+  @parameterized.parameters(
+      ((3, adanet.TrainSpec(print), adanet.EvalSpec(print)), "estimator"),
+      ((None, None), "train_spec"), ((adanet.TrainSpec(print), None),
+                                     "eval_spec"))
+  def test_bad_arguments(self, arguments, name):
+    if len(arguments) == 2:
+      arguments = (_FakeEstimator(self._model_dir, "chief"),) + arguments
+    with self.assertRaisesRegex(TypeError, "^{} must be an adanet".format(name)):
+      adanet.train_and_evaluate(*arguments)
+
+
+class _FakeEstimator:
+  """Notes what it is asked for."""
+
+  def __init__(self, model_dir, job, index=0, cluster=None):
+    cluster = _CLUSTER if cluster is None else cluster
+    self.environ = {"TF_CONFIG": json.dumps(
+        {"cluster": cluster, "task": {"type": job, "index": index}}
+        if cluster else {})}
+    with mock.patch.dict(os.environ, self.environ):
+      self.config = tf_compat.RunConfig(model_dir=model_dir)
+    self.model_dir = model_dir
+    self.calls = []
+
+  def train(self, input_fn, hooks, max_steps, saving_listeners):
+    self.calls.append((input_fn, hooks, max_steps, saving_listeners))
+
+  def evaluate(self, *unused_args, **unused_kwargs):
+    self.calls.append("evaluate")
+    return {"global_step": 6}
+
+  def latest_checkpoint(self):
+    return None
+
+
+class ClusterTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      ("chief", _CLUSTER), ("worker", _CLUSTER), ("ps", _CLUSTER),
+      ("chief", {"chief": ["a:1"]}))
+  def test_trains_alone(self, job, cluster):
+    estimator = _FakeEstimator(
+        self.create_tempdir().full_path, job, cluster=cluster)
+    hook = tf_compat.v1.train.SessionRunHook()
+    listener = tf_compat.v1.train.CheckpointSaverListener()
+    self.assertEqual((None, None), adanet.train_and_evaluate(
+        estimator,
+        adanet.TrainSpec(print, 6, hooks=[hook], saving_listeners=[listener]),
+        adanet.EvalSpec(print)))
+    self.assertEqual([(print, (hook,), 6, (listener,))], estimator.calls)
+
+  @parameterized.parameters(("master", {"master": ["a:1"], "ps": ["c:1"]}),
+                            ("worker", {}))
+  def test_trains_and_evaluates(self, job, cluster):
+    estimator = _FakeEstimator(
+        self.create_tempdir().full_path, job, cluster=cluster)
+    adanet.train_and_evaluate(
+        estimator, adanet.TrainSpec(print), adanet.EvalSpec(print))
+    (_, _, _, listeners), = estimator.calls
+    self.assertLen(listeners, 1)
+
+  def test_second_evaluator(self):
+    estimator = _FakeEstimator(
+        self.create_tempdir().full_path, "evaluator", index=1)
+    with self.assertRaisesRegex(ValueError, "index 0 for an evaluator, got 1"):
+      adanet.train_and_evaluate(
+          estimator, adanet.TrainSpec(print), adanet.EvalSpec(print))
+
+  def test_evaluator(self):
+    model_dir = self.create_tempdir().full_path
+
+    def estimator(config):
+      return adanet.Estimator(
+          head=adanet.heads.RegressionHead(),
+          subnetwork_generator=builders.generator(builders.Dense("a")),
+          max_iteration_steps=2, max_iterations=1,
+          config=config.replace(model_dir=model_dir))
+
+    estimator(tf_compat.RunConfig()).train(builders.input_fn())
+    fake = _FakeEstimator(model_dir, "evaluator")
+    agreement_lib.AgreementFile(model_dir).write(agreement_lib.Agreement(
+        "mine", 1, 0, ("a",), 2, 1, "RoundRobinStrategy", None, "over"))
+    exporter = _Exporter()
+    with mock.patch.dict(os.environ, fake.environ, ADANET_JOB_ID="mine"):
+      metrics, exports = adanet.train_and_evaluate(
+          estimator(tf_compat.RunConfig()),
+          adanet.TrainSpec(builders.input_fn()),
+          adanet.EvalSpec(builders.input_fn(1), exporters=exporter))
+    self.assertEqual([(2, True)], exporter.calls)
+    self.assertEqual((2, [None]), (metrics["global_step"], exports))
+
+
+if __name__ == "__main__":
+  absltest.main()

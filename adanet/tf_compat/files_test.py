@@ -1,0 +1,56 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of files that are written whole or not at all."""
+
+import fnmatch
+import os
+from unittest import mock
+
+from absl.testing import absltest
+from adanet import tf_compat
+from adanet.tf_compat import files
+
+
+class FilesTest(absltest.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self._folder = os.path.join(self.create_tempdir().full_path, "new")
+    self._path = os.path.join(self._folder, "a.txt")
+
+  def test_text(self):
+    self.assertIsNone(files.read_text(self._path))
+    for text in ("old", "n\u00e9w\n", ""):
+      files.write_text(self._path, text)
+      self.assertEqual(text, files.read_text(self._path))
+      self.assertEqual(["a.txt"], os.listdir(self._folder))
+
+  def test_what_is_no_text(self):
+    with files.written_whole(self._path) as temporary:
+      with open(temporary, "wb") as f:
+        f.write(b"a\xff")
+    self.assertEqual("a\ufffd", files.read_text(self._path))
+
+  def test_failed_write_leaves_the_old_file(self):
+    files.write_text(self._path, "old")
+    with self.assertRaisesRegex(ValueError, "stop"):
+      with files.written_whole(self._path) as temporary:
+        with open(temporary, "w") as f:
+          f.write("new")
+        raise ValueError("stop")
+    self.assertEqual(["a.txt"], os.listdir(self._folder))
+    self.assertEqual("old", files.read_text(self._path))
+
+  def test_pattern_of_what_a_dead_process_leaves(self):
+    gfile = tf_compat.v1.io.gfile
+    with mock.patch.object(gfile, "rename", side_effect=OSError), \
+         mock.patch.object(gfile, "remove"), self.assertRaises(OSError):
+      files.write_text(self._path, "new")
+    self.assertEqual(
+        [False, True],
+        [fnmatch.fnmatch(name, files.TEMPORARY_PATTERN)
+         for name in ["a.txt"] + os.listdir(self._folder)])
+
+
+if __name__ == "__main__":
+  absltest.main()
