@@ -35,18 +35,21 @@ def define(flag_values: flags.FlagValues) -> None:
       "of each worker.", 0, flag_values=flag_values)
 
 
-def spec(flag_values: flags.FlagValues,
-         program: Sequence[str]) -> kubernetes.Spec:
-  """Returns what the flags ask for.
+def manifests(flag_values: flags.FlagValues, program: Sequence[str]) -> str:
+  """Returns the manifests that the flags ask for, with a new job id.
 
   Args:
     flag_values: all flags of adanet-launch, parsed.
     program: the program and its arguments.
+
+  Raises:
+    ValueError: Kubernetes would refuse them.
   """
-  return kubernetes.Spec(
+  spec = kubernetes.Spec(
       flag_values.image,
       (["-m"] if flag_values.module else []) + list(program),
       flag_values.workers, flag_values.ps, flag_values.evaluator,
       flag_values.name, flag_values.namespace, flag_values.max_restarts,
       flag_values.model_dir, flag_values.volume_claim,
       flag_values.gpus_per_worker)
+  return kubernetes.manifests(spec, kubernetes.new_job_id(spec.name))

@@ -335,9 +335,8 @@ def _run_pod(command: Sequence[str]) -> int:
 def _print_manifests(program: Sequence[str]) -> int:
   """Prints the Kubernetes manifests of the job."""
   _check_shape()
-  spec = kubernetes_flags.spec(_FLAGS, program)
   try:
-    print(kubernetes.manifests(spec, kubernetes.new_job_id(spec.name)), end="")
+    print(kubernetes_flags.manifests(_FLAGS, program), end="")
   except ValueError as e:
     raise BadInput(str(e)) from e
   return 0
@@ -352,11 +351,10 @@ def _show_local(_: Sequence[str]) -> int:
 
 def _show_slurm(_: Sequence[str]) -> int:
   """Prints, from the first process of srun, what would run."""
-  place = _slurm_place()
+  job = _slurm_place().job
   if not slurm.is_first(os.environ):
     return 0
-  return _show_job(
-      place.job, len(place.job.addresses.get(job_lib.WORKER, ())))
+  return _show_job(job, len(job.addresses.get(job_lib.WORKER, ())))
 
 
 def _show_job(job: job_lib.Job, num_workers: int) -> int:

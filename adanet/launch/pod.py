@@ -19,8 +19,11 @@ _NAMES_TIMEOUT_SECS = 900.
 _NAMES_PAUSE_SECS = 1.
 
 
-class Stopped(Exception):
+class Stopped(BaseException):
   """The pod was asked to stop before its program ran.
+
+  Like KeyboardInterrupt it comes at any moment, so it is no Exception: logging,
+  for example, goes on after those.
 
   Attributes:
     status: int, the exit status for that.
@@ -104,6 +107,7 @@ def run(command: Sequence[str], environ: Mapping[str, str],
   signals = _Signals()
   try:
     wait_for_names(place.job)
+    signals.hold()
     reader, writer = os.pipe()
     try:
       popen = subprocess.Popen(
@@ -134,19 +138,29 @@ class _Signals:
 
   def __init__(self):
     self._popen = None
-    self._is_starting = False
+    self._held = None
     self._old = {
         number: signal.signal(number, self._take)
         for number in (signal.SIGTERM, signal.SIGINT)
     }
 
   def _take(self, number, unused_frame):
-    if self._popen is None:
+    if self._popen is not None:
+      self._popen.send_signal(number)
+    elif self._held is not None:
+      self._held.append(number)
+    else:
       raise Stopped(number)
-    self._popen.send_signal(number)
+
+  def hold(self):
+    """From now on a signal waits for the program."""
+    self._held = []
 
   def pass_to(self, popen):
+    """From now on the program gets all signals."""
     self._popen = popen
+    for number in self._held:
+      popen.send_signal(number)
 
   def restore(self):
     for number, handler in self._old.items():
