@@ -289,6 +289,23 @@ time.sleep(1000)"""
     launch.process.send_signal(signal.SIGTERM)
     self.assertEqual(143, launch.finish()[0])
 
+  def test_children_of_a_task_end_after_it(self):
+    self.write("""
+child = subprocess.Popen(["sleep", "1000"])
+def stop(*_):
+  time.sleep(.5)
+  print("child", child.poll())
+  sys.exit(143)
+signal.signal(signal.SIGTERM, stop)
+touch(me)
+time.sleep(1000)""")
+    launch = self.start(*(_SHAPE + (self.program,)))
+    self.wait_for(*_ALL)
+    launch.process.send_signal(signal.SIGTERM)
+    self.assertCountEqual(["[{}] child None".format(task) for task in _ALL],
+                          launch.finish()[1].splitlines())
+    self.assertEmpty(launch.left())
+
   def test_stopped_task(self):
     self.write(self._BODY.replace(
         "time.sleep", "os.kill(os.getpid(), signal.SIGSTOP) if me == 'ps:0' "
