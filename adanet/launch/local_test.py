@@ -192,8 +192,25 @@ if me == "chief:0":
     self.assertIn("worker:0 failed when training was over: exit status 5.",
                   errors)
 
-  def test_leftover_of_a_task_ends_with_it(self):
-    # It holds the pipe, and would hold the ports.
+  def test_leftover_of_a_task_ends_before_its_restart(self):
+    # It would hold the port.
+    status, output, errors = self.run_job("""
+works()
+path = os.path.join(folder, "pid")
+if me == "worker:0":
+  if not runs():
+    more = subprocess.Popen(["sleep", "1000"])
+    with open(path, "w") as f:
+      f.write(str(more.pid))
+    os.abort()
+  with open(path) as f:
+    print("is there", os.path.exists("/proc/" + f.read()))
+  touch("done")
+wait_for("done")""")
+    self.assertEqual(0, status, errors)
+    self.assertEqual("[worker:0] is there False\n", output)
+
+  def test_leftover_that_holds_the_pipes(self):
     status, _, errors = self.run_job(_LEAVES_MORE + """
 if me == "chief:0":
   print("its last word", end="", flush=True)
@@ -272,6 +289,23 @@ time.sleep(1000)"""
     launch.process.send_signal(signal.SIGTERM)
     self.assertEqual(143, launch.finish()[0])
 
+  def test_children_of_a_task_end_after_it(self):
+    self.write("""
+child = subprocess.Popen(["sleep", "1000"])
+def stop(*_):
+  time.sleep(.5)
+  print("child", child.poll())
+  sys.exit(143)
+signal.signal(signal.SIGTERM, stop)
+touch(me)
+time.sleep(1000)""")
+    launch = self.start(*(_SHAPE + (self.program,)))
+    self.wait_for(*_ALL)
+    launch.process.send_signal(signal.SIGTERM)
+    self.assertCountEqual(["[{}] child None".format(task) for task in _ALL],
+                          launch.finish()[1].splitlines())
+    self.assertEmpty(launch.left())
+
   def test_stopped_task(self):
     self.write(self._BODY.replace(
         "time.sleep", "os.kill(os.getpid(), signal.SIGSTOP) if me == 'ps:0' "
@@ -313,6 +347,18 @@ time.sleep(1000)"""
     else:
       launch.process.kill()
       launches.wait_until(lambda: not launch.left(), "the end of all")
+
+  def test_both_processes_killed(self):
+    # The kernel ends the tasks.
+    self.write("touch(me)\ntime.sleep(1000)")
+    launch = self.start(*(_SHAPE + (self.program,)))
+    self.wait_for(*_ALL)
+    first = launch.process.pid
+    (second,) = [pid for pid in launch.left() if _parent(pid) == first]
+    os.kill(first, signal.SIGSTOP)  # Now it cannot end what the other leaves.
+    os.kill(second, signal.SIGKILL)
+    os.kill(first, signal.SIGKILL)
+    launches.wait_until(lambda: not launch.left(), "the end of all")
 
 
 def _parent(pid):
