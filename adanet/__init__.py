@@ -25,6 +25,7 @@ _MODULES = {
     "Summary": "adanet.subnetwork.summary",
     "TrainSpec": "adanet.estimator.specs",
     "WeightedSubnetwork": "adanet.ensemble",
+    "report": "adanet.history.store",
     "train_and_evaluate": "adanet.estimator.train_and_evaluate",
 }
 # The name there, where it is another: AdaNet once had this ensemble only.
@@ -37,7 +38,7 @@ __all__ = [
     "Estimator", "EvalSpec", "Evaluator", "MixtureWeightType",
     "ReportMaterializer", "Subnetwork", "Summary", "TrainSpec",
     "WeightedSubnetwork", "__version__", "distributed", "ensemble", "heads",
-    "replay", "subnetwork", "tf_compat", "train_and_evaluate",
+    "replay", "report", "subnetwork", "tf_compat", "train_and_evaluate",
 ]
 
 if typing.TYPE_CHECKING:
@@ -58,6 +59,7 @@ if typing.TYPE_CHECKING:
   from adanet.estimator.specs import EvalSpec
   from adanet.estimator.specs import TrainSpec
   from adanet.estimator.train_and_evaluate import train_and_evaluate
+  from adanet.history.store import report
   from adanet.subnetwork import Subnetwork
   from adanet.subnetwork.summary import Summary
 else:

@@ -3,7 +3,8 @@
 """Runs the programs and commands of the README and the pages.
 
 Each must print what the page says: a program, the next block of text; a command
-`$ adanet-plan`, the rest of its block. A last line `...` stands for more.
+`$ adanet-plan` or `$ adanet-report`, the rest of its block. A last line `...`
+stands for more. The reports are those of `adanet.history.example`.
 """
 
 import contextlib
@@ -16,10 +17,19 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.distributed.plan import main as plan_main
+from adanet.history import example
+from adanet.history import main as report_main
+from adanet.history import store
 import runfiles
 
 _PAGES = ("README.md", "docs/auto_ensemble.rst", "docs/estimator.rst",
-          "docs/getting_started.rst", "docs/plan.rst", "docs/tf_distribute.rst")
+<<<<<<< HEAD
+          "docs/getting_started.rst", "docs/plan.rst", "docs/tf_distribute.rst",
+          "docs/train_and_evaluate.rst")
+=======
+          "docs/getting_started.rst", "docs/plan.rst", "docs/report.rst",
+          "docs/tf_distribute.rst")
+>>>>>>> history
 # The kind of a block and its lines, in Markdown and in reStructuredText.
 _MARKDOWN = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _RST = re.compile(r"^\.\. code-block:: (\w+)\n\n((?:   .*\n|\n)+)",
@@ -59,8 +69,20 @@ class ExamplesTest(parameterized.TestCase):
   def setUp(self):
     super(ExamplesTest, self).setUp()
     self.enter_context(mock.patch.dict(os.environ))
+    self._use_folder_of_a_search()
     self._output = self.enter_context(
         contextlib.redirect_stdout(io.StringIO()))
+
+  def _use_folder_of_a_search(self):
+    """Makes the current folder one with the model_dir "digits"."""
+    self.addCleanup(os.chdir, os.getcwd())
+    os.chdir(self.create_tempdir().full_path)
+    history = store.History("digits")
+    found = example.search()
+    for iteration in found.iterations:
+      history.write_iteration(iteration)
+    for task in found.tasks:
+      history.write_task(task)
 
   @parameterized.parameters(*_programs())
   def test_program(self, page, program, expected):
@@ -70,9 +92,11 @@ class ExamplesTest(parameterized.TestCase):
   @parameterized.parameters(*_commands())
   def test_command(self, page, command, expected):
     prompt, program, *flags = command.split()
-    self.assertEqual(["$", "adanet-plan"], [prompt, program], page)
+    self.assertEqual("$", prompt, page)
+    main = {"adanet-plan": plan_main.main,
+            "adanet-report": report_main.main}[program]
     with mock.patch.object(self._output, "reconfigure", create=True):
-      self.assertEqual(0, plan_main.main([program] + flags))
+      self.assertEqual(0, main([program] + flags))
     output = self._output.getvalue()
     if expected.endswith("\n...\n"):
       expected = expected[:-len("...\n")]
@@ -80,8 +104,12 @@ class ExamplesTest(parameterized.TestCase):
     self.assertEqual(expected, output)
 
   def test_finds_the_examples(self):
-    self.assertLen(list(_programs()), 8)
+    self.assertLen(list(_programs()), 9)
+<<<<<<< HEAD
     self.assertLen(list(_commands()), 4)
+=======
+    self.assertLen(list(_commands()), 5)
+>>>>>>> history
 
 
 if __name__ == "__main__":

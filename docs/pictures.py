@@ -1,12 +1,13 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Draws what the documentation shows of placement, from the real planner."""
+"""Draws what the documentation shows of placements and of a search."""
 
 import os
 
 from adanet.distributed import placement
 from adanet.distributed import plan as plan_lib
 from adanet.distributed.plan import picture as plan_picture
+from adanet.history import example
 
 
 def _plan(strategy, num_workers=4, num_ps=0):
@@ -41,3 +42,4 @@ def draw_all(folder):
   for name, plans in pictures.items():
     with open(os.path.join(folder, name + ".svg"), "wb") as f:
       plan_picture.write(plans, f, "svg")
+  example.search().picture(os.path.join(folder, "report.svg"))

@@ -29,6 +29,9 @@ _MODULES = (
     ("heads", "adanet.heads"),
     ("heads", "adanet.heads.export_output"),
     ("adanet", "adanet.estimator.export"),
+    ("adanet", "adanet.estimator.exporters"),
+    ("report", "adanet.history.records"),
+    ("report", "adanet.history.report"),
     ("adanet", "adanet.replay"),
     ("subnetwork", "adanet.subnetwork"),
     ("tf_compat", "adanet.tf_compat.metrics"),
@@ -38,13 +41,16 @@ _MODULES = (
 
 # Public to the packages of adanet, not to users.
 _SEAMS = (
+    "adanet.cluster",
     "adanet.core",
     "adanet.distributed.layout",
     "adanet.distributed.placement.layout_of",
     "adanet.estimator.auto_builders",
     "adanet.estimator.auto_ensemble",
     "adanet.estimator.auto_networks",
+    "adanet.estimator.checkpoint_evaluation",
     "adanet.estimator.choosing",
+    "adanet.estimator.continuous_evaluation",
     "adanet.estimator.estimator",
     "adanet.estimator.evaluation",
     "adanet.estimator.export.signature_defs",
@@ -52,9 +58,18 @@ _SEAMS = (
     "adanet.estimator.export.write_saved_model",
     "adanet.estimator.input",
     "adanet.estimator.model",
+    "adanet.estimator.specs",
+    "adanet.estimator.train_and_evaluate",
     "adanet.estimator.training",
+    "adanet.history.records.VERSION",
+    "adanet.history.records.added",
+    "adanet.history.records.dumps",
+    "adanet.history.records.iteration_record",
+    "adanet.history.records.loads",
+    "adanet.history.records.to_json",
     "adanet.progress",
     "adanet.tf_compat.estimator_config",
+    "adanet.tf_compat.files",
     "adanet.tf_compat.optimizers.check_optimizer",
     "adanet.tf_compat.optimizers.for_any_graph",
     "adanet.version",
@@ -136,8 +151,8 @@ class ReferenceTest(parameterized.TestCase):
 
   def test_has_what_the_packages_offer(self):
     names = {name.rpartition(".")[2]
-             for page in ("distributed", "adanet", "ensemble", "subnetwork",
-                          "tf_compat")
+             for page in ("distributed", "adanet", "ensemble", "report",
+                          "subnetwork", "tf_compat")
              for name in _documented(page)}
     for package in (adanet, distributed, tf_compat):
       self.assertContainsSubset(_public(package), names)

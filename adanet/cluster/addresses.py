@@ -7,7 +7,7 @@ import errno
 import selectors
 import socket
 import time
-from typing import Dict, List, Tuple
+from typing import Dict, Tuple
 
 # A process may have 1,024 files open, if nobody has raised its limit.
 _MAX_SOCKETS = 256
@@ -57,7 +57,7 @@ def check(addresses: Dict[str, str]) -> None:
   Raises:
     AddressError: the first that is wrong.
   """
-  hosts = {}
+  hosts: Dict[str, Tuple[str, str]] = {}
   for task, address in addresses.items():
     try:
       host, _ = _split(address)
@@ -102,7 +102,7 @@ def silent(
   }
 
 
-def _endpoints(addresses) -> List[Tuple[str, int, tuple]]:
+def _endpoints(addresses):
   """Returns (task, family, socket address): several where a name has them."""
   hosts = {}
   endpoints = []

@@ -162,3 +162,28 @@ class AgreementFile:
     """
     files.write_text(
         self._path, agreement._replace(written=self._clock()).to_json())
+
+  def announce(self, job: str, num_workers: int, num_ps: int,
+               max_steps: Optional[int], state: str = _TRAINING,
+               reason: str = "") -> int:
+    """Changes the state of a job, and keeps what else its agreement says.
+
+    Args:
+      job: str, the id of the job.
+      num_workers: int.
+      num_ps: int.
+      max_steps: int, or None.
+      state: str, see `Agreement`.
+      reason: str, see `Agreement`.
+
+    Returns:
+      The new generation.
+    """
+    found = self.read()
+    if found is None or found.job != job:
+      found = Agreement(job, found.generation if found else 0, 0, (),
+                        num_workers, num_ps, "", max_steps)
+    self.write(found._replace(
+        generation=found.generation + 1, max_steps=max_steps, state=state,
+        reason=reason))
+    return found.generation + 1

@@ -26,7 +26,7 @@ class InUseError(RuntimeError):
 class _Lock:
   """An open file that this process has locked, until `release`."""
 
-  def __init__(self, fd):
+  def __init__(self, fd: int) -> None:
     self._fd: Optional[int] = fd
     # The kernel releases the lock when its last holder ends. A child that is
     # forked without exec would be one, and may outlive this process.

@@ -35,7 +35,8 @@ def start(config: Any) -> Any:
   """Starts the server of the task that a RunConfig describes.
 
   Args:
-    config: a RunConfig.
+    config: a RunConfig. Of its session_config the device filters do not count:
+      a session brings its own.
 
   Returns:
     A `tf.train.Server`. It lives as long as this process.
@@ -48,7 +49,7 @@ def start(config: Any) -> Any:
   address = addresses(config).get(task)
   if address is None:
     raise ServerError(
-        "cannot start a server for {}: the cluster has {} only. Expected a "
+        "cannot start a server for {}: its cluster has {}. Expected a "
         "chief, worker or ps of the cluster in TF_CONFIG.".format(
             task, ", ".join(addresses(config)) or "no tasks"))
   try:
@@ -63,10 +64,25 @@ def start(config: Any) -> Any:
     return tf.train.Server(
         config.cluster_spec, job_name=config.task_type,
         task_index=config.task_id, protocol=config.protocol or "grpc",
-        config=config.session_config)
+        config=_without_filters(config.session_config))
   except tf.errors.OpError as e:
     raise ServerError("cannot start the server of {} on {}: {}".format(
         task, address, " ".join(e.message.split()))) from e
+
+
+def _without_filters(session_config):
+  """Returns the ConfigProto of a server for that of its sessions.
+
+  A server adds its device filters to those of every session. So a session on a
+  ps, of which the RunConfig's filters name all workers, would wait for them
+  even if it asks for the ps alone.
+  """
+  if session_config is None:
+    return None
+  copy = type(session_config)()
+  copy.CopyFrom(session_config)
+  copy.ClearField("device_filters")
+  return copy
 
 
 def _check_port(address):

@@ -54,12 +54,6 @@ class Wait:
     self._next_message_time = self._start + _FIRST_MESSAGE_SECS
     self._last_message = None
 
-  def _end(self):
-    """Returns the time at which this wait is over."""
-    if self._timeout_secs is None:
-      return float("inf")
-    return self._last_progress + self._timeout_secs
-
   def pause(self, secs: float, message: Callable[[], str]) -> None:
     """Sleeps, but not beyond the end of the time.
 
@@ -75,11 +69,14 @@ class Wait:
         has asked once more after the last sleep.
     """
     start = self._clock()
-    if start >= self._end():
-      raise WaitTimeoutError("waited {:g} s {}for {}{}".format(
-          self._timeout_secs, "without progress " * self._has_restarted,
-          message(), self._advice and ": " + self._advice))
-    end = min(start + secs, self._end())
+    end = start + secs
+    if self._timeout_secs is not None:
+      over = self._last_progress + self._timeout_secs
+      end = min(end, over)
+      if start >= over:
+        raise WaitTimeoutError("waited {:g} s {}for {}{}".format(
+            self._timeout_secs, "without progress " * self._has_restarted,
+            message(), self._advice and ": " + self._advice))
     while True:
       if self._clock() >= self._next_message_time:
         self._log_message(message())

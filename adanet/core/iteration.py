@@ -59,6 +59,8 @@ class Iteration(typing.NamedTuple):
 
   Attributes:
     number: int, from 0.
+    builder_names: tuple of str, the names of all builders of the iteration,
+      also of those that this worker does not build.
     base_global_step: int, the global step when the iteration began.
     share: `Share`, what this worker builds and trains.
     subnetworks: tuple of `SubnetworkSpec`, those that it builds.
@@ -73,6 +75,7 @@ class Iteration(typing.NamedTuple):
     has_previous: whether the first candidate is the previous ensemble.
   """
   number: int
+  builder_names: typing.Tuple[str, ...]
   base_global_step: int
   share: layout.Share
   subnetworks: typing.Tuple[subnetworks.SubnetworkSpec, ...]
@@ -333,6 +336,7 @@ class _Builder(object):
         candidate.spec.summary for candidate, _ in candidates]
     return Iteration(
         number=number,
+        builder_names=tuple(builder.name for builder in builders),
         base_global_step=base_global_step,
         share=share,
         subnetworks=tuple(specs),

@@ -5,19 +5,55 @@
 import time
 import typing
 
+from absl import logging
 from adanet import tf_compat
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 
+_RETRY_SECS = 10  # After the disk was full.
 
-class CheckpointSaver(object):
+
+class DiskFullError(RuntimeError):
+  """A checkpoint does not fit on the disk."""
+
+
+class Saver(object):
+  """Saves nothing: of all workers, only the chief writes checkpoints."""
+
+  def is_due(self, global_step: int) -> bool:
+    """Returns whether the config asks for a checkpoint now."""
+    del global_step
+    return False
+
+  def save(self, session: typing.Any, global_step: int) -> bool:
+    """Saves a checkpoint, unless the one of this step is there.
+
+    A disk that is full does not stop training: a warning says so, and a later
+    call tries again.
+
+    Args:
+      session: `Session`.
+      global_step: int.
+
+    Returns:
+      Whether a listener asks to stop training.
+    """
+    del session, global_step
+    return False
+
+  def end(self, session: typing.Any, global_step: int) -> None:
+    """Saves the last checkpoint, and ends the listeners."""
+
+
+class CheckpointSaver(Saver):
   """Saves the variables of the default graph.
 
   Make it when the graph is complete.
   """
 
   def __init__(self, model_dir: model_dir_lib.ModelDir, config: typing.Any,
-               listeners: typing.Sequence[typing.Any], report: events.Report):
+               listeners: typing.Sequence[typing.Any], report: events.Report,
+               wait_for_space: typing.Callable[[str], None]):
     """Prepares to save, and begins the listeners.
 
     Args:
@@ -25,6 +61,9 @@ class CheckpointSaver(object):
       config: RunConfig, which says how often and how many.
       listeners: `CheckpointSaverListener`s.
       report: called with a `CheckpointSaved` for each.
+      wait_for_space: called with what is wrong, again and again while a
+        checkpoint that training cannot go on without does not fit on the disk.
+        It sleeps, and raises an error in the end.
     """
     train = tf_compat.v1.train
     self._model_dir = model_dir
@@ -32,6 +71,7 @@ class CheckpointSaver(object):
     self._every_secs = config.save_checkpoints_secs
     self._listeners = listeners
     self._report = report
+    self._wait_for_space = wait_for_space
     self._saver = train.Saver(
         sharded=True, max_to_keep=config.keep_checkpoint_max,
         keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours)
@@ -42,11 +82,14 @@ class CheckpointSaver(object):
       self._saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
     self._saved_step: typing.Optional[int] = None
     self._saved_time = time.time()
+    self._next_try = 0.
     for listener in listeners:
       listener.begin()
 
   def is_due(self, global_step: int) -> bool:
     """Returns whether the config asks for a checkpoint now."""
+    if time.time() < self._next_try:
+      return False
     if self._every_steps and self._saved_step is not None:
       return global_step >= self._saved_step + self._every_steps
     return bool(self._every_secs and
@@ -54,10 +97,26 @@ class CheckpointSaver(object):
 
   def _write(self, session, path, number):
     tf_compat.v1.io.gfile.makedirs(self._model_dir.path)
-    written = self._saver.save(
-        session, path, global_step=number, write_meta_graph=False)
+    try:
+      written = self._saver.save(
+          session, path, global_step=number, write_meta_graph=False)
+    except tf_compat.v1.errors.OpError as error:
+      if "No space left on device" not in str(error):
+        raise
+      self._model_dir.remove_temporary_files()
+      raise DiskFullError(
+          "the disk of model_dir {!r} is full: {}-{} cannot be saved. Free "
+          "some space".format(self._model_dir.path, path, number)) from error
     self._saved_time = time.time()
     return written
+
+  def _write_surely(self, session, path, number):
+    """Writes a checkpoint that training cannot go on without."""
+    while True:
+      try:
+        return self._write(session, path, number)
+      except DiskFullError as error:
+        self._wait_for_space(str(error))
 
   def begin_iteration(self, session: typing.Any, number: int,
                       global_step: int) -> None:
@@ -68,7 +127,7 @@ class CheckpointSaver(object):
       number: int, the iteration's.
       global_step: int.
     """
-    path = self._write(
+    path = self._write_surely(
         session, self._model_dir.increment_checkpoint_path, number)
     self._saved_step = global_step
     self._report(events.CheckpointSaved(path, global_step))
@@ -77,21 +136,12 @@ class CheckpointSaver(object):
     """Notes that the checkpoint of this step is there already."""
     self._saved_step = global_step
 
-  def save(self, session: typing.Any, global_step: int) -> bool:
-    """Saves a checkpoint, unless the one of this step is there.
-
-    Args:
-      session: `Session`.
-      global_step: int.
-
-    Returns:
-      Whether a listener asks to stop training.
-    """
+  def _save(self, session, global_step, write):
     if self._saved_step == global_step:
       return False
     for listener in self._listeners:
       listener.before_save(session, global_step)
-    path = self._write(session, self._model_dir.checkpoint_path, global_step)
+    path = write(session, self._model_dir.checkpoint_path, global_step)
     self._saved_step = global_step
     # Every listener is told, also when one asks to stop.
     asked = [listener.after_save(session, global_step)
@@ -99,8 +149,29 @@ class CheckpointSaver(object):
     self._report(events.CheckpointSaved(path, global_step))
     return any(asked)
 
+  def save(self, session: typing.Any, global_step: int) -> bool:
+    """Saves a checkpoint; see `Saver`."""
+    try:
+      return self._save(session, global_step, self._write)
+    except DiskFullError as error:
+      logging.warning("%s. Training goes on, and tries again in %d s.", error,
+                      _RETRY_SECS)
+      self._next_try = time.time() + _RETRY_SECS
+      return False
+
+  def save_or_fail(self, session: typing.Any, global_step: int) -> None:
+    """Saves a checkpoint now.
+
+    Raises:
+      DiskFullError: it does not fit on the disk.
+    """
+    self._save(session, global_step, self._write)
+
   def end(self, session: typing.Any, global_step: int) -> None:
-    """Saves the last checkpoint, and ends the listeners."""
-    self.save(session, global_step)
+    """Saves the last checkpoint, and ends the listeners.
+
+    It waits for space where the disk is full.
+    """
+    self._save(session, global_step, self._write_surely)
     for listener in self._listeners:
       listener.end(session, global_step)

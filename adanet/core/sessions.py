@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A session on one machine whose variables are ready, and its checkpoints."""
+"""What makes a session ready to run: its variables, its tables, its input."""
 
 import contextlib
 import re
@@ -81,47 +81,82 @@ class Restorer(object):
       saver.restore(session, self.checkpoint)
 
 
-@contextlib.contextmanager
-def ready_session(
-    session_config: typing.Any,
-    restorer: typing.Optional[Restorer],
-    local_init_ops: typing.Sequence[typing.Any],
-    input_initializers: typing.Sequence[typing.Any]
-) -> typing.Iterator[typing.Tuple[typing.Any, typing.Any]]:
-  """Opens a session on the default graph, with all variables ready.
+class Initializers(object):
+  """What makes a session on the default graph ready.
+
+  Make it when the graph is complete.
+  """
+
+  def __init__(self, restorer: typing.Optional[Restorer],
+               local_init_ops: typing.Sequence[typing.Any],
+               input_initializers: typing.Sequence[typing.Any]):
+    """Takes what there is to initialize.
+
+    Args:
+      restorer: what restores variables; None where there is no checkpoint.
+      local_init_ops: ops of subnetworks that initialize what they have.
+      input_initializers: ops that start the input.
+    """
+    v1 = tf_compat.v1
+    self._restorer = restorer
+    self._init = v1.global_variables_initializer()
+    self._variables = v1.global_variables()
+    self._are_set: typing.Any = None
+    self._local_init = v1.group(
+        v1.local_variables_initializer(), v1.tables_initializer(),
+        *local_init_ops)
+    self._start_input = v1.group(*input_initializers)
+    self._queues = v1.get_collection(v1.GraphKeys.QUEUE_RUNNERS)
+
+  def set_variables(self, session: typing.Any) -> None:
+    """Gives all variables their values, those of the checkpoint if any."""
+    session.run(self._init)
+    if self._restorer:
+      self._restorer.restore(session)
+
+  def unset_variables(self, session: typing.Any) -> typing.List[str]:
+    """Returns the names of the variables that have no value."""
+    if self._are_set is None:
+      self._are_set = [
+          tf_compat.v1.is_variable_initialized(v) for v in self._variables]
+    return [variable.op.name for variable, is_set in zip(
+        self._variables, session.run(self._are_set)) if not is_set]
+
+  @contextlib.contextmanager
+  def started(self, session: typing.Any) -> typing.Iterator[typing.Any]:
+    """Starts the tables and the input of this process.
+
+    Args:
+      session: `Session`, whose variables have their values.
+
+    Yields:
+      The coordinator of the input's threads, which end at the end.
+    """
+    v1 = tf_compat.v1
+    session.run(self._local_init)
+    session.run(self._start_input)
+    coordinator = v1.train.Coordinator()
+    threads = []
+    if self._queues:
+      threads = v1.train.start_queue_runners(session, coordinator)
+    try:
+      yield coordinator
+    finally:
+      coordinator.request_stop()
+      coordinator.join(threads, stop_grace_period_secs=5,
+                       ignore_live_threads=True)
+
+
+def local_session(session_config: typing.Any) -> typing.Any:
+  """Returns a session on the default graph, in this process.
 
   Args:
     session_config: `ConfigProto`; None for one that lets an op run on the CPU
       where its device is not there, as that of `tf.estimator` does.
-    restorer: what restores variables; None where there is no checkpoint.
-    local_init_ops: ops of subnetworks that initialize what they have.
-    input_initializers: ops that start the input.
-
-  Yields:
-    The session, and the coordinator of its input's threads.
   """
   v1 = tf_compat.v1
-  init = v1.global_variables_initializer()
-  local_init = v1.group(
-      v1.local_variables_initializer(), v1.tables_initializer(),
-      *local_init_ops)
-  start_input = v1.group(*input_initializers)
-  coordinator = v1.train.Coordinator()
-  if session_config is None:
-    session_config = v1.ConfigProto(allow_soft_placement=True)
-  with v1.Session(config=session_config) as session:
-    session.run(init)
-    if restorer:
-      restorer.restore(session)
-    session.run(local_init)
-    session.run(start_input)
-    threads = []
-    if v1.get_collection(v1.GraphKeys.QUEUE_RUNNERS):
-      threads = v1.train.start_queue_runners(session, coordinator)
-    try:
-      yield session, coordinator
-    finally:
-      coordinator.request_stop()
-      session.close()
-      coordinator.join(threads, stop_grace_period_secs=5,
-                       ignore_live_threads=True)
+  config = v1.ConfigProto(allow_soft_placement=True)
+  if session_config is not None:
+    config.CopyFrom(session_config)
+    del config.device_filters[:]  # Which are about a cluster.
+  return v1.Session(config=config)

@@ -32,7 +32,8 @@ class Trainee(typing.NamedTuple):
 def _trainee(spec, is_subnetwork):
   v1 = tf_compat.v1
   with v1.control_dependencies([spec.train_op.train_op, spec.iteration_step]):
-    advance = v1.assign_add(spec.step, 1)
+    # Other workers may train it, too.
+    advance = v1.assign_add(spec.step, 1, use_locking=True)
   loss = spec.loss if is_subnetwork else spec.adanet_loss
   return Trainee(spec.name, is_subnetwork, spec.step, advance, loss,
                  spec.train_op.chief_hooks, spec.train_op.hooks)
@@ -45,7 +46,8 @@ class TrainOps(object):
     trainees: dict from a name to a `Trainee`, those that this worker trains.
     averages: dict from an ensemble's name to the tensor that updates and
       returns the moving average of its AdaNet loss.
-    steps: dict from a subnetwork's name to its step, of those that are built.
+    observed: dict from a subnetwork's name to its step, of those that this
+      worker builds for its ensembles and others train.
   """
 
   def __init__(self, iteration: iteration_lib.Iteration,
@@ -60,7 +62,9 @@ class TrainOps(object):
         for spec in specs}
     self.averages = {
         c.spec.name: c.average.update for c in iteration.candidates}
-    self.steps = {spec.name: spec.step for spec in iteration.subnetworks}
+    self.observed = {
+        spec.name: spec.step for spec in iteration.subnetworks
+        if iteration.candidates and spec.name not in self.trainees}
     self._iteration = iteration
     self._combine = global_step_combiner_fn
 
@@ -86,19 +90,30 @@ class TrainOps(object):
                      if len(self.averages) > 1 else []),
     }
 
+  def observe(self) -> typing.Any:
+    """Returns a tensor, the steps of `observed`."""
+    return tf_compat.v1.stack(
+        [step.read_value() for step in self.observed.values()])
+
   def set_global_step(self, after: typing.Iterable[str]) -> typing.Any:
-    """Returns a tensor that sets the global step from the subnetworks' steps.
+    """Returns the global step, as a tensor.
+
+    A worker that builds all subnetworks sets it from their steps. The others
+    read what that one has set.
 
     Args:
       after: the names of those that train in the same run, before this.
     """
     v1 = tf_compat.v1
-    global_step = self._iteration.global_step
+    iteration = self._iteration
+    global_step = iteration.global_step
+    if len(iteration.subnetworks) < len(iteration.builder_names):
+      return global_step.read_value()
     with v1.control_dependencies([
         self.trainees[name].advance for name in after
         if self.trainees[name].is_subnetwork]):
-      steps = [self._iteration.base_global_step + step.read_value()
-               for step in self.steps.values()]
+      steps = [iteration.base_global_step + spec.step.read_value()
+               for spec in iteration.subnetworks]
       return v1.assign(
           global_step,
           v1.cast(self._combine(steps), global_step.dtype.base_dtype))

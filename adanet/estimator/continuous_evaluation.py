@@ -28,6 +28,8 @@ from adanet.tf_compat import files
 _POLL_SECS = 1.
 # How long files that do not fit together may be a delay of a shared disk.
 _DISK_DELAY_SECS = 60.
+# After how long without a new checkpoint a user hears of it.
+_NO_NEWS_SECS = 1800.
 _STOPPED_STATUS = 143  # As of a task that was stopped by SIGTERM.
 
 
@@ -160,6 +162,9 @@ class ContinuousEvaluation:
     self._seen: typing.Tuple[typing.Optional[str], typing.Optional[int]] = (
         None, None)
     self._evaluated_step: typing.Optional[int] = None
+    self._no_news_secs = max(
+        _NO_NEWS_SECS, 2. * (estimator.config.save_checkpoints_secs or 0))
+    self._news_time = clock.monotonic()
 
   def _state(self):
     return self._job_state.after(self._agreement.read())
@@ -211,12 +216,23 @@ class ContinuousEvaluation:
         if not self._is_gone(checkpoint):
           raise
         return None
+      self._news_time = self._clock.monotonic()
     return self._seen[1]
+
+  def _warn_without_news(self):
+    """Warns, now and then, if the chief seems to train no more."""
+    now = self._clock.monotonic()
+    if now - self._news_time >= self._no_news_secs:
+      logging.warning(
+          "No new checkpoint in %s for %.0f minutes. Does the chief still "
+          "train? Evaluation goes on until training is over.",
+          self._model_dir.path, self._no_news_secs / 60)
+      self._news_time = now
 
   def _evaluate_new(self, checkpoint):
     """Evaluates a checkpoint if it is new and the time has come."""
-    if not self._evaluator.is_due or self._seen[0] == checkpoint and (
-        self._seen[1] == self._evaluated_step):
+    self._warn_without_news()
+    if not self._evaluator.is_due:
       return
     # An iteration begins with a checkpoint of the step at which the last one
     # ended, and with its ensemble.

@@ -207,6 +207,14 @@ class ContinuousEvaluationTest(parameterized.TestCase):
     self.assertIn("5 s so far", logged.output[0])
     self.assertIn("35 s so far", logged.output[1])
 
+  def test_warns_if_there_is_no_new_checkpoint_for_long(self):
+    with self.assertLogs(level="WARNING") as logged:
+      self._run({3: self._save(10), 1000: self._save(20),
+                 2700: self._announce("training"),
+                 2850: self._announce("over")})
+    self.assertLen(logged.output, 1)
+    self.assertIn("No new checkpoint in " + self._model_dir, logged.output[0])
+
   @parameterized.parameters("other", "job")
   def test_file_of_an_earlier_job(self, job):
     self._estimator.time = _Time({})
@@ -217,12 +225,17 @@ class ContinuousEvaluationTest(parameterized.TestCase):
                100: self._announce("over")})
     self.assertEqual([10, 20], self._steps)
 
-  def test_stopped(self):
+  @parameterized.parameters(
+      ({10: "stopped"}, []), ({3: 10, 10: "stopped"}, [10]),
+      ({3: 10, 10: 20, 10.5: "stopped"}, [10]))
+  def test_stopped(self, what_happens, expected):
     with self.assertRaises(SystemExit) as caught:
-      self._run({3: self._save(10), 10: self._save(20),
-                 10.5: self._announce("stopped")})
+      self._run({second: (self._announce(what) if what == "stopped" else
+                          self._save(what))
+                 for second, what in what_happens.items()})
     self.assertEqual(143, caught.exception.code)
-    self.assertEqual([10], self._steps)
+    self.assertLess(self._estimator.time.now, 14)
+    self.assertEqual(expected, self._steps)
 
   def test_stopped_while_it_evaluates(self):
     self._estimator.before[10] = self._announce("stopped")
@@ -283,10 +296,16 @@ class ContinuousEvaluationTest(parameterized.TestCase):
     self.assertBetween(self._estimator.time.now, 60, 70)
 
   def test_started_again(self):
-    self._estimator.before[20] = lambda: (_ for _ in ()).throw(
-        RuntimeError("killed"))
+
+    def kill():
+      raise RuntimeError("killed")
+
+    self._estimator.before[20] = kill
     with self.assertRaisesRegex(RuntimeError, "killed"):
       self._run({3: self._save(10), 10: self._save(20)})
+    with self.assertRaisesRegex(RuntimeError, "killed"):
+      self._run({10: kill})
+    self.assertEqual([10, 20], self._steps)
     self._run({5: self._save(30), 30: self._announce("over")})
     self.assertEqual([10, 20, 30], self._steps)
     self._run({})  # It was over: the last one is evaluated for the end.

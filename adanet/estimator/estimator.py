@@ -15,12 +15,10 @@ from adanet.core import iteration as iteration_lib
 from adanet.core import metrics
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import reports
-from adanet.core import summary
 from adanet.estimator import choosing
 from adanet.estimator import evaluation
+from adanet.estimator import leading
 from adanet.estimator import model as model_lib
-from adanet.estimator import training
-from adanet.progress import reporter
 
 _InputFn = typing.Callable[..., typing.Any]
 _Hooks = typing.Optional[typing.Sequence[typing.Any]]
@@ -137,7 +135,8 @@ class Estimator(object):
       delay_secs_per_worker: taken for AdaNet's sake; without effect here.
       max_worker_delay_secs: likewise.
       worker_wait_secs: likewise.
-      worker_wait_timeout_secs: likewise, on one machine.
+      worker_wait_timeout_secs: float, how long to wait for another task of the
+        cluster, or for space on a full disk, before training ends in an error.
       model_dir: str, the folder for checkpoints and all else; None for that of
         `config`, or a new temporary one.
       report_dir: str, the folder for reports; None for one in `model_dir`.
@@ -162,7 +161,6 @@ class Estimator(object):
       TypeError: an argument is unknown.
     """
     del delay_secs_per_worker, max_worker_delay_secs, worker_wait_secs
-    del worker_wait_timeout_secs
     if head is None or not hasattr(head, "create_estimator_spec"):
       raise ValueError(
           "head must be a head of adanet.heads or tf.estimator, got {!r}"
@@ -173,6 +171,7 @@ class Estimator(object):
           "{!r}".format(subnetwork_generator))
     _check_positive("max_iteration_steps", max_iteration_steps)
     _check_positive("max_iterations", max_iterations)
+    _check_positive("worker_wait_timeout_secs", worker_wait_timeout_secs)
     if not 0 <= adanet_loss_decay < 1:
       raise ValueError("adanet_loss_decay must be in [0, 1), got {!r}".format(
           adanet_loss_decay))
@@ -190,11 +189,13 @@ class Estimator(object):
           "Ensembler where ensemblers are given".format(
               ", ".join(sorted(kwargs))))
     self._config = _placed_config(config, model_dir)
-    if self._config.num_worker_replicas > 1 or self._config.num_ps_replicas:
+    if self._config.num_worker_replicas > 1 and (
+        not self._config.num_ps_replicas):
       raise ValueError(
-          "config has a cluster of {} workers and {} parameter servers: this "
-          "Estimator trains on one machine, without TF_CONFIG".format(
-              self._config.num_worker_replicas, self._config.num_ps_replicas))
+          "config has a cluster of {} workers and no parameter server: add a "
+          "ps to TF_CONFIG, because the workers share their variables".format(
+              self._config.num_worker_replicas))
+    self._wait_timeout_secs = worker_wait_timeout_secs
     self._report_materializer = report_materializer
     self._max_iterations = max_iterations
     self._rules = choosing.Rules(evaluator, replay_config, force_grow)
@@ -263,23 +264,11 @@ class Estimator(object):
               steps, max_steps))
     _check_positive("steps", steps)
     _check_positive("max_steps", max_steps)
-    folder = self._model.model_dir
-    start = folder.global_step(folder.latest_checkpoint())
-    if steps is not None:
-      max_steps = start + steps
-    if max_steps is not None and start >= max_steps:
-      logging.info("Skipped training: step %d is reached already.", start)
-      return self
-    writer = summary.SummaryWriter(folder.path)
-    with reporter.reporter(
-        log_step_count_steps=self._config.log_step_count_steps) as report:
-      try:
-        training.train(self._model, self._rules, training.Training(
+    leading.train(
+        self._model, self._rules, steps, max_steps, leading.Given(
             input_fn, tuple(hooks or ()), tuple(saving_listeners or ()),
-            max_steps, self._max_iterations, self._report_materializer, writer,
-            report))
-      finally:
-        writer.close()
+            self._max_iterations, self._report_materializer,
+            self._wait_timeout_secs))
     return self
 
   def evaluate(self, input_fn: _InputFn, steps: typing.Optional[int] = None,

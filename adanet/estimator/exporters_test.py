@@ -93,16 +93,17 @@ class ExportersTest(parameterized.TestCase):
     self.assertLen(os.listdir(self._path), 1)
 
   @parameterized.parameters(
-      ("eval/*.tfevents.*", [False, False, True]),
-      (None, [True, False, True]))
-  def test_best_after_a_restart(self, pattern, expected):
+      ("eval/*.tfevents.*", [2., 2.5, .5], [False, False, True]),
+      ("eval/*.tfevents.*", [.5, .75], [True, False]),
+      (None, [2., 2.5, .5], [True, False, True]))
+  def test_best_after_a_restart(self, pattern, losses, expected):
     exporter = self._best(event_file_pattern=pattern)
     for step, loss in enumerate([3., 1.]):
       self._export(exporter, loss, step)
     exporter = self._best(event_file_pattern=pattern)
     self.assertEqual(expected, [
         self._export(exporter, loss, 2 + step)
-        for step, loss in enumerate([2., 2.5, .5])])
+        for step, loss in enumerate(losses)])
 
   def test_new_exporter_of_an_old_search(self):
     self._export(self._best(), 1., 0)

@@ -14,7 +14,13 @@ from adanet.core import reports
 from adanet.core import scopes
 from adanet.core import sessions
 from adanet.core import subnetworks
+from adanet.distributed import layout
 from adanet.estimator import input as input_lib
+
+# What answers a question has all of its input, and all of the graph.
+_ALONE = layout.TaskConfig(
+    num_worker_replicas=1, num_ps_replicas=0, global_id_in_cluster=0,
+    is_chief=True, task_type="worker", task_id=0)
 
 
 class Built(typing.NamedTuple):
@@ -65,23 +71,28 @@ class Model(typing.NamedTuple):
     return [(t, a) for t, a in found if a is not None]
 
   def graph(self, input_fn: typing.Callable[..., typing.Any], mode: str,
-            number: int) -> typing.ContextManager[Built]:
+            number: int, scope: typing.Callable[
+                [], typing.ContextManager[typing.Any]] = contextlib.nullcontext
+           ) -> typing.ContextManager[Built]:
     """Builds the graph of an iteration; see `graph_on`.
 
     Args:
       input_fn: see `adanet.Estimator.train`.
       mode: see `graph_on`.
       number: see `graph_on`.
+      scope: see `graph_on`.
     """
     return self.graph_on(
         lambda strategy: input_lib.call(
             input_fn, mode, self.config, lambda: strategy.input_context(1, 0)),
-        mode, number)
+        mode, number, scope)
 
   @contextlib.contextmanager
   def graph_on(self, read: typing.Callable[[distributed.PlacementStrategy],
                                            input_lib.Input],
-               mode: str, number: int) -> typing.Iterator[Built]:
+               mode: str, number: int, scope: typing.Callable[
+                   [], typing.ContextManager[typing.Any]] =
+               contextlib.nullcontext) -> typing.Iterator[Built]:
     """Builds the graph of an iteration.
 
     Args:
@@ -89,14 +100,17 @@ class Model(typing.NamedTuple):
       mode: str, one of `tf.estimator.ModeKeys`. But for training, everything is
         built on this machine.
       number: int, the iteration's.
+      scope: function that enters a scope of the graph: on which devices it is.
 
     Yields:
       `Built`.
     """
-    placement = self.placement if mode == "train" else (
-        distributed.ReplicationStrategy())
-    strategy = placement.with_config(self.config)
-    with scopes.new_graph(self.config.tf_random_seed).as_default() as graph:
+    if mode == "train":
+      strategy = self.placement.with_config(self.config)
+    else:
+      strategy = distributed.ReplicationStrategy().with_config(_ALONE)
+    with scopes.new_graph(
+        self.config.tf_random_seed).as_default() as graph, scope():
       tf_compat.v1.train.create_global_step(graph)
       given = read(strategy)
       task = subnetworks.Task(self.search.head, self.search.metric_fn,
@@ -119,8 +133,10 @@ class Model(typing.NamedTuple):
     Yields:
       The session and its coordinator.
     """
-    restorer = sessions.Restorer(checkpoint) if checkpoint else None
-    with sessions.ready_session(
-        self.config.session_config, restorer, built.iteration.local_init_ops,
-        built.initializers) as opened:
-      yield opened
+    initializers = sessions.Initializers(
+        sessions.Restorer(checkpoint) if checkpoint else None,
+        built.iteration.local_init_ops, built.initializers)
+    with sessions.local_session(self.config.session_config) as session:
+      initializers.set_variables(session)
+      with initializers.started(session) as coordinator:
+        yield session, coordinator

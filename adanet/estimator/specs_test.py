@@ -56,11 +56,11 @@ class SpecsTest(parameterized.TestCase):
       ({"hooks": [3]}, TypeError, "hooks must have only SessionRunHooks"),
       ({"exporters": 3}, TypeError, "exporters must be a sequence .*, got 3"),
       ({"exporters": ["x"]}, TypeError, "LatestExporter, got 'x'"),
-      ({"exporters": _exporter("")}, ValueError, "name of an exporter .*, got ''"),
+      ({"exporters": _exporter("")}, ValueError, "of an exporter .*, got ''"),
       ({"exporters": [_exporter("a"), _exporter("b"), _exporter("a")]},
        ValueError, "exporters must have different names, got 'a' 2 times"),
       ({"start_delay_secs": -1}, ValueError, "start_delay_secs must be .* -1"),
-      ({"start_delay_secs": None}, TypeError, "start_delay_secs must be .*None"),
+      ({"start_delay_secs": None}, TypeError, "start_delay_secs .*, got None"),
       ({"throttle_secs": -1}, ValueError, "throttle_secs must be .* >= 0"))
   def test_bad_eval_spec(self, arguments, error, message):
     with self.assertRaisesRegex(error, message) as caught:

@@ -6,6 +6,7 @@ import os
 import signal
 import typing
 
+from adanet import tf_compat
 from adanet.cluster import ended
 from adanet.cluster import signals
 from adanet.core import model_dir as model_dir_lib
@@ -13,9 +14,6 @@ from adanet.estimator import checkpoint_evaluation
 from adanet.estimator import continuous_evaluation
 from adanet.estimator import specs
 from adanet.progress import reporter
-from adanet.tf_compat import run_config
-
-TaskType = run_config.TaskType
 
 
 def _print_report(estimator):
@@ -100,9 +98,9 @@ def train_and_evaluate(
   train_spec = specs.train_spec(train_spec)
   eval_spec = specs.eval_spec(eval_spec)
   config = estimator.config
-  if config.task_type == TaskType.EVALUATOR:
+  if config.task_type == tf_compat.TaskType.EVALUATOR:
     return _evaluate_continuously(estimator, train_spec, eval_spec)
-  if config.task_type == TaskType.MASTER or not config.cluster_spec:
+  if config.task_type == tf_compat.TaskType.MASTER or not config.cluster_spec:
     results = _train_and_evaluate_here(estimator, train_spec, eval_spec)
     _print_report(estimator)
     return results

@@ -176,7 +176,7 @@ class LocalTest(parameterized.TestCase):
   def test_bad_arguments(self, arguments, name):
     if len(arguments) == 2:
       arguments = (_FakeEstimator(self._model_dir, "chief"),) + arguments
-    with self.assertRaisesRegex(TypeError, "^{} must be an adanet".format(name)):
+    with self.assertRaisesRegex(TypeError, "^" + name + " must be an adanet"):
       adanet.train_and_evaluate(*arguments)
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Trains the iterations of a search, one after the other."""
+"""Trains an iteration of a search, wherever its session runs."""
 
 import copy
 import time
@@ -8,6 +8,8 @@ import typing
 
 from absl import logging
 from adanet import tf_compat
+from adanet.cluster import signals
+from adanet.cluster import waiting
 from adanet.core import events
 from adanet.core import hooks as hooks_lib
 from adanet.core import loop as loop_lib
@@ -30,7 +32,10 @@ class Training(typing.NamedTuple):
     max_steps: int, the global step at which training ends, or None.
     max_iterations: int, or None.
     report_materializer: `adanet.ReportMaterializer` or None.
-    writer: `SummaryWriter`.
+    wait_timeout_secs: float, how long to wait for another task, or for space on
+      the disk.
+    writer: `SummaryWriter`; None for a worker that writes no summaries.
+    stops: `StopRequests`.
     report: called with each event.
   """
   input_fn: typing.Callable[..., typing.Any]
@@ -39,11 +44,30 @@ class Training(typing.NamedTuple):
   max_steps: typing.Optional[int]
   max_iterations: typing.Optional[int]
   report_materializer: typing.Any
-  writer: summary.SummaryWriter
+  wait_timeout_secs: float
+  writer: typing.Optional[summary.SummaryWriter]
+  stops: signals.StopRequests
   report: events.Report
 
+  def asked_to_stop(self) -> bool:
+    """Returns whether a signal asked for a stop."""
+    return self.stops.asked is not None
 
-class _Trained(typing.NamedTuple):
+
+class Start(typing.NamedTuple):
+  """From where an iteration trains.
+
+  Attributes:
+    number: int, the iteration's.
+    checkpoint: str, the prefix of the latest checkpoint, or None.
+    begins: whether the checkpoint is that of the iteration before.
+  """
+  number: int
+  checkpoint: typing.Optional[str]
+  begins: bool = False
+
+
+class Trained(typing.NamedTuple):
   """An iteration after its training.
 
   Attributes:
@@ -51,12 +75,14 @@ class _Trained(typing.NamedTuple):
     iteration: `Iteration`.
     averages: the moving averages of its candidates.
     checkpoint: str, the prefix of its last checkpoint.
+    global_step: int, that of the checkpoint.
     seconds: float, how long it took.
   """
   ending: loop_lib.Ending
   iteration: typing.Any
   averages: typing.List[float]
   checkpoint: str
+  global_step: int
   seconds: float
 
 
@@ -70,86 +96,144 @@ def _for_this_graph(hook):
   return hook
 
 
-def _hook_runner(training, ops):
+def _hook_runner(training, ops, is_chief):
   """Returns the runner of the hooks of trainees and of the user."""
   owned = [hooks_lib.Owned(hook, t.name)
-           for t in ops.trainees.values() for hook in t.chief_hooks]
+           for t in ops.trainees.values() if is_chief for hook in t.chief_hooks]
   owned += [hooks_lib.Owned(_for_this_graph(hook)) for hook in training.hooks]
   owned += [hooks_lib.Owned(hook, t.name, sees_last_step=False)
             for t in ops.trainees.values() for hook in t.hooks]
   return hooks_lib.HookRunner(owned)
 
 
-def _restorer(checkpoint, number, begins):
-  if checkpoint is None:
-    return None
-  return sessions.Restorer(
-      checkpoint, "adanet/iteration_{}/".format(number) if begins else None)
+class IterationTraining(object):
+  """Trains one iteration in sessions on its graph, which is the default one.
 
-
-def _train_iteration(model: model_lib.Model, training: Training, number: int,
-                     checkpoint: typing.Optional[str], begins: bool
-                    ) -> _Trained:
-  """Trains an iteration, as far as it comes.
-
-  Args:
-    model: `Model`.
-    training: `Training`.
-    number: int, the iteration's.
-    checkpoint: str, what it begins with or goes on from, or None.
-    begins: whether the checkpoint is that of the iteration before.
+  Attributes:
+    iteration: `Iteration`.
+    initializers: `Initializers` of a session.
+    loop: `Loop`.
   """
-  started = time.time()
-  with model.graph(training.input_fn, "train", number) as built:
-    iteration = built.iteration
-    ops = train_ops.TrainOps(iteration, model.search.global_step_combiner_fn)
-    set_number = tf_compat.v1.assign(iteration.current_iteration, number)
-    hooks = _hook_runner(training, ops)
-    hooks.begin()
+
+  def __init__(self, model: model_lib.Model, training: Training,
+               built: model_lib.Built, start: Start, is_chief: bool,
+               surroundings: loop_lib.Surroundings):
+    """Completes the graph.
+
+    Args:
+      model: `Model`.
+      training: `Training`.
+      built: `Built`, for training.
+      start: `Start`.
+      is_chief: whether this task restores and saves.
+      surroundings: `Surroundings` of the loop.
+    """
+    self.iteration = built.iteration
+    self._model = model
+    self._training = training
+    self._start = start
+    ops = train_ops.TrainOps(
+        self.iteration, model.search.global_step_combiner_fn)
+    self._set_number = tf_compat.v1.assign(
+        self.iteration.current_iteration, start.number)
+    self._hooks = _hook_runner(training, ops, is_chief)
+    self._hooks.begin()
     summaries = training_summaries.TrainingSummaries(
-        iteration, training.writer, model.config.save_summary_steps)
-    restorer = _restorer(checkpoint, number, begins)
-    saver = saving.CheckpointSaver(
-        model.model_dir, model.config, training.saving_listeners,
-        training.report)
-    loop = loop_lib.Loop(
-        number, ops,
+        self.iteration, training.writer,
+        model.config.save_summary_steps if training.writer else None)
+    restorer = None
+    if is_chief and start.checkpoint is not None:
+      restorer = sessions.Restorer(
+          start.checkpoint, "adanet/iteration_{}/".format(start.number)
+          if start.begins else None)
+    self._chief_saver = None
+    if is_chief:
+      wait = waiting.Wait(training.wait_timeout_secs, "free some space")
+      self._chief_saver = saving.CheckpointSaver(
+          model.model_dir, model.config, training.saving_listeners,
+          training.report, lambda problem: wait.pause(2., lambda: problem))
+    saver = self._chief_saver or saving.Saver()
+    self.loop = loop_lib.Loop(
+        start.number, ops,
         loop_lib.Limits(model.search.max_iteration_steps, training.max_steps),
-        hooks, saver, summaries,
-        lambda name, reason: model.model_dir.mark_stopped(
-            number, name, reason), training.report)
-    with sessions.ready_session(
-        model.config.session_config, restorer, iteration.local_init_ops,
-        built.initializers) as (session, coordinator):
-      session.run(set_number)
-      global_step = int(session.run(iteration.global_step))
-      if begins:
-        saver.begin_iteration(session, number, global_step)
-      elif checkpoint is not None:
-        saver.skip(global_step)
-        training.report(events.Resumed(number, global_step, checkpoint))
-      else:
-        saver.save(session, global_step)
-      hooks.after_create_session(session, coordinator)
-      loop.start(session, model.model_dir.stopped(number))
-      training.report(events.IterationBegan(
-          number, tuple(s.name for s in iteration.subnetworks),
-          tuple(choosing.candidate_names(iteration)),
-          model.search.max_iteration_steps, global_step))
-      try:
-        ending = loop.run(session, global_step)
-      except KeyboardInterrupt:
-        saver.save(session, loop.global_step)
-        logging.warning("Interrupted at step %d, which is saved.",
-                        loop.global_step)
-        raise
-      hooks.end(session)
-      saver.end(session, loop.global_step)
-      averages = choosing.averages(session, iteration)
-  training.writer.flush()
-  latest = model.model_dir.latest_checkpoint()
-  assert latest is not None
-  return _Trained(ending, iteration, averages, latest, time.time() - started)
+        self._hooks, saver, summaries, surroundings)
+    self.initializers = sessions.Initializers(
+        restorer, self.iteration.local_init_ops, built.initializers)
+
+  def begin(self, session: typing.Any) -> None:
+    """Saves the first checkpoint, or says from which one training goes on.
+
+    Args:
+      session: `Session` in which all variables have their values.
+    """
+    saver, start = self._chief_saver, self._start
+    assert saver is not None
+    session.run(self._set_number)
+    global_step = int(session.run(self.iteration.global_step))
+    if start.begins:
+      saver.begin_iteration(session, start.number, global_step)
+    elif start.checkpoint is None:
+      saver.save(session, global_step)
+    else:
+      saver.skip(self._model.model_dir.global_step(start.checkpoint))
+      self._training.report(events.Resumed(
+          start.number, global_step, start.checkpoint))
+
+  def train(self, session: typing.Any, coordinator: typing.Any
+           ) -> loop_lib.Ending:
+    """Trains in a session, as far as it comes.
+
+    A signal ends it after its step. The chief then saves, and the signal does
+    what it means.
+
+    Args:
+      session: `Session` that is ready.
+      coordinator: `Coordinator` of its input.
+    """
+    number = self._start.number
+    self._hooks.after_create_session(session, coordinator)
+    self.loop.start(session, self._model.model_dir.stopped(number))
+    self._training.report(events.IterationBegan(
+        number, tuple(s.name for s in self.iteration.subnetworks),
+        tuple(choosing.candidate_names(self.iteration)),
+        self._model.search.max_iteration_steps, self.loop.global_step))
+    with self._training.stops.deferred():
+      ending = self.loop.run(session)
+      if ending == loop_lib.Ending.SIGNAL:
+        self._save_for_signal(session)
+      return ending
+
+  def _save_for_signal(self, session):
+    """Saves the checkpoint of a run that a signal ends."""
+    if self._chief_saver is None:
+      return
+    step, number = self.loop.global_step, self._start.number
+    try:
+      self._chief_saver.save_or_fail(session, step)
+    except saving.DiskFullError as error:
+      logging.error("Stopped at step %d of iteration %d, which is not saved: "
+                    "%s.", step, number, error)
+      return
+    logging.warning("Stopped at step %d of iteration %d, which is saved.",
+                    step, number)
+
+  def end(self, session: typing.Any) -> None:
+    """Saves the last checkpoint, if this is the chief, and ends the hooks."""
+    self._hooks.end(session)
+    if self._chief_saver is not None:
+      self._chief_saver.end(session, self.loop.global_step)
+
+  def trained(self, session: typing.Any, ending: loop_lib.Ending,
+              seconds: float) -> Trained:
+    """Returns what the chief has trained and saved."""
+    averages = choosing.averages(session, self.iteration)
+    if self._training.writer:
+      self._training.writer.flush()
+    model_dir = self._model.model_dir
+    latest = model_dir.latest_checkpoint()
+    assert latest is not None
+    return Trained(ending, self.iteration, averages, latest,
+                   model_dir.global_step(latest), seconds)
 
 
 def _end_iteration(model, rules, training, trained, goes_on):
@@ -165,38 +249,86 @@ def _end_iteration(model, rules, training, trained, goes_on):
     choosing.write_reports(model, training.report_materializer, number,
                            architecture, trained.checkpoint)
   model.model_dir.write_architecture(number, architecture._replace(
-      global_step=model.model_dir.global_step(trained.checkpoint)))
+      global_step=trained.global_step))
 
 
-def train(model: model_lib.Model, rules: choosing.Rules,
-          training: Training) -> None:
-  """Trains until the search ends, the steps are done, or the input ends.
+def after_iteration(model: model_lib.Model, rules: choosing.Rules,
+                    training: Training, trained: Trained
+                   ) -> typing.Union[Start, str]:
+  """Ends an iteration that the chief has trained.
 
   Args:
     model: `Model`.
     rules: `Rules`, how a winner is found.
     training: `Training`.
+    trained: `Trained`.
+
+  Returns:
+    How the next iteration starts, or why training is over.
   """
+  def over(reason):
+    training.report(events.TrainingEnded(trained.global_step, reason))
+    return reason
+
+  ending = trained.ending
+  if (training.max_steps is not None and
+      trained.global_step >= training.max_steps):
+    ending = loop_lib.Ending.MAX_STEPS
+  if ending != loop_lib.Ending.ITERATION_OVER:
+    return over(ending.value)
+  number = trained.iteration.number
+  last = (training.max_iterations is not None and
+          number + 1 >= training.max_iterations)
+  _end_iteration(model, rules, training, trained, goes_on=not last)
+  if last:
+    return over("it reached max_iterations={}".format(training.max_iterations))
+  return Start(number + 1, trained.checkpoint, begins=True)
+
+
+def latest_start(model: model_lib.Model) -> Start:
+  """Returns from where training goes on, and removes what is broken."""
   checkpoint = model.model_dir.latest_checkpoint()
   number = model.model_dir.current_iteration(checkpoint)
   model.model_dir.remove_temporary_files()
-  begins = False
-  while True:
-    trained = _train_iteration(model, training, number, checkpoint, begins)
-    global_step = model.model_dir.global_step(trained.checkpoint)
-    reason = trained.ending
-    if (training.max_steps is not None and
-        global_step >= training.max_steps):
-      reason = loop_lib.Ending.MAX_STEPS
-    if reason != loop_lib.Ending.ITERATION_OVER:
-      training.report(events.TrainingEnded(global_step, reason.value))
-      return
-    last = (training.max_iterations is not None and
-            number + 1 >= training.max_iterations)
-    _end_iteration(model, rules, training, trained, goes_on=not last)
-    if last:
-      training.report(events.TrainingEnded(
-          global_step, "it reached max_iterations={}".format(
-              training.max_iterations)))
-      return
-    number, checkpoint, begins = number + 1, trained.checkpoint, True
+  return Start(number, checkpoint)
+
+
+def _train_iteration(model, training, start):
+  """Trains an iteration in this process."""
+  began = time.time()
+  surroundings = loop_lib.Surroundings(
+      training.report,
+      lambda name, reason: model.model_dir.mark_stopped(
+          start.number, name, reason),
+      training.asked_to_stop)
+  with model.graph(training.input_fn, "train", start.number) as built:
+    it = IterationTraining(
+        model, training, built, start, True, surroundings)
+    with sessions.local_session(model.config.session_config) as session:
+      it.initializers.set_variables(session)
+      with it.initializers.started(session) as coordinator:
+        it.begin(session)
+        ending = it.train(session, coordinator)
+        if ending == loop_lib.Ending.SIGNAL:
+          training.stops.raise_asked()
+        it.end(session)
+        return it.trained(session, ending, time.time() - began)
+
+
+def train(model: model_lib.Model, rules: choosing.Rules,
+          training: Training) -> str:
+  """Trains in this process until the search ends, or its steps or input do.
+
+  Args:
+    model: `Model`.
+    rules: `Rules`, how a winner is found.
+    training: `Training`.
+
+  Returns:
+    Why training is over.
+  """
+  start: typing.Union[Start, str] = latest_start(model)
+  while isinstance(start, Start):
+    start = after_iteration(
+        model, rules, training, _train_iteration(model, training, start))
+  return start

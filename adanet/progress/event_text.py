@@ -23,6 +23,17 @@ def _counted(names, noun):
       len(names), noun, "" if len(names) == 1 else "s", _names(names))
 
 
+def shortened(name: str, width: int) -> str:
+  """Returns a name with at most this many characters, at least 5.
+
+  Names often differ at their ends, so the middle is left out.
+  """
+  if len(name) <= width:
+    return name
+  tail = (width - 2) // 2
+  return name[:width - 2 - tail] + ".." + name[-tail:]
+
+
 def duration(seconds: float) -> str:
   """Returns a time in seconds as h:mm:ss, or m:ss."""
   minutes, secs = divmod(int(seconds + .5), 60)

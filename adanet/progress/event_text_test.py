@@ -58,6 +58,12 @@ class EventTextTest(parameterized.TestCase):
     with self.assertRaisesRegex(TypeError, "^event='a': expected one of"):
       event_text.message("a")
 
+  @parameterized.parameters(
+      ("t0_dnn", 6, "t0_dnn"), ("t0_dnn", 5, "t0..n"),
+      ("t0_dnn_grow", 8, "t0_..row"), ("abcdefghij", 9, "abcd..hij"))
+  def test_shortened(self, name, width, expected):
+    self.assertEqual(expected, event_text.shortened(name, width))
+
 
 if __name__ == "__main__":
   absltest.main()

@@ -43,17 +43,6 @@ class _Console(rich_console.Console):
     return False
 
 
-def shortened(name: str, width: int) -> str:
-  """Returns a name with at most this many characters, at least 5.
-
-  Names often differ at their ends, so the middle is left out.
-  """
-  if len(name) <= width:
-    return name
-  tail = (width - 2) // 2
-  return name[:width - 2 - tail] + ".." + name[-tail:]
-
-
 def _shown(names: Sequence[str], losses: Dict[str, Optional[float]],
            max_rows: int) -> List[str]:
   """Returns the names that have a row: those with the least loss."""
@@ -205,7 +194,7 @@ class LiveProgress:
       name_width = min(longest, max(_MIN_NAME_WIDTH // 2, left))
     for name, step_text, loss_text in zip(names, steps, losses):
       cells: List[Any] = [
-          _cell(shortened(name, name_width).ljust(name_width))]
+          _cell(event_text.shortened(name, name_width).ljust(name_width))]
       if max_steps is not None and has_bar:
         cells.append(rich_progress_bar.ProgressBar(
             total=max_steps, completed=min(progress.steps[name], max_steps),

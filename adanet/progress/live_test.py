@@ -235,12 +235,6 @@ a_grow .* 5/100
     with self.assertRaises(OSError):
       stream.close()
 
-  @parameterized.parameters(
-      ("t0_dnn", 6, "t0_dnn"), ("t0_dnn", 5, "t0..n"),
-      ("t0_dnn_grow", 8, "t0_..row"), ("abcdefghij", 9, "abcd..hij"))
-  def test_shortened(self, name, width, expected):
-    self.assertEqual(expected, live.shortened(name, width))
-
 
 if __name__ == "__main__":
   absltest.main()

@@ -79,7 +79,8 @@ def _class_from_json(kind, fields, content, place):
     raise ValueError("{}: expected no fields {} in {}".format(
         place or "{...}", ", ".join(unknown), kind.__name__))
   return kind(**{
-      name: from_json(fields[name], item, "{}.{}".format(place, name).lstrip("."))
+      name: from_json(
+          fields[name], item, "{}.{}".format(place, name).lstrip("."))
       for name, item in content.items()})
 
 
@@ -97,8 +98,8 @@ def from_json(kind: Type[_T], content: Any, place: str = "") -> _T:
   any_kind: Any = kind
   origin = getattr(any_kind, "__origin__", None)
   if origin is typing.Union:
-    return None if content is None else from_json(
-        any_kind.__args__[0], content, place)
+    return typing.cast(Any, None if content is None else from_json(
+        any_kind.__args__[0], content, place))
   if origin is tuple:
     if not isinstance(content, list):
       raise _error(kind, content, place)
@@ -109,7 +110,8 @@ def from_json(kind: Type[_T], content: Any, place: str = "") -> _T:
     if not isinstance(content, dict):
       raise _error(kind, content, place)
     return typing.cast(Any, {
-        key: from_json(any_kind.__args__[1], item, "{}[{!r}]".format(place, key))
+        key: from_json(
+            any_kind.__args__[1], item, "{}[{!r}]".format(place, key))
         for key, item in content.items()})
   fields = _fields(kind)
   if fields:

@@ -247,6 +247,14 @@ class PublishTest(parameterized.TestCase):
     self.assertEqual(2, code, output)
     self.assertIn("pip install 'adanet-distributed[plot]'\n", output)
 
+  def test_reports(self):
+    for program in (["adanet-report"], ["python3", "-m", "adanet.history"]):
+      code, output = self.environment.run(*program, "/nonexistent")
+      self.assertEqual(2, code, output)
+      self.assertEqual(
+          "adanet-report: model_dir='/nonexistent': expected a folder.\n",
+          output)
+
   def test_pip_builds_the_sdist_into_the_wheel(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
     output = self.environment.pip(

@@ -52,7 +52,8 @@ class WheelTest(parameterized.TestCase):
     # publish_test imports every module, so none is missing.
     self.assertContainsSubset([
         "adanet/py.typed", "adanet/distributed/plan/main.py",
-        "adanet/distributed/plan/picture.py", "adanet/launch/__main__.py",
+        "adanet/distributed/plan/picture.py", "adanet/history/main.py",
+        "adanet/history/picture.py", "adanet/launch/__main__.py",
         "adanet/launch/main.py", _DIST_INFO + "licenses/LICENSE"
     ], self.names)
     for name in self.names:

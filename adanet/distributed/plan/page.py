@@ -7,6 +7,7 @@ Lengths are in inches, and y grows downward from the top of the page.
 
 import contextlib
 import functools
+import io
 import textwrap
 
 import matplotlib
@@ -60,6 +61,26 @@ def name_fonts(svg):
   """Names all fonts in the bytes of an SVG: Matplotlib 3.5 names only one."""
   fonts = ", ".join(map(repr, _FONTS)) + ", sans-serif"
   return svg.replace(b"px 'sans-serif'", b"px " + fonts.encode())
+
+
+def write(figure, file, format):  # pylint: disable=redefined-builtin
+  """Writes a figure. The same Matplotlib writes the same bytes.
+
+  Args:
+    figure: a matplotlib.figure.Figure.
+    file: a file that is open for writing bytes.
+    format: str, "pdf", "png" or "svg".
+  """
+  written = io.BytesIO()
+  with default_style():
+    # Neither the date nor the version of Matplotlib.
+    figure.savefig(written, format=format, metadata={
+        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+        "png": {"Software": None},
+        "svg": {"Creator": None, "Date": None},
+    }[format])
+  contents = written.getvalue()
+  file.write(name_fonts(contents) if format == "svg" else contents)
 
 
 def amount_colors():

@@ -14,7 +14,6 @@ speed. All panels of a picture share their scales of speed and color. Up to some
 millions of workers, a picture takes seconds.
 """
 
-import io
 from typing import BinaryIO, Iterable
 
 from adanet.distributed import _arguments
@@ -88,13 +87,4 @@ def write(plans: Iterable[value.PlacementPlan], file: BinaryIO,
   if format not in FORMATS:
     raise ValueError("format={}: expected one of {}.".format(
         _arguments.show(format), ", ".join(FORMATS)))
-  figure = draw(plans)
-  written = io.BytesIO()
-  with page_lib.default_style():
-    # Neither the date nor the version of Matplotlib.
-    figure.savefig(written, format=format, metadata={
-        "png": {"Software": None},
-        "svg": {"Creator": None, "Date": None},
-    }[format])
-  contents = written.getvalue()
-  file.write(page_lib.name_fonts(contents) if format == "svg" else contents)
+  page_lib.write(draw(plans), file, format)

@@ -1,0 +1,95 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A variable on a parameter server that tells tasks what is new.
+
+It has two numbers: the generation that the chief has announced, and the
+generation whose variables the server has. A server that starts again has
+neither. Reading it takes a tenth of a millisecond, so that workers need not
+poll files.
+"""
+
+import typing
+
+from adanet import tf_compat
+from adanet.cluster import addresses
+from adanet.cluster import sessions
+
+_TIMEOUT_SECS = 5.
+
+
+class Notice(typing.NamedTuple):
+  """What a board says.
+
+  Attributes:
+    announced: int, the latest generation that the chief announced, or 0.
+    ready: int, the generation whose variables this server has, or 0.
+  """
+  announced: int = 0
+  ready: int = 0
+
+
+class Board(object):
+  """The variable of one parameter server, as another task sees it."""
+
+  def __init__(self, ps: int, address: str, target: str, own_filter: str):
+    """Builds its graph. Nobody is asked yet.
+
+    Args:
+      ps: int, the parameter server's index.
+      address: str, its address.
+      target: str, the address of this task's server.
+      own_filter: str, the device filter that names this task.
+    """
+    self._address = {"ps:{}".format(ps): address}
+    self._target = target
+    v1 = tf_compat.v1
+    self._config = sessions.configured(
+        None, ["/job:ps/task:{}".format(ps), own_filter], _TIMEOUT_SECS)
+    self._graph = v1.Graph()
+    with self._graph.as_default(), self._graph.container("adanet-board"):
+      with v1.device("/job:ps/task:{}/device:CPU:0".format(ps)):
+        self._new = v1.placeholder(v1.int64, [2])
+        variable = v1.get_variable(
+            "adanet_board_{}".format(ps), initializer=v1.zeros_initializer(),
+            shape=[2], dtype=v1.int64, use_resource=True, trainable=False)
+        self._read = variable.read_value()
+        self._write = variable.assign(self._new, read_value=False)
+    self._opening: typing.Optional[sessions.Opening] = None
+    self._session: typing.Any = None
+
+  def _run(self, fetches, feeds=None):
+    """Returns the value of a run, or None if the server does not answer."""
+    v1 = tf_compat.v1
+    try:
+      if self._session is None:
+        if self._opening is None:
+          if addresses.silent(self._address):
+            return None
+          self._opening = sessions.Opening(
+              self._target, self._graph, self._config)
+        self._session = self._opening.result(_TIMEOUT_SECS)
+        if self._session is None:
+          return None
+        self._opening = None
+      return self._session.run(fetches, feeds)
+    except (v1.errors.FailedPreconditionError, v1.errors.NotFoundError):
+      return Notice()
+    except v1.errors.OpError:
+      self.close()
+      return None
+
+  def read(self) -> typing.Optional[Notice]:
+    """Returns what it says; None if the server does not answer."""
+    found = self._run(self._read)
+    return None if found is None else Notice(*map(int, found))
+
+  def write(self, notice: Notice) -> bool:
+    """Writes it, and returns whether the server took it."""
+    # An op has no value, so a success is the value of the other one.
+    return self._run([self._write, self._new], {self._new: notice}) is not None
+
+  def close(self) -> None:
+    """Forgets the session; the next call opens another."""
+    if self._session is not None:
+      sessions.close(self._session)
+    self._session = self._opening = None

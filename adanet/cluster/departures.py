@@ -1,0 +1,42 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Which workers have no input left, so that nobody waits for them.
+
+    <model_dir>/cluster/departures/<generation>/<job>-<index>
+"""
+
+import os
+import typing
+
+from adanet import tf_compat
+from adanet.tf_compat import files
+
+
+class Departures(object):
+  """The files of the workers whose input has ended."""
+
+  def __init__(self, model_dir: str):
+    """Takes the folder of the job, and reads nothing."""
+    self._folder = os.path.join(model_dir, "cluster", "departures")
+
+  def _of(self, generation):
+    return os.path.join(self._folder, str(generation))
+
+  def leave(self, generation: int, task: str) -> None:
+    """Notes that a task trains no further in a generation."""
+    files.write_text(
+        os.path.join(self._of(generation), task.replace(":", "-")), "")
+
+  def left(self, generation: int) -> typing.List[str]:
+    """Returns the names of the tasks that train no further."""
+    gfile = tf_compat.v1.io.gfile
+    folder = self._of(generation)
+    if not gfile.isdir(folder):
+      return []
+    return sorted(name.replace("-", ":") for name in gfile.listdir(folder))
+
+  def clear(self) -> None:
+    """Removes all, of earlier generations; for the chief."""
+    gfile = tf_compat.v1.io.gfile
+    if gfile.isdir(self._folder):
+      gfile.rmtree(self._folder)

@@ -1,0 +1,131 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions that neither open nor close without an end.
+
+TensorFlow opens a session when the first op runs, and waits then until all
+tasks that its device filters name have answered; no timeout holds there. To
+close one takes as long when a task is gone. So both happen in a thread, which
+is left alone if it does not come back.
+"""
+
+import threading
+import typing
+
+from absl import logging
+from adanet import tf_compat
+from adanet.cluster import waiting
+
+# The limit of a run. One that takes longer has lost a task.
+OPERATION_TIMEOUT_SECS = 60.
+_CLOSE_SECS = 2.
+_POLL_SECS = .02
+
+
+def configured(config: typing.Any, filters: typing.Sequence[str],
+               timeout_secs: float = OPERATION_TIMEOUT_SECS) -> typing.Any:
+  """Returns the `ConfigProto` of a session of a cluster.
+
+  Args:
+    config: `ConfigProto` of the user, or None. Its `device_filters` and
+      `operation_timeout_in_ms` hold, if it has them.
+    filters: the tasks that the session may ask, as device filters.
+    timeout_secs: float, the limit of a run.
+  """
+  result = tf_compat.v1.ConfigProto(allow_soft_placement=True)
+  if config is not None:
+    result.CopyFrom(config)
+  if not result.device_filters:
+    result.device_filters.extend(filters)
+  if not result.operation_timeout_in_ms:
+    result.operation_timeout_in_ms = int(timeout_secs * 1000)
+  return result
+
+
+class Opening(object):
+  """A session that is being opened."""
+
+  def __init__(self, target: str, graph: typing.Any, config: typing.Any):
+    """Begins to open it.
+
+    Args:
+      target: str, the address of the server.
+      graph: `tf.Graph`.
+      config: `ConfigProto`.
+    """
+    with graph.as_default():
+      self._first_op = tf_compat.v1.no_op()
+    self._session = tf_compat.v1.Session(target, graph=graph, config=config)
+    self._error: typing.Optional[Exception] = None
+    self._thread = threading.Thread(target=self._open, daemon=True)
+    self._thread.start()
+
+  def _open(self):
+    try:
+      self._session.run(self._first_op)
+    except Exception as error:  # pylint: disable=broad-except
+      self._error = error
+
+  def result(self, secs: float) -> typing.Any:
+    """Returns the `Session`; None if it is not open after `secs` seconds.
+
+    Raises:
+      tf.errors.OpError: it cannot be opened.
+    """
+    self._thread.join(secs)
+    if self._thread.is_alive():
+      return None
+    if self._error is not None:
+      raise self._error
+    return self._session
+
+
+def connect(target: str, graph: typing.Any, config: typing.Any,
+            absent: typing.Callable[[], typing.Dict[str, str]],
+            wait: waiting.Wait) -> typing.Any:
+  """Opens a session on a graph, when all of its tasks are there.
+
+  Args:
+    target: str, the address of the server.
+    graph: `tf.Graph`.
+    config: `ConfigProto`.
+    absent: function that returns the tasks that do not answer, by name, with
+      their addresses.
+    wait: `Wait`, which names them.
+
+  Raises:
+    waiting.WaitTimeoutError: a task is absent for too long.
+  """
+  def missing():
+    found = absent()
+    return ", ".join("{} ({})".format(*task) for task in sorted(
+        found.items())) or "an answer of the parameter servers"
+
+  while True:
+    if absent():
+      wait.pause(.25, missing)
+      continue
+    opening = Opening(target, graph, config)
+    try:
+      session = opening.result(_POLL_SECS)
+      while session is None:
+        wait.pause(0., missing)
+        session = opening.result(_POLL_SECS)
+    except tf_compat.v1.errors.OpError as error:
+      logging.debug("cannot open a session: %s", error)
+      wait.pause(.25, missing)
+      continue
+    wait.done()
+    return session
+
+
+def close(session: typing.Any) -> None:
+  """Closes a session, if that takes no longer than a moment."""
+  def call():
+    try:
+      session.close()
+    except tf_compat.v1.errors.OpError as error:
+      logging.debug("cannot close a session: %s", error)
+
+  thread = threading.Thread(target=call, daemon=True)
+  thread.start()
+  thread.join(_CLOSE_SECS)

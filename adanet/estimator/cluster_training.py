@@ -1,0 +1,274 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What a chief, a worker and a parameter server do to train a search.
+
+The chief leads: it restores and saves, and chooses the winners. A worker
+follows what the chief announces. Both go on after a parameter server was lost;
+see `adanet.cluster.task` for how they agree.
+"""
+
+import contextlib
+import time
+import typing
+
+from absl import logging
+from adanet import tf_compat
+from adanet.cluster import agreement as agreement_lib
+from adanet.cluster import decisions
+from adanet.cluster import task as task_lib
+from adanet.core import events
+from adanet.core import loop as loop_lib
+from adanet.distributed import devices
+from adanet.estimator import choosing
+from adanet.estimator import model as model_lib
+from adanet.estimator import others as others_lib
+from adanet.estimator import training as training_lib
+
+
+class _Lost(Exception):  # pylint: disable=g-bad-exception-name
+  """The variables of a generation are lost."""
+
+
+class _Generation(object):
+  """The graph of a generation on this task, and its sessions."""
+
+  def __init__(self, model, training, task, number, generation):
+    self._model = model
+    self._training = training
+    self._task = task
+    self._number = number
+    self.generation = generation
+    self._num_failures = 0
+    self._step_at_failure = -1
+    self.surroundings = loop_lib.Surroundings(
+        self._report, self._mark_stopped, training.asked_to_stop)
+    self._works = False
+
+  def _report(self, event):
+    if isinstance(event, events.Progress) and not self._works:
+      self._works = True
+      self._training.report(events.Working(self._task.name))
+    self._training.report(event)
+
+  def _mark_stopped(self, name, reason):
+    self._model.model_dir.mark_stopped(self._number, name, reason)
+
+  @contextlib.contextmanager
+  def scope(self):
+    """Enters the devices and the container of this generation."""
+    v1 = tf_compat.v1
+    num_ps = self._model.config.num_ps_replicas
+    setter = v1.train.replica_device_setter(
+        ps_tasks=num_ps, worker_device=self._task.device,
+        ps_strategy=devices.OpNameHashStrategy(num_ps))
+    container = self._task.container(self.generation)
+    with v1.get_default_graph().container(container), v1.device(setter):
+      yield
+
+  def after_error(self, error, it):
+    """Decides whether to open another session after an error."""
+    if it.loop.global_step != self._step_at_failure:
+      self._step_at_failure = it.loop.global_step
+      self._num_failures = 0
+    self._num_failures += 1
+    if decisions.after_error(
+        error, self._num_failures) == decisions.Next.FAIL:
+      raise error
+    logging.warning(
+        "Iteration %d: a parameter server may be lost at step %d (%s).",
+        self._number, it.loop.global_step, type(error).__name__)
+
+
+def _check_builders(agreed, iteration, task):
+  if iteration.builder_names != agreed.builders:
+    raise ValueError(
+        "iteration {}: subnetwork_generator makes the builders {} on {}, and "
+        "{} on the chief: it must make the same on all tasks, and again after a "
+        "restart".format(iteration.number, list(iteration.builder_names),
+                         task.name, list(agreed.builders)))
+
+
+def _check_share(iteration, placement):
+  """Checks that the chief builds all that a checkpoint must have."""
+  share, count = iteration.share, len(iteration.builder_names)
+  if not share.builds_ensemble or len(share.subnetworks) < count:
+    raise ValueError(
+        "placement_strategy={!r}: the chief must build the ensemble and all {} "
+        "subnetworks, because it writes the checkpoints: let "
+        "should_build_ensemble and should_build_subnetwork return True for "
+        "worker 0".format(placement, count))
+
+
+class Chief(object):
+  """The task that leads."""
+
+  def __init__(self, model: model_lib.Model, rules: choosing.Rules,
+               training: training_lib.Training, task: task_lib.Task):
+    """Takes what is trained, and where."""
+    self._model = model
+    self._rules = rules
+    self._training = training
+    self._task = task
+
+  def train(self) -> None:
+    """Trains until the search is over, and ends the job."""
+    try:
+      self._train()
+    except (KeyboardInterrupt, SystemExit):
+      self._task.end("stopped", "the chief was asked to stop")
+      raise
+
+  def _train(self):
+    model, task = self._model, self._task
+    start: typing.Union[training_lib.Start, str] = training_lib.latest_start(
+        model)
+    agreed = task.file.read()
+    generation = agreed.generation if agreed else 0
+    goes_on = (
+        agreed is not None and
+        decisions.may_go_on(agreed, self._agreement(
+            start.number, agreed.builders, generation)) and
+        task.kept(generation))
+    while isinstance(start, training_lib.Start):
+      if not goes_on:
+        generation += 1
+      try:
+        trained = self._train_generation(start, generation, goes_on)
+        task.forget(generation - 1)
+        start = training_lib.after_iteration(
+            model, self._rules, self._training, trained)
+      except _Lost as lost:
+        logging.warning("%s", lost)
+        start = training_lib.latest_start(model)
+      goes_on = False
+    task.end("over", start)
+
+  def _agreement(self, number, builders, generation):
+    config = self._model.config
+    return agreement_lib.Agreement(
+        job=self._task.job.text, generation=generation, iteration=number,
+        builders=builders, num_workers=config.num_worker_replicas,
+        num_ps=config.num_ps_replicas, strategy=repr(self._model.placement),
+        max_steps=self._training.max_steps)
+
+  def _train_generation(self, start, generation, goes_on):
+    """Trains an iteration.
+
+    Args:
+      start: `Start`.
+      generation: int, that of its variables.
+      goes_on: whether the parameter servers have them already.
+
+    Raises:
+      _Lost: a parameter server lost its variables.
+    """
+    began = time.time()
+    model, task = self._model, self._task
+    work = _Generation(model, self._training, task, start.number, generation)
+    with model.graph(self._training.input_fn, "train", start.number,
+                     work.scope) as built:
+      _check_share(built.iteration, model.placement)
+      if goes_on:
+        _check_builders(task.file.read(), built.iteration, task)
+      others = others_lib.Others(
+          model, task, built.iteration, generation, is_chief=True)
+      it = training_lib.IterationTraining(
+          model, self._training, built, start, True, work.surroundings._replace(
+              wait_for=others.wait_for, untrained=others.untrained))
+      graph = tf_compat.v1.get_default_graph()
+      if not goes_on:
+        task.departures.clear()
+        task.announce(self._agreement(
+            start.number, built.iteration.builder_names, generation))
+      is_ready = goes_on
+      has_begun = False
+      while True:
+        try:
+          with task.session(graph) as session:
+            if not is_ready:
+              it.initializers.set_variables(session)
+            with it.initializers.started(session) as coordinator:
+              if not has_begun or not is_ready:
+                it.begin(session)
+                has_begun = True
+              if not is_ready and not task.make_ready(generation):
+                raise _Lost("A parameter server is lost at the start.")
+              is_ready = True
+              ending = it.train(session, coordinator)
+              if ending == loop_lib.Ending.SIGNAL:
+                self._training.stops.raise_asked()
+              it.end(session)
+              return it.trained(session, ending, time.time() - began)
+        except tf_compat.v1.errors.OpError as error:
+          work.after_error(error, it)
+          if is_ready and not task.kept(generation):
+            raise _Lost("A parameter server has lost its variables: the last "
+                        "checkpoint is restored.") from error
+
+
+class Worker(object):
+  """A task that follows the chief."""
+
+  def __init__(self, model: model_lib.Model, training: training_lib.Training,
+               task: task_lib.Task):
+    """Takes what is trained, and where."""
+    self._model = model
+    self._training = training
+    self._task = task
+
+  def train(self) -> None:
+    """Trains its shares until training is over.
+
+    Raises:
+      task.StoppedError: the job was stopped.
+    """
+    generation = 0
+    try:
+      while True:
+        agreed = self._task.follow(generation)
+        generation = agreed.generation
+        self._train_generation(agreed)
+    except task_lib.Over as over:
+      logging.info("%s ends: %s.", self._task.name, over)
+
+  def _train_generation(self, agreed):
+    """Trains its share of an iteration."""
+    model, task = self._model, self._task
+    number, generation = agreed.iteration, agreed.generation
+    training = self._training._replace(max_steps=agreed.max_steps)
+    work = _Generation(model, training, task, number, generation)
+    start = training_lib.Start(number, None)
+    with model.graph(
+        training.input_fn, "train", number, work.scope) as built:
+      _check_builders(agreed, built.iteration, task)
+      others = others_lib.Others(
+          model, task, built.iteration, generation, is_chief=False)
+      it = training_lib.IterationTraining(
+          model, training, built, start, False, work.surroundings._replace(
+              wait_for=others.wait_for, untrained=others.untrained))
+      graph = tf_compat.v1.get_default_graph()
+      while task.is_ready(generation):
+        try:
+          with task.session(graph) as session:
+            self._check_variables(it, session, generation)
+            with it.initializers.started(session) as coordinator:
+              ending = it.train(session, coordinator)
+              if ending == loop_lib.Ending.SIGNAL:
+                training.stops.raise_asked()
+              it.end(session)
+          if ending == loop_lib.Ending.INPUT_ENDED:
+            task.departures.leave(generation, task.name)
+          return
+        except others_lib.Moved:
+          return
+        except tf_compat.v1.errors.OpError as error:
+          work.after_error(error, it)
+
+  def _check_variables(self, it, session, generation):
+    missing = it.initializers.unset_variables(session)
+    if missing and self._task.is_ready_now(generation):
+      raise ValueError(
+          "{}: the chief has not made the variable {!r}{}: a builder must make "
+          "the same variables, with the same names, on all tasks".format(
+              self._task.name, missing[0], " and {} more".format(
+                  len(missing) - 1) * (len(missing) > 1)))

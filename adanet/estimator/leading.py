@@ -1,0 +1,141 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Trains as the task that this process is."""
+
+import contextlib
+import os
+import signal
+import typing
+
+from absl import logging
+from adanet import tf_compat
+from adanet.cluster import agreement as agreement_lib
+from adanet.cluster import ended
+from adanet.cluster import lock
+from adanet.cluster import signals
+from adanet.cluster import task as task_lib
+from adanet.core import events
+from adanet.core import summary
+from adanet.estimator import choosing
+from adanet.estimator import cluster_training
+from adanet.estimator import model as model_lib
+from adanet.estimator import training as training_lib
+from adanet.progress import reporter
+
+
+class Given(typing.NamedTuple):
+  """What a user gives to train; see `Training` for the attributes."""
+  input_fn: typing.Callable[..., typing.Any]
+  hooks: typing.Sequence[typing.Any]
+  saving_listeners: typing.Sequence[typing.Any]
+  max_iterations: typing.Optional[int]
+  report_materializer: typing.Any
+  wait_timeout_secs: float
+
+
+@contextlib.contextmanager
+def _opened(model, given, max_steps, leads):
+  """Yields the `Training` of this task, and ends what it opens."""
+  with contextlib.ExitStack() as exits:
+    if leads:
+      exits.enter_context(lock.owned(model.model_dir.path))
+    stops = exits.enter_context(signals.StopRequests())
+    report = exits.enter_context(reporter.reporter(
+        log_step_count_steps=model.config.log_step_count_steps))
+    writer = None
+    if leads:
+      writer = summary.SummaryWriter(model.model_dir.path)
+      exits.callback(writer.close)
+    yield training_lib.Training(
+        given.input_fn, given.hooks, given.saving_listeners, max_steps,
+        given.max_iterations, given.report_materializer,
+        given.wait_timeout_secs, writer, stops, report)
+
+
+def _limit(model, steps, max_steps):
+  """Returns the global step to train up to, and whether it is reached."""
+  start = model.model_dir.global_step(model.model_dir.latest_checkpoint())
+  if steps is not None:
+    max_steps = start + steps
+  return max_steps, max_steps is not None and start >= max_steps
+
+
+def _train_alone(model, rules, training):
+  """Trains in this process, and tells an evaluator if there may be one."""
+  config = model.config
+  if not config.cluster_spec:
+    training_lib.train(model, rules, training)
+    return
+  file = agreement_lib.AgreementFile(model.model_dir.path)
+  job = ended.job_id(config, os.environ).text
+  file.announce(job, 1, 0, training.max_steps)
+  try:
+    reason = training_lib.train(model, rules, training)
+  except (KeyboardInterrupt, SystemExit):
+    file.announce(job, 1, 0, None, ended.STOPPED,
+                  "the chief was asked to stop")
+    raise
+  file.announce(job, 1, 0, None, ended.OVER, reason)
+
+
+def _lead(model, rules, given, steps, max_steps, task):
+  """Trains as the chief, or alone.
+
+  Args:
+    model: `Model`.
+    rules: `Rules`.
+    given: `Given`.
+    steps: int, or None.
+    max_steps: int, or None.
+    task: `Task`; None for a task without parameter servers.
+  """
+  max_steps, done = _limit(model, steps, max_steps)
+  if done:
+    reason = "step {} is reached already".format(max_steps)
+    logging.info("Skipped training: %s.", reason)
+    if task is not None:
+      task.end(ended.OVER, reason)
+    return
+  with _opened(model, given, max_steps, leads=True) as training:
+    if task is None:
+      _train_alone(model, rules, training)
+    else:
+      cluster_training.Chief(model, rules, training, task).train()
+
+
+def _follow(model, given, task):
+  """Trains, or serves, as the chief says."""
+  with _opened(model, given, None, leads=False) as training:
+    try:
+      if model.config.task_type == tf_compat.TaskType.PS:
+        task.serve(lambda: training.report(events.Working(task.name)))
+      else:
+        cluster_training.Worker(model, training, task).train()
+    except task_lib.StoppedError as stopped:
+      logging.warning("%s ends: %s.", task.name, stopped)
+      raise SystemExit(128 + signal.SIGTERM) from None
+
+
+def train(model: model_lib.Model, rules: choosing.Rules,
+          steps: typing.Optional[int], max_steps: typing.Optional[int],
+          given: Given) -> None:
+  """Trains as this task of the cluster, or alone.
+
+  Args:
+    model: `Model`.
+    rules: `Rules`, how a winner is found.
+    steps: int, how many global steps to train now, or None.
+    max_steps: int, the global step up to which to train, or None.
+    given: `Given`.
+  """
+  config = model.config
+  if config.task_type == tf_compat.TaskType.EVALUATOR:
+    logging.info("An evaluator does not train: see adanet.train_and_evaluate.")
+  elif not config.num_ps_replicas:
+    _lead(model, rules, given, steps, max_steps, None)
+  else:
+    task = task_lib.Task(config, given.wait_timeout_secs)
+    if config.is_chief:
+      _lead(model, rules, given, steps, max_steps, task)
+    else:
+      _follow(model, given, task)

@@ -1,0 +1,68 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Reports of searches that never ran, for the documentation and tests."""
+
+from typing import List
+
+from adanet.history import records
+from adanet.history import report as report_lib
+
+_SUFFIX = "grow_complexity_regularized"
+
+
+def _iteration(t, kinds, before, steps, seconds):
+  """Returns the record of an iteration; the last kind wins."""
+  candidates = []
+  if before is not None:
+    candidates.append(before._replace(value=before.value * 1.02))
+  old = before.subnetworks if before is not None else ()
+  for i, kind in enumerate(kinds):
+    subnetworks = old + ("t{}_{}".format(t, kind),)
+    total = sum(range(1, len(subnetworks) + 1))
+    candidates.append(records.CandidateRecord(
+        "t{}_{}_{}".format(t, kind, _SUFFIX),
+        .5 / (1 + t) / (1 + .25 * i), subnetworks,
+        tuple((1 + j) / total for j in range(len(subnetworks)))))
+  return records.IterationRecord(
+      t, tuple(candidates), candidates[-1].name, "adanet_loss", .03, "",
+      {"t{}_{}".format(t, kind): records.SubnetworkRecord(
+          steps, .6 / (1 + i + t)) for i, kind in enumerate(kinds)},
+      (t + 1) * steps, seconds, 1 + t)
+
+
+def search(num_iterations: int = 3, num_workers: int = 4, num_ps: int = 2,
+           kinds: tuple = ("linear", "1_layer", "2_layers"),
+           steps: int = 1000) -> report_lib.Report:
+  """Returns the report of a search on a cluster, by round robin.
+
+  Args:
+    num_iterations: int.
+    num_workers: int, the chief included.
+    num_ps: int.
+    kinds: tuple of str, the names of the builders in each iteration.
+    steps: int, those of each iteration.
+  """
+  iterations: List[records.IterationRecord] = []
+  tasks: List[records.TaskRecord] = []
+  for t in range(num_iterations):
+    before = iterations[-1].winning if iterations else None
+    seconds = 8. + 3 * t
+    iterations.append(_iteration(t, kinds, before, steps, seconds))
+    names = ["t{}_{}".format(t, kind) for kind in kinds]
+    ensembles = [c.name for c in iterations[-1].candidates]
+    size = 1300000 * (t + 1)
+    tasks.append(records.TaskRecord(
+        "chief:0", t, tuple(names + ensembles),
+        dict.fromkeys(ensembles, steps), seconds, size * len(names)))
+    for w in range(num_workers - 1):
+      own = names[w % len(names)::max(1, num_workers - 1)]
+      sharing = len(range(w % len(names), num_workers - 1, len(names)))
+      tasks.append(records.TaskRecord(
+          "worker:{}".format(w), t, tuple(own),
+          {name: steps // sharing for name in own}, seconds - .1 * w % 3,
+          size * len(own)))
+    for p in range(num_ps):
+      tasks.append(records.TaskRecord(
+          "ps:{}".format(p), t, (), {}, seconds,
+          size * len(names) // num_ps + 1000 * p))
+  return report_lib.Report("/tmp/digits", tuple(iterations), tuple(tasks))

@@ -1,0 +1,135 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of adanet-report."""
+
+import json
+import os
+import subprocess
+import sys
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.history import example
+from adanet.history import records
+from adanet.history import store
+
+_MISSING = """
+import sys
+sys.modules[sys.argv[1]] = None
+from adanet.history import main
+sys.exit(main.main(["adanet-report"] + sys.argv[2:]))
+"""
+
+
+def _run(*args, program=("-m", "adanet.history"), **kwargs):
+  """Returns (exit code, standard output, standard error)."""
+  environment = {k: v for k, v in os.environ.items()
+                 if k not in ("COLUMNS", "NO_COLOR", "FORCE_COLOR")}
+  environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+  done = subprocess.run(
+      [sys.executable] + list(program) + list(args), env=environment,
+      **dict({"stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+              "encoding": "utf-8", "check": False}, **kwargs))
+  return done.returncode, done.stdout, done.stderr
+
+
+class MainTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.folder = self.create_tempdir().full_path
+    self.model_dir = os.path.join(self.folder, "digits")
+    history = store.History(self.model_dir)
+    self.report = example.search()._replace(model_dir=self.model_dir)
+    for record in self.report.iterations:
+      history.write_iteration(record)
+    for record in self.report.tasks:
+      history.write_task(record)
+
+  def _path(self, *names):
+    return os.path.join(self.folder, *names)
+
+  def _assert_fails(self, expected, *args, **kwargs):
+    code, output, error = _run(*args, **kwargs)
+    self.assertEqual(2, code, error)
+    self.assertIn(expected, error)
+    self.assertStartsWith(error, "adanet-report: ")
+    self.assertEqual(1, error.count("\n"), error)
+    self.assertFalse(output)
+
+  def test_tables(self):
+    self.assertEqual((0, str(self.report), ""), _run(self.model_dir))
+
+  def test_json(self):
+    code, output, error = _run("--json", self.model_dir)
+    self.assertEqual((0, ""), (code, error))
+    content = json.loads(output)
+    self.assertEqual(self.report.to_json_dict(), content)
+    self.assertEqual(["version", "model_dir", "iterations", "tasks"],
+                     list(content))
+
+  def test_pictures(self):
+    code, output, error = _run(
+        self.model_dir, "--picture=" + self._path("a.svg"),
+        "--picture", self._path("a.png"))
+    self.assertEqual((0, str(self.report), ""), (code, output, error))
+    for name in ("a.svg", "a.png"):
+      self.assertTrue(os.path.exists(self._path(name)))
+
+  def test_record_that_cannot_be_read(self):
+    with open(self._path("digits", "history", "iteration-1.json"), "w"):
+      pass
+    code, output, error = _run(self.model_dir)
+    self.assertEqual(0, code)
+    self.assertIn("Iteration 2", output)
+    self.assertNotIn("Iteration 1", output)
+    self.assertRegex(
+        error, r"^adanet-report: 1 of the files .* is left out: .*\n$")
+
+  def test_bad_input(self):
+    self._assert_fails("no argument: expected one model_dir")
+    self._assert_fails("a b: expected one model_dir", "a", "b")
+    self._assert_fails("model_dir='{}': expected a folder.".format(
+        self._path("nothing")), self._path("nothing"))
+    self._assert_fails("expected a model_dir in which an iteration has ended",
+                       self.folder)
+    self._assert_fails("Unknown command line flag 'svg'", "--svg", "a")
+    self._assert_fails("--picture: path='a.jpg': expected a file that ends",
+                       self.model_dir, "--picture=a.jpg")
+    self._assert_fails(
+        "--picture={}: No such file or directory.".format(
+            self._path("no", "a.svg")),
+        self.model_dir, "--picture=" + self._path("no", "a.svg"))
+
+  @parameterized.parameters(
+      (["rich"], "rich is not installed: pip install rich\n"),
+      (["matplotlib", "--picture=a.svg"],
+       "pip install 'adanet-distributed[plot]'\n"))
+  def test_package_that_is_not_installed(self, args, expected):
+    self._assert_fails(
+        expected, *args, self.model_dir, program=("-c", _MISSING))
+
+  def test_full_disk(self):
+    with open("/dev/full", "w") as full:
+      code, _, error = _run(self.model_dir, stdout=full)
+    self.assertEqual(
+        (2, "adanet-report: standard output: No space left on device.\n"),
+        (code, error))
+
+  def test_help_and_version(self):
+    code, output, error = _run("--help")
+    self.assertEqual((0, ""), (code, error))
+    for text in ("adanet-report /tmp/digits\n", "--picture", "--[no]json"):
+      self.assertIn(text, output)
+    self.assertRegex(_run("--version")[1], r"^adanet-report \d+\.\d+\.\d+\n$")
+
+  def test_name_that_no_terminal_can_show(self):
+    store.History(self.model_dir).write_iteration(records.IterationRecord(
+        3, (records.CandidateRecord("a\ud800\u2713", 1.),), "a\ud800\u2713"))
+    code, output, error = _run(self.model_dir)
+    self.assertEqual((0, ""), (code, error))
+    self.assertIn("Iteration 3", output)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,123 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the picture of a report."""
+
+import math
+import re
+from xml.etree import ElementTree
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.history import example
+from adanet.history import picture
+from adanet.history import records
+from adanet.history import report as report_lib
+import matplotlib
+
+_BUILDERS = tuple("dnn_{}".format(i) for i in range(30))
+
+
+def _texts(figure):
+  texts = [text.get_text() for text in figure.texts]
+  for axes in figure.axes:
+    texts += [text.get_text() for text in axes.texts]
+  return texts
+
+
+def _gids(figure):
+  artists = figure.findobj(lambda artist: artist.get_gid() is not None)
+  return [artist.get_gid() for artist in artists]
+
+
+class PictureTest(parameterized.TestCase):
+
+  def test_says_who_trained_what(self):
+    figure = picture.draw(example.search())
+    texts = _texts(figure)
+    for text, number in (
+        ("chief:0", 1), ("worker:2", 1), ("ps:1", 1), ("iteration 2", 1),
+        ("3 ensembles: 1000 steps", 1), ("4 ensembles: 1000 steps", 2),
+        ("linear: 1000 steps", 3), ("holds variables", 6),
+        ("t1_2_layers", 2), ("0.333", 1), ("Candidates, by adanet_loss", 1)):
+      self.assertEqual(number, texts.count(text), text)
+
+  def test_marks_what_it_draws(self):
+    gids = _gids(picture.draw(example.search()))
+    for gid in ("worker-1-iteration-2-0", "iteration-2-candidate-3",
+                "winners", "weight-2"):
+      self.assertIn(gid, gids)
+
+  def test_same_builder_same_color(self):
+    figure = picture.draw(example.search())
+    colors = {artist.get_gid(): artist.get_facecolor()
+              for artist in figure.artists + figure.patches
+              if artist.get_gid()}
+    self.assertEqual(colors["worker-2-iteration-0-0"], colors["weight-0"])
+    self.assertNotEqual(colors["worker-1-iteration-0-0"], colors["weight-0"])
+
+  def test_many_workers(self):
+    figure = picture.draw(example.search(10, 1000, 20, _BUILDERS))
+    texts = _texts(figure)
+    self.assertIn("worker:0 to 998", texts)
+    self.assertIn("1 each", texts)
+    width, height = figure.get_size_inches()
+    self.assertLess(width, 12)
+    self.assertLess(height, 9)
+
+  def test_many_iterations(self):
+    figure = picture.draw(example.search(100, 3, 1, ("a", "b")))
+    self.assertIn("Who trained what, by iteration: the last 30",
+                  _texts(figure))
+    self.assertIn("and 85 more", _texts(figure))
+
+  @parameterized.named_parameters(
+      ("nothing", ()),
+      ("no_values", (records.CandidateRecord("a", None, ("b",), (None,)),)),
+      ("nan", (records.CandidateRecord("a", math.nan, ("b",), (math.inf,)),
+               records.CandidateRecord("c", math.inf, (), ()))),
+      ("equal", (records.CandidateRecord("a", 0., ("b",), (0.,)),) * 2),
+      ("large", (records.CandidateRecord("a", 1e100, ("b",), (1e100,)),
+                 records.CandidateRecord("c", 1e-100, ("$b$",), (-1.,)))),
+      ("names", (records.CandidateRecord("$\\x" * 40, 1., ("%$_^" * 40,)),)))
+  def test_odd_records(self, candidates):
+    report = report_lib.Report("m", tuple(
+        records.IterationRecord(i, candidates, "a") for i in range(2)), (
+            records.TaskRecord("chief", 0, (), {"a": 0}),
+            records.TaskRecord("worker:1", 2, (), {}, 0., 0)))
+    for ending in picture.FORMATS:
+      report.picture(self.create_tempfile("a." + ending).full_path)
+    picture.draw(report._replace(tasks=()))
+    picture.draw(report._replace(iterations=()))
+
+  @parameterized.parameters(*picture.FORMATS)
+  def test_same_bytes(self, ending):
+    contents = []
+    for name in ("a", "b"):
+      file = self.create_tempfile("{}.{}".format(name, ending))
+      example.search().picture(file.full_path)
+      contents.append(file.read_bytes())
+    self.assertEqual(contents[0], contents[1])
+
+  def test_no_settings_of_the_user(self):
+    file = self.create_tempfile("a.svg")
+    example.search().picture(file.full_path)
+    expected = file.read_bytes()
+    with matplotlib.rc_context({"font.size": 30, "lines.linewidth": 9}):
+      example.search().picture(file.full_path)
+    self.assertEqual(expected, file.read_bytes())
+    ElementTree.fromstring(expected)
+    self.assertIsNone(re.search(b"20[0-9][0-9]-", expected))
+
+  @parameterized.parameters("a.jpg", "svg", "a", "")
+  def test_other_endings(self, path):
+    with self.assertRaisesRegex(ValueError, "^path='.*': expected a file that"):
+      example.search().picture(path)
+
+  def test_ending_in_capitals(self):
+    file = self.create_tempfile("a.PNG")
+    example.search().picture(file.full_path)
+    self.assertStartsWith(file.read_bytes(), b"\x89PNG")
+
+
+if __name__ == "__main__":
+  absltest.main()

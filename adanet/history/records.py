@@ -1,0 +1,208 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What an iteration found, and what each task did for it, as values."""
+
+import json
+import typing
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
+
+from adanet.core import events
+from adanet.progress import typed_json
+
+#: The version of the files. A change that older code cannot read has a new one.
+VERSION = 1
+
+
+class CandidateRecord(typing.NamedTuple):
+  """An ensemble that could win an iteration.
+
+  Attributes:
+    name: str, its name.
+    value: float, the loss or metric that it was compared by; None if it was
+      not compared.
+    subnetworks: tuple of str, the names of its subnetworks, such as
+      "t0_linear".
+    weights: tuple with, for each subnetwork, the mean absolute value of its
+      mixture weights; None where the ensembler has none.
+  """
+  name: str
+  value: Optional[float] = None
+  subnetworks: Tuple[str, ...] = ()
+  weights: Tuple[Optional[float], ...] = ()
+
+
+class SubnetworkRecord(typing.NamedTuple):
+  """A subnetwork that trained in an iteration.
+
+  Attributes:
+    steps: int, its own step at the end.
+    loss: float, that of its last step; None if it is not known.
+  """
+  steps: int
+  loss: Optional[float] = None
+
+
+class IterationRecord(typing.NamedTuple):
+  """What an iteration found.
+
+  Attributes:
+    iteration: int, from 0.
+    candidates: tuple of `CandidateRecord`.
+    winner: str, the name of the candidate that won.
+    metric_name: str, what the values of the candidates are.
+    margin: float, how much worse the next best value is, or None.
+    reason: str, why nothing was compared, or "".
+    subnetworks: dict from the name of each subnetwork that trained to its
+      `SubnetworkRecord`.
+    global_step: int, the global step at its end; None if it is not known.
+    seconds: float, how long it took in the chief's last process; None if it is
+      not known.
+    generation: int, that of the cluster at its end; None without a cluster.
+  """
+  iteration: int
+  candidates: Tuple[CandidateRecord, ...]
+  winner: str
+  metric_name: str = "adanet_loss"
+  margin: Optional[float] = None
+  reason: str = ""
+  subnetworks: Dict[str, SubnetworkRecord] = {}
+  global_step: Optional[int] = None
+  seconds: Optional[float] = None
+  generation: Optional[int] = None
+
+  @property
+  def winning(self) -> Optional[CandidateRecord]:
+    """The record of the candidate that won; None if it is not there."""
+    for candidate in self.candidates:
+      if candidate.name == self.winner:
+        return candidate
+    return None
+
+
+class TaskRecord(typing.NamedTuple):
+  """What a task did for an iteration, all its processes together.
+
+  Attributes:
+    task: str, such as "worker:1".
+    iteration: int, from 0.
+    builds: tuple of str, the subnetworks and ensembles that it builds.
+    trained: dict from the name of a subnetwork or ensemble to the number of
+      steps that this task trained it.
+    seconds: float, how long it took.
+    bytes: int, of the variables that it builds or, for a ps, holds; None if it
+      is not known.
+  """
+  task: str
+  iteration: int
+  builds: Tuple[str, ...] = ()
+  trained: Dict[str, int] = {}
+  seconds: float = 0.
+  bytes: Optional[int] = None
+
+  @property
+  def steps(self) -> int:
+    """The steps of its loop: those of what it trained most."""
+    return max(self.trained.values(), default=0)
+
+
+def iteration_record(
+    ended: events.IterationEnded,
+    candidates: Mapping[str, Sequence[str]],
+    values: Optional[Sequence[Optional[float]]] = None,
+    weights: Optional[Mapping[str, Sequence[Optional[float]]]] = None,
+    progress: Optional[events.Progress] = None,
+    global_step: Optional[int] = None,
+    generation: Optional[int] = None) -> IterationRecord:
+  """Returns the record of an iteration that ended.
+
+  Args:
+    ended: the event of its end.
+    candidates: dict from the name of each candidate to the names of its
+      subnetworks, in the order of the graph.
+    values: what the candidates were compared by, in their order; None if
+      nothing was compared.
+    weights: dict from the name of a candidate to the mean absolute mixture
+      weight of each of its subnetworks, or None where there is none.
+      Candidates may be left out.
+    progress: the last `events.Progress` of the iteration: the steps and losses
+      of the subnetworks. Names of candidates in it are left out.
+    global_step: int, the global step at its end.
+    generation: int, that of the cluster, or None.
+
+  Raises:
+    ValueError: values or weights do not match the candidates.
+  """
+  if values is not None and len(values) != len(candidates):
+    raise ValueError(
+        "values={!r}: expected one for each of the {} candidates.".format(
+            values, len(candidates)))
+  found = []
+  for i, (name, subnetworks) in enumerate(candidates.items()):
+    value = None if values is None else values[i]
+    if value is None and i == ended.choice.index:
+      value = ended.choice.value
+    of_candidate = (weights or {}).get(name, (None,) * len(subnetworks))
+    if len(of_candidate) != len(subnetworks):
+      raise ValueError(
+          "weights[{!r}]={!r}: expected one for each of the subnetworks {}."
+          .format(name, of_candidate, ", ".join(subnetworks)))
+    found.append(CandidateRecord(
+        name, value, tuple(subnetworks), tuple(of_candidate)))
+  trained = {} if progress is None else {
+      name: SubnetworkRecord(step, progress.losses.get(name))
+      for name, step in progress.steps.items() if name not in candidates}
+  return IterationRecord(
+      ended.iteration_number, tuple(found), ended.choice.name,
+      ended.metric_name, ended.choice.margin, ended.choice.reason, trained,
+      global_step, ended.seconds, generation)
+
+
+def added(before: Optional[TaskRecord], record: TaskRecord) -> TaskRecord:
+  """Returns what a task did, with what its processes before did.
+
+  Args:
+    before: what those left, for the same iteration, or None.
+    record: what this process did.
+  """
+  if before is None:
+    return record
+  trained = dict(before.trained)
+  for name, steps in record.trained.items():
+    trained[name] = trained.get(name, 0) + steps
+  return record._replace(
+      builds=tuple(dict.fromkeys(before.builds + record.builds)),
+      trained=trained, seconds=before.seconds + record.seconds,
+      bytes=before.bytes if record.bytes is None else record.bytes)
+
+
+def to_json(record: Any) -> Any:
+  """Returns a record as what `json.dumps` takes."""
+  return typed_json.to_json(type(record), record)
+
+
+def dumps(record: Any) -> str:
+  """Returns the text of a record's file."""
+  return json.dumps(
+      dict({"version": VERSION}, **to_json(record)), indent=1, allow_nan=False)
+
+
+def loads(kind: Any, text: str) -> Any:
+  """Returns the record of a file.
+
+  Args:
+    kind: its class.
+    text: str, what is in the file.
+
+  Raises:
+    ValueError: the text is not what `dumps` returns for this class.
+  """
+  try:
+    content = json.loads(text)
+    if not isinstance(content, dict):
+      raise ValueError("it is not an object")
+    version = content.pop("version", None)
+    if version != VERSION:
+      raise ValueError("its version is {!r}, not {}".format(version, VERSION))
+    return typed_json.from_json(kind, content)
+  except RecursionError as e:
+    raise ValueError("it is nested too deep") from e

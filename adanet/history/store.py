@@ -1,0 +1,219 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The records of a search, in its model_dir.
+
+    <model_dir>/history/
+      iteration-<t>.json             what iteration t found; the chief writes it
+      iteration-<t>/<task>.json      what a task did for it, such as worker-1
+"""
+
+import os
+import re
+from typing import Any, Callable, List, Optional
+
+from absl import logging
+from adanet import tf_compat
+from adanet.core import architecture as architecture_lib
+from adanet.history import records
+from adanet.history import report as report_lib
+from adanet.tf_compat import files
+
+_ITERATION = re.compile(r"iteration-(\d+)$")
+_ITERATION_FILE = re.compile(r"iteration-(\d+)\.json$")
+_ARCHITECTURE_FILE = re.compile(r"architecture-(\d+)\.json$")
+_TASK_FILE = re.compile(r"(\w+)-(\d+)\.json$")
+# The order of the kinds of tasks.
+_KINDS = ("chief", "master", "worker", "ps", "evaluator")
+
+
+def _is_local(path):
+  """Whether Python reads a path without TensorFlow, whose import is slow."""
+  return "://" not in path
+
+
+def _names(folder):
+  """Returns the names in a folder; none if there is no such folder."""
+  if _is_local(folder):
+    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+  gfile = tf_compat.v1.io.gfile
+  if not gfile.isdir(folder):
+    return []
+  # Some file systems end the names of folders with a slash.
+  return sorted(name.rstrip("/") for name in gfile.listdir(folder))
+
+
+def _text(path):
+  """Returns the text of a file; None if there is no such file."""
+  if not _is_local(path):
+    return files.read_text(path)
+  try:
+    with open(path, encoding="utf-8", errors="replace") as f:
+      return f.read()
+  except FileNotFoundError:
+    return None
+
+
+def _numbered(pattern, folder):
+  """Returns list of (number, name) of what is in a folder, by the number."""
+  matches = [pattern.match(name) for name in _names(folder)]
+  return sorted((int(m.group(1)), m.group()) for m in matches if m)
+
+
+def _task_key(record):
+  kind, _, index = record.task.partition(":")
+  known = _KINDS.index(kind) if kind in _KINDS else len(_KINDS)
+  return record.iteration, known, kind, int(index or 0)
+
+
+def _of_architecture(iteration, architecture):
+  """Returns what an architecture says of an iteration."""
+  # The previous ensemble keeps its name if it wins again.
+  number = max([t for t, _ in architecture.subnetworks], default=iteration)
+  name = "t{}_{}_{}".format(
+      number, architecture.ensemble_candidate_name, architecture.ensembler_name)
+  subnetworks = tuple(
+      "t{}_{}".format(t, builder) for t, builder in architecture.subnetworks)
+  return records.IterationRecord(
+      iteration,
+      (records.CandidateRecord(
+          name, None, subnetworks, (None,) * len(subnetworks)),),
+      name, reason="only its architecture is known",
+      global_step=architecture.global_step)
+
+
+def _log(message):
+  logging.warning("%s", message)
+
+
+def _warn(problems, warn):
+  if problems:
+    warn("{} of the files about this search cannot be read, and {} left out: {}"
+         .format(len(problems), "is" if len(problems) == 1 else "are",
+                 problems[0] if len(problems) == 1
+                 else "the first is " + problems[0]))
+
+
+class History:
+  """The records in one model_dir. Making this value reads and writes nothing.
+  """
+
+  def __init__(self, model_dir: str):
+    """Takes the path of the model_dir, on any file system of TensorFlow."""
+    self._model_dir = os.fspath(model_dir)
+    self._folder = os.path.join(self._model_dir, "history")
+
+  def _iteration_path(self, iteration):
+    return os.path.join(self._folder, "iteration-{}.json".format(iteration))
+
+  def _task_path(self, task, iteration):
+    return os.path.join(
+        self._folder, "iteration-{}".format(iteration),
+        task.replace(":", "-") + ".json")
+
+  def write_iteration(self, record: records.IterationRecord) -> None:
+    """Writes what an iteration found, whole or not at all."""
+    files.write_text(
+        self._iteration_path(record.iteration), records.dumps(record))
+
+  def write_task(self, record: records.TaskRecord) -> None:
+    """Writes all that a task did for an iteration, whole or not at all.
+
+    Args:
+      record: `TaskRecord`. What the processes before did belongs to it: see
+        `task` and `records.added`.
+    """
+    files.write_text(
+        self._task_path(record.task, record.iteration), records.dumps(record))
+
+  def task(self, task: str, iteration: int) -> Optional[records.TaskRecord]:
+    """Returns what a task did for an iteration so far; None if nothing.
+
+    A record that cannot be read counts as none.
+
+    Args:
+      task: str, such as "worker:1".
+      iteration: int.
+    """
+    problems: List[str] = []
+    record = self._read(
+        self._task_path(task, iteration), problems,
+        lambda text, _: records.loads(records.TaskRecord, text))
+    _warn(problems, _log)
+    return record
+
+  def read(self, warn: Callable[[str], Any] = _log) -> report_lib.Report:
+    """Returns what the search did so far.
+
+    Records that cannot be read are left out, with one warning. An iteration
+    without a record is as its architecture file says: a model_dir of AdaNet
+    has no others.
+
+    Args:
+      warn: called with the warning.
+
+    Raises:
+      ValueError: there is no such folder.
+    """
+    path = self._model_dir
+    if not (os.path.isdir(path) if _is_local(path)
+            else tf_compat.v1.io.gfile.isdir(path)):
+      raise ValueError("model_dir={!r}: expected a folder.".format(path))
+    problems: List[str] = []
+    iterations = {}
+    for number, name in _numbered(_ARCHITECTURE_FILE, self._model_dir):
+      architecture = self._read(
+          os.path.join(self._model_dir, name), problems,
+          architecture_lib.Architecture.from_json)
+      if architecture is not None:
+        iterations[number] = _of_architecture(number, architecture)
+    for number, name in _numbered(_ITERATION_FILE, self._folder):
+      record = self._read(
+          os.path.join(self._folder, name), problems,
+          lambda text, _: records.loads(records.IterationRecord, text))
+      if record is not None:
+        iterations[number] = record._replace(iteration=number)
+    tasks = self._read_tasks(problems)
+    _warn(problems, warn)
+    return report_lib.Report(
+        self._model_dir,
+        tuple(record for _, record in sorted(iterations.items())),
+        tuple(sorted(tasks, key=_task_key)))
+
+  def _read_tasks(self, problems: List[str]) -> List[records.TaskRecord]:
+    tasks = []
+    for number, folder in _numbered(_ITERATION, self._folder):
+      folder = os.path.join(self._folder, folder)
+      for name in _names(folder):
+        match = _TASK_FILE.match(name)
+        record = match and self._read(
+            os.path.join(folder, name), problems,
+            lambda text, _: records.loads(records.TaskRecord, text))
+        if match and record:
+          tasks.append(record._replace(
+              task=":".join(match.groups()), iteration=number))
+    return tasks
+
+  def _read(self, path: str, problems: List[str],
+            parse: Callable[[str, str], Any]) -> Optional[Any]:
+    """Returns what a file has; None if it cannot be read, with a problem."""
+    try:
+      text = _text(path)
+      return None if text is None else parse(text, path)
+    except (OSError, ValueError) as e:
+      problems.append("{}: {}".format(path, " ".join(str(e).split())))
+    return None
+
+
+def report(model_dir: str) -> report_lib.Report:
+  """Returns what a search did: its iterations, and what each task did.
+
+  It reads small files only, so it can be called while the search goes on. On a
+  local file system it needs no TensorFlow.
+
+  Args:
+    model_dir: str, the `model_dir` of an `adanet.Estimator`, or of AdaNet.
+
+  Raises:
+    ValueError: there is no such folder.
+  """
+  return History(model_dir).read()

@@ -1,0 +1,132 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of a report as tables."""
+
+import io
+import math
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.history import example
+from adanet.history import records
+from adanet.history import report as report_lib
+from adanet.history import table
+from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+import hypothesis
+from hypothesis import strategies as st
+from rich import console as rich_console
+
+_NAMES = st.text(st.characters(blacklist_categories=["C", "Z"]), max_size=60)
+_VALUES = st.none() | st.floats()
+_CANDIDATES = st.lists(_NAMES, max_size=3).flatmap(lambda names: st.builds(
+    records.CandidateRecord, _NAMES, _VALUES, st.just(tuple(names)),
+    st.just(()) | st.tuples(*[_VALUES] * len(names))))
+_REPORTS = st.builds(
+    report_lib.Report, _NAMES,
+    st.lists(st.builds(
+        records.IterationRecord, st.integers(0, 99),
+        st.lists(_CANDIDATES, max_size=25).map(tuple), _NAMES,
+        st.just("adanet_loss"), _VALUES, _NAMES,
+        st.dictionaries(_NAMES, st.builds(
+            records.SubnetworkRecord, st.integers(0, 10**6), _VALUES)),
+        st.none() | st.integers(0, 10**6), st.none() | st.floats(0, 1e6)),
+             max_size=3).map(tuple),
+    st.lists(st.builds(
+        records.TaskRecord, st.sampled_from(["chief", "chief:0", "worker:11"]),
+        st.integers(0, 9), st.just(()),
+        st.dictionaries(_NAMES, st.integers(0, 10**6), max_size=3),
+        st.floats(0, 1e6), st.none() | st.integers(0, 10**12)),
+             max_size=4).map(tuple))
+
+
+def _iteration(*candidates, winner=None, **kwargs):
+  return records.IterationRecord(
+      0, candidates, winner or candidates[0].name, **kwargs)
+
+
+def _text(*iterations, tasks=()):
+  return str(report_lib.Report("m", iterations, tuple(tasks)))
+
+
+class TableTest(parameterized.TestCase):
+
+  def test_example(self):
+    # docs/report.rst has all of it, as docs/examples_test.py sees to.
+    text = str(example.search())
+    self.assertStartsWith(
+        text, "t2_2_layers_grow_complexity_regularized won with adanet_loss")
+    self.assertIn(
+        "\n* t1_2_layers       0.1667  t0_2_layers x 0.333, t1_2_layers x "
+        "0.667\n", text)
+    self.assertIn("\nps:0, 1  ", text)
+
+  def test_stays_short(self):
+    text = str(example.search(
+        10, 1000, 20, tuple("dnn_{}".format(i) for i in range(30))))
+    self.assertIn("\nchief:0          300 ensembles ", text)
+    self.assertIn("\nworker:0 to 998  10 names each  290 to 300  ", text)
+    self.assertIn("\nps:0 to 19 ", text)
+    self.assertIn("and 26 more candidates", text)
+    self.assertLess(text.count("\n"), 300)
+
+  def test_tasks_that_did_the_same(self):
+    text = _text(tasks=[
+        records.TaskRecord("worker:{}".format(i), 0, (),
+                           {"a" if i % 2 else "b": 100 + i}, 10., 10**6 * i)
+        for i in range(10)])
+    self.assertIn(
+        "worker:0 to 8 by 2  b        100 to 108    10 to 10.8  0 to 8", text)
+    self.assertIn("worker:1 to 9 by 2  a        101 to 109  10.1", text)
+    self.assertStartsWith(text, "No iteration has ended yet.")
+
+  def test_the_best_are_shown_first(self):
+    text = _text(_iteration(
+        records.CandidateRecord("c", .4), records.CandidateRecord("same", .1),
+        records.CandidateRecord("best", .1),
+        records.CandidateRecord("b", .2), records.CandidateRecord("e"),
+        records.CandidateRecord("d", math.nan), winner="best"))
+    self.assertSequenceEqual(
+        ["* best", "  same", "  b", "  c"],
+        [line[:6].rstrip() for line in text.splitlines()[5:9]])
+    self.assertIn("nan", text)
+
+  def test_what_is_not_known(self):
+    text = _text(_iteration(
+        records.CandidateRecord("a", None, ("b", "c"), (None, None)),
+        reason="it is the only candidate"))
+    self.assertEqual("""\
+a won after 1 iteration: 2 subnetworks.
+
+Iteration 0: 1 candidate
+
+candidate  made of
+* a        b, c
+
+Nothing was compared: it is the only candidate.
+""", text)
+
+  def test_names_have_no_meaning_for_rich(self):
+    text = _text(_iteration(
+        records.CandidateRecord("[bold]a[/]", 1., ("[red]",), (1.,))))
+    self.assertIn("* [bold]a[/] ", text)
+    self.assertIn("[red] x 1", text)
+
+  @hypothesis.given(_REPORTS)
+  def test_any_report_fits(self, report):
+    text = str(report)
+    for line in text.splitlines():
+      if not line.startswith(("nan", "inf")):
+        self.assertLessEqual(len(line), 100, line)
+
+  @parameterized.parameters(40, 80, 200)
+  def test_terminal(self, width):
+    output = io.StringIO()
+    table.show(example.search(), rich_console.Console(
+        file=output, width=width, force_terminal=True, color_system=None))
+    lines = output.getvalue().splitlines()
+    self.assertLessEqual(max(map(len, lines)), width)
+    self.assertIn("━", output.getvalue())
+
+
+if __name__ == "__main__":
+  absltest.main()
