@@ -31,8 +31,7 @@ Slurm: each process of srun is a task. With 6 of them and these flags: a chief,
 
   srun --nodes=3 --ntasks=6 adanet-launch --ps=2 --evaluator train.py
 
-Kubernetes: print what kubectl shall create. IMAGE has adanet-launch, train.py,
-and all that it imports:
+Kubernetes: print what to create. IMAGE has adanet-launch and the program:
 
   adanet-launch --kubernetes --image=IMAGE --workers=3 --ps=2 \\
       --model_dir=/model --volume_claim=CLAIM train.py | kubectl create -f -
