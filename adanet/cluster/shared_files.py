@@ -46,18 +46,20 @@ class Check(object):
             *name.split(":"))):
           self._texts[name] = v1.io.read_file(path)
 
-  def run(self, session: typing.Any, generation: int) -> None:
+  def run(self, session: typing.Any, generation: int,
+          delay_secs: float = _DELAY_SECS) -> None:
     """Checks that all have the agreement of a generation.
 
     Args:
       session: `Session` on `graph`.
       generation: int.
+      delay_secs: float, how late a file may appear there.
 
     Raises:
       SharedFilesError: one does not have it.
       tf.errors.OpError: one is lost.
     """
-    end = time.monotonic() + _DELAY_SECS
+    end = time.monotonic() + delay_secs
     for name in sorted(self._texts):
       while True:
         problem = self._problem(session, name, generation)

@@ -51,9 +51,9 @@ class _Generation(object):
       self._training.report(events.Working(self._task.name))
     self._training.report(event)
 
-  def _mark_stopped(self, name, reason):
+  def _mark_stopped(self, name, reason, step):
     self._task.until_space(lambda: self._model.model_dir.mark_stopped(
-        self._number, name, reason))
+        self._number, name, reason, step))
 
   @contextlib.contextmanager
   def scope(self):

@@ -200,7 +200,8 @@ class IterationTraining(object):
     """
     number = self._start.number
     self._hooks.after_create_session(session, coordinator)
-    self.loop.start(session, self._model.model_dir.stopped(number))
+    self.loop.start(session, lambda steps: self._model.model_dir.stopped(
+        number, steps))
     self._training.report(events.IterationBegan(
         number, tuple(s.name for s in self.iteration.subnetworks),
         tuple(choosing.candidate_names(self.iteration)),
@@ -322,8 +323,7 @@ def _train_iteration(model, training, start):
   began = time.time()
   surroundings = loop_lib.Surroundings(
       training.report,
-      lambda name, reason: model.model_dir.mark_stopped(
-          start.number, name, reason),
+      lambda *note: model.model_dir.mark_stopped(start.number, *note),
       training.asked_to_stop)
   with model.graph(training.input_fn, "train", start.number) as built:
     it = IterationTraining(

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A task of the search that the fault test breaks: a program of a user."""
 
-import time
-
 from absl import app
 from absl import flags
 from absl import logging
@@ -25,21 +23,6 @@ _CHECKPOINT_SECS = flags.DEFINE_integer("checkpoint_secs", 1, "")
 _NUM_NETWORKS = 3
 
 
-class _SlowBuilder(builders.Dense):
-  """Takes its time for a step, as a network of a user does."""
-
-  def build_subnetwork_train_op(self, *args, **kwargs):
-    v1 = tf_compat.v1
-
-    def pause():
-      time.sleep(_STEP_SECS.value)
-      return True
-
-    with v1.device(None), v1.control_dependencies(
-        [v1.py_func(pause, [], v1.bool)]):
-      return super().build_subnetwork_train_op(*args, **kwargs)
-
-
 def _strategy():
   return {
       "round_robin": distributed.RoundRobinStrategy(),
@@ -59,7 +42,7 @@ def main(unused_argv):
   estimator = adanet.Estimator(
       adanet.heads.RegressionHead(),
       builders.generator(*[
-          _SlowBuilder("network_{}".format(i), width=2 + i)
+          builders.Slow("network_{}".format(i), _STEP_SECS.value, width=2 + i)
           for i in range(_NUM_NETWORKS)]),
       max_iteration_steps=_STEPS.value, max_iterations=_ITERATIONS.value,
       worker_wait_timeout_secs=120, placement_strategy=_strategy(),
