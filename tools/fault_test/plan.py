@@ -23,8 +23,8 @@ _MOMENTS = (STEP, WRITE, SELECTION, BETWEEN)
 
 _MAX_FAULTS = 6  # Of a job.
 _SETTINGS = (
-    (2, "round_robin"), (3, "replication"), (2, "drop_remainder"),
-    (3, "round_robin"), (2, "replication"))
+    (2, "round_robin"), (3, "replication"), (3, "round_robin"),
+    (2, "replication"))
 
 
 class Fault(typing.NamedTuple):

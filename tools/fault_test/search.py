@@ -12,8 +12,7 @@ from adanet.testing import builders
 
 _MODEL_DIR = flags.DEFINE_string("model_dir", None, "", required=True)
 _STRATEGY = flags.DEFINE_enum(
-    "strategy", "round_robin",
-    ["round_robin", "drop_remainder", "replication"], "")
+    "strategy", "round_robin", ["round_robin", "replication"], "")
 _STEPS = flags.DEFINE_integer("steps", 100, "Of an iteration.")
 _ITERATIONS = flags.DEFINE_integer("iterations", 3, "")
 _STEP_SECS = flags.DEFINE_float("step_secs", .02, "How long a step takes.")
@@ -21,14 +20,6 @@ _TIMEOUT_SECS = flags.DEFINE_float("timeout_secs", 5, "Of an operation.")
 _CHECKPOINT_SECS = flags.DEFINE_integer("checkpoint_secs", 1, "")
 
 _NUM_NETWORKS = 3
-
-
-def _strategy():
-  return {
-      "round_robin": distributed.RoundRobinStrategy(),
-      "drop_remainder": distributed.RoundRobinStrategy(drop_remainder=True),
-      "replication": distributed.ReplicationStrategy(),
-  }[_STRATEGY.value]
 
 
 def main(unused_argv):
@@ -39,13 +30,16 @@ def main(unused_argv):
       session_config=tf_compat.v1.ConfigProto(
           allow_soft_placement=True,
           operation_timeout_in_ms=int(1000 * _TIMEOUT_SECS.value)))
+  strategy = (distributed.RoundRobinStrategy()
+              if _STRATEGY.value == "round_robin" else
+              distributed.ReplicationStrategy())
   estimator = adanet.Estimator(
       adanet.heads.RegressionHead(),
       builders.generator(*[
           builders.Slow("network_{}".format(i), _STEP_SECS.value, width=2 + i)
           for i in range(_NUM_NETWORKS)]),
       max_iteration_steps=_STEPS.value, max_iterations=_ITERATIONS.value,
-      worker_wait_timeout_secs=120, placement_strategy=_strategy(),
+      worker_wait_timeout_secs=120, placement_strategy=strategy,
       config=config)
   adanet.train_and_evaluate(
       estimator, adanet.TrainSpec(builders.input_fn()),
