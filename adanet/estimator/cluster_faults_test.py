@@ -25,12 +25,14 @@ _STEPS = 60  # Of an iteration.
 
 
 def _program(model_dir, strategy=None, wait_secs=60, step_secs=.02,
-             iterations=2):
+             iterations=2, timeout_secs=60.):
   """A user's program: one task."""
   logging.use_absl_handler()
   logging.set_verbosity(logging.INFO)
   config = tf_compat.RunConfig(
-      model_dir=model_dir, save_checkpoints_steps=20, tf_random_seed=1)
+      model_dir=model_dir, save_checkpoints_steps=20, tf_random_seed=1,
+      session_config=tf_compat.v1.ConfigProto(
+          operation_timeout_in_ms=int(timeout_secs * 1000)))
   estimator = adanet.Estimator(
       adanet.heads.RegressionHead(),
       builders.generator(builders.Slow("a", step_secs),
@@ -161,6 +163,15 @@ class ClusterFaultsTest(absltest.TestCase):
     self.assertRegex(
         lost.log("chief:0"), r"WaitTimeoutError: waited 6 s for worker:1 "
         r"\(127.0.0.1:\d+\), which does not answer, to train t0_b \(at step")
+
+  def test_step_that_takes_too_long(self):
+    job = self._job(dict(chief=1, worker=1, ps=1), step_secs=4.,
+                    timeout_secs=1.)
+    job.start_all()
+    job.finish(60., status=1, names=["worker:0"])
+    self.assertRegex(
+        job.log("worker:0"), "StepTimeoutError: iteration 0: step 0 took too "
+        "long 4 times, .* greater operation_timeout_in_ms")
 
   def test_address_that_does_not_resolve(self):
     job = self._job()

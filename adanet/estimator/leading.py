@@ -130,6 +130,10 @@ def train(model: model_lib.Model, rules: choosing.Rules,
     steps: int, how many global steps to train now, or None.
     max_steps: int, the global step up to which to train, or None.
     given: `Given`.
+
+  Raises:
+    SystemExit: a signal stopped the job, which goes on when it is started
+      again.
   """
   config = model.config
   if config.task_type == tf_compat.TaskType.EVALUATOR:
@@ -138,7 +142,10 @@ def train(model: model_lib.Model, rules: choosing.Rules,
     _lead(model, rules, given, steps, max_steps, None)
   else:
     task = task_lib.Task(config, given.wait_timeout_secs)
-    if config.is_chief:
-      _lead(model, rules, given, steps, max_steps, task)
-    else:
-      _follow(model, given, task)
+    try:
+      if config.is_chief:
+        _lead(model, rules, given, steps, max_steps, task)
+      else:
+        _follow(model, given, task)
+    except KeyboardInterrupt:
+      raise SystemExit(128 + signal.SIGINT) from None

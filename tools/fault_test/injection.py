@@ -367,16 +367,13 @@ class BrokenJob(object):
       if not self._break(fault):
         left.append(fault)
         continue
-      if fault is not self._plan.faults[-1]:
-        log(self.outcomes[-1])
+      log(self.outcomes[-1])
       if self.outcomes[-1].problem:
         return left
-    if not self.outcomes:
-      return left
     problem = self._end()
-    if problem:
+    if problem and self.outcomes:
       self.outcomes[-1] = self.outcomes[-1]._replace(problem=problem)
-    log(self.outcomes[-1])
+      log(self.outcomes[-1])
     return left
 
   def report(self) -> str:
