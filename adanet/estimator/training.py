@@ -263,11 +263,17 @@ def _end_iteration(model, rules, training, trained, goes_on):
       trained.weights, trained.progress)
   if not goes_on:
     return
-  if training.report_materializer:
-    choosing.write_reports(model, training.report_materializer, number,
-                           winner.architecture, trained.checkpoint)
-  model.model_dir.write_architecture(number, winner.architecture._replace(
-      global_step=trained.global_step))
+
+  def write():
+    if training.report_materializer:
+      choosing.write_reports(model, training.report_materializer, number,
+                             winner.architecture, trained.checkpoint)
+    model.model_dir.write_architecture(number, winner.architecture._replace(
+        global_step=trained.global_step))
+
+  waiting.until_space(
+      write, waiting.Wait(training.wait_timeout_secs, "free some space"),
+      model.model_dir.path)
 
 
 def after_iteration(model: model_lib.Model, rules: choosing.Rules,
