@@ -23,13 +23,8 @@ from adanet.history import store
 import runfiles
 
 _PAGES = ("README.md", "docs/auto_ensemble.rst", "docs/estimator.rst",
-<<<<<<< HEAD
-          "docs/getting_started.rst", "docs/plan.rst", "docs/tf_distribute.rst",
-          "docs/train_and_evaluate.rst")
-=======
           "docs/getting_started.rst", "docs/plan.rst", "docs/report.rst",
-          "docs/tf_distribute.rst")
->>>>>>> history
+          "docs/tf_distribute.rst", "docs/train_and_evaluate.rst")
 # The kind of a block and its lines, in Markdown and in reStructuredText.
 _MARKDOWN = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _RST = re.compile(r"^\.\. code-block:: (\w+)\n\n((?:   .*\n|\n)+)",
@@ -105,11 +100,7 @@ class ExamplesTest(parameterized.TestCase):
 
   def test_finds_the_examples(self):
     self.assertLen(list(_programs()), 9)
-<<<<<<< HEAD
-    self.assertLen(list(_commands()), 4)
-=======
     self.assertLen(list(_commands()), 5)
->>>>>>> history
 
 
 if __name__ == "__main__":

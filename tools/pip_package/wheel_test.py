@@ -53,7 +53,8 @@ class WheelTest(parameterized.TestCase):
     self.assertContainsSubset([
         "adanet/py.typed", "adanet/distributed/plan/main.py",
         "adanet/distributed/plan/picture.py", "adanet/history/main.py",
-        "adanet/history/picture.py", _DIST_INFO + "licenses/LICENSE"
+        "adanet/history/picture.py", "adanet/launch/__main__.py",
+        "adanet/launch/main.py", _DIST_INFO + "licenses/LICENSE"
     ], self.names)
     for name in self.names:
       self.assertRegex(name, r"^(adanet/(.*\.pyi?|py\.typed)|{}.*)$".format(

@@ -1,0 +1,45 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What adanet-launch says at the end of a job that failed."""
+
+from typing import Sequence
+
+from adanet.launch import output as output_lib
+from adanet.launch import supervision
+
+# What programs print that try to reach the Internet and cannot.
+_NO_NETWORK = (
+    "Name or service not known", "Temporary failure in name resolution",
+    "Network is unreachable", "Could not resolve host",
+    "Couldn't resolve host")
+
+
+def message(failures: Sequence[supervision.Failure],
+            output: output_lib.Output, is_network_private: bool) -> str:
+  """Names the task that failed first, and shows the last lines it printed.
+
+  Args:
+    failures: those that ended the job, the first one first; not empty.
+    output: has what the tasks printed.
+    is_network_private: whether the tasks could not reach the Internet.
+  """
+  first = failures[0]
+  parts = ["{} failed first: {}.".format(first.task.name, first.message())]
+  path = output.log_path(first.task)
+  lines = output.last_lines(first.task)
+  if lines:
+    parts[0] += " The last lines that it printed:"
+    parts.extend("  " + line for line in lines)
+    if path:
+      parts.append("All lines are in {}.".format(path))
+  else:
+    parts[0] += " It printed nothing."
+  if len(failures) > 1:
+    parts.append("After it failed: {}.".format("; ".join(
+        "{}: {}".format(failure.task.name, failure.message())
+        for failure in failures[1:])))
+  if is_network_private and any(
+      sign in line for line in lines for sign in _NO_NETWORK):
+    parts.append("The tasks have a private network, without a way to the "
+                 "Internet. --noprivate_network opens it.")
+  return "\n".join(parts)

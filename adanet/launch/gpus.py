@@ -1,0 +1,87 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Which GPUs of a machine each task gets."""
+
+import glob
+import subprocess
+from typing import Dict, List, Mapping, Optional, Sequence
+
+from adanet.launch import job as job_lib
+
+_TIMEOUT_SECS = 10
+_TRAINS = (job_lib.CHIEF, job_lib.WORKER)
+
+
+def visible(environment: Mapping[str, str]) -> List[str]:
+  """Returns the GPUs that this process may use, as CUDA names them.
+
+  Args:
+    environment: of this process. `CUDA_VISIBLE_DEVICES` decides, if it is set.
+      Otherwise the driver is asked.
+  """
+  names = environment.get("CUDA_VISIBLE_DEVICES")
+  if names is not None:
+    # As CUDA: the first bad name ends the list.
+    found = []  # type: List[str]
+    for name in names.split(","):
+      name = name.strip()
+      if not name or name.startswith("-"):
+        break
+      found.append(name)
+    return found
+  devices = glob.glob("/dev/nvidia[0-9]*")
+  if not devices:
+    return []
+  try:
+    listing = subprocess.run(
+        ["nvidia-smi", "-L"], stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, timeout=_TIMEOUT_SECS,
+        check=True).stdout.decode("utf-8", "replace")
+    count = sum(line.startswith("GPU ") for line in listing.splitlines())
+  except (OSError, subprocess.SubprocessError):
+    count = len(devices)
+  return [str(index) for index in range(count)]
+
+
+def shares(tasks: Sequence[job_lib.Task],
+           gpus: Sequence[str]) -> Dict[job_lib.Task, Dict[str, str]]:
+  """Divides GPUs among the chief and the workers.
+
+  With enough GPUs each gets its own, the first ones one more if they do not
+  divide. With fewer, they share, and TensorFlow must not take all the memory of
+  a GPU at once. The others get none.
+
+  Args:
+    tasks: the tasks on this machine.
+    gpus: as `visible` returns them.
+
+  Returns:
+    The variables of the environment of each task.
+  """
+  trainers = [task for task in tasks if task.job in _TRAINS]
+  result = {task: {"CUDA_VISIBLE_DEVICES": "-1"} for task in tasks}
+  if not gpus or not trainers:
+    return result
+  is_shared = len(gpus) < len(trainers)
+  first = 0
+  for number, task in enumerate(trainers):
+    if is_shared:
+      share = [gpus[number % len(gpus)]]
+    else:
+      size = len(gpus) // len(trainers) + (number < len(gpus) % len(trainers))
+      share = list(gpus[first:first + size])
+      first += size
+    result[task]["CUDA_VISIBLE_DEVICES"] = ",".join(share)
+    if is_shared:
+      result[task]["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
+  return result
+
+
+def sharing_message(tasks: Sequence[job_lib.Task],
+                    gpus: Sequence[str]) -> Optional[str]:
+  """Returns a line that says that tasks share GPUs; None if they do not."""
+  count = sum(task.job in _TRAINS for task in tasks)
+  if not gpus or count <= len(gpus):
+    return None
+  return ("The chief and the workers ({}) share {} GPU{}, with memory growth "
+          "on.".format(count, len(gpus), "" if len(gpus) == 1 else "s"))

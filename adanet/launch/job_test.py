@@ -1,0 +1,47 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of a job's tasks and what they are told."""
+
+import json
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.launch import job as job_lib
+
+
+class JobTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      (0, 0, False, ["chief:0"]),
+      (0, 0, True, ["chief:0", "evaluator:0"]),
+      (2, 1, False, ["chief:0", "worker:0", "worker:1", "ps:0"]),
+      (1, 2, True, ["chief:0", "worker:0", "ps:0", "ps:1", "evaluator:0"]))
+  def test_tasks(self, num_workers, num_ps, has_evaluator, names):
+    addresses = ["h:%d" % i for i in range(1 + num_workers + num_ps)]
+    job = job_lib.make_job(num_workers, num_ps, has_evaluator, addresses)
+    self.assertEqual(names, [task.name for task in job.tasks()])
+    self.assertEqual(
+        job.tasks(), job_lib.make_tasks(num_workers, num_ps, has_evaluator))
+    in_order = []
+    for task in job.tasks():
+      config = json.loads(job.tf_config(task))
+      self.assertEqual({"type": task.job, "index": task.index}, config["task"])
+      self.assertNotIn("evaluator", config["cluster"])
+      self.assertNotIn("model_dir", config)
+      in_order.extend(config["cluster"].get(task.job, [])[task.index:][:1])
+    self.assertEqual(addresses, in_order)
+
+  def test_tf_config(self):
+    job = job_lib.Job({"chief": ["a:1"], "ps": ["b:2"]})
+    self.assertEqual(
+        '{"cluster": {"chief": ["a:1"], "ps": ["b:2"]}, "model_dir": "/m", '
+        '"task": {"index": 0, "type": "ps"}}',
+        job.tf_config(job_lib.Task("ps", 0), "/m"))
+
+  def test_wrong_number_of_addresses(self):
+    with self.assertRaisesRegex(ValueError, "addresses: expected 3, got 1"):
+      job_lib.make_job(1, 1, True, ["a:1"])
+
+
+if __name__ == "__main__":
+  absltest.main()

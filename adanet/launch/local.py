@@ -1,0 +1,349 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a job as processes of this machine, until all of them have ended.
+
+One thread does all of it: it waits for signals, for what tasks print and
+report, and for the times when something is due. So the kernel can kill the
+tasks when this process ends: it does so at the end of the thread that started
+them.
+"""
+
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import time
+from typing import Callable, Dict, List, Mapping, Optional, Sequence, Set
+
+from adanet.launch import guard
+from adanet.launch import job as job_lib
+from adanet.launch import output as output_lib
+from adanet.launch import processes
+from adanet.launch import supervision as supervision_lib
+
+_EVENTS = "events"
+_READ_BYTES = 1 << 16
+_MAX_READS = 64  # A pipe holds at most 1 MB, by default 64 kB.
+# How long tasks may take to end after they were asked to.
+_STOP_SECS = 10.
+# How long tasks may take to end by themselves when training is over.
+_END_SECS = 60.
+# An evaluator evaluates the last checkpoint, and exports it.
+_EVALUATOR_END_SECS = 3600.
+# How long killed processes may take to end.
+_KILL_SECS = 5.
+# `timeout` sends a signal to the process and to its group, which is one Ctrl-C.
+_SECS_BETWEEN_INTERRUPTS = .5
+
+
+class _Process:
+  """A task that runs."""
+
+  def __init__(self, task, popen, streams):
+    self.task = task
+    self.popen = popen
+    self.streams = streams  # From a file descriptor to its name.
+    self.buffers = {fd: output_lib.LineBuffer() for fd in streams}
+
+
+class LocalJob:
+  """The processes of a job."""
+
+  def __init__(self,
+               command: Sequence[str],
+               environments: Mapping[job_lib.Task, Mapping[str, str]],
+               supervision: supervision_lib.Supervision,
+               output: output_lib.Output,
+               report: Callable[[job_lib.Task, str], None],
+               warn: Callable[[str], None]):
+    """Starts nothing yet.
+
+    Args:
+      command: the program and its arguments.
+      environments: the environment of each task.
+      supervision: decides what follows when a task ends.
+      output: gets what tasks print.
+      report: called with each line that a task writes to the file descriptor
+        ADANET_EVENTS_FD of its environment.
+      warn: prints a line.
+    """
+    self._command = list(command)
+    self._environments = environments
+    self._supervision = supervision
+    self._output = output
+    self._report = report
+    self._warn = warn
+    self._selector = selectors.DefaultSelector()
+    self._processes = {}  # type: Dict[int, _Process]
+    # When each of these is due, in seconds of the monotonic clock.
+    self._starts = {}  # type: Dict[job_lib.Task, float]
+    self._kills = {}  # type: Dict[job_lib.Task, float]
+    self._ends = {}  # type: Dict[job_lib.Task, float]
+    self._last_interrupt = None  # type: Optional[float]
+    self._is_chief_done = False
+    self._late = set()  # type: Set[job_lib.Task]
+
+  def run(self) -> int:
+    """Runs all tasks to their end.
+
+    Returns:
+      The exit status of the job.
+
+    Raises:
+      OSError: a task cannot be started.
+    """
+    signals = guard.stop_signals() | {guard.PARENT_KILLED, signal.SIGCHLD}
+    reader, writer = socket.socketpair()
+    with reader, writer, self._selector:
+      writer.setblocking(False)
+      reader.setblocking(False)
+      old_fd = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+      old_handlers = {
+          number: signal.signal(number, lambda *_: None) for number in signals}
+      self._selector.register(reader, selectors.EVENT_READ)
+      try:
+        for task in self._environments:
+          self._start(task)
+        while not self._supervision.is_over:
+          self._wait(reader)
+      finally:
+        processes.kill_descendants(_KILL_SECS)
+        for process in list(self._processes.values()):
+          self._close(process)
+        signal.set_wakeup_fd(old_fd)
+        for number, handler in old_handlers.items():
+          signal.signal(number, handler)
+    return self._supervision.status
+
+  def _start(self, task):
+    """Starts a task."""
+    events, tasks_end = os.pipe()
+    try:
+      popen = subprocess.Popen(
+          self._command,
+          env=dict(self._environments[task], ADANET_EVENTS_FD=str(tasks_end)),
+          stdin=subprocess.DEVNULL,
+          stdout=subprocess.PIPE,
+          stderr=subprocess.PIPE,
+          bufsize=0,
+          pass_fds=[tasks_end],
+          # All that a task starts is in its session, and ends with it.
+          start_new_session=True,
+          # This process has one thread, so code may run between fork and exec.
+          preexec_fn=_DieWithParent(os.getpid()))
+    except BaseException:
+      os.close(events)
+      raise
+    finally:
+      os.close(tasks_end)
+    process = _Process(task, popen, {
+        popen.stdout.fileno(): output_lib.STDOUT,
+        popen.stderr.fileno(): output_lib.STDERR,
+        events: _EVENTS,
+    })
+    self._processes[popen.pid] = process
+    for fd in process.streams:
+      os.set_blocking(fd, False)
+      self._selector.register(fd, selectors.EVENT_READ, process)
+
+  def _wait(self, reader):
+    """Does what is next."""
+    due = [t for times in (self._starts, self._kills, self._ends)
+           for t in times.values()]
+    timeout = max(0., min(due) - time.monotonic()) if due else None
+    numbers = set()  # type: Set[int]
+    for key, _ in self._selector.select(timeout):
+      if key.fileobj is reader:
+        numbers.update(reader.recv(_READ_BYTES))
+      else:
+        self._read(key.data, key.fd)
+    for number in sorted(numbers - {signal.SIGCHLD}):
+      self._take_signal(number)
+    if signal.SIGCHLD in numbers:
+      self._take_ended()
+    self._take_due()
+
+  def _read(self, process, fd):
+    """Reads what there is; returns whether there may be more."""
+    try:
+      data = os.read(fd, _READ_BYTES)
+    except BlockingIOError:
+      return False
+    buffer = process.buffers[fd]
+    for line in buffer.add(data) if data else buffer.end():
+      self._take_line(process, process.streams[fd], line)
+    if not data:
+      self._close_stream(process, fd)
+    return bool(data)
+
+  def _take_line(self, process, name, line):
+    if name == _EVENTS:
+      self._report(process.task, line.decode("utf-8", "replace").rstrip("\n"))
+    else:
+      self._output.add(process.task, name, line)
+
+  def _close_stream(self, process, fd):
+    self._selector.unregister(fd)
+    name = process.streams.pop(fd)
+    if name == output_lib.STDOUT:
+      process.popen.stdout.close()
+    elif name == output_lib.STDERR:
+      process.popen.stderr.close()
+    else:
+      os.close(fd)
+
+  def _close(self, process):
+    """Forgets a process, after reading all that it has printed."""
+    for fd in list(process.streams):
+      for _ in range(_MAX_READS):
+        if fd not in process.streams or not self._read(process, fd):
+          break
+      if fd in process.streams:  # A process that has left the session has it.
+        for line in process.buffers[fd].end():
+          self._take_line(process, process.streams[fd], line)
+        self._close_stream(process, fd)
+    del self._processes[process.popen.pid]
+
+  def _take_signal(self, number):
+    """Stops the job, or kills it."""
+    now = time.monotonic()
+    if number == guard.PARENT_KILLED:
+      self._supervision.stop(128 + signal.SIGKILL)
+      self._end_all(0.)
+      return
+    if self._supervision.is_ending and number != signal.SIGINT:
+      return
+    if (self._last_interrupt is not None and
+        now - self._last_interrupt < _SECS_BETWEEN_INTERRUPTS):
+      return
+    self._last_interrupt = now
+    if self._supervision.is_ending:
+      self._end_all(0.)
+      return
+    self._warn("{}: all tasks end now, within {:.0f} s.{}".format(
+        signal.Signals(number).name, _STOP_SECS,
+        " Ctrl-C kills them." if number == signal.SIGINT else ""))
+    self._supervision.stop(128 + number)
+    self._end_all(_STOP_SECS)
+
+  def _end_all(self, secs):
+    """Asks all tasks to end, and kills them later."""
+    self._cancel(self._starts)
+    self._ends.clear()
+    for process in self._processes.values():
+      self._end(process, secs)
+
+  def _cancel(self, tasks):
+    """Starts these tasks no more."""
+    for task in list(tasks):
+      del self._starts[task]
+      self._supervision.ended(task, 0)
+
+  def _end(self, process, secs):
+    self._kills[process.task] = time.monotonic() + secs
+    if secs:
+      # The whole group, as Ctrl-C on a terminal; a stopped one too.
+      self._signal_group(process, signal.SIGTERM)
+      self._signal_group(process, signal.SIGCONT)
+
+  def _signal_group(self, process, number):
+    try:
+      os.killpg(process.popen.pid, number)
+    except ProcessLookupError:
+      pass
+
+  def _take_ended(self):
+    """Takes the children that have ended."""
+    while True:
+      try:
+        # The process id stays taken until all of its session has ended.
+        ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+      except ChildProcessError:
+        return
+      if ended is None:
+        return
+      process = self._processes.get(ended.si_pid)
+      if process is not None:
+        self._kill_session(ended.si_pid)
+      _, status = os.waitpid(ended.si_pid, 0)
+      if process is not None:
+        process.popen.returncode = (
+            -os.WTERMSIG(status) if os.WIFSIGNALED(status)
+            else os.WEXITSTATUS(status))
+        self._close(process)
+        self._decide(process.task, process.popen.returncode)
+
+  def _kill_session(self, session):
+    """Kills what an ended task has left."""
+    end = time.monotonic() + _KILL_SECS
+    while time.monotonic() < end:
+      left = processes.in_session(session)
+      if not left:
+        return
+      for pid in left:
+        processes.send(pid, signal.SIGKILL)
+      time.sleep(.01)
+
+  def _decide(self, task, returncode):
+    """Does what follows the end of a task."""
+    self._kills.pop(task, None)
+    decision = self._supervision.ended(
+        task, 0 if task in self._late else returncode)
+    if decision.restart_secs is None:
+      self._ends.pop(task, None)
+    if decision.warning:
+      self._warn(decision.warning)
+    if decision.ends_job:
+      self._end_all(_STOP_SECS)
+    elif decision.restart_secs is not None:
+      self._starts[task] = time.monotonic() + decision.restart_secs
+    if self._supervision.is_chief_done and not self._is_chief_done:
+      self._is_chief_done = True
+      self._end_later()
+
+  def _end_later(self):
+    """Training is over: gives the other tasks a limited time to end."""
+    self._cancel([t for t in self._starts if t.job != job_lib.EVALUATOR])
+    now = time.monotonic()
+    for task in self._supervision.unfinished:
+      if task not in self._kills:
+        self._ends[task] = now + (
+            _EVALUATOR_END_SECS if task.job == job_lib.EVALUATOR else _END_SECS)
+
+  def _take_due(self):
+    """Starts and ends tasks whose time has come."""
+    for task in self._due(self._starts):
+      self._start(task)
+    late = self._due(self._ends)
+    self._late.update(late)
+    self._cancel(task for task in late if task in self._starts)
+    if late:
+      self._warn("Training is over, but {} did not end by {}. {} ended now."
+                 .format(", ".join(task.name for task in late),
+                         "itself" if len(late) == 1 else "themselves",
+                         "It is" if len(late) == 1 else "They are"))
+    killed = self._due(self._kills)
+    for process in list(self._processes.values()):
+      if process.task in late:
+        self._end(process, _STOP_SECS)
+      if process.task in killed:
+        self._signal_group(process, signal.SIGKILL)
+
+  def _due(self, times: Dict[job_lib.Task, float]) -> List[job_lib.Task]:
+    """Takes those out whose time has come."""
+    now = time.monotonic()
+    tasks = [task for task, due in times.items() if due <= now]
+    for task in tasks:
+      del times[task]
+    return tasks
+
+
+class _DieWithParent:
+  """Runs in a task before its program does."""
+
+  def __init__(self, parent: int):
+    self._parent = parent
+
+  def __call__(self) -> None:
+    processes.end_with_parent(self._parent, signal.SIGKILL)

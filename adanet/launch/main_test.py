@@ -1,0 +1,197 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the command line of adanet-launch: what it prints and returns."""
+
+import contextlib
+import io
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import version
+from adanet.launch import main as launch_main
+from adanet.testing import launches
+
+_TF_CONFIG = {"cluster": {"chief": ["c:1"], "ps": ["p:2"]},
+              "task": {"type": "ps", "index": 0}}
+_SHOW = """
+import json, os, sys
+print(json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]))
+"""
+
+
+class MainTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.folder = os.path.realpath(self.create_tempdir().full_path)
+    self.create_tempfile(os.path.join(self.folder, "train.py"), _SHOW)
+    self.addCleanup(os.chdir, os.getcwd())
+    self.addCleanup(signal.signal, signal.SIGPIPE,
+                    signal.getsignal(signal.SIGPIPE))
+
+  def run_main(self, *args):
+    """Returns exit code, standard output and standard error, of this process.
+    """
+    environment = launches.environment(BUILD_WORKING_DIRECTORY=self.folder)
+    output = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    with mock.patch.dict(os.environ, environment, clear=True), \
+        contextlib.redirect_stdout(output), \
+        contextlib.redirect_stderr(io.StringIO()) as errors:
+      code = launch_main.main(["adanet-launch"] + list(args))
+    output.flush()
+    return code, output.buffer.getvalue().decode(), errors.getvalue()
+
+  def run_process(self, *args, **variables):
+    """Returns the same, of a process of its own."""
+    launch = self.enter_context(
+        launches.Launch(*args, variables=variables, cwd=self.folder))
+    result = launch.finish()
+    self.assertEmpty(launch.left())
+    return result
+
+  @parameterized.parameters(
+      ((), "no program: give the Python program"),
+      (("--workers=x", "train.py"), "--workers=x: expected an integer."),
+      (("--workers=-1", "train.py"), "--workers=-1: .*[0, 1000]"),
+      (("--workers=9999", "train.py"), "--workers=9999"),
+      (("--evaluator=x", "train.py"), "--evaluator=x: expected true or false"),
+      (("--worker=1", "train.py"), "Unknown command line flag 'worker'"),
+      (("--workers=1", "train.py"), "--ps=0: expected at least 1"),
+      (("--dry_run", "--workers=1", "train.py"), "--ps=0: expected at least 1"),
+      (("--ps=1", "no.py"), r"no\.py: expected a file"),
+      (("--log_dir=train.py/x", "train.py"),
+       "--log_dir=train.py/x: Not a directory. Expected a writable folder"),
+      (("--max_restarts=-1", "train.py"), "--max_restarts=-1: "))
+  def test_bad_input(self, args, message):
+    code, output, errors = self.run_main(*args)
+    self.assertEqual((2, ""), (code, output))
+    self.assertRegex(errors, "\\Aadanet-launch: .*\n\\Z")
+    self.assertRegex(errors, message.replace("[0, 1000]", r"\[0, 1000\]"))
+
+  def test_info(self):
+    self.assertEqual((0, "adanet-launch {}\n".format(version.VERSION), ""),
+                     self.run_main("--version"))
+    code, output, _ = self.run_main("--help")
+    self.assertEqual(0, code)
+    self.assertIn("Number of workers beside the chief", output)
+    self.assertNotIn("absl", output)
+
+  def test_examples_of_the_help_are_flags(self):
+    examples = re.findall(r"^  (?:TF_CONFIG=\S+ \S+ )?adanet-launch (.*)$",
+                          launch_main.__doc__, re.MULTILINE)
+    self.assertGreater(len(examples), 4)
+    for example in examples:
+      if "-m" not in example:
+        words = [word.replace("./train.sh", "train.py")
+                 for word in shlex.split(example)]
+        flags = [word for word in words[:words.index("train.py")]]
+        self.assertEqual(0, self.run_main(
+            *(flags + ["--dry_run", "--ps=1", "train.py"]))[0], example)
+
+  def test_dry_run(self):
+    code, output, errors = self.run_main(
+        "--workers=1", "--ps=2", "--evaluator", "--model_dir=m", "--dry_run",
+        "train.py")
+    self.assertEqual((0, ""), (code, errors))
+    names = re.findall("^# (.*)$", output, re.MULTILINE)
+    self.assertEqual(
+        ["chief:0", "worker:0", "ps:0", "ps:1", "evaluator:0"], names)
+    lines = re.findall("^TF_CONFIG=(.*)$", output, re.MULTILINE)
+    clusters = []
+    for name, line in zip(names, lines):
+      config = json.loads(shlex.split(line)[0])
+      self.assertEqual(name, "{type}:{index}".format(**config["task"]))
+      self.assertEqual(os.path.join(self.folder, "m"), config["model_dir"])
+      clusters.append(config["cluster"])
+    self.assertEqual([clusters[0]] * 5, clusters)
+    self.assertEqual({"chief": 1, "worker": 1, "ps": 2},
+                     {job: len(found) for job, found in clusters[0].items()})
+    self.assertFalse(os.path.exists(os.path.join(self.folder, "m")))
+
+  @parameterized.parameters(
+      ((), "RoundRobinStrategy(): 3 workers, 2 parameter servers, 4 subnet"),
+      (("--strategy=replication",), "ReplicationStrategy(): 3 workers"))
+  def test_plan(self, args, expected):
+    code, output, errors = self.run_main(
+        "--workers=2", "--ps=2", "--subnetworks=4", "--dry_run",
+        *(args + ("train.py",)))
+    self.assertEqual((0, ""), (code, errors))
+    self.assertIn(expected, output)
+
+  def test_dry_run_of_a_task(self):
+    code, output, errors = self.run_process(
+        "--subnetworks=1", "--dry_run", "train.py",
+        TF_CONFIG=json.dumps(_TF_CONFIG))
+    self.assertEqual((0, ""), (code, errors))
+    line, _, plan = output.partition("\n")
+    self.assertEqual(["TF_CONFIG=" + json.dumps(_TF_CONFIG)],
+                     shlex.split(line))
+    self.assertIn("1 worker, 1 parameter server, 1 subnetwork", plan)
+
+  def test_environment_of_a_task(self):
+    code, output, errors = self.run_process(
+        "--model_dir=m", "train.py", "--workers=7", "--", "a b",
+        TF_CPP_MIN_LOG_LEVEL="0", MINE="1")
+    self.assertEqual((0, ""), (code, errors))
+    args, folder, environment = json.loads(output[len("[chief:0] "):])
+    self.assertEqual(["--workers=7", "--", "a b"], args)
+    self.assertEqual(self.folder, folder)
+    model_dir = os.path.join(self.folder, "m")
+    self.assertEqual(
+        ("0", "1", model_dir), (environment["TF_CPP_MIN_LOG_LEVEL"],
+                                environment["MINE"],
+                                environment["ADANET_MODEL_DIR"]))
+    self.assertEqual(model_dir, json.loads(environment["TF_CONFIG"])[
+        "model_dir"])
+
+  def test_task_of_the_environment(self):
+    code, output, errors = self.run_process(
+        "--model_dir=gs://m", "-m", "train", "-x",
+        TF_CONFIG=json.dumps(_TF_CONFIG), ADANET_JOB_ID="job")
+    self.assertEqual((0, ""), (code, errors))
+    args, _, environment = json.loads(output)
+    self.assertEqual(["-x"], args)
+    self.assertEqual(dict(_TF_CONFIG, model_dir="gs://m"),
+                     json.loads(environment["TF_CONFIG"]))
+    self.assertEqual("job", environment["ADANET_JOB_ID"])
+    self.assertNotIn("ADANET_EVENTS_FD", environment)
+
+  def test_flags_win_over_the_environment(self):
+    _, output, _ = self.run_process(
+        "--ps=1", "train.py", TF_CONFIG=json.dumps(_TF_CONFIG))
+    self.assertLen(output.splitlines(), 2)
+
+  def test_bad_tf_config(self):
+    self.assertEqual(
+        (2, ""), self.run_process("train.py", TF_CONFIG="{")[:2])
+
+  def test_python_module(self):
+    finished = subprocess.run(
+        [sys.executable, "-m", "adanet.launch", "--version"],
+        env=launches.environment(), stdout=subprocess.PIPE, timeout=100,
+        check=True)
+    self.assertIn(version.VERSION.encode(), finished.stdout)
+
+  def test_light(self):
+    # Each of these takes longer to import than all of adanet-launch.
+    program = (
+        "import sys\n"
+        "from adanet.launch import display, failure_message, local, main\n"
+        "print(sorted({name.partition('.')[0] for name in sys.modules} &\n"
+        "             {'tensorflow', 'numpy', 'matplotlib', 'rich'}))")
+    finished = subprocess.run(
+        [sys.executable, "-c", program], env=launches.environment(),
+        stdout=subprocess.PIPE, timeout=100, check=True)
+    self.assertEqual(b"[]\n", finished.stdout)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,146 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What tasks print: shown with the name of the task, and kept in files."""
+
+import collections
+import os
+import sys
+from typing import BinaryIO, Callable, Dict, List, Mapping, Optional, Sequence
+
+from adanet.launch import job as job_lib
+
+_NUM_LAST_LINES = 20
+# A longer line is shown in pieces.
+_MAX_LINE_BYTES = 1 << 16
+
+# Of a terminal: green, yellow, blue, magenta, cyan, and the same ones bright.
+_COLORS = (32, 33, 34, 35, 36, 92, 93, 94, 95, 96)
+
+STDOUT = "stdout"
+STDERR = "stderr"
+
+
+class LineBuffer:
+  """Divides a stream of bytes into lines."""
+
+  def __init__(self) -> None:
+    self._rest = b""
+
+  def add(self, data: bytes) -> List[bytes]:
+    """Returns the lines that are complete now, each with its end."""
+    parts = (self._rest + data).split(b"\n")
+    self._rest = parts.pop()
+    lines = [part + b"\n" for part in parts]
+    while len(self._rest) >= _MAX_LINE_BYTES:
+      lines.append(self._rest[:_MAX_LINE_BYTES])
+      self._rest = self._rest[_MAX_LINE_BYTES:]
+    return lines
+
+  def end(self) -> List[bytes]:
+    """Returns the last line, if it has no end."""
+    rest, self._rest = self._rest, b""
+    return [rest] if rest else []
+
+
+def shown_text(line: bytes) -> str:
+  """Returns a line as a terminal shows it at last.
+
+  Args:
+    line: bytes of a program. A carriage return, as progress bars write it,
+      begins the line anew.
+  """
+  text = line.decode("utf-8", "replace").rstrip("\r\n")
+  return text.rpartition("\r")[2]
+
+
+def has_color(is_terminal: bool, environment: Mapping[str, str]) -> bool:
+  """Says whether to color what a stream gets."""
+  return (is_terminal and not environment.get("NO_COLOR") and
+          environment.get("TERM") != "dumb")
+
+
+class Output:
+  """Shows the lines of all tasks, and keeps them.
+
+  A context manager: it closes its files.
+  """
+
+  def __init__(self, tasks: Sequence[job_lib.Task], log_dir: Optional[str],
+               warn: Callable[[str], None]):
+    """Opens the files.
+
+    Args:
+      tasks: all tasks.
+      log_dir: a folder that exists, for a file of each task; None for no files.
+      warn: prints a line.
+
+    Raises:
+      OSError: a file cannot be opened.
+    """
+    self._warn = warn
+    self._last_lines = {
+        task: collections.deque(maxlen=_NUM_LAST_LINES) for task in tasks
+    }  # type: Dict[job_lib.Task, collections.deque]
+    self._prefixes = {}  # type: Dict[job_lib.Task, Sequence[str]]
+    for index, task in enumerate(tasks):
+      plain = "[{}] ".format(task.name)
+      self._prefixes[task] = (plain, "\033[{}m{}\033[0m".format(
+          _COLORS[index % len(_COLORS)], plain))
+    self._is_colored = {
+        name: has_color(stream is not None and stream.isatty(), os.environ)
+        for name, stream in ((STDOUT, sys.stdout), (STDERR, sys.stderr))
+    }
+    self._paths = {}  # type: Dict[job_lib.Task, str]
+    self._files = {}  # type: Dict[job_lib.Task, BinaryIO]
+    if log_dir is not None:
+      for task in tasks:
+        path = os.path.join(log_dir, task.name.replace(":", "-") + ".log")
+        self._paths[task] = path
+        self._files[task] = open(path, "ab", buffering=0)
+
+  def __enter__(self) -> "Output":
+    return self
+
+  def __exit__(self, *exc_info: object) -> None:
+    for log_file in self._files.values():
+      log_file.close()
+
+  def log_path(self, task: job_lib.Task) -> Optional[str]:
+    """Returns where all lines of a task are; None for nowhere."""
+    return self._paths.get(task)
+
+  def last_lines(self, task: job_lib.Task) -> List[str]:
+    """Returns the last lines that a task has printed."""
+    return list(self._last_lines[task])
+
+  def add(self, task: job_lib.Task, name: str, line: bytes) -> None:
+    """Takes a line.
+
+    Args:
+      task: who printed it.
+      name: `STDOUT` or `STDERR`.
+      line: with its end, if it has one.
+    """
+    if task in self._files:
+      try:
+        self._files[task].write(line)
+      except OSError as e:
+        self._files.pop(task).close()
+        self._warn("{}: {}. What {} prints is not kept any more.".format(
+            self._paths[task], e.strerror, task.name))
+    text = shown_text(line)
+    self._last_lines[task].append(text)
+    self._show(name, self._prefixes[task][self._is_colored[name]] + text)
+
+  def _show(self, name, text):
+    # A live display replaces these streams, to show lines above itself.
+    stream = sys.stdout if name == STDOUT else sys.stderr
+    if stream is None:
+      return
+    try:
+      stream.write(text + "\n")
+      stream.flush()
+    except UnicodeEncodeError:
+      stream.write(text.encode("ascii", "backslashreplace").decode() + "\n")
+    except OSError:  # Nobody reads it. The job goes on.
+      pass

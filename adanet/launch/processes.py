@@ -1,0 +1,131 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Process trees on Linux: who descends from whom, and how they end together."""
+
+import ctypes
+import errno
+import os
+import signal
+import time
+from typing import Iterator, List, NamedTuple, Set
+
+# From Linux's <linux/prctl.h>.
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+
+_SECS_BETWEEN_LOOKS = .02
+
+
+class _Process(NamedTuple):
+  pid: int
+  parent: int
+  session: int
+
+
+def call_c(name: str, *args: int) -> None:
+  """Calls a function of the C library that returns -1 if it fails.
+
+  Args:
+    name: of the function.
+    *args: its arguments.
+
+  Raises:
+    OSError: the function failed.
+  """
+  if getattr(ctypes.CDLL(None, use_errno=True), name)(*args) == -1:
+    number = ctypes.get_errno()
+    raise OSError(number, "{}: {}".format(name, os.strerror(number)))
+
+
+def adopt_orphans() -> None:
+  """Makes this process the parent of its descendants whose parent ends."""
+  call_c("prctl", _PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def end_with_parent(parent: int, number: int) -> None:
+  """Lets the kernel signal this process when its parent ends, however it ends.
+
+  Args:
+    parent: the process id of the parent; if it has ended already, the signal
+      comes now.
+    number: of the signal.
+  """
+  call_c("prctl", _PR_SET_PDEATHSIG, number, 0, 0, 0)
+  if os.getppid() != parent:
+    os.kill(os.getpid(), number)
+
+
+def _living() -> Iterator[_Process]:
+  """Yields all processes that have not ended."""
+  for name in os.listdir("/proc"):
+    if not name.isdigit():
+      continue
+    try:
+      with open("/proc/{}/stat".format(name), "rb") as f:
+        # The name of the program, in parentheses, may have any character.
+        fields = f.read().rpartition(b")")[2].split()
+    except OSError as e:
+      if e.errno not in (errno.ENOENT, errno.ESRCH):
+        raise
+      continue
+    if fields[0] not in (b"Z", b"X"):
+      yield _Process(int(name), int(fields[1]), int(fields[3]))
+
+
+def descendants(pid: int) -> Set[int]:
+  """Returns the process ids of all that descend from a process."""
+  children = {}  # type: dict
+  for process in _living():
+    children.setdefault(process.parent, []).append(process.pid)
+  found = set()  # type: Set[int]
+  new = [pid]
+  while new:
+    new = [child for parent in new for child in children.get(parent, ())
+           if child not in found]
+    found.update(new)
+  return found
+
+
+def in_session(session: int) -> List[int]:
+  """Returns the process ids of all that belong to a session."""
+  return [p.pid for p in _living() if p.session == session]
+
+
+def send(pid: int, number: int) -> None:
+  """Sends a signal to a process that may have ended."""
+  try:
+    os.kill(pid, number)
+  except ProcessLookupError:
+    pass
+
+
+def reap() -> None:
+  """Forgets the children of this process that have ended."""
+  try:
+    while os.waitpid(-1, os.WNOHANG)[0]:
+      pass
+  except ChildProcessError:
+    pass
+
+
+def kill_descendants(timeout_secs: float) -> Set[int]:
+  """Kills all that descend from this process, and waits for their end.
+
+  This process must have adopted its orphans.
+
+  Args:
+    timeout_secs: how long to wait at most.
+
+  Returns:
+    The process ids of those that are still there: the kernel does not end a
+    process that waits for a broken disk.
+  """
+  end = time.monotonic() + timeout_secs
+  while True:
+    reap()
+    left = descendants(os.getpid())
+    if not left or time.monotonic() > end:
+      return left
+    for pid in left:
+      send(pid, signal.SIGKILL)
+    time.sleep(_SECS_BETWEEN_LOOKS)

@@ -1,0 +1,189 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What follows when a task of a job ends. No clock, no process: decisions."""
+
+import signal
+from typing import Dict, List, NamedTuple, Optional, Sequence, Set
+
+from adanet.launch import job as job_lib
+
+_MAX_DELAY_SECS = 30.
+
+# How a task exits that was asked to stop, and has stopped in order.
+_STOPPED = (128 + signal.SIGTERM, 128 + signal.SIGINT)
+
+
+class Decision(NamedTuple):
+  """What to do after a task has ended.
+
+  Attributes:
+    ends_job: whether to end all tasks.
+    restart_secs: after how many seconds to start the task again; None for
+      never.
+    warning: a line to print, or None.
+  """
+  ends_job: bool = False
+  restart_secs: Optional[float] = None
+  warning: Optional[str] = None
+
+
+class Failure(NamedTuple):
+  """A task that failed.
+
+  Attributes:
+    task: which.
+    returncode: its exit status, or the negative number of its signal.
+    num_restarts: how often it had been started again.
+    has_worked: whether it had ever begun to work.
+  """
+  task: job_lib.Task
+  returncode: int
+  num_restarts: int
+  has_worked: bool
+
+  @property
+  def status(self) -> int:
+    """The exit status that a shell would show."""
+    return exit_status(self.returncode)
+
+  def message(self) -> str:
+    """Says how it ended: "exit status 1, after 3 restarts"."""
+    parts = [how_it_ended(self.returncode)]
+    if not self.has_worked:
+      parts.append("before it began to work")
+    if self.num_restarts:
+      parts.append("after {} restart{}".format(
+          self.num_restarts, "" if self.num_restarts == 1 else "s"))
+    return ", ".join(parts)
+
+
+def exit_status(returncode: int) -> int:
+  """Returns the exit status of a process; 128 + n if signal n killed it."""
+  return 128 - returncode if returncode < 0 else returncode
+
+
+def how_it_ended(returncode: int) -> str:
+  """Returns "exit status 1", or "killed by signal 9 (SIGKILL)"."""
+  if returncode >= 0:
+    return "exit status {}".format(returncode)
+  try:
+    name = " ({})".format(signal.Signals(-returncode).name)
+  except ValueError:
+    name = ""
+  return "killed by signal {}{}".format(-returncode, name)
+
+
+class Supervision:
+  """Decides about the tasks of one job."""
+
+  def __init__(self, tasks: Sequence[job_lib.Task], max_restarts: int):
+    """All tasks have just been started.
+
+    Args:
+      tasks: the tasks.
+      max_restarts: how often each task is started again at most.
+    """
+    self._max_restarts = max_restarts
+    self._num_restarts = {task: 0 for task in tasks}
+    self._has_worked = set()  # type: Set[job_lib.Task]
+    self._unfinished = set(tasks)
+    # In the order of time: those that have not worked again since they failed.
+    self._failures = {}  # type: Dict[job_lib.Task, Failure]
+    self._order = []  # type: List[job_lib.Task]
+    self._status = 0
+    self._is_ending = False
+
+  @property
+  def status(self) -> int:
+    """The exit status of the job, once it is over."""
+    return self._status
+
+  @property
+  def is_ending(self) -> bool:
+    """Whether all tasks are asked to end, and nothing is started again."""
+    return self._is_ending
+
+  @property
+  def is_over(self) -> bool:
+    """Whether no task is left that will run again."""
+    return not self._unfinished
+
+  @property
+  def unfinished(self) -> List[job_lib.Task]:
+    """The tasks that run, or will run again."""
+    return [task for task in self._num_restarts if task in self._unfinished]
+
+  @property
+  def is_chief_done(self) -> bool:
+    """Whether training is over."""
+    return not any(task.job == job_lib.CHIEF for task in self._unfinished)
+
+  @property
+  def failures(self) -> List[Failure]:
+    """The failures that ended the job, the first one first; or none.
+
+    A task that failed, was restarted, and works again is not among them. Tasks
+    fall when another is lost, so the first in time is the one to look at.
+    """
+    if not self._is_ending or not self._status:
+      return []
+    return [self._failures[task] for task in self._order]
+
+  def works(self, task: job_lib.Task) -> None:
+    """A task reports that it has begun to work."""
+    self._has_worked.add(task)
+    if task in self._failures and not self._is_ending:
+      del self._failures[task]
+      self._order.remove(task)
+
+  def stop(self, status: int) -> None:
+    """The job is asked to stop; nothing is started again.
+
+    Args:
+      status: the exit status of the job from now on.
+    """
+    if not self._is_ending:
+      self._failures.clear()
+      del self._order[:]
+    self._is_ending = True
+    self._status = status
+
+  def ended(self, task: job_lib.Task, returncode: int) -> Decision:
+    """Decides what follows the end of a task.
+
+    Args:
+      task: which.
+      returncode: its exit status, or the negative number of the signal that
+        killed it.
+    """
+    if self._is_ending or not returncode:
+      self._unfinished.discard(task)
+      return Decision()
+    if task.job == job_lib.CHIEF and returncode in _STOPPED:
+      self._unfinished.discard(task)
+      self.stop(returncode)
+      return Decision(
+          ends_job=True, warning="The chief was stopped, and the job with it.")
+    num_restarts = self._num_restarts[task]
+    failure = Failure(task, returncode, num_restarts, task in self._has_worked)
+    if self.is_chief_done and task.job != job_lib.EVALUATOR:
+      self._unfinished.discard(task)
+      return Decision(warning="{} failed when training was over: {}.".format(
+          task.name, failure.message()))
+    if task not in self._failures:
+      self._order.append(task)
+    self._failures[task] = failure
+    can_restart = failure.has_worked or returncode < 0
+    if not can_restart or num_restarts >= self._max_restarts:
+      self._unfinished.discard(task)
+      self._is_ending = True
+      self._status = self._failures[self._order[0]].status
+      return Decision(ends_job=True)
+    self._num_restarts[task] += 1
+    # The limit of the exponent is for the arithmetic only.
+    delay_secs = min(_MAX_DELAY_SECS, 2. ** min(num_restarts, 10))
+    return Decision(
+        restart_secs=delay_secs,
+        warning="{} failed: {}. It starts again in {:.0f} s (restart {} of "
+        "{}).".format(task.name, how_it_ended(returncode), delay_secs,
+                      num_restarts + 1, self._max_restarts))

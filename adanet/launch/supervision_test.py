@@ -1,0 +1,180 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what follows when a task ends."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.launch import job as job_lib
+from adanet.launch import supervision
+from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+import hypothesis
+from hypothesis import strategies as st
+
+_CHIEF = job_lib.Task("chief", 0)
+_WORKER = job_lib.Task("worker", 0)
+_PS = job_lib.Task("ps", 0)
+_EVALUATOR = job_lib.Task("evaluator", 0)
+_TASKS = (_CHIEF, _WORKER, _PS, _EVALUATOR)
+_RETURNCODES = (0, 1, 130, 143, -9, -15)
+
+
+def _supervision(max_restarts=3):
+  return supervision.Supervision(_TASKS, max_restarts)
+
+
+class SupervisionTest(parameterized.TestCase):
+
+  def test_all_done(self):
+    decides = _supervision()
+    for task in _TASKS:
+      self.assertFalse(decides.is_over)
+      self.assertEqual(supervision.Decision(), decides.ended(task, 0))
+    self.assertTrue(decides.is_over)
+    self.assertEqual((0, []), (decides.status, decides.failures))
+
+  # Whether the task has worked, how it ends, and whether the job goes on.
+  @parameterized.parameters(
+      (False, 1, False), (False, 143, False), (False, -9, True),
+      (True, 1, True), (True, 143, True), (True, -11, True))
+  def test_first_end(self, has_worked, returncode, goes_on):
+    decides = _supervision()
+    if has_worked:
+      decides.works(_WORKER)
+    decision = decides.ended(_WORKER, returncode)
+    self.assertEqual(not goes_on, decision.ends_job)
+    self.assertEqual(1. if goes_on else None, decision.restart_secs)
+    self.assertEqual(goes_on, _WORKER in decides.unfinished)
+
+  def test_delay_grows(self):
+    decides = _supervision(8)
+    decides.works(_PS)
+    self.assertEqual(
+        [1, 2, 4, 8, 16, 30, 30, 30, None],
+        [decides.ended(_PS, 1).restart_secs for _ in range(9)])
+    self.assertEqual(1, decides.status)
+    self.assertEqual("exit status 1, after 8 restarts",
+                     decides.failures[0].message())
+
+  def test_each_task_has_its_restarts(self):
+    decides = _supervision(1)
+    for task in _TASKS:
+      self.assertEqual(1, decides.ended(task, -9).restart_secs)
+
+  def test_it_once_worked(self):
+    # In its second life, its port may be in use, or the ps may be away.
+    decides = _supervision()
+    decides.works(_WORKER)
+    decides.ended(_WORKER, -9)
+    self.assertEqual(2, decides.ended(_WORKER, 1).restart_secs)
+
+  @parameterized.parameters(130, 143)
+  def test_chief_was_stopped(self, returncode):
+    decides = _supervision()
+    decides.ended(_WORKER, -9)
+    self.assertTrue(decides.ended(_CHIEF, returncode).ends_job)
+    decides.ended(_PS, 1)
+    self.assertEqual((returncode, []), (decides.status, decides.failures))
+
+  @parameterized.parameters(-15, 1)
+  def test_chief_was_not_stopped(self, returncode):
+    decides = _supervision()
+    decides.works(_CHIEF)
+    self.assertFalse(decides.ended(_CHIEF, returncode).ends_job)
+
+  def test_nothing_starts_when_the_job_ends(self):
+    decides = _supervision()
+    decides.stop(130)
+    for task in _TASKS:
+      decides.works(task)
+      self.assertEqual(supervision.Decision(), decides.ended(task, -9))
+    self.assertTrue(decides.is_over)
+    self.assertEqual((130, []), (decides.status, decides.failures))
+
+  def test_stop_after_a_failure(self):
+    decides = _supervision()
+    decides.ended(_CHIEF, 1)
+    self.assertTrue(decides.is_ending)
+    self.assertEqual([_CHIEF], [f.task for f in decides.failures])
+
+  def test_after_training(self):
+    decides = _supervision()
+    decides.ended(_CHIEF, 0)
+    self.assertTrue(decides.is_chief_done)
+    decision = decides.ended(_WORKER, 1)
+    self.assertEqual((False, None), decision[:2])
+    self.assertEqual(
+        "worker:0 failed when training was over: exit status 1, before it "
+        "began to work.", decision.warning)
+    # The last evaluation is still to be done.
+    self.assertEqual(1, decides.ended(_EVALUATOR, -9).restart_secs)
+    decides.ended(_EVALUATOR, 0)
+    decides.ended(_PS, -9)
+    self.assertTrue(decides.is_over)
+    self.assertEqual(0, decides.status)
+
+  def test_first_failure(self):
+    decides = _supervision()
+    decides.ended(_PS, -9)
+    decides.ended(_WORKER, -9)
+    decides.ended(_CHIEF, 3)
+    self.assertEqual([_PS, _WORKER, _CHIEF], [f.task for f in decides.failures])
+    self.assertEqual(137, decides.status)
+
+  def test_who_works_again_is_not_to_blame(self):
+    decides = _supervision()
+    decides.ended(_PS, -9)
+    decides.ended(_WORKER, -11)
+    decides.works(_PS)
+    decides.ended(_CHIEF, 3)
+    self.assertEqual([_WORKER, _CHIEF], [f.task for f in decides.failures])
+    self.assertEqual(139, decides.status)
+
+  def test_what_fell_with_it_is_not_among_the_failures(self):
+    decides = _supervision()
+    decides.ended(_CHIEF, 3)
+    decides.ended(_WORKER, -15)
+    decides.works(_CHIEF)
+    self.assertEqual([_CHIEF], [f.task for f in decides.failures])
+
+  @hypothesis.given(
+      st.integers(0, 3),
+      st.lists(st.tuples(st.sampled_from(_TASKS),
+                         st.sampled_from(_RETURNCODES + ("works",)))))
+  def test_any_history(self, max_restarts, history):
+    decides = supervision.Supervision(_TASKS, max_restarts)
+    restarts = dict.fromkeys(_TASKS, 0)
+    has_ended = False
+    for task, what in history:
+      if task not in decides.unfinished:
+        continue
+      if what == "works":
+        decides.works(task)
+        continue
+      decision = decides.ended(task, what)
+      restarts[task] += decision.restart_secs is not None
+      if has_ended:
+        self.assertEqual(supervision.Decision(), decision)
+      has_ended |= decision.ends_job
+      self.assertEqual(has_ended, decides.is_ending)
+      # It runs again, or is done.
+      self.assertEqual(decision.restart_secs is not None,
+                       task in decides.unfinished)
+      if decides.failures:
+        self.assertEqual(decides.failures[0].status, decides.status)
+    self.assertLessEqual(max(restarts.values()), max_restarts)
+    self.assertEqual(not decides.unfinished, decides.is_over)
+    self.assertEqual(has_ended, decides.status != 0)
+    for task in decides.unfinished:
+      decides.ended(task, 0)
+    self.assertTrue(decides.is_over)
+
+  @parameterized.parameters(
+      (1, "exit status 1", 1), (-9, "killed by signal 9 (SIGKILL)", 137),
+      (-40, "killed by signal 40", 168))
+  def test_text(self, returncode, text, status):
+    self.assertEqual(text, supervision.how_it_ended(returncode))
+    self.assertEqual(status, supervision.exit_status(returncode))
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,129 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs adanet-launch as a process, and finds all that it leaves."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+
+import runfiles
+
+_MARK = "ADANET_TEST_LAUNCH"
+_PROGRAM = "adanet/adanet/launch/main.py"
+_TIMEOUT_SECS = 200.
+_SECS_BETWEEN_LOOKS = .05
+
+# The begin of a program for tasks that need no TensorFlow.
+PREAMBLE = """
+import json, os, signal, subprocess, sys, time
+_task = json.loads(os.environ["TF_CONFIG"])["task"]
+me = "{type}:{index}".format(**_task)
+folder = os.path.dirname(os.path.abspath(__file__))
+
+def report(event, **fields):
+  line = json.dumps(dict(fields, event=event)) + "\\n"
+  os.write(int(os.environ["ADANET_EVENTS_FD"]), line.encode())
+
+def works():
+  report("Working", task=me)
+
+def touch(name):
+  open(os.path.join(folder, name), "w").close()
+
+def wait_for(name):
+  while not os.path.exists(os.path.join(folder, name)):
+    time.sleep(.02)
+
+def runs():
+  '''Returns how often this task has run before.'''
+  path = os.path.join(folder, me + ".runs")
+  with open(path, "a+") as f:
+    f.write("x")
+  return os.path.getsize(path) - 1
+"""
+
+
+def wait_until(condition, what):
+  """Waits for a condition, or raises AssertionError.
+
+  Args:
+    condition: a function.
+    what: str, what is waited for.
+  """
+  end = time.monotonic() + _TIMEOUT_SECS
+  while not condition():
+    if time.monotonic() > end:
+      raise AssertionError("waited {:.0f} s for {}".format(_TIMEOUT_SECS, what))
+    time.sleep(_SECS_BETWEEN_LOOKS)
+
+
+def environment(**variables):
+  """Returns this process's environment for a Python program.
+
+  Args:
+    **variables: those to add; those that are None are left out.
+  """
+  names = ("TF_CONFIG", "NO_COLOR", "COLUMNS", "BUILD_WORKING_DIRECTORY",
+           "CUDA_VISIBLE_DEVICES", "PYTHONUNBUFFERED", "TF_CPP_MIN_LOG_LEVEL")
+  result = {k: v for k, v in os.environ.items() if k not in names}
+  result["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+  result.update(variables)
+  return {k: v for k, v in result.items() if v is not None}
+
+
+class Launch(object):
+  """A run of adanet-launch. A context manager: all is killed at its end."""
+
+  def __init__(self, *args, **kwargs):
+    """Starts it.
+
+    Args:
+      *args: flags, program and its arguments.
+      **kwargs: "variables", a dict for the environment; the others are those of
+        `subprocess.Popen`.
+    """
+    self._mark = uuid.uuid4().hex
+    variables = dict({_MARK: self._mark}, **kwargs.pop("variables", {}))
+    path = runfiles.Create().Rlocation(_PROGRAM)
+    self.process = subprocess.Popen(
+        (sys.executable, path) + args,
+        **dict({
+            "env": environment(**variables),
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            "universal_newlines": True,
+        }, **kwargs))
+
+  def __enter__(self):
+    return self
+
+  def __exit__(self, *exc_info):
+    for pid in self.left():
+      os.kill(pid, signal.SIGKILL)
+    self.process.wait()
+    for stream in (self.process.stdout, self.process.stderr):
+      if stream:
+        stream.close()
+
+  def left(self):
+    """Returns the process ids of all that live and descend from this run."""
+    mark = "{}={}".format(_MARK, self._mark).encode()
+    found = []
+    for name in os.listdir("/proc"):
+      if name.isdigit():
+        try:
+          with open("/proc/{}/environ".format(name), "rb") as f:
+            if mark in f.read().split(b"\0"):
+              found.append(int(name))
+        except OSError:
+          pass  # It has just ended.
+    return found
+
+  def finish(self):
+    """Waits for the end; returns exit status, standard output and error."""
+    output, errors = self.process.communicate(timeout=_TIMEOUT_SECS)
+    return self.process.returncode, output, errors
