@@ -26,6 +26,17 @@ One task of a cluster whose addresses are known, started on each machine:
 
   TF_CONFIG="$(cat task.json)" adanet-launch train.py
 
+Slurm: each process of srun is a task. With 6 of them and these flags: a chief,
+2 workers, 2 parameter servers, and an evaluator:
+
+  srun --nodes=3 --ntasks=6 adanet-launch --ps=2 --evaluator train.py
+
+Kubernetes: print what kubectl shall create. IMAGE has adanet-launch, train.py,
+and all that it imports:
+
+  adanet-launch --kubernetes --image=IMAGE --workers=3 --ps=2 \\
+      --model_dir=/model --volume_claim=CLAIM train.py | kubectl create -f -
+
 What happens when a task fails: If it has an error before it begins to work
 (such as a typing error in train.py), the job ends at once. A task that was
 killed, or that failed after it had begun to work, starts again after 1, 2, 4,
@@ -61,9 +72,13 @@ from adanet import version
 from adanet.launch import gpus as gpus_lib
 from adanet.launch import guard
 from adanet.launch import job as job_lib
+from adanet.launch import kubernetes
+from adanet.launch import kubernetes_flags
 from adanet.launch import network
+from adanet.launch import place as place_lib
 from adanet.launch import ports as ports_lib
 from adanet.launch import program as program_lib
+from adanet.launch import slurm
 
 _EXIT_FAILURE = 1
 _EXIT_BAD_INPUT = 2
@@ -112,6 +127,7 @@ _SUBNETWORKS = flags.DEFINE_integer(
 _STRATEGY = flags.DEFINE_string(
     "strategy", None, "For --dry_run: the strategy, as for adanet-plan.",
     flag_values=_FLAGS)
+kubernetes_flags.define(_FLAGS)
 flags.DEFINE_boolean(
     "help", False, "Print this help.", short_name="h", flag_values=_FLAGS)
 flags.DEFINE_boolean(
@@ -287,15 +303,66 @@ def _run_task(command: Sequence[str]) -> NoReturn:
   os.execvpe(command[0], list(command), environment)
 
 
+def _slurm_place() -> place_lib.Place:
+  """Returns the place of this process among those that srun started."""
+  try:
+    return slurm.place(os.environ, _PS.value, _EVALUATOR.value,
+                       _WORKERS.value if _is_given("workers") else None)
+  except ValueError as e:
+    if not isinstance(e, slurm.LayoutError) and not slurm.is_first(os.environ):
+      sys.exit(_EXIT_BAD_INPUT)  # The first one says the same.
+    raise BadInput(str(e)) from e
+
+
+def _run_slurm_task(command: Sequence[str]) -> NoReturn:
+  """Becomes the task of this process of srun."""
+  os.execvpe(command[0], list(command), dict(
+      _common_environment(), **_slurm_place().environment(_model_dir())))
+
+
+def _run_pod(command: Sequence[str]) -> int:
+  """Runs the task of this Kubernetes pod; returns its exit status."""
+  from adanet.launch import pod  # pylint: disable=g-import-not-at-top
+  try:
+    return pod.run(command, _common_environment(), _model_dir())
+  except ValueError as e:
+    raise BadInput(str(e)) from e
+  except (OSError, RuntimeError) as e:
+    _warn(str(e))
+    return _EXIT_FAILURE
+
+
+def _print_manifests(program: Sequence[str]) -> int:
+  """Prints the Kubernetes manifests of the job."""
+  _check_shape()
+  try:
+    print(kubernetes_flags.manifests(_FLAGS, program), end="")
+  except ValueError as e:
+    raise BadInput(str(e)) from e
+  return 0
+
+
 def _show_local(_: Sequence[str]) -> int:
   """Prints what would run on this machine."""
   _check_shape()
   with ports_lib.HeldPorts(_num_ports()) as held:
-    job = _make_job(held.ports)
+    return _show_job(_make_job(held.ports), _WORKERS.value)
+
+
+def _show_slurm(_: Sequence[str]) -> int:
+  """Prints, from the first process of srun, what would run."""
+  job = _slurm_place().job
+  if not slurm.is_first(os.environ):
+    return 0
+  return _show_job(job, len(job.addresses.get(job_lib.WORKER, ())))
+
+
+def _show_job(job: job_lib.Job, num_workers: int) -> int:
+  """Prints the TF_CONFIG of each task."""
   for task in job.tasks():
     print("# {}\nTF_CONFIG={}".format(
         task.name, shlex.quote(job.tf_config(task, _model_dir()))))
-  return _show_plan(["--workers={}".format(1 + _WORKERS.value),
+  return _show_plan(["--workers={}".format(1 + num_workers),
                      "--ps={}".format(_PS.value)])
 
 
@@ -324,9 +391,17 @@ def _scenario() -> Callable[[Sequence[str]], int]:
 
   Each function takes the command that a task runs, and returns an exit code.
   """
-  if ("TF_CONFIG" in os.environ and
-      not _is_given("workers", "ps", "evaluator")):
+  is_cluster = _is_given("workers", "ps", "evaluator")
+  if "TF_CONFIG" in os.environ and not is_cluster:
     return _show_task if _DRY_RUN.value else _run_task
+  if kubernetes.in_pod(os.environ) and not is_cluster:
+    return _run_pod
+  # In a shell that srun started, --workers=3 asks for a cluster on this node.
+  if slurm.in_step(os.environ) and not (
+      _is_given("workers") and slurm.is_alone(os.environ)):
+    return _show_slurm if _DRY_RUN.value else _run_slurm_task
+  if slurm.lacks_srun(os.environ) and not _is_given("workers"):
+    raise BadInput(slurm.NEEDS_SRUN)
   return _show_local if _DRY_RUN.value else _run_local
 
 
@@ -341,6 +416,8 @@ def _run(argv: Sequence[str]) -> int:
   if not program:
     raise BadInput("no program: give the Python program of a task, such as "
                    "train.py, after the flags (--help shows examples)")
+  if _FLAGS.kubernetes:
+    return _print_manifests(program)  # The image has the program.
   # `bazel run` starts programs in another folder.
   os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY") or os.getcwd())
   try:

@@ -10,7 +10,7 @@ from adanet.launch import job as job_lib
 _MAX_DELAY_SECS = 30.
 
 # How a task exits that was asked to stop, and has stopped in order.
-_STOPPED = (128 + signal.SIGTERM, 128 + signal.SIGINT)
+STOPPED = (128 + signal.SIGTERM, 128 + signal.SIGINT)
 
 
 class Decision(NamedTuple):
@@ -159,7 +159,7 @@ class Supervision:
     if self._is_ending or not returncode:
       self._unfinished.discard(task)
       return Decision()
-    if task.job == job_lib.CHIEF and returncode in _STOPPED:
+    if task.job == job_lib.CHIEF and returncode in STOPPED:
       self._unfinished.discard(task)
       self.stop(returncode)
       return Decision(

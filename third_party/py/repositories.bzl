@@ -174,6 +174,8 @@ _pip_hub = repository_rule(
 )
 
 _SUBSTITUTES = {
+    # TensorFlow 1.15 has none: its tests skip what needs it.
+    "kubernetes_validate": "pyyaml",
     "tensorflow": "tensorflow_cpu",
     # In a graph of TensorFlow 1, TensorFlow's own Keras works until 2.15.
     "tf_keras": "tensorflow",

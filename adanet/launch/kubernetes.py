@@ -1,0 +1,414 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Kubernetes manifests of a job, and the place of a pod in it.
+
+  adanet-launch --kubernetes --image=IMAGE --workers=3 --ps=2 train.py \
+    | kubectl create -f -
+
+No operator is needed, only what Kubernetes has (1.33 or later; from 1.29 on as
+beta). Each kind of task is an Indexed Job, and a headless Service gives each pod
+a name that stays when the pod is replaced, such as adanet-ps-0.adanet. The
+command of each pod is adanet-launch: it makes TF_CONFIG from the variables
+ADANET_CLUSTER (the shape, as JSON), ADANET_TASK_TYPE and JOB_COMPLETION_INDEX
+(see `place`), and runs the program (see `pod`).
+
+How a pod ends decides what follows:
+
+- 0: the task is done.
+- 143, 130, or Kubernetes has evicted the pod: the job was stopped, in order. The
+  pod is replaced, and that does not count.
+- `WRONG_PROGRAM`, or the command cannot be run: the Job fails at once.
+- Anything else: the pod is replaced `max_restarts` times, later and later. Then
+  its Job fails.
+
+All pods of one set of manifests have the same ADANET_JOB_ID, which is new each
+time that they are printed.
+"""
+
+import json
+import re
+import uuid
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
+
+from adanet.launch import job as job_lib
+from adanet.launch import place as place_lib
+from adanet.launch import yaml_text
+
+# Each pod has an address of its own, so all use one port.
+PORT = 2222
+
+# With what adanet-launch ends in a pod if the program failed before it ever got
+# to work: EX_CONFIG of <sysexits.h>.
+WRONG_PROGRAM = 78
+
+# A shell's and Kubernetes' own: wrong usage, no such command, cannot start.
+_CANNOT_RUN = [2, WRONG_PROGRAM, 126, 127, 128]
+_STOPPED = [130, 143]
+
+_MAX_LABEL = 63  # RFC 1123.
+_MAX_PODS = 100000  # Of an Indexed Job.
+_LABEL = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?")
+_NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
+_CLAIM = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
+_USER = 1000
+_FAILURES = "metadata.annotations['batch.kubernetes.io/job-index-{}']"
+
+
+class Spec(NamedTuple):
+  """What the manifests of a job say.
+
+  Attributes:
+    image: the container image, which has adanet-launch and the program.
+    command: the program and its arguments.
+    num_workers: the number of workers beside the chief.
+    num_ps: the number of parameter servers.
+    has_evaluator: whether the job has an evaluator.
+    name: of the Service; those of Jobs and pods begin with it.
+    namespace: of all objects; None for that of kubectl.
+    max_restarts: how often a pod that fails is replaced at most.
+    model_dir: the folder that all tasks see, or None if the program names it.
+    volume_claim: the PersistentVolumeClaim that is mounted at `model_dir`, or
+      None. Its access mode must be ReadWriteMany.
+    gpus_per_worker: how many GPUs the chief and each worker get.
+  """
+  image: str
+  command: Sequence[str]
+  num_workers: int = 0
+  num_ps: int = 0
+  has_evaluator: bool = False
+  name: str = "adanet"
+  namespace: Optional[str] = None
+  max_restarts: int = 3
+  model_dir: Optional[str] = None
+  volume_claim: Optional[str] = None
+  gpus_per_worker: int = 0
+
+
+def check(spec: Spec) -> None:
+  """Raises ValueError, in one line, if Kubernetes would refuse the manifests.
+
+  Args:
+    spec: what the manifests would say.
+  """
+  _check_name("--name", spec.name, _LABEL, _MAX_LABEL - max(
+      len(_hostname(Spec(spec.image, (), name=""), task))
+      for task in _last_tasks(spec)))
+  if spec.namespace is not None:
+    _check_name("--namespace", spec.namespace, _NAMESPACE, _MAX_LABEL)
+  if spec.volume_claim is not None:
+    _check_name("--volume_claim", spec.volume_claim, _CLAIM, 253)
+    if not (spec.model_dir or "").startswith("/"):
+      raise ValueError(
+          "--model_dir: {!r}, expected the absolute path where --volume_claim={} "
+          "is mounted; add --model_dir=/model.".format(
+              spec.model_dir or "", spec.volume_claim))
+  elif spec.model_dir is not None and "://" not in spec.model_dir:
+    raise ValueError(
+        "--model_dir: {!r}, expected a URL such as gs://bucket/model, because "
+        "pods do not share paths; add --volume_claim=NAME to mount a volume "
+        "there.".format(spec.model_dir))
+  if not spec.image or spec.image.split() != [spec.image]:
+    raise ValueError("--image: {!r}, expected the name of a container image; "
+                     "use --image=REGISTRY/NAME:TAG.".format(spec.image))
+  if not spec.command:
+    raise ValueError("adanet-launch: no program, expected one; add it, as in: "
+                     "adanet-launch --kubernetes --image=IMAGE train.py")
+  for name, number, least, most in (
+      ("--workers", spec.num_workers, 0, _MAX_PODS),
+      ("--ps", spec.num_ps, 0, _MAX_PODS),
+      ("--max_restarts", spec.max_restarts, 0, 2**31 - 1),
+      ("--gpus_per_worker", spec.gpus_per_worker, 0, 2**31 - 1)):
+    if not least <= number <= most:
+      raise ValueError("{}: {}, expected {} to {}; use another number.".format(
+          name, number, least, most))
+
+
+def _check_name(flag: str, value: str, pattern: Any, max_length: int) -> None:
+  if not pattern.fullmatch(value):
+    raise ValueError(
+        "{}: {!r}, expected lower-case letters, digits and '-', with a letter "
+        "first and no '-' at the end; use another name.".format(flag, value))
+  if len(value) > max_length:
+    raise ValueError(
+        "{}: {!r}, expected at most {} characters, not {}; use a shorter "
+        "name.".format(flag, value, max_length, len(value)))
+
+
+def _last_tasks(spec: Spec) -> List[job_lib.Task]:
+  """Returns the task with the longest name of each kind."""
+  counts = {
+      job_lib.CHIEF: 1,
+      job_lib.WORKER: spec.num_workers,
+      job_lib.PS: spec.num_ps,
+      job_lib.EVALUATOR: int(spec.has_evaluator),
+  }
+  return [job_lib.Task(kind, count - 1)
+          for kind, count in counts.items() if count > 0]
+
+
+def _hostname(spec: Spec, task: job_lib.Task) -> str:
+  return "{}-{}-{}".format(spec.name, task.job, task.index)
+
+
+def new_job_id(name: str) -> str:
+  """Returns an `ADANET_JOB_ID` that no other job has.
+
+  Args:
+    name: `Spec.name`.
+  """
+  return "{}-{}".format(name, uuid.uuid4().hex[:12])
+
+
+def manifests(spec: Spec, job_id: str) -> str:
+  """Returns the manifests of a job as YAML.
+
+  Args:
+    spec: what they say.
+    job_id: the `ADANET_JOB_ID` of all tasks, from `new_job_id`.
+
+  Raises:
+    ValueError: Kubernetes would refuse them.
+  """
+  in_namespace = "-n {} ".format(spec.namespace) if spec.namespace else ""
+  return (
+      "# Start:  kubectl create -f THIS_FILE\n"
+      "# Watch:  kubectl {0}get jobs,pods -l app.kubernetes.io/instance={1}\n"
+      "# Output: kubectl {0}logs -f job/{1}-chief\n"
+      "# End:    kubectl delete -f THIS_FILE\n".format(in_namespace, spec.name) +
+      yaml_text.dump_all(objects(spec, job_id)))
+
+
+def objects(spec: Spec, job_id: str) -> List[Dict[str, Any]]:
+  """Returns the objects of a job: Service, NetworkPolicy, Jobs.
+
+  Args:
+    spec: what they say.
+    job_id: the `ADANET_JOB_ID` of all tasks.
+
+  Raises:
+    ValueError: Kubernetes would refuse them.
+  """
+  check(spec)
+  return [_service(spec), _network_policy(spec)] + [
+      _job(spec, job_id, last.job, last.index + 1) for last in _last_tasks(spec)
+  ]
+
+
+def _labels(spec: Spec, kind: Optional[str] = None) -> Dict[str, str]:
+  labels = {
+      "app.kubernetes.io/name": "adanet",
+      "app.kubernetes.io/instance": spec.name,
+  }
+  if kind:
+    labels["app.kubernetes.io/component"] = kind
+  return labels
+
+
+def _metadata(spec: Spec, name: str,
+              kind: Optional[str] = None) -> Dict[str, Any]:
+  metadata = {"name": name}  # type: Dict[str, Any]
+  if spec.namespace is not None:
+    metadata["namespace"] = spec.namespace
+  metadata["labels"] = _labels(spec, kind)
+  return metadata
+
+
+def _service(spec: Spec) -> Dict[str, Any]:
+  return {
+      "apiVersion": "v1",
+      "kind": "Service",
+      "metadata": _metadata(spec, spec.name),
+      "spec": {
+          "clusterIP": "None",
+          # Tasks find each other before they serve.
+          "publishNotReadyAddresses": True,
+          "selector": _labels(spec),
+          "ports": [{"name": "grpc", "port": PORT}],
+      },
+  }
+
+
+def _network_policy(spec: Spec) -> Dict[str, Any]:
+  # TensorFlow's servers run any graph, for everybody who reaches them.
+  return {
+      "apiVersion": "networking.k8s.io/v1",
+      "kind": "NetworkPolicy",
+      "metadata": _metadata(spec, spec.name),
+      "spec": {
+          "podSelector": {"matchLabels": _labels(spec)},
+          "policyTypes": ["Ingress"],
+          "ingress": [{
+              "from": [{"podSelector": {"matchLabels": _labels(spec)}}],
+              "ports": [{"protocol": "TCP", "port": PORT}],
+          }],
+      },
+  }
+
+
+def _job(spec: Spec, job_id: str, kind: str, count: int) -> Dict[str, Any]:
+  return {
+      "apiVersion": "batch/v1",
+      "kind": "Job",
+      "metadata": _metadata(spec, "{}-{}".format(spec.name, kind), kind),
+      "spec": {
+          "completionMode": "Indexed",
+          "completions": count,
+          "parallelism": count,
+          "backoffLimitPerIndex": spec.max_restarts,
+          "maxFailedIndexes": 0,
+          # Never two pods of one task.
+          "podReplacementPolicy": "Failed",
+          "podFailurePolicy": {
+              "rules": [{
+                  "action": "Ignore",
+                  "onPodConditions": [
+                      {"type": "DisruptionTarget", "status": "True"}
+                  ],
+              }, {
+                  "action": "Ignore",
+                  "onExitCodes": {"operator": "In", "values": _STOPPED},
+              }, {
+                  "action": "FailJob",
+                  "onExitCodes": {"operator": "In", "values": _CANNOT_RUN},
+              }],
+          },
+          "template": {
+              "metadata": {"labels": _labels(spec, kind)},
+              "spec": _pod(spec, job_id, kind),
+          },
+      },
+  }
+
+
+def _pod(spec: Spec, job_id: str, kind: str) -> Dict[str, Any]:
+  pod = {
+      "restartPolicy": "Never",
+      "subdomain": spec.name,
+      # Nobody here asks Kubernetes anything.
+      "automountServiceAccountToken": False,
+      "enableServiceLinks": False,
+      "securityContext": {
+          "runAsNonRoot": True,
+          "runAsUser": _USER,
+          "runAsGroup": _USER,
+          "fsGroup": _USER,
+          "fsGroupChangePolicy": "OnRootMismatch",
+          "seccompProfile": {"type": "RuntimeDefault"},
+      },
+  }  # type: Dict[str, Any]
+  if kind == job_lib.PS:
+    # Their network links limit a job first.
+    pod["topologySpreadConstraints"] = [{
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": _labels(spec, kind)},
+    }]
+  pod["containers"] = [_container(spec, job_id, kind)]
+  if spec.volume_claim is not None:
+    pod["volumes"] = [{
+        "name": "model-dir",
+        "persistentVolumeClaim": {"claimName": spec.volume_claim},
+    }]
+  return pod
+
+
+def _container(spec: Spec, job_id: str, kind: str) -> Dict[str, Any]:
+  trains = kind in (job_lib.CHIEF, job_lib.WORKER)
+  options = []
+  if spec.model_dir is not None:
+    options.append("--model_dir=" + spec.model_dir)
+  cluster = {
+      "name": spec.name,
+      "workers": spec.num_workers,
+      "ps": spec.num_ps,
+      "evaluator": spec.has_evaluator,
+  }
+  environment = [
+      {"name": "ADANET_CLUSTER", "value": json.dumps(cluster)},
+      {"name": "ADANET_TASK_TYPE", "value": kind},
+      {"name": "ADANET_JOB_ID", "value": job_id},
+      {"name": "PYTHONUNBUFFERED", "value": "1"},
+  ]  # type: List[Dict[str, Any]]
+  # How often this task was replaced because it failed, and for other reasons.
+  for name, annotation in (("ADANET_FAILURES", "failure-count"),
+                           ("ADANET_STOPS", "ignored-failure-count")):
+    environment.append({
+        "name": name,
+        "valueFrom": {
+            "fieldRef": {"fieldPath": _FAILURES.format(annotation)}
+        },
+    })
+  if not trains:
+    environment.append({"name": "CUDA_VISIBLE_DEVICES", "value": "-1"})
+  container = {
+      "name": "adanet",
+      "image": spec.image,
+      "command": ["adanet-launch"],
+      # Kubernetes puts variables where it finds $(NAME).
+      "args": [argument.replace("$", "$$")
+               for argument in options + list(spec.command)],
+      "env": environment,
+      "ports": [{"name": "grpc", "containerPort": PORT}],
+      "securityContext": {
+          "allowPrivilegeEscalation": False,
+          "capabilities": {"drop": ["ALL"]},
+      },
+  }  # type: Dict[str, Any]
+  if trains and spec.gpus_per_worker:
+    container["resources"] = {
+        "limits": {"nvidia.com/gpu": spec.gpus_per_worker}
+    }
+  if spec.volume_claim is not None:
+    container["volumeMounts"] = [
+        {"name": "model-dir", "mountPath": spec.model_dir}
+    ]
+  return container
+
+
+def in_pod(environ: Mapping[str, str]) -> bool:
+  """Returns whether this process is a pod's, as the manifests start it."""
+  return "ADANET_CLUSTER" in environ and "TF_CONFIG" not in environ
+
+
+def place(environ: Mapping[str, str]) -> place_lib.Place:
+  """Returns which task of which job a pod is.
+
+  Args:
+    environ: the environment of the pod.
+
+  Raises:
+    ValueError: a variable is absent or wrong.
+  """
+  text = environ.get("ADANET_CLUSTER", "")
+  try:
+    cluster = json.loads(text)
+    spec = Spec("", (), int(cluster["workers"]), int(cluster["ps"]),
+                bool(cluster["evaluator"]), str(cluster["name"]))
+  except (KeyError, TypeError, ValueError):
+    raise ValueError(
+        "ADANET_CLUSTER: {!r}, expected JSON with name, workers, ps and "
+        "evaluator; print the manifests again.".format(text)) from None
+  tasks = job_lib.make_tasks(spec.num_workers, spec.num_ps, spec.has_evaluator)
+  kind = environ.get("ADANET_TASK_TYPE", "")
+  index = environ.get("JOB_COMPLETION_INDEX", "")
+  names = {(task.job, str(task.index)): task for task in tasks}
+  if (kind, index) not in names:
+    raise ValueError(
+        "ADANET_TASK_TYPE, JOB_COMPLETION_INDEX: {!r}, {!r}, expected a task of "
+        "{}; print the manifests again.".format(kind, index, text))
+  if not environ.get("ADANET_JOB_ID"):
+    raise ValueError("ADANET_JOB_ID: not set, expected the id of the job; print "
+                     "the manifests again.")
+  job = job_lib.make_job(
+      spec.num_workers, spec.num_ps, spec.has_evaluator,
+      ["{}.{}:{}".format(_hostname(spec, task), spec.name, PORT)
+       for task in tasks if task.job != job_lib.EVALUATOR])
+  return place_lib.Place(job, names[kind, index], environ["ADANET_JOB_ID"])
+
+
+def is_first_start(environ: Mapping[str, str]) -> bool:
+  """Returns whether the task of this pod has never been replaced."""
+  # Without an annotation its variable is empty.
+  return not any(int(environ.get(name) or 0)
+                 for name in ("ADANET_FAILURES", "ADANET_STOPS"))

@@ -1,0 +1,327 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests kubernetes: the manifests against Kubernetes' schemas."""
+
+import copy
+import json
+import re
+import sys
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.launch import job as job_lib
+from adanet.launch import kubernetes
+from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+import hypothesis
+from hypothesis import strategies as st
+import yaml
+
+try:
+  import kubernetes_validate
+except ImportError:
+  kubernetes_validate = None
+
+# The first that has all fields of the manifests, the first where all are stable,
+# and the newest here.
+_VERSIONS = ("1.29", "1.33", "1.37")
+
+_FULL = kubernetes.Spec(
+    "registry/digits:1", ("train.py", "--steps=100"), 3, 2, True, "digits",
+    "research", 5, "/model", "models", 2)
+
+_labels = st.from_regex("[a-z]([a-z0-9-]{0,10}[a-z0-9])?", fullmatch=True)
+_specs = st.builds(
+    kubernetes.Spec,
+    image=st.sampled_from(["a", "registry:5000/a/b:1@sha256:0", "yes"]),
+    command=st.lists(st.text(
+        st.characters(blacklist_categories=("Cs",)), max_size=5), min_size=1),
+    num_workers=st.integers(0, 12), num_ps=st.integers(0, 12),
+    has_evaluator=st.booleans(), name=_labels,
+    namespace=st.one_of(st.none(), _labels), max_restarts=st.integers(0, 9),
+    model_dir=st.one_of(st.none(), st.just("gs://a/b")),
+    volume_claim=st.none(),
+    gpus_per_worker=st.integers(0, 2))
+
+
+def _objects(spec):
+  """Returns the objects that a reader of the manifests sees, by kind/name."""
+  text = kubernetes.manifests(spec, "digits-1")
+  return {"{}/{}".format(x["kind"], x["metadata"]["name"]): x
+          for x in yaml.safe_load_all(text)}
+
+
+def _pod(job):
+  return job["spec"]["template"]["spec"]
+
+
+def _container(job):
+  return _pod(job)["containers"][0]
+
+
+def _environment(job):
+  return {variable["name"]: variable.get("value")
+          for variable in _container(job)["env"]}
+
+
+@absltest.skipIf(sys.version_info < (3, 8),
+                 "No kubernetes-validate for this Python has new schemas.")
+class SchemaTest(parameterized.TestCase):
+
+  def _validate(self, spec, versions=_VERSIONS):
+    for version in versions:
+      for document in _objects(spec).values():
+        kubernetes_validate.validate(document, version, strict=True)
+
+  @parameterized.named_parameters(
+      ("full", _FULL),
+      ("chief_alone", kubernetes.Spec("image", ("train.py",))),
+      ("url", _FULL._replace(model_dir="gs://a/b", volume_claim=None)))
+  def test_valid(self, spec):
+    self._validate(spec)
+
+  @hypothesis.settings(max_examples=5)
+  @hypothesis.given(_specs)
+  def test_any_is_valid(self, spec):
+    self._validate(spec, _VERSIONS[-1:])
+
+  @parameterized.named_parameters(
+      ("unknown_field", "Job/digits-ps",
+       lambda job: job["spec"].update(backofLimitPerIndex=3)),
+      ("type", "Job/digits-ps",
+       lambda job: job["spec"].update(completions="2")),
+      ("container", "Job/digits-chief",
+       lambda job: _container(job).pop("name")),
+      ("policy", "Job/digits-worker",
+       lambda job: job["spec"]["podFailurePolicy"]["rules"][1].pop("action")),
+      ("env", "Job/digits-worker",
+       lambda job: _container(job)["env"][0].update(value=1)),
+      ("port", "Service/digits",
+       lambda service: service["spec"]["ports"][0].pop("port")),
+      ("selector", "NetworkPolicy/digits",
+       lambda policy: policy["spec"].update(podSelector=[])))
+  def test_broken_is_invalid(self, name, break_it):
+    document = copy.deepcopy(_objects(_FULL)[name])
+    break_it(document)
+    with self.assertRaises(kubernetes_validate.ValidationError):
+      kubernetes_validate.validate(document, _VERSIONS[-1], strict=True)
+
+
+class ManifestsTest(parameterized.TestCase):
+
+  def test_objects(self):
+    self.assertEqual(
+        ["Service/digits", "NetworkPolicy/digits", "Job/digits-chief",
+         "Job/digits-worker", "Job/digits-ps", "Job/digits-evaluator"],
+        list(_objects(_FULL)))
+    for document in _objects(_FULL).values():
+      self.assertEqual("research", document["metadata"]["namespace"])
+    for document in _objects(_FULL._replace(namespace=None)).values():
+      self.assertNotIn("namespace", document["metadata"])
+
+  def test_header(self):
+    header = "".join(
+        line for line in
+        kubernetes.manifests(_FULL, "digits-1").splitlines(True)
+        if line.startswith("#"))
+    self.assertEqual(
+        "# Start:  kubectl create -f THIS_FILE\n"
+        "# Watch:  kubectl -n research get jobs,pods -l "
+        "app.kubernetes.io/instance=digits\n"
+        "# Output: kubectl -n research logs -f job/digits-chief\n"
+        "# End:    kubectl delete -f THIS_FILE\n", header)
+
+  def test_how_pods_end(self):
+    spec = _objects(_FULL)["Job/digits-worker"]["spec"]
+    self.assertEqual(
+        [("Indexed", 3, 3, 5, 0, "Failed")],
+        [(spec["completionMode"], spec["completions"], spec["parallelism"],
+          spec["backoffLimitPerIndex"], spec["maxFailedIndexes"],
+          spec["podReplacementPolicy"])])
+    rules = spec["podFailurePolicy"]["rules"]
+    self.assertEqual(
+        [{"type": "DisruptionTarget", "status": "True"}],
+        rules[0]["onPodConditions"])
+    actions = {}
+    for rule in rules[1:]:
+      self.assertEqual("In", rule["onExitCodes"]["operator"])
+      for status in rule["onExitCodes"]["values"]:
+        actions.setdefault(status, rule["action"])
+    self.assertEqual("Ignore", rules[0]["action"])
+    expected = {143: "Ignore", 130: "Ignore", 1: None, 137: None, 139: None,
+                2: "FailJob", 127: "FailJob",
+                kubernetes.WRONG_PROGRAM: "FailJob"}
+    self.assertEqual(expected, {x: actions.get(x) for x in expected})
+
+  def test_selectors_find_the_pods_of_this_job_only(self):
+    documents = _objects(_FULL)
+    pods = [job["spec"]["template"]["metadata"]["labels"]
+            for name, job in documents.items() if name.startswith("Job/")]
+    others = [
+        job["spec"]["template"]["metadata"]["labels"]
+        for name, job in _objects(_FULL._replace(name="digits2")).items()
+        if name.startswith("Job/")
+    ]
+    service = documents["Service/digits"]["spec"]
+    policy = documents["NetworkPolicy/digits"]["spec"]
+    selectors = [service["selector"], policy["podSelector"]["matchLabels"],
+                 policy["ingress"][0]["from"][0]["podSelector"]["matchLabels"]]
+    for selector in selectors:
+      self.assertTrue(all(
+          selector.items() <= labels.items() for labels in pods))
+      self.assertFalse(any(
+          selector.items() <= labels.items() for labels in others))
+    self.assertEqual(["Ingress"], policy["policyTypes"])
+    self.assertLen(policy["ingress"], 1)
+    self.assertEqual([{"protocol": "TCP", "port": kubernetes.PORT}],
+                     policy["ingress"][0]["ports"])
+    self.assertTrue(service["publishNotReadyAddresses"])
+    self.assertEqual("None", service["clusterIP"])
+
+  def test_gpus_are_for_those_that_train(self):
+    found = {}
+    for name, job in _objects(_FULL).items():
+      if name.startswith("Job/"):
+        found[name] = (
+            _container(job).get("resources", {}).get("limits"),
+            _environment(job).get("CUDA_VISIBLE_DEVICES"))
+    gpus = {"nvidia.com/gpu": 2}
+    self.assertEqual(
+        {"Job/digits-chief": (gpus, None), "Job/digits-worker": (gpus, None),
+         "Job/digits-ps": (None, "-1"), "Job/digits-evaluator": (None, "-1")},
+        found)
+
+  def test_volume(self):
+    for name, job in _objects(_FULL).items():
+      if name.startswith("Job/"):
+        volume, = _pod(job)["volumes"]
+        mount, = _container(job)["volumeMounts"]
+        self.assertEqual(
+            "models", volume["persistentVolumeClaim"]["claimName"])
+        self.assertEqual({"name": volume["name"], "mountPath": "/model"}, mount)
+        self.assertIn("--model_dir=/model", _container(job)["args"])
+
+  def test_arguments_are_kept(self):
+    job = _objects(_FULL._replace(
+        command=("-m", "a.b", "$(HOME)", "$$", "é\n'\"")))["Job/digits-chief"]
+    self.assertEqual(["adanet-launch"], _container(job)["command"])
+    self.assertEqual(
+        ["--model_dir=/model", "-m", "a.b", "$$(HOME)", "$$$$", "é\n'\""],
+        _container(job)["args"])
+
+  def test_job_ids_differ(self):
+    self.assertNotEqual(kubernetes.new_job_id("a"), kubernetes.new_job_id("a"))
+
+  @parameterized.named_parameters(
+      ("upper_case", dict(name="Digits"), "--name: 'Digits', expected "),
+      ("digit_first", dict(name="1a"), "--name: '1a', expected "),
+      ("no_name", dict(name=""), "--name: '', expected "),
+      ("dot", dict(name="a.b"), "--name: 'a.b', expected "),
+      ("dash", dict(name="a-"), "--name: 'a-', expected "),
+      ("newline", dict(name="a\n"), "--name: 'a\\n', expected "),
+      ("long", dict(name="a" * 52),
+       "--name: '{}', expected at most 51 characters, not 52; use a shorter "
+       "name.".format("a" * 52)),
+      ("long_worker", dict(name="a" * 51, num_workers=10001),
+       "--name: '{}', expected at most 50 characters, not 51; ".format(
+           "a" * 51)),
+      ("namespace", dict(namespace="a b"), "--namespace: 'a b', expected "),
+      ("claim", dict(volume_claim="A"), "--volume_claim: 'A', expected "),
+      ("image", dict(image="a b"), "--image: 'a b', expected "),
+      ("no_image", dict(image=""), "--image: '', expected "),
+      ("no_program", dict(command=()), "adanet-launch: no program, "),
+      ("relative", dict(model_dir="model"), "--model_dir: 'model', expected "),
+      ("no_folder", dict(model_dir=None), "--model_dir: '', expected "),
+      ("not_shared", dict(volume_claim=None),
+       "--model_dir: '/model', expected a URL such as gs://bucket/model, "),
+      ("workers", dict(num_workers=10**5 + 1), "--workers: 100001, expected "),
+      ("gpus", dict(gpus_per_worker=-1), "--gpus_per_worker: -1, expected "))
+  def test_bad_input_is_one_line(self, fields, message):
+    with self.assertRaisesRegex(ValueError, "^" + re.escape(message)) as raised:
+      kubernetes.manifests(_FULL._replace(**fields), "digits-1")
+    self.assertNotIn("\n", str(raised.exception))
+
+  @hypothesis.given(_specs, st.integers(1, 63))
+  def test_names_fit(self, spec, length):
+    spec = spec._replace(name="a" * length)
+    try:
+      documents = kubernetes.objects(spec, "digits-1")
+    except ValueError as e:
+      self.assertIn("use a shorter name", str(e))
+      self.assertGreater(length, 63 - len("-evaluator-0"))
+      return
+    for document in documents:
+      if document["kind"] == "Job":
+        last = "{}-{}".format(document["metadata"]["name"],
+                              document["spec"]["completions"] - 1)
+        self.assertLessEqual(len(last), 63)
+
+
+class PlaceTest(parameterized.TestCase):
+
+  @hypothesis.settings(max_examples=15)
+  @hypothesis.given(_specs)
+  def test_pods_agree(self, spec):
+    places = []
+    for name, job in _objects(spec).items():
+      if not name.startswith("Job/"):
+        continue
+      hostnames = [
+          "{}-{}.{}:{}".format(job["metadata"]["name"], index,
+                               _pod(job)["subdomain"], kubernetes.PORT)
+          for index in range(job["spec"]["completions"])
+      ]
+      for index, hostname in enumerate(hostnames):
+        environment = dict(
+            _environment(job), JOB_COMPLETION_INDEX=str(index))
+        self.assertTrue(kubernetes.in_pod(environment))
+        place = kubernetes.place(environment)
+        places.append(place)
+        if place.task.job != job_lib.EVALUATOR:
+          self.assertEqual(
+              hostname, place.job.addresses[place.task.job][place.task.index])
+    job = places[0].job
+    self.assertCountEqual(job.tasks(), [place.task for place in places])
+    self.assertEqual(
+        job_lib.make_tasks(spec.num_workers, spec.num_ps, spec.has_evaluator),
+        job.tasks())
+    for place in places:
+      self.assertEqual((job, "digits-1"), (place.job, place.job_id))
+
+  @parameterized.named_parameters(
+      ("no_json", dict(ADANET_CLUSTER="x"), "ADANET_CLUSTER: 'x', expected "),
+      ("no_object", dict(ADANET_CLUSTER="1"), "ADANET_CLUSTER: '1', expected "),
+      ("no_name", dict(ADANET_CLUSTER="{}"), "ADANET_CLUSTER: '{}', expected "),
+      ("none", dict(ADANET_CLUSTER=None), "ADANET_CLUSTER: '', expected "),
+      ("index", dict(JOB_COMPLETION_INDEX="2"),
+       "ADANET_TASK_TYPE, JOB_COMPLETION_INDEX: 'ps', '2', expected a task "),
+      ("no_index", dict(JOB_COMPLETION_INDEX=None),
+       "ADANET_TASK_TYPE, JOB_COMPLETION_INDEX: 'ps', '', expected a task "),
+      ("type", dict(ADANET_TASK_TYPE="master"),
+       "ADANET_TASK_TYPE, JOB_COMPLETION_INDEX: 'master', '1', expected "),
+      ("job_id", dict(ADANET_JOB_ID=None), "ADANET_JOB_ID: not set, expected "))
+  def test_bad_variables_are_one_line(self, variables, message):
+    environment = {
+        "ADANET_CLUSTER": json.dumps(
+            {"name": "a", "workers": 1, "ps": 2, "evaluator": False}),
+        "ADANET_TASK_TYPE": "ps",
+        "ADANET_JOB_ID": "a-1",
+        "JOB_COMPLETION_INDEX": "1",
+    }
+    self.assertEqual("ps:1", kubernetes.place(environment).task.name)
+    environment.update(variables)
+    environment = {k: v for k, v in environment.items() if v is not None}
+    with self.assertRaisesRegex(ValueError, "^" + re.escape(message)) as raised:
+      kubernetes.place(environment)
+    self.assertNotIn("\n", str(raised.exception))
+
+  @parameterized.parameters(
+      ({}, True),
+      ({"ADANET_FAILURES": "0", "ADANET_STOPS": ""}, True),
+      ({"ADANET_FAILURES": "1", "ADANET_STOPS": ""}, False),
+      ({"ADANET_FAILURES": "0", "ADANET_STOPS": "2"}, False))
+  def test_is_first_start(self, environment, expected):
+    self.assertEqual(expected, kubernetes.is_first_start(environment))
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,188 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the task of a Kubernetes pod, as the first process of its container."""
+
+import os
+import signal
+import subprocess
+import threading
+from typing import List, Mapping, Optional, Sequence
+
+from adanet.cluster import addresses
+from adanet.cluster import waiting
+from adanet.launch import job as job_lib
+from adanet.launch import kubernetes
+from adanet.launch import supervision
+
+# An image may take minutes to arrive at a node.
+_NAMES_TIMEOUT_SECS = 900.
+_NAMES_PAUSE_SECS = 1.
+
+
+class Stopped(BaseException):
+  """The pod was asked to stop before its program ran.
+
+  Like KeyboardInterrupt it comes at any moment, so it is no Exception: logging,
+  for example, goes on after those.
+
+  Attributes:
+    status: int, the exit status for that.
+  """
+
+  def __init__(self, number: int):
+    super().__init__("stopped by signal {}".format(number))
+    self.status = supervision.exit_status(-number)
+
+
+def wait_for_names(job: job_lib.Job,
+                   timeout_secs: float = _NAMES_TIMEOUT_SECS) -> None:
+  """Waits until the names of all pods of a job resolve.
+
+  A pod has no name before it has an address, and to TensorFlow and the runtime
+  of a task a name that does not resolve is an error.
+
+  Args:
+    job: the job.
+    timeout_secs: how long to wait at most.
+
+  Raises:
+    WaitTimeoutError: names do not resolve in time.
+  """
+  wait = waiting.Wait(
+      timeout_secs, "see why their pods do not start with kubectl get pods")
+  missing = {
+      task.name: job.addresses[task.job][task.index]
+      for task in job.tasks() if task.job != job_lib.EVALUATOR
+  }
+
+  def message():
+    shown = ["{} ({})".format(*item) for item in list(missing.items())[:3]]
+    more = len(missing) - len(shown)
+    return "the {} of {}{}".format(
+        "name" if len(missing) == 1 else "names", ", ".join(shown),
+        " and {} more".format(more) if more else "")
+
+  while True:
+    missing = {
+        name: address for name, address in missing.items()
+        if not _resolves(name, address)
+    }
+    if not missing:
+      wait.done()
+      return
+    wait.pause(_NAMES_PAUSE_SECS, message)
+
+
+def _resolves(name: str, address: str) -> bool:
+  try:
+    addresses.check({name: address})
+  except addresses.AddressError:
+    return False
+  return True
+
+
+def run(command: Sequence[str], environ: Mapping[str, str],
+        model_dir: Optional[str] = None) -> int:
+  """Runs the program of this pod's task to its end.
+
+  It passes SIGTERM and SIGINT on, because the kernel does not end the first
+  process of a container with them.
+
+  Args:
+    command: the program and its arguments.
+    environ: the environment of the pod.
+    model_dir: the folder of the job, or None if the program names it.
+
+  Returns:
+    The exit status of the pod: that of the program, 128 + n if signal n ended
+    it. `kubernetes.WRONG_PROGRAM` if it failed before it got to work, the first
+    time that this task was started.
+
+  Raises:
+    ValueError: a variable of the environment is absent or wrong.
+    WaitTimeoutError: names of other pods do not resolve in time.
+    OSError: the program cannot be started.
+  """
+  place = kubernetes.place(environ)
+  signals = _Signals()
+  try:
+    wait_for_names(place.job)
+    signals.hold()
+    reader, writer = os.pipe()
+    try:
+      popen = subprocess.Popen(
+          list(command),
+          env=dict(environ, ADANET_EVENTS_FD=str(writer),
+                   **place.environment(model_dir)),
+          pass_fds=[writer])
+    except BaseException:
+      os.close(reader)
+      raise
+    finally:
+      os.close(writer)
+    events = _Events(reader)
+    signals.pass_to(popen)
+    returncode = popen.wait()
+  except Stopped as e:
+    return e.status
+  finally:
+    signals.restore()
+  if (returncode > 0 and returncode not in supervision.STOPPED and
+      kubernetes.is_first_start(environ) and not events.has_worked()):
+    return kubernetes.WRONG_PROGRAM
+  return supervision.exit_status(returncode)
+
+
+class _Signals:
+  """SIGTERM and SIGINT: they end a wait, and later go to the program."""
+
+  def __init__(self):
+    self._popen = None
+    self._held = None
+    self._old = {
+        number: signal.signal(number, self._take)
+        for number in (signal.SIGTERM, signal.SIGINT)
+    }
+
+  def _take(self, number, unused_frame):
+    if self._popen is not None:
+      self._popen.send_signal(number)
+    elif self._held is not None:
+      self._held.append(number)
+    else:
+      raise Stopped(number)
+
+  def hold(self):
+    """From now on a signal waits for the program."""
+    self._held = []
+
+  def pass_to(self, popen):
+    """From now on the program gets all signals."""
+    self._popen = popen
+    for number in self._held:
+      popen.send_signal(number)
+
+  def restore(self):
+    for number, handler in self._old.items():
+      signal.signal(number, handler)
+
+
+class _Events:
+  """Reads what the program reports, until it ends."""
+
+  def __init__(self, fd):
+    self._has_worked = False
+    self._thread = threading.Thread(target=self._read, args=(fd,), daemon=True)
+    self._thread.start()
+
+  def _read(self, fd):
+    with os.fdopen(fd, "rb") as f:
+      for line in f:
+        if b'"Working"' in line:
+          self._has_worked = True
+
+  def has_worked(self) -> bool:
+    """Returns whether the program, which has ended, has reported work."""
+    # What the program has started may still have the pipe.
+    self._thread.join(1.)
+    return self._has_worked

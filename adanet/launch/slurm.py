@@ -1,0 +1,403 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The place of a process in a job, from the variables that Slurm sets.
+
+  srun --nodes=3 --ntasks=6 adanet-launch --ps=2 train.py
+
+Each process that srun starts is one task, and all agree on the whole job
+without talking to each other:
+
+- Rank 0 is the chief.
+- The parameter servers go from the last node to the first, one a node and then
+  again, always on the last free rank of a node. A parameter server's network
+  link is what limits a job first, so they share as few links as possible. With
+  `srun --distribution=cyclic` these are the last ranks.
+- The evaluator is the last of the other ranks.
+- The others are workers, in the order of their ranks.
+
+The hosts are the names of the nodes, which must resolve on each node. A port is
+one that Slurm has reserved for the step, if it has (`MpiParams=ports=...` in
+slurm.conf). Otherwise it is a base that follows from the ids of the job and the
+step, plus the rank: tasks never share a port, even if nodes share a machine,
+and jobs with ids near each other use ports far from each other.
+
+If one task of a step fails, Slurm lets the others run: use `srun
+--kill-on-bad-exit`. A job that Slurm starts again (`sbatch --requeue`) resumes
+from its last checkpoint. It is another job to AdaNet: all its tasks are new, and
+must not believe what the chief said before.
+"""
+
+import itertools
+import re
+from typing import Dict, List, Mapping, Optional, Sequence
+
+from adanet.launch import job as job_lib
+from adanet.launch import place as place_lib
+
+# Below the ports that Linux gives to clients (from 32768), and above most
+# services.
+_FIRST_PORT = 10000
+_NUM_PORTS = 32768 - _FIRST_PORT
+
+_NODE_LIST_ITEM = re.compile(r"(?:[^,\[\]]|\[[^\[\]]*\])+")
+_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+_TASKS_OF_NODES = re.compile(r"(\d+)(?:\(x(\d+)\))?")
+
+
+NEEDS_SRUN = (
+    "SLURM_STEP_ID: not set, expected the step of a task; start each task with "
+    "srun, as in: srun adanet-launch --ps=2 train.py (or add --workers=NUMBER to "
+    "run all tasks on this node).")
+
+
+class LayoutError(ValueError):
+  """Slurm runs other tasks on this node than the other nodes believe."""
+
+
+def in_step(environ: Mapping[str, str]) -> bool:
+  """Returns whether srun has started this process, or one of its parents."""
+  # A batch script has a SLURM_PROCID too.
+  return "SLURM_STEP_ID" in environ and "SLURM_PROCID" in environ
+
+
+def lacks_srun(environ: Mapping[str, str]) -> bool:
+  """Returns whether Slurm gave room for several tasks that srun must start.
+
+  Args:
+    environ: the environment of a batch script, of the shell of salloc, or of
+      any other process.
+  """
+  return "SLURM_JOB_ID" in environ and not in_step(environ) and any(
+      environ.get(name, "1") != "1"
+      for name in ("SLURM_NTASKS", "SLURM_JOB_NUM_NODES"))
+
+
+def is_first(environ: Mapping[str, str]) -> bool:
+  """Returns whether this is the process with rank 0.
+
+  Args:
+    environ: the environment of a process that srun has started.
+  """
+  return environ.get("SLURM_PROCID") == "0"
+
+
+def is_alone(environ: Mapping[str, str]) -> bool:
+  """Returns whether srun has started this process only.
+
+  Args:
+    environ: the environment of a process that srun has started.
+  """
+  return environ.get("SLURM_STEP_NUM_TASKS",
+                     environ.get("SLURM_NTASKS", "")) == "1"
+
+
+def place(environ: Mapping[str, str], num_ps: int,
+          has_evaluator: bool,
+          num_workers: Optional[int] = None) -> place_lib.Place:
+  """Returns which task of which job this process is.
+
+  Args:
+    environ: the environment of a process that srun has started.
+    num_ps: the number of parameter servers.
+    has_evaluator: whether one process is the evaluator.
+    num_workers: how many workers beside the chief the user expects; None for
+      all other processes.
+
+  Raises:
+    ValueError: the step has too few tasks, was not started by srun, or has a
+      distribution that the variables do not explain.
+    LayoutError: the variables contradict each other.
+  """
+  if not in_step(environ):
+    raise ValueError(NEEDS_SRUN)
+  for name in ("SLURM_HET_SIZE", "SLURM_PACK_SIZE"):
+    if name in environ:
+      raise ValueError("{}: {}, expected a job that is not heterogeneous; use "
+                       "srun without ':'.".format(name, environ[name]))
+  nodes_of_ranks = _nodes_of_ranks(environ)
+  _check_own_node(environ, nodes_of_ranks)
+  tasks = assign_tasks(nodes_of_ranks, num_ps, has_evaluator)
+
+  names = expand_nodes(_get(environ, "SLURM_STEP_NODELIST"))
+  ports = _ports(environ, nodes_of_ranks)
+  if len(names) != max(nodes_of_ranks) + 1:
+    raise ValueError(
+        "SLURM_STEP_NODELIST: {}, expected {} nodes, as many as "
+        "SLURM_STEP_TASKS_PER_NODE has.".format(
+            environ["SLURM_STEP_NODELIST"], max(nodes_of_ranks) + 1))
+  addresses = {
+      task: "{}:{}".format(names[node], port)
+      for task, node, port in zip(tasks, nodes_of_ranks, ports)
+  }
+  count = sum(task.job == job_lib.WORKER for task in tasks)
+  if num_workers not in (None, count):
+    raise ValueError(
+        "--workers: {}, expected {} beside the chief, because srun has started "
+        "{} tasks; leave --workers out.".format(
+            num_workers, count, len(tasks)))
+  if count and not num_ps:
+    raise ValueError(
+        "--ps: 0, expected at least 1 for {} workers beside the chief, to hold "
+        "the variables that the tasks share; use --ps=1.".format(count))
+  job = job_lib.make_job(count, num_ps, has_evaluator, [
+      addresses[task] for task in job_lib.make_tasks(count, num_ps, False)
+  ])
+  return place_lib.Place(job, tasks[_number(environ, "SLURM_PROCID")],
+                         job_id(environ))
+
+
+def job_id(environ: Mapping[str, str]) -> str:
+  """Returns the `ADANET_JOB_ID` of a step: another one for each start.
+
+  Args:
+    environ: the environment of a process that srun has started.
+  """
+  return "slurm-{}.{}-{}".format(
+      _get(environ, "SLURM_JOB_ID"), _get(environ, "SLURM_STEP_ID"),
+      environ.get("SLURM_RESTART_COUNT", "0"))
+
+
+def assign_tasks(nodes_of_ranks: Sequence[int], num_ps: int,
+                 has_evaluator: bool) -> List[job_lib.Task]:
+  """Returns the task of each rank.
+
+  Args:
+    nodes_of_ranks: the index of the node of each rank.
+    num_ps: the number of parameter servers.
+    has_evaluator: whether there is an evaluator.
+
+  Raises:
+    ValueError: there are too few ranks.
+  """
+  num_ranks = len(nodes_of_ranks)
+  num_others = num_ps + bool(has_evaluator)
+  if num_ranks < 1 + num_others:
+    raise ValueError(
+        "srun: {} {}, expected at least {} (a chief, {} ps{}); use "
+        "srun --ntasks={} or more.".format(
+            num_ranks, "task" if num_ranks == 1 else "tasks", 1 + num_others,
+            num_ps, ", an evaluator" if has_evaluator else "", 1 + num_others))
+  ps = set(_spread(nodes_of_ranks, num_ps))
+  free = [rank for rank in range(1, num_ranks) if rank not in ps]
+  evaluator = free.pop() if has_evaluator else None
+
+  tasks = []
+  indices = {job_lib.WORKER: 0, job_lib.PS: 0}
+  for rank in range(num_ranks):
+    if rank == 0:
+      tasks.append(job_lib.Task(job_lib.CHIEF, 0))
+    elif rank == evaluator:
+      tasks.append(job_lib.Task(job_lib.EVALUATOR, 0))
+    else:
+      kind = job_lib.PS if rank in ps else job_lib.WORKER
+      tasks.append(job_lib.Task(kind, indices[kind]))
+      indices[kind] += 1
+  return tasks
+
+
+def _spread(nodes_of_ranks: Sequence[int], count: int) -> List[int]:
+  """Returns `count` ranks except 0 on as many nodes as there are."""
+  seen = {}  # type: Dict[int, int]
+  places = []
+  for rank in reversed(range(1, len(nodes_of_ranks))):
+    node = nodes_of_ranks[rank]
+    seen[node] = seen.get(node, 0) + 1
+    # All last ranks of nodes come before all last but one.
+    places.append((seen[node], -node, rank))
+  return [rank for _, _, rank in sorted(places)[:count]]
+
+
+def expand_nodes(node_list: str) -> List[str]:
+  """Returns the names in a list of nodes, as `scontrol show hostnames` does.
+
+  Args:
+    node_list: for example "n[1-3,07],gpu-a01".
+
+  Raises:
+    ValueError: it is not a list of nodes.
+  """
+  names = []  # type: List[str]
+  items = _NODE_LIST_ITEM.findall(node_list)
+  if ",".join(items) != node_list or not items:
+    raise _bad_list("SLURM_STEP_NODELIST", node_list, "n[1-3,7],gpu1")
+  for item in items:
+    parts = _BRACKETS.split(item)
+    # Every second part was in brackets.
+    choices = [
+        _expand_ranges(part, node_list) if index % 2 else [part]
+        for index, part in enumerate(parts)
+    ]
+    names += ["".join(chosen) for chosen in itertools.product(*choices)]
+  return names
+
+
+def _expand_ranges(ranges: str, node_list: str) -> List[str]:
+  """Returns the numbers in "1-3,07", with their zeros."""
+  numbers = []  # type: List[str]
+  for item in ranges.split(","):
+    match = _RANGE.fullmatch(item)
+    if not match:
+      raise _bad_list("SLURM_STEP_NODELIST", node_list, "n[1-3,7],gpu1")
+    first, last = match.group(1), match.group(2) or match.group(1)
+    numbers += [
+        str(number).zfill(len(first))
+        for number in range(int(first), int(last) + 1)
+    ]
+  return numbers
+
+
+def expand_tasks_per_node(tasks_per_node: str) -> List[int]:
+  """Returns the number of tasks of each node.
+
+  Args:
+    tasks_per_node: for example "2(x3),1".
+
+  Raises:
+    ValueError: it is not such a list.
+  """
+  counts = []  # type: List[int]
+  for item in tasks_per_node.split(","):
+    match = _TASKS_OF_NODES.fullmatch(item)
+    if not match:
+      raise _bad_list("SLURM_STEP_TASKS_PER_NODE", tasks_per_node, "2(x3),1")
+    counts += [int(match.group(1))] * int(match.group(2) or 1)
+  return counts
+
+
+def distribute(counts: Sequence[int], distribution: str,
+               plane_size: int = 1) -> List[int]:
+  """Returns the index of the node of each rank.
+
+  Args:
+    counts: the number of tasks of each node.
+    distribution: the value of SLURM_DISTRIBUTION, "" if it has none.
+    plane_size: the value of SLURM_DIST_PLANESIZE.
+
+  Raises:
+    ValueError: the variables of a task do not tell this distribution.
+  """
+  # What follows the first colon or comma is about sockets and cores.
+  among_nodes = re.split("[:,]", distribution)[0]
+  if among_nodes in ("", "*", "block"):
+    at_once = max(counts)
+  elif among_nodes == "cyclic":
+    at_once = 1
+  elif among_nodes == "plane":
+    at_once = plane_size
+  else:
+    raise ValueError(
+        "SLURM_DISTRIBUTION: {}, expected block, cyclic or plane; use "
+        "srun --distribution=block.".format(distribution))
+  nodes = []  # type: List[int]
+  left = list(counts)
+  while any(left):
+    for node in range(len(left)):
+      taken = min(at_once, left[node])
+      nodes += [node] * taken
+      left[node] -= taken
+  return nodes
+
+
+def _nodes_of_ranks(environ: Mapping[str, str]) -> List[int]:
+  name = "SLURM_STEP_TASKS_PER_NODE"
+  if name not in environ:
+    name = "SLURM_TASKS_PER_NODE"
+  return distribute(
+      expand_tasks_per_node(_get(environ, name)),
+      environ.get("SLURM_DISTRIBUTION", ""),
+      max(1, _number(environ, "SLURM_DIST_PLANESIZE", 1)))
+
+
+def _check_own_node(environ: Mapping[str, str],
+                    nodes_of_ranks: Sequence[int]) -> None:
+  """Raises LayoutError if Slurm says something else about this node."""
+  node = _number(environ, "SLURM_NODEID")
+  ranks = [rank for rank, of in enumerate(nodes_of_ranks) if of == node]
+  said = environ.get("SLURM_GTIDS", "")
+  if said and said != ",".join(map(str, ranks)):
+    raise LayoutError(
+        "SLURM_GTIDS: {}, expected {} on node {} with the distribution {!r}; "
+        "use srun --distribution=block.".format(
+            said, ",".join(map(str, ranks)), node,
+            environ.get("SLURM_DISTRIBUTION", "block")))
+  rank = _number(environ, "SLURM_PROCID")
+  if rank not in ranks:
+    raise LayoutError(
+        "SLURM_PROCID: {}, expected one of {} on node {}; use "
+        "srun --distribution=block.".format(rank, ranks, node))
+
+
+def _ports(environ: Mapping[str, str],
+           nodes_of_ranks: Sequence[int]) -> List[int]:
+  """Returns a port for each rank: no two on one node are equal."""
+  num_ranks = len(nodes_of_ranks)
+  reserved = _reserved_ports(environ)
+  if len(reserved) >= num_ranks:
+    return reserved[:num_ranks]
+  seen = {}  # type: Dict[int, int]
+  local_ids = []
+  for node in nodes_of_ranks:
+    local_ids.append(seen.get(node, 0))
+    seen[node] = local_ids[-1] + 1
+  # Slurm reserves as many as the node with the most tasks needs, on each node.
+  if len(reserved) > max(local_ids):
+    return [reserved[local_id] for local_id in local_ids]
+  base = first_port(_number(environ, "SLURM_JOB_ID"),
+                    _number(environ, "SLURM_STEP_ID"))
+  offsets = range(num_ranks) if num_ranks <= _NUM_PORTS else local_ids
+  return [
+      _FIRST_PORT + (base - _FIRST_PORT + offset) % _NUM_PORTS
+      for offset in offsets
+  ]
+
+
+def first_port(slurm_job_id: int, step_id: int) -> int:
+  """Returns the port of rank 0 of a step, if Slurm has not reserved any.
+
+  Args:
+    slurm_job_id: the value of SLURM_JOB_ID.
+    step_id: the value of SLURM_STEP_ID.
+  """
+  # Multiples of the golden ratio, modulo 1, are far apart if the factors are
+  # near each other. Knuth, The Art of Computer Programming 3, section 6.4.
+  fraction = (slurm_job_id * 2654435769 + step_id * 1779033703) % 2**32
+  return _FIRST_PORT + (fraction * _NUM_PORTS >> 32)
+
+
+def _reserved_ports(environ: Mapping[str, str]) -> List[int]:
+  """Returns the ports that Slurm has reserved for the step on each node."""
+  ranges = environ.get("SLURM_STEP_RESV_PORTS", "").strip("[]")
+  if not ranges or ranges == "(null)":
+    return []
+  ports = []  # type: List[int]
+  for item in ranges.split(","):
+    match = _RANGE.fullmatch(item)
+    if not match:
+      raise _bad_list("SLURM_STEP_RESV_PORTS", ranges, "12000-12003,12005")
+    first, last = match.group(1), match.group(2) or match.group(1)
+    ports += range(int(first), int(last) + 1)
+  return ports
+
+
+def _get(environ: Mapping[str, str], name: str) -> str:
+  if not environ.get(name):
+    raise ValueError("{}: not set, expected the value that Slurm gives each "
+                     "task; start it with srun.".format(name))
+  return environ[name]
+
+
+def _number(environ: Mapping[str, str], name: str,
+            default: Optional[int] = None) -> int:
+  if default is not None and name not in environ:
+    return default
+  value = _get(environ, name)
+  if not value.isdigit():
+    raise ValueError("{}: {}, expected a number; start it with srun.".format(
+        name, value))
+  return int(value)
+
+
+def _bad_list(name: str, value: str, example: str) -> ValueError:
+  return ValueError("{}: {!r}, expected a list such as {}.".format(
+      name, value, example))
