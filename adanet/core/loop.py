@@ -246,18 +246,25 @@ class Loop(object):
       self._pace.stop(name)
     self._look(session)
 
-  def _progress(self, started, first_step):
-    """Reports how far the iteration is."""
-    seconds = max(time.time() - started, 1e-9)
-    rate = (self.global_step - first_step) / seconds if seconds > .1 else None
+  def progress(self, rate: typing.Optional[float] = None) -> events.Progress:
+    """Returns how far the iteration is.
+
+    Args:
+      rate: float, global steps a second; None if not known.
+    """
     left = None
     if self._limits.iteration_steps is not None and rate:
       left = max([self._limits.iteration_steps - self.steps[name]
                   for name in list(self._active) + list(
                       self._pace.unfinished)] or [0]) / rate
-    self._surroundings.report(events.Progress(
+    return events.Progress(
         self._number, self.global_step, dict(self.steps),
-        {name: float(loss) for name, loss in self.losses.items()}, rate, left))
+        {name: float(loss) for name, loss in self.losses.items()}, rate, left)
+
+  def _report_progress(self, started, first_step):
+    seconds = time.time() - started
+    rate = (self.global_step - first_step) / seconds if seconds > .1 else None
+    self._surroundings.report(self.progress(rate))
 
   def start(self, session: typing.Any,
             stopped: typing.Dict[str, str]) -> None:
@@ -321,9 +328,9 @@ class Loop(object):
       ending = self._ending(session)
       now = time.time()
       if now - shown >= _PROGRESS_SECS:
-        self._progress(started, first_step)
+        self._report_progress(started, first_step)
         shown = now
-    self._progress(started, first_step)
+    self._report_progress(started, first_step)
     if input_ended and ending == Ending.ITERATION_OVER:
       return Ending.INPUT_ENDED
     return ending

@@ -11,6 +11,19 @@ from adanet.core import selection
 from adanet.estimator import model as model_lib
 
 
+class Winner(typing.NamedTuple):
+  """What is found at the end of an iteration.
+
+  Attributes:
+    choice: `Choice`.
+    architecture: `Architecture` of the candidate that won.
+    values: what all candidates were compared by; None if nothing was compared.
+  """
+  choice: selection.Choice
+  architecture: architecture_lib.Architecture
+  values: typing.Optional[typing.Sequence[float]] = None
+
+
 class Rules(typing.NamedTuple):
   """How a winner is found. See `adanet.Estimator` for the attributes."""
   evaluator: typing.Any
@@ -58,7 +71,7 @@ def candidate_names(
 
 
 def _evaluate(model, rules, number, checkpoint):
-  """Returns the winner by the evaluator's metric, and its architecture."""
+  """Returns the `Winner` by the evaluator's metric."""
   with model.graph(rules.evaluator.input_fn, "eval", number) as built:
     iteration = built.iteration
     metrics = [
@@ -67,6 +80,7 @@ def _evaluate(model, rules, number, checkpoint):
         for c in iteration.candidates]
     names = candidate_names(iteration)
     choice = preset(rules, names, number, iteration.has_previous)
+    values = None
     if choice is None:
       with model.session(built, checkpoint) as (session, _):
         values = rules.evaluator.evaluate(session, metrics)
@@ -76,7 +90,8 @@ def _evaluate(model, rules, number, checkpoint):
               rules.evaluator.Objective.MAXIMIZE),
           previous=0 if iteration.has_previous else None,
           force_grow=rules.force_grow)
-    return choice, iteration.candidates[choice.index].spec.architecture
+    return Winner(
+        choice, iteration.candidates[choice.index].spec.architecture, values)
 
 
 def by_evaluator(
@@ -95,15 +110,14 @@ def by_evaluator(
     if index is not None:
       return index
   if rules.evaluator:
-    return _evaluate(model, rules, number, checkpoint)[0].index
+    return _evaluate(model, rules, number, checkpoint).choice.index
   return None
 
 
 def winner(
     model: model_lib.Model, rules: Rules, iteration: iteration_lib.Iteration,
     session_averages: typing.Sequence[float],
-    checkpoint: str) -> typing.Tuple[
-        selection.Choice, architecture_lib.Architecture]:
+    checkpoint: str) -> Winner:
   """Returns which candidate wins an iteration whose training is over.
 
   Args:
@@ -120,11 +134,14 @@ def winner(
   choice = preset(rules, names, iteration.number, iteration.has_previous)
   if choice is None and rules.evaluator:
     return _evaluate(model, rules, iteration.number, checkpoint)
+  values = None
   if choice is None:
+    values = session_averages
     choice = selection.choose(
-        names, session_averages, previous=0 if iteration.has_previous else None,
+        names, values, previous=0 if iteration.has_previous else None,
         force_grow=rules.force_grow)
-  return choice, iteration.candidates[choice.index].spec.architecture
+  return Winner(
+      choice, iteration.candidates[choice.index].spec.architecture, values)
 
 
 def write_reports(

@@ -173,7 +173,8 @@ class Chief(object):
       others = others_lib.Others(
           model, task, built.iteration, generation, is_chief=True)
       it = training_lib.IterationTraining(
-          model, self._training, built, start, True, work.surroundings._replace(
+          model, self._training, built, start, task.name, True,
+          work.surroundings._replace(
               wait_for=others.wait_for, untrained=others.untrained))
       graph = tf_compat.v1.get_default_graph()
       if not goes_on:
@@ -244,7 +245,8 @@ class Worker(object):
       others = others_lib.Others(
           model, task, built.iteration, generation, is_chief=False)
       it = training_lib.IterationTraining(
-          model, training, built, start, False, work.surroundings._replace(
+          model, training, built, start, task.name, False,
+          work.surroundings._replace(
               wait_for=others.wait_for, untrained=others.untrained))
       graph = tf_compat.v1.get_default_graph()
       while task.is_ready(generation):

@@ -56,7 +56,7 @@ def _placed_config(config, model_dir):
         "and {!r}".format(model_dir, config.model_dir))
   model_dir = model_dir or config.model_dir
   if model_dir is None:
-    if config.num_worker_replicas > 1:
+    if config.num_worker_replicas != 1 or config.num_ps_replicas:
       raise ValueError(
           "model_dir must be set for a cluster: a folder that all tasks see")
     model_dir = tempfile.mkdtemp()

@@ -13,13 +13,18 @@ from adanet.core import model_dir as model_dir_lib
 from adanet.estimator import checkpoint_evaluation
 from adanet.estimator import continuous_evaluation
 from adanet.estimator import specs
+from adanet.history import store
 from adanet.progress import reporter
 
 
 def _print_report(estimator):
-  """Prints who won and why, when training is over."""
-  # TODO(lead): print(adanet.history's report of estimator.model_dir).
-  del estimator
+  """Prints what the search found, when training is over."""
+  try:
+    print(store.report(estimator.model_dir))
+  except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "rich":
+      raise
+    logging.info("The report needs the package rich: see adanet.report.")
 
 
 def _train(estimator, train_spec, saving_listeners=()):

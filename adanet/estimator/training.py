@@ -20,6 +20,7 @@ from adanet.core import train_ops
 from adanet.core import training_summaries
 from adanet.estimator import choosing
 from adanet.estimator import model as model_lib
+from adanet.estimator import recording
 
 
 class Training(typing.NamedTuple):
@@ -74,6 +75,8 @@ class Trained(typing.NamedTuple):
     ending: `Ending`.
     iteration: `Iteration`.
     averages: the moving averages of its candidates.
+    weights: dict from an ensemble's name to its mean mixture weights.
+    progress: the last event of its progress.
     checkpoint: str, the prefix of its last checkpoint.
     global_step: int, that of the checkpoint.
     seconds: float, how long it took.
@@ -81,6 +84,8 @@ class Trained(typing.NamedTuple):
   ending: loop_lib.Ending
   iteration: typing.Any
   averages: typing.List[float]
+  weights: typing.Dict[str, typing.List[float]]
+  progress: events.Progress
   checkpoint: str
   global_step: int
   seconds: float
@@ -116,7 +121,7 @@ class IterationTraining(object):
   """
 
   def __init__(self, model: model_lib.Model, training: Training,
-               built: model_lib.Built, start: Start, is_chief: bool,
+               built: model_lib.Built, start: Start, task: str, is_chief: bool,
                surroundings: loop_lib.Surroundings):
     """Completes the graph.
 
@@ -125,6 +130,7 @@ class IterationTraining(object):
       training: `Training`.
       built: `Built`, for training.
       start: `Start`.
+      task: str, the name of this task.
       is_chief: whether this task restores and saves.
       surroundings: `Surroundings` of the loop.
     """
@@ -157,6 +163,8 @@ class IterationTraining(object):
         start.number, ops,
         loop_lib.Limits(model.search.max_iteration_steps, training.max_steps),
         self._hooks, saver, summaries, surroundings)
+    self._recorder = recording.TaskRecorder(
+        model.model_dir.path, task, self.iteration)
     self.initializers = sessions.Initializers(
         restorer, self.iteration.local_init_ops, built.initializers)
 
@@ -197,11 +205,14 @@ class IterationTraining(object):
         number, tuple(s.name for s in self.iteration.subnetworks),
         tuple(choosing.candidate_names(self.iteration)),
         self._model.search.max_iteration_steps, self.loop.global_step))
-    with self._training.stops.deferred():
-      ending = self.loop.run(session)
-      if ending == loop_lib.Ending.SIGNAL:
-        self._save_for_signal(session)
-      return ending
+    try:
+      with self._training.stops.deferred():
+        ending = self.loop.run(session)
+        if ending == loop_lib.Ending.SIGNAL:
+          self._save_for_signal(session)
+        return ending
+    finally:
+      self._recorder.write(self.loop)
 
   def _save_for_signal(self, session):
     """Saves the checkpoint of a run that a signal ends."""
@@ -227,28 +238,35 @@ class IterationTraining(object):
               seconds: float) -> Trained:
     """Returns what the chief has trained and saved."""
     averages = choosing.averages(session, self.iteration)
+    weights = recording.mixture_weights(session, self.iteration)
+    self._recorder.write_parameter_servers()
     if self._training.writer:
       self._training.writer.flush()
     model_dir = self._model.model_dir
     latest = model_dir.latest_checkpoint()
     assert latest is not None
-    return Trained(ending, self.iteration, averages, latest,
-                   model_dir.global_step(latest), seconds)
+    return Trained(ending, self.iteration, averages, weights,
+                   self.loop.progress(), latest, model_dir.global_step(latest),
+                   seconds)
 
 
 def _end_iteration(model, rules, training, trained, goes_on):
   """Finds the winner, and writes what the next iteration needs of it."""
-  choice, architecture = choosing.winner(
+  winner = choosing.winner(
       model, rules, trained.iteration, trained.averages, trained.checkpoint)
   number = trained.iteration.number
-  training.report(events.IterationEnded(
-      number, choice, trained.seconds, rules.metric_name))
+  ended = events.IterationEnded(
+      number, winner.choice, trained.seconds, rules.metric_name)
+  training.report(ended)
+  recording.write_iteration(
+      model.model_dir.path, trained.iteration, ended, winner.values,
+      trained.weights, trained.progress)
   if not goes_on:
     return
   if training.report_materializer:
     choosing.write_reports(model, training.report_materializer, number,
-                           architecture, trained.checkpoint)
-  model.model_dir.write_architecture(number, architecture._replace(
+                           winner.architecture, trained.checkpoint)
+  model.model_dir.write_architecture(number, winner.architecture._replace(
       global_step=trained.global_step))
 
 
@@ -303,7 +321,7 @@ def _train_iteration(model, training, start):
       training.asked_to_stop)
   with model.graph(training.input_fn, "train", start.number) as built:
     it = IterationTraining(
-        model, training, built, start, True, surroundings)
+        model, training, built, start, "chief:0", True, surroundings)
     with sessions.local_session(model.config.session_config) as session:
       it.initializers.set_variables(session)
       with it.initializers.started(session) as coordinator:

@@ -6,8 +6,8 @@
     | kubectl create -f -
 
 No operator is needed, only what Kubernetes has (1.33 or later; from 1.29 on as
-beta). Each kind of task is an Indexed Job, and a headless Service gives each pod
-a name that stays when the pod is replaced, such as adanet-ps-0.adanet. The
+beta). Each kind of task is an Indexed Job, and a headless Service gives each
+pod a name that stays when the pod is replaced, such as adanet-ps-0.adanet. The
 command of each pod is adanet-launch: it makes TF_CONFIG from the variables
 ADANET_CLUSTER (the shape, as JSON), ADANET_TASK_TYPE and JOB_COMPLETION_INDEX
 (see `place`), and runs the program (see `pod`).
@@ -15,8 +15,8 @@ ADANET_CLUSTER (the shape, as JSON), ADANET_TASK_TYPE and JOB_COMPLETION_INDEX
 How a pod ends decides what follows:
 
 - 0: the task is done.
-- 143, 130, or Kubernetes has evicted the pod: the job was stopped, in order. The
-  pod is replaced, and that does not count.
+- 143, 130, or Kubernetes has evicted the pod: the job was stopped, in order.
+  The pod is replaced, and that does not count.
 - `WRONG_PROGRAM`, or the command cannot be run: the Job fails at once.
 - Anything else: the pod is replaced `max_restarts` times, later and later. Then
   its Job fails.
@@ -99,8 +99,8 @@ def check(spec: Spec) -> None:
     _check_name("--volume_claim", spec.volume_claim, _CLAIM, 253)
     if not (spec.model_dir or "").startswith("/"):
       raise ValueError(
-          "--model_dir: {!r}, expected the absolute path where --volume_claim={} "
-          "is mounted; add --model_dir=/model.".format(
+          "--model_dir: {!r}, expected the absolute path where "
+          "--volume_claim={} is mounted; add --model_dir=/model.".format(
               spec.model_dir or "", spec.volume_claim))
   elif spec.model_dir is not None and "://" not in spec.model_dir:
     raise ValueError(
@@ -174,7 +174,8 @@ def manifests(spec: Spec, job_id: str) -> str:
       "# Start:  kubectl create -f THIS_FILE\n"
       "# Watch:  kubectl {0}get jobs,pods -l app.kubernetes.io/instance={1}\n"
       "# Output: kubectl {0}logs -f job/{1}-chief\n"
-      "# End:    kubectl delete -f THIS_FILE\n".format(in_namespace, spec.name) +
+      "# End:    kubectl delete -f THIS_FILE\n".format(
+          in_namespace, spec.name) +
       yaml_text.dump_all(objects(spec, job_id)))
 
 
@@ -395,11 +396,11 @@ def place(environ: Mapping[str, str]) -> place_lib.Place:
   names = {(task.job, str(task.index)): task for task in tasks}
   if (kind, index) not in names:
     raise ValueError(
-        "ADANET_TASK_TYPE, JOB_COMPLETION_INDEX: {!r}, {!r}, expected a task of "
-        "{}; print the manifests again.".format(kind, index, text))
+        "ADANET_TASK_TYPE, JOB_COMPLETION_INDEX: {!r}, {!r}, expected a task "
+        "of {}; print the manifests again.".format(kind, index, text))
   if not environ.get("ADANET_JOB_ID"):
-    raise ValueError("ADANET_JOB_ID: not set, expected the id of the job; print "
-                     "the manifests again.")
+    raise ValueError("ADANET_JOB_ID: not set, expected the id of the job; "
+                     "print the manifests again.")
   job = job_lib.make_job(
       spec.num_workers, spec.num_ps, spec.has_evaluator,
       ["{}.{}:{}".format(_hostname(spec, task), spec.name, PORT)

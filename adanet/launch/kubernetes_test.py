@@ -21,8 +21,8 @@ try:
 except ImportError:
   kubernetes_validate = None
 
-# The first that has all fields of the manifests, the first where all are stable,
-# and the newest here.
+# The first that has all fields of the manifests, the first where all are
+# stable, and the newest here.
 _VERSIONS = ("1.29", "1.33", "1.37")
 
 _FULL = kubernetes.Spec(

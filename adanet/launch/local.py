@@ -243,15 +243,10 @@ class LocalJob:
   def _end(self, process, secs):
     self._kills[process.task] = time.monotonic() + secs
     if secs:
-      # The whole group, as Ctrl-C on a terminal; a stopped one too.
-      self._signal_group(process, signal.SIGTERM)
-      self._signal_group(process, signal.SIGCONT)
-
-  def _signal_group(self, process, number):
-    try:
-      os.killpg(process.popen.pid, number)
-    except ProcessLookupError:
-      pass
+      # Not its children: it may need them until it has saved a checkpoint.
+      processes.send(process.popen.pid, signal.SIGTERM)
+      # It may be stopped.
+      processes.send(process.popen.pid, signal.SIGCONT)
 
   def _take_ended(self):
     """Takes the children that have ended."""
@@ -328,7 +323,7 @@ class LocalJob:
       if process.task in late:
         self._end(process, _STOP_SECS)
       if process.task in killed:
-        self._signal_group(process, signal.SIGKILL)
+        processes.send(process.popen.pid, signal.SIGKILL)
 
   def _due(self, times: Dict[job_lib.Task, float]) -> List[job_lib.Task]:
     """Takes those out whose time has come."""

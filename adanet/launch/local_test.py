@@ -1,61 +1,17 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Runs jobs of small programs: how they end, and that nothing is left."""
+"""Runs jobs of small programs to their end, and looks for what they leave."""
 
 import os
 import re
 import signal
 import socket
-import time
 
 from absl.testing import absltest
-from absl.testing import parameterized
 from adanet.testing import launches
 
-_SHAPE = ("--workers=2", "--ps=1")
-_ALL = ("chief:0", "worker:0", "worker:1", "ps:0")
 
-# It starts programs that do not want to end, one outside of its session.
-_LEAVES_MORE = """
-more = [sys.executable, "-c",
-        "import signal, time; [signal.signal(n, signal.SIG_IGN) for n in "
-        "(signal.SIGTERM, signal.SIGINT, signal.SIGHUP)]; print('there', "
-        "flush=True); time.sleep(1000)"]
-for is_far in (False, True):
-  assert b"there" in subprocess.Popen(
-      more, stdout=subprocess.PIPE, start_new_session=is_far).stdout.readline()
-"""
-
-
-class LocalTestCase(parameterized.TestCase):
-
-  def setUp(self):
-    super().setUp()
-    self.folder = self.create_tempdir().full_path
-    self.program = os.path.join(self.folder, "train.py")
-
-  def write(self, body):
-    self.create_tempfile(self.program, launches.PREAMBLE + body)
-
-  def exists(self, *names):
-    return all(os.path.exists(os.path.join(self.folder, n)) for n in names)
-
-  def wait_for(self, *names):
-    launches.wait_until(lambda: self.exists(*names), ", ".join(names))
-
-  def start(self, *args, **kwargs):
-    return self.enter_context(launches.Launch(*args, **kwargs))
-
-  def run_job(self, body, *args, **kwargs):
-    """Runs a program to its end, after which nothing may be left."""
-    self.write(body)
-    launch = self.start(*(_SHAPE + args + (self.program,)), **kwargs)
-    result = launch.finish()
-    self.assertEmpty(launch.left(), result)
-    return result
-
-
-class EndTest(LocalTestCase):
+class EndTest(launches.LaunchTestCase):
 
   def test_all_tasks(self):
     status, output, errors = self.run_job(
@@ -211,7 +167,7 @@ wait_for("done")""")
     self.assertEqual("[worker:0] is there False\n", output)
 
   def test_leftover_that_holds_the_pipes(self):
-    status, _, errors = self.run_job(_LEAVES_MORE + """
+    status, _, errors = self.run_job(launches.LEAVES_MORE + """
 if me == "chief:0":
   print("its last word", end="", flush=True)
 """)
@@ -250,158 +206,9 @@ if me == "chief:0" and not runs():
 
   def test_closed_output(self):
     self.write("works()\nprint(me)\nprint('more')")
-    launch = self.start(*(_SHAPE + (self.program,)))
+    launch = self.start(*(launches.SHAPE + (self.program,)))
     launch.process.stdout.close()
     self.assertEqual(0, launch.process.wait(100))
-
-
-class StopTest(LocalTestCase):
-
-  _BODY = """
-def stop(number, _):
-  print("stops", number)
-  sys.exit(128 + number)
-signal.signal(signal.SIGTERM, stop)
-works()
-touch(me)
-time.sleep(1000)"""
-
-  @parameterized.parameters(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-  def test_signal(self, number):
-    self.write(self._BODY)
-    launch = self.start(*(_SHAPE + (self.program,)))
-    self.wait_for(*_ALL)
-    launch.process.send_signal(number)
-    status, output, errors = launch.finish()
-    self.assertEqual(128 + number, status, errors)
-    self.assertCountEqual(
-        ["[{}] stops 15".format(task) for task in _ALL], output.splitlines())
-    self.assertNotIn("failed", errors)
-    self.assertEmpty(launch.left())
-
-  def test_nohup(self):
-    self.write(self._BODY)
-    launch = self.start(
-        *(_SHAPE + (self.program,)),
-        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-    self.wait_for(*_ALL)
-    launch.process.send_signal(signal.SIGHUP)
-    launch.process.send_signal(signal.SIGTERM)
-    self.assertEqual(143, launch.finish()[0])
-
-  def test_stopped_task(self):
-    self.write(self._BODY.replace(
-        "time.sleep", "os.kill(os.getpid(), signal.SIGSTOP) if me == 'ps:0' "
-        "else 0\ntime.sleep"))
-    launch = self.start(*(_SHAPE + (self.program,)))
-    self.wait_for(*_ALL)
-    launch.process.send_signal(signal.SIGTERM)
-    self.assertIn("[ps:0] stops 15", launch.finish()[1])
-    self.assertEmpty(launch.left())
-
-  def test_tasks_that_ignore_it_are_killed(self):
-    self.write("signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" +
-               _LEAVES_MORE + "touch(me)\ntime.sleep(1000)")
-    launch = self.start(*(_SHAPE + (self.program,)))
-    self.wait_for(*_ALL)
-    launch.process.send_signal(signal.SIGINT)
-    launch.process.stderr.readline()  # It says that all tasks end.
-    time.sleep(1)
-    start = time.monotonic()
-    launch.process.send_signal(signal.SIGINT)
-    self.assertEqual(130, launch.finish()[0])
-    self.assertLess(time.monotonic() - start, 8)
-    self.assertEmpty(launch.left())
-
-  @parameterized.parameters(False, True)
-  def test_killed(self, is_all):
-    self.write(_LEAVES_MORE + "touch(me)\ntime.sleep(1000)")
-    launch = self.start(*(_SHAPE + (self.program,)))
-    self.wait_for(*_ALL)
-    before = launch.left()
-    # 2 of the launcher, 4 tasks with 2 processes more.
-    self.assertLen(before, 14)
-    if is_all:
-      # The child of the process that was started does not get it.
-      os.kill(max(p for p in before if _parent(p) == launch.process.pid),
-              signal.SIGKILL)
-      self.assertEqual(137, launch.finish()[0])
-      self.assertEmpty(launch.left())
-    else:
-      launch.process.kill()
-      launches.wait_until(lambda: not launch.left(), "the end of all")
-
-  def test_both_processes_killed(self):
-    # The kernel ends the tasks.
-    self.write("touch(me)\ntime.sleep(1000)")
-    launch = self.start(*(_SHAPE + (self.program,)))
-    self.wait_for(*_ALL)
-    first = launch.process.pid
-    (second,) = [pid for pid in launch.left() if _parent(pid) == first]
-    os.kill(first, signal.SIGSTOP)  # Now it cannot end what the other leaves.
-    os.kill(second, signal.SIGKILL)
-    os.kill(first, signal.SIGKILL)
-    launches.wait_until(lambda: not launch.left(), "the end of all")
-
-
-def _parent(pid):
-  with open("/proc/{}/stat".format(pid)) as f:
-    return int(f.read().rpartition(")")[2].split()[1])
-
-
-class TerminalTest(LocalTestCase):
-
-  def _run(self, body, **variables):
-    """Returns what a terminal gets."""
-    self.write(body)
-    terminal, its_end = os.openpty()
-    launch = self.start(
-        *(_SHAPE + (self.program,)), stdout=its_end, stderr=its_end,
-        variables=dict({"TERM": "xterm", "COLUMNS": "80", "LINES": "40"},
-                       **variables))
-    os.close(its_end)
-    data = b""
-    while True:
-      try:
-        new = os.read(terminal, 1 << 16)
-      except OSError:  # All have closed it.
-        break
-      if not new:
-        break
-      data += new
-    os.close(terminal)
-    self.assertEqual(0, launch.finish()[0], data)
-    return data.decode()
-
-  _TRAINS = """
-works()
-name = me.replace(":", "_")
-if me != "ps:0":
-  report("IterationBegan", iteration_number=0, subnetworks=[name], ensembles=[],
-         max_steps=100, global_step=0)
-for step in range(5):
-  if me != "ps:0":
-    report("Progress", iteration_number=0, global_step=step, steps={name: step},
-           losses={name: .5})
-    time.sleep(.15)
-  print("step", step, me, "of 5")
-"""
-
-  def test_display_and_lines(self):
-    shown = self._run(self._TRAINS)
-    plain = re.sub("\033\\[[0-9;?]*[A-Za-z]", "", shown)
-    for name in ("chief_0", "worker_0", "worker_1"):
-      self.assertRegex(plain, name + " .* 4/100 +loss 0.5")
-    for task in _ALL:
-      for step in range(5):
-        self.assertRegex(plain, r"[\r\n]\[{0}\] step {1} {0} of 5\r\n".format(
-            task, step))
-    self.assertRegex(shown, "\033\\[3[0-9]m\\[chief:0\\]")
-
-  def test_no_color(self):
-    shown = self._run("print('hello')", NO_COLOR="1")
-    self.assertCountEqual(
-        ["[{}] hello".format(task) for task in _ALL], shown.splitlines())
 
 
 if __name__ == "__main__":

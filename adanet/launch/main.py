@@ -31,8 +31,7 @@ Slurm: each process of srun is a task. With 6 of them and these flags: a chief,
 
   srun --nodes=3 --ntasks=6 adanet-launch --ps=2 --evaluator train.py
 
-Kubernetes: print what kubectl shall create. IMAGE has adanet-launch, train.py,
-and all that it imports:
+Kubernetes: print what to create. IMAGE has adanet-launch and the program:
 
   adanet-launch --kubernetes --image=IMAGE --workers=3 --ps=2 \\
       --model_dir=/model --volume_claim=CLAIM train.py | kubectl create -f -
@@ -45,7 +44,8 @@ of the task that failed first are printed. When the chief is done, the other
 tasks have 60 seconds to end by themselves, and the evaluator has an hour.
 
 Ctrl-C, SIGTERM and SIGHUP ask all tasks to end, and kill them after 10 seconds;
-a second Ctrl-C kills them at once. Nothing outlives adanet-launch.
+a second Ctrl-C kills them at once. Nothing outlives adanet-launch. What a task
+has started ends with it, so a shell script should `exec` its program.
 
 The tasks have a network of their own, where the kernel allows it: a TensorFlow
 server runs any graph for anyone who can reach it. Programs that load data from

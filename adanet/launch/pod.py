@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import threading
-from typing import List, Mapping, Optional, Sequence
+from typing import Callable, Mapping, Optional, Sequence
 
 from adanet.cluster import addresses
 from adanet.cluster import waiting
@@ -82,7 +82,8 @@ def _resolves(name: str, address: str) -> bool:
 
 
 def run(command: Sequence[str], environ: Mapping[str, str],
-        model_dir: Optional[str] = None) -> int:
+        model_dir: Optional[str] = None,
+        wait: Callable[[job_lib.Job], None] = wait_for_names) -> int:
   """Runs the program of this pod's task to its end.
 
   It passes SIGTERM and SIGINT on, because the kernel does not end the first
@@ -92,6 +93,7 @@ def run(command: Sequence[str], environ: Mapping[str, str],
     command: the program and its arguments.
     environ: the environment of the pod.
     model_dir: the folder of the job, or None if the program names it.
+    wait: returns when the program can start.
 
   Returns:
     The exit status of the pod: that of the program, 128 + n if signal n ended
@@ -106,7 +108,7 @@ def run(command: Sequence[str], environ: Mapping[str, str],
   place = kubernetes.place(environ)
   signals = _Signals()
   try:
-    wait_for_names(place.job)
+    wait(place.job)
     signals.hold()
     reader, writer = os.pipe()
     try:

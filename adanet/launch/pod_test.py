@@ -198,22 +198,22 @@ class ManifestsRunTest(absltest.TestCase):
 
 
 class RunTest(parameterized.TestCase):
-  """One pod, whose names resolve."""
+  """One pod."""
 
   def setUp(self):
     super().setUp()
     self._folder = self.create_tempdir().full_path
 
-  def _start(self, program, **variables):
+  def _start(self, program, waits=False, **variables):
     path = os.path.join(self._folder, "train.py")
     with open(path, "w") as f:
       f.write(launches.PREAMBLE + textwrap.dedent(program))
     code = textwrap.dedent("""
-        import sys
+        import os, sys
         from adanet.launch import pod
-        pod._resolves = lambda *_: {}
-        sys.exit(pod.run(sys.argv[1:], dict(__import__("os").environ)))
-        """).format(variables.pop("resolves", True))
+        wait = pod.wait_for_names if {} else lambda job: None
+        sys.exit(pod.run(sys.argv[1:], dict(os.environ), wait=wait))
+        """).format(waits)
     environment = launches.environment(
         ADANET_CLUSTER=json.dumps(
             {"name": "a", "workers": 0, "ps": 0, "evaluator": False}),
@@ -265,7 +265,7 @@ class RunTest(parameterized.TestCase):
     self.assertTrue(os.path.exists(os.path.join(self._folder, "stopped")))
 
   def test_a_signal_ends_the_wait_for_names(self):
-    process = self._start("touch('ready')", resolves=False)
+    process = self._start("touch('ready')", waits=True)
     # It says what it waits for, so it handles signals by then.
     line = process.stderr.readline()
     while "Waiting" not in line:

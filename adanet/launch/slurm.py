@@ -23,8 +23,8 @@ and jobs with ids near each other use ports far from each other.
 
 If one task of a step fails, Slurm lets the others run: use `srun
 --kill-on-bad-exit`. A job that Slurm starts again (`sbatch --requeue`) resumes
-from its last checkpoint. It is another job to AdaNet: all its tasks are new, and
-must not believe what the chief said before.
+from its last checkpoint. It is another job to AdaNet: all its tasks are new,
+and must not believe what the chief said before.
 """
 
 import itertools
@@ -47,8 +47,8 @@ _TASKS_OF_NODES = re.compile(r"(\d+)(?:\(x(\d+)\))?")
 
 NEEDS_SRUN = (
     "SLURM_STEP_ID: not set, expected the step of a task; start each task with "
-    "srun, as in: srun adanet-launch --ps=2 train.py (or add --workers=NUMBER to "
-    "run all tasks on this node).")
+    "srun, as in: srun adanet-launch --ps=2 train.py (or add --workers=NUMBER "
+    "to run all tasks on this node).")
 
 
 class LayoutError(ValueError):

@@ -3,8 +3,8 @@
 """Writes JSON values as YAML that is pleasant to read.
 
 Manifests are for readers, who expect YAML, and to write them must not need a
-package. So this is the small part of YAML that is needed: blocks, and scalars in
-quotes where a reader of YAML 1.1 or 1.2 would take them for something else than
+package. So this is the small part of YAML that is needed: blocks, and scalars
+in quotes where a reader of YAML 1.1 or 1.2 would take them for something else than
 text.
 """
 
@@ -12,7 +12,8 @@ import re
 from typing import Any, Iterable, List
 
 # What no version of YAML takes for anything but text, except for _NOT_TEXT.
-_PLAIN = re.compile(r"(?:--)?[A-Za-z/](?:[A-Za-z0-9_./=-]|[ :](?=[A-Za-z0-9]))*")
+_PLAIN = re.compile(
+    r"(?:--)?[A-Za-z/](?:[A-Za-z0-9_./=-]|[ :](?=[A-Za-z0-9]))*")
 _NOT_TEXT = frozenset(
     ["y", "n", "yes", "no", "on", "off", "true", "false", "null"])
 _PRINTABLE = re.compile(r"[ -~]*")

@@ -18,8 +18,8 @@ _TEXT = st.one_of(
     st.text("aAyn0_./:=-' \"\\#{}[],&*!|>%@`~?\n\t", max_size=6),
     st.sampled_from(
         ["", "yes", "No", "TRUE", "null", "~", "1", "1.5", "1e3", "0x1", "0o7",
-         "1:30", "2026-01-01", "---", "...", "--ps=2", "-", "- a", "a: b", "a:b",
-         "a #b", "a b", "a ", " a", "<<", "=", ".inf", "a:", "$(A)", "=a"]))
+         "1:30", "2026-01-01", "---", "...", "--ps=2", "-", "- a", "a: b",
+         "a:b", "a #b", "a b", "a ", " a", "<<", "=", ".inf", "a:", "$(A)", "=a"]))
 _DOCUMENTS = st.recursive(
     st.one_of(_TEXT, st.integers(), st.booleans(), st.none()),
     lambda inner: st.one_of(

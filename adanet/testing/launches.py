@@ -9,6 +9,7 @@ import sys
 import time
 import uuid
 
+from absl.testing import absltest
 import runfiles
 
 _MARK = "ADANET_TEST_LAUNCH"
@@ -43,6 +44,22 @@ def runs():
   with open(path, "a+") as f:
     f.write("x")
   return os.path.getsize(path) - 1
+"""
+
+
+# The flags of a job, and its tasks.
+SHAPE = ("--workers=2", "--ps=1")
+TASKS = ("chief:0", "worker:0", "worker:1", "ps:0")
+
+# It starts programs that do not want to end, one outside of its session.
+LEAVES_MORE = """
+more = [sys.executable, "-c",
+        "import signal, time; [signal.signal(n, signal.SIG_IGN) for n in "
+        "(signal.SIGTERM, signal.SIGINT, signal.SIGHUP)]; print('there', "
+        "flush=True); time.sleep(1000)"]
+for is_far in (False, True):
+  assert b"there" in subprocess.Popen(
+      more, stdout=subprocess.PIPE, start_new_session=is_far).stdout.readline()
 """
 
 
@@ -127,3 +144,40 @@ class Launch(object):
     """Waits for the end; returns exit status, standard output and error."""
     output, errors = self.process.communicate(timeout=_TIMEOUT_SECS)
     return self.process.returncode, output, errors
+
+
+class LaunchTestCase(absltest.TestCase):
+  """A test that runs programs of its own as tasks.
+
+  Attributes:
+    folder: str, the folder of the program.
+    program: str, its path.
+  """
+
+  def setUp(self):
+    super().setUp()
+    self.folder = self.create_tempdir().full_path
+    self.program = os.path.join(self.folder, "train.py")
+
+  def write(self, body):
+    """Writes the program: the preamble and this."""
+    self.create_tempfile(self.program, PREAMBLE + body)
+
+  def _exists(self, *names):
+    return all(os.path.exists(os.path.join(self.folder, n)) for n in names)
+
+  def wait_for(self, *names):
+    """Waits for files in the folder."""
+    wait_until(lambda: self._exists(*names), ", ".join(names))
+
+  def start(self, *args, **kwargs):
+    """Returns a `Launch`, which ends with the test."""
+    return self.enter_context(Launch(*args, **kwargs))
+
+  def run_job(self, body, *args, **kwargs):
+    """Runs a program to its end, after which nothing may be left."""
+    self.write(body)
+    launch = self.start(*(SHAPE + args + (self.program,)), **kwargs)
+    result = launch.finish()
+    self.assertEmpty(launch.left(), result)
+    return result

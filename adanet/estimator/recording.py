@@ -1,0 +1,126 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Records what a task trained and what an iteration found, for a report."""
+
+import collections
+import time
+import typing
+
+from absl import logging
+from adanet import tf_compat
+from adanet.core import events
+from adanet.core import iteration as iteration_lib
+from adanet.core import loop as loop_lib
+from adanet.history import records
+from adanet.history import store
+import numpy as np
+
+
+def _bytes_by_device():
+  """Returns how many bytes the variables of the default graph take."""
+  found = collections.Counter()
+  for variable in tf_compat.v1.global_variables():
+    size = variable.shape.num_elements() or 0
+    found[variable.device] += size * variable.dtype.size
+  return found
+
+
+def _write(write, record):
+  """Writes a record. Training does not end if the disk is full."""
+  try:
+    write(record)
+  except (OSError, tf_compat.v1.errors.OpError) as error:
+    logging.warning("A record for the report is lost: %s",
+                    str(error).split("\n")[0])
+
+
+class TaskRecorder(object):
+  """Records what this task does for an iteration.
+
+  Make it when the graph of the iteration is complete.
+  """
+
+  def __init__(self, model_dir: str, task: str,
+               iteration: iteration_lib.Iteration):
+    """Reads what processes before this one have done.
+
+    Args:
+      model_dir: str.
+      task: str, such as "worker:1".
+      iteration: `Iteration`.
+    """
+    self._history = store.History(model_dir)
+    self._before = self._history.task(task, iteration.number)
+    self._started = time.time()
+    self._bytes = _bytes_by_device()
+    new = iteration.candidates[int(iteration.has_previous):]
+    self._record = records.TaskRecord(
+        task, iteration.number, tuple(
+            [s.name for s in iteration.subnetworks] +
+            [c.spec.name for c in new]), bytes=sum(self._bytes.values()))
+
+  def write(self, loop: loop_lib.Loop) -> None:
+    """Writes what this task has done so far."""
+    _write(self._history.write_task, records.added(
+        self._before, self._record._replace(
+            trained={n: count for n, count in loop.trained.items() if count},
+            seconds=time.time() - self._started)))
+
+  def write_parameter_servers(self) -> None:
+    """Writes what each parameter server holds; for the chief."""
+    for device, size in self._bytes.items():
+      spec = tf_compat.v1.DeviceSpec.from_string(device)
+      if spec.job == "ps":
+        _write(self._history.write_task, records.TaskRecord(
+            "ps:{}".format(spec.task), self._record.iteration, bytes=size))
+
+
+def _mean_weight(value):
+  """Returns the mean absolute value of a weight, a dict for a multi-head."""
+  if isinstance(value, dict):
+    return float(np.mean([_mean_weight(part) for part in value.values()]))
+  return float(np.mean(np.abs(value)))
+
+
+def mixture_weights(
+    session: typing.Any, iteration: iteration_lib.Iteration
+) -> typing.Dict[str, typing.List[float]]:
+  """Returns the mean absolute mixture weights of ensembles that have some.
+
+  Args:
+    session: `Session`.
+    iteration: `Iteration`.
+  """
+  weights = {
+      c.spec.name: [w.weight for w in c.spec.ensemble.weighted_subnetworks]
+      for c in iteration.candidates
+      if hasattr(c.spec.ensemble, "weighted_subnetworks")}
+  return {name: [_mean_weight(value) for value in values]
+          for name, values in session.run(weights).items()}
+
+
+def write_iteration(
+    model_dir: str, iteration: iteration_lib.Iteration,
+    ended: events.IterationEnded,
+    values: typing.Optional[typing.Sequence[float]],
+    weights: typing.Dict[str, typing.List[float]],
+    progress: events.Progress) -> None:
+  """Writes what an iteration found.
+
+  Args:
+    model_dir: str.
+    iteration: `Iteration`.
+    ended: the event of its end.
+    values: what its candidates were compared by; None if they were not.
+    weights: see `mixture_weights`.
+    progress: the last event of its progress.
+  """
+  candidates = {
+      c.spec.name: ["t{}_{}".format(*pair)
+                    for pair in c.spec.architecture.subnetworks]
+      for c in iteration.candidates}
+  _write(store.History(model_dir).write_iteration, records.iteration_record(
+      ended, candidates, values,
+      {name: found for name, found in weights.items()
+       if len(found) == len(candidates[name])}, progress,
+      progress.global_step))

@@ -1,0 +1,128 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Stops and kills jobs of small programs: nothing is left."""
+
+import os
+import signal
+import time
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.testing import launches
+
+
+def _parent(pid):
+  with open("/proc/{}/stat".format(pid)) as f:
+    return int(f.read().rpartition(")")[2].split()[1])
+
+
+class StopTest(launches.LaunchTestCase, parameterized.TestCase):
+
+  _BODY = """
+def stop(number, _):
+  print("stops", number)
+  sys.exit(128 + number)
+signal.signal(signal.SIGTERM, stop)
+works()
+touch(me)
+time.sleep(1000)"""
+
+  @parameterized.parameters(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+  def test_signal(self, number):
+    self.write(self._BODY)
+    launch = self.start(*(launches.SHAPE + (self.program,)))
+    self.wait_for(*launches.TASKS)
+    launch.process.send_signal(number)
+    status, output, errors = launch.finish()
+    self.assertEqual(128 + number, status, errors)
+    self.assertCountEqual(
+        ["[{}] stops 15".format(task) for task in launches.TASKS],
+        output.splitlines())
+    self.assertNotIn("failed", errors)
+    self.assertEmpty(launch.left())
+
+  def test_nohup(self):
+    self.write(self._BODY)
+    launch = self.start(
+        *(launches.SHAPE + (self.program,)),
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    self.wait_for(*launches.TASKS)
+    launch.process.send_signal(signal.SIGHUP)
+    launch.process.send_signal(signal.SIGTERM)
+    self.assertEqual(143, launch.finish()[0])
+
+  def test_children_of_a_task_end_after_it(self):
+    self.write("""
+child = subprocess.Popen(["sleep", "1000"])
+def stop(*_):
+  time.sleep(.5)
+  print("child", child.poll())
+  sys.exit(143)
+signal.signal(signal.SIGTERM, stop)
+touch(me)
+time.sleep(1000)""")
+    launch = self.start(*(launches.SHAPE + (self.program,)))
+    self.wait_for(*launches.TASKS)
+    launch.process.send_signal(signal.SIGTERM)
+    self.assertCountEqual(
+        ["[{}] child None".format(task) for task in launches.TASKS],
+        launch.finish()[1].splitlines())
+    self.assertEmpty(launch.left())
+
+  def test_stopped_task(self):
+    self.write(self._BODY.replace(
+        "time.sleep", "os.kill(os.getpid(), signal.SIGSTOP) if me == 'ps:0' "
+        "else 0\ntime.sleep"))
+    launch = self.start(*(launches.SHAPE + (self.program,)))
+    self.wait_for(*launches.TASKS)
+    launch.process.send_signal(signal.SIGTERM)
+    self.assertIn("[ps:0] stops 15", launch.finish()[1])
+    self.assertEmpty(launch.left())
+
+  def test_tasks_that_ignore_it_are_killed(self):
+    self.write("signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" +
+               launches.LEAVES_MORE + "touch(me)\ntime.sleep(1000)")
+    launch = self.start(*(launches.SHAPE + (self.program,)))
+    self.wait_for(*launches.TASKS)
+    launch.process.send_signal(signal.SIGINT)
+    launch.process.stderr.readline()  # It says that all tasks end.
+    time.sleep(1)
+    start = time.monotonic()
+    launch.process.send_signal(signal.SIGINT)
+    self.assertEqual(130, launch.finish()[0])
+    self.assertLess(time.monotonic() - start, 8)
+    self.assertEmpty(launch.left())
+
+  @parameterized.parameters(False, True)
+  def test_killed(self, is_all):
+    self.write(launches.LEAVES_MORE + "touch(me)\ntime.sleep(1000)")
+    launch = self.start(*(launches.SHAPE + (self.program,)))
+    self.wait_for(*launches.TASKS)
+    before = launch.left()
+    # 2 of the launcher, 4 tasks with 2 processes more.
+    self.assertLen(before, 14)
+    if is_all:
+      # The child of the process that was started does not get it.
+      os.kill(max(p for p in before if _parent(p) == launch.process.pid),
+              signal.SIGKILL)
+      self.assertEqual(137, launch.finish()[0])
+      self.assertEmpty(launch.left())
+    else:
+      launch.process.kill()
+      launches.wait_until(lambda: not launch.left(), "the end of all")
+
+  def test_both_processes_killed(self):
+    # The kernel ends the tasks.
+    self.write("touch(me)\ntime.sleep(1000)")
+    launch = self.start(*(launches.SHAPE + (self.program,)))
+    self.wait_for(*launches.TASKS)
+    first = launch.process.pid
+    (second,) = [pid for pid in launch.left() if _parent(pid) == first]
+    os.kill(first, signal.SIGSTOP)  # Now it cannot end what the other leaves.
+    os.kill(second, signal.SIGKILL)
+    os.kill(first, signal.SIGKILL)
+    launches.wait_until(lambda: not launch.left(), "the end of all")
+
+
+if __name__ == "__main__":
+  absltest.main()
