@@ -61,7 +61,7 @@ def main(unused_argv):
   estimator = adanet.Estimator(
       adanet.heads.MultiClassHead(10),
       adanet.subnetwork.SimpleGenerator([_Builder(i) for i in range(3)]),
-      max_iteration_steps=300, max_iterations=3,
+      max_iteration_steps=300, max_iterations=3, force_grow=True,
       ensemblers=[adanet.ensemble.ComplexityRegularizedEnsembler("Adam")],
       placement_strategy=adanet.distributed.RoundRobinStrategy())
   adanet.train_and_evaluate(
