@@ -407,8 +407,9 @@ class Task(object):
 
   def is_ready_now(self, generation: int) -> bool:
     """Returns whether all variables of a generation have their values now."""
-    notices = [one.read() for one in self._boards]
-    return all(n is not None and n.ready == generation for n in notices)
+    # Its own board first: all workers wait at the same time.
+    return all(n is not None and n.ready == generation for n in (
+        one.read() for one in [self._board()] + self._boards))
 
   def serve(self, report_working: typing.Callable[[], None],
             stops: signals.StopRequests) -> None:

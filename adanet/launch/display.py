@@ -3,6 +3,7 @@
 """The events of all tasks of a job, shown as those of one search."""
 
 import contextlib
+import logging as std_logging
 import sys
 from typing import Any, Callable, Sequence
 
@@ -14,6 +15,17 @@ from adanet.progress import event_json
 from adanet.progress import reporter
 
 _TRAINS = (job_lib.CHIEF, job_lib.WORKER)
+
+
+class _Lines(std_logging.Handler):
+  """Prints what is logged like the other lines of adanet-launch."""
+
+  def __init__(self, warn):
+    super().__init__()
+    self._warn = warn
+
+  def emit(self, record):
+    self._warn(self.format(record))
 
 
 class Display:
@@ -40,6 +52,10 @@ class Display:
 
   def __enter__(self) -> "Display":
     logging.set_verbosity(logging.INFO)
+    lines = _Lines(self._warn)
+    # absl logs to the root, and configures it if it has no handler.
+    std_logging.getLogger().addHandler(lines)
+    self._exits.callback(std_logging.getLogger().removeHandler, lines)
     self._report = self._exits.enter_context(reporter.reporter(sys.stderr))
     return self
 

@@ -39,6 +39,13 @@ class DisplayTest(parameterized.TestCase):
     self.assertLen(self.warnings, 1)
     self.assertStartsWith(self.warnings[0], "ps:0: bad event: ")
 
+  def test_lines_look_like_the_others(self):
+    with contextlib.redirect_stderr(io.StringIO()), self._display() as display:
+      display.add(_CHIEF, event_json.dumps(
+          events.TrainingEnded(99, "the input ended")))
+    self.assertEqual(
+        ["Training ended at step 99: the input ended."], self.warnings)
+
   def test_few_lines_without_a_terminal(self):
     with contextlib.redirect_stderr(io.StringIO()), self._display() as display:
       with self.assertLogs(level="INFO") as logged:
