@@ -19,6 +19,10 @@ _LOST = frozenset([
     "UnavailableError", "UnknownError"])
 
 
+class StepTimeoutError(RuntimeError):
+  """A step takes longer than it may."""
+
+
 class Next(enum.Enum):
   """What a task does after an error, or with an agreement."""
   RECONNECT = "opens a session again"

@@ -81,7 +81,8 @@ class Opening(object):
 
 def connect(target: str, graph: typing.Any, config: typing.Any,
             absent: typing.Callable[[], typing.Dict[str, str]],
-            wait: waiting.Wait) -> typing.Any:
+            wait: waiting.Wait,
+            names: str = "the parameter servers") -> typing.Any:
   """Opens a session on a graph, when all of its tasks are there.
 
   Args:
@@ -91,6 +92,8 @@ def connect(target: str, graph: typing.Any, config: typing.Any,
     absent: function that returns the tasks that do not answer, by name, with
       their addresses.
     wait: `Wait`, which names them.
+    names: str, all of them, for messages. One that is stopped cannot be told
+      from the others.
 
   Raises:
     waiting.WaitTimeoutError: a task is absent for too long.
@@ -98,7 +101,7 @@ def connect(target: str, graph: typing.Any, config: typing.Any,
   def missing():
     found = absent()
     return ", ".join("{} ({})".format(*task) for task in sorted(
-        found.items())) or "an answer of the parameter servers"
+        found.items())) or "an answer of {}".format(names)
 
   while True:
     if absent():

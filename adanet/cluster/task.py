@@ -24,10 +24,18 @@ from adanet.cluster import departures
 from adanet.cluster import ended
 from adanet.cluster import server as server_lib
 from adanet.cluster import sessions
+from adanet.cluster import shared_files
+from adanet.cluster import signals
 from adanet.cluster import waiting
 
 _FILE_SECS = 1.  # Between two reads of a file.
 _CHIEF_SECS = 30.  # Between two looks at whether the chief is there.
+# How long the chief has to save when all tasks were asked to stop.
+_STOP_SECS = 8.
+# How long a chief waits for parameter servers if the job seems to be over. The
+# others have decided whether it is by then.
+_OVER_SECS = 35.
+_MAX_NAMES = 4
 
 
 class StoppedError(Exception):
@@ -86,6 +94,10 @@ class Task(object):
                        name: self._addresses[name] for name in others[:1]}
     self._read_time = 0.
     self._agreement: typing.Optional[agreement_lib.Agreement] = None
+    self._announced = 0  # On the board, at the last look.
+    self._look_time = 0.
+    self._seen_file = shared_files.Follower(self.file.path)
+    self._forgotten = 0  # Generations up to this one are freed.
     self._chief_time = time.monotonic()
     self._chief_is_silent = False
 
@@ -130,26 +142,31 @@ class Task(object):
     session = sessions.connect(
         self._server.target, graph, sessions.configured(
             self._config.session_config, ["/job:ps", self.device]),
-        lambda: addresses.silent(self._ps), self.wait(
-            "start it, or see what it prints"))
+        lambda: addresses.silent(self._ps),
+        self.wait("start it, or see what it prints"),
+        _named(self._ps) if len(self._ps) <= _MAX_NAMES else
+        "{} parameter servers".format(len(self._ps)))
     try:
       yield session
     finally:
       sessions.close(session)
 
-  def forget(self, generation: int) -> None:
-    """Frees what the variables of a generation take.
+  def forget(self, first: int, last: int) -> None:
+    """Frees what the variables of some generations take.
 
     Call it between sessions: it closes those of this process.
     """
-    if addresses.silent(self._ps):
+    first = max(first, self._forgotten + 1)
+    if first > last or addresses.silent(self._ps):
       return
     config = sessions.configured(None, ["/job:ps", self.device])
     try:
       tf_compat.v1.Session.reset(
-          self._server.target, [self.container(generation)], config)
+          self._server.target,
+          [self.container(i) for i in range(first, last + 1)], config)
+      self._forgotten = last
     except tf_compat.v1.errors.OpError as error:
-      logging.debug("cannot free generation %d: %s", generation, error)
+      logging.debug("cannot free generations %d to %d: %s", first, last, error)
     for one in self._boards:
       one.close()
 
@@ -157,7 +174,44 @@ class Task(object):
     """Returns a wait with this task's limit."""
     return waiting.Wait(self._timeout_secs, advice, **arguments)
 
+  def until_space(self, write: typing.Callable[[], typing.Any]) -> typing.Any:
+    """Calls a function that writes to model_dir, until the disk has space."""
+    return waiting.until_space(
+        write, self.wait("free some space"), self._config.model_dir)
+
   # What the chief does.
+
+  def is_over(self, max_steps: typing.Optional[int]) -> bool:
+    """Returns whether this chief comes back to a job that is over.
+
+    Args:
+      max_steps: int, the step up to which it would train, or None.
+    """
+    agreed = self.file.read()
+    if self._state.after(agreed) == ended.OVER:
+      return True
+    end = time.monotonic() + _OVER_SECS
+    # The id may be that of a job that was over before, and begins anew. Then
+    # its parameter servers are there, or come soon.
+    while (agreed is not None and agreed.state == ended.OVER and
+           self.job.is_of(agreed) and agreed.max_steps == max_steps and
+           time.monotonic() < end and
+           len(addresses.silent(self._ps)) == len(self._ps)):
+      if self._state.after(self.file.read()) == ended.OVER:
+        return True
+      time.sleep(_FILE_SECS)
+    return False
+
+  def check_files(self, generation: int) -> None:
+    """Checks that all parameter servers see the agreement of a generation.
+
+    Raises:
+      shared_files.SharedFilesError: one does not.
+      tf.errors.OpError: one is lost.
+    """
+    check = shared_files.Check(self.file.path, self._ps)
+    with self.session(check.graph) as session:
+      check.run(session, generation)
 
   def kept(self, generation: int) -> bool:
     """Returns whether all parameter servers have a generation's variables.
@@ -181,7 +235,7 @@ class Task(object):
 
     A generation that is announced has no variables yet.
     """
-    self.file.write(agreement)
+    self.until_space(lambda: self.file.write(agreement))
     for one in self._boards:
       one.write(board.Notice(agreement.generation, 0))
 
@@ -201,9 +255,17 @@ class Task(object):
       state: str, "over" or "stopped".
       reason: str, why.
     """
-    generation = self.file.announce(
-        self.job.text, self._config.num_worker_replicas,
-        self._config.num_ps_replicas, None, state, reason)
+    agreed = self.file.read()
+
+    def announce():
+      return self.file.announce(
+          self.job.text, self._config.num_worker_replicas,
+          self._config.num_ps_replicas, agreed.max_steps if agreed else None,
+          state, reason)
+
+    # There is no time to wait when a signal asked for the end.
+    generation = (announce() if state == ended.STOPPED else
+                  self.until_space(announce))
     for one in self._boards:
       one.write(board.Notice(generation, 0))
       one.close()
@@ -228,27 +290,36 @@ class Task(object):
     if state == ended.STOPPED:
       raise StoppedError(self._agreement.reason)
 
-  def _await_chief(self, what):
-    """Returns a wait for the chief and the message it logs.
+  def _await_chief(self, what, level=logging.INFO):
+    """Returns the pause of a wait for the chief.
 
     While the chief answers, the wait has no end: others train.
+
+    Args:
+      what: str, what it is waited for to do.
+      level: of messages while it answers.
     """
     def log(line):
-      logging.log(logging.WARNING if self._chief_is_silent else logging.INFO,
+      logging.log(logging.WARNING if self._chief_is_silent else level,
                   "%s", line)
 
     wait = self.wait("start it, or see what it prints", log=log)
 
+    def look():
+      self._chief_time = time.monotonic()
+      self._chief_is_silent = bool(addresses.silent(self._chief))
+      if not self._chief_is_silent:
+        wait.restart()
+
     def message():
-      return "{} to {}".format(_named(self._chief), what)
+      look()
+      return "{}{} to {}".format(
+          _named(self._chief), ", which does not answer,"
+          if self._chief_is_silent else "", what)
 
     def pause(secs):
-      now = time.monotonic()
-      if now - self._chief_time >= _CHIEF_SECS:
-        self._chief_time = now
-        self._chief_is_silent = bool(addresses.silent(self._chief))
-        if not self._chief_is_silent:
-          wait.restart()
+      if time.monotonic() - self._chief_time >= _CHIEF_SECS:
+        look()
       wait.pause(secs, message)
 
     return pause
@@ -266,12 +337,30 @@ class Task(object):
       StoppedError: the job was stopped.
     """
     notice = self._board().read()
-    if notice is not None and notice.announced > generation:
+    if notice is not None and notice.announced != self._announced:
+      self._announced = notice.announced
       self._read_time = 0.
     self._read_file()
-    return (self._agreement is not None and self.job.is_of(self._agreement) and
-            self._agreement.is_training and
-            self._agreement.generation != generation)
+    if notice is None or not notice.announced:
+      return False  # The chief will announce another one.
+    agreed = self._agreement
+    is_there = (self.job.is_of(agreed) and
+                agreed.generation >= notice.announced)
+    self._seen_file.update(is_there)
+    return (is_there and agreed.is_training and
+            generation != agreed.generation == notice.announced)
+
+  def has_moved(self, generation: int) -> bool:
+    """Returns whether the board announces another generation.
+
+    It looks once a second, so that it may be asked after each step.
+    """
+    now = time.monotonic()
+    if now - self._look_time < _FILE_SECS:
+      return False
+    self._look_time = now
+    notice = self._board().read()
+    return notice is not None and notice.announced not in (0, generation)
 
   @property
   def _poll_secs(self):
@@ -322,18 +411,33 @@ class Task(object):
     return all(n is not None and n.ready == generation for n in (
         one.read() for one in [self._board()] + self._boards))
 
-  def serve(self, report_working: typing.Callable[[], None]) -> None:
+  def serve(self, report_working: typing.Callable[[], None],
+            stops: signals.StopRequests) -> None:
     """Holds variables until the job is over: the work of a parameter server.
 
+    A signal that all tasks get must not take the variables from a chief that
+    saves them. So it ends this task when the chief is gone, or a while later.
+
+    Args:
+      report_working: called when it serves.
+      stops: what tells of signals.
+
     Raises:
+      KeyboardInterrupt, SystemExit: a signal asked for it.
       StoppedError: the job was stopped.
       waiting.WaitTimeoutError: the chief is absent for too long.
     """
     report_working()
-    pause = self._await_chief("end the job")
+    pause = self._await_chief("end the job", logging.DEBUG)
     try:
-      while True:
-        self._read_file()
-        pause(_FILE_SECS)
+      with stops.deferred():
+        while stops.asked is None:
+          self._read_file()
+          pause(_FILE_SECS)
+        end = time.monotonic() + _STOP_SECS
+        while time.monotonic() < end and not addresses.silent(self._chief):
+          self._read_file()
+          time.sleep(.1)
+      stops.raise_asked()
     except Over as over:
       logging.info("%s ends: %s.", self.name, over)

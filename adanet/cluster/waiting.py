@@ -3,9 +3,12 @@
 """Waits that say what they wait for, and end."""
 
 import time
-from typing import Callable, Optional
+from typing import Any, Callable, Optional
 
 from absl import logging
+from adanet.tf_compat import files
+
+_SPACE_SECS = 2.  # Between two tries to write to a disk that is full.
 
 # When a wait is first mentioned, and how often from then on.
 _FIRST_MESSAGE_SECS = 5.
@@ -114,3 +117,30 @@ class Wait:
       self._log("Waited {:.0f} s for {}.".format(
           self._clock() - self._start, self._last_message))
     self._begin()
+
+
+def until_space(write: Callable[[], Any], wait: Wait, path: str) -> Any:
+  """Calls a function again and again while the disk is full.
+
+  Args:
+    write: function that writes.
+    wait: `Wait`, how long.
+    path: str, what is on that disk, for messages.
+
+  Returns:
+    What `write` returns.
+
+  Raises:
+    WaitTimeoutError: the disk is full for too long.
+  """
+  while True:
+    try:
+      result = write()
+    except Exception as error:  # pylint: disable=broad-except
+      if not files.is_disk_full(error):
+        raise
+      wait.pause(_SPACE_SECS, lambda: "space on the full disk of {}".format(
+          path))
+    else:
+      wait.done()
+      return result

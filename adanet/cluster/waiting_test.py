@@ -156,5 +156,38 @@ class WaitTest(parameterized.TestCase):
         [record.getMessage() for record in logged.records])
 
 
+class UntilSpaceTest(absltest.TestCase):
+
+  def test_tries_until_there_is_space(self):
+    clock = _Clock()
+    errors = [OSError(28, "No space left on device"),
+              RuntimeError("x; Disk quota exceeded")]
+
+    def write():
+      if errors:
+        raise errors.pop()
+      return 7
+
+    wait = clock.wait(10., "free it")
+    self.assertEqual(7, waiting.until_space(write, wait, "/m"))
+    self.assertEqual(4., clock.now)
+
+  def test_ends(self):
+    clock = _Clock()
+
+    def write():
+      raise OSError(28, "No space left on device")
+
+    wait = clock.wait(10., "free it")
+    with self.assertRaisesRegex(
+        waiting.WaitTimeoutError,
+        "waited 10 s for space on the full disk of /m: free it"):
+      waiting.until_space(write, wait, "/m")
+
+  def test_another_error_is_raised(self):
+    with self.assertRaises(ZeroDivisionError):
+      waiting.until_space(lambda: 1 / 0, waiting.Wait(10.), "/m")
+
+
 if __name__ == "__main__":
   absltest.main()

@@ -50,8 +50,8 @@ class Surroundings(typing.NamedTuple):
 
   Attributes:
     report: called with each event.
-    mark_stopped: called with a name and a reason; notes for a restart that this
-      one trains no further.
+    mark_stopped: called with a name, a reason and how often that one was
+      trained; notes for a restart that it trains no further.
     asked_to_stop: returns whether a signal asked for a stop.
     wait_for: called again and again while there is nothing to do until others
       have trained, with the steps of their subnetworks. It sleeps, and returns
@@ -59,7 +59,7 @@ class Surroundings(typing.NamedTuple):
     untrained: the names of subnetworks that no task trains.
   """
   report: events.Report
-  mark_stopped: typing.Callable[[str, str], None]
+  mark_stopped: typing.Callable[[str, str, int], None]
   asked_to_stop: typing.Callable[[], bool] = lambda: False
   wait_for: typing.Callable[[typing.Dict[str, int]], typing.Dict[
       str, str]] = _wait_for_nobody
@@ -127,7 +127,7 @@ class Loop(object):
       return
     self._fetches = {}
     self._hooks.stops.setdefault(name, reason)
-    self._surroundings.mark_stopped(name, reason)
+    self._surroundings.mark_stopped(name, reason, self.steps.get(name, 0))
     self._surroundings.report(events.Stopped(self._number, name, reason, **what))
 
   def _finished(self, steps):
@@ -267,22 +267,23 @@ class Loop(object):
     self._surroundings.report(self.progress(rate))
 
   def start(self, session: typing.Any,
-            stopped: typing.Dict[str, str]) -> None:
+            stopped: typing.Callable[[typing.Dict[str, int]], typing.Dict[
+                str, str]]) -> None:
     """Reads how far the iteration is. Call it again for a new session.
 
     Args:
       session: `Session`, with all variables ready.
-      stopped: dict from names that train no further to the reason.
+      stopped: function from the steps of all to a dict from names that train
+        no further to the reason.
     """
     self._fetches = {}
     self.steps = {name: int(step) for name, step in session.run({
         name: t.step for name, t in self._ops.trainees.items()}).items()}
-    for name in stopped:
-      self._pace.stop(name)
-    for name in set(stopped) & set(self._active):
-      self._active.pop(name)
-      self._hooks.stops.setdefault(name, stopped[name])
     self._look(session)
+    for name, reason in stopped(self.steps).items():
+      self._pace.stop(name)
+      if self._active.pop(name, None) is not None:
+        self._hooks.stops.setdefault(name, reason)
     self._stop_finished()
 
   def _ending(self, session):

@@ -19,7 +19,7 @@ TensorFlow knows.
 import fnmatch
 import json
 import os
-from typing import Dict, Optional
+from typing import Dict, Mapping, NamedTuple, Optional
 
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
@@ -40,6 +40,27 @@ def _list(folder):
     return []
   # Some file systems end the names of folders with a slash.
   return sorted(name.rstrip("/") for name in gfile.listdir(folder))
+
+
+class _Note(NamedTuple):
+  """Why something trains no further.
+
+  Attributes:
+    message: str; "" if it is not known.
+    step: int, how often it was trained; 0 if that is not known.
+  """
+  message: str = ""
+  step: int = 0
+
+
+def _read_note(path):
+  """Returns what a file says."""
+  try:
+    content = json.loads(files.read_text(path) or "")
+    step = content.get("step", 0)
+    return _Note(str(content["message"]), step if isinstance(step, int) else 0)
+  except (AttributeError, KeyError, TypeError, ValueError):
+    return _Note()
 
 
 class ModelDir:
@@ -129,38 +150,45 @@ class ModelDir:
     return os.path.join(
         self._path, "train_manager", "t{}".format(iteration_number))
 
-  def stopped(self, iteration_number: int) -> Dict[str, str]:
+  def stopped(self, iteration_number: int,
+              steps: Optional[Mapping[str, int]] = None) -> Dict[str, str]:
     """Returns why things train no further in an iteration, by their names.
 
     The names are those of subnetworks and ensembles. A file that its writer did
     not finish counts too, as in AdaNet 0.8; its reason is "".
+
+    Args:
+      iteration_number: int.
+      steps: from a name to how often that one was trained by now. A note of a
+        later step does not count: the last checkpoint was restored since.
     """
     folder = self._stopped_dir(iteration_number)
     reasons = {}
     for file in _list(folder):
       name, extension = os.path.splitext(file)
-      if extension != ".json":
-        continue
-      text = files.read_text(os.path.join(folder, file))
-      try:
-        reasons[name] = str(json.loads(text or "")["message"])
-      except (KeyError, TypeError, ValueError):
-        reasons[name] = ""
+      if extension == ".json":
+        found = _read_note(os.path.join(folder, file))
+        if steps is None or found.step <= steps.get(name, found.step):
+          reasons[name] = found.message
     return reasons
 
   def mark_stopped(
-      self, iteration_number: int, name: str, message: str) -> None:
+      self, iteration_number: int, name: str, message: str,
+      step: int = 0) -> None:
     """Notes that a subnetwork or ensemble trains no further in an iteration.
 
     Args:
       iteration_number: int.
       name: str, the name of the subnetwork or ensemble.
-      message: str, why. The first reason that was noted stays.
+      message: str, why. The first reason that was noted stays, unless it was of
+        a later step, which a restored checkpoint took back.
+      step: int, how often it was trained by now.
     """
     path = os.path.join(
         self._stopped_dir(iteration_number), "{}.json".format(name))
-    if not tf_compat.v1.io.gfile.exists(path):
-      files.write_text(path, json.dumps({"message": message}))
+    if (not tf_compat.v1.io.gfile.exists(path) or
+        _read_note(path).step > step):
+      files.write_text(path, json.dumps({"message": message, "step": step}))
 
   # Leftovers.
 

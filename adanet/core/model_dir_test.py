@@ -96,6 +96,16 @@ class ModelDirTest(parameterized.TestCase):
       self.assertEqual({"message": "Trained 5 steps."}, json.load(f))
 
   @parameterized.parameters("", "{", "[]", "{}")
+  def test_stopped_after_restore(self):
+    self._model_dir.mark_stopped(0, "t0_dnn", "At 8 steps.", 8)
+    for step, reasons in ((7, {}), (8, {"t0_dnn": "At 8 steps."})):
+      self.assertEqual(reasons, self._model_dir.stopped(0, {"t0_dnn": step}))
+    self.assertIn("t0_dnn", self._model_dir.stopped(0, {"t0_cnn": 1}))
+    # The last checkpoint was restored, and it stops again, earlier.
+    self._model_dir.mark_stopped(0, "t0_dnn", "At 5 steps.", 5)
+    self._model_dir.mark_stopped(0, "t0_dnn", "At 6 steps.", 6)
+    self.assertEqual({"t0_dnn": "At 5 steps."}, self._model_dir.stopped(0))
+
   def test_stopped_by_a_file_that_is_not_complete(self, content):
     self._make("train_manager/t0/t0_dnn.json", content)
     self.assertEqual({"t0_dnn": ""}, self._model_dir.stopped(0))

@@ -9,6 +9,7 @@ from absl import logging
 from adanet import tf_compat
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
+from adanet.tf_compat import files
 
 _RETRY_SECS = 10  # After the disk was full.
 
@@ -101,7 +102,7 @@ class CheckpointSaver(Saver):
       written = self._saver.save(
           session, path, global_step=number, write_meta_graph=False)
     except tf_compat.v1.errors.OpError as error:
-      if "No space left on device" not in str(error):
+      if not files.is_disk_full(error):
         raise
       self._model_dir.remove_temporary_files()
       raise DiskFullError(

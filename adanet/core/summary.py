@@ -20,11 +20,11 @@ these too.
 import contextlib
 import os
 import re
-import time
 import typing
 
 from absl import logging
 from adanet import tf_compat
+from adanet.core import event_files
 from adanet.subnetwork import summary as interface
 from google.protobuf import message
 import numpy as np
@@ -292,7 +292,7 @@ class SummaryWriter(object):
       model_dir: path of the folder that has those of the candidates.
     """
     self._model_dir = model_dir
-    self._writers: typing.Dict[str, typing.Any] = {}
+    self._writers: typing.Dict[str, event_files.EventFile] = {}
     self._started: typing.Set[str] = set()
 
   def add(self, summary: ScopedSummary, serialized: bytes,
@@ -308,11 +308,8 @@ class SummaryWriter(object):
     writer = self._writer(folder)
     if folder not in self._started:
       self._started.add(folder)
-      # Makes TensorBoard forget later steps, which a stopped run has left.
-      writer.add_session_log(
-          tf_compat.v1.SessionLog(status=tf_compat.v1.SessionLog.START),
-          global_step)
-    writer.add_summary(summary.rename(serialized), global_step)
+      writer.start(global_step)
+    writer.add(summary.rename(serialized), global_step)
 
   def add_scalars(self, folder: str, values: typing.Mapping[str, typing.Any],
                   global_step: int) -> None:
@@ -328,7 +325,7 @@ class SummaryWriter(object):
     proto = tf_compat.v1.Summary()
     for tag in sorted(set(values) - {"global_step"}):
       _add_value(proto, tag, values[tag])
-    self._writer(folder).add_summary(proto, global_step)
+    self._writer(folder).add(proto, global_step)
 
   def add_graph(self, graph: typing.Any) -> None:
     """Writes a `tf.Graph` to the model_dir, for TensorBoard to draw."""
@@ -348,13 +345,8 @@ class SummaryWriter(object):
 
   def _writer(self, folder):
     if folder not in self._writers:
-      # Files are named by the second of their making, and one of the same name
-      # would be overwritten.
-      suffix = ".{:020d}.{}".format(int(time.time() * 1e9), os.getpid())
-      # FileWriter refuses eager mode.
-      with tf_compat.v1.Graph().as_default():
-        self._writers[folder] = tf_compat.v1.summary.FileWriter(
-            os.path.join(self._model_dir, folder), filename_suffix=suffix)
+      self._writers[folder] = event_files.EventFile(
+          os.path.join(self._model_dir, folder))
     return self._writers[folder]
 
 

@@ -15,6 +15,7 @@ from absl import logging
 from adanet import tf_compat
 from adanet.cluster import agreement as agreement_lib
 from adanet.cluster import decisions
+from adanet.cluster import sessions as cluster_sessions
 from adanet.cluster import task as task_lib
 from adanet.core import events
 from adanet.core import loop as loop_lib
@@ -50,8 +51,9 @@ class _Generation(object):
       self._training.report(events.Working(self._task.name))
     self._training.report(event)
 
-  def _mark_stopped(self, name, reason):
-    self._model.model_dir.mark_stopped(self._number, name, reason)
+  def _mark_stopped(self, name, reason, step):
+    self._task.until_space(lambda: self._model.model_dir.mark_stopped(
+        self._number, name, reason, step))
 
   @contextlib.contextmanager
   def scope(self):
@@ -71,8 +73,22 @@ class _Generation(object):
       self._step_at_failure = it.loop.global_step
       self._num_failures = 0
     self._num_failures += 1
+    if self._training.stops.asked is not None:
+      logging.error(
+          "Stopped at step %d of iteration %d, which is not saved: a parameter "
+          "server is lost (%s).", it.loop.global_step, self._number,
+          type(error).__name__)
+      self._training.stops.raise_asked()
     if decisions.after_error(
         error, self._num_failures) == decisions.Next.FAIL:
+      if isinstance(error, tf_compat.v1.errors.DeadlineExceededError):
+        raise decisions.StepTimeoutError(
+            "iteration {}: step {} took too long {} times, and all parameter "
+            "servers answer. If a step may take so long, give the RunConfig a "
+            "session_config with a greater operation_timeout_in_ms (default: "
+            "{:.0f})".format(
+                self._number, it.loop.global_step, self._num_failures,
+                1000 * cluster_sessions.OPERATION_TIMEOUT_SECS)) from error
       raise error
     logging.warning(
         "Iteration %d: a parameter server may be lost at step %d (%s).",
@@ -109,13 +125,20 @@ class Chief(object):
     self._rules = rules
     self._training = training
     self._task = task
+    self._has_checked_files = False
 
   def train(self) -> None:
     """Trains until the search is over, and ends the job."""
+    if self._task.is_over(self._training.max_steps):
+      logging.info("Skipped training: the job is over already.")
+      return
     try:
       self._train()
     except (KeyboardInterrupt, SystemExit):
       self._task.end("stopped", "the chief was asked to stop")
+      model_dir = self._model.model_dir
+      logging.info("The job is stopped. It goes on from step %d.",
+                   model_dir.global_step(model_dir.latest_checkpoint()))
       raise
 
   def _train(self):
@@ -123,7 +146,7 @@ class Chief(object):
     start: typing.Union[training_lib.Start, str] = training_lib.latest_start(
         model)
     agreed = task.file.read()
-    generation = agreed.generation if agreed else 0
+    first = generation = agreed.generation if agreed else 0
     goes_on = (
         agreed is not None and
         decisions.may_go_on(agreed, self._agreement(
@@ -134,7 +157,7 @@ class Chief(object):
         generation += 1
       try:
         trained = self._train_generation(start, generation, goes_on)
-        task.forget(generation - 1)
+        task.forget(first, generation - 1)
         start = training_lib.after_iteration(
             model, self._rules, self._training, trained)
       except _Lost as lost:
@@ -187,6 +210,7 @@ class Chief(object):
         try:
           with task.session(graph) as session:
             if not is_ready:
+              self._check_files(generation)
               it.initializers.set_variables(session)
             with it.initializers.started(session) as coordinator:
               if not has_begun or not is_ready:
@@ -205,6 +229,13 @@ class Chief(object):
           if is_ready and not task.kept(generation):
             raise _Lost("A parameter server has lost its variables: the last "
                         "checkpoint is restored.") from error
+
+
+  def _check_files(self, generation):
+    """Checks once that the parameter servers see the chief's files."""
+    if not self._has_checked_files:
+      self._task.check_files(generation)
+      self._has_checked_files = True
 
 
 class Worker(object):
@@ -239,6 +270,10 @@ class Worker(object):
     training = self._training._replace(max_steps=agreed.max_steps)
     work = _Generation(model, training, task, number, generation)
     start = training_lib.Start(number, None)
+
+    def asked_to_stop():
+      return training.asked_to_stop() or task.has_moved(generation)
+
     with model.graph(
         training.input_fn, "train", number, work.scope) as built:
       _check_builders(agreed, built.iteration, task)
@@ -247,6 +282,7 @@ class Worker(object):
       it = training_lib.IterationTraining(
           model, training, built, start, task.name, False,
           work.surroundings._replace(
+              asked_to_stop=asked_to_stop,
               wait_for=others.wait_for, untrained=others.untrained))
       graph = tf_compat.v1.get_default_graph()
       while task.is_ready(generation):
@@ -257,9 +293,11 @@ class Worker(object):
               ending = it.train(session, coordinator)
               if ending == loop_lib.Ending.SIGNAL:
                 training.stops.raise_asked()
+                return  # To another generation.
               it.end(session)
           if ending == loop_lib.Ending.INPUT_ENDED:
-            task.departures.leave(generation, task.name)
+            task.until_space(
+                lambda: task.departures.leave(generation, task.name))
           return
         except others_lib.Moved:
           return

@@ -30,6 +30,7 @@ _POLL_SECS = 1.
 _DISK_DELAY_SECS = 60.
 # After how long without a new checkpoint a user hears of it.
 _NO_NEWS_SECS = 1800.
+_FULL_DISK_SECS = 10.
 _STOPPED_STATUS = 143  # As of a task that was stopped by SIGTERM.
 
 
@@ -197,14 +198,20 @@ class ContinuousEvaluation:
     """
     try:
       action(checkpoint, hooks=[_StopHook(self._state, self._clock)])
-    except (tf_compat.v1.errors.OpError, checkpoints.CheckpointError):
+      self._evaluated_step = int(self._evaluator.metrics["global_step"])
+      self._note.write(self._evaluated_step)
+    except (tf_compat.v1.errors.OpError, checkpoints.CheckpointError,
+            OSError) as error:
+      if files.is_disk_full(error):
+        logging.warning("The disk of %s is full: the evaluation is tried again "
+                        "in %g s.", self._model_dir.path, _FULL_DISK_SECS)
+        self._clock.sleep(_FULL_DISK_SECS)
+        return False
       if not self._is_gone(checkpoint):
         raise
       logging.warning("%s was deleted while it was evaluated: the latest one "
                       "is next.", checkpoint)
       return False
-    self._evaluated_step = int(self._evaluator.metrics["global_step"])
-    self._note.write(self._evaluated_step)
     return True
 
   def _step(self, checkpoint):

@@ -94,7 +94,8 @@ def _lead(model, rules, given, steps, max_steps, task):
     reason = "step {} is reached already".format(max_steps)
     logging.info("Skipped training: %s.", reason)
     if task is not None:
-      task.end(ended.OVER, reason)
+      with lock.owned(model.model_dir.path):
+        task.end(ended.OVER, reason)
     return
   with _opened(model, given, max_steps, leads=True) as training:
     if task is None:
@@ -108,12 +109,14 @@ def _follow(model, given, task):
   with _opened(model, given, None, leads=False) as training:
     try:
       if model.config.task_type == tf_compat.TaskType.PS:
-        task.serve(lambda: training.report(events.Working(task.name)))
+        task.serve(lambda: training.report(events.Working(task.name)),
+                   training.stops)
       else:
         cluster_training.Worker(model, training, task).train()
     except task_lib.StoppedError as stopped:
       logging.warning("%s ends: %s.", task.name, stopped)
-      raise SystemExit(128 + signal.SIGTERM) from None
+      raise SystemExit(128 + (
+          training.stops.asked or signal.SIGTERM)) from None
 
 
 def train(model: model_lib.Model, rules: choosing.Rules,
@@ -127,6 +130,10 @@ def train(model: model_lib.Model, rules: choosing.Rules,
     steps: int, how many global steps to train now, or None.
     max_steps: int, the global step up to which to train, or None.
     given: `Given`.
+
+  Raises:
+    SystemExit: a signal stopped the job, which goes on when it is started
+      again.
   """
   config = model.config
   if config.task_type == tf_compat.TaskType.EVALUATOR:
@@ -135,7 +142,10 @@ def train(model: model_lib.Model, rules: choosing.Rules,
     _lead(model, rules, given, steps, max_steps, None)
   else:
     task = task_lib.Task(config, given.wait_timeout_secs)
-    if config.is_chief:
-      _lead(model, rules, given, steps, max_steps, task)
-    else:
-      _follow(model, given, task)
+    try:
+      if config.is_chief:
+        _lead(model, rules, given, steps, max_steps, task)
+      else:
+        _follow(model, given, task)
+    except KeyboardInterrupt:
+      raise SystemExit(128 + signal.SIGINT) from None

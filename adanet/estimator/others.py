@@ -113,7 +113,7 @@ class Others(object):
     if now - self._file_time < _FILE_SECS:
       return {}
     self._file_time = now
-    stopped = self._model.model_dir.stopped(self._number)
+    stopped = self._model.model_dir.stopped(self._number, unfinished)
     left = set(self._task.departures.left(self._generation))
     stopped.update(
         (name, "the input of its workers ended") for name in unfinished

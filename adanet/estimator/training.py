@@ -200,7 +200,8 @@ class IterationTraining(object):
     """
     number = self._start.number
     self._hooks.after_create_session(session, coordinator)
-    self.loop.start(session, self._model.model_dir.stopped(number))
+    self.loop.start(session, lambda steps: self._model.model_dir.stopped(
+        number, steps))
     self._training.report(events.IterationBegan(
         number, tuple(s.name for s in self.iteration.subnetworks),
         tuple(choosing.candidate_names(self.iteration)),
@@ -263,11 +264,17 @@ def _end_iteration(model, rules, training, trained, goes_on):
       trained.weights, trained.progress)
   if not goes_on:
     return
-  if training.report_materializer:
-    choosing.write_reports(model, training.report_materializer, number,
-                           winner.architecture, trained.checkpoint)
-  model.model_dir.write_architecture(number, winner.architecture._replace(
-      global_step=trained.global_step))
+
+  def write():
+    if training.report_materializer:
+      choosing.write_reports(model, training.report_materializer, number,
+                             winner.architecture, trained.checkpoint)
+    model.model_dir.write_architecture(number, winner.architecture._replace(
+        global_step=trained.global_step))
+
+  waiting.until_space(
+      write, waiting.Wait(training.wait_timeout_secs, "free some space"),
+      model.model_dir.path)
 
 
 def after_iteration(model: model_lib.Model, rules: choosing.Rules,
@@ -316,8 +323,7 @@ def _train_iteration(model, training, start):
   began = time.time()
   surroundings = loop_lib.Surroundings(
       training.report,
-      lambda name, reason: model.model_dir.mark_stopped(
-          start.number, name, reason),
+      lambda *note: model.model_dir.mark_stopped(start.number, *note),
       training.asked_to_stop)
   with model.graph(training.input_fn, "train", start.number) as built:
     it = IterationTraining(

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small search for tests: builders, their generator, and data to learn."""
 
+import time
 import typing
 
 from adanet import subnetwork
@@ -83,6 +84,34 @@ class Dense(subnetwork.Builder):
     self.calls.append("train")
     optimizer = tf_compat.v1.train.MomentumOptimizer(self._learning_rate, .5)
     return optimizer.minimize(loss, var_list=var_list)
+
+
+class Slow(Dense):
+  """Takes its time for a step, so that a test can do something meanwhile."""
+
+  def __init__(self, name: str, step_secs: float, **arguments: typing.Any):
+    """Takes how long.
+
+    Args:
+      name: str.
+      step_secs: float.
+      **arguments: those of `Dense`.
+    """
+    super().__init__(name, **arguments)
+    self._step_secs = step_secs
+
+  def build_subnetwork_train_op(self, *args: typing.Any,
+                                **kwargs: typing.Any) -> typing.Any:
+    v1 = tf_compat.v1
+
+    def pause(unused_step):
+      time.sleep(self._step_secs)
+      return True
+
+    # On the device of the task, not of the variables.
+    with v1.device(None), v1.control_dependencies(
+        [v1.py_func(pause, [0], v1.bool)]):
+      return super().build_subnetwork_train_op(*args, **kwargs)
 
 
 def generator(*builders: typing.Any) -> subnetwork.Generator:

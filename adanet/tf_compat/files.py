@@ -38,6 +38,15 @@ def written_whole(path: str) -> Iterator[str]:
     raise
 
 
+def is_disk_full(error: BaseException) -> bool:
+  """Returns whether an error says that there is no space for a file.
+
+  Ops, summaries and Python raise errors of different types for it.
+  """
+  text = str(error)
+  return "No space left on device" in text or "Disk quota exceeded" in text
+
+
 def write_text(path: str, text: str) -> None:
   """Writes a text file whole or not at all. Its folder is made.
 

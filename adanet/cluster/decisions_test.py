@@ -1,0 +1,66 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what a task does next."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import tf_compat
+from adanet.cluster import agreement
+from adanet.cluster import decisions
+
+_AGREED = agreement.Agreement(
+    "job", 7, 2, ("a", "b"), 3, 2, "RoundRobinStrategy()", 100, written=5.)
+
+
+class DecisionsTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      ("AbortedError", 1, decisions.Next.RECONNECT),
+      ("UnavailableError", 3, decisions.Next.RECONNECT),
+      ("DeadlineExceededError", 1, decisions.Next.RECONNECT),
+      ("FailedPreconditionError", 1, decisions.Next.RECONNECT),
+      ("NotFoundError", 1, decisions.Next.RECONNECT),
+      ("UnavailableError", 4, decisions.Next.FAIL),
+      ("InvalidArgumentError", 1, decisions.Next.FAIL),
+      ("ResourceExhaustedError", 1, decisions.Next.FAIL))
+  def test_after_error(self, name, num_failures, expected):
+    error = getattr(tf_compat.v1.errors, name)(None, None, "message")
+    self.assertEqual(expected, decisions.after_error(error, num_failures))
+
+  def test_an_error_of_the_user_is_none_of_a_lost_task(self):
+    self.assertEqual(decisions.Next.FAIL,
+                     decisions.after_error(ValueError("message"), 1))
+
+  @parameterized.parameters(
+      ([7, 7], decisions.Next.RECONNECT), ([], decisions.Next.RECONNECT),
+      ([7, 0], decisions.Next.RESTORE), ([7, 6], decisions.Next.RESTORE),
+      ([None, 0], decisions.Next.RESTORE), ([7, None], None))
+  def test_on_boards(self, ready, expected):
+    self.assertEqual(expected, decisions.on_boards(ready, 7))
+
+  def test_goes_on_after_a_restart(self):
+    now = _AGREED._replace(written=99., reason="")
+    self.assertTrue(decisions.may_go_on(_AGREED, now))
+
+  @parameterized.parameters(
+      dict(job="other"), dict(iteration=3), dict(builders=("a",)),
+      dict(num_workers=4), dict(num_ps=1), dict(max_steps=None),
+      dict(strategy="ReplicationStrategy()"))
+  def test_restores_where_something_else_is_trained(self, **changed):
+    self.assertFalse(
+        decisions.may_go_on(_AGREED, _AGREED._replace(**changed)))
+
+  def test_restores_after_a_stop(self):
+    stopped = _AGREED._replace(state="stopped")
+    self.assertFalse(decisions.may_go_on(stopped, _AGREED))
+
+  @parameterized.parameters((3, 2), (100, 1), (10000, 10), (10000, 1000), (1, 0))
+  def test_a_ps_is_not_asked_more_than_a_thousand_times_a_second(
+      self, num_workers, num_ps):
+    secs = decisions.poll_secs(num_workers, num_ps)
+    self.assertGreaterEqual(secs, .02)
+    self.assertLessEqual(num_workers / max(num_ps, 1) / secs, 1000.001)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,189 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Breaks and stops clusters of real processes.
+
+`tools/fault_test` does more of it, and takes minutes.
+"""
+
+import functools
+import os
+import re
+import signal
+import sys
+import time
+
+from absl import logging
+from absl.testing import absltest
+import adanet
+from adanet import distributed
+from adanet import tf_compat
+from adanet.core import events
+from adanet.testing import builders
+from adanet.testing import jobs
+
+_STEPS = 60  # Of an iteration.
+
+
+def _program(model_dir, strategy=None, wait_secs=60, step_secs=.02,
+             iterations=2, timeout_secs=60.):
+  """A user's program: one task."""
+  logging.use_absl_handler()
+  logging.set_verbosity(logging.INFO)
+  config = tf_compat.RunConfig(
+      model_dir=model_dir, save_checkpoints_steps=20, tf_random_seed=1,
+      session_config=tf_compat.v1.ConfigProto(
+          operation_timeout_in_ms=int(timeout_secs * 1000)))
+  estimator = adanet.Estimator(
+      adanet.heads.RegressionHead(),
+      builders.generator(builders.Slow("a", step_secs),
+                         builders.Slow("b", step_secs)),
+      max_iteration_steps=_STEPS, max_iterations=iterations, config=config,
+      worker_wait_timeout_secs=wait_secs,
+      placement_strategy=strategy or distributed.RoundRobinStrategy())
+  adanet.train_and_evaluate(
+      estimator, adanet.TrainSpec(builders.input_fn()),
+      adanet.EvalSpec(builders.input_fn(1)))
+
+
+class ClusterFaultsTest(absltest.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self._model_dir = os.path.join(self.create_tempdir().full_path, "model")
+
+  def _job(self, tasks=None, **arguments):
+    job = jobs.Job(
+        functools.partial(_program, self._model_dir, **arguments),
+        tasks or dict(chief=1, worker=2, ps=1), self.create_tempdir().full_path)
+    self.addCleanup(job.close)
+    return job
+
+  def _finish(self, job):
+    """Waits for the end of a job, and checks what it leaves."""
+    job.finish(90.)
+    self.assertEmpty(job.listening())
+    self.assertTrue(os.path.exists(
+        os.path.join(self._model_dir, "architecture-0.json")))
+    self.assertGreaterEqual(job.progress()[-1].event.global_step, 2 * _STEPS)
+
+  def _kill(self, job, name):
+    """Kills a task and starts it again; returns what was seen since."""
+    count = len(job.seen)
+    job.signal(name, signal.SIGKILL)
+    time.sleep(.3)
+    job.start(name)
+    self._finish(job)
+    return job.seen[count:]
+
+  def test_kill_parameter_server(self):
+    job = self._job()
+    job.start_all()
+    job.await_step(30, "chief:0")
+    saved = max(s.event.global_step for s in job.seen
+                if isinstance(s.event, events.CheckpointSaved))
+    seen = self._kill(job, "ps:0")
+    # It was restored once, from the last checkpoint or a later one.
+    steps = [s.event.global_step for s in seen if s.task == "chief:0" and
+             isinstance(s.event, events.Resumed)]
+    self.assertLen(steps, 1)
+    self.assertGreaterEqual(steps[0], saved)
+
+  def test_kill_chief(self):
+    job = self._job()
+    job.start_all()
+    step = job.await_step(30, "chief:0")
+    seen = self._kill(job, "chief:0")
+    # It goes on with the variables that the parameter server has kept.
+    resumed = next(s.event for s in seen if isinstance(s.event, events.Resumed))
+    self.assertGreaterEqual(resumed.global_step, step)
+    self.assertNotIn("parameter server", job.log("worker:0"))
+
+  def test_kill_worker(self):
+    job = self._job()
+    job.start_all()
+    job.await_step(10, "worker:1")
+    seen = self._kill(job, "worker:1")
+    self.assertEmpty([s for s in seen if isinstance(s.event, events.Resumed)])
+
+  def test_stop_and_go_on_in_another_size(self):
+    job = self._job()
+    job.start_all()
+    job.await_step(10, "chief:0")
+    asked = time.monotonic()
+    for name in job.names:
+      job.signal(name, signal.SIGTERM)
+    job.finish(30., status=128 + signal.SIGTERM)
+    self.assertLess(time.monotonic() - asked, 10)
+    stopped = re.search(r"Stopped at step (\d+) of iteration 0, which is saved",
+                        job.log("chief:0"))
+    self.assertIsNotNone(stopped, job.log("chief:0"))
+    other = self._job(dict(chief=1, worker=1, ps=2),
+                      strategy=distributed.ReplicationStrategy())
+    other.start_all()
+    self._finish(other)
+    self.assertIn(
+        "Resumed from step {} of iteration 0".format(stopped.group(1)),
+        other.log("chief:0"))
+
+  def test_signal_to_the_chief_ends_all(self):
+    job = self._job()
+    job.start_all()
+    job.await_step(10, "worker:0")
+    asked = time.monotonic()
+    job.signal("chief:0", signal.SIGINT)
+    job.finish(30., status=130, names=["chief:0"])
+    job.finish(30., status=128 + signal.SIGTERM,
+               names=[name for name in job.names if name != "chief:0"])
+    self.assertLess(time.monotonic() - asked, 10)
+
+  def test_model_dir_in_use(self):
+    job = self._job(step_secs=.1)
+    job.start_all()
+    job.await_step(1)
+    other = self._job()
+    other.start("chief:0")
+    other.finish(30., status=1)
+    self.assertRegex(other.log("chief:0"), "InUseError: .*in use by process")
+
+  def test_absent_tasks(self):
+    waits = self._job(dict(chief=1, ps=1), wait_secs=6)
+    waits.start("chief:0")
+    self._model_dir += "-2"
+    lost = self._job(wait_secs=6)
+    lost.start_all()
+    lost.await_step(1, "worker:1")
+    lost.signal("worker:1", signal.SIGKILL)
+    waits.finish(30., status=1)
+    self.assertRegex(
+        waits.log("chief:0"), r"Waiting for ps:0 \(127.0.0.1:\d+\): 5 s so far")
+    self.assertRegex(
+        waits.log("chief:0"),
+        r"WaitTimeoutError: waited 6 s for ps:0 \(127.0.0.1:\d+\): start it")
+    lost.finish(60., status=1, names=["chief:0"])
+    self.assertRegex(
+        lost.log("chief:0"), r"WaitTimeoutError: waited 6 s for worker:1 "
+        r"\(127.0.0.1:\d+\), which does not answer, to train t0_b \(at step")
+
+  def test_step_that_takes_too_long(self):
+    job = self._job(dict(chief=1, worker=1, ps=1), step_secs=4.,
+                    timeout_secs=1.)
+    job.start_all()
+    job.finish(60., status=1, names=["worker:0"])
+    self.assertRegex(
+        job.log("worker:0"), "StepTimeoutError: iteration 0: step 0 took too "
+        "long 4 times, .* greater operation_timeout_in_ms")
+
+  def test_address_that_does_not_resolve(self):
+    job = self._job()
+    job.cluster["worker"][1] = "no-such-host.invalid:2222"
+    job.start_all()
+    job.finish(30., status=1)
+    for name in job.names:
+      self.assertRegex(job.log(name), "AddressError: the address of worker:1 is "
+                       "'no-such-host.invalid:2222': .* does not resolve")
+
+
+if __name__ == "__main__":
+  # Imported once, before the tasks are forked.
+  assert tf_compat.v1.VERSION
+  sys.exit(absltest.main())

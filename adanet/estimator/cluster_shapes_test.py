@@ -1,0 +1,120 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The search on clusters of many shapes, with a real server in each task."""
+
+import json
+import os
+import tempfile
+import time
+import traceback
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import adanet
+from adanet import distributed
+from adanet import tf_compat
+from adanet.testing import builders
+from adanet.testing import processes
+from adanet.testing import servers
+
+_WAIT_SECS = 300
+_SHAPES = [  # Workers, the chief included, and parameter servers.
+    (1, 0), (1, 1), (2, 1), (3, 3), (5, 3), (7, 2)]
+_STRATEGIES = [
+    distributed.RoundRobinStrategy(),
+    distributed.RoundRobinStrategy(drop_remainder=True),
+    distributed.ReplicationStrategy(),
+]
+_STEPS = 20
+
+
+def _estimator(model_dir, strategy):
+  v1 = tf_compat.v1
+  return adanet.Estimator(
+      adanet.heads.RegressionHead(), builders.generator(
+          # The one in the middle is the best by far.
+          *[builders.Dense("n{}".format(i), width=4 + i, learning_rate=rate)
+            for i, rate in enumerate([.0001, .1, .001])]),
+      max_iteration_steps=_STEPS, max_iterations=2, force_grow=True,
+      worker_wait_timeout_secs=_WAIT_SECS,
+      ensemblers=[adanet.ensemble.ComplexityRegularizedEnsembler(
+          lambda: v1.train.GradientDescentOptimizer(.001))],
+      config=tf_compat.RunConfig(
+          model_dir=model_dir, tf_random_seed=1, save_checkpoints_secs=None,
+          save_summary_steps=None),
+      placement_strategy=strategy)
+
+
+def _task(connection, model_dir, strategy, cluster, task_type, index):
+  """Runs a task, and sends what it failed with, or None."""
+  os.environ["TF_CONFIG"] = json.dumps(
+      {"cluster": cluster, "task": {"type": task_type, "index": index}})
+  try:
+    adanet.train_and_evaluate(
+        _estimator(model_dir, strategy), adanet.TrainSpec(builders.input_fn()),
+        adanet.EvalSpec(builders.input_fn(1)))
+    connection.send(None)
+  except BaseException:  # pylint: disable=broad-except
+    connection.send(traceback.format_exc())
+
+
+def _result(connection, model_dir, strategy):
+  """Sends what a search found, asked in a process without a cluster."""
+  estimator = _estimator(model_dir, strategy)
+  connection.send({
+      "loss": float(estimator.evaluate(builders.input_fn(1))["average_loss"]),
+      "winners": [r.winner for r in adanet.report(model_dir).iterations],
+      "shapes": {name: estimator.get_variable_value(name).shape
+                 for name in estimator.get_variable_names()},
+  })
+
+
+def _local(connection, model_dir, strategy):
+  """Trains without a cluster, and sends what the search found."""
+  estimator = _estimator(model_dir, strategy)
+  estimator.train(builders.input_fn())
+  _result(connection, model_dir, strategy)
+
+
+class ClusterShapesTest(parameterized.TestCase):
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    with tempfile.TemporaryDirectory() as model_dir:
+      cls._expected = processes.Process(
+          _local, model_dir, distributed.ReplicationStrategy()).receive()
+
+  def _train(self, model_dir, strategy, num_workers, num_ps):
+    """Trains on a cluster and waits until all tasks have ended."""
+    shape = {"chief": 1, "worker": num_workers - 1, "ps": num_ps}
+    cluster = servers.free_cluster(
+        **{job: count for job, count in shape.items() if count})
+    tasks = [
+        (job, i, processes.Process(_task, model_dir, strategy, cluster, job, i))
+        for job, addresses in cluster.items() for i in range(len(addresses))]
+    for _, _, process in tasks:
+      self.addCleanup(process.kill)
+    deadline = time.monotonic() + _WAIT_SECS
+    for job, i, process in tasks:
+      self.assertTrue(
+          process.has_replied(max(deadline - time.monotonic(), 0.)),
+          "{}:{} does not end".format(job, i))
+      self.assertIsNone(process.receive(), "{}:{}".format(job, i))
+
+  @parameterized.parameters(
+      (strategy, *shape) for strategy in _STRATEGIES for shape in _SHAPES)
+  def test_finds_what_one_process_finds(self, strategy, num_workers, num_ps):
+    model_dir = self.create_tempdir().full_path
+    self._train(model_dir, strategy, num_workers, num_ps)
+    found = processes.Process(_result, model_dir, strategy).receive()
+    self.assertEqual(self._expected["shapes"], found["shapes"])
+    plan = distributed.plan.PlacementPlan(strategy, num_workers, num_ps, 3)
+    if plan.training_time() == float("inf"):
+      return  # Some candidates are not trained, as a warning says.
+    self.assertEqual(self._expected["winners"], found["winners"])
+    self.assertLess(found["loss"], 2 * self._expected["loss"] + .01)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,338 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs of real processes, which a test starts, watches, breaks and ends.
+
+    job = jobs.Job(program, {"chief": 1, "worker": 2, "ps": 2}, folder)
+    try:
+      job.start_all()
+      job.await_step(10)
+      job.signal("ps:0", signal.SIGKILL)
+      job.start("ps:0")
+      job.finish(60.)
+    finally:
+      job.close()
+
+A task tells its events through a pipe; what it prints is in a file.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import random
+import selectors
+import signal
+import socket
+import sys
+import time
+import traceback
+import typing
+
+from adanet.core import events
+from adanet.progress import event_json
+from adanet.progress import reporter
+
+_PR_SET_PDEATHSIG = 1  # Of <linux/prctl.h>.
+_POLL_SECS = .01
+
+
+class JobError(AssertionError):
+  """The job does not do what was expected of it."""
+
+
+def free_ports(count: int) -> typing.List[int]:
+  """Returns ports that nobody uses, and that nobody gets who asks for any.
+
+  The kernel gives those above 32767 to connections, also while their task is
+  down.
+  """
+  found: typing.List[int] = []
+  while len(found) < count:
+    port = random.SystemRandom().randrange(11000, 32000)
+    with socket.socket() as s:
+      with contextlib.suppress(OSError):
+        s.bind(("", port))
+        if port not in found:
+          found.append(port)
+  return found
+
+
+class Seen(typing.NamedTuple):
+  """An event of a task.
+
+  Attributes:
+    secs: float, when it was read; of `time.monotonic`.
+    task: str, such as "worker:1".
+    event: one of `adanet.core.events`.
+  """
+  secs: float
+  task: str
+  event: typing.Any
+
+
+class _Process(object):
+  """A task: a child of this process."""
+
+  def __init__(self, run: typing.Callable[[], None], log: str,
+               environ: typing.Dict[str, str]):
+    self.started = time.monotonic()
+    self.status: typing.Optional[int] = None
+    self.ended = 0.
+    self.text = b""
+    self.pipe, descriptor = os.pipe()
+    parent = os.getpid()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    self.pid = os.fork()
+    if self.pid:
+      os.close(descriptor)
+      os.set_blocking(self.pipe, False)
+      return
+    status = 1
+    try:
+      os.setsid()
+      ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+      if os.getppid() != parent:
+        os._exit(1)
+      os.set_inheritable(descriptor, True)
+      output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+      for number in (1, 2):
+        os.dup2(output, number)
+      os.environ.update(environ)
+      os.environ[reporter.EVENTS_FD] = str(descriptor)
+      run()
+      status = 0
+    except SystemExit as error:
+      status = error.code if isinstance(error.code, int) else 1
+    except KeyboardInterrupt:
+      status = 128 + signal.SIGINT
+    except BaseException:  # pylint: disable=broad-except
+      traceback.print_exc()
+    finally:
+      sys.stdout.flush()
+      sys.stderr.flush()
+      os._exit(status)
+
+  def read(self) -> typing.List[bytes]:
+    """Returns the lines that are in the pipe."""
+    while True:
+      try:
+        found = os.read(self.pipe, 1 << 16)
+      except BlockingIOError:
+        break
+      if not found:
+        break
+      self.text += found
+    lines = self.text.split(b"\n")
+    self.text = lines.pop()
+    return lines
+
+  def reap(self) -> None:
+    """Notes if it has ended."""
+    if self.status is not None:
+      return
+    pid, status = os.waitpid(self.pid, os.WNOHANG)
+    if pid:
+      self.ended = time.monotonic()
+      self.status = (-os.WTERMSIG(status) if os.WIFSIGNALED(status)
+                     else os.WEXITSTATUS(status))
+
+
+class Job(object):
+  """The tasks of a cluster on this machine.
+
+  Attributes:
+    folder: str, where the logs are, and "model_dir".
+    seen: list of `Seen`, in order.
+    names: list of str, those of all tasks, such as "ps:1".
+    cluster: dict from job to list of addresses.
+    ports: list of int.
+  """
+
+  def __init__(self, run: typing.Callable[[], None],
+               tasks: typing.Dict[str, int], folder: str,
+               environ: typing.Optional[typing.Dict[str, str]] = None):
+    """Takes what to start, and starts nothing.
+
+    Args:
+      run: what a task does, in a process of its own, as far as TF_CONFIG says.
+      tasks: from job, such as "ps", to how many there are.
+      folder: str.
+      environ: more of the environment of all tasks.
+    """
+    self.folder = folder
+    self.seen: typing.List[Seen] = []
+    self.names = ["{}:{}".format(job, i)
+                  for job, count in tasks.items() for i in range(count)]
+    # An evaluator has no server.
+    served = {job: count for job, count in tasks.items()
+              if count and job != "evaluator"}
+    self.ports = free_ports(sum(served.values()))
+    ports = iter(self.ports)
+    self.cluster = {
+        job: ["127.0.0.1:{}".format(next(ports)) for _ in range(count)]
+        for job, count in served.items()}
+    self._run = run
+    self._environ = environ or {}
+    self._processes: typing.Dict[str, _Process] = {}
+    self._next_read = 0
+
+  def start(self, name: str,
+            environ: typing.Optional[typing.Dict[str, str]] = None) -> None:
+    """Starts a task, also again."""
+    old = self._processes.pop(name, None)
+    if old is not None:
+      assert old.status is not None, name
+      os.close(old.pipe)
+    job, _, index = name.partition(":")
+    config = json.dumps({
+        "cluster": self.cluster, "task": {"type": job, "index": int(index)}})
+    self._processes[name] = _Process(
+        self._run, self.log_path(name),
+        dict(self._environ, TF_CONFIG=config, **(environ or {})))
+
+  def start_all(self) -> None:
+    """Starts all tasks."""
+    for name in self.names:
+      self.start(name)
+
+  def log_path(self, name: str) -> str:
+    """Returns the file with what a task prints."""
+    return os.path.join(self.folder, name.replace(":", "-") + ".log")
+
+  def log(self, name: str) -> str:
+    """Returns what a task has printed."""
+    with open(self.log_path(name), errors="replace") as f:
+      return f.read()
+
+  def started(self, name: str) -> float:
+    """Returns when the task was started last; of `time.monotonic`."""
+    return self._processes[name].started
+
+  def ended(self, name: str) -> float:
+    """Returns when the task has ended; of `time.monotonic`."""
+    return self._processes[name].ended
+
+  def status(self, name: str) -> typing.Optional[int]:
+    """Returns the exit status; negative for a signal; None if it runs."""
+    self._processes[name].reap()
+    return self._processes[name].status
+
+  @property
+  def running(self) -> typing.List[str]:
+    """The names of the tasks that run."""
+    return [name for name in self._processes if self.status(name) is None]
+
+  def signal(self, name: str, number: int) -> bool:
+    """Sends a signal; returns whether the task still ran.
+
+    It waits for the end of a task that it kills.
+    """
+    if self.status(name) is not None:
+      return False
+    process = self._processes[name]
+    os.kill(process.pid, number)
+    while number == signal.SIGKILL and self.status(name) is None:
+      time.sleep(.001)
+    return True
+
+  def read(self) -> None:
+    """Reads the events that are there."""
+    for name, process in self._processes.items():
+      for line in process.read():
+        self.seen.append(Seen(
+            time.monotonic(), name, event_json.loads(line.decode("utf-8"))))
+
+  def poll(self, secs: float = _POLL_SECS) -> typing.List[Seen]:
+    """Waits for events, at most `secs`; returns those since the last call."""
+    with selectors.DefaultSelector() as selector:
+      for process in self._processes.values():
+        if process.status is None:
+          selector.register(process.pipe, selectors.EVENT_READ)
+      if selector.get_map():
+        selector.select(secs)
+      else:
+        time.sleep(secs)
+    for process in self._processes.values():
+      process.reap()
+    self.read()
+    new = self.seen[self._next_read:]
+    self._next_read = len(self.seen)
+    return new
+
+  def wait(self, condition: typing.Callable[[], typing.Any], secs: float,
+           what: str) -> typing.Any:
+    """Waits until a condition holds, and returns its value.
+
+    Raises:
+      JobError: it does not hold in time; the message has the logs.
+    """
+    end = time.monotonic() + secs
+    while True:
+      self.poll()
+      found = condition()
+      if found:
+        return found
+      if time.monotonic() > end:
+        raise JobError("{} did not come in {:g} s. {}".format(
+            what, secs, self.report()))
+
+  def progress(self, name: str = "", since: float = 0.
+              ) -> typing.List[Seen]:
+    """Returns the events of progress of a task, or of all."""
+    return [s for s in self.seen if s.secs >= since and name in ("", s.task) and
+            isinstance(s.event, events.Progress)]
+
+  def await_step(self, step: int, name: str = "", since: float = 0.,
+                 secs: float = 60.) -> int:
+    """Waits until a task has reached a global step, and returns that."""
+    def condition():
+      return [s.event.global_step for s in self.progress(name, since)
+              if s.event.global_step >= step]
+
+    return self.wait(condition, secs, "step {} of {}".format(
+        step, name or "any task"))[0]
+
+  def finish(self, secs: float, status: int = 0,
+             names: typing.Iterable[str] = ()) -> None:
+    """Waits until all tasks have ended.
+
+    Args:
+      secs: float, how long at most.
+      status: int, what each exits with.
+      names: those that must; all by default.
+
+    Raises:
+      JobError: one has not, or has another exit status.
+    """
+    names = list(names) or list(self._processes)
+    self.wait(lambda: not set(names) & set(self.running), secs, "the end")
+    wrong = {name: self.status(name) for name in names
+             if self.status(name) != status}
+    if wrong:
+      raise JobError("expected the exit status {}, got {}. {}".format(
+          status, wrong, self.report()))
+
+  def listening(self) -> typing.List[int]:
+    """Returns the ports of the job on which somebody listens."""
+    found = []
+    for port in self.ports:
+      with socket.socket() as s:
+        if not s.connect_ex(("127.0.0.1", port)):
+          found.append(port)
+    return found
+
+  def report(self) -> str:
+    """Returns the last lines of all tasks, for messages."""
+    lines = ["These run: {}.".format(", ".join(self.running) or "none")]
+    for name, process in self._processes.items():
+      lines.append("--- {} (exit status {}):".format(name, process.status))
+      lines += self.log(name).splitlines()[-25:]
+    return "\n".join(lines)
+
+  def close(self) -> None:
+    """Kills what runs."""
+    for name, process in self._processes.items():
+      self.signal(name, signal.SIGKILL)
+      os.close(process.pipe)
+    self._processes = {}

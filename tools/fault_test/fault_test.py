@@ -1,0 +1,163 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Breaks the tasks of real searches, and checks that they recover.
+
+    tools/bazelw run //tools/fault_test -- --injections=30 --seed=1
+
+Each job has a chief, workers, two parameter servers and an evaluator, as
+processes of this machine. A task is killed (`kill -9`), or stopped for longer
+than an operation may take (SIGSTOP), or the disk of model_dir is full for a
+while: at the start, in a step, in a checkpoint's write, while the winner is
+selected, between two iterations, and in the last second. What died is started
+again, as a supervisor does.
+
+An injection is recovered when every task that it hit, or the job, takes its next
+step; no step is older than the last checkpoint; and no task has ended by itself.
+At the end of a job all tasks have ended with 0, and none of its processes and
+ports is left. "seconds" is the time from the restart of what died to its next
+step; for a full disk, from the first free space to the next checkpoint.
+
+The disk that is full is a file system in memory, in a mount namespace. Where
+the kernel refuses that, a line says so, and nothing is full.
+
+Exit status: 0 if all were recovered. Otherwise 1, and the tasks' last lines are
+printed.
+"""
+
+import ctypes
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+
+from absl import app
+from absl import flags
+import rich.console
+import rich.table
+from tools.fault_test import injection
+from tools.fault_test import plan
+from tools.fault_test import small_disk
+
+_INJECTIONS = flags.DEFINE_integer(
+    "injections", 30, "How often something is broken.", lower_bound=1)
+_SEED = flags.DEFINE_integer("seed", 1, "What is broken, and when.")
+_JSON = flags.DEFINE_string("json", None, "A file for the results, as JSON.")
+_KEEP = flags.DEFINE_boolean(
+    "keep", False, "Keep the logs of the tasks, and say where they are.")
+
+_PR_SET_CHILD_SUBREAPER = 36  # Of <linux/prctl.h>.
+_DISK_MEGABYTES = 64
+_MAX_JOBS = 3  # For each that is planned: a moment may pass too fast.
+
+
+def _say(outcome):
+  """Says at once what came of an injection."""
+  fault = outcome.fault
+  print("{} {} in {}, iteration {}, step {}: {}".format(
+      fault.kind, fault.target, fault.moment, outcome.iteration, outcome.step,
+      "FAILED: " + outcome.problem.partition("\n")[0] if outcome.problem else
+      "{:.1f} s".format(outcome.seconds)), file=sys.stderr, flush=True)
+
+
+def _run_all(jobs, folder):
+  """Returns (job's number, its plan, outcome) of all, until one fails."""
+  results = []
+  queue = list(jobs)
+  for number in range(_MAX_JOBS * len(jobs)):
+    if not queue:
+      break
+    what = queue.pop(0)
+    logs = os.path.join(folder, "job-{}".format(number))
+    os.mkdir(logs)
+    disk = os.path.join(folder, "disk", "job-{}".format(number))
+    os.mkdir(disk)
+    print("job {}: chief, {} workers, 2 ps, evaluator, {}".format(
+        number, what.workers, what.strategy), file=sys.stderr, flush=True)
+    job = injection.BrokenJob(what, logs, os.path.join(disk, "model"))
+    try:
+      left = job.run(_say)
+      results += [(number, what, outcome) for outcome in job.outcomes]
+      if any(outcome.problem for outcome in job.outcomes):
+        print(job.report(), file=sys.stderr, flush=True)
+        break
+    finally:
+      job.job.close()
+    shutil.rmtree(disk)
+    if left:
+      queue.append(what._replace(
+          faults=left, iterations=max(2, len(left) + 1)))
+  return results
+
+
+def _row(result):
+  """Returns an outcome as a dict for JSON."""
+  number, what, outcome = result
+  return dict(outcome.fault._asdict(), job=number, workers=what.workers,
+              strategy=what.strategy, iteration=outcome.iteration,
+              step=outcome.step, last_checkpoint=outcome.saved,
+              step_after=outcome.step_after, seconds=outcome.seconds,
+              problem=outcome.problem)
+
+
+def _table(rows):
+  """Returns the table of all injections."""
+  table = rich.table.Table(box=None, pad_edge=False)
+  for name, justify in (("", "right"), ("job", "right"), ("fault", "left"),
+                        ("task", "left"), ("in", "left"),
+                        ("iteration", "right"), ("step", "right"),
+                        ("saved", "right"), ("after", "right"),
+                        ("seconds", "right"), ("", "left")):
+    table.add_column(name, justify=justify, no_wrap=True)
+  for i, row in enumerate(rows, 1):
+    task = row["target"] if row["target"] == "all" else "{target}:{index}".format(
+        **row)
+    table.add_row(
+        str(i), str(row["job"]), row["kind"], task, row["moment"],
+        str(row["iteration"]), str(row["step"]), str(row["last_checkpoint"]),
+        "" if row["step_after"] is None else str(row["step_after"]),
+        "" if row["seconds"] is None else "{:.1f}".format(row["seconds"]),
+        "FAILED" if row["problem"] else "recovered")
+  return table
+
+
+def main(argv):
+  if len(argv) > 1:
+    raise app.UsageError("expected no arguments, got {}".format(argv[1:]))
+  began = time.monotonic()
+  ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+  folder = tempfile.mkdtemp(prefix="adanet-fault-test-")
+  try:
+    os.mkdir(os.path.join(folder, "disk"))
+    refused = small_disk.mount(os.path.join(folder, "disk"), _DISK_MEGABYTES)
+    if refused:
+      print("No disk is full: the kernel refuses to mount one ({}).".format(
+          refused), file=sys.stderr)
+    jobs = plan.jobs(_INJECTIONS.value, _SEED.value, not refused)
+    results = _run_all(jobs, folder)
+  finally:
+    if _KEEP.value:
+      print("logs: {}".format(folder), file=sys.stderr)
+    else:
+      shutil.rmtree(folder, ignore_errors=True)
+  rows = [_row(result) for result in results]
+  if _JSON.value:
+    with open(_JSON.value, "w") as f:
+      json.dump({"seed": _SEED.value, "injections": rows}, f, indent=2)
+  console = rich.console.Console(width=120)
+  console.print(_table(rows))
+  good = [row for row in rows if not row["problem"]]
+  seconds = [row["seconds"] for row in good] or [0.]
+  console.print(
+      "{} of {} recovered; seconds to the next step: median {:.1f}, at most "
+      "{:.1f}; {:.0f} s in all; load {:.1f} on {} cores".format(
+          len(good), _INJECTIONS.value, statistics.median(seconds),
+          max(seconds), time.monotonic() - began, os.getloadavg()[0],
+          os.cpu_count()), highlight=False)
+  return 0 if len(good) == _INJECTIONS.value else 1
+
+
+if __name__ == "__main__":
+  app.run(main)

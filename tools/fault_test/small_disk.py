@@ -1,0 +1,56 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A disk of this process and its children alone, which can be filled."""
+
+import ctypes
+import os
+import typing
+
+# From Linux's <linux/sched.h> and <linux/mount.h>.
+_CLONE_NEWNS = 0x20000
+_CLONE_NEWUSER = 0x10000000
+_MS_REC, _MS_PRIVATE = 0x4000, 0x40000
+
+
+def _call(name: str, *args: typing.Any) -> None:
+  """Calls a function of the C library, or raises OSError."""
+  if getattr(ctypes.CDLL(None, use_errno=True), name)(*args) == -1:
+    number = ctypes.get_errno()
+    raise OSError(number, "{}: {}".format(name, os.strerror(number)))
+
+
+def _enter() -> None:
+  """Moves this process to a mount namespace of its own."""
+  uid, gid = os.getuid(), os.getgid()
+  try:
+    _call("unshare", _CLONE_NEWNS)
+  except OSError:
+    _call("unshare", _CLONE_NEWUSER | _CLONE_NEWNS)
+    for path, text in (("setgroups", "deny"),
+                       ("uid_map", "{0} {0} 1".format(uid)),
+                       ("gid_map", "{0} {0} 1".format(gid))):
+      with open("/proc/self/" + path, "w") as f:
+        f.write(text)
+  _call("mount", None, b"/", None, _MS_REC | _MS_PRIVATE, None)
+
+
+def mount(folder: str, megabytes: int) -> typing.Optional[str]:
+  """Mounts a file system in memory, which nobody else sees.
+
+  It is gone with the last process that sees it. This process must have no
+  threads.
+
+  Args:
+    folder: str, an empty one.
+    megabytes: int, how much it holds.
+
+  Returns:
+    None; or why the kernel refuses.
+  """
+  try:
+    _enter()
+    _call("mount", b"tmpfs", folder.encode("utf-8"), b"tmpfs", 0,
+          "size={}m".format(megabytes).encode("utf-8"))
+  except OSError as error:
+    return str(error)
+  return None
