@@ -10,7 +10,7 @@ from adanet.core import events
 from adanet.progress import typed_json
 
 #: The version of the files. A change that older code cannot read has a new one.
-VERSION = 1
+JSON_VERSION = 1
 
 
 class CandidateRecord(typing.NamedTuple):
@@ -183,7 +183,8 @@ def to_json(record: Any) -> Any:
 def dumps(record: Any) -> str:
   """Returns the text of a record's file."""
   return json.dumps(
-      dict({"version": VERSION}, **to_json(record)), indent=1, allow_nan=False)
+      dict({"version": JSON_VERSION}, **to_json(record)), indent=1,
+      allow_nan=False)
 
 
 def loads(kind: Any, text: str) -> Any:
@@ -201,8 +202,9 @@ def loads(kind: Any, text: str) -> Any:
     if not isinstance(content, dict):
       raise ValueError("it is not an object")
     version = content.pop("version", None)
-    if version != VERSION:
-      raise ValueError("its version is {!r}, not {}".format(version, VERSION))
+    if version != JSON_VERSION:
+      raise ValueError("its version is {!r}, not {}".format(
+          version, JSON_VERSION))
     return typed_json.from_json(kind, content)
   except RecursionError as e:
     raise ValueError("it is nested too deep") from e

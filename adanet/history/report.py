@@ -66,7 +66,7 @@ class Report(typing.NamedTuple):
   def to_json_dict(self) -> Dict[str, Any]:
     """Returns what `json.dumps` takes. NaN is the string "NaN"."""
     return {
-        "version": records.VERSION,
+        "version": records.JSON_VERSION,
         "model_dir": self.model_dir,
         "iterations": [records.to_json(record) for record in self.iterations],
         "tasks": [records.to_json(record) for record in self.tasks],

@@ -127,7 +127,7 @@ print(os.environ["TF_CONFIG"], os.environ["ADANET_JOB_ID"],
   def test_bad_pod(self):
     status, _, errors = self._launch(
         self._program, variables={"ADANET_CLUSTER": "x"})
-    self.assertEqual(2, status)
+    self.assertEqual(2, status, errors)
     self.assertEqual(
         "adanet-launch: ADANET_CLUSTER: 'x', expected JSON with name, workers, "
         "ps and evaluator; print the manifests again.\n", errors)

@@ -18,8 +18,11 @@ import os, socket, sys
 from adanet.launch import network
 from adanet.launch import processes
 if {user}:
-  os.setgid({user})
-  os.setuid({user})
+  try:
+    os.setgid({user})
+    os.setuid({user})
+  except OSError:  # In a sandbox that has no such user.
+    sys.exit("refused")
   processes.call_c("prctl", 4, 1, 0, 0, 0)  # PR_SET_DUMPABLE, as after exec.
 if not network.enter():
   sys.exit("refused")
@@ -53,7 +56,7 @@ class NetworkTest(parameterized.TestCase):
       with self.assertRaises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port))
       _, errors = inside.communicate(timeout=120)
-    if errors == "refused\n" or "setgid" in errors:
+    if errors == "refused\n":
       self.skipTest("this kernel refuses network namespaces: " + errors)
     self.assertEqual(0, inside.returncode, errors)
     self.assertRegex(lines[0], r"^\['lo'\] \d+\n$")

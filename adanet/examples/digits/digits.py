@@ -24,7 +24,7 @@ class _Builder(adanet.subnetwork.Builder):
                        iteration_step, summary, previous_ensemble=None):
     layer = features["pixels"]
     for i in range(self._depth):
-      kernel = tf.get_variable("hidden_{}".format(i), [layer.shape[-1], 128])
+      kernel = tf.get_variable("hidden_{}".format(i), [layer.shape[-1], 256])
       layer = tf.nn.relu(tf.matmul(layer, kernel))
     kernel = tf.get_variable("logits", [layer.shape[-1], logits_dimension])
     return adanet.Subnetwork(layer, tf.matmul(layer, kernel), self._depth**.5)
@@ -52,7 +52,7 @@ def main(unused_argv):
   tf.logging.set_verbosity(tf.logging.ERROR)  # Deprecated functions are called.
   images, digits = datasets.load_digits(return_X_y=True)
   images = (images / 16).astype("float32")
-  held_out = np.random.RandomState(0).rand(len(digits)) < .3
+  held_out = np.random.RandomState(0).rand(len(digits)) < .2
 
   def batches(chosen):
     return tf.data.Dataset.from_tensor_slices(
