@@ -143,7 +143,7 @@ class Chief(object):
                    model_dir.global_step(model_dir.latest_checkpoint()))
       raise
 
-  def _train(self):
+  def _train(self) -> None:
     model, task = self._model, self._task
     start: typing.Union[training_lib.Start, str] = training_lib.latest_start(
         model)
