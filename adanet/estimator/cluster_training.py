@@ -145,15 +145,15 @@ class Chief(object):
 
   def _train(self) -> None:
     model, task = self._model, self._task
-    start: typing.Union[training_lib.Start, str] = training_lib.latest_start(
-        model)
+    latest = training_lib.latest_start(model)
     agreed = task.file.read()
     first = generation = agreed.generation if agreed else 0
     goes_on = (
         agreed is not None and
         decisions.may_go_on(agreed, self._agreement(
-            start.number, agreed.builders, generation)) and
+            latest.number, agreed.builders, generation)) and
         task.kept(generation))
+    start: typing.Union[training_lib.Start, str] = latest
     while isinstance(start, training_lib.Start):
       if not goes_on:
         generation += 1
