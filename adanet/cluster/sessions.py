@@ -8,6 +8,9 @@ close one takes as long when a task is gone. So both happen in a thread, which
 is left alone if it does not come back.
 """
 
+import atexit
+import os
+import sys
 import threading
 import typing
 
@@ -19,6 +22,7 @@ from adanet.cluster import waiting
 OPERATION_TIMEOUT_SECS = 60.
 _CLOSE_SECS = 2.
 _POLL_SECS = .02
+_CLOSING = "adanet-closes-session"
 
 
 def configured(config: typing.Any, filters: typing.Sequence[str],
@@ -129,6 +133,28 @@ def close(session: typing.Any) -> None:
     except tf_compat.v1.errors.OpError as error:
       logging.debug("cannot close a session: %s", error)
 
-  thread = threading.Thread(target=call, daemon=True)
+  thread = threading.Thread(target=call, name=_CLOSING, daemon=True)
   thread.start()
   thread.join(_CLOSE_SECS)
+  if thread.is_alive():
+    # TensorFlow 1.15 would wait for it when the interpreter ends.
+    atexit.register(_leave)
+
+
+def _leave():
+  """Ends this process without the end of TensorFlow."""
+  # Python sets it when it prints an error that nobody has caught.
+  leave(1 if getattr(sys, "last_value", None) is not None else 0)
+
+
+def leave(status: int) -> None:
+  """Ends this process at once, after what it has printed."""
+  logging.flush()
+  for stream in (sys.stdout, sys.stderr):
+    stream.flush()
+  os._exit(status)  # pylint: disable=protected-access
+
+
+def are_closing() -> bool:
+  """Returns whether a session of this process does not close."""
+  return any(thread.name == _CLOSING for thread in threading.enumerate())

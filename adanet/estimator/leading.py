@@ -12,6 +12,7 @@ from adanet import tf_compat
 from adanet.cluster import agreement as agreement_lib
 from adanet.cluster import ended
 from adanet.cluster import lock
+from adanet.cluster import sessions
 from adanet.cluster import signals
 from adanet.cluster import task as task_lib
 from adanet.core import events
@@ -147,5 +148,8 @@ def train(model: model_lib.Model, rules: choosing.Rules,
         _lead(model, rules, given, steps, max_steps, task)
       else:
         _follow(model, given, task)
-    except KeyboardInterrupt:
-      raise SystemExit(128 + signal.SIGINT) from None
+    except (KeyboardInterrupt, SystemExit) as error:
+      status = getattr(error, "code", 128 + signal.SIGINT)
+      if isinstance(status, int) and sessions.are_closing():
+        sessions.leave(status)
+      raise SystemExit(status) from None
