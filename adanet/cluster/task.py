@@ -344,10 +344,12 @@ class Task(object):
     if notice is None or not notice.announced:
       return False  # The chief will announce another one.
     agreed = self._agreement
-    is_there = (self.job.is_of(agreed) and
-                agreed.generation >= notice.announced)
-    self._seen_file.update(is_there)
-    return (is_there and agreed.is_training and
+    if agreed is None or not self.job.is_of(agreed) or (
+        agreed.generation < notice.announced):
+      self._seen_file.update(False)
+      return False
+    self._seen_file.update(True)
+    return (agreed.is_training and
             generation != agreed.generation == notice.announced)
 
   def has_moved(self, generation: int) -> bool:

@@ -13,18 +13,18 @@ class TrainingSummaries(object):
   """The summaries of an iteration, every so many steps."""
 
   def __init__(self, iteration: iteration_lib.Iteration,
-               writer: summary_lib.SummaryWriter,
+               writer: typing.Optional[summary_lib.SummaryWriter],
                every_steps: typing.Optional[int]):
     """Merges the summaries that the iteration's graph has.
 
     Args:
       iteration: `Iteration`.
-      writer: `SummaryWriter`.
-      every_steps: int, or None for no summaries.
+      writer: `SummaryWriter`; None for no summaries.
+      every_steps: int; None for no summaries.
     """
     self._iteration = iteration
     self._writer = writer
-    self._every_steps = every_steps
+    self._every_steps = every_steps if writer else None
     self._last_step: typing.Optional[int] = None
     merged = [(s, s.merged()) for s in iteration.summaries]
     self._summaries = [s for s, op in merged if op is not None]
@@ -56,6 +56,7 @@ class TrainingSummaries(object):
         the best one is that of the search.
       global_step: int, before the step.
     """
+    assert self._writer is not None
     self._last_step = global_step
     for summary, serialized in zip(self._summaries, values["merged"]):
       self._writer.add(summary, serialized, global_step)

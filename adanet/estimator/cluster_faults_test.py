@@ -185,5 +185,5 @@ class ClusterFaultsTest(absltest.TestCase):
 
 if __name__ == "__main__":
   # Imported once, before the tasks are forked.
-  assert tf_compat.v1.VERSION
+  assert tf_compat.v1.Graph
   sys.exit(absltest.main())

@@ -40,7 +40,7 @@ class _Generation(object):
     self._number = number
     self.generation = generation
     self._num_failures = 0
-    self._step_at_failure = -1
+    self._steps_at_failure = -1
     self.surroundings = loop_lib.Surroundings(
         self._report, self._mark_stopped, training.asked_to_stop)
     self._works = False
@@ -69,8 +69,10 @@ class _Generation(object):
 
   def after_error(self, error, it):
     """Decides whether to open another session after an error."""
-    if it.loop.global_step != self._step_at_failure:
-      self._step_at_failure = it.loop.global_step
+    # Its own steps: others may train on while one here takes too long.
+    num_steps = sum(it.loop.trained.values())
+    if num_steps != self._steps_at_failure:
+      self._steps_at_failure = num_steps
       self._num_failures = 0
     self._num_failures += 1
     if self._training.stops.asked is not None:
@@ -141,17 +143,17 @@ class Chief(object):
                    model_dir.global_step(model_dir.latest_checkpoint()))
       raise
 
-  def _train(self):
+  def _train(self) -> None:
     model, task = self._model, self._task
-    start: typing.Union[training_lib.Start, str] = training_lib.latest_start(
-        model)
+    latest = training_lib.latest_start(model)
     agreed = task.file.read()
     first = generation = agreed.generation if agreed else 0
     goes_on = (
         agreed is not None and
         decisions.may_go_on(agreed, self._agreement(
-            start.number, agreed.builders, generation)) and
+            latest.number, agreed.builders, generation)) and
         task.kept(generation))
+    start: typing.Union[training_lib.Start, str] = latest
     while isinstance(start, training_lib.Start):
       if not goes_on:
         generation += 1

@@ -184,7 +184,13 @@ class ContinuousEvaluation:
       self._sleep()
 
   def _is_gone(self, checkpoint):
-    return not tf_compat.v1.io.gfile.exists(checkpoint + ".index")
+    """Returns whether a checkpoint is deleted, or is about to be."""
+    for _ in range(2):
+      # The index goes after the data.
+      if not tf_compat.v1.io.gfile.exists(checkpoint + ".index"):
+        return True
+      self._sleep()
+    return False
 
   def _do(self, action, checkpoint):
     """Evaluates a checkpoint, which its chief may delete meanwhile.
@@ -200,8 +206,8 @@ class ContinuousEvaluation:
       action(checkpoint, hooks=[_StopHook(self._state, self._clock)])
       self._evaluated_step = int(self._evaluator.metrics["global_step"])
       self._note.write(self._evaluated_step)
-    except (tf_compat.v1.errors.OpError, checkpoints.CheckpointError,
-            OSError) as error:
+    # TensorFlow 2's Saver raises ValueError for a checkpoint that is gone.
+    except (tf_compat.v1.errors.OpError, ValueError, OSError) as error:
       if files.is_disk_full(error):
         logging.warning("The disk of %s is full: the evaluation is tried again "
                         "in %g s.", self._model_dir.path, _FULL_DISK_SECS)

@@ -145,8 +145,7 @@ class IterationTraining(object):
     self._hooks = _hook_runner(training, ops, is_chief)
     self._hooks.begin()
     summaries = training_summaries.TrainingSummaries(
-        self.iteration, training.writer,
-        model.config.save_summary_steps if training.writer else None)
+        self.iteration, training.writer, model.config.save_summary_steps)
     restorer = None
     if is_chief and start.checkpoint is not None:
       restorer = sessions.Restorer(

@@ -152,7 +152,7 @@ class LocalJob:
     due = [t for times in (self._starts, self._kills, self._ends)
            for t in times.values()]
     timeout = max(0., min(due) - time.monotonic()) if due else None
-    numbers = set()  # type: Set[int]
+    numbers = set()
     for key, _ in self._selector.select(timeout):
       if key.fileobj is reader:
         numbers.update(reader.recv(_READ_BYTES))

@@ -146,6 +146,5 @@ class ClusterProgress:
     if not self._begin(event.iteration_number):
       return []
     self._progress[task] = event
-    shown: List[events.Event] = (
-        [] if self._shown_began else self._show_began())
+    shown = [] if self._shown_began else self._show_began()
     return shown + [merged(self._progress, self._chief)]

@@ -108,9 +108,7 @@ class Slow(Dense):
       time.sleep(self._step_secs)
       return True
 
-    # On the device of the task, not of the variables.
-    with v1.device(None), v1.control_dependencies(
-        [v1.py_func(pause, [0], v1.bool)]):
+    with v1.control_dependencies([v1.py_func(pause, [0], v1.bool)]):
       return super().build_subnetwork_train_op(*args, **kwargs)
 
 

@@ -309,7 +309,7 @@ class BrokenJob(object):
       self._poll()
     steps = [step for _, step in found if step is not None and step >= 0]
     return (steps[0] if steps else None,
-            max([when - since for when, _ in found] or [0.]))
+            max([when - since for when, _ in found] + [0.]))
 
   def _break(self, fault):
     """Does one injection; returns whether its moment came."""
