@@ -3,8 +3,9 @@
 """Runs the programs and commands of the README and the pages.
 
 Each must print what the page says: a program, the next block of text; a command
-`$ adanet-plan` or `$ adanet-report`, the rest of its block. A last line `...`
-stands for more. The reports are those of `adanet.history.example`.
+`$ adanet-launch`, `$ adanet-plan` or `$ adanet-report`, the rest of its block. A
+last line `...` stands for more. The reports are those of
+`adanet.history.example`.
 """
 
 import contextlib
@@ -20,11 +21,13 @@ from adanet.distributed.plan import main as plan_main
 from adanet.history import example
 from adanet.history import main as report_main
 from adanet.history import store
+from adanet.launch import main as launch_main
 import runfiles
 
 _PAGES = ("README.md", "docs/auto_ensemble.rst", "docs/estimator.rst",
-          "docs/getting_started.rst", "docs/plan.rst", "docs/report.rst",
-          "docs/tf_distribute.rst", "docs/train_and_evaluate.rst")
+          "docs/getting_started.rst", "docs/kubernetes.rst", "docs/launch.rst",
+          "docs/plan.rst", "docs/report.rst", "docs/tf_distribute.rst",
+          "docs/train_and_evaluate.rst")
 # The kind of a block and its lines, in Markdown and in reStructuredText.
 _MARKDOWN = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _RST = re.compile(r"^\.\. code-block:: (\w+)\n\n((?:   .*\n|\n)+)",
@@ -55,7 +58,7 @@ def _commands():
   for page in _PAGES:
     for kind, block in _blocks(page):
       if kind == "console":
-        command, _, output = block.partition("\n")
+        command, _, output = block.replace("\\\n", " ").partition("\n")
         yield page, command, output
 
 
@@ -72,6 +75,8 @@ class ExamplesTest(parameterized.TestCase):
     """Makes the current folder one with the model_dir "digits"."""
     self.addCleanup(os.chdir, os.getcwd())
     os.chdir(self.create_tempdir().full_path)
+    with open("train.py", "w", encoding="utf-8"):
+      pass
     history = store.History("digits")
     found = example.search()
     for iteration in found.iterations:
@@ -88,7 +93,8 @@ class ExamplesTest(parameterized.TestCase):
   def test_command(self, page, command, expected):
     prompt, program, *flags = command.split()
     self.assertEqual("$", prompt, page)
-    main = {"adanet-plan": plan_main.main,
+    main = {"adanet-launch": launch_main.main,
+            "adanet-plan": plan_main.main,
             "adanet-report": report_main.main}[program]
     with mock.patch.object(self._output, "reconfigure", create=True):
       self.assertEqual(0, main([program] + flags))
@@ -99,8 +105,8 @@ class ExamplesTest(parameterized.TestCase):
     self.assertEqual(expected, output)
 
   def test_finds_the_examples(self):
-    self.assertLen(list(_programs()), 9)
-    self.assertLen(list(_commands()), 5)
+    self.assertLen(list(_programs()), 10)
+    self.assertLen(list(_commands()), 6)
 
 
 if __name__ == "__main__":
