@@ -186,8 +186,8 @@ class BrokenJob(object):
     if fault.moment == plan.WRITE:
       return self._is_writing()
     if fault.moment == plan.SELECTION:
-      return any(isinstance(e, events.CheckpointSaved) and "model" in e.path and
-                 e.global_step and not e.global_step % STEPS for e in chief)
+      return any(isinstance(e, events.Progress) and
+                 min(e.steps.values(), default=0) >= STEPS for e in chief)
     if fault.moment == plan.BETWEEN:
       return any(isinstance(e, events.IterationEnded) for e in chief)
     # The last second: before the last step, before the winner, or in the end.
