@@ -149,7 +149,9 @@ def main(argv):
   console = rich.console.Console(width=120)
   console.print(_table(rows))
   good = [row for row in rows if not row["problem"]]
-  seconds = [row["seconds"] for row in good] or [0.]
+  # Those after the last step, and an evaluator, take no next step.
+  seconds = [row["seconds"] for row in good
+             if row["step_after"] is not None] or [0.]
   console.print(
       "{} of {} recovered; seconds to the next step: median {:.1f}, at most "
       "{:.1f}; {:.0f} s in all; load {:.1f} on {} cores".format(
