@@ -33,7 +33,7 @@ from adanet.estimator import training as training_lib
 from benchmarks import endless_search
 from benchmarks import search
 
-_TURN_SECS = 4.
+_TURN_SECS = 3.
 # A turn of the loop ends with the next event of progress, .5 s later. Until all
 # tasks have ended theirs, nothing is timed.
 _SETTLE_SECS = 1.

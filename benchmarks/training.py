@@ -4,6 +4,7 @@
 
 The loop of `Estimator.train` against a bare `session.run` of the same train ops
 in the same session; a whole search against AdaNet 0.8.0's, on TensorFlow 1.15;
+both of these in one process and on a cluster; `adanet-launch`;
 the graph of a worker that builds one candidate against that of one that builds
 all; and `import adanet` against `import adanet.distributed`.
 """
@@ -22,6 +23,7 @@ from adanet import tf_compat
 from adanet.core import model_dir
 from adanet.core import train_ops
 from adanet.estimator import model as model_lib
+from benchmarks import cluster
 from benchmarks import endless_search
 from benchmarks import program
 from benchmarks import search
@@ -304,6 +306,8 @@ def measure(placement, num_turns):
       adanet = stack.enter_context(_AdaNet(folder))
       searches = _measure_search(adanet, num_turns)
     rows = measure_steps(adanet, num_turns) + searches
+  rows += cluster.measure(
+      _child_env(), _child_env([folder]) if adanet else None, num_turns)
   return rows + measure_graphs(placement) + _measure_import(num_turns)
 
 
@@ -319,7 +323,7 @@ def bars(rows):
       "ops of a worker with 1 of {}, in those with 1 of {}".format(
           _NUM_CANDIDATES[-1], _NUM_CANDIDATES[0]),
       counts[-1] / counts[0], _GROWTH_LIMIT))
-  return result
+  return result + cluster.bars(rows)
 
 
 if __name__ == "__main__":
