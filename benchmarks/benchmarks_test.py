@@ -7,6 +7,8 @@
 
 import collections
 import contextlib
+import os
+import sys
 import types
 from unittest import mock
 
@@ -16,6 +18,8 @@ from adanet import tf_compat
 from adanet.distributed import placement
 from adanet.distributed import plan as plan_lib
 from benchmarks import claims
+from benchmarks import cluster
+from benchmarks import cluster_steps
 from benchmarks import decisions
 from benchmarks import plan
 from benchmarks import program
@@ -71,9 +75,27 @@ def _builds_twice(self, *args, **kwargs):
   return subnetwork
 
 
+# It fails when it reads a line, and does not end otherwise.
+_FAILS = """
+import os, sys
+print(os.getpid(), flush=True)
+sys.stdin.readline()
+sys.stderr.write("wrong")
+sys.stderr.flush()
+os._exit(7)
+"""
+
 _train_op = search.Builder.build_subnetwork_train_op
 _subnetwork = search.Builder.build_subnetwork
 _worker = plan_lib.PlacementPlan.worker
+
+
+def _found(**num_ops):
+  """Returns what tasks find that take a step in 2 s, and a bare one in 1 s."""
+  return {
+      name: {"num_ops": num_ops.get(name.replace(":", ""), count),
+             "turns": [[2., 1.] for _ in range(3)]}
+      for name, count in zip(cluster.TRAINERS, (3, 2, 1))}
 
 
 class BenchmarksTest(parameterized.TestCase):
@@ -112,6 +134,59 @@ class BenchmarksTest(parameterized.TestCase):
     with mock.patch.object(search.Builder, "build_subnetwork", _builds_twice):
       with self.assertRaisesRegex(program.CheckError, "built twice"):
         training.measure_graphs(placement)
+
+  def test_rows_of_steps(self):
+    found = _found()
+    found["worker:1"]["turns"][1] = [1., 4.]  # It is the slowest in this turn.
+    rows = cluster.rows_of_steps(found)
+    self.assertEqual([2., 2., 2.], [row["ratio"] for row in rows])
+    self.assertEqual(
+        ["step of chief:0, 3 ensembles", "step of worker:0, 2 subnetworks",
+         "step of worker:1, 1 subnetwork"], [row["what"] for row in rows])
+    found["worker:1"]["turns"][2] = [1., 4.]
+    self.assertEqual(
+        [.5, 2., .25], [row["ratio"] for row in cluster.rows_of_steps(found)])
+
+  def test_refuses_bare_steps_of_others(self):
+    with self.assertRaisesRegex(program.CheckError, "train ops"):
+      cluster.rows_of_steps(_found(worker1=2))
+
+  @parameterized.parameters(0, 1)
+  def test_refuses_turns_without_a_step(self, is_bare):
+    found = _found()
+    found["worker:0"]["turns"][2][is_bare] = None
+    with self.assertRaisesRegex(program.CheckError, "no step in turn 2"):
+      cluster.rows_of_steps(found)
+
+  def test_phases(self):
+    found = [cluster_steps.phase(secs, num_turns=2) for secs in range(1, 19, 3)]
+    self.assertEqual(
+        [(-1, True, 3.), (-1, False, 6.), (0, True, 9.), (0, False, 12.),
+         (1, False, 15.), (1, True, 18.)], found)
+    self.assertIsNone(cluster_steps.phase(18., num_turns=2))
+
+  @parameterized.parameters(
+      ([(10., 7), (11., 9), (14., 15)], .5), ([(10., 7), (11., 7)], None),
+      ([(10., 7)], None), ([], None))
+  def test_secs_of_step(self, records, secs):
+    self.assertEqual(secs, cluster_steps.secs_of_step(records))
+
+  def test_bars_of_a_cluster(self):
+    rows = cluster.rows_of_steps(_found()) + [
+        {"kind": "launch", "what": "", "ratio": 2., "added": .25}]
+    self.assertEqual(
+        [2., 2., 2., .25], [bar.measured for bar in cluster.bars(rows)])
+
+  def test_ends_tasks_that_fail(self):
+    with self.assertRaisesRegex(program.CheckError, "ended with 7: wrong"):
+      with cluster.Tasks(
+          [sys.executable, "-c", _FAILS], dict(os.environ)) as tasks:
+        pids = [int(tasks.read(name)) for name in tasks.names]
+        tasks.write("worker:1", "")
+        tasks.wait(cluster.TRAINERS)
+    for pid in pids:
+      with self.assertRaises(ProcessLookupError):
+        os.kill(pid, 0)
 
   @parameterized.parameters(
       ([(2., 1.), (6., 2.), (12., 3.)], (6., 3.)),

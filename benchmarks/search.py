@@ -14,6 +14,7 @@ import tempfile
 import time
 
 import adanet
+from adanet import distributed
 from adanet import tf_compat
 from adanet import version
 from adanet.tf_compat import v1 as tf
@@ -32,7 +33,7 @@ _WIDTHS = ((130,), (80, 50), (64, 48, 48))
 NUM_CANDIDATES = len(_WIDTHS)
 
 # AdaNet has no heads of its own, and takes those of tf.estimator.
-_IS_ADANET = not hasattr(adanet, "heads")
+IS_ADANET = not hasattr(adanet, "heads")
 
 
 class Builder(adanet.subnetwork.Builder):
@@ -107,15 +108,15 @@ class Search(object):
       default; so there are summaries.
   """
 
-  def __init__(self, model_dir, max_iteration_steps, config=None):
+  def __init__(self, model_dir, max_iteration_steps, config=None, **arguments):
     self._builders = [Builder(i) for i in range(NUM_CANDIDATES)]
     self._ensembler = Ensembler()
-    heads = tf.estimator if _IS_ADANET else adanet.heads
+    heads = tf.estimator if IS_ADANET else adanet.heads
     self.estimator = adanet.Estimator(
         head=heads.MultiClassHead(NUM_CLASSES),
         subnetwork_generator=adanet.subnetwork.SimpleGenerator(self._builders),
         max_iteration_steps=max_iteration_steps, ensemblers=[self._ensembler],
-        model_dir=model_dir, config=config)
+        model_dir=model_dir, config=config, **arguments)
 
   def train_ops(self):
     """Returns the train ops of the first iteration's subnetworks and ensembles.
@@ -155,7 +156,7 @@ def train(take_turn):
   """
   model_dir = tempfile.mkdtemp()
   try:
-    runs = tf.estimator if _IS_ADANET else tf_compat
+    runs = tf.estimator if IS_ADANET else tf_compat
     search = Search(model_dir, _ENDLESS, runs.RunConfig(
         save_checkpoints_steps=NUM_STEPS, save_checkpoints_secs=None))
     search.estimator.train(
@@ -176,6 +177,31 @@ def time_search(num_iterations):
     return time.perf_counter() - started
   finally:
     shutil.rmtree(model_dir)
+
+
+def train_on_cluster(model_dir, num_iterations, delays):
+  """Trains as the task of TF_CONFIG, each candidate on one worker.
+
+  Args:
+    model_dir: str.
+    num_iterations: int.
+    delays: whether AdaNet 0.8.0's workers wait as by default; here they never
+      do.
+  """
+  arguments = {} if delays else {
+      "delay_secs_per_worker": 0, "worker_wait_secs": .1}
+  config = {} if delays or not IS_ADANET else {
+      "experimental_max_worker_delay_secs": 0}
+  runs = tf.estimator if IS_ADANET else tf_compat
+  search = Search(
+      model_dir, ITERATION_STEPS, runs.RunConfig(model_dir=model_dir, **config),
+      experimental_placement_strategy=distributed.RoundRobinStrategy(),
+      **arguments)
+  specs = tf.estimator if IS_ADANET else adanet
+  specs.train_and_evaluate(
+      search.estimator,
+      specs.TrainSpec(input_fn, max_steps=num_iterations * ITERATION_STEPS),
+      specs.EvalSpec(input_fn, steps=1))
 
 
 def _answer(secs):

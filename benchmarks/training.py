@@ -4,6 +4,7 @@
 
 The loop of `Estimator.train` against a bare `session.run` of the same train ops
 in the same session; a whole search against AdaNet 0.8.0's, on TensorFlow 1.15;
+both of these in one process and on a cluster; `adanet-launch`;
 the graph of a worker that builds one candidate against that of one that builds
 all; and `import adanet` against `import adanet.distributed`.
 """
@@ -18,15 +19,12 @@ import sys
 import tempfile
 import time
 
-from adanet import ensemble
-from adanet import heads
-from adanet import subnetwork
 from adanet import tf_compat
-from adanet.core import ensembles
-from adanet.core import iteration
 from adanet.core import model_dir
 from adanet.core import train_ops
 from adanet.estimator import model as model_lib
+from benchmarks import cluster
+from benchmarks import endless_search
 from benchmarks import program
 from benchmarks import search
 from benchmarks import timing
@@ -201,21 +199,6 @@ def _measure_search(adanet, num_turns):
       "{:.1f} s".format(result.secs))]
 
 
-def _search_of(num_candidates):
-  """Returns the `iteration.Search` of `search`, with so many candidates."""
-  return iteration.Search(
-      head=heads.MultiClassHead(search.NUM_CLASSES),
-      generator=subnetwork.SimpleGenerator(
-          [search.Builder(i) for i in range(num_candidates)]),
-      ensemblers=[search.Ensembler()],
-      strategies=[ensemble.GrowStrategy()], metric_fn=None,
-      max_iteration_steps=None, adanet_loss_decay=.9,
-      replicate_ensemble_in_training=False, debug=False,
-      enable_ensemble_summaries=True, enable_subnetwork_summaries=True,
-      global_step_combiner_fn=None,
-      exports=ensembles.ExportOptions(False, False))
-
-
 def _cluster_config(num_workers):
   """Returns the RunConfig of a worker that is not the chief."""
   hosts = ["localhost:{}".format(i) for i in range(1, num_workers + 1)]
@@ -254,8 +237,9 @@ def _graph_size(strategy, num_candidates):
   v1 = tf_compat.v1
   config = _cluster_config(num_candidates + 1)
   model = model_lib.Model(
-      _search_of(num_candidates), model_dir.ModelDir(config.model_dir), config,
-      strategy, None)
+      endless_search.make([search.Builder(i) for i in range(num_candidates)],
+                          search.Ensembler()),
+      model_dir.ModelDir(config.model_dir), config, strategy, None)
   with model.graph(search.input_fn, "train", 0) as built:
     train_ops.TrainOps(built.iteration, v1.reduce_mean)
     graph = v1.get_default_graph()
@@ -322,6 +306,8 @@ def measure(placement, num_turns):
       adanet = stack.enter_context(_AdaNet(folder))
       searches = _measure_search(adanet, num_turns)
     rows = measure_steps(adanet, num_turns) + searches
+  rows += cluster.measure(
+      _child_env(), _child_env([folder]) if adanet else None, num_turns)
   return rows + measure_graphs(placement) + _measure_import(num_turns)
 
 
@@ -337,7 +323,7 @@ def bars(rows):
       "ops of a worker with 1 of {}, in those with 1 of {}".format(
           _NUM_CANDIDATES[-1], _NUM_CANDIDATES[0]),
       counts[-1] / counts[0], _GROWTH_LIMIT))
-  return result
+  return result + cluster.bars(rows)
 
 
 if __name__ == "__main__":

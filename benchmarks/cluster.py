@@ -1,0 +1,398 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The search on a cluster of processes of this machine, timed.
+
+A chief, two workers and two parameter servers train three candidates, each
+on one worker. Whole jobs are timed beside AdaNet 0.8.0's, the steps of each task
+beside bare ones, and `adanet-launch` beside tasks that are started by hand.
+"""
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from adanet import tf_compat
+from adanet.launch import ports
+from adanet.launch import processes
+from benchmarks import cluster_steps
+from benchmarks import cluster_task
+from benchmarks import program
+from benchmarks import search
+
+SHAPE = (("chief", 1), ("worker", 2), ("ps", 2))
+TRAINERS = ("chief:0", "worker:0", "worker:1")
+
+# Of ratios of times, but for the seconds that adanet-launch adds.
+LIMITS = {
+    "job, AdaNet": 1 / 2,
+    "job, AdaNet without delays": 1 / 2,
+    "cluster step": 1 / .9,
+    "first step": 2.,
+}
+ADDED_SECS_LIMIT = 1.
+
+_ADANET = "AdaNet 0.8.0"
+# What an idle machine needs is a tenth of it.
+_TIMEOUT_SECS = 400.
+_POLL_SECS = .01
+_NUM_TASKS = sum(count for _, count in SHAPE)
+_LAUNCH = (sys.executable, "-m", "adanet.launch", "--workers=2", "--ps=2")
+
+_STARTED = """
+import os, time
+with open(os.path.join({!r}, str(os.getpid())), "w") as f:
+  f.write(repr(time.monotonic()))
+"""
+
+_TAKES_A_STEP = """
+import time
+import numpy as np
+import tensorflow.compat.v1 as tf
+tf.disable_eager_execution()
+x = tf.constant(np.ones([64, 64], np.float32))
+layer = tf.nn.relu(tf.matmul(x, tf.get_variable("hidden", [64, 130])))
+logits = tf.matmul(layer, tf.get_variable("logits", [130, 10]))
+loss = tf.losses.sparse_softmax_cross_entropy([0] * 64, logits)
+train_op = tf.train.MomentumOptimizer(.01, .9).minimize(loss)
+session = tf.Session()
+session.run(tf.global_variables_initializer())
+session.run(train_op)
+print(repr(time.monotonic()))
+"""
+
+
+class Tasks(object):
+  """A context manager: the tasks of a job, all of which end with it."""
+
+  def __init__(self, command, env):
+    """Starts a process for each task.
+
+    Args:
+      command: list of str.
+      env: dict, the environment; each task has a TF_CONFIG beside it.
+    """
+    self._exits = contextlib.ExitStack()
+    self._processes = {}
+    self._logs = {}
+    try:
+      self._start(command, env)
+    except BaseException:
+      self._exits.close()
+      raise
+
+  def _start(self, command, env):
+    tasks = [(job, i) for job, count in SHAPE for i in range(count)]
+    held = self._exits.enter_context(ports.HeldPorts(len(tasks)))
+    addresses = {job: [] for job, _ in SHAPE}
+    for (job, _), port in zip(tasks, held.ports):
+      addresses[job].append("127.0.0.1:{}".format(port))
+    parent = os.getpid()
+    for job, i in tasks:
+      name = "{}:{}".format(job, i)
+      self._logs[name] = self._exits.enter_context(
+          tempfile.TemporaryFile("w+"))
+      process = subprocess.Popen(
+          command, env=dict(env, TF_CONFIG=json.dumps({
+              "cluster": addresses, "task": {"type": job, "index": i}})),
+          stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+          stderr=self._logs[name], universal_newlines=True,
+          preexec_fn=lambda: processes.end_with_parent(parent, signal.SIGKILL))
+      self._processes[name] = process
+      self._exits.callback(_end, process)
+
+  def __enter__(self):
+    return self
+
+  def __exit__(self, *_):
+    self._exits.close()
+
+  def _fail(self, name, what):
+    log = self._logs[name]
+    log.seek(0)
+    raise program.CheckError("{} {}: {}".format(name, what, log.read()[-3000:]))
+
+  def wait(self, names):
+    """Waits until these tasks have ended well."""
+    end = time.monotonic() + _TIMEOUT_SECS
+    left = list(names)
+    while left:
+      left = [n for n in left if self._processes[n].poll() is None]
+      for name, process in self._processes.items():
+        if process.poll():
+          self._fail(name, "ended with {}".format(process.returncode))
+      if left and time.monotonic() > end:
+        self._fail(left[0], "does not end")
+      time.sleep(_POLL_SECS)
+
+  def read(self, name):
+    """Returns the next line of a task."""
+    output = self._processes[name].stdout
+    if not select.select([output], [], [], _TIMEOUT_SECS)[0]:
+      self._fail(name, "prints nothing")
+    line = output.readline()
+    if not line:
+      self._fail(name, "ended")
+    return line
+
+  def write(self, name, line):
+    """Sends a line to a task."""
+    print(line, file=self._processes[name].stdin, flush=True)
+
+  @property
+  def names(self):
+    return list(self._processes)
+
+
+def _end(process):
+  """Ends a process, if it still runs, and closes its pipes."""
+  process.kill()
+  process.communicate()
+
+
+@contextlib.contextmanager
+def _folder():
+  """Yields a new folder."""
+  path = tempfile.mkdtemp()
+  try:
+    yield path
+  finally:
+    shutil.rmtree(path)
+
+
+# Whole jobs.
+
+
+def _time_job(env, num_iterations, delays, all_end):
+  """Returns the seconds until the chief and the workers of a job have ended.
+
+  Args:
+    env: dict.
+    num_iterations: int.
+    delays: whether AdaNet's delays are as by default.
+    all_end: whether the parameter servers must end, too.
+  """
+  with _folder() as folder:
+    model_dir = os.path.join(folder, "model")
+    command = [sys.executable, cluster_task.__file__, model_dir,
+               str(num_iterations), "delays" if delays else "no_delays"]
+    started = time.monotonic()
+    with Tasks(command, env) as tasks:
+      tasks.wait(TRAINERS)
+      secs = time.monotonic() - started
+      if all_end:
+        tasks.wait(tasks.names)
+    step = tf_compat.v1.train.load_variable(model_dir, "global_step")
+    expected = num_iterations * search.ITERATION_STEPS
+    program.check(step == expected, "expected step {}, got {}".format(
+        expected, step))
+    return secs
+
+
+def measure_jobs(env, adanet_env, num_turns):
+  """Returns the rows of whole jobs.
+
+  Args:
+    env: dict, the environment of a task.
+    adanet_env: the same with AdaNet 0.8.0.
+    num_turns: int; few make the jobs short.
+  """
+  num_iterations = 3 if num_turns >= 5 else 1
+  turns = [[_time_job(env, num_iterations, False, True)] + [
+      _time_job(adanet_env, num_iterations, delays, False)
+      for delays in (True, False)] for _ in range(max(1, num_turns // 5))]
+  rows = []
+  for i, kind in enumerate(("job, AdaNet", "job, AdaNet without delays"), 1):
+    rows.append({
+        "kind": kind,
+        "what": "{} x {} steps on a cluster".format(
+            num_iterations, search.ITERATION_STEPS),
+        "against": kind.replace("job, AdaNet", _ADANET),
+        "ratio": statistics.median(turn[0] / turn[i] for turn in turns),
+        "figure": "{:.1f} s".format(
+            statistics.median(turn[0] for turn in turns)),
+        "limits": {"ratio": LIMITS[kind]}})
+  return rows
+
+
+# Steps.
+
+
+def _take_turns(env, num_turns):
+  """Returns dict from a task to what it found; see `cluster_steps`."""
+  with _folder() as folder:
+    command = [sys.executable, cluster_steps.__file__,
+               os.path.join(folder, "model"), str(num_turns)]
+    with Tasks(command, env) as tasks:
+      for name in TRAINERS:
+        line = tasks.read(name)
+        program.check(line == "works\n", "{}: {}".format(name, line))
+      begin = time.monotonic() + .5
+      for name in TRAINERS:
+        tasks.write(name, repr(begin))
+      return {name: json.loads(tasks.read(name)) for name in TRAINERS}
+
+
+def rows_of_steps(found):
+  """Returns the rows of steps.
+
+  The chief trains the ensembles. It takes a step for each one of the slowest
+  subnetwork, so no more than the slowest bare task would.
+
+  Args:
+    found: dict from a task to what it found; see `cluster_steps`.
+  """
+  counts = [found[name]["num_ops"] for name in TRAINERS]
+  program.check(
+      counts[0] == sum(counts[1:]) == search.NUM_CANDIDATES and all(counts),
+      "the bare steps have {} train ops".format(counts))
+  rows = []
+  for name, count in zip(TRAINERS, counts):
+    turns = []
+    for i, (ours, bare) in enumerate(found[name]["turns"]):
+      program.check(ours and bare, "{} took no step in turn {}".format(name, i))
+      if name == TRAINERS[0]:
+        bare = max(found[n]["turns"][i][1] for n in TRAINERS)
+      turns.append((ours, bare))
+    secs = statistics.median(ours for ours, _ in turns)
+    rows.append({
+        "kind": "cluster step",
+        "what": "step of {}, {} {}{}".format(
+            name, count, "ensemble" if name == TRAINERS[0] else "subnetwork",
+            "s" * (count > 1)),
+        "against": "the slowest bare session.run" if name == TRAINERS[0] else (
+            "bare session.run"),
+        "ratio": statistics.median(ours / bare for ours, bare in turns),
+        "figure": "{:,.0f} steps/s".format(1 / secs),
+        "limits": {"ratio": LIMITS["cluster step"]}})
+  return rows
+
+
+# adanet-launch.
+
+
+def _run(command, env):
+  """Runs a command to its end; returns its output."""
+  try:
+    done = subprocess.run(
+        command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, universal_newlines=True, check=False,
+        timeout=_TIMEOUT_SECS)
+  except subprocess.TimeoutExpired as e:
+    raise program.CheckError("{} does not end".format(command)) from e
+  program.check(done.returncode == 0, "{} ended with {}: {}".format(
+      command, done.returncode, done.stderr[-3000:]))
+  return done.stdout
+
+
+def _read_times(folder):
+  times = []
+  for name in os.listdir(folder):
+    with open(os.path.join(folder, name), encoding="utf-8") as f:
+      times.extend(map(float, f))
+  return times
+
+
+def _start_secs(env, launches):
+  """Returns the seconds until the last task of a job has started."""
+  with _folder() as folder:
+    path = os.path.join(folder, "started.py")
+    times = os.path.join(folder, "times")
+    os.mkdir(times)
+    with open(path, "w", encoding="utf-8") as f:
+      f.write(_STARTED.format(times))
+    started = time.monotonic()
+    _run(_LAUNCH + (path,) if launches else (
+        "sh", "-c", 'for i in $(seq {}); do "$@" & done; wait'.format(
+            _NUM_TASKS), "sh", sys.executable, path), env)
+    found = _read_times(times)
+    program.check(len(found) == _NUM_TASKS,
+                  "{} tasks have started".format(len(found)))
+    return max(found) - started
+
+
+def _first_step_secs(env):
+  """Returns the seconds until adanet-launch's first task takes its first step.
+  """
+  with _folder() as folder:
+    times = os.path.join(folder, "times")
+    os.mkdir(times)
+    started = time.monotonic()
+    _run(_LAUNCH + (
+        cluster_task.__file__, os.path.join(folder, "model"), "1", "no_delays",
+        os.path.join(times, "first_steps")), env)
+    found = _read_times(times)
+    program.check(len(found) >= len(TRAINERS),
+                  "{} tasks have taken a step".format(len(found)))
+    # That of a parameter server is when it serves.
+    return sorted(found)[0] - started
+
+
+def _alone_secs(env):
+  """Returns the seconds that one process needs to take a step."""
+  started = time.monotonic()
+  return float(_run([sys.executable, "-c", _TAKES_A_STEP], env)) - started
+
+
+def measure_launch(env, num_turns):
+  """Returns the rows of `adanet-launch`.
+
+  Args:
+    env: dict, the environment of a task.
+    num_turns: int.
+  """
+  starts = [(_start_secs(env, True), _start_secs(env, False))
+            for _ in range(num_turns)]
+  steps = [(_first_step_secs(env), _alone_secs(env))
+           for _ in range(max(1, num_turns // 5))]
+  added = statistics.median(ours - by_hand for ours, by_hand in starts)
+  secs = statistics.median(ours for ours, _ in steps)
+  return [{
+      "kind": "launch", "what": "adanet-launch, 5 tasks started",
+      "against": "by hand",
+      "ratio": statistics.median(ours / by_hand for ours, by_hand in starts),
+      "added": added, "figure": "{:.2f} s more".format(added), "limits": {},
+  }, {
+      "kind": "first step", "what": "adanet-launch, first step",
+      "against": "one process without adanet",
+      "ratio": statistics.median(ours / alone for ours, alone in steps),
+      "figure": "{:.1f} s".format(secs),
+      "limits": {"ratio": LIMITS["first step"]},
+  }]
+
+
+def bars(rows):
+  """Returns list of `program.Bar`."""
+  return [
+      program.Bar("{}, in those of {}".format(row["what"], row["against"]),
+                  row["ratio"], LIMITS[row["kind"]])
+      for row in rows if row["kind"] in LIMITS
+  ] + [
+      program.Bar("seconds that adanet-launch adds", row["added"],
+                  ADDED_SECS_LIMIT)
+      for row in rows if row["kind"] == "launch"
+  ]
+
+
+def measure(env, adanet_env, num_turns):
+  """Returns the rows of a cluster.
+
+  Args:
+    env: dict, the environment of a task.
+    adanet_env: the same with AdaNet 0.8.0; None where that is not there.
+    num_turns: int.
+  """
+  rows = measure_launch(env, num_turns)
+  # A short run measures the rest only where it measures all.
+  if adanet_env or num_turns >= 5:
+    rows += rows_of_steps(_take_turns(env, num_turns))
+  if adanet_env:
+    rows += measure_jobs(env, adanet_env, num_turns)
+  return rows

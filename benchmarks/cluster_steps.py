@@ -1,0 +1,184 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A task of a cluster that takes turns: steps of the loop, and bare steps.
+
+  cluster_steps.py MODEL_DIR NUM_TURNS
+
+It trains as `Estimator.train` does, for ever. When it has taken a step it
+prints a line, and reads one: the time of the monotonic clock at which the first
+turn begins, the same for all tasks. Between two steps, when a turn of bare steps
+is due, it runs the train ops of the same graph in a second session, and nothing
+else. Both sessions are on the same server, and share the variables. In the end
+it prints what it found, as JSON.
+"""
+
+import contextlib
+import json
+import os
+import sys
+import threading
+import time
+
+from adanet import distributed
+from adanet import tf_compat
+from adanet.cluster import signals
+from adanet.cluster import task as task_lib
+from adanet.core import events
+from adanet.core import model_dir as model_dir_lib
+from adanet.core import summary
+from adanet.estimator import choosing
+from adanet.estimator import cluster_training
+from adanet.estimator import model as model_lib
+from adanet.estimator import training as training_lib
+from benchmarks import endless_search
+from benchmarks import search
+
+_TURN_SECS = 3.
+# A turn of the loop ends with the next event of progress, .5 s later. Until all
+# tasks have ended theirs, nothing is timed.
+_SETTLE_SECS = 1.
+_TIMEOUT_SECS = 120.
+
+
+def phase(secs, num_turns):
+  """Returns what a task does, some seconds after the first turn began.
+
+  Args:
+    secs: float.
+    num_turns: int.
+
+  Returns:
+    The index of the turn, -1 to warm up; whether the steps are bare; the
+    seconds at which this ends. None when all is over.
+  """
+  index = int(secs // _TURN_SECS)
+  if index < 2:
+    turn, is_bare = -1, index == 0
+  else:
+    turn = index // 2 - 1
+    # The second of the two finds another state of the machine.
+    is_bare = index % 2 == turn % 2
+  return None if turn >= num_turns else (
+      turn, is_bare, (index + 1) * _TURN_SECS)
+
+
+def secs_of_step(records):
+  """Returns the seconds of a step; None if nothing was trained.
+
+  Args:
+    records: list of pairs of the time and the number of steps until then.
+  """
+  if len(records) < 2 or records[-1][1] <= records[0][1]:
+    return None
+  (first_time, first), (last_time, last) = records[0], records[-1]
+  return (last_time - first_time) / (last - first)
+
+
+class _Turns(object):
+  """Takes the turns, as the one to whom the loop reports its progress."""
+
+  def __init__(self, task, num_turns, bare_ops):
+    """Takes a task.
+
+    Args:
+      task: `Task`.
+      num_turns: int.
+      bare_ops: function that returns the ops of a bare step.
+    """
+    self._task = task
+    self._num_turns = num_turns
+    self._bare_ops = bare_ops
+    self._exits = contextlib.ExitStack()
+    self._begin = None
+    self._session = None
+    self._ops = None
+    self._records = {}
+
+  def _read_begin(self):
+    self._begin = float(sys.stdin.readline())
+
+  def report(self, event):
+    """Takes an event of the loop, in its thread."""
+    if not isinstance(event, events.Progress):
+      return
+    if self._session is None:
+      self._open()
+      print("works", flush=True)
+      threading.Thread(target=self._read_begin, daemon=True).start()
+    while self._begin is not None:
+      now = time.monotonic()
+      found = phase(now - self._begin, self._num_turns)
+      if found is None:
+        self._finish()
+      turn, is_bare, end = found
+      settled = self._begin + end - _TURN_SECS + _SETTLE_SECS
+      records = self._records.setdefault((turn, is_bare), [])
+      if not is_bare:
+        if now >= settled:
+          # An ensemble takes no step before the subnetworks that it observes.
+          records.append((now, min(event.steps.values())))
+        return
+      self._run_bare(settled, self._begin + end, records)
+
+  def _open(self):
+    """Opens the session of the bare steps, on the graph of the loop."""
+    graph = tf_compat.v1.get_default_graph()
+    self._ops = self._bare_ops()
+    self._session = self._exits.enter_context(self._task.session(graph))
+    self._session.run(
+        [op for op in graph.get_operations() if op.type == "MakeIterator"])
+
+  def _run_bare(self, settled, end, records):
+    num_steps = 0
+    now = time.monotonic()
+    while now < end:
+      if now >= settled:
+        records.append((now, num_steps))
+        del records[1:-1]
+      self._session.run(self._ops)
+      num_steps += 1
+      now = time.monotonic()
+
+  def _finish(self):
+    turns = [[secs_of_step(self._records.get((turn, is_bare), ()))
+              for is_bare in (False, True)]
+             for turn in range(self._num_turns)]
+    print(json.dumps({"turns": turns, "num_ops": len(self._ops)}), flush=True)
+    os._exit(0)  # pylint: disable=protected-access
+
+
+def main(model_dir, num_turns):
+  config = tf_compat.RunConfig(model_dir=model_dir)
+  task = task_lib.Task(config, _TIMEOUT_SECS)
+  if config.task_type == tf_compat.TaskType.PS:
+    task.serve(lambda: None)
+    return
+  strategy = distributed.RoundRobinStrategy()
+  builders = [search.Builder(i) for i in range(search.NUM_CANDIDATES)]
+  ensembler = search.Ensembler()
+  is_trainer = strategy.with_config(config).should_train_subnetworks(
+      len(builders))
+
+  def bare_ops():
+    if not is_trainer:
+      return ensembler.train_ops
+    return [b.train_op for b in builders if b.train_op is not None]
+
+  turns = _Turns(task, int(num_turns), bare_ops)
+  model = model_lib.Model(
+      endless_search.make(builders, ensembler),
+      model_dir_lib.ModelDir(model_dir), config, strategy, None)
+  with signals.StopRequests() as stops:
+    training = training_lib.Training(
+        search.input_fn, (), (), None, None, None, _TIMEOUT_SECS,
+        summary.SummaryWriter(model_dir) if config.is_chief else None, stops,
+        turns.report)
+    if config.is_chief:
+      cluster_training.Chief(
+          model, choosing.Rules(None, None, False), training, task).train()
+    else:
+      cluster_training.Worker(model, training, task).train()
+
+
+if __name__ == "__main__":
+  main(*sys.argv[1:])
