@@ -37,8 +37,10 @@ class _Lock:
     if fd is not None:
       os.close(fd)
 
-  def release(self):
+  def release(self, new_model_dir):
     if self._fd is not None:
+      if new_model_dir is not None:
+        _remove_unused(new_model_dir)
       with contextlib.suppress(OSError):
         os.ftruncate(self._fd, 0)
     self._close()
@@ -49,9 +51,9 @@ def owned(model_dir: str) -> Iterator[None]:
   """Owns a `model_dir`, and makes it if need be, until the end of the block.
 
   The lock is `<model_dir>/cluster/lock`. It is the kernel's (flock), which
-  releases it when the process dies. The file says who has it; it stays, because
-  removing it could take a new owner's lock away. A file system without locks
-  gets a warning, and a `model_dir` with a scheme, such as "gs://", none.
+  releases it when the process dies. The file says who has it. It stays, but in
+  a new `model_dir` to which nothing else was written. A file system without
+  locks gets a warning, and a `model_dir` with a scheme, such as "gs://", none.
 
   Args:
     model_dir: str.
@@ -64,11 +66,14 @@ def owned(model_dir: str) -> Iterator[None]:
     yield
     return
   path = os.path.join(model_dir, "cluster", "lock")
-  os.makedirs(os.path.dirname(path), exist_ok=True)
-  # Python's files are closed in programs that this one starts.
-  fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+  is_new = not os.path.exists(model_dir)
+  fd = _open(path)
   try:
     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    while not _is_at(fd, path):  # Its last owner has removed it meanwhile.
+      os.close(fd)
+      fd = _open(path)
+      fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
   except OSError as e:
     owner = _owner(fd)
     os.close(fd)
@@ -88,7 +93,32 @@ def owned(model_dir: str) -> Iterator[None]:
     _write_owner(fd)
     yield
   finally:
-    lock.release()
+    lock.release(model_dir if is_new else None)
+
+
+def _open(path):
+  """Opens the file, and makes it and its folder if need be."""
+  os.makedirs(os.path.dirname(path), exist_ok=True)
+  # Python's files are closed in programs that this one starts.
+  return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+
+
+def _is_at(fd, path):
+  """Returns whether an open file is the one that a path leads to."""
+  try:
+    return os.path.samestat(os.fstat(fd), os.stat(path))
+  except FileNotFoundError:
+    return False
+
+
+def _remove_unused(model_dir):
+  """Removes a model_dir in which there is nothing but the lock."""
+  folder = os.path.join(model_dir, "cluster")
+  with contextlib.suppress(OSError):
+    if os.listdir(model_dir) == ["cluster"] and os.listdir(folder) == ["lock"]:
+      os.remove(os.path.join(folder, "lock"))
+      os.rmdir(folder)
+      os.rmdir(model_dir)
 
 
 def _write_owner(fd):

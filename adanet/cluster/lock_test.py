@@ -179,7 +179,17 @@ class LockTest(parameterized.TestCase):
         with lock.owned(self._model_dir):
           pass
 
+  def test_nothing_is_left_in_a_new_folder(self):
+    with lock.owned(self._model_dir):
+      pass
+    self.assertFalse(os.path.exists(self._model_dir))
+    os.mkdir(self._model_dir)
+    with lock.owned(self._model_dir):
+      pass
+    self.assertTrue(os.path.exists(self._path))
+
   def test_no_owner_is_named_after_the_end(self):
+    os.makedirs(self._model_dir)
     with lock.owned(self._model_dir):
       self.assertGreater(os.path.getsize(self._path), 0)
     self.assertEqual(0, os.path.getsize(self._path))
