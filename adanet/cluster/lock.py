@@ -16,6 +16,7 @@ from absl import logging
 # What the kernel answers where a file system has no locks.
 _NO_LOCKS = frozenset([
     errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP])
+_MAX_TRIES = 100
 _IN_USE = frozenset([errno.EACCES, errno.EAGAIN])
 
 
@@ -98,9 +99,12 @@ def owned(model_dir: str) -> Iterator[None]:
 
 def _open(path):
   """Opens the file, and makes it and its folder if need be."""
-  os.makedirs(os.path.dirname(path), exist_ok=True)
-  # Python's files are closed in programs that this one starts.
-  return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+  for _ in range(_MAX_TRIES):
+    with contextlib.suppress(FileNotFoundError):  # Another has just removed it.
+      os.makedirs(os.path.dirname(path), exist_ok=True)
+      # Python's files are closed in programs that this one starts.
+      return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+  raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
 
 def _is_at(fd, path):
