@@ -18,7 +18,7 @@ from adanet.progress import reporter
 
 
 def _print_report(estimator):
-  """Prints what the search found, when training is over."""
+  """Prints what the search on a cluster found."""
   try:
     print(store.report(estimator.model_dir))
   except ModuleNotFoundError as error:
@@ -106,9 +106,7 @@ def train_and_evaluate(
   if config.task_type == tf_compat.TaskType.EVALUATOR:
     return _evaluate_continuously(estimator, train_spec, eval_spec)
   if config.task_type == tf_compat.TaskType.MASTER or not config.cluster_spec:
-    results = _train_and_evaluate_here(estimator, train_spec, eval_spec)
-    _print_report(estimator)
-    return results
+    return _train_and_evaluate_here(estimator, train_spec, eval_spec)
   _train(estimator, train_spec)
   if config.is_chief:
     _print_report(estimator)
