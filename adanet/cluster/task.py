@@ -318,7 +318,9 @@ class Task(object):
           if self._chief_is_silent else "", what)
 
     def pause(secs):
-      if time.monotonic() - self._chief_time >= _CHIEF_SECS:
+      # Before the wait is over, too.
+      if time.monotonic() - self._chief_time >= min(
+          _CHIEF_SECS, self._timeout_secs / 2):
         look()
       wait.pause(secs, message)
 
