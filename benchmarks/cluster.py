@@ -256,11 +256,13 @@ def rows_of_steps(found):
   program.check(
       counts[0] == sum(counts[1:]) == search.NUM_CANDIDATES and all(counts),
       "the bare steps have {} train ops".format(counts))
+  for name in TRAINERS:
+    for i, (ours, bare) in enumerate(found[name]["turns"]):
+      program.check(ours and bare, "{} took no step in turn {}".format(name, i))
   rows = []
   for name, count in zip(TRAINERS, counts):
     turns = []
     for i, (ours, bare) in enumerate(found[name]["turns"]):
-      program.check(ours and bare, "{} took no step in turn {}".format(name, i))
       if name == TRAINERS[0]:
         bare = max(found[n]["turns"][i][1] for n in TRAINERS)
       turns.append((ours, bare))

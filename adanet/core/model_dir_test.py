@@ -93,9 +93,9 @@ class ModelDirTest(parameterized.TestCase):
     self.assertEqual(["train_manager/t1/t1_dnn.json",
                       "train_manager/t2/t2_dnn.json"], _files(self._path))
     with open(os.path.join(self._path, "train_manager/t1/t1_dnn.json")) as f:
-      self.assertEqual({"message": "Trained 5 steps."}, json.load(f))
+      self.assertEqual(
+          {"message": "Trained 5 steps.", "step": 0}, json.load(f))
 
-  @parameterized.parameters("", "{", "[]", "{}")
   def test_stopped_after_restore(self):
     self._model_dir.mark_stopped(0, "t0_dnn", "At 8 steps.", 8)
     for step, reasons in ((7, {}), (8, {"t0_dnn": "At 8 steps."})):
@@ -106,6 +106,7 @@ class ModelDirTest(parameterized.TestCase):
     self._model_dir.mark_stopped(0, "t0_dnn", "At 6 steps.", 6)
     self.assertEqual({"t0_dnn": "At 5 steps."}, self._model_dir.stopped(0))
 
+  @parameterized.parameters("", "{", "[]", "{}")
   def test_stopped_by_a_file_that_is_not_complete(self, content):
     self._make("train_manager/t0/t0_dnn.json", content)
     self.assertEqual({"t0_dnn": ""}, self._model_dir.stopped(0))
