@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search on a cluster of processes of this machine, timed.
 
-A chief, two workers and two parameter servers train three candidates, each
-on one worker. Whole jobs are timed beside AdaNet 0.8.0's, the steps of each task
+A chief, two workers and two parameter servers train three candidates, each on
+one worker. Whole jobs are timed beside AdaNet 0.8.0's, the steps of each task
 beside bare ones, and `adanet-launch` beside tasks that are started by hand.
 """
 

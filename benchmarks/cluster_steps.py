@@ -6,10 +6,10 @@
 
 It trains as `Estimator.train` does, for ever. When it has taken a step it
 prints a line, and reads one: the time of the monotonic clock at which the first
-turn begins, the same for all tasks. Between two steps, when a turn of bare steps
-is due, it runs the train ops of the same graph in a second session, and nothing
-else. Both sessions are on the same server, and share the variables. In the end
-it prints what it found, as JSON.
+turn begins, the same for all tasks. Between two steps, when a turn of bare
+steps is due, it runs the train ops of the same graph in a second session, and
+nothing else. Both sessions are on the same server, and share the variables. In
+the end it prints what it found, as JSON.
 """
 
 import contextlib
