@@ -6,6 +6,7 @@ import os
 import signal
 import typing
 
+from absl import logging
 from adanet import tf_compat
 from adanet.cluster import ended
 from adanet.cluster import signals
