@@ -48,6 +48,7 @@ _GROWTH_LIMIT = 1.05
 _ADANET = "adanet_reference/site-packages/adanet-0.8.0"
 _ADANET_VERSION = "0.8.0"
 _NUM_ITERATIONS = 3
+_SHORT_TURNS = 2  # Of a run that shows that the benchmark measures.
 _TURNS_OF_STEPS = 4  # For each turn that is asked for: they are short.
 _NUM_CANDIDATES = (2, 4, 8)
 
@@ -306,8 +307,9 @@ def measure(placement, num_turns):
       adanet = stack.enter_context(_AdaNet(folder))
       searches = _measure_search(adanet, num_turns)
     rows = measure_steps(adanet, num_turns) + searches
-  rows += cluster.measure(
-      _child_env(), _child_env([folder]) if adanet else None, num_turns)
+  if num_turns > _SHORT_TURNS:  # AdaNet takes minutes on a cluster.
+    rows += cluster.measure(
+        _child_env(), _child_env([folder]) if adanet else None, num_turns)
   return rows + measure_graphs(placement) + _measure_import(num_turns)
 
 
@@ -323,7 +325,9 @@ def bars(rows):
       "ops of a worker with 1 of {}, in those with 1 of {}".format(
           _NUM_CANDIDATES[-1], _NUM_CANDIDATES[0]),
       counts[-1] / counts[0], _GROWTH_LIMIT))
-  return result + cluster.bars(rows)
+  if any(row["kind"] == "launch" for row in rows):
+    result += cluster.bars(rows)
+  return result
 
 
 if __name__ == "__main__":
