@@ -325,9 +325,7 @@ def bars(rows):
       "ops of a worker with 1 of {}, in those with 1 of {}".format(
           _NUM_CANDIDATES[-1], _NUM_CANDIDATES[0]),
       counts[-1] / counts[0], _GROWTH_LIMIT))
-  if any(row["kind"] == "launch" for row in rows):
-    result += cluster.bars(rows)
-  return result
+  return result + cluster.bars(rows)
 
 
 if __name__ == "__main__":
