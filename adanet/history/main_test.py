@@ -26,6 +26,8 @@ def _run(*args, program=("-m", "adanet.history"), **kwargs):
   environment = {k: v for k, v in os.environ.items()
                  if k not in ("COLUMNS", "NO_COLOR", "FORCE_COLOR")}
   environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+  # Matplotlib says where it has no folder of its own.
+  environment["MPLCONFIGDIR"] = absltest.get_default_test_tmpdir()
   done = subprocess.run(
       [sys.executable] + list(program) + list(args), env=environment,
       **dict({"stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
