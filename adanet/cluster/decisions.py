@@ -24,10 +24,9 @@ class StepTimeoutError(RuntimeError):
 
 
 class Next(enum.Enum):
-  """What a task does after an error, or with an agreement."""
+  """What a task does after an error."""
   RECONNECT = "opens a session again"
   RESTORE = "restores the last checkpoint"
-  FOLLOW = "follows another agreement"
   FAIL = "ends with the error"
 
 

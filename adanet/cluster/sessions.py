@@ -152,7 +152,7 @@ def leave(status: int) -> None:
   logging.flush()
   for stream in (sys.stdout, sys.stderr):
     stream.flush()
-  os._exit(status)  # pylint: disable=protected-access
+  os._exit(status)
 
 
 def are_closing() -> bool:

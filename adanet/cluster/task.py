@@ -35,6 +35,8 @@ _STOP_SECS = 8.
 # How long a chief waits for parameter servers if the job seems to be over. The
 # others have decided whether it is by then.
 _OVER_SECS = 35.
+# How long a parameter server stays when the job is over.
+_LAST_SECS = 1.5
 _MAX_NAMES = 4
 
 
@@ -101,10 +103,9 @@ class Task(object):
     self._chief_time = time.monotonic()
     self._chief_is_silent = False
 
-  @property
-  def container(self) -> typing.Callable[[int], str]:
-    """Function from a generation to the container of its variables."""
-    return "adanet-{}".format
+  def container(self, generation: int) -> str:
+    """Returns the container of the variables of a generation."""
+    return "adanet-{}".format(generation)
 
   @property
   def worker_names(self) -> typing.List[str]:
@@ -371,20 +372,18 @@ class Task(object):
     return decisions.poll_secs(
         self._config.num_worker_replicas, len(self._boards))
 
-  def follow(self, generation: int,
-             what: str = "begin") -> agreement_lib.Agreement:
+  def follow(self, generation: int) -> agreement_lib.Agreement:
     """Waits for another agreement than that of a generation.
 
     Args:
       generation: int; 0 for none.
-      what: what the chief is waited for to do, for messages.
 
     Raises:
       Over: training is over.
       StoppedError: the job was stopped.
       waiting.WaitTimeoutError: the chief is absent for too long.
     """
-    pause = self._await_chief(what)
+    pause = self._await_chief("begin what follows")
     while not self.is_new(generation):
       pause(self._poll_secs)
     assert self._agreement is not None
@@ -444,4 +443,7 @@ class Task(object):
           time.sleep(.1)
       stops.raise_asked()
     except Over as over:
+      # Workers look once a second. TensorFlow 1.15 does not tell one that is in
+      # a step that its parameter server has gone.
+      time.sleep(_LAST_SECS)
       logging.info("%s ends: %s.", self.name, over)

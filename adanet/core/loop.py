@@ -296,8 +296,9 @@ class Loop(object):
     if self._surroundings.asked_to_stop():
       return Ending.SIGNAL
     if (self._limits.global_step is not None and
-        self.global_step >= self._limits.global_step):
-      return Ending.MAX_STEPS
+        self.global_step >= self._limits.global_step and
+        not (self._ops.observed and self._may_train())):
+      return Ending.MAX_STEPS  # And no ensemble lags behind.
     return None
 
   def run(self, session: typing.Any) -> Ending:

@@ -232,7 +232,6 @@ class Chief(object):
             raise _Lost("A parameter server has lost its variables: the last "
                         "checkpoint is restored.") from error
 
-
   def _check_files(self, generation):
     """Checks once that the parameter servers see the chief's files."""
     if not self._has_checked_files:

@@ -94,9 +94,14 @@ def _lead(model, rules, given, steps, max_steps, task):
   if done:
     reason = "step {} is reached already".format(max_steps)
     logging.info("Skipped training: %s.", reason)
-    if task is not None:
+    if model.config.cluster_spec:  # Others wait for the end.
       with lock.owned(model.model_dir.path):
-        task.end(ended.OVER, reason)
+        if task is not None:
+          task.end(ended.OVER, reason)
+        else:
+          agreement_lib.AgreementFile(model.model_dir.path).announce(
+              ended.job_id(model.config, os.environ).text, 1, 0, max_steps,
+              ended.OVER, reason)
     return
   with _opened(model, given, max_steps, leads=True) as training:
     if task is None:

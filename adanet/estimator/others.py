@@ -8,7 +8,7 @@ import typing
 from absl import logging
 from adanet.cluster import task as task_lib
 from adanet.core import iteration as iteration_lib
-from adanet.distributed import layout
+from adanet.distributed import plan
 from adanet.estimator import model as model_lib
 
 _POLL_SECS = .02
@@ -29,16 +29,14 @@ def _first(names):
 
 def _trainers(placement, config, count):
   """Returns, for each subnetwork, the workers that train it."""
+  groups = plan.PlacementPlan(
+      placement, config.num_worker_replicas, config.num_ps_replicas,
+      count).worker_groups
   found = [[] for _ in range(count)]
-  for worker in range(config.num_worker_replicas):
-    strategy = placement.with_config(layout.TaskConfig(
-        config.num_worker_replicas, config.num_ps_replicas, worker,
-        is_chief=worker == 0, task_type="worker" if worker else "chief",
-        task_id=max(worker - 1, 0)))
-    if strategy.should_train_subnetworks(count):
-      for i in range(count):
-        if strategy.should_build_subnetwork(count, i):
-          found[i].append(worker)
+  for group in groups:
+    if group.trains_subnetworks:
+      for i in group.subnetworks:
+        found[i].extend(group.workers)
   return found
 
 
