@@ -50,13 +50,14 @@ def _estimator(model_dir, strategy):
       placement_strategy=strategy)
 
 
-def _task(connection, model_dir, strategy, cluster, task_type, index):
+def _task(connection, model_dir, strategy, cluster, task_type, index,
+          max_steps):
   """Runs a task, and sends what it failed with, or None."""
   os.environ["TF_CONFIG"] = json.dumps(
       {"cluster": cluster, "task": {"type": task_type, "index": index}})
   try:
     adanet.train_and_evaluate(
-        _estimator(model_dir, strategy), adanet.TrainSpec(builders.input_fn()),
+        _estimator(model_dir, strategy), adanet.TrainSpec(builders.input_fn(), max_steps),
         adanet.EvalSpec(builders.input_fn(1)))
     connection.send(None)
   except BaseException:  # pylint: disable=broad-except
@@ -72,6 +73,14 @@ def _result(connection, model_dir, strategy):
       "shapes": {name: estimator.get_variable_value(name).shape
                  for name in estimator.get_variable_names()},
   })
+
+
+def _steps(connection, model_dir, strategy):
+  """Sends how often each subnetwork and ensemble was trained."""
+  estimator = _estimator(model_dir, strategy)
+  connection.send([
+      int(estimator.get_variable_value(name))
+      for name in estimator.get_variable_names() if name.endswith("/step")])
 
 
 def _local(connection, model_dir, strategy):
@@ -90,13 +99,14 @@ class ClusterShapesTest(parameterized.TestCase):
       cls._expected = processes.Process(
           _local, model_dir, distributed.ReplicationStrategy()).receive()
 
-  def _train(self, model_dir, strategy, num_workers, num_ps):
+  def _train(self, model_dir, strategy, num_workers, num_ps, max_steps=None):
     """Trains on a cluster and waits until all tasks have ended."""
     shape = {"chief": 1, "worker": num_workers - 1, "ps": num_ps}
     cluster = servers.free_cluster(
         **{job: count for job, count in shape.items() if count})
     tasks = [
-        (job, i, processes.Process(_task, model_dir, strategy, cluster, job, i))
+        (job, i, processes.Process(
+            _task, model_dir, strategy, cluster, job, i, max_steps))
         for job, addresses in cluster.items() for i in range(len(addresses))]
     for _, _, process in tasks:
       self.addCleanup(process.kill)
@@ -123,6 +133,15 @@ class ClusterShapesTest(parameterized.TestCase):
       return  # Some candidates are not trained, as a warning says.
     self.assertEqual(self._expected["winners"], found["winners"])
     self.assertLess(found["loss"], 2 * self._expected["loss"] + .01)
+
+  def test_ensembles_have_caught_up_at_max_steps(self):
+    model_dir = self.create_tempdir().full_path
+    strategy = distributed.RoundRobinStrategy()
+    self._train(model_dir, strategy, 2, 1, max_steps=_STEPS // 2)
+    found = processes.Process(_steps, model_dir, strategy).receive()
+    self.assertLen(found, 6)  # Of three subnetworks, and of their ensembles.
+    self.assertBetween(min(found), _STEPS // 2, _STEPS // 2 + 1)
+    self.assertBetween(max(found), _STEPS // 2, _STEPS // 2 + 1)
 
 
 if __name__ == "__main__":
