@@ -35,6 +35,14 @@ OVER = "over"
 STOPPED = "stopped"
 
 
+class StoppedError(Exception):
+  """The job was stopped by a signal to its chief, before its end."""
+
+
+class Over(Exception):  # pylint: disable=g-bad-exception-name
+  """Training is over: nothing is left to do for this task."""
+
+
 class JobId(typing.NamedTuple):
   """Says which tasks belong together.
 

@@ -22,7 +22,7 @@ from adanet.cluster import waiting
 OPERATION_TIMEOUT_SECS = 60.
 _CLOSE_SECS = 2.
 _POLL_SECS = .02
-_CLOSING = "adanet-closes-session"
+_THREAD = "adanet-session"
 
 
 def configured(config: typing.Any, filters: typing.Sequence[str],
@@ -60,7 +60,8 @@ class Opening(object):
       self._first_op = tf_compat.v1.no_op()
     self._session = tf_compat.v1.Session(target, graph=graph, config=config)
     self._error: typing.Optional[Exception] = None
-    self._thread = threading.Thread(target=self._open, daemon=True)
+    self._thread = threading.Thread(
+        target=self._open, name=_THREAD, daemon=True)
     self._thread.start()
 
   def _open(self):
@@ -86,7 +87,8 @@ class Opening(object):
 def connect(target: str, graph: typing.Any, config: typing.Any,
             absent: typing.Callable[[], typing.Dict[str, str]],
             wait: waiting.Wait,
-            names: str = "the parameter servers") -> typing.Any:
+            names: str = "the parameter servers",
+            look: typing.Callable[[], None] = lambda: None) -> typing.Any:
   """Opens a session on a graph, when all of its tasks are there.
 
   Args:
@@ -98,6 +100,8 @@ def connect(target: str, graph: typing.Any, config: typing.Any,
     wait: `Wait`, which names them.
     names: str, all of them, for messages. One that is stopped cannot be told
       from the others.
+    look: function that is called again and again, and raises what ends the
+      wait.
 
   Raises:
     waiting.WaitTimeoutError: a task is absent for too long.
@@ -107,20 +111,27 @@ def connect(target: str, graph: typing.Any, config: typing.Any,
     return ", ".join("{} ({})".format(*task) for task in sorted(
         found.items())) or "an answer of {}".format(names)
 
+  def pause(secs):
+    look()
+    wait.pause(secs, missing)
+
   while True:
     if absent():
-      wait.pause(.25, missing)
+      pause(.25)
       continue
     opening = Opening(target, graph, config)
     try:
       session = opening.result(_POLL_SECS)
       while session is None:
-        wait.pause(0., missing)
+        pause(0.)
         session = opening.result(_POLL_SECS)
     except tf_compat.v1.errors.OpError as error:
       logging.debug("cannot open a session: %s", error)
-      wait.pause(.25, missing)
+      pause(.25)
       continue
+    except BaseException:
+      atexit.register(_leave)
+      raise
     wait.done()
     return session
 
@@ -133,16 +144,18 @@ def close(session: typing.Any) -> None:
     except tf_compat.v1.errors.OpError as error:
       logging.debug("cannot close a session: %s", error)
 
-  thread = threading.Thread(target=call, name=_CLOSING, daemon=True)
+  thread = threading.Thread(target=call, name=_THREAD, daemon=True)
   thread.start()
   thread.join(_CLOSE_SECS)
   if thread.is_alive():
-    # TensorFlow 1.15 would wait for it when the interpreter ends.
     atexit.register(_leave)
 
 
 def _leave():
-  """Ends this process without the end of TensorFlow."""
+  """Ends this process without the end of TensorFlow.
+
+  TensorFlow 1.15 would wait for a session that neither opens nor closes.
+  """
   # Python sets it when it prints an error that nobody has caught.
   leave(1 if getattr(sys, "last_value", None) is not None else 0)
 
@@ -155,6 +168,6 @@ def leave(status: int) -> None:
   os._exit(status)
 
 
-def are_closing() -> bool:
-  """Returns whether a session of this process does not close."""
-  return any(thread.name == _CLOSING for thread in threading.enumerate())
+def hang() -> bool:
+  """Returns whether a session of this process neither opens nor closes."""
+  return any(thread.name == _THREAD for thread in threading.enumerate())

@@ -40,14 +40,6 @@ _LAST_SECS = 1.5
 _MAX_NAMES = 4
 
 
-class StoppedError(Exception):
-  """The job was stopped by a signal to its chief, before its end."""
-
-
-class Over(Exception):  # pylint: disable=g-bad-exception-name
-  """Training is over: nothing is left to do for this task."""
-
-
 def _named(tasks):
   return ", ".join("{} ({})".format(*task) for task in sorted(tasks.items()))
 
@@ -138,6 +130,8 @@ class Task(object):
       The `Session`.
 
     Raises:
+      ended.Over: training is over; not for the chief.
+      ended.StoppedError: the job was stopped, likewise.
       waiting.WaitTimeoutError: a parameter server is absent for too long.
     """
     session = sessions.connect(
@@ -146,7 +140,8 @@ class Task(object):
         lambda: addresses.silent(self._ps),
         self.wait("start it, or see what it prints"),
         _named(self._ps) if len(self._ps) <= _MAX_NAMES else
-        "{} parameter servers".format(len(self._ps)))
+        "{} parameter servers".format(len(self._ps)),
+        (lambda: None) if self._config.is_chief else self._read_file)
     try:
       yield session
     finally:
@@ -277,8 +272,8 @@ class Task(object):
     """Reads the agreement, at most once a second.
 
     Raises:
-      Over: training is over.
-      StoppedError: the job was stopped.
+      ended.Over: training is over.
+      ended.StoppedError: the job was stopped.
     """
     now = time.monotonic()
     if self._read_time and now - self._read_time < _FILE_SECS:
@@ -287,9 +282,9 @@ class Task(object):
     self._agreement = self.file.read()
     state = self._state.after(self._agreement)
     if state == ended.OVER:
-      raise Over(self._agreement.reason)
+      raise ended.Over(self._agreement.reason)
     if state == ended.STOPPED:
-      raise StoppedError(self._agreement.reason)
+      raise ended.StoppedError(self._agreement.reason)
 
   def _await_chief(self, what, level=logging.INFO):
     """Returns the pause of a wait for the chief.
@@ -336,8 +331,8 @@ class Task(object):
     """Returns whether there is another agreement than that of a generation.
 
     Raises:
-      Over: training is over.
-      StoppedError: the job was stopped.
+      ended.Over: training is over.
+      ended.StoppedError: the job was stopped.
     """
     notice = self._board().read()
     if notice is not None and notice.announced != self._announced:
@@ -379,8 +374,8 @@ class Task(object):
       generation: int; 0 for none.
 
     Raises:
-      Over: training is over.
-      StoppedError: the job was stopped.
+      ended.Over: training is over.
+      ended.StoppedError: the job was stopped.
       waiting.WaitTimeoutError: the chief is absent for too long.
     """
     pause = self._await_chief("begin what follows")
@@ -396,8 +391,8 @@ class Task(object):
       False if there is another agreement meanwhile.
 
     Raises:
-      Over: training is over.
-      StoppedError: the job was stopped.
+      ended.Over: training is over.
+      ended.StoppedError: the job was stopped.
       waiting.WaitTimeoutError: the chief is absent for too long.
     """
     pause = self._await_chief("give all variables their values")
@@ -427,13 +422,13 @@ class Task(object):
 
     Raises:
       KeyboardInterrupt, SystemExit: a signal asked for it.
-      StoppedError: the job was stopped.
+      ended.StoppedError: the job was stopped.
       waiting.WaitTimeoutError: the chief is absent for too long.
     """
     report_working()
     pause = self._await_chief("end the job", logging.DEBUG)
-    try:
-      with stops.deferred():
+    with stops.deferred():
+      try:
         while stops.asked is None:
           self._read_file()
           pause(_FILE_SECS)
@@ -441,9 +436,12 @@ class Task(object):
         while time.monotonic() < end and not addresses.silent(self._chief):
           self._read_file()
           time.sleep(.1)
-      stops.raise_asked()
-    except Over as over:
-      # Workers look once a second. TensorFlow 1.15 does not tell one that is in
-      # a step that its parameter server has gone.
-      time.sleep(_LAST_SECS)
-      logging.info("%s ends: %s.", self.name, over)
+      except (ended.Over, ended.StoppedError) as ending:
+        # Workers look once a second. TensorFlow 1.15 does not tell one that is
+        # in a step that its parameter server has gone.
+        time.sleep(_LAST_SECS)
+        if isinstance(ending, ended.StoppedError):
+          raise
+        logging.info("%s ends: %s.", self.name, ending)
+        return
+    stops.raise_asked()

@@ -127,10 +127,12 @@ class ClusterShapesTest(parameterized.TestCase):
     model_dir = self.create_tempdir().full_path
     self._train(model_dir, strategy, num_workers, num_ps)
     found = processes.Process(_result, model_dir, strategy).receive()
-    self.assertEqual(self._expected["shapes"], found["shapes"])
     plan = distributed.plan.PlacementPlan(strategy, num_workers, num_ps, 3)
     if plan.training_time() == float("inf"):
-      return  # Some candidates are not trained, as a warning says.
+      # Some candidates are not trained, as a warning says. So others win.
+      self.assertLen(found["shapes"], len(self._expected["shapes"]))
+      return
+    self.assertEqual(self._expected["shapes"], found["shapes"])
     self.assertEqual(self._expected["winners"], found["winners"])
     self.assertLess(found["loss"], 2 * self._expected["loss"] + .01)
 

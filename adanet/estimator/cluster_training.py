@@ -15,6 +15,7 @@ from absl import logging
 from adanet import tf_compat
 from adanet.cluster import agreement as agreement_lib
 from adanet.cluster import decisions
+from adanet.cluster import ended
 from adanet.cluster import sessions as cluster_sessions
 from adanet.cluster import task as task_lib
 from adanet.core import events
@@ -253,7 +254,7 @@ class Worker(object):
     """Trains its shares until training is over.
 
     Raises:
-      task.StoppedError: the job was stopped.
+      ended.StoppedError: the job was stopped.
     """
     generation = 0
     try:
@@ -261,7 +262,7 @@ class Worker(object):
         agreed = self._task.follow(generation)
         generation = agreed.generation
         self._train_generation(agreed)
-    except task_lib.Over as over:
+    except ended.Over as over:
       logging.info("%s ends: %s.", self._task.name, over)
 
   def _train_generation(self, agreed):

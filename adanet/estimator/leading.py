@@ -119,7 +119,7 @@ def _follow(model, given, task):
                    training.stops)
       else:
         cluster_training.Worker(model, training, task).train()
-    except task_lib.StoppedError as stopped:
+    except ended.StoppedError as stopped:
       logging.warning("%s ends: %s.", task.name, stopped)
       raise SystemExit(128 + (
           training.stops.asked or signal.SIGTERM)) from None
@@ -155,6 +155,6 @@ def train(model: model_lib.Model, rules: choosing.Rules,
         _follow(model, given, task)
     except (KeyboardInterrupt, SystemExit) as error:
       status = getattr(error, "code", 128 + signal.SIGINT)
-      if isinstance(status, int) and sessions.are_closing():
+      if isinstance(status, int) and sessions.hang():
         sessions.leave(status)
       raise SystemExit(status) from None

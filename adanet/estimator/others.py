@@ -97,8 +97,8 @@ class Others(object):
 
     Raises:
       Moved: there is another generation.
-      task.Over: training is over.
-      task.StoppedError: the job was stopped.
+      ended.Over: training is over.
+      ended.StoppedError: the job was stopped.
       waiting.WaitTimeoutError: nothing was trained for too long.
     """
     if not self._is_chief and self._task.is_new(self._generation):
