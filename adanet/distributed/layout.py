@@ -13,6 +13,7 @@ k subnetworks in the iteration; w is a worker's index, i a subnetwork's.
 
 import abc
 import collections
+import fractions as fractions_lib
 import typing
 
 import six
@@ -29,16 +30,37 @@ class Share(typing.NamedTuple):
     builds_ensemble: whether it builds the ensemble.
     subnetworks: the indices of the subnetworks that it builds, increasing; a
       range in every layout but `AskedLayout`.
-    trains_subnetworks: whether it trains these subnetworks.
+    trains_subnetworks: whether it trains subnetworks.
+    fractions: pairs of a subnetwork that it trains, increasing, and the part of
+      its time that this one gets, a `Fraction`. None: it trains all that it
+      builds, each of them in every step.
   """
   builds_ensemble: bool
   subnetworks: typing.Sequence[int]
   trains_subnetworks: bool
+  fractions: typing.Optional[typing.Tuple[
+      typing.Tuple[int, fractions_lib.Fraction], ...]] = None
+
+  @property
+  def trained(self) -> typing.Sequence[int]:
+    """The indices of the subnetworks that it trains, increasing."""
+    if not self.trains_subnetworks:
+      return range(0)
+    if self.fractions is None:
+      return self.subnetworks
+    return tuple(i for i, _ in self.fractions)
 
   @property
   def num_trained(self) -> int:
     """The number of subnetworks that it trains."""
-    return len(self.subnetworks) if self.trains_subnetworks else 0
+    return len(self.trained)
+
+  def training_fractions(self) -> typing.Dict[int, fractions_lib.Fraction]:
+    """Returns the part of its time for each subnetwork that it trains."""
+    if self.fractions is not None:
+      return dict(self.fractions)
+    return {i: fractions_lib.Fraction(1, self.num_trained)
+            for i in self.trained}
 
 
 Group = typing.Tuple[range, Share]

@@ -11,6 +11,7 @@ are in `layout.py`; a strategy applies them to the worker of its config.
 import abc
 import contextlib
 import copy
+import fractions
 import functools
 import typing
 
@@ -107,6 +108,24 @@ class PlacementStrategy(object):
   def should_train_subnetworks(self, num_subnetworks: int) -> bool:
     """Whether this worker trains the subnetworks that it builds."""
 
+  def training_fractions(
+      self, num_subnetworks: int) -> typing.Dict[int, fractions.Fraction]:
+    """The part of this worker's training time for each of its subnetworks.
+
+    Unless a strategy says something else, a worker trains all subnetworks that
+    it builds, each in every step, so the parts are equal.
+
+    Returns:
+      Dict from the index of each subnetwork that this worker trains to a
+      `Fraction`; they add up to 1. Empty for a worker that does not train.
+    """
+    num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
+    return layout_lib.Share(
+        False,
+        [i for i in range(num_subnetworks)
+         if self.should_build_subnetwork(num_subnetworks, i)],
+        self.should_train_subnetworks(num_subnetworks)).training_fractions()
+
   @abc.abstractmethod
   def subnetwork_devices(
       self, num_subnetworks: int,
@@ -201,6 +220,11 @@ class _LayoutStrategy(PlacementStrategy):
   def should_train_subnetworks(self, num_subnetworks: int) -> bool:
     num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
     return self._share(num_subnetworks).trains_subnetworks
+
+  def training_fractions(
+      self, num_subnetworks: int) -> typing.Dict[int, fractions.Fraction]:
+    num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
+    return self._share(num_subnetworks).training_fractions()
 
   def subnetwork_devices(
       self, num_subnetworks: int,
