@@ -24,6 +24,7 @@ import typing
 
 from adanet.distributed import _arguments
 from adanet.distributed import layout as layout_lib
+from adanet.distributed import line as line_lib
 from adanet.distributed import placement
 from adanet.distributed.plan import indices as indices_lib
 from adanet.distributed.plan import speeds as speeds_lib
@@ -47,6 +48,8 @@ class Predictions(object):
     shares: list of pairs of a `layout.Share` and the workers that have it, a
       list of range. Each worker is in one pair. They are in the order of their
       first worker.
+    work: float64 array, work(w) of a worker of each share; 0 with fractions,
+      and without training.
   """
 
   def __init__(self, strategy: placement.PlacementStrategy, num_workers: int,
@@ -63,9 +66,14 @@ class Predictions(object):
     layout = placement.layout_of(strategy, num_workers, num_ps)
     workers_of: typing.Dict[layout_lib.Share, typing.List[range]] = {}
     for workers, share in layout.groups(num_workers, num_subnetworks):
+      if share.fractions is not None:  # A layout may make them at each look.
+        share = share._replace(fractions=tuple(share.fractions))
       workers_of.setdefault(share, []).append(workers)
     self.shares = list(workers_of.items())
     self._training = speeds_lib.predict(self.shares, num_subnetworks, costs)
+    self.work = self._training.work
+    # The places of subnetworks whose parameter servers hold unequal parts.
+    self._segments: typing.Dict[int, line_lib.Segment] = {}
     self._ps_of_subnetworks = self._ask_for_ps(layout) if with_ps else None
     self._count_fetches()
 
@@ -88,6 +96,11 @@ class Predictions(object):
       return [Indices()] * k
     all_ps = []
     for i in range(k):
+      segment = layout.segment(n, k, i)
+      if segment is not None:
+        self._segments[i] = segment
+        all_ps.append(Indices(segment.parts))
+        continue
       answer = layout.parameter_servers(n, k, i)
       if answer is None:
         return None
@@ -115,10 +128,15 @@ class Predictions(object):
         1. if self.sizes is None else list(map(float, self.sizes)))
     for ps, subnetworks in self._subnetworks_on.items():
       num_reads = sum(num_builders[i] for i in subnetworks)
-      load = sum(sent[i] for i in subnetworks) / max(len(ps), 1)
+      load = sum(sent[i] for i in subnetworks
+                 if i not in self._segments) / max(len(ps), 1)
       for s in ps.slices():
         self._fetches[s] += num_reads
         self._load[s] += load
+    for i, segment in self._segments.items():
+      whole = segment.length * segment.num_parts
+      for p in segment.parts:
+        self._load[p] += sent[i] * (segment.overlap(p) / whole)
 
   def _per_worker(self, counts):
     """Returns int64 [m], from a number for each of the shares."""

@@ -129,18 +129,32 @@ class _Divided(_Pairs):
     """
     super().__init__(num_workers, [[i for i, _ in pairs] for pairs in fractions])
     parts = [part for pairs in fractions for _, part in pairs]
-    # Exact, so that subnetworks that are equally fast have equal speeds.
-    speeds = [0] * len(costs)  # type: typing.List[Number]
-    for i, part, count in zip(
-        self.subnetworks.tolist(), parts, self.counts.tolist()):
-      speeds[i] += part if count == 1 else part * int(count)
-    if exact_costs is not None:
-      speeds = [speed and speed / fractions_lib.Fraction(cost)
-                for speed, cost in zip(speeds, exact_costs)]
     self._costs = costs
-    self._rates = np.array(list(map(float, parts))) / costs[self.subnetworks]
+    # The division of two int is exact but for its result's rounding, and faster
+    # than float(part).
+    self._rates = np.array([
+        part.numerator / part.denominator for part in parts
+    ]) / costs[self.subnetworks]
     self.num_trainers = self.add_up(self.counts, len(costs))
-    self.speeds = np.array(list(map(float, speeds)))
+    self.speeds = np.array(self._add_up_exactly(parts, exact_costs))
+
+  def _add_up_exactly(self, parts, costs):
+    """Returns the speeds; the same for subnetworks that are equally fast."""
+    num_whole = [0] * len(self._costs)  # Workers that train nothing else.
+    sums = [0] * len(self._costs)
+    for i, part, count in zip(
+        self.subnetworks.tolist(), parts, self.counts.astype(int).tolist()):
+      if part == 1:
+        num_whole[i] += count
+      else:
+        sums[i] = sums[i] + part * count if sums[i] or count > 1 else part
+    if costs is None:
+      return [(part.numerator + number * part.denominator) / part.denominator
+              for part, number in zip(sums, num_whole)]
+    costs = map(fractions_lib.Fraction, costs)
+    return [(part.numerator + number * part.denominator) * cost.denominator
+            / (part.denominator * cost.numerator)
+            for part, number, cost in zip(sums, num_whole, costs)]
 
   def stale_gradients(self, speeds):
     """Returns the part of the mean staleness that is theirs."""
