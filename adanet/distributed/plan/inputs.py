@@ -85,9 +85,11 @@ def parse_weights(flag, num_subnetworks):
     weights = ()
   if len(weights) != num_subnetworks:
     raise BadInput(
-        "--{}={}: expected {} greater than 0, one for each subnetwork.".format(
-            flag.name, flag.value, "one number" if num_subnetworks == 1 else
-            "{} numbers with commas between them,".format(num_subnetworks)))
+        "--{}={}: expected {}, one for each subnetwork.".format(
+            flag.name, flag.value, "1 number greater than 0"
+            if num_subnetworks == 1 else
+            "{} numbers greater than 0 with commas between them".format(
+                num_subnetworks)))
   return weights
 
 

@@ -31,7 +31,7 @@ Write JSON for another program, or a picture:
 
 Let the costs of the subnetworks decide who trains what:
 
-  adanet-plan --workers=5 --ps=2 --subnetworks=3 --strategy=balanced --costs=1,2,4
+  adanet-plan --workers=5 --subnetworks=3 --strategy=balanced --costs=1,2,4
 
 Plan a strategy of your own, the class Mine in mine.py:
 

@@ -77,17 +77,13 @@ class Predictions(object):
     self._ps_of_subnetworks = self._ask_for_ps(layout) if with_ps else None
     self._count_fetches()
 
-  def changed(
-      self,
-      strategy: typing.Optional[placement.PlacementStrategy] = None,
-      num_workers: typing.Optional[int] = None,
-      num_ps: typing.Optional[int] = None,
-      with_ps: bool = True) -> "Predictions":
+  def changed(self, num_workers: typing.Optional[int] = None,
+              num_ps: typing.Optional[int] = None,
+              with_ps: bool = True) -> "Predictions":
     """Returns other predictions; where an argument is None, it is the same."""
     return Predictions(
-        strategy or self._asked, num_workers or self.num_workers,
-        self.num_ps if num_ps is None else num_ps, self.num_subnetworks,
-        self.costs, self.sizes, with_ps)
+        self._asked, num_workers or self.num_workers, num_ps or self.num_ps,
+        self.num_subnetworks, self.costs, self.sizes, with_ps)
 
   def _ask_for_ps(self, layout):
     """Returns list of `Indices`, for each subnetwork; None if not known."""

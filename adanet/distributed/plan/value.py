@@ -270,19 +270,18 @@ class PlacementPlan(predictions.Predictions):
     If the strategy does not say what parameter servers hold, no problem of
     theirs is found.
 
-    Fixes are found by planning again with one change: up to a whole round more
-    workers, more parameter servers, or another strategy of `placement`. This
-    takes O(log k) times as long as the plan. These rules choose the fixes:
+    A fix is one change after which no problem remains, of any kind. There are
+    up to three, the same for all problems:
 
-    * A change is worth offering if it fixes a problem, adds none, and makes
-      none larger. If a subnetwork is untrained, all changes that train every
-      subnetwork are worth offering, and no others.
-    * A change is left out if another fixes the same problems and more.
-    * There is one number of workers, one number of parameter servers and one
-      strategy for all problems, so fixes never contradict each other.
-    * Fewer workers are never offered, because they train more slowly. Fewer
-      parameter servers are offered only to leave out unused ones, if no other
-      change fixes that.
+    * `BalancedStrategy` with the costs and sizes of this plan, which never has
+      one of these problems.
+    * The least number of more workers, if up to a whole round of k + 1 more
+      help. Fewer are never offered, because they train more slowly.
+    * The least number of more parameter servers, if these have a problem and
+      the next multiple of k helps.
+
+    The numbers are found by planning again, which takes O(log k) times as long
+    as the plan.
 
     Args:
       worker_names: sequence of str, the name of each worker in messages; None
