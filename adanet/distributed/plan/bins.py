@@ -4,6 +4,8 @@
 
 import collections
 
+from adanet.distributed.plan import indices as indices_lib
+
 import numpy as np
 
 
@@ -75,7 +77,8 @@ def map_workers(plan, subnetworks, workers):
     if group.builds_ensemble:
       maps.builds_ensemble[columns] = True
     if len(group.subnetworks) > group.num_trained:
-      rows, _ = subnetworks.count(group.subnetworks)
+      rows, _ = subnetworks.count(indices_lib.Indices(
+          set(group.subnetworks).difference(group.trained)))
       maps.runs[np.ix_(rows, columns)] = True
     if group.fractions is not None:
       for i, fraction in group.fractions:

@@ -115,10 +115,11 @@ class Panel(object):
     self.top = self.strip_y + STRIP_HEIGHT + 0.06
     self._draw_row_names()
     x = self.draw_workers(self._columns_x) + 0.15
-    self.legend.add_note("speed: {} Training time is 1 / the lowest speed.".format(
-        "1 is one worker that trains nothing else." if self.plan.costs is None
-        else "steps a unit of time, in which one worker takes a step of cost 1."
-    ))
+    self.legend.add_note((
+        "speed: 1 is one worker that trains nothing else."
+        if self.plan.costs is None else
+        "speed: in steps a unit of time. In this, a worker takes a step of "
+        "cost 1.") + " Training time is 1 / the lowest speed.")
     x = max(self.draw_heading(x, "speed"), self.draw_speeds(x))
     if self.plan.num_ps and self.plan.ps_groups is None:
       self.draw_heading(x + _PS_GAP, "parameter servers: not known")
@@ -281,8 +282,10 @@ class SmallPanel(Panel):
     for p, load in enumerate(loads / unit):
       self._draw_column(x, str(p), p in with_problem)
       middle = x + COLUMN_WIDTH / 2
-      self.page.text(middle, load_y, page_lib.format_number(load), 7.5,
-                     ha="center", **page_lib.problem_style(p in with_problem))
+      self.page.text(
+          middle, load_y, "<0.01" if 0 < load < .01 else
+          page_lib.format_number(load), 7.5, ha="center",
+          **page_lib.problem_style(p in with_problem))
       for i in self.plan.parameter_server(p).subnetworks:
         style = {"diameter": 0.6 * self.row_height,
                  "facecolor": self._colors[i]}

@@ -67,7 +67,7 @@ class PredictionsTest(parameterized.TestCase):
     costs, sizes = data.draw(_weights(k)), data.draw(_weights(k))
     plan = plan_lib.PlacementPlan(strategy, m, n, k, costs, sizes)
     answers = answers_lib.Answers(strategy, m, n, k)
-    costs, sizes = ([fractions.Fraction(weight) for weight in weights or [1] * k]
+    costs, sizes = (list(map(fractions.Fraction, weights or [1] * k))
                     for weights in (plan.costs, plan.sizes))
     rates, times = _rates_and_times(answers, costs)
     speeds = [sum(rate.get(i, 0) for rate in rates) for i in range(k)]
@@ -86,8 +86,8 @@ class PredictionsTest(parameterized.TestCase):
           np.int64)
     np.testing.assert_array_almost_equal_nulp(
         np.array(speeds, np.float64), plan.effective_speeds(), 50)
-    stale = [[times[w][i] * (speeds[i] - rates[w][i]) for w in answers.trainers[i]]
-             for i in range(k)]
+    stale = [[times[w][i] * (speeds[i] - rates[w][i])
+              for w in answers.trainers[i]] for i in range(k)]
     check([sum(rates[w][i] / speeds[i] * s for w, s in zip(
         answers.trainers[i], stale[i])) for i in range(k)],
           plan.stale_gradients(), np.float64)
@@ -124,10 +124,11 @@ class PredictionsTest(parameterized.TestCase):
         np.testing.assert_array_equal(
             [max(0, len(ws) - 1) for ws in answers.trainers],
             plan.stale_gradients())
-        np.testing.assert_allclose([
-            max(0, speed * max([len(answers.trained[w]) for w in ws] or [0]) - 1)
-            for speed, ws in zip(speeds, answers.trainers)],
-                                   plan.max_staleness(), atol=1e-12)
+        most = [max([len(answers.trained[w]) for w in ws] or [0])
+                for ws in answers.trainers]
+        np.testing.assert_allclose(
+            np.maximum(0, np.multiply(speeds, most) - 1), plan.max_staleness(),
+            atol=1e-12)
         on = [[i for i in range(shape[2]) if p in answers.ps[i]]
               for p in range(shape[1])]
         np.testing.assert_allclose(
@@ -188,7 +189,8 @@ class PredictionsTest(parameterized.TestCase):
               for strategy in (balanced, distributed.RoundRobinStrategy()))
           num_trainers = m if k == 1 else max(1, m - 1)
           time = plan.training_time()
-          self.assertAlmostEqual(1, time * float(num_trainers / total), delta=1e-9)
+          self.assertAlmostEqual(
+              1, time * float(num_trainers / total), delta=1e-9)
           self.assertLessEqual(time, other.training_time() * (1 + 1e-12))
           self.assertLen(set(plan.effective_speeds().tolist()), 1)
           self.assertEqual(0, plan.wasted_training())

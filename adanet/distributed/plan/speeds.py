@@ -129,7 +129,8 @@ class _Divided(_Pairs):
       costs: float64 [k].
       exact_costs: list of k `Number`; None if all are 1.
     """
-    super().__init__(num_workers, [[i for i, _ in pairs] for pairs in fractions])
+    super().__init__(
+        num_workers, [[i for i, _ in pairs] for pairs in fractions])
     parts = [part for pairs in fractions for _, part in pairs]
     self._costs = costs
     self._builds_ensemble = builds_ensemble[self.owners]

@@ -87,8 +87,8 @@ class PlacementPlan(predictions.Predictions):
       costs: sequence of k numbers from 1e-100 to 1e100, what a step of each
         subnetwork costs, in any unit. The predictions are made with these. None
         for those of a `BalancedStrategy`; for any other strategy all are 1.
-      sizes: sequence of k numbers from 1e-100 to 1e100, how large the variables of
-        each subnetwork are, in any unit. None as for `costs`.
+      sizes: sequence of k numbers from 1e-100 to 1e100, how large the variables
+        of each subnetwork are, in any unit. None as for `costs`.
 
     Raises:
       TypeError: an argument has a wrong type.
@@ -115,9 +115,10 @@ class PlacementPlan(predictions.Predictions):
             Indices(share.subnetworks), share.trains_subnetworks,
             None if share.fractions is None else tuple(share.fractions))
         for share, workers in self.shares)
+    training = self._training
     rows = zip(*(figures.tolist() for figures in (
-        self._training.num_builders, self._training.num_trainers, self._training.speeds,
-        self._training.stale_gradients, self._training.max_staleness)))
+        training.num_builders, training.num_trainers, training.speeds,
+        training.stale_gradients, training.max_staleness)))
     self.subnetwork_groups = tuple(
         groups_lib.SubnetworkGroup(subnetworks, *row)
         for row, subnetworks in indices_lib.places_of(rows).items())
@@ -189,7 +190,8 @@ class PlacementPlan(predictions.Predictions):
         "subnetwork_index", subnetwork_index, at_least=0,
         below=self.num_subnetworks)
     ps = self._ps_of_subnetworks
-    groups = self._training.trainers[self._training.first_trainers[i]:self._training.first_trainers[i + 1]]
+    first, stop = self._training.first_trainers[i:i + 2]
+    groups = self._training.trainers[first:stop]
     return groups_lib.Subnetwork(
         trainers=Indices.union(self.worker_groups[g].workers for g in groups),
         effective_speed=float(self._training.speeds[i]),

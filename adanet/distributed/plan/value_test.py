@@ -284,8 +284,8 @@ class ErrorsTest(parameterized.TestCase):
       (ValueError, "Custom().subnetwork_parameter_servers(4, 0)=[2]: expected "
        "integers in [0, 2).", strategies.Custom(
            bool, lambda config, i: True, bool, lambda config, i: [2]), 3, 2, 4),
-      (ValueError, "costs=[1, 2]: expected 3 numbers from 1e-100 to 1e+100, one "
-       "for each subnetwork.", OURS[0], 3, 2, 3, [1, 2]),
+      (ValueError, "costs=[1, 2]: expected 3 numbers from 1e-100 to 1e+100, "
+       "one for each subnetwork.", OURS[0], 3, 2, 3, [1, 2]),
       (ValueError, "sizes=[1, 1e+101]: expected 2 numbers from 1e-100 to ",
        OURS[0], 3, 2, 2, None, [1, 1e101]),
       (ValueError, "costs=[1, 1000", OURS[0], 3, 2, 2, [1, 10**400]),
