@@ -34,9 +34,8 @@ def _trainers(placement, config, count):
       count).worker_groups
   found = [[] for _ in range(count)]
   for group in groups:
-    if group.trains_subnetworks:
-      for i in group.subnetworks:
-        found[i].extend(group.workers)
+    for i in group.trained:
+      found[i].extend(group.workers)
   return found
 
 

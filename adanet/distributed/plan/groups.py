@@ -5,15 +5,15 @@
 import fractions as fractions_lib
 import typing
 
+from adanet.distributed import line as line_lib
 from adanet.distributed.plan import indices as indices_lib
-from adanet.distributed.plan import speeds
 
 Indices = indices_lib.Indices
 
 _MAX_DENOMINATOR = 20
 
 
-def format_fraction(fraction: speeds.Number) -> str:
+def format_fraction(fraction: line_lib.Number) -> str:
   """Returns a fraction of a worker's time as a short text: "2/3" or "0.348"."""
   simple = fractions_lib.Fraction(fraction).limit_denominator(_MAX_DENOMINATOR)
   if abs(simple - fraction) < 1e-12 and 0 < simple < 1:
@@ -61,8 +61,8 @@ class WorkerGroup(typing.NamedTuple):
         self.subnetworks if self.fractions is None else self.fractions)
 
   def time_fractions(
-      self, costs: typing.Optional[typing.Sequence[speeds.Number]] = None
-  ) -> typing.Dict[int, speeds.Number]:
+      self, costs: typing.Optional[typing.Sequence[line_lib.Number]] = None
+  ) -> typing.Dict[int, line_lib.Number]:
     """Returns the fraction of its time for each subnetwork that it trains.
 
     Args:

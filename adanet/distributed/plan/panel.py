@@ -118,8 +118,7 @@ class Panel(object):
     self.legend.add_note((
         "speed: 1 is one worker that trains nothing else."
         if self.plan.costs is None else
-        "speed: in steps a unit of time. In this, a worker takes a step of "
-        "cost 1.") + " Training time is 1 / the lowest speed.")
+        "speed: steps in the time that one worker takes for a cost of 1.") + " Training time is 1 / the lowest speed.")
     x = max(self.draw_heading(x, "speed"), self.draw_speeds(x))
     if self.plan.num_ps and self.plan.ps_groups is None:
       self.draw_heading(x + _PS_GAP, "parameter servers: not known")

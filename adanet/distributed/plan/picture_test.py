@@ -182,7 +182,7 @@ class PlanPictureTest(parameterized.TestCase):
          for number in ("8/15", "7/15", "3/5", "2/5", "0.533", "1")})
     text_of_figure = " ".join(_texts(figure))
     for expected in ("costs 1, 2, 4.5, sizes 10, 20, 45", "the unit of the size",
-                     "a worker takes a step of cost 1."):
+                     "one worker takes for a cost of 1."):
       self.assertIn(expected, text_of_figure)
     # In lockstep, a step of each takes as long as it costs.
     written = collections.Counter(_texts(_draw(

@@ -32,7 +32,7 @@ from adanet.distributed.plan import speeds as speeds_lib
 import numpy as np
 
 Indices = indices_lib.Indices
-Weights = typing.Optional[typing.Sequence[speeds_lib.Number]]
+Weights = typing.Optional[typing.Sequence[line_lib.Number]]
 
 
 class Predictions(object):
