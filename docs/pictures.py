@@ -10,9 +10,9 @@ from adanet.distributed.plan import picture as plan_picture
 from adanet.history import example
 
 
-def _plan(strategy, num_workers=4, num_ps=0):
+def _plan(strategy, num_workers=4, num_ps=0, costs=None):
   return plan_lib.PlacementPlan(
-      strategy, num_workers, num_ps, num_subnetworks=3)
+      strategy, num_workers, num_ps, num_subnetworks=3, costs=costs)
 
 
 def draw_all(folder):
@@ -36,6 +36,9 @@ def draw_all(folder):
       "parameter_servers": [_plan(round_robin, num_ps=5),
                             _plan(round_robin, num_ps=2),
                             _plan(sharing, num_ps=5)],
+      "costs": [
+          _plan(strategy, num_workers=5, num_ps=2, costs=(1, 2, 4)) for strategy
+          in (placement.BalancedStrategy(costs=(1, 2, 4)), round_robin)],
       "large_cluster": [plan_lib.PlacementPlan(
           round_robin, num_workers=100, num_ps=20, num_subnetworks=7)],
   }
