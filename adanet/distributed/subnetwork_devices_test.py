@@ -149,10 +149,12 @@ class RoundRobinDevicesTest(parameterized.TestCase):
 class DevicesTest(parameterized.TestCase):
 
   @parameterized.product(
-      [dict(num_ps=0), dict(num_ps=5, dedicate_parameter_servers=False)],
+      kwargs=[dict(num_ps=0), dict(num_ps=5, dedicate_parameter_servers=False)],
       make=_MAKERS)
-  def test_changes_nothing(self, num_ps, **kwargs):
-    self.assertEqual([""] * 3, _place(num_ps, 2, 1, ["a", "b", "c"], **kwargs))
+  def test_changes_nothing(self, kwargs, make):
+    self.assertEqual([""] * 3, _place(
+        num_subnetworks=2, subnetwork_index=1, names=["a", "b", "c"], make=make,
+        **kwargs))
 
   @parameterized.parameters(
       distributed.RoundRobinStrategy(),
@@ -172,7 +174,7 @@ class DevicesTest(parameterized.TestCase):
       strategies.round_robin(strategies.PsConfig(0)),
       strategies.round_robin(strategies.PsConfig(3)),
       strategies.balanced(strategies.PsConfig(0)),
-      strategies.balanced(strategies.PsConfig(4)))
+      strategies.balanced(strategies.PsConfig(2)))
   def test_decorates(self, strategy):
 
     @strategy.subnetwork_devices(2, 1)
@@ -245,7 +247,8 @@ class DevicesTest(parameterized.TestCase):
     variable = graph.get_operation_by_name("w")
     self.assertIn(variable.type, tf_compat.STANDARD_PS_OPS)
     task = (2 + devices.OpNameHashStrategy(2)(strategies.Op("w"))
-            if make is strategies.round_robin else _task_of_point(4, [1, 1], 1, "w"))
+            if make is strategies.round_robin else
+            _task_of_point(4, [1, 1], 1, "w"))
     self.assertEqual("/job:ps/task:{}".format(task), variable.device)
     self.assertStartsWith(table.device, "/job:ps/task:")
     self.assertEqual("", graph.get_operation_by_name("constant").device)
