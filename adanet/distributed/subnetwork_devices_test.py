@@ -10,6 +10,7 @@ from absl.testing import parameterized
 from adanet import distributed
 from adanet import tf_compat
 from adanet.distributed import devices
+from adanet.distributed import line
 from adanet.distributed.testdata import golden
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import strategies
@@ -77,6 +78,15 @@ class BalancedDevicesTest(parameterized.TestCase):
           num_ps, 3, i, names, strategies.balanced, sizes=sizes):
         expected[_task(device)] += size / len(names)
     np.testing.assert_allclose([sum(sizes) / num_ps] * num_ps, expected, rtol=.1)
+
+  def test_a_segment_is_no_tuple_of_tasks(self):
+    segment = line.Segment(start=0, length=1, total=2, num_parts=4)
+    names = ["v{}".format(v) for v in range(50)]
+    for tasks, expected in ((tuple(segment), {0, 1, 2, 4}), (segment, {0, 1})):
+      with tf_compat.v1.Graph().as_default(), devices.variables_on(tasks):
+        self.assertEqual(expected, {
+            _task(tf_compat.v1.get_variable(name, shape=[]).device)
+            for name in names})
 
   def test_a_subclass_that_sees_fewer_parameter_servers(self):
 
@@ -149,10 +159,12 @@ class RoundRobinDevicesTest(parameterized.TestCase):
 class DevicesTest(parameterized.TestCase):
 
   @parameterized.product(
-      [dict(num_ps=0), dict(num_ps=5, dedicate_parameter_servers=False)],
+      kwargs=[dict(num_ps=0), dict(num_ps=5, dedicate_parameter_servers=False)],
       make=_MAKERS)
-  def test_changes_nothing(self, num_ps, **kwargs):
-    self.assertEqual([""] * 3, _place(num_ps, 2, 1, ["a", "b", "c"], **kwargs))
+  def test_changes_nothing(self, kwargs, make):
+    self.assertEqual([""] * 3, _place(
+        num_subnetworks=2, subnetwork_index=1, names=["a", "b", "c"], make=make,
+        **kwargs))
 
   @parameterized.parameters(
       distributed.RoundRobinStrategy(),
@@ -172,7 +184,7 @@ class DevicesTest(parameterized.TestCase):
       strategies.round_robin(strategies.PsConfig(0)),
       strategies.round_robin(strategies.PsConfig(3)),
       strategies.balanced(strategies.PsConfig(0)),
-      strategies.balanced(strategies.PsConfig(4)))
+      strategies.balanced(strategies.PsConfig(2)))
   def test_decorates(self, strategy):
 
     @strategy.subnetwork_devices(2, 1)
@@ -245,7 +257,8 @@ class DevicesTest(parameterized.TestCase):
     variable = graph.get_operation_by_name("w")
     self.assertIn(variable.type, tf_compat.STANDARD_PS_OPS)
     task = (2 + devices.OpNameHashStrategy(2)(strategies.Op("w"))
-            if make is strategies.round_robin else _task_of_point(4, [1, 1], 1, "w"))
+            if make is strategies.round_robin else
+            _task_of_point(4, [1, 1], 1, "w"))
     self.assertEqual("/job:ps/task:{}".format(task), variable.device)
     self.assertStartsWith(table.device, "/job:ps/task:")
     self.assertEqual("", graph.get_operation_by_name("constant").device)
