@@ -106,7 +106,7 @@ class ExamplesTest(parameterized.TestCase):
 
   def test_finds_the_examples(self):
     self.assertLen(list(_programs()), 10)
-    self.assertLen(list(_commands()), 6)
+    self.assertLen(list(_commands()), 7)
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ _SEAMS = (
     "adanet.cluster",
     "adanet.core",
     "adanet.distributed.layout",
+    "adanet.distributed.placement.divides_time",
     "adanet.distributed.placement.layout_of",
     "adanet.estimator.auto_builders",
     "adanet.estimator.auto_ensemble",
