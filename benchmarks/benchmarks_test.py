@@ -111,6 +111,13 @@ class BenchmarksTest(parameterized.TestCase):
       benchmark.measure(
           types.SimpleNamespace(RoundRobinStrategy=round_robin), num_turns=2)
 
+  def test_refuses_strategies_without_sizes(self):
+    with self.assertRaisesRegex(program.CheckError, "BalancedStrategy"):
+      bytes_lib.measure(types.SimpleNamespace(
+          RoundRobinStrategy=placement.RoundRobinStrategy,
+          BalancedStrategy=lambda sizes=None: placement.BalancedStrategy()),
+                        num_turns=2)
+
   @parameterized.parameters(
       (plan, "worker", lambda self, worker: _worker(self, 0)),
       (claims, "figures", lambda self: collections.defaultdict(int)))

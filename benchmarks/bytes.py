@@ -37,18 +37,19 @@ _CANDIDATES = (
     (("resnet50", 1), ("bert_base", 1), ("dlrm", 1)),
     (("resnet50", 4), ("bert_base", 2), ("dlrm", 2)),
 )
+_ALL = "mean of all"
 
 _LEAST = "largest variable alone"
 _SIZES = "BalancedStrategy(sizes)"
 _NO_SIZES = "BalancedStrategy()"
 _ROUND_ROBIN = "RoundRobinStrategy()"
 _PEER = "AdaNet's RoundRobinStrategy()"
-# The style of each column's line, from the palette of Okabe and Ito. AdaNet's
-# is drawn over ours.
+# The style of each column's line, from the palette of Okabe and Ito. Two may be
+# equal, so their marks differ in size.
 _STYLES = {
     _LEAST: dict(color="#000000", linestyle="--"),
+    _NO_SIZES: dict(color="#56B4E9", marker="s", markersize=9),
     _SIZES: dict(color="#0072B2", marker="o"),
-    _NO_SIZES: dict(color="#56B4E9", marker="s"),
     _ROUND_ROBIN: dict(color="#D55E00", marker="^"),
     _PEER: dict(color="#000000", linestyle="", marker="x"),
 }
@@ -70,11 +71,6 @@ class _Placement(typing.NamedTuple):
   title: str
   strategy: typing.Any
   rule: _Rule
-
-
-def _name_hash(name):
-  """Returns the hash of an op's name, by the rules."""
-  return int(hashlib.sha256(name.encode()).hexdigest(), 16)
 
 
 def _round_robin_rule(num_candidates, num_ps, candidate, name_hash):
@@ -135,65 +131,72 @@ def _device_function(v1, strategy, num_candidates, candidate):
       return graph.device_function
 
 
+@functools.lru_cache(maxsize=None)
 def _task(device):
+  """Returns the parameter server of a device."""
   job, _, task = device.rpartition(":")
   program.check(job == "/job:ps/task", "a variable is on {!r}".format(device))
   return int(task)
 
 
-def _names(models, iteration):
-  """Returns a list, for each candidate, of the names of its variables' ops."""
-  return [[
-      "adanet/iteration_{0}/subnetwork_t{0}_candidate_{1}/{2}".format(
-          iteration, i, variable.name) for variable in model.variables
-  ] for i, model in enumerate(models)]
+def _ops(models, iteration):
+  """Returns dict from a candidate to list of (op, bytes of its variable)."""
+  ops = {}
+  for i, model in enumerate(models):
+    scope = "adanet/iteration_{0}/subnetwork_t{0}_candidate_{1}/".format(
+        iteration, i)
+    ops[i] = [
+        (_Op(scope + variable.name, "VarHandleOp", "", _NodeDef("VarHandleOp")),
+         variable.num_bytes) for variable in model.variables]
+  return ops
 
 
-def _bytes(v1, strategy, num_ps, models, names):
+def _bytes(v1, strategy, num_ps, ops):
   """Returns a list: the bytes that a strategy places on each server."""
   strategy.config = program.Config(1, 0, num_ps)
   found = [0] * num_ps
-  for i, (model, names_of_model) in enumerate(zip(models, names)):
-    place = _device_function(v1, strategy, len(models), i)
-    for variable, name in zip(model.variables, names_of_model):
-      op = _Op(name, "VarHandleOp", "", _NodeDef("VarHandleOp"))
-      found[_task(place(op))] += variable.num_bytes
+  for i, ops_of_candidate in ops.items():
+    place = _device_function(v1, strategy, len(ops), i)
+    for op, num_bytes in ops_of_candidate:
+      found[_task(place(op))] += num_bytes
   return found
 
 
-def _bytes_by_rule(rule, num_ps, models, names):
+def _bytes_by_rule(rule, num_ps, ops):
   """Returns what `_bytes` must."""
   found = [0] * num_ps
-  for i, (model, names_of_model) in enumerate(zip(models, names)):
-    for variable, name in zip(model.variables, names_of_model):
-      found[rule(num_ps, i, _name_hash(name))] += variable.num_bytes
+  for i, ops_of_candidate in ops.items():
+    for op, num_bytes in ops_of_candidate:
+      name_hash = int(hashlib.sha256(op.name.encode()).hexdigest(), 16)
+      found[rule(num_ps, i, name_hash)] += num_bytes
   return found
 
 
-def _bytes_in_graph(v1, strategy, num_ps, models, names):
+def _bytes_in_graph(v1, strategy, num_ps, ops):
   """Returns what `_bytes` must, from a graph with all these variables."""
   strategy.config = program.Config(1, 0, num_ps)
   found = [0] * num_ps
-  for i, (model, names_of_model) in enumerate(zip(models, names)):
-    with v1.Graph().as_default(), strategy.subnetwork_devices(len(models), i):
-      for variable, name in zip(model.variables, names_of_model):
-        handle = v1.raw_ops.VarHandleOp(shape=[], dtype=v1.float32, name=name)
-        program.check(handle.op.name == name,
-                      "{} is called {}".format(name, handle.op.name))
-        found[_task(handle.device)] += variable.num_bytes
+  for i, ops_of_candidate in ops.items():
+    with v1.Graph().as_default(), strategy.subnetwork_devices(len(ops), i):
+      for op, num_bytes in ops_of_candidate:
+        handle = v1.raw_ops.VarHandleOp(
+            shape=[], dtype=v1.float32, name=op.name)
+        program.check(handle.op.name == op.name,
+                      "{} is called {}".format(op.name, handle.op.name))
+        found[_task(handle.device)] += num_bytes
   return found
 
 
-def _check(v1, column, num_ps, models):
+def _check(v1, column, models):
   """Raises unless a graph has its variables where `_bytes` and a rule say."""
-  names = _names(models, 0)
-  arguments = (num_ps, models, names)
-  found = _bytes(v1, column.strategy, *arguments)
-  program.check(
-      found == _bytes_by_rule(column.rule, *arguments)
-      and found == _bytes_in_graph(v1, column.strategy, *arguments),
-      "{} places {} bytes on {} parameter servers".format(
-          column.title, found, num_ps))
+  ops = _ops(models, 0)
+  for num_ps in _NUM_PS:
+    found = _bytes(v1, column.strategy, num_ps, ops)
+    program.check(
+        found == _bytes_by_rule(column.rule, num_ps, ops)
+        and found == _bytes_in_graph(v1, column.strategy, num_ps, ops),
+        "{} places {} bytes on {} parameter servers".format(
+            column.title, found, num_ps))
 
 
 def _row(case, num_ps, title, ratios):
@@ -206,31 +209,49 @@ def _row(case, num_ps, title, ratios):
           "worst": worst, "figure": figure, "limits": {}}
 
 
+def _rows_of_case(v1, columns, case, models):
+  """Returns the rows of some candidates, on each number of servers."""
+  total = sum(model.num_bytes for model in models)
+  largest = max(v.num_bytes for model in models for v in model.variables)
+  iterations = [_ops(models, t) for t in range(_NUM_ITERATIONS)]
+  rows = []
+  for n in _NUM_PS:
+    if len(columns) > 1:  # One side says it.
+      rows.append(_row(case, n, _LEAST, [max(1, largest * n / total)]))
+    for column in columns:
+      rows.append(_row(case, n, column.title, [
+          max(_bytes(v1, column.strategy, n, ops)) * n / total
+          for ops in iterations]))
+  return rows
+
+
+def _rows_of_all(rows):
+  """Returns a row for each column: the mean of all others."""
+  by_column = {}
+  for row in rows:
+    by_column.setdefault(row["placement"], []).append(row["mean"])
+  servers = "{} to {}".format(_NUM_PS[0], _NUM_PS[-1])
+  return [_row(_ALL, servers, title, [statistics.mean(means)])
+          for title, means in by_column.items()]
+
+
 def measure(placement, num_turns):
   """Measures one side; see `program`."""
   del num_turns  # Nothing is timed.
   from adanet import tf_compat  # pylint: disable=g-import-not-at-top
   v1 = tf_compat.v1
   by_name = {name: variables.load(name) for name in variables.NAMES}
+  each = list(by_name.values())
+  for column in _placements(placement, each):
+    _check(v1, column, each)
   rows = []
   for candidates in _CANDIDATES:
     models = [by_name[name] for name, count in candidates for _ in range(count)]
-    case = ", ".join("{} {}".format(count, by_name[name].title)
-                     for name, count in candidates)
-    columns = _placements(placement, models)
-    total = sum(model.num_bytes for model in models)
-    largest = max(v.num_bytes for model in models for v in model.variables)
-    names = [_names(models, t) for t in range(_NUM_ITERATIONS)]
-    for n in _NUM_PS:
-      if len(columns) > 1:  # Once is enough.
-        rows.append(_row(case, n, _LEAST, [max(1, largest * n / total)]))
-      for column in columns:
-        if candidates == _CANDIDATES[0]:
-          _check(v1, column, n, models)
-        rows.append(_row(case, n, column.title, [
-            max(_bytes(v1, column.strategy, n, models, names_of_iteration))
-            * n / total for names_of_iteration in names]))
-  return rows
+    rows += _rows_of_case(
+        v1, _placements(placement, models),
+        ", ".join("{} {}".format(count, by_name[name].title)
+                  for name, count in candidates), models)
+  return rows + _rows_of_all(rows)
 
 
 def bars(rows):
@@ -243,28 +264,28 @@ def draw(report):
   """Returns a Matplotlib `Figure`: a line for each column, by servers."""
   from matplotlib import figure  # pylint: disable=g-import-not-at-top
   rows = [row for side in report["sides"].values() for row in side["rows"]]
-  cases = list(dict.fromkeys(row["candidates"] for row in rows))
+  cases = list(dict.fromkeys(
+      row["candidates"] for row in rows if row["candidates"] != _ALL))
   picture = figure.Figure(figsize=(13, 7), constrained_layout=True)
   picture.suptitle(report["question"])
-  panels = picture.subplots(2, 4, sharex=True).flatten()
+  panels = picture.subplots(2, 4, sharex=True, sharey=True).flatten()
   for axes, case in zip(panels, cases):
     for title, style in _STYLES.items():
       line = [row for row in rows
               if (row["candidates"], row["placement"]) == (case, title)]
       axes.plot([row["ps"] for row in line], [row["mean"] for row in line],
                 label=title, **style)
-    axes.set_title(case)
+    axes.set_title(case, fontsize="medium")
     axes.set_xscale("log")
-    axes.set_xticks(_NUM_PS, map(str, _NUM_PS), minor=False)
+    axes.set_xticks(_NUM_PS, map(str, _NUM_PS))
     axes.minorticks_off()
-    axes.set_ylim(bottom=.8)
+    axes.xaxis.set_tick_params(labelbottom=True)
   for axes in panels[len(cases):]:
     axes.set_axis_off()
-  panels[0].set_ylabel("maximum over mean")
-  panels[4].set_ylabel("maximum over mean")
+  panels[-1].legend(
+      *panels[0].get_legend_handles_labels(), loc="center", frameon=False)
+  picture.supylabel("maximum over mean")
   picture.supxlabel("parameter servers")
-  picture.legend(*panels[0].get_legend_handles_labels(),
-                 loc="outside lower right", ncols=1)
   return picture
 
 
