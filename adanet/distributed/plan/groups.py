@@ -9,6 +9,18 @@ from adanet.distributed.plan import indices as indices_lib
 
 Indices = indices_lib.Indices
 
+_MAX_DENOMINATOR = 20
+
+
+def format_fraction(fraction: typing.Union[float, fractions_lib.Fraction]
+                   ) -> str:
+  """Returns a fraction of a worker's time as text: "2/3" or "0.348"."""
+  simple = fractions_lib.Fraction(fraction).limit_denominator(_MAX_DENOMINATOR)
+  if abs(simple - fraction) < 1e-12:
+    return str(simple)
+  # Below 1, so that nobody takes it for all of the time.
+  return "{:.3g}".format(min(float(fraction), .999))
+
 
 class WorkerGroup(typing.NamedTuple):
   """Workers that build and train the same.

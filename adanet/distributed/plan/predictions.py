@@ -264,10 +264,11 @@ class Predictions(object):
     such as an embedding, makes the real load less even.
 
     reads(i) is builders(i) if costs are equal and no worker has fractions. If
-    not, a step of each subnetwork takes another time. Then the trainers of i
-    count by the steps that they take while each worker could take a step of the
-    mean cost c of all subnetworks, of each subnetwork that it trains in
-    lockstep: by c trained(w) r(w, i) in lockstep, and c r(w, i) with fractions.
+    not, steps take different times. Then a worker that trains i counts by the
+    steps of i that it takes in the time of a step of the mean cost c: c r(w, i)
+    with fractions, and in lockstep c trained(w) r(w, i), because it is as long
+    for each that it trains. A worker with fractions that builds the ensemble
+    reads i for that too, and counts 1 more.
 
     Returns:
       float64 [n], in the unit of the sizes; if they are equal, 1 is all

@@ -5,6 +5,7 @@
 import collections
 import typing
 
+from adanet.distributed import _arguments
 from adanet.distributed import placement
 from adanet.distributed.plan import indices as indices_lib
 from adanet.distributed.plan import predictions as predictions_lib
@@ -212,7 +213,7 @@ def _describe_fixes(fixes):
     return "No fix found."
   nouns = {"num_workers": "worker", "num_ps": "parameter server"}
   return "Fix: use {}.".format(", or ".join(
-      _count(value, nouns[key]) if key in nouns else value
+      _count(value, nouns[key]) if key in nouns else _arguments.shorten(value)
       for key, value in fixes.items()))
 
 

@@ -117,11 +117,13 @@ class _Divided(_Pairs):
     num_trainers, speeds: of these trainers alone, float64 [k].
   """
 
-  def __init__(self, num_workers, fractions, costs, exact_costs):
+  def __init__(self, num_workers, builds_ensemble, fractions, costs,
+               exact_costs):
     """Makes the pairs.
 
     Args:
       num_workers: float64 array, how many workers have each share.
+      builds_ensemble: bool array, whether these build the ensemble.
       fractions: list of the pairs of a subnetwork and a `Fraction` for each
         share; empty for a worker without fractions.
       costs: float64 [k].
@@ -130,6 +132,7 @@ class _Divided(_Pairs):
     super().__init__(num_workers, [[i for i, _ in pairs] for pairs in fractions])
     parts = [part for pairs in fractions for _, part in pairs]
     self._costs = costs
+    self._builds_ensemble = builds_ensemble[self.owners]
     # The division of two int is exact but for its result's rounding, and faster
     # than float(part).
     self._rates = np.array([
@@ -173,7 +176,8 @@ class _Divided(_Pairs):
 
   def reads(self):
     """Returns the reads by these trainers, in one step of the mean cost."""
-    return self._costs.mean() * self.speeds
+    return self._costs.mean() * self.speeds + self.add_up(
+        self.counts * self._builds_ensemble, len(self._costs))
 
 
 def predict(
@@ -199,7 +203,7 @@ def predict(
       [share.trained if share.fractions is None else () for share, _ in shares],
       float_costs)
   divided = _Divided(
-      num_workers,
+      num_workers, np.array([share.builds_ensemble for share, _ in shares]),
       [tuple(share.fractions or ()) if share.trains_subnetworks else ()
        for share, _ in shares], float_costs, costs)
   num_builders = built.add_up(built.counts, k)

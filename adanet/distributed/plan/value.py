@@ -33,6 +33,9 @@ import numpy as np
 
 #: The version of what `PlacementPlan.to_json_dict` returns.
 JSON_VERSION = 1
+#: The least and the most that a cost or a size may be. Predictions multiply and
+#: divide them, as float.
+LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100
 
 Indices = indices_lib.Indices
 Names = typing.Optional[typing.Sequence[str]]
@@ -81,10 +84,10 @@ class PlacementPlan(predictions.Predictions):
       num_workers: int, at least 1, m.
       num_ps: int, at least 0, n.
       num_subnetworks: int, at least 1, k.
-      costs: sequence of k numbers greater than 0, what a step of each
+      costs: sequence of k numbers from 1e-100 to 1e100, what a step of each
         subnetwork costs, in any unit. The predictions are made with these. None
         for those of a `BalancedStrategy`; for any other strategy all are 1.
-      sizes: sequence of k numbers greater than 0, how large the variables of
+      sizes: sequence of k numbers from 1e-100 to 1e100, how large the variables of
         each subnetwork are, in any unit. None as for `costs`.
 
     Raises:
@@ -331,13 +334,15 @@ def _weights(name, weights, strategy, num_subnetworks):
   if weights is None:
     if not isinstance(strategy, placement.BalancedStrategy):
       return None
-    own = (strategy.costs_of if name == "costs" else strategy.sizes_of)(
+    weights = (strategy.costs_of if name == "costs" else strategy.sizes_of)(
         num_subnetworks)
-    return None if set(own) == {1} else tuple(own)
-  expected = "{} numbers greater than 0, one for each subnetwork".format(
-      num_subnetworks)
+    if set(weights) == {1}:
+      return None
+  expected = "{} numbers from {:g} to {:g}, one for each subnetwork".format(
+      num_subnetworks, LEAST_WEIGHT, MOST_WEIGHT)
   checked = _arguments.check_lengths(name, weights, expected)
-  if len(checked) != num_subnetworks:
+  if len(checked) != num_subnetworks or not all(
+      LEAST_WEIGHT <= weight <= MOST_WEIGHT for weight in checked):
     raise ValueError("{}={}: expected {}.".format(
         name, _arguments.show(weights), expected))
   return checked
