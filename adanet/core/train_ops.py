@@ -65,6 +65,8 @@ class TrainOps(object):
     self.observed = {
         spec.name: spec.step for spec in iteration.subnetworks
         if iteration.candidates and spec.name not in self.trainees}
+    self._reads = {name: step.read_value()
+                   for name, step in self.observed.items()}
     self._iteration = iteration
     self._combine = global_step_combiner_fn
 
@@ -92,8 +94,7 @@ class TrainOps(object):
 
   def observe(self) -> typing.Any:
     """Returns a tensor, the steps of `observed`."""
-    return tf_compat.v1.stack(
-        [step.read_value() for step in self.observed.values()])
+    return tf_compat.v1.stack(list(self._reads.values()))
 
   def set_global_step(self, after: typing.Iterable[str]) -> typing.Any:
     """Returns the global step, as a tensor.
@@ -112,8 +113,9 @@ class TrainOps(object):
     with v1.control_dependencies([
         self.trainees[name].advance for name in after
         if self.trainees[name].is_subnetwork]):
-      steps = [iteration.base_global_step + spec.step.read_value()
-               for spec in iteration.subnetworks]
+      steps = [iteration.base_global_step + (
+          self._reads[spec.name] if spec.name in self._reads else
+          spec.step.read_value()) for spec in iteration.subnetworks]
       return v1.assign(
           global_step,
           v1.cast(self._combine(steps), global_step.dtype.base_dtype))
