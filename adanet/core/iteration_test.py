@@ -161,7 +161,7 @@ class IterationTest(parameterized.TestCase):
     built, _ = _build([builders.Dense("a"), builders.Dense("b")],
                       distributed.RoundRobinStrategy(), "worker", 0)
     self.assertEmpty(built.candidates)
-    self.assertEqual((False, [0], True), tuple(built.share))
+    self.assertEqual((False, [0], True, None), tuple(built.share))
 
   def test_metrics_are_built_for_evaluation_alone(self):
     for mode, expected in (("train", 0), ("eval", 1), ("infer", 0)):

@@ -310,4 +310,5 @@ def layout_of(strategy: PlacementStrategy, num_workers: int,
   is_said = says == places or (
       says and isinstance(strategy, LayoutStrategy) and
       strategy.layout.dedicates_parameter_servers)
-  return layout_lib.AskedLayout(strategy, num_workers, num_ps, is_said, divides_time(strategy))
+  return layout_lib.AskedLayout(
+      strategy, num_workers, num_ps, is_said, divides_time(strategy))

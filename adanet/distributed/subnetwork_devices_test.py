@@ -72,12 +72,13 @@ class BalancedDevicesTest(parameterized.TestCase):
   def test_parameter_servers_have_equal_parts(self):
     sizes, num_ps = [1, 5, 2.5], 4
     names = ["v{}".format(v) for v in range(1000)]
-    expected = [0.] * num_ps
+    found = [0.] * num_ps
     for i, size in enumerate(sizes):
       for device in _place(
           num_ps, 3, i, names, strategies.balanced, sizes=sizes):
-        expected[_task(device)] += size / len(names)
-    np.testing.assert_allclose([sum(sizes) / num_ps] * num_ps, expected, rtol=.1)
+        found[_task(device)] += size / len(names)
+    np.testing.assert_allclose(
+        [sum(sizes) / num_ps] * num_ps, found, rtol=.1)
 
   def test_a_segment_is_no_tuple_of_tasks(self):
     segment = line.Segment(start=0, length=1, total=2, num_parts=4)

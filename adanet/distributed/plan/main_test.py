@@ -42,8 +42,6 @@ _COMPARED = (
     (("--strategy=round_robin", "--nodedicate_parameter_servers"),
      (distributed.RoundRobinStrategy(dedicate_parameter_servers=False),
       _ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION, _BALANCED)),
-    (("--strategy=balanced",),
-     (_BALANCED, _ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION)),
     (("--strategy=balanced", "--num_ensemble_workers=0",
       "--nodedicate_parameter_servers"),
      (distributed.BalancedStrategy(
@@ -313,17 +311,6 @@ class BadInputTest(MainTestCase):
        "--strategy=balanced, got --strategy=round_robin."),
       ("--strategy=balanced --num_ensemble_workers=-1",
        "--num_ensemble_workers=-1: expected an integer in the range [0, "),
-      ("--costs=1", "--costs=1: expected 2 numbers greater than 0 with commas "
-       "between them, one for each subnetwork."),
-      ("--costs=1,2,3", "--costs=1,2,3: expected 2 numbers"),
-      ("--costs=1,two", "--costs=1,two: expected 2 numbers"),
-      ("--costs=1,,2", "--costs=1,,2: expected 2 numbers"),
-      ("--costs=", "--costs=: expected 2 numbers"),
-      ("--sizes=0,1", "--sizes=0,1: expected 2 numbers"),
-      ("--sizes=-1,1", "--sizes=-1,1: expected 2 numbers"),
-      ("--sizes=nan,1", "--sizes=nan,1: expected 2 numbers"),
-      ("--sizes=inf,1", "--sizes=inf,1: expected 2 numbers"),
-      ("--sizes=1e101,1", "--sizes=1e101,1: expected 2 numbers"),
       ("--subnetworks=1 --costs=1,2",
        "--costs=1,2: expected 1 number greater than 0, one for each"),
       ("", "no cluster: give --workers and --ps"),
@@ -343,6 +330,15 @@ class BadInputTest(MainTestCase):
     self.write_strategy()
     self.write("ends.py", "import sys\nsys.exit(0)")
     self.assert_refused(expected, "--subnetworks=2", *flags.split())
+
+  @parameterized.parameters(
+      "1", "1,2,3", "1,two", "1,,2", "", "0,1", "-1,1", "nan,1", "inf,1",
+      "1e101,1", "1;2")
+  def test_costs_and_sizes(self, value):
+    for flag in ("--costs=" + value, "--sizes=" + value):
+      self.assert_refused(
+          flag + ": expected 2 numbers greater than 0 with commas between them, "
+          "one for each subnetwork.", "--workers=3", "--subnetworks=2", flag)
 
   def test_no_subnetworks(self):
     self.assert_refused("--subnetworks: expected the number", "--workers=3")

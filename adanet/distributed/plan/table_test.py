@@ -186,7 +186,7 @@ The load is in the unit of the sizes, and assumes evenly spread bytes.
 
   def test_figures_that_look_the_same_share_a_row(self):
     text = _printed(plan_table.show, _plan(
-        2000, 0, 200, distributed.BalancedStrategy()))
+        10**5, 0, 100, distributed.BalancedStrategy()))
     rows = _tables(text)["subnetwork"]
     self.assertLess(len(rows), 20)
     self.assertLen({tuple(row[1:]) for row in rows}, len(rows))
