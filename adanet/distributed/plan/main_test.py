@@ -304,10 +304,6 @@ class BadInputTest(MainTestCase):
        "balanced, got --strategy=replication."),
       ("--num_ensemble_workers=2", "--num_ensemble_workers: expected "
        "--strategy=balanced, got --strategy=round_robin."),
-      ("--strategy=balanced --num_ensemble_workers=-1",
-       "--num_ensemble_workers=-1: expected an integer in the range [0, "),
-      ("--subnetworks=1 --costs=1,2",
-       "--costs=1,2: expected 1 number greater than 0, one for each"),
       ("", "no cluster: give --workers and --ps"),
       ("--ps=1", "--ps=1: expected --workers too."),
       ("--tf_config=a.json --ps=1", "--tf_config=a.json: expected no --work"),
@@ -326,14 +322,12 @@ class BadInputTest(MainTestCase):
     self.write("ends.py", "import sys\nsys.exit(0)")
     self.assert_refused(expected, "--subnetworks=2", *flags.split())
 
-  @parameterized.parameters(
-      "1", "1,2,3", "1,two", "1,,2", "", "0,1", "-1,1", "nan,1", "inf,1",
-      "1e101,1", "1;2")
+  @parameterized.parameters("1", "1,2,3", "1,two", "1,,2", "", "0,1", "-1,1",
+                            "nan,1", "inf,1", "1e101,1")
   def test_costs_and_sizes(self, value):
     for flag in ("--costs=" + value, "--sizes=" + value):
-      self.assert_refused(
-          flag + ": expected 2 numbers greater than 0 with commas between them, "
-          "one for each subnetwork.", "--workers=3", "--subnetworks=2", flag)
+      self.assert_refused(flag + ": expected 2 numbers greater than 0 with ",
+                          "--workers=3", "--subnetworks=2", flag)
 
   def test_no_subnetworks(self):
     self.assert_refused("--subnetworks: expected the number", "--workers=3")
