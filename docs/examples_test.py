@@ -106,11 +106,7 @@ class ExamplesTest(parameterized.TestCase):
 
   def test_finds_the_examples(self):
     self.assertLen(list(_programs()), 10)
-<<<<<<< HEAD
-    self.assertLen(list(_commands()), 7)
-=======
-    self.assertLen(list(_commands()), 8)
->>>>>>> main
+    self.assertLen(list(_commands()), 9)
 
 
 if __name__ == "__main__":

@@ -10,15 +10,9 @@ from adanet.distributed.plan import picture as plan_picture
 from adanet.history import example
 
 
-<<<<<<< HEAD
-def _plan(strategy, num_workers=4, num_ps=0, costs=None):
-  return plan_lib.PlacementPlan(
-      strategy, num_workers, num_ps, num_subnetworks=3, costs=costs)
-=======
 def _plan(strategy, num_workers=4, num_ps=0, **costs_and_sizes):
   return plan_lib.PlacementPlan(
       strategy, num_workers, num_ps, num_subnetworks=3, **costs_and_sizes)
->>>>>>> main
 
 
 def draw_all(folder):
@@ -46,18 +40,16 @@ def draw_all(folder):
                             _plan(round_robin, num_ps=2),
                             _plan(sharing, num_ps=5)],
       "costs": [
-<<<<<<< HEAD
-          _plan(strategy, num_workers=5, num_ps=2, costs=(1, 2, 4)) for strategy
-          in (placement.BalancedStrategy(costs=(1, 2, 4)), round_robin)],
-=======
           _plan(strategy, num_workers=5, num_ps=2, costs=costs)
           for strategy in (replication, round_robin, balanced(costs=costs),
                            balanced(costs=costs, num_ensemble_workers=0))],
+      "compared_costs": [
+          _plan(strategy, num_workers=5, num_ps=2, costs=costs)
+          for strategy in (balanced(costs=costs), round_robin)],
       "equal_costs": [_plan(round_robin, num_workers=8),
                       _plan(balanced(), num_workers=8)],
       "sizes": [_plan(round_robin, num_ps=4, sizes=sizes),
                 _plan(balanced(sizes=sizes), num_ps=4, sizes=sizes)],
->>>>>>> main
       "large_cluster": [plan_lib.PlacementPlan(
           round_robin, num_workers=100, num_ps=20, num_subnetworks=7)],
   }
