@@ -157,7 +157,7 @@ class Predictions(object):
   def trained_per_worker(self) -> np.ndarray:
     """The number of subnetworks that each worker trains: they share its time.
 
-    trained(w) = |{i : w trains i}|. It is built(w) or 0 for a worker without
+    ``trained(w) = |{i : w trains i}|``. It is built(w) or 0 for a worker without
     fractions.
 
     Returns:
@@ -255,8 +255,8 @@ class Predictions(object):
 
     ``load(p) = the sum of reads(i) size(i) part(i, p) over {i : p in ps(i)}``,
     with ps(i) as in `fetches_per_ps`. part(i, p) is the part of the bytes of
-    subnetwork i that p holds: what a strategy says, else 1 / |ps(i)|. A
-    variable lies on one parameter server as a whole, so one large variable,
+    subnetwork i that p holds: what a strategy says, else ``1 / |ps(i)|``.
+    A variable lies on one parameter server as a whole, so one large variable,
     such as an embedding, makes the real load less even.
 
     reads(i) is builders(i) if costs are equal and no worker has fractions. If
