@@ -8,7 +8,7 @@ import typing
 from absl import logging
 from adanet.cluster import task as task_lib
 from adanet.core import iteration as iteration_lib
-from adanet.distributed import plan
+from adanet.distributed import placement as placement_lib
 from adanet.estimator import model as model_lib
 
 _POLL_SECS = .02
@@ -29,14 +29,13 @@ def _first(names):
 
 def _trainers(placement, config, count):
   """Returns, for each subnetwork, the workers that train it."""
-  groups = plan.PlacementPlan(
-      placement, config.num_worker_replicas, config.num_ps_replicas,
-      count).worker_groups
+  num_workers = config.num_worker_replicas
+  layout = placement_lib.layout_of(
+      placement, num_workers, config.num_ps_replicas)
   found = [[] for _ in range(count)]
-  for group in groups:
-    if group.trains_subnetworks:
-      for i in group.subnetworks:
-        found[i].extend(group.workers)
+  for workers, share in layout.groups(num_workers, count):
+    for i in share.trained:
+      found[i].extend(workers)
   return found
 
 
@@ -67,7 +66,9 @@ class Others(object):
     self._steps: typing.Dict[str, int] = {}
     self._file_time = 0.
     self._trainers: typing.Dict[str, typing.List[str]] = {}
-    if iteration.candidates and not iteration.share.trains_subnetworks:
+    share = iteration.share
+    if iteration.candidates and (
+        share.fractions is not None or not share.trains_subnetworks):
       names = task.worker_names
       self._trainers = {
           "t{}_{}".format(iteration.number, builder): [names[w] for w in found]
@@ -75,6 +76,9 @@ class Others(object):
               model.placement, model.config, len(iteration.builder_names)))}
     self.untrained = tuple(
         name for name, found in self._trainers.items() if not found)
+    # When this task waits, it trains no further itself.
+    self._trainers = {name: [worker for worker in found if worker != task.name]
+                      for name, found in self._trainers.items()}
     self._wait = task.wait("start these workers, or see what they print")
     if self.untrained and is_chief:
       logging.warning("No worker trains %s.", _first(self.untrained))
