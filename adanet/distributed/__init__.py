@@ -8,11 +8,13 @@ See https://arxiv.org/abs/1607.01097 for what a subnetwork and an ensemble are.
 import importlib
 import typing
 
+from adanet.distributed.placement import BalancedStrategy
 from adanet.distributed.placement import PlacementStrategy
 from adanet.distributed.placement import ReplicationStrategy
 from adanet.distributed.placement import RoundRobinStrategy
 
 __all__ = [
+    "BalancedStrategy",
     "PlacementStrategy",
     "ReplicationStrategy",
     "RoundRobinStrategy",

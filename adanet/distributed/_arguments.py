@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of what a caller gives: arguments, and a config's attributes."""
 
+import collections.abc
+import fractions
 import numbers
 
 
@@ -38,6 +40,63 @@ def check_integer(name, value, at_least, below=None):
               "an integer in [{}, {})".format(at_least, below))
   message = "{}={}: expected {}.".format(name, show(value), expected)
   raise ValueError(message) if is_integer else TypeError(message)
+
+
+def _plain_number(value):
+  """Returns an equal int, float or Fraction of Python; None if it has none."""
+  if isinstance(value, bool):
+    return None
+  if isinstance(value, numbers.Integral):
+    return int(value)
+  try:
+    exact = fractions.Fraction(*value.as_integer_ratio())
+  except AttributeError:  # A Fraction has this method since Python 3.8.
+    return (fractions.Fraction(value) if isinstance(value, numbers.Rational)
+            else None)
+  except (OverflowError, ValueError):  # Infinity, or not a number.
+    return None
+  if isinstance(value, float):
+    return float(value)
+  is_float = isinstance(value, numbers.Real) and not isinstance(
+      value, numbers.Rational)
+  return float(value) if is_float and float(value) == exact else exact
+
+
+def check_lengths(name, value, expected):
+  """Returns costs or sizes as a tuple, after checking them.
+
+  Args:
+    name: str, the argument's name, for the error.
+    value: the argument. NumPy's numbers are numbers, booleans are not.
+    expected: str, what to give, for the error.
+
+  Returns:
+    Tuple of int, float and Fraction, equal to what was given.
+
+  Raises:
+    TypeError: `value` is not a sequence of numbers.
+    ValueError: a number is not greater than 0, or not finite; or there is none.
+  """
+  message = "{}={}: expected {}.".format(name, show(value), expected)
+  try:
+    if isinstance(value, (
+        str, bytes, collections.abc.Mapping, collections.abc.Set)):
+      raise TypeError  # No numbers, or in no order.
+    value = tuple(value)
+  except TypeError:
+    raise TypeError(message) from None
+  if not value:
+    raise ValueError(message)
+  found = tuple(map(_plain_number, value))
+  for index, number in enumerate(found):
+    if number is None or number <= 0:
+      given = value[index]
+      is_number = isinstance(given, numbers.Number) and not isinstance(
+          given, bool)
+      raise (ValueError if is_number else TypeError)(
+          "{}[{}]={}: expected a number greater than 0.".format(
+              name, index, show(given)))
+  return found
 
 
 def check_num_subnetworks(num_subnetworks):

@@ -17,6 +17,7 @@ import typing
 
 from adanet import tf_compat
 from adanet.distributed import _arguments
+from adanet.distributed import line
 
 
 _NamedOp = collections.namedtuple("_NamedOp", "name")
@@ -37,6 +38,12 @@ def _device_setter():
 def _variable_ops():
   """Returns the types of the ops that hold variables: TensorFlow's list."""
   return frozenset(_device_setter().STANDARD_PS_OPS)
+
+
+def _op_name_hash(op):
+  """Returns the SHA-256 of an op's name, as a big-endian integer."""
+  return int.from_bytes(
+      hashlib.sha256(op.name.encode("utf-8")).digest(), "big")
 
 
 class OpNameHashStrategy(object):
@@ -68,8 +75,7 @@ class OpNameHashStrategy(object):
       int in [0, num_tasks): the SHA-256 of the name's UTF-8 form, as a
       big-endian integer, modulo `num_tasks`.
     """
-    digest = hashlib.sha256(op.name.encode("utf-8")).digest()
-    return int.from_bytes(digest, "big") % self._num_tasks
+    return _op_name_hash(op) % self._num_tasks
 
 
 _OpNameHashStrategy = OpNameHashStrategy  # The name that AdaNet 0.9 gave it.
@@ -80,12 +86,16 @@ class _ParameterServers(object):
 
   def __init__(self, tasks):
     self._tasks = tasks
-    self._strategy = OpNameHashStrategy(len(tasks))
     self.device_function = self._device_function()
 
   def device(self, op):
     """Returns the device, as str, of an op that holds a variable."""
-    return "/job:ps/task:{}".format(self._tasks[self._strategy(op)])
+    name_hash = _op_name_hash(op)
+    if isinstance(self._tasks, line.Segment):
+      task = self._tasks.part_of_hash(name_hash)
+    else:
+      task = self._tasks[name_hash % len(self._tasks)]
+    return "/job:ps/task:{}".format(task)
 
   def _device_function(self):
     """Returns the device function, of ops, for the scope in a graph."""
@@ -145,8 +155,9 @@ def _makes_variables_eagerly():
 
 
 # Without it, every entry of a scope would cost what a first entry costs in
-# benchmarks/scope.py.
-_parameter_servers = functools.lru_cache(maxsize=1024)(_ParameterServers)
+# benchmarks/scope.py. A tuple of tasks and a segment may be equal: typed.
+_parameter_servers = functools.lru_cache(
+    maxsize=1024, typed=True)(_ParameterServers)
 
 
 class _VariablesScope(contextlib.ContextDecorator):
@@ -174,7 +185,8 @@ class _VariablesScope(contextlib.ContextDecorator):
 
 
 def variables_on(
-    tasks: typing.Iterable[int]) -> typing.ContextManager[None]:
+    tasks: typing.Union[typing.Iterable[int], line.Segment]
+) -> typing.ContextManager[None]:
   """A scope whose variables live on parameter servers, by their names' hashes.
 
   In a graph, an op that holds a variable goes to `/job:ps/task:<tasks[hash]>`,
@@ -183,12 +195,14 @@ def variables_on(
 
   Args:
     tasks: non-empty range, or another iterable, of int: tasks of the job `ps`;
-      the hash of a name is an index into them.
+      the hash of a name is an index into them. Or a `Segment` of a line whose
+      parts are the tasks; the hash of a name picks a point on it.
 
   Returns:
     A context manager.
   """
-  return _VariablesScope(tasks if isinstance(tasks, range) else tuple(tasks))
+  is_small = isinstance(tasks, (range, line.Segment))
+  return _VariablesScope(tasks if is_small else tuple(tasks))
 
 
 class _DefaultStrategyPatch(object):

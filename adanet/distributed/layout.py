@@ -16,6 +16,7 @@ import collections
 import fractions as fractions_lib
 import typing
 
+from adanet.distributed import line as line_lib
 import six
 
 Pipeline = typing.Tuple[int, int]
@@ -31,15 +32,15 @@ class Share(typing.NamedTuple):
     subnetworks: the indices of the subnetworks that it builds, increasing; a
       range in every layout but `AskedLayout`.
     trains_subnetworks: whether it trains subnetworks.
-    fractions: pairs of a subnetwork that it trains, increasing, and the part of
-      its time that this one gets, a `Fraction`. None: it trains all that it
-      builds, each of them in every step.
+    fractions: sequence of pairs of a subnetwork that it trains, increasing, and
+      the part of its time that this one gets, a `Fraction`. None: it trains all
+      that it builds, each of them in every step.
   """
   builds_ensemble: bool
   subnetworks: typing.Sequence[int]
   trains_subnetworks: bool
-  fractions: typing.Optional[typing.Tuple[
-      typing.Tuple[int, fractions_lib.Fraction], ...]] = None
+  fractions: typing.Optional[typing.Sequence[
+      typing.Tuple[int, fractions_lib.Fraction]]] = None
 
   @property
   def trained(self) -> typing.Sequence[int]:
@@ -74,9 +75,13 @@ class Layout(object):
   Attributes:
     dedicates_parameter_servers: bool, whether a subnetwork's variables go to
       its `parameter_servers`, and not to the default devices.
+    divides_time: bool, whether a worker divides its time among the subnetworks
+      that it trains, by the fractions of its share. Otherwise it trains all of
+      them in every step.
   """
 
   dedicates_parameter_servers = False
+  divides_time = False
 
   @abc.abstractmethod
   def share(self, num_workers: int, worker_index: int,
@@ -134,6 +139,49 @@ class Layout(object):
     Returns:
       A range, or another iterable, of int; None if that is not known.
     """
+
+  def segment(self, num_ps: int, num_subnetworks: int,
+              subnetwork_index: int) -> typing.Optional[line_lib.Segment]:
+    """Returns the place of a subnetwork among all parameter servers.
+
+    Args:
+      num_ps: n.
+      num_subnetworks: k.
+      subnetwork_index: int in [0, k).
+
+    Returns:
+      The `Segment` on which the hash of a variable's name picks a point; its
+      parts are `parameter_servers`. None if the hash picks one of these with
+      equal chances.
+    """
+    del num_ps, num_subnetworks, subnetwork_index
+    return None
+
+  def ps_fractions(
+      self, num_ps: int, num_subnetworks: int, subnetwork_index: int
+  ) -> typing.Optional[typing.Sequence[fractions_lib.Fraction]]:
+    """Returns the part of a subnetwork's bytes that each of its ps expects.
+
+    Args:
+      num_ps: n.
+      num_subnetworks: k.
+      subnetwork_index: int in [0, k).
+
+    Returns:
+      Sequence of `Fraction` that add up to 1, one for each element of
+      `parameter_servers`, in the same order; None if these are not known.
+    """
+    ps = self.parameter_servers(num_ps, num_subnetworks, subnetwork_index)
+    if ps is None:
+      return None
+    ps = tuple(ps)
+    segment = self.segment(num_ps, num_subnetworks, subnetwork_index)
+    if segment is None:
+      return (fractions_lib.Fraction(1, max(1, len(ps))),) * len(ps)
+    return tuple(
+        fractions_lib.Fraction(
+            segment.overlap(p), segment.length * segment.num_parts)
+        for p in ps)
 
 
 class ReplicationLayout(Layout):
@@ -254,7 +302,8 @@ class AskedLayout(Layout):
   """
 
   def __init__(self, strategy: typing.Any, num_workers: int,
-               num_ps: typing.Optional[int], says_parameter_servers: bool):
+               num_ps: typing.Optional[int], says_parameter_servers: bool,
+               divides_time: bool = False):
     """Makes the layout of one cluster.
 
     Args:
@@ -263,6 +312,7 @@ class AskedLayout(Layout):
       num_ps: n, for every question; None if it is not known.
       says_parameter_servers: whether `subnetwork_parameter_servers` is right
         for the strategy's `subnetwork_devices`.
+      divides_time: whether a worker divides its time by `training_fractions`.
 
     Raises:
       TypeError: the strategy cannot be copied.
@@ -271,6 +321,7 @@ class AskedLayout(Layout):
     self._num_workers = num_workers
     self._num_ps = num_ps
     self._says_parameter_servers = says_parameter_servers
+    self.divides_time = divides_time
 
   def _as_worker(self, worker_index):
     """Returns the strategy as a worker has it, until the next call."""
@@ -285,11 +336,15 @@ class AskedLayout(Layout):
 
   def share(self, num_workers, worker_index, num_subnetworks):
     strategy = self._as_worker(worker_index)
+    trains = bool(strategy.should_train_subnetworks(num_subnetworks))
+    divides_time = trains and self.divides_time
     return Share(
         bool(strategy.should_build_ensemble(num_subnetworks)),
         tuple(i for i in range(num_subnetworks)
               if strategy.should_build_subnetwork(num_subnetworks, i)),
-        bool(strategy.should_train_subnetworks(num_subnetworks)))
+        trains,
+        tuple(sorted(strategy.training_fractions(num_subnetworks).items()))
+        if divides_time else None)
 
   def groups(self, num_workers, num_subnetworks):
     for w in range(num_workers):
@@ -298,12 +353,16 @@ class AskedLayout(Layout):
   def _reads_for(self, worker_index, num_subnetworks, subnetwork_index):
     """Returns what a worker reads input for, or None for nothing."""
     strategy = self._as_worker(worker_index)
-    if not strategy.should_train_subnetworks(num_subnetworks):
-      builds = strategy.should_build_ensemble(num_subnetworks)
-      return "ensemble" if builds else None
-    builds = strategy.should_build_subnetwork(
-        num_subnetworks, subnetwork_index)
-    return "subnetwork" if builds else None
+    if strategy.should_train_subnetworks(num_subnetworks):
+      builds = strategy.should_build_subnetwork(
+          num_subnetworks, subnetwork_index)
+      if not builds:
+        return None
+      if (not self.divides_time or
+          subnetwork_index in strategy.training_fractions(num_subnetworks)):
+        return "subnetwork"
+    builds = strategy.should_build_ensemble(num_subnetworks)
+    return "ensemble" if builds else None
 
   def input_share(self, num_workers, worker_index, num_subnetworks,
                   subnetwork_index):
@@ -320,3 +379,15 @@ class AskedLayout(Layout):
     # Any worker will do: all must look for a variable in the same place.
     return self._as_worker(0).subnetwork_parameter_servers(
         num_subnetworks, subnetwork_index)
+
+  def segment(self, num_ps, num_subnetworks, subnetwork_index):
+    strategy = self._as_worker(0)
+    layout = getattr(strategy, "layout", None)
+    if not isinstance(layout, Layout):
+      return None
+    # The strategy may see another number of parameter servers than there are.
+    segment = layout.segment(
+        strategy.config.num_ps_replicas, num_subnetworks, subnetwork_index)
+    is_said = segment and segment.parts == self.parameter_servers(
+        num_ps, num_subnetworks, subnetwork_index)
+    return segment if is_said else None

@@ -8,257 +8,24 @@ the number of subnetworks, the subnetwork's index, and an op's name. The rules
 are in `layout.py`; a strategy applies them to the worker of its config.
 """
 
-import abc
-import contextlib
-import copy
-import fractions
 import functools
 import typing
 
 from absl import logging
 from adanet import _sole_owner
 _sole_owner.check()  # Python prefers this folder to AdaNet's placement.py.
-from adanet import tf_compat
 from adanet.distributed import _arguments
-from adanet.distributed import devices
+from adanet.distributed import balanced
 from adanet.distributed import layout as layout_lib
-import six
+from adanet.distributed import lengths as lengths_lib
+from adanet.distributed import line as line_lib
+from adanet.distributed import strategy as strategy_lib
 
-_Strategy = typing.TypeVar("_Strategy", bound="PlacementStrategy")
-
-
-@contextlib.contextmanager
-def _default_devices():
-  yield
+PlacementStrategy = strategy_lib.PlacementStrategy
+layout_of = strategy_lib.layout_of
 
 
-@six.add_metaclass(abc.ABCMeta)
-class PlacementStrategy(object):
-  """Answers, for one worker, which part of the graph is its own.
-
-  A subclass overrides the four abstract methods. They read what they need to
-  know of the cluster from `config`.
-
-  Each question is about one iteration: `num_subnetworks` is the number of its
-  subnetworks, an int of at least 1, and `subnetwork_index` is an int in
-  [0, num_subnetworks). Each question raises a RuntimeError if it needs a config
-  and none is set; a TypeError if an argument or an attribute of the config is
-  not an integer, or the config does not have the attribute; and a ValueError if
-  one is out of range.
-  """
-
-  _config = None  # type: typing.Any
-
-  @property
-  def config(self) -> typing.Any:
-    """The `RunConfig` that describes the cluster and this worker's place in it.
-
-    Anything with the attributes that a decision reads will do:
-    `num_worker_replicas` and `global_id_in_cluster` for what a worker builds
-    and trains, `num_ps_replicas` for the devices. It is read at each question,
-    so a config that changes in place is seen.
-
-    Raises:
-      RuntimeError: no config has been set.
-    """
-    if self._config is None:
-      raise RuntimeError(
-          "config=None: expected a RunConfig. Set {}.config before asking it "
-          "for a decision.".format(type(self).__name__))
-    return self._config
-
-  @config.setter
-  def config(self, config: typing.Any) -> None:
-    self._config = config
-
-  def with_config(self: _Strategy, config: typing.Any) -> _Strategy:
-    """Returns a deep copy of this strategy with another config.
-
-    Args:
-      config: the config of the copy, or None. This strategy's own config is
-        not copied.
-
-    Raises:
-      TypeError: the strategy cannot be copied, or its config cannot be set.
-    """
-    try:
-      strategy = copy.deepcopy(self, {id(self._config): None})
-    except Exception as e:
-      raise TypeError(
-          "strategy={}: expected one that copy.deepcopy can copy, because a "
-          "copy is asked as each worker.".format(_arguments.show(self))) from e
-    try:
-      strategy.config = config
-    except AttributeError as e:
-      raise TypeError(
-          "strategy={}: expected one whose config can be set, because a copy "
-          "is asked as each worker.".format(_arguments.show(self))) from e
-    return strategy
-
-  @abc.abstractmethod
-  def should_build_ensemble(self, num_subnetworks: int) -> bool:
-    """Whether this worker builds the ensemble."""
-
-  @abc.abstractmethod
-  def should_build_subnetwork(self, num_subnetworks: int,
-                              subnetwork_index: int) -> bool:
-    """Whether this worker builds the subnetwork."""
-
-  @abc.abstractmethod
-  def should_train_subnetworks(self, num_subnetworks: int) -> bool:
-    """Whether this worker trains the subnetworks that it builds."""
-
-  def training_fractions(
-      self, num_subnetworks: int) -> typing.Dict[int, fractions.Fraction]:
-    """The part of this worker's training time for each of its subnetworks.
-
-    Unless a strategy says something else, a worker trains all subnetworks that
-    it builds, each in every step, so the parts are equal.
-
-    Returns:
-      Dict from the index of each subnetwork that this worker trains to a
-      `Fraction`; they add up to 1. Empty for a worker that does not train.
-    """
-    num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
-    return layout_lib.Share(
-        False,
-        [i for i in range(num_subnetworks)
-         if self.should_build_subnetwork(num_subnetworks, i)],
-        self.should_train_subnetworks(num_subnetworks)).training_fractions()
-
-  @abc.abstractmethod
-  def subnetwork_devices(
-      self, num_subnetworks: int,
-      subnetwork_index: int) -> typing.ContextManager[None]:
-    """A context manager: the ops of a subnetwork go to their devices."""
-
-  def input_context(self, num_subnetworks: int,
-                    subnetwork_index: int) -> typing.Any:
-    """This worker's share of the input, among those that train the subnetwork.
-
-    The workers that train one subnetwork divide the input among them. The
-    workers that train the ensemble alone do the same, and have one share for
-    all subnetworks, because one batch feeds all that they build. An evaluator
-    has all of the input.
-
-    The strategies of this module answer in O(1). Any other strategy takes
-    O(num_workers): a copy of it is asked as each worker, with a config that has
-    only the size of the cluster and the worker's place in it.
-
-    Returns:
-      A `tf.distribute.InputContext`: its `num_input_pipelines` are the workers
-      that divide the input, and its `input_pipeline_id`, in
-      [0, num_input_pipelines), is this worker's place among them in the order
-      of their indices.
-
-    Raises:
-      ValueError: also if this worker does not train the subnetwork.
-    """
-    num_subnetworks, subnetwork_index = _arguments.check_subnetwork(
-        num_subnetworks, subnetwork_index)
-    # The config as it was set: if a subclass changes what it reads of it, the
-    # copies that are asked do so too.
-    config = self.config if self._config is None else self._config
-    num_workers, worker_index = _arguments.read_worker(config)
-    if config.global_id_in_cluster is None:
-      num_workers = 1
-    num_ps = getattr(config, "num_ps_replicas", None)
-    share = layout_of(self, num_workers, num_ps).input_share(
-        num_workers, worker_index, num_subnetworks, subnetwork_index)
-    if share is None:
-      raise ValueError(
-          "subnetwork_index={}: expected a subnetwork that worker {} of {} "
-          "trains. Ask should_build_subnetwork and should_train_subnetworks "
-          "first.".format(subnetwork_index, worker_index, num_workers))
-    return tf_compat.v1.distribute.InputContext(*share)
-
-  def subnetwork_parameter_servers(
-      self, num_subnetworks: int,
-      subnetwork_index: int) -> typing.Optional[typing.Iterable[int]]:
-    """The parameter servers that hold a subnetwork's variables.
-
-    For plans: says without TensorFlow where `subnetwork_devices` will place the
-    variables. A strategy that overrides one of the two should override both: a
-    plan does not know where the variables are if only `subnetwork_devices` is
-    overridden.
-
-    Returns:
-      Range, or another iterable, of int: tasks of the job `ps`. Without
-      dedicated parameter servers, these are all tasks, because
-      `replica_device_setter` uses all. None if the strategy does not say.
-    """
-    _arguments.check_subnetwork(num_subnetworks, subnetwork_index)
-    return None
-
-  def __repr__(self) -> str:
-    return type(self).__name__ + "()"
-
-
-class _LayoutStrategy(PlacementStrategy):
-  """A strategy that decides by a layout: its methods are views of it.
-
-  Attributes:
-    layout: the `Layout`.
-  """
-
-  layout = None  # type: typing.Any
-
-  @abc.abstractmethod
-  def _share(self, num_subnetworks):
-    """Returns the `Share` of this worker; the argument has been checked."""
-
-  def should_build_ensemble(self, num_subnetworks: int) -> bool:
-    num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
-    return self._share(num_subnetworks).builds_ensemble
-
-  def should_build_subnetwork(self, num_subnetworks: int,
-                              subnetwork_index: int) -> bool:
-    num_subnetworks, subnetwork_index = _arguments.check_subnetwork(
-        num_subnetworks, subnetwork_index)
-    return subnetwork_index in self._share(num_subnetworks).subnetworks
-
-  def should_train_subnetworks(self, num_subnetworks: int) -> bool:
-    num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
-    return self._share(num_subnetworks).trains_subnetworks
-
-  def training_fractions(
-      self, num_subnetworks: int) -> typing.Dict[int, fractions.Fraction]:
-    num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
-    return self._share(num_subnetworks).training_fractions()
-
-  def subnetwork_devices(
-      self, num_subnetworks: int,
-      subnetwork_index: int) -> typing.ContextManager[None]:
-    """A scope whose variables live on the subnetwork's parameter servers.
-
-    In a graph, eagerly and in a `tf.function`, `OpNameHashStrategy` picks a
-    task of the subnetwork's group for each variable. Every other op keeps its
-    device, and so does a variable that gets an explicit device inside the
-    scope. In a graph, a device is explicit if it names a job, a replica or a
-    task. Eagerly TensorFlow adds this task's job to every device, so there a
-    device is explicit if it is not the one outside the scope.
-
-    Returns:
-      A context manager; without parameter servers it changes nothing.
-    """
-    if not self.layout.dedicates_parameter_servers:
-      _arguments.check_subnetwork(num_subnetworks, subnetwork_index)
-      return _default_devices()
-    tasks = self.subnetwork_parameter_servers(num_subnetworks, subnetwork_index)
-    if not isinstance(tasks, range):
-      tasks = () if tasks is None else tuple(tasks)
-    return devices.variables_on(tasks) if tasks else _default_devices()
-
-  def subnetwork_parameter_servers(
-      self, num_subnetworks: int,
-      subnetwork_index: int) -> typing.Optional[typing.Iterable[int]]:
-    num_subnetworks, subnetwork_index = _arguments.check_subnetwork(
-        num_subnetworks, subnetwork_index)
-    return self.layout.parameter_servers(
-        _arguments.read_num_ps(self.config), num_subnetworks, subnetwork_index)
-
-
-class ReplicationStrategy(_LayoutStrategy):
+class ReplicationStrategy(strategy_lib.LayoutStrategy):
   """Every worker builds and trains everything, on the default devices.
 
   With m workers, n parameter servers and k subnetworks:
@@ -269,6 +36,7 @@ class ReplicationStrategy(_LayoutStrategy):
   * Stale gradients per subnetwork with asynchronous SGD: O(m).
   """
 
+  decides_by_layout = True
   layout = layout_lib.ReplicationLayout()
 
   def _share(self, num_subnetworks):
@@ -287,7 +55,7 @@ def _warn_of_untrained_subnetworks(num_workers, num_subnetworks, untrained):
       num_subnetworks + 1)
 
 
-class RoundRobinStrategy(_LayoutStrategy):
+class RoundRobinStrategy(strategy_lib.LayoutStrategy):
   """Deals the ensemble and the subnetworks out to the workers in turn.
 
   The first worker of each round of k + 1 works on the ensemble, and each of the
@@ -302,6 +70,8 @@ class RoundRobinStrategy(_LayoutStrategy):
   * Memory per worker: O(1).
   * Stale gradients per subnetwork with asynchronous SGD: O(m / k).
   """
+
+  decides_by_layout = True
 
   def __init__(self, drop_remainder: bool = False,
                dedicate_parameter_servers: bool = True):
@@ -342,33 +112,144 @@ class RoundRobinStrategy(_LayoutStrategy):
     return self.layout.share(num_workers, worker_index, num_subnetworks)
 
 
-def layout_of(strategy: PlacementStrategy, num_workers: int,
-              num_ps: typing.Optional[int]) -> layout_lib.Layout:
-  """Returns the layout of a strategy, for a cluster of one shape.
+class BalancedStrategy(strategy_lib.LayoutStrategy):
+  """Gives every worker the same work, whatever the subnetworks cost.
 
-  Args:
-    strategy: a `PlacementStrategy`, which need not have a config.
-      `RoundRobinStrategy` and `ReplicationStrategy` have a layout of their own.
-      Any other class, also a subclass of these, is asked through its public
-      methods.
-    num_workers: int, at least 1.
-    num_ps: int, at least 0; None if it is not known.
+  The subnetworks are laid end to end on a line, each as long as it costs. The
+  line is cut into equal parts, one for each worker that trains, in the order of
+  their indices. A worker builds and trains the subnetworks that its part
+  covers. Each gets the fraction of the worker's time that it has of the part.
+  So no worker waits for another: with costs that add up to C, a step of every
+  subnetwork takes C / p on p workers, and nothing can be faster. A worker
+  trains neighboring subnetworks, and all workers together train at most
+  k + p - 1 pairs of a worker and a subnetwork. This is McNaughton's wrap-around
+  rule (R. McNaughton, "Scheduling with deadlines and loss functions",
+  Management Science 6(1), 1959), except that several workers may train one
+  subnetwork at once.
 
-  Raises:
-    TypeError: as for `with_config`.
+  The first `num_ensemble_workers` of m workers build the ensemble and all
+  subnetworks, and train nothing, so p = m - num_ensemble_workers. At least one
+  worker trains. If none is left for the ensemble, the first worker builds it
+  and all subnetworks, and trains its part too. So it is if there is one
+  subnetwork only: then all workers train.
+
+  The parameter servers follow the same rule. The subnetworks are laid end to
+  end by their sizes, and the line is cut into n equal parts. The hash of a
+  variable's name picks a point on its subnetwork, and the variable lives where
+  the point is. So each parameter server expects the same number of bytes.
+
+  With m workers, n parameter servers and k subnetworks:
+
+  * Training speedup: O(m / k), equal for all if the costs are.
+  * Variable fetches from parameter servers: O(m n / k + m + n).
+  * Memory per worker: O(1), a mean of at most 1 + (k - 1) / p subnetworks.
+  * Stale gradients per subnetwork with asynchronous SGD: O(m / k).
+
+  Use it if subnetworks differ in cost, if there are many workers, or if workers
+  are few: it is never slower than `RoundRobinStrategy` with as many workers
+  that train.
   """
-  strategy_class = type(strategy)
-  if (isinstance(strategy, _LayoutStrategy) and
-      strategy_class in (ReplicationStrategy, RoundRobinStrategy)):
-    return strategy.layout
-  # A subclass of ours that overrides `subnetwork_devices` alone does not say
-  # where its variables are. One that overrides `subnetwork_parameter_servers`
-  # alone moves them, unless they go to the default devices.
-  places = (strategy_class.subnetwork_devices is not
-            _LayoutStrategy.subnetwork_devices)
-  says = (strategy_class.subnetwork_parameter_servers is not
-          _LayoutStrategy.subnetwork_parameter_servers)
-  is_said = says == places or (
-      says and isinstance(strategy, _LayoutStrategy) and
-      strategy.layout.dedicates_parameter_servers)
-  return layout_lib.AskedLayout(strategy, num_workers, num_ps, is_said)
+
+  decides_by_layout = True
+
+  def __init__(self, costs: lengths_lib.Given = None,
+               sizes: lengths_lib.Given = None,
+               num_ensemble_workers: int = 1,
+               dedicate_parameter_servers: bool = True):
+    """Makes a strategy; set its `config` before asking it for a decision.
+
+    Args:
+      costs: how long a training step of each subnetwork takes; only the ratios
+        count. None for equal costs, a sequence of a number greater than 0 for
+        each subnetwork, a function from the number of subnetworks to such a
+        sequence, or "measured": the chief measures them at the start of each
+        iteration. Until then they are equal. All tasks must have the same. A
+        float is taken by its exact value.
+      sizes: how many bytes the variables of each subnetwork have, like `costs`.
+      num_ensemble_workers: int, at least 0, the workers that build the ensemble
+        and train nothing. With 0 the chief builds it and trains too.
+      dedicate_parameter_servers: bool. Whether the parameter servers are
+        divided among the subnetworks, by `sizes`. Otherwise variables go to the
+        default devices.
+
+    Raises:
+      TypeError: an argument has a wrong type.
+      ValueError: a number is out of range.
+    """
+    self.layout = balanced.BalancedLayout(
+        lengths_lib.Lengths("costs", costs),
+        lengths_lib.Lengths("sizes", sizes),
+        _arguments.check_integer(
+            "num_ensemble_workers", num_ensemble_workers, at_least=0),
+        dedicate_parameter_servers)
+
+  @property
+  def measures(self) -> bool:
+    """Whether costs or sizes are "measured"."""
+    return self.layout.costs.is_measured or self.layout.sizes.is_measured
+
+  def with_measured(
+      self: "_Balanced",
+      costs: typing.Optional[typing.Sequence[line_lib.Number]] = None,
+      sizes: typing.Optional[typing.Sequence[line_lib.Number]] = None
+  ) -> "_Balanced":
+    """Returns a copy of this strategy that knows what was measured.
+
+    Args:
+      costs: sequence of numbers, one for each subnetwork, to take instead of
+        "measured"; None for equal ones. If `costs` of this strategy is
+        something else, it stays.
+      sizes: the same for `sizes`.
+
+    Raises:
+      TypeError: an argument is not a sequence of numbers, or as for
+        `with_config`.
+      ValueError: a number is not greater than 0.
+    """
+    strategy = self.with_config(self._config)
+    layout = strategy.layout
+    strategy.layout = balanced.BalancedLayout(
+        layout.costs.with_measured(costs), layout.sizes.with_measured(sizes),
+        layout.num_ensemble_workers, layout.dedicates_parameter_servers)
+    return strategy
+
+  def costs_of(
+      self, num_subnetworks: int) -> typing.Sequence[line_lib.Number]:
+    """Returns the cost of each subnetwork; ones if they are equal.
+
+    Raises:
+      TypeError, ValueError: there are no such costs for `num_subnetworks`.
+    """
+    return self.layout.costs.numbers(
+        _arguments.check_num_subnetworks(num_subnetworks))
+
+  def sizes_of(
+      self, num_subnetworks: int) -> typing.Sequence[line_lib.Number]:
+    """Returns the size of each subnetwork; ones if they are equal.
+
+    Raises:
+      TypeError, ValueError: there are no such sizes for `num_subnetworks`.
+    """
+    return self.layout.sizes.numbers(
+        _arguments.check_num_subnetworks(num_subnetworks))
+
+  def __repr__(self) -> str:
+    layout = self.layout
+    options = []
+    if layout.costs.given is not None:
+      options.append("costs={!r}".format(layout.costs))
+    if layout.sizes.given is not None:
+      options.append("sizes={!r}".format(layout.sizes))
+    if layout.num_ensemble_workers != 1:
+      options.append(
+          "num_ensemble_workers={}".format(layout.num_ensemble_workers))
+    if not layout.dedicates_parameter_servers:
+      options.append("dedicate_parameter_servers=False")
+    return "{}({})".format(type(self).__name__, ", ".join(options))
+
+  def _share(self, num_subnetworks):
+    num_workers, worker_index = _arguments.read_worker(self.config)
+    return self.layout.share(num_workers, worker_index, num_subnetworks)
+
+
+_Balanced = typing.TypeVar("_Balanced", bound=BalancedStrategy)

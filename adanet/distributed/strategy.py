@@ -1,0 +1,311 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What all placement strategies have in common.
+
+The strategies themselves are in `placement`.
+"""
+
+import abc
+import contextlib
+import copy
+import fractions
+import typing
+
+from adanet import tf_compat
+from adanet.distributed import _arguments
+from adanet.distributed import devices
+from adanet.distributed import layout as layout_lib
+import six
+
+_Strategy = typing.TypeVar("_Strategy", bound="PlacementStrategy")
+
+
+@contextlib.contextmanager
+def _default_devices():
+  yield
+
+
+@six.add_metaclass(abc.ABCMeta)
+class PlacementStrategy(object):
+  """Answers, for one worker, which part of the graph is its own.
+
+  A subclass overrides the four abstract methods. They read what they need to
+  know of the cluster from `config`.
+
+  Each question is about one iteration: `num_subnetworks` is the number of its
+  subnetworks, an int of at least 1, and `subnetwork_index` is an int in
+  [0, num_subnetworks). Each question raises a RuntimeError if it needs a config
+  and none is set; a TypeError if an argument or an attribute of the config is
+  not an integer, or the config does not have the attribute; and a ValueError if
+  one is out of range.
+  """
+
+  _config = None  # type: typing.Any
+
+  @property
+  def config(self) -> typing.Any:
+    """The `RunConfig` that describes the cluster and this worker's place in it.
+
+    Anything with the attributes that a decision reads will do:
+    `num_worker_replicas` and `global_id_in_cluster` for what a worker builds
+    and trains, `num_ps_replicas` for the devices. It is read at each question,
+    so a config that changes in place is seen.
+
+    Raises:
+      RuntimeError: no config has been set.
+    """
+    if self._config is None:
+      raise RuntimeError(
+          "config=None: expected a RunConfig. Set {}.config before asking it "
+          "for a decision.".format(type(self).__name__))
+    return self._config
+
+  @config.setter
+  def config(self, config: typing.Any) -> None:
+    self._config = config
+
+  def with_config(self: _Strategy, config: typing.Any) -> _Strategy:
+    """Returns a deep copy of this strategy with another config.
+
+    Args:
+      config: the config of the copy, or None. This strategy's own config is
+        not copied.
+
+    Raises:
+      TypeError: the strategy cannot be copied, or its config cannot be set.
+    """
+    try:
+      strategy = copy.deepcopy(self, {id(self._config): None})
+    except Exception as e:
+      raise TypeError(
+          "strategy={}: expected one that copy.deepcopy can copy, because a "
+          "copy is asked as each worker.".format(_arguments.show(self))) from e
+    try:
+      strategy.config = config
+    except AttributeError as e:
+      raise TypeError(
+          "strategy={}: expected one whose config can be set, because a copy "
+          "is asked as each worker.".format(_arguments.show(self))) from e
+    return strategy
+
+  @abc.abstractmethod
+  def should_build_ensemble(self, num_subnetworks: int) -> bool:
+    """Whether this worker builds the ensemble."""
+
+  @abc.abstractmethod
+  def should_build_subnetwork(self, num_subnetworks: int,
+                              subnetwork_index: int) -> bool:
+    """Whether this worker builds the subnetwork."""
+
+  @abc.abstractmethod
+  def should_train_subnetworks(self, num_subnetworks: int) -> bool:
+    """Whether this worker trains the subnetworks that it builds."""
+
+  def training_fractions(
+      self, num_subnetworks: int) -> typing.Dict[int, fractions.Fraction]:
+    """The part of this worker's training time for each of its subnetworks.
+
+    Unless a strategy says something else, a worker trains all subnetworks that
+    it builds, each in every step, so the parts are equal.
+
+    Returns:
+      Dict from the index of each subnetwork that this worker trains to a
+      `Fraction`; they add up to 1. Empty for a worker that does not train.
+    """
+    num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
+    return layout_lib.Share(
+        False,
+        [i for i in range(num_subnetworks)
+         if self.should_build_subnetwork(num_subnetworks, i)],
+        self.should_train_subnetworks(num_subnetworks)).training_fractions()
+
+  @abc.abstractmethod
+  def subnetwork_devices(
+      self, num_subnetworks: int,
+      subnetwork_index: int) -> typing.ContextManager[None]:
+    """A context manager: the ops of a subnetwork go to their devices."""
+
+  def input_context(self, num_subnetworks: int,
+                    subnetwork_index: int) -> typing.Any:
+    """This worker's share of the input, among those that train the subnetwork.
+
+    The workers that train one subnetwork divide the input among them. The
+    workers that train the ensemble alone do the same, and have one share for
+    all subnetworks, because one batch feeds all that they build. An evaluator
+    has all of the input.
+
+    The strategies of this module answer in O(1). Any other strategy takes
+    O(num_workers): a copy of it is asked as each worker, with a config that has
+    only the size of the cluster and the worker's place in it.
+
+    Returns:
+      A `tf.distribute.InputContext`: its `num_input_pipelines` are the workers
+      that divide the input, and its `input_pipeline_id`, in
+      [0, num_input_pipelines), is this worker's place among them in the order
+      of their indices.
+
+    Raises:
+      ValueError: also if this worker does not train the subnetwork.
+    """
+    num_subnetworks, subnetwork_index = _arguments.check_subnetwork(
+        num_subnetworks, subnetwork_index)
+    # The config as it was set: if a subclass changes what it reads of it, the
+    # copies that are asked do so too.
+    config = self.config if self._config is None else self._config
+    num_workers, worker_index = _arguments.read_worker(config)
+    if config.global_id_in_cluster is None:
+      num_workers = 1
+    num_ps = getattr(config, "num_ps_replicas", None)
+    share = layout_of(self, num_workers, num_ps).input_share(
+        num_workers, worker_index, num_subnetworks, subnetwork_index)
+    if share is None:
+      raise ValueError(
+          "subnetwork_index={}: expected a subnetwork that worker {} of {} "
+          "trains. Ask should_build_subnetwork and should_train_subnetworks "
+          "first.".format(subnetwork_index, worker_index, num_workers))
+    return tf_compat.v1.distribute.InputContext(*share)
+
+  def subnetwork_parameter_servers(
+      self, num_subnetworks: int,
+      subnetwork_index: int) -> typing.Optional[typing.Iterable[int]]:
+    """The parameter servers that hold a subnetwork's variables.
+
+    For plans: says without TensorFlow where `subnetwork_devices` will place the
+    variables. A strategy that overrides one of the two should override both: a
+    plan does not know where the variables are if only `subnetwork_devices` is
+    overridden.
+
+    Returns:
+      Range, or another iterable, of int: tasks of the job `ps`. Without
+      dedicated parameter servers, these are all tasks, because
+      `replica_device_setter` uses all. None if the strategy does not say.
+    """
+    _arguments.check_subnetwork(num_subnetworks, subnetwork_index)
+    return None
+
+  def __repr__(self) -> str:
+    return type(self).__name__ + "()"
+
+
+class LayoutStrategy(PlacementStrategy):
+  """A strategy that decides by a layout: its methods are views of it.
+
+  Attributes:
+    layout: the `Layout`.
+    decides_by_layout: bool, True in a class whose methods say what its layout
+      says. It does not hold for a subclass, which may decide otherwise.
+  """
+
+  decides_by_layout = False
+  layout = None  # type: typing.Any
+
+  @abc.abstractmethod
+  def _share(self, num_subnetworks):
+    """Returns the `Share` of this worker; the argument has been checked."""
+
+  def should_build_ensemble(self, num_subnetworks: int) -> bool:
+    num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
+    return self._share(num_subnetworks).builds_ensemble
+
+  def should_build_subnetwork(self, num_subnetworks: int,
+                              subnetwork_index: int) -> bool:
+    num_subnetworks, subnetwork_index = _arguments.check_subnetwork(
+        num_subnetworks, subnetwork_index)
+    return subnetwork_index in self._share(num_subnetworks).subnetworks
+
+  def should_train_subnetworks(self, num_subnetworks: int) -> bool:
+    num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
+    return self._share(num_subnetworks).trains_subnetworks
+
+  def training_fractions(
+      self, num_subnetworks: int) -> typing.Dict[int, fractions.Fraction]:
+    num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
+    cls = type(self)
+    if (cls.should_build_subnetwork is LayoutStrategy.should_build_subnetwork
+        and cls.should_train_subnetworks is
+        LayoutStrategy.should_train_subnetworks):
+      return self._share(num_subnetworks).training_fractions()
+    # A subclass trains other subnetworks than its layout says.
+    return super().training_fractions(num_subnetworks)
+
+  def subnetwork_devices(
+      self, num_subnetworks: int,
+      subnetwork_index: int) -> typing.ContextManager[None]:
+    """A scope whose variables live on the subnetwork's parameter servers.
+
+    In a graph, eagerly and in a `tf.function`, `OpNameHashStrategy` picks a
+    task of the subnetwork's group for each variable. Every other op keeps its
+    device, and so does a variable that gets an explicit device inside the
+    scope. In a graph, a device is explicit if it names a job, a replica or a
+    task. Eagerly TensorFlow adds this task's job to every device, so there a
+    device is explicit if it is not the one outside the scope.
+
+    Returns:
+      A context manager; without parameter servers it changes nothing.
+    """
+    if not self.layout.dedicates_parameter_servers:
+      _arguments.check_subnetwork(num_subnetworks, subnetwork_index)
+      return _default_devices()
+    tasks = self.subnetwork_parameter_servers(num_subnetworks, subnetwork_index)
+    if not isinstance(tasks, range):
+      tasks = () if tasks is None else tuple(tasks)
+    if not tasks:
+      return _default_devices()
+    segment = self.layout.segment(
+        _arguments.read_num_ps(self.config), num_subnetworks, subnetwork_index)
+    is_on_segment = segment is not None and segment.parts == tasks
+    return devices.variables_on(segment if is_on_segment else tasks)
+
+  def subnetwork_parameter_servers(
+      self, num_subnetworks: int,
+      subnetwork_index: int) -> typing.Optional[typing.Iterable[int]]:
+    num_subnetworks, subnetwork_index = _arguments.check_subnetwork(
+        num_subnetworks, subnetwork_index)
+    return self.layout.parameter_servers(
+        _arguments.read_num_ps(self.config), num_subnetworks, subnetwork_index)
+
+
+def divides_time(strategy: PlacementStrategy) -> bool:
+  """Returns whether a worker divides its time by `training_fractions`.
+
+  Otherwise it trains all subnetworks that it builds, each in every step.
+
+  Args:
+    strategy: a `PlacementStrategy`.
+  """
+  says = type(strategy).training_fractions
+  if isinstance(strategy, LayoutStrategy):
+    return (strategy.layout.divides_time or
+            says is not LayoutStrategy.training_fractions)
+  return says is not PlacementStrategy.training_fractions
+
+
+def layout_of(strategy: PlacementStrategy, num_workers: int,
+              num_ps: typing.Optional[int]) -> layout_lib.Layout:
+  """Returns the layout of a strategy, for a cluster of one shape.
+
+  Args:
+    strategy: a `PlacementStrategy`, which need not have a config. Those of
+      `placement` have a layout of their own. Any other class, also a subclass
+      of these, is asked through its public methods.
+    num_workers: int, at least 1.
+    num_ps: int, at least 0; None if it is not known.
+
+  Raises:
+    TypeError: as for `with_config`.
+  """
+  strategy_class = type(strategy)
+  if (isinstance(strategy, LayoutStrategy) and
+      vars(strategy_class).get("decides_by_layout")):
+    return strategy.layout
+  # A subclass of ours that overrides `subnetwork_devices` alone does not say
+  # where its variables are. One that overrides `subnetwork_parameter_servers`
+  # alone moves them, unless they go to the default devices.
+  places = (strategy_class.subnetwork_devices is not
+            LayoutStrategy.subnetwork_devices)
+  says = (strategy_class.subnetwork_parameter_servers is not
+          LayoutStrategy.subnetwork_parameter_servers)
+  is_said = says == places or (
+      says and isinstance(strategy, LayoutStrategy) and
+      strategy.layout.dedicates_parameter_servers)
+  return layout_lib.AskedLayout(strategy, num_workers, num_ps, is_said, divides_time(strategy))
