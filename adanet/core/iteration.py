@@ -18,6 +18,7 @@ from adanet.core import moving_average
 from adanet.core import subnetworks
 from adanet.core import summary as summary_lib
 from adanet.distributed import layout
+from adanet.distributed import strategy as strategy_lib
 
 _Reports = typing.Tuple[typing.List[typing.Any], typing.List[typing.Any]]
 
@@ -123,6 +124,7 @@ class _Builder(object):
     self._task = task
     self._config = config
     self._strategy = strategy
+    self._strategy_before = strategy.for_earlier_iterations()
     self._reports = reports
 
   def _generate(self, number, previous):
@@ -155,7 +157,8 @@ class _Builder(object):
     builder = builders[index]
     name = "t{}_{}".format(number, builder.name)
     replicated = self._search.replicate_ensemble_in_training
-    with self._strategy.subnetwork_devices(len(builders), index):
+    strategy = self._strategy_before if frozen else self._strategy
+    with strategy.subnetwork_devices(len(builders), index):
       return subnetworks.build_subnetwork(
           builder, name, number, self._task,
           self._summary("subnetwork", name, not frozen and
@@ -241,7 +244,7 @@ class _Builder(object):
     fractions = None
     # A worker that is alone has nobody to divide the work with. There, one
     # batch trains all.
-    if (trains and getattr(strategy, "divides_time", False) and
+    if (trains and strategy_lib.divides_time(strategy) and
         self._config.num_worker_replicas > 1):
       fractions = tuple(sorted(strategy.training_fractions(count).items()))
     return layout.Share(

@@ -179,16 +179,19 @@ def measure(model: model_lib.Model,
     return figures
 
 
-def kept(agreed: typing.Optional[agreement_lib.Agreement],
-         now: agreement_lib.Agreement,
-         placement: typing.Any) -> typing.Optional[Figures]:
+def known(agreed: typing.Optional[agreement_lib.Agreement],
+          now: agreement_lib.Agreement,
+          placement: typing.Any) -> typing.Optional[Figures]:
   """Returns what was measured before a restart; None to measure it now.
 
   Args:
     agreed: the `Agreement` that the chief finds, or None.
-    now: the one that it would write, but for what is measured.
-    placement: the `BalancedStrategy`.
+    now: one of its job, iteration and strategy. The number of workers may have
+      changed: costs and sizes stay as they are.
+    placement: the strategy.
   """
+  if not is_wanted(placement):
+    return Figures()
   if agreed is None or (agreed.job, agreed.iteration, agreed.strategy) != (
       now.job, now.iteration, now.strategy):
     return None
