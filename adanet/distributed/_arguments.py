@@ -13,6 +13,11 @@ def show(value):
     text = " ".join(repr(value).split())
   except Exception:  # pylint: disable=broad-except
     text = object.__repr__(value)
+  return shorten(text)
+
+
+def shorten(text):
+  """Returns a text, or the beginning of a long one and three dots."""
   return text if len(text) <= 200 else text[:200] + "..."
 
 

@@ -2,11 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of a plan: workers, subnetworks and parameter servers in groups."""
 
+import fractions as fractions_lib
 import typing
 
 from adanet.distributed.plan import indices as indices_lib
 
 Indices = indices_lib.Indices
+
+_MAX_DENOMINATOR = 20
+
+
+def format_fraction(fraction: typing.Union[float, fractions_lib.Fraction]
+                   ) -> str:
+  """Returns a fraction of a worker's time as text: "2/3" or "0.348"."""
+  simple = fractions_lib.Fraction(fraction).limit_denominator(_MAX_DENOMINATOR)
+  if abs(simple - fraction) < 1e-12:
+    return str(simple)
+  # Below 1, so that nobody takes it for all of the time.
+  return "{:.3g}".format(min(float(fraction), .999))
 
 
 class WorkerGroup(typing.NamedTuple):
@@ -16,17 +29,34 @@ class WorkerGroup(typing.NamedTuple):
     workers: the workers, at least one.
     builds_ensemble: whether each of them builds the ensemble.
     subnetworks: the subnetworks that each of them builds.
-    trains_subnetworks: whether each of them trains these subnetworks.
+    trains_subnetworks: whether each of them trains subnetworks.
+    fractions: pairs of a subnetwork that each of them trains, increasing, and
+      the fraction of its time for this one. None: each trains all subnetworks
+      that it builds, one step of each in turn.
   """
   workers: Indices
   builds_ensemble: bool
   subnetworks: Indices
   trains_subnetworks: bool
+  fractions: typing.Optional[typing.Tuple[
+      typing.Tuple[int, fractions_lib.Fraction], ...]] = None
+
+  @property
+  def trained(self) -> Indices:
+    """The subnetworks that each of the workers trains."""
+    if not self.trains_subnetworks:
+      return Indices()
+    if self.fractions is None:
+      return self.subnetworks
+    return Indices(i for i, _ in self.fractions)
 
   @property
   def num_trained(self) -> int:
     """The number of subnetworks that each of the workers trains."""
-    return len(self.subnetworks) if self.trains_subnetworks else 0
+    if not self.trains_subnetworks:
+      return 0
+    return len(
+        self.subnetworks if self.fractions is None else self.fractions)
 
 
 class SubnetworkGroup(typing.NamedTuple):

@@ -5,20 +5,34 @@
 The letters in the formulas: m workers (the chief is one, an evaluator is not),
 n parameter servers, k subnetworks in the iteration; w is the index of a worker,
 i of a subnetwork, p of a parameter server. The formulas assume that all workers
-are equally fast and all subnetworks equally large.
+are equally fast.
+
+cost(i) is what a step of subnetwork i costs, and size(i) the bytes of its
+variables, in any units; where they are not known, they are equal, and 1. One
+unit of time is what a worker takes for a cost of 1. Worker w makes r(w, i)
+steps of subnetwork i in a unit of time, and one of these steps takes the time
+d(w, i):
+
+* A worker without fractions trains in lockstep: one step of each subnetwork
+  that it trains, again and again. So d(w, i) is the sum of cost(j) over all j
+  that w trains, work(w), and r(w, i) = 1 / work(w).
+* A worker that gives subnetwork i the fraction f(w, i) of its time trains one
+  subnetwork at a time: d(w, i) = cost(i), and r(w, i) = f(w, i) / cost(i).
 """
 
-import itertools
 import typing
 
 from adanet.distributed import _arguments
 from adanet.distributed import layout as layout_lib
+from adanet.distributed import line as line_lib
 from adanet.distributed import placement
 from adanet.distributed.plan import indices as indices_lib
+from adanet.distributed.plan import speeds as speeds_lib
 
 import numpy as np
 
 Indices = indices_lib.Indices
+Weights = typing.Optional[typing.Sequence[speeds_lib.Number]]
 
 
 class Predictions(object):
@@ -29,25 +43,37 @@ class Predictions(object):
     num_workers: int, m.
     num_ps: int, n.
     num_subnetworks: int, k.
+    costs: tuple of k positive numbers, cost(i); None if they are equal.
+    sizes: tuple of k positive numbers, size(i); None if they are equal.
     shares: list of pairs of a `layout.Share` and the workers that have it, a
       list of range. Each worker is in one pair. They are in the order of their
       first worker.
+    work: float64 array, work(w) of a worker of each share; 0 with fractions,
+      and without training.
   """
 
   def __init__(self, strategy: placement.PlacementStrategy, num_workers: int,
-               num_ps: int, num_subnetworks: int, with_ps: bool = True):
+               num_ps: int, num_subnetworks: int, costs: Weights = None,
+               sizes: Weights = None, with_ps: bool = True):
     """Asks a strategy; without `with_ps` not about parameter servers."""
     self.strategy = repr(strategy)
     self.num_workers = num_workers
     self.num_ps = num_ps
     self.num_subnetworks = num_subnetworks
+    self.costs = costs
+    self.sizes = sizes
     self._asked = strategy
     layout = placement.layout_of(strategy, num_workers, num_ps)
     workers_of: typing.Dict[layout_lib.Share, typing.List[range]] = {}
     for workers, share in layout.groups(num_workers, num_subnetworks):
+      if share.fractions is not None:  # A layout may make them at each look.
+        share = share._replace(fractions=tuple(share.fractions))
       workers_of.setdefault(share, []).append(workers)
     self.shares = list(workers_of.items())
-    self._count_workers()
+    self._training = speeds_lib.predict(self.shares, num_subnetworks, costs)
+    self.work = self._training.work
+    # The places of subnetworks whose parameter servers hold unequal parts.
+    self._segments: typing.Dict[int, line_lib.Segment] = {}
     self._ps_of_subnetworks = self._ask_for_ps(layout) if with_ps else None
     self._count_fetches()
 
@@ -61,44 +87,7 @@ class Predictions(object):
     return Predictions(
         strategy or self._asked, num_workers or self.num_workers,
         self.num_ps if num_ps is None else num_ps, self.num_subnetworks,
-        with_ps)
-
-  def _count_workers(self):
-    """Sets the figures of each subnetwork, arrays [k]."""
-    k = self.num_subnetworks
-    counts = np.array([sum(map(len, workers)) for _, workers in self.shares],
-                      np.float64)
-    built = [share.subnetworks for share, _ in self.shares]
-    sizes = np.array(list(map(len, built)), np.int64)
-    # One element for each pair of a share and a subnetwork in it.
-    owners = np.repeat(np.arange(len(sizes)), sizes)
-    subnetworks = np.fromiter(
-        itertools.chain.from_iterable(built), np.int64, len(owners))
-    self._num_builders = np.bincount(
-        subnetworks, counts[owners], k).astype(np.int64)
-    # From here on, only the pairs with a share that is trained.
-    trains = np.array([share.trains_subnetworks for share, _ in self.shares])
-    is_trained = trains[owners]
-    owners, subnetworks = owners[is_trained], subnetworks[is_trained]
-    counts, sizes = counts[owners], sizes[owners]
-    num_trainers = np.bincount(subnetworks, counts, k)
-    largest_sizes = np.zeros(k, np.int64)
-    np.maximum.at(largest_sizes, subnetworks, sizes)
-    # Updates by all trainers during one step of the slowest. (speeds *
-    # largest_sizes is the same, but with rounding errors.)
-    num_updates = np.bincount(
-        subnetworks, counts * largest_sizes[subnetworks] / sizes, k)
-    self._num_trainers = num_trainers.astype(np.int64)
-    # Without any trainer, bincount returns integers.
-    self._speeds = np.bincount(subnetworks, counts / sizes, k).astype(float)
-    self._stale_gradients = np.maximum(num_trainers - 1., 0.)
-    self._max_staleness = np.maximum(num_updates - 1., 0.)
-    # The shares that train subnetwork i are
-    # _trainers[_first_trainers[i]:_first_trainers[i + 1]].
-    by_subnetwork = np.argsort(subnetworks, kind="mergesort")
-    self._trainers = owners[by_subnetwork]
-    self._first_trainers = np.searchsorted(subnetworks[by_subnetwork],
-                                           np.arange(k + 1))
+        self.costs, self.sizes, with_ps)
 
   def _ask_for_ps(self, layout):
     """Returns list of `Indices`, for each subnetwork; None if not known."""
@@ -107,6 +96,11 @@ class Predictions(object):
       return [Indices()] * k
     all_ps = []
     for i in range(k):
+      segment = layout.segment(n, k, i)
+      if segment is not None:
+        self._segments[i] = segment
+        all_ps.append(Indices(segment.parts))
+        continue
       answer = layout.parameter_servers(n, k, i)
       if answer is None:
         return None
@@ -129,12 +123,20 @@ class Predictions(object):
     self._subnetworks_on = indices_lib.places_of(self._ps_of_subnetworks or ())
     self._fetches = np.zeros(self.num_ps, np.int64)
     self._load = np.zeros(self.num_ps)
-    num_builders = self._num_builders.tolist()
+    num_builders = self._training.num_builders.tolist()
+    sent = self._training.reads * (
+        1. if self.sizes is None else list(map(float, self.sizes)))
     for ps, subnetworks in self._subnetworks_on.items():
       num_reads = sum(num_builders[i] for i in subnetworks)
+      load = sum(sent[i] for i in subnetworks
+                 if i not in self._segments) / max(len(ps), 1)
       for s in ps.slices():
         self._fetches[s] += num_reads
-        self._load[s] += num_reads / len(ps)
+        self._load[s] += load
+    for i, segment in self._segments.items():
+      whole = segment.length * segment.num_parts
+      for p in segment.parts:
+        self._load[p] += sent[i] * (segment.overlap(p) / whole)
 
   def _per_worker(self, counts):
     """Returns int64 [m], from a number for each of the shares."""
@@ -159,7 +161,8 @@ class Predictions(object):
   def trained_per_worker(self) -> np.ndarray:
     """The number of subnetworks that each worker trains: they share its time.
 
-    trained(w) = built(w) if w trains what it builds, else 0.
+    trained(w) = |{i : w trains i}|. It is built(w) or 0 for a worker without
+    fractions.
 
     Returns:
       int64 [m], in subnetworks.
@@ -176,53 +179,60 @@ class Predictions(object):
     Returns:
       int64 [k], in workers.
     """
-    return self._num_trainers.copy()
+    return self._training.num_trainers.copy()
 
   @property
   def trains_everything(self) -> bool:
     """Whether each subnetwork has a trainer; if not, training never ends."""
-    return bool(self._num_trainers.all())
+    return bool(self._training.num_trainers.all())
 
   def effective_speeds(self) -> np.ndarray:
-    """The speed of each subnetwork, if workers divide their time evenly.
+    """The speed of each subnetwork, in steps a unit of time.
 
-    speed(i) = the sum of 1 / trained(w) over the workers w that train i.
+    speed(i) = the sum of r(w, i) over the workers w that train i: of 1 /
+    trained(w) in lockstep, if costs are equal. With fractions that are cut by
+    these costs into p equal parts of their sum C, it is p / C for each
+    subnetwork: cost(i) p / C workers train it, at 1 / cost(i) steps each.
 
     Returns:
-      float64 [k]. 1 is the speed of one worker that trains nothing else; 0
-      means that no worker trains the subnetwork.
+      float64 [k]. 1 / cost(i) is the speed of one worker that trains nothing
+      else; 0 means that no worker trains the subnetwork.
     """
-    return self._speeds.copy()
+    return self._training.speeds.copy()
 
   def stale_gradients(self) -> np.ndarray:
     """The expected staleness of a gradient, with asynchronous SGD.
 
-    stale(i) = max(0, trainers(i) - 1). It counts the updates of subnetwork i by
-    other workers between a worker's read of its variables and its write, as a
-    mean over all gradients.
+    It counts the updates of subnetwork i by other workers between a worker's
+    read of its variables and its write, as a mean over all gradients. During a
+    step of w, of the time d(w, i), the others make speed(i) - r(w, i) updates a
+    unit of time. Of all gradients, w makes the part r(w, i) / speed(i). So
 
-    The speeds cancel out. A step of w takes the time trained(w). Meanwhile the
-    others make speed(i) - 1 / trained(w) updates a unit of time, so gradients
-    of w are stale by trained(w) speed(i) - 1. Of all gradients, w makes the
-    part 1 / (trained(w) speed(i)). The sum of the products is trainers(i) - 1.
+        stale(i) = the sum of r(w, i) / speed(i) d(w, i) (speed(i) - r(w, i))
+                   over the trainers w of i; 0 without any.
+
+    In lockstep r(w, i) d(w, i) = 1 and the speeds cancel out: stale(i) is
+    max(0, trainers(i) - 1). With fractions it is less, because a worker reads
+    the variables of a subnetwork only when its turn comes.
 
     Returns:
       float64 [k], in updates.
     """
-    return self._stale_gradients.copy()
+    return self._training.stale_gradients.copy()
 
   def max_staleness(self) -> np.ndarray:
     """The expected staleness of the gradients of the slowest trainer.
 
-    slowest(i) = speed(i) max(trained(w) over the trainers w of i) - 1, derived
-    in `stale_gradients`. It is far above the mean if one worker trains many
-    subnetworks that also have workers of their own, as in the partial round of
-    the round robin.
+    slowest(i) = the maximum of d(w, i) (speed(i) - r(w, i)) over the trainers w
+    of i, derived in `stale_gradients`. In lockstep it is speed(i) work(w) - 1
+    for the w with the most work. It is far above the mean if one worker trains
+    many subnetworks that also have workers of their own, as in the partial
+    round of the round robin.
 
     Returns:
       float64 [k], in updates; 0 if no worker trains the subnetwork.
     """
-    return self._max_staleness.copy()
+    return self._training.max_staleness.copy()
 
   def fetches_per_ps(self) -> typing.Optional[np.ndarray]:
     """The requests to each parameter server, in one step of every worker.
@@ -247,14 +257,21 @@ class Predictions(object):
   def load_per_ps(self) -> typing.Optional[np.ndarray]:
     """The data that each parameter server sends, in one step of every worker.
 
-    ``load(p) = the sum of builders(i) / |ps(i)| over {i : p in ps(i)}``, with
-    ps(i) as in `fetches_per_ps`. It assumes that the bytes of a subnetwork are
-    spread evenly over its parameter servers, and that all subnetworks are
-    equally large. A variable lies on one parameter server as a whole, so one
-    large variable, such as an embedding, makes the real load less even.
+    ``load(p) = the sum of reads(i) size(i) part(i, p) over {i : p in ps(i)}``,
+    with ps(i) as in `fetches_per_ps`. part(i, p) is the part of the bytes of
+    subnetwork i that p holds: what a strategy says, else 1 / |ps(i)|. A
+    variable lies on one parameter server as a whole, so one large variable,
+    such as an embedding, makes the real load less even.
+
+    reads(i) is builders(i) if costs are equal and no worker has fractions. If
+    not, a step of each subnetwork takes another time. Then the trainers of i
+    count by the steps that they take while each worker could take a step of the
+    mean cost c of all subnetworks, of each subnetwork that it trains in
+    lockstep: by c trained(w) r(w, i) in lockstep, and c r(w, i) with fractions.
 
     Returns:
-      float64 [n]; 1 is all variables of one subnetwork. None as above.
+      float64 [n], in the unit of the sizes; if they are equal, 1 is all
+      variables of one subnetwork. None as above.
     """
     return None if self._ps_of_subnetworks is None else self._load.copy()
 
@@ -268,12 +285,15 @@ class Predictions(object):
     Args:
       num_steps: int, at least 1, the steps that each subnetwork must take.
 
+    It is num_steps C / p if p workers have fractions by these costs of the sum
+    C, and no worker can be faster: then all of them train all of the time.
+
     Returns:
-      float; 1 is the time that one worker takes for one step of one subnetwork.
+      float; 1 is the time that one worker takes for a step of cost 1.
       Infinity if some subnetwork has no trainer.
     """
     num_steps = _arguments.check_integer("num_steps", num_steps, at_least=1)
-    slowest = float(self._speeds.min())
+    slowest = float(self._training.speeds.min())
     return num_steps / slowest if slowest else float("inf")
 
   def duplicated_ensembles(self) -> int:
@@ -293,13 +313,16 @@ class Predictions(object):
   def wasted_training(self) -> float:
     """The training that does not shorten the iteration.
 
-    wasted = the sum of speed(i) - min(speed(j) over j) over i: subnetworks
-    faster than the slowest are done first, and then their trainers wait. In the
-    round robin a partial round wastes what it trains beyond keeping all
-    subnetworks level, and with `drop_remainder` all that it trains. If some
-    subnetwork has no trainer, all training is wasted.
+    wasted = the sum of cost(i) (speed(i) - min(speed(j) over j)) over i:
+    subnetworks faster than the slowest are done first, and then their trainers
+    wait. In the round robin with equal costs, a partial round wastes what it
+    trains beyond keeping all subnetworks level, and with `drop_remainder` all
+    that it trains. If some subnetwork has no trainer, all training is wasted.
 
     Returns:
       float, in workers.
     """
-    return float(np.sum(self._speeds - self._speeds.min()))
+    wasted = self._training.speeds - self._training.speeds.min()
+    return float(np.sum(
+        wasted if self.costs is None else
+        wasted * list(map(float, self.costs))))

@@ -5,6 +5,7 @@
 import collections
 import typing
 
+from adanet.distributed import _arguments
 from adanet.distributed import placement
 from adanet.distributed.plan import indices as indices_lib
 from adanet.distributed.plan import predictions as predictions_lib
@@ -18,6 +19,8 @@ Predictions = predictions_lib.Predictions
 PROBLEM_KINDS = ("untrained_subnetworks", "unused_ps", "overloaded_ps",
                  "overloaded_workers", "duplicated_ensembles")
 
+# Rounding may lift what is exactly twice the mean above it.
+_LIMIT = 2 * (1 + 1e-9)
 _PS_KINDS = {"unused_ps", "overloaded_ps"}
 
 # Maps the kind of each problem to its indices.
@@ -42,25 +45,30 @@ class Problem(typing.NamedTuple):
   fixes: typing.Dict[str, typing.Union[int, str]]
 
 
-def _median_trained(plan):
-  """Returns the median of `trained_per_worker`, of the workers that train."""
+def _median_work(plan):
+  """Returns the median of `Predictions.work`, of the workers in lockstep."""
   num_workers = collections.Counter()
-  for share, workers in plan.shares:
-    num_workers[share.num_trained] += sum(map(len, workers))
+  for (_, workers), work in zip(plan.shares, plan.work.tolist()):
+    num_workers[work] += sum(map(len, workers))
   del num_workers[0]
   if not num_workers:
     return 0.
-  num_trained = sorted(num_workers)
-  ends = np.cumsum([num_workers[number] for number in num_trained])
+  amounts = sorted(num_workers)
+  ends = np.cumsum([num_workers[amount] for amount in amounts])
   middle = [(ends[-1] - 1) // 2, ends[-1] // 2]
-  return np.mean(np.take(num_trained, np.searchsorted(ends, middle, "right")))
+  return np.mean(np.take(amounts, np.searchsorted(ends, middle, "right")))
 
 
-def _workers(plan, condition):
-  """Returns `Indices` of the workers with shares that meet a condition."""
+def _workers(plan, is_meant):
+  """Returns `Indices` of the workers that have some of the shares.
+
+  Args:
+    plan: `Predictions`.
+    is_meant: bool for each of its shares.
+  """
   return Indices.union(
-      Indices(part) for share, workers in plan.shares if condition(share)
-      for part in workers)
+      Indices(part) for (_, workers), is_one in zip(plan.shares, is_meant)
+      if is_one for part in workers)
 
 
 def find(plan: Predictions) -> _Found:
@@ -70,15 +78,13 @@ def find(plan: Predictions) -> _Found:
   load = plan.load_per_ps()
   if plan.num_ps and load is not None:
     found["unused_ps"] = Indices(np.flatnonzero(plan.fetches_per_ps() == 0))
-    # Rounding may lift a load of exactly twice the mean above it.
     found["overloaded_ps"] = Indices(
-        np.flatnonzero(load > 2 * load.mean() + 1e-9))
-  limit = 2 * _median_trained(plan)
+        np.flatnonzero(load > _LIMIT * load.mean()))
   found["overloaded_workers"] = _workers(
-      plan, lambda share: share.num_trained > limit)
+      plan, plan.work > _LIMIT * _median_work(plan))
   if plan.duplicated_ensembles():
     found["duplicated_ensembles"] = _workers(
-        plan, lambda share: share.builds_ensemble)
+        plan, [share.builds_ensemble for share, _ in plan.shares])
   return {kind: indices for kind, indices in found.items() if indices}
 
 
@@ -151,8 +157,9 @@ def _choose_changes(plan, found):
   if _PS_KINDS & found.keys():
     tried.append(_try_more(plan, found, "num_ps", k))
   tried += [_try(plan, found, "strategy", strategy)
-            for strategy in (placement.RoundRobinStrategy(),
-                             placement.ReplicationStrategy())
+            for strategy in (
+                placement.BalancedStrategy(plan.costs, plan.sizes),
+                placement.RoundRobinStrategy(), placement.ReplicationStrategy())
             if repr(strategy) != plan.strategy]
   changes = [change for change in tried if change]
   num_used = plan.num_ps - len(found.get("unused_ps", ()))
@@ -186,14 +193,17 @@ def _describe(plan, kind, indices, worker_names, subnetwork_names):
   if kind == "unused_ps":
     return "No worker uses {}.".format(name("parameter server"))
   if kind == "overloaded_ps":
+    mean = "{:.4g}".format(plan.load_per_ps().mean())
     return "{} {} more than twice the mean load of {}.".format(
         name("Parameter server"), "serves" if is_one else "serve",
-        _count("{:.4g}".format(plan.load_per_ps().mean()), "subnetwork"))
+        _count(mean, "subnetwork") if plan.sizes is None else mean)
   workers = name("Worker", worker_names)
   if kind == "overloaded_workers":
-    return "{} {} more than twice the median of {}.".format(
+    return "{} {} more than twice the median {}.".format(
         workers, "trains" if is_one else "train",
-        _count("{:g}".format(_median_trained(plan)), "subnetwork"))
+        "of " + _count("{:g}".format(_median_work(plan)), "subnetwork")
+        if plan.costs is None else
+        "cost of {:.4g}".format(_median_work(plan)))
   return workers + " build the ensemble; one is enough."
 
 
@@ -203,7 +213,7 @@ def _describe_fixes(fixes):
     return "No fix found."
   nouns = {"num_workers": "worker", "num_ps": "parameter server"}
   return "Fix: use {}.".format(", or ".join(
-      _count(value, nouns[key]) if key in nouns else value
+      _count(value, nouns[key]) if key in nouns else _arguments.shorten(value)
       for key, value in fixes.items()))
 
 

@@ -12,16 +12,23 @@ amount of work share a row::
     plan_table.show_comparison([plan, other_plan], console)
 """
 
+import itertools
+import operator
 from typing import Dict, Optional, Sequence
 
+from adanet.distributed import _arguments
 from adanet.distributed import plan as plan_lib
 from adanet.distributed.plan import console as console_lib
+from adanet.distributed.plan import groups as groups_lib
+from adanet.distributed.plan import indices
 from adanet.distributed.plan import value
 from rich import console as rich_console
 from rich import table as rich_table
 from rich import text as rich_text
 
 _MAX_ROWS = 20
+# A worker with more different fractions of its time is shown without them.
+_MAX_FRACTIONS = 5
 # The most indices of a union to look at. Further ones are only counted.
 _MAX_UNION = 100000
 
@@ -107,11 +114,27 @@ def _groups_table(columns, groups, key, name, cells, noun):
   return table
 
 
-def _subnetworks_text(groups, name):
-  """Returns the subnetworks of the groups in one row."""
-  if len(groups) == 1:
-    return groups[0].subnetworks.to_text(name)
-  return _count(len(groups[0].subnetworks), "subnetwork") + " each"
+def _subnetworks_text(parts, name):
+  """Returns the subnetworks, list of `Indices`, of the groups in one row."""
+  if len(parts) == 1:
+    return parts[0].to_text(name)
+  return _count(len(parts[0]), "subnetwork") + " each" if parts[0] else ""
+
+
+def _trained_text(groups, name):
+  """Returns what the groups in one row train, with the fractions of the time.
+  """
+  group = groups[0]
+  if len(groups) == 1 and group.num_trained > 1 and group.fractions:
+    equal = [(fraction, plan_lib.Indices(i for i, _ in pairs))
+             for fraction, pairs in itertools.groupby(
+                 group.fractions, operator.itemgetter(1))]
+    if len(equal) <= _MAX_FRACTIONS:
+      return ", ".join(
+          "{} ({}{})".format(
+              part.to_text(name), groups_lib.format_fraction(fraction),
+              "" if len(part) == 1 else " each") for fraction, part in equal)
+  return _subnetworks_text([g.trained for g in groups], name)
 
 
 def workers_table(
@@ -121,7 +144,7 @@ def workers_table(
   """Returns a table of what the workers build and train.
 
   Workers that do the same share a row. If that makes more than 20 rows, workers
-  with the same amount of work share a row.
+  with as many subnetworks share a row.
 
   Args:
     plan: a `PlacementPlan`.
@@ -134,15 +157,15 @@ def workers_table(
   """
 
   def cells(groups):
-    group = groups[0]
-    subnetworks = _subnetworks_text(groups, _namer(subnetwork_names))
-    ensemble = ["ensemble"] * group.builds_ensemble
-    return [", ".join([subnetworks] * bool(number) + ensemble)
-            for number in (group.subnetworks, group.num_trained)], False
+    name = _namer(subnetwork_names)
+    ensemble = ["ensemble"] * groups[0].builds_ensemble
+    return [", ".join(filter(None, [text] + ensemble)) for text in (
+        _subnetworks_text([g.subnetworks for g in groups], name),
+        _trained_text(groups, name))], False
 
   return _groups_table(
       ["worker", "builds", "trains"], plan.worker_groups,
-      lambda g: (g.builds_ensemble, len(g.subnetworks), g.trains_subnetworks),
+      lambda g: (g.builds_ensemble, len(g.subnetworks), g.num_trained),
       _namer(worker_names), cells, "worker")
 
 
@@ -159,9 +182,22 @@ def _ps_table(plan, subnetwork_names):
   return _groups_table(
       ["ps", "variables of", ">fetches", ">load"], plan.ps_groups,
       lambda g: (len(g.subnetworks), g.fetches, g.load), str,
-      lambda gs: ([_subnetworks_text(gs, _namer(subnetwork_names)),
+      lambda gs: ([_subnetworks_text([g.subnetworks for g in gs],
+                                     _namer(subnetwork_names)),
                    _number(gs[0].fetches), _number(gs[0].load)],
                   not gs[0].subnetworks), "parameter server")
+
+
+def _weights_table(plan, subnetwork_names):
+  """Returns a table of the costs and sizes that a plan knows."""
+  columns = {name: weights for name, weights in (
+      ("cost", plan.costs), ("size", plan.sizes)) if weights is not None}
+  groups = [(subnetworks,) + weights for weights, subnetworks in
+            indices.places_of(zip(*columns.values())).items()]
+  return _groups_table(
+      ["subnetwork"] + [">" + name for name in columns], groups,
+      lambda g: g[1:], _namer(subnetwork_names),
+      lambda gs: (map(_number, gs[0][1:]), False), "subnetwork")
 
 
 def _problems_text(messages):
@@ -176,8 +212,8 @@ def _problems_text(messages):
 
 def _one_line(strategy):
   """Returns a strategy's `repr` on one line; a user's may be anything."""
-  return "".join(
-      c if c.isprintable() else "?" for c in " ".join(strategy.split()))
+  return _arguments.shorten("".join(
+      c if c.isprintable() else "?" for c in " ".join(strategy.split())))
 
 
 def show(plan: plan_lib.PlacementPlan, console: rich_console.Console,
@@ -198,14 +234,19 @@ def show(plan: plan_lib.PlacementPlan, console: rich_console.Console,
           _count(plan.num_ps, "parameter server"),
           _count(plan.num_subnetworks, "subnetwork")), style="bold"),
       workers_table(plan, worker_names, subnetwork_names),
-      _subnetworks_table(plan, subnetwork_names),
   ]
+  if plan.costs is not None or plan.sizes is not None:
+    parts.append(_weights_table(plan, subnetwork_names))
+  parts.append(_subnetworks_table(plan, subnetwork_names))
   if plan.ps_groups is None:
     parts.append(rich_text.Text(
         "The strategy does not say what it puts on parameter servers."))
   elif plan.ps_groups:
     parts += [_ps_table(plan, subnetwork_names), rich_text.Text(
-        "The load assumes equally large subnetworks and evenly spread bytes.")]
+        "The load assumes equally large subnetworks and evenly spread bytes."
+        if plan.sizes is None else
+        "The load is in the unit of the sizes, and assumes evenly spread bytes."
+    )]
   figures = console_lib.new_table("figure", ">value")
   for name, value in plan.figures().items():
     console_lib.add_row(figures, name, _figure(name, value))
@@ -221,6 +262,15 @@ def _letters(plans):
     for number in numbers:
       letters[number] = chr(ord("A") + i)
   return letters
+
+
+def _weights_text(plan):
+  """Returns the costs and sizes that a plan knows, after a strategy's name."""
+  return "".join(
+      ", {} {}".format(noun, _arguments.shorten(", ".join(map(
+          _number, weights)))) for noun, weights in (
+              ("costs", plan.costs), ("sizes", plan.sizes))
+      if weights is not None)
 
 
 def _compared_rows(figures):
@@ -259,13 +309,19 @@ def show_comparison(plans: Sequence[plan_lib.PlacementPlan],
   """
   legend = []
   shown: Dict[str, plan_lib.PlacementPlan] = {}
-  for letter, plan in zip(_letters(plans), plans):
-    legend.append("{}  {}".format(letter, _one_line(plan.strategy)))
+  weights = list(map(_weights_text, plans))
+  is_same = len(set(weights)) == 1
+  for letter, plan, text in zip(_letters(plans), plans, weights):
+    legend.append("{}  {}{}".format(
+        letter, _one_line(plan.strategy), "" if is_same else text))
     shown.setdefault(letter, plan)
+  if is_same and weights[0]:
+    legend.append("All with {}.".format(weights[0].lstrip(", ")))
   if len(shown) < len(plans):
     legend.append("Plans with the same letter place everything alike.")
   figures = plan_lib.compare(shown.values())
-  del figures["strategy"]
+  for name in ("strategy", "costs", "sizes"):
+    del figures[name]
   rows = [["figure"] + [letter + "  " for letter in shown]]
   rows += _compared_rows(figures)
   parts = [rich_text.Text("\n".join(legend))]

@@ -19,6 +19,7 @@ however many workers there are. `predictions.py` explains the letters m, n, k.
 """
 
 import collections.abc
+import fractions
 import typing
 
 from adanet.distributed import _arguments
@@ -41,7 +42,7 @@ class PlacementPlan(predictions.Predictions):
   """What each worker builds and trains, and what each parameter server holds.
 
   Two plans are equal if the `repr` of their strategies, the numbers of their
-  clusters and their groups are equal.
+  clusters, their costs and sizes, and their groups are equal.
 
   A plan takes O(k + n) time and memory for the strategies of `placement`,
   and O(m) more for figures of each worker. Any other strategy, including a
@@ -53,6 +54,10 @@ class PlacementPlan(predictions.Predictions):
     num_workers: int, m.
     num_ps: int, n.
     num_subnetworks: int, k.
+    costs: tuple of k numbers, what a step of each subnetwork costs; None if all
+      are 1.
+    sizes: tuple of k numbers, how large the variables of each subnetwork are;
+      None if all are 1.
     worker_groups: tuple of `WorkerGroup`, by their first worker. Each worker is
       in one group.
     subnetwork_groups: tuple of `SubnetworkGroup`, by their first subnetwork.
@@ -63,7 +68,9 @@ class PlacementPlan(predictions.Predictions):
   """
 
   def __init__(self, strategy: placement.PlacementStrategy, num_workers: int,
-               num_ps: int, num_subnetworks: int):
+               num_ps: int, num_subnetworks: int,
+               costs: predictions.Weights = None,
+               sizes: predictions.Weights = None):
     """Makes the plan of one iteration.
 
     Args:
@@ -74,31 +81,40 @@ class PlacementPlan(predictions.Predictions):
       num_workers: int, at least 1, m.
       num_ps: int, at least 0, n.
       num_subnetworks: int, at least 1, k.
+      costs: sequence of k numbers greater than 0, what a step of each
+        subnetwork costs, in any unit. The predictions are made with these. None
+        for those of a `BalancedStrategy`; for any other strategy all are 1.
+      sizes: sequence of k numbers greater than 0, how large the variables of
+        each subnetwork are, in any unit. None as for `costs`.
 
     Raises:
       TypeError: an argument has a wrong type.
-      ValueError: a number is out of range, or the strategy named a parameter
-        server that the cluster does not have.
+      ValueError: a number is out of range, there are not k of them, or the
+        strategy named a parameter server that the cluster does not have.
     """
     if not isinstance(strategy, placement.PlacementStrategy):
       raise TypeError(
           "strategy={}: expected an instance of PlacementStrategy, such as "
           "RoundRobinStrategy().".format(_arguments.show(strategy)))
+    num_subnetworks = _arguments.check_integer(
+        "num_subnetworks", num_subnetworks, at_least=1)
     # The plan keeps a copy, because the caller may change the strategy.
     super().__init__(
         strategy.with_config(None),
         _arguments.check_integer("num_workers", num_workers, at_least=1),
         _arguments.check_integer("num_ps", num_ps, at_least=0),
-        _arguments.check_integer(
-            "num_subnetworks", num_subnetworks, at_least=1))
+        num_subnetworks,
+        _weights("costs", costs, strategy, num_subnetworks),
+        _weights("sizes", sizes, strategy, num_subnetworks))
     self.worker_groups = tuple(
         groups_lib.WorkerGroup(
             Indices.union(map(Indices, workers)), share.builds_ensemble,
-            Indices(share.subnetworks), share.trains_subnetworks)
+            Indices(share.subnetworks), share.trains_subnetworks,
+            None if share.fractions is None else tuple(share.fractions))
         for share, workers in self.shares)
     rows = zip(*(figures.tolist() for figures in (
-        self._num_builders, self._num_trainers, self._speeds,
-        self._stale_gradients, self._max_staleness)))
+        self._training.num_builders, self._training.num_trainers, self._training.speeds,
+        self._training.stale_gradients, self._training.max_staleness)))
     self.subnetwork_groups = tuple(
         groups_lib.SubnetworkGroup(subnetworks, *row)
         for row, subnetworks in indices_lib.places_of(rows).items())
@@ -130,9 +146,13 @@ class PlacementPlan(predictions.Predictions):
     return hash(_key(self))
 
   def __repr__(self):
-    return ("PlacementPlan({}, num_workers={}, num_ps={}, num_subnetworks={})"
-            .format(self.strategy, self.num_workers, self.num_ps,
-                    self.num_subnetworks))
+    arguments = [self.strategy] + [
+        "{}={}".format(name, getattr(self, name))
+        for name in ("num_workers", "num_ps", "num_subnetworks")]
+    arguments += [
+        "{}={}".format(name, getattr(self, name))
+        for name in ("costs", "sizes") if getattr(self, name) is not None]
+    return "PlacementPlan({})".format(", ".join(arguments))
 
   def worker(self, worker_index: int) -> groups_lib.WorkerGroup:
     """Returns the `WorkerGroup` that a worker is in.
@@ -166,10 +186,10 @@ class PlacementPlan(predictions.Predictions):
         "subnetwork_index", subnetwork_index, at_least=0,
         below=self.num_subnetworks)
     ps = self._ps_of_subnetworks
-    groups = self._trainers[self._first_trainers[i]:self._first_trainers[i + 1]]
+    groups = self._training.trainers[self._training.first_trainers[i]:self._training.first_trainers[i + 1]]
     return groups_lib.Subnetwork(
         trainers=Indices.union(self.worker_groups[g].workers for g in groups),
-        effective_speed=float(self._speeds[i]),
+        effective_speed=float(self._training.speeds[i]),
         ps=None if ps is None else ps[i])
 
   def parameter_server(
@@ -215,12 +235,12 @@ class PlacementPlan(predictions.Predictions):
         "max_subnetworks_per_worker":
             max(len(g.subnetworks) for g in self.worker_groups),
         "mean_subnetworks_per_worker": num_built / self.num_workers,
-        "min_trainers": int(self._num_trainers.min()),
-        "min_effective_speed": float(self._speeds.min()),
+        "min_trainers": int(self._training.num_trainers.min()),
+        "min_effective_speed": float(self._training.speeds.min()),
         "training_time":
             self.training_time() if self.trains_everything else None,
-        "max_stale_gradients": float(self._stale_gradients.max()),
-        "max_staleness": float(self._max_staleness.max()),
+        "max_stale_gradients": float(self._training.stale_gradients.max()),
+        "max_staleness": float(self._training.max_staleness.max()),
         "fetches": fetches,
         "max_fetches_per_ps": max_fetches,
         "max_load_per_ps": max_load,
@@ -237,8 +257,10 @@ class PlacementPlan(predictions.Predictions):
     * untrained_subnetworks: no worker trains them, so training never ends.
     * unused_ps: no worker reads from them.
     * overloaded_ps: their load is more than twice the mean of `load_per_ps`.
-    * overloaded_workers: they train more than twice the median of
-      `trained_per_worker`, taken over the workers that train.
+    * overloaded_workers: the subnetworks that they train cost more together
+      than twice the median, taken over the workers that train. If costs are
+      equal, this is their number. Workers that divide their time by fractions
+      are left out of it: these say how much work they have.
     * duplicated_ensembles: the workers that build the ensemble, if more than
       one.
 
@@ -276,9 +298,10 @@ class PlacementPlan(predictions.Predictions):
     Returns:
       Dict with the keys "version" (`JSON_VERSION`, which changes when a key is
       removed or means something else, but not when one is added), "strategy",
-      "num_workers", "num_ps", "num_subnetworks", "worker_groups",
-      "subnetwork_groups", "ps_groups", "figures" and "problems", in this order.
-      A group or a problem is a dict with its attributes as keys.
+      "num_workers", "num_ps", "num_subnetworks", "costs", "sizes",
+      "worker_groups", "subnetwork_groups", "ps_groups", "figures" and
+      "problems", in this order. A group or a problem is a dict with its
+      attributes as keys.
     """
     return {
         "version": JSON_VERSION,
@@ -286,6 +309,8 @@ class PlacementPlan(predictions.Predictions):
         "num_workers": self.num_workers,
         "num_ps": self.num_ps,
         "num_subnetworks": self.num_subnetworks,
+        "costs": _to_json(self.costs),
+        "sizes": _to_json(self.sizes),
         "worker_groups": _to_json(self.worker_groups),
         "subnetwork_groups": _to_json(self.subnetwork_groups),
         "ps_groups": _to_json(self.ps_groups),
@@ -294,17 +319,48 @@ class PlacementPlan(predictions.Predictions):
     }
 
 
+def _weights(name, weights, strategy, num_subnetworks):
+  """Returns costs or sizes as a tuple, after checking them; None if all are 1.
+
+  Args:
+    name: str, "costs" or "sizes".
+    weights: what the caller of `PlacementPlan` gave.
+    strategy: the strategy, which may know its own.
+    num_subnetworks: int.
+  """
+  if weights is None:
+    if not isinstance(strategy, placement.BalancedStrategy):
+      return None
+    own = (strategy.costs_of if name == "costs" else strategy.sizes_of)(
+        num_subnetworks)
+    return None if set(own) == {1} else tuple(own)
+  expected = "{} numbers greater than 0, one for each subnetwork".format(
+      num_subnetworks)
+  checked = _arguments.check_lengths(name, weights, expected)
+  if len(checked) != num_subnetworks:
+    raise ValueError("{}={}: expected {}.".format(
+        name, _arguments.show(weights), expected))
+  return checked
+
+
+def _shape(plan):
+  return (plan.num_workers, plan.num_ps, plan.num_subnetworks, plan.costs,
+          plan.sizes)
+
+
 def _key(plan):
-  return (plan.strategy, plan.num_workers, plan.num_ps, plan.num_subnetworks,
-          plan.worker_groups, plan.ps_groups)
+  return plan.strategy, _shape(plan), plan.worker_groups, plan.ps_groups
 
 
-def _to_json(records):
-  """Returns a tuple of NamedTuples as a list of dicts; None as None."""
-  return None if records is None else [{
-      name: value.to_json() if isinstance(value, Indices) else value
-      for name, value in zip(record._fields, record)
-  } for record in records]
+def _to_json(value):
+  """Returns a value of a plan as one for `json.dumps`."""
+  if isinstance(value, Indices):
+    return value.to_json()
+  if isinstance(value, fractions.Fraction):
+    return float(value)
+  if hasattr(value, "_fields"):  # A NamedTuple.
+    return dict(zip(value._fields, map(_to_json, value)))
+  return list(map(_to_json, value)) if isinstance(value, tuple) else value
 
 
 def check_plans(
@@ -322,7 +378,7 @@ def check_plans(
 
 def alike(
     plans: typing.Iterable[PlacementPlan]) -> typing.List[typing.List[int]]:
-  """Groups plans of the same shape that place everything alike.
+  """Groups plans of the same shape and costs that place everything alike.
 
   Args:
     plans: iterable of `PlacementPlan`.
@@ -335,8 +391,7 @@ def alike(
   for number, plan in enumerate(plans):
     ps = number if plan.ps_groups is None else plan.ps_groups
     groups.setdefault(
-        (plan.num_workers, plan.num_ps, plan.num_subnetworks,
-         plan.worker_groups, ps), []).append(number)
+        (_shape(plan), plan.worker_groups, ps), []).append(number)
   return list(groups.values())
 
 
@@ -350,8 +405,8 @@ def compare(plans: typing.Iterable[PlacementPlan]
 
   Returns:
     Dict from str to tuple with one value for each plan. The keys are
-    "strategy", "num_workers", "num_ps", "num_subnetworks", and those of
-    `PlacementPlan.figures`, in this order.
+    "strategy", "num_workers", "num_ps", "num_subnetworks", "costs", "sizes",
+    and those of `PlacementPlan.figures`, in this order.
 
   Raises:
     TypeError: `plans` is not an iterable of `PlacementPlan`.
@@ -361,6 +416,7 @@ def compare(plans: typing.Iterable[PlacementPlan]
   columns = [
       dict(strategy=plan.strategy, num_workers=plan.num_workers,
            num_ps=plan.num_ps, num_subnetworks=plan.num_subnetworks,
+           costs=_to_json(plan.costs), sizes=_to_json(plan.sizes),
            **plan.figures()) for plan in plans
   ]
   return {name: tuple(c[name] for c in columns) for name in columns[0]}
