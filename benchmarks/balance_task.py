@@ -49,36 +49,39 @@ class Job(typing.NamedTuple):
   num_steps: int
 
 
-class _Gate(object):
-  """Lets the first step of a task begin when the benchmark says so."""
+class _Processor(object):
+  """Computes for some seconds: one step after another, as a processor does.
+
+  It begins with its first step when the benchmark says so.
+  """
 
   def __init__(self, connection):
     self._connection = connection
     self._lock = threading.Lock()
     self._is_open = False
 
-  def pause(self, secs):
-    with self._lock:
+  def compute(self, secs):
+    with self._lock:  # TensorFlow runs ops at the same time.
       if not self._is_open:
         self._connection.send("ready")
         self._connection.recv()
         self._is_open = True
-    time.sleep(secs)
+      time.sleep(secs)
 
 
 class _Builder(search.Builder):
   """A builder whose subnetwork takes its time for a step."""
 
-  def __init__(self, index, step_secs, gate):
+  def __init__(self, index, step_secs, processor):
     super().__init__(index)
     self._step_secs = step_secs
-    self._gate = gate
+    self._processor = processor
 
   def build_subnetwork_train_op(self, *args, **kwargs):
     v1 = tf_compat.v1
 
     def pause(unused_step):
-      self._gate.pause(self._step_secs)
+      self._processor.compute(self._step_secs)
       return True
 
     with v1.control_dependencies([v1.py_func(pause, [0], v1.bool)]):
@@ -109,8 +112,8 @@ def _train(connection, job, task_type, index):
     if config.task_type == tf_compat.TaskType.PS:
       task.serve(lambda: None, stops)
       return None
-    gate = _Gate(connection)
-    builders = [_Builder(i, secs, gate)
+    processor = _Processor(connection)
+    builders = [_Builder(i, secs, processor)
                 for i, secs in enumerate(job.step_secs)]
     model = model_lib.Model(
         endless_search.make(builders, search.Ensembler())._replace(

@@ -20,7 +20,7 @@ from adanet.cluster import agreement as agreement_lib
 from adanet.estimator import model as model_lib
 
 _NUM_STEPS = 5  # Of each subnetwork; before them one that compiles.
-_MAX_SECS = 10.  # Of each one, if a step takes long.
+_MAX_SECS = 30.  # Of all, if a step takes long: then each takes fewer.
 
 
 class Figures(typing.NamedTuple):
@@ -100,51 +100,41 @@ def _num_bytes(spec):
              if scope in "/" + v.op.name and v.shape.is_fully_defined())
 
 
-def _time(session, spec):
-  """Returns what a step takes, in nanoseconds."""
-  step = session.make_callable(spec.train_op.train_op)
-  step()
-  taken = []
-  began = time.monotonic()
-  while len(taken) < _NUM_STEPS and (
-      not taken or time.monotonic() - began < _MAX_SECS):
-    start = time.perf_counter()
-    step()
-    taken.append(time.perf_counter() - start)
-  return max(1, round(statistics.median(taken) * 1e9))
-
-
 def _times(model, built):
-  """Returns what a step of each subnetwork takes; ones without enough input."""
+  """Returns what a step of each subnetwork takes, in nanoseconds.
+
+  They take turns, because a machine is not always as fast. If the input ends
+  before each has taken a step, all are taken to cost the same.
+  """
   specs = built.iteration.subnetworks
-  found: typing.List[int] = []
-  while len(found) < len(specs):
-    before = len(found)
-    try:
-      with model.session(built, None) as (session, _):
-        for spec in specs[before:]:
-          found.append(_time(session, spec))
-    except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
-      if len(found) == before:
-        logging.warning(
-            "The input of iteration %d ends before %r has taken two steps. "
-            "So its subnetworks are taken to cost the same.",
-            built.iteration.number, specs[before].name)
-        return (1,) * len(specs)
-      # The input starts anew for the others.
-  return tuple(found)
+  taken: typing.List[typing.List[float]] = [[] for _ in specs]
+  try:
+    with model.session(built, None) as (session, _):
+      steps = [session.make_callable(s.train_op.train_op) for s in specs]
+      for step in steps:
+        step()
+      end = time.monotonic() + _MAX_SECS
+      while len(taken[-1]) < _NUM_STEPS and not (
+          taken[-1] and time.monotonic() > end):
+        for step, secs in zip(steps, taken):
+          began = time.perf_counter()
+          step()
+          secs.append(time.perf_counter() - began)
+  except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
+    if not taken[-1]:
+      logging.warning(
+          "Iteration %d: the input ends before each subnetwork has taken two "
+          "steps. So they are taken to cost the same.", built.iteration.number)
+      return (1,) * len(specs)
+  return tuple(max(1, round(statistics.median(secs) * 1e9)) for secs in taken)
 
 
 def _log(iteration, figures):
-  def line(values, unit):
-    return ", ".join("{} {:g} {}".format(name, value, unit).strip()
-                     for name, value in zip(iteration.builder_names, values))
-  if figures.costs:
-    logging.info("Iteration %d: a step costs: %s.", iteration.number,
-                 line(figures.costs, ""))
-  if figures.sizes:
-    logging.info("Iteration %d: variables take: %s.", iteration.number,
-                 line(figures.sizes, ""))
+  for kind, values in figures._asdict().items():
+    if values:
+      logging.info("Iteration %d: measured %s: %s.", iteration.number, kind,
+                   ", ".join("{} {:g}".format(*pair) for pair in zip(
+                       iteration.builder_names, values)))
 
 
 def measure(model: model_lib.Model,
