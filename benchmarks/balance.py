@@ -23,21 +23,28 @@ import time
 import typing
 
 from adanet import distributed
+from adanet import tf_compat
 from adanet.distributed import plan as plan_lib
 from adanet.launch import ports
 from benchmarks import balance_task
 from benchmarks import program
 
 CASES = ("workers", "ps", "costs", "strategy")
-CELL = ("{ratio:.2f}x as fast, planned {planned_ratio:.2f}x; {secs:.2f} s, "
+CELL = ("{speedup:.2f}x as fast, planned {planned_speedup:.2f}x; {secs:.2f} s, "
         "planned {planned_secs:.2f} s; RoundRobin {other_secs:.2f} s, planned "
         "{other_planned_secs:.2f} s")
-FIGURES = ("inverse", "deviation")
+FIGURES = ("ratio", "deviation")
 SIDES = (("", "ours"),)
 
 _SHORT_TURNS = 5  # With fewer turns, only some shapes are timed, briefly.
 _MAX_DEVIATION = .15
-_UNIT_SECS = .03  # What a cost of 1 takes.
+# A step takes a few ms of a processor, whatever the delay. All workers together
+# take so many steps a second that this is a small part of two processors.
+_MAX_STEPS_PER_SEC = 40.
+_MIN_UNIT_SECS = .06
+# Of an iteration under the round robin, and in a short run.
+_ITERATION_SECS = 15.
+_SHORT_SECS = 4.
 _TIMEOUT_SECS = 200.
 
 
@@ -59,6 +66,14 @@ class Case(typing.NamedTuple):
   num_ensemble_workers: int = 1
   least: float = .97
   in_short_run: bool = False
+
+  @property
+  def unit_secs(self):
+    """The seconds that a cost of 1 takes."""
+    num_trainers = self.num_workers - min(
+        self.num_ensemble_workers, self.num_workers - 1)
+    return max(_MIN_UNIT_SECS, num_trainers * len(self.costs) / (
+        sum(self.costs) * _MAX_STEPS_PER_SEC))
 
   def strategies(self):
     """Returns the `BalancedStrategy`, and what it is compared with."""
@@ -94,7 +109,9 @@ class Tasks(object):
     Args:
       count: int, the tasks of the largest job.
     """
-    # Forked: each has imported TensorFlow, whose threads do not run yet.
+    # They are forked when TensorFlow is imported, and its threads do not run
+    # yet, so that not each of them imports it.
+    program.check(tf_compat.v1.Graph, "there is no TensorFlow")
     context = multiprocessing.get_context("fork")
     self._connections = []
     for _ in range(count):
@@ -160,50 +177,56 @@ class Tasks(object):
     return end - begin
 
 
-def _num_steps(case, is_short):
-  """Returns how many steps take a few seconds under the round robin."""
-  longest = case.plan(case.strategies()[1]).training_time() * _UNIT_SECS
-  return max(10, round((2.5 if is_short else 10.) / longest))
+def num_steps(case, is_short):
+  """Returns how many steps take so long as to be timed.
+
+  Args:
+    case: `Case`.
+    is_short: whether the run is.
+  """
+  secs = case.plan(case.strategies()[1]).training_time() * case.unit_secs
+  return max(10, round((_SHORT_SECS if is_short else _ITERATION_SECS) / secs))
 
 
-def _turn(tasks, case, strategy, num_steps):
+def _turn(tasks, case, strategy, count):
   """Returns the seconds of an iteration."""
   model_dir = tempfile.mkdtemp()
   try:
     return tasks.time(balance_task.Job(
-        strategy, {}, model_dir, [_UNIT_SECS * cost for cost in case.costs],
-        num_steps), case.plan(strategy))
+        strategy, {}, model_dir, [case.unit_secs * cost for cost in case.costs],
+        count), case.plan(strategy))
   finally:
     shutil.rmtree(model_dir, ignore_errors=True)
 
 
-def row(case, num_steps, turns):
+def row(case, count, turns):
   """Returns the row of a case.
 
   Args:
     case: `Case`.
-    num_steps: int, how often each candidate was trained.
+    count: int, how often each candidate was trained.
     turns: list of pairs of the seconds of an iteration under the two
       strategies.
   """
   ours, others = case.strategies()
   planned, other_planned = (
-      case.plan(s).training_time() * _UNIT_SECS * num_steps
+      case.plan(s).training_time() * case.unit_secs * count
       for s in (ours, others))
   secs, other_secs = map(statistics.median, zip(*turns))
-  ratio = statistics.median(other / our for our, other in turns)
+  ratio = statistics.median(our / other for our, other in turns)
   return {
       "workers": case.num_workers, "ps": case.num_ps,
       "costs": ", ".join(map(str, case.costs)),
       "strategy": "BalancedStrategy({})".format(
           "" if case.num_ensemble_workers == 1 else "num_ensemble_workers={}"
           .format(case.num_ensemble_workers)),
-      "steps": num_steps, "turns": turns, "ratio": ratio, "inverse": 1 / ratio,
-      "planned_ratio": other_planned / planned,
+      "steps": count, "unit_secs": case.unit_secs, "turns": turns,
+      "ratio": ratio, "speedup": 1 / ratio,
+      "planned_speedup": other_planned / planned,
       "secs": secs, "planned_secs": planned, "other_secs": other_secs,
       "other_planned_secs": other_planned,
       "deviation": abs(secs / planned - 1),
-      "limits": {"inverse": 1 / case.least, "deviation": _MAX_DEVIATION}}
+      "limits": {"ratio": 1 / case.least, "deviation": _MAX_DEVIATION}}
 
 
 def measure(unused_placement, num_turns):
@@ -213,15 +236,15 @@ def measure(unused_placement, num_turns):
   rows = []
   with Tasks(max(c.num_workers + c.num_ps for c in cases)) as tasks:
     for case in cases:
-      num_steps = _num_steps(case, is_short)
+      count = num_steps(case, is_short)
       strategies = case.strategies()
       turns = []
       for turn in range(max(1, num_turns // 5)):
         # The second of the two finds another state of the machine.
         order = (0, 1) if turn % 2 else (1, 0)
-        secs = {i: _turn(tasks, case, strategies[i], num_steps) for i in order}
+        secs = {i: _turn(tasks, case, strategies[i], count) for i in order}
         turns.append((secs[0], secs[1]))
-      rows.append(row(case, num_steps, turns))
+      rows.append(row(case, count, turns))
   return rows
 
 
@@ -231,8 +254,8 @@ def bars(rows):
   for found in rows:
     name = "{workers} workers, {ps} ps, costs {costs}".format(**found)
     result.append(program.Bar(
-        name + ": time, in that of RoundRobinStrategy", found["inverse"],
-        found["limits"]["inverse"]))
+        name + ": time, in that of RoundRobinStrategy", found["ratio"],
+        found["limits"]["ratio"]))
     result.append(program.Bar(
         name + ": deviation from the planned time", found["deviation"],
         found["limits"]["deviation"]))
