@@ -7,9 +7,10 @@
 It trains as `Estimator.train` does, for ever. When it has taken a step it
 prints a line, and reads one: the time of the monotonic clock at which the first
 turn begins, the same for all tasks. Between two steps, when a turn of bare
-steps is due, it runs the train ops of the same graph in a second session, and
-nothing else. Both sessions are on the same server, and share the variables. In
-the end it prints what it found, as JSON.
+steps is due, it runs the train ops of the same graph in a second session, each
+with the count of its steps that `Optimizer.minimize` makes of a `global_step`,
+and nothing else. Both sessions are on the same server, and share the variables.
+In the end it prints what it found, as JSON.
 """
 
 import contextlib
@@ -30,6 +31,7 @@ from adanet.estimator import choosing
 from adanet.estimator import cluster_training
 from adanet.estimator import model as model_lib
 from adanet.estimator import training as training_lib
+from adanet.tf_compat import v1 as tf
 from benchmarks import endless_search
 from benchmarks import search
 
@@ -72,6 +74,47 @@ def secs_of_step(records):
     return None
   (first_time, first), (last_time, last) = records[0], records[-1]
   return (last_time - first_time) / (last - first)
+
+
+def _counted(train_op, name):
+  """Returns the step that a train op has taken, once it has."""
+  step = tf.get_variable(
+      name + "_bare_step", [], tf.int64, tf.zeros_initializer(),
+      trainable=False)
+  with tf.control_dependencies([train_op]):
+    return tf.assign_add(step, 1)
+
+
+class _Builder(search.Builder):
+  """Counts its steps as a bare loop would.
+
+  Attributes:
+    bare: tensor, the step after a bare one; None where nothing is trained.
+  """
+  bare = None
+
+  def build_subnetwork_train_op(self, *args, **kwargs):
+    train_op = super().build_subnetwork_train_op(*args, **kwargs)
+    self.bare = _counted(train_op, self.name)
+    return train_op
+
+
+class _Ensembler(search.Ensembler):
+  """Counts the steps of its ensembles likewise.
+
+  Attributes:
+    bare: list of tensors, one for each ensemble.
+  """
+
+  def __init__(self):
+    super().__init__()
+    self.bare = []
+
+  def build_train_op(self, *args, **kwargs):
+    spec = super().build_train_op(*args, **kwargs)
+    self.bare.append(_counted(
+        self.train_ops[-1], "ensemble_{}".format(len(self.bare))))
+    return spec
 
 
 class _Turns(object):
@@ -151,18 +194,19 @@ def main(model_dir, num_turns):
   config = tf_compat.RunConfig(model_dir=model_dir)
   task = task_lib.Task(config, _TIMEOUT_SECS)
   if config.task_type == tf_compat.TaskType.PS:
-    task.serve(lambda: None)
+    with signals.StopRequests() as stops:
+      task.serve(lambda: None, stops)
     return
   strategy = distributed.RoundRobinStrategy()
-  builders = [search.Builder(i) for i in range(search.NUM_CANDIDATES)]
-  ensembler = search.Ensembler()
+  builders = [_Builder(i) for i in range(search.NUM_CANDIDATES)]
+  ensembler = _Ensembler()
   is_trainer = strategy.with_config(config).should_train_subnetworks(
       len(builders))
 
   def bare_ops():
     if not is_trainer:
-      return ensembler.train_ops
-    return [b.train_op for b in builders if b.train_op is not None]
+      return ensembler.bare
+    return [b.bare for b in builders if b.bare is not None]
 
   turns = _Turns(task, int(num_turns), bare_ops)
   model = model_lib.Model(

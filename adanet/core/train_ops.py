@@ -75,12 +75,14 @@ class TrainOps(object):
         for spec in specs}
     self.averages = {
         c.spec.name: c.average.update for c in iteration.candidates}
-    # In turns, others may train the same, and end its training.
+    # In turns, all are observed: others may train the same, and finish it.
     self.observed = {
         spec.name: spec.step for spec in iteration.subnetworks
-        if (spec.name not in self.trainees if self.fractions is None else True)
-        and (iteration.candidates or self.fractions is not None)}
+        if self.fractions is not None or (
+            iteration.candidates and spec.name not in self.trainees)}
     self.follows = bool(iteration.candidates and self.observed)
+    self._reads = {name: step.read_value()
+                   for name, step in self.observed.items()}
     self._iteration = iteration
     self._combine = global_step_combiner_fn
 
@@ -123,8 +125,7 @@ class TrainOps(object):
 
   def observe(self) -> typing.Any:
     """Returns a tensor, the steps of `observed`."""
-    return tf_compat.v1.stack(
-        [step.read_value() for step in self.observed.values()])
+    return tf_compat.v1.stack(list(self._reads.values()))
 
   def set_global_step(self, after: typing.Iterable[str]) -> typing.Any:
     """Returns the global step, as a tensor.
@@ -140,10 +141,15 @@ class TrainOps(object):
     global_step = iteration.global_step
     if len(iteration.subnetworks) < len(iteration.builder_names):
       return global_step.read_value()
-    with v1.control_dependencies([
-        self.trainees[name].advance for name in after
-        if self.trainees[name].is_subnetwork]):
-      steps = [iteration.base_global_step + spec.step.read_value()
+    advanced = {name: self.trainees[name].advance for name in after
+                if self.trainees[name].is_subnetwork}
+    # What is observed is read once in a run, and may be read before it trains.
+    known = dict(self._reads)
+    known.update((name, step) for name, step in advanced.items()
+                 if name in self._reads)
+    with v1.control_dependencies(list(advanced.values())):
+      steps = [iteration.base_global_step + (
+          known[spec.name] if spec.name in known else spec.step.read_value())
                for spec in iteration.subnetworks]
       return v1.assign(
           global_step,
