@@ -52,7 +52,9 @@ def shape(address: str) -> str:
 plans: List[plan_lib.PlacementPlan] = [
     plan_lib.PlacementPlan(strategy, num_workers=4, num_ps=2, num_subnetworks=3)
     for strategy in (distributed.ReplicationStrategy(),
-                     distributed.RoundRobinStrategy())]
+                     distributed.RoundRobinStrategy(),
+                     distributed.BalancedStrategy([1, 2.5, 4], "measured"),
+                     distributed.BalancedStrategy(lambda k: range(1, k + 1)))]
 print(plan_lib.compare(plans), plans[0].problems(), tf_compat.TaskType.CHIEF)
 """
 
@@ -63,6 +65,8 @@ from adanet import distributed, tf_compat
 from adanet.distributed import plan as plan_lib
 distributed.RoundRobinStrategy(drop_remainder="yes")
 distributed.RoundRobinStrategy().should_build_ensemble("3")
+distributed.BalancedStrategy(costs=3)
+distributed.BalancedStrategy().with_measured(3)
 distributed.ReplicationStrategy().should_build_everything(3)
 distributed.NoStrategy()
 plan_lib.PlacementPlan("round_robin", num_workers=4, num_ps=2, num_subnetworks=3)

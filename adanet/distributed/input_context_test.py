@@ -51,8 +51,10 @@ def _reads_for(strategy, num_subnetworks, subnetwork_index):
   """Returns "subnetwork", "ensemble" or "nothing"."""
   if not strategy.should_train_subnetworks(num_subnetworks):
     return "ensemble"
+  if subnetwork_index in strategy.training_fractions(num_subnetworks):
+    return "subnetwork"
   builds = strategy.should_build_subnetwork(num_subnetworks, subnetwork_index)
-  return "subnetwork" if builds else "nothing"
+  return "ensemble" if builds else "nothing"
 
 
 class InputContextTest(parameterized.TestCase):
@@ -84,11 +86,38 @@ class InputContextTest(parameterized.TestCase):
         else:
           self.assertEqual(shares[w][i], _share(strategy, k, i))
 
+  @parameterized.parameters(
+      # Costs 1, 2 and 4: the chief has the ensemble, and four workers train.
+      dict(e=1, shares=[[(1, 0)] * 3, [(1, 0), (2, 0), None],
+                        [None, (2, 1), (3, 0)], [None, None, (3, 1)],
+                        [None, None, (3, 2)]]),
+      dict(e=3, shares=[[(3, 0)] * 3, [(3, 1)] * 3, [(3, 2)] * 3,
+                        [(1, 0), (1, 0), (2, 0)], [None, None, (2, 1)]]),
+      # The chief trains 0 and 1, and runs 2 for its ensemble.
+      dict(e=0, shares=[[(1, 0), (3, 0), (1, 0)], [None, (3, 1), None],
+                        [None, (3, 2), (3, 0)], [None, None, (3, 1)],
+                        [None, None, (3, 2)]]))
+  def test_balanced(self, e, shares):
+    for w in range(5):
+      strategy = strategies.balanced(
+          strategies.WorkerConfig(5, w), costs=[1, 2, 4],
+          num_ensemble_workers=e)
+      for i in range(3):
+        if shares[w][i] is None:
+          with self.assertRaises(ValueError):
+            strategy.input_context(3, i)
+        else:
+          self.assertEqual(shares[w][i], _share(strategy, 3, i))
+
   @hypothesis.given(
       make=st.sampled_from([
           distributed.ReplicationStrategy,
           distributed.RoundRobinStrategy,
           lambda: distributed.RoundRobinStrategy(drop_remainder=True),
+          distributed.BalancedStrategy,
+          lambda: distributed.BalancedStrategy(
+              lambda k: range(1, k + 1), num_ensemble_workers=2),
+          lambda: distributed.BalancedStrategy(num_ensemble_workers=0),
           _Halves,
       ]),
       num_workers=st.integers(1, 40),
@@ -131,7 +160,8 @@ class InputContextTest(parameterized.TestCase):
                      _share(strategy, num_subnetworks, max(0, task - 1)))
 
   @parameterized.parameters(
-      (distributed.ReplicationStrategy,), (distributed.RoundRobinStrategy,))
+      (distributed.ReplicationStrategy,), (distributed.RoundRobinStrategy,),
+      (distributed.BalancedStrategy,))
   def test_an_evaluator_reads_everything(self, make):
     strategy = make()
     for num_workers in (0, 1, 5):

@@ -12,8 +12,16 @@ import hypothesis
 from hypothesis import strategies as st
 
 
+def _costs(num_subnetworks):
+  return [1 + 2.5 * i for i in range(num_subnetworks)]
+
+
 class _Subclass(placement.RoundRobinStrategy):
   """Overrides nothing, and is asked all the same."""
+
+
+class _BalancedSubclass(placement.BalancedStrategy):
+  """Overrides nothing either."""
 
 
 _STRATEGIES = st.sampled_from([
@@ -21,7 +29,13 @@ _STRATEGIES = st.sampled_from([
     placement.RoundRobinStrategy(),
     placement.RoundRobinStrategy(drop_remainder=True),
     placement.RoundRobinStrategy(dedicate_parameter_servers=False),
+    placement.BalancedStrategy(),
+    placement.BalancedStrategy(_costs, num_ensemble_workers=2),
+    placement.BalancedStrategy(
+        "measured", _costs, num_ensemble_workers=0),
+    placement.BalancedStrategy(dedicate_parameter_servers=False),
     _Subclass(),
+    _BalancedSubclass(_costs, _costs, num_ensemble_workers=0),
 ])
 
 
@@ -33,7 +47,8 @@ def _answers(strategy, num_workers, worker_index, num_ps, num_subnetworks):
       strategy.should_build_ensemble(num_subnetworks),
       [i for i in range(num_subnetworks)
        if strategy.should_build_subnetwork(num_subnetworks, i)],
-      strategy.should_train_subnetworks(num_subnetworks))
+      strategy.should_train_subnetworks(num_subnetworks),
+      strategy.training_fractions(num_subnetworks))
 
 
 class LayoutTest(parameterized.TestCase):
@@ -49,8 +64,9 @@ class LayoutTest(parameterized.TestCase):
       for w in workers:
         answers = _answers(strategy, m, w, n, k)
         for share in (group_share, layout.share(m, w, k)):
-          self.assertEqual(
-              answers, share._replace(subnetworks=list(share.subnetworks)))
+          self.assertEqual(answers, share._replace(
+              subnetworks=list(share.subnetworks),
+              fractions=share.training_fractions()))
       seen.extend(workers)
     self.assertCountEqual(range(m), seen)
     as_chief = strategy.with_config(strategies.Config(m, n, 0))
@@ -62,7 +78,8 @@ class LayoutTest(parameterized.TestCase):
       strategy=_STRATEGIES, m=st.integers(1, 30), k=st.integers(1, 12))
   def test_shares_of_the_input_are_those_of_the_asked(self, strategy, m, k):
     layout = placement.layout_of(strategy, m, 0)
-    asked = layout_lib.AskedLayout(strategy, m, 0, True)
+    asked = layout_lib.AskedLayout(
+        strategy, m, 0, True, placement.divides_time(strategy))
     for w in range(m):
       for i in range(k):
         self.assertEqual(asked.input_share(m, w, k, i),
@@ -80,7 +97,8 @@ class LayoutTest(parameterized.TestCase):
     self.assertEqual(trained, i not in untrained)
 
   @parameterized.parameters(
-      (placement.RoundRobinStrategy,), (placement.ReplicationStrategy,))
+      (placement.RoundRobinStrategy,), (placement.ReplicationStrategy,),
+      (placement.BalancedStrategy,))
   def test_parameter_servers_are_unknown_if_a_subclass_places_variables(
       self, strategy_class):
 
@@ -103,7 +121,7 @@ class LayoutTest(parameterized.TestCase):
 
     # Variables follow what a subclass says, unless they are on the default
     # devices.
-    is_followed = strategy_class is placement.RoundRobinStrategy
+    is_followed = strategy_class is not placement.ReplicationStrategy
     for strategy, expected in ((strategy_class(), range(2)), (Places(), None),
                                (PlacesAndSays(), [1]),
                                (Says(), [1] if is_followed else None)):

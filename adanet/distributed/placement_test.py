@@ -37,7 +37,9 @@ def _built(strategy, num_subnetworks):
 
 _TAKING_INDEX = ("should_build_subnetwork", "subnetwork_devices",
                  "input_context")
-_METHODS = ("should_build_ensemble", "should_train_subnetworks") + _TAKING_INDEX
+_METHODS = ("should_build_ensemble", "should_train_subnetworks",
+            "training_fractions") + _TAKING_INDEX
+
 
 def _ask(strategy, method, num_subnetworks, subnetwork_index=0):
   arguments = (subnetwork_index,) if method in _TAKING_INDEX else ()
@@ -140,7 +142,8 @@ class RoundRobinWorkersTest(parameterized.TestCase):
 
   @parameterized.product(
       make=(distributed.ReplicationStrategy,
-            functools.partial(distributed.RoundRobinStrategy, True, False)),
+            functools.partial(distributed.RoundRobinStrategy, True, False),
+            functools.partial(distributed.BalancedStrategy, [1, 2, 4])),
       copy_of=(copy.copy, copy.deepcopy,
                lambda strategy: pickle.loads(pickle.dumps(strategy, 2)),
                lambda strategy: strategy.with_config(strategy.config)))
@@ -154,7 +157,8 @@ class RoundRobinWorkersTest(parameterized.TestCase):
     self.assertEqual(_built(strategy, 3), _built(copied, 3))
 
   @parameterized.parameters(
-      distributed.ReplicationStrategy, distributed.RoundRobinStrategy)
+      distributed.ReplicationStrategy, distributed.RoundRobinStrategy,
+      distributed.BalancedStrategy)
   def test_decides_inside_a_function(self, make):
     # Whose Python AutoGraph converts, and ours with it.
     strategy = make()
@@ -177,7 +181,7 @@ class RoundRobinWorkersTest(parameterized.TestCase):
     with tf_compat.v1.Graph().as_default():
       tf_compat.v2.function(ask)()
     expected = ([False, True, True, False]
-                if make is distributed.RoundRobinStrategy else [True] * 4)
+                if make is not distributed.ReplicationStrategy else [True] * 4)
     self.assertEqual([expected, False] * 2, answers)
 
   @parameterized.parameters(
@@ -186,10 +190,11 @@ class RoundRobinWorkersTest(parameterized.TestCase):
       (strategies.WorkerConfig(1, None), True),
       (strategies.WorkerConfig(5, None), False))
   def test_outside_the_cluster(self, config, trains):
-    strategy = strategies.round_robin(config)
-    self.assertTrue(strategy.should_build_ensemble(3))
-    self.assertEqual([0, 1, 2], _built(strategy, 3))
-    self.assertEqual(trains, strategy.should_train_subnetworks(3))
+    for strategy in (
+        strategies.round_robin(config), strategies.balanced(config)):
+      self.assertTrue(strategy.should_build_ensemble(3))
+      self.assertEqual([0, 1, 2], _built(strategy, 3))
+      self.assertEqual(trains, strategy.should_train_subnetworks(3))
 
   def test_accepts_numpy_integers(self):
     strategy = _worker(np.int64(3), np.int32(1))
@@ -259,7 +264,8 @@ class ErrorsTest(parameterized.TestCase):
       method=_METHODS,
       strategy=[
           distributed.ReplicationStrategy(),
-          strategies.round_robin(tf_compat.RunConfig())
+          strategies.round_robin(tf_compat.RunConfig()),
+          strategies.balanced(tf_compat.RunConfig())
       ])
   def test_num_subnetworks(self, value, error, method, strategy):
     self.assert_says(error, "num_subnetworks={!r}: ".format(value), _ask,
@@ -278,16 +284,19 @@ class ErrorsTest(parameterized.TestCase):
       method=_TAKING_INDEX,
       strategy=[
           distributed.ReplicationStrategy(),
-          strategies.round_robin(tf_compat.RunConfig())
+          strategies.round_robin(tf_compat.RunConfig()),
+          strategies.balanced(tf_compat.RunConfig())
       ])
   def test_subnetwork_index(self, value, error, method, strategy):
     self.assert_says(error, "subnetwork_index={!r}: ".format(value), _ask,
                      strategy, method, 3, value)
 
-  @parameterized.product(method=_METHODS, num_subnetworks=[1, 2])
-  def test_no_config(self, method, num_subnetworks):
+  @parameterized.product(
+      method=_METHODS, num_subnetworks=[1, 2],
+      make=[distributed.RoundRobinStrategy, distributed.BalancedStrategy])
+  def test_no_config(self, method, num_subnetworks, make):
     self.assert_says(RuntimeError, "config=None: ", _ask,
-                     distributed.RoundRobinStrategy(), method, num_subnetworks)
+                     make(), method, num_subnetworks)
 
   @parameterized.parameters(
       ("should_build_ensemble", strategies.PsConfig(2), "num_worker_replicas"),
@@ -298,10 +307,11 @@ class ErrorsTest(parameterized.TestCase):
       ("input_context", strategies.PsConfig(2), "num_worker_replicas"),
       ("subnetwork_devices", strategies.WorkerConfig(4, 1), "num_ps_replicas"))
   def test_incomplete_config(self, method, config, attribute):
-    self.assert_says(TypeError, "config={!r}: ".format(config), _ask,
-                     strategies.round_robin(config), method, 3)
-    with self.assertRaisesRegex(TypeError, attribute):
-      _ask(strategies.round_robin(config), method, 3)
+    for make in (strategies.round_robin, strategies.balanced):
+      self.assert_says(TypeError, "config={!r}: ".format(config), _ask,
+                       make(config), method, 3)
+      with self.assertRaisesRegex(TypeError, attribute):
+        _ask(make(config), method, 3)
 
   @parameterized.parameters(1, 3)
   def test_replication_without_a_config(self, num_subnetworks):
@@ -338,8 +348,8 @@ class ErrorsTest(parameterized.TestCase):
       ],
       method=[m for m in _METHODS if m != "subnetwork_devices"])
   def test_workers(self, config, error, text, method):
-    self.assert_says(error, "config." + text, _ask,
-                     strategies.round_robin(config), method, 3)
+    for make in (strategies.round_robin, strategies.balanced):
+      self.assert_says(error, "config." + text, _ask, make(config), method, 3)
 
   @parameterized.parameters((-1, ValueError), (1.5, TypeError),
                             (None, TypeError), (True, TypeError))
@@ -368,7 +378,10 @@ class ImportTest(parameterized.TestCase):
       "from adanet import tf_compat; tf_compat.RunConfig()",
       "from adanet import distributed as d, tf_compat; "
       "s = d.RoundRobinStrategy(); s.config = tf_compat.RunConfig(); "
-      "assert s.should_build_subnetwork(3, 1)")
+      "assert s.should_build_subnetwork(3, 1)",
+      "from adanet import distributed as d, tf_compat; "
+      "s = d.BalancedStrategy([1, 2, 4]); s.config = tf_compat.RunConfig(); "
+      "assert s.training_fractions(3)")
   def test_no_tensorflow(self, statement):
     program = "import sys; {}; sys.exit('tensorflow' in sys.modules)"
     finished = subprocess.run(

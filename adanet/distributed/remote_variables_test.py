@@ -38,8 +38,8 @@ def _resident_bytes():
   return [p * page for p in pages]
 
 
-def _scope(num_subnetworks=1, subnetwork_index=0):
-  strategy = strategies.round_robin(strategies.PsConfig(_NUM_PS))
+def _scope(num_subnetworks=1, subnetwork_index=0, make=strategies.round_robin):
+  strategy = make(strategies.PsConfig(_NUM_PS))
   return strategy.subnetwork_devices(num_subnetworks, subnetwork_index)
 
 
@@ -75,6 +75,8 @@ def _function_in_scopes(make, scopes):
   return _directly(lambda: _scopes_in_function(make, []), scopes)
 
 
+# A subnetwork that has one and a half of the parameter servers.
+_BALANCED = (2, 1, strategies.balanced)
 _HOW_TO_MAKE = (_directly, _scopes_in_function, _function_in_scopes)
 
 
@@ -117,7 +119,8 @@ class RemoteVariablesTest(parameterized.TestCase):
     for name, subnetwork in (
         ("foo", (1, 0)), ("bar", (1, 0)), ("dense/kernel", (1, 0)),
         (None, (1, 0)), ("foo", (2, 0)), ("bar", (2, 0)), ("foo", (2, 1)),
-        ("foo", (4, 3))):
+        ("foo", (4, 3)), ("foo", _BALANCED), ("bar", _BALANCED),
+        ("dense/kernel", _BALANCED), (None, _BALANCED)):
       with self.subTest(name=name, subnetwork=subnetwork):
         variable = make_in(
             functools.partial(v2.Variable, 3., name=name),
@@ -127,18 +130,21 @@ class RemoteVariablesTest(parameterized.TestCase):
         variable.assign_add(4.)
         self.assertEqual(7., variable.numpy())
 
-  @parameterized.parameters(*_HOW_TO_MAKE)
-  def test_among_other_scopes(self, make_in):
+  @parameterized.product(
+      make_in=_HOW_TO_MAKE, subnetwork=[(1, 0), _BALANCED])
+  def test_among_other_scopes(self, make_in, subnetwork):
     make = lambda: v2.Variable(3., name="foo")
+    scope = functools.partial(_scope, *subnetwork)
     for scopes, expected in (
-        ([_scope, _device("/cpu:0")], ("chief", 0)),
-        ([_scope, _device("/job:ps/task:1")], ("ps", 1)),
-        ([_scope, _one_device], ("chief", 0)),
-        ([_one_device, _scope], ("chief", 0)),
+        ([scope, _device("/cpu:0")], ("chief", 0)),
+        ([scope, _device("/job:ps/task:1")], ("ps", 1)),
+        ([scope, _one_device], ("chief", 0)),
+        ([_one_device, scope], ("chief", 0)),
         ([], ("chief", 0))):
       with self.subTest(scopes=scopes):
         self.assertEqual(expected, _task(make_in(make, scopes)))
-    self.assert_placed_as_in_a_graph(make_in(make, [_device("/cpu:0"), _scope]), "foo")
+    self.assert_placed_as_in_a_graph(
+        make_in(make, [_device("/cpu:0"), scope]), "foo", *subnetwork)
 
   @parameterized.parameters(_directly, _scopes_in_function)
   def test_name_scopes(self, make_in):
@@ -147,14 +153,15 @@ class RemoteVariablesTest(parameterized.TestCase):
         [_scope] + [lambda: v2.name_scope("outer")] * 2)
     self.assert_placed_as_in_a_graph(variable, "outer/outer/foo")
 
-  def test_keras_layer(self):
+  @parameterized.parameters(((1, 0),), (_BALANCED,))
+  def test_keras_layer(self, subnetwork):
     layer = v2.keras.layers.Dense(4, name="dense")
     inputs = np.ones([2, 3], np.float32)
-    with _scope():
+    with _scope(*subnetwork):
       outputs = layer(inputs)
     kernel, bias = layer.weights
-    self.assert_placed_as_in_a_graph(kernel, "dense/kernel")
-    self.assert_placed_as_in_a_graph(bias, "dense/bias")
+    self.assert_placed_as_in_a_graph(kernel, "dense/kernel", *subnetwork)
+    self.assert_placed_as_in_a_graph(bias, "dense/bias", *subnetwork)
     np.testing.assert_allclose(
         inputs.dot(layer.get_weights()[0]), outputs.numpy(), rtol=1e-5)
 

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of where variables live that are made in a subnetwork's scope."""
 
+import fractions
+import hashlib
+
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import distributed
@@ -14,12 +17,14 @@ import hypothesis
 from hypothesis import strategies as st
 import numpy as np
 
+_MAKERS = (strategies.round_robin, strategies.balanced)
 _PS_GOLDEN = golden.load("parameter_server_tasks")
 
 
-def _place(num_ps, num_subnetworks, subnetwork_index, names, **kwargs):
+def _place(num_ps, num_subnetworks, subnetwork_index, names,
+           make=strategies.round_robin, **kwargs):
   """Returns the devices of variable ops made in a subnetwork's scope."""
-  strategy = strategies.round_robin(strategies.PsConfig(num_ps), **kwargs)
+  strategy = make(strategies.PsConfig(num_ps), **kwargs)
   with tf_compat.v1.Graph().as_default():
     with strategy.subnetwork_devices(num_subnetworks, subnetwork_index):
       return [
@@ -31,6 +36,68 @@ def _place(num_ps, num_subnetworks, subnetwork_index, names, **kwargs):
 
 def _task(device):
   return tf_compat.v1.DeviceSpec.from_string(device).task
+
+
+def _task_of_point(num_ps, sizes, subnetwork_index, name):
+  """Returns the ps of a variable under BalancedStrategy, by the definition."""
+  sizes = [fractions.Fraction(size) for size in sizes]
+  name_hash = fractions.Fraction(
+      int(hashlib.sha256(name.encode("utf-8")).hexdigest(), 16), 2**256)
+  point = (sum(sizes[:subnetwork_index]) +
+           name_hash * sizes[subnetwork_index])
+  return int(point * num_ps / sum(sizes))
+
+
+class BalancedDevicesTest(parameterized.TestCase):
+
+  @hypothesis.given(
+      num_ps=st.one_of(st.integers(1, 12), st.integers(1, 10**9)),
+      sizes=st.lists(st.one_of(st.integers(1, 10**6), st.floats(1e-3, 1e3)),
+                     min_size=1, max_size=8),
+      names=st.lists(st.from_regex("[a-z]{1,3}", fullmatch=True), min_size=1,
+                     max_size=5, unique=True))
+  def test_a_variable_is_at_its_point(self, num_ps, sizes, names):
+    k = len(sizes)
+    as_worker = strategies.balanced(strategies.PsConfig(num_ps), sizes=sizes)
+    for i in range(k):
+      tasks = [_task(d) for d in _place(
+          num_ps, k, i, names, strategies.balanced, sizes=sizes)]
+      self.assertEqual(
+          [_task_of_point(num_ps, sizes, i, name) for name in names], tasks)
+      ps = as_worker.subnetwork_parameter_servers(k, i)
+      for task in tasks:
+        self.assertIn(task, ps)
+
+  def test_parameter_servers_have_equal_parts(self):
+    sizes, num_ps = [1, 5, 2.5], 4
+    names = ["v{}".format(v) for v in range(1000)]
+    expected = [0.] * num_ps
+    for i, size in enumerate(sizes):
+      for device in _place(
+          num_ps, 3, i, names, strategies.balanced, sizes=sizes):
+        expected[_task(device)] += size / len(names)
+    np.testing.assert_allclose([sum(sizes) / num_ps] * num_ps, expected, rtol=.1)
+
+  def test_a_subclass_that_sees_fewer_parameter_servers(self):
+
+    class Half(distributed.BalancedStrategy):
+
+      @property
+      def config(self):
+        return strategies.PsConfig(super().config.num_ps_replicas // 2)
+
+      @config.setter
+      def config(self, config):
+        distributed.PlacementStrategy.config.fset(self, config)
+
+    def make(config):
+      strategy = Half()
+      strategy.config = config
+      return strategy
+
+    names = ["a", "b", "c", "d"]
+    self.assertEqual(_place(4, 2, 1, names, strategies.balanced),
+                     _place(8, 2, 1, names, make))
 
 
 class RoundRobinDevicesTest(parameterized.TestCase):
@@ -77,13 +144,22 @@ class RoundRobinDevicesTest(parameterized.TestCase):
       self.assertEqual(
           [first + strategy(strategies.Op(n)) for n in names], tasks)
 
-  @parameterized.parameters(
-      dict(num_ps=0), dict(num_ps=5, dedicate_parameter_servers=False))
-  def test_changes_nothing(self, num_ps, **kwargs):
-    self.assertEqual([""] * 3, _place(num_ps, 2, 1, ["a", "b", "c"], **kwargs))
 
-  def test_follows_its_config(self):
-    strategy = distributed.RoundRobinStrategy()
+
+class DevicesTest(parameterized.TestCase):
+
+  @parameterized.product(
+      kwargs=[dict(num_ps=0), dict(num_ps=5, dedicate_parameter_servers=False)],
+      make=_MAKERS)
+  def test_changes_nothing(self, kwargs, make):
+    self.assertEqual([""] * 3, _place(
+        num_subnetworks=2, subnetwork_index=1, names=["a", "b", "c"], make=make,
+        **kwargs))
+
+  @parameterized.parameters(
+      distributed.RoundRobinStrategy(),
+      distributed.BalancedStrategy(sizes=[2, 1]))
+  def test_follows_its_config(self, strategy):
     for num_ps, device in ((2, "/job:ps/task:1"), (1, "/job:ps/task:0"),
                            (0, ""), (3, "/job:ps/task:2")):
       strategy.config = strategies.PsConfig(num_ps)
@@ -96,7 +172,9 @@ class RoundRobinDevicesTest(parameterized.TestCase):
   @parameterized.parameters(
       distributed.ReplicationStrategy(),
       strategies.round_robin(strategies.PsConfig(0)),
-      strategies.round_robin(strategies.PsConfig(3)))
+      strategies.round_robin(strategies.PsConfig(3)),
+      strategies.balanced(strategies.PsConfig(0)),
+      strategies.balanced(strategies.PsConfig(2)))
   def test_decorates(self, strategy):
 
     @strategy.subnetwork_devices(2, 1)
@@ -112,9 +190,11 @@ class RoundRobinDevicesTest(parameterized.TestCase):
         outside = tf_compat.v1.get_variable("outside", shape=[])
         self.assertEqual("", outside.device)
 
-  def test_follows_the_parameter_servers_of_a_subclass(self):
+  @parameterized.parameters(
+      distributed.RoundRobinStrategy, distributed.BalancedStrategy)
+  def test_follows_the_parameter_servers_of_a_subclass(self, base):
 
-    class Choosing(distributed.RoundRobinStrategy):
+    class Choosing(base):
       tasks = None
 
       def subnetwork_parameter_servers(self, num_subnetworks, subnetwork_index):
@@ -135,8 +215,9 @@ class RoundRobinDevicesTest(parameterized.TestCase):
               {tf_compat.v1.get_variable("w%d" % i, shape=[]).device
                for i in range(20)})
 
-  def test_leaves_each_scope_that_was_entered(self):
-    strategy = strategies.round_robin(strategies.PsConfig(2))
+  @parameterized.parameters(*_MAKERS)
+  def test_leaves_each_scope_that_was_entered(self, make):
+    strategy = make(strategies.PsConfig(2))
     scope = strategy.subnetwork_devices(2, 1)
     with tf_compat.v1.Graph().as_default():
       devices = []
@@ -147,14 +228,16 @@ class RoundRobinDevicesTest(parameterized.TestCase):
       devices.append(tf_compat.v1.get_variable("c", shape=[]).device)
     self.assertEqual(["/job:ps/task:1", "/job:ps/task:1", ""], devices)
 
-  def test_needs_no_config_where_it_changes_nothing(self):
-    strategy = distributed.RoundRobinStrategy(dedicate_parameter_servers=False)
+  @parameterized.parameters(
+      distributed.RoundRobinStrategy, distributed.BalancedStrategy)
+  def test_needs_no_config_where_it_changes_nothing(self, make):
+    strategy = make(dedicate_parameter_servers=False)
     with strategy.subnetwork_devices(2, 1):
       pass
 
-  @parameterized.product(use_resource=[True, False])
-  def test_only_variables_move(self, use_resource):
-    strategy = strategies.round_robin(strategies.PsConfig(4))
+  @parameterized.product(use_resource=[True, False], make=_MAKERS)
+  def test_only_variables_move(self, use_resource, make):
+    strategy = make(strategies.PsConfig(4))
     with tf_compat.v1.Graph().as_default() as graph:
       with strategy.subnetwork_devices(2, 1):
         tf_compat.v1.get_variable("w", shape=[2], use_resource=use_resource)
@@ -163,22 +246,27 @@ class RoundRobinDevicesTest(parameterized.TestCase):
             key_dtype="string", value_dtype="int64", name="w")
     variable = graph.get_operation_by_name("w")
     self.assertIn(variable.type, tf_compat.STANDARD_PS_OPS)
-    task = 2 + devices.OpNameHashStrategy(2)(strategies.Op("w"))
+    task = (2 + devices.OpNameHashStrategy(2)(strategies.Op("w"))
+            if make is strategies.round_robin else
+            _task_of_point(4, [1, 1], 1, "w"))
     self.assertEqual("/job:ps/task:{}".format(task), variable.device)
     self.assertStartsWith(table.device, "/job:ps/task:")
     self.assertEqual("", graph.get_operation_by_name("constant").device)
 
-  @parameterized.parameters(
-      ("/job:worker/task:3", "/job:worker/task:3"),
-      ("/job:ps/task:7", "/job:ps/task:7"),
-      ("/job:localhost/device:CPU:0", "/job:localhost/device:CPU:0"),
-      ("/task:1", "/task:1"),
-      ("/replica:0/task:0/device:CPU:0", "/replica:0/task:0/device:CPU:0"),
-      ("/device:CPU:0", "/job:ps/task:2/device:CPU:0"),
-      ("", "/job:ps/task:2"))
-  def test_an_explicit_device_wins(self, explicit, placed):
-    # The group of subnetwork 2 is the ps 2 alone.
-    strategy = strategies.round_robin(strategies.PsConfig(3))
+  @parameterized.product(
+      explicit_and_placed=(
+          ("/job:worker/task:3", "/job:worker/task:3"),
+          ("/job:ps/task:7", "/job:ps/task:7"),
+          ("/job:localhost/device:CPU:0", "/job:localhost/device:CPU:0"),
+          ("/task:1", "/task:1"),
+          ("/replica:0/task:0/device:CPU:0", "/replica:0/task:0/device:CPU:0"),
+          ("/device:CPU:0", "/job:ps/task:2/device:CPU:0"),
+          ("", "/job:ps/task:2")),
+      make=_MAKERS)
+  def test_an_explicit_device_wins(self, explicit_and_placed, make):
+    explicit, placed = explicit_and_placed
+    # Subnetwork 2 has the ps 2 alone.
+    strategy = make(strategies.PsConfig(3))
     with tf_compat.v1.Graph().as_default():
       with strategy.subnetwork_devices(3, 2), tf_compat.v1.device(explicit):
         variable = tf_compat.v1.get_variable("w", shape=[])
@@ -186,8 +274,9 @@ class RoundRobinDevicesTest(parameterized.TestCase):
         tf_compat.v1.DeviceSpec.from_string(placed),
         tf_compat.v1.DeviceSpec.from_string(variable.device))
 
-  def test_inside_replica_device_setter(self):
-    strategy = strategies.round_robin(strategies.PsConfig(6))
+  @parameterized.parameters(*_MAKERS)
+  def test_inside_replica_device_setter(self, make):
+    strategy = make(strategies.PsConfig(6))
     with tf_compat.v1.Graph().as_default():
       with tf_compat.v1.device(
           tf_compat.v1.train.replica_device_setter(
@@ -200,8 +289,9 @@ class RoundRobinDevicesTest(parameterized.TestCase):
     self.assertIn(_task(inside.device), (4, 5))
     self.assertStartsWith(product.device, "/job:worker/task:1")
 
-  def test_slots_live_with_their_variable(self):
-    strategy = strategies.round_robin(strategies.PsConfig(8))
+  @parameterized.parameters(*_MAKERS)
+  def test_slots_live_with_their_variable(self, make):
+    strategy = make(strategies.PsConfig(8))
     with tf_compat.v1.Graph().as_default():
       with strategy.subnetwork_devices(1, 0):
         variables = [
@@ -216,15 +306,17 @@ class RoundRobinDevicesTest(parameterized.TestCase):
           self.assertEqual(variable.device,
                            optimizer.get_slot(variable, slot).device)
 
-  def test_every_worker_agrees(self):
+  @parameterized.parameters(*_MAKERS)
+  def test_every_worker_agrees(self, make):
     names = ["a", "b", "c", "d"]
-    all_ = _place(7, 2, 1, names)
+    all_ = _place(7, 2, 1, names, make)
     for name, device in zip(names, all_):
-      self.assertEqual([device], _place(7, 2, 1, [name]))
-    self.assertEqual(all_[::-1], _place(7, 2, 1, names[::-1]))
+      self.assertEqual([device], _place(7, 2, 1, [name], make))
+    self.assertEqual(all_[::-1], _place(7, 2, 1, names[::-1], make))
 
-  def test_nests_and_closes(self):
-    strategy = strategies.round_robin(strategies.PsConfig(2))
+  @parameterized.parameters(*_MAKERS)
+  def test_nests_and_closes(self, make):
+    strategy = make(strategies.PsConfig(2))
     with tf_compat.v1.Graph().as_default():
       with self.assertRaisesRegex(KeyError, "mine"):
         with strategy.subnetwork_devices(2, 0):

@@ -44,9 +44,15 @@ def _outside():
   yield
 
 
-def _inside():
-  """The scope of a subnetwork that owns the last ps alone."""
-  strategy = strategies.round_robin(strategies.PsConfig(_NUM_PS))
+_MAKERS = {
+    "round_robin": strategies.round_robin,
+    "balanced": functools.partial(strategies.balanced, sizes=[2, 1]),
+}
+
+
+def _inside(placement="round_robin"):
+  """The scope of a subnetwork that has the last ps alone."""
+  strategy = _MAKERS[placement](strategies.PsConfig(_NUM_PS))
   return strategy.subnetwork_devices(2, 1)
 
 
@@ -97,7 +103,7 @@ _STRATEGIES = {
 }
 
 
-def _train(make_strategy, mode, order):
+def _train(make_strategy, mode, order, placement="round_robin"):
   """Returns the losses and the variables' devices.
 
   Args:
@@ -105,12 +111,13 @@ def _train(make_strategy, mode, order):
     mode: "graph", "eager" or "function".
     order: "outside" all subnetworks, or the outer one of the two scopes:
       "subnetwork" or "strategy".
+    placement: "round_robin" or "balanced", whose subnetwork it is.
   """
   with _mode(mode):
-    with _inside() if order == "subnetwork" else _outside():
+    with _inside(placement) if order == "subnetwork" else _outside():
       strategy = make_strategy()
       with strategy.scope():
-        with _inside() if order == "strategy" else _outside():
+        with _inside(placement) if order == "strategy" else _outside():
           training = regression.Training(strategy, mode, server=_servers[0])
           losses = [training.step() for _ in range(_NUM_STEPS)]
           return losses, training.devices()
@@ -129,19 +136,24 @@ class TrainingTest(parameterized.TestCase):
     np.testing.assert_allclose(
         regression.expected_losses(_NUM_STEPS), losses, rtol=1e-4)
     self.assertNotIn("/job:ps/task:2", devices)
-    for order in ("subnetwork", "strategy"):
-      self.assertEqual((losses, devices), _train(make, mode, order), order)
+    # One balanced subnetwork is enough: the picks differ, not the scopes.
+    for scopes in (("subnetwork", "round_robin"), ("strategy", "round_robin"),
+                   ("subnetwork", "balanced")):
+      self.assertEqual((losses, devices), _train(make, mode, *scopes), scopes)
 
-  def test_without_a_strategy(self):
-    losses, devices = _train(v1.distribute.get_strategy, "graph", "subnetwork")
+  @parameterized.parameters(*_MAKERS)
+  def test_without_a_strategy(self, placement):
+    losses, devices = _train(
+        v1.distribute.get_strategy, "graph", "subnetwork", placement)
     np.testing.assert_allclose(
         regression.expected_losses(_NUM_STEPS), losses, rtol=1e-4)
     self.assertEqual({"/job:ps/task:2"}, set(devices))
 
-  @parameterized.parameters("MirroredStrategy", "OneDeviceStrategy")
-  def test_keras_fit(self, name):
+  @parameterized.product(
+      name=["MirroredStrategy", "OneDeviceStrategy"], placement=list(_MAKERS))
+  def test_keras_fit(self, name, placement):
     make_strategy, _ = _STRATEGIES[name]
-    with _inside():
+    with _inside(placement):
       with make_strategy(v2).scope():
         model = v2.keras.Sequential(
             [v2.keras.layers.Dense(1, kernel_initializer="zeros")])
@@ -288,14 +300,15 @@ class NamesTest(parameterized.TestCase):
       used.update(more.split())
     self.assertEmpty(names - used)
 
-  @parameterized.product(row=_USES, mode=["graph", "eager"])
-  def test_keeps_its_meaning(self, row, mode):
+  @parameterized.product(
+      row=_USES, mode=["graph", "eager"], placement=list(_MAKERS))
+  def test_keeps_its_meaning(self, row, mode, placement):
     names, use, expected = row
     if names == "RunOptions" and not hasattr(v1.distribute, names):
       self.skipTest("this TensorFlow has no tf.distribute.RunOptions")
     with _mode(mode):
       self.assertEqual(expected, use())
-    with _mode(mode), _inside():
+    with _mode(mode), _inside(placement):
       self.assertEqual(expected, use())
       self.assert_scope_is_in_force()
 

@@ -20,16 +20,21 @@ import numpy as np
 
 v1, v2 = tf_compat.v1, tf_compat.v2
 
-_NUM_WORKERS = 6
 _NUM_PS = 3
 _NUM_SUBNETWORKS = 2
-_TRAINERS = ((1, 4), (2, 5))  # The workers that train each subnetwork.
 _NUM_STEPS = 3
 
+# For each strategy, how to make it, the number of workers, and the workers that
+# train each subnetwork.
+_PLACEMENTS = {
+    "round_robin": (strategies.round_robin, 6, ((1, 4), (2, 5))),
+    "balanced": (strategies.balanced, 5, ((1, 2), (3, 4))),
+}
 
-def _strategy(worker_index):
-  return strategies.round_robin(
-      strategies.Config(_NUM_WORKERS, _NUM_PS, worker_index))
+
+def _strategy(placement, worker_index):
+  make, num_workers, _ = _PLACEMENTS[placement]
+  return make(strategies.Config(num_workers, _NUM_PS, worker_index))
 
 
 def _set_tf_config(cluster, task_type, task_index):
@@ -38,20 +43,21 @@ def _set_tf_config(cluster, task_type, task_index):
       "task": {"type": task_type, "index": task_index}})
 
 
-def _train_in_group(connection, worker_index, subnetwork_index, addresses, mode,
-                    outer_scope):
+def _train_in_group(connection, placement_name, worker_index, subnetwork_index,
+                    addresses, mode, outer_scope):
   """Trains a subnetwork together with the other workers of its group.
 
   Args:
     connection: receives "step" for each step and sends the loss before it; then
       receives "stop" and sends the devices of the variables.
+    placement_name: str, the name of the placement strategy.
     worker_index: int, in the cluster.
     subnetwork_index: int.
     addresses: list of str, for each worker of the group, in order.
     mode: "graph" or "function".
     outer_scope: "subnetwork" or "strategy".
   """
-  placement = _strategy(worker_index)
+  placement = _strategy(placement_name, worker_index)
   share = placement.input_context(_NUM_SUBNETWORKS, subnetwork_index)
   cluster = {"worker": addresses}
   _set_tf_config(cluster, "worker", share.input_pipeline_id)
@@ -121,7 +127,7 @@ def _coordinate(connection, cluster):
       v2.distribute.cluster_resolver.TFConfigClusterResolver())
 
   def subnetwork():
-    return _strategy(0).subnetwork_devices(_NUM_SUBNETWORKS, 1)
+    return _strategy("round_robin", 0).subnetwork_devices(_NUM_SUBNETWORKS, 1)
 
   for outer, inner in ((strategy.scope(), strategy.scope()),
                        (subnetwork(), strategy.scope()),
@@ -141,14 +147,17 @@ class WorkerGroupsTest(parameterized.TestCase):
       worker.send("step")
     return [worker.receive() for worker in group]
 
-  @parameterized.parameters(("graph", "subnetwork"), ("function", "strategy"))
-  def test_multi_worker_mirrored_strategy(self, mode, outer_scope):
+  @parameterized.parameters(
+      ("round_robin", "graph", "subnetwork"),
+      ("round_robin", "function", "strategy"),
+      ("balanced", "function", "subnetwork"))
+  def test_multi_worker_mirrored_strategy(self, placement, mode, outer_scope):
     addresses = servers.free_addresses(4)
     fast, slow = [[
-        self.start(_train_in_group, w, i, addresses[2 * i:2 * i + 2], mode,
-                   outer_scope)
-        for w in _TRAINERS[i]
-    ] for i in range(_NUM_SUBNETWORKS)]
+        self.start(_train_in_group, placement, w, i,
+                   addresses[2 * i:2 * i + 2], mode, outer_scope)
+        for w in trainers
+    ] for i, trainers in enumerate(_PLACEMENTS[placement][2])]
 
     losses_of_slow = [self.step(slow)]
     # One group in the middle of a step does not keep the other from its own.

@@ -26,6 +26,13 @@ def round_robin(config, **kwargs):
   return strategy
 
 
+def balanced(config, **kwargs):
+  """Returns a `BalancedStrategy` with a config, made with `kwargs`."""
+  strategy = distributed.BalancedStrategy(**kwargs)
+  strategy.config = config
+  return strategy
+
+
 class Custom(distributed.PlacementStrategy):
   """A strategy of a user's own: each decision is a function of the config."""
 

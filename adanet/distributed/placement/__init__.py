@@ -22,7 +22,10 @@ from adanet.distributed import line as line_lib
 from adanet.distributed import strategy as strategy_lib
 
 PlacementStrategy = strategy_lib.PlacementStrategy
+divides_time = strategy_lib.divides_time
 layout_of = strategy_lib.layout_of
+
+_Balanced = typing.TypeVar("_Balanced", bound="BalancedStrategy")
 
 
 class ReplicationStrategy(strategy_lib.LayoutStrategy):
@@ -118,36 +121,40 @@ class BalancedStrategy(strategy_lib.LayoutStrategy):
   The subnetworks are laid end to end on a line, each as long as it costs. The
   line is cut into equal parts, one for each worker that trains, in the order of
   their indices. A worker builds and trains the subnetworks that its part
-  covers. Each gets the fraction of the worker's time that it has of the part.
-  So no worker waits for another: with costs that add up to C, a step of every
-  subnetwork takes C / p on p workers, and nothing can be faster. A worker
-  trains neighboring subnetworks, and all workers together train at most
-  k + p - 1 pairs of a worker and a subnetwork. This is McNaughton's wrap-around
-  rule (R. McNaughton, "Scheduling with deadlines and loss functions",
-  Management Science 6(1), 1959), except that several workers may train one
-  subnetwork at once.
+  covers, each with the fraction of its time that the part has of it. So no
+  worker waits for another: with costs that add up to C, p workers train one
+  step of every subnetwork in a time of C / p, and nothing is faster. A worker
+  trains neighboring subnetworks. There are at most k + p - 1 pairs of a worker
+  and a subnetwork that it trains.
 
-  The first `num_ensemble_workers` of m workers build the ensemble and all
-  subnetworks, and train nothing, so p = m - num_ensemble_workers. At least one
-  worker trains. If none is left for the ensemble, the first worker builds it
-  and all subnetworks, and trains its part too. So it is if there is one
-  subnetwork only: then all workers train.
+  This is McNaughton's wrap-around rule (R. McNaughton, "Scheduling with
+  deadlines and loss functions", Management Science 6(1), 1959), except that
+  several workers may train one subnetwork at the same time.
+
+  The first `num_ensemble_workers` workers build the ensemble and all
+  subnetworks, and train nothing. At least one worker trains: if it is alone, or
+  if `num_ensemble_workers` is 0, the first worker builds the ensemble and all
+  subnetworks, and trains its part. So it is also for a single subnetwork, which
+  all workers train.
 
   The parameter servers follow the same rule. The subnetworks are laid end to
-  end by their sizes, and the line is cut into n equal parts. The hash of a
-  variable's name picks a point on its subnetwork, and the variable lives where
-  the point is. So each parameter server expects the same number of bytes.
+  end by their sizes, and each parameter server has one of n equal parts. The
+  hash of a variable's name picks a point on its subnetwork's length, and the
+  variable lives where that point is. So every parameter server expects the same
+  number of bytes.
 
-  With m workers, n parameter servers and k subnetworks:
+  With m workers, n parameter servers and k subnetworks of equal cost and size,
+  k not above m and n:
 
-  * Training speedup: O(m / k), equal for all if the costs are.
-  * Variable fetches from parameter servers: O(m n / k + m + n).
-  * Memory per worker: O(1), a mean of at most 1 + (k - 1) / p subnetworks.
+  * Training speedup: O(m / k).
+  * Variable fetches from parameter servers: O(m n / k).
+  * Memory per worker: O(1), one or two subnetworks.
   * Stale gradients per subnetwork with asynchronous SGD: O(m / k).
 
-  Use it if subnetworks differ in cost, if there are many workers, or if workers
-  are few: it is never slower than `RoundRobinStrategy` with as many workers
-  that train.
+  Use it if the subnetworks cost unequal time, if one worker is enough for the
+  ensemble, or if there are few workers. With one worker for the ensemble it is
+  never slower than `RoundRobinStrategy`. Keep to that one if a worker has no
+  memory for two subnetworks.
   """
 
   decides_by_layout = True
@@ -189,10 +196,10 @@ class BalancedStrategy(strategy_lib.LayoutStrategy):
     return self.layout.costs.is_measured or self.layout.sizes.is_measured
 
   def with_measured(
-      self: "_Balanced",
+      self: _Balanced,
       costs: typing.Optional[typing.Sequence[line_lib.Number]] = None,
       sizes: typing.Optional[typing.Sequence[line_lib.Number]] = None
-  ) -> "_Balanced":
+  ) -> _Balanced:
     """Returns a copy of this strategy that knows what was measured.
 
     Args:
@@ -259,6 +266,3 @@ class BalancedStrategy(strategy_lib.LayoutStrategy):
   def _share(self, num_subnetworks):
     num_workers, worker_index = _arguments.read_worker(self.config)
     return self.layout.share(num_workers, worker_index, num_subnetworks)
-
-
-_Balanced = typing.TypeVar("_Balanced", bound=BalancedStrategy)

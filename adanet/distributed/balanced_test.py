@@ -1,0 +1,451 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what BalancedStrategy promises, for clusters of every size."""
+
+import fractions
+import math
+import random
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import distributed
+from adanet.distributed import layout as layout_lib
+from adanet.distributed import placement
+from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.testing import strategies
+import hypothesis
+from hypothesis import strategies as st
+import numpy as np
+
+_Fraction = fractions.Fraction
+
+
+def _spread(rng):
+  """Returns a number; these are spread over six orders of magnitude."""
+  return 10**rng.uniform(-3, 3)
+
+
+_KINDS = {
+    "equal": lambda rng, k: None,
+    "int": lambda rng, k: [math.ceil(1000 * _spread(rng)) for _ in range(k)],
+    "float": lambda rng, k: [_spread(rng) for _ in range(k)],
+    "float32": lambda rng, k: np.array(
+        [_spread(rng) for _ in range(k)], np.float32),
+    "int64": lambda rng, k: np.array(
+        [math.ceil(1000 * _spread(rng)) for _ in range(k)], np.int64),
+    "fraction": lambda rng, k: [
+        _Fraction(math.ceil(1000 * _spread(rng)), rng.randint(1, 12))
+        for _ in range(k)],
+    "function": lambda rng, k: lambda _, seed=rng.random(): [
+        _spread(random.Random("{} {}".format(seed, i))) for i in range(k)],
+    "powers": lambda rng, k: [2**min(i, 500) for i in range(k)],
+}
+
+
+@st.composite
+def _numbers(draw, k):
+  """Costs or sizes for k subnetworks."""
+  kind = draw(st.sampled_from(sorted(_KINDS)))
+  return _KINDS[kind](random.Random(draw(st.integers(0, 10**9))), k)
+
+
+_SMALL = dict(m=st.integers(1, 30), k=st.integers(1, 12),
+              e=st.integers(0, 4), data=st.data())
+_LARGE = dict(m=st.integers(1, 10**6), k=st.integers(1, 10**4),
+              e=st.sampled_from([0, 1, 1, 7]), data=st.data())
+
+
+def _exact(numbers):
+  return [_Fraction(n) for n in numbers]
+
+
+def _as_worker(strategy, num_workers, worker_index, num_ps=0):
+  return strategy.with_config(
+      strategies.Config(num_workers, num_ps, worker_index))
+
+
+class WorkersTest(parameterized.TestCase):
+
+  def check(self, m, k, e, data, num_asked):
+    """Checks the whole cluster by its groups, and some workers themselves."""
+    strategy = distributed.BalancedStrategy(
+        data.draw(_numbers(k)), num_ensemble_workers=e)
+    costs = _exact(strategy.costs_of(k))
+    total = sum(costs)
+    num_builders = 0 if k == 1 else min(e, m - 1)
+    p = m - num_builders
+    groups = list(strategy.layout.groups(m, k))
+    self.assertLessEqual(len(groups), 2 * k + 1)
+
+    self.assertEqual(0, groups[0][0][0])
+    self.assertEqual(m, groups[-1][0][-1] + 1)
+    trained = [_Fraction(0)] * k
+    num_trainers = [0] * k
+    next_worker = num_pairs = 0
+    for workers, share in groups:
+      self.assertEqual(next_worker, workers[0])
+      next_worker = workers[-1] + 1
+      is_builder = workers[0] < num_builders
+      builds_all = is_builder or workers[0] == 0
+      self.assertEqual(builds_all, share.builds_ensemble)
+      self.assertEqual(not is_builder, share.trains_subnetworks)
+      if builds_all:
+        self.assertEqual(range(k), share.subnetworks)
+      if is_builder:
+        self.assertEmpty(share.training_fractions())
+        continue
+      parts = share.training_fractions()
+      self.assertEqual(1, sum(parts.values()))
+      self.assertEqual(list(share.trained), list(parts))
+      self.assertEqual(list(range(min(parts), max(parts) + 1)), list(parts))
+      if not builds_all:
+        self.assertEqual(list(parts), list(share.subnetworks))
+      for i, part in parts.items():
+        self.assertIsInstance(part, _Fraction)
+        self.assertGreater(part, 0)
+        trained[i] += part * len(workers)
+        num_trainers[i] += len(workers)
+      num_pairs += len(parts) * len(workers)
+    for i in range(k):
+      self.assertEqual(costs[i] * p / total, trained[i])
+      self.assertGreaterEqual(num_trainers[i], 1)
+    self.assertLessEqual(num_pairs, k + p - 1)
+    for _ in range(num_asked):
+      workers, share = data.draw(st.sampled_from(groups))
+      w = data.draw(st.sampled_from([workers[0], workers[-1]]))
+      self.check_worker(strategy, m, w, k, share)
+
+  def check_worker(self, strategy, m, w, k, share):
+    self.assertEqual(share, strategy.layout.share(m, w, k))
+    strategy = _as_worker(strategy, m, w)
+    self.assertIs(share.builds_ensemble, strategy.should_build_ensemble(k))
+    self.assertIs(share.trains_subnetworks,
+                  strategy.should_train_subnetworks(k))
+    self.assertEqual(share.training_fractions(), strategy.training_fractions(k))
+    first, last = share.subnetworks[0], share.subnetworks[-1]
+    for i in {0, first - 1, first, last, last + 1, k - 1}:
+      if 0 <= i < k:
+        self.assertEqual(i in share.subnetworks,
+                         strategy.should_build_subnetwork(k, i))
+
+  @hypothesis.given(**_SMALL)
+  def test_small_clusters(self, m, k, e, data):
+    self.check(m, k, e, data, 5)
+
+  @hypothesis.settings(max_examples=12)
+  @hypothesis.given(**_LARGE)
+  def test_large_clusters(self, m, k, e, data):
+    self.check(m, k, e, data, 5)
+
+  @hypothesis.settings(max_examples=3)
+  @hypothesis.given(data=st.data())
+  def test_the_largest_cluster(self, data):
+    self.check(10**6, 10**4, 1, data, 5)
+
+  @parameterized.parameters(
+      # A worker that is alone; the chief trains too; more for the ensemble than
+      # there are workers; one subnetwork; more subnetworks than workers.
+      dict(m=1, k=3, parts=[{0: "1/7", 1: "2/7", 2: "4/7"}]),
+      dict(m=1, k=3, e=0, parts=[{0: "1/7", 1: "2/7", 2: "4/7"}]),
+      dict(m=2, k=3, parts=[{}, {0: "1/7", 1: "2/7", 2: "4/7"}]),
+      dict(m=2, k=3, e=0, parts=[{0: "2/7", 1: "4/7", 2: "1/7"}, {2: 1}]),
+      dict(m=3, k=3, e=9, parts=[{}, {}, {0: "1/7", 1: "2/7", 2: "4/7"}]),
+      dict(m=3, k=1, parts=[{0: 1}, {0: 1}, {0: 1}]),
+      dict(m=3, k=1, e=2, parts=[{0: 1}, {0: 1}, {0: 1}]),
+      dict(m=5, k=3, parts=[{}, {0: "4/7", 1: "3/7"}, {1: "5/7", 2: "2/7"},
+                            {2: 1}, {2: 1}]),
+      dict(m=8, k=3, parts=[{}, {0: 1}, {1: 1}, {1: 1}] + [{2: 1}] * 4),
+      dict(m=3, k=4, parts=[{}, {0: "2/15", 1: "4/15", 2: "8/15", 3: "1/15"},
+                            {3: 1}]))
+  def test_costs_that_double(self, m, k, parts, e=1):
+    strategy = distributed.BalancedStrategy(
+        lambda k: [2**i for i in range(k)], num_ensemble_workers=e)
+    for w, expected in enumerate(parts):
+      self.assertEqual(
+          {i: _Fraction(part) for i, part in expected.items()},
+          _as_worker(strategy, m, w).training_fractions(k))
+
+  @hypothesis.given(
+      m=st.integers(1, 40), k=st.integers(1, 12), data=st.data())
+  def test_is_never_slower_than_the_round_robin(self, m, k, data):
+    costs = _exact(distributed.BalancedStrategy(
+        data.draw(_numbers(k))).costs_of(k))
+    speeds = [_Fraction(0)] * k
+    for workers, share in distributed.RoundRobinStrategy().layout.groups(m, k):
+      for i in share.trained:
+        # It trains all in every step.
+        speeds[i] += len(workers) / sum(costs[j] for j in share.trained)
+    p = m if k == 1 else max(1, m - 1)
+    self.assertLessEqual(sum(costs) / p, 1 / min(speeds))
+
+  @hypothesis.given(**_SMALL)
+  def test_input(self, m, k, e, data):
+    strategy = distributed.BalancedStrategy(
+        data.draw(_numbers(k)), num_ensemble_workers=e)
+    layout = strategy.layout
+    asked = layout_lib.AskedLayout(strategy, m, 0, True, divides_time=True)
+    shares = [layout.share(m, w, k) for w in range(m)]
+    for i in range(k):
+      inputs = [layout.input_share(m, w, k, i) for w in range(m)]
+      for readers in (
+          [w for w in range(m) if i in shares[w].trained],
+          [w for w in range(m) if not shares[w].trains_subnetworks]):
+        self.assertEqual(
+            [(len(readers), place) for place in range(len(readers))],
+            [inputs[w] for w in readers])
+      for w in range(m):
+        if i not in shares[w].subnetworks:
+          self.assertIsNone(inputs[w])
+        self.assertEqual(asked.input_share(m, w, k, i), inputs[w])
+
+  @hypothesis.settings(max_examples=10)
+  @hypothesis.given(**_LARGE)
+  def test_input_of_large_clusters(self, m, k, e, data):
+    strategy = distributed.BalancedStrategy(
+        data.draw(_numbers(k)), num_ensemble_workers=e)
+    groups = list(strategy.layout.groups(m, k))
+    i = data.draw(st.integers(0, k - 1))
+    trainers = [w for w, share in groups if i in dict(share.fractions or ())]
+    first, last = trainers[0][0], trainers[-1][-1]
+    number = last + 1 - first
+    for w, expected in ((first, (number, 0)), (last, (number, number - 1))):
+      self.assertEqual(expected, strategy.layout.input_share(m, w, k, i))
+
+  def test_the_chief_is_alone_on_what_it_only_runs(self):
+    strategy = distributed.BalancedStrategy(num_ensemble_workers=0)
+    inputs = [strategy.layout.input_share(2, w, 2, i)
+              for w in range(2) for i in range(2)]
+    self.assertEqual([(1, 0), (1, 0), None, (1, 0)], inputs)
+
+
+class ParameterServersTest(parameterized.TestCase):
+
+  def check(self, n, k, indices, sizes):
+    strategy = distributed.BalancedStrategy(sizes=sizes)
+    as_chief = _as_worker(strategy, 1, 0, n)
+    sizes = _exact(strategy.sizes_of(k))
+    width = sum(sizes) / n
+    found = {}
+    for i in indices:
+      ps = as_chief.subnetwork_parameter_servers(k, i)
+      self.assertIsInstance(ps, range)
+      self.assertNotEmpty(ps)
+      parts = strategy.layout.ps_fractions(n, k, i)
+      self.assertLen(parts, len(ps))
+      self.assertEqual(1, sum(parts))
+      for task, part in zip(ps, parts):
+        self.assertIsInstance(part, _Fraction)
+        self.assertGreater(part, 0)
+        found[task] = found.get(task, 0) + part * sizes[i]
+    return found, width
+
+  @hypothesis.given(n=st.integers(1, 20), k=st.integers(1, 20), data=st.data())
+  def test_every_ps_expects_the_same_bytes(self, n, k, data):
+    found, width = self.check(n, k, range(k), data.draw(_numbers(k)))
+    self.assertEqual({task: width for task in range(n)}, found)
+
+  @hypothesis.settings(max_examples=8)
+  @hypothesis.given(n=st.integers(1, 10**4), k=st.integers(1, 10**4),
+                    data=st.data())
+  def test_many_subnetworks_and_ps(self, n, k, data):
+    found, width = self.check(n, k, range(k), data.draw(_numbers(k)))
+    self.assertEqual({task: width for task in range(n)}, found)
+
+  @hypothesis.given(
+      n=st.integers(1, 10), k=st.integers(1, 10), data=st.data())
+  def test_default_devices(self, n, k, data):
+    strategy = distributed.BalancedStrategy(
+        sizes=data.draw(_numbers(k)), dedicate_parameter_servers=False)
+    i = data.draw(st.integers(0, k - 1))
+    layout = strategy.layout
+    self.assertEqual(range(n), layout.parameter_servers(n, k, i))
+    self.assertEqual((_Fraction(1, n),) * n, layout.ps_fractions(n, k, i))
+
+  @parameterized.parameters(
+      placement.ReplicationStrategy(), placement.RoundRobinStrategy(),
+      placement.RoundRobinStrategy(dedicate_parameter_servers=False),
+      placement.BalancedStrategy(), placement.BalancedStrategy(sizes=[1, 2, 3]))
+  def test_no_ps(self, strategy):
+    self.assertEqual(
+        range(0), _as_worker(strategy, 3, 0).subnetwork_parameter_servers(3, 1))
+    self.assertEqual((), strategy.layout.ps_fractions(0, 3, 1))
+
+  @parameterized.parameters(
+      (placement.ReplicationStrategy(), 4), (placement.RoundRobinStrategy(), 2))
+  def test_other_layouts_spread_evenly(self, strategy, num_ps):
+    self.assertEqual((_Fraction(1, num_ps),) * num_ps,
+                     strategy.layout.ps_fractions(4, 2, 1))
+
+  def test_subclasses(self):
+
+    class Same(placement.BalancedStrategy):
+      pass
+
+    class Says(placement.BalancedStrategy):
+
+      def subnetwork_parameter_servers(self, num_subnetworks, subnetwork_index):
+        return range(3)
+
+    class SaysNothing(placement.BalancedStrategy):
+
+      def subnetwork_devices(self, num_subnetworks, subnetwork_index):
+        raise NotImplementedError
+
+    for make, expected in (
+        (Same, (_Fraction(1, 3), _Fraction(2, 3))),
+        (Says, (_Fraction(1, 3),) * 3),
+        (SaysNothing, None)):
+      layout = placement.layout_of(make(sizes=[1, 1]), 2, 3)
+      self.assertIsInstance(layout, layout_lib.AskedLayout)
+      self.assertEqual(expected, layout.ps_fractions(3, 2, 1))
+
+
+class SubclassesTest(absltest.TestCase):
+
+  def shares(self, strategy, num_workers, num_subnetworks):
+    """Returns the shares by the layout, and the training by the strategy."""
+    layout = placement.layout_of(strategy, num_workers, 0)
+    self.assertEqual(placement.divides_time(strategy), layout.divides_time)
+    shares = [layout.share(num_workers, w, num_subnetworks)
+              for w in range(num_workers)]
+    trained = [_as_worker(strategy, num_workers, w).training_fractions(
+        num_subnetworks) for w in range(num_workers)]
+    self.assertEqual(trained, [s.training_fractions() for s in shares])
+    return shares, trained
+
+  def test_overrides_nothing(self):
+
+    class Same(placement.BalancedStrategy):
+      pass
+
+    shares, _ = self.shares(Same([1, 2, 4]), 6, 3)
+    expected, _ = self.shares(placement.BalancedStrategy([1, 2, 4]), 6, 3)
+    self.assertEqual(
+        expected,
+        [s._replace(subnetworks=range(s.subnetworks[0], s.subnetworks[-1] + 1))
+         for s in shares])
+
+  def test_builds_something_else(self):
+
+    class Everything(placement.BalancedStrategy):
+
+      def should_build_subnetwork(self, num_subnetworks, subnetwork_index):
+        return True
+
+    _, trained = self.shares(Everything([1, 2, 4]), 3, 3)
+    self.assertEqual([{}] + [dict.fromkeys(range(3), _Fraction(1, 3))] * 2,
+                     trained)
+
+  def test_divides_its_time_otherwise(self):
+
+    class Thirds(placement.ReplicationStrategy):
+
+      def training_fractions(self, num_subnetworks):
+        return {1: _Fraction(2, 3), 0: _Fraction(1, 3)}
+
+    shares, _ = self.shares(Thirds(), 2, 2)
+    self.assertEqual(
+        [((0, _Fraction(1, 3)), (1, _Fraction(2, 3)))] * 2,
+        [s.fractions for s in shares])
+
+  def test_trains_in_lockstep(self):
+
+    class Odd(placement.RoundRobinStrategy):
+
+      def should_train_subnetworks(self, num_subnetworks):
+        return self.config.global_id_in_cluster % 2 == 1
+
+    for strategy in (Odd(), strategies.Delegate(placement.RoundRobinStrategy())):
+      shares, _ = self.shares(strategy, 6, 3)
+      self.assertEqual({None}, {s.fractions for s in shares})
+
+
+class StrategyTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      (dict(), 2, "BalancedStrategy()"),
+      (dict(costs=[1, 2, 4]), 3, "BalancedStrategy(costs=(1, 2, 4))"),
+      (dict(costs=np.array([.5, 1]), sizes=(_Fraction(1, 3), 2)), 2,
+       "BalancedStrategy(costs=(0.5, 1.0), sizes=(Fraction(1, 3), 2))"),
+      (dict(costs="measured", sizes="measured"), 2,
+       "BalancedStrategy(costs='measured', sizes='measured')"),
+      (dict(num_ensemble_workers=np.int64(0), dedicate_parameter_servers=False), 2,
+       "BalancedStrategy(num_ensemble_workers=0, "
+       "dedicate_parameter_servers=False)"))
+  def test_repr(self, arguments, k, expected):
+    strategy = distributed.BalancedStrategy(**arguments)
+    self.assertEqual(expected, repr(strategy))
+    again = eval(expected, {  # pylint: disable=eval-used
+        "BalancedStrategy": distributed.BalancedStrategy,
+        "Fraction": _Fraction})
+    self.assertEqual(expected, repr(again))
+    self.assertEqual(strategy.costs_of(k), again.costs_of(k))
+    self.assertEqual(strategy.layout.share(2, 1, k), again.layout.share(2, 1, k))
+
+  def test_measured(self):
+    strategy = strategies.balanced(
+        strategies.Config(4, 2, 2), costs="measured", sizes="measured")
+    measured = strategy.with_measured([1, 2], np.array([3., 1.]))
+    self.assertTrue(strategy.measures)
+    self.assertEqual({1: 1}, measured.training_fractions(2))
+    self.assertEqual({0: _Fraction(1, 2), 1: _Fraction(1, 2)},
+                     strategy.training_fractions(2))
+    self.assertEqual(strategy.config, measured.config)
+    self.assertEqual(repr(strategy), repr(measured))
+    self.assertEqual((1, 2), measured.costs_of(2))
+    self.assertEqual((3., 1.), measured.sizes_of(2))
+    self.assertEqual((1, 1), strategy.costs_of(2))
+    self.assertEqual([range(0, 2), range(1, 2)],
+                     [measured.subnetwork_parameter_servers(2, i)
+                      for i in range(2)])
+    # An earlier iteration had another number of subnetworks.
+    self.assertEqual((1, 1, 1), measured.sizes_of(3))
+    self.assertEqual([range(0, 1), range(0, 2), range(1, 2)],
+                     [measured.subnetwork_parameter_servers(3, i)
+                      for i in range(3)])
+
+  @parameterized.parameters(
+      (dict(costs="measured"), (5, 6), (1, 1)),
+      (dict(sizes="measured"), (1, 1), (7, 8)),
+      (dict(costs=[2, 3], sizes=lambda k: [4] * k), (2, 3), (4, 4)))
+  def test_measures_what_it_is_asked_to(self, arguments, costs, sizes):
+    strategy = distributed.BalancedStrategy(**arguments)
+    self.assertEqual("measured" in arguments.values(), strategy.measures)
+    strategy = strategy.with_measured([5, 6], [7, 8])
+    self.assertEqual(costs, strategy.costs_of(2))
+    self.assertEqual(sizes, strategy.sizes_of(2))
+
+  def test_copies_share_what_is_known(self):
+    asked = []
+    strategy = distributed.BalancedStrategy(
+        lambda k: asked.append(k) or [1] * k)
+    for w in range(4):
+      _as_worker(strategy, 4, w).training_fractions(3)
+    self.assertEqual([3], asked)
+
+  @parameterized.parameters(
+      (dict(costs="fast"), TypeError, "costs='fast': expected None, "),
+      (dict(sizes=[1, -1]), ValueError, "sizes[1]=-1: expected a number "),
+      (dict(num_ensemble_workers=-1), ValueError,
+       "num_ensemble_workers=-1: expected an integer of at least 0."),
+      (dict(num_ensemble_workers=True), TypeError, "num_ensemble_workers=True"))
+  def test_errors(self, arguments, error, text):
+    with self.assertRaises(error) as raised:
+      distributed.BalancedStrategy(**arguments)
+    self.assertStartsWith(str(raised.exception), text)
+
+  def test_costs_of_other_iterations(self):
+    strategy = strategies.balanced(
+        strategies.Config(4, 2, 1), costs=[1, 2], sizes=[1, 2])
+    for name, ask in (
+        ("costs", lambda: strategy.should_build_subnetwork(3, 0)),
+        ("costs", lambda: strategy.training_fractions(3)),
+        ("costs", lambda: strategy.input_context(3, 0)),
+        ("sizes", lambda: strategy.subnetwork_devices(3, 0))):
+      with self.assertRaisesRegex(
+          ValueError, name + r"=\(1, 2\): .*num_subnetworks=3.* not 2"):
+        ask()
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,147 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what a user may give as costs and sizes."""
+
+import copy
+import decimal
+import fractions
+import pickle
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.distributed import lengths as lengths_lib
+import numpy as np
+
+
+def _squares(num_segments):
+  return [i * i for i in range(1, num_segments + 1)]
+
+
+class LengthsTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      (None, (1, 1, 1)),
+      ("measured", (1, 1, 1)),
+      ([1, 2, 4], (1, 2, 4)),
+      ((1, .5, fractions.Fraction(1, 3)), (1, .5, fractions.Fraction(1, 3))),
+      (np.array([1, 2, 4], np.int8), (1, 2, 4)),
+      (np.array([.1, .2, .4], np.float32),
+       (float(np.float32(.1)), float(np.float32(.2)), float(np.float32(.4)))),
+      ((np.float16(.5), np.float64(.1), np.longdouble(2)), (.5, .1, 2.)),
+      ((decimal.Decimal("0.1"), 1, 1), (fractions.Fraction(1, 10), 1, 1)),
+      ((c for c in (3, 2, 1)), (3, 2, 1)),
+      (_squares, (1, 4, 9)))
+  def test_numbers(self, given, expected):
+    numbers = lengths_lib.Lengths("costs", given).numbers(3)
+    self.assertEqual(expected, numbers)
+    for number in numbers:
+      self.assertIn(type(number), (int, float, fractions.Fraction))
+    line = lengths_lib.Lengths("costs", expected).line(3)
+    self.assertLen(line.starts, 4)
+
+  def test_floats_are_exact(self):
+    line = lengths_lib.Lengths("costs", [.1, .3]).line(2)
+    self.assertEqual(
+        fractions.Fraction(.1) / (fractions.Fraction(.1) + fractions.Fraction(
+            .3)), fractions.Fraction(line.starts[1], line.starts[2]))
+
+  def test_long_doubles_are_exact(self):
+    given = np.longdouble(1) + np.finfo(np.longdouble).eps
+    number, = lengths_lib.Lengths("costs", [given]).numbers(1)
+    self.assertEqual(fractions.Fraction(*given.as_integer_ratio()), number)
+
+  def test_a_function_is_asked_once(self):
+    asked = []
+
+    def ask(num_segments):
+      asked.append(num_segments)
+      return _squares(num_segments)
+
+    lengths = lengths_lib.Lengths("costs", ask)
+    for k in (3, 2, 3, 2):
+      lengths.line(k)
+      lengths.numbers(k)
+      copy.deepcopy(lengths).numbers(k)
+    self.assertEqual([3, 2], asked)
+
+  def test_measured(self):
+    lengths = lengths_lib.Lengths("costs", "measured")
+    measured = lengths.with_measured(np.array([1., 3.]))
+    self.assertEqual((1., 3.), measured.numbers(2))
+    self.assertEqual((1, 1, 1), measured.numbers(3))
+    self.assertEqual((1, 1), lengths.numbers(2))
+    self.assertEqual((5, 6), measured.with_measured([5, 6]).numbers(2))
+    self.assertEqual((1, 1), measured.with_measured(None).numbers(2))
+    self.assertTrue(measured.is_measured)
+    for given in (None, [1, 2], _squares):
+      lengths = lengths_lib.Lengths("costs", given)
+      self.assertIs(lengths, lengths.with_measured([3, 4]))
+      self.assertFalse(lengths.is_measured)
+
+  @parameterized.parameters(
+      (None,), ("measured",), ([1, 2.5, fractions.Fraction(1, 3)],),
+      (_squares,))
+  def test_pickles(self, given):
+    lengths = lengths_lib.Lengths("costs", given).with_measured([1, 2, 3])
+    lengths.line(3)
+    copied = pickle.loads(pickle.dumps(lengths, 2))
+    self.assertEqual(lengths.numbers(3), copied.numbers(3))
+    self.assertEqual(repr(lengths), repr(copied))
+
+  @parameterized.parameters(
+      (None, "None"), ("measured", "'measured'"), ([1, .5], "(1, 0.5)"),
+      (np.array([.5]), "(0.5,)"), (_squares, "_squares"),
+      (fractions.Fraction, "Fraction"))
+  def test_repr(self, given, expected):
+    self.assertEqual(expected, repr(lengths_lib.Lengths("costs", given)))
+
+  @parameterized.parameters(
+      (3, TypeError, "costs=3: expected None, a sequence of "),
+      ("fast", TypeError, "costs='fast': expected None, a sequence of "),
+      (b"12", TypeError, "costs=b'12': "),
+      ({1: 2}, TypeError, "costs={1: 2}: "),
+      ({1, 2}, TypeError, "costs={1, 2}: "),
+      (np.array(3.), TypeError, "costs=array(3.): "),
+      ([], ValueError, "costs=[]: expected None, a sequence of "),
+      ([1, 0], ValueError, "costs[1]=0: expected a number greater than 0."),
+      ([-1., 1], ValueError, "costs[0]=-1.0: "),
+      ([float("nan")], ValueError, "costs[0]=nan: "),
+      ([1, float("inf")], ValueError, "costs[1]=inf: "),
+      ([np.inf], ValueError, "costs[0]=inf: "),
+      ([1j], ValueError, "costs[0]=1j: "),
+      ([True], TypeError, "costs[0]=True: "),
+      (["1"], TypeError, "costs[0]='1': "),
+      ([[1]], TypeError, "costs[0]=[1]: "),
+      ([None], TypeError, "costs[0]=None: "))
+  def test_errors(self, given, error, text):
+    with self.assertRaises(error) as raised:
+      lengths_lib.Lengths("costs", given)
+    self.assertStartsWith(str(raised.exception), text)
+    self.assertNotIn("\n", str(raised.exception))
+    if given != "fast":
+      text = text.replace("costs", "costs(2)").replace("None, a", "a")
+      with self.assertRaises(error) as raised:
+        lengths_lib.Lengths("costs", lambda k: given).numbers(2)
+      self.assertStartsWith(str(raised.exception), text)
+
+  @parameterized.parameters(
+      ([1, 2, 4], "costs=(1, 2, 4): "), (_squares, None),
+      (lambda k: [1, 2, 4], "costs(2)=(1, 2, 4): "))
+  def test_other_numbers_of_segments(self, given, text):
+    lengths = lengths_lib.Lengths("costs", given)
+    lengths.numbers(3)
+    if text is None:
+      self.assertLen(lengths.numbers(2), 2)
+      return
+    for ask in (lengths.numbers, lengths.line):
+      with self.assertRaises(ValueError) as raised:
+        ask(2)
+      self.assertStartsWith(
+          str(raised.exception),
+          text + "expected num_subnetworks=2 numbers, one for each subnetwork, "
+          "not 3.")
+      self.assertNotIn("\n", str(raised.exception))
+
+
+if __name__ == "__main__":
+  absltest.main()
