@@ -8,7 +8,7 @@ import typing
 from absl import logging
 from adanet.cluster import task as task_lib
 from adanet.core import iteration as iteration_lib
-from adanet.distributed import placement as placement_lib
+from adanet.distributed import plan
 from adanet.estimator import model as model_lib
 
 _POLL_SECS = .02
@@ -29,13 +29,13 @@ def _first(names):
 
 def _trainers(placement, config, count):
   """Returns, for each subnetwork, the workers that train it."""
-  num_workers = config.num_worker_replicas
-  layout = placement_lib.layout_of(
-      placement, num_workers, config.num_ps_replicas)
+  groups = plan.PlacementPlan(
+      placement, config.num_worker_replicas, config.num_ps_replicas,
+      count).worker_groups
   found = [[] for _ in range(count)]
-  for workers, share in layout.groups(num_workers, count):
-    for i in share.trained:
-      found[i].extend(workers)
+  for group in groups:
+    for i in group.trained:
+      found[i].extend(group.workers)
   return found
 
 

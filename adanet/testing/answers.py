@@ -49,17 +49,40 @@ class FirstPs(HalfTrains):
     return range(1, used) if subnetwork_index == 0 and used > 1 else [0]
 
 
-OURS = [distributed.ReplicationStrategy()] + [
+def _squares(num_subnetworks):
+  return [(i + 1)**2 / 10 for i in range(num_subnetworks)]
+
+
+class Turned(distributed.BalancedStrategy):
+  """A user's strategy that is asked as each worker, and divides its time."""
+
+  def training_fractions(self, num_subnetworks):
+    fractions = super().training_fractions(num_subnetworks)
+    return dict(zip(sorted(fractions), list(fractions.values())[::-1]))
+
+
+LOCKSTEP = [distributed.ReplicationStrategy()] + [
     distributed.RoundRobinStrategy(drop_remainder, dedicate)
     for drop_remainder in (False, True)
     for dedicate in (False, True)
 ]
-ALL = OURS + [HalfTrains(), HalfTheCluster(), OwnDevices(), FirstPs()] + [
+BALANCED = [
+    distributed.BalancedStrategy(),
+    distributed.BalancedStrategy(num_ensemble_workers=0),
+    distributed.BalancedStrategy(_squares, num_ensemble_workers=2),
+    distributed.BalancedStrategy(sizes=_squares),
+    distributed.BalancedStrategy(_squares, dedicate_parameter_servers=False),
+]
+OURS = LOCKSTEP + BALANCED
+ALL = OURS + [
+    HalfTrains(), HalfTheCluster(), OwnDevices(), FirstPs(), Turned(_squares),
+] + [
     strategies.arbitrary(seed, says_ps)
     for seed in range(3) for says_ps in (False, True)
 ]
 
 # Hypothesis strategies of placement strategies, and of `(m, n, k)`.
+lockstep_strategies = st.sampled_from(LOCKSTEP)
 our_strategies = st.sampled_from(OURS)
 all_strategies = st.sampled_from(ALL)
 shapes = st.tuples(
@@ -73,6 +96,8 @@ class Answers(object):
     ensemble: list of bool, for each worker.
     built: list of lists of int, for each worker the subnetworks it builds.
     trained: list of lists of int, for each worker those it trains.
+    fractions: list of dicts from int to `Fraction`, for each worker; None if it
+      trains all of its subnetworks in every step.
     trainers: list of lists of int, for each subnetwork the workers.
     builders: list of lists of int, for each subnetwork the workers.
     ps: list of lists of int, for each subnetwork; None if not known.
@@ -80,13 +105,17 @@ class Answers(object):
 
   def __init__(self, strategy, num_workers, num_ps, num_subnetworks):
     k = num_subnetworks
-    self.ensemble, self.built, self.trained = [], [], []
+    self.ensemble, self.built, self.trained, self.fractions = [], [], [], []
+    divides = isinstance(strategy, distributed.BalancedStrategy)
     for w in range(num_workers):
       strategy.config = strategies.Config(num_workers, num_ps, w)
       self.ensemble.append(bool(strategy.should_build_ensemble(k)))
       self.built.append(
           [i for i in range(k) if strategy.should_build_subnetwork(k, i)])
+      fractions = strategy.training_fractions(k) if divides else None
+      self.fractions.append(fractions)
       self.trained.append(
+          sorted(fractions) if divides else
           self.built[-1] if strategy.should_train_subnetworks(k) else [])
     self.builders, self.trainers = (
         [[w for w in range(num_workers) if i in lists[w]] for i in range(k)]

@@ -4,6 +4,8 @@
 
 import collections
 
+from adanet.distributed.plan import indices as indices_lib
+
 import numpy as np
 
 
@@ -72,16 +74,24 @@ def map_workers(plan, subnetworks, workers):
                     np.zeros(workers.num_bins, bool))
   for group in plan.worker_groups:
     columns, num_workers = workers.count(group.workers)
-    rows, num_subnetworks = subnetworks.count(group.subnetworks)
-    cells = np.ix_(rows, columns)
     if group.builds_ensemble:
       maps.builds_ensemble[columns] = True
-    if group.num_trained:
-      maps.speeds[cells] += np.outer(
-          num_subnetworks / (subnetworks.counts[rows] * group.num_trained),
-          num_workers)
-    else:
-      maps.runs[cells] = True
+    if len(group.subnetworks) > group.num_trained:
+      rows, _ = subnetworks.count(indices_lib.Indices(
+          set(group.subnetworks).difference(group.trained)))
+      maps.runs[np.ix_(rows, columns)] = True
+    if group.fractions is not None:
+      for i, fraction in group.fractions:
+        row = i // subnetworks.width
+        maps.speeds[row, columns] += num_workers * float(
+            fraction if plan.costs is None else fraction / plan.costs[i]
+        ) / subnetworks.counts[row]
+    elif group.num_trained:
+      rows, num_subnetworks = subnetworks.count(group.subnetworks)
+      work = group.num_trained if plan.costs is None else float(
+          sum(plan.costs[i] for i in group.subnetworks))
+      maps.speeds[np.ix_(rows, columns)] += np.outer(
+          num_subnetworks / (subnetworks.counts[rows] * work), num_workers)
   return maps
 
 

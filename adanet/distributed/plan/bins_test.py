@@ -22,6 +22,10 @@ def _sums(array, *axes):
   return array
 
 
+def _costs(num_subnetworks):
+  return [1 + i % 3 for i in range(num_subnetworks)]
+
+
 class PlanBinsTest(absltest.TestCase):
 
   @hypothesis.given(
@@ -50,10 +54,15 @@ class PlanBinsTest(absltest.TestCase):
           placement.RoundRobinStrategy(),
           placement.RoundRobinStrategy(drop_remainder=True),
           placement.RoundRobinStrategy(dedicate_parameter_servers=False),
-      ]), st.integers(1, 40), st.integers(1, 30), st.integers(1, 15), _BINS,
+          placement.BalancedStrategy(),
+          placement.BalancedStrategy(num_ensemble_workers=0),
+          placement.BalancedStrategy(_costs),
+      ]), st.booleans(), st.integers(1, 40), st.integers(1, 30), st.integers(1, 15), _BINS,
       _BINS)
-  def test_maps(self, strategy, m, n, k, column_bins, row_bins):
-    plan = plan_lib.PlacementPlan(strategy, m, n, k)
+  def test_maps(self, strategy, has_costs, m, n, k, column_bins, row_bins):
+    costs = _costs(k) if has_costs else None
+    plan = plan_lib.PlacementPlan(strategy, m, n, k, costs)
+    costs = plan.costs or [1] * k
     workers = bins_lib.Axis(m, column_bins)
     ps = bins_lib.Axis(n, column_bins)
     subnetworks = bins_lib.Axis(k, row_bins)
@@ -61,9 +70,11 @@ class PlanBinsTest(absltest.TestCase):
     serves = np.zeros((k, n))
     for w in range(m):
       owned = plan.worker(w)
+      work = sum(costs[i] for i in owned.trained)
+      fractions = dict(owned.fractions or ())
       for i in owned.subnetworks:
-        if owned.trains_subnetworks:
-          speeds[i, w] = 1. / len(owned.subnetworks)
+        if i in owned.trained:
+          speeds[i, w] = fractions[i] / costs[i] if fractions else 1 / work
         else:
           runs[i, w] = 1
     for i in range(k):

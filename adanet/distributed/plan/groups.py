@@ -5,6 +5,7 @@
 import fractions as fractions_lib
 import typing
 
+from adanet.distributed import line as line_lib
 from adanet.distributed.plan import indices as indices_lib
 
 Indices = indices_lib.Indices
@@ -12,14 +13,15 @@ Indices = indices_lib.Indices
 _MAX_DENOMINATOR = 20
 
 
-def format_fraction(fraction: typing.Union[float, fractions_lib.Fraction]
-                   ) -> str:
-  """Returns a fraction of a worker's time as text: "2/3" or "0.348"."""
+def format_fraction(fraction: line_lib.Number) -> str:
+  """Returns a fraction of a worker's time as a short text: "2/3" or "0.348"."""
   simple = fractions_lib.Fraction(fraction).limit_denominator(_MAX_DENOMINATOR)
-  if abs(simple - fraction) < 1e-12:
+  if abs(simple - fraction) < 1e-12 and 0 < simple < 1:
     return str(simple)
-  # Below 1, so that nobody takes it for all of the time.
-  return "{:.3g}".format(min(float(fraction), .999))
+  if fraction < .0005:
+    return "<0.001"
+  # Not 1, which would be all of the time.
+  return "{:.3f}".format(min(float(fraction), .999)).rstrip("0")
 
 
 class WorkerGroup(typing.NamedTuple):
@@ -57,6 +59,22 @@ class WorkerGroup(typing.NamedTuple):
       return 0
     return len(
         self.subnetworks if self.fractions is None else self.fractions)
+
+  def time_fractions(
+      self, costs: typing.Optional[typing.Sequence[line_lib.Number]] = None
+  ) -> typing.Dict[int, line_lib.Number]:
+    """Returns the fraction of its time for each subnetwork that it trains.
+
+    Args:
+      costs: as in `PlacementPlan`.
+    """
+    if self.fractions is not None:
+      return dict(self.fractions)
+    if costs is None:
+      return {i: fractions_lib.Fraction(1, self.num_trained)
+              for i in self.trained}
+    work = sum(costs[i] for i in self.trained)
+    return {i: costs[i] / work for i in self.trained}
 
 
 class SubnetworkGroup(typing.NamedTuple):

@@ -67,6 +67,40 @@ def shape_of_tf_config(path=None):
   return config.num_worker_replicas, config.num_ps_replicas
 
 
+def parse_weights(flag, num_subnetworks):
+  """Returns costs or sizes as a tuple of int and float; None for none.
+
+  Args:
+    flag: an absl flag, whose value is a str of numbers with commas, or None.
+    num_subnetworks: int, how many are expected.
+
+  Raises:
+    BadInput: there are not as many numbers, or one is out of range.
+  """
+  if flag.value is None:
+    return None
+  try:
+    weights = tuple(map(_parse_weight, flag.value.split(",")))
+  except ValueError:
+    weights = ()
+  if len(weights) != num_subnetworks:
+    raise BadInput(
+        "--{}={}: expected {}, one for each subnetwork.".format(
+            flag.name, flag.value, "1 number greater than 0"
+            if num_subnetworks == 1 else
+            "{} numbers greater than 0 with commas between them".format(
+                num_subnetworks)))
+  return weights
+
+
+def _parse_weight(text):
+  """Returns a number of at least 1e-100 and at most 1e100, or raises."""
+  number = float(text)
+  if not 1e-100 <= number <= 1e100:
+    raise ValueError(text)
+  return int(text) if text.strip().isdigit() else number
+
+
 def load_strategy(name):
   """Returns a `PlacementStrategy` of the user.
 
@@ -82,7 +116,8 @@ def load_strategy(name):
   module_name, _, class_name = name.partition(":")
   if not module_name or not class_name:
     raise BadInput(
-        source + ": expected round_robin, replication or module:Class.")
+        source + ": expected round_robin, replication, balanced or "
+        "module:Class.")
   try:
     sys.path.insert(0, _folder())
     module = importlib.import_module(module_name)

@@ -29,6 +29,10 @@ Write JSON for another program, or a picture:
   adanet-plan --workers=4 --ps=2 --subnetworks=3 --format=svg > plan.svg
   adanet-plan --workers=4 --ps=2 --subnetworks=3 --format=png > plan.png
 
+Let the costs of the subnetworks decide who trains what:
+
+  adanet-plan --workers=5 --subnetworks=3 --strategy=balanced --costs=1,2,4
+
 Plan a strategy of your own, the class Mine in mine.py:
 
   adanet-plan --workers=4 --ps=2 --subnetworks=3 --strategy=mine:Mine
@@ -71,6 +75,7 @@ _REQUIREMENTS = {"matplotlib": "'adanet-distributed[plot]'", "rich": "rich"}
 
 _ROUND_ROBIN = "round_robin"
 _REPLICATION = "replication"
+_BALANCED = "balanced"
 
 
 class _IntegerParser(flags.IntegerParser):
@@ -110,22 +115,36 @@ _TF_CONFIG = flags.DEFINE_string(
     "tf_config", None, "File with the TF_CONFIG of any task of the cluster; - "
     "for standard input. Default: the TF_CONFIG of the environment, unless "
     "--workers is given.", flag_values=_FLAGS)
+_COSTS = flags.DEFINE_string(
+    "costs", None, "What a step of each subnetwork costs: numbers with commas "
+    "between them, in any unit. Default: equal.", flag_values=_FLAGS)
+_SIZES = flags.DEFINE_string(
+    "sizes", None, "How large the variables of each subnetwork are, like "
+    "--costs.", flag_values=_FLAGS)
 _STRATEGY = flags.DEFINE_string(
-    "strategy", _ROUND_ROBIN, "{}, {}, or module:Class for a PlacementStrategy "
-    "of your own. The class is called without arguments.".format(
-        _ROUND_ROBIN, _REPLICATION), flag_values=_FLAGS)
+    "strategy", _ROUND_ROBIN, "{}, {}, {}, or module:Class for a "
+    "PlacementStrategy of your own. The class is called without arguments."
+    .format(_ROUND_ROBIN, _REPLICATION, _BALANCED), flag_values=_FLAGS)
 _DROP_REMAINDER = flags.DEFINE_boolean(
     "drop_remainder", False, "For round_robin: whether the workers of a last, "
     "partial round train one subnetwork each.", flag_values=_FLAGS)
 _DEDICATE = flags.DEFINE_boolean(
-    "dedicate_parameter_servers", True, "For round_robin: whether each "
-    "subnetwork has its own parameter servers.", flag_values=_FLAGS)
+    "dedicate_parameter_servers", True, "For round_robin and balanced: whether "
+    "each subnetwork has its own parameter servers.", flag_values=_FLAGS)
+_ENSEMBLE_WORKERS = flags.DEFINE(
+    _IntegerParser(0, _MAX_WORKERS), "num_ensemble_workers", 1,
+    "For balanced: how many workers build the ensemble and train nothing.",
+    flag_values=_FLAGS)
+# Flags, and the strategies that each is for.
+_OPTIONS = ((_DROP_REMAINDER, (_ROUND_ROBIN,)),
+            (_DEDICATE, (_ROUND_ROBIN, _BALANCED)),
+            (_ENSEMBLE_WORKERS, (_BALANCED,)))
 _FORMAT = flags.DEFINE_enum(
     "format", "table", ["table", "json", "svg", "png"],
     "What to write to standard output.", flag_values=_FLAGS)
 _COMPARE = flags.DEFINE_boolean(
     "compare", False, "Compare the strategy with round_robin, round_robin "
-    "--drop_remainder and replication.", flag_values=_FLAGS)
+    "--drop_remainder, replication and balanced.", flag_values=_FLAGS)
 _STRICT = flags.DEFINE_boolean(
     "strict", False, "Exit with {} if the plan of the strategy has a problem. "
     "With --compare, the problems of the other plans do not count.".format(
@@ -189,20 +208,23 @@ def _shape():
   return inputs.shape_of_tf_config(path)
 
 
-def _make_strategy():
+def _make_strategy(costs, sizes):
   """Returns the strategy that the flags name."""
   name = _STRATEGY.value
-  options = {
-      flag.name: flag.value
-      for flag in (_DROP_REMAINDER, _DEDICATE) if _FLAGS[flag.name].present
-  }
+  options = {}
+  for flag, names in _OPTIONS:
+    if _FLAGS[flag.name].present:
+      options[flag.name] = flag.value
+      if name not in names:
+        raise inputs.BadInput(
+            "--{}: expected --strategy={}, got --strategy={}.".format(
+                flag.name, " or ".join(names), name))
   if name == _ROUND_ROBIN:
     return distributed.RoundRobinStrategy(**options)
-  for option in options:
-    raise inputs.BadInput("--{}: expected --strategy={}, got --strategy={}."
-                          .format(option, _ROUND_ROBIN, name))
   if name == _REPLICATION:
     return distributed.ReplicationStrategy()
+  if name == _BALANCED:
+    return distributed.BalancedStrategy(costs, sizes, **options)
   return inputs.load_strategy(name)
 
 
@@ -217,23 +239,26 @@ def _check_num_workers(num_workers):
           .format(num_workers, at_most, flag.name, flag.value))
 
 
-def _make_plans(strategy, num_workers, num_ps):
+def _make_plans(strategy, num_workers, num_ps, costs, sizes):
   """Returns the plan of a strategy and, with --compare, those of others."""
   from adanet.distributed import plan as plan_lib  # pylint: disable=g-import-not-at-top
   shape = (num_workers, num_ps, _SUBNETWORKS.value)
   try:
-    plans = [plan_lib.PlacementPlan(strategy, *shape)]
+    plans = [plan_lib.PlacementPlan(strategy, *shape, costs, sizes)]
   except (Exception, SystemExit) as e:  # pylint: disable=broad-except
     if ":" not in _STRATEGY.value:
       raise
     raise inputs.BadInput("--strategy={}: a decision failed: {}".format(
         _STRATEGY.value, inputs.error_text(e))) from e
   if _COMPARE.value:
+    # A strategy may have costs and sizes of its own. Then all plans have these.
+    costs, sizes = plans[0].costs, plans[0].sizes
     for other in (distributed.RoundRobinStrategy(),
                   distributed.RoundRobinStrategy(drop_remainder=True),
-                  distributed.ReplicationStrategy()):
+                  distributed.ReplicationStrategy(),
+                  distributed.BalancedStrategy(costs, sizes)):
       if (type(other), repr(other)) != (type(strategy), repr(strategy)):
-        plans.append(plan_lib.PlacementPlan(other, *shape))
+        plans.append(plan_lib.PlacementPlan(other, *shape, costs, sizes))
   return plans
 
 
@@ -286,10 +311,12 @@ def _run(argv):
                           "output: add > plan.png")
   # A user's strategy may print, and that is no part of the output.
   with contextlib.redirect_stdout(sys.stderr):
-    strategy = _make_strategy()
+    weights = [inputs.parse_weights(flag, _SUBNETWORKS.value)
+               for flag in (_COSTS, _SIZES)]
+    strategy = _make_strategy(*weights)
     num_workers, num_ps = _shape()
     _check_num_workers(num_workers)
-    plans = _make_plans(strategy, num_workers, num_ps)
+    plans = _make_plans(strategy, num_workers, num_ps, *weights)
     if _FORMAT.value == "json":
       output.write(_to_json(plans))
     elif _FORMAT.value == "table":

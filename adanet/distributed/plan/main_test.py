@@ -30,16 +30,25 @@ _PROGRAM = runfiles.Create().Rlocation(
 _ROUND_ROBIN = distributed.RoundRobinStrategy()
 _DROP_REMAINDER = distributed.RoundRobinStrategy(drop_remainder=True)
 _REPLICATION = distributed.ReplicationStrategy()
+_BALANCED = distributed.BalancedStrategy()
 
 # Flags, and the strategies that --compare shows.
 _COMPARED = (
-    ((), (_ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION)),
-    (("--drop_remainder",), (_DROP_REMAINDER, _ROUND_ROBIN, _REPLICATION)),
+    ((), (_ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION, _BALANCED)),
+    (("--drop_remainder",),
+     (_DROP_REMAINDER, _ROUND_ROBIN, _REPLICATION, _BALANCED)),
     (("--strategy=replication",),
-     (_REPLICATION, _ROUND_ROBIN, _DROP_REMAINDER)),
+     (_REPLICATION, _ROUND_ROBIN, _DROP_REMAINDER, _BALANCED)),
     (("--strategy=round_robin", "--nodedicate_parameter_servers"),
      (distributed.RoundRobinStrategy(dedicate_parameter_servers=False),
-      _ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION)),
+      _ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION, _BALANCED)),
+    (("--strategy=balanced",),
+     (_BALANCED, _ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION)),
+    (("--strategy=balanced", "--num_ensemble_workers=0",
+      "--nodedicate_parameter_servers"),
+     (distributed.BalancedStrategy(
+         num_ensemble_workers=0, dedicate_parameter_servers=False),
+      _ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION, _BALANCED)),
 )
 _SHAPES = ((1, 0, 1), (4, 2, 5), (10**9, 3, 2))
 
@@ -167,7 +176,8 @@ class PlanTest(MainTestCase):
           self.run_main("--strict", *args))
 
   @parameterized.parameters(
-      ("svg", ("--compare",), (_ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION), 0),
+      ("svg", ("--compare",),
+       (_ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION, _BALANCED), 0),
       ("png", ("--drop_remainder", "--strict"), (_DROP_REMAINDER,), 1))
   def test_draws_the_plans(self, picture_format, flags, strategies, code):
     expected = io.BytesIO()
@@ -177,6 +187,40 @@ class PlanTest(MainTestCase):
     self.assertEqual(
         (code, expected.getvalue()),
         self.run_main("--format=" + picture_format, *_FLAGS, *flags)[:2])
+
+  def plan(self, *flags):
+    return json.loads(self.output("--format=json", *flags))
+
+  @parameterized.parameters("--compare", "")
+  def test_costs_and_sizes(self, compare):
+    balanced = distributed.BalancedStrategy((1, 2.5, 4e2), (3, 2, 1))
+    flags = _shape_flags(5, 2, 3) + [
+        "--costs=1, 2.5,4e2", "--sizes=3,2,1"] + compare.split()
+    for flag, strategies in (
+        ("--strategy=balanced", (balanced, _ROUND_ROBIN, _DROP_REMAINDER,
+                                 _REPLICATION)),
+        ("--strategy=round_robin", (_ROUND_ROBIN, _DROP_REMAINDER,
+                                    _REPLICATION, balanced))):
+      plans = [plan_lib.PlacementPlan(
+          s, 5, 2, 3, (1, 2.5, 4e2), (3, 2, 1)) for s in strategies]
+      self.assertEqual(
+          dict(json.loads(json.dumps(plan_lib.compare(plans))), version=1)
+          if compare else plans[0].to_json_dict(), self.plan(flag, *flags))
+
+  def test_all_plans_have_the_costs_of_the_strategy(self):
+    self.write("mine.py", """
+from adanet import distributed
+
+class Mine(distributed.BalancedStrategy):
+  def __init__(self):
+    super().__init__(costs=lambda k: range(1, k + 1))
+""")
+    flags = ["--strategy=mine:Mine", "--compare"] + _shape_flags(5, 2, 3)
+    compared = self.plan(*flags)
+    self.assertEqual([[1, 2, 3]] * 5, compared["costs"])
+    self.assertEqual([1.5, 3, 3, 1.2, 1.5], compared["training_time"])
+    compared = self.plan("--costs=1,1,1", *flags)
+    self.assertEqual([[1, 1, 1]] * 5, compared["costs"])
 
   def test_strategy_of_a_user(self):
     self.write_strategy()
@@ -262,6 +306,26 @@ class BadInputTest(MainTestCase):
       ("--strategy=both", "--strategy=both: expected round_robin, replicat"),
       ("--strategy=replication --drop_remainder",
        "--drop_remainder: expected --strategy=round_robin, got --strategy=rep"),
+      ("--strategy=replication --nodedicate_parameter_servers",
+       "--dedicate_parameter_servers: expected --strategy=round_robin or "
+       "balanced, got --strategy=replication."),
+      ("--num_ensemble_workers=2", "--num_ensemble_workers: expected "
+       "--strategy=balanced, got --strategy=round_robin."),
+      ("--strategy=balanced --num_ensemble_workers=-1",
+       "--num_ensemble_workers=-1: expected an integer in the range [0, "),
+      ("--costs=1", "--costs=1: expected 2 numbers greater than 0 with commas "
+       "between them, one for each subnetwork."),
+      ("--costs=1,2,3", "--costs=1,2,3: expected 2 numbers"),
+      ("--costs=1,two", "--costs=1,two: expected 2 numbers"),
+      ("--costs=1,,2", "--costs=1,,2: expected 2 numbers"),
+      ("--costs=", "--costs=: expected 2 numbers"),
+      ("--sizes=0,1", "--sizes=0,1: expected 2 numbers"),
+      ("--sizes=-1,1", "--sizes=-1,1: expected 2 numbers"),
+      ("--sizes=nan,1", "--sizes=nan,1: expected 2 numbers"),
+      ("--sizes=inf,1", "--sizes=inf,1: expected 2 numbers"),
+      ("--sizes=1e101,1", "--sizes=1e101,1: expected 2 numbers"),
+      ("--subnetworks=1 --costs=1,2",
+       "--costs=1,2: expected 1 number greater than 0, one for each"),
       ("", "no cluster: give --workers and --ps"),
       ("--ps=1", "--ps=1: expected --workers too."),
       ("--tf_config=a.json --ps=1", "--tf_config=a.json: expected no --work"),
@@ -293,7 +357,8 @@ class InfoTest(MainTestCase):
     output = self.output(*flags.split())
     self.assertCountEqual(
         ["workers", "ps", "subnetworks", "tf_config", "strategy",
-         "[no]drop_remainder", "[no]dedicate_parameter_servers", "format",
+         "[no]drop_remainder", "[no]dedicate_parameter_servers",
+         "num_ensemble_workers", "costs", "sizes", "format",
          "[no]compare", "[no]strict", "[no]help", "[no]version"],
         re.findall(r"(?m)^  (?:-h,)?--(\S+): ", output))
     self.assertLessEqual(max(map(len, output.splitlines())), 80)

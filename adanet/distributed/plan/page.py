@@ -125,7 +125,7 @@ def text_width(text, size, fontweight="normal"):
 
 def format_number(value):
   """Returns a number in at most three digits, or as a whole one."""
-  return "{:,.0f}".format(value) if value >= 1000 else "{:.3g}".format(value)
+  return ("{:,.0f}" if 1000 <= value < 10**7 else "{:.3g}").format(value)
 
 
 def set_scale(axis, largest, name=""):

@@ -6,7 +6,9 @@ The panel of a large cluster is in `heat_map.py`.
 """
 
 import collections
+import math
 
+from adanet.distributed.plan import groups
 from adanet.distributed.plan import page as page_lib
 
 #: A panel with more subnetworks does not name each of them.
@@ -113,9 +115,10 @@ class Panel(object):
     self.top = self.strip_y + STRIP_HEIGHT + 0.06
     self._draw_row_names()
     x = self.draw_workers(self._columns_x) + 0.15
-    self.legend.add_note(
-        "speed: 1 is one worker that trains nothing else. Training time is 1 / "
-        "the lowest speed.")
+    self.legend.add_note((
+        "speed: 1 is one worker that trains nothing else."
+        if self.plan.costs is None else
+        "speed: steps in the time that one worker takes for a cost of 1.") + " Training time is 1 / the lowest speed.")
     x = max(self.draw_heading(x, "speed"), self.draw_speeds(x))
     if self.plan.num_ps and self.plan.ps_groups is None:
       self.draw_heading(x + _PS_GAP, "parameter servers: not known")
@@ -123,9 +126,12 @@ class Panel(object):
                            "parameter servers it uses.")
     elif self.plan.num_ps:
       self.legend.add_note(
-          "load: how many subnetworks a parameter server sends if every worker "
-          "takes one step. Assumes equally large subnetworks, and bytes spread "
-          "evenly over the parameter servers of each.")
+          "load: {} if every worker takes one step. Assumes {}bytes spread "
+          "evenly.".format(*(
+              ("how many subnetworks a parameter server sends",
+               "equally large subnetworks, and ") if self.plan.sizes is None
+              else ("what a parameter server sends, in the unit of the sizes,",
+                    ""))))
       self.draw_ps(x + _PS_GAP)
     return self._draw_problems(self.top + self.height + _FOOT_HEIGHT)
 
@@ -159,6 +165,10 @@ class Panel(object):
                        _count(plan.num_subnetworks, "subnetwork")])
     if len(self._plans) > 1:
       shape = "{} equal plans of {}".format(len(self._plans), shape)
+    shape += "".join(
+        ", {} {}".format(noun, ", ".join(map(page_lib.format_number, weights)))
+        for noun, weights in (("costs", plan.costs), ("sizes", plan.sizes))
+        if weights is not None)
     y = self.page.paragraph(x, y + 0.04, shape, 2, 9)
     figures = self._figures
     time = figures["training_time"]
@@ -239,9 +249,10 @@ class SmallPanel(Panel):
       self.legend.add("builds the ensemble", **style)
       style["gid"] = self.gid("worker", w, "ensemble")
     self._draw_cell(x, self.strip_y, STRIP_HEIGHT, **style)
+    fractions = group.time_fractions(self.plan.costs)
     for i in group.subnetworks:
       color = self._colors[i]
-      if group.trains_subnetworks:
+      if i in fractions:
         does, style = "trains", {"facecolor": color}
         self.legend.add("builds and trains a subnetwork", **style)
       else:
@@ -250,8 +261,8 @@ class SmallPanel(Panel):
       self._draw_cell(
           x, self.top + i * self.row_height + 0.015, self.row_height - 0.03,
           gid=self.gid("worker", w, does, i), **style)
-      if group.num_trained > 1:
-        share = "1/{}".format(group.num_trained)
+      if fractions.get(i, 1) < 1:
+        share = groups.format_fraction(fractions[i])
         self.legend.add("share of the worker's time", share, **style)
         self.page.text(x + COLUMN_WIDTH / 2, self.row_y(i), share, 7,
                        ha="center", color=page_lib.text_color_on(color))
@@ -260,12 +271,20 @@ class SmallPanel(Panel):
     self.draw_heading(x, "parameter servers")
     with_problem = self.with_problem("unused_ps", "overloaded_ps")
     load_y = self.top + self.height + 0.12
-    self.page.text(x - 0.05, load_y, "load", 7.5, ha="right")
-    for p, load in enumerate(self.plan.load_per_ps()):
+    loads = self.plan.load_per_ps()
+    # Loads may be bytes, and the columns are narrow.
+    unit = 10.**math.floor(math.log10(loads.max() or 1.))
+    unit = 1. if .01 <= unit <= 1000 else unit
+    self.page.text(
+        x - 0.05, load_y,
+        "load" if unit == 1 else "load / {:g}".format(unit), 7.5, ha="right")
+    for p, load in enumerate(loads / unit):
       self._draw_column(x, str(p), p in with_problem)
       middle = x + COLUMN_WIDTH / 2
-      self.page.text(middle, load_y, page_lib.format_number(load), 7.5,
-                     ha="center", **page_lib.problem_style(p in with_problem))
+      self.page.text(
+          middle, load_y, "<0.01" if 0 < load < .01 else
+          page_lib.format_number(load), 7.5, ha="center",
+          **page_lib.problem_style(p in with_problem))
       for i in self.plan.parameter_server(p).subnetworks:
         style = {"diameter": 0.6 * self.row_height,
                  "facecolor": self._colors[i]}

@@ -26,6 +26,8 @@ import numpy as np
 _REPLICATION = placement.ReplicationStrategy()
 _ROUND_ROBIN = placement.RoundRobinStrategy()
 _DROP = placement.RoundRobinStrategy(drop_remainder=True)
+_BALANCED = placement.BalancedStrategy()
+_BALANCED_CHIEF = placement.BalancedStrategy(num_ensemble_workers=0)
 _NOT_DEDICATED = placement.RoundRobinStrategy(dedicate_parameter_servers=False)
 
 
@@ -88,8 +90,8 @@ def _cells(plan):
     owned = plan.worker(w)
     if owned.builds_ensemble:
       cells.append("plan-0-worker-{}-ensemble".format(w))
-    does = "trains" if owned.trains_subnetworks else "runs"
-    cells.extend("plan-0-worker-{}-{}-{}".format(w, does, i)
+    cells.extend("plan-0-worker-{}-{}-{}".format(
+        w, "trains" if i in owned.trained else "runs", i)
                  for i in owned.subnetworks)
   for p in range(plan.num_ps):
     cells.extend("plan-0-ps-{}-serves-{}".format(p, i)
@@ -102,7 +104,8 @@ class PlanPictureTest(parameterized.TestCase):
 
   @hypothesis.settings(max_examples=15)
   @hypothesis.given(
-      st.sampled_from([_REPLICATION, _ROUND_ROBIN, _DROP, _NOT_DEDICATED]),
+      st.sampled_from([_REPLICATION, _ROUND_ROBIN, _DROP, _NOT_DEDICATED,
+                       _BALANCED, _BALANCED_CHIEF]),
       st.integers(1, 9), st.integers(0, 5), st.integers(1, 8))
   def test_every_cell_is_of_the_plan(self, strategy, m, n, k):
     self.assertCountEqual(
@@ -132,8 +135,9 @@ class PlanPictureTest(parameterized.TestCase):
     self.assertLen({artist.get_facecolor() for artist, _ in cells}, k)
 
   @parameterized.parameters(
-      (_ROUND_ROBIN, 100, 20, 7), (_DROP, 30, 90, 60), (_REPLICATION, 25, 13, 3)
-  )
+      (_ROUND_ROBIN, 100, 20, 7), (_DROP, 30, 90, 60),
+      (_REPLICATION, 25, 13, 3), (_BALANCED, 50, 20, 60),
+      (_BALANCED_CHIEF, 50, 20, 60))
   def test_heat_map_is_of_the_plan(self, strategy, m, n, k):
     plan = _plan(strategy, m, n, k)
     rows = bins.Axis(k, k)
@@ -167,6 +171,31 @@ class PlanPictureTest(parameterized.TestCase):
     self.assertEqual(
         {"1/2": 2 + 1, "2.5": 2, "6": 2 + 1, "3": 2 + 2 + 1},
         {number: written[number] for number in ("1/2", "2.5", "6", "3")})
+
+  def test_writes_fractions(self):
+    figure = _draw(
+        (placement.BalancedStrategy((1, 2, 4.5)), 5, 2, 3, None, (10, 20, 45)))
+    written = collections.Counter(_texts(figure))
+    self.assertEqual(
+        {"8/15": 1 + 1, "7/15": 1, "3/5": 1, "2/5": 1, "0.533": 3, "1": 2},
+        {number: written[number]
+         for number in ("8/15", "7/15", "3/5", "2/5", "0.533", "1")})
+    text_of_figure = " ".join(_texts(figure))
+    for expected in ("costs 1, 2, 4.5, sizes 10, 20, 45", "the unit of the size",
+                     "one worker takes for a cost of 1."):
+      self.assertIn(expected, text_of_figure)
+    # In lockstep, a step of each takes as long as it costs.
+    written = collections.Counter(_texts(_draw(
+        (_REPLICATION, 2, 0, 3, (1, 2, 4)))))
+    self.assertEqual(
+        {"1/7": 2 + 1, "2/7": 2, "4/7": 2, "0.286": 3},
+        {number: written[number] for number in ("1/7", "2/7", "4/7", "0.286")})
+
+  @parameterized.parameters((1e9, "load / 1e+09", "2"), (1e-9, "load / 1e-09", "2"),
+                            (100, "load", "200"))
+  def test_loads_are_short(self, size, *expected):
+    texts = _texts(_draw((_ROUND_ROBIN, 3, 1, 1, None, [size / 1.5])))
+    self.assertContainsSubset(expected, texts)
 
   def test_panels_share_one_scale(self):
     shapes = [(s, m, n, k) for m, n, k in ((6, 3, 3), (42, 20, 3), (30, 0, 60))
@@ -236,6 +265,12 @@ class PlanPictureTest(parameterized.TestCase):
       ],
       [[(_ROUND_ROBIN, 3, 5, 40), (_Silent(), 60, 2, 50)]],
       [[(_Lopsided(), 3, 5, 3), (_Lopsided(), 30, 50, 3)]],
+      [[(_BALANCED, 9, 9, 7, [10**i for i in range(7)],
+         [7**i * 1e6 for i in range(7)]), (_BALANCED_CHIEF, 3, 2, 12)]],
+      [[(placement.BalancedStrategy([.1 * i**2 for i in range(1, 13)]),
+         20, 9, 12, None, [8**i for i in range(12)]),
+        (placement.BalancedStrategy(lambda k: range(1, k + 1)), 2000, 300, 90,
+         None, [1e12] * 90)]],
       [[(_Lopsided("a strategy of many words " * 30), 2, 2, 2),
         (_Lopsided("from $1 to $2"), 2, 2, 1)]],
   )

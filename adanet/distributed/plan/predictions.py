@@ -32,7 +32,7 @@ from adanet.distributed.plan import speeds as speeds_lib
 import numpy as np
 
 Indices = indices_lib.Indices
-Weights = typing.Optional[typing.Sequence[speeds_lib.Number]]
+Weights = typing.Optional[typing.Sequence[line_lib.Number]]
 
 
 class Predictions(object):
@@ -77,17 +77,13 @@ class Predictions(object):
     self._ps_of_subnetworks = self._ask_for_ps(layout) if with_ps else None
     self._count_fetches()
 
-  def changed(
-      self,
-      strategy: typing.Optional[placement.PlacementStrategy] = None,
-      num_workers: typing.Optional[int] = None,
-      num_ps: typing.Optional[int] = None,
-      with_ps: bool = True) -> "Predictions":
+  def changed(self, num_workers: typing.Optional[int] = None,
+              num_ps: typing.Optional[int] = None,
+              with_ps: bool = True) -> "Predictions":
     """Returns other predictions; where an argument is None, it is the same."""
     return Predictions(
-        strategy or self._asked, num_workers or self.num_workers,
-        self.num_ps if num_ps is None else num_ps, self.num_subnetworks,
-        self.costs, self.sizes, with_ps)
+        self._asked, num_workers or self.num_workers, num_ps or self.num_ps,
+        self.num_subnetworks, self.costs, self.sizes, with_ps)
 
   def _ask_for_ps(self, layout):
     """Returns list of `Indices`, for each subnetwork; None if not known."""
@@ -264,10 +260,11 @@ class Predictions(object):
     such as an embedding, makes the real load less even.
 
     reads(i) is builders(i) if costs are equal and no worker has fractions. If
-    not, a step of each subnetwork takes another time. Then the trainers of i
-    count by the steps that they take while each worker could take a step of the
-    mean cost c of all subnetworks, of each subnetwork that it trains in
-    lockstep: by c trained(w) r(w, i) in lockstep, and c r(w, i) with fractions.
+    not, steps take different times. Then a worker that trains i counts by the
+    steps of i that it takes in the time of a step of the mean cost c: c r(w, i)
+    with fractions, and in lockstep c trained(w) r(w, i), because it is as long
+    for each that it trains. A worker with fractions that builds the ensemble
+    reads i for that too, and counts 1 more.
 
     Returns:
       float64 [n], in the unit of the sizes; if they are equal, 1 is all

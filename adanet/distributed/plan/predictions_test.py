@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the figures, by brute force and by a simulation."""
 
+import fractions
+import functools
 import math
+import random
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -14,34 +17,89 @@ from hypothesis import strategies as st
 import numpy as np
 
 
+def _weights(num_subnetworks):
+  """Returns a strategy of Hypothesis for costs or sizes, also for None."""
+  return st.none() | st.lists(
+      st.integers(1, 9) | st.floats(1e-3, 1e3) | st.fractions(1, 1000),
+      min_size=num_subnetworks, max_size=num_subnetworks)
+
+
+def _rates_and_times(answers, costs):
+  """Returns r(w, i) and d(w, i), exactly: two lists of a dict for each worker.
+  """
+  rates, times = [], []
+  for trained, parts in zip(answers.trained, answers.fractions):
+    work = sum(costs[i] for i in trained)
+    times.append({i: work if parts is None else costs[i] for i in trained})
+    rates.append({i: (1 if parts is None else parts[i]) / times[-1][i]
+                  for i in trained})
+  return rates, times
+
+
+def _num_reads(answers, w, i, rates, mean):
+  """Returns how often a worker reads a subnetwork that it builds, for a load.
+  """
+  if i not in rates:
+    return 1
+  if answers.fractions[w] is None:
+    return mean * len(rates) * rates[i]
+  return mean * rates[i] + answers.ensemble[w]
+
+
+def _part(strategy, all_ps, shape, i, p):
+  """Returns the part of a subnetwork's bytes that a ps has, exactly."""
+  _, n, k = shape
+  if not (isinstance(strategy, distributed.BalancedStrategy) and
+          strategy.layout.dedicates_parameter_servers):
+    return fractions.Fraction(1, len(all_ps[i]))
+  sizes = list(map(fractions.Fraction, strategy.sizes_of(k)))
+  start, part = sum(sizes[:i]), sum(sizes) / n
+  return (min(start + sizes[i], (p + 1) * part) - max(start, p * part)
+         ) / sizes[i]
+
+
 class PredictionsTest(parameterized.TestCase):
 
-  @hypothesis.settings(max_examples=150)
-  @hypothesis.given(answers_lib.all_strategies, answers_lib.shapes)
-  def test_follow_from_answers(self, strategy, shape):
+  @hypothesis.settings(max_examples=200)
+  @hypothesis.given(answers_lib.all_strategies, answers_lib.shapes, st.data())
+  def test_follow_from_answers(self, strategy, shape, data):
     m, n, k = shape
-    plan = plan_lib.PlacementPlan(strategy, m, n, k)
+    costs, sizes = data.draw(_weights(k)), data.draw(_weights(k))
+    plan = plan_lib.PlacementPlan(strategy, m, n, k, costs, sizes)
     answers = answers_lib.Answers(strategy, m, n, k)
-    shares = [len(trained) for trained in answers.trained]
-    speeds = [sum(1. / shares[w] for w in ws) for ws in answers.trainers]
+    costs, sizes = (list(map(fractions.Fraction, weights or [1] * k))
+                    for weights in (plan.costs, plan.sizes))
+    rates, times = _rates_and_times(answers, costs)
+    speeds = [sum(rate.get(i, 0) for rate in rates) for i in range(k)]
     slowest = min(speeds)
 
     def check(expected, array, dtype):
       self.assertEqual(dtype, array.dtype)
-      np.testing.assert_allclose(array, expected, rtol=1e-12, atol=1e-9)
+      np.testing.assert_allclose(
+          array, np.array(expected, np.float64), rtol=1e-12, atol=1e-9)
 
     check([len(b) for b in answers.built], plan.subnetworks_per_worker(),
           np.int64)
-    check(shares, plan.trained_per_worker(), np.int64)
+    check([len(t) for t in answers.trained], plan.trained_per_worker(),
+          np.int64)
     check([len(ws) for ws in answers.trainers], plan.trainers_per_subnetwork(),
           np.int64)
-    check(speeds, plan.effective_speeds(), np.float64)
-    self.assertAlmostEqual(sum(speeds) - k * slowest, plan.wasted_training())
+    np.testing.assert_array_almost_equal_nulp(
+        np.array(speeds, np.float64), plan.effective_speeds(), 50)
+    stale = [[times[w][i] * (speeds[i] - rates[w][i])
+              for w in answers.trainers[i]] for i in range(k)]
+    check([sum(rates[w][i] / speeds[i] * s for w, s in zip(
+        answers.trainers[i], stale[i])) for i in range(k)],
+          plan.stale_gradients(), np.float64)
+    check([max(s, default=0) for s in stale], plan.max_staleness(), np.float64)
+    np.testing.assert_allclose(plan.wasted_training(), float(sum(
+        cost * (speed - slowest) for cost, speed in zip(costs, speeds))),
+                               rtol=1e-9, atol=1e-9)
     self.assertEqual(max(0, sum(answers.ensemble) - 1),
                      plan.duplicated_ensembles())
     self.assertEqual(slowest > 0, plan.trains_everything)
-    self.assertAlmostEqual(60 / slowest if slowest else float("inf"),
-                           plan.training_time(60))
+    np.testing.assert_allclose(
+        plan.training_time(60), float(60 / slowest) if slowest else np.inf)
     if answers.ps is None:
       self.assertIsNone(plan.fetches_per_ps())
       self.assertIsNone(plan.load_per_ps())
@@ -49,23 +107,60 @@ class PredictionsTest(parameterized.TestCase):
     on = [[i for i in range(k) if p in answers.ps[i]] for p in range(n)]
     check([sum(len(answers.builders[i]) for i in on[p]) for p in range(n)],
           plan.fetches_per_ps(), np.int64)
-    check([sum(len(answers.builders[i]) / len(answers.ps[i]) for i in on[p])
-           for p in range(n)], plan.load_per_ps(), np.float64)
+    mean = sum(costs) / k
+    reads = [sum(_num_reads(answers, w, i, rates[w], mean)
+                 for w in answers.builders[i]) for i in range(k)]
+    check([sum(reads[i] * sizes[i] * _part(strategy, answers.ps, shape, i, p)
+               for i in on[p]) for p in range(n)], plan.load_per_ps(),
+          np.float64)
 
-  @hypothesis.given(answers_lib.all_strategies, st.integers(1, 12),
-                    st.integers(1, 5))
-  def test_staleness_of_a_simulation(self, strategy, num_workers,
-                                     num_subnetworks):
-    """Workers read, compute for as long as their share, and write."""
+  def test_same_as_ever_with_equal_costs_in_lockstep(self):
+    for strategy in answers_lib.LOCKSTEP:
+      for shape in ((1, 0, 1), (9, 4, 3), (11, 3, 5), (40, 9, 7), (3, 2, 7)):
+        plan = plan_lib.PlacementPlan(strategy, *shape)
+        answers = answers_lib.Answers(strategy, *shape)
+        speeds = [sum(1. / len(answers.trained[w]) for w in ws)
+                  for ws in answers.trainers]
+        np.testing.assert_array_equal(
+            [max(0, len(ws) - 1) for ws in answers.trainers],
+            plan.stale_gradients())
+        most = [max([len(answers.trained[w]) for w in ws] or [0])
+                for ws in answers.trainers]
+        np.testing.assert_allclose(
+            np.maximum(0, np.multiply(speeds, most) - 1), plan.max_staleness(),
+            atol=1e-12)
+        on = [[i for i in range(shape[2]) if p in answers.ps[i]]
+              for p in range(shape[1])]
+        np.testing.assert_allclose(
+            [sum(len(answers.builders[i]) / len(answers.ps[i]) for i in on[p])
+             for p in range(shape[1])], plan.load_per_ps(), rtol=1e-15)
+        equal = plan_lib.PlacementPlan(
+            strategy, *shape, [.25] * shape[2], [4] * shape[2])
+        np.testing.assert_array_equal(
+            plan.effective_speeds() * 4, equal.effective_speeds())
+        self.assertEqual(plan.wasted_training(), equal.wasted_training())
+        for name in ("stale_gradients", "max_staleness"):
+          np.testing.assert_array_equal(
+              getattr(plan, name)(), getattr(equal, name)(), name)
+        np.testing.assert_array_equal(
+            plan.load_per_ps() * 4, equal.load_per_ps())
+
+  @hypothesis.given(answers_lib.lockstep_strategies, st.integers(1, 12),
+                    st.lists(st.integers(1, 3), min_size=1, max_size=4))
+  def test_staleness_of_a_simulation(self, strategy, num_workers, costs):
+    """Workers read, compute for as long as their work costs, and write."""
+    num_subnetworks = len(costs)
     shape = num_workers, 2, num_subnetworks
-    plan = plan_lib.PlacementPlan(strategy, *shape)
+    plan = plan_lib.PlacementPlan(strategy, *shape, costs)
     answers = answers_lib.Answers(strategy, *shape)
+    work = [sum(costs[i] for i in trained) for trained in answers.trained]
+    cycle = functools.reduce(
+        lambda a, b: a * b // math.gcd(a, b), filter(None, work), 1)
     for i in range(num_subnetworks):
-      periods = {w: len(answers.trained[w]) for w in answers.trainers[i]}
+      periods = {w: work[w] for w in answers.trainers[i]}
       staleness = {w: [] for w in periods}
       read_at = {}  # From a worker to the number of updates that it has seen.
       num_updates = 0
-      cycle = math.factorial(num_subnetworks)  # All periods divide it.
       for time in range(1, 2 * cycle + 1):
         for w, period in periods.items():
           if (time + w) % period == 0:
@@ -80,6 +175,43 @@ class PredictionsTest(parameterized.TestCase):
       self.assertAlmostEqual(
           np.mean(staleness[slowest]) if everything else 0.,
           plan.max_staleness()[i])
+
+  def test_balanced_is_optimal_and_never_slower_than_the_round_robin(self):
+    draw = random.Random(13)
+    for k in range(1, 13):
+      for costs in (None, tuple(range(1, k + 1)), [2**i for i in range(k)],
+                    [10**draw.uniform(-3, 3) for _ in range(k)]):
+        balanced = distributed.BalancedStrategy(costs)
+        total = sum(map(fractions.Fraction, costs or [1] * k))
+        for m in range(1, 41):
+          plan, other = (
+              plan_lib.PlacementPlan(strategy, m, 0, k, costs)
+              for strategy in (balanced, distributed.RoundRobinStrategy()))
+          num_trainers = m if k == 1 else max(1, m - 1)
+          time = plan.training_time()
+          self.assertAlmostEqual(
+              1, time * float(num_trainers / total), delta=1e-9)
+          self.assertLessEqual(time, other.training_time() * (1 + 1e-12))
+          self.assertLen(set(plan.effective_speeds().tolist()), 1)
+          self.assertEqual(0, plan.wasted_training())
+          self.assertEqual((), plan.problems())
+
+  @parameterized.parameters(
+      # From the issue that asked for it, and by hand.
+      (5, (1, 2, 4), 1.75, 4.), (12, (1, 1), 2 / 11, .25),
+      (100, (1,) * 7, 7 / 99, 1 / (12 + 2 / 6)), (3, (1, 2), 1.5, 2.))
+  def test_times(self, num_workers, costs, balanced, round_robin):
+    for strategy, time in (
+        (distributed.BalancedStrategy(costs), balanced),
+        (distributed.RoundRobinStrategy(), round_robin)):
+      self.assertAlmostEqual(time, plan_lib.PlacementPlan(
+          strategy, num_workers, 0, len(costs), costs).training_time())
+
+  def test_costs_of_the_plan_may_differ_from_those_of_the_strategy(self):
+    plan = plan_lib.PlacementPlan(
+        distributed.BalancedStrategy(), 5, 0, 2, costs=(1, 3))
+    self.assertEqual([2., 2 / 3], plan.effective_speeds().tolist())
+    self.assertAlmostEqual(4 / 3, plan.wasted_training())
 
   @parameterized.parameters(1, 2, 5, 12)
   def test_claims(self, num_rounds):

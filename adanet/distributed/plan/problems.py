@@ -36,8 +36,8 @@ class Problem(typing.NamedTuple):
       "unused_ps" and "overloaded_ps", workers for "overloaded_workers" and
       "duplicated_ensembles".
     message: what is wrong, with the indices, and how to fix it.
-    fixes: single changes after which the plan has no problem of this kind:
-      "num_workers" or "num_ps" to an int, "strategy" to the `repr` of one.
+    fixes: single changes after which the plan has no problem: "num_workers" or
+      "num_ps" to an int, "strategy" to the `repr` of one.
   """
   kind: str
   indices: Indices
@@ -88,91 +88,60 @@ def find(plan: Predictions) -> _Found:
   return {kind: indices for kind, indices in found.items() if indices}
 
 
-class _Change(typing.NamedTuple):
-  """A change of a plan, and the problems that remain after it."""
-  key: str  # As in `Problem.fixes`.
-  value: typing.Union[int, str]
-  remaining: _Found
-
-
-def _try(plan, found, key, value, with_ps=True):
-  """Returns a `_Change` of a plan; None if it does not help.
+def _is_fixed(plan, key, value, with_ps):
+  """Returns whether a plan has no problem with another number.
 
   Args:
     plan: `Predictions`.
-    found: what `find` returns for it.
-    key: str, as in `Problem.fixes`.
-    value: int, or a strategy.
+    key: str, "num_workers" or "num_ps".
+    value: int.
     with_ps: bool, whether to look for problems of parameter servers too.
   """
   try:
     changed = plan.changed(with_ps=with_ps, **{key: value})
   except (Exception, SystemExit):  # pylint: disable=broad-except
-    return None  # A strategy may refuse another cluster.
-  if _PS_KINDS & found.keys() and changed.load_per_ps() is None:
-    return None
-  remaining = find(changed)
-  if "untrained_subnetworks" in remaining:
-    return None
-  if "untrained_subnetworks" not in found:
-    if found.keys() <= remaining.keys() or any(
-        kind not in found or len(indices) > len(found[kind])
-        for kind, indices in remaining.items()):
-      return None
-  return _Change(
-      key, value if isinstance(value, int) else repr(value), remaining)
+    return False  # A strategy may refuse another cluster.
+  if with_ps and changed.num_ps and changed.load_per_ps() is None:
+    return False
+  return not find(changed)
 
 
-def _try_more(plan, found, key, period):
-  """Returns the `_Change` to the least larger number that helps, or None.
+def _least_fix(plan, found, key, period):
+  """Returns the least larger number after which no problem remains, or None.
 
   Args:
     plan: `Predictions`.
     found: what `find` returns for it.
     key: str, "num_workers" or "num_ps".
     period: int. The next multiple of it is tried. If that helps, bisection
-      finds the least number after which no other problem remains.
+      finds the least number.
   """
-  low = getattr(plan, key)
-  high = low - low % period + period
   # To be fast, bisection looks at parameter servers only if they have problems.
   with_ps = bool(_PS_KINDS & found.keys())
-  best = _try(plan, found, key, high)
-  while best and high - low > 1:
+  low = getattr(plan, key)
+  most = high = low - low % period + period
+  knows_ps = plan.load_per_ps() is not None
+  if not _is_fixed(plan, key, high, knows_ps):
+    return None
+  while high - low > 1:
     middle = (low + high) // 2
-    change = _try(plan, found, key, middle, with_ps)
-    if change and change.remaining.keys() <= best.remaining.keys():
+    if _is_fixed(plan, key, middle, with_ps):
       high = middle
     else:
       low = middle
-  least = best and _try(plan, found, key, high)
-  return least if (
-      least and least.remaining.keys() <= best.remaining.keys()) else best
+  return high if _is_fixed(plan, key, high, knows_ps) else most
 
 
-def _choose_changes(plan, found):
-  """Returns list of `_Change` by the rules in `PlacementPlan.problems`."""
+def _find_fixes(plan, found):
+  """Returns the fixes, by the rules in `PlacementPlan.problems`."""
   k = plan.num_subnetworks
-  tried = [_try_more(plan, found, "num_workers", k + 1)]
+  fixes = {"num_workers": _least_fix(plan, found, "num_workers", k + 1)}
   if _PS_KINDS & found.keys():
-    tried.append(_try_more(plan, found, "num_ps", k))
-  tried += [_try(plan, found, "strategy", strategy)
-            for strategy in (
-                placement.BalancedStrategy(plan.costs, plan.sizes),
-                placement.RoundRobinStrategy(), placement.ReplicationStrategy())
-            if repr(strategy) != plan.strategy]
-  changes = [change for change in tried if change]
-  num_used = plan.num_ps - len(found.get("unused_ps", ()))
-  if 0 < num_used < plan.num_ps and not any(
-      c.key == "num_ps" or "unused_ps" not in c.remaining for c in changes):
-    fewer = _try(plan, found, "num_ps", num_used)
-    if fewer and "unused_ps" not in fewer.remaining:
-      changes.append(fewer)
-  chosen = {}
-  for change in changes:
-    if not any(c.remaining.keys() < change.remaining.keys() for c in changes):
-      chosen.setdefault(change.key, change)
-  return list(chosen.values())
+    fixes["num_ps"] = _least_fix(plan, found, "num_ps", k)
+  # It has none of these problems, whatever the cluster.
+  fixes["strategy"] = repr(
+      placement.BalancedStrategy(plan.costs, plan.sizes))
+  return {key: value for key, value in fixes.items() if value is not None}
 
 
 def _count(number, noun):
@@ -209,8 +178,6 @@ def _describe(plan, kind, indices, worker_names, subnetwork_names):
 
 def _describe_fixes(fixes):
   """Returns a message about what to change."""
-  if not fixes:
-    return "No fix found."
   nouns = {"num_workers": "worker", "num_ps": "parameter server"}
   return "Fix: use {}.".format(", or ".join(
       _count(value, nouns[key]) if key in nouns else _arguments.shorten(value)
@@ -224,14 +191,9 @@ def describe(
 ) -> typing.Tuple[Problem, ...]:
   """Returns the problems of a plan; see `PlacementPlan.problems`."""
   found = find(plan)
-  changes = _choose_changes(plan, found) if found else []
-  problems = []
-  for kind, indices in found.items():
-    fixes = {c.key: c.value for c in changes if kind not in c.remaining}
-    if len(fixes) > 1 and fixes.get("num_ps", plan.num_ps) < plan.num_ps:
-      del fixes["num_ps"]
-    message = "{} {}".format(
-        _describe(plan, kind, indices, worker_names, subnetwork_names),
-        _describe_fixes(fixes))
-    problems.append(Problem(kind, indices, message, fixes))
-  return tuple(problems)
+  fixes = _find_fixes(plan, found) if found else {}
+  return tuple(
+      Problem(kind, indices, "{} {}".format(
+          _describe(plan, kind, indices, worker_names, subnetwork_names),
+          _describe_fixes(fixes)), dict(fixes))
+      for kind, indices in found.items())

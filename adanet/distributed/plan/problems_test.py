@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of what is wrong with a plan, and of what fixes it."""
 
-import functools
-import itertools
-
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import distributed
@@ -12,12 +9,13 @@ from adanet.distributed import plan as plan_lib
 from adanet.testing import answers as answers_lib
 from adanet.testing import strategies
 import hypothesis
+from hypothesis import strategies as st
 import numpy as np
 
 _REPLICATION = distributed.ReplicationStrategy()
 _ROUND_ROBIN = distributed.RoundRobinStrategy()
 _DROPPING = distributed.RoundRobinStrategy(drop_remainder=True)
-_NO_FIX = " No fix found."
+_FIX = " Fix: use BalancedStrategy()."
 
 
 class Refuses(strategies.Delegate):
@@ -44,73 +42,82 @@ class ProblemsTest(parameterized.TestCase):
       (_ROUND_ROBIN, (7, 3, 6)),
       (_ROUND_ROBIN, (1, 0, 6)),
       (_ROUND_ROBIN, (12, 3, 6),
-       "Workers 0, 7 build the ensemble; one is enough." + _NO_FIX),
+       "Workers 0, 7 build the ensemble; one is enough." + _FIX),
       (_ROUND_ROBIN, (9, 3, 6),
-       "Worker 8 trains more than twice the median of 1 subnetwork. Fix: use "
-       "11 workers.",
-       "Workers 0, 7 build the ensemble; one is enough." + _NO_FIX),
+       "Worker 8 trains more than twice the median of 1 subnetwork." + _FIX,
+       "Workers 0, 7 build the ensemble; one is enough." + _FIX),
       (_DROPPING, (4, 2, 5), "No worker trains subnetworks 3, 4. Fix: use 6 "
-       "workers, or RoundRobinStrategy()."),
+       "workers, or BalancedStrategy()."),
       (_DROPPING, (6, 0, 6), "No worker trains subnetwork 5. Fix: use 7 "
-       "workers, or RoundRobinStrategy()."),
+       "workers, or BalancedStrategy()."),
       # One more parameter server would fix the second problem only.
       (_DROPPING, (2, 5, 6), "No worker trains subnetworks 1, 2, 3, 4, 5. Fix: "
-       "use 7 workers, or RoundRobinStrategy().",
+       "use 7 workers, or BalancedStrategy().",
        "Parameter server 0 serves more than twice the mean load of 1.4 "
-       "subnetworks. Fix: use 7 workers, or RoundRobinStrategy()."),
+       "subnetworks. Fix: use 7 workers, or BalancedStrategy()."),
       (_REPLICATION, (3, 3, 6), "Workers 0, 1, 2 build the ensemble; one is "
-       "enough. Fix: use RoundRobinStrategy()."),
-      (_REPLICATION, (100, 3, 6),
-       "Workers 0 to 99 build the ensemble; one is enough." + _NO_FIX),
+       "enough." + _FIX),
       (answers_lib.FirstPs(), (4, 5, 3),
-       "No worker trains subnetwork 1. Fix: use RoundRobinStrategy().",
-       "No worker uses parameter servers 3, 4. Fix: use RoundRobinStrategy().",
+       "No worker trains subnetwork 1." + _FIX,
+       "No worker uses parameter servers 3, 4." + _FIX,
        "Parameter server 0 serves more than twice the mean load of 1.2 "
-       "subnetworks. Fix: use RoundRobinStrategy()."),
-      # The other strategies would add a problem.
+       "subnetworks." + _FIX),
       (_train_first([1] * 6, used_ps=1), (6, 3, 1),
-       "No worker uses parameter servers 1, 2. Fix: use 1 parameter server.",
+       "No worker uses parameter servers 1, 2." + _FIX,
        "Parameter server 0 serves more than twice the mean load of 2 "
-       "subnetworks. Fix: use 1 parameter server."),
-      (answers_lib.HalfTheCluster(), (8, 4, 5),
-       "No worker uses parameter servers 2, 3." + _NO_FIX,
-       "Parameter server 0 serves more than twice the mean load of 5 "
-       "subnetworks. Fix: use 5 parameter servers.",
-       "Workers 0, 1 build the ensemble; one is enough." + _NO_FIX),
-      (answers_lib.HalfTheCluster(), (6, 4, 3),
-       "No worker uses parameter servers 2, 3." + _NO_FIX,
-       "Parameter server 0 serves more than twice the mean load of 3 "
-       "subnetworks." + _NO_FIX,
-       "Workers 0, 1 build the ensemble; one is enough." + _NO_FIX),
-      # More workers fix the load, so fewer parameter servers are not offered.
+       "subnetworks." + _FIX),
+      (strategies.Custom(
+          lambda config: config.global_id_in_cluster == 0,
+          lambda config, i: True, lambda config: True,
+          lambda config, i: range(config.num_ps_replicas)
+          if config.num_ps_replicas > 4 else [config.num_ps_replicas - 1]),
+       (4, 3, 3), "No worker uses parameter servers 0, 1. Fix: use 5 parameter "
+       "servers, or BalancedStrategy().",
+       "Parameter server 2 serves more than twice the mean load of 4 "
+       "subnetworks. Fix: use 5 parameter servers, or BalancedStrategy()."),
       (strategies.Custom(
           lambda config: (config.num_worker_replicas == 9 and
                           config.global_id_in_cluster < 2),
-          lambda config, i: (config.num_worker_replicas > 9 or
-                             config.global_id_in_cluster in ((0, 1, 2, 3), (4,),
-                                                             (5, 6))[i]),
-          lambda config: True, lambda config, i: [i]), (9, 4, 3),
-       "No worker uses parameter server 3. Fix: use 3 parameter servers.",
-       "Parameter server 0 serves more than twice the mean load of 1.75 "
-       "subnetworks. Fix: use 10 workers.",
-       "Workers 0, 1 build the ensemble; one is enough. Fix: use 10 workers."),
-      # A change that leaves training without end fixes nothing, and training
-      # that ends with problems is better.
-      (strategies.Custom(
-          lambda config: config.num_worker_replicas == 9,
-          lambda config, i: True, lambda config: False), (9, 0, 6),
-       "No worker trains subnetworks 0, 1, 2, 3, 4, 5. Fix: use "
-       "ReplicationStrategy().",
-       "Workers 0, 1, 2, 3, 4, 5, 6, 7, 8 build the ensemble; one is enough."
-       + _NO_FIX),
+          lambda config, i: True, lambda config: True), (9, 4, 3),
+       "Workers 0, 1 build the ensemble; one is enough. Fix: use 10 workers, "
+       "or BalancedStrategy()."),
       (Refuses(_REPLICATION), (3, 2, 9), "Workers 0, 1, 2 build the ensemble; "
-       "one is enough. Fix: use RoundRobinStrategy()."),
+       "one is enough." + _FIX),
       (Refuses(_ROUND_ROBIN), (3, 0, 1),
-       "Workers 0, 1, 2 build the ensemble; one is enough." + _NO_FIX))
+       "Workers 0, 1, 2 build the ensemble; one is enough." + _FIX),
+      (distributed.BalancedStrategy(num_ensemble_workers=3), (9, 0, 5),
+       "Workers 0, 1, 2 build the ensemble; one is enough." + _FIX),
+      (distributed.BalancedStrategy((1, 2, 9)), (9, 4, 3)))
   def test_messages(self, strategy, shape, *expected):
     plan = plan_lib.PlacementPlan(strategy, *shape)
     self.assertEqual(list(expected), [p.message for p in plan.problems()])
     self.assertEqual(len(expected), plan.figures()["num_problems"])
+
+  @parameterized.parameters(
+      ((9, 2, 3), (1, 2, 10), None,
+       "Workers 3, 7 train more than twice the median cost of 2. Fix: use "
+       "BalancedStrategy(costs=(1, 2, 10)).",
+       "Workers 0, 4, 8 build the ensemble; one is enough. Fix: use "
+       "BalancedStrategy(costs=(1, 2, 10))."),
+      ((4, 4, 3), None, (10, 10, 1e3),
+       "Parameter server 3 serves more than twice the mean load of 510. Fix: "
+       "use BalancedStrategy(sizes=(10, 10, 1000.0))."),
+      # Its trainer takes nine steps while another takes one.
+      ((4, 3, 3), (9, 9, 1), None,
+       "Parameter server 2 serves more than twice the mean load of 3.58 "
+       "subnetworks. Fix: use BalancedStrategy(costs=(9, 9, 1))."),
+      ((4, 0, 3), (1, 1, 2), None))
+  def test_messages_with_costs(self, shape, costs, sizes, *expected):
+    plan = plan_lib.PlacementPlan(_ROUND_ROBIN, *shape, costs, sizes)
+    self.assertEqual(list(expected), [p.message for p in plan.problems()])
+
+  def test_message_with_many_costs_is_short(self):
+    costs = tuple(range(1, 1001))
+    problem, = plan_lib.PlacementPlan(
+        _ROUND_ROBIN, 2000, 0, 1000, costs).problems()
+    self.assertEqual(repr(distributed.BalancedStrategy(costs)),
+                     problem.fixes["strategy"])
+    self.assertLess(len(problem.message), 500)
 
   @parameterized.parameters(
       ([1, 1, 2], []),
@@ -135,7 +142,8 @@ class ProblemsTest(parameterized.TestCase):
     m, n, k = shape
     plan = plan_lib.PlacementPlan(strategy, m, n, k)
     answers = answers_lib.Answers(strategy, m, n, k)
-    shares = [len(t) for t in answers.trained]
+    shares = [0 if fractions else len(trained) for trained, fractions in zip(
+        answers.trained, answers.fractions)]
     median = np.median([s for s in shares if s] or [0])
     ensembles = [w for w in range(m) if answers.ensemble[w]]
     load = plan.load_per_ps()
@@ -161,41 +169,36 @@ class ProblemsTest(parameterized.TestCase):
   @hypothesis.given(answers_lib.all_strategies, answers_lib.shapes)
   def test_fixes(self, strategy, shape):
     plan = plan_lib.PlacementPlan(strategy, *shape)
-    problems = {p.kind: p for p in plan.problems()}
-
-    @functools.lru_cache(maxsize=None)
-    def problems_after(key, value):
-      arguments = dict(zip(("num_workers", "num_ps", "num_subnetworks"), shape),
-                       strategy=strategy)
-      arguments[key] = value
-      if key == "strategy":
-        [arguments[key]] = [s for s in answers_lib.OURS if repr(s) == value]
-      changed = plan_lib.PlacementPlan(**arguments)
-      return {p.kind: p.indices for p in changed.problems()}
-
-    offered = {
-        fix for problem in problems.values() for fix in problem.fixes.items()
-    }
-    for kind, problem in problems.items():
-      for key, value in problem.fixes.items():
-        self.assertNotIn(kind, problems_after(key, value))
+    problems = plan.problems()
+    for problem in problems:
+      self.assertEqual(problems[0].fixes, problem.fixes)
+      for value in problem.fixes.values():
         self.assertIn(str(value), problem.message)
-        if key == "num_ps" and value < plan.num_ps:
-          self.assertLen(problem.fixes, 1)
-    for key, value in offered:
-      after = problems_after(key, value)
-      self.assertNotIn("untrained_subnetworks", after)
-      if plan.trains_everything:
-        for kind, indices in after.items():
-          self.assertLessEqual(len(indices), len(problems[kind].indices))
-      if key == "num_workers":
-        self.assertGreater(value, plan.num_workers)
-    # No problem asks for another number or strategy than the others.
-    self.assertLen({key for key, _ in offered}, len(offered))
-    # No fix leaves what another one would fix as well.
-    for one, other in itertools.permutations(offered, 2):
-      self.assertFalse(
-          problems_after(*one).keys() < problems_after(*other).keys())
+    if problems:
+      fixes = dict(problems[0].fixes)
+      balanced = distributed.BalancedStrategy(plan.costs, plan.sizes)
+      self.assertEqual(repr(balanced), fixes.pop("strategy"))
+      for key, value in fixes.items():
+        self.assertGreater(value, getattr(plan, key))
+        numbers = dict(zip(("num_workers", "num_ps", "num_subnetworks"), shape))
+        numbers[key] = value
+        self.assertEqual((), plan_lib.PlacementPlan(
+            strategy, **numbers).problems())
+
+  @hypothesis.settings(max_examples=200)
+  @hypothesis.given(answers_lib.shapes, st.data())
+  def test_balanced_strategy_has_none(self, shape, data):
+    costs, sizes = (
+        data.draw(st.lists(st.floats(1e-3, 1e3), min_size=shape[2],
+                           max_size=shape[2])) for _ in range(2))
+    for strategy in (distributed.BalancedStrategy(costs, sizes),
+                     distributed.BalancedStrategy(
+                         costs, sizes, num_ensemble_workers=0)):
+      plan = plan_lib.PlacementPlan(strategy, *shape)
+      self.assertEqual((), plan.problems())
+      load = plan.load_per_ps()
+      if load.size:
+        np.testing.assert_allclose(load, load.mean())
 
   @hypothesis.settings(max_examples=200)
   @hypothesis.given(answers_lib.our_strategies, answers_lib.shapes)
@@ -203,6 +206,8 @@ class ProblemsTest(parameterized.TestCase):
     problems = plan_lib.PlacementPlan(strategy, *shape).problems()
     kinds = {p.kind for p in problems}
     self.assertNotIn("unused_ps", kinds)
+    if "BalancedStrategy(costs" in repr(strategy):
+      self.assertNoCommonElements(["overloaded_workers"], kinds)
     if "drop_remainder" not in repr(strategy):
       self.assertNoCommonElements(
           ["overloaded_ps", "untrained_subnetworks"], kinds)

@@ -11,10 +11,9 @@ import math
 import typing
 
 from adanet.distributed import layout as layout_lib
+from adanet.distributed import line as line_lib
 
 import numpy as np
-
-Number = typing.Union[int, float, fractions_lib.Fraction]
 
 
 class Training(typing.NamedTuple):
@@ -127,9 +126,10 @@ class _Divided(_Pairs):
       fractions: list of the pairs of a subnetwork and a `Fraction` for each
         share; empty for a worker without fractions.
       costs: float64 [k].
-      exact_costs: list of k `Number`; None if all are 1.
+      exact_costs: sequence of k numbers; None if all are 1.
     """
-    super().__init__(num_workers, [[i for i, _ in pairs] for pairs in fractions])
+    super().__init__(
+        num_workers, [[i for i, _ in pairs] for pairs in fractions])
     parts = [part for pairs in fractions for _, part in pairs]
     self._costs = costs
     self._builds_ensemble = builds_ensemble[self.owners]
@@ -184,7 +184,7 @@ def predict(
     shares: typing.Sequence[
         typing.Tuple[layout_lib.Share, typing.Sequence[range]]],
     num_subnetworks: int,
-    costs: typing.Optional[typing.Sequence[Number]]) -> Training:
+    costs: typing.Optional[typing.Sequence[line_lib.Number]]) -> Training:
   """Returns the `Training` of a cluster.
 
   Args:

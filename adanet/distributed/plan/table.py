@@ -20,7 +20,7 @@ from adanet.distributed import _arguments
 from adanet.distributed import plan as plan_lib
 from adanet.distributed.plan import console as console_lib
 from adanet.distributed.plan import groups as groups_lib
-from adanet.distributed.plan import indices
+from adanet.distributed.plan import indices as indices_lib
 from adanet.distributed.plan import value
 from rich import console as rich_console
 from rich import table as rich_table
@@ -193,7 +193,7 @@ def _weights_table(plan, subnetwork_names):
   columns = {name: weights for name, weights in (
       ("cost", plan.costs), ("size", plan.sizes)) if weights is not None}
   groups = [(subnetworks,) + weights for weights, subnetworks in
-            indices.places_of(zip(*columns.values())).items()]
+            indices_lib.places_of(zip(*columns.values())).items()]
   return _groups_table(
       ["subnetwork"] + [">" + name for name in columns], groups,
       lambda g: g[1:], _namer(subnetwork_names),

@@ -34,14 +34,20 @@ _REPLICATION = distributed.ReplicationStrategy()
 _BUILT_IN = [_REPLICATION] + [
     distributed.RoundRobinStrategy(drops, dedicates)
     for drops, dedicates in itertools.product([False, True], repeat=2)]
-_STRATEGIES = _BUILT_IN + [
+_BALANCED = [
+    distributed.BalancedStrategy(),
+    distributed.BalancedStrategy(lambda k: [10**i for i in range(k)]),
+    distributed.BalancedStrategy(num_ensemble_workers=0),
+]
+_STRATEGIES = _BUILT_IN + _BALANCED + [
     Odd(), strategies.arbitrary(0, says_ps=True), strategies.arbitrary(1),
     strategies.arbitrary(1)]
 
 
-def _plan(num_workers, num_ps, num_subnetworks, strategy=_ROUND_ROBIN):
+def _plan(num_workers, num_ps, num_subnetworks, strategy=_ROUND_ROBIN,
+          **kwargs):
   return plan_lib.PlacementPlan(
-      strategy, num_workers, num_ps, num_subnetworks)
+      strategy, num_workers, num_ps, num_subnetworks, **kwargs)
 
 
 def _printed(show, *args, **kwargs):
@@ -114,6 +120,58 @@ max_subnetworks_per_worker       5
     self.assertIn("\ntraining_time                never\n", text)
     self.assertEndsWith(text, "\n\nProblems:\n" + problem.message + "\n")
 
+  def test_costs_and_fractions(self):
+    plan = _plan(5, 2, 3, distributed.BalancedStrategy((1, 2, 4.5)),
+                 sizes=[10**9, 5, 10**9])
+    self.assertStartsWith(_printed(plan_table.show, plan), """\
+BalancedStrategy(costs=(1, 2, 4.5)): 5 workers, 2 parameter servers, 3 subnetworks
+
+worker  builds             trains
+0       0, 1, 2, ensemble  ensemble
+1       0, 1               0 (8/15), 1 (7/15)
+2       1, 2               1 (3/5), 2 (2/5)
+3, 4    2                  2
+
+subnetwork  cost   size
+0              1  1e+09
+1              2      5
+2            4.5  1e+09
+
+subnetwork  builders  trainers   speed  staleness  max staleness
+0                  2         1  0.5333          0              0
+1                  3         2  0.5333      0.525            0.6
+2                  4         3  0.5333        1.5              2
+
+ps  variables of  fetches       load
+0   0, 1                5  2.333e+09
+1   1, 2                7  2.333e+09
+
+The load is in the unit of the sizes, and assumes evenly spread bytes.
+""")
+
+  @parameterized.parameters(
+      ((1, 2), 1, 0, "0 (1/3), 1 (2/3), ensemble"),
+      ((1,) * 9, 2, 0, "0, 1, 2, 3 (2/9 each), 4 (1/9), ensemble"),
+      ((1, 1e4), 1, 0, "0 (<0.001), 1 (0.999), ensemble"),
+      ((3.7, .1, .2), 1, 0, "0 (0.925), 1 (0.025), 2 (1/20), ensemble"),
+      ((1, 2, 3, 4, 5, 6), 1, 0, "0, 1, 2, 3, 4, 5, ensemble"))
+  def test_fractions_of(self, costs, num_workers, worker, trains):
+    text = _printed(plan_table.show, _plan(
+        num_workers, 0, len(costs), distributed.BalancedStrategy(
+            costs, num_ensemble_workers=0)))
+    self.assertEqual(trains, _tables(text)["worker"][worker][2])
+
+  def test_many_fractions(self):
+    text = _printed(
+        plan_table.show, _plan(40, 0, 30, distributed.BalancedStrategy()))
+    self.assertEqual(
+        [["0", "0 to 29, ensemble", "ensemble"],
+         ["1, 5, 9, 13, 14, 18, 22, 26, 27, 31, 35, 39", "1 subnetwork each",
+          "1 subnetwork each"],
+         ["2 to 4, 6 to 8, 10 to 12, 15 to 17, 19 to 21, 23 to 25, 28 to 30, "
+          "32 to 34, 36 to 38", "2 subnetworks each", "2 subnetworks each"]],
+        _tables(text)["worker"])
+
   def test_large_cluster(self):
     text = _printed(plan_table.show, _plan(10**6, 0, 10**4))
     self.assertEqual([
@@ -184,10 +242,11 @@ max_subnetworks_per_worker       5
         group = plan.worker(_indices(first)[0][0])
         ensemble = ["ensemble"] * group.builds_ensemble
         built = list(map(str, group.subnetworks))
-        trained = built * group.trains_subnetworks
+        trained = list(map(str, group.trained))
         self.assertEqual(  # The text of an empty cell is missing.
             [", ".join(names + ensemble) for names in (built, trained)
-             if names + ensemble], cells)
+             if names + ensemble],
+            [re.sub(r" \([^)]*\)", "", cell) for cell in cells])
 
   def test_many_interleaved_groups_name_the_first_workers(self):
     num_workers, num_groups = 300000, 24
@@ -211,7 +270,11 @@ class TerminalTest(parameterized.TestCase):
       (4, 2, 3), (4, 2, 5), (9, 2, 5), (30, 7, 12), (10**6, 30, 50),
       (10**9, 3, 30))
   def test_is_short_and_breaks_no_word_at_80_columns(self, *shape):
-    plans = [_plan(*shape, strategy) for strategy in _BUILT_IN]
+    k = shape[-1]
+    plans = [_plan(*shape, strategy) for strategy in _BUILT_IN + _BALANCED]
+    plans += [_plan(*shape, strategy, costs=[(i + 1) / 1e9 for i in range(k)],
+                    sizes=[2**i for i in range(k)])
+              for strategy in (_ROUND_ROBIN, distributed.BalancedStrategy())]
     for show, what in [(plan_table.show, plan) for plan in plans] + [
         (plan_table.show_comparison, plans)]:
       text = _on_terminal(show, what, 80)
@@ -264,6 +327,23 @@ num_problems                   0 *        1
 Problems:
 B: {}
 """.format(problem.message), _printed(plan_table.show_comparison, plans))
+
+  def test_costs(self):
+    plans = [_plan(4, 2, 3, s, costs=(1, 2, 4.5), sizes=(1, 2, 3))
+             for s in (_ROUND_ROBIN, _REPLICATION)]
+    self.assertStartsWith(_printed(plan_table.show_comparison, plans), """\
+A  RoundRobinStrategy()
+B  ReplicationStrategy()
+All with costs 1, 2, 4.5, sizes 1, 2, 3.
+
+figure """)
+    plans.append(_plan(4, 2, 3, costs=(3, 2, 1)))
+    self.assertStartsWith(_printed(plan_table.show_comparison, plans), """\
+A  RoundRobinStrategy(), costs 1, 2, 4.5, sizes 1, 2, 3
+B  ReplicationStrategy(), costs 1, 2, 4.5, sizes 1, 2, 3
+C  RoundRobinStrategy(), costs 3, 2, 1
+
+figure """)
 
   @parameterized.parameters(
       (1, 0, 1), (2, 1, 3), (3, 2, 4), (4, 2, 3), (4, 2, 5), (12, 4, 3))

@@ -33,6 +33,9 @@ import numpy as np
 
 #: The version of what `PlacementPlan.to_json_dict` returns.
 JSON_VERSION = 1
+#: The least and the most that a cost or a size may be. Predictions multiply and
+#: divide them, as float.
+LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100
 
 Indices = indices_lib.Indices
 Names = typing.Optional[typing.Sequence[str]]
@@ -81,11 +84,11 @@ class PlacementPlan(predictions.Predictions):
       num_workers: int, at least 1, m.
       num_ps: int, at least 0, n.
       num_subnetworks: int, at least 1, k.
-      costs: sequence of k numbers greater than 0, what a step of each
+      costs: sequence of k numbers from 1e-100 to 1e100, what a step of each
         subnetwork costs, in any unit. The predictions are made with these. None
         for those of a `BalancedStrategy`; for any other strategy all are 1.
-      sizes: sequence of k numbers greater than 0, how large the variables of
-        each subnetwork are, in any unit. None as for `costs`.
+      sizes: sequence of k numbers from 1e-100 to 1e100, how large the variables
+        of each subnetwork are, in any unit. None as for `costs`.
 
     Raises:
       TypeError: an argument has a wrong type.
@@ -112,9 +115,10 @@ class PlacementPlan(predictions.Predictions):
             Indices(share.subnetworks), share.trains_subnetworks,
             None if share.fractions is None else tuple(share.fractions))
         for share, workers in self.shares)
+    training = self._training
     rows = zip(*(figures.tolist() for figures in (
-        self._training.num_builders, self._training.num_trainers, self._training.speeds,
-        self._training.stale_gradients, self._training.max_staleness)))
+        training.num_builders, training.num_trainers, training.speeds,
+        training.stale_gradients, training.max_staleness)))
     self.subnetwork_groups = tuple(
         groups_lib.SubnetworkGroup(subnetworks, *row)
         for row, subnetworks in indices_lib.places_of(rows).items())
@@ -186,7 +190,8 @@ class PlacementPlan(predictions.Predictions):
         "subnetwork_index", subnetwork_index, at_least=0,
         below=self.num_subnetworks)
     ps = self._ps_of_subnetworks
-    groups = self._training.trainers[self._training.first_trainers[i]:self._training.first_trainers[i + 1]]
+    first, stop = self._training.first_trainers[i:i + 2]
+    groups = self._training.trainers[first:stop]
     return groups_lib.Subnetwork(
         trainers=Indices.union(self.worker_groups[g].workers for g in groups),
         effective_speed=float(self._training.speeds[i]),
@@ -267,19 +272,18 @@ class PlacementPlan(predictions.Predictions):
     If the strategy does not say what parameter servers hold, no problem of
     theirs is found.
 
-    Fixes are found by planning again with one change: up to a whole round more
-    workers, more parameter servers, or another strategy of `placement`. This
-    takes O(log k) times as long as the plan. These rules choose the fixes:
+    A fix is one change after which no problem remains, of any kind. There are
+    up to three, the same for all problems:
 
-    * A change is worth offering if it fixes a problem, adds none, and makes
-      none larger. If a subnetwork is untrained, all changes that train every
-      subnetwork are worth offering, and no others.
-    * A change is left out if another fixes the same problems and more.
-    * There is one number of workers, one number of parameter servers and one
-      strategy for all problems, so fixes never contradict each other.
-    * Fewer workers are never offered, because they train more slowly. Fewer
-      parameter servers are offered only to leave out unused ones, if no other
-      change fixes that.
+    * `BalancedStrategy` with the costs and sizes of this plan, which never has
+      one of these problems.
+    * The least number of more workers, if up to a whole round of k + 1 more
+      help. Fewer are never offered, because they train more slowly.
+    * The least number of more parameter servers, if these have a problem and
+      the next multiple of k helps.
+
+    The numbers are found by planning again, which takes O(log k) times as long
+    as the plan.
 
     Args:
       worker_names: sequence of str, the name of each worker in messages; None
@@ -331,13 +335,15 @@ def _weights(name, weights, strategy, num_subnetworks):
   if weights is None:
     if not isinstance(strategy, placement.BalancedStrategy):
       return None
-    own = (strategy.costs_of if name == "costs" else strategy.sizes_of)(
+    weights = (strategy.costs_of if name == "costs" else strategy.sizes_of)(
         num_subnetworks)
-    return None if set(own) == {1} else tuple(own)
-  expected = "{} numbers greater than 0, one for each subnetwork".format(
-      num_subnetworks)
+    if set(weights) == {1}:
+      return None
+  expected = "{} numbers from {:g} to {:g}, one for each subnetwork".format(
+      num_subnetworks, LEAST_WEIGHT, MOST_WEIGHT)
   checked = _arguments.check_lengths(name, weights, expected)
-  if len(checked) != num_subnetworks:
+  if len(checked) != num_subnetworks or not all(
+      LEAST_WEIGHT <= weight <= MOST_WEIGHT for weight in checked):
     raise ValueError("{}={}: expected {}.".format(
         name, _arguments.show(weights), expected))
   return checked

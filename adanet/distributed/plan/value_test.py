@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the plan as a value, against what strategies answer."""
 
+import fractions
 import json
 import subprocess
 import sys
@@ -14,12 +15,30 @@ from adanet.distributed import plan as plan_lib
 from adanet.testing import answers as answers_lib
 from adanet.testing import strategies
 import hypothesis
+import numpy as np
 
 OURS = answers_lib.OURS
 
 
-def _plan(strategy, num_workers, num_ps, num_subnetworks):
-  return plan_lib.PlacementPlan(strategy, num_workers, num_ps, num_subnetworks)
+_plan = plan_lib.PlacementPlan
+
+
+class _Balanced(distributed.BalancedStrategy):
+  """Is asked as each worker, because it is another class."""
+
+  def __init__(self, other):
+    super().__init__()
+    self.layout = other.layout
+    self._name = repr(other)
+
+  def __repr__(self):
+    return self._name
+
+
+def _asked(strategy):
+  """Returns an equal strategy that is asked as each worker."""
+  is_balanced = isinstance(strategy, distributed.BalancedStrategy)
+  return (_Balanced if is_balanced else strategies.Delegate)(strategy)
 
 
 class PlanEqualsStrategyTest(parameterized.TestCase):
@@ -33,14 +52,20 @@ class PlanEqualsStrategyTest(parameterized.TestCase):
     self.assertEqual((repr(strategy), m, n, k), (
         plan.strategy, plan.num_workers, plan.num_ps, plan.num_subnetworks))
     self.assertEqual(
-        "PlacementPlan({!r}, num_workers={}, num_ps={}, num_subnetworks={})"
-        .format(strategy, *shape), repr(plan))
+        "PlacementPlan({!r}, num_workers={}, num_ps={}, num_subnetworks={}{})"
+        .format(strategy, *shape, "".join(
+            ", {}={}".format(name, weights) for name, weights in (
+                ("costs", plan.costs), ("sizes", plan.sizes)) if weights)),
+        repr(plan))
     for w in range(m):
       group = plan.worker(w)
       self.assertIn(w, group.workers)
       self.assertIs(group.builds_ensemble, answers.ensemble[w])
       self.assertEqual(answers.built[w], list(group.subnetworks))
       self.assertLen(answers.trained[w], group.num_trained)
+      self.assertEqual(answers.trained[w], list(group.trained))
+      if answers.fractions[w]:
+        self.assertEqual(answers.fractions[w], dict(group.fractions))
     speeds = plan.effective_speeds()
     for i in range(k):
       self.assertEqual(
@@ -71,7 +96,7 @@ class PlanEqualsStrategyTest(parameterized.TestCase):
   @hypothesis.given(answers_lib.our_strategies, answers_lib.shapes)
   def test_equals_plan_that_asks_every_worker(self, strategy, shape):
     layout = _plan(strategy, *shape)
-    asked = _plan(strategies.Delegate(strategy), *shape)
+    asked = _plan(_asked(strategy), *shape)
     self.assertEqual(layout, asked)
     self.assertEqual(hash(layout), hash(asked))
     self.assertEqual(json.dumps(layout.to_json_dict()),
@@ -105,15 +130,20 @@ class ValuesTest(parameterized.TestCase):
         "version": 1,
         "strategy": "RoundRobinStrategy(drop_remainder=True)",
         "num_workers": 7, "num_ps": 2, "num_subnetworks": 3,
+        "costs": None, "sizes": None,
         "worker_groups": [
             {"workers": [[0, 5, 4]], "builds_ensemble": True,
-             "subnetworks": [[0, 3, 1]], "trains_subnetworks": False},
+             "subnetworks": [[0, 3, 1]], "trains_subnetworks": False,
+             "fractions": None},
             {"workers": [[1, 6, 4]], "builds_ensemble": False,
-             "subnetworks": [[0, 1, 1]], "trains_subnetworks": True},
+             "subnetworks": [[0, 1, 1]], "trains_subnetworks": True,
+             "fractions": None},
             {"workers": [[2, 7, 4]], "builds_ensemble": False,
-             "subnetworks": [[1, 2, 1]], "trains_subnetworks": True},
+             "subnetworks": [[1, 2, 1]], "trains_subnetworks": True,
+             "fractions": None},
             {"workers": [[3, 4, 1]], "builds_ensemble": False,
-             "subnetworks": [[2, 3, 1]], "trains_subnetworks": True}],
+             "subnetworks": [[2, 3, 1]], "trains_subnetworks": True,
+             "fractions": None}],
         "subnetwork_groups": [
             {"subnetworks": [[0, 2, 1]], "num_builders": 4, "num_trainers": 2,
              "effective_speed": 2.0, "stale_gradients": 1.0,
@@ -136,13 +166,42 @@ class ValuesTest(parameterized.TestCase):
             "wasted_training": 2.0, "num_problems": 1},
         "problems": [{
             "kind": "duplicated_ensembles", "indices": [[0, 5, 4]],
-            "message": "Workers 0, 4 build the ensemble; one is enough. No "
-                       "fix found.",
-            "fixes": {}}],
+            "message": "Workers 0, 4 build the ensemble; one is enough. Fix: "
+                       "use BalancedStrategy().",
+            "fixes": {"strategy": "BalancedStrategy()"}}],
     }
     # As text, so that the order of the keys and the types count too.
     self.assertEqual(json.dumps(expected, indent=1),
                      json.dumps(plan.to_json_dict(), indent=1))
+
+  def test_json_with_costs(self):
+    plan = _plan(distributed.BalancedStrategy((1, 2, 4)), 3, 1, 3,
+                 sizes=[.5, fractions.Fraction(1, 3), 7])
+    value = plan.to_json_dict()
+    self.assertEqual([1, 2, 4], value["costs"])
+    self.assertEqual([.5, 1 / 3, 7], value["sizes"])
+    self.assertEqual(
+        [None, [[0, 2 / 7], [1, 4 / 7], [2, 1 / 7]], [[2, 1.]]],
+        [group["fractions"] for group in value["worker_groups"]])
+    json.dumps(value, allow_nan=False)
+
+  def test_costs(self):
+    balanced = distributed.BalancedStrategy((1, 2, 4), [3, 2, 1])
+    own = _plan(balanced, 5, 2, 3)
+    self.assertEqual(((1, 2, 4), (3, 2, 1)), (own.costs, own.sizes))
+    other = _plan(balanced, 5, 2, 3, costs=np.float32([.5, 1, 8]))
+    self.assertEqual(((.5, 1, 8), (3, 2, 1)), (other.costs, other.sizes))
+    equal = _plan(distributed.BalancedStrategy("measured"), 5, 2, 3)
+    self.assertEqual((None, None), (equal.costs, equal.sizes))
+    round_robin = _plan(distributed.RoundRobinStrategy(), 5, 2, 3,
+                        own.costs, own.sizes)
+    self.assertEqual(((1, 2, 4), (3, 2, 1)),
+                     (round_robin.costs, round_robin.sizes))
+    self.assertEqual(4, round_robin.training_time())
+    self.assertEqual(7 / 4, own.training_time())
+    self.assertLen(
+        {_plan(distributed.RoundRobinStrategy(), 5, 2, 3, *weights) for weights
+         in ((), ((1, 2, 4),), ((1, 2, 4.),), (None, (1, 2, 4)))}, 3)
 
   def test_does_not_grow_with_workers(self):
     for strategy in OURS:
@@ -169,8 +228,10 @@ class ValuesTest(parameterized.TestCase):
   def test_compare(self):
     plans = [_plan(s, 5, 4, 4) for s in OURS[:1] + OURS[2:3]]
     rows = plan_lib.compare(iter(plans))
-    self.assertEqual(["strategy", "num_workers", "num_ps", "num_subnetworks"] +
-                     list(plans[0].figures()), list(rows))
+    self.assertEqual(
+        ["strategy", "num_workers", "num_ps", "num_subnetworks", "costs",
+         "sizes"] + list(plans[0].figures()), list(rows))
+    self.assertEqual((None, None), rows["costs"])
     self.assertEqual(("ReplicationStrategy()", "RoundRobinStrategy()"),
                      rows["strategy"])
     self.assertEqual((5 * 4 * 4, 2 * 4), rows["fetches"])
@@ -218,10 +279,23 @@ class ErrorsTest(parameterized.TestCase):
       (TypeError, "num_subnetworks=1.5: ", OURS[0], 3, 2, 1.5),
       (TypeError, "strategy=Locked(): expected ", Locked(), 3, 2, 1),
       (AttributeError, "config.model_dir: ", strategies.Custom(
-          lambda config: config.model_dir, None, None), 3, 2, 1),
+          lambda config: config.model_dir, lambda config, i: True, bool),
+       3, 2, 1),
       (ValueError, "Custom().subnetwork_parameter_servers(4, 0)=[2]: expected "
        "integers in [0, 2).", strategies.Custom(
-           bool, lambda config, i: True, bool, lambda config, i: [2]), 3, 2, 4))
+           bool, lambda config, i: True, bool, lambda config, i: [2]), 3, 2, 4),
+      (ValueError, "costs=[1, 2]: expected 3 numbers from 1e-100 to 1e+100, "
+       "one for each subnetwork.", OURS[0], 3, 2, 3, [1, 2]),
+      (ValueError, "sizes=[1, 1e+101]: expected 2 numbers from 1e-100 to ",
+       OURS[0], 3, 2, 2, None, [1, 1e101]),
+      (ValueError, "costs=[1, 1000", OURS[0], 3, 2, 2, [1, 10**400]),
+      (ValueError, "costs[1]=nan: expected a number greater than 0.", OURS[0],
+       3, 2, 2, (1, float("nan"))),
+      (ValueError, "costs[0]=-1: ", OURS[0], 3, 2, 2, (-1, 2)),
+      (TypeError, "costs[1]='2': ", OURS[0], 3, 2, 2, (1, "2")),
+      (TypeError, "costs=5: expected 2 numbers", OURS[0], 3, 2, 2, 5),
+      (ValueError, "costs=(1, 2): expected num_subnetworks=3 numbers",
+       distributed.BalancedStrategy((1, 2)), 3, 2, 3))
   def test_plan(self, error, text, *args):
     self.assert_says(error, text, _plan, *args)
 
