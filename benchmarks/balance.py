@@ -44,7 +44,7 @@ _MAX_STEPS_PER_SEC = 40.
 _MIN_UNIT_SECS = .06
 # Of an iteration under the round robin, and in a short run.
 _ITERATION_SECS = 15.
-_SHORT_SECS = 4.
+_SHORT_SECS = 3.
 _TIMEOUT_SECS = 200.
 
 
