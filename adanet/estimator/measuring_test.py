@@ -27,15 +27,8 @@ class _Says(builders.Slow):
 
   def __init__(self, name, cost=None, size=None, step_secs=0., **arguments):
     super().__init__(name, step_secs, **arguments)
-    self._says = cost, size
-
-  @property
-  def cost(self):
-    return self._says[0]
-
-  @property
-  def size(self):
-    return self._says[1]
+    self.cost = cost
+    self.size = size
 
 
 class MeasuringTest(parameterized.TestCase):
@@ -86,9 +79,10 @@ class MeasuringTest(parameterized.TestCase):
       measuring.stated([_Says(n, c) for n, c in zip("ab", costs)], "cost")
     self.assertNotIn("\n", str(raised.exception))
 
-  def test_a_builder_says_nothing_unless_it_is_made_to(self):
-    self.assertIsNone(adanet.subnetwork.Builder.cost.fget(None))
-    self.assertIsNone(measuring.stated([builders.Dense("a")], "size"))
+  @parameterized.parameters("cost", "size")
+  def test_a_builder_says_nothing_unless_it_is_made_to(self, name):
+    self.assertIsNone(getattr(adanet.subnetwork.Builder, name))
+    self.assertIsNone(measuring.stated([builders.Dense("a")], name))
 
   @parameterized.parameters(
       (_MEASURED, True), (distributed.BalancedStrategy("measured"), True),

@@ -127,7 +127,19 @@ class Builder(object):
   `build_subnetwork` and then `build_subnetwork_train_op`, each once. (With
   `BalancedStrategy(costs="measured")` there is one more graph.) In both,
   `tf.train.get_global_step()` is the iteration's own step.
+
+  Attributes:
+    cost: what a training step of the subnetwork costs, a number greater than 0;
+      None if that is not known. Only `BalancedStrategy(costs="measured")` asks,
+      at the start of each iteration. Only ratios count, so any unit will do.
+      All builders of an iteration have a cost, and nothing is timed; or none
+      has one, and the chief times a few steps of each.
+    size: likewise how much memory the subnetwork's variables take. Only
+      `BalancedStrategy(sizes="measured")` asks.
   """
+
+  cost: typing.Optional[float] = None
+  size: typing.Optional[float] = None
 
   @property
   @abc.abstractmethod
@@ -136,26 +148,6 @@ class Builder(object):
 
     It becomes a part of variable names and of file names.
     """
-
-  @property
-  def cost(self) -> typing.Optional[float]:
-    """What a training step of the subnetwork costs, or None if unknown.
-
-    Only `BalancedStrategy(costs="measured")` asks, at the start of each
-    iteration. Only ratios count, so any unit will do. All builders of an
-    iteration say a number greater than 0, and nothing is timed; or all say
-    None, and the chief times a few steps of each.
-    """
-    return None
-
-  @property
-  def size(self) -> typing.Optional[float]:
-    """How much memory the subnetwork's variables take, or None if unknown.
-
-    As with `cost`: `BalancedStrategy(sizes="measured")` asks, in any unit, of
-    all builders or of none.
-    """
-    return None
 
   @abc.abstractmethod
   def build_subnetwork(self,
