@@ -89,19 +89,21 @@ class _Builder(search.Builder):
 
 
 class _Ends(object):
-  """Notes when the chief's ensembles are done: then the iteration is over."""
+  """Notes when the chief's loop ends: all subnetworks and ensembles are done.
+
+  The ensembles alone may be done one step of the slowest subnetwork before.
+  """
 
   def __init__(self):
     self.time = None
 
   def report(self, event):
-    if isinstance(event, events.Stopped):
+    if isinstance(event, events.Progress):  # The last one is at the end.
       self.time = time.monotonic()
 
 
 def _train(connection, job, task_type, index):
-  """Runs one task of a job; returns when its last ensemble was done, or None.
-  """
+  """Runs one task of a job; returns when the iteration was over, or None."""
   os.environ["TF_CONFIG"] = json.dumps(
       {"cluster": job.cluster, "task": {"type": task_type, "index": index}})
   config = tf_compat.RunConfig(
@@ -136,8 +138,8 @@ def run(connection, parent):
   Args:
     connection: gets triples of a `Job`, the type of the task and its index, or
       None. It sends "ready" before the first step of a subnetwork, and waits
-      for any answer; in the end it sends the time at which the last ensemble
-      was done, or the text of an error.
+      for any answer; in the end it sends the time at which the iteration was
+      over, or the text of an error.
     parent: int, the process that started this one, and ends it.
   """
   processes.end_with_parent(parent, signal.SIGKILL)
