@@ -12,7 +12,7 @@ import json
 import os
 import time
 import typing
-from typing import Any, Callable, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Optional, Tuple, Union
 
 from adanet.tf_compat import files
 
@@ -87,7 +87,7 @@ class Agreement(typing.NamedTuple):
       raise _error(path, "not JSON: {}".format(e)) from e
     if not isinstance(content, dict):
       raise _error(path, "{!r} is not an object".format(content))
-    values = {}
+    values: Dict[str, Any] = {}
     for name, (holds, expected) in _CHECKS.items():
       if name not in content and name not in _NEW:
         raise _error(path, "{!r} is missing".format(name))

@@ -57,6 +57,11 @@ def is_wanted(placement: distributed.PlacementStrategy) -> bool:
           placement.measures)
 
 
+def _is_positive(value):
+  return (isinstance(value, numbers.Real) and not isinstance(value, bool) and
+          0 < value < math.inf)
+
+
 def stated(builders: typing.Sequence[typing.Any],
            name: str) -> typing.Optional[agreement_lib.Figures]:
   """Returns what the builders themselves say of their subnetworks.
@@ -71,7 +76,8 @@ def stated(builders: typing.Sequence[typing.Any],
   Raises:
     ValueError: a number is not positive, or some builders say nothing.
   """
-  found = [getattr(builder, name, None) for builder in builders]
+  found: typing.List[typing.Any] = [
+      getattr(builder, name, None) for builder in builders]
   silent = [b.name for b, value in zip(builders, found) if value is None]
   if len(silent) == len(found):
     return None
@@ -83,8 +89,7 @@ def stated(builders: typing.Sequence[typing.Any],
           "be any. {} {} none.".format(
               builder.name, name, ", ".join(map(repr, silent)),
               "have" if len(silent) > 1 else "has"))
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not (
-        0 < value < math.inf):
+    if not _is_positive(value):
       raise ValueError("builder {!r}: {}={!r}: expected a number greater than "
                        "0, or None to let it be measured".format(
                            builder.name, name, value))
@@ -107,7 +112,7 @@ def _times(model, built):
   before each has taken a step, all are taken to cost the same.
   """
   specs = built.iteration.subnetworks
-  taken: typing.List[typing.List[float]] = [[] for _ in specs]
+  taken = [[] for _ in specs]
   try:
     with model.session(built, None) as (session, _):
       steps = [session.make_callable(s.train_op.train_op) for s in specs]
@@ -152,7 +157,8 @@ def measure(model: model_lib.Model,
   Raises:
     ValueError: see `stated`.
   """
-  layout = model.placement.layout
+  placement: typing.Any = model.placement
+  layout = placement.layout
   alone = model._replace(placement=_Subnetworks())
   with alone.graph(input_fn, "train", number) as built:
     specs = built.iteration.subnetworks
@@ -193,6 +199,7 @@ def known(agreed: typing.Optional[agreement_lib.Agreement],
 
 def placed(model: model_lib.Model, figures: Figures) -> model_lib.Model:
   """Returns a model whose strategy knows what was measured."""
-  if not is_wanted(model.placement):
+  placement: typing.Any = model.placement
+  if not is_wanted(placement):
     return model
-  return model._replace(placement=model.placement.with_measured(*figures))
+  return model._replace(placement=placement.with_measured(*figures))
