@@ -146,7 +146,8 @@ def run(connection, parent):
   while True:
     given = connection.recv()
     if given is None:
-      os._exit(0)  # Not even TensorFlow's threads may hold it. pylint: disable=protected-access
+      # Not even TensorFlow's threads may hold it.
+      os._exit(0)  # pylint: disable=protected-access
     try:
       connection.send(("ended", _train(connection, *given)))
     except BaseException:  # pylint: disable=broad-except

@@ -1,6 +1,7 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The search of `builders`, for the parts that `adanet.Estimator` is made of."""
+"""The search of `builders`, for the parts of which `adanet.Estimator` is made.
+"""
 
 import typing
 
