@@ -18,6 +18,7 @@ from adanet import tf_compat
 from adanet.distributed import placement
 from adanet.distributed import plan as plan_lib
 from benchmarks import balance
+from benchmarks import bytes as bytes_lib
 from benchmarks import claims
 from benchmarks import cluster
 from benchmarks import cluster_steps
@@ -28,6 +29,7 @@ from benchmarks import scope
 from benchmarks import search
 from benchmarks import timing
 from benchmarks import training
+from benchmarks import variables
 
 
 class _OthersSubnetwork(placement.RoundRobinStrategy):
@@ -102,12 +104,20 @@ def _found(**num_ops):
 class BenchmarksTest(parameterized.TestCase):
 
   @parameterized.parameters(
-      (claims, _Nowhere), (decisions, _OthersSubnetwork),
+      (bytes_lib, _Nowhere), (bytes_lib, _OthersServers), (claims, _Nowhere),
+      (decisions, _OthersSubnetwork),
       (decisions, _Remembers), (scope, _Nowhere), (scope, _OthersServers))
   def test_refuses_wrong_strategies(self, benchmark, round_robin):
     with self.assertRaises(program.CheckError):
       benchmark.measure(
           types.SimpleNamespace(RoundRobinStrategy=round_robin), num_turns=2)
+
+  def test_refuses_strategies_without_sizes(self):
+    with self.assertRaisesRegex(program.CheckError, "BalancedStrategy"):
+      bytes_lib.measure(types.SimpleNamespace(
+          RoundRobinStrategy=placement.RoundRobinStrategy,
+          BalancedStrategy=lambda sizes=None: placement.BalancedStrategy()),
+                        num_turns=2)
 
   @parameterized.parameters(
       (plan, "worker", lambda self, worker: _worker(self, 0)),
@@ -215,6 +225,38 @@ class BenchmarksTest(parameterized.TestCase):
       ([(1., 1.), (2., 1.), (3., 1.), (100., 1.)], (2.5, 2.5)))
   def test_medians(self, turns, medians):
     self.assertEqual(medians, timing.summary(turns))
+
+  # The counts that are published; see the sources in the files.
+  @parameterized.parameters(
+      ("resnet50", 320, 25636712, 25583592), ("bert_base", 199, 109482240,
+                                              109482240),
+      ("dlrm", 40, 540677217, 540677217))
+  def test_variables_of_models(self, name, num_variables, parameters, trained):
+    content = variables.read(name)
+    counts = {v["name"]: variables.num_elements(v["shape"])
+              for v in content["variables"]}
+    self.assertLen(counts, num_variables)
+    self.assertEqual(parameters, sum(counts.values()))
+    untrained = sum(
+        count for variable, count in counts.items() if "moving" in variable)
+    self.assertEqual(trained, parameters - untrained)
+    self.assertEqual(
+        (parameters, untrained),
+        (content["parameters"], content["untrained_parameters"]))
+    self.assertEqual(4 * parameters, variables.load(name).num_bytes)
+
+  def test_parts_of_models(self):
+    resnet, bert, dlrm = (
+        {v["name"]: v["shape"] for v in variables.read(name)["variables"]}
+        for name in ("resnet50", "bert_base", "dlrm"))
+    # The paper's network has no biases but the last, and torchvision counts it.
+    biases = sum(shape[0] for name, shape in resnet.items()
+                 if name.endswith("conv/bias"))
+    self.assertEqual(25557032, 25583592 - biases)
+    self.assertEqual(
+        [30522, 768], bert["bert/embeddings/word_embeddings"])
+    self.assertEqual(33762577, sum(
+        shape[0] for name, shape in dlrm.items() if name.startswith("emb_l.")))
 
 
 if __name__ == "__main__":

@@ -3,10 +3,12 @@
 """How do a plan's time and memory grow with the cluster?
 
 A plan with all its figures, predictions and problems, from four workers to a
-million. AdaNet has no plans, so its side asks a strategy as every worker about
-every subnetwork; for the largest clusters that would take hours.
+million, of the round robin and of the balanced strategy with costs from 1 to the
+number of subnetworks. AdaNet has no plans, so its side asks a strategy as every
+worker about every subnetwork; for the largest clusters that would take hours.
 """
 
+import itertools
 import math
 import multiprocessing
 import resource
@@ -16,11 +18,11 @@ import time
 
 from benchmarks import program
 
-CASES = ("workers", "ps", "subnetworks")
+CASES = ("strategy", "workers", "ps", "subnetworks")
 CELL = "{seconds:.4f} s, {megabytes:.0f} MB"
 FIGURES = ("seconds", "megabytes")
 
-_SECS_BAR = 1.
+_SECS_BARS = {"round robin": 1., "balanced": 1.5}
 _MEGABYTES_BAR = 200.
 _GROWTH_BAR = 1.2
 
@@ -30,9 +32,19 @@ _SIZES = ((4, 2, 3), (1000, 30, 30), (10000, 300, 300), (100000, 1000, 1000),
 _MAX_QUESTIONS = 3 * 10**6
 
 
-def _ask_everyone(placement, num_workers, num_subnetworks):
+def _costs(num_subnetworks):
+  return range(1, num_subnetworks + 1)
+
+
+def _strategy(placement, name):
+  """Returns the strategy of a row."""
+  return (placement.RoundRobinStrategy() if name == "round robin" else
+          placement.BalancedStrategy(_costs))
+
+
+def _ask_everyone(placement, name, num_workers, num_subnetworks):
   """Returns what each worker answers: ensemble, subnetworks, training."""
-  strategy = placement.RoundRobinStrategy()
+  strategy = _strategy(placement, name)
   answers = []
   for w in range(num_workers):
     strategy.config = program.Config(num_workers, w, 0)
@@ -44,9 +56,9 @@ def _ask_everyone(placement, num_workers, num_subnetworks):
   return answers
 
 
-def _plan_everything(placement, plan_lib, size):
+def _plan_everything(placement, plan_lib, name, size):
   """Returns a plan, after a call of each of its predictions."""
-  plan = plan_lib.PlacementPlan(placement.RoundRobinStrategy(), *size)
+  plan = plan_lib.PlacementPlan(_strategy(placement, name), *size)
   for predict in (plan.subnetworks_per_worker, plan.trained_per_worker,
                   plan.trainers_per_subnetwork, plan.effective_speeds,
                   plan.stale_gradients, plan.max_staleness,
@@ -66,9 +78,12 @@ def _check_plan(plan, answers):
   num_builders = sum(len(subnetworks) for _, subnetworks, _ in answers)
   num_trainers = sum(
       len(subnetworks) for _, subnetworks, trains in answers if trains)
+  # Workers that divide their time take one step each, of the mean cost.
+  load = num_builders if plan.costs is None else sum(
+      1 if trains else len(subnetworks) for _, subnetworks, trains in answers)
   program.check(
       plan.trainers_per_subnetwork().sum() == num_trainers
-      and abs(plan.load_per_ps().sum() - num_builders) < 1e-6 * num_builders,
+      and abs(plan.load_per_ps().sum() - load) < 1e-6 * load,
       "{} does not add up".format(plan))
 
 
@@ -101,45 +116,51 @@ def measure(placement, num_turns):
     from adanet.distributed import plan as plan_lib  # pylint: disable=g-import-not-at-top
   except ImportError:
     plan_lib = None
+  names = list(_SECS_BARS) if plan_lib else ["round robin"]
   if plan_lib:
-    for size in _SIZES[:2]:
+    for name, size in itertools.product(names, _SIZES[:2]):
       _check_plan(
-          _plan_everything(placement, plan_lib, size),
-          _ask_everyone(placement, size[0], size[2]))
+          _plan_everything(placement, plan_lib, name, size),
+          _ask_everyone(placement, name, size[0], size[2]))
   rows = []
-  for size in _SIZES:
+  for name, size in itertools.product(names, _SIZES):
     num_workers, num_ps, num_subnetworks = size
     if plan_lib:
-      work = (_plan_everything, placement, plan_lib, size)
+      work = (_plan_everything, placement, plan_lib, name, size)
     elif num_workers * num_subnetworks <= _MAX_QUESTIONS:
-      work = (_ask_everyone, placement, num_workers, num_subnetworks)
+      work = (_ask_everyone, placement, name, num_workers, num_subnetworks)
     else:
       continue
     secs, megabytes = zip(*(
         _in_its_own_process(*work) for _ in range(max(3, num_turns // 3))))
     rows.append({
+        "strategy": name,
         "workers": num_workers,
         "ps": num_ps,
         "subnetworks": num_subnetworks,
         "size": sum(size),
         "seconds": statistics.median(secs),
         "megabytes": max(megabytes),
-        "limits": {"seconds": _SECS_BAR, "megabytes": _MEGABYTES_BAR},
+        "limits": {"seconds": _SECS_BARS[name], "megabytes": _MEGABYTES_BAR},
     })
   return rows
 
 
 def bars(rows):
   """Returns list of `program.Bar`."""
-  large, largest = rows[-2:]
-  return [
-      program.Bar("largest cluster, in seconds", largest["seconds"], _SECS_BAR),
-      program.Bar("largest cluster, in MB of the process",
-                  largest["megabytes"], _MEGABYTES_BAR),
-      program.Bar("growth of time, as power of m + n + k",
-                  math.log(largest["seconds"] / large["seconds"])
-                  / math.log(largest["size"] / large["size"]), _GROWTH_BAR),
-  ]
+  found = []
+  for name, secs_bar in _SECS_BARS.items():
+    large, largest = [row for row in rows if row["strategy"] == name][-2:]
+    found += [
+        program.Bar("{}: largest cluster, in seconds".format(name),
+                    largest["seconds"], secs_bar),
+        program.Bar("{}: largest cluster, in MB of the process".format(name),
+                    largest["megabytes"], _MEGABYTES_BAR),
+        program.Bar("{}: growth of time, as power of m + n + k".format(name),
+                    math.log(largest["seconds"] / large["seconds"])
+                    / math.log(largest["size"] / large["size"]), _GROWTH_BAR),
+    ]
+  return found
 
 
 if __name__ == "__main__":

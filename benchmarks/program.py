@@ -14,13 +14,16 @@ has:
   row is a dict from another key to what is promised.
 * CASES: the keys that tell rows from each other.
 * CELL: what the table says of a row, as a format string.
+* COLUMN: the key whose values head the columns, if they are not the sides.
 * FIGURES: the keys that are drawn.
+* draw: function from a report to a Matplotlib `Figure`, instead of FIGURES.
 * bars: function from rows to a list of `Bar`.
 * SIDES: what to measure, if it is not `_SIDES`.
 """
 
 import collections
 import datetime
+import functools
 import importlib
 import json
 import os
@@ -212,13 +215,28 @@ def _cases(benchmark, sides):
   return [tuple(_case(benchmark, row)) for row in most]
 
 
+def _bars_table(bars):
+  """Returns a list of lines: the table of bars, if there are any."""
+  if not bars:
+    return []
+  return _table([["bar", "side", "measured", "at most", ""]] + [
+      [bar["name"], bar["side"], "{:.3g}".format(bar["measured"]),
+       "{:.3g}".format(bar["limit"]),
+       "reached" if bar["is_reached"] else "MISSED"] for bar in bars
+  ])
+
+
 def _markdown(benchmark, report):
   """Returns a report as Markdown."""
   sides = report["sides"]
   cells = {case: {} for case in _cases(benchmark, sides)}
+  column_key = getattr(benchmark, "COLUMN", None)
+  columns = {}  # Without values: a set that keeps its order.
   for side, measured in sides.items():
     for row in measured["rows"]:
-      cells[tuple(_case(benchmark, row))][side] = (
+      column = row[column_key] if column_key else side
+      columns[column] = None
+      cells[tuple(_case(benchmark, row))][column] = (
           benchmark.CELL.format(**row))
   return "\n".join([
       "```",
@@ -228,14 +246,10 @@ def _markdown(benchmark, report):
   ] + [
       ", ".join(map(" ".join, measured["versions"].items()))
       for measured in sides.values()
-  ] + ["```", ""] + _table([[*benchmark.CASES, *sides]] + [
-      [*case, *(by_side.get(side, "not run") for side in sides)]
-      for case, by_side in cells.items()
-  ]) + _table([["bar", "side", "measured", "at most", ""]] + [
-      [bar["name"], bar["side"], "{:.3g}".format(bar["measured"]),
-       "{:.3g}".format(bar["limit"]),
-       "reached" if bar["is_reached"] else "MISSED"] for bar in report["bars"]
-  ]))
+  ] + ["```", ""] + _table([[*benchmark.CASES, *columns]] + [
+      [*case, *(by_column.get(column, "not run") for column in columns)]
+      for case, by_column in cells.items()
+  ]) + _bars_table(report["bars"]))
 
 
 def _draw(benchmark, report):
@@ -285,7 +299,8 @@ def _write(benchmark, report, text, folder):
   with open(path + ".json", "w", encoding="utf-8") as f:
     json.dump(report, f, indent=1)
     f.write("\n")
-  _draw(benchmark, report).savefig(
+  draw = getattr(benchmark, "draw", functools.partial(_draw, benchmark))
+  draw(report).savefig(
       path + ".png", dpi=100, metadata={"Software": None})
   readme = os.path.join(folder, "README.md")
   begin = "<!-- {} --update_readme writes from here: -->\n".format(name)

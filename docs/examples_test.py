@@ -26,8 +26,8 @@ import runfiles
 
 _PAGES = ("README.md", "docs/auto_ensemble.rst", "docs/estimator.rst",
           "docs/getting_started.rst", "docs/kubernetes.rst", "docs/launch.rst",
-          "docs/plan.rst", "docs/report.rst", "docs/tf_distribute.rst",
-          "docs/train_and_evaluate.rst")
+          "docs/plan.rst", "docs/report.rst", "docs/strategies.rst",
+          "docs/tf_distribute.rst", "docs/train_and_evaluate.rst")
 # The kind of a block and its lines, in Markdown and in reStructuredText.
 _MARKDOWN = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _RST = re.compile(r"^\.\. code-block:: (\w+)\n\n((?:   .*\n|\n)+)",
@@ -106,7 +106,7 @@ class ExamplesTest(parameterized.TestCase):
 
   def test_finds_the_examples(self):
     self.assertLen(list(_programs()), 10)
-    self.assertLen(list(_commands()), 6)
+    self.assertLen(list(_commands()), 9)
 
 
 if __name__ == "__main__":

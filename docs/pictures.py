@@ -10,9 +10,9 @@ from adanet.distributed.plan import picture as plan_picture
 from adanet.history import example
 
 
-def _plan(strategy, num_workers=4, num_ps=0):
+def _plan(strategy, num_workers=4, num_ps=0, **costs_and_sizes):
   return plan_lib.PlacementPlan(
-      strategy, num_workers, num_ps, num_subnetworks=3)
+      strategy, num_workers, num_ps, num_subnetworks=3, **costs_and_sizes)
 
 
 def draw_all(folder):
@@ -25,6 +25,9 @@ def draw_all(folder):
   round_robin = placement.RoundRobinStrategy()
   dropping = placement.RoundRobinStrategy(drop_remainder=True)
   sharing = placement.RoundRobinStrategy(dedicate_parameter_servers=False)
+  balanced = placement.BalancedStrategy
+  costs = (1, 2, 4)
+  sizes = (103, 438, 2163)  # MB; see benchmarks/models.
   pictures = {
       "overview": [_plan(round_robin, num_ps=2)],
       "strategies": [_plan(replication), _plan(round_robin)],
@@ -36,6 +39,17 @@ def draw_all(folder):
       "parameter_servers": [_plan(round_robin, num_ps=5),
                             _plan(round_robin, num_ps=2),
                             _plan(sharing, num_ps=5)],
+      "costs": [
+          _plan(strategy, num_workers=5, num_ps=2, costs=costs)
+          for strategy in (replication, round_robin, balanced(costs=costs),
+                           balanced(costs=costs, num_ensemble_workers=0))],
+      "compared_costs": [
+          _plan(strategy, num_workers=5, num_ps=2, costs=costs)
+          for strategy in (balanced(costs=costs), round_robin)],
+      "equal_costs": [_plan(round_robin, num_workers=8),
+                      _plan(balanced(), num_workers=8)],
+      "sizes": [_plan(round_robin, num_ps=4, sizes=sizes),
+                _plan(balanced(sizes=sizes), num_ps=4, sizes=sizes)],
       "large_cluster": [plan_lib.PlacementPlan(
           round_robin, num_workers=100, num_ps=20, num_subnetworks=7)],
   }

@@ -43,8 +43,13 @@ _MODULES = (
 _SEAMS = (
     "adanet.cluster",
     "adanet.core",
+    "adanet.distributed.balanced",
     "adanet.distributed.layout",
+    "adanet.distributed.lengths",
+    "adanet.distributed.line",
+    "adanet.distributed.placement.divides_time",
     "adanet.distributed.placement.layout_of",
+    "adanet.distributed.strategy",
     "adanet.estimator.auto_builders",
     "adanet.estimator.auto_ensemble",
     "adanet.estimator.auto_networks",

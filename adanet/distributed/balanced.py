@@ -13,8 +13,6 @@ class BalancedLayout(layout.Layout):
   The others train, by their parts. Parameter servers have equal parts of the
   subnetworks end to end by size.
 
-  It does not change, so copies of a strategy share it: see `__deepcopy__`.
-
   Attributes:
     num_ensemble_workers: int, as in `BalancedStrategy`.
     costs: the `Lengths` of the subnetworks in time.
@@ -30,9 +28,6 @@ class BalancedLayout(layout.Layout):
     self.sizes = sizes
     self.num_ensemble_workers = num_ensemble_workers
     self.dedicates_parameter_servers = dedicate_parameter_servers
-
-  def __deepcopy__(self, memo):
-    return self
 
   def _num_ensemble_workers(self, num_workers, num_subnetworks):
     """Returns the number of workers that train nothing."""

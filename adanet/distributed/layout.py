@@ -336,15 +336,15 @@ class AskedLayout(Layout):
 
   def share(self, num_workers, worker_index, num_subnetworks):
     strategy = self._as_worker(worker_index)
-    trains = bool(strategy.should_train_subnetworks(num_subnetworks))
-    divides_time = trains and self.divides_time
-    return Share(
+    share = Share(
         bool(strategy.should_build_ensemble(num_subnetworks)),
         tuple(i for i in range(num_subnetworks)
               if strategy.should_build_subnetwork(num_subnetworks, i)),
-        trains,
-        tuple(sorted(strategy.training_fractions(num_subnetworks).items()))
-        if divides_time else None)
+        bool(strategy.should_train_subnetworks(num_subnetworks)))
+    if not (self.divides_time and share.trains_subnetworks):
+      return share
+    fractions = strategy.training_fractions(num_subnetworks)
+    return share._replace(fractions=tuple(sorted(fractions.items())))
 
   def groups(self, num_workers, num_subnetworks):
     for w in range(num_workers):

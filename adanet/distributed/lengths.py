@@ -20,8 +20,8 @@ Given = typing.Union[
 class Lengths(object):
   """The lengths of segments on a line.
 
-  It does not change, and asks a user's function once for each number of
-  segments.
+  It does not change, so its deep copies are itself. It asks a user's function
+  once for each number of segments.
 
   Attributes:
     given: None, for equal lengths; a tuple of numbers; a function from the

@@ -139,12 +139,14 @@ class PlacementStrategy(object):
 
     The workers that train one subnetwork divide the input among them. The
     workers that train the ensemble alone do the same, and have one share for
-    all subnetworks, because one batch feeds all that they build. An evaluator
-    has all of the input.
+    all subnetworks, because one batch feeds all that they build. So do the
+    workers that build a subnetwork for their ensemble only, and train others.
+    An evaluator has all of the input.
 
-    The strategies of this module answer in O(1). Any other strategy takes
-    O(num_workers): a copy of it is asked as each worker, with a config that has
-    only the size of the cluster and the worker's place in it.
+    The strategies of `placement` answer in O(log num_subnetworks) at most. Any
+    other strategy takes O(num_workers): a copy of it is asked as each worker,
+    with a config that has only the size of the cluster and the worker's place
+    in it.
 
     Returns:
       A `tf.distribute.InputContext`: its `num_input_pipelines` are the workers
@@ -153,7 +155,7 @@ class PlacementStrategy(object):
       of their indices.
 
     Raises:
-      ValueError: also if this worker does not train the subnetwork.
+      ValueError: also if this worker has no use for the subnetwork.
     """
     num_subnetworks, subnetwork_index = _arguments.check_subnetwork(
         num_subnetworks, subnetwork_index)
@@ -241,8 +243,8 @@ class LayoutStrategy(PlacementStrategy):
       subnetwork_index: int) -> typing.ContextManager[None]:
     """A scope whose variables live on the subnetwork's parameter servers.
 
-    In a graph, eagerly and in a `tf.function`, `OpNameHashStrategy` picks a
-    task of the subnetwork's group for each variable. Every other op keeps its
+    In a graph, eagerly and in a `tf.function`, the hash of a variable's name
+    picks one of these. Every other op keeps its
     device, and so does a variable that gets an explicit device inside the
     scope. In a graph, a device is explicit if it names a job, a replica or a
     task. Eagerly TensorFlow adds this task's job to every device, so there a
@@ -316,4 +318,5 @@ def layout_of(strategy: PlacementStrategy, num_workers: int,
   is_said = says == places or (
       says and isinstance(strategy, LayoutStrategy) and
       strategy.layout.dedicates_parameter_servers)
-  return layout_lib.AskedLayout(strategy, num_workers, num_ps, is_said, divides_time(strategy))
+  return layout_lib.AskedLayout(
+      strategy, num_workers, num_ps, is_said, divides_time(strategy))

@@ -10,6 +10,7 @@ from absl.testing import parameterized
 from adanet import distributed
 from adanet import tf_compat
 from adanet.distributed import devices
+from adanet.distributed import line
 from adanet.distributed.testdata import golden
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import strategies
@@ -71,12 +72,22 @@ class BalancedDevicesTest(parameterized.TestCase):
   def test_parameter_servers_have_equal_parts(self):
     sizes, num_ps = [1, 5, 2.5], 4
     names = ["v{}".format(v) for v in range(1000)]
-    expected = [0.] * num_ps
+    found = [0.] * num_ps
     for i, size in enumerate(sizes):
       for device in _place(
           num_ps, 3, i, names, strategies.balanced, sizes=sizes):
-        expected[_task(device)] += size / len(names)
-    np.testing.assert_allclose([sum(sizes) / num_ps] * num_ps, expected, rtol=.1)
+        found[_task(device)] += size / len(names)
+    np.testing.assert_allclose(
+        [sum(sizes) / num_ps] * num_ps, found, rtol=.1)
+
+  def test_a_segment_is_no_tuple_of_tasks(self):
+    segment = line.Segment(start=0, length=1, total=2, num_parts=4)
+    names = ["v{}".format(v) for v in range(50)]
+    for tasks, expected in ((tuple(segment), {0, 1, 2, 4}), (segment, {0, 1})):
+      with tf_compat.v1.Graph().as_default(), devices.variables_on(tasks):
+        self.assertEqual(expected, {
+            _task(tf_compat.v1.get_variable(name, shape=[]).device)
+            for name in names})
 
   def test_a_subclass_that_sees_fewer_parameter_servers(self):
 

@@ -112,7 +112,8 @@ class TurnsTest(parameterized.TestCase):
     task = ({"type": "worker", "index": index - 1} if index else
             {"type": "chief", "index": 0})
     with mock.patch.dict(os.environ, TF_CONFIG=json.dumps({
-        "cluster": {"chief": names[:1], "worker": names[1:]},
+        "cluster": {"chief": names[:1], **(
+            {"worker": names[1:]} if names[1:] else {})},
         "task": task})):
       config = tf_compat.RunConfig(model_dir=folder, tf_random_seed=1)
     model = model_lib.Model(
@@ -164,6 +165,14 @@ class TurnsTest(parameterized.TestCase):
     self.assertLess(at["t0_a"] + at["t0_b"], _STEPS)
     # What it leaves goes to the others.
     self.assertEqual(dict.fromkeys(_NAMES, _STEPS), seen.found[-1])
+
+  def test_alone_all_train_in_each_run(self):
+    seen = _Steps(_NAMES + _ENSEMBLES)
+    self._train(distributed.BalancedStrategy([1, 2, 4]), 0, hooks=[seen],
+                num_workers=1)
+    self.assertEqual(
+        [{step} for step in range(1, _STEPS + 1)],
+        [set(steps.values()) for steps in seen.found])
 
   def test_one_subnetwork_trains_as_before(self):
     loop, _ = self._train(

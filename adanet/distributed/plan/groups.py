@@ -16,7 +16,7 @@ _MAX_DENOMINATOR = 20
 def format_fraction(fraction: line_lib.Number) -> str:
   """Returns a fraction of a worker's time as a short text: "2/3" or "0.348"."""
   simple = fractions_lib.Fraction(fraction).limit_denominator(_MAX_DENOMINATOR)
-  if abs(simple - fraction) < 1e-12 and 0 < simple < 1:
+  if abs(float(simple - fraction)) < 1e-12 and 0 < simple < 1:
     return str(simple)
   if fraction < .0005:
     return "<0.001"

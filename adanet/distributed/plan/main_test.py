@@ -42,8 +42,6 @@ _COMPARED = (
     (("--strategy=round_robin", "--nodedicate_parameter_servers"),
      (distributed.RoundRobinStrategy(dedicate_parameter_servers=False),
       _ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION, _BALANCED)),
-    (("--strategy=balanced",),
-     (_BALANCED, _ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION)),
     (("--strategy=balanced", "--num_ensemble_workers=0",
       "--nodedicate_parameter_servers"),
      (distributed.BalancedStrategy(
@@ -188,38 +186,33 @@ class PlanTest(MainTestCase):
         (code, expected.getvalue()),
         self.run_main("--format=" + picture_format, *_FLAGS, *flags)[:2])
 
-  def plan(self, *flags):
-    return json.loads(self.output("--format=json", *flags))
+  def compared(self, *flags):
+    return json.loads(self.output(
+        "--format=json", "--compare", *_shape_flags(5, 2, 3), *flags))
 
-  @parameterized.parameters("--compare", "")
-  def test_costs_and_sizes(self, compare):
-    balanced = distributed.BalancedStrategy((1, 2.5, 4e2), (3, 2, 1))
-    flags = _shape_flags(5, 2, 3) + [
-        "--costs=1, 2.5,4e2", "--sizes=3,2,1"] + compare.split()
-    for flag, strategies in (
-        ("--strategy=balanced", (balanced, _ROUND_ROBIN, _DROP_REMAINDER,
-                                 _REPLICATION)),
-        ("--strategy=round_robin", (_ROUND_ROBIN, _DROP_REMAINDER,
-                                    _REPLICATION, balanced))):
-      plans = [plan_lib.PlacementPlan(
-          s, 5, 2, 3, (1, 2.5, 4e2), (3, 2, 1)) for s in strategies]
+  def test_costs_and_sizes(self):
+    weights = (1, 2.5, 4e2), (3, 2, 1)
+    balanced = distributed.BalancedStrategy(*weights)
+    others = [_ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION]
+    for name, strategies in (("balanced", [balanced] + others),
+                             ("round_robin", others + [balanced])):
+      expected = plan_lib.compare([
+          plan_lib.PlacementPlan(s, 5, 2, 3, *weights) for s in strategies])
       self.assertEqual(
-          dict(json.loads(json.dumps(plan_lib.compare(plans))), version=1)
-          if compare else plans[0].to_json_dict(), self.plan(flag, *flags))
+          json.loads(json.dumps(dict(expected, version=1))), self.compared(
+              "--strategy=" + name, "--costs=1, 2.5,4e2", "--sizes=3,2,1"))
 
   def test_all_plans_have_the_costs_of_the_strategy(self):
     self.write("mine.py", """
-from adanet import distributed
-
-class Mine(distributed.BalancedStrategy):
+from adanet.distributed import BalancedStrategy
+class Mine(BalancedStrategy):
   def __init__(self):
     super().__init__(costs=lambda k: range(1, k + 1))
 """)
-    flags = ["--strategy=mine:Mine", "--compare"] + _shape_flags(5, 2, 3)
-    compared = self.plan(*flags)
+    compared = self.compared("--strategy=mine:Mine")
     self.assertEqual([[1, 2, 3]] * 5, compared["costs"])
     self.assertEqual([1.5, 3, 3, 1.2, 1.5], compared["training_time"])
-    compared = self.plan("--costs=1,1,1", *flags)
+    compared = self.compared("--strategy=mine:Mine", "--costs=1,1,1")
     self.assertEqual([[1, 1, 1]] * 5, compared["costs"])
 
   def test_strategy_of_a_user(self):
@@ -311,21 +304,6 @@ class BadInputTest(MainTestCase):
        "balanced, got --strategy=replication."),
       ("--num_ensemble_workers=2", "--num_ensemble_workers: expected "
        "--strategy=balanced, got --strategy=round_robin."),
-      ("--strategy=balanced --num_ensemble_workers=-1",
-       "--num_ensemble_workers=-1: expected an integer in the range [0, "),
-      ("--costs=1", "--costs=1: expected 2 numbers greater than 0 with commas "
-       "between them, one for each subnetwork."),
-      ("--costs=1,2,3", "--costs=1,2,3: expected 2 numbers"),
-      ("--costs=1,two", "--costs=1,two: expected 2 numbers"),
-      ("--costs=1,,2", "--costs=1,,2: expected 2 numbers"),
-      ("--costs=", "--costs=: expected 2 numbers"),
-      ("--sizes=0,1", "--sizes=0,1: expected 2 numbers"),
-      ("--sizes=-1,1", "--sizes=-1,1: expected 2 numbers"),
-      ("--sizes=nan,1", "--sizes=nan,1: expected 2 numbers"),
-      ("--sizes=inf,1", "--sizes=inf,1: expected 2 numbers"),
-      ("--sizes=1e101,1", "--sizes=1e101,1: expected 2 numbers"),
-      ("--subnetworks=1 --costs=1,2",
-       "--costs=1,2: expected 1 number greater than 0, one for each"),
       ("", "no cluster: give --workers and --ps"),
       ("--ps=1", "--ps=1: expected --workers too."),
       ("--tf_config=a.json --ps=1", "--tf_config=a.json: expected no --work"),
@@ -343,6 +321,13 @@ class BadInputTest(MainTestCase):
     self.write_strategy()
     self.write("ends.py", "import sys\nsys.exit(0)")
     self.assert_refused(expected, "--subnetworks=2", *flags.split())
+
+  @parameterized.parameters("1", "1,2,3", "1,two", "1,,2", "", "0,1", "-1,1",
+                            "nan,1", "inf,1", "1e101,1")
+  def test_costs_and_sizes(self, value):
+    for flag in ("--costs=" + value, "--sizes=" + value):
+      self.assert_refused(flag + ": expected 2 numbers greater than 0 with ",
+                          "--workers=3", "--subnetworks=2", flag)
 
   def test_no_subnetworks(self):
     self.assert_refused("--subnetworks: expected the number", "--workers=3")

@@ -262,9 +262,9 @@ class Predictions(object):
     reads(i) is builders(i) if costs are equal and no worker has fractions. If
     not, steps take different times. Then a worker that trains i counts by the
     steps of i that it takes in the time of a step of the mean cost c: c r(w, i)
-    with fractions, and in lockstep c trained(w) r(w, i), because it is as long
-    for each that it trains. A worker with fractions that builds the ensemble
-    reads i for that too, and counts 1 more.
+    with fractions, and c trained(w) r(w, i) in lockstep, where one step is one
+    of each. A worker with fractions that builds the ensemble reads i for that
+    too, and counts 1 more.
 
     Returns:
       float64 [n], in the unit of the sizes; if they are equal, 1 is all
@@ -277,13 +277,12 @@ class Predictions(object):
 
     time = num_steps / min(speed(i) over i). It is an upper bound of the time to
     compute: a worker with one subnetwork done has more time for its others.
-    Time spent waiting for parameter servers is not included.
+    Time spent waiting for parameter servers is not included. With fractions
+    that are cut by these costs it is exactly num_steps C / p, the least for p
+    workers, because all of them train all of the time.
 
     Args:
       num_steps: int, at least 1, the steps that each subnetwork must take.
-
-    It is num_steps C / p if p workers have fractions by these costs of the sum
-    C, and no worker can be faster: then all of them train all of the time.
 
     Returns:
       float; 1 is the time that one worker takes for a step of cost 1.

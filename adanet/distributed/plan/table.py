@@ -87,7 +87,7 @@ def _groups_table(columns, groups, key, name, cells, noun):
     columns: list of str, as for `new_table`.
     groups: sequence of groups; the first field of each has its members.
     key: function from a group to a hashable. If there are more than 20 groups,
-      those with equal keys share a row.
+      those with equal keys share a row, in which their figures look the same.
     name: function from a member's index to its name.
     cells: function that takes the groups of a row and returns (the cells after
       the first, whether the row is a problem).
@@ -172,7 +172,8 @@ def workers_table(
 def _subnetworks_table(plan, subnetwork_names):
   return _groups_table(
       ["subnetwork", ">builders", ">trainers", ">speed", ">staleness",
-       ">max staleness"], plan.subnetwork_groups, lambda g: g[1:],
+       ">max staleness"], plan.subnetwork_groups,
+      lambda g: tuple(map(_number, g[1:])),
       _namer(subnetwork_names),
       lambda gs: (map(_number, gs[0][1:]), not gs[0].num_trainers),
       "subnetwork")
@@ -181,7 +182,7 @@ def _subnetworks_table(plan, subnetwork_names):
 def _ps_table(plan, subnetwork_names):
   return _groups_table(
       ["ps", "variables of", ">fetches", ">load"], plan.ps_groups,
-      lambda g: (len(g.subnetworks), g.fetches, g.load), str,
+      lambda g: (len(g.subnetworks), g.fetches, _number(g.load)), str,
       lambda gs: ([_subnetworks_text([g.subnetworks for g in gs],
                                      _namer(subnetwork_names)),
                    _number(gs[0].fetches), _number(gs[0].load)],

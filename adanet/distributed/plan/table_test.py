@@ -184,6 +184,13 @@ The load is in the unit of the sizes, and assumes evenly spread bytes.
     ], _tables(text)["worker"])
     self.assertNotIn("variables of", text)
 
+  def test_figures_that_look_the_same_share_a_row(self):
+    text = _printed(plan_table.show, _plan(
+        10**5, 0, 100, distributed.BalancedStrategy()))
+    rows = _tables(text)["subnetwork"]
+    self.assertLess(len(rows), 20)
+    self.assertLen({tuple(row[1:]) for row in rows}, len(rows))
+
   def test_names(self):
     names = {
         "worker_names": ["chief:0"] + ["worker:%d" % i for i in range(4)],

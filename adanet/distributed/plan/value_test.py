@@ -200,7 +200,7 @@ class ValuesTest(parameterized.TestCase):
     self.assertEqual(4, round_robin.training_time())
     self.assertEqual(7 / 4, own.training_time())
     self.assertLen(
-        {_plan(distributed.RoundRobinStrategy(), 5, 2, 3, *weights) for weights
+        {_plan(distributed.RoundRobinStrategy(), 5, 0, 3, *weights) for weights
          in ((), ((1, 2, 4),), ((1, 2, 4.),), (None, (1, 2, 4)))}, 3)
 
   def test_does_not_grow_with_workers(self):
