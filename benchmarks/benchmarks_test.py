@@ -17,6 +17,7 @@ from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.distributed import placement
 from adanet.distributed import plan as plan_lib
+from benchmarks import balance
 from benchmarks import bytes as bytes_lib
 from benchmarks import claims
 from benchmarks import cluster
@@ -186,6 +187,27 @@ class BenchmarksTest(parameterized.TestCase):
         {"kind": "launch", "what": "", "ratio": 2., "added": .25}]
     self.assertEqual(
         [2., 2., 2., .25], [bar.measured for bar in cluster.bars(rows)])
+
+  def test_rows_of_a_balance(self):
+    case = balance.Case(5, 2, (1, 2, 4), least=1.7)
+    planned = 100 * 7 / 4 * case.unit_secs
+    row = balance.row(
+        case, 100, [(planned * 1.2, 400.), (planned * 1.1, 200.),
+                    (planned, 100.)])
+    self.assertAlmostEqual(.1, row["deviation"])
+    self.assertAlmostEqual(planned * 1.1 / 200., row["ratio"])
+    self.assertAlmostEqual(4 / (7 / 4), row["planned_speedup"])
+    self.assertAlmostEqual(planned, row["planned_secs"])
+    self.assertEqual({"ratio": 1 / 1.7, "deviation": .15}, row["limits"])
+    self.assertEqual([row["ratio"], row["deviation"]],
+                     [bar.measured for bar in balance.bars([row])])
+
+  def test_cases_of_a_balance(self):
+    for case in balance.ALL_CASES:
+      for is_short in (False, True):
+        self.assertGreaterEqual(balance.num_steps(case, is_short), 10)
+      ours, others = map(case.plan, case.strategies())
+      self.assertLessEqual(ours.training_time(), others.training_time())
 
   def test_ends_tasks_that_fail(self):
     with self.assertRaisesRegex(program.CheckError, "ended with 7: wrong"):

@@ -12,12 +12,15 @@ import json
 import os
 import time
 import typing
-from typing import Any, Callable, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple, Union
 
 from adanet.tf_compat import files
 
 _TRAINING = "training"
 _STATES = (_TRAINING, "over", "stopped")
+
+Figures = Tuple[Union[int, float], ...]
+"""A positive number for each builder."""
 
 
 class AgreementError(ValueError):
@@ -39,6 +42,10 @@ class Agreement(typing.NamedTuple):
     state: str, "training", "over" or "stopped".
     reason: str, why it is in this state.
     written: float, when the file was written, in seconds since the epoch.
+    costs: what a step of each builder's subnetwork costs, where the strategy
+      asks for measured costs: nanoseconds, or what the builders say. None if it
+      does not ask.
+    sizes: likewise the bytes of its variables.
   """
   job: str
   generation: int
@@ -51,6 +58,8 @@ class Agreement(typing.NamedTuple):
   state: str = _TRAINING
   reason: str = ""
   written: float = 0.
+  costs: Optional[Figures] = None
+  sizes: Optional[Figures] = None
 
   @property
   def is_training(self) -> bool:
@@ -78,15 +87,21 @@ class Agreement(typing.NamedTuple):
       raise _error(path, "not JSON: {}".format(e)) from e
     if not isinstance(content, dict):
       raise _error(path, "{!r} is not an object".format(content))
-    values = {}
+    values: Dict[str, Any] = {}
     for name, (holds, expected) in _CHECKS.items():
-      if name not in content:
+      if name not in content and name not in _NEW:
         raise _error(path, "{!r} is missing".format(name))
-      values[name] = content[name]
-      if not holds(content[name]):
+      value = values[name] = content.get(name)
+      if not holds(value):
         raise _error(path, "{!r} is {!r}, not {}".format(
-            name, content[name], expected))
-    return cls(**dict(values, builders=tuple(values["builders"])))
+            name, value, expected))
+      if isinstance(value, list):
+        values[name] = tuple(value)
+    for name in _NEW:
+      if values[name] and len(values[name]) != len(values["builders"]):
+        raise _error(path, "{!r} has {} numbers for {} builders".format(
+            name, len(values[name]), len(values["builders"])))
+    return cls(**values)
 
 
 def _is_str(value: Any) -> bool:
@@ -97,8 +112,18 @@ def _is_count(value: Any) -> bool:
   return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
+def _are_figures(value: Any) -> bool:
+  return value is None or isinstance(value, list) and bool(value) and all(
+      isinstance(n, (int, float)) and not isinstance(n, bool) and
+      0 < n < float("inf") for n in value)
+
+
 _STR = (_is_str, "a string")
 _COUNT = (_is_count, "an integer >= 0")
+_FIGURES = (_are_figures, "a list of numbers > 0 or null")
+
+# Older files do not have these.
+_NEW = ("costs", "sizes")
 
 # Attribute -> what must hold, and the same in words.
 _CHECKS = {
@@ -117,6 +142,8 @@ _CHECKS = {
     "reason": _STR,
     "written": (lambda value: _is_count(value) or isinstance(value, float),
                 "a number"),
+    "costs": _FIGURES,
+    "sizes": _FIGURES,
 }
 
 

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 _AGREEMENT = agreement.Agreement(
     "job", 3, 1, ("linear", "deep"), 3, 2, "RoundRobinStrategy", 300)
 _COUNT = st.integers(0, 2**40)
+_NAMES = st.lists(st.text(), min_size=1, max_size=5).map(tuple)
+_FIGURE = st.integers(1, 2**80) | st.floats(5e-324, 1e308)
 
 
 class AgreementTest(parameterized.TestCase):
@@ -24,8 +26,25 @@ class AgreementTest(parameterized.TestCase):
       builders=st.lists(st.text()).map(tuple), num_workers=_COUNT,
       num_ps=_COUNT, strategy=st.text(), max_steps=st.none() | _COUNT,
       state=st.sampled_from(["training", "over", "stopped"]), reason=st.text(),
-      written=st.floats(0., 1e12)))
+      written=st.floats(0., 1e12), costs=st.none(), sizes=st.none()))
   def test_json(self, value):
+    self._check_json(value)
+
+  @hypothesis.given(_NAMES, st.data())
+  def test_json_of_figures(self, builders, data):
+    figures = st.none() | st.lists(
+        _FIGURE, min_size=len(builders), max_size=len(builders)).map(tuple)
+    self._check_json(_AGREEMENT._replace(
+        builders=builders, costs=data.draw(figures), sizes=data.draw(figures)))
+
+  def test_older_files_have_no_figures(self):
+    content = json.loads(
+        _AGREEMENT._replace(costs=(1, 2), sizes=(3, 4)).to_json())
+    del content["costs"], content["sizes"]
+    self.assertEqual(_AGREEMENT, agreement.Agreement.from_json(
+        json.dumps(content), "path"))
+
+  def _check_json(self, value):
     self.assertEqual(
         value, agreement.Agreement.from_json(value.to_json(), "path"))
     self.assertNotIn("\n", value.to_json())
@@ -47,12 +66,23 @@ class AgreementTest(parameterized.TestCase):
       ("builders", {}), ("num_workers", None), ("num_ps", [2]),
       ("strategy", None), ("max_steps", "1"), ("max_steps", -1),
       ("state", "done"), ("state", ["over"]), ("reason", None),
-      ("written", "now"), ("written", None))
+      ("written", "now"), ("written", None), ("costs", 1), ("costs", []),
+      ("costs", [1, 0]), ("costs", [1, "2"]), ("costs", [True, 2]),
+      ("sizes", [1, -2.5]), ("sizes", [1, float("nan")]),
+      ("sizes", [float("inf"), 1]), ("sizes", {}))
   def test_wrong_value(self, name, value):
     content = dict(json.loads(_AGREEMENT.to_json()), **{name: value})
     self._check_corrupt(json.dumps(content), "'{}' is ".format(name))
 
-  @parameterized.parameters(*agreement.Agreement._fields)
+  @parameterized.parameters("costs", "sizes")
+  def test_wrong_number_of_figures(self, name):
+    content = dict(json.loads(_AGREEMENT.to_json()), **{name: [1, 2, 3]})
+    self._check_corrupt(
+        json.dumps(content), "'{}' has 3 numbers for 2 builders".format(name))
+
+  @parameterized.parameters(
+      name for name in agreement.Agreement._fields
+      if name not in ("costs", "sizes"))
   def test_missing_value(self, name):
     content = json.loads(_AGREEMENT.to_json())
     del content[name]

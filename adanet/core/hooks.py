@@ -61,7 +61,9 @@ class HookRunner(object):
 
   def run(self, session: typing.Any, fetches: typing.Any,
           then: typing.Callable[[typing.Any], typing.Collection[str]] =
-          lambda values: ()) -> typing.Any:
+          lambda values: (),
+          training: typing.Optional[typing.Collection[str]] = None
+         ) -> typing.Any:
     """Runs fetches together with those of the hooks, and returns their values.
 
     Args:
@@ -69,11 +71,14 @@ class HookRunner(object):
       fetches: what `Session.run` takes.
       then: called with the values after the run, before the hooks see theirs.
         It returns the owners whose last step this was.
+      training: the owners that train in this run; None for all. The hooks of
+        the others are not called. Those of the user always are.
     """
     train = tf_compat.v1.train
     asked = []
     for owned in self._hooks:
-      if owned.owner in self.stops:
+      if owned.owner in self.stops or not (
+          training is None or owned.owner is None or owned.owner in training):
         continue
       context = train.SessionRunContext(train.SessionRunArgs(fetches), session)
       wanted = self._call(owned, owned.hook.before_run, context)

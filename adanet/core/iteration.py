@@ -18,6 +18,7 @@ from adanet.core import moving_average
 from adanet.core import subnetworks
 from adanet.core import summary as summary_lib
 from adanet.distributed import layout
+from adanet.distributed import strategy as strategy_lib
 
 _Reports = typing.Tuple[typing.List[typing.Any], typing.List[typing.Any]]
 
@@ -123,6 +124,7 @@ class _Builder(object):
     self._task = task
     self._config = config
     self._strategy = strategy
+    self._strategy_before = strategy.for_earlier_iterations()
     self._reports = reports
 
   def _generate(self, number, previous):
@@ -155,7 +157,8 @@ class _Builder(object):
     builder = builders[index]
     name = "t{}_{}".format(number, builder.name)
     replicated = self._search.replicate_ensemble_in_training
-    with self._strategy.subnetwork_devices(len(builders), index):
+    strategy = self._strategy_before if frozen else self._strategy
+    with strategy.subnetwork_devices(len(builders), index):
       return subnetworks.build_subnetwork(
           builder, name, number, self._task,
           self._summary("subnetwork", name, not frozen and
@@ -234,6 +237,21 @@ class _Builder(object):
       self._average(spec.name, None, None)
     return _Frozen(spec._replace(architecture=architecture), specs)
 
+  def _share(self, count):
+    """Returns what this worker does, by what its strategy says."""
+    strategy = self._strategy
+    trains = strategy.should_train_subnetworks(count)
+    fractions = None
+    # A worker that is alone has nobody to divide the work with. There, one
+    # batch trains all.
+    if (trains and strategy_lib.divides_time(strategy) and
+        self._config.num_worker_replicas > 1):
+      fractions = tuple(sorted(strategy.training_fractions(count).items()))
+    return layout.Share(
+        strategy.should_build_ensemble(count),
+        [i for i in range(count) if strategy.should_build_subnetwork(count, i)],
+        trains, fractions)
+
   def _subnetwork_report(self, builder, spec):
     """Returns the report of a builder, with the metrics of its subnetwork."""
     report = builder.build_subnetwork_report() or subnetwork_lib.Report(
@@ -308,11 +326,7 @@ class _Builder(object):
         base_global_step = architecture.global_step or 0
       builders = self._generate(number, previous)
       count = len(builders)
-      share = layout.Share(
-          self._strategy.should_build_ensemble(count),
-          [i for i in range(count)
-           if self._strategy.should_build_subnetwork(count, i)],
-          self._strategy.should_train_subnetworks(count))
+      share = self._share(count)
       with v1.variable_scope("iteration_{}".format(number)):
         logging.info("Building iteration %d: %s", number,
                      ", ".join(builders[i].name for i in share.subnetworks))

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of what the graph of an iteration has."""
 
+import fractions
 import json
 import os
 from unittest import mock
@@ -162,6 +163,17 @@ class IterationTest(parameterized.TestCase):
                       distributed.RoundRobinStrategy(), "worker", 0)
     self.assertEmpty(built.candidates)
     self.assertEqual((False, [0], True, None), tuple(built.share))
+
+  def test_a_worker_divides_its_time(self):
+    made = [builders.Dense("a"), builders.Dense("b")]
+    strategy = distributed.BalancedStrategy(costs=[1, 5])
+    third = fractions.Fraction(1, 3)
+    # Four of five workers train, and each has 1.5 of the costs.
+    for index, expected in (
+        (0, ((0, 2 * third), (1, third))), (1, ((1, 1),))):
+      built, _ = _build(made, strategy, "worker", index)
+      self.assertEqual(expected, built.share.fractions)
+      self.assertEqual([i for i, _ in expected], list(built.share.trained))
 
   def test_metrics_are_built_for_evaluation_alone(self):
     for mode, expected in (("train", 0), ("eval", 1), ("infer", 0)):

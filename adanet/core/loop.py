@@ -11,10 +11,12 @@ from adanet import tf_compat
 from adanet.core import events
 from adanet.core import hooks as hooks_lib
 from adanet.core import pace as pace_lib
+from adanet.core import runs as runs_lib
 from adanet.core import saving
 from adanet.core import selection
 from adanet.core import train_ops
 from adanet.core import training_summaries
+from adanet.core import turns as turns_lib
 
 _PROGRESS_SECS = .5  # Between two events of progress.
 
@@ -40,9 +42,9 @@ class Limits(typing.NamedTuple):
   global_step: typing.Optional[int]
 
 
-def _wait_for_nobody(steps):
+def _nobody_else(steps):
   """Is `Surroundings.wait_for` of a task that is alone."""
-  raise AssertionError("nobody trains {}".format(", ".join(steps)))
+  return {name: "nobody else trains it" for name in steps}
 
 
 class Surroundings(typing.NamedTuple):
@@ -54,20 +56,24 @@ class Surroundings(typing.NamedTuple):
       trained; notes for a restart that it trains no further.
     asked_to_stop: returns whether a signal asked for a stop.
     wait_for: called again and again while there is nothing to do until others
-      have trained, with the steps of their subnetworks. It sleeps, and returns
-      a dict from the names of those that train no further to the reason.
+      have trained, with the steps of the subnetworks that are not done. It
+      sleeps, and returns a dict from the names of those that no other task
+      trains further to the reason.
     untrained: the names of subnetworks that no task trains.
   """
   report: events.Report
   mark_stopped: typing.Callable[[str, str, int], None]
   asked_to_stop: typing.Callable[[], bool] = lambda: False
   wait_for: typing.Callable[[typing.Dict[str, int]], typing.Dict[
-      str, str]] = _wait_for_nobody
+      str, str]] = _nobody_else
   untrained: typing.Tuple[str, ...] = ()
 
 
 class Loop(object):
   """Trains one iteration, or a worker's share of it.
+
+  All that train here do so in each run, or the subnetworks take turns; see
+  `TrainOps.fractions`.
 
   Attributes:
     global_step: int.
@@ -97,18 +103,14 @@ class Loop(object):
     self._ops = ops
     self._limits = limits
     self._hooks = hooks
+    self._runs = runs_lib.Runs(ops, hooks, summaries)
     self._saver = saver
     self._summaries = summaries
     self._surroundings = surroundings
+    self._turns = turns_lib.Turns(ops.fractions) if ops.fractions else None
     self._pace = pace_lib.Pace(limits.iteration_steps, surroundings.untrained)
     self._active = dict(ops.trainees)
     self._diverged: typing.Set[str] = set()
-    # What a step fetches of those that train, empty until it is known; and its
-    # compiled calls: without summaries, and with them.
-    self._fetches: typing.Dict[str, typing.Any] = {}
-    self._calls: typing.Dict[bool, typing.Callable[[], typing.Any]] = {}
-    self._set_global_step: typing.Any = None
-    self._observe: typing.Any = None
     self.global_step = 0
     self.steps: typing.Dict[str, int] = {}
     self.losses: typing.Dict[str, float] = {}
@@ -125,7 +127,7 @@ class Loop(object):
     """
     if self._active.pop(name, None) is None:
       return
-    self._fetches = {}
+    self._pace.stop(name)
     self._hooks.stops.setdefault(name, reason)
     self._surroundings.mark_stopped(name, reason, self.steps.get(name, 0))
     self._surroundings.report(events.Stopped(self._number, name, reason, **what))
@@ -159,71 +161,76 @@ class Loop(object):
           "learning rate, or check the data for NaN.".format(
               self._number, ", ".join(sorted(candidates))))
 
-  def _may_train(self):
-    """Returns whether those that still train here may take a step now."""
-    return bool(self._active) and (not self._ops.observed or all(
-        self._pace.allows(self.steps[name]) for name in self._active))
+  def _is_at_max_steps(self):
+    limit = self._limits.global_step
+    return limit is not None and self.global_step >= limit
+
+  def _ensembles(self):
+    """Returns the names of the ensembles that may take a step now."""
+    names = [name for name, t in self._active.items() if not t.is_subnetwork]
+    if self._ops.follows and not all(
+        self._pace.allows(self.steps[name]) for name in names):
+      return []
+    return names
+
+  def _next(self):
+    """Returns the names of those that train in the next run.
+
+    There are none if nobody here may train before others have.
+    """
+    if self._turns is None:
+      return tuple(self._ensembles() if self._ops.follows else self._active)
+    names = [name for name, t in self._active.items() if t.is_subnetwork]
+    # At the last step, only ensembles train that lag behind.
+    if names and not (self._ops.follows and self._is_at_max_steps()):
+      names = [self._turns.next(names)]
+    else:
+      names = []
+    return tuple(names + self._ensembles())
 
   def _is_over(self):
     if self._pace.unfinished or any(
         t.is_subnetwork for t in self._active.values()):
       return False
+    if self._ops.follows:
+      return not self._ensembles()
     # Ensembles end with the subnetworks that are trained beside them.
-    return not self._may_train() or any(
+    return not self._active or any(
         t.is_subnetwork for t in self._ops.trainees.values())
 
-  def _observed(self):
-    """Returns what to fetch of the subnetworks that others train."""
-    if self._observe is None:
-      self._observe = self._ops.observe() if self._ops.observed else []
-    return self._observe
-
-  def _call(self, session, summaries):
-    """Returns the call of a step without hooks, compiled once."""
-    key = bool(summaries)
-    if key not in self._calls:
-      self._calls[key] = session.make_callable(dict(
-          self._fetches, summaries=summaries, observed=self._observed(),
-          global_step=self._set_global_step))
-    return self._calls[key]
-
-  def _run(self, session):
-    """Runs one step and returns its values."""
-    if not self._fetches:
-      self._fetches = self._ops.fetches(self._active)
-      # Hooks that fetch the global step get the one before the step, as
-      # always. Without hooks one run does all.
-      self._set_global_step = self._ops.set_global_step(
-          [] if self._hooks else self._active)
-      self._calls = {}
-    summaries = self._summaries.fetches(self.global_step)
-    if not self._hooks:
-      return self._call(session, summaries)()
-
-    def set_global_step(values):
-      values["global_step"] = session.run(self._set_global_step)
-      return self._finished(zip(self._active, values["steps"]))
-
-    return self._hooks.run(
-        session, dict(self._fetches, summaries=summaries,
-                      observed=self._observed()), set_global_step)
+  def _run(self, session, names):
+    """Trains some names once."""
+    began = time.monotonic()
+    values = self._runs.train(
+        session, names, self.global_step, self._finished)
+    if self._turns is not None and not self._runs.was_new:
+      for name in names:
+        if self._ops.trainees[name].is_subnetwork:
+          self._turns.served(name, time.monotonic() - began)
+    self._take(names, values)
 
   def _take_observed(self, steps):
-    """Takes over the steps of the subnetworks that others train."""
-    self._pace.update(dict(zip(self._ops.observed, map(int, steps))))
-    self.steps.update(self._pace.steps)
+    """Takes over the steps of subnetworks that others train, too."""
+    self.steps.update(zip(self._ops.observed, map(int, steps)))
 
-  def _take(self, values):
-    """Takes over the values of a step."""
+  def _update_pace(self):
+    if self._ops.follows:
+      self._pace.update({
+          name: self.steps[name] for name in self._ops.observed})
+
+  def _take(self, names, values):
+    """Takes over the values of a run that trains some names."""
     before = self.global_step
     self.global_step = int(values["global_step"])
-    losses = dict(zip(self._active, values["losses"].tolist()))
-    self.steps.update(zip(self._active, values["steps"].tolist()))
+    losses = dict(zip(names, values["losses"].tolist()))
     self.losses.update(losses)
     self.averages.update(zip(self._ops.averages, values["averages"]))
-    for name in self._active:
+    for name in names:
       self.trained[name] += 1
     self._take_observed(values["observed"])
+    # What is observed of these may be their step before.
+    self.steps.update(zip(names, values["steps"].tolist()))
+    self._update_pace()
     if values["summaries"]:
       self._summaries.write(values["summaries"], self.averages, before)
     for name, reason in list(self._hooks.stops.items()):
@@ -234,11 +241,9 @@ class Loop(object):
 
   def _look(self, session):
     """Reads how far others are."""
-    if self._set_global_step is None:
-      self._set_global_step = self._ops.set_global_step([])
-    steps, global_step = session.run((self._observed(), self._set_global_step))
+    steps, self.global_step = self._runs.look(session)
     self._take_observed(steps)
-    self.global_step = int(global_step)
+    self._update_pace()
 
   def _await_others(self, session):
     """Lets others train, and reads how far they are."""
@@ -276,7 +281,7 @@ class Loop(object):
       stopped: function from the steps of all to a dict from names that train
         no further to the reason.
     """
-    self._fetches = {}
+    self._runs.renew()
     self.steps = {name: int(step) for name, step in session.run({
         name: t.step for name, t in self._ops.trainees.items()}).items()}
     self._look(session)
@@ -295,9 +300,8 @@ class Loop(object):
       return Ending.STOP_ASKED
     if self._surroundings.asked_to_stop():
       return Ending.SIGNAL
-    if (self._limits.global_step is not None and
-        self.global_step >= self._limits.global_step and
-        not (self._ops.observed and self._may_train())):
+    if self._is_at_max_steps() and not (
+        self._ops.follows and self._ensembles()):
       return Ending.MAX_STEPS  # And no ensemble lags behind.
     return None
 
@@ -320,8 +324,9 @@ class Loop(object):
         ending = Ending.ITERATION_OVER
         break
       try:
-        if self._may_train():
-          self._take(self._run(session))
+        names = self._next()
+        if names:
+          self._run(session, names)
         else:
           self._await_others(session)
       except (tf_compat.v1.errors.OutOfRangeError, StopIteration):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ops of a training step, for those of an iteration that still train."""
 
+import fractions as fractions_lib
 import typing
 
 from adanet import tf_compat
@@ -46,15 +47,27 @@ class TrainOps(object):
     trainees: dict from a name to a `Trainee`, those that this worker trains.
     averages: dict from an ensemble's name to the tensor that updates and
       returns the moving average of its AdaNet loss.
-    observed: dict from a subnetwork's name to its step, of those that this
-      worker builds for its ensembles and others train.
+    fractions: dict from a subnetwork's name to the part of this worker's time
+      that it gets. Then one of them trains in each run. None if all train in
+      each run.
+    observed: dict from a subnetwork's name to its step, of those that others
+      train, too, or in other runs, and that matter here.
+    follows: whether its ensembles keep pace with the observed ones.
   """
 
   def __init__(self, iteration: iteration_lib.Iteration,
                global_step_combiner_fn: typing.Callable[
                    [typing.List[typing.Any]], typing.Any]):
-    trained = iteration.subnetworks if iteration.share.trains_subnetworks else (
-        ())
+    share = iteration.share
+    names = dict(zip(share.subnetworks, (
+        spec.name for spec in iteration.subnetworks)))
+    trained = [spec for i, spec in zip(share.subnetworks, iteration.subnetworks)
+               if i in frozenset(share.trained)]
+    self.fractions: typing.Optional[
+        typing.Dict[str, fractions_lib.Fraction]] = None
+    if share.fractions is not None and (
+        len(share.trained) > 1 or iteration.candidates):
+      self.fractions = {names[i]: part for i, part in share.fractions}
     new = [c.spec for c in iteration.candidates[int(iteration.has_previous):]]
     self.trainees = {
         spec.name: _trainee(spec, is_subnetwork)
@@ -62,9 +75,12 @@ class TrainOps(object):
         for spec in specs}
     self.averages = {
         c.spec.name: c.average.update for c in iteration.candidates}
+    # In turns, all are observed: others may train the same, and finish it.
     self.observed = {
         spec.name: spec.step for spec in iteration.subnetworks
-        if iteration.candidates and spec.name not in self.trainees}
+        if self.fractions is not None or (
+            iteration.candidates and spec.name not in self.trainees)}
+    self.follows = bool(iteration.candidates and self.observed)
     self._reads = {name: step.read_value()
                    for name, step in self.observed.items()}
     self._iteration = iteration
@@ -80,17 +96,32 @@ class TrainOps(object):
     Returns:
       Dict with "steps" and "losses", tensors of shape [number of names], and
       "averages", a tensor of shape [number of averages]; empty for one
-      candidate alone, which wins whatever its average is.
+      candidate alone, which wins whatever its average is, and in a turn in
+      which no ensemble trains.
     """
     v1 = tf_compat.v1
+    names = list(names)
     active = [self.trainees[name] for name in names]
     return {
         "steps": v1.stack([t.advance for t in active]),
         "losses": v1.stack([
             v1.reshape(v1.cast(t.loss, v1.float32), []) for t in active]),
         "averages": (v1.stack(list(self.averages.values()))
-                     if len(self.averages) > 1 else []),
+                     if len(self.averages) > 1 and
+                     self.trains_ensembles(names) else []),
     }
+
+  def trains_ensembles(self, names: typing.Iterable[str]) -> bool:
+    """Returns whether a run of these names is one for the ensembles.
+
+    Where all train in each run, each one is. In turns, the ensembles may have
+    to wait; then their averages and summaries do so, too.
+
+    Args:
+      names: those that train in the run.
+    """
+    return self.fractions is None or not all(
+        self.trainees[name].is_subnetwork for name in names)
 
   def observe(self) -> typing.Any:
     """Returns a tensor, the steps of `observed`."""
@@ -110,12 +141,16 @@ class TrainOps(object):
     global_step = iteration.global_step
     if len(iteration.subnetworks) < len(iteration.builder_names):
       return global_step.read_value()
-    with v1.control_dependencies([
-        self.trainees[name].advance for name in after
-        if self.trainees[name].is_subnetwork]):
+    advanced = {name: self.trainees[name].advance for name in after
+                if self.trainees[name].is_subnetwork}
+    # What is observed is read once in a run, and may be read before it trains.
+    known = dict(self._reads)
+    known.update((name, step) for name, step in advanced.items()
+                 if name in self._reads)
+    with v1.control_dependencies(list(advanced.values())):
       steps = [iteration.base_global_step + (
-          self._reads[spec.name] if spec.name in self._reads else
-          spec.step.read_value()) for spec in iteration.subnetworks]
+          known[spec.name] if spec.name in known else spec.step.read_value())
+               for spec in iteration.subnetworks]
       return v1.assign(
           global_step,
           v1.cast(self._combine(steps), global_step.dtype.base_dtype))

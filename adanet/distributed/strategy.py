@@ -119,6 +119,14 @@ class PlacementStrategy(object):
          if self.should_build_subnetwork(num_subnetworks, i)],
         self.should_train_subnetworks(num_subnetworks)).training_fractions()
 
+  def for_earlier_iterations(self: _Strategy) -> _Strategy:
+    """Returns the strategy that places subnetworks of earlier iterations.
+
+    These are in the graph because an earlier winner consists of them. What is
+    said of the subnetworks that train now need not fit their number.
+    """
+    return self
+
   @abc.abstractmethod
   def subnetwork_devices(
       self, num_subnetworks: int,

@@ -98,6 +98,21 @@ class ClusterFaultsTest(absltest.TestCase):
     self.assertGreaterEqual(resumed.global_step, step)
     self.assertNotIn("parameter server", job.log("worker:0"))
 
+  def test_restarts_use_what_was_measured(self):
+    job = self._job(strategy=distributed.BalancedStrategy(
+        costs="measured", sizes="measured"))
+    job.start_all()
+    job.await_step(25, "chief:0")
+    job.signal("chief:0", signal.SIGKILL)
+    time.sleep(.3)
+    job.start("chief:0")
+    job.await_step(40, "chief:0")
+    self._kill(job, "ps:0")
+    for what in ("costs", "sizes"):
+      for number in range(2):
+        self.assertEqual(1, job.log("chief:0").count(
+            "Iteration {}: measured {}".format(number, what)))
+
   def test_kill_worker(self):
     job = self._job()
     job.start_all()

@@ -26,6 +26,9 @@ _STRATEGIES = (
     (distributed.RoundRobinStrategy(), ((1, 1), (5, 3))),
     (distributed.RoundRobinStrategy(drop_remainder=True), ((2, 1),)),
     (distributed.ReplicationStrategy(), ((3, 3),)),
+    (distributed.BalancedStrategy(costs=[1, 2, 4]), ((3, 3),)),
+    (distributed.BalancedStrategy(num_ensemble_workers=0), ((2, 1),)),
+    (distributed.BalancedStrategy("measured", "measured"), ((5, 3),)),
 )
 _STEPS = 20
 

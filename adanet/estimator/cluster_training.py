@@ -22,6 +22,7 @@ from adanet.core import events
 from adanet.core import loop as loop_lib
 from adanet.distributed import devices
 from adanet.estimator import choosing
+from adanet.estimator import measuring
 from adanet.estimator import model as model_lib
 from adanet.estimator import others as others_lib
 from adanet.estimator import training as training_lib
@@ -151,8 +152,10 @@ class Chief(object):
     first = generation = agreed.generation if agreed else 0
     goes_on = (
         agreed is not None and
+        self._known_figures(latest.number) is not None and
         decisions.may_go_on(agreed, self._agreement(
-            latest.number, agreed.builders, generation)) and
+            latest.number, agreed.builders, generation, measuring.Figures(
+                agreed.costs, agreed.sizes))) and
         task.kept(generation))
     start: typing.Union[training_lib.Start, str] = latest
     while isinstance(start, training_lib.Start):
@@ -169,13 +172,32 @@ class Chief(object):
       goes_on = False
     task.end("over", start)
 
-  def _agreement(self, number, builders, generation):
+  def _agreement(self, number, builders, generation,
+                 figures=measuring.Figures()):
     config = self._model.config
     return agreement_lib.Agreement(
         job=self._task.job.text, generation=generation, iteration=number,
         builders=builders, num_workers=config.num_worker_replicas,
         num_ps=config.num_ps_replicas, strategy=repr(self._model.placement),
-        max_steps=self._training.max_steps)
+        max_steps=self._training.max_steps, costs=figures.costs,
+        sizes=figures.sizes)
+
+  def _known_figures(self, number):
+    """Returns what this job has measured of an iteration, or None."""
+    return measuring.known(
+        self._task.file.read(), self._agreement(number, (), 0),
+        self._model.placement)
+
+  def _figures(self, start, goes_on):
+    """Returns what the strategy wants to know of an iteration's candidates."""
+    known = None
+    # Until there is a checkpoint, the builders may become others.
+    if goes_on or start.checkpoint is not None:
+      known = self._known_figures(start.number)
+    if known is None and measuring.is_wanted(self._model.placement):
+      known = measuring.measure(
+          self._model, self._training.input_fn, start.number)
+    return known or measuring.Figures()
 
   def _train_generation(self, start, generation, goes_on):
     """Trains an iteration.
@@ -189,7 +211,8 @@ class Chief(object):
       _Lost: a parameter server lost its variables.
     """
     began = time.time()
-    model, task = self._model, self._task
+    figures = self._figures(start, goes_on)
+    model, task = measuring.placed(self._model, figures), self._task
     work = _Generation(model, self._training, task, start.number, generation)
     with model.graph(self._training.input_fn, "train", start.number,
                      work.scope) as built:
@@ -206,7 +229,8 @@ class Chief(object):
       if not goes_on:
         task.departures.clear()
         task.announce(self._agreement(
-            start.number, built.iteration.builder_names, generation))
+            start.number, built.iteration.builder_names, generation,
+            figures))
       is_ready = goes_on
       has_begun = False
       while True:
@@ -267,7 +291,9 @@ class Worker(object):
 
   def _train_generation(self, agreed):
     """Trains its share of an iteration."""
-    model, task = self._model, self._task
+    task = self._task
+    model = measuring.placed(
+        self._model, measuring.Figures(agreed.costs, agreed.sizes))
     number, generation = agreed.iteration, agreed.generation
     training = self._training._replace(max_steps=agreed.max_steps)
     work = _Generation(model, training, task, number, generation)

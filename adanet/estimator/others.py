@@ -66,7 +66,9 @@ class Others(object):
     self._steps: typing.Dict[str, int] = {}
     self._file_time = 0.
     self._trainers: typing.Dict[str, typing.List[str]] = {}
-    if iteration.candidates and not iteration.share.trains_subnetworks:
+    share = iteration.share
+    if iteration.candidates and (
+        share.fractions is not None or not share.trains_subnetworks):
       names = task.worker_names
       self._trainers = {
           "t{}_{}".format(iteration.number, builder): [names[w] for w in found]
@@ -74,6 +76,9 @@ class Others(object):
               model.placement, model.config, len(iteration.builder_names)))}
     self.untrained = tuple(
         name for name, found in self._trainers.items() if not found)
+    # When this task waits, it trains no further itself.
+    self._trainers = {name: [worker for worker in found if worker != task.name]
+                      for name, found in self._trainers.items()}
     self._wait = task.wait("start these workers, or see what they print")
     if self.untrained and is_chief:
       logging.warning("No worker trains %s.", _first(self.untrained))

@@ -124,9 +124,22 @@ class Builder(object):
   """Makes one candidate subnetwork of an iteration.
 
   Of the two methods, the graph of an iteration calls first
-  `build_subnetwork` and then `build_subnetwork_train_op`, each once. In both,
+  `build_subnetwork` and then `build_subnetwork_train_op`, each once. (With
+  `BalancedStrategy(costs="measured")` there is one more graph.) In both,
   `tf.train.get_global_step()` is the iteration's own step.
+
+  Attributes:
+    cost: what a training step of the subnetwork costs, a number greater than 0;
+      None if that is not known. Only `BalancedStrategy(costs="measured")` asks,
+      at the start of each iteration. Only ratios count, so any unit will do.
+      All builders of an iteration have a cost, and nothing is timed; or none
+      has one, and the chief times a few steps of each.
+    size: likewise how much memory the subnetwork's variables take. Only
+      `BalancedStrategy(sizes="measured")` asks.
   """
+
+  cost: typing.Optional[float] = None
+  size: typing.Optional[float] = None
 
   @property
   @abc.abstractmethod

@@ -220,6 +220,15 @@ class BalancedStrategy(strategy_lib.LayoutStrategy):
         layout.num_ensemble_workers, layout.dedicates_parameter_servers)
     return strategy
 
+  def for_earlier_iterations(self: "_Balanced") -> "_Balanced":
+    """As in `PlacementStrategy`: with equal costs and sizes."""
+    strategy = self.with_config(self._config)
+    strategy.layout = balanced.BalancedLayout(
+        lengths_lib.Lengths("costs", None), lengths_lib.Lengths("sizes", None),
+        self.layout.num_ensemble_workers,
+        self.layout.dedicates_parameter_servers)
+    return strategy
+
   def costs_of(
       self, num_subnetworks: int) -> typing.Sequence[line_lib.Number]:
     """Returns the cost of each subnetwork; ones if they are equal.

@@ -1,0 +1,108 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The runs of a session that train, each compiled once."""
+
+import typing
+
+from adanet.core import hooks as hooks_lib
+from adanet.core import train_ops
+from adanet.core import training_summaries
+
+_Names = typing.Tuple[str, ...]
+
+
+class Runs(object):
+  """Trains some names in one run, or only looks how far all are.
+
+  Attributes:
+    was_new: whether the last run was the first of its kind, which takes longer:
+      a session compiles it.
+  """
+
+  def __init__(self, ops: train_ops.TrainOps, hooks: hooks_lib.HookRunner,
+               summaries: training_summaries.TrainingSummaries):
+    """Takes what there is to run."""
+    self._ops = ops
+    self._hooks = hooks
+    self._summaries = summaries
+    self._fetches: typing.Dict[_Names, typing.Dict[str, typing.Any]] = {}
+    self._calls: typing.Dict[typing.Tuple[_Names, bool], typing.Any] = {}
+    self._with_hooks: typing.Set[typing.Tuple[_Names, bool]] = set()
+    self._observe: typing.Any = None
+    self._global_step: typing.Any = None
+    self.was_new = False
+
+  def renew(self) -> None:
+    """Forgets what was compiled: there is another session."""
+    self._calls = {}
+    self._with_hooks = set()
+
+  def _observed(self):
+    if self._observe is None:
+      self._observe = self._ops.observe() if self._ops.observed else []
+    return self._observe
+
+  def _set_global_step(self):
+    """Returns the global step for a run that trains nobody."""
+    if self._global_step is None:
+      self._global_step = self._ops.set_global_step([])
+    return self._global_step
+
+  def look(self, session: typing.Any) -> typing.Tuple[typing.Any, int]:
+    """Returns the steps of the observed subnetworks, and the global step.
+
+    Args:
+      session: `Session`.
+    """
+    steps, global_step = session.run(
+        (self._observed(), self._set_global_step()))
+    return steps, int(global_step)
+
+  def _call(self, session, names, summaries):
+    """Returns the call of a run without hooks, compiled once."""
+    key = names, bool(summaries)
+    self.was_new = key not in self._calls
+    if self.was_new:
+      self._calls[key] = session.make_callable(dict(
+          self._fetches[names], summaries=summaries, observed=self._observed(),
+          global_step=self._ops.set_global_step(names)))
+    return self._calls[key]
+
+  def train(self, session: typing.Any, names: _Names, global_step: int,
+            finished: typing.Callable[
+                [typing.Iterable[typing.Tuple[str, int]]],
+                typing.Collection[str]]) -> typing.Dict[str, typing.Any]:
+    """Trains some names once.
+
+    Args:
+      session: `Session`.
+      names: those that train.
+      global_step: int, before the run.
+      finished: function from pairs of a name and its step to the names whose
+        last step that was.
+
+    Returns:
+      Dict with what `TrainOps.fetches` has, "summaries", "observed" and
+      "global_step".
+    """
+    if names not in self._fetches:
+      self._fetches[names] = self._ops.fetches(names)
+    summaries = {}
+    if self._ops.trains_ensembles(names):
+      summaries = self._summaries.fetches(global_step)
+    if not self._hooks:
+      return self._call(session, names, summaries)()
+
+    # Hooks that fetch the global step get the one before the step, as always.
+    # Without hooks one run does all.
+    def set_global_step(values):
+      values["global_step"] = session.run(self._set_global_step())
+      return finished(zip(names, values["steps"]))
+
+    key = names, bool(summaries)
+    self.was_new = key not in self._with_hooks
+    self._with_hooks.add(key)
+    return self._hooks.run(
+        session, dict(self._fetches[names], summaries=summaries,
+                      observed=self._observed()), set_global_step,
+        training=names)

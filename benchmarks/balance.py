@@ -1,0 +1,266 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""How long does an iteration take under BalancedStrategy, beside RoundRobin?
+
+Each task is a process of this machine, with a server of its own. The compute of
+a step is a delay in the graph, so workers overlap although there are few
+processors. The two strategies take turns on the same processes.
+
+An iteration is timed from the moment at which all workers that train are about
+to take their first step, which they do together, to the moment at which the
+chief sees that all subnetworks and ensembles have taken their last one. So the
+start of processes, and building the graphs, is not part of it.
+"""
+
+import contextlib
+import multiprocessing
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+import typing
+
+from adanet import distributed
+from adanet import tf_compat
+from adanet.distributed import plan as plan_lib
+from adanet.launch import ports
+from benchmarks import balance_task
+from benchmarks import program
+
+CASES = ("workers", "ps", "costs", "strategy")
+CELL = ("{speedup:.2f}x as fast, planned {planned_speedup:.2f}x; {secs:.2f} s, "
+        "planned {planned_secs:.2f} s; RoundRobin {other_secs:.2f} s, planned "
+        "{other_planned_secs:.2f} s")
+FIGURES = ("ratio", "deviation")
+SIDES = (("", "ours"),)
+
+_SHORT_TURNS = 5  # With fewer turns, only some shapes are timed, briefly.
+_MAX_DEVIATION = .15
+# A step takes a few ms of a processor, whatever the delay. All workers together
+# take so many steps a second that this is a small part of two processors.
+_MAX_STEPS_PER_SEC = 40.
+_MIN_UNIT_SECS = .06
+# Of an iteration under the round robin, and in a short run.
+_ITERATION_SECS = 24.
+_SHORT_SECS = 3.
+_TIMEOUT_SECS = 200.
+
+
+class Case(typing.NamedTuple):
+  """A cluster, its candidates, and what is promised.
+
+  Attributes:
+    num_workers: int, with the chief.
+    num_ps: int.
+    costs: tuple of numbers, of a step of each candidate.
+    num_ensemble_workers: int, of the `BalancedStrategy`.
+    least: float, how many times as fast as under the round robin an iteration
+      is at least.
+    in_short_run: whether a short run times it.
+  """
+  num_workers: int
+  num_ps: int
+  costs: typing.Tuple[int, ...]
+  num_ensemble_workers: int = 1
+  least: float = .97
+  in_short_run: bool = False
+
+  @property
+  def unit_secs(self):
+    """The seconds that a cost of 1 takes."""
+    num_trainers = self.num_workers - min(
+        self.num_ensemble_workers, self.num_workers - 1)
+    return max(_MIN_UNIT_SECS, num_trainers * len(self.costs) / (
+        sum(self.costs) * _MAX_STEPS_PER_SEC))
+
+  def strategies(self):
+    """Returns the `BalancedStrategy`, and what it is compared with."""
+    return (distributed.BalancedStrategy(
+        costs=self.costs, num_ensemble_workers=self.num_ensemble_workers),
+            distributed.RoundRobinStrategy())
+
+  def plan(self, strategy):
+    """Returns the plan under a strategy, with the costs."""
+    return plan_lib.PlacementPlan(
+        strategy, self.num_workers, self.num_ps, len(self.costs),
+        costs=self.costs)
+
+
+ALL_CASES = (
+    Case(5, 2, (1, 2, 4), least=1.7, in_short_run=True),
+    Case(8, 2, (1, 1, 1), least=1.1),
+    Case(2, 1, (1, 2), num_ensemble_workers=0, in_short_run=True),
+    Case(3, 1, (1, 1)),
+    Case(4, 2, (1, 2, 4, 8)),
+    Case(6, 2, (1, 2, 3, 4)),
+    Case(8, 2, (1, 2)),
+)
+
+
+class Tasks(object):
+  """A context manager: processes, each of them a task of one job after another.
+  """
+
+  def __init__(self, count):
+    """Starts the processes.
+
+    Args:
+      count: int, the tasks of the largest job.
+    """
+    # They are forked when TensorFlow is imported, and its threads do not run
+    # yet, so that not each of them imports it.
+    program.check(tf_compat.v1.Graph, "there is no TensorFlow")
+    context = multiprocessing.get_context("fork")
+    self._connections = []
+    for _ in range(count):
+      connection, other = context.Pipe()
+      context.Process(target=balance_task.run, args=(other, os.getpid()),
+                      daemon=True).start()
+      other.close()
+      self._connections.append(connection)
+
+  def __enter__(self):
+    return self
+
+  def __exit__(self, *_):
+    for connection in self._connections:
+      with contextlib.suppress(OSError):
+        connection.send(None)
+      connection.close()
+
+  @staticmethod
+  def _receive(connection, task):
+    program.check(connection.poll(_TIMEOUT_SECS),
+                  "{} says nothing".format(task))
+    try:
+      message = connection.recv()
+    except EOFError:
+      raise program.CheckError("{} has died".format(task)) from None
+    program.check(message[0] != "failed",
+                  "{}: {}".format(task, message[1]))
+    return message
+
+  def time(self, job, plan):
+    """Returns the seconds of the only iteration of a job.
+
+    Args:
+      job: `Job`, whose cluster is set here.
+      plan: the `PlacementPlan` of the job.
+    """
+    names = [("chief", 0)] + [
+        ("worker", i) for i in range(plan.num_workers - 1)] + [
+            ("ps", i) for i in range(plan.num_ps)]
+    with ports.HeldPorts(len(names)) as held:
+      cluster = {}
+      for (kind, _), port in zip(names, held.ports):
+        cluster.setdefault(kind, []).append("127.0.0.1:{}".format(port))
+      job = job._replace(cluster=cluster)
+      tasks = dict(zip(names, self._connections))
+      for name, connection in tasks.items():
+        connection.send((job,) + name)
+      trainers = [
+          name for w, name in enumerate(names[:plan.num_workers])
+          if plan.worker(w).trains_subnetworks]
+      for name in trainers:
+        program.check(self._receive(tasks[name], name) == "ready",
+                      "{} has ended before it took a step".format(name))
+      begin = time.monotonic()
+      for name in trainers:
+        tasks[name].send("go")
+      ends = {name: self._receive(connection, name)[1]
+              for name, connection in tasks.items()}
+    end = ends["chief", 0]
+    program.check(end is not None and end > begin,
+                  "the chief has not trained")
+    return end - begin
+
+
+def num_steps(case, is_short):
+  """Returns how many steps take so long as to be timed.
+
+  Args:
+    case: `Case`.
+    is_short: whether the run is.
+  """
+  secs = case.plan(case.strategies()[1]).training_time() * case.unit_secs
+  return max(10, round((_SHORT_SECS if is_short else _ITERATION_SECS) / secs))
+
+
+def _turn(tasks, case, strategy, count):
+  """Returns the seconds of an iteration."""
+  model_dir = tempfile.mkdtemp()
+  try:
+    return tasks.time(balance_task.Job(
+        strategy, {}, model_dir, [case.unit_secs * cost for cost in case.costs],
+        count), case.plan(strategy))
+  finally:
+    shutil.rmtree(model_dir, ignore_errors=True)
+
+
+def row(case, count, turns):
+  """Returns the row of a case.
+
+  Args:
+    case: `Case`.
+    count: int, how often each candidate was trained.
+    turns: list of pairs of the seconds of an iteration under the two
+      strategies.
+  """
+  ours, others = case.strategies()
+  planned, other_planned = (
+      case.plan(s).training_time() * case.unit_secs * count
+      for s in (ours, others))
+  secs, other_secs = map(statistics.median, zip(*turns))
+  ratio = statistics.median(our / other for our, other in turns)
+  return {
+      "workers": case.num_workers, "ps": case.num_ps,
+      "costs": ", ".join(map(str, case.costs)),
+      "strategy": "BalancedStrategy({})".format(
+          "" if case.num_ensemble_workers == 1 else "num_ensemble_workers={}"
+          .format(case.num_ensemble_workers)),
+      "steps": count, "unit_secs": case.unit_secs, "turns": turns,
+      "ratio": ratio, "speedup": 1 / ratio,
+      "planned_speedup": other_planned / planned,
+      "secs": secs, "planned_secs": planned, "other_secs": other_secs,
+      "other_planned_secs": other_planned,
+      "deviation": abs(secs / planned - 1),
+      "limits": {"ratio": 1 / case.least, "deviation": _MAX_DEVIATION}}
+
+
+def measure(unused_placement, num_turns):
+  """Measures one side; see `program`."""
+  is_short = num_turns < _SHORT_TURNS
+  cases = [c for c in ALL_CASES if c.in_short_run or not is_short]
+  rows = []
+  with Tasks(max(c.num_workers + c.num_ps for c in cases)) as tasks:
+    for case in cases:
+      count = num_steps(case, is_short)
+      strategies = case.strategies()
+      turns = []
+      for turn in range(max(1, num_turns // 7)):
+        # The second of the two finds another state of the machine.
+        order = (0, 1) if turn % 2 else (1, 0)
+        secs = {i: _turn(tasks, case, strategies[i], count) for i in order}
+        turns.append((secs[0], secs[1]))
+      rows.append(row(case, count, turns))
+  return rows
+
+
+def bars(rows):
+  """Returns list of `program.Bar`."""
+  result = []
+  for found in rows:
+    name = "{workers} workers, {ps} ps, costs {costs}".format(**found)
+    result.append(program.Bar(
+        name + ": time, in that of RoundRobinStrategy", found["ratio"],
+        found["limits"]["ratio"]))
+    result.append(program.Bar(
+        name + ": deviation from the planned time", found["deviation"],
+        found["limits"]["deviation"]))
+  return result
+
+
+if __name__ == "__main__":
+  program.run(sys.modules[__name__])

@@ -1,0 +1,154 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A task of the clusters that `balance` times, in a process of its own.
+
+It may be a task of one job after another. The compute of a subnetwork's step is
+a delay in the graph, so that the workers of a small machine overlap as those of
+many machines do. The first delay of a job waits until all workers have come
+that far.
+"""
+
+import json
+import os
+import signal
+import threading
+import time
+import traceback
+import typing
+
+from adanet import tf_compat
+from adanet.cluster import signals
+from adanet.cluster import task as task_lib
+from adanet.core import events
+from adanet.core import model_dir as model_dir_lib
+from adanet.estimator import choosing
+from adanet.estimator import cluster_training
+from adanet.estimator import model as model_lib
+from adanet.estimator import training as training_lib
+from adanet.launch import processes
+from benchmarks import endless_search
+from benchmarks import search
+
+_TIMEOUT_SECS = 120.
+
+
+class Job(typing.NamedTuple):
+  """A job, the same for all of its tasks.
+
+  Attributes:
+    strategy: `PlacementStrategy`.
+    cluster: dict from a job's name to a list of addresses, as in TF_CONFIG.
+    model_dir: str.
+    step_secs: the seconds of a step of each subnetwork.
+    num_steps: int, how often each one is trained.
+  """
+  strategy: typing.Any
+  cluster: typing.Dict[str, typing.List[str]]
+  model_dir: str
+  step_secs: typing.Sequence[float]
+  num_steps: int
+
+
+class _Processor(object):
+  """Computes for some seconds: one step after another, as a processor does.
+
+  It begins with its first step when the benchmark says so.
+  """
+
+  def __init__(self, connection):
+    self._connection = connection
+    self._lock = threading.Lock()
+    self._is_open = False
+
+  def compute(self, secs):
+    with self._lock:  # TensorFlow runs ops at the same time.
+      if not self._is_open:
+        self._connection.send("ready")
+        self._connection.recv()
+        self._is_open = True
+      time.sleep(secs)
+
+
+class _Builder(search.Builder):
+  """A builder whose subnetwork takes its time for a step."""
+
+  def __init__(self, index, step_secs, processor):
+    super().__init__(index)
+    self._step_secs = step_secs
+    self._processor = processor
+
+  def build_subnetwork_train_op(self, *args, **kwargs):
+    v1 = tf_compat.v1
+
+    def pause(unused_step):
+      self._processor.compute(self._step_secs)
+      return True
+
+    with v1.control_dependencies([v1.py_func(pause, [0], v1.bool)]):
+      return super().build_subnetwork_train_op(*args, **kwargs)
+
+
+class _Ends(object):
+  """Notes when the chief's loop ends: all subnetworks and ensembles are done.
+
+  The ensembles alone may be done one step of the slowest subnetwork before.
+  """
+
+  def __init__(self):
+    self.time = None
+
+  def report(self, event):
+    if isinstance(event, events.Progress):  # The last one is at the end.
+      self.time = time.monotonic()
+
+
+def _train(connection, job, task_type, index):
+  """Runs one task of a job; returns when the iteration was over, or None."""
+  os.environ["TF_CONFIG"] = json.dumps(
+      {"cluster": job.cluster, "task": {"type": task_type, "index": index}})
+  config = tf_compat.RunConfig(
+      model_dir=job.model_dir, save_checkpoints_secs=None)
+  task = task_lib.Task(config, _TIMEOUT_SECS)
+  ends = _Ends()
+  with signals.StopRequests() as stops:
+    if config.task_type == tf_compat.TaskType.PS:
+      task.serve(lambda: None, stops)
+      return None
+    processor = _Processor(connection)
+    builders = [_Builder(i, secs, processor)
+                for i, secs in enumerate(job.step_secs)]
+    model = model_lib.Model(
+        endless_search.make(builders, search.Ensembler())._replace(
+            max_iteration_steps=job.num_steps),
+        model_dir_lib.ModelDir(job.model_dir), config, job.strategy, None)
+    training = training_lib.Training(
+        search.input_fn, (), (), None, 1, None, _TIMEOUT_SECS, None, stops,
+        ends.report)
+    if config.is_chief:
+      cluster_training.Chief(
+          model, choosing.Rules(None, None, False), training, task).train()
+      return ends.time
+    cluster_training.Worker(model, training, task).train()
+    return None
+
+
+def run(connection, parent):
+  """Runs tasks, one after another, until there is no more to do.
+
+  Args:
+    connection: gets triples of a `Job`, the type of the task and its index, or
+      None. It sends "ready" before the first step of a subnetwork, and waits
+      for any answer; in the end it sends the time at which the iteration was
+      over, or the text of an error.
+    parent: int, the process that started this one, and ends it.
+  """
+  processes.end_with_parent(parent, signal.SIGKILL)
+  while True:
+    given = connection.recv()
+    if given is None:
+      # Not even TensorFlow's threads may hold it.
+      os._exit(0)  # pylint: disable=protected-access
+    try:
+      connection.send(("ended", _train(connection, *given)))
+    except BaseException:  # pylint: disable=broad-except
+      connection.send(("failed", traceback.format_exc()))
