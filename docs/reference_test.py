@@ -64,6 +64,7 @@ _SEAMS = (
     "adanet.estimator.export.write_saved_model",
     "adanet.estimator.input",
     "adanet.estimator.leading",
+    "adanet.estimator.measuring",
     "adanet.estimator.model",
     "adanet.estimator.others",
     "adanet.estimator.recording",
