@@ -34,11 +34,16 @@ def _own(connection, model_dir, do=lambda: None):
 
 def _fork():
   """Starts a child that has all open files of this process."""
+  reader, writer = os.pipe()
   pid = os.fork()
   if not pid:
     signal.alarm(100)
+    os.write(writer, b"!")
     while True:
       signal.pause()
+  os.read(reader, 1)  # Until the child runs, it may hold what it inherits.
+  os.close(reader)
+  os.close(writer)
   return pid
 
 
