@@ -25,7 +25,7 @@ _SHAPES = ((1, 0), (1, 1), (2, 1), (3, 3), (5, 3), (7, 2))
 # have clusters, too.
 _STRATEGIES = (
     (distributed.RoundRobinStrategy(), ()),
-    (distributed.RoundRobinStrategy(drop_remainder=True), ((2, 1),)),
+    (distributed.RoundRobinStrategy(drop_remainder=True), ()),
     (distributed.ReplicationStrategy(), ()),
     (distributed.BalancedStrategy(costs=[1, 2, 4]), ()),
     (distributed.BalancedStrategy(num_ensemble_workers=0), ((2, 1),)),
