@@ -61,8 +61,9 @@ class TrainOps(object):
     share = iteration.share
     names = dict(zip(share.subnetworks, (
         spec.name for spec in iteration.subnetworks)))
+    is_trained = frozenset(share.trained).__contains__
     trained = [spec for i, spec in zip(share.subnetworks, iteration.subnetworks)
-               if i in frozenset(share.trained)]
+               if is_trained(i)]
     self.fractions: typing.Optional[
         typing.Dict[str, fractions_lib.Fraction]] = None
     if share.fractions is not None and (

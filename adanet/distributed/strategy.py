@@ -244,11 +244,11 @@ class LayoutStrategy(PlacementStrategy):
     """A scope whose variables live on the subnetwork's parameter servers.
 
     In a graph, eagerly and in a `tf.function`, the hash of a variable's name
-    picks one of these. Every other op keeps its
-    device, and so does a variable that gets an explicit device inside the
-    scope. In a graph, a device is explicit if it names a job, a replica or a
-    task. Eagerly TensorFlow adds this task's job to every device, so there a
-    device is explicit if it is not the one outside the scope.
+    picks one of these. Every other op keeps its device, and so does a variable
+    that gets an explicit device inside the scope. In a graph, a device is
+    explicit if it names a job, a replica or a task. Eagerly TensorFlow adds
+    this task's job to every device, so there a device is explicit if it is not
+    the one outside the scope.
 
     Returns:
       A context manager; without parameter servers it changes nothing.
