@@ -3,7 +3,8 @@
 """Reads TensorFlow's checkpoints, with one clear line for a broken one."""
 
 import os
-from typing import Optional
+import re
+from typing import Any, Dict, Iterable, Optional
 
 from adanet import tf_compat
 
@@ -70,6 +71,46 @@ def _tensor(reader, checkpoint, name):
     raise _error(checkpoint, "{!r} cannot be read: {}".format(name, e)) from e
 
 
+def values(checkpoint: str, names: Iterable[str]) -> Dict[str, Any]:
+  """Returns the values of variables of a checkpoint, as NumPy has them.
+
+  Args:
+    checkpoint: str, its prefix.
+    names: the names of the variables.
+
+  Raises:
+    CheckpointError: the checkpoint cannot be read, or lacks a variable.
+  """
+  reader = _reader(checkpoint)
+  found = {}
+  for name in names:
+    if not reader.has_tensor(name):
+      raise _error(checkpoint, "it has no variable {!r}".format(name))
+    found[name] = _tensor(reader, checkpoint, name)
+  return found
+
+
+def integers(checkpoint: str, pattern: str) -> Dict[str, int]:
+  """Returns the values of some integer variables of shape [].
+
+  Args:
+    checkpoint: str, its prefix.
+    pattern: str, what the names match as a whole, with one group.
+
+  Returns:
+    Dict from what the group matches to an int.
+
+  Raises:
+    CheckpointError: the checkpoint cannot be read.
+  """
+  found = {
+      name: re.match(pattern + r"\Z", name) for name, shape in
+      _reader(checkpoint).get_variable_to_shape_map().items() if not shape}
+  names = {name: match.group(1) for name, match in found.items() if match}
+  return {names[name]: int(value)
+          for name, value in values(checkpoint, names).items()}
+
+
 def integer(checkpoint: Optional[str], name: str) -> int:
   """Returns the value of an integer variable of a checkpoint.
 
@@ -83,12 +124,7 @@ def integer(checkpoint: Optional[str], name: str) -> int:
   Raises:
     CheckpointError: the checkpoint cannot be read, or has no such variable.
   """
-  if checkpoint is None:
-    return 0
-  reader = _reader(checkpoint)
-  if not reader.has_tensor(name):
-    raise _error(checkpoint, "it has no variable {!r}".format(name))
-  return int(_tensor(reader, checkpoint, name))
+  return 0 if checkpoint is None else int(values(checkpoint, [name])[name])
 
 
 def _varint_size(number):

@@ -88,6 +88,17 @@ class Iteration(typing.NamedTuple):
   summaries: typing.List[typing.Any]
   has_previous: bool
 
+  @property
+  def new_candidates(self) -> typing.Tuple[Candidate, ...]:
+    """The candidates that are trained: all but the previous ensemble."""
+    return self.candidates[int(self.has_previous):]
+
+  @property
+  def steps(self) -> typing.Dict[str, typing.Any]:
+    """The variables that count steps, by the name of what is trained."""
+    return {spec.name: spec.step for spec in self.subnetworks + tuple(
+        c.spec for c in self.new_candidates)}
+
 
 class _Frozen(typing.NamedTuple):
   """An earlier winner: its ensemble, and the subnetworks of its iteration."""

@@ -32,10 +32,13 @@ class Trainee(typing.NamedTuple):
 
 def _trainee(spec, is_subnetwork):
   v1 = tf_compat.v1
-  with v1.control_dependencies([spec.train_op.train_op, spec.iteration_step]):
+  loss = spec.loss if is_subnetwork else spec.adanet_loss
+  # The loss, because a train op may do nothing. Then a run without input would
+  # count as a step.
+  with v1.control_dependencies([
+      spec.train_op.train_op, spec.iteration_step, loss]):
     # Other workers may train it, too.
     advance = v1.assign_add(spec.step, 1, use_locking=True)
-  loss = spec.loss if is_subnetwork else spec.adanet_loss
   return Trainee(spec.name, is_subnetwork, spec.step, advance, loss,
                  spec.train_op.chief_hooks, spec.train_op.hooks)
 
@@ -69,7 +72,7 @@ class TrainOps(object):
     if share.fractions is not None and (
         len(share.trained) > 1 or iteration.candidates):
       self.fractions = {names[i]: part for i, part in share.fractions}
-    new = [c.spec for c in iteration.candidates[int(iteration.has_previous):]]
+    new = [c.spec for c in iteration.new_candidates]
     self.trainees = {
         spec.name: _trainee(spec, is_subnetwork)
         for specs, is_subnetwork in ((trained, True), (new, False))

@@ -7,6 +7,7 @@ import time
 import typing
 
 from absl import logging
+from adanet.core import model_dir as model_dir_lib
 from adanet.estimator import specs
 
 _Metrics = typing.Dict[str, typing.Any]
@@ -36,6 +37,7 @@ class CheckpointEvaluator:
       clock: returns the time, in seconds from any moment.
     """
     self._estimator = estimator
+    self._model_dir = model_dir_lib.ModelDir(estimator.model_dir)
     self._spec = eval_spec
     self._max_steps = max_steps
     self._clock = clock
@@ -62,7 +64,7 @@ class CheckpointEvaluator:
     Args:
       checkpoint: str, its prefix.
       is_final: whether training is over. It is, too, where `max_steps` is
-        reached.
+        reached and no ensemble has to train on.
       hooks: `SessionRunHook`s beside those of the spec.
     """
     self._next_time = self._clock() + self._spec.throttle_secs
@@ -70,11 +72,16 @@ class CheckpointEvaluator:
         self._spec.input_fn, steps=self._spec.steps, name=self._spec.name,
         checkpoint_path=checkpoint,
         hooks=self._spec.hooks + tuple(hooks))
-    self._is_final = is_final or bool(
-        self._max_steps and metrics["global_step"] >= self._max_steps)
+    self._is_final = is_final or self._is_last(
+        checkpoint, metrics["global_step"])
     exports = [self._export(exporter, checkpoint, metrics)
                for exporter in self._spec.exporters]
     self.checkpoint, self.metrics, self.exports = checkpoint, metrics, exports
+
+  def _is_last(self, checkpoint, global_step):
+    """Returns whether a checkpoint is known to be the last one of training."""
+    return (self._max_steps is not None and global_step >= self._max_steps and
+            not self._model_dir.has_ensembles_behind(checkpoint))
 
   def _export(self, exporter, checkpoint, metrics):
     return exporter.export(

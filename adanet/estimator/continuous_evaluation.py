@@ -104,26 +104,55 @@ class _StopHook:
     """Does nothing."""
 
 
+class _Evaluated(typing.NamedTuple):
+  """The checkpoint that was evaluated last.
+
+  Attributes:
+    global_step: int, its global step; None if it is not known.
+    checkpoint: str, its name without a folder; None if it is not known.
+  """
+  global_step: typing.Optional[int] = None
+  checkpoint: typing.Optional[str] = None
+
+  def has_what(self, checkpoint: str, global_step: int) -> bool:
+    """Returns whether a checkpoint has nothing that was not evaluated.
+
+    At one global step there may be several: ensembles train on where
+    subnetworks are done. An iteration begins with a checkpoint of the step at
+    which the last one ended, and with its ensemble.
+
+    Args:
+      checkpoint: str, its prefix.
+      global_step: int, its global step.
+    """
+    if global_step != self.global_step:
+      return False
+    name = os.path.basename(checkpoint)
+    return self.checkpoint in (None, name) or name.startswith("increment.ckpt")
+
+
 class _Note:
-  """The file that says which step was evaluated last."""
+  """The file that says which checkpoint was evaluated last."""
 
   def __init__(self, model_dir, name):
     self._path = os.path.join(
         model_dir, "eval_" + name if name else "eval", "evaluated.json")
 
-  def read(self) -> typing.Optional[int]:
-    """Returns the global step; None if it is not known."""
+  def read(self) -> _Evaluated:
+    """Returns what the file says, as far as it is known."""
     try:
       with tf_compat.v1.io.gfile.GFile(self._path, "rb") as f:
-        return int(json.loads(f.read().decode("utf-8"))["global_step"])
-    except (tf_compat.v1.errors.OpError, KeyError, TypeError, ValueError):
-      return None
+        content = json.loads(f.read().decode("utf-8"))
+      return _Evaluated(int(content["global_step"]), content.get("checkpoint"))
+    except (tf_compat.v1.errors.OpError, AttributeError, KeyError, TypeError,
+            ValueError):
+      return _Evaluated()
 
-  def write(self, global_step: int) -> None:
-    """Notes a global step."""
+  def write(self, evaluated: _Evaluated) -> None:
+    """Notes what was evaluated."""
     with files.written_whole(self._path) as temporary:
       with tf_compat.v1.io.gfile.GFile(temporary, "w") as f:
-        f.write(json.dumps({"global_step": int(global_step)}))
+        f.write(json.dumps(evaluated._asdict(), sort_keys=True))
 
 
 class ContinuousEvaluation:
@@ -162,7 +191,7 @@ class ContinuousEvaluation:
     # The last checkpoint that was looked at, and its step.
     self._seen: typing.Tuple[typing.Optional[str], typing.Optional[int]] = (
         None, None)
-    self._evaluated_step: typing.Optional[int] = None
+    self._evaluated = _Evaluated()
     self._no_news_secs = max(
         _NO_NEWS_SECS, 2. * (estimator.config.save_checkpoints_secs or 0))
     self._news_time = clock.monotonic()
@@ -204,8 +233,10 @@ class ContinuousEvaluation:
     """
     try:
       action(checkpoint, hooks=[_StopHook(self._state, self._clock)])
-      self._evaluated_step = int(self._evaluator.metrics["global_step"])
-      self._note.write(self._evaluated_step)
+      self._evaluated = _Evaluated(
+          int(self._evaluator.metrics["global_step"]),
+          os.path.basename(checkpoint))
+      self._note.write(self._evaluated)
     # TensorFlow 2's Saver raises ValueError for a checkpoint that is gone.
     except (tf_compat.v1.errors.OpError, ValueError, OSError) as error:
       if files.is_disk_full(error):
@@ -247,10 +278,8 @@ class ContinuousEvaluation:
     self._warn_without_news()
     if not self._evaluator.is_due:
       return
-    # An iteration begins with a checkpoint of the step at which the last one
-    # ended, and with its ensemble.
     step = self._step(checkpoint)
-    if step is not None and step != self._evaluated_step:
+    if step is not None and not self._evaluated.has_what(checkpoint, step):
       self._do(self._evaluator.evaluate, checkpoint)
 
   def run(self) -> checkpoint_evaluation.Results:
@@ -273,7 +302,7 @@ class ContinuousEvaluation:
   def _run(self):
     self._report(events.Working("evaluator:0"))
     self._wait_for_start()
-    self._evaluated_step = self._note.read()
+    self._evaluated = self._note.read()
     wait = waiting.Wait(
         self._timeout_secs, "start the chief, with the same model_dir",
         self._clock.monotonic, self._clock.sleep)

@@ -54,11 +54,13 @@ def _opened(model, given, max_steps, leads):
 
 
 def _limit(model, steps, max_steps):
-  """Returns the global step to train up to, and whether it is reached."""
-  start = model.model_dir.global_step(model.model_dir.latest_checkpoint())
+  """Returns the global step to train up to, and whether all is done there."""
+  checkpoint = model.model_dir.latest_checkpoint()
+  start = model.model_dir.global_step(checkpoint)
   if steps is not None:
     max_steps = start + steps
-  return max_steps, max_steps is not None and start >= max_steps
+  return max_steps, (max_steps is not None and start >= max_steps and
+                     not model.model_dir.has_ensembles_behind(checkpoint))
 
 
 def _train_alone(model, rules, training):

@@ -8,6 +8,7 @@ import typing
 
 from absl import logging
 from adanet import tf_compat
+from adanet.core import checkpoints
 from adanet.core import events
 from adanet.core import iteration as iteration_lib
 from adanet.core import loop as loop_lib
@@ -53,11 +54,11 @@ class TaskRecorder(object):
     self._before = self._history.task(task, iteration.number)
     self._started = time.time()
     self._bytes = _bytes_by_device()
-    new = iteration.candidates[int(iteration.has_previous):]
     self._record = records.TaskRecord(
         task, iteration.number, tuple(
             [s.name for s in iteration.subnetworks] +
-            [c.spec.name for c in new]), bytes=sum(self._bytes.values()))
+            [c.spec.name for c in iteration.new_candidates]),
+        bytes=sum(self._bytes.values()))
 
   def write(self, loop: loop_lib.Loop) -> None:
     """Writes what this task has done so far."""
@@ -82,21 +83,31 @@ def _mean_weight(value):
   return float(np.mean(np.abs(value)))
 
 
+def _weight(weight, session, checkpoint):
+  """Returns the value of a weight, or a dict of them for a multi-head."""
+  if isinstance(weight, dict):
+    return {head: _weight(part, session, checkpoint)
+            for head, part in weight.items()}
+  if any(weight is v for v in tf_compat.v1.global_variables()):
+    return checkpoints.values(checkpoint, [weight.op.name])[weight.op.name]
+  return session.run(weight)
+
+
 def mixture_weights(
-    session: typing.Any, iteration: iteration_lib.Iteration
+    session: typing.Any, iteration: iteration_lib.Iteration, checkpoint: str
 ) -> typing.Dict[str, typing.List[float]]:
   """Returns the mean absolute mixture weights of ensembles that have some.
 
   Args:
-    session: `Session`.
+    session: `Session`, for weights that are no variables.
     iteration: `Iteration`.
+    checkpoint: str, the prefix of the checkpoint that has the others.
   """
-  weights = {
-      c.spec.name: [w.weight for w in c.spec.ensemble.weighted_subnetworks]
+  return {
+      c.spec.name: [_mean_weight(_weight(w.weight, session, checkpoint))
+                    for w in c.spec.ensemble.weighted_subnetworks]
       for c in iteration.candidates
       if hasattr(c.spec.ensemble, "weighted_subnetworks")}
-  return {name: [_mean_weight(value) for value in values]
-          for name, values in session.run(weights).items()}
 
 
 def write_iteration(

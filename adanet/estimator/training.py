@@ -10,6 +10,7 @@ from absl import logging
 from adanet import tf_compat
 from adanet.cluster import signals
 from adanet.cluster import waiting
+from adanet.core import checkpoints
 from adanet.core import events
 from adanet.core import hooks as hooks_lib
 from adanet.core import loop as loop_lib
@@ -155,8 +156,9 @@ class IterationTraining(object):
     if is_chief:
       wait = waiting.Wait(training.wait_timeout_secs, "free some space")
       self._chief_saver = saving.CheckpointSaver(
-          model.model_dir, model.config, training.saving_listeners,
-          training.report, lambda problem: wait.pause(2., lambda: problem))
+          model.model_dir, model.config, list(self.iteration.steps.values()),
+          training.saving_listeners, training.report,
+          lambda problem: wait.pause(2., lambda: problem))
     saver = self._chief_saver or saving.Saver()
     self.loop = loop_lib.Loop(
         start.number, ops,
@@ -182,7 +184,7 @@ class IterationTraining(object):
     elif start.checkpoint is None:
       saver.save(session, global_step)
     else:
-      saver.skip(self._model.model_dir.global_step(start.checkpoint))
+      saver.go_on_from(start.checkpoint)
       self._training.report(events.Resumed(
           start.number, global_step, start.checkpoint))
 
@@ -236,18 +238,29 @@ class IterationTraining(object):
 
   def trained(self, session: typing.Any, ending: loop_lib.Ending,
               seconds: float) -> Trained:
-    """Returns what the chief has trained and saved."""
-    averages = choosing.averages(session, self.iteration)
-    weights = recording.mixture_weights(session, self.iteration)
+    """Returns what the chief has trained and saved.
+
+    It is read from the checkpoint, with which all that follows begins: on a
+    cluster, others may have trained since.
+    """
+    assert self._chief_saver is not None
+    checkpoint = self._chief_saver.checkpoint
+    assert checkpoint is not None
+    steps = checkpoints.values(
+        checkpoint, [step.op.name for step in self.iteration.steps.values()])
+    global_step = self._model.model_dir.global_step(checkpoint)
+    progress = self.loop.progress()._replace(
+        global_step=global_step,
+        steps={name: int(steps[step.op.name])
+               for name, step in self.iteration.steps.items()})
     self._recorder.write_parameter_servers()
     if self._training.writer:
       self._training.writer.flush()
-    model_dir = self._model.model_dir
-    latest = model_dir.latest_checkpoint()
-    assert latest is not None
-    return Trained(ending, self.iteration, averages, weights,
-                   self.loop.progress(), latest, model_dir.global_step(latest),
-                   seconds)
+    return Trained(
+        ending, self.iteration,
+        choosing.saved_averages(checkpoint, self.iteration),
+        recording.mixture_weights(session, self.iteration, checkpoint),
+        progress, checkpoint, global_step, seconds)
 
 
 def _end_iteration(model, rules, training, trained, goes_on):
