@@ -136,11 +136,14 @@ def check_names(builders: typing.Sequence[typing.Any],
 
 
 def make_step() -> typing.Any:
-  """Returns the variable that counts the steps of a subnetwork or ensemble."""
+  """Returns the variable that counts the steps of a subnetwork or ensemble.
+
+  The global step may share its memory, so it is never changed in place.
+  """
   v1 = tf_compat.v1
   return v1.get_variable(
       "step", shape=[], initializer=v1.zeros_initializer(), trainable=False,
-      dtype=v1.int64)
+      dtype=v1.int64, use_resource=True)
 
 
 def as_train_op_spec(train_op: typing.Any, owner: str) -> typing.Any:

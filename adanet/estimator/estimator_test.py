@@ -105,6 +105,34 @@ class EstimatorTest(parameterized.TestCase):
         ["begin", "session 0", "end 4", "begin", "session 4", "end 6"],
         hook.calls)
 
+  def test_a_hook_costs_no_further_run(self):
+
+    class Counts(_Hook):
+      num_runs = 0
+
+      def after_create_session(self, session, coord):
+        run = session.run
+
+        def count(*args, **kwargs):
+          self.num_runs += 1
+          return run(*args, **kwargs)
+
+        session.run = count
+        super().after_create_session(session, coord)
+
+      def before_run(self, run_context):
+        self._before = self.num_runs
+        return super().before_run(run_context)
+
+      def after_run(self, run_context, run_values):
+        self.calls.append(self.num_runs - self._before)
+        super().after_run(run_context, run_values)
+
+    hook = Counts()
+    self._estimator(_Dense("a"), _Dense("b")).train(
+        builders.input_fn(), hooks=[hook], max_steps=4)
+    self.assertEqual(["begin", "session 0", 1, 1, 1, 1, "end 4"], hook.calls)
+
   def test_users_hook_stops_training(self):
     estimator = self._estimator(_Dense("a"))
     estimator.train(builders.input_fn(), hooks=[_Hook(stop_at=3)])
