@@ -32,13 +32,10 @@ class Trainee(typing.NamedTuple):
 
 def _trainee(spec, is_subnetwork):
   v1 = tf_compat.v1
-  loss = spec.loss if is_subnetwork else spec.adanet_loss
-  # The loss, because a train op may do nothing. Then a run without input would
-  # count as a step.
-  with v1.control_dependencies([
-      spec.train_op.train_op, spec.iteration_step, loss]):
+  with v1.control_dependencies([spec.train_op.train_op, spec.iteration_step]):
     # Other workers may train it, too.
     advance = v1.assign_add(spec.step, 1, use_locking=True)
+  loss = spec.loss if is_subnetwork else spec.adanet_loss
   return Trainee(spec.name, is_subnetwork, spec.step, advance, loss,
                  spec.train_op.chief_hooks, spec.train_op.hooks)
 

@@ -118,8 +118,14 @@ class LocalTest(parameterized.TestCase):
 
   def test_what_was_exported_is_not_exported_again(self):
     self._exporter = _Exporter(result="path")
-    _, exports = self._run(throttle_secs=600, train={
-        "input_fn": builders.input_fn(1, batch_size=16)})
+
+    class Stop(tf_compat.v1.train.SessionRunHook):
+
+      def after_run(self, run_context, run_values):
+        if run_context.session.run(tf_compat.v1.train.get_global_step()) == 2:
+          run_context.request_stop()
+
+    _, exports = self._run(throttle_secs=600, train={"hooks": [Stop()]})
     self.assertEqual([(2, False)], self._exporter.calls)
     self.assertEqual(["path"], exports)
 
