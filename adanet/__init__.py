@@ -9,6 +9,7 @@ from adanet import _sole_owner
 
 _sole_owner.check()  # Before any module that the other one may have replaced.
 
+from adanet import _submodules  # pylint: disable=g-import-not-at-top,wrong-import-position
 from adanet.version import VERSION as __version__  # pylint: disable=g-import-not-at-top,wrong-import-position
 
 # Name -> the module that has it, imported at the name's first use.
@@ -30,21 +31,22 @@ _MODULES = {
 }
 # The name there, where it is another: AdaNet once had this ensemble only.
 _NAMES = {"Ensemble": "ComplexityRegularized"}
-_PACKAGES = frozenset([
-    "distributed", "ensemble", "heads", "replay", "subnetwork", "tf_compat"])
 
 __all__ = [
     "AutoEnsembleEstimator", "AutoEnsembleSubestimator", "Ensemble",
     "Estimator", "EvalSpec", "Evaluator", "MixtureWeightType",
     "ReportMaterializer", "Subnetwork", "Summary", "TrainSpec",
-    "WeightedSubnetwork", "__version__", "distributed", "ensemble", "heads",
-    "replay", "report", "subnetwork", "tf_compat", "train_and_evaluate",
+    "WeightedSubnetwork", "__version__", "distributed", "ensemble", "estimator",
+    "heads", "history", "replay", "report", "subnetwork", "tf_compat",
+    "train_and_evaluate",
 ]
 
 if typing.TYPE_CHECKING:
   from adanet import distributed
   from adanet import ensemble
+  from adanet import estimator
   from adanet import heads
+  from adanet import history
   from adanet import replay
   from adanet import subnetwork
   from adanet import tf_compat
@@ -63,14 +65,15 @@ if typing.TYPE_CHECKING:
   from adanet.subnetwork import Subnetwork
   from adanet.subnetwork.summary import Summary
 else:
+  _module = _submodules.importer(
+      __name__, "distributed", "ensemble", "estimator", "heads", "history",
+      "replay", "subnetwork", "tf_compat")
 
   def __getattr__(name):
     """Imports what a name stands for at its first use (PEP 562)."""
-    if name in _PACKAGES:
-      return importlib.import_module("adanet." + name)
-    if name in _MODULES:
-      value = getattr(importlib.import_module(_MODULES[name]),
-                      _NAMES.get(name, name))
-      globals()[name] = value
-      return value
-    raise AttributeError("module 'adanet' has no attribute '{}'".format(name))
+    if name not in _MODULES:
+      return _module(name)
+    value = getattr(importlib.import_module(_MODULES[name]),
+                    _NAMES.get(name, name))
+    globals()[name] = value
+    return value

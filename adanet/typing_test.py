@@ -22,6 +22,7 @@ _PUBLIC_MODULES = (
     "adanet.distributed.plan.table",
     "adanet.ensemble",
     "adanet.estimator.export",
+    "adanet.estimator.exporters",
     "adanet.heads",
     "adanet.replay",
     "adanet.subnetwork",

@@ -11,8 +11,6 @@ last line `...` stands for more. The reports are those of
 import contextlib
 import io
 import os
-import re
-import textwrap
 from unittest import mock
 
 from absl.testing import absltest
@@ -22,41 +20,25 @@ from adanet.history import example
 from adanet.history import main as report_main
 from adanet.history import store
 from adanet.launch import main as launch_main
-import runfiles
+from docs import pages
 
 _PAGES = ("README.md", "docs/auto_ensemble.rst", "docs/estimator.rst",
           "docs/getting_started.rst", "docs/kubernetes.rst", "docs/launch.rst",
           "docs/plan.rst", "docs/report.rst", "docs/strategies.rst",
           "docs/tf_distribute.rst", "docs/train_and_evaluate.rst")
-# The kind of a block and its lines, in Markdown and in reStructuredText.
-_MARKDOWN = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_RST = re.compile(r"^\.\. code-block:: (\w+)\n\n((?:   .*\n|\n)+)",
-                  re.MULTILINE)
-
-
-def _blocks(page):
-  """Returns list of (kind, text) of a page's blocks of code."""
-  with open(runfiles.Create().Rlocation("adanet/" + page),
-            encoding="utf-8") as f:
-    text = f.read() + "\n"
-  pattern = _MARKDOWN if page.endswith(".md") else _RST
-  return [(kind or "text", textwrap.dedent(block).strip("\n") + "\n")
-          for kind, block in pattern.findall(text)]
 
 
 def _programs():
   """Yields (page, program, output) of the programs that show their output."""
   for page in _PAGES:
-    blocks = _blocks(page)
-    for (kind, program), (next_kind, output) in zip(blocks, blocks[1:]):
-      if kind == "python" and next_kind == "text":
-        yield page, program, output
+    for program, output in pages.programs(page):
+      yield page, program, output
 
 
 def _commands():
   """Yields (page, command, output)."""
   for page in _PAGES:
-    for kind, block in _blocks(page):
+    for kind, block in pages.blocks(page):
       if kind == "console":
         command, _, output = block.replace("\\\n", " ").partition("\n")
         yield page, command, output

@@ -17,7 +17,7 @@ import adanet
 from adanet import distributed
 from adanet import estimator
 from adanet import tf_compat
-import runfiles
+from docs import pages
 
 _MODULES = (
     ("distributed", "adanet.distributed.devices"),
@@ -88,10 +88,9 @@ _SEAMS = (
 
 def _documented(page):
   """Returns what a page documents, as dict from whole name to options."""
-  with open(runfiles.Create().Rlocation("adanet/docs/{}.rst".format(page)),
-            encoding="utf-8") as f:
-    return dict(re.findall(r"^\.\. auto\w+:: (\S+)\n((?:   :.*\n)*)", f.read(),
-                           re.MULTILINE))
+  return dict(re.findall(
+      r"^\.\. auto\w+:: (\S+)\n((?:   :.*\n)*)",
+      pages.text("docs/{}.rst".format(page)), re.MULTILINE))
 
 
 def _is_public_here(name, value, module):
@@ -168,11 +167,9 @@ class ReferenceTest(parameterized.TestCase):
       self.assertContainsSubset(_public(package), names)
 
   def test_names_of_adanet_0_8(self):
-    with open(runfiles.Create().Rlocation(
-        "adanet/docs/coming_from_adanet.rst"), encoding="utf-8") as f:
-      _, names, arguments, methods = re.split(
-          "^(?:Every name|Arguments of the Estimator|Its methods)$", f.read(),
-          flags=re.MULTILINE)
+    _, names, arguments, methods = re.split(
+        "^(?:Every name|Arguments of the Estimator|Its methods)$",
+        pages.text("docs/coming_from_adanet.rst"), flags=re.MULTILINE)
     row = re.compile(r"^``([\w.]+)`` +(.*)", re.MULTILINE)
     self.assertGreater(len(row.findall(names)), 35)
     for name, now in row.findall(names):

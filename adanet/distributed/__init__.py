@@ -5,9 +5,10 @@
 See https://arxiv.org/abs/1607.01097 for what a subnetwork and an ensemble are.
 """
 
-import importlib
 import typing
 
+from adanet import _submodules
+from adanet.distributed import devices
 from adanet.distributed.placement import BalancedStrategy
 from adanet.distributed.placement import PlacementStrategy
 from adanet.distributed.placement import ReplicationStrategy
@@ -18,15 +19,11 @@ __all__ = [
     "PlacementStrategy",
     "ReplicationStrategy",
     "RoundRobinStrategy",
+    "devices",
 ]
 
 if typing.TYPE_CHECKING:
   from adanet.distributed import plan
 else:
-
-  def __getattr__(name):
-    """Imports `plan` at its first use: NumPy takes longer than the rest."""
-    if name == "plan":
-      return importlib.import_module("adanet.distributed.plan")
-    raise AttributeError(
-        "module 'adanet.distributed' has no attribute '{}'".format(name))
+  # At its first use: NumPy takes longer than the rest.
+  __getattr__ = _submodules.importer(__name__, "plan")

@@ -1,3 +1,13 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
 """What leads a user through the search: the Estimator."""
+
+import typing
+
+from adanet import _submodules
+
+if typing.TYPE_CHECKING:
+  from adanet.estimator import export
+  from adanet.estimator import exporters
+else:
+  __getattr__ = _submodules.importer(__name__, "export", "exporters")

@@ -2,3 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a search did: records in its model_dir, shown as a table or a picture.
 """
+
+import typing
+
+from adanet import _submodules
+
+if typing.TYPE_CHECKING:
+  from adanet.history import records
+  from adanet.history import report
+else:
+  __getattr__ = _submodules.importer(__name__, "records", "report")

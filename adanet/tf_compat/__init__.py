@@ -27,11 +27,12 @@ making a `RunConfig` do not. `metric_op` makes a Keras metric one of TensorFlow
 import typing
 
 from adanet.tf_compat import _tensorflow
+from adanet.tf_compat import optimizers
 from adanet.tf_compat.metrics import metric_op
 from adanet.tf_compat.run_config import RunConfig
 from adanet.tf_compat.run_config import TaskType
 
-__all__ = ["RunConfig", "TaskType", "metric_op"]
+__all__ = ["RunConfig", "TaskType", "metric_op", "optimizers"]
 
 if typing.TYPE_CHECKING:
   v1: typing.Any

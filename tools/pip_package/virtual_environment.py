@@ -3,12 +3,19 @@
 """Fresh virtual environments, for tests of what a user installs."""
 
 import os
+import re
 import subprocess
 import sys
 
 import pip
 
 _TIMEOUT_SECS = 240
+
+
+def fetched_packages():
+  """Returns the folders of TensorFlow and of all that this program imports."""
+  return [path for path in sys.path
+          if re.search(r"/adanet_pypi_tf\d_\d+/", path)]
 
 
 class VirtualEnvironment(object):

@@ -9,6 +9,8 @@ line prints its help without NumPy.
 import importlib
 import typing
 
+from adanet import _submodules
+
 __all__ = [
     "Indices", "JSON_VERSION", "PROBLEM_KINDS", "PlacementPlan", "Problem",
     "PsGroup", "Subnetwork", "SubnetworkGroup", "WorkerGroup", "compare",
@@ -16,6 +18,7 @@ __all__ = [
 
 if typing.TYPE_CHECKING:
   # pylint: disable=g-import-not-at-top,g-multiple-import
+  from adanet.distributed.plan import picture, predictions, table
   from adanet.distributed.plan.groups import (
       PsGroup, Subnetwork, SubnetworkGroup, WorkerGroup)
   from adanet.distributed.plan.indices import Indices
@@ -24,6 +27,8 @@ if typing.TYPE_CHECKING:
       compare, JSON_VERSION, PlacementPlan)
 else:  # A type checker takes a module with __getattr__ to have every name.
 
+  _module = _submodules.importer(__name__, "picture", "predictions", "table")
+
   def __getattr__(name):
     if name in __all__:
       for module_name in ("groups", "indices", "problems", "value"):
@@ -31,5 +36,4 @@ else:  # A type checker takes a module with __getattr__ to have every name.
         if hasattr(module, name):
           value = globals()[name] = getattr(module, name)
           return value
-    raise AttributeError(
-        "module '{}' has no attribute '{}'".format(__name__, name))
+    return _module(name)
