@@ -10,6 +10,7 @@ import functools
 import glob
 import json
 import os
+import shutil
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -104,6 +105,30 @@ class EstimatorTest(parameterized.TestCase):
     self.assertEqual(
         ["begin", "session 0", "end 4", "begin", "session 4", "end 6"],
         hook.calls)
+
+  def test_copied_model_dir(self):
+    def estimator():
+      return self._estimator(
+          _Dense("a"), warm_start_mixture_weights=True,
+          config=tf_compat.RunConfig(
+              save_checkpoints_steps=1, keep_checkpoint_max=2))
+
+    estimator().train(builders.input_fn(), max_steps=4)
+    original, self._model_dir = self._model_dir, self._model_dir + "-copy"
+    shutil.copytree(original, self._model_dir)
+    # Whatever is read of these would be noticed.
+    for path in glob.glob(os.path.join(original, "*.ckpt-*")):
+      open(path, "w").close()
+    before = sorted(os.listdir(original))
+    copy = estimator()
+    self.assertEqual(4, copy.get_variable_value("global_step"))
+    self.assertIn("global_step", copy.get_variable_names())
+    copy.train(builders.input_fn())
+    self.assertEqual(
+        8, copy.evaluate(builders.input_fn(1))["global_step"])
+    self.assertEqual(before, sorted(os.listdir(original)))
+    with open(os.path.join(self._model_dir, "checkpoint")) as f:
+      self.assertNotIn(original + "/", f.read())
 
   def test_users_hook_stops_training(self):
     estimator = self._estimator(_Dense("a"))
