@@ -59,7 +59,7 @@ def _advised(function: Callable[..., Any], folder: str, *args: Any) -> Any:
     return function(*args)
   except _Broken as broken:
     raise CheckpointError("{} {}".format(
-        broken, _advice(folder))) from broken
+        broken, _advice(folder))) from broken.__cause__
 
 
 def latest(folder: str) -> Optional[str]:
