@@ -11,11 +11,15 @@ import glob
 import json
 import os
 import shutil
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet import tf_compat
+from adanet.core import events
+from adanet.progress import event_json
+from adanet.progress import reporter
 from adanet.testing import builders
 import numpy as np
 
@@ -205,6 +209,17 @@ class EstimatorTest(parameterized.TestCase):
     # The next call ends this iteration, and begins the next one.
     estimator.train(builders.input_fn(repeat=1, batch_size=16))
     self.assertEqual(6, estimator.get_variable_value("global_step"))
+
+  def test_says_that_it_takes_part(self):
+    reader, writer = os.pipe()
+    with mock.patch.dict(os.environ, {reporter.EVENTS_FD: str(writer)}):
+      for _ in range(2):  # In the second life, training is over already.
+        self._estimator(_Dense("a")).train(builders.input_fn(), max_steps=1)
+    os.close(writer)
+    with os.fdopen(reader) as f:
+      found = [event_json.loads(line) for line in f]
+    joined = events.Joined(os.path.realpath(self._model_dir))
+    self.assertEqual([joined, joined], [found[0], found[-1]])
 
   def test_input_fn_with_bound_arguments(self):
 

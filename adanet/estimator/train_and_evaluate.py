@@ -10,12 +10,14 @@ from absl import logging
 from adanet import tf_compat
 from adanet.cluster import ended
 from adanet.cluster import signals
+from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.estimator import checkpoint_evaluation
 from adanet.estimator import continuous_evaluation
 from adanet.estimator import specs
 from adanet.history import store
 from adanet.progress import reporter
+from adanet.tf_compat import files
 
 
 def _print_report(estimator):
@@ -56,6 +58,7 @@ def _evaluate_continuously(estimator, train_spec, eval_spec):
     raise ValueError(
         "TF_CONFIG['task'] must have index 0 for an evaluator, got {}: there "
         "is one evaluator".format(estimator.config.task_id))
+  reporter.tell(events.Joined(files.real_path(estimator.model_dir)))
   try:
     with signals.StopRequests(), reporter.reporter() as report:
       return continuous_evaluation.ContinuousEvaluation(
