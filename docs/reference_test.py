@@ -78,6 +78,7 @@ _SEAMS = (
     "adanet.history.records.loads",
     "adanet.history.records.to_json",
     "adanet.progress",
+    "adanet.tf_compat.checkpoint_file",
     "adanet.tf_compat.estimator_config",
     "adanet.tf_compat.files",
     "adanet.tf_compat.optimizers.check_optimizer",

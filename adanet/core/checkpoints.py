@@ -4,29 +4,73 @@
 
 import os
 import re
-from typing import Any, Dict, Iterable, Optional
+from typing import Any, Callable, Dict, Iterable, Optional
 
 from adanet import tf_compat
-
-_RESTORE = ("Restore it from a copy, delete it and name an older one in the "
-            "file 'checkpoint', or train in an empty model_dir.")
+from adanet.tf_compat import checkpoint_file
 
 
 class CheckpointError(ValueError):
   """A checkpoint is not complete, or is not one of this search."""
 
 
+class _Broken(Exception):
+  """A checkpoint is not complete; nobody has looked yet for a whole one."""
+
+
 def _error(checkpoint, problem):
-  return CheckpointError(
-      "{}: {}. Expected a complete checkpoint of AdaNet. {}".format(
-          checkpoint, " ".join(str(problem).split()).rstrip("."), _RESTORE))
+  return _Broken("{}: {}. Expected a complete checkpoint of AdaNet.".format(
+      checkpoint, " ".join(str(problem).split()).rstrip(".")))
+
+
+def _age(checkpoint):
+  """Returns what is greater for a newer checkpoint; None for a broken one."""
+  try:
+    _check_readable(checkpoint)
+    found = _values(checkpoint, ["current_iteration", "global_step"])
+    number, global_step = map(int, found.values())
+    # Of one global step there may be several.
+    steps = _integers(checkpoint, "adanet/iteration_{}/(.*)/step".format(number))
+    return number, global_step, sum(steps.values())
+  except _Broken:
+    return None
+
+
+def _advice(folder):
+  """Returns what to do about a broken checkpoint in a folder."""
+  gfile = tf_compat.v1.io.gfile
+  whole = []
+  for path in gfile.glob(
+      os.path.join(folder, "*.index")) if gfile.isdir(folder) else ():
+    checkpoint = path[:-len(".index")]
+    age = _age(checkpoint)
+    if age is not None:
+      whole.append((age, checkpoint))
+  if not whole:
+    return ("No checkpoint in this folder is whole: restore one from a copy, "
+            "or train in an empty model_dir.")
+  (_, global_step, _), newest = max(whole)
+  return (
+      "The newest whole one in this folder is of step {}. To go on from it, "
+      "let this be the only line of {}: model_checkpoint_path: \"{}\"".format(
+          global_step, os.path.join(folder, checkpoint_file.NAME),
+          os.path.basename(newest)))
+
+
+def _advised(function: Callable[..., Any], folder: str, *args: Any) -> Any:
+  """Calls a function; if a checkpoint is broken, the error says what to do."""
+  try:
+    return function(*args)
+  except _Broken as broken:
+    raise CheckpointError("{} {}".format(
+        broken, _advice(folder))) from broken.__cause__
 
 
 def latest(folder: str) -> Optional[str]:
   """Returns the prefix of the latest checkpoint of a folder, or None.
 
-  The file "checkpoint" says which one it is. If the folder has been moved since
-  that was written, the checkpoint of the same name in it counts.
+  The file "checkpoint" says which one it is. If the folder is a copy, or has
+  been moved, the checkpoint of the same name in it counts.
 
   Args:
     folder: str.
@@ -34,21 +78,20 @@ def latest(folder: str) -> Optional[str]:
   Raises:
     CheckpointError: there is no such checkpoint.
   """
-  v1 = tf_compat.v1
-  path = os.path.join(folder, "checkpoint")
-  if not v1.io.gfile.exists(path):
+  return _advised(_latest, folder, folder)
+
+
+def _latest(folder):
+  path = os.path.join(folder, checkpoint_file.NAME)
+  if not tf_compat.v1.io.gfile.exists(path):
     return None
-  try:
-    state = v1.train.get_checkpoint_state(folder)
-  except ValueError:
-    state = None
-  if state is None:
+  checkpoint = checkpoint_file.latest(folder)
+  if checkpoint is None:
     raise _error(path, "it names no checkpoint")
-  named = state.model_checkpoint_path
-  for path in (named, os.path.join(folder, os.path.basename(named))):
-    if v1.io.gfile.exists(path + ".index"):
-      return path
-  raise _error(named, "the file 'checkpoint' names it, but it is not there")
+  if not checkpoint_file.is_there(checkpoint):
+    raise _error(
+        checkpoint, "the file 'checkpoint' names it, but it is not there")
+  return checkpoint
 
 
 def _reader_errors():
@@ -81,6 +124,10 @@ def values(checkpoint: str, names: Iterable[str]) -> Dict[str, Any]:
   Raises:
     CheckpointError: the checkpoint cannot be read, or lacks a variable.
   """
+  return _advised(_values, os.path.dirname(checkpoint), checkpoint, names)
+
+
+def _values(checkpoint, names):
   reader = _reader(checkpoint)
   found = {}
   for name in names:
@@ -103,12 +150,16 @@ def integers(checkpoint: str, pattern: str) -> Dict[str, int]:
   Raises:
     CheckpointError: the checkpoint cannot be read.
   """
+  return _advised(_integers, os.path.dirname(checkpoint), checkpoint, pattern)
+
+
+def _integers(checkpoint, pattern):
   found = {
       name: re.match(pattern + r"\Z", name) for name, shape in
       _reader(checkpoint).get_variable_to_shape_map().items() if not shape}
   names = {name: match.group(1) for name, match in found.items() if match}
   return {names[name]: int(value)
-          for name, value in values(checkpoint, names).items()}
+          for name, value in _values(checkpoint, names).items()}
 
 
 def integer(checkpoint: Optional[str], name: str) -> int:
@@ -156,6 +207,10 @@ def check_readable(checkpoint: str) -> None:
   Raises:
     CheckpointError: it has not.
   """
+  _advised(_check_readable, os.path.dirname(checkpoint), checkpoint)
+
+
+def _check_readable(checkpoint):
   gfile = tf_compat.v1.io.gfile
   reader = _reader(checkpoint)
   shards = sorted(gfile.glob(checkpoint + ".data-?????-of-?????"))

@@ -3,6 +3,7 @@
 """Tests of reading checkpoints, whole and broken ones."""
 
 import os
+import re
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -106,6 +107,29 @@ class CheckpointsTest(parameterized.TestCase):
     os.rename(self._folder, moved)
     self.assertEqual(
         os.path.join(moved, "model.ckpt-5"), checkpoints.latest(moved))
+
+  def test_says_how_to_go_on_from_the_newest_whole_one(self):
+    for step in (5, 10, 100, 200):
+      checkpoint = _save(self._folder, step)
+    for damaged in ("200.index", "100.data-00000-of-00001"):
+      os.remove(os.path.join(self._folder, "model.ckpt-" + damaged))
+    self._assert_error("is not there", checkpoints.latest, self._folder)
+    self._assert_error("", checkpoints.check_readable, checkpoint)
+    with self.assertRaises(checkpoints.CheckpointError) as raised:
+      checkpoints.integer(checkpoint, "global_step")
+    found = re.search(
+        "The newest whole one in this folder is of step 10. To go on from it, "
+        r"let this be the only line of (\S+): (.*)$", str(raised.exception))
+    self.assertIsNotNone(found, str(raised.exception))
+    _write(found.group(1), found.group(2).encode())
+    self.assertEqual(os.path.join(self._folder, "model.ckpt-10"),
+                     checkpoints.latest(self._folder))
+
+  def test_no_whole_one(self):
+    checkpoint = _save(self._folder)
+    os.remove(checkpoint + ".data-00000-of-00001")
+    self._assert_error("No checkpoint in this folder is whole: restore one",
+                       checkpoints.check_readable, checkpoint)
 
   def test_latest_is_not_there(self):
     checkpoint = _save(self._folder)

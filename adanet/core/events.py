@@ -112,6 +112,15 @@ class TrainingEnded(typing.NamedTuple):
   reason: str
 
 
+class Joined(typing.NamedTuple):
+  """A task was asked to train, to serve or to evaluate, and begins with it.
+
+  Attributes:
+    model_dir: str, the folder of the search, absolute.
+  """
+  model_dir: str
+
+
 class Working(typing.NamedTuple):
   """A task took its first step, or serves, or waits for checkpoints.
 
@@ -124,7 +133,7 @@ class Working(typing.NamedTuple):
 
 
 Event = Union[IterationBegan, Resumed, Progress, Stopped, CheckpointSaved,
-              IterationEnded, TrainingEnded, Working]
+              IterationEnded, TrainingEnded, Joined, Working]
 
 # What training calls with each event.
 Report = Callable[[Event], None]

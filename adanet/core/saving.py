@@ -10,6 +10,7 @@ from adanet import tf_compat
 from adanet.core import checkpoints
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
+from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import files
 
 _RETRY_SECS = 10  # After the disk was full.
@@ -87,9 +88,7 @@ class CheckpointSaver(Saver):
         keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours)
     # A user's `CheckpointSaverHook` looks for it there.
     tf_compat.v1.add_to_collection(tf_compat.v1.GraphKeys.SAVERS, self._saver)
-    state = train.get_checkpoint_state(model_dir.path)
-    if state:
-      self._saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
+    self._saver.recover_last_checkpoints(checkpoint_file.kept(model_dir.path))
     self._step_names = [step.op.name for step in steps]
     self._read_steps = tf_compat.v1.stack([step.read_value() for step in steps])
     self.checkpoint: typing.Optional[str] = None

@@ -4,6 +4,7 @@
 
 It is no part of the cluster that trains. All that it knows, it reads from
 `model_dir`, once a second: the latest checkpoint, and the chief's agreement.
+Only to see that it is the chief's `model_dir`, it asks a parameter server.
 What it evaluated last stands in `<model_dir>/eval/evaluated.json`, so that an
 evaluator that is killed and started again does not do it twice.
 """
@@ -17,6 +18,7 @@ from absl import logging
 from adanet import tf_compat
 from adanet.cluster import agreement as agreement_lib
 from adanet.cluster import ended
+from adanet.cluster import shared_files
 from adanet.cluster import waiting
 from adanet.core import checkpoints
 from adanet.core import events
@@ -160,7 +162,9 @@ class ContinuousEvaluation:
 
   def __init__(self, estimator: typing.Any, train_spec: specs.TrainSpec,
                eval_spec: specs.EvalSpec, job: ended.JobId,
-               report: events.Report, clock: Clock = Clock()) -> None:
+               report: events.Report,
+               onlooker: typing.Optional[shared_files.Onlooker] = None,
+               clock: Clock = Clock()) -> None:
     """Reads nothing yet. The task starts now.
 
     Args:
@@ -169,11 +173,13 @@ class ContinuousEvaluation:
       eval_spec: `EvalSpec`.
       job: `JobId`.
       report: called with a `Working` when it begins to wait for checkpoints.
+      onlooker: `Onlooker`, or None if there is no parameter server to ask.
       clock: `Clock`.
     """
     v1 = tf_compat.v1
     self._spec = eval_spec
     self._report = report
+    self._onlooker = onlooker
     self._clock = clock
     self._model_dir = model_dir_lib.ModelDir(estimator.model_dir)
     self._timeout_secs = getattr(
@@ -197,7 +203,10 @@ class ContinuousEvaluation:
     self._news_time = clock.monotonic()
 
   def _state(self):
-    return self._job_state.after(self._agreement.read())
+    agreed = self._agreement.read()
+    if self._onlooker is not None:
+      self._onlooker.look(agreed)
+    return self._job_state.after(agreed)
 
   def _sleep(self):
     self._clock.sleep(_POLL_SECS)
@@ -291,6 +300,7 @@ class ContinuousEvaluation:
 
     Raises:
       SystemExit: the job was stopped, to be resumed later.
+      shared_files.SharedFilesError: the chief writes to another folder.
       waiting.WaitTimeoutError: there was no checkpoint for too long.
     """
     try:
@@ -320,8 +330,9 @@ class ContinuousEvaluation:
         if self._do(self._evaluator.finish, checkpoint):
           return self._evaluator.results
       elif checkpoint is None:
-        wait.pause(_POLL_SECS, lambda: "the first checkpoint in {}".format(
-            self._model_dir.path))
+        wait.pause(_POLL_SECS, lambda: (
+            "the first checkpoint in {}, which must be the chief's model_dir "
+            "too".format(self._model_dir.path)))
         continue
       else:
         wait.done()

@@ -136,7 +136,7 @@ class ContinuousEvaluationTest(parameterized.TestCase):
     evaluation = continuous_evaluation.ContinuousEvaluation(
         self._estimator, adanet.TrainSpec(builders.input_fn()),
         adanet.EvalSpec(builders.input_fn(1), **arguments), job,
-        self._reported.append, self._estimator.time.clock)
+        self._reported.append, clock=self._estimator.time.clock)
     results = evaluation.run()
     return results, self._estimator.time.now
 
@@ -201,7 +201,7 @@ class ContinuousEvaluationTest(parameterized.TestCase):
     with self.assertLogs(level="WARNING") as logged:
       with self.assertRaisesRegex(
           waiting.WaitTimeoutError, "waited 100 s for the first checkpoint in "
-          "{}: start the chief".format(self._model_dir)):
+          "{}, which must be the chief's model_dir too: start the chief".format(self._model_dir)):
         self._run({})
     self.assertLen(logged.output, 4)
     self.assertIn("5 s so far", logged.output[0])
@@ -344,7 +344,7 @@ class SearchTest(absltest.TestCase):
         adanet.EvalSpec(builders.input_fn(1), name="held_out",
                         start_delay_secs=0, throttle_secs=0,
                         exporters=exporter), _JOB, lambda event: None,
-        _Time({3: train(2), 6: train(6), 9: train(8), 20: end}).clock).run()
+        clock=_Time({3: train(2), 6: train(6), 9: train(8), 20: end}).clock).run()
     self.assertEqual(
         [("model.ckpt-2", 2, False), ("model.ckpt-6", 6, False),
          ("model.ckpt-8", 8, False), ("model.ckpt-8", 8, True)],

@@ -381,9 +381,10 @@ class Estimator(object):
 
   def get_variable_names(self) -> typing.List[str]:
     """Returns the names of all variables of the latest checkpoint."""
-    return [name for name, _ in
-            tf_compat.v1.train.list_variables(self.model_dir)]
+    return [name for name, _ in tf_compat.v1.train.list_variables(
+        self.latest_checkpoint() or self.model_dir)]
 
   def get_variable_value(self, name: str) -> typing.Any:
     """Returns the value of a variable of the latest checkpoint, an array."""
-    return tf_compat.v1.train.load_variable(self.model_dir, name)
+    return tf_compat.v1.train.load_variable(
+        self.latest_checkpoint() or self.model_dir, name)

@@ -10,11 +10,16 @@ import functools
 import glob
 import json
 import os
+import shutil
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet import tf_compat
+from adanet.core import events
+from adanet.progress import event_json
+from adanet.progress import reporter
 from adanet.testing import builders
 import numpy as np
 
@@ -133,6 +138,30 @@ class EstimatorTest(parameterized.TestCase):
         builders.input_fn(), hooks=[hook], max_steps=4)
     self.assertEqual(["begin", "session 0", 1, 1, 1, 1, "end 4"], hook.calls)
 
+  def test_copied_model_dir(self):
+    def estimator():
+      return self._estimator(
+          _Dense("a"), warm_start_mixture_weights=True,
+          config=tf_compat.RunConfig(
+              save_checkpoints_steps=1, keep_checkpoint_max=2))
+
+    estimator().train(builders.input_fn(), max_steps=4)
+    original, self._model_dir = self._model_dir, self._model_dir + "-copy"
+    shutil.copytree(original, self._model_dir)
+    # Whatever is read of these would be noticed.
+    for path in glob.glob(os.path.join(original, "*.ckpt-*")):
+      open(path, "w").close()
+    before = sorted(os.listdir(original))
+    copy = estimator()
+    self.assertEqual(4, copy.get_variable_value("global_step"))
+    self.assertIn("global_step", copy.get_variable_names())
+    copy.train(builders.input_fn())
+    self.assertEqual(
+        8, copy.evaluate(builders.input_fn(1))["global_step"])
+    self.assertEqual(before, sorted(os.listdir(original)))
+    with open(os.path.join(self._model_dir, "checkpoint")) as f:
+      self.assertNotIn(original + "/", f.read())
+
   def test_users_hook_stops_training(self):
     estimator = self._estimator(_Dense("a"))
     estimator.train(builders.input_fn(), hooks=[_Hook(stop_at=3)])
@@ -200,11 +229,25 @@ class EstimatorTest(parameterized.TestCase):
 
   def test_input_that_ends(self):
     estimator = self._estimator(_Dense("a"))
-    estimator.train(builders.input_fn(repeat=1, batch_size=16))
+    with self.assertLogs(level="WARNING") as logged:
+      estimator.train(builders.input_fn(repeat=1, batch_size=16))
+    self.assertIn("Iteration 0: the input ended after 2 of 4 steps: call "
+                  "repeat() on the dataset.", "".join(logged.output))
     self.assertEqual(2, estimator.get_variable_value("global_step"))
     # The next call ends this iteration, and begins the next one.
     estimator.train(builders.input_fn(repeat=1, batch_size=16))
     self.assertEqual(6, estimator.get_variable_value("global_step"))
+
+  def test_says_that_it_takes_part(self):
+    reader, writer = os.pipe()
+    with mock.patch.dict(os.environ, {reporter.EVENTS_FD: str(writer)}):
+      for _ in range(2):  # In the second life, training is over already.
+        self._estimator(_Dense("a")).train(builders.input_fn(), max_steps=1)
+    os.close(writer)
+    with os.fdopen(reader) as f:
+      found = [event_json.loads(line) for line in f]
+    joined = events.Joined(os.path.realpath(self._model_dir))
+    self.assertEqual([joined, joined], [found[0], found[-1]])
 
   def test_input_fn_with_bound_arguments(self):
 

@@ -22,6 +22,7 @@ from adanet.estimator import cluster_training
 from adanet.estimator import model as model_lib
 from adanet.estimator import training as training_lib
 from adanet.progress import reporter
+from adanet.tf_compat import files
 
 
 class Given(typing.NamedTuple):
@@ -144,6 +145,7 @@ def train(model: model_lib.Model, rules: choosing.Rules,
       again.
   """
   config = model.config
+  reporter.tell(events.Joined(files.real_path(model.model_dir.path)))
   if config.task_type == tf_compat.TaskType.EVALUATOR:
     logging.info("An evaluator does not train: see adanet.train_and_evaluate.")
   elif not config.num_ps_replicas:

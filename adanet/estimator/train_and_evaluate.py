@@ -9,13 +9,16 @@ import typing
 from absl import logging
 from adanet import tf_compat
 from adanet.cluster import ended
+from adanet.cluster import shared_files
 from adanet.cluster import signals
+from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.estimator import checkpoint_evaluation
 from adanet.estimator import continuous_evaluation
 from adanet.estimator import specs
 from adanet.history import store
 from adanet.progress import reporter
+from adanet.tf_compat import files
 
 
 def _print_report(estimator):
@@ -50,17 +53,29 @@ def _train_and_evaluate_here(estimator, train_spec, eval_spec):
   return evaluator.results
 
 
+def _onlooker(estimator, job):
+  """Returns the `Onlooker` of an evaluator; None without a parameter server."""
+  jobs = ended.cluster(estimator.config, os.environ) or {}
+  ps = jobs.get(tf_compat.TaskType.PS)
+  if not ps:
+    return None
+  address = ps[min(ps, key=int)] if isinstance(ps, dict) else ps[0]
+  return shared_files.Onlooker(estimator.model_dir, job, address)
+
+
 def _evaluate_continuously(estimator, train_spec, eval_spec):
   """Evaluates what the chief trains."""
   if estimator.config.task_id:
     raise ValueError(
         "TF_CONFIG['task'] must have index 0 for an evaluator, got {}: there "
         "is one evaluator".format(estimator.config.task_id))
+  reporter.tell(events.Joined(files.real_path(estimator.model_dir)))
   try:
     with signals.StopRequests(), reporter.reporter() as report:
+      job = ended.job_id(estimator.config, os.environ)
       return continuous_evaluation.ContinuousEvaluation(
-          estimator, train_spec, eval_spec,
-          ended.job_id(estimator.config, os.environ), report).run()
+          estimator, train_spec, eval_spec, job, report,
+          _onlooker(estimator, job)).run()
   except KeyboardInterrupt:
     raise SystemExit(128 + signal.SIGINT) from None
 

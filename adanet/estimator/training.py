@@ -212,9 +212,21 @@ class IterationTraining(object):
         ending = self.loop.run(session)
         if ending == loop_lib.Ending.SIGNAL:
           self._save_for_signal(session)
+        elif ending == loop_lib.Ending.INPUT_ENDED:
+          self._warn_of_short_input()
         return ending
     finally:
       self._recorder.write(self.loop)
+
+  def _warn_of_short_input(self):
+    """Says so if the input ended before the iteration could."""
+    limit = self._model.search.max_iteration_steps
+    short = [self.loop.steps[name] for name in self.loop.trained
+             if limit is not None and self.loop.steps[name] < limit]
+    if short:
+      logging.warning(
+          "Iteration %d: the input ended after %d of %d steps: call repeat() "
+          "on the dataset.", self._start.number, max(short), limit)
 
   def _save_for_signal(self, session):
     """Saves the checkpoint of a run that a signal ends."""

@@ -33,18 +33,21 @@ class Display:
   """
 
   def __init__(self, tasks: Sequence[job_lib.Task],
+               on_joined: Callable[[job_lib.Task, str], None],
                on_working: Callable[[job_lib.Task], None],
                warn: Callable[[str], None]):
     """Shows nothing yet.
 
     Args:
       tasks: all tasks of the job.
+      on_joined: called with a task that takes part, and its model_dir.
       on_working: called with a task that has begun to work.
       warn: prints a line.
     """
     self._progress = cluster.ClusterProgress(
         job_lib.Task(job_lib.CHIEF, 0).name,
         [task.name for task in tasks if task.job in _TRAINS])
+    self._on_joined = on_joined
     self._on_working = on_working
     self._warn = warn
     self._has_warned = False
@@ -77,6 +80,8 @@ class Display:
         self._warn("{}: bad event: {}".format(task.name, e))
         self._has_warned = True
       return
+    if isinstance(event, events.Joined):
+      self._on_joined(task, event.model_dir)
     if isinstance(event, events.Working):
       self._on_working(task)
     for shown in self._progress.add(task.name, event):

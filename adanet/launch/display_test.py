@@ -20,17 +20,24 @@ class DisplayTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.working, self.warnings = [], []
+    self.joined, self.working, self.warnings = [], [], []
 
   def _display(self):
     return display_lib.Display(
-        _TASKS, self.working.append, self.warnings.append)
+        _TASKS, lambda *args: self.joined.append(args), self.working.append,
+        self.warnings.append)
 
   def test_working(self):
     with self._display() as display:
       display.add(_PS, event_json.dumps(events.Working("ps:0")))
       display.add(_CHIEF, event_json.dumps(events.Working("chief:0")))
     self.assertEqual([_PS, _CHIEF], self.working)
+
+  def test_joined(self):
+    with self._display() as display:
+      display.add(_PS, event_json.dumps(events.Joined("/m")))
+    self.assertEqual([(_PS, "/m")], self.joined)
+    self.assertEmpty(self.warnings)
 
   def test_bad_events(self):
     with self._display() as display:

@@ -62,13 +62,13 @@ Exit codes: 0 for success; 2 for bad flags, with one line on standard error; 128
 import inspect
 import os
 import re
-import shlex
 import signal
 import sys
 from typing import Callable, Dict, List, NoReturn, Optional, Sequence
 
 from absl import flags
 from adanet import version
+from adanet.launch import dry_run
 from adanet.launch import gpus as gpus_lib
 from adanet.launch import guard
 from adanet.launch import job as job_lib
@@ -224,10 +224,11 @@ def _environments(job: job_lib.Job) -> Dict[job_lib.Task, Dict[str, str]]:
   message = gpus_lib.sharing_message(tasks, gpus)
   if message:
     _warn(message)
-  common = dict(_common_environment(), ADANET_JOB_ID=os.urandom(8).hex())
+  common, job_id = _common_environment(), os.urandom(8).hex()
   return {
-      task: dict(common, TF_CONFIG=job.tf_config(task, _model_dir()),
-                 **shares[task])
+      task: dict(common, **dict(
+          place_lib.Place(job, task, job_id).environment(_model_dir()),
+          **shares[task]))
       for task in tasks
   }
 
@@ -280,13 +281,14 @@ def _run_guarded(command, log_dir):
     supervision = supervision_lib.Supervision(tasks, _MAX_RESTARTS.value)
     try:
       with output_lib.Output(tasks, log_dir, _warn) as output:
-        with display_lib.Display(tasks, supervision.works, _warn) as display:
+        with display_lib.Display(
+            tasks, supervision.joined, supervision.works, _warn) as display:
           status = local.LocalJob(
               command, _environments(job), supervision, output, display.add,
               _warn).run()
-        if supervision.failures:
-          _warn(failure_message.message(
-              supervision.failures, output, not why_open))
+        message = failure_message.message(supervision, output, not why_open)
+        if message:
+          _warn(message)
     except OSError as e:
       _warn("{}: {}".format(e.filename or "cannot start a task",
                             e.strerror or e))
@@ -359,31 +361,22 @@ def _show_slurm(_: Sequence[str]) -> int:
 
 def _show_job(job: job_lib.Job, num_workers: int) -> int:
   """Prints the TF_CONFIG of each task."""
-  for task in job.tasks():
-    print("# {}\nTF_CONFIG={}".format(
-        task.name, shlex.quote(job.tf_config(task, _model_dir()))))
+  dry_run.print_job(job, _model_dir())
   return _show_plan(["--workers={}".format(1 + num_workers),
                      "--ps={}".format(_PS.value)])
 
 
 def _show_task(_: Sequence[str]) -> int:
   """Prints what the task of the TF_CONFIG in the environment would get."""
-  print("TF_CONFIG=" + shlex.quote(program_lib.with_model_dir(
-      os.environ["TF_CONFIG"], _model_dir())))
+  dry_run.print_tf_config(program_lib.with_model_dir(
+      os.environ["TF_CONFIG"], _model_dir()))
   return _show_plan([])
 
 
 def _show_plan(shape_flags: List[str]) -> int:
   """Prints the plan of a cluster, if --subnetworks is given."""
-  if _SUBNETWORKS.value is None:
-    return 0
-  from adanet.distributed.plan import main as plan_main  # pylint: disable=g-import-not-at-top
-  print(flush=True)
-  argv = ["adanet-plan"] + shape_flags + [
-      "--subnetworks={}".format(_SUBNETWORKS.value)]
-  if _STRATEGY.value is not None:
-    argv.append("--strategy=" + _STRATEGY.value)
-  return plan_main.main(argv)
+  return dry_run.print_plan(
+      shape_flags, _SUBNETWORKS.value, _STRATEGY.value)
 
 
 def _scenario() -> Callable[[Sequence[str]], int]:

@@ -23,6 +23,9 @@ _TF_CONFIG = {"cluster": {"chief": ["c:1"], "ps": ["p:2"]},
               "task": {"type": "ps", "index": 0}}
 _SHOW = """
 import json, os, sys
+if "ADANET_EVENTS_FD" in os.environ:
+  os.write(int(os.environ["ADANET_EVENTS_FD"]),
+           b'{"event": "Joined", "model_dir": "/m"}\\n')
 print(json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]))
 """
 

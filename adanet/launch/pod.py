@@ -8,6 +8,7 @@ import subprocess
 import threading
 from typing import Callable, Mapping, Optional, Sequence
 
+from absl import logging
 from adanet.cluster import addresses
 from adanet.cluster import waiting
 from adanet.launch import job as job_lib
@@ -98,7 +99,7 @@ def run(command: Sequence[str], environ: Mapping[str, str],
   Returns:
     The exit status of the pod: that of the program, 128 + n if signal n ended
     it. `kubernetes.WRONG_PROGRAM` if it failed before it got to work, the first
-    time that this task was started.
+    time that this task was started; and if it took no part in the job.
 
   Raises:
     ValueError: a variable of the environment is absent or wrong.
@@ -129,6 +130,10 @@ def run(command: Sequence[str], environ: Mapping[str, str],
     return e.status
   finally:
     signals.restore()
+  if (not returncode and place.task.job != job_lib.EVALUATOR and
+      not events.has_joined()):
+    logging.error(supervision.took_no_part(place.task))
+    return kubernetes.WRONG_PROGRAM
   if (returncode > 0 and returncode not in supervision.STOPPED and
       kubernetes.is_first_start(environ) and not events.has_worked()):
     return kubernetes.WRONG_PROGRAM
@@ -173,6 +178,7 @@ class _Events:
   """Reads what the program reports, until it ends."""
 
   def __init__(self, fd):
+    self._has_joined = False
     self._has_worked = False
     self._thread = threading.Thread(target=self._read, args=(fd,), daemon=True)
     self._thread.start()
@@ -180,11 +186,21 @@ class _Events:
   def _read(self, fd):
     with os.fdopen(fd, "rb") as f:
       for line in f:
+        if b'"Joined"' in line:
+          self._has_joined = True
         if b'"Working"' in line:
           self._has_worked = True
 
-  def has_worked(self) -> bool:
-    """Returns whether the program, which has ended, has reported work."""
+  def _wait(self):
     # What the program has started may still have the pipe.
     self._thread.join(1.)
+
+  def has_joined(self) -> bool:
+    """Returns whether the program, which has ended, took part in the job."""
+    self._wait()
+    return self._has_joined or self._has_worked
+
+  def has_worked(self) -> bool:
+    """Returns whether the program, which has ended, has reported work."""
+    self._wait()
     return self._has_worked

@@ -229,7 +229,8 @@ class RunTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
       ("done", "works()", {}, 0),
-      ("done_at_once", "", {}, 0),
+      ("done_at_once", "joins()", {}, 0),
+      ("took_no_part", "", {}, kubernetes.WRONG_PROGRAM),
       ("wrong", "sys.exit(1)", {}, kubernetes.WRONG_PROGRAM),
       ("wrong_typing_error", "no_such_name", {}, kubernetes.WRONG_PROGRAM),
       ("fails_later", "works(); sys.exit(1)", {}, 1),

@@ -89,6 +89,8 @@ def message(event: events.Event) -> str:
   if isinstance(event, events.TrainingEnded):
     return "Training ended at step {}: {}.".format(
         event.global_step, event.reason.rstrip("."))
+  if isinstance(event, events.Joined):
+    return "The search is in {}.".format(event.model_dir)
   if isinstance(event, events.Working):
     return "{} works.".format(event.task)
   raise TypeError("event={!r}: expected one of adanet.core.events.".format(

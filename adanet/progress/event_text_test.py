@@ -50,6 +50,7 @@ class EventTextTest(parameterized.TestCase):
        "b, the next best of 2 candidates."),
       ("training_ended", events.TrainingEnded(7, "the input ended"),
        "Training ended at step 7: the input ended."),
+      ("joined", events.Joined("/m"), "The search is in /m."),
       ("working", events.Working("worker:1"), "worker:1 works."))
   def test_message(self, event, text):
     self.assertEqual(text, event_text.message(event))

@@ -98,6 +98,14 @@ def _pipe() -> Optional[_Pipe]:
   return None
 
 
+def tell(event: events.Event) -> None:
+  """Writes an event for the process that asked for events, and shows nothing.
+  """
+  pipe = _pipe()
+  if pipe:
+    pipe.report(event)
+
+
 def _live(stream: TextIO) -> Optional[Any]:
   """Returns the module that draws on a terminal; None if it cannot."""
   if not stream.isatty():
