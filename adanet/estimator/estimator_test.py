@@ -8,7 +8,6 @@ settings do not say.
 
 import functools
 import glob
-import json
 import os
 
 from absl.testing import absltest
@@ -19,22 +18,6 @@ from adanet.testing import builders
 import numpy as np
 
 _Dense = builders.Dense
-
-
-class _Diverging(_Dense):
-  """A network whose loss is NaN from its third step on."""
-
-  def build_subnetwork(self, features, logits_dimension, training,
-                       iteration_step, *args, **kwargs):
-    v1 = tf_compat.v1
-    made = super(_Diverging, self).build_subnetwork(
-        features, logits_dimension, training, iteration_step, *args, **kwargs)
-    bad = v1.where(
-        iteration_step < 2, v1.zeros_like(made.logits),
-        v1.fill(v1.shape(made.logits), float("nan")))
-    return adanet.Subnetwork(
-        last_layer=made.last_layer, logits=made.logits + bad,
-        complexity=made.complexity)
 
 
 class _Hook(object):
@@ -128,28 +111,6 @@ class EstimatorTest(parameterized.TestCase):
     step = "adanet/iteration_0/subnetwork_t0_{}/step".format
     self.assertEqual(2, estimator.get_variable_value(step("a")))
     self.assertEqual(4, estimator.get_variable_value(step("b")))
-
-  def test_nan_never_wins_and_stops_nobody_else(self):
-    estimator = self._estimator(_Diverging("bad"), _Dense("good"))
-    with self.assertLogs(level="WARNING") as logged:
-      estimator.train(builders.input_fn())
-    self.assertEqual(2, estimator.get_variable_value("current_iteration") + 1)
-    with open(os.path.join(self._model_dir, "architecture-0.json")) as f:
-      self.assertEqual("good_grow", json.load(f)["ensemble_candidate_name"])
-    self.assertIn("t0_bad", "\n".join(logged.output))
-    self.assertIn("NaN", "\n".join(logged.output))
-    self.assertFalse(np.isnan(
-        estimator.evaluate(builders.input_fn(1))["loss"]))
-
-  @parameterized.parameters(1, 2)
-  def test_all_nan_is_an_error_that_names_them(self, count):
-    estimator = self._estimator(
-        *[_Diverging("bad{}".format(i)) for i in range(count)])
-    with self.assertRaises(ValueError) as caught:
-      estimator.train(builders.input_fn())
-    for part in ["iteration 0", "NaN"] + [
-        "t0_bad{}_grow".format(i) for i in range(count)]:
-      self.assertIn(part, str(caught.exception))
 
   @parameterized.parameters(1, 4, 5)
   def test_training_goes_on_where_it_was_stopped(self, steps):
