@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds one candidate subnetwork of an iteration."""
 
+import contextlib
 import inspect
 import re
 import typing
@@ -48,11 +49,15 @@ class Task(typing.NamedTuple):
       ValueError: the head cannot take the logits or the labels.
     """
     _check_logits(logits, self.head.logits_dimension, owner)
+    nan_scope = contextlib.nullcontext()
+    if self.mode == "eval":
+      nan_scope = scopes.nan_scope(logits)
     try:
-      return self.head.create_estimator_spec(
-          features=self.features, mode=self.mode, logits=logits,
-          labels=self.labels,
-          train_op_fn=lambda loss: tf_compat.v1.no_op())
+      with nan_scope:
+        return self.head.create_estimator_spec(
+            features=self.features, mode=self.mode, logits=logits,
+            labels=self.labels,
+            train_op_fn=lambda loss: tf_compat.v1.no_op())
     except (TypeError, ValueError) as error:
       raise ValueError("{}: {}".format(owner, error)) from error
 

@@ -8,7 +8,6 @@ settings do not say.
 
 import functools
 import glob
-import json
 import os
 import shutil
 from unittest import mock
@@ -24,22 +23,6 @@ from adanet.testing import builders
 import numpy as np
 
 _Dense = builders.Dense
-
-
-class _Diverging(_Dense):
-  """A network whose loss is NaN from its third step on."""
-
-  def build_subnetwork(self, features, logits_dimension, training,
-                       iteration_step, *args, **kwargs):
-    v1 = tf_compat.v1
-    made = super(_Diverging, self).build_subnetwork(
-        features, logits_dimension, training, iteration_step, *args, **kwargs)
-    bad = v1.where(
-        iteration_step < 2, v1.zeros_like(made.logits),
-        v1.fill(v1.shape(made.logits), float("nan")))
-    return adanet.Subnetwork(
-        last_layer=made.last_layer, logits=made.logits + bad,
-        complexity=made.complexity)
 
 
 class _Hook(object):
@@ -83,6 +66,21 @@ class _StopsOne(_Dense):
   def build_subnetwork_train_op(self, *args, **kwargs):
     train_op = super(_StopsOne, self).build_subnetwork_train_op(*args, **kwargs)
     return adanet.subnetwork.TrainOpSpec(train_op, hooks=[self._hook])
+
+
+class _Partitioned(_Dense):
+  """A network whose variables are in parts, and those of its optimizer too."""
+
+  def build_subnetwork(self, *args, **kwargs):
+    v1 = tf_compat.v1
+    with v1.variable_scope(
+        "parts", partitioner=v1.fixed_size_partitioner(2, axis=1)):
+      return super(_Partitioned, self).build_subnetwork(*args, **kwargs)
+
+  def build_subnetwork_train_op(self, subnetwork, loss, var_list, labels,
+                                iteration_step, summary, previous_ensemble):
+    return tf_compat.v1.train.AdamOptimizer(.05).minimize(
+        loss, var_list=var_list)
 
 
 class EstimatorTest(parameterized.TestCase):
@@ -186,42 +184,21 @@ class EstimatorTest(parameterized.TestCase):
     self.assertEqual(2, estimator.get_variable_value(step("a")))
     self.assertEqual(4, estimator.get_variable_value(step("b")))
 
-  def test_nan_never_wins_and_stops_nobody_else(self):
-    estimator = self._estimator(_Diverging("bad"), _Dense("good"))
-    with self.assertLogs(level="WARNING") as logged:
-      estimator.train(builders.input_fn())
-    self.assertEqual(2, estimator.get_variable_value("current_iteration") + 1)
-    with open(os.path.join(self._model_dir, "architecture-0.json")) as f:
-      self.assertEqual("good_grow", json.load(f)["ensemble_candidate_name"])
-    self.assertIn("t0_bad", "\n".join(logged.output))
-    self.assertIn("NaN", "\n".join(logged.output))
-    self.assertFalse(np.isnan(
-        estimator.evaluate(builders.input_fn(1))["loss"]))
-
-  @parameterized.parameters(1, 2)
-  def test_all_nan_is_an_error_that_names_them(self, count):
-    estimator = self._estimator(
-        *[_Diverging("bad{}".format(i)) for i in range(count)])
-    with self.assertRaises(ValueError) as caught:
-      estimator.train(builders.input_fn())
-    for part in ["iteration 0", "NaN"] + [
-        "t0_bad{}_grow".format(i) for i in range(count)]:
-      self.assertIn(part, str(caught.exception))
-
   @parameterized.parameters(1, 4, 5)
   def test_training_goes_on_where_it_was_stopped(self, steps):
-    whole = self._estimator(_Dense("a"), _Dense("b", width=3))
+    made = _Partitioned("a"), _Dense("b", width=3)
+    whole = self._estimator(*made)
     # Batches of all rows, so that it does not matter where the input begins.
     input_fn = builders.input_fn(batch_size=32)
     whole.train(input_fn)
+    # TensorFlow reads no slot of a part by itself.
     expected = {name: whole.get_variable_value(name)
-                for name in whole.get_variable_names()}
+                for name in whole.get_variable_names() if "part_" not in name}
     self._model_dir = self.create_tempdir().full_path
-    self._estimator(_Dense("a"), _Dense("b", width=3)).train(
-        input_fn, steps=steps)
-    parts = self._estimator(_Dense("a"), _Dense("b", width=3))
+    self._estimator(*made).train(input_fn, steps=steps)
+    parts = self._estimator(*made)
     parts.train(input_fn)
-    self.assertCountEqual(expected, parts.get_variable_names())
+    self.assertContainsSubset(expected, parts.get_variable_names())
     for name, value in expected.items():
       np.testing.assert_allclose(
           value, parts.get_variable_value(name), rtol=1e-5, atol=1e-6,

@@ -16,6 +16,7 @@ from adanet.cluster import sessions
 from adanet.cluster import signals
 from adanet.cluster import task as task_lib
 from adanet.core import events
+from adanet.core import nan_loss
 from adanet.core import summary
 from adanet.estimator import choosing
 from adanet.estimator import cluster_training
@@ -141,9 +142,16 @@ def train(model: model_lib.Model, rules: choosing.Rules,
     given: `Given`.
 
   Raises:
+    selection.AllNaNError: no ensemble can win. It is a
+      `tf.train.NanLossDuringTrainingError`, too.
     SystemExit: a signal stopped the job, which goes on when it is started
       again.
   """
+  with nan_loss.raised_in_training():
+    _train(model, rules, steps, max_steps, given)
+
+
+def _train(model, rules, steps, max_steps, given):
   config = model.config
   reporter.tell(events.Joined(files.real_path(model.model_dir.path)))
   if config.task_type == tf_compat.TaskType.EVALUATOR:
