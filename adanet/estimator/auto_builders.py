@@ -194,3 +194,46 @@ class NetworkBuilder(subnetwork_lib.Builder):
         v1.add_n([loss] + outputs.regularization), variables)
     train_op = v1.group(step, *outputs.updates)
     return _apart(train_op) if own_input else train_op
+
+
+class EitherBuilder(subnetwork_lib.Builder):
+  """Builds what a function makes, of the features or of the config."""
+
+  def __init__(self, of_features: NetworkBuilder, of_config: EstimatorBuilder,
+               makes_estimator: typing.Callable[[typing.Any], bool]) -> None:
+    """Makes a builder.
+
+    Args:
+      of_features: builds the function of features.
+      of_config: builds the function of config.
+      makes_estimator: function of a RunConfig, whether the function makes an
+        estimator of it.
+    """
+    self._of_features = of_features
+    self._of_config = of_config
+    self._makes_estimator = makes_estimator
+    self._built: subnetwork_lib.Builder = of_features
+
+  @property
+  def name(self) -> str:
+    return self._of_features.name
+
+  def build_subnetwork(self, features, labels, logits_dimension, training,
+                       iteration_step, summary, previous_ensemble,
+                       config=None):
+    arguments = (features, labels, logits_dimension, training, iteration_step,
+                 summary, previous_ensemble, config)
+    try:
+      return self._of_features.build_subnetwork(*arguments)
+    except Exception:  # AdaNet gives the config, whatever it is called.
+      if not self._makes_estimator(
+          estimator_config.estimator_run_config(config)):
+        raise
+    self._built = self._of_config
+    return self._of_config.build_subnetwork(*arguments)
+
+  def build_subnetwork_train_op(self, subnetwork, loss, var_list, labels,
+                                iteration_step, summary, previous_ensemble):
+    return self._built.build_subnetwork_train_op(
+        subnetwork, loss, var_list, labels, iteration_step, summary,
+        previous_ensemble)

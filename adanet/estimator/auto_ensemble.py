@@ -83,14 +83,57 @@ class AutoEnsembleSubestimator(
         optimizers.for_any_graph(optimizer))
 
 
-def _parameters(function, owner):
-  """Returns the names of the parameters that a call of it must give."""
+def _required(parameters):
+  """Returns the names of the parameters that a call must give."""
+  return [p.name for p in parameters if p.default is p.empty and
+          p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+
+
+def _argument(function, owner):
+  """Returns the name of what a function of the pool takes.
+
+  Args:
+    function: what the pool has.
+    owner: str, whose function it is, for messages.
+
+  Returns:
+    "config", "features", "" for nothing, or another name, which does not tell
+    which of these two it is.
+
+  Raises:
+    ValueError: it is no function, or one of several arguments.
+  """
   try:
     parameters = inspect.signature(function).parameters.values()
   except (TypeError, ValueError) as e:
     raise ValueError("{}={!r}: {}.".format(owner, function, _EXPECTED)) from e
-  return [p.name for p in parameters if p.default is p.empty and
-          p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+  required = [name for name in _required(parameters) if name != "training"]
+  if len(required) > 1:
+    raise ValueError(
+        "{}: the function needs the arguments {}: expected features alone, "
+        "and training if it takes it.".format(owner, ", ".join(required)))
+  taken = required + [p.name for p in parameters if p.name == "config" or
+                      p.kind == p.VAR_POSITIONAL]
+  return taken[0] if taken else ""
+
+
+def _call_pool(pool, config, iteration_number):
+  """Calls the function that a pool is."""
+  parameters = inspect.signature(pool).parameters.values()
+  offered = {"config": config, "iteration_number": iteration_number}
+  names = [p.name for p in parameters]
+  given = {name: offered[name] for name in names if name in offered}
+  others = [name for name in _required(parameters) if name not in offered]
+  if "config" not in given and len(others) == 1:
+    return pool(config, **given)
+  if others:
+    raise ValueError(
+        "candidate_pool: the function needs the arguments {}: expected config "
+        "and iteration_number, as far as it takes them.".format(
+            ", ".join(others)))
+  if any(p.kind == p.VAR_KEYWORD for p in parameters):
+    given["config"] = config
+  return pool(**given)
 
 
 def _check_model(model, owner):
@@ -107,11 +150,7 @@ def _check_model(model, owner):
         "iteration needs a new one.".format(owner))
   if not callable(model):
     raise ValueError("{}={!r}: {}.".format(owner, model, _EXPECTED))
-  required = [name for name in _parameters(model, owner) if name != "training"]
-  if len(required) > 1:
-    raise ValueError(
-        "{}: the function needs the arguments {}: expected features alone, "
-        "and training if it takes it.".format(owner, ", ".join(required)))
+  _argument(model, owner)
 
 
 class _PoolGenerator(subnetwork_lib.Generator):
@@ -159,29 +198,41 @@ class _PoolGenerator(subnetwork_lib.Generator):
     if not isinstance(candidate, AutoEnsembleSubestimator):
       candidate = AutoEnsembleSubestimator(candidate)
     model = candidate.estimator
-    required = [] if hasattr(model, "model_fn") else _parameters(model, owner)
-    if hasattr(model, "model_fn") or required == ["config"]:
-      return auto_builders.EstimatorBuilder(
-          name, functools.partial(_subestimator, candidate, owner),
-          self._logits_fn, self._last_layer_fn, config)
-    network = (auto_networks.FunctionNetwork if required else
+    argument = ("config" if hasattr(model, "model_fn") else
+                _argument(model, owner))
+    of_config = auto_builders.EstimatorBuilder(
+        name, functools.partial(_subestimator, candidate, owner),
+        self._logits_fn, self._last_layer_fn, config)
+    if argument == "config":
+      return of_config
+    network = (auto_networks.FunctionNetwork if argument else
                auto_networks.KerasNetwork)
-    return auto_builders.NetworkBuilder(
+    builder = auto_builders.NetworkBuilder(
         name, functools.partial(network, model, owner), candidate.optimizer,
         self._optimizer, candidate.train_input_fn, candidate.prediction_only,
         self._head)
+    if argument in ("", "features"):
+      return builder
+    return auto_builders.EitherBuilder(
+        builder, of_config, functools.partial(_makes_estimator, model))
 
   def generate_candidates(self, previous_ensemble, iteration_number,
                           previous_ensemble_reports, all_reports, config):
     config = estimator_config.estimator_run_config(config)
     pool = self._pool
     if callable(pool):
-      offered = {"config": config, "iteration_number": iteration_number}
-      taken = inspect.signature(pool).parameters
-      pool = pool(**{name: value for name, value in offered.items()
-                     if name in taken})
+      pool = _call_pool(pool, config, iteration_number)
     return [self._builder(name, candidate, config)
             for name, candidate in self._named(pool)]
+
+
+def _makes_estimator(function, config):
+  """Whether a function of the pool makes an estimator of a config."""
+  try:
+    made = function(config)
+  except Exception:  # pylint: disable=broad-except
+    return False  # Whatever it does with features, this is none.
+  return isinstance(made, AutoEnsembleSubestimator) or hasattr(made, "model_fn")
 
 
 def _subestimator(candidate, owner, config):
@@ -226,11 +277,12 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
     its updates run in each step;
   - a function of `config`: it makes an estimator, or an
     `AutoEnsembleSubestimator` of one;
-  - a function of one argument with any other name: it gets the features and
-    returns the logits, or a pair of the last layer and the logits. It may take
-    `training` too. Each is a tensor of shape [batch_size, size], or a dict from
-    head to tensor for a multi-head. It makes variables with `get_variable` or
-    with layers;
+  - a function of `features`: it returns the logits, or a pair of the last layer
+    and the logits. It may take `training` too. Each is a tensor of shape
+    [batch_size, size], or a dict from head to tensor for a multi-head. It makes
+    variables with `get_variable` or with layers;
+  - a function of one argument with any other name: it gets the features, and if
+    it makes no logits of them, the config;
   - an `AutoEnsembleSubestimator` of one of these.
 
   A Keras model gets the features by the names of its inputs. With one feature

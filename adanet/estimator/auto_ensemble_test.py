@@ -3,6 +3,7 @@
 """Tests of the Estimator that combines models which a user has."""
 
 import types
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -263,19 +264,31 @@ class EstimatorTest(_TestCase):
     self.assertEqual([.5], self._trained(estimator, "model_fn/w"))
     self.assertEqual([1], self._trained(estimator, "step"))
 
-  def test_config(self):
+  @parameterized.parameters(
+      lambda make: make,
+      lambda make: lambda config=None: make(config),
+      lambda make: lambda any_name: make(any_name),
+      lambda make: lambda *args: make(*args),
+      lambda make: lambda _: make(_))
+  def test_config(self, function_of):
     made = _Estimator()
     configs = []
 
     def make(config):
-      configs.append(config)
+      if hasattr(config, "model_dir"):  # Else it is tried with features.
+        configs.append(config)
       return _Sub(made)
 
-    estimator = self._train({"m": make})
+    estimator = self._train({"m": function_of(make)})
     self.assertEqual([.5], self._trained(estimator, "model_fn/w"))
     self.assertNotEmpty(configs)
     for config in configs + made.configs:
       self.assertStartsWith(config.model_dir, estimator.model_dir)
+
+  def test_config_of_another_name_that_is_needed(self):
+    estimator = self._train(
+        {"m": lambda c: _Sub(_Estimator()) if c.model_dir else None})
+    self.assertEqual([.5], self._trained(estimator, "model_fn/w"))
 
   def test_hooks(self):
     class Hook(tf_compat.v1.train.SessionRunHook):
@@ -350,6 +363,35 @@ class PoolTest(_TestCase):
 
   def test_function_without_arguments(self):
     self.assertEqual(["m"], self._builders(lambda: {"m": _function}))
+
+  @parameterized.parameters(
+      (lambda config: config,), (lambda any_name: any_name,),
+      (lambda *, config: config,), (lambda **kwargs: kwargs["config"],),
+      (lambda any_name, iteration_number: any_name,))
+  def test_function_of_config(self, config_of):
+    pool = mock.create_autospec(
+        config_of, side_effect=lambda *args, **kwargs: {
+            config_of(*args, **kwargs).model_dir and "m": _function})
+    self.assertEqual(["m"], self._builders(pool))
+
+  @parameterized.parameters(
+      (lambda a, b: [], "the function needs the arguments a, b: expected con"),
+      (lambda a, config: [], "the function needs the arguments a: expected c"))
+  def test_function_of_others(self, pool, message):
+    with self.assertRaisesRegex(ValueError, "^candidate_pool: " + message):
+      self._train(pool)
+
+  @parameterized.parameters(
+      lambda any_name: _function(any_name),
+      lambda any_name, training: _function(any_name),
+      lambda any_name, more=None: _function(any_name))
+  def test_function_of_features_by_any_name(self, function):
+    self.assertIn("loss", self._train({"m": function}).evaluate(
+        _input_fn(batches=1)))
+
+  def test_error_of_a_function_by_any_name_is_its_own(self):
+    with self.assertRaisesRegex(KeyError, "no_such_feature"):
+      self._train({"m": lambda any_name: any_name["no_such_feature"]})
 
   @parameterized.parameters(
       ([], r"^candidate_pool=\[\]: expected at least one model"),
