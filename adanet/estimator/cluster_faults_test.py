@@ -129,7 +129,7 @@ class ClusterFaultsTest(absltest.TestCase):
       job.signal(name, signal.SIGTERM)
     job.finish(30., status=128 + signal.SIGTERM)
     self.assertLess(time.monotonic() - asked, 10)
-    stopped = re.search(r"Stopped at step (\d+) of iteration 0, which is saved",
+    stopped = re.search(r"Stopped: step (\d+) of iteration 0 is saved",
                         job.log("chief:0"))
     self.assertIsNotNone(stopped, job.log("chief:0"))
     other = self._job(dict(chief=1, worker=1, ps=2),

@@ -140,9 +140,6 @@ class Chief(object):
       self._train()
     except (KeyboardInterrupt, SystemExit):
       self._task.end("stopped", "the chief was asked to stop")
-      model_dir = self._model.model_dir
-      logging.info("The job is stopped. It goes on from step %d.",
-                   model_dir.global_step(model_dir.latest_checkpoint()))
       raise
 
   def _train(self) -> None:

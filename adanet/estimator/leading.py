@@ -34,6 +34,18 @@ class Given(typing.NamedTuple):
   wait_timeout_secs: float
 
 
+def _say_what_is_saved(model_dir):
+  """Says from where training goes on that was stopped."""
+  latest = model_dir.latest_checkpoint()
+  if latest is None:
+    logging.warning("Stopped before the first checkpoint: nothing is saved.")
+    return
+  logging.warning(
+      "Stopped: step %d of iteration %d is saved, and training goes on from "
+      "there.", model_dir.global_step(latest),
+      model_dir.current_iteration(latest))
+
+
 @contextlib.contextmanager
 def _opened(model, given, max_steps, leads):
   """Yields the `Training` of this task, and ends what it opens."""
@@ -47,10 +59,15 @@ def _opened(model, given, max_steps, leads):
     if leads:
       writer = summary.SummaryWriter(model.model_dir.path)
       exits.callback(writer.close)
-    yield training_lib.Training(
-        given.input_fn, given.hooks, given.saving_listeners, max_steps,
-        given.max_iterations, given.report_materializer,
-        given.wait_timeout_secs, writer, stops, report)
+    try:
+      yield training_lib.Training(
+          given.input_fn, given.hooks, given.saving_listeners, max_steps,
+          given.max_iterations, given.report_materializer,
+          given.wait_timeout_secs, writer, stops, report)
+    except (KeyboardInterrupt, SystemExit):
+      if leads:
+        _say_what_is_saved(model.model_dir)
+      raise
 
 
 def _limit(model, steps, max_steps):
@@ -138,8 +155,8 @@ def train(model: model_lib.Model, rules: choosing.Rules,
     given: `Given`.
 
   Raises:
-    SystemExit: a signal stopped the job, which goes on when it is started
-      again.
+    KeyboardInterrupt, SystemExit: a signal stopped the job, which goes on when
+      it is started again.
   """
   config = model.config
   if config.task_type == tf_compat.TaskType.EVALUATOR:
@@ -153,8 +170,8 @@ def train(model: model_lib.Model, rules: choosing.Rules,
         _lead(model, rules, given, steps, max_steps, task)
       else:
         _follow(model, given, task)
-    except (KeyboardInterrupt, SystemExit) as error:
-      status = getattr(error, "code", 128 + signal.SIGINT)
-      if isinstance(status, int) and sessions.hang():
-        sessions.leave(status)
-      raise SystemExit(status) from None
+    except SystemExit as error:
+      if (isinstance(error.code, int) and sessions.hang() and
+          not signals.is_interactive()):
+        sessions.leave(error.code)
+      raise

@@ -3,7 +3,6 @@
 """`adanet.train_and_evaluate`: the main program of every task of a cluster."""
 
 import os
-import signal
 import typing
 
 from absl import logging
@@ -56,13 +55,23 @@ def _evaluate_continuously(estimator, train_spec, eval_spec):
     raise ValueError(
         "TF_CONFIG['task'] must have index 0 for an evaluator, got {}: there "
         "is one evaluator".format(estimator.config.task_id))
-  try:
-    with signals.StopRequests(), reporter.reporter() as report:
-      return continuous_evaluation.ContinuousEvaluation(
-          estimator, train_spec, eval_spec,
-          ended.job_id(estimator.config, os.environ), report).run()
-  except KeyboardInterrupt:
-    raise SystemExit(128 + signal.SIGINT) from None
+  with reporter.reporter() as report:
+    return continuous_evaluation.ContinuousEvaluation(
+        estimator, train_spec, eval_spec,
+        ended.job_id(estimator.config, os.environ), report).run()
+
+
+def _as_this_task(estimator, train_spec, eval_spec):
+  """Does this task's part."""
+  config = estimator.config
+  if config.task_type == tf_compat.TaskType.EVALUATOR:
+    return _evaluate_continuously(estimator, train_spec, eval_spec)
+  if config.task_type == tf_compat.TaskType.MASTER or not config.cluster_spec:
+    return _train_and_evaluate_here(estimator, train_spec, eval_spec)
+  _train(estimator, train_spec)
+  if config.is_chief:
+    _print_report(estimator)
+  return None, None
 
 
 def train_and_evaluate(
@@ -95,6 +104,8 @@ def train_and_evaluate(
   Raises:
     TypeError: an argument is not as described.
     ValueError: the same, or what the search makes does not fit.
+    KeyboardInterrupt: Ctrl-C, whose last checkpoint is saved. A program that
+      does not catch it ends without a traceback, with the exit status 130.
     SystemExit: the job was stopped, and goes on when it is started again.
   """
   for method in ("train", "evaluate", "latest_checkpoint"):
@@ -103,12 +114,5 @@ def train_and_evaluate(
           "estimator must be an adanet.Estimator, got {!r}".format(estimator))
   train_spec = specs.train_spec(train_spec)
   eval_spec = specs.eval_spec(eval_spec)
-  config = estimator.config
-  if config.task_type == tf_compat.TaskType.EVALUATOR:
-    return _evaluate_continuously(estimator, train_spec, eval_spec)
-  if config.task_type == tf_compat.TaskType.MASTER or not config.cluster_spec:
-    return _train_and_evaluate_here(estimator, train_spec, eval_spec)
-  _train(estimator, train_spec)
-  if config.is_chief:
-    _print_report(estimator)
-  return None, None
+  with signals.StopRequests():
+    return _as_this_task(estimator, train_spec, eval_spec)

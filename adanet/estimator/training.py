@@ -224,9 +224,6 @@ class IterationTraining(object):
     except saving.DiskFullError as error:
       logging.error("Stopped at step %d of iteration %d, which is not saved: "
                     "%s.", step, number, error)
-      return
-    logging.warning("Stopped at step %d of iteration %d, which is saved.",
-                    step, number)
 
   def end(self, session: typing.Any) -> None:
     """Saves the last checkpoint, if this is the chief, and ends the hooks."""
