@@ -53,8 +53,10 @@ def _opened(model, given, max_steps, leads):
     if leads:
       exits.enter_context(lock.owned(model.model_dir.path))
     stops = exits.enter_context(signals.StopRequests())
+    # On a cluster the chief says how far all are.
     report = exits.enter_context(reporter.reporter(
-        log_step_count_steps=model.config.log_step_count_steps))
+        log_step_count_steps=model.config.log_step_count_steps,
+        say=reporter.log_or_print if leads else reporter.log))
     writer = None
     if leads:
       writer = summary.SummaryWriter(model.model_dir.path)

@@ -204,7 +204,8 @@ class IterationTraining(object):
     self._training.report(events.IterationBegan(
         number, tuple(s.name for s in self.iteration.subnetworks),
         tuple(choosing.candidate_names(self.iteration)),
-        self._model.search.max_iteration_steps, self.loop.global_step))
+        self._model.search.max_iteration_steps, self.loop.global_step,
+        self._training.max_iterations, self._training.max_steps))
     try:
       with self._training.stops.deferred():
         ending = self.loop.run(session)
