@@ -20,7 +20,6 @@ from absl.testing import parameterized
 from adanet.distributed.plan import main as plan_main
 from adanet.history import example
 from adanet.history import main as report_main
-from adanet.history import store
 from adanet.launch import main as launch_main
 import runfiles
 
@@ -77,12 +76,7 @@ class ExamplesTest(parameterized.TestCase):
     os.chdir(self.create_tempdir().full_path)
     with open("train.py", "w", encoding="utf-8"):
       pass
-    history = store.History("digits")
-    found = example.search()
-    for iteration in found.iterations:
-      history.write_iteration(iteration)
-    for task in found.tasks:
-      history.write_task(task)
+    example.write(example.search(), "digits")
 
   @parameterized.parameters(*_programs())
   def test_program(self, page, program, expected):

@@ -112,6 +112,13 @@ class ClusterFaultsTest(absltest.TestCase):
       for number in range(2):
         self.assertEqual(1, job.log("chief:0").count(
             "Iteration {}: measured {}".format(number, what)))
+    # The report has it, and the losses that only the workers know.
+    for iteration in adanet.report(self._model_dir).iterations:
+      self.assertLen(iteration.subnetworks, 2)
+      for subnetwork in iteration.subnetworks.values():
+        self.assertGreater(subnetwork.measured_seconds, .02)
+        self.assertGreater(subnetwork.measured_bytes, 0)
+        self.assertIsNotNone(subnetwork.loss)
 
   def test_kill_worker(self):
     job = self._job()

@@ -3,6 +3,7 @@
 """`adanet.train_and_evaluate`: the main program of every task of a cluster."""
 
 import os
+import time
 import typing
 
 from absl import logging
@@ -16,11 +17,29 @@ from adanet.estimator import specs
 from adanet.history import store
 from adanet.progress import reporter
 
+# How long the report waits for what other tasks write after their last step.
+_LAST_STEP_SECS = 3.
+
+
+def _report(model_dir):
+  """Returns the report of a search that is over.
+
+  The other tasks may be in their last step, and write after that.
+  """
+  end = time.monotonic() + _LAST_STEP_SECS
+  while True:
+    report = store.report(model_dir)
+    last = max((task.iteration for task in report.tasks), default=0)
+    if time.monotonic() > end or all(
+        task.has_ended for task in report.tasks if task.iteration == last):
+      return report
+    time.sleep(.1)
+
 
 def _print_report(estimator):
   """Prints what the search on a cluster found."""
   try:
-    print(store.report(estimator.model_dir))
+    print(_report(estimator.model_dir))
   except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "rich":
       raise

@@ -8,6 +8,7 @@ import typing
 
 from absl import logging
 from adanet import tf_compat
+from adanet.cluster import agreement as agreement_lib
 from adanet.cluster import signals
 from adanet.cluster import waiting
 from adanet.core import events
@@ -79,7 +80,8 @@ class Trained(typing.NamedTuple):
     progress: the last event of its progress.
     checkpoint: str, the prefix of its last checkpoint.
     global_step: int, that of the checkpoint.
-    seconds: float, how long it took.
+    seconds: float, how long it took, in all processes that led it.
+    agreed: the `Agreement` of the iteration; None without a cluster.
   """
   ending: loop_lib.Ending
   iteration: typing.Any
@@ -89,6 +91,7 @@ class Trained(typing.NamedTuple):
   checkpoint: str
   global_step: int
   seconds: float
+  agreed: typing.Optional[agreement_lib.Agreement] = None
 
 
 def _for_this_graph(hook):
@@ -122,7 +125,7 @@ class IterationTraining(object):
 
   def __init__(self, model: model_lib.Model, training: Training,
                built: model_lib.Built, start: Start, task: str, is_chief: bool,
-               surroundings: loop_lib.Surroundings):
+               surroundings: loop_lib.Surroundings, began: float):
     """Completes the graph.
 
     Args:
@@ -133,6 +136,7 @@ class IterationTraining(object):
       task: str, the name of this task.
       is_chief: whether this task restores and saves.
       surroundings: `Surroundings` of the loop.
+      began: float, when this process began with the iteration; of `time.time`.
     """
     self.iteration = built.iteration
     self._model = model
@@ -161,11 +165,18 @@ class IterationTraining(object):
     self.loop = loop_lib.Loop(
         start.number, ops,
         loop_lib.Limits(model.search.max_iteration_steps, training.max_steps),
-        self._hooks, saver, summaries, surroundings)
+        self._hooks, saver, summaries,
+        surroundings._replace(report=self._report))
+    self._pass_on = surroundings.report
     self._recorder = recording.TaskRecorder(
-        model.model_dir.path, task, self.iteration)
+        model.model_dir.path, task, self.iteration, began)
     self.initializers = sessions.Initializers(
         restorer, self.iteration.local_init_ops, built.initializers)
+
+  def _report(self, event):
+    if isinstance(event, events.Progress):
+      self._recorder.write_now_and_then(self.loop)
+    self._pass_on(event)
 
   def begin(self, session: typing.Any) -> None:
     """Saves the first checkpoint, or says from which one training goes on.
@@ -232,8 +243,7 @@ class IterationTraining(object):
     if self._chief_saver is not None:
       self._chief_saver.end(session, self.loop.global_step)
 
-  def trained(self, session: typing.Any, ending: loop_lib.Ending,
-              seconds: float) -> Trained:
+  def trained(self, session: typing.Any, ending: loop_lib.Ending) -> Trained:
     """Returns what the chief has trained and saved."""
     averages = choosing.averages(session, self.iteration)
     weights = recording.mixture_weights(session, self.iteration)
@@ -245,7 +255,7 @@ class IterationTraining(object):
     assert latest is not None
     return Trained(ending, self.iteration, averages, weights,
                    self.loop.progress(), latest, model_dir.global_step(latest),
-                   seconds)
+                   self._recorder.total_seconds)
 
 
 def _end_iteration(model, rules, training, trained, goes_on):
@@ -258,7 +268,7 @@ def _end_iteration(model, rules, training, trained, goes_on):
   training.report(ended)
   recording.write_iteration(
       model.model_dir.path, trained.iteration, ended, winner.values,
-      trained.weights, trained.progress)
+      trained.weights, trained.progress, trained.agreed)
   if not goes_on:
     return
 
@@ -324,7 +334,7 @@ def _train_iteration(model, training, start):
       training.asked_to_stop)
   with model.graph(training.input_fn, "train", start.number) as built:
     it = IterationTraining(
-        model, training, built, start, "chief:0", True, surroundings)
+        model, training, built, start, "chief:0", True, surroundings, began)
     with sessions.local_session(model.config.session_config) as session:
       it.initializers.set_variables(session)
       with it.initializers.started(session) as coordinator:
@@ -333,7 +343,7 @@ def _train_iteration(model, training, start):
         if ending == loop_lib.Ending.SIGNAL:
           training.stops.raise_asked()
         it.end(session)
-        return it.trained(session, ending, time.time() - began)
+        return it.trained(session, ending)
 
 
 def train(model: model_lib.Model, rules: choosing.Rules,
