@@ -4,7 +4,8 @@
 
 Each must print what the page says: a program, the next block of text; a command
 `$ adanet-launch`, `$ adanet-plan` or `$ adanet-report`, the rest of its block. A
-last line `...` stands for more. The reports are those of
+last line `...` stands for more. A program goes on after the ones before it on
+its page, and may begin with some that print nothing. The reports are those of
 `adanet.history.example`.
 """
 
@@ -25,8 +26,9 @@ import runfiles
 
 _PAGES = ("README.md", "docs/auto_ensemble.rst", "docs/estimator.rst",
           "docs/getting_started.rst", "docs/kubernetes.rst", "docs/launch.rst",
-          "docs/plan.rst", "docs/report.rst", "docs/strategies.rst",
-          "docs/tf_distribute.rst", "docs/train_and_evaluate.rst")
+          "docs/placement_steps.rst", "docs/plan.rst", "docs/report.rst",
+          "docs/strategies.rst", "docs/tf_distribute.rst",
+          "docs/train_and_evaluate.rst")
 # The kind of a block and its lines, in Markdown and in reStructuredText.
 _MARKDOWN = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _RST = re.compile(r"^\.\. code-block:: (\w+)\n\n((?:   .*\n|\n)+)",
@@ -43,13 +45,18 @@ def _blocks(page):
           for kind, block in pattern.findall(text)]
 
 
-def _programs():
-  """Yields (page, program, output) of the programs that show their output."""
-  for page in _PAGES:
-    blocks = _blocks(page)
-    for (kind, program), (next_kind, output) in zip(blocks, blocks[1:]):
-      if kind == "python" and next_kind == "text":
-        yield page, program, output
+def _programs(page):
+  """Returns list of (program, output) of a page; the last one shows its output.
+  """
+  programs = []
+  blocks = _blocks(page)
+  for (kind, program), (next_kind, output) in zip(
+      blocks, blocks[1:] + [("", "")]):
+    if kind == "python":
+      programs.append((program, output if next_kind == "text" else ""))
+  while programs and not programs[-1][1]:
+    programs.pop()
+  return programs
 
 
 def _commands():
@@ -78,10 +85,15 @@ class ExamplesTest(parameterized.TestCase):
       pass
     example.write(example.search(), "digits")
 
-  @parameterized.parameters(*_programs())
-  def test_program(self, page, program, expected):
-    exec(compile(program, page, "exec"), {})  # pylint: disable=exec-used
-    self.assertEqual(expected, self._output.getvalue())
+  @parameterized.parameters(*filter(_programs, _PAGES))
+  def test_programs(self, page):
+    variables = {}
+    for program, expected in _programs(page):
+      with mock.patch.dict(os.environ):
+        exec(compile(program, page, "exec"), variables)  # pylint: disable=exec-used
+      self.assertEqual(expected, self._output.getvalue())
+      self._output.seek(0)
+      self._output.truncate()
 
   @parameterized.parameters(*_commands())
   def test_command(self, page, command, expected):
@@ -99,7 +111,8 @@ class ExamplesTest(parameterized.TestCase):
     self.assertEqual(expected, output)
 
   def test_finds_the_examples(self):
-    self.assertLen(list(_programs()), 10)
+    self.assertLen([output for page in _PAGES
+                    for _, output in _programs(page) if output], 13)
     self.assertLen(list(_commands()), 9)
 
 

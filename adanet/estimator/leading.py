@@ -37,13 +37,13 @@ class Given(typing.NamedTuple):
 def _say_what_is_saved(model_dir):
   """Says from where training goes on that was stopped."""
   latest = model_dir.latest_checkpoint()
-  if latest is None:
-    logging.warning("Stopped before the first checkpoint: nothing is saved.")
-    return
-  logging.warning(
-      "Stopped: step %d of iteration %d is saved, and training goes on from "
-      "there.", model_dir.global_step(latest),
-      model_dir.current_iteration(latest))
+  reporter.log_or_print(
+      logging.INFO,
+      "Stopped before the first checkpoint: nothing is saved."
+      if latest is None else
+      "Stopped: step {} of iteration {} is saved, and training goes on from "
+      "there.".format(model_dir.global_step(latest),
+                      model_dir.current_iteration(latest)))
 
 
 @contextlib.contextmanager

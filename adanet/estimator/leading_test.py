@@ -105,7 +105,7 @@ class SignalTest(parameterized.TestCase):
       os.kill(os.getpid(), signal.SIGINT)
       self.fail("not reached")
 
-    with self.assertLogs(level="WARNING") as logs, \
+    with self.assertLogs(level="INFO") as logs, \
          self.assertRaises(KeyboardInterrupt):
       make_estimator(self._model_dir).train(input_fn)
     self.assertIn("Stopped before the first checkpoint: nothing is saved.",
