@@ -77,6 +77,8 @@ _SEAMS = (
     "adanet.history.records.iteration_record",
     "adanet.history.records.loads",
     "adanet.history.records.to_json",
+    "adanet.history.records.total_seconds",
+    "adanet.history.records.with_losses",
     "adanet.progress",
     "adanet.tf_compat.checkpoint_file",
     "adanet.tf_compat.estimator_config",

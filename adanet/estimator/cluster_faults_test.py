@@ -115,6 +115,13 @@ class ClusterFaultsTest(absltest.TestCase):
       for number in range(2):
         self.assertEqual(1, job.log("chief:0").count(
             "Iteration {}: measured {}".format(number, what)))
+    # The report has it, and the losses that only the workers know.
+    for iteration in adanet.report(self._model_dir).iterations:
+      self.assertLen(iteration.subnetworks, 2)
+      for subnetwork in iteration.subnetworks.values():
+        self.assertGreater(subnetwork.measured_seconds, .02)
+        self.assertGreater(subnetwork.measured_bytes, 0)
+        self.assertIsNotNone(subnetwork.loss)
 
   def test_kill_worker(self):
     job = self._job()
@@ -132,7 +139,7 @@ class ClusterFaultsTest(absltest.TestCase):
       job.signal(name, signal.SIGTERM)
     job.finish(30., status=128 + signal.SIGTERM)
     self.assertLess(time.monotonic() - asked, 10)
-    stopped = re.search(r"Stopped at step (\d+) of iteration 0, which is saved",
+    stopped = re.search(r"Stopped: step (\d+) of iteration 0 is saved",
                         job.log("chief:0"))
     self.assertIsNotNone(stopped, job.log("chief:0"))
     other = self._job(dict(chief=1, worker=1, ps=2),

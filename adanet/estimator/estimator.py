@@ -10,6 +10,7 @@ from absl import logging
 from adanet import distributed
 from adanet import ensemble as ensemble_lib
 from adanet import tf_compat
+from adanet.cluster import signals
 from adanet.core import ensembles
 from adanet.core import iteration as iteration_lib
 from adanet.core import metrics
@@ -257,6 +258,9 @@ class Estimator(object):
     Raises:
       ValueError: both `steps` and `max_steps` are given, or one is not greater
         than 0; or what the search makes does not fit.
+      KeyboardInterrupt: Ctrl-C, whose last checkpoint is saved. A program that
+        does not catch it ends without a traceback, with the exit status 130.
+      SystemExit: it was stopped by SIGTERM, likewise, with the status 143.
     """
     if steps is not None and max_steps is not None:
       raise ValueError(
@@ -295,9 +299,10 @@ class Estimator(object):
       ValueError: `steps` is not greater than 0, or the input does not fit.
     """
     _check_positive("steps", steps)
-    return evaluation.evaluate(
-        self._model, self._rules, input_fn, steps, tuple(hooks or ()),
-        checkpoint_path or self.latest_checkpoint(), name)
+    with signals.StopRequests():
+      return evaluation.evaluate(
+          self._model, self._rules, input_fn, steps, tuple(hooks or ()),
+          checkpoint_path or self.latest_checkpoint(), name)
 
   def predict(self, input_fn: _InputFn, predict_keys: typing.Any = None,
               hooks: _Hooks = None,

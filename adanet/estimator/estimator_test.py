@@ -276,8 +276,11 @@ class EstimatorTest(parameterized.TestCase):
     self.assertLen(won, 2)
     for line in won:
       self.assertRegex(
-          line, r"t\d_[ab]_grow_complexity_regularized won with adanet_loss "
-          r"[\d.]+, [\d.e-]+ better than t\d_[ab]_grow")
+          line, r"t\d_[ab]\.\. won with adanet_loss [\d.]+, [\d.e-]+ better "
+          r"than t\d_[ab]\.\.")
+    self.assertRegex("\n".join(logged.output), (
+        r"Iteration 1 \(2 of 2\) begins at step \d+: 2 subnetworks \(t1_a, "
+        r"t1_b\), 3 ensembles named \.\._grow_complexity_regularized \("))
 
   def test_folders_for_tensorboard(self):
     estimator = self._estimator(_Dense("a"), max_iterations=1)

@@ -36,6 +36,18 @@ class Given(typing.NamedTuple):
   wait_timeout_secs: float
 
 
+def _say_what_is_saved(model_dir):
+  """Says from where training goes on that was stopped."""
+  latest = model_dir.latest_checkpoint()
+  reporter.log_or_print(
+      logging.INFO,
+      "Stopped before the first checkpoint: nothing is saved."
+      if latest is None else
+      "Stopped: step {} of iteration {} is saved, and training goes on from "
+      "there.".format(model_dir.global_step(latest),
+                      model_dir.current_iteration(latest)))
+
+
 @contextlib.contextmanager
 def _opened(model, given, max_steps, leads):
   """Yields the `Training` of this task, and ends what it opens."""
@@ -43,16 +55,23 @@ def _opened(model, given, max_steps, leads):
     if leads:
       exits.enter_context(lock.owned(model.model_dir.path))
     stops = exits.enter_context(signals.StopRequests())
+    # On a cluster the chief says how far all are.
     report = exits.enter_context(reporter.reporter(
-        log_step_count_steps=model.config.log_step_count_steps))
+        log_step_count_steps=model.config.log_step_count_steps,
+        say=reporter.log_or_print if leads else reporter.log))
     writer = None
     if leads:
       writer = summary.SummaryWriter(model.model_dir.path)
       exits.callback(writer.close)
-    yield training_lib.Training(
-        given.input_fn, given.hooks, given.saving_listeners, max_steps,
-        given.max_iterations, given.report_materializer,
-        given.wait_timeout_secs, writer, stops, report)
+    try:
+      yield training_lib.Training(
+          given.input_fn, given.hooks, given.saving_listeners, max_steps,
+          given.max_iterations, given.report_materializer,
+          given.wait_timeout_secs, writer, stops, report)
+    except (KeyboardInterrupt, SystemExit):
+      if leads:
+        _say_what_is_saved(model.model_dir)
+      raise
 
 
 def _limit(model, steps, max_steps):
@@ -144,8 +163,8 @@ def train(model: model_lib.Model, rules: choosing.Rules,
   Raises:
     selection.AllNaNError: no ensemble can win. It is a
       `tf.train.NanLossDuringTrainingError`, too.
-    SystemExit: a signal stopped the job, which goes on when it is started
-      again.
+    KeyboardInterrupt, SystemExit: a signal stopped the job, which goes on when
+      it is started again.
   """
   with nan_loss.raised_in_training():
     _train(model, rules, steps, max_steps, given)
@@ -165,8 +184,8 @@ def _train(model, rules, steps, max_steps, given):
         _lead(model, rules, given, steps, max_steps, task)
       else:
         _follow(model, given, task)
-    except (KeyboardInterrupt, SystemExit) as error:
-      status = getattr(error, "code", 128 + signal.SIGINT)
-      if isinstance(status, int) and sessions.hang():
-        sessions.leave(status)
-      raise SystemExit(status) from None
+    except SystemExit as error:
+      if (isinstance(error.code, int) and sessions.hang() and
+          not signals.is_interactive()):
+        sessions.leave(error.code)
+      raise

@@ -3,7 +3,7 @@
 """`adanet.train_and_evaluate`: the main program of every task of a cluster."""
 
 import os
-import signal
+import time
 import typing
 
 from absl import logging
@@ -20,11 +20,29 @@ from adanet.history import store
 from adanet.progress import reporter
 from adanet.tf_compat import files
 
+# How long the report waits for what other tasks write after their last step.
+_LAST_STEP_SECS = 3.
+
+
+def _report(model_dir):
+  """Returns the report of a search that is over.
+
+  The other tasks may be in their last step, and write after that.
+  """
+  end = time.monotonic() + _LAST_STEP_SECS
+  while True:
+    report = store.report(model_dir)
+    last = max((task.iteration for task in report.tasks), default=0)
+    if time.monotonic() > end or all(
+        task.has_ended for task in report.tasks if task.iteration == last):
+      return report
+    time.sleep(.1)
+
 
 def _print_report(estimator):
   """Prints what the search on a cluster found."""
   try:
-    print(store.report(estimator.model_dir))
+    print(_report(estimator.model_dir))
   except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "rich":
       raise
@@ -70,14 +88,24 @@ def _evaluate_continuously(estimator, train_spec, eval_spec):
         "TF_CONFIG['task'] must have index 0 for an evaluator, got {}: there "
         "is one evaluator".format(estimator.config.task_id))
   reporter.tell(events.Joined(files.real_path(estimator.model_dir)))
-  try:
-    with signals.StopRequests(), reporter.reporter() as report:
-      job = ended.job_id(estimator.config, os.environ)
-      return continuous_evaluation.ContinuousEvaluation(
-          estimator, train_spec, eval_spec, job, report,
-          _onlooker(estimator, job)).run()
-  except KeyboardInterrupt:
-    raise SystemExit(128 + signal.SIGINT) from None
+  with reporter.reporter() as report:
+    job = ended.job_id(estimator.config, os.environ)
+    return continuous_evaluation.ContinuousEvaluation(
+        estimator, train_spec, eval_spec, job, report,
+        _onlooker(estimator, job)).run()
+
+
+def _as_this_task(estimator, train_spec, eval_spec):
+  """Does this task's part."""
+  config = estimator.config
+  if config.task_type == tf_compat.TaskType.EVALUATOR:
+    return _evaluate_continuously(estimator, train_spec, eval_spec)
+  if config.task_type == tf_compat.TaskType.MASTER or not config.cluster_spec:
+    return _train_and_evaluate_here(estimator, train_spec, eval_spec)
+  _train(estimator, train_spec)
+  if config.is_chief:
+    _print_report(estimator)
+  return None, None
 
 
 def train_and_evaluate(
@@ -110,6 +138,8 @@ def train_and_evaluate(
   Raises:
     TypeError: an argument is not as described.
     ValueError: the same, or what the search makes does not fit.
+    KeyboardInterrupt: Ctrl-C, whose last checkpoint is saved. A program that
+      does not catch it ends without a traceback, with the exit status 130.
     SystemExit: the job was stopped, and goes on when it is started again.
   """
   for method in ("train", "evaluate", "latest_checkpoint"):
@@ -118,12 +148,5 @@ def train_and_evaluate(
           "estimator must be an adanet.Estimator, got {!r}".format(estimator))
   train_spec = specs.train_spec(train_spec)
   eval_spec = specs.eval_spec(eval_spec)
-  config = estimator.config
-  if config.task_type == tf_compat.TaskType.EVALUATOR:
-    return _evaluate_continuously(estimator, train_spec, eval_spec)
-  if config.task_type == tf_compat.TaskType.MASTER or not config.cluster_spec:
-    return _train_and_evaluate_here(estimator, train_spec, eval_spec)
-  _train(estimator, train_spec)
-  if config.is_chief:
-    _print_report(estimator)
-  return None, None
+  with signals.StopRequests():
+    return _as_this_task(estimator, train_spec, eval_spec)

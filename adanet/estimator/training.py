@@ -8,6 +8,7 @@ import typing
 
 from absl import logging
 from adanet import tf_compat
+from adanet.cluster import agreement as agreement_lib
 from adanet.cluster import signals
 from adanet.cluster import waiting
 from adanet.core import checkpoints
@@ -80,7 +81,8 @@ class Trained(typing.NamedTuple):
     progress: the last event of its progress.
     checkpoint: str, the prefix of its last checkpoint.
     global_step: int, that of the checkpoint.
-    seconds: float, how long it took.
+    seconds: float, how long it took, in all processes that led it.
+    agreed: the `Agreement` of the iteration; None without a cluster.
   """
   ending: loop_lib.Ending
   iteration: typing.Any
@@ -90,6 +92,7 @@ class Trained(typing.NamedTuple):
   checkpoint: str
   global_step: int
   seconds: float
+  agreed: typing.Optional[agreement_lib.Agreement] = None
 
 
 def _for_this_graph(hook):
@@ -123,7 +126,7 @@ class IterationTraining(object):
 
   def __init__(self, model: model_lib.Model, training: Training,
                built: model_lib.Built, start: Start, task: str, is_chief: bool,
-               surroundings: loop_lib.Surroundings):
+               surroundings: loop_lib.Surroundings, began: float):
     """Completes the graph.
 
     Args:
@@ -134,6 +137,7 @@ class IterationTraining(object):
       task: str, the name of this task.
       is_chief: whether this task restores and saves.
       surroundings: `Surroundings` of the loop.
+      began: float, when this process began with the iteration; of `time.time`.
     """
     self.iteration = built.iteration
     self._model = model
@@ -163,11 +167,18 @@ class IterationTraining(object):
     self.loop = loop_lib.Loop(
         start.number, ops,
         loop_lib.Limits(model.search.max_iteration_steps, training.max_steps),
-        self._hooks, saver, summaries, surroundings)
+        self._hooks, saver, summaries,
+        surroundings._replace(report=self._report))
+    self._pass_on = surroundings.report
     self._recorder = recording.TaskRecorder(
-        model.model_dir.path, task, self.iteration)
+        model.model_dir.path, task, self.iteration, began)
     self.initializers = sessions.Initializers(
         restorer, self.iteration.local_init_ops, built.initializers)
+
+  def _report(self, event):
+    if isinstance(event, events.Progress):
+      self._recorder.write_now_and_then(self.loop)
+    self._pass_on(event)
 
   def begin(self, session: typing.Any) -> None:
     """Saves the first checkpoint, or says from which one training goes on.
@@ -206,7 +217,8 @@ class IterationTraining(object):
     self._training.report(events.IterationBegan(
         number, tuple(s.name for s in self.iteration.subnetworks),
         tuple(choosing.candidate_names(self.iteration)),
-        self._model.search.max_iteration_steps, self.loop.global_step))
+        self._model.search.max_iteration_steps, self.loop.global_step,
+        self._training.max_iterations, self._training.max_steps))
     try:
       with self._training.stops.deferred():
         ending = self.loop.run(session)
@@ -238,9 +250,6 @@ class IterationTraining(object):
     except saving.DiskFullError as error:
       logging.error("Stopped at step %d of iteration %d, which is not saved: "
                     "%s.", step, number, error)
-      return
-    logging.warning("Stopped at step %d of iteration %d, which is saved.",
-                    step, number)
 
   def end(self, session: typing.Any) -> None:
     """Saves the last checkpoint, if this is the chief, and ends the hooks."""
@@ -248,8 +257,7 @@ class IterationTraining(object):
     if self._chief_saver is not None:
       self._chief_saver.end(session, self.loop.global_step)
 
-  def trained(self, session: typing.Any, ending: loop_lib.Ending,
-              seconds: float) -> Trained:
+  def trained(self, session: typing.Any, ending: loop_lib.Ending) -> Trained:
     """Returns what the chief has trained and saved.
 
     It is read from the checkpoint, with which all that follows begins: on a
@@ -272,7 +280,7 @@ class IterationTraining(object):
         ending, self.iteration,
         choosing.saved_averages(checkpoint, self.iteration),
         recording.mixture_weights(session, self.iteration, checkpoint),
-        progress, checkpoint, global_step, seconds)
+        progress, checkpoint, global_step, self._recorder.total_seconds)
 
 
 def _end_iteration(model, rules, training, trained, goes_on):
@@ -285,7 +293,7 @@ def _end_iteration(model, rules, training, trained, goes_on):
   training.report(ended)
   recording.write_iteration(
       model.model_dir.path, trained.iteration, ended, winner.values,
-      trained.weights, trained.progress)
+      trained.weights, trained.progress, trained.agreed)
   if not goes_on:
     return
 
@@ -351,7 +359,7 @@ def _train_iteration(model, training, start):
       training.asked_to_stop)
   with model.graph(training.input_fn, "train", start.number) as built:
     it = IterationTraining(
-        model, training, built, start, "chief:0", True, surroundings)
+        model, training, built, start, "chief:0", True, surroundings, began)
     with sessions.local_session(model.config.session_config) as session:
       it.initializers.set_variables(session)
       with it.initializers.started(session) as coordinator:
@@ -360,7 +368,7 @@ def _train_iteration(model, training, start):
         if ending == loop_lib.Ending.SIGNAL:
           training.stops.raise_asked()
         it.end(session)
-        return it.trained(session, ending, time.time() - began)
+        return it.trained(session, ending)
 
 
 def train(model: model_lib.Model, rules: choosing.Rules,

@@ -3,11 +3,9 @@
 """The events of all tasks of a job, shown as those of one search."""
 
 import contextlib
-import logging as std_logging
 import sys
 from typing import Any, Callable, Sequence
 
-from absl import logging
 from adanet.core import events
 from adanet.launch import job as job_lib
 from adanet.progress import cluster
@@ -17,20 +15,8 @@ from adanet.progress import reporter
 _TRAINS = (job_lib.CHIEF, job_lib.WORKER)
 
 
-class _Lines(std_logging.Handler):
-  """Prints what is logged like the other lines of adanet-launch."""
-
-  def __init__(self, warn):
-    super().__init__()
-    self._warn = warn
-
-  def emit(self, record):
-    self._warn(self.format(record))
-
-
 class Display:
-  """A context manager: shows events on a terminal, or some of them in the log.
-  """
+  """A context manager: shows events on a terminal, or some of them as lines."""
 
   def __init__(self, tasks: Sequence[job_lib.Task],
                on_joined: Callable[[job_lib.Task, str], None],
@@ -42,7 +28,7 @@ class Display:
       tasks: all tasks of the job.
       on_joined: called with a task that takes part, and its model_dir.
       on_working: called with a task that has begun to work.
-      warn: prints a line.
+      warn: prints a line, also of an event.
     """
     self._progress = cluster.ClusterProgress(
         job_lib.Task(job_lib.CHIEF, 0).name,
@@ -54,12 +40,8 @@ class Display:
     self._exits = contextlib.ExitStack()
 
   def __enter__(self) -> "Display":
-    logging.set_verbosity(logging.INFO)
-    lines = _Lines(self._warn)
-    # absl logs to the root, and configures it if it has no handler.
-    std_logging.getLogger().addHandler(lines)
-    self._exits.callback(std_logging.getLogger().removeHandler, lines)
-    self._report = self._exits.enter_context(reporter.reporter(sys.stderr))
+    self._report = self._exits.enter_context(reporter.reporter(
+        sys.stderr, say=lambda _, line: self._warn(line)))
     return self
 
   def __exit__(self, *exc_info: Any) -> None:

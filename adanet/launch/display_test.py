@@ -55,15 +55,14 @@ class DisplayTest(parameterized.TestCase):
 
   def test_few_lines_without_a_terminal(self):
     with contextlib.redirect_stderr(io.StringIO()), self._display() as display:
-      with self.assertLogs(level="INFO") as logged:
-        for step in range(100):
-          for task in _TASKS[:2]:
-            display.add(task, event_json.dumps(
-                events.Progress(0, step, {"a": step}, {"a": .5})))
-        display.add(_CHIEF, event_json.dumps(
-            events.TrainingEnded(99, "the input ended")))
-    self.assertLen(logged.output, 1)
-    self.assertIn("Training ended at step 99", logged.output[0])
+      for step in range(100):
+        for task in _TASKS[:2]:
+          display.add(task, event_json.dumps(
+              events.Progress(0, step, {"a": step}, {"a": .5})))
+      display.add(_CHIEF, event_json.dumps(
+          events.Stopped(0, "a", "Its loss is NaN.", is_nan=True)))
+    self.assertEqual(["Iteration 0: a trains no further: Its loss is NaN."],
+                     self.warnings)
 
 
 if __name__ == "__main__":

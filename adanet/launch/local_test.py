@@ -17,14 +17,15 @@ class EndTest(launches.LaunchTestCase):
     status, output, errors = self.run_job(
         "print(me, sys.argv[1:], os.environ['ADANET_JOB_ID'],\n"
         "      os.environ['CUDA_VISIBLE_DEVICES'],\n"
-        "      os.environ['TF_CPP_MIN_LOG_LEVEL'], sep='|')",
-        "--evaluator", "--private_network")
+        "      os.environ['TF_CPP_MIN_LOG_LEVEL'], os.environ['COLUMNS'],"
+        "      sep='|')", "--evaluator", "--private_network")
     self.assertEqual(0, status, errors)
     lines = sorted(output.splitlines())
     jobs = {line.split("|")[2] for line in lines}
     self.assertLen(jobs, 1, lines)
     self.assertEqual(
-        ["[{0}] {0}|[]|{1}|-1|2".format(task, "".join(jobs)) for task in
+        ["[{0}] {0}|[]|{1}|-1|2|{2}".format(
+            task, "".join(jobs), 80 - len("[{}] ".format(task))) for task in
          ("chief:0", "evaluator:0", "ps:0", "worker:0", "worker:1")], lines)
 
   def test_quiet(self):

@@ -75,6 +75,7 @@ from adanet.launch import job as job_lib
 from adanet.launch import kubernetes
 from adanet.launch import kubernetes_flags
 from adanet.launch import network
+from adanet.launch import output as output_lib
 from adanet.launch import place as place_lib
 from adanet.launch import ports as ports_lib
 from adanet.launch import program as program_lib
@@ -226,7 +227,7 @@ def _environments(job: job_lib.Job) -> Dict[job_lib.Task, Dict[str, str]]:
     _warn(message)
   common, job_id = _common_environment(), os.urandom(8).hex()
   return {
-      task: dict(common, **dict(
+      task: dict(common, COLUMNS=str(output_lib.columns(task)), **dict(
           place_lib.Place(job, task, job_id).environment(_model_dir()),
           **shares[task]))
       for task in tasks
@@ -265,7 +266,6 @@ def _run_guarded(command, log_dir):
   from adanet.launch import display as display_lib  # pylint: disable=g-import-not-at-top
   from adanet.launch import failure_message  # pylint: disable=g-import-not-at-top
   from adanet.launch import local  # pylint: disable=g-import-not-at-top
-  from adanet.launch import output as output_lib  # pylint: disable=g-import-not-at-top
   from adanet.launch import supervision as supervision_lib  # pylint: disable=g-import-not-at-top
   why_open = _why_network_is_open()
   if not why_open and not network.enter():
@@ -326,7 +326,7 @@ def _run_pod(command: Sequence[str]) -> int:
   """Runs the task of this Kubernetes pod; returns its exit status."""
   from adanet.launch import pod  # pylint: disable=g-import-not-at-top
   try:
-    return pod.run(command, _common_environment(), _model_dir())
+    return pod.run(command, _common_environment(), _warn, _model_dir())
   except ValueError as e:
     raise BadInput(str(e)) from e
   except (OSError, RuntimeError) as e:
