@@ -252,7 +252,7 @@ class RunTest(parameterized.TestCase):
 
   def test_shows_how_far_the_task_is(self):
     process = self._start("""
-        report("Joined", model_dir="/m")
+        joins()
         report("TrainingEnded", global_step=9, reason="the input ended")
         """)
     self.assertEqual(0, process.wait(_TIMEOUT_SECS))
