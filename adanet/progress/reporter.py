@@ -20,7 +20,7 @@ import os
 import stat
 import sys
 import time
-from typing import Any, Callable, Iterator, Optional, TextIO
+from typing import Any, Callable, Iterator, Mapping, Optional, TextIO
 
 from absl import logging
 from adanet.core import events
@@ -45,7 +45,7 @@ class _Lines:
         float("inf") if log_step_count_steps is None else log_step_count_steps)
     self._say = say
     self._text = event_text.EventText()
-    self._last_step = 0
+    self._last_steps: Mapping[str, int] = {}
     self._last_time = time.monotonic()
 
   def report(self, event: events.Event) -> None:
@@ -55,7 +55,7 @@ class _Lines:
         isinstance(event, events.Stopped) and event.is_complete):
       return
     if isinstance(event, events.IterationBegan):
-      self._last_step = event.global_step
+      self._last_steps = {}
     if isinstance(event, events.Progress) and not self._is_due(event):
       return
     is_nan = isinstance(event, events.Stopped) and event.is_nan
@@ -64,10 +64,13 @@ class _Lines:
 
   def _is_due(self, event):
     now = time.monotonic()
+    # Not the global step: ensembles may train on when that stands still.
+    taken = max((step - self._last_steps.get(name, 0)
+                 for name, step in event.steps.items()), default=0)
     if (now - self._last_time < _SECS_BETWEEN_LINES or
-        event.global_step - self._last_step < self._log_step_count_steps):
+        taken < self._log_step_count_steps):
       return False
-    self._last_step, self._last_time = event.global_step, now
+    self._last_steps, self._last_time = event.steps, now
     return True
 
 

@@ -98,6 +98,12 @@ class ReporterTest(parameterized.TestCase):
         ["Iteration 0: step {}. Loss: t0_a 0.5.".format(step)
          for step in steps], lines[1:])
 
+  def test_lines_while_only_ensembles_train(self):
+    lines, _ = self._lines(
+        [_BEGAN] + [events.Progress(0, 300, {"t0_a": 300, "ensemble": step}, {})
+                    for step in range(0, 300, 100)], 60.)
+    self.assertEqual(["Iteration 0: step 300."] * 3, lines[1:])
+
   def test_pipe(self):
     reader, writer = os.pipe()
     with os.fdopen(reader), os.fdopen(writer, "w") as stream, \
