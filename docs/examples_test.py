@@ -55,10 +55,10 @@ class ExamplesTest(parameterized.TestCase):
       pass
     example.write(example.search(), "digits")
 
-  @parameterized.parameters(*filter(_programs, _PAGES))
+  @parameterized.parameters(*filter(pages.programs, _PAGES))
   def test_programs(self, page):
     variables = {}
-    for program, expected in _programs(page):
+    for program, expected in pages.programs(page):
       with mock.patch.dict(os.environ):
         exec(compile(program, page, "exec"), variables)  # pylint: disable=exec-used
       self.assertEqual(expected, self._output.getvalue())
@@ -82,7 +82,7 @@ class ExamplesTest(parameterized.TestCase):
 
   def test_finds_the_examples(self):
     self.assertLen([output for page in _PAGES
-                    for _, output in _programs(page) if output], 13)
+                    for _, output in pages.programs(page) if output], 13)
     self.assertLen(list(_commands()), 9)
 
 
