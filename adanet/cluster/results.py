@@ -43,11 +43,10 @@ def to_json(value: typing.Any) -> typing.Any:
     value: None, a number, text, bytes or an array; or lists and dicts of such.
       Something else becomes None, with a warning.
   """
-  if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind in "biufc":
-    array = np.asarray(value)
-    return {"array": [array.dtype.str, array.shape, _text(array.tobytes())]}
   if isinstance(value, (np.generic, np.ndarray)):
-    return to_json(value.tolist())
+    if value.dtype.kind not in "biufc":
+      return to_json(value.tolist())
+    return {"array": [value.dtype.str, value.shape, _text(value.tobytes())]}
   if isinstance(value, bytes):
     return {"bytes": _text(value)}
   if isinstance(value, (list, tuple)):

@@ -204,7 +204,8 @@ class ContinuousEvaluationTest(parameterized.TestCase):
     with self.assertLogs(level="WARNING") as logged:
       with self.assertRaisesRegex(
           waiting.WaitTimeoutError, "waited 100 s for the first checkpoint in "
-          "{}, which must be the chief's model_dir too: start the chief".format(self._model_dir)):
+          "{}, which must be the chief's model_dir too: start the chief".format(
+              self._model_dir)):
         self._run({})
     self.assertLen(logged.output, 4)
     self.assertIn("5 s so far", logged.output[0])
@@ -340,7 +341,7 @@ class ContinuousEvaluationTest(parameterized.TestCase):
         3: self._save(10), 10: self._save(20), 20: self._results_of_the_chief})
     self.assertEqual(({"loss": 1.}, [b"path"]), tuple(results))
     self.assertEqual([10, 20], self._steps)
-    self.assertNotIn(True, [is_final for _, _, is_final in self._exporter.calls])
+    self.assertEqual([False] * 2, [call[-1] for call in self._exporter.calls])
 
   def test_evaluation_ends_when_the_chief_evaluates(self):
     self._results_file.begin("chief")
@@ -374,7 +375,8 @@ class SearchTest(absltest.TestCase):
         adanet.EvalSpec(builders.input_fn(1), name="held_out",
                         start_delay_secs=0, throttle_secs=0,
                         exporters=exporter), _JOB, lambda event: None,
-        results_lib.ResultsFile(model_dir, _JOB, 1.), clock=_Time({3: train(2), 6: train(6), 9: train(8), 20: end}).clock).run()
+        results_lib.ResultsFile(model_dir, _JOB, 1.), clock=_Time({
+            3: train(2), 6: train(6), 9: train(8), 20: end}).clock).run()
     self.assertEqual(
         [("model.ckpt-2", 2, False), ("model.ckpt-6", 6, False),
          ("model.ckpt-8", 8, False), ("model.ckpt-8", 8, True)],

@@ -188,7 +188,7 @@ def _make_folder(flag: flags.FlagHolder) -> Optional[str]:
   """Returns the absolute path of the folder that a flag names; makes it."""
   if flag.value is None:
     return None
-  path = os.path.abspath(flag.value)
+  path = os.path.abspath(os.path.expanduser(flag.value))
   try:
     os.makedirs(path, exist_ok=True)
   except OSError as e:
@@ -205,7 +205,7 @@ def _model_dir() -> Optional[str]:
   """Returns --model_dir, absolute if it is on this machine."""
   if _MODEL_DIR.value is None or "://" in _MODEL_DIR.value:
     return _MODEL_DIR.value
-  return os.path.abspath(_MODEL_DIR.value)
+  return os.path.abspath(os.path.expanduser(_MODEL_DIR.value))
 
 
 def _common_environment() -> Dict[str, str]:
