@@ -68,7 +68,7 @@ class CheckTest(parameterized.TestCase):
     self.assertNotIn("\n", message)
 
   @parameterized.parameters(
-      ("127.0.0.1:2222", "127.0.0.1:2222"), ("127.0.0.1:2222", "127.0.0.1:02222"),
+      ("127.0.0.1:2222", "127.0.0.1:2222"), ("127.0.0.1:2", "127.0.0.1:02"),
       ("localhost:2222", "127.0.0.1:2222"), ("[::1]:2222", "[0:0::1]:2222"))
   def test_two_tasks_with_one_address(self, first, second):
     with self.assertRaises(addresses.AddressError) as raised:

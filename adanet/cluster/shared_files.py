@@ -94,8 +94,9 @@ class Check(object):
             delay_secs if problem else min(delay_secs, _ELSEWHERE_SECS)):
           raise SharedFilesError(
               "{} has the model_dir {!r}, and the chief has {!r}{}: {}.".format(
-                  task, own, self._model_dir, ", which it does not see there: "
-                  + problem if problem else "", _ADVICE))
+                  task, own, files.real_path(self._model_dir),
+                  ", which it does not see there: " + problem
+                  if problem else "", _ADVICE))
         time.sleep(min(_POLL_SECS, delay_secs))
 
   def _problem(self, session, name, model_dir, generation):

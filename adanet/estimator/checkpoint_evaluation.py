@@ -7,12 +7,11 @@ import time
 import typing
 
 from absl import logging
+from adanet.cluster import results as results_lib
 from adanet.core import model_dir as model_dir_lib
 from adanet.estimator import specs
 
 _Metrics = typing.Dict[str, typing.Any]
-Results = typing.Tuple[
-    typing.Optional[_Metrics], typing.Optional[typing.List[typing.Any]]]
 
 
 class CheckpointEvaluator:
@@ -48,7 +47,7 @@ class CheckpointEvaluator:
     self.exports: typing.Optional[typing.List[typing.Any]] = None
 
   @property
-  def results(self) -> Results:
+  def results(self) -> results_lib.Results:
     """The metrics of the last checkpoint, and what each exporter returned."""
     return self.metrics, self.exports
 
@@ -113,6 +112,13 @@ class CheckpointEvaluator:
         if exported is None else exported
         for exporter, exported in zip(
             self._spec.exporters, self.exports or ())]
+
+
+  def finish_latest(self) -> None:
+    """Does `finish` for the latest checkpoint, if there is one."""
+    latest = self._estimator.latest_checkpoint()
+    if latest is not None:
+      self.finish(latest)
 
 
 class EvaluatingListener:

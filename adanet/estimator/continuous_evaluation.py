@@ -9,6 +9,7 @@ What it evaluated last stands in `<model_dir>/eval/evaluated.json`, so that an
 evaluator that is killed and started again does not do it twice.
 """
 
+import contextlib
 import json
 import os
 import time
@@ -18,6 +19,7 @@ from absl import logging
 from adanet import tf_compat
 from adanet.cluster import agreement as agreement_lib
 from adanet.cluster import ended
+from adanet.cluster import results as results_lib
 from adanet.cluster import shared_files
 from adanet.cluster import waiting
 from adanet.core import checkpoints
@@ -38,6 +40,10 @@ _STOPPED_STATUS = 143  # As of a task that was stopped by SIGTERM.
 
 class _Stopped(Exception):
   """The job was stopped, to be resumed later."""
+
+
+class _Superseded(Exception):
+  """Training is over, and the chief evaluates the last checkpoint."""
 
 
 class Clock(typing.NamedTuple):
@@ -78,10 +84,15 @@ class _Reader:
 
 
 class _StopHook:
-  """Ends an evaluation when the job was stopped; it looks once a second."""
+  """Ends an evaluation; it looks once a second.
 
-  def __init__(self, state, clock):
+  It does so when the job was stopped, or when the chief evaluates by itself: an
+  older checkpoint must not be exported after the last one.
+  """
+
+  def __init__(self, state, is_superseded, clock):
     self._state = state
+    self._is_superseded = is_superseded
     self._clock = clock
     self._next_time = clock.monotonic() + _POLL_SECS
 
@@ -92,11 +103,14 @@ class _StopHook:
     """Does nothing."""
 
   def before_run(self, run_context):
-    """Raises `_Stopped` if the job was stopped."""
+    """Raises `_Stopped` or `_Superseded` if it is time."""
     del run_context
     if self._clock.monotonic() >= self._next_time:
-      if self._state() == ended.STOPPED:
+      state = self._state()
+      if state == ended.STOPPED:
         raise _Stopped()
+      if state == ended.OVER and self._is_superseded():
+        raise _Superseded()
       self._next_time = self._clock.monotonic() + _POLL_SECS
 
   def after_run(self, run_context, run_values):
@@ -162,7 +176,7 @@ class ContinuousEvaluation:
 
   def __init__(self, estimator: typing.Any, train_spec: specs.TrainSpec,
                eval_spec: specs.EvalSpec, job: ended.JobId,
-               report: events.Report,
+               report: events.Report, results_file: results_lib.ResultsFile,
                onlooker: typing.Optional[shared_files.Onlooker] = None,
                clock: Clock = Clock()) -> None:
     """Reads nothing yet. The task starts now.
@@ -173,12 +187,14 @@ class ContinuousEvaluation:
       eval_spec: `EvalSpec`.
       job: `JobId`.
       report: called with a `Working` when it begins to wait for checkpoints.
+      results_file: `ResultsFile`, which says who evaluates the last checkpoint.
       onlooker: `Onlooker`, or None if there is no parameter server to ask.
       clock: `Clock`.
     """
     v1 = tf_compat.v1
     self._spec = eval_spec
     self._report = report
+    self._results_file = results_file
     self._onlooker = onlooker
     self._clock = clock
     self._model_dir = model_dir_lib.ModelDir(estimator.model_dir)
@@ -207,6 +223,11 @@ class ContinuousEvaluation:
     if self._onlooker is not None:
       self._onlooker.look(agreed)
     return self._job_state.after(agreed)
+
+  def _is_superseded(self):
+    """Returns whether another task evaluates the last checkpoint, or has."""
+    return (self._results_file.by == tf_compat.TaskType.CHIEF or
+            self._results_file.read() is not None)
 
   def _sleep(self):
     self._clock.sleep(_POLL_SECS)
@@ -241,7 +262,8 @@ class ContinuousEvaluation:
       Whether it did; otherwise there is a later one by now.
     """
     try:
-      action(checkpoint, hooks=[_StopHook(self._state, self._clock)])
+      action(checkpoint, hooks=[
+          _StopHook(self._state, self._is_superseded, self._clock)])
       self._evaluated = _Evaluated(
           int(self._evaluator.metrics["global_step"]),
           os.path.basename(checkpoint))
@@ -289,14 +311,22 @@ class ContinuousEvaluation:
       return
     step = self._step(checkpoint)
     if step is not None and not self._evaluated.has_what(checkpoint, step):
-      self._do(self._evaluator.evaluate, checkpoint)
+      with contextlib.suppress(_Superseded):
+        self._do(self._evaluator.evaluate, checkpoint)
 
-  def run(self) -> checkpoint_evaluation.Results:
+  def _results(self):
+    """Returns the results, and tells them all other tasks."""
+    results = self._evaluator.results
+    self._results_file.write(
+        tf_compat.TaskType.EVALUATOR, self._evaluator.checkpoint, results)
+    return results
+
+  def run(self) -> typing.Sequence[typing.Any]:
     """Evaluates until training is over.
 
     Returns:
       The metrics of the last checkpoint, and what each exporter returned for
-      it.
+      it. They are the chief's if it evaluates that one.
 
     Raises:
       SystemExit: the job was stopped, to be resumed later.
@@ -323,12 +353,16 @@ class ContinuousEvaluation:
         raise _Stopped()
       checkpoint = self._latest.read()
       if state == ended.OVER:
+        if self._is_superseded():
+          logging.info("Evaluation ends: the last checkpoint is evaluated by "
+                       "the %s.", self._results_file.by)
+          return self._results_file.awaited()
         if checkpoint is None:
           logging.warning("Training is over, and %s has no checkpoint.",
                           self._model_dir.path)
-          return self._evaluator.results
+          return self._results()
         if self._do(self._evaluator.finish, checkpoint):
-          return self._evaluator.results
+          return self._results()
       elif checkpoint is None:
         wait.pause(_POLL_SECS, lambda: (
             "the first checkpoint in {}, which must be the chief's model_dir "

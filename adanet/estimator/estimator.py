@@ -62,7 +62,8 @@ def _placed_config(config, model_dir):
           "model_dir must be set for a cluster: a folder that all tasks see")
     model_dir = tempfile.mkdtemp()
     logging.warning("model_dir is not set: the model goes to %s.", model_dir)
-  return config.replace(model_dir=model_dir)
+  # A shell does not expand it in --model_dir=~/model.
+  return config.replace(model_dir=os.path.expanduser(model_dir))
 
 
 class Estimator(object):

@@ -215,6 +215,14 @@ class EstimatorTest(parameterized.TestCase):
     estimator.train(builders.input_fn(repeat=1, batch_size=16))
     self.assertEqual(6, estimator.get_variable_value("global_step"))
 
+  def test_model_dir_at_home(self):
+    with mock.patch.dict(os.environ, HOME=self._model_dir):
+      self.assertEqual(
+          os.path.join(self._model_dir, "m"),
+          adanet.Estimator(
+              adanet.heads.RegressionHead(), builders.generator(), 1,
+              model_dir="~/m").model_dir)
+
   def test_says_that_it_takes_part(self):
     reader, writer = os.pipe()
     with mock.patch.dict(os.environ, {reporter.EVENTS_FD: str(writer)}):

@@ -52,8 +52,9 @@ server runs any graph for anyone who can reach it. Programs that load data from
 the Internet need --noprivate_network.
 
 Each task finds in its environment: TF_CONFIG; ADANET_JOB_ID, the same for all
-tasks of a job; ADANET_EVENTS_FD, where it reports its progress; its share of
-the GPUs in CUDA_VISIBLE_DEVICES.
+tasks of a job; ADANET_EVALUATOR, 1 if the job has an evaluator; its share of
+the GPUs in CUDA_VISIBLE_DEVICES; ADANET_EVENTS_FD, where it reports its
+progress.
 
 Exit codes: 0 for success; 2 for bad flags, with one line on standard error; 128
 + n if signal n stopped the job; otherwise that of the task that failed first.
@@ -188,7 +189,7 @@ def _make_folder(flag: flags.FlagHolder) -> Optional[str]:
   """Returns the absolute path of the folder that a flag names; makes it."""
   if flag.value is None:
     return None
-  path = os.path.abspath(flag.value)
+  path = os.path.abspath(os.path.expanduser(flag.value))
   try:
     os.makedirs(path, exist_ok=True)
   except OSError as e:
@@ -205,7 +206,7 @@ def _model_dir() -> Optional[str]:
   """Returns --model_dir, absolute if it is on this machine."""
   if _MODEL_DIR.value is None or "://" in _MODEL_DIR.value:
     return _MODEL_DIR.value
-  return os.path.abspath(_MODEL_DIR.value)
+  return os.path.abspath(os.path.expanduser(_MODEL_DIR.value))
 
 
 def _common_environment() -> Dict[str, str]:

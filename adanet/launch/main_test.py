@@ -155,6 +155,11 @@ class MainTest(parameterized.TestCase):
     self.assertEqual(model_dir, json.loads(environment["TF_CONFIG"])[
         "model_dir"])
 
+  def test_home(self):
+    _, output, _ = self.run_process(
+        "--model_dir=~/m", "--dry_run", "train.py", HOME=self.folder)
+    self.assertIn('"model_dir": "{}/m"'.format(self.folder), output)
+
   def test_task_of_the_environment(self):
     code, output, errors = self.run_process(
         "--model_dir=gs://m", "-m", "train", "-x",

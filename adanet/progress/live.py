@@ -110,7 +110,8 @@ class LiveProgress:
           markup=False)
 
   def _is_line(self, event):
-    if isinstance(event, (events.CheckpointSaved, events.Joined, events.Working)):
+    if isinstance(event, (
+        events.CheckpointSaved, events.Joined, events.Working)):
       return False
     # That one has done all its steps is seen in its row.
     return not (isinstance(event, events.Stopped) and event.is_complete)
