@@ -89,7 +89,7 @@ class Check(object):
 
 
 class Follower(object):
-  """What a task says that hears of a file, but does not see it."""
+  """Reports announced files that are not visible here."""
 
   def __init__(self, path: str):
     """Takes the path of the file."""
