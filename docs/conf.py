@@ -29,6 +29,8 @@ napoleon_use_ivar = True
 napoleon_numpy_docstring = False
 
 html_theme = "furo"
+html_static_path = ["style.css"]
+html_css_files = ["style.css"]
 html_title = "adanet.distributed " + release
 html_show_sourcelink = False
 html_copy_source = False

@@ -8,11 +8,11 @@ import typing
 from adanet.cluster import agreement as agreement_lib
 
 # How often a step may fail for the same reason while all parameter servers have
-# their variables. Then it is not they who are the reason.
+# their variables. Then the servers are not the cause.
 MAX_FAILURES = 3
 
-# Names of exceptions of `tf.errors`. A parameter server that is lost, stopped
-# or new, and a step that was underway then, are all of these.
+# Names in `tf.errors` of errors that a lost, stopped or restarted parameter
+# server causes.
 _LOST = frozenset([
     "AbortedError", "CancelledError", "DeadlineExceededError",
     "FailedPreconditionError", "InternalError", "NotFoundError",

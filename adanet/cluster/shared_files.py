@@ -118,7 +118,7 @@ class Check(object):
 
 
 class Follower(object):
-  """What a task says that hears of an agreement, but does not see it."""
+  """Reports an announced agreement that is not visible here."""
 
   def __init__(self, model_dir: str, job: ended.JobId,
                told: typing.Callable[[], typing.Optional[str]]):

@@ -33,8 +33,8 @@ from adanet.tf_compat import files
 _FILE_SECS = 1.  # Between two reads of a file.
 # How long the chief has to save when all tasks were asked to stop.
 _STOP_SECS = 8.
-# How long a chief waits for parameter servers if the job seems to be over. The
-# others have decided whether it is by then.
+# How long a chief waits for parameter servers if the job seems to be over. They
+# will know by then.
 _OVER_SECS = 35.
 # How long a parameter server stays when the job is over.
 _LAST_SECS = 1.5

@@ -37,7 +37,7 @@ def _part(scope, layer, number):
 
 def stored_names(names: typing.Iterable[str],
                  stored: typing.Iterable[str]) -> typing.Dict[str, str]:
-  """Returns the names in a checkpoint of variables that it has not by name.
+  """Returns where a checkpoint has variables stored under another name.
 
   Args:
     names: the names of the graph's variables.

@@ -43,7 +43,7 @@ class Limits(typing.NamedTuple):
 
 
 def _nobody_else(steps):
-  """Is `Surroundings.wait_for` of a task that is alone."""
+  """The default `wait_for`: no other task trains these."""
   return {name: "nobody else trains it" for name in steps}
 
 

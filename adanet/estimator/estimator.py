@@ -134,7 +134,7 @@ class Estimator(object):
         ensemble are built as for training, with dropout say, while the next
         ones train on them.
       adanet_loss_decay: float in [0, 1), the decay of the moving averages.
-      delay_secs_per_worker: taken for AdaNet's sake; without effect here.
+      delay_secs_per_worker: ignored; accepted for compatibility.
       max_worker_delay_secs: likewise.
       worker_wait_secs: likewise.
       worker_wait_timeout_secs: float, how long to wait for another task of the

@@ -17,7 +17,7 @@ from adanet.core import subnetworks
 from adanet.distributed import layout
 from adanet.estimator import input as input_lib
 
-# What answers a question has all of its input, and all of the graph.
+# Evaluation and export build the whole graph locally, and read all input.
 _ALONE = layout.TaskConfig(
     num_worker_replicas=1, num_ps_replicas=0, global_id_in_cluster=0,
     is_chief=True, task_type="worker", task_id=0)

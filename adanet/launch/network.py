@@ -37,7 +37,7 @@ def _enter():
     processes.call_c("unshare", _CLONE_NEWNET)
   except OSError:
     processes.call_c("unshare", _CLONE_NEWUSER | _CLONE_NEWNET)
-    # The user stays who he is.
+    # Map the user to itself.
     _write("/proc/self/setgroups", "deny")
     _write("/proc/self/uid_map", "{0} {0} 1".format(uid))
     _write("/proc/self/gid_map", "{0} {0} 1".format(gid))
