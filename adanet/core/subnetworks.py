@@ -49,7 +49,7 @@ class Task(typing.NamedTuple):
       ValueError: the head cannot take the logits or the labels.
     """
     _check_logits(logits, self.head.logits_dimension, owner)
-    nan_scope = contextlib.nullcontext()
+    nan_scope: typing.ContextManager[None] = contextlib.nullcontext()
     if self.mode == "eval":
       nan_scope = scopes.nan_scope(logits)
     try:
