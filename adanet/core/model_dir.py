@@ -5,6 +5,7 @@
     <model_dir>/
       checkpoint, model.ckpt-<step>.*     TensorFlow's checkpoints
       increment.ckpt-<t>.*                the checkpoint that begins iteration t
+      graph.pbtxt                         the graph, to look at
       architecture-<t>.json               what won iteration t
       train_manager/t<t>/<name>.json      why <name> trains no further
       cluster/                            what the tasks of a cluster share

@@ -8,6 +8,7 @@ import typing
 from absl import logging
 from adanet import tf_compat
 from adanet.core import events
+from adanet.core import graph_files
 from adanet.core import model_dir as model_dir_lib
 from adanet.tf_compat import files
 
@@ -50,6 +51,9 @@ class CheckpointSaver(Saver):
   """Saves the variables of the default graph.
 
   Make it when the graph is complete.
+
+  Attributes:
+    graph_files: `GraphFiles` of the default graph.
   """
 
   def __init__(self, model_dir: model_dir_lib.ModelDir, config: typing.Any,
@@ -81,6 +85,7 @@ class CheckpointSaver(Saver):
     state = train.get_checkpoint_state(model_dir.path)
     if state:
       self._saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
+    self.graph_files = graph_files.GraphFiles(model_dir.path, self._saver)
     self._saved_step: typing.Optional[int] = None
     self._saved_time = time.time()
     self._next_try = 0.
@@ -108,6 +113,7 @@ class CheckpointSaver(Saver):
       raise DiskFullError(
           "the disk of model_dir {!r} is full: {}-{} cannot be saved. Free "
           "some space".format(self._model_dir.path, path, number)) from error
+    self.graph_files.write_beside(written)
     self._saved_time = time.time()
     return written
 
