@@ -14,6 +14,7 @@ from adanet.version import VERSION as __version__  # pylint: disable=g-import-no
 
 # Name -> the module that has it, imported at the name's first use.
 _MODULES = {
+    "AllNaNError": "adanet.core.selection",
     "AutoEnsembleEstimator": "adanet.estimator.auto_ensemble",
     "AutoEnsembleSubestimator": "adanet.estimator.auto_ensemble",
     "Ensemble": "adanet.ensemble",
@@ -33,8 +34,8 @@ _MODULES = {
 _NAMES = {"Ensemble": "ComplexityRegularized"}
 
 __all__ = [
-    "AutoEnsembleEstimator", "AutoEnsembleSubestimator", "Ensemble",
-    "Estimator", "EvalSpec", "Evaluator", "MixtureWeightType",
+    "AllNaNError", "AutoEnsembleEstimator", "AutoEnsembleSubestimator",
+    "Ensemble", "Estimator", "EvalSpec", "Evaluator", "MixtureWeightType",
     "ReportMaterializer", "Subnetwork", "Summary", "TrainSpec",
     "WeightedSubnetwork", "__version__", "distributed", "ensemble", "estimator",
     "heads", "history", "replay", "report", "subnetwork", "tf_compat",
@@ -52,6 +53,7 @@ if typing.TYPE_CHECKING:
   from adanet import tf_compat
   from adanet.core.evaluator import Evaluator
   from adanet.core.report_materializer import ReportMaterializer
+  from adanet.core.selection import AllNaNError
   from adanet.ensemble import ComplexityRegularized as Ensemble
   from adanet.ensemble import MixtureWeightType
   from adanet.ensemble import WeightedSubnetwork

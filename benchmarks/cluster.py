@@ -53,6 +53,9 @@ _STARTED = """
 import os, time
 with open(os.path.join({!r}, str(os.getpid())), "w") as f:
   f.write(repr(time.monotonic()))
+if "ADANET_EVENTS_FD" in os.environ:  # A task of adanet-launch takes part.
+  os.write(int(os.environ["ADANET_EVENTS_FD"]),
+           b'{{"event": "Joined", "model_dir": "/"}}\\n')
 """
 
 _TAKES_A_STEP = """

@@ -124,6 +124,18 @@ class Search(object):
     return [b.train_op for b in self._builders] + self._ensembler.train_ops
 
 
+class _ReadsGlobalStep(tf.train.SessionRunHook):
+  """Reads the global step in each run, as most hooks do."""
+
+  def before_run(self, run_context):
+    return tf.train.SessionRunArgs(tf.train.get_global_step())
+
+
+# What may take turns, and the hooks with which it trains.
+STEP, HOOKED_STEP = "step\n", "step with a hook\n"
+_HOOKS = {STEP: (), HOOKED_STEP: (_ReadsGlobalStep,)}
+
+
 class _Turns(tf.train.CheckpointSaverListener):
   """Times the steps between two checkpoints.
 
@@ -147,10 +159,11 @@ class _Turns(tf.train.CheckpointSaverListener):
     return not goes_on
 
 
-def train(take_turn):
+def train(kind, take_turn):
   """Trains an iteration, `NUM_STEPS` steps a turn.
 
   Args:
+    kind: `STEP` or `HOOKED_STEP`.
     take_turn: function of the `Search`, its session and the seconds of one step
       in the last turn; returns whether there is another.
   """
@@ -160,7 +173,8 @@ def train(take_turn):
     search = Search(model_dir, _ENDLESS, runs.RunConfig(
         save_checkpoints_steps=NUM_STEPS, save_checkpoints_secs=None))
     search.estimator.train(
-        input_fn, max_steps=_ENDLESS, saving_listeners=[
+        input_fn, [hook() for hook in _HOOKS[kind]], max_steps=_ENDLESS,
+        saving_listeners=[
             _Turns(lambda session, secs: take_turn(search, session, secs))])
   finally:
     shutil.rmtree(model_dir)
@@ -204,19 +218,29 @@ def train_on_cluster(model_dir, num_iterations, delays):
       specs.EvalSpec(input_fn, steps=1))
 
 
-def _answer(secs):
-  """Prints the seconds of a turn, and returns whether another is asked for."""
-  print(secs, flush=True)
-  return sys.stdin.readline() == "step\n"
+def _answer_steps(kind):
+  """Prints the seconds of turns; returns the line that asks for another kind.
+  """
+  lines = [kind]
+
+  def take_turn(unused_search, unused_session, secs):
+    print(secs, flush=True)
+    lines.append(sys.stdin.readline())
+    return lines[-1] == kind
+
+  train(kind, take_turn)
+  return lines[-1]
 
 
 def main():
   print(version.__version__, flush=True)  # AdaNet's; ours is `VERSION`.
-  for line in iter(sys.stdin.readline, ""):
-    if line == "step\n":
-      train(lambda search, session, secs: _answer(secs))
+  line = sys.stdin.readline()
+  while line:
+    if line in _HOOKS:
+      line = _answer_steps(line)
     else:
       print(time_search(int(line)), flush=True)
+      line = sys.stdin.readline()
 
 
 if __name__ == "__main__":

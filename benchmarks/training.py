@@ -40,6 +40,7 @@ SIDES = (("", "ours"), ("_tf2_15", "ours"), ("_tf1_15", "ours"))
 _LIMITS = {
     "step, bare": 1 / .9,
     "step, AdaNet": 1 / 2,
+    "step with a hook, AdaNet": 1 / 2,
     "search, AdaNet": 1 / 2,
     "import": 1.2,
 }
@@ -105,8 +106,8 @@ class _AdaNet(object):
     return self._log.read()[-3000:]
 
   def take_turn(self, line):
-    """Returns the seconds of a turn of `search.py`; steps come last."""
-    print(line, file=self._process.stdin, flush=True)
+    """Returns the seconds of a turn of `search.py`."""
+    print(line.rstrip(), file=self._process.stdin, flush=True)
     answer = self._process.stdout.readline()
     program.check(answer, "AdaNet failed: " + self._end_of_log())
     return float(answer)
@@ -168,12 +169,12 @@ def measure_steps(adanet, num_turns):
       same_work[0].check(session)
     theirs = None
     if adanet:
-      theirs = adanet.take_turn("step")
+      theirs = adanet.take_turn(search.STEP)
       _time_bare_steps(session, ops, search.NUM_STEPS // 3)  # Warms up again.
     turns.append((secs, _time_bare_steps(session, ops), theirs))
     return len(turns) < _TURNS_OF_STEPS * num_turns
 
-  search.train(take_turn)
+  search.train(search.STEP, take_turn)
   against_bare = timing.summary([(secs, bare) for secs, bare, _ in turns])
   figure = "{:,.0f} steps/s".format(1 / against_bare.secs)
   rows = [_row("step, bare", "step of training", "bare session.run",
@@ -185,12 +186,27 @@ def measure_steps(adanet, num_turns):
   return rows
 
 
+def _measure_hooked_steps(adanet, num_turns):
+  """Returns the row of a step with a hook."""
+  turns = []
+
+  def take_turn(unused_searched, unused_session, secs):
+    turns.append((secs, adanet.take_turn(search.HOOKED_STEP)))
+    return len(turns) <= _TURNS_OF_STEPS * num_turns
+
+  search.train(search.HOOKED_STEP, take_turn)
+  result = timing.summary(turns[1:])  # The first turn only compiles.
+  return [_row("step with a hook, AdaNet", "step of training with a hook",
+               "AdaNet " + _ADANET_VERSION, result.ratio,
+               "{:,.0f} steps/s".format(1 / result.secs))]
+
+
 def _measure_search(adanet, num_turns):
   """Returns the row of a whole search, a shorter one if there are few turns."""
   num_iterations = _NUM_ITERATIONS if num_turns >= 5 else 1
   turns = []
   for _ in range(max(1, num_turns // 5)):
-    theirs = adanet.take_turn(num_iterations)
+    theirs = adanet.take_turn(str(num_iterations))
     turns.append((search.time_search(num_iterations), theirs))
   result = timing.summary(turns)
   return [_row(
@@ -306,7 +322,10 @@ def measure(placement, num_turns):
     if tf_compat.IS_TENSORFLOW_1 and folder and os.path.isdir(folder):
       adanet = stack.enter_context(_AdaNet(folder))
       searches = _measure_search(adanet, num_turns)
-    rows = measure_steps(adanet, num_turns) + searches
+    rows = measure_steps(adanet, num_turns)
+    if adanet:
+      rows += _measure_hooked_steps(adanet, num_turns)
+    rows += searches
   if num_turns > _SHORT_TURNS:  # AdaNet takes minutes on a cluster.
     rows += cluster.measure(
         _child_env(), _child_env([folder]) if adanet else None, num_turns)

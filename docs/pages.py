@@ -28,8 +28,14 @@ def blocks(page):
 
 
 def programs(page):
-  """Yields (program, output) of a page's programs that show their output."""
-  found = blocks(page)
-  for (kind, program), (next_kind, output) in zip(found, found[1:]):
-    if kind == "python" and next_kind == "text":
-      yield program, output
+  """Returns list of (program, output) of a page; the last one shows its output.
+  """
+  found = []
+  all_blocks = blocks(page)
+  for (kind, program), (next_kind, output) in zip(
+      all_blocks, all_blocks[1:] + [("", "")]):
+    if kind == "python":
+      found.append((program, output if next_kind == "text" else ""))
+  while found and not found[-1][1]:
+    found.pop()
+  return found

@@ -7,7 +7,7 @@ import errno
 import selectors
 import socket
 import time
-from typing import Dict, Tuple
+from typing import Any, Dict, List, Tuple
 
 # A process may have 1,024 files open, if nobody has raised its limit.
 _MAX_SOCKETS = 256
@@ -49,7 +49,7 @@ def _resolve(host):
 
 
 def check(addresses: Dict[str, str]) -> None:
-  """Checks that each address has the right form and that its host resolves.
+  """Checks the form of each address, that it resolves, and that it is alone.
 
   Args:
     addresses: from task, such as "ps:0", to address, "host:port".
@@ -57,24 +57,38 @@ def check(addresses: Dict[str, str]) -> None:
   Raises:
     AddressError: the first that is wrong.
   """
-  hosts: Dict[str, Tuple[str, str]] = {}
+  parts: Dict[str, Tuple[str, int]] = {}
   for task, address in addresses.items():
     try:
-      host, _ = _split(address)
+      parts[task] = _split(address)
     except ValueError:
       raise AddressError(
           "the address of {} is {!r}: expected host:port with a port from 1 to "
           "65535. Correct it in TF_CONFIG or in the resolver.".format(
               task, address)) from None
-    hosts.setdefault(host, (task, address))
-  for host, (task, address) in hosts.items():
-    try:
-      _resolve(host)
-    except OSError as e:
-      raise AddressError(
-          "the address of {} is {!r}: host {!r} does not resolve: {}. Correct "
-          "it in TF_CONFIG or in the resolver, or make the name known to this "
-          "machine.".format(task, address, host, e.strerror or e)) from e
+  ips: Dict[str, List[Any]] = {}
+  tasks: Dict[Any, str] = {}  # By what an address resolves to.
+  for task, (host, port) in parts.items():
+    if host not in ips:
+      ips[host] = _resolve_or_fail(host, task, addresses[task])
+    for ip in ips[host]:
+      other = tasks.setdefault((ip, port), task)
+      if other != task:
+        raise AddressError(
+            "the addresses of {} and {} are the same, {!r} and {!r}: each task "
+            "needs one of its own. Correct it in TF_CONFIG or in the resolver."
+            .format(other, task, addresses[other], addresses[task]))
+
+
+def _resolve_or_fail(host, task, address):
+  """Returns what `_resolve` does; the error names the task."""
+  try:
+    return _resolve(host)
+  except OSError as e:
+    raise AddressError(
+        "the address of {} is {!r}: host {!r} does not resolve: {}. Correct "
+        "it in TF_CONFIG or in the resolver, or make the name known to this "
+        "machine.".format(task, address, host, e.strerror or e)) from e
 
 
 def silent(

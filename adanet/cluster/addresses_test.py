@@ -67,6 +67,22 @@ class CheckTest(parameterized.TestCase):
         "known to this machine.")
     self.assertNotIn("\n", message)
 
+  @parameterized.parameters(
+      ("127.0.0.1:2222", "127.0.0.1:2222"), ("127.0.0.1:2", "127.0.0.1:02"),
+      ("localhost:2222", "127.0.0.1:2222"), ("[::1]:2222", "[0:0::1]:2222"))
+  def test_two_tasks_with_one_address(self, first, second):
+    with self.assertRaises(addresses.AddressError) as raised:
+      addresses.check({
+          "chief:0": "127.0.0.1:3333", "worker:0": first, "ps:0": second})
+    self.assertEqual(
+        "the addresses of worker:0 and ps:0 are the same, {!r} and {!r}: each "
+        "task needs one of its own. Correct it in TF_CONFIG or in the resolver."
+        .format(first, second), str(raised.exception))
+
+  @parameterized.parameters("127.0.0.2:3333", "127.0.0.1:3334", "[::1]:3333")
+  def test_tasks_with_addresses_of_their_own(self, address):
+    addresses.check({"chief:0": "127.0.0.1:3333", "ps:0": address})
+
   def test_each_host_once(self):
     with mock.patch.object(
         socket, "getaddrinfo", wraps=socket.getaddrinfo) as getaddrinfo:

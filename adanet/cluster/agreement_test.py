@@ -125,6 +125,30 @@ class AgreementFileTest(absltest.TestCase):
         ["agreement.json"],
         os.listdir(os.path.join(self._model_dir, "cluster")))
 
+  def test_announce(self):
+    """Each announcement is another generation, and keeps the rest."""
+    self._file.write(_AGREEMENT)
+    for count, state in enumerate(("stopped", "training", "over"), 1):
+      generation = self._file.announce(
+          _AGREEMENT.job, 1, 0, 90 + count, state, "reason")
+      self.assertEqual(_AGREEMENT.generation + count, generation)
+      self.assertEqual(
+          _AGREEMENT._replace(
+              generation=generation, max_steps=90 + count, state=state,
+              reason="reason", written=self._now), self._file.read())
+
+  def test_announce_another_job(self):
+    self._file.write(_AGREEMENT)
+    generation = self._file.announce("another", 2, 1, None)
+    self.assertEqual(_AGREEMENT.generation + 1, generation)
+    self.assertEqual(
+        agreement.Agreement("another", generation, 0, (), 2, 1, "", None,
+                            written=self._now), self._file.read())
+
+  def test_announce_the_first(self):
+    self.assertEqual(1, self._file.announce("job", 2, 1, None))
+    self.assertEqual(1, self._file.read().generation)
+
   def test_corrupt(self):
     self._file.write(_AGREEMENT)
     with open(self._file.path, "w") as f:

@@ -1,18 +1,22 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A variable on a parameter server that tells tasks what is new.
+"""Variables on a parameter server that tell tasks what is new.
 
-It has two numbers: the generation that the chief has announced, and the
-generation whose variables the server has. A server that starts again has
-neither. Reading it takes a tenth of a millisecond, so that workers need not
-poll files.
+One has two numbers: the generation that the chief has announced, and the
+generation whose variables the server has. Others have the model_dir of the
+chief and of the server. A server that starts again has none of them. Reading
+one takes a tenth of a millisecond, so that workers need not poll files.
 """
 
+import os
 import typing
 
 from adanet import tf_compat
 from adanet.cluster import addresses
 from adanet.cluster import sessions
+
+CHIEF = "chief"
+SERVER = "server"
 
 _TIMEOUT_SECS = 5.
 
@@ -29,7 +33,7 @@ class Notice(typing.NamedTuple):
 
 
 class Board(object):
-  """The variable of one parameter server, as another task sees it."""
+  """The variables of one parameter server, as any task sees them."""
 
   def __init__(self, ps: int, address: str, target: str, own_filter: str):
     """Builds its graph. Nobody is asked yet.
@@ -54,11 +58,29 @@ class Board(object):
             shape=[2], dtype=v1.int64, use_resource=True, trainable=False)
         self._read = variable.read_value()
         self._write = variable.assign(self._new, read_value=False)
+        self._folder = v1.placeholder(v1.string, [])
+        folders = {
+            owner: v1.get_variable(
+                "adanet_model_dir_{}_{}".format(owner, ps), dtype=v1.string,
+                shape=[], initializer=v1.zeros_initializer(),
+                use_resource=True, trainable=False)
+            for owner in (CHIEF, SERVER)}
+        self._read_folder = {
+            owner: v.read_value() for owner, v in folders.items()}
+        self._write_folder = {
+            owner: v.assign(self._folder, read_value=False)
+            for owner, v in folders.items()}
     self._opening: typing.Optional[sessions.Opening] = None
     self._session: typing.Any = None
 
-  def _run(self, fetches, feeds=None):
-    """Returns the value of a run, or None if the server does not answer."""
+  def _run(self, fetches, feeds=None, unset=None):
+    """Returns the value of a run, or None if the server does not answer.
+
+    Args:
+      fetches: what to run.
+      feeds: dict from placeholders to values, or None.
+      unset: what to return if the variable has no value yet.
+    """
     v1 = tf_compat.v1
     try:
       if self._session is None:
@@ -73,20 +95,34 @@ class Board(object):
         self._opening = None
       return self._session.run(fetches, feeds)
     except (v1.errors.FailedPreconditionError, v1.errors.NotFoundError):
-      return Notice()
+      return unset
     except v1.errors.OpError:
       self.close()
       return None
 
   def read(self) -> typing.Optional[Notice]:
     """Returns what it says; None if the server does not answer."""
-    found = self._run(self._read)
+    found = self._run(self._read, unset=Notice())
     return None if found is None else Notice(*map(int, found))
 
   def write(self, notice: Notice) -> bool:
     """Writes it, and returns whether the server took it."""
     # An op has no value, so a success is the value of the other one.
     return self._run([self._write, self._new], {self._new: notice}) is not None
+
+  def model_dir(self, owner: str) -> typing.Optional[str]:
+    """Returns the model_dir of the `CHIEF` or the `SERVER`.
+
+    It is None if that one has not said it yet, or if the server does not
+    answer.
+    """
+    found = self._run(self._read_folder[owner])
+    return None if found is None else os.fsdecode(found)
+
+  def write_model_dir(self, owner: str, path: str) -> bool:
+    """Says the model_dir of one, and returns whether the server took it."""
+    return self._run([self._write_folder[owner], self._folder], {
+        self._folder: os.fsencode(path)}) is not None
 
   def close(self) -> None:
     """Forgets the session; the next call opens another."""

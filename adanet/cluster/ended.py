@@ -58,14 +58,25 @@ class JobId(typing.NamedTuple):
     return agreement is not None and self.text in ("", agreement.job)
 
 
-def _addresses(cluster):
+def _addresses(jobs):
   """Returns {job: {index: address}} without the evaluator, as JSON."""
   found = {}
-  for job, tasks in cluster.items():
+  for job, tasks in jobs.items():
     pairs = tasks.items() if isinstance(tasks, Mapping) else enumerate(tasks)
     if job != "evaluator":  # It may be named or not: it is not in the cluster.
       found[job] = {str(index): address for index, address in pairs}
   return json.dumps(found, sort_keys=True)
+
+
+def cluster(config: Any, environ: Mapping[str, str]) -> Any:
+  """Returns the addresses of the cluster of a task, by job; None for none.
+
+  Args:
+    config: RunConfig. That of an evaluator has none.
+    environ: the environment, whose `TF_CONFIG` counts then.
+  """
+  return config.cluster_spec.as_dict() if config.cluster_spec else (
+      json.loads(environ.get("TF_CONFIG") or "{}").get("cluster"))
 
 
 def job_id(config: Any, environ: Mapping[str, str]) -> JobId:
@@ -74,17 +85,15 @@ def job_id(config: Any, environ: Mapping[str, str]) -> JobId:
   Args:
     config: RunConfig.
     environ: the environment. `ADANET_JOB_ID` is the id; where it is absent,
-      the addresses of the cluster stand for it. An evaluator finds them in
-      `TF_CONFIG` only: its RunConfig has none.
+      the addresses of the cluster stand for it.
   """
   given = environ.get("ADANET_JOB_ID")
   if given:
     return JobId(given, True)
-  cluster = config.cluster_spec.as_dict() if config.cluster_spec else (
-      json.loads(environ.get("TF_CONFIG") or "{}").get("cluster"))
-  if not cluster:
+  found = cluster(config, environ)
+  if not found:
     return JobId("", False)
-  digest = hashlib.sha256(_addresses(cluster).encode("utf-8")).hexdigest()
+  digest = hashlib.sha256(_addresses(found).encode("utf-8")).hexdigest()
   return JobId(digest[:16], False)
 
 

@@ -3,22 +3,34 @@
 """Whether all tasks see the same files.
 
 The parameter servers write parts of the checkpoints, and all tasks read the
-agreement. So a `model_dir` on a disk that only the chief has would be found out
-late, and by a strange error.
+agreement. So a `model_dir` that only the chief has would be found out late, and
+by a strange error; or never, if each task waits in a folder of its own.
 """
 
+import contextlib
+import functools
 import time
 import typing
 
 from absl import logging
 from adanet import tf_compat
 from adanet.cluster import agreement as agreement_lib
+from adanet.cluster import board as board_lib
+from adanet.cluster import ended
+from adanet.cluster import waiting
+from adanet.tf_compat import files
 
 # How long another machine may take to see a new file, as on NFS.
 _DELAY_SECS = 30.
 _MESSAGE_SECS = 10.
 _MISSING_SECS = 60.
+# How long it takes if the file is in another folder of the same machine.
+_ELSEWHERE_SECS = 2.
 _POLL_SECS = .5
+_LOOK_SECS = 1.
+
+_ADVICE = ("all tasks must have the same model_dir, on a disk that they share: "
+           "name one folder in the RunConfig")
 
 
 class SharedFilesError(RuntimeError):
@@ -28,56 +40,73 @@ class SharedFilesError(RuntimeError):
 class Check(object):
   """Reads the file of the agreement on each parameter server."""
 
-  def __init__(self, path: str, addresses: typing.Mapping[str, str]):
+  def __init__(self, model_dir: str, addresses: typing.Mapping[str, str]):
     """Builds the graph.
 
     Args:
-      path: str, the file.
+      model_dir: str, that of the chief.
       addresses: from parameter server, such as "ps:0", to its address.
     """
     v1 = tf_compat.v1
-    self._path = path
+    self._model_dir = model_dir
     self._addresses = dict(addresses)
     self._texts = {}
     self.graph = v1.Graph()
     with self.graph.as_default():
+      self._path = v1.placeholder(v1.string, [])
       for name in self._addresses:
         with v1.device("/job:{}/task:{}/device:CPU:0".format(
             *name.split(":"))):
-          self._texts[name] = v1.io.read_file(path)
+          self._texts[name] = v1.io.read_file(self._path)
 
   def run(self, session: typing.Any, generation: int,
+          told: typing.Callable[[int], typing.Optional[str]],
+          wait: waiting.Wait,
           delay_secs: float = _DELAY_SECS) -> None:
     """Checks that all have the agreement of a generation.
 
     Args:
       session: `Session` on `graph`.
       generation: int.
+      told: function from the index of a parameter server to its model_dir, or
+        None if it has not said it yet.
+      wait: `Wait`, for one that does not serve yet.
       delay_secs: float, how late a file may appear there.
 
     Raises:
       SharedFilesError: one does not have it.
+      waiting.WaitTimeoutError: one does not serve for too long.
       tf.errors.OpError: one is lost.
     """
-    end = time.monotonic() + delay_secs
     for name in sorted(self._texts):
+      task = "{} ({})".format(name, self._addresses[name])
+      own = told(int(name.split(":")[1]))
+      while own is None:
+        wait.pause(_POLL_SECS, lambda: task + " to serve")  # pylint: disable=cell-var-from-loop
+        own = told(int(name.split(":")[1]))
+      wait.done()
+      began = time.monotonic()
       while True:
-        problem = self._problem(session, name, generation)
-        if not problem:
+        problem = self._problem(session, name, self._model_dir, generation)
+        if not problem and not self._problem(session, name, own, generation):
           break
-        if time.monotonic() >= end:
+        if time.monotonic() - began >= (
+            delay_secs if problem else min(delay_secs, _ELSEWHERE_SECS)):
           raise SharedFilesError(
-              "{} ({}) does not see the chief's file {}: {}. All tasks must see "
-              "the same model_dir: use a folder on a disk that they share."
-              .format(name, self._addresses[name], self._path, problem))
-        time.sleep(_POLL_SECS)
+              "{} has the model_dir {!r}, and the chief has {!r}{}: {}.".format(
+                  task, own, files.real_path(self._model_dir),
+                  ", which it does not see there: " + problem
+                  if problem else "", _ADVICE))
+        time.sleep(min(_POLL_SECS, delay_secs))
 
-  def _problem(self, session, name, generation):
-    """Returns what is wrong with the file that one sees, or None."""
+  def _problem(self, session, name, model_dir, generation):
+    """Returns what is wrong with the file in a folder of one, or None."""
     errors = tf_compat.v1.errors
+    path = agreement_lib.AgreementFile(model_dir).path
     try:
-      text = session.run(self._texts[name]).decode("utf-8", "replace")
-      found = agreement_lib.Agreement.from_json(text, self._path)
+      text = session.run(self._texts[name], {self._path: path})
+      found = agreement_lib.Agreement.from_json(
+          text.decode("utf-8", "replace"), path)
     except (errors.NotFoundError, errors.PermissionDeniedError) as error:
       return " ".join(error.message.split()).partition(" [[")[0]
     except agreement_lib.AgreementError as error:
@@ -89,32 +118,111 @@ class Check(object):
 
 
 class Follower(object):
-  """What a task says that hears of a file, but does not see it."""
+  """What a task says that hears of an agreement, but does not see it."""
 
-  def __init__(self, path: str):
-    """Takes the path of the file."""
-    self._path = path
+  def __init__(self, model_dir: str, job: ended.JobId,
+               told: typing.Callable[[], typing.Optional[str]]):
+    """Takes where to look.
+
+    Args:
+      model_dir: str, that of this task.
+      job: `JobId` of this task.
+      told: returns the model_dir of the chief, or None if that is not known.
+    """
+    self._model_dir = files.real_path(model_dir)
+    self._job = job
+    self._told = told
     self._since = 0.
+    self._look_time = 0.
     self._is_said = False
 
-  def update(self, is_there: bool) -> None:
-    """Notes whether the file is there that was announced.
+  def sees(self, agreed: typing.Optional[agreement_lib.Agreement],
+           announced: int) -> bool:
+    """Returns whether this task sees the generation that was announced.
+
+    Args:
+      agreed: `Agreement`, what the file in its model_dir has; None for no file.
+      announced: int, a generation.
 
     Raises:
-      SharedFilesError: it has not been for too long.
+      SharedFilesError: it does not, and will not.
+    """
+    if self._is_announced(agreed, announced):
+      self._since, self._is_said = 0., False
+      return True
+    now = time.monotonic()
+    self._since = self._since or now
+    waited = now - self._since
+    if waited >= _ELSEWHERE_SECS and now - self._look_time >= _LOOK_SECS:
+      self._look_time = now
+      self._look(agreed, announced, waited)
+    return False
+
+  def _is_announced(self, agreed, announced):
+    return self._job.is_of(agreed) and agreed.generation >= announced
+
+  def _look(self, agreed, announced, waited):
+    """Looks for the reason, and says it."""
+    told = self._told()
+    is_other = told not in (None, self._model_dir)
+    if agreed is not None and agreed.generation >= announced:
+      problem = (
+          "the chief has announced a generation for another job in {!r}: all "
+          "tasks must have the same cluster in TF_CONFIG, and the same "
+          "ADANET_JOB_ID or none".format(self._model_dir))
+    else:
+      problem = (
+          "this task has the model_dir {!r}, and {}: {}".format(
+              self._model_dir, "the chief has {!r}".format(told) if is_other
+              else "does not see there what the chief has announced", _ADVICE))
+    is_elsewhere = is_other and self._is_announced(_read(told), announced)
+    if is_elsewhere or waited >= _MISSING_SECS:
+      raise SharedFilesError(problem + ".")
+    if waited >= _MESSAGE_SECS and not self._is_said:
+      logging.warning("%s.", problem)
+      self._is_said = True
+
+
+def _read(model_dir):
+  """Returns the agreement in a folder, or None."""
+  with contextlib.suppress(
+      tf_compat.v1.errors.OpError, agreement_lib.AgreementError):
+    return agreement_lib.AgreementFile(model_dir).read()
+  return None
+
+
+class Onlooker(object):
+  """A task outside of the cluster, which asks a parameter server itself."""
+
+  def __init__(self, model_dir: str, job: ended.JobId, address: str):
+    """Asks nobody yet.
+
+    Args:
+      model_dir: str, that of this task.
+      job: `JobId` of this task.
+      address: str, that of the first parameter server.
+    """
+    self._board: typing.Optional[board_lib.Board] = board_lib.Board(
+        0, address, "grpc://" + address, "/job:ps/task:0")
+    self._follower = Follower(model_dir, job, functools.partial(
+        self._board.model_dir, board_lib.CHIEF))
+    self._time = 0.
+
+  def look(self, agreed: typing.Optional[agreement_lib.Agreement]) -> None:
+    """Checks that this task sees what is announced, until it once did.
+
+    Args:
+      agreed: `Agreement`, what the file in its model_dir has; None for no file.
+
+    Raises:
+      SharedFilesError: it does not, and will not.
     """
     now = time.monotonic()
-    if is_there:
-      self._since, self._is_said = 0., False
+    if self._board is None or now - self._time < _LOOK_SECS:
       return
-    self._since = self._since or now
-    if now - self._since < _MESSAGE_SECS:
-      return
-    message = ("the chief has announced what is in {}, but this task does not "
-               "see it: all tasks must see the same model_dir: use a folder on a "
-               "disk that they share".format(self._path))
-    if now - self._since >= _MISSING_SECS:
-      raise SharedFilesError(message)
-    if not self._is_said:
-      logging.warning("%s", message)
-      self._is_said = True
+    self._time = now
+    notice = self._board.read()
+    if notice and notice.announced and self._follower.sees(
+        agreed, notice.announced):
+      self._board.close()
+      self._board = None

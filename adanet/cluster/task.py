@@ -19,6 +19,7 @@ from adanet import tf_compat
 from adanet.cluster import addresses
 from adanet.cluster import agreement as agreement_lib
 from adanet.cluster import board
+from adanet.cluster import chief_watch
 from adanet.cluster import decisions
 from adanet.cluster import departures
 from adanet.cluster import ended
@@ -27,9 +28,9 @@ from adanet.cluster import sessions
 from adanet.cluster import shared_files
 from adanet.cluster import signals
 from adanet.cluster import waiting
+from adanet.tf_compat import files
 
 _FILE_SECS = 1.  # Between two reads of a file.
-_CHIEF_SECS = 30.  # Between two looks at whether the chief is there.
 # How long the chief has to save when all tasks were asked to stop.
 _STOP_SECS = 8.
 # How long a chief waits for parameter servers if the job seems to be over. The
@@ -37,6 +38,8 @@ _STOP_SECS = 8.
 _OVER_SECS = 35.
 # How long a parameter server stays when the job is over.
 _LAST_SECS = 1.5
+# How long it stays when it has another model_dir than the chief.
+_MISTAKE_SECS = 15.
 _MAX_NAMES = 4
 
 
@@ -75,6 +78,7 @@ class Task(object):
     self.job = ended.job_id(config, os.environ)
     self._state = ended.JobState(self.job)
     self._config = config
+    self._model_dir = files.real_path(config.model_dir)
     self._timeout_secs = wait_timeout_secs
     self._server = server_lib.start(config)
     self._ps = {name: address for name, address in self._addresses.items()
@@ -90,10 +94,11 @@ class Task(object):
     self._agreement: typing.Optional[agreement_lib.Agreement] = None
     self._announced = 0  # On the board, at the last look.
     self._look_time = 0.
-    self._seen_file = shared_files.Follower(self.file.path)
+    self._follower = shared_files.Follower(
+        config.model_dir, self.job,
+        lambda: self._board().model_dir(board.CHIEF))
     self._forgotten = 0  # Generations up to this one are freed.
-    self._chief_time = time.monotonic()
-    self._chief_is_silent = False
+    self._chief_watch = chief_watch.ChiefWatch(self._chief, wait_timeout_secs)
 
   def container(self, generation: int) -> str:
     """Returns the container of the variables of a generation."""
@@ -166,9 +171,9 @@ class Task(object):
     for one in self._boards:
       one.close()
 
-  def wait(self, advice: str, **arguments: typing.Any) -> waiting.Wait:
+  def wait(self, advice: str) -> waiting.Wait:
     """Returns a wait with this task's limit."""
-    return waiting.Wait(self._timeout_secs, advice, **arguments)
+    return waiting.Wait(self._timeout_secs, advice)
 
   def until_space(self, write: typing.Callable[[], typing.Any]) -> typing.Any:
     """Calls a function that writes to model_dir, until the disk has space."""
@@ -205,9 +210,12 @@ class Task(object):
       shared_files.SharedFilesError: one does not.
       tf.errors.OpError: one is lost.
     """
-    check = shared_files.Check(self.file.path, self._ps)
+    check = shared_files.Check(self._config.model_dir, self._ps)
     with self.session(check.graph) as session:
-      check.run(session, generation)
+      check.run(
+          session, generation,
+          lambda ps: self._boards[ps].model_dir(board.SERVER),
+          self.wait("see what it prints"))
 
   def kept(self, generation: int) -> bool:
     """Returns whether all parameter servers have a generation's variables.
@@ -233,6 +241,7 @@ class Task(object):
     """
     self.until_space(lambda: self.file.write(agreement))
     for one in self._boards:
+      one.write_model_dir(board.CHIEF, self._model_dir)
       one.write(board.Notice(agreement.generation, 0))
 
   def make_ready(self, generation: int) -> bool:
@@ -286,46 +295,12 @@ class Task(object):
     if state == ended.STOPPED:
       raise ended.StoppedError(self._agreement.reason)
 
-  def _await_chief(self, what, level=logging.INFO):
-    """Returns the pause of a wait for the chief.
-
-    While the chief answers, the wait has no end: others train.
-
-    Args:
-      what: str, what it is waited for to do.
-      level: of messages while it answers.
-    """
-    def log(line):
-      logging.log(logging.WARNING if self._chief_is_silent else level,
-                  "%s", line)
-
-    wait = self.wait("start it, or see what it prints", log=log)
-
-    def look():
-      self._chief_time = time.monotonic()
-      self._chief_is_silent = bool(addresses.silent(self._chief))
-      if not self._chief_is_silent:
-        wait.restart()
-
-    def message():
-      look()
-      return "{}{} to {}".format(
-          _named(self._chief), ", which does not answer,"
-          if self._chief_is_silent else "", what)
-
-    def pause(secs):
-      # Before the wait is over, too.
-      if time.monotonic() - self._chief_time >= min(
-          _CHIEF_SECS, self._timeout_secs / 2):
-        look()
-      wait.pause(secs, message)
-
-    return pause
-
   def _board(self):
-    """Returns the board that this worker polls."""
-    return self._boards[(self._config.global_id_in_cluster or 0) %
-                        len(self._boards)]
+    """Returns the board that this task polls: its own one, if it has one."""
+    index = self._config.global_id_in_cluster or 0
+    if self._config.task_type == tf_compat.TaskType.PS:
+      index = self._config.task_id
+    return self._boards[index % len(self._boards)]
 
   def is_new(self, generation: int) -> bool:
     """Returns whether there is another agreement than that of a generation.
@@ -342,11 +317,9 @@ class Task(object):
     if notice is None or not notice.announced:
       return False  # The chief will announce another one.
     agreed = self._agreement
-    if agreed is None or not self.job.is_of(agreed) or (
-        agreed.generation < notice.announced):
-      self._seen_file.update(False)
+    if not self._follower.sees(agreed, notice.announced):
       return False
-    self._seen_file.update(True)
+    assert agreed is not None
     return (agreed.is_training and
             generation != agreed.generation == notice.announced)
 
@@ -378,7 +351,7 @@ class Task(object):
       ended.StoppedError: the job was stopped.
       waiting.WaitTimeoutError: the chief is absent for too long.
     """
-    pause = self._await_chief("begin what follows")
+    pause = self._chief_watch.pause("begin what follows")
     while not self.is_new(generation):
       pause(self._poll_secs)
     assert self._agreement is not None
@@ -395,7 +368,7 @@ class Task(object):
       ended.StoppedError: the job was stopped.
       waiting.WaitTimeoutError: the chief is absent for too long.
     """
-    pause = self._await_chief("give all variables their values")
+    pause = self._chief_watch.pause("give all variables their values")
     while True:
       if self.is_new(generation):
         return False
@@ -426,11 +399,17 @@ class Task(object):
       waiting.WaitTimeoutError: the chief is absent for too long.
     """
     report_working()
-    pause = self._await_chief("end the job", logging.DEBUG)
+    pause = self._chief_watch.pause("end the job", logging.DEBUG)
     with stops.deferred():
       try:
+        is_told = False
         while stops.asked is None:
+          is_told = is_told or self._board().write_model_dir(
+              board.SERVER, self._model_dir)
           self._read_file()
+          notice = self._board().read()
+          if notice is not None and notice.announced:
+            self._follower.sees(self._agreement, notice.announced)
           pause(_FILE_SECS)
         end = time.monotonic() + _STOP_SECS
         while time.monotonic() < end and not addresses.silent(self._chief):
@@ -444,4 +423,10 @@ class Task(object):
           raise
         logging.info("%s ends: %s.", self.name, ending)
         return
+      except shared_files.SharedFilesError:
+        # All others find it out too, as long as this task serves.
+        end = time.monotonic() + _MISTAKE_SECS
+        while stops.asked is None and time.monotonic() < end:
+          time.sleep(.1)
+        raise
     stops.raise_asked()

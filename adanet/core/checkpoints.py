@@ -3,29 +3,75 @@
 """Reads TensorFlow's checkpoints, with one clear line for a broken one."""
 
 import os
-from typing import Optional
+import re
+from typing import Any, Callable, Dict, Iterable, Optional
 
 from adanet import tf_compat
-
-_RESTORE = ("Restore it from a copy, delete it and name an older one in the "
-            "file 'checkpoint', or train in an empty model_dir.")
+from adanet.core import checkpoint_index
+from adanet.tf_compat import checkpoint_file
 
 
 class CheckpointError(ValueError):
   """A checkpoint is not complete, or is not one of this search."""
 
 
+class _Broken(Exception):
+  """A checkpoint is not complete; nobody has looked yet for a whole one."""
+
+
 def _error(checkpoint, problem):
-  return CheckpointError(
-      "{}: {}. Expected a complete checkpoint of AdaNet. {}".format(
-          checkpoint, " ".join(str(problem).split()).rstrip("."), _RESTORE))
+  return _Broken("{}: {}. Expected a complete checkpoint of AdaNet.".format(
+      checkpoint, " ".join(str(problem).split()).rstrip(".")))
+
+
+def _age(checkpoint):
+  """Returns what is greater for a newer checkpoint; None for a broken one."""
+  try:
+    _check_readable(checkpoint)
+    found = _values(checkpoint, ["current_iteration", "global_step"])
+    number, global_step = map(int, found.values())
+    # Of one global step there may be several.
+    steps = _integers(checkpoint, "adanet/iteration_{}/(.*)/step".format(number))
+    return number, global_step, sum(steps.values())
+  except _Broken:
+    return None
+
+
+def _advice(folder):
+  """Returns what to do about a broken checkpoint in a folder."""
+  gfile = tf_compat.v1.io.gfile
+  whole = []
+  for path in gfile.glob(
+      os.path.join(folder, "*.index")) if gfile.isdir(folder) else ():
+    checkpoint = path[:-len(".index")]
+    age = _age(checkpoint)
+    if age is not None:
+      whole.append((age, checkpoint))
+  if not whole:
+    return ("No checkpoint in this folder is whole: restore one from a copy, "
+            "or train in an empty model_dir.")
+  (_, global_step, _), newest = max(whole)
+  return (
+      "The newest whole one in this folder is of step {}. To go on from it, "
+      "let this be the only line of {}: model_checkpoint_path: \"{}\"".format(
+          global_step, os.path.join(folder, checkpoint_file.NAME),
+          os.path.basename(newest)))
+
+
+def _advised(function: Callable[..., Any], folder: str, *args: Any) -> Any:
+  """Calls a function; if a checkpoint is broken, the error says what to do."""
+  try:
+    return function(*args)
+  except _Broken as broken:
+    raise CheckpointError("{} {}".format(
+        broken, _advice(folder))) from broken.__cause__
 
 
 def latest(folder: str) -> Optional[str]:
   """Returns the prefix of the latest checkpoint of a folder, or None.
 
-  The file "checkpoint" says which one it is. If the folder has been moved since
-  that was written, the checkpoint of the same name in it counts.
+  The file "checkpoint" says which one it is. If the folder is a copy, or has
+  been moved, the checkpoint of the same name in it counts.
 
   Args:
     folder: str.
@@ -33,21 +79,20 @@ def latest(folder: str) -> Optional[str]:
   Raises:
     CheckpointError: there is no such checkpoint.
   """
-  v1 = tf_compat.v1
-  path = os.path.join(folder, "checkpoint")
-  if not v1.io.gfile.exists(path):
+  return _advised(_latest, folder, folder)
+
+
+def _latest(folder):
+  path = os.path.join(folder, checkpoint_file.NAME)
+  if not tf_compat.v1.io.gfile.exists(path):
     return None
-  try:
-    state = v1.train.get_checkpoint_state(folder)
-  except ValueError:
-    state = None
-  if state is None:
+  checkpoint = checkpoint_file.latest(folder)
+  if checkpoint is None:
     raise _error(path, "it names no checkpoint")
-  named = state.model_checkpoint_path
-  for path in (named, os.path.join(folder, os.path.basename(named))):
-    if v1.io.gfile.exists(path + ".index"):
-      return path
-  raise _error(named, "the file 'checkpoint' names it, but it is not there")
+  if not checkpoint_file.is_there(checkpoint):
+    raise _error(
+        checkpoint, "the file 'checkpoint' names it, but it is not there")
+  return checkpoint
 
 
 def _reader_errors():
@@ -70,6 +115,54 @@ def _tensor(reader, checkpoint, name):
     raise _error(checkpoint, "{!r} cannot be read: {}".format(name, e)) from e
 
 
+def values(checkpoint: str, names: Iterable[str]) -> Dict[str, Any]:
+  """Returns the values of variables of a checkpoint, as NumPy has them.
+
+  Args:
+    checkpoint: str, its prefix.
+    names: the names of the variables.
+
+  Raises:
+    CheckpointError: the checkpoint cannot be read, or lacks a variable.
+  """
+  return _advised(_values, os.path.dirname(checkpoint), checkpoint, names)
+
+
+def _values(checkpoint, names):
+  reader = _reader(checkpoint)
+  found = {}
+  for name in names:
+    if not reader.has_tensor(name):
+      raise _error(checkpoint, "it has no variable {!r}".format(name))
+    found[name] = _tensor(reader, checkpoint, name)
+  return found
+
+
+def integers(checkpoint: str, pattern: str) -> Dict[str, int]:
+  """Returns the values of some integer variables of shape [].
+
+  Args:
+    checkpoint: str, its prefix.
+    pattern: str, what the names match as a whole, with one group.
+
+  Returns:
+    Dict from what the group matches to an int.
+
+  Raises:
+    CheckpointError: the checkpoint cannot be read.
+  """
+  return _advised(_integers, os.path.dirname(checkpoint), checkpoint, pattern)
+
+
+def _integers(checkpoint, pattern):
+  found = {
+      name: re.match(pattern + r"\Z", name) for name, shape in
+      _reader(checkpoint).get_variable_to_shape_map().items() if not shape}
+  names = {name: match.group(1) for name, match in found.items() if match}
+  return {names[name]: int(value)
+          for name, value in _values(checkpoint, names).items()}
+
+
 def integer(checkpoint: Optional[str], name: str) -> int:
   """Returns the value of an integer variable of a checkpoint.
 
@@ -83,36 +176,13 @@ def integer(checkpoint: Optional[str], name: str) -> int:
   Raises:
     CheckpointError: the checkpoint cannot be read, or has no such variable.
   """
-  if checkpoint is None:
-    return 0
-  reader = _reader(checkpoint)
-  if not reader.has_tensor(name):
-    raise _error(checkpoint, "it has no variable {!r}".format(name))
-  return int(_tensor(reader, checkpoint, name))
-
-
-def _varint_size(number):
-  return max(1, (number.bit_length() + 6) // 7)
-
-
-def _stored_size(reader, checkpoint, name, shape, dtype):
-  """Returns how many bytes a tensor takes in the data of a checkpoint."""
-  if dtype != tf_compat.v1.string:
-    size = dtype.size
-    for dimension in shape:
-      size *= dimension
-    return size
-  # The length of each string, a checksum of the lengths, and the strings.
-  strings = _tensor(reader, checkpoint, name)
-  lengths = [len(s) for s in (
-      [strings] if isinstance(strings, bytes) else strings.ravel().tolist())]
-  return 4 + sum(n + _varint_size(n) for n in lengths)
+  return 0 if checkpoint is None else int(values(checkpoint, [name])[name])
 
 
 def check_readable(checkpoint: str) -> None:
   """Checks that a checkpoint has all the data that its index says.
 
-  Nothing but strings is read, so this is fast for a large checkpoint too.
+  No data is read, so this is fast for a large checkpoint too.
 
   Args:
     checkpoint: str, its prefix.
@@ -120,18 +190,21 @@ def check_readable(checkpoint: str) -> None:
   Raises:
     CheckpointError: it has not.
   """
+  _advised(_check_readable, os.path.dirname(checkpoint), checkpoint)
+
+
+def _check_readable(checkpoint):
   gfile = tf_compat.v1.io.gfile
-  reader = _reader(checkpoint)
+  _reader(checkpoint)  # It checks the index.
   shards = sorted(gfile.glob(checkpoint + ".data-?????-of-?????"))
   if {int(shard[-5:]) for shard in shards} != {len(shards)}:
     raise _error(checkpoint, "of its files '.data-*', only these are there: "
                  "[{}]".format(", ".join(map(os.path.basename, shards))))
-  dtypes = reader.get_variable_to_dtype_map()
-  expected = sum(
-      _stored_size(reader, checkpoint, name, shape, dtypes[name])
-      for name, shape in reader.get_variable_to_shape_map().items())
-  size = sum(gfile.stat(shard).length for shard in shards)
-  if size < expected:
-    raise _error(
-        checkpoint, "it is cut short: its files '.data-*' have {:,} bytes, and "
-        "its index says {:,}".format(size, expected))
+  sizes = [gfile.stat(shard).length for shard in shards]
+  with gfile.GFile(checkpoint + ".index", "rb") as f:
+    index = f.read()
+  for extent in checkpoint_index.extents(index):
+    if extent.shard >= len(shards) or extent.end > sizes[extent.shard]:
+      raise _error(
+          checkpoint, "it is cut short: its files '.data-*' have {:,} bytes, "
+          "and its index names more".format(sum(sizes)))

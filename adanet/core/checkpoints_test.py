@@ -3,6 +3,7 @@
 """Tests of reading checkpoints, whole and broken ones."""
 
 import os
+import re
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -24,8 +25,12 @@ def _save(folder, global_step=5, sharded=True):
         ("strings", tf.constant(["a" * 200, "b"])),
         ("weights", tf.zeros([3, 5]))):
       tf.get_variable(name, initializer=value)
-    tf.get_variable("parts", [4, 5],
-                    partitioner=tf.fixed_size_partitioner(2))
+    with tf.variable_scope("scope"):
+      # Each slot is stored with the shape of the whole, under its own name.
+      parts = tf.get_variable("parts", [4, 5],
+                              partitioner=tf.fixed_size_partitioner(2))
+      tf.train.AdamOptimizer().minimize(
+          tf.reduce_sum(tf.convert_to_tensor(parts)))
     session.run(tf.global_variables_initializer())
     return tf.train.Saver(sharded=sharded).save(
         session, os.path.join(folder, "model.ckpt"), global_step=global_step)
@@ -59,6 +64,23 @@ class CheckpointsTest(parameterized.TestCase):
     checkpoints.check_readable(checkpoint)
     self.assertEqual(1, checkpoints.integer(checkpoint, "current_iteration"))
     self.assertEqual(5, checkpoints.integer(checkpoint, "global_step"))
+
+  def test_many_variables(self):
+    checkpoint = os.path.join(self._folder, "model.ckpt")
+    tf = tf_compat.v1
+    number = 3000  # So many that their index has several blocks.
+    with tf.Graph().as_default(), tf.Session() as session:
+      session.run(tf.raw_ops.SaveV2(
+          prefix=checkpoint, shape_and_slices=[""] * number,
+          tensor_names=["{:04}".format(i) + "x" * 200 for i in range(number)],
+          tensors=[tf.constant(1.)] * number))
+    path = checkpoint + ".data-00000-of-00001"
+    content = _read(path)
+    self.assertLen(content, 4 * number)
+    checkpoints.check_readable(checkpoint)
+    _write(path, content[:-1])
+    self._assert_error("it is cut short.* have 11,999 bytes",
+                       checkpoints.check_readable, checkpoint)
 
   def test_no_checkpoint(self):
     self.assertEqual(0, checkpoints.integer(None, "global_step"))
@@ -106,6 +128,29 @@ class CheckpointsTest(parameterized.TestCase):
     os.rename(self._folder, moved)
     self.assertEqual(
         os.path.join(moved, "model.ckpt-5"), checkpoints.latest(moved))
+
+  def test_says_how_to_go_on_from_the_newest_whole_one(self):
+    for step in (5, 10, 100, 200):
+      checkpoint = _save(self._folder, step)
+    for damaged in ("200.index", "100.data-00000-of-00001"):
+      os.remove(os.path.join(self._folder, "model.ckpt-" + damaged))
+    self._assert_error("is not there", checkpoints.latest, self._folder)
+    self._assert_error("", checkpoints.check_readable, checkpoint)
+    with self.assertRaises(checkpoints.CheckpointError) as raised:
+      checkpoints.integer(checkpoint, "global_step")
+    found = re.search(
+        "The newest whole one in this folder is of step 10. To go on from it, "
+        r"let this be the only line of (\S+): (.*)$", str(raised.exception))
+    self.assertIsNotNone(found, str(raised.exception))
+    _write(found.group(1), found.group(2).encode())
+    self.assertEqual(os.path.join(self._folder, "model.ckpt-10"),
+                     checkpoints.latest(self._folder))
+
+  def test_no_whole_one(self):
+    checkpoint = _save(self._folder)
+    os.remove(checkpoint + ".data-00000-of-00001")
+    self._assert_error("No checkpoint in this folder is whole: restore one",
+                       checkpoints.check_readable, checkpoint)
 
   def test_latest_is_not_there(self):
     checkpoint = _save(self._folder)

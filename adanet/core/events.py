@@ -17,12 +17,16 @@ class IterationBegan(typing.NamedTuple):
     ensembles: tuple of str, the names of the candidates.
     max_steps: int, how many steps each one trains; None if the input decides.
     global_step: int, the global step now.
+    num_iterations: int, after how many iterations training ends, or None.
+    last_step: int, the global step at which training ends, or None.
   """
   iteration_number: int
   subnetworks: Tuple[str, ...]
   ensembles: Tuple[str, ...]
   max_steps: Optional[int]
   global_step: int
+  num_iterations: Optional[int] = None
+  last_step: Optional[int] = None
 
 
 class Resumed(typing.NamedTuple):
@@ -92,7 +96,7 @@ class IterationEnded(typing.NamedTuple):
   Attributes:
     iteration_number: int.
     choice: a `selection.Choice`, the winner.
-    seconds: float, how long the iteration took in this process.
+    seconds: float, how long the iteration took, in all processes that led it.
     metric_name: str, what the candidates were compared by.
   """
   iteration_number: int
@@ -112,6 +116,15 @@ class TrainingEnded(typing.NamedTuple):
   reason: str
 
 
+class Joined(typing.NamedTuple):
+  """A task was asked to train, to serve or to evaluate, and begins with it.
+
+  Attributes:
+    model_dir: str, the folder of the search, absolute.
+  """
+  model_dir: str
+
+
 class Working(typing.NamedTuple):
   """A task took its first step, or serves, or waits for checkpoints.
 
@@ -124,7 +137,7 @@ class Working(typing.NamedTuple):
 
 
 Event = Union[IterationBegan, Resumed, Progress, Stopped, CheckpointSaved,
-              IterationEnded, TrainingEnded, Working]
+              IterationEnded, TrainingEnded, Joined, Working]
 
 # What training calls with each event.
 Report = Callable[[Event], None]

@@ -60,8 +60,10 @@ class HookRunner(object):
       self._call(owned, owned.hook.after_create_session, session, coordinator)
 
   def run(self, session: typing.Any, fetches: typing.Any,
-          then: typing.Callable[[typing.Any], typing.Collection[str]] =
-          lambda values: (),
+          last: typing.Callable[[typing.Any], typing.Dict[str, typing.Any]] =
+          lambda fetched: {},
+          finished: typing.Callable[
+              [typing.Any], typing.Collection[str]] = lambda values: (),
           training: typing.Optional[typing.Collection[str]] = None
          ) -> typing.Any:
     """Runs fetches together with those of the hooks, and returns their values.
@@ -69,8 +71,11 @@ class HookRunner(object):
     Args:
       session: `Session`.
       fetches: what `Session.run` takes.
-      then: called with the values after the run, before the hooks see theirs.
-        It returns the owners whose last step this was.
+      last: function from what the hooks fetch to a dict of what is fetched
+        after that, in the same run. Then `fetches` is a dict too, and the
+        result has both.
+      finished: called with the values after the run, before the hooks see
+        theirs. It returns the owners whose last step this was.
       training: the owners that train in this run; None for all. The hooks of
         the others are not called. Those of the user always are.
     """
@@ -91,13 +96,16 @@ class HookRunner(object):
         options = options or tf_compat.v1.RunOptions()
         options.MergeFrom(wanted.options)
     metadata = tf_compat.v1.RunMetadata() if options is not None else None
-    values, results = session.run(
-        (fetches, {i: wanted.fetches for i, (_, _, wanted) in enumerate(asked)
-                   if wanted.fetches is not None}),
-        feed_dict=feeds or None, options=options, run_metadata=metadata)
-    finished = then(values)
+    fetched = {i: wanted.fetches for i, (_, _, wanted) in enumerate(asked)
+               if wanted.fetches is not None}
+    values, results, last_values = session.run(
+        (fetches, fetched, last(fetched)), feed_dict=feeds or None,
+        options=options, run_metadata=metadata)
+    if last_values:
+      values = dict(values, **last_values)
+    at_last_step = finished(values)
     for i, (owned, context, _) in enumerate(asked):
-      if owned.owner in finished and not owned.sees_last_step:
+      if owned.owner in at_last_step and not owned.sees_last_step:
         continue
       self._call(owned, owned.hook.after_run, context, train.SessionRunValues(
           results=results.get(i), options=options, run_metadata=metadata))

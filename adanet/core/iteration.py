@@ -15,6 +15,7 @@ from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
 from adanet.core import ensembles
 from adanet.core import moving_average
+from adanet.core import scopes
 from adanet.core import subnetworks
 from adanet.core import summary as summary_lib
 from adanet.distributed import layout
@@ -87,6 +88,17 @@ class Iteration(typing.NamedTuple):
   reports: typing.Dict[str, typing.Any]
   summaries: typing.List[typing.Any]
   has_previous: bool
+
+  @property
+  def new_candidates(self) -> typing.Tuple[Candidate, ...]:
+    """The candidates that are trained: all but the previous ensemble."""
+    return self.candidates[int(self.has_previous):]
+
+  @property
+  def steps(self) -> typing.Dict[str, typing.Any]:
+    """The variables that count steps, by the name of what is trained."""
+    return {spec.name: spec.step for spec in self.subnetworks + tuple(
+        c.spec for c in self.new_candidates)}
 
 
 class _Frozen(typing.NamedTuple):
@@ -254,8 +266,9 @@ class _Builder(object):
 
   def _subnetwork_report(self, builder, spec):
     """Returns the report of a builder, with the metrics of its subnetwork."""
-    report = builder.build_subnetwork_report() or subnetwork_lib.Report(
-        hparams={}, attributes={}, metrics={})
+    with scopes.nan_scope(spec.subnetwork.logits):
+      report = builder.build_subnetwork_report() or subnetwork_lib.Report(
+          hparams={}, attributes={}, metrics={})
     report.metrics.update(spec.metrics)
     return report
 

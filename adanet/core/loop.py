@@ -111,6 +111,7 @@ class Loop(object):
     self._pace = pace_lib.Pace(limits.iteration_steps, surroundings.untrained)
     self._active = dict(ops.trainees)
     self._diverged: typing.Set[str] = set()
+    self._restored_behind: typing.List[str] = []
     self.global_step = 0
     self.steps: typing.Dict[str, int] = {}
     self.losses: typing.Dict[str, float] = {}
@@ -173,13 +174,38 @@ class Loop(object):
       return []
     return names
 
+  def _behind(self):
+    """Returns the ensembles that trained less than a subnetwork here."""
+    furthest = max((self.steps[name] for name, t in self._ops.trainees.items()
+                    if t.is_subnetwork), default=math.inf)
+    return [name for name, t in self._active.items()
+            if not t.is_subnetwork and self.steps[name] < furthest]
+
+  def _trains_subnetworks(self):
+    return any(t.is_subnetwork for t in self._active.values())
+
+  def _catching_up(self):
+    """Returns the ensembles that train while their subnetworks do no more.
+
+    Those that train beside their subnetworks end with them, but a checkpoint
+    of a cluster may have had them behind.
+    """
+    if self._ops.follows:
+      return self._ensembles()
+    if self._trains_subnetworks() and not self._is_at_max_steps():
+      return []
+    behind = self._behind()
+    return [name for name in self._restored_behind if name in behind]
+
   def _next(self):
     """Returns the names of those that train in the next run.
 
     There are none if nobody here may train before others have.
     """
     if self._turns is None:
-      return tuple(self._ensembles() if self._ops.follows else self._active)
+      if self._ops.follows:
+        return tuple(self._ensembles())
+      return tuple(self._catching_up() or self._active)
     names = [name for name, t in self._active.items() if t.is_subnetwork]
     # At the last step, only ensembles train that lag behind.
     if names and not (self._ops.follows and self._is_at_max_steps()):
@@ -189,14 +215,8 @@ class Loop(object):
     return tuple(names + self._ensembles())
 
   def _is_over(self):
-    if self._pace.unfinished or any(
-        t.is_subnetwork for t in self._active.values()):
-      return False
-    if self._ops.follows:
-      return not self._ensembles()
-    # Ensembles end with the subnetworks that are trained beside them.
-    return not self._active or any(
-        t.is_subnetwork for t in self._ops.trainees.values())
+    return not (self._pace.unfinished or self._trains_subnetworks() or
+                self._catching_up())
 
   def _run(self, session, names):
     """Trains some names once."""
@@ -291,6 +311,7 @@ class Loop(object):
       if self._active.pop(name, None) is not None:
         self._hooks.stops.setdefault(name, reason)
     self._stop_finished()
+    self._restored_behind = self._behind()
 
   def _ending(self, session):
     """Returns why training ends after a step; None if it goes on."""
@@ -301,9 +322,12 @@ class Loop(object):
       return Ending.STOP_ASKED
     if self._surroundings.asked_to_stop():
       return Ending.SIGNAL
-    if self._is_at_max_steps() and not (
-        self._ops.follows and self._ensembles()):
-      return Ending.MAX_STEPS  # And no ensemble lags behind.
+    return self._max_steps_ending()
+
+  def _max_steps_ending(self):
+    """Returns an ending if the steps are done and no ensemble is behind."""
+    if self._is_at_max_steps() and not self._catching_up():
+      return Ending.MAX_STEPS
     return None
 
   def run(self, session: typing.Any) -> Ending:
@@ -318,7 +342,7 @@ class Loop(object):
     started = time.time()
     shown = 0.  # The first step is reported at once.
     first_step = self.global_step
-    ending = None
+    ending = self._max_steps_ending()
     input_ended = False
     while ending is None:
       if self._is_over():

@@ -9,6 +9,7 @@ import inspect
 import typing
 
 from adanet import tf_compat
+from adanet.core import scopes
 
 Metrics = typing.Dict[str, typing.Tuple[typing.Any, typing.Any]]
 
@@ -48,9 +49,10 @@ def of_candidate(task: typing.Any, spec: typing.Any) -> Metrics:
   if task.metric_fn is not None:
     known = dict(features=task.features, labels=task.labels,
                  predictions=spec.predictions)
-    found.update(task.metric_fn(**{
-        name: known[name]
-        for name in inspect.signature(task.metric_fn).parameters}))
+    with scopes.nan_scope(spec.predictions):
+      found.update(task.metric_fn(**{
+          name: known[name]
+          for name in inspect.signature(task.metric_fn).parameters}))
   return {name: tf_compat.metric_op(found[name]) for name in sorted(found)}
 
 

@@ -3,7 +3,8 @@
 """What lies in a `model_dir`: its names, and what is in its files.
 
     <model_dir>/
-      checkpoint, model.ckpt-<step>.*     TensorFlow's checkpoints
+      checkpoint, model.ckpt-<step>.*     TensorFlow's checkpoints; a second one
+                                          of a global step is ...-<step>.1
       increment.ckpt-<t>.*                the checkpoint that begins iteration t
       graph.pbtxt                         the graph, to look at
       architecture-<t>.json               what won iteration t
@@ -190,6 +191,31 @@ class ModelDir:
     if (not tf_compat.v1.io.gfile.exists(path) or
         _read_note(path).step > step):
       files.write_text(path, json.dumps({"message": message, "step": step}))
+
+  def has_ensembles_behind(self, checkpoint: Optional[str]) -> bool:
+    """Returns whether ensembles may have to train on, at any global step.
+
+    The global step counts subnetworks only. On a cluster ensembles may have
+    trained less than these when a checkpoint is saved.
+
+    Args:
+      checkpoint: str, its prefix, or None.
+
+    Raises:
+      checkpoints.CheckpointError: it cannot be read, or is not AdaNet's.
+    """
+    if checkpoint is None:
+      return False
+    number = self.current_iteration(checkpoint)
+    subnetworks, ensembles = (
+        checkpoints.integers(
+            checkpoint, "adanet/iteration_{}/{}_(.+)/step".format(
+                number, kind))
+        for kind in ("subnetwork", "ensemble"))
+    furthest = max(subnetworks.values(), default=0)
+    stopped = self.stopped(number, ensembles)
+    return any(step < furthest for name, step in ensembles.items()
+               if name not in stopped)
 
   # Leftovers.
 

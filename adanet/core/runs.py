@@ -4,6 +4,7 @@
 
 import typing
 
+from adanet import tf_compat
 from adanet.core import hooks as hooks_lib
 from adanet.core import train_ops
 from adanet.core import training_summaries
@@ -29,7 +30,8 @@ class Runs(object):
     self._calls: typing.Dict[typing.Tuple[_Names, bool], typing.Any] = {}
     self._with_hooks: typing.Set[typing.Tuple[_Names, bool]] = set()
     self._observe: typing.Any = None
-    self._global_step: typing.Any = None
+    self._global_steps: typing.Dict[
+        typing.Tuple[_Names, typing.Tuple[str, ...]], typing.Any] = {}
     self.was_new = False
 
   def renew(self) -> None:
@@ -42,11 +44,20 @@ class Runs(object):
       self._observe = self._ops.observe() if self._ops.observed else []
     return self._observe
 
-  def _set_global_step(self):
-    """Returns the global step for a run that trains nobody."""
-    if self._global_step is None:
-      self._global_step = self._ops.set_global_step([])
-    return self._global_step
+  def _global_step_after(self, names, fetched):
+    """Returns the global step for a run that trains some names.
+
+    Hooks that fetch the global step get the one before the step, as always. So
+    it is set when all that they fetch is there.
+    """
+    graph = tf_compat.v1.get_default_graph()
+    elements = [graph.as_graph_element(fetch) for fetch in tf_compat.v1.nest
+                .flatten(fetched, expand_composites=True)]
+    key = names, tuple(element.name for element in elements)
+    if key not in self._global_steps:
+      with tf_compat.v1.control_dependencies(elements):
+        self._global_steps[key] = self._ops.set_global_step(names)
+    return self._global_steps[key]
 
   def look(self, session: typing.Any) -> typing.Tuple[typing.Any, int]:
     """Returns the steps of the observed subnetworks, and the global step.
@@ -55,7 +66,7 @@ class Runs(object):
       session: `Session`.
     """
     steps, global_step = session.run(
-        (self._observed(), self._set_global_step()))
+        (self._observed(), self._global_step_after((), {})))
     return steps, int(global_step)
 
   def _call(self, session, names, summaries):
@@ -65,7 +76,7 @@ class Runs(object):
     if self.was_new:
       self._calls[key] = session.make_callable(dict(
           self._fetches[names], summaries=summaries, observed=self._observed(),
-          global_step=self._ops.set_global_step(names)))
+          global_step=self._global_step_after(names, {})))
     return self._calls[key]
 
   def train(self, session: typing.Any, names: _Names, global_step: int,
@@ -93,16 +104,13 @@ class Runs(object):
     if not self._hooks:
       return self._call(session, names, summaries)()
 
-    # Hooks that fetch the global step get the one before the step, as always.
-    # Without hooks one run does all.
-    def set_global_step(values):
-      values["global_step"] = session.run(self._set_global_step())
-      return finished(zip(names, values["steps"]))
-
     key = names, bool(summaries)
     self.was_new = key not in self._with_hooks
     self._with_hooks.add(key)
     return self._hooks.run(
         session, dict(self._fetches[names], summaries=summaries,
-                      observed=self._observed()), set_global_step,
+                      observed=self._observed()),
+        last=lambda fetched: {
+            "global_step": self._global_step_after(names, fetched)},
+        finished=lambda values: finished(zip(names, values["steps"])),
         training=names)

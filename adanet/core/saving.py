@@ -7,9 +7,11 @@ import typing
 
 from absl import logging
 from adanet import tf_compat
+from adanet.core import checkpoints
 from adanet.core import events
 from adanet.core import graph_files
 from adanet.core import model_dir as model_dir_lib
+from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import files
 
 _RETRY_SECS = 10  # After the disk was full.
@@ -28,7 +30,7 @@ class Saver(object):
     return False
 
   def save(self, session: typing.Any, global_step: int) -> bool:
-    """Saves a checkpoint, unless the one of this step is there.
+    """Saves a checkpoint, unless nothing has trained since the last one.
 
     A disk that is full does not stop training: a warning says so, and a later
     call tries again.
@@ -50,13 +52,18 @@ class Saver(object):
 class CheckpointSaver(Saver):
   """Saves the variables of the default graph.
 
-  Make it when the graph is complete.
+  The global step does not say how far everything is: where the subnetworks of
+  an iteration are done, their ensembles may train on. So the steps of all say
+  whether there is something to save. Make it when the graph is complete.
 
   Attributes:
+    checkpoint: str, the prefix of the last checkpoint that was saved, or of the
+      one from which training goes on; None before that.
     graph_files: `GraphFiles` of the default graph.
   """
 
   def __init__(self, model_dir: model_dir_lib.ModelDir, config: typing.Any,
+               steps: typing.Sequence[typing.Any],
                listeners: typing.Sequence[typing.Any], report: events.Report,
                wait_for_space: typing.Callable[[str], None]):
     """Prepares to save, and begins the listeners.
@@ -64,6 +71,7 @@ class CheckpointSaver(Saver):
     Args:
       model_dir: `ModelDir`.
       config: RunConfig, which says how often and how many.
+      steps: the variables that count the steps of all that train, anywhere.
       listeners: `CheckpointSaverListener`s.
       report: called with a `CheckpointSaved` for each.
       wait_for_space: called with what is wrong, again and again while a
@@ -82,11 +90,13 @@ class CheckpointSaver(Saver):
         keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours)
     # A user's `CheckpointSaverHook` looks for it there.
     tf_compat.v1.add_to_collection(tf_compat.v1.GraphKeys.SAVERS, self._saver)
-    state = train.get_checkpoint_state(model_dir.path)
-    if state:
-      self._saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
+    self._saver.recover_last_checkpoints(checkpoint_file.kept(model_dir.path))
     self.graph_files = graph_files.GraphFiles(model_dir.path, self._saver)
-    self._saved_step: typing.Optional[int] = None
+    self._step_names = [step.op.name for step in steps]
+    self._read_steps = tf_compat.v1.stack([step.read_value() for step in steps])
+    self.checkpoint: typing.Optional[str] = None
+    self._saved_steps: typing.Optional[typing.List[int]] = None
+    self._saved_global_step: typing.Optional[int] = None
     self._saved_time = time.time()
     self._next_try = 0.
     for listener in listeners:
@@ -96,34 +106,52 @@ class CheckpointSaver(Saver):
     """Returns whether the config asks for a checkpoint now."""
     if time.time() < self._next_try:
       return False
-    if self._every_steps and self._saved_step is not None:
-      return global_step >= self._saved_step + self._every_steps
+    if self._every_steps and self._saved_global_step is not None:
+      return global_step >= self._saved_global_step + self._every_steps
     return bool(self._every_secs and
                 time.time() >= self._saved_time + self._every_secs)
 
-  def _write(self, session, path, number):
+  def _path(self, global_step):
+    """Returns the path of a checkpoint that is not there yet.
+
+    A file that others may read is never written again.
+    """
+    first = path = "{}-{}".format(self._model_dir.checkpoint_path, global_step)
+    number = 0
+    while tf_compat.v1.io.gfile.exists(path + ".index"):
+      number += 1
+      path = "{}.{}".format(first, number)
+    return path
+
+  def _write(self, session, path):
     tf_compat.v1.io.gfile.makedirs(self._model_dir.path)
     try:
-      written = self._saver.save(
-          session, path, global_step=number, write_meta_graph=False)
+      self._saver.save(session, path, write_meta_graph=False)
     except tf_compat.v1.errors.OpError as error:
       if not files.is_disk_full(error):
         raise
       self._model_dir.remove_temporary_files()
       raise DiskFullError(
-          "the disk of model_dir {!r} is full: {}-{} cannot be saved. Free "
-          "some space".format(self._model_dir.path, path, number)) from error
-    self.graph_files.write_beside(written)
-    self._saved_time = time.time()
-    return written
+          "the disk of model_dir {!r} is full: {} cannot be saved. Free some "
+          "space".format(self._model_dir.path, path)) from error
+    self.graph_files.write_beside(path)
 
-  def _write_surely(self, session, path, number):
+  def _write_surely(self, session, path):
     """Writes a checkpoint that training cannot go on without."""
     while True:
       try:
-        return self._write(session, path, number)
+        return self._write(session, path)
       except DiskFullError as error:
         self._wait_for_space(str(error))
+
+  def _steps(self, session):
+    return session.run(self._read_steps).tolist()
+
+  def _note(self, path, steps, global_step):
+    self.checkpoint = path
+    self._saved_steps = steps
+    self._saved_global_step = global_step
+    self._saved_time = time.time()
 
   def begin_iteration(self, session: typing.Any, number: int,
                       global_step: int) -> None:
@@ -134,22 +162,33 @@ class CheckpointSaver(Saver):
       number: int, the iteration's.
       global_step: int.
     """
-    path = self._write_surely(
-        session, self._model_dir.increment_checkpoint_path, number)
-    self._saved_step = global_step
+    path = "{}-{}".format(self._model_dir.increment_checkpoint_path, number)
+    steps = self._steps(session)
+    self._write_surely(session, path)
+    self._note(path, steps, global_step)
     self._report(events.CheckpointSaved(path, global_step))
 
-  def skip(self, global_step: int) -> None:
-    """Notes that the checkpoint of this step is there already."""
-    self._saved_step = global_step
+  def go_on_from(self, checkpoint: str) -> None:
+    """Notes the checkpoint of this iteration from which training goes on.
+
+    Args:
+      checkpoint: str, its prefix. The variables may be further by now.
+    """
+    steps = checkpoints.values(checkpoint, self._step_names)
+    self._note(checkpoint, [int(steps[name]) for name in self._step_names],
+               self._model_dir.global_step(checkpoint))
 
   def _save(self, session, global_step, write):
-    if self._saved_step == global_step:
+    # Others may train meanwhile. What is saved is then further than this says,
+    # and the next call saves again.
+    steps = self._steps(session)
+    if steps == self._saved_steps:
       return False
     for listener in self._listeners:
       listener.before_save(session, global_step)
-    path = write(session, self._model_dir.checkpoint_path, global_step)
-    self._saved_step = global_step
+    path = self._path(global_step)
+    write(session, path)
+    self._note(path, steps, global_step)
     # Every listener is told, also when one asks to stop.
     asked = [listener.after_save(session, global_step)
              for listener in self._listeners]

@@ -1,10 +1,11 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a builder or an ensembler sees of the graph while it builds.
+"""What a builder, an ensembler or a head sees of the graph while it builds.
 
-It sees a global step of its own and its own trainable variables. Both are in
-collections of the graph, so no function of TensorFlow is replaced, and both end
-with the scope.
+A builder or an ensembler sees a global step of its own and its own trainable
+variables. Both are in collections of the graph. A head may assert what a NaN
+would not fulfill. No function of TensorFlow is replaced: the graph is asked,
+and all of this ends with the scope.
 """
 
 import contextlib
@@ -24,9 +25,20 @@ def _graph_class():
     Attributes:
       step_of_scope: a function without arguments that returns the variable, or
         None outside of all scopes.
+      may_be_nan: frozenset of the names of ops that compute floats, on which
+        assertions do not hold here.
     """
 
     step_of_scope = None
+    may_be_nan: typing.FrozenSet[str] = frozenset()
+
+    def control_dependencies(self, control_inputs):
+      """Makes ops wait; see `tf.Graph.control_dependencies`."""
+      if self.may_be_nan and control_inputs is not None:
+        control_inputs = [
+            one for one in control_inputs
+            if not _asserts_floats_of(getattr(one, "op", one), self.may_be_nan)]
+      return super(SearchGraph, self).control_dependencies(control_inputs)
 
     def get_collection(self, name, scope=None):
       """Returns a collection; see `tf.Graph.get_collection`."""
@@ -35,6 +47,55 @@ def _graph_class():
       return super(SearchGraph, self).get_collection(name, scope)
 
   return SearchGraph
+
+
+def _asserts_floats_of(op, names):
+  """Whether an op is an assertion on floats that some ops compute.
+
+  Args:
+    op: `tf.Operation`, or anything else that ops may wait for.
+    names: set of str, the names of the ops that compute floats.
+  """
+  if "/AssertGuard/" not in getattr(op, "name", ""):
+    return False
+  seen = set()
+  waiting = [op]
+  while waiting:
+    for tensor in waiting.pop().inputs:
+      # A shape is no float, and says nothing about NaN.
+      if tensor.op.name in seen or not (
+          tensor.dtype.is_floating or tensor.dtype.is_bool):
+        continue
+      if tensor.op.name in names:
+        return True
+      seen.add(tensor.op.name)
+      waiting.append(tensor.op)
+  return False
+
+
+@contextlib.contextmanager
+def nan_scope(tensors: typing.Any) -> typing.Iterator[None]:
+  """Leaves out assertions on floats that are computed from some tensors.
+
+  Metrics such as `tf.metrics.auc` assert that predictions are in [0, 1]. A NaN
+  is not, and would end the evaluation of all candidates.
+
+  Args:
+    tensors: logits or predictions in the default graph, which `new_graph` made:
+      a tensor, or a dict of tensors.
+
+  Yields:
+    None.
+  """
+  graph = tf_compat.v1.get_default_graph()
+  outer = graph.may_be_nan
+  graph.may_be_nan = outer.union(
+      tensor.op.name for tensor in (
+          tensors.values() if isinstance(tensors, dict) else [tensors]))
+  try:
+    yield
+  finally:
+    graph.may_be_nan = outer
 
 
 def new_graph(seed: typing.Optional[int]) -> typing.Any:

@@ -8,7 +8,11 @@ from typing import Optional, Sequence, Tuple
 
 
 class AllNaNError(ValueError):
-  """No candidate can win, because the value of each one is NaN."""
+  """No ensemble can win, because the loss or metric of each one is NaN.
+
+  Where training ends with it, it is a `tf.train.NanLossDuringTrainingError`,
+  too.
+  """
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,15 +14,25 @@ from adanet.core import layer_names
 _AVERAGE_STATE = re.compile(r".*/adanet_loss/(biased|local_step)\Z")
 
 
-def _stored_name(name, renamed, shapes):
-  """Returns the name of a variable in a checkpoint, or None if it has not it.
+class _Saved(typing.NamedTuple):
+  """A variable as a checkpoint has it.
 
-  The parts of a partitioned variable are stored under one name.
+  Attributes:
+    name: str. The parts of a partitioned variable have the same one.
+    shape: `TensorShape` of the whole variable.
   """
-  for stored in (renamed.get(name), name, re.sub(r"/part_\d+\Z", "", name)):
-    if stored in shapes:
-      return stored
-  return None
+  name: str
+  shape: typing.Any
+
+
+def _saved(variable):
+  """Returns the `_Saved` of a variable of the graph."""
+  name = variable.op.name
+  if "/part_" in name:
+    part = variable.to_proto().save_slice_info_def
+    if part.full_name:
+      return _Saved(part.full_name, tf_compat.v1.TensorShape(part.full_shape))
+  return _Saved(name, variable.shape)
 
 
 class Restorer(object):
@@ -51,10 +61,11 @@ class Restorer(object):
     renamed = layer_names.stored_names(variables, shapes)
     found = []
     for name, variable in variables.items():
-      stored = _stored_name(name, renamed, shapes)
       if new and name.startswith(new):
         continue
-      if stored is None:
+      saved = _saved(variable)
+      stored = renamed.get(name, saved.name)
+      if stored not in shapes:
         # An optimizer of tf.estimator puts its variables outside of all scopes.
         if _AVERAGE_STATE.match(name) or (
             new and not name.startswith("adanet/iteration_")):
@@ -63,12 +74,11 @@ class Restorer(object):
             "{} has no variable {!r}: it is of another search. Use the "
             "builders and ensemblers that wrote it, or an empty model_dir."
             .format(checkpoint, name))
-      shape = variable.shape
-      if "/part_" not in name and not shape.is_compatible_with(shapes[stored]):
+      if not saved.shape.is_compatible_with(shapes[stored]):
         raise checkpoints.CheckpointError(
             "{}: variable {!r} has shape {}, and the search makes it with {}. "
             "Use the builders and the input that wrote it, or an empty "
-            "model_dir.".format(checkpoint, name, shapes[stored], shape))
+            "model_dir.".format(checkpoint, name, shapes[stored], saved.shape))
       if name not in renamed:
         found.append(variable)
     found += v1.get_collection(v1.GraphKeys.SAVEABLE_OBJECTS)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds one candidate subnetwork of an iteration."""
 
+import contextlib
 import inspect
 import re
 import typing
@@ -48,11 +49,15 @@ class Task(typing.NamedTuple):
       ValueError: the head cannot take the logits or the labels.
     """
     _check_logits(logits, self.head.logits_dimension, owner)
+    nan_scope = contextlib.nullcontext()
+    if self.mode == "eval":
+      nan_scope = scopes.nan_scope(logits)
     try:
-      return self.head.create_estimator_spec(
-          features=self.features, mode=self.mode, logits=logits,
-          labels=self.labels,
-          train_op_fn=lambda loss: tf_compat.v1.no_op())
+      with nan_scope:
+        return self.head.create_estimator_spec(
+            features=self.features, mode=self.mode, logits=logits,
+            labels=self.labels,
+            train_op_fn=lambda loss: tf_compat.v1.no_op())
     except (TypeError, ValueError) as error:
       raise ValueError("{}: {}".format(owner, error)) from error
 
@@ -136,11 +141,14 @@ def check_names(builders: typing.Sequence[typing.Any],
 
 
 def make_step() -> typing.Any:
-  """Returns the variable that counts the steps of a subnetwork or ensemble."""
+  """Returns the variable that counts the steps of a subnetwork or ensemble.
+
+  The global step may share its memory, so it is never changed in place.
+  """
   v1 = tf_compat.v1
   return v1.get_variable(
       "step", shape=[], initializer=v1.zeros_initializer(), trainable=False,
-      dtype=v1.int64)
+      dtype=v1.int64, use_resource=True)
 
 
 def as_train_op_spec(train_op: typing.Any, owner: str) -> typing.Any:

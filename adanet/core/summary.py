@@ -172,11 +172,12 @@ class ScopedSummary(interface.Summary):
     """Returns one op for all, a scalar string tensor; None if there is none.
 
     An op in another graph, such as that of a dataset's function, or in a loop
-    cannot be run by itself, and is left out.
+    cannot be run by itself, and is left out. A histogram is left out of the
+    value where it has a NaN or an infinity, which its op would not take.
     """
     graph = tf_compat.v1.get_default_graph()
-    ops = [
-        op for op in self.ops if op.graph is graph and graph.is_fetchable(op)]
+    ops = [_unless_not_finite(op) for op in self.ops
+           if op.graph is graph and graph.is_fetchable(op)]
     return tf_compat.v1.summary.merge(ops, collections=[]) if ops else None
 
   def rename(self, serialized: bytes) -> typing.Any:
@@ -362,6 +363,26 @@ def _without(scope, tag, count=-1):
   if not scope:
     return tag
   return ("/" + tag).replace("/{}/".format(scope), "/", count)[1:]
+
+
+def _unless_not_finite(summary):
+  """Returns a summary, or for a histogram one that never fails.
+
+  Args:
+    summary: string tensor. The op of a histogram fails where a value is NaN or
+      infinite. The tensor that is returned is then empty.
+  """
+  v1, where = tf_compat.v1, tf_compat.v2.where
+  if summary.op.type != "HistogramSummary":
+    return summary
+  tag, values = summary.op.inputs
+  if not values.dtype.is_floating:
+    return summary
+  with v1.name_scope(None), v1.name_scope(summary.op.name + "/finite"):
+    is_finite = v1.math.is_finite(values)
+    histogram = v1.raw_ops.HistogramSummary(
+        tag=tag, values=where(is_finite, values, v1.zeros_like(values)))
+    return where(v1.reduce_all(is_finite), histogram, "")
 
 
 def _text(tensor):

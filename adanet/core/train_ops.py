@@ -69,7 +69,7 @@ class TrainOps(object):
     if share.fractions is not None and (
         len(share.trained) > 1 or iteration.candidates):
       self.fractions = {names[i]: part for i, part in share.fractions}
-    new = [c.spec for c in iteration.candidates[int(iteration.has_previous):]]
+    new = [c.spec for c in iteration.new_candidates]
     self.trainees = {
         spec.name: _trainee(spec, is_subnetwork)
         for specs, is_subnetwork in ((trained, True), (new, False))

@@ -141,6 +141,10 @@ def read_worker(config):
     # workers for it. It decides as the first worker does.
     return check_integer("config.num_worker_replicas", num_workers, 0), 0
   num_workers = check_integer("config.num_worker_replicas", num_workers, 1)
+  if getattr(config, "task_type", None) == "worker":
+    # TensorFlow counts an evaluator, too, where the cluster names it.
+    worker_index = min(config.task_id + 1, check_integer(
+        "config.global_id_in_cluster", worker_index, 0))
   return num_workers, check_integer(
       "config.global_id_in_cluster", worker_index, 0, num_workers)
 

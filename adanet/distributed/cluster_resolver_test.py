@@ -294,6 +294,14 @@ class ClusterResolverTest(parameterized.TestCase):
           self.assertEqual(config.session_config, expected.session_config)
         self.assertEqual(_decisions(config), _decisions(expected))
 
+  def test_evaluator_in_the_cluster(self):
+    cluster = _cluster({"chief": 1, "worker": 3, "ps": 2})
+    workers = [("worker", i) for i in range(3)]
+    for task_type, task_id in [("chief", 0)] + workers:
+      found = [_decisions(self.config_of_tf_config(named, task_type, task_id))
+               for named in (cluster, dict(cluster, evaluator=["e:1"]))]
+      self.assertEqual(found[0], found[1])
+
   @parameterized.parameters(
       "ClusterResolver", "SimpleClusterResolver", "TFConfigClusterResolver",
       "UnionResolver", "TPUClusterResolver")

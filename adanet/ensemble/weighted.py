@@ -20,6 +20,7 @@ from adanet import tf_compat
 from adanet.ensemble import shapes
 from adanet.ensemble.ensembler import Ensemble
 from adanet.ensemble.ensembler import Ensembler
+from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import optimizers
 
 
@@ -304,7 +305,8 @@ class ComplexityRegularizedEnsembler(Ensembler):
   def _learned(self, variable):
     """Returns the value of a variable in the latest checkpoint."""
     return tf_compat.v1.train.load_variable(
-        self._model_dir, variable.op.name)
+        checkpoint_file.latest(self._model_dir) or self._model_dir,
+        variable.op.name)
 
   def _weigh(self, subnetwork, previous_weight, num_subnetworks, head):
     """Returns the weight of a subnetwork and its weighted logits for a head."""

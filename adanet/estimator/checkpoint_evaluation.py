@@ -7,11 +7,11 @@ import time
 import typing
 
 from absl import logging
+from adanet.cluster import results as results_lib
+from adanet.core import model_dir as model_dir_lib
 from adanet.estimator import specs
 
 _Metrics = typing.Dict[str, typing.Any]
-Results = typing.Tuple[
-    typing.Optional[_Metrics], typing.Optional[typing.List[typing.Any]]]
 
 
 class CheckpointEvaluator:
@@ -36,6 +36,7 @@ class CheckpointEvaluator:
       clock: returns the time, in seconds from any moment.
     """
     self._estimator = estimator
+    self._model_dir = model_dir_lib.ModelDir(estimator.model_dir)
     self._spec = eval_spec
     self._max_steps = max_steps
     self._clock = clock
@@ -46,7 +47,7 @@ class CheckpointEvaluator:
     self.exports: typing.Optional[typing.List[typing.Any]] = None
 
   @property
-  def results(self) -> Results:
+  def results(self) -> results_lib.Results:
     """The metrics of the last checkpoint, and what each exporter returned."""
     return self.metrics, self.exports
 
@@ -62,7 +63,7 @@ class CheckpointEvaluator:
     Args:
       checkpoint: str, its prefix.
       is_final: whether training is over. It is, too, where `max_steps` is
-        reached.
+        reached and no ensemble has to train on.
       hooks: `SessionRunHook`s beside those of the spec.
     """
     self._next_time = self._clock() + self._spec.throttle_secs
@@ -70,11 +71,16 @@ class CheckpointEvaluator:
         self._spec.input_fn, steps=self._spec.steps, name=self._spec.name,
         checkpoint_path=checkpoint,
         hooks=self._spec.hooks + tuple(hooks))
-    self._is_final = is_final or bool(
-        self._max_steps and metrics["global_step"] >= self._max_steps)
+    self._is_final = is_final or self._is_last(
+        checkpoint, metrics["global_step"])
     exports = [self._export(exporter, checkpoint, metrics)
                for exporter in self._spec.exporters]
     self.checkpoint, self.metrics, self.exports = checkpoint, metrics, exports
+
+  def _is_last(self, checkpoint, global_step):
+    """Returns whether a checkpoint is known to be the last one of training."""
+    return (self._max_steps is not None and global_step >= self._max_steps and
+            not self._model_dir.has_ensembles_behind(checkpoint))
 
   def _export(self, exporter, checkpoint, metrics):
     return exporter.export(
@@ -106,6 +112,13 @@ class CheckpointEvaluator:
         if exported is None else exported
         for exporter, exported in zip(
             self._spec.exporters, self.exports or ())]
+
+
+  def finish_latest(self) -> None:
+    """Does `finish` for the latest checkpoint, if there is one."""
+    latest = self._estimator.latest_checkpoint()
+    if latest is not None:
+      self.finish(latest)
 
 
 class EvaluatingListener:

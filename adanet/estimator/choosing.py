@@ -6,6 +6,7 @@ import typing
 
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
+from adanet.core import checkpoints
 from adanet.core import iteration as iteration_lib
 from adanet.core import selection
 from adanet.estimator import model as model_lib
@@ -64,6 +65,19 @@ def averages(session: typing.Any,
   return session.run([c.average.value for c in iteration.candidates])
 
 
+def saved_averages(checkpoint: str,
+                   iteration: iteration_lib.Iteration) -> typing.List[float]:
+  """Returns the moving averages that a checkpoint has.
+
+  Args:
+    checkpoint: str, its prefix.
+    iteration: `Iteration`.
+  """
+  names = [c.average.value.op.name for c in iteration.candidates]
+  values = checkpoints.values(checkpoint, names)
+  return [float(values[name]) for name in names]
+
+
 def candidate_names(
     iteration: iteration_lib.Iteration) -> typing.List[str]:
   """Returns the names of an iteration's candidates."""
@@ -116,15 +130,14 @@ def by_evaluator(
 
 def winner(
     model: model_lib.Model, rules: Rules, iteration: iteration_lib.Iteration,
-    session_averages: typing.Sequence[float],
-    checkpoint: str) -> Winner:
+    averages_at_end: typing.Sequence[float], checkpoint: str) -> Winner:
   """Returns which candidate wins an iteration whose training is over.
 
   Args:
     model: `Model`.
     rules: `Rules`.
     iteration: the `Iteration` that was trained.
-    session_averages: the moving averages of its candidates.
+    averages_at_end: the moving averages of its candidates.
     checkpoint: str, the prefix of its last checkpoint.
 
   Raises:
@@ -136,7 +149,7 @@ def winner(
     return _evaluate(model, rules, iteration.number, checkpoint)
   values = None
   if choice is None:
-    values = session_averages
+    values = averages_at_end
     choice = selection.choose(
         names, values, previous=0 if iteration.has_previous else None,
         force_grow=rules.force_grow)

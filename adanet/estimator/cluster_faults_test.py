@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import sys
+import tempfile
 import time
 
 from absl import logging
@@ -25,10 +26,12 @@ _STEPS = 60  # Of an iteration.
 
 
 def _program(model_dir, strategy=None, wait_secs=60, step_secs=.02,
-             iterations=2, timeout_secs=60.):
+             iterations=2, timeout_secs=60., has_own_folder=False):
   """A user's program: one task."""
   logging.use_absl_handler()
   logging.set_verbosity(logging.INFO)
+  if has_own_folder:
+    model_dir = tempfile.mkdtemp(dir=os.path.dirname(model_dir))
   config = tf_compat.RunConfig(
       model_dir=model_dir, save_checkpoints_steps=20, tf_random_seed=1,
       session_config=tf_compat.v1.ConfigProto(
@@ -112,6 +115,13 @@ class ClusterFaultsTest(absltest.TestCase):
       for number in range(2):
         self.assertEqual(1, job.log("chief:0").count(
             "Iteration {}: measured {}".format(number, what)))
+    # The report has it, and the losses that only the workers know.
+    for iteration in adanet.report(self._model_dir).iterations:
+      self.assertLen(iteration.subnetworks, 2)
+      for subnetwork in iteration.subnetworks.values():
+        self.assertGreater(subnetwork.measured_seconds, .02)
+        self.assertGreater(subnetwork.measured_bytes, 0)
+        self.assertIsNotNone(subnetwork.loss)
 
   def test_kill_worker(self):
     job = self._job()
@@ -129,7 +139,7 @@ class ClusterFaultsTest(absltest.TestCase):
       job.signal(name, signal.SIGTERM)
     job.finish(30., status=128 + signal.SIGTERM)
     self.assertLess(time.monotonic() - asked, 10)
-    stopped = re.search(r"Stopped at step (\d+) of iteration 0, which is saved",
+    stopped = re.search(r"Stopped: step (\d+) of iteration 0 is saved",
                         job.log("chief:0"))
     self.assertIsNotNone(stopped, job.log("chief:0"))
     other = self._job(dict(chief=1, worker=1, ps=2),
@@ -159,6 +169,20 @@ class ClusterFaultsTest(absltest.TestCase):
     other.start("chief:0")
     other.finish(30., status=1)
     self.assertRegex(other.log("chief:0"), "InUseError: .*in use by process")
+
+  def test_model_dir_of_each_task(self):
+    job = self._job(dict(chief=1, worker=1, ps=1, evaluator=1),
+                    has_own_folder=True)
+    job.start_all()
+    job.finish(60., status=1, names=["chief:0", "worker:0", "evaluator:0"])
+    self.assertRegex(
+        job.log("chief:0"), r"SharedFilesError: ps:0 \(127.0.0.1:\d+\) has the "
+        r"model_dir '[^']+', and the chief has '[^']+': all tasks must have")
+    for name in ("worker:0", "evaluator:0"):
+      self.assertRegex(
+          job.log(name), "SharedFilesError: this task has the model_dir '[^']+'"
+          ", and the chief has '[^']+': all tasks must have the same")
+    self.assertEmpty(job.progress())
 
   def test_absent_tasks(self):
     waits = self._job(dict(chief=1, ps=1), wait_secs=6)

@@ -140,9 +140,6 @@ class Chief(object):
       self._train()
     except (KeyboardInterrupt, SystemExit):
       self._task.end("stopped", "the chief was asked to stop")
-      model_dir = self._model.model_dir
-      logging.info("The job is stopped. It goes on from step %d.",
-                   model_dir.global_step(model_dir.latest_checkpoint()))
       raise
 
   def _train(self) -> None:
@@ -224,13 +221,13 @@ class Chief(object):
       it = training_lib.IterationTraining(
           model, self._training, built, start, task.name, True,
           work.surroundings._replace(
-              wait_for=others.wait_for, untrained=others.untrained))
+              wait_for=others.wait_for, untrained=others.untrained), began)
       graph = tf_compat.v1.get_default_graph()
+      agreed = self._agreement(
+          start.number, built.iteration.builder_names, generation, figures)
       if not goes_on:
         task.departures.clear()
-        task.announce(self._agreement(
-            start.number, built.iteration.builder_names, generation,
-            figures))
+        task.announce(agreed)
       is_ready = goes_on
       has_begun = False
       while True:
@@ -250,7 +247,7 @@ class Chief(object):
               if ending == loop_lib.Ending.SIGNAL:
                 self._training.stops.raise_asked()
               it.end(session)
-              return it.trained(session, ending, time.time() - began)
+              return it.trained(session, ending)._replace(agreed=agreed)
         except tf_compat.v1.errors.OpError as error:
           work.after_error(error, it)
           if is_ready and not task.kept(generation):
@@ -291,6 +288,7 @@ class Worker(object):
 
   def _train_generation(self, agreed):
     """Trains its share of an iteration."""
+    began = time.time()
     task = self._task
     model = measuring.placed(
         self._model, measuring.Figures(agreed.costs, agreed.sizes))
@@ -311,7 +309,7 @@ class Worker(object):
           model, training, built, start, task.name, False,
           work.surroundings._replace(
               asked_to_stop=asked_to_stop,
-              wait_for=others.wait_for, untrained=others.untrained))
+              wait_for=others.wait_for, untrained=others.untrained), began)
       graph = tf_compat.v1.get_default_graph()
       while task.is_ready(generation):
         try:

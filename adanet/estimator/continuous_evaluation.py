@@ -4,10 +4,12 @@
 
 It is no part of the cluster that trains. All that it knows, it reads from
 `model_dir`, once a second: the latest checkpoint, and the chief's agreement.
+Only to see that it is the chief's `model_dir`, it asks a parameter server.
 What it evaluated last stands in `<model_dir>/eval/evaluated.json`, so that an
 evaluator that is killed and started again does not do it twice.
 """
 
+import contextlib
 import json
 import os
 import time
@@ -17,6 +19,8 @@ from absl import logging
 from adanet import tf_compat
 from adanet.cluster import agreement as agreement_lib
 from adanet.cluster import ended
+from adanet.cluster import results as results_lib
+from adanet.cluster import shared_files
 from adanet.cluster import waiting
 from adanet.core import checkpoints
 from adanet.core import events
@@ -36,6 +40,10 @@ _STOPPED_STATUS = 143  # As of a task that was stopped by SIGTERM.
 
 class _Stopped(Exception):
   """The job was stopped, to be resumed later."""
+
+
+class _Superseded(Exception):
+  """Training is over, and the chief evaluates the last checkpoint."""
 
 
 class Clock(typing.NamedTuple):
@@ -76,10 +84,15 @@ class _Reader:
 
 
 class _StopHook:
-  """Ends an evaluation when the job was stopped; it looks once a second."""
+  """Ends an evaluation; it looks once a second.
 
-  def __init__(self, state, clock):
+  It does so when the job was stopped, or when the chief evaluates by itself: an
+  older checkpoint must not be exported after the last one.
+  """
+
+  def __init__(self, state, is_superseded, clock):
     self._state = state
+    self._is_superseded = is_superseded
     self._clock = clock
     self._next_time = clock.monotonic() + _POLL_SECS
 
@@ -90,11 +103,14 @@ class _StopHook:
     """Does nothing."""
 
   def before_run(self, run_context):
-    """Raises `_Stopped` if the job was stopped."""
+    """Raises `_Stopped` or `_Superseded` if it is time."""
     del run_context
     if self._clock.monotonic() >= self._next_time:
-      if self._state() == ended.STOPPED:
+      state = self._state()
+      if state == ended.STOPPED:
         raise _Stopped()
+      if state == ended.OVER and self._is_superseded():
+        raise _Superseded()
       self._next_time = self._clock.monotonic() + _POLL_SECS
 
   def after_run(self, run_context, run_values):
@@ -104,26 +120,55 @@ class _StopHook:
     """Does nothing."""
 
 
+class _Evaluated(typing.NamedTuple):
+  """The checkpoint that was evaluated last.
+
+  Attributes:
+    global_step: int, its global step; None if it is not known.
+    checkpoint: str, its name without a folder; None if it is not known.
+  """
+  global_step: typing.Optional[int] = None
+  checkpoint: typing.Optional[str] = None
+
+  def has_what(self, checkpoint: str, global_step: int) -> bool:
+    """Returns whether a checkpoint has nothing that was not evaluated.
+
+    At one global step there may be several: ensembles train on where
+    subnetworks are done. An iteration begins with a checkpoint of the step at
+    which the last one ended, and with its ensemble.
+
+    Args:
+      checkpoint: str, its prefix.
+      global_step: int, its global step.
+    """
+    if global_step != self.global_step:
+      return False
+    name = os.path.basename(checkpoint)
+    return self.checkpoint in (None, name) or name.startswith("increment.ckpt")
+
+
 class _Note:
-  """The file that says which step was evaluated last."""
+  """The file that says which checkpoint was evaluated last."""
 
   def __init__(self, model_dir, name):
     self._path = os.path.join(
         model_dir, "eval_" + name if name else "eval", "evaluated.json")
 
-  def read(self) -> typing.Optional[int]:
-    """Returns the global step; None if it is not known."""
+  def read(self) -> _Evaluated:
+    """Returns what the file says, as far as it is known."""
     try:
       with tf_compat.v1.io.gfile.GFile(self._path, "rb") as f:
-        return int(json.loads(f.read().decode("utf-8"))["global_step"])
-    except (tf_compat.v1.errors.OpError, KeyError, TypeError, ValueError):
-      return None
+        content = json.loads(f.read().decode("utf-8"))
+      return _Evaluated(int(content["global_step"]), content.get("checkpoint"))
+    except (tf_compat.v1.errors.OpError, AttributeError, KeyError, TypeError,
+            ValueError):
+      return _Evaluated()
 
-  def write(self, global_step: int) -> None:
-    """Notes a global step."""
+  def write(self, evaluated: _Evaluated) -> None:
+    """Notes what was evaluated."""
     with files.written_whole(self._path) as temporary:
       with tf_compat.v1.io.gfile.GFile(temporary, "w") as f:
-        f.write(json.dumps({"global_step": int(global_step)}))
+        f.write(json.dumps(evaluated._asdict(), sort_keys=True))
 
 
 class ContinuousEvaluation:
@@ -131,7 +176,9 @@ class ContinuousEvaluation:
 
   def __init__(self, estimator: typing.Any, train_spec: specs.TrainSpec,
                eval_spec: specs.EvalSpec, job: ended.JobId,
-               report: events.Report, clock: Clock = Clock()) -> None:
+               report: events.Report, results_file: results_lib.ResultsFile,
+               onlooker: typing.Optional[shared_files.Onlooker] = None,
+               clock: Clock = Clock()) -> None:
     """Reads nothing yet. The task starts now.
 
     Args:
@@ -140,11 +187,15 @@ class ContinuousEvaluation:
       eval_spec: `EvalSpec`.
       job: `JobId`.
       report: called with a `Working` when it begins to wait for checkpoints.
+      results_file: `ResultsFile`, which says who evaluates the last checkpoint.
+      onlooker: `Onlooker`, or None if there is no parameter server to ask.
       clock: `Clock`.
     """
     v1 = tf_compat.v1
     self._spec = eval_spec
     self._report = report
+    self._results_file = results_file
+    self._onlooker = onlooker
     self._clock = clock
     self._model_dir = model_dir_lib.ModelDir(estimator.model_dir)
     self._timeout_secs = getattr(
@@ -162,13 +213,21 @@ class ContinuousEvaluation:
     # The last checkpoint that was looked at, and its step.
     self._seen: typing.Tuple[typing.Optional[str], typing.Optional[int]] = (
         None, None)
-    self._evaluated_step: typing.Optional[int] = None
+    self._evaluated = _Evaluated()
     self._no_news_secs = max(
         _NO_NEWS_SECS, 2. * (estimator.config.save_checkpoints_secs or 0))
     self._news_time = clock.monotonic()
 
   def _state(self):
-    return self._job_state.after(self._agreement.read())
+    agreed = self._agreement.read()
+    if self._onlooker is not None:
+      self._onlooker.look(agreed)
+    return self._job_state.after(agreed)
+
+  def _is_superseded(self):
+    """Returns whether another task evaluates the last checkpoint, or has."""
+    return (self._results_file.by == tf_compat.TaskType.CHIEF or
+            self._results_file.read() is not None)
 
   def _sleep(self):
     self._clock.sleep(_POLL_SECS)
@@ -203,9 +262,12 @@ class ContinuousEvaluation:
       Whether it did; otherwise there is a later one by now.
     """
     try:
-      action(checkpoint, hooks=[_StopHook(self._state, self._clock)])
-      self._evaluated_step = int(self._evaluator.metrics["global_step"])
-      self._note.write(self._evaluated_step)
+      action(checkpoint, hooks=[
+          _StopHook(self._state, self._is_superseded, self._clock)])
+      self._evaluated = _Evaluated(
+          int(self._evaluator.metrics["global_step"]),
+          os.path.basename(checkpoint))
+      self._note.write(self._evaluated)
     # TensorFlow 2's Saver raises ValueError for a checkpoint that is gone.
     except (tf_compat.v1.errors.OpError, ValueError, OSError) as error:
       if files.is_disk_full(error):
@@ -247,21 +309,28 @@ class ContinuousEvaluation:
     self._warn_without_news()
     if not self._evaluator.is_due:
       return
-    # An iteration begins with a checkpoint of the step at which the last one
-    # ended, and with its ensemble.
     step = self._step(checkpoint)
-    if step is not None and step != self._evaluated_step:
-      self._do(self._evaluator.evaluate, checkpoint)
+    if step is not None and not self._evaluated.has_what(checkpoint, step):
+      with contextlib.suppress(_Superseded):
+        self._do(self._evaluator.evaluate, checkpoint)
 
-  def run(self) -> checkpoint_evaluation.Results:
+  def _results(self):
+    """Returns the results, and tells them all other tasks."""
+    results = self._evaluator.results
+    self._results_file.write(
+        tf_compat.TaskType.EVALUATOR, self._evaluator.checkpoint, results)
+    return results
+
+  def run(self) -> typing.Sequence[typing.Any]:
     """Evaluates until training is over.
 
     Returns:
       The metrics of the last checkpoint, and what each exporter returned for
-      it.
+      it. They are the chief's if it evaluates that one.
 
     Raises:
       SystemExit: the job was stopped, to be resumed later.
+      shared_files.SharedFilesError: the chief writes to another folder.
       waiting.WaitTimeoutError: there was no checkpoint for too long.
     """
     try:
@@ -273,7 +342,7 @@ class ContinuousEvaluation:
   def _run(self):
     self._report(events.Working("evaluator:0"))
     self._wait_for_start()
-    self._evaluated_step = self._note.read()
+    self._evaluated = self._note.read()
     wait = waiting.Wait(
         self._timeout_secs, "start the chief, with the same model_dir",
         self._clock.monotonic, self._clock.sleep)
@@ -284,15 +353,20 @@ class ContinuousEvaluation:
         raise _Stopped()
       checkpoint = self._latest.read()
       if state == ended.OVER:
+        if self._is_superseded():
+          logging.info("Evaluation ends: the last checkpoint is evaluated by "
+                       "the %s.", self._results_file.by)
+          return self._results_file.awaited()
         if checkpoint is None:
           logging.warning("Training is over, and %s has no checkpoint.",
                           self._model_dir.path)
-          return self._evaluator.results
+          return self._results()
         if self._do(self._evaluator.finish, checkpoint):
-          return self._evaluator.results
+          return self._results()
       elif checkpoint is None:
-        wait.pause(_POLL_SECS, lambda: "the first checkpoint in {}".format(
-            self._model_dir.path))
+        wait.pause(_POLL_SECS, lambda: (
+            "the first checkpoint in {}, which must be the chief's model_dir "
+            "too".format(self._model_dir.path)))
         continue
       else:
         wait.done()

@@ -10,6 +10,7 @@ import adanet
 from adanet import tf_compat
 from adanet.cluster import agreement as agreement_lib
 from adanet.cluster import ended
+from adanet.cluster import results as results_lib
 from adanet.cluster import waiting
 from adanet.core import checkpoints
 from adanet.core import events
@@ -98,7 +99,7 @@ class ContinuousEvaluationTest(parameterized.TestCase):
     self._estimator = _FakeEstimator(self._model_dir)
     self._exporter = _Exporter()
     self._reported = []
-    self._savers = []
+    self._results_file = results_lib.ResultsFile(self._model_dir, _JOB, 1.)
 
   def _save(self, step, name="model.ckpt"):
     """Returns a function that writes a checkpoint, as a chief does."""
@@ -136,7 +137,8 @@ class ContinuousEvaluationTest(parameterized.TestCase):
     evaluation = continuous_evaluation.ContinuousEvaluation(
         self._estimator, adanet.TrainSpec(builders.input_fn()),
         adanet.EvalSpec(builders.input_fn(1), **arguments), job,
-        self._reported.append, self._estimator.time.clock)
+        self._reported.append, self._results_file,
+        clock=self._estimator.time.clock)
     results = evaluation.run()
     return results, self._estimator.time.now
 
@@ -153,6 +155,7 @@ class ContinuousEvaluationTest(parameterized.TestCase):
     self.assertEqual(["exported"], exports)
     self.assertLess(now, 25)
     self.assertEqual([events.Working("evaluator:0")], self._reported)
+    self.assertEqual((metrics, exports), self._results_file.read())
     self.assertEqual(
         [("model.ckpt-10", 10, False), ("model.ckpt-20", 20, False),
          ("model.ckpt-30", 30, False), ("model.ckpt-30", 30, True)],
@@ -201,7 +204,8 @@ class ContinuousEvaluationTest(parameterized.TestCase):
     with self.assertLogs(level="WARNING") as logged:
       with self.assertRaisesRegex(
           waiting.WaitTimeoutError, "waited 100 s for the first checkpoint in "
-          "{}: start the chief".format(self._model_dir)):
+          "{}, which must be the chief's model_dir too: start the chief".format(
+              self._model_dir)):
         self._run({})
     self.assertLen(logged.output, 4)
     self.assertIn("5 s so far", logged.output[0])
@@ -306,9 +310,14 @@ class ContinuousEvaluationTest(parameterized.TestCase):
     with self.assertRaisesRegex(RuntimeError, "killed"):
       self._run({10: kill})
     self.assertEqual([10, 20], self._steps)
-    self._run({5: self._save(30), 30: self._announce("over")})
+    found, _ = self._run({5: self._save(30), 30: self._announce("over")})
     self.assertEqual([10, 20, 30], self._steps)
-    self._run({})  # It was over: the last one is evaluated for the end.
+    # It was over, and all is done.
+    self.assertEqual(found, tuple(self._run({})[0]))
+    self.assertEqual([10, 20, 30], self._steps)
+    # It was over: the last one is evaluated for the end.
+    os.remove(os.path.join(self._model_dir, "cluster", "results.json"))
+    self.assertEqual(found, self._run({})[0])
     self.assertEqual([10, 20, 30, 30], self._steps)
 
   def test_step_is_not_evaluated_twice(self):
@@ -319,6 +328,28 @@ class ContinuousEvaluationTest(parameterized.TestCase):
     self._run({3: self._save(10), 10: begin_iteration, 20: self._save(20),
                30: self._announce("over")})
     self.assertEqual([10, 20], self._steps)
+
+  def _results_of_the_chief(self):
+    self._announce("over")()
+    self._results_file.write(
+        "chief", os.path.join(self._model_dir, "model.ckpt-20"),
+        ({"loss": 1.}, [b"path"]))
+
+  def test_chief_evaluates_the_last_checkpoint(self):
+    self._results_file.begin("chief")
+    results, _ = self._run({
+        3: self._save(10), 10: self._save(20), 20: self._results_of_the_chief})
+    self.assertEqual(({"loss": 1.}, [b"path"]), tuple(results))
+    self.assertEqual([10, 20], self._steps)
+    self.assertEqual([False] * 2, [call[-1] for call in self._exporter.calls])
+
+  def test_evaluation_ends_when_the_chief_evaluates(self):
+    self._results_file.begin("chief")
+    self._estimator.before[20] = self._results_of_the_chief
+    results, _ = self._run({3: self._save(10), 10: self._save(20)})
+    self.assertEqual(({"loss": 1.}, [b"path"]), tuple(results))
+    self.assertEqual([10], self._steps)
+    self.assertEqual([("model.ckpt-10", 10, False)], self._exporter.calls)
 
 
 class SearchTest(absltest.TestCase):
@@ -344,7 +375,8 @@ class SearchTest(absltest.TestCase):
         adanet.EvalSpec(builders.input_fn(1), name="held_out",
                         start_delay_secs=0, throttle_secs=0,
                         exporters=exporter), _JOB, lambda event: None,
-        _Time({3: train(2), 6: train(6), 9: train(8), 20: end}).clock).run()
+        results_lib.ResultsFile(model_dir, _JOB, 1.), clock=_Time({
+            3: train(2), 6: train(6), 9: train(8), 20: end}).clock).run()
     self.assertEqual(
         [("model.ckpt-2", 2, False), ("model.ckpt-6", 6, False),
          ("model.ckpt-8", 8, False), ("model.ckpt-8", 8, True)],

@@ -10,6 +10,7 @@ from absl import logging
 from adanet import distributed
 from adanet import ensemble as ensemble_lib
 from adanet import tf_compat
+from adanet.cluster import signals
 from adanet.core import ensembles
 from adanet.core import iteration as iteration_lib
 from adanet.core import metrics
@@ -61,7 +62,8 @@ def _placed_config(config, model_dir):
           "model_dir must be set for a cluster: a folder that all tasks see")
     model_dir = tempfile.mkdtemp()
     logging.warning("model_dir is not set: the model goes to %s.", model_dir)
-  return config.replace(model_dir=model_dir)
+  # A shell does not expand it in --model_dir=~/model.
+  return config.replace(model_dir=os.path.expanduser(model_dir))
 
 
 class Estimator(object):
@@ -260,6 +262,9 @@ class Estimator(object):
     Raises:
       ValueError: both `steps` and `max_steps` are given, or one is not greater
         than 0; or what the search makes does not fit.
+      KeyboardInterrupt: Ctrl-C, whose last checkpoint is saved. A program that
+        does not catch it ends without a traceback, with the exit status 130.
+      SystemExit: it was stopped by SIGTERM, likewise, with the status 143.
     """
     if steps is not None and max_steps is not None:
       raise ValueError(
@@ -298,9 +303,10 @@ class Estimator(object):
       ValueError: `steps` is not greater than 0, or the input does not fit.
     """
     _check_positive("steps", steps)
-    return evaluation.evaluate(
-        self._model, self._rules, input_fn, steps, tuple(hooks or ()),
-        checkpoint_path or self.latest_checkpoint(), name)
+    with signals.StopRequests():
+      return evaluation.evaluate(
+          self._model, self._rules, input_fn, steps, tuple(hooks or ()),
+          checkpoint_path or self.latest_checkpoint(), name)
 
   def predict(self, input_fn: _InputFn, predict_keys: typing.Any = None,
               hooks: _Hooks = None,
@@ -384,9 +390,10 @@ class Estimator(object):
 
   def get_variable_names(self) -> typing.List[str]:
     """Returns the names of all variables of the latest checkpoint."""
-    return [name for name, _ in
-            tf_compat.v1.train.list_variables(self.model_dir)]
+    return [name for name, _ in tf_compat.v1.train.list_variables(
+        self.latest_checkpoint() or self.model_dir)]
 
   def get_variable_value(self, name: str) -> typing.Any:
     """Returns the value of a variable of the latest checkpoint, an array."""
-    return tf_compat.v1.train.load_variable(self.model_dir, name)
+    return tf_compat.v1.train.load_variable(
+        self.latest_checkpoint() or self.model_dir, name)

@@ -15,6 +15,7 @@ from adanet.estimator import choosing
 from adanet.estimator import export as export_lib
 from adanet.estimator import input as input_lib
 from adanet.estimator import model as model_lib
+from adanet.estimator import recording
 from adanet.heads import export_output
 
 
@@ -89,6 +90,8 @@ def evaluate(model: model_lib.Model, rules: choosing.Rules,
           (_part(metrics, 0), iteration.global_step))
   _write(model, values, global_step, name)
   results = _results(iteration, best, values)
+  recording.write_evaluation(
+      model.model_dir.path, number, best.name, name, global_step, results)
   int32 = tf_compat.v1.int32.as_numpy_dtype
   results["iteration"] = int32(number)
   indices = best.architecture.replay_indices

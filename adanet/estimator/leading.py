@@ -16,12 +16,14 @@ from adanet.cluster import sessions
 from adanet.cluster import signals
 from adanet.cluster import task as task_lib
 from adanet.core import events
+from adanet.core import nan_loss
 from adanet.core import summary
 from adanet.estimator import choosing
 from adanet.estimator import cluster_training
 from adanet.estimator import model as model_lib
 from adanet.estimator import training as training_lib
 from adanet.progress import reporter
+from adanet.tf_compat import files
 
 
 class Given(typing.NamedTuple):
@@ -34,6 +36,18 @@ class Given(typing.NamedTuple):
   wait_timeout_secs: float
 
 
+def _say_what_is_saved(model_dir):
+  """Says from where training goes on that was stopped."""
+  latest = model_dir.latest_checkpoint()
+  reporter.log_or_print(
+      logging.INFO,
+      "Stopped before the first checkpoint: nothing is saved."
+      if latest is None else
+      "Stopped: step {} of iteration {} is saved, and training goes on from "
+      "there.".format(model_dir.global_step(latest),
+                      model_dir.current_iteration(latest)))
+
+
 @contextlib.contextmanager
 def _opened(model, given, max_steps, leads):
   """Yields the `Training` of this task, and ends what it opens."""
@@ -41,24 +55,33 @@ def _opened(model, given, max_steps, leads):
     if leads:
       exits.enter_context(lock.owned(model.model_dir.path))
     stops = exits.enter_context(signals.StopRequests())
+    # On a cluster the chief says how far all are.
     report = exits.enter_context(reporter.reporter(
-        log_step_count_steps=model.config.log_step_count_steps))
+        log_step_count_steps=model.config.log_step_count_steps,
+        say=reporter.log_or_print if leads else reporter.log))
     writer = None
     if leads:
       writer = summary.SummaryWriter(model.model_dir.path)
       exits.callback(writer.close)
-    yield training_lib.Training(
-        given.input_fn, given.hooks, given.saving_listeners, max_steps,
-        given.max_iterations, given.report_materializer,
-        given.wait_timeout_secs, writer, stops, report)
+    try:
+      yield training_lib.Training(
+          given.input_fn, given.hooks, given.saving_listeners, max_steps,
+          given.max_iterations, given.report_materializer,
+          given.wait_timeout_secs, writer, stops, report)
+    except (KeyboardInterrupt, SystemExit):
+      if leads:
+        _say_what_is_saved(model.model_dir)
+      raise
 
 
 def _limit(model, steps, max_steps):
-  """Returns the global step to train up to, and whether it is reached."""
-  start = model.model_dir.global_step(model.model_dir.latest_checkpoint())
+  """Returns the global step to train up to, and whether all is done there."""
+  checkpoint = model.model_dir.latest_checkpoint()
+  start = model.model_dir.global_step(checkpoint)
   if steps is not None:
     max_steps = start + steps
-  return max_steps, max_steps is not None and start >= max_steps
+  return max_steps, (max_steps is not None and start >= max_steps and
+                     not model.model_dir.has_ensembles_behind(checkpoint))
 
 
 def _train_alone(model, rules, training):
@@ -138,10 +161,18 @@ def train(model: model_lib.Model, rules: choosing.Rules,
     given: `Given`.
 
   Raises:
-    SystemExit: a signal stopped the job, which goes on when it is started
-      again.
+    selection.AllNaNError: no ensemble can win. It is a
+      `tf.train.NanLossDuringTrainingError`, too.
+    KeyboardInterrupt, SystemExit: a signal stopped the job, which goes on when
+      it is started again.
   """
+  with nan_loss.raised_in_training():
+    _train(model, rules, steps, max_steps, given)
+
+
+def _train(model, rules, steps, max_steps, given):
   config = model.config
+  reporter.tell(events.Joined(files.real_path(model.model_dir.path)))
   if config.task_type == tf_compat.TaskType.EVALUATOR:
     logging.info("An evaluator does not train: see adanet.train_and_evaluate.")
   elif not config.num_ps_replicas:
@@ -153,8 +184,8 @@ def train(model: model_lib.Model, rules: choosing.Rules,
         _lead(model, rules, given, steps, max_steps, task)
       else:
         _follow(model, given, task)
-    except (KeyboardInterrupt, SystemExit) as error:
-      status = getattr(error, "code", 128 + signal.SIGINT)
-      if isinstance(status, int) and sessions.hang():
-        sessions.leave(status)
-      raise SystemExit(status) from None
+    except SystemExit as error:
+      if (isinstance(error.code, int) and sessions.hang() and
+          not signals.is_interactive()):
+        sessions.leave(error.code)
+      raise

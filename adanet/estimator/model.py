@@ -111,7 +111,11 @@ class Model(typing.NamedTuple):
       strategy = distributed.ReplicationStrategy().with_config(_ALONE)
     with scopes.new_graph(
         self.config.tf_random_seed).as_default() as graph, scope():
-      tf_compat.v1.train.create_global_step(graph)
+      # Without this, TensorFlow 1.15 changes it in place, while a hook of the
+      # same run still reads it.
+      with tf_compat.v1.variable_scope(
+          tf_compat.v1.get_variable_scope(), use_resource=True):
+        tf_compat.v1.train.create_global_step(graph)
       given = read(strategy)
       task = subnetworks.Task(self.search.head, self.search.metric_fn,
                               given.features, given.labels, mode)

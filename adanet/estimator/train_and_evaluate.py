@@ -3,25 +3,48 @@
 """`adanet.train_and_evaluate`: the main program of every task of a cluster."""
 
 import os
-import signal
+import time
 import typing
 
 from absl import logging
 from adanet import tf_compat
 from adanet.cluster import ended
+from adanet.cluster import lock
+from adanet.cluster import results as results_lib
+from adanet.cluster import shared_files
 from adanet.cluster import signals
+from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.estimator import checkpoint_evaluation
 from adanet.estimator import continuous_evaluation
 from adanet.estimator import specs
 from adanet.history import store
 from adanet.progress import reporter
+from adanet.tf_compat import files
+
+# How long the report waits for what other tasks write after their last step.
+_LAST_STEP_SECS = 3.
+
+
+def _report(model_dir):
+  """Returns the report of a search that is over.
+
+  The other tasks may be in their last step, and write after that.
+  """
+  end = time.monotonic() + _LAST_STEP_SECS
+  while True:
+    report = store.report(model_dir)
+    last = max((task.iteration for task in report.tasks), default=0)
+    if time.monotonic() > end or all(
+        task.has_ended for task in report.tasks if task.iteration == last):
+      return report
+    time.sleep(.1)
 
 
 def _print_report(estimator):
   """Prints what the search on a cluster found."""
   try:
-    print(store.report(estimator.model_dir))
+    print(_report(estimator.model_dir))
   except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "rich":
       raise
@@ -37,17 +60,69 @@ def _train(estimator, train_spec, saving_listeners=()):
 
 
 def _train_and_evaluate_here(estimator, train_spec, eval_spec):
-  """Trains, and evaluates its checkpoints in between."""
+  """Trains, and evaluates its checkpoints in between.
+
+  Returns:
+    The `CheckpointEvaluator`, when all is done.
+  """
   evaluator = checkpoint_evaluation.CheckpointEvaluator(
       estimator, eval_spec, train_spec.max_steps)
   first_step = model_dir_lib.ModelDir(estimator.model_dir).global_step(
       estimator.latest_checkpoint())
   _train(estimator, train_spec, [checkpoint_evaluation.EvaluatingListener(
       evaluator, estimator.latest_checkpoint, first_step)])
-  last = estimator.latest_checkpoint()
-  if last is not None:
-    evaluator.finish(last)
+  evaluator.finish_latest()
+  return evaluator
+
+
+def _results_file(estimator):
+  """Returns the file with what all tasks of a cluster return."""
+  config = estimator.config
+  return results_lib.ResultsFile(
+      estimator.model_dir, ended.job_id(config, os.environ),
+      getattr(config, "session_creation_timeout_secs", None))
+
+
+def _knows_an_evaluator(config):
+  """Returns whether a chief knows that its job has an evaluator.
+
+  It may have one all the same: one that was started by hand.
+  """
+  return (os.environ.get("ADANET_EVALUATOR") == "1" or
+          tf_compat.TaskType.EVALUATOR in config.cluster_spec.jobs)
+
+
+def _lead(estimator, train_spec, eval_spec):
+  """Trains as the chief; evaluates the last checkpoint if no other task does.
+  """
+  config, file = estimator.config, _results_file(estimator)
+  by = (tf_compat.TaskType.EVALUATOR if _knows_an_evaluator(config) else
+        tf_compat.TaskType.CHIEF)
+  with lock.owned(estimator.model_dir):
+    file.begin(by)
+  if config.task_type == tf_compat.TaskType.MASTER:
+    evaluator = _train_and_evaluate_here(estimator, train_spec, eval_spec)
+  else:
+    _train(estimator, train_spec)
+    if by == tf_compat.TaskType.EVALUATOR or file.read() is not None:
+      _print_report(estimator)
+      return file.awaited()
+    evaluator = checkpoint_evaluation.CheckpointEvaluator(
+        estimator, eval_spec, train_spec.max_steps)
+    evaluator.finish_latest()
+    _print_report(estimator)
+  file.write(by, evaluator.checkpoint, evaluator.results)
   return evaluator.results
+
+
+def _onlooker(estimator, job):
+  """Returns the `Onlooker` of an evaluator; None without a parameter server."""
+  jobs = ended.cluster(estimator.config, os.environ) or {}
+  ps = jobs.get(tf_compat.TaskType.PS)
+  if not ps:
+    return None
+  address = ps[min(ps, key=int)] if isinstance(ps, dict) else ps[0]
+  return shared_files.Onlooker(estimator.model_dir, job, address)
 
 
 def _evaluate_continuously(estimator, train_spec, eval_spec):
@@ -56,18 +131,30 @@ def _evaluate_continuously(estimator, train_spec, eval_spec):
     raise ValueError(
         "TF_CONFIG['task'] must have index 0 for an evaluator, got {}: there "
         "is one evaluator".format(estimator.config.task_id))
-  try:
-    with signals.StopRequests(), reporter.reporter() as report:
-      return continuous_evaluation.ContinuousEvaluation(
-          estimator, train_spec, eval_spec,
-          ended.job_id(estimator.config, os.environ), report).run()
-  except KeyboardInterrupt:
-    raise SystemExit(128 + signal.SIGINT) from None
+  reporter.tell(events.Joined(files.real_path(estimator.model_dir)))
+  with reporter.reporter() as report:
+    job = ended.job_id(estimator.config, os.environ)
+    return continuous_evaluation.ContinuousEvaluation(
+        estimator, train_spec, eval_spec, job, report,
+        _results_file(estimator), _onlooker(estimator, job)).run()
+
+
+def _as_this_task(estimator, train_spec, eval_spec):
+  """Does this task's part."""
+  config = estimator.config
+  if config.task_type == tf_compat.TaskType.EVALUATOR:
+    return _evaluate_continuously(estimator, train_spec, eval_spec)
+  if not config.cluster_spec:
+    return _train_and_evaluate_here(estimator, train_spec, eval_spec).results
+  if config.is_chief:
+    return _lead(estimator, train_spec, eval_spec)
+  _train(estimator, train_spec)
+  return _results_file(estimator).awaited()
 
 
 def train_and_evaluate(
     estimator: typing.Any, train_spec: typing.Any,
-    eval_spec: typing.Any) -> checkpoint_evaluation.Results:
+    eval_spec: typing.Any) -> typing.Sequence[typing.Any]:
   """Trains, evaluates and exports; in a cluster, this task's part of it.
 
   Without a cluster, the checkpoints that the RunConfig asks for are evaluated
@@ -77,7 +164,10 @@ def train_and_evaluate(
   In a cluster (`TF_CONFIG`, or `RunConfig.from_cluster_resolver`), call this in
   each task, with the same arguments. The chief and the workers train,
   parameter servers hold the variables, and a task of the type "evaluator"
-  evaluates, if there is one. Each of them returns when training is over.
+  evaluates. The chief evaluates and exports the last checkpoint itself, unless
+  it knows of an evaluator: by "evaluator" in the cluster of its `TF_CONFIG`, or
+  ADANET_EVALUATOR=1 in its environment, as from `adanet-launch`. Each of them
+  returns when training is over.
 
   Training is over after `max_steps`, after the Estimator's `max_iterations`,
   when the input ends, or when a hook asks for it.
@@ -89,12 +179,15 @@ def train_and_evaluate(
 
   Returns:
     The metrics of the last checkpoint, as `Estimator.evaluate` returns them,
-    and a list of what each exporter returned for it. Two times None in a task
-    that evaluates nothing.
+    and a list of what each exporter returned for it: the same in each task. A
+    task that does not evaluate waits for them when it reads them, as in
+    `metrics, exports = adanet.train_and_evaluate(...)`.
 
   Raises:
     TypeError: an argument is not as described.
     ValueError: the same, or what the search makes does not fit.
+    KeyboardInterrupt: Ctrl-C, whose last checkpoint is saved. A program that
+      does not catch it ends without a traceback, with the exit status 130.
     SystemExit: the job was stopped, and goes on when it is started again.
   """
   for method in ("train", "evaluate", "latest_checkpoint"):
@@ -103,12 +196,5 @@ def train_and_evaluate(
           "estimator must be an adanet.Estimator, got {!r}".format(estimator))
   train_spec = specs.train_spec(train_spec)
   eval_spec = specs.eval_spec(eval_spec)
-  config = estimator.config
-  if config.task_type == tf_compat.TaskType.EVALUATOR:
-    return _evaluate_continuously(estimator, train_spec, eval_spec)
-  if config.task_type == tf_compat.TaskType.MASTER or not config.cluster_spec:
-    return _train_and_evaluate_here(estimator, train_spec, eval_spec)
-  _train(estimator, train_spec)
-  if config.is_chief:
-    _print_report(estimator)
-  return None, None
+  with signals.StopRequests():
+    return _as_this_task(estimator, train_spec, eval_spec)

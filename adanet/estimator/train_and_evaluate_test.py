@@ -12,9 +12,12 @@ from absl.testing import parameterized
 import adanet
 from adanet import tf_compat
 from adanet.cluster import agreement as agreement_lib
+from adanet.cluster import ended
+from adanet.cluster import results as results_lib
 from adanet.estimator import export
 from adanet.estimator import exporters
 from adanet.testing import builders
+from adanet.tf_compat import files
 import numpy as np
 
 _CLUSTER = {"chief": ["a:1"], "worker": ["b:1"], "ps": ["c:1"]}
@@ -118,8 +121,14 @@ class LocalTest(parameterized.TestCase):
 
   def test_what_was_exported_is_not_exported_again(self):
     self._exporter = _Exporter(result="path")
-    _, exports = self._run(throttle_secs=600, train={
-        "input_fn": builders.input_fn(1, batch_size=16)})
+
+    class Stop(tf_compat.v1.train.SessionRunHook):
+
+      def after_run(self, run_context, run_values):
+        if run_context.session.run(tf_compat.v1.train.get_global_step()) == 2:
+          run_context.request_stop()
+
+    _, exports = self._run(throttle_secs=600, train={"hooks": [Stop()]})
     self.assertEqual([(2, False)], self._exporter.calls)
     self.assertEqual(["path"], exports)
 
@@ -183,7 +192,7 @@ class LocalTest(parameterized.TestCase):
 class _FakeEstimator:
   """Notes what it is asked for."""
 
-  def __init__(self, model_dir, job, index=0, cluster=None):
+  def __init__(self, model_dir, job, index=0, cluster=None, checkpoint=None):
     cluster = _CLUSTER if cluster is None else cluster
     self.environ = {"TF_CONFIG": json.dumps(
         {"cluster": cluster, "task": {"type": job, "index": index}}
@@ -192,6 +201,11 @@ class _FakeEstimator:
       self.config = tf_compat.RunConfig(model_dir=model_dir)
     self.model_dir = model_dir
     self.calls = []
+    self._checkpoint = checkpoint
+    if checkpoint:
+      for path, text in ((checkpoint + ".index", ""), (
+          "checkpoint", 'model_checkpoint_path: "{}"'.format(checkpoint))):
+        files.write_text(os.path.join(model_dir, path), text)
 
   def train(self, input_fn, hooks, max_steps, saving_listeners):
     self.calls.append((input_fn, hooks, max_steps, saving_listeners))
@@ -201,24 +215,50 @@ class _FakeEstimator:
     return {"global_step": 6}
 
   def latest_checkpoint(self):
-    return None
+    return self._checkpoint
 
 
 class ClusterTest(parameterized.TestCase):
 
+  def _train_and_evaluate(self, estimator, **environ):
+    """Calls it as a task of a job does; returns the results."""
+    with mock.patch.dict(
+        os.environ, dict(estimator.environ, ADANET_JOB_ID="job", **environ)):
+      return adanet.train_and_evaluate(
+          estimator, adanet.TrainSpec(print, 6), adanet.EvalSpec(print))
+
+  @parameterized.parameters("worker", "ps")
+  def test_others_get_the_results_of_the_chief(self, job):
+    model_dir = self.create_tempdir().full_path
+    estimators = {job: _FakeEstimator(model_dir, job), "chief": _FakeEstimator(
+        model_dir, "chief", checkpoint="model.ckpt-6")}
+    awaited = self._train_and_evaluate(estimators[job])
+    found = self._train_and_evaluate(estimators["chief"])
+    self.assertEqual(({"global_step": 6}, []), tuple(found))
+    metrics, exports = awaited
+    self.assertEqual(({"global_step": 6}, []), (metrics, exports))
+    self.assertEqual([(print, (), 6, ())], estimators[job].calls)
+    self.assertEqual([(print, (), 6, ()), "evaluate"],
+                     estimators["chief"].calls)
+
   @parameterized.parameters(
-      ("chief", _CLUSTER), ("worker", _CLUSTER), ("ps", _CLUSTER),
-      ("chief", {"chief": ["a:1"]}))
-  def test_trains_alone(self, job, cluster):
-    estimator = _FakeEstimator(
-        self.create_tempdir().full_path, job, cluster=cluster)
-    hook = tf_compat.v1.train.SessionRunHook()
-    listener = tf_compat.v1.train.CheckpointSaverListener()
-    self.assertEqual((None, None), adanet.train_and_evaluate(
-        estimator,
-        adanet.TrainSpec(print, 6, hooks=[hook], saving_listeners=[listener]),
-        adanet.EvalSpec(print)))
-    self.assertEqual([(print, (hook,), 6, (listener,))], estimator.calls)
+      (_CLUSTER, "1"), (dict(_CLUSTER, evaluator=["e:1"]), "0"))
+  def test_chief_that_knows_an_evaluator(self, cluster, environ):
+    model_dir = self.create_tempdir().full_path
+    chief = _FakeEstimator(
+        model_dir, "chief", cluster=cluster, checkpoint="model.ckpt-6")
+    awaited = self._train_and_evaluate(chief, ADANET_EVALUATOR=environ)
+    self.assertNotIn("evaluate", chief.calls)
+    results_lib.ResultsFile(model_dir, ended.JobId("job", True), 1.).write(
+        "evaluator", "model.ckpt-6", ({"global_step": 7}, None))
+    self.assertEqual(({"global_step": 7}, None), tuple(awaited))
+
+  def test_chief_that_begins_again(self):
+    model_dir = self.create_tempdir().full_path
+    found = [self._train_and_evaluate(_FakeEstimator(
+        model_dir, "chief", cluster={"chief": ["a:1"]},
+        checkpoint="model.ckpt-6"))[0] for _ in range(2)]
+    self.assertEqual([{"global_step": 6}] * 2, found)
 
   @parameterized.parameters(("master", {"master": ["a:1"], "ps": ["c:1"]}),
                             ("worker", {}))

@@ -8,8 +8,10 @@ import typing
 
 from absl import logging
 from adanet import tf_compat
+from adanet.cluster import agreement as agreement_lib
 from adanet.cluster import signals
 from adanet.cluster import waiting
+from adanet.core import checkpoints
 from adanet.core import events
 from adanet.core import hooks as hooks_lib
 from adanet.core import loop as loop_lib
@@ -79,7 +81,8 @@ class Trained(typing.NamedTuple):
     progress: the last event of its progress.
     checkpoint: str, the prefix of its last checkpoint.
     global_step: int, that of the checkpoint.
-    seconds: float, how long it took.
+    seconds: float, how long it took, in all processes that led it.
+    agreed: the `Agreement` of the iteration; None without a cluster.
   """
   ending: loop_lib.Ending
   iteration: typing.Any
@@ -89,6 +92,7 @@ class Trained(typing.NamedTuple):
   checkpoint: str
   global_step: int
   seconds: float
+  agreed: typing.Optional[agreement_lib.Agreement] = None
 
 
 def _for_this_graph(hook):
@@ -122,7 +126,7 @@ class IterationTraining(object):
 
   def __init__(self, model: model_lib.Model, training: Training,
                built: model_lib.Built, start: Start, task: str, is_chief: bool,
-               surroundings: loop_lib.Surroundings):
+               surroundings: loop_lib.Surroundings, began: float):
     """Completes the graph.
 
     Args:
@@ -133,6 +137,7 @@ class IterationTraining(object):
       task: str, the name of this task.
       is_chief: whether this task restores and saves.
       surroundings: `Surroundings` of the loop.
+      began: float, when this process began with the iteration; of `time.time`.
     """
     self.iteration = built.iteration
     self._model = model
@@ -155,17 +160,25 @@ class IterationTraining(object):
     if is_chief:
       wait = waiting.Wait(training.wait_timeout_secs, "free some space")
       self._chief_saver = saving.CheckpointSaver(
-          model.model_dir, model.config, training.saving_listeners,
-          training.report, lambda problem: wait.pause(2., lambda: problem))
+          model.model_dir, model.config, list(self.iteration.steps.values()),
+          training.saving_listeners, training.report,
+          lambda problem: wait.pause(2., lambda: problem))
     saver = self._chief_saver or saving.Saver()
     self.loop = loop_lib.Loop(
         start.number, ops,
         loop_lib.Limits(model.search.max_iteration_steps, training.max_steps),
-        self._hooks, saver, summaries, surroundings)
+        self._hooks, saver, summaries,
+        surroundings._replace(report=self._report))
+    self._pass_on = surroundings.report
     self._recorder = recording.TaskRecorder(
-        model.model_dir.path, task, self.iteration)
+        model.model_dir.path, task, self.iteration, began)
     self.initializers = sessions.Initializers(
         restorer, self.iteration.local_init_ops, built.initializers)
+
+  def _report(self, event):
+    if isinstance(event, events.Progress):
+      self._recorder.write_now_and_then(self.loop)
+    self._pass_on(event)
 
   def begin(self, session: typing.Any) -> None:
     """Saves the first checkpoint, or says from which one training goes on.
@@ -182,7 +195,7 @@ class IterationTraining(object):
     elif start.checkpoint is None:
       saver.save(session, global_step)
     else:
-      saver.skip(self._model.model_dir.global_step(start.checkpoint))
+      saver.go_on_from(start.checkpoint)
       self._training.report(events.Resumed(
           start.number, global_step, start.checkpoint))
 
@@ -206,15 +219,28 @@ class IterationTraining(object):
     self._training.report(events.IterationBegan(
         number, tuple(s.name for s in self.iteration.subnetworks),
         tuple(choosing.candidate_names(self.iteration)),
-        self._model.search.max_iteration_steps, self.loop.global_step))
+        self._model.search.max_iteration_steps, self.loop.global_step,
+        self._training.max_iterations, self._training.max_steps))
     try:
       with self._training.stops.deferred():
         ending = self.loop.run(session)
         if ending == loop_lib.Ending.SIGNAL:
           self._save_for_signal(session)
+        elif ending == loop_lib.Ending.INPUT_ENDED:
+          self._warn_of_short_input()
         return ending
     finally:
       self._recorder.write(self.loop)
+
+  def _warn_of_short_input(self):
+    """Says so if the input ended before the iteration could."""
+    limit = self._model.search.max_iteration_steps
+    short = [self.loop.steps[name] for name in self.loop.trained
+             if limit is not None and self.loop.steps[name] < limit]
+    if short:
+      logging.warning(
+          "Iteration %d: the input ended after %d of %d steps: call repeat() "
+          "on the dataset.", self._start.number, max(short), limit)
 
   def _save_for_signal(self, session):
     """Saves the checkpoint of a run that a signal ends."""
@@ -226,9 +252,6 @@ class IterationTraining(object):
     except saving.DiskFullError as error:
       logging.error("Stopped at step %d of iteration %d, which is not saved: "
                     "%s.", step, number, error)
-      return
-    logging.warning("Stopped at step %d of iteration %d, which is saved.",
-                    step, number)
 
   def end(self, session: typing.Any) -> None:
     """Saves the last checkpoint, if this is the chief, and ends the hooks."""
@@ -236,20 +259,30 @@ class IterationTraining(object):
     if self._chief_saver is not None:
       self._chief_saver.end(session, self.loop.global_step)
 
-  def trained(self, session: typing.Any, ending: loop_lib.Ending,
-              seconds: float) -> Trained:
-    """Returns what the chief has trained and saved."""
-    averages = choosing.averages(session, self.iteration)
-    weights = recording.mixture_weights(session, self.iteration)
+  def trained(self, session: typing.Any, ending: loop_lib.Ending) -> Trained:
+    """Returns what the chief has trained and saved.
+
+    It is read from the checkpoint, with which all that follows begins: on a
+    cluster, others may have trained since.
+    """
+    assert self._chief_saver is not None
+    checkpoint = self._chief_saver.checkpoint
+    assert checkpoint is not None
+    steps = checkpoints.values(
+        checkpoint, [step.op.name for step in self.iteration.steps.values()])
+    global_step = self._model.model_dir.global_step(checkpoint)
+    progress = self.loop.progress()._replace(
+        global_step=global_step,
+        steps={name: int(steps[step.op.name])
+               for name, step in self.iteration.steps.items()})
     self._recorder.write_parameter_servers()
     if self._training.writer:
       self._training.writer.flush()
-    model_dir = self._model.model_dir
-    latest = model_dir.latest_checkpoint()
-    assert latest is not None
-    return Trained(ending, self.iteration, averages, weights,
-                   self.loop.progress(), latest, model_dir.global_step(latest),
-                   seconds)
+    return Trained(
+        ending, self.iteration,
+        choosing.saved_averages(checkpoint, self.iteration),
+        recording.mixture_weights(session, self.iteration, checkpoint),
+        progress, checkpoint, global_step, self._recorder.total_seconds)
 
 
 def _end_iteration(model, rules, training, trained, goes_on):
@@ -262,7 +295,7 @@ def _end_iteration(model, rules, training, trained, goes_on):
   training.report(ended)
   recording.write_iteration(
       model.model_dir.path, trained.iteration, ended, winner.values,
-      trained.weights, trained.progress)
+      trained.weights, trained.progress, trained.agreed)
   if not goes_on:
     return
 
@@ -328,7 +361,7 @@ def _train_iteration(model, training, start):
       training.asked_to_stop)
   with model.graph(training.input_fn, "train", start.number) as built:
     it = IterationTraining(
-        model, training, built, start, "chief:0", True, surroundings)
+        model, training, built, start, "chief:0", True, surroundings, began)
     with sessions.local_session(model.config.session_config) as session:
       it.initializers.set_variables(session)
       with it.initializers.started(session) as coordinator:
@@ -337,7 +370,7 @@ def _train_iteration(model, training, start):
         if ending == loop_lib.Ending.SIGNAL:
           training.stops.raise_asked()
         it.end(session)
-        return it.trained(session, ending, time.time() - began)
+        return it.trained(session, ending)
 
 
 def train(model: model_lib.Model, rules: choosing.Rules,

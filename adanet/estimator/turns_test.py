@@ -92,7 +92,8 @@ class TurnsTest(parameterized.TestCase):
     return stopped
 
   def _train(self, strategy, index, made=None, max_steps=None, hooks=(),
-             repeat=None, num_workers=2, writer=None, num_others=0):
+             repeat=None, num_workers=2, writer=None, num_others=0,
+             pace_of_others=1):
     """Trains as a worker of a cluster; returns the loop and why it ended.
 
     Args:
@@ -104,7 +105,8 @@ class TurnsTest(parameterized.TestCase):
       repeat: how often the input has its 4 batches; None for endlessly.
       num_workers: int.
       writer: `SummaryWriter` or None.
-      num_others: int, how many steps of each one others take.
+      num_others: int, how often others train each one.
+      pace_of_others: int, how many steps they take then.
     """
     self._steps_of_others = dict.fromkeys(_NAMES, num_others)
     folder = self.create_tempdir().full_path
@@ -131,7 +133,7 @@ class TurnsTest(parameterized.TestCase):
           model, training, built, training_lib.Start(0, None), "a task",
           index == 0, surroundings)
       self._advance = {
-          s.name: tf_compat.v1.assign_add(s.step, 1)
+          s.name: tf_compat.v1.assign_add(s.step, pace_of_others)
           for s in built.iteration.subnetworks}
       with sessions.local_session(None) as self._session:
         it.initializers.set_variables(self._session)
@@ -254,6 +256,18 @@ class TurnsTest(parameterized.TestCase):
       slowest = min(loop.steps[name] for name in _NAMES)
       for name in _ENSEMBLES:
         self.assertEqual(slowest + 1, loop.steps[name])
+
+  def test_ensembles_catch_up_at_max_steps(self):
+    loop, ending = self._train(
+        distributed.RoundRobinStrategy(), 0, max_steps=5, num_others=1,
+        pace_of_others=5)
+    self.assertEqual(loop_lib.Ending.MAX_STEPS, ending)
+    # The others were there before it took its first step.
+    self.assertEqual({"global_step": 5, **dict.fromkeys(_NAMES, 5)},
+                     {"global_step": loop.global_step, **{
+                         name: loop.steps[name] for name in _NAMES}})
+    self.assertEqual(dict.fromkeys(_ENSEMBLES, 6), {
+        name: loop.steps[name] for name in _ENSEMBLES})
 
   @parameterized.parameters(0, 1)
   def test_the_input_ends(self, index):

@@ -6,6 +6,7 @@ from typing import List
 
 from adanet.history import records
 from adanet.history import report as report_lib
+from adanet.history import store
 
 _SUFFIX = "grow_complexity_regularized"
 
@@ -26,8 +27,15 @@ def _iteration(t, kinds, before, steps, seconds):
   return records.IterationRecord(
       t, tuple(candidates), candidates[-1].name, "adanet_loss", .03, "",
       {"t{}_{}".format(t, kind): records.SubnetworkRecord(
-          steps, .6 / (1 + i + t)) for i, kind in enumerate(kinds)},
-      (t + 1) * steps, seconds, 1 + t)
+          steps, .6 / (1 + i + t), .0008 * (1 + i), 1300000 * (1 + i))
+       for i, kind in enumerate(kinds)}, (t + 1) * steps, seconds, 1 + t)
+
+
+def _evaluation(t, steps, ensemble):
+  return records.EvaluationRecord(
+      t, (t + 1) * steps, ensemble,
+      {"accuracy": 1 - .08 / (1 + t), "average_loss": .3 / (1 + t),
+       "loss": .3 / (1 + t)})
 
 
 def search(num_iterations: int = 3, num_workers: int = 4, num_ps: int = 2,
@@ -48,21 +56,40 @@ def search(num_iterations: int = 3, num_workers: int = 4, num_ps: int = 2,
     before = iterations[-1].winning if iterations else None
     seconds = 8. + 3 * t
     iterations.append(_iteration(t, kinds, before, steps, seconds))
-    names = ["t{}_{}".format(t, kind) for kind in kinds]
+    losses = {name: subnetwork.loss for name, subnetwork in
+              iterations[-1].subnetworks.items()}
+    names = list(losses)
     ensembles = [c.name for c in iterations[-1].candidates]
     size = 1300000 * (t + 1)
     tasks.append(records.TaskRecord(
         "chief:0", t, tuple(names + ensembles),
-        dict.fromkeys(ensembles, steps), seconds, size * len(names)))
+        dict.fromkeys(ensembles, steps), seconds, size * len(names),
+        tuple(ensembles), {c.name: c.value for c in iterations[-1].candidates},
+        seconds + 2.))
     for w in range(num_workers - 1):
       own = names[w % len(names)::max(1, num_workers - 1)]
       sharing = len(range(w % len(names), num_workers - 1, len(names)))
       tasks.append(records.TaskRecord(
           "worker:{}".format(w), t, tuple(own),
           {name: steps // sharing for name in own}, seconds - .1 * w % 3,
-          size * len(own)))
+          size * len(own), (), {name: losses[name] for name in own},
+          seconds + 2.))
     for p in range(num_ps):
       tasks.append(records.TaskRecord(
           "ps:{}".format(p), t, (), {}, seconds,
           size * len(names) // num_ps + 1000 * p))
-  return report_lib.Report("/tmp/digits", tuple(iterations), tuple(tasks))
+  return report_lib.Report(
+      "/tmp/digits", tuple(iterations), tuple(tasks), tuple(
+          _evaluation(record.iteration, steps, record.winner)
+          for record in iterations))
+
+
+def write(report: report_lib.Report, model_dir: str) -> None:
+  """Writes a report, as the tasks of its search do."""
+  history = store.History(model_dir)
+  for iteration in report.iterations:
+    history.write_iteration(iteration)
+  for task in report.tasks:
+    history.write_task(task)
+  for evaluation in report.evaluations:
+    history.write_evaluation(evaluation)

@@ -41,12 +41,8 @@ class MainTest(parameterized.TestCase):
     super().setUp()
     self.folder = self.create_tempdir().full_path
     self.model_dir = os.path.join(self.folder, "digits")
-    history = store.History(self.model_dir)
     self.report = example.search()._replace(model_dir=self.model_dir)
-    for record in self.report.iterations:
-      history.write_iteration(record)
-    for record in self.report.tasks:
-      history.write_task(record)
+    example.write(self.report, self.model_dir)
 
   def _path(self, *names):
     return os.path.join(self.folder, *names)
@@ -67,8 +63,9 @@ class MainTest(parameterized.TestCase):
     self.assertEqual((0, ""), (code, error))
     content = json.loads(output)
     self.assertEqual(self.report.to_json_dict(), content)
-    self.assertEqual(["version", "model_dir", "iterations", "tasks"],
-                     list(content))
+    self.assertEqual(
+        ["version", "model_dir", "iterations", "tasks", "evaluations"],
+        list(content))
 
   def test_pictures(self):
     code, output, error = _run(

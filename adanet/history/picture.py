@@ -16,7 +16,7 @@ from adanet.history import groups as groups_lib
 from adanet.history import records
 from adanet.history import report as report_lib
 from adanet.history import wording
-from adanet.progress import event_text
+from adanet.progress import names as names_lib
 from matplotlib import figure as figure_lib
 
 #: The endings of files that can be written.
@@ -49,12 +49,12 @@ def _kind(name: str) -> str:
 
 
 def _fitting(texts: Sequence[str], width: float, size: float) -> str:
-  """Returns the first text that fits, or the beginning of the last one."""
+  """Returns the first text that fits, or the last one without its middle."""
   for text in texts:
     if page_lib.text_width(text, size) <= width:
       return text
-  for end in range(len(texts[-1]) - 1, 2, -1):
-    text = texts[-1][:end] + ".."
+  for length in range(len(texts[-1]) - 1, 4, -1):
+    text = names_lib.cut(texts[-1], length)
     if page_lib.text_width(text, size) <= width:
       return text
   return ""
@@ -67,8 +67,7 @@ class _Picture:
     self._report = report
     self._page = page_lib.Page()
     self._legend = page_lib.Legend(self._page)
-    self._ensembles = {c.name for record in report.iterations
-                       for c in record.candidates}
+    self._ensembles = wording.ensembles_of(report)
     kinds = dict.fromkeys(
         _kind(name) for names in
         [record.subnetworks for record in report.iterations] +
@@ -269,7 +268,7 @@ class _Picture:
     """Draws the candidates of an iteration in the colors of their newest."""
     number = len(record.candidates)
     gap = min(.08, .5 / number)
-    end = wording.common_end([c.name for c in record.candidates])
+    names = wording.names_of(record)
     for i, candidate in enumerate(record.candidates):
       if not _finite([candidate.value]):
         continue
@@ -287,9 +286,8 @@ class _Picture:
           markeredgewidth=.7, zorder=3 if is_winner else 2,
           gid="iteration-{}-candidate-{}".format(record.iteration, i))
       if is_winner and names_winners:
-        text = candidate.name[:len(candidate.name) - len(end)]
         axes.annotate(
-            event_text.shortened(text, 16).replace("$", r"\$"),
+            names.short(candidate.name, 16).replace("$", r"\$"),
             (x, candidate.value), xytext=(8, 5),
             textcoords="offset points", fontsize=7.5)
     self._legend.add_note(

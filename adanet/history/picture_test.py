@@ -38,7 +38,7 @@ class PictureTest(parameterized.TestCase):
         ("chief:0", 1), ("worker:2", 1), ("ps:1", 1), ("iteration 2", 1),
         ("3 ensembles: 1000 steps", 1), ("4 ensembles: 1000 steps", 2),
         ("linear: 1000 steps", 3), ("holds variables", 6),
-        ("t1_2_layers", 2), ("0.333", 1), ("Candidates, by adanet_loss", 1)):
+        ("t1_2_layers", 1), ("t1_2_layers..", 1), ("0.333", 1), ("Candidates, by adanet_loss", 1)):
       self.assertEqual(number, texts.count(text), text)
 
   def test_marks_what_it_draws(self):

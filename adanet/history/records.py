@@ -10,7 +10,9 @@ from adanet.core import events
 from adanet.progress import typed_json
 
 #: The version of the files. A change that older code cannot read has a new one.
-JSON_VERSION = 1
+JSON_VERSION = 2
+# 1 lacks attributes that have a default.
+_READABLE_VERSIONS = (1, 2)
 
 
 class CandidateRecord(typing.NamedTuple):
@@ -34,12 +36,25 @@ class CandidateRecord(typing.NamedTuple):
 class SubnetworkRecord(typing.NamedTuple):
   """A subnetwork that trained in an iteration.
 
+  A placement strategy may want to know what it costs. Then its builder said so,
+  or the chief measured it alone before the iteration.
+
   Attributes:
     steps: int, its own step at the end.
     loss: float, that of its last step; None if it is not known.
+    measured_seconds: float, what a step of it took; None if that was not
+      measured.
+    measured_bytes: int, of its variables and those of its optimizer, likewise.
+    stated_cost: float, the `cost` of its builder, in any unit; None if it was
+      not asked or has none.
+    stated_size: float, the `size` of its builder, likewise.
   """
   steps: int
   loss: Optional[float] = None
+  measured_seconds: Optional[float] = None
+  measured_bytes: Optional[int] = None
+  stated_cost: Optional[float] = None
+  stated_size: Optional[float] = None
 
 
 class IterationRecord(typing.NamedTuple):
@@ -55,8 +70,8 @@ class IterationRecord(typing.NamedTuple):
     subnetworks: dict from the name of each subnetwork that trained to its
       `SubnetworkRecord`.
     global_step: int, the global step at its end; None if it is not known.
-    seconds: float, how long it took in the chief's last process; None if it is
-      not known.
+    seconds: float, how long it took, in all processes that led it; None if it
+      is not known.
     generation: int, that of the cluster at its end; None without a cluster.
   """
   iteration: int
@@ -88,9 +103,16 @@ class TaskRecord(typing.NamedTuple):
     builds: tuple of str, the subnetworks and ensembles that it builds.
     trained: dict from the name of a subnetwork or ensemble to the number of
       steps that this task trained it.
-    seconds: float, how long it took.
+    seconds: float, how long its training loop took.
     bytes: int, of the variables that it builds or, for a ps, holds; None if it
       is not known.
+    ensembles: tuple of str, which of these names are ensembles.
+    losses: dict from the name of a subnetwork or ensemble to the loss of the
+      last step that this task trained it.
+    total_seconds: float, how long it took with all that comes before the loop,
+      such as to build the graph; None if it is not known.
+    has_ended: bool, whether its loop has ended. One that was killed stays
+      False.
   """
   task: str
   iteration: int
@@ -98,11 +120,32 @@ class TaskRecord(typing.NamedTuple):
   trained: Dict[str, int] = {}
   seconds: float = 0.
   bytes: Optional[int] = None
+  ensembles: Tuple[str, ...] = ()
+  losses: Dict[str, float] = {}
+  total_seconds: Optional[float] = None
+  has_ended: bool = True
 
   @property
   def steps(self) -> int:
     """The steps of its loop: those of what it trained most."""
     return max(self.trained.values(), default=0)
+
+
+class EvaluationRecord(typing.NamedTuple):
+  """An evaluation of a checkpoint, the last one of an iteration by its name.
+
+  Attributes:
+    iteration: int, that of the checkpoint.
+    global_step: int, that of the checkpoint.
+    ensemble: str, the name of the ensemble that was evaluated.
+    metrics: dict from the name of a metric to its value.
+    name: str, the `name` of the evaluation, or "".
+  """
+  iteration: int
+  global_step: int
+  ensemble: str
+  metrics: Dict[str, float]
+  name: str = ""
 
 
 def iteration_record(
@@ -112,7 +155,9 @@ def iteration_record(
     weights: Optional[Mapping[str, Sequence[Optional[float]]]] = None,
     progress: Optional[events.Progress] = None,
     global_step: Optional[int] = None,
-    generation: Optional[int] = None) -> IterationRecord:
+    generation: Optional[int] = None,
+    costs: Optional[Mapping[str, Mapping[str, Any]]] = None
+) -> IterationRecord:
   """Returns the record of an iteration that ended.
 
   Args:
@@ -128,6 +173,8 @@ def iteration_record(
       of the subnetworks. Names of candidates in it are left out.
     global_step: int, the global step at its end.
     generation: int, that of the cluster, or None.
+    costs: dict from the name of a subnetwork to what its `SubnetworkRecord` has
+      of its costs, or None.
 
   Raises:
     ValueError: values or weights do not match the candidates.
@@ -149,7 +196,8 @@ def iteration_record(
     found.append(CandidateRecord(
         name, value, tuple(subnetworks), tuple(of_candidate)))
   trained = {} if progress is None else {
-      name: SubnetworkRecord(step, progress.losses.get(name))
+      name: SubnetworkRecord(
+          step, progress.losses.get(name), **(costs or {}).get(name, {}))
       for name, step in progress.steps.items() if name not in candidates}
   return IterationRecord(
       ended.iteration_number, tuple(found), ended.choice.name,
@@ -172,7 +220,39 @@ def added(before: Optional[TaskRecord], record: TaskRecord) -> TaskRecord:
   return record._replace(
       builds=tuple(dict.fromkeys(before.builds + record.builds)),
       trained=trained, seconds=before.seconds + record.seconds,
-      bytes=before.bytes if record.bytes is None else record.bytes)
+      bytes=before.bytes if record.bytes is None else record.bytes,
+      ensembles=tuple(dict.fromkeys(before.ensembles + record.ensembles)),
+      losses=dict(before.losses, **record.losses),
+      total_seconds=None if record.total_seconds is None else
+      total_seconds(before) + record.total_seconds,
+      has_ended=record.has_ended)
+
+
+def total_seconds(record: TaskRecord) -> float:
+  """Returns how long a task took, as far as it is known."""
+  if record.total_seconds is None:
+    return record.seconds
+  return record.total_seconds
+
+
+def with_losses(record: IterationRecord,
+                tasks: Sequence[TaskRecord]) -> IterationRecord:
+  """Returns a record with the losses that only other tasks know.
+
+  The chief of a cluster sees how far a subnetwork is that others train, and not
+  its loss. Of several tasks, the one that trained it most is asked.
+
+  Args:
+    record: what an iteration found.
+    tasks: the records of its tasks.
+  """
+  found = dict(record.subnetworks)
+  for name, subnetwork in found.items():
+    known = [task for task in tasks if name in task.losses]
+    if subnetwork.loss is None and known:
+      found[name] = subnetwork._replace(loss=max(
+          known, key=lambda task: task.trained.get(name, 0)).losses[name])  # pylint: disable=cell-var-from-loop
+  return record._replace(subnetworks=found)
 
 
 def to_json(record: Any) -> Any:
@@ -202,9 +282,9 @@ def loads(kind: Any, text: str) -> Any:
     if not isinstance(content, dict):
       raise ValueError("it is not an object")
     version = content.pop("version", None)
-    if version != JSON_VERSION:
+    if version not in _READABLE_VERSIONS:
       raise ValueError("its version is {!r}, not {}".format(
-          version, JSON_VERSION))
+          version, " or ".join(map(str, _READABLE_VERSIONS))))
     return typed_json.from_json(kind, content)
   except RecursionError as e:
     raise ValueError("it is nested too deep") from e

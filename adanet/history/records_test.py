@@ -25,11 +25,14 @@ _ITERATIONS = st.builds(
     records.IterationRecord, _NUMBERS, st.lists(_CANDIDATES).map(tuple), _NAMES,
     _NAMES, _MAYBE_FLOATS, _NAMES,
     st.dictionaries(_NAMES, st.builds(
-        records.SubnetworkRecord, _NUMBERS, _MAYBE_FLOATS)),
+        records.SubnetworkRecord, _NUMBERS, _MAYBE_FLOATS, _MAYBE_FLOATS,
+        st.none() | _NUMBERS, _MAYBE_FLOATS, _MAYBE_FLOATS)),
     st.none() | _NUMBERS, _MAYBE_FLOATS, st.none() | _NUMBERS)
 _TASKS = st.builds(
     records.TaskRecord, _NAMES, _NUMBERS, st.lists(_NAMES).map(tuple),
-    st.dictionaries(_NAMES, _NUMBERS), st.floats(0, 1e9), st.none() | _NUMBERS)
+    st.dictionaries(_NAMES, _NUMBERS), st.floats(0, 1e9), st.none() | _NUMBERS,
+    st.lists(_NAMES).map(tuple), st.dictionaries(_NAMES, st.floats()),
+    st.none() | st.floats(0, 1e9), st.booleans())
 
 _CANDIDATE_NAMES = {"t0_a": ["t0_x"], "t1_b": ["t0_x", "t1_y"]}
 _ENDED = events.IterationEnded(
@@ -54,7 +57,7 @@ class RecordsTest(parameterized.TestCase):
 
   @parameterized.parameters(
       ("[]", "not an object"), ("{}", "its version is None, not 1"),
-      ('{"version": 2}', "its version is 2, not 1"),
+      ('{"version": 3}', "its version is 3, not 1 or 2"),
       ('{"version": 1}', "fields iteration, task of TaskRecord too"),
       ('{"version": 1, "task": "a", "iteration": 0, "seconds": "1"}',
        "seconds: '1': expected float"),
@@ -83,6 +86,19 @@ class RecordsTest(parameterized.TestCase):
     self.assertEqual(
         records.added(both, third).trained,
         records.added(first, records.added(second, third)).trained)
+
+  @parameterized.parameters(
+      (None, 2., 2.), (3., 4., 3. + 4.), (None, None, None))
+  def test_seconds_before_the_loop(self, before, now, expected):
+    record = records.TaskRecord("chief:0", 0, total_seconds=now)
+    if before is not None:
+      record = records.added(record._replace(total_seconds=before), record)
+    self.assertEqual(expected, record.total_seconds)
+
+  def test_old_record_knows_no_seconds_before_the_loop(self):
+    old = records.TaskRecord("chief:0", 0, seconds=1.)
+    self.assertEqual(3., records.added(
+        old, old._replace(total_seconds=2.)).total_seconds)
 
   def test_steps(self):
     self.assertEqual(0, records.TaskRecord("ps:0", 0).steps)

@@ -17,11 +17,14 @@ class Report(typing.NamedTuple):
   Attributes:
     model_dir: str, where it was.
     iterations: tuple of `IterationRecord`, those that ended, in order.
-    tasks: tuple of `TaskRecord`, in the order of iterations and tasks.
+    tasks: tuple of `TaskRecord`, in the order of iterations and tasks. They are
+      those of an iteration that has not ended, too.
+    evaluations: tuple of `EvaluationRecord`, in the order of their steps.
   """
   model_dir: str
   iterations: Tuple[records.IterationRecord, ...] = ()
   tasks: Tuple[records.TaskRecord, ...] = ()
+  evaluations: Tuple[records.EvaluationRecord, ...] = ()
 
   @property
   def final(self) -> Optional[records.CandidateRecord]:
@@ -36,7 +39,10 @@ class Report(typing.NamedTuple):
     return sum(seconds) if seconds else None
 
   def table(self) -> str:
-    """Returns tables as plain text, for 80 columns.
+    """Returns tables as plain text.
+
+    They have at most 80 columns, and fewer if the terminal or the environment
+    variable `COLUMNS` has fewer, as in a task of adanet-launch.
 
     Raises:
       ModuleNotFoundError: Rich is not installed.
@@ -70,4 +76,5 @@ class Report(typing.NamedTuple):
         "model_dir": self.model_dir,
         "iterations": [records.to_json(record) for record in self.iterations],
         "tasks": [records.to_json(record) for record in self.tasks],
+        "evaluations": [records.to_json(record) for record in self.evaluations],
     }

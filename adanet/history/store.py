@@ -5,6 +5,7 @@
     <model_dir>/history/
       iteration-<t>.json             what iteration t found; the chief writes it
       iteration-<t>/<task>.json      what a task did for it, such as worker-1
+      evaluation-<t>[-<name>].json   the last evaluation in iteration t
 """
 
 import os
@@ -22,6 +23,7 @@ _ITERATION = re.compile(r"iteration-(\d+)$")
 _ITERATION_FILE = re.compile(r"iteration-(\d+)\.json$")
 _ARCHITECTURE_FILE = re.compile(r"architecture-(\d+)\.json$")
 _TASK_FILE = re.compile(r"(\w+)-(\d+)\.json$")
+_EVALUATION_FILE = re.compile(r"evaluation-(\d+)(-.*)?\.json$")
 # The order of the kinds of tasks.
 _KINDS = ("chief", "master", "worker", "ps", "evaluator")
 
@@ -81,6 +83,18 @@ def _of_architecture(iteration, architecture):
       global_step=architecture.global_step)
 
 
+def _evaluated(evaluation, iterations):
+  """Returns the iteration that trained what was evaluated.
+
+  An iteration begins with a checkpoint that has the ensemble of the one before,
+  at the same global step.
+  """
+  return next(
+      (record.iteration for record in iterations
+       if (record.global_step or 0) >= evaluation.global_step),
+      evaluation.iteration)
+
+
 def _log(message):
   logging.warning("%s", message)
 
@@ -114,6 +128,17 @@ class History:
     """Writes what an iteration found, whole or not at all."""
     files.write_text(
         self._iteration_path(record.iteration), records.dumps(record))
+
+  def write_evaluation(self, record: records.EvaluationRecord) -> None:
+    """Writes an evaluation, instead of one that an earlier step has."""
+    name = "evaluation-{}".format(record.iteration)
+    if record.name:
+      name += "-" + re.sub(r"[^\w.-]", "_", record.name)
+    path = os.path.join(self._folder, name + ".json")
+    before = self._read(path, [], lambda text, _: records.loads(
+        records.EvaluationRecord, text))
+    if before is None or before.global_step <= record.global_step:
+      files.write_text(path, records.dumps(record))
 
   def write_task(self, record: records.TaskRecord) -> None:
     """Writes all that a task did for an iteration, whole or not at all.
@@ -172,12 +197,31 @@ class History:
           lambda text, _: records.loads(records.IterationRecord, text))
       if record is not None:
         iterations[number] = record._replace(iteration=number)
-    tasks = self._read_tasks(problems)
+    tasks = sorted(self._read_tasks(problems), key=_task_key)
+    found = [
+        records.with_losses(record, [
+            task for task in tasks if task.iteration == number])
+        for number, record in sorted(iterations.items())]
+    evaluations = self._read_evaluations(found, problems)
     _warn(problems, warn)
     return report_lib.Report(
-        self._model_dir,
-        tuple(record for _, record in sorted(iterations.items())),
-        tuple(sorted(tasks, key=_task_key)))
+        self._model_dir, tuple(found), tuple(tasks), evaluations)
+
+  def _read_evaluations(self, iterations, problems):
+    """Returns the last evaluation of each iteration by its name."""
+    last = {}
+    for _, name in _numbered(_EVALUATION_FILE, self._folder):
+      record = self._read(
+          os.path.join(self._folder, name), problems,
+          lambda text, _: records.loads(records.EvaluationRecord, text))
+      if record is None:
+        continue
+      record = record._replace(iteration=_evaluated(record, iterations))
+      key = record.iteration, record.name
+      if key not in last or last[key].global_step <= record.global_step:
+        last[key] = record
+    return tuple(sorted(
+        last.values(), key=lambda record: (record.global_step, record.name)))
 
   def _read_tasks(self, problems: List[str]) -> List[records.TaskRecord]:
     tasks = []

@@ -30,10 +30,7 @@ class StoreTest(parameterized.TestCase):
     self.history = store.History(self.folder)
 
   def _write(self, report):
-    for record in report.iterations:
-      self.history.write_iteration(record)
-    for record in report.tasks:
-      self.history.write_task(record)
+    example.write(report, self.folder)
 
   def _file(self, *path):
     return os.path.join(self.folder, *path)
@@ -69,6 +66,45 @@ class StoreTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "expected a folder"):
       adanet.report(path + "/other")
 
+  def test_evaluations(self):
+    record = records.EvaluationRecord(0, 100, "a_grow_mean", {"loss": .5})
+    other = record._replace(name="other/data", global_step=90)
+    self._write(example.search(2, steps=100)._replace(evaluations=(
+        record, record._replace(global_step=80), other,
+        # The second iteration begins with the ensemble of the first.
+        record._replace(iteration=1, metrics={"loss": .4}),
+        record._replace(iteration=2, global_step=250))))
+    self.assertEqual(
+        (other, record._replace(metrics={"loss": .4}),
+         record._replace(iteration=2, global_step=250)),
+        adanet.report(self.folder).evaluations)
+
+  def test_losses_that_only_workers_know(self):
+    report = example.search(1)
+    known = report.iterations[0]
+    self._write(report._replace(iterations=(known._replace(subnetworks={
+        name: subnetwork._replace(loss=None)
+        for name, subnetwork in known.subnetworks.items()}),)))
+    self.assertEqual((known,), adanet.report(self.folder).iterations)
+
+  def test_records_of_version_1(self):
+    os.makedirs(self._file("history", "iteration-0"))
+    self._write_text("history/iteration-0.json", """{"version": 1,
+        "iteration": 0, "candidates": [{"name": "a", "value": 0.5,
+        "subnetworks": ["t0_a"], "weights": [1.0]}], "winner": "a",
+        "metric_name": "adanet_loss", "margin": null, "reason": "",
+        "subnetworks": {"t0_a": {"steps": 9, "loss": 0.25}},
+        "global_step": 9, "seconds": 1.0, "generation": null}""")
+    self._write_text("history/iteration-0/worker-0.json", """{"version": 1,
+        "task": "worker:0", "iteration": 0, "builds": ["t0_a"],
+        "trained": {"t0_a": 9}, "seconds": 1.0, "bytes": 10}""")
+    report = adanet.report(self.folder)
+    self.assertEqual({"t0_a": records.SubnetworkRecord(9, .25)},
+                     report.iterations[0].subnetworks)
+    self.assertEqual({"t0_a": 9}, report.tasks[0].trained)
+    self.assertEqual(((), None), (
+        report.tasks[0].ensembles, report.tasks[0].total_seconds))
+
   def test_needs_no_tensorflow(self):
     self._write(example.search())
     output = subprocess.run(
@@ -96,7 +132,7 @@ class StoreTest(parameterized.TestCase):
     self.assertEqual((record._replace(winner="b"),),
                      self.history.read().iterations)
 
-  @parameterized.parameters("", '{"version": 1, "task": ', '{"version": 2}')
+  @parameterized.parameters("", '{"version": 1, "task": ', '{"version": 3}')
   def test_records_that_cannot_be_read(self, text):
     report = example.search()
     self._write(report)

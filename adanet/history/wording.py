@@ -3,19 +3,29 @@
 """What tables and pictures say of a search."""
 
 import math
-import os
-from typing import Callable, List, Optional, Sequence
+from typing import Callable, List, Optional, Sequence, Set
 
 from adanet.history import records
 from adanet.history import report as report_lib
 from adanet.progress import event_text
-
-_MIN_END = 6  # Characters.
+from adanet.progress import names as names_lib
 
 
 def counted(number: int, noun: str) -> str:
   """Returns how many of something there are."""
   return "{} {}{}".format(number, noun, "" if number == 1 else "s")
+
+
+def names_of(record: records.IterationRecord) -> names_lib.Names:
+  """Returns the short names of an iteration."""
+  return names_lib.Names(c.name for c in record.candidates)
+
+
+def ensembles_of(report: report_lib.Report) -> Set[str]:
+  """Returns the names of all ensembles, also of an iteration under way."""
+  return {c.name for record in report.iterations
+          for c in record.candidates}.union(
+              *[task.ensembles for task in report.tasks])
 
 
 def result(report: report_lib.Report) -> str:
@@ -24,7 +34,7 @@ def result(report: report_lib.Report) -> str:
     return "No iteration has ended yet."
   last = report.iterations[-1]
   final = report.final
-  text = "{} won".format(last.winner)
+  text = "{} won".format(names_of(last).short(last.winner))
   if final is not None and final.value is not None:
     text += " with {} {:.6g}".format(last.metric_name, final.value)
   # With force_grow=False an ensemble may be older than the last iteration.
@@ -53,17 +63,6 @@ def best_first(record: records.IterationRecord
             abs(value - best) if is_number else 0.)
 
   return sorted(record.candidates, key=key)
-
-
-def common_end(names: Sequence[str]) -> str:
-  """Returns what all names end with, from a "_" on; "" if it is not long."""
-  if len(names) < 2:
-    return ""
-  end = os.path.commonprefix([name[::-1] for name in names])[::-1]
-  end = end[end.find("_"):] if "_" in end else ""
-  if len(end) < _MIN_END or any(len(end) >= len(name) for name in names):
-    return ""
-  return end
 
 
 def span(values: Sequence[Optional[float]],

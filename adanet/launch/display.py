@@ -3,11 +3,9 @@
 """The events of all tasks of a job, shown as those of one search."""
 
 import contextlib
-import logging as std_logging
 import sys
 from typing import Any, Callable, Sequence
 
-from absl import logging
 from adanet.core import events
 from adanet.launch import job as job_lib
 from adanet.progress import cluster
@@ -17,46 +15,33 @@ from adanet.progress import reporter
 _TRAINS = (job_lib.CHIEF, job_lib.WORKER)
 
 
-class _Lines(std_logging.Handler):
-  """Prints what is logged like the other lines of adanet-launch."""
-
-  def __init__(self, warn):
-    super().__init__()
-    self._warn = warn
-
-  def emit(self, record):
-    self._warn(self.format(record))
-
-
 class Display:
-  """A context manager: shows events on a terminal, or some of them in the log.
-  """
+  """A context manager: shows events on a terminal, or some of them as lines."""
 
   def __init__(self, tasks: Sequence[job_lib.Task],
+               on_joined: Callable[[job_lib.Task, str], None],
                on_working: Callable[[job_lib.Task], None],
                warn: Callable[[str], None]):
     """Shows nothing yet.
 
     Args:
       tasks: all tasks of the job.
+      on_joined: called with a task that takes part, and its model_dir.
       on_working: called with a task that has begun to work.
-      warn: prints a line.
+      warn: prints a line, also of an event.
     """
     self._progress = cluster.ClusterProgress(
         job_lib.Task(job_lib.CHIEF, 0).name,
         [task.name for task in tasks if task.job in _TRAINS])
+    self._on_joined = on_joined
     self._on_working = on_working
     self._warn = warn
     self._has_warned = False
     self._exits = contextlib.ExitStack()
 
   def __enter__(self) -> "Display":
-    logging.set_verbosity(logging.INFO)
-    lines = _Lines(self._warn)
-    # absl logs to the root, and configures it if it has no handler.
-    std_logging.getLogger().addHandler(lines)
-    self._exits.callback(std_logging.getLogger().removeHandler, lines)
-    self._report = self._exits.enter_context(reporter.reporter(sys.stderr))
+    self._report = self._exits.enter_context(reporter.reporter(
+        sys.stderr, say=lambda _, line: self._warn(line)))
     return self
 
   def __exit__(self, *exc_info: Any) -> None:
@@ -77,6 +62,8 @@ class Display:
         self._warn("{}: bad event: {}".format(task.name, e))
         self._has_warned = True
       return
+    if isinstance(event, events.Joined):
+      self._on_joined(task, event.model_dir)
     if isinstance(event, events.Working):
       self._on_working(task)
     for shown in self._progress.add(task.name, event):

@@ -20,17 +20,24 @@ class DisplayTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.working, self.warnings = [], []
+    self.joined, self.working, self.warnings = [], [], []
 
   def _display(self):
     return display_lib.Display(
-        _TASKS, self.working.append, self.warnings.append)
+        _TASKS, lambda *args: self.joined.append(args), self.working.append,
+        self.warnings.append)
 
   def test_working(self):
     with self._display() as display:
       display.add(_PS, event_json.dumps(events.Working("ps:0")))
       display.add(_CHIEF, event_json.dumps(events.Working("chief:0")))
     self.assertEqual([_PS, _CHIEF], self.working)
+
+  def test_joined(self):
+    with self._display() as display:
+      display.add(_PS, event_json.dumps(events.Joined("/m")))
+    self.assertEqual([(_PS, "/m")], self.joined)
+    self.assertEmpty(self.warnings)
 
   def test_bad_events(self):
     with self._display() as display:
@@ -48,15 +55,14 @@ class DisplayTest(parameterized.TestCase):
 
   def test_few_lines_without_a_terminal(self):
     with contextlib.redirect_stderr(io.StringIO()), self._display() as display:
-      with self.assertLogs(level="INFO") as logged:
-        for step in range(100):
-          for task in _TASKS[:2]:
-            display.add(task, event_json.dumps(
-                events.Progress(0, step, {"a": step}, {"a": .5})))
-        display.add(_CHIEF, event_json.dumps(
-            events.TrainingEnded(99, "the input ended")))
-    self.assertLen(logged.output, 1)
-    self.assertIn("Training ended at step 99", logged.output[0])
+      for step in range(100):
+        for task in _TASKS[:2]:
+          display.add(task, event_json.dumps(
+              events.Progress(0, step, {"a": step}, {"a": .5})))
+      display.add(_CHIEF, event_json.dumps(
+          events.Stopped(0, "a", "Its loss is NaN.", is_nan=True)))
+    self.assertEqual(["Iteration 0: a trains no further: Its loss is NaN."],
+                     self.warnings)
 
 
 if __name__ == "__main__":

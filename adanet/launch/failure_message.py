@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What adanet-launch says at the end of a job that failed."""
 
-from typing import Sequence
+from typing import Optional
 
 from adanet.launch import output as output_lib
 from adanet.launch import supervision
@@ -14,15 +14,22 @@ _NO_NETWORK = (
     "Couldn't resolve host")
 
 
-def message(failures: Sequence[supervision.Failure],
-            output: output_lib.Output, is_network_private: bool) -> str:
-  """Names the task that failed first, and shows the last lines it printed.
+def message(ended: supervision.Supervision, output: output_lib.Output,
+            is_network_private: bool) -> Optional[str]:
+  """Says why a job failed: its problem, or the task that failed first.
 
   Args:
-    failures: those that ended the job, the first one first; not empty.
+    ended: the `Supervision` of the job, which has ended.
     output: has what the tasks printed.
     is_network_private: whether the tasks could not reach the Internet.
+
+  Returns:
+    The problem; or the task and the last lines that it printed; None if the job
+    did not fail.
   """
+  failures = ended.failures
+  if ended.problem or not failures:
+    return ended.problem
   first = failures[0]
   parts = ["{} failed first: {}.".format(first.task.name, first.message())]
   path = output.log_path(first.task)

@@ -38,7 +38,7 @@ from adanet.launch import yaml_text
 PORT = 2222
 
 # With what adanet-launch ends in a pod if the program failed before it ever got
-# to work: EX_CONFIG of <sysexits.h>.
+# to work, or took no part in the job: EX_CONFIG of <sysexits.h>.
 WRONG_PROGRAM = 78
 
 # A shell's and Kubernetes' own: wrong usage, no such command, cannot start.

@@ -65,7 +65,7 @@ class LocalJob:
       supervision: decides what follows when a task ends.
       output: gets what tasks print.
       report: called with each line that a task writes to the file descriptor
-        ADANET_EVENTS_FD of its environment.
+        ADANET_EVENTS_FD of its environment. It may tell `supervision`.
       warn: prints a line.
     """
     self._command = list(command)
@@ -179,7 +179,10 @@ class LocalJob:
 
   def _take_line(self, process, name, line):
     if name == _EVENTS:
+      was_ending = self._supervision.is_ending
       self._report(process.task, line.decode("utf-8", "replace").rstrip("\n"))
+      if self._supervision.is_ending and not was_ending:
+        self._end_all(_STOP_SECS)
     else:
       self._output.add(process.task, name, line)
 

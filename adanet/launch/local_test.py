@@ -17,18 +17,45 @@ class EndTest(launches.LaunchTestCase):
     status, output, errors = self.run_job(
         "print(me, sys.argv[1:], os.environ['ADANET_JOB_ID'],\n"
         "      os.environ['CUDA_VISIBLE_DEVICES'],\n"
-        "      os.environ['TF_CPP_MIN_LOG_LEVEL'], sep='|')",
-        "--evaluator", "--private_network")
+        "      os.environ['TF_CPP_MIN_LOG_LEVEL'], os.environ['COLUMNS'],"
+        "      sep='|')", "--evaluator", "--private_network")
     self.assertEqual(0, status, errors)
     lines = sorted(output.splitlines())
     jobs = {line.split("|")[2] for line in lines}
     self.assertLen(jobs, 1, lines)
     self.assertEqual(
-        ["[{0}] {0}|[]|{1}|-1|2".format(task, "".join(jobs)) for task in
+        ["[{0}] {0}|[]|{1}|-1|2|{2}".format(
+            task, "".join(jobs), 80 - len("[{}] ".format(task))) for task in
          ("chief:0", "evaluator:0", "ps:0", "worker:0", "worker:1")], lines)
 
   def test_quiet(self):
     self.assertEqual((0, ""), self.run_job("")[:2])
+
+  def _run_alone(self, program, *flags):
+    """Runs a program as it is; returns the status, and its one line."""
+    self.create_tempfile(self.program, program)
+    launch = self.start("--private_network", *flags, self.program)
+    status, _, errors = launch.finish()
+    lines = [line for line in errors.splitlines()
+             if "network is not private" not in line]
+    self.assertLen(lines, 1, errors)
+    return status, lines[0]
+
+  def test_program_that_never_trains(self):
+    status, line = self._run_alone("print('hello')", *launches.SHAPE)
+    self.assertEqual(1, status)
+    self.assertRegex(
+        line, r"^adanet-launch: (chief|worker|ps):\d ended with exit status 0, "
+        "but took no part in the job: it never called .*")
+
+  def test_model_dir_of_each_task(self):
+    status, line = self._run_alone(launches.PREAMBLE + """
+joins("/" + me)
+time.sleep(1000)""", "--evaluator")
+    self.assertEqual(1, status)
+    self.assertRegex(
+        line, r"^adanet-launch: (\w+):0 has the model_dir '/\1:0', and "
+        r"(\w+):0 has '/\2:0': all tasks must have the same\.")
 
   def test_one_warning_names_the_open_ports(self):
     _, output, errors = self.run_job(

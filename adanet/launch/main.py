@@ -52,8 +52,9 @@ server runs any graph for anyone who can reach it. Programs that load data from
 the Internet need --noprivate_network.
 
 Each task finds in its environment: TF_CONFIG; ADANET_JOB_ID, the same for all
-tasks of a job; ADANET_EVENTS_FD, where it reports its progress; its share of
-the GPUs in CUDA_VISIBLE_DEVICES.
+tasks of a job; ADANET_EVALUATOR, 1 if the job has an evaluator; its share of
+the GPUs in CUDA_VISIBLE_DEVICES; ADANET_EVENTS_FD, where it reports its
+progress.
 
 Exit codes: 0 for success; 2 for bad flags, with one line on standard error; 128
 + n if signal n stopped the job; otherwise that of the task that failed first.
@@ -62,19 +63,20 @@ Exit codes: 0 for success; 2 for bad flags, with one line on standard error; 128
 import inspect
 import os
 import re
-import shlex
 import signal
 import sys
 from typing import Callable, Dict, List, NoReturn, Optional, Sequence
 
 from absl import flags
 from adanet import version
+from adanet.launch import dry_run
 from adanet.launch import gpus as gpus_lib
 from adanet.launch import guard
 from adanet.launch import job as job_lib
 from adanet.launch import kubernetes
 from adanet.launch import kubernetes_flags
 from adanet.launch import network
+from adanet.launch import output as output_lib
 from adanet.launch import place as place_lib
 from adanet.launch import ports as ports_lib
 from adanet.launch import program as program_lib
@@ -187,7 +189,7 @@ def _make_folder(flag: flags.FlagHolder) -> Optional[str]:
   """Returns the absolute path of the folder that a flag names; makes it."""
   if flag.value is None:
     return None
-  path = os.path.abspath(flag.value)
+  path = os.path.abspath(os.path.expanduser(flag.value))
   try:
     os.makedirs(path, exist_ok=True)
   except OSError as e:
@@ -204,7 +206,7 @@ def _model_dir() -> Optional[str]:
   """Returns --model_dir, absolute if it is on this machine."""
   if _MODEL_DIR.value is None or "://" in _MODEL_DIR.value:
     return _MODEL_DIR.value
-  return os.path.abspath(_MODEL_DIR.value)
+  return os.path.abspath(os.path.expanduser(_MODEL_DIR.value))
 
 
 def _common_environment() -> Dict[str, str]:
@@ -224,10 +226,11 @@ def _environments(job: job_lib.Job) -> Dict[job_lib.Task, Dict[str, str]]:
   message = gpus_lib.sharing_message(tasks, gpus)
   if message:
     _warn(message)
-  common = dict(_common_environment(), ADANET_JOB_ID=os.urandom(8).hex())
+  common, job_id = _common_environment(), os.urandom(8).hex()
   return {
-      task: dict(common, TF_CONFIG=job.tf_config(task, _model_dir()),
-                 **shares[task])
+      task: dict(common, COLUMNS=str(output_lib.columns(task)), **dict(
+          place_lib.Place(job, task, job_id).environment(_model_dir()),
+          **shares[task]))
       for task in tasks
   }
 
@@ -264,7 +267,6 @@ def _run_guarded(command, log_dir):
   from adanet.launch import display as display_lib  # pylint: disable=g-import-not-at-top
   from adanet.launch import failure_message  # pylint: disable=g-import-not-at-top
   from adanet.launch import local  # pylint: disable=g-import-not-at-top
-  from adanet.launch import output as output_lib  # pylint: disable=g-import-not-at-top
   from adanet.launch import supervision as supervision_lib  # pylint: disable=g-import-not-at-top
   why_open = _why_network_is_open()
   if not why_open and not network.enter():
@@ -280,13 +282,14 @@ def _run_guarded(command, log_dir):
     supervision = supervision_lib.Supervision(tasks, _MAX_RESTARTS.value)
     try:
       with output_lib.Output(tasks, log_dir, _warn) as output:
-        with display_lib.Display(tasks, supervision.works, _warn) as display:
+        with display_lib.Display(
+            tasks, supervision.joined, supervision.works, _warn) as display:
           status = local.LocalJob(
               command, _environments(job), supervision, output, display.add,
               _warn).run()
-        if supervision.failures:
-          _warn(failure_message.message(
-              supervision.failures, output, not why_open))
+        message = failure_message.message(supervision, output, not why_open)
+        if message:
+          _warn(message)
     except OSError as e:
       _warn("{}: {}".format(e.filename or "cannot start a task",
                             e.strerror or e))
@@ -324,7 +327,7 @@ def _run_pod(command: Sequence[str]) -> int:
   """Runs the task of this Kubernetes pod; returns its exit status."""
   from adanet.launch import pod  # pylint: disable=g-import-not-at-top
   try:
-    return pod.run(command, _common_environment(), _model_dir())
+    return pod.run(command, _common_environment(), _warn, _model_dir())
   except ValueError as e:
     raise BadInput(str(e)) from e
   except (OSError, RuntimeError) as e:
@@ -359,31 +362,22 @@ def _show_slurm(_: Sequence[str]) -> int:
 
 def _show_job(job: job_lib.Job, num_workers: int) -> int:
   """Prints the TF_CONFIG of each task."""
-  for task in job.tasks():
-    print("# {}\nTF_CONFIG={}".format(
-        task.name, shlex.quote(job.tf_config(task, _model_dir()))))
+  dry_run.print_job(job, _model_dir())
   return _show_plan(["--workers={}".format(1 + num_workers),
                      "--ps={}".format(_PS.value)])
 
 
 def _show_task(_: Sequence[str]) -> int:
   """Prints what the task of the TF_CONFIG in the environment would get."""
-  print("TF_CONFIG=" + shlex.quote(program_lib.with_model_dir(
-      os.environ["TF_CONFIG"], _model_dir())))
+  dry_run.print_tf_config(program_lib.with_model_dir(
+      os.environ["TF_CONFIG"], _model_dir()))
   return _show_plan([])
 
 
 def _show_plan(shape_flags: List[str]) -> int:
   """Prints the plan of a cluster, if --subnetworks is given."""
-  if _SUBNETWORKS.value is None:
-    return 0
-  from adanet.distributed.plan import main as plan_main  # pylint: disable=g-import-not-at-top
-  print(flush=True)
-  argv = ["adanet-plan"] + shape_flags + [
-      "--subnetworks={}".format(_SUBNETWORKS.value)]
-  if _STRATEGY.value is not None:
-    argv.append("--strategy=" + _STRATEGY.value)
-  return plan_main.main(argv)
+  return dry_run.print_plan(
+      shape_flags, _SUBNETWORKS.value, _STRATEGY.value)
 
 
 def _scenario() -> Callable[[Sequence[str]], int]:

@@ -23,6 +23,9 @@ _TF_CONFIG = {"cluster": {"chief": ["c:1"], "ps": ["p:2"]},
               "task": {"type": "ps", "index": 0}}
 _SHOW = """
 import json, os, sys
+if "ADANET_EVENTS_FD" in os.environ:
+  os.write(int(os.environ["ADANET_EVENTS_FD"]),
+           b'{"event": "Joined", "model_dir": "/m"}\\n')
 print(json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]))
 """
 
@@ -151,6 +154,11 @@ class MainTest(parameterized.TestCase):
                                 environment["ADANET_MODEL_DIR"]))
     self.assertEqual(model_dir, json.loads(environment["TF_CONFIG"])[
         "model_dir"])
+
+  def test_home(self):
+    _, output, _ = self.run_process(
+        "--model_dir=~/m", "--dry_run", "train.py", HOME=self.folder)
+    self.assertIn('"model_dir": "{}/m"'.format(self.folder), output)
 
   def test_task_of_the_environment(self):
     code, output, errors = self.run_process(

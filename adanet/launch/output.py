@@ -4,6 +4,7 @@
 
 import collections
 import os
+import shutil
 import sys
 from typing import BinaryIO, Callable, Dict, List, Mapping, Optional, Sequence
 
@@ -12,6 +13,9 @@ from adanet.launch import job as job_lib
 _NUM_LAST_LINES = 20
 # A longer line is shown in pieces.
 _MAX_LINE_BYTES = 1 << 16
+
+_COLUMNS = 80
+_MIN_COLUMNS = 40
 
 # Of a terminal: green, yellow, blue, magenta, cyan, and the same ones bright.
 _COLORS = (32, 33, 34, 35, 36, 92, 93, 94, 95, 96)
@@ -53,6 +57,17 @@ def shown_text(line: bytes) -> str:
   return text.rpartition("\r")[2]
 
 
+def prefix(task: job_lib.Task) -> str:
+  """Returns what stands before each line of a task."""
+  return "[{}] ".format(task.name)
+
+
+def columns(task: job_lib.Task) -> int:
+  """Returns how many columns a line of a task has, without its prefix."""
+  width = shutil.get_terminal_size((_COLUMNS, 24)).columns
+  return max(width - len(prefix(task)), _MIN_COLUMNS)
+
+
 def has_color(is_terminal: bool, environment: Mapping[str, str]) -> bool:
   """Says whether to color what a stream gets."""
   return (is_terminal and not environment.get("NO_COLOR") and
@@ -83,7 +98,7 @@ class Output:
     }  # type: Dict[job_lib.Task, collections.deque]
     self._prefixes = {}  # type: Dict[job_lib.Task, Sequence[str]]
     for index, task in enumerate(tasks):
-      plain = "[{}] ".format(task.name)
+      plain = prefix(task)
       self._prefixes[task] = (plain, "\033[{}m{}\033[0m".format(
           _COLORS[index % len(_COLORS)], plain))
     self._is_colored = {

@@ -26,6 +26,7 @@ class Place(NamedTuple):
       model_dir: the folder of the job, or None if the program names it.
     """
     variables = {
+        "ADANET_EVALUATOR": str(int(self.job.has_evaluator)),
         "ADANET_JOB_ID": self.job_id,
         "TF_CONFIG": self.job.tf_config(self.task, model_dir),
     }

@@ -8,8 +8,10 @@ import subprocess
 import threading
 from typing import Callable, Mapping, Optional, Sequence
 
+from absl import logging
 from adanet.cluster import addresses
 from adanet.cluster import waiting
+from adanet.launch import display as display_lib
 from adanet.launch import job as job_lib
 from adanet.launch import kubernetes
 from adanet.launch import supervision
@@ -82,7 +84,7 @@ def _resolves(name: str, address: str) -> bool:
 
 
 def run(command: Sequence[str], environ: Mapping[str, str],
-        model_dir: Optional[str] = None,
+        warn: Callable[[str], None], model_dir: Optional[str] = None,
         wait: Callable[[job_lib.Job], None] = wait_for_names) -> int:
   """Runs the program of this pod's task to its end.
 
@@ -92,13 +94,14 @@ def run(command: Sequence[str], environ: Mapping[str, str],
   Args:
     command: the program and its arguments.
     environ: the environment of the pod.
+    warn: prints a line, also of how far the task is.
     model_dir: the folder of the job, or None if the program names it.
     wait: returns when the program can start.
 
   Returns:
     The exit status of the pod: that of the program, 128 + n if signal n ended
     it. `kubernetes.WRONG_PROGRAM` if it failed before it got to work, the first
-    time that this task was started.
+    time that this task was started; and if it took no part in the job.
 
   Raises:
     ValueError: a variable of the environment is absent or wrong.
@@ -122,15 +125,20 @@ def run(command: Sequence[str], environ: Mapping[str, str],
       raise
     finally:
       os.close(writer)
-    events = _Events(reader)
+    events = _Events(reader, place.task, warn)
     signals.pass_to(popen)
     returncode = popen.wait()
+    events.finish()
   except Stopped as e:
     return e.status
   finally:
     signals.restore()
+  if (not returncode and place.task.job != job_lib.EVALUATOR and
+      not events.has_joined):
+    logging.error(supervision.took_no_part(place.task))
+    return kubernetes.WRONG_PROGRAM
   if (returncode > 0 and returncode not in supervision.STOPPED and
-      kubernetes.is_first_start(environ) and not events.has_worked()):
+      kubernetes.is_first_start(environ) and not events.has_worked):
     return kubernetes.WRONG_PROGRAM
   return supervision.exit_status(returncode)
 
@@ -170,21 +178,35 @@ class _Signals:
 
 
 class _Events:
-  """Reads what the program reports, until it ends."""
+  """Shows what the program reports, until it ends.
 
-  def __init__(self, fd):
-    self._has_worked = False
+  Attributes, to be read after `finish`:
+    has_joined: whether the program took part in the job.
+    has_worked: whether it has got to work.
+  """
+
+  def __init__(self, fd, task, warn):
+    self.has_joined = False
+    self.has_worked = False
+    self._task = task
+    self._display = display_lib.Display(
+        [task], self._joins, self._works, warn)
     self._thread = threading.Thread(target=self._read, args=(fd,), daemon=True)
     self._thread.start()
 
-  def _read(self, fd):
-    with os.fdopen(fd, "rb") as f:
-      for line in f:
-        if b'"Working"' in line:
-          self._has_worked = True
+  def _joins(self, unused_task, unused_model_dir):
+    self.has_joined = True
 
-  def has_worked(self) -> bool:
-    """Returns whether the program, which has ended, has reported work."""
+  def _works(self, unused_task):
+    self.has_joined = self.has_worked = True
+
+  def _read(self, fd):
+    with os.fdopen(fd, encoding="utf-8", errors="replace") as f:
+      with self._display as display:
+        for line in f:
+          display.add(self._task, line.rstrip("\n"))
+
+  def finish(self) -> None:
+    """Waits until all that the program reported is read."""
     # What the program has started may still have the pipe.
     self._thread.join(1.)
-    return self._has_worked

@@ -212,7 +212,8 @@ class RunTest(parameterized.TestCase):
         import os, sys
         from adanet.launch import pod
         wait = pod.wait_for_names if {} else lambda job: None
-        sys.exit(pod.run(sys.argv[1:], dict(os.environ), wait=wait))
+        warn = lambda line: print("adanet-launch:", line, file=sys.stderr)
+        sys.exit(pod.run(sys.argv[1:], dict(os.environ), warn, wait=wait))
         """).format(waits)
     environment = launches.environment(
         ADANET_CLUSTER=json.dumps(
@@ -229,7 +230,8 @@ class RunTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
       ("done", "works()", {}, 0),
-      ("done_at_once", "", {}, 0),
+      ("done_at_once", "joins()", {}, 0),
+      ("took_no_part", "", {}, kubernetes.WRONG_PROGRAM),
       ("wrong", "sys.exit(1)", {}, kubernetes.WRONG_PROGRAM),
       ("wrong_typing_error", "no_such_name", {}, kubernetes.WRONG_PROGRAM),
       ("fails_later", "works(); sys.exit(1)", {}, 1),
@@ -247,6 +249,16 @@ class RunTest(parameterized.TestCase):
     process = self._start(program, **variables)
     self.assertEqual(expected, process.wait(_TIMEOUT_SECS),
                      process.stderr.read())
+
+  def test_shows_how_far_the_task_is(self):
+    process = self._start("""
+        joins()
+        report("TrainingEnded", global_step=9, reason="the input ended")
+        """)
+    self.assertEqual(0, process.wait(_TIMEOUT_SECS))
+    self.assertEqual(
+        "adanet-launch: Training ended at step 9: the input ended.\n",
+        process.stderr.read())
 
   @parameterized.parameters((signal.SIGTERM, 143), (signal.SIGINT, 130))
   def test_signals_reach_the_program(self, number, status):

@@ -7,6 +7,7 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Set
 
 from adanet.launch import job as job_lib
 
+_EXIT_FAILURE = 1
 _MAX_DELAY_SECS = 30.
 
 # How a task exits that was asked to stop, and has stopped in order.
@@ -73,6 +74,14 @@ def how_it_ended(returncode: int) -> str:
   return "killed by signal {}{}".format(-returncode, name)
 
 
+def took_no_part(task: job_lib.Task) -> str:
+  """Returns what to tell of a task that ended well, and did nothing."""
+  return (
+      "{} ended with exit status 0, but took no part in the job: it never "
+      "called adanet.train_and_evaluate or adanet.Estimator.train.".format(
+          task.name))
+
+
 class Supervision:
   """Decides about the tasks of one job."""
 
@@ -85,6 +94,7 @@ class Supervision:
     """
     self._max_restarts = max_restarts
     self._num_restarts = {task: 0 for task in tasks}
+    self._folders = {}  # type: Dict[job_lib.Task, str]
     self._has_worked = set()  # type: Set[job_lib.Task]
     self._unfinished = set(tasks)
     # In the order of time: those that have not worked again since they failed.
@@ -92,6 +102,7 @@ class Supervision:
     self._order = []  # type: List[job_lib.Task]
     self._status = 0
     self._is_ending = False
+    self._problem = None  # type: Optional[str]
 
   @property
   def status(self) -> int:
@@ -129,6 +140,31 @@ class Supervision:
       return []
     return [self._failures[task] for task in self._order]
 
+  @property
+  def problem(self) -> Optional[str]:
+    """What ended the job if no failure did; a line for the user, or None."""
+    return self._problem
+
+  def _give_up(self, problem):
+    """Ends the job because of what is wrong with the program."""
+    self.stop(_EXIT_FAILURE)
+    self._problem = problem
+
+  def joined(self, task: job_lib.Task, model_dir: str) -> None:
+    """A task reports that it takes part.
+
+    Args:
+      task: which.
+      model_dir: the folder of its search, absolute.
+    """
+    self._folders[task] = model_dir
+    other, folder = next(iter(self._folders.items()))
+    if folder != model_dir and not self._is_ending:
+      self._give_up(
+          "{} has the model_dir {!r}, and {} has {!r}: all tasks must have the "
+          "same. Leave it out of the RunConfig, and give --model_dir.".format(
+              other.name, folder, task.name, model_dir))
+
   def works(self, task: job_lib.Task) -> None:
     """A task reports that it has begun to work."""
     self._has_worked.add(task)
@@ -148,6 +184,11 @@ class Supervision:
     self._is_ending = True
     self._status = status
 
+  def _took_no_part(self, task):
+    """Returns whether a task never did what the job needs of it."""
+    return (task not in self._folders and task not in self._has_worked and
+            task.job != job_lib.EVALUATOR and not self.is_chief_done)
+
   def ended(self, task: job_lib.Task, returncode: int) -> Decision:
     """Decides what follows the end of a task.
 
@@ -156,6 +197,10 @@ class Supervision:
       returncode: its exit status, or the negative number of the signal that
         killed it.
     """
+    if not self._is_ending and not returncode and self._took_no_part(task):
+      self._give_up(took_no_part(task))
+      self._unfinished.discard(task)
+      return Decision(ends_job=True)
     if self._is_ending or not returncode:
       self._unfinished.discard(task)
       return Decision()

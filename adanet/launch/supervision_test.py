@@ -18,8 +18,11 @@ _TASKS = (_CHIEF, _WORKER, _PS, _EVALUATOR)
 _RETURNCODES = (0, 1, 130, 143, -9, -15)
 
 
-def _supervision(max_restarts=3):
-  return supervision.Supervision(_TASKS, max_restarts)
+def _supervision(max_restarts=3, joined=_TASKS):
+  decides = supervision.Supervision(_TASKS, max_restarts)
+  for task in joined:
+    decides.joined(task, "/m")
+  return decides
 
 
 class SupervisionTest(parameterized.TestCase):
@@ -31,6 +34,42 @@ class SupervisionTest(parameterized.TestCase):
       self.assertEqual(supervision.Decision(), decides.ended(task, 0))
     self.assertTrue(decides.is_over)
     self.assertEqual((0, []), (decides.status, decides.failures))
+
+  @parameterized.parameters((_CHIEF,), (_WORKER,), (_PS,))
+  def test_task_that_takes_no_part(self, task):
+    decides = _supervision(joined=[t for t in _TASKS if t != task])
+    self.assertTrue(decides.ended(task, 0).ends_job)
+    self.assertEqual((1, []), (decides.status, decides.failures))
+    self.assertEqual(
+        task.name + " ended with exit status 0, but took no part in the job: "
+        "it never called adanet.train_and_evaluate or adanet.Estimator.train.",
+        decides.problem)
+    self.assertNotIn(task, decides.unfinished)
+
+  def test_part_in_an_earlier_life(self):
+    decides = _supervision()
+    decides.ended(_WORKER, -9)
+    self.assertFalse(decides.ended(_WORKER, 0).ends_job)
+
+  @parameterized.parameters((_WORKER,), (_EVALUATOR,))
+  def test_task_that_need_not_take_part(self, task):
+    decides = _supervision(joined=[_CHIEF])
+    if task == _WORKER:
+      decides.ended(_CHIEF, 0)  # Training was over before it could.
+    decides.ended(task, 0)
+    self.assertIsNone(decides.problem)
+
+  def test_folders_of_their_own(self):
+    decides = _supervision(joined=[_CHIEF, _PS])
+    decides.joined(_EVALUATOR, "/n")
+    self.assertTrue(decides.is_ending)
+    self.assertEqual(1, decides.status)
+    self.assertEqual(
+        "chief:0 has the model_dir '/m', and evaluator:0 has '/n': all tasks "
+        "must have the same. Leave it out of the RunConfig, and give "
+        "--model_dir.", decides.problem)
+    decides.joined(_WORKER, "/o")
+    self.assertNotIn("/o", decides.problem)
 
   # Whether the task has worked, how it ends, and whether the job goes on.
   @parameterized.parameters(

@@ -100,7 +100,8 @@ class ClusterProgress:
       return self._add_progress(task, event)
     if isinstance(event, events.Stopped):
       return self._once((event.iteration_number, event.name), event)
-    if isinstance(event, events.Working) or task != self._chief:
+    if (isinstance(event, (events.Joined, events.Working)) or
+        task != self._chief):
       return []
     if isinstance(event, events.Resumed):
       self._progress.clear()  # Steps may be fewer now.

@@ -36,7 +36,7 @@ _EVENTS = st.one_of(
     st.builds(events.CheckpointSaved, _NAMES, _NUMBERS),
     st.builds(events.IterationEnded, _NUMBERS, _CHOICES, _FLOATS, _NAMES),
     st.builds(events.TrainingEnded, _NUMBERS, _NAMES),
-    st.builds(events.Working, _NAMES))
+    st.builds(events.Joined, _NAMES), st.builds(events.Working, _NAMES))
 
 
 class EventJsonTest(parameterized.TestCase):

@@ -2,36 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Events of training as text."""
 
-from typing import List, Sequence
+import dataclasses
+import time
+from typing import Callable, List, Optional, Sequence
 
 from adanet.core import events
+from adanet.progress import names as names_lib
+from adanet.progress import remaining
 
 _MAX_NAMES = 3
-
-
-def _names(names: Sequence[str]) -> str:
-  """Returns the first names, and how many more there are."""
-  shown = list(names[:_MAX_NAMES])
-  if len(names) > len(shown):
-    shown.append("and {} more".format(len(names) - len(shown)))
-  return ", ".join(shown)
-
-
-def _counted(names, noun):
-  """Returns how many of something there are, and their first names."""
-  return "{} {}{} ({})".format(
-      len(names), noun, "" if len(names) == 1 else "s", _names(names))
-
-
-def shortened(name: str, width: int) -> str:
-  """Returns a name with at most this many characters, at least 5.
-
-  Names often differ at their ends, so the middle is left out.
-  """
-  if len(name) <= width:
-    return name
-  tail = (width - 2) // 2
-  return name[:width - 2 - tail] + ".." + name[-tail:]
 
 
 def duration(seconds: float) -> str:
@@ -43,53 +22,131 @@ def duration(seconds: float) -> str:
   return "{}:{:02}".format(minutes, secs)
 
 
-def speed(event: events.Progress) -> List[str]:
-  """Returns the steps per second and the time left, as far as they are known.
+def _listed(names: Sequence[str]) -> str:
+  """Returns the first names, and how many more there are."""
+  shown = list(names[:_MAX_NAMES])
+  if len(names) > len(shown):
+    shown.append("and {} more".format(len(names) - len(shown)))
+  return ", ".join(shown)
+
+
+def _counted(names, noun, meaning=""):
+  """Returns how many of something there are, and their first names."""
+  return "{} {}{}{} ({})".format(
+      len(names), noun, "" if len(names) == 1 else "s", meaning,
+      _listed(names))
+
+
+def _time_left(left: remaining.Left) -> List[str]:
+  """Returns the time left as a list of no or one text."""
+  if left.iteration is None:
+    return []
+  text = "{} left".format(duration(left.iteration))
+  if left.search is not None:
+    text += " (search: about {})".format(duration(left.search))
+  return [text]
+
+
+class EventText:
+  """The text of events, which come in their order.
+
+  Attributes:
+    began: the last `events.IterationBegan`, or None.
+    names: `Names` of the ensembles of its iteration.
   """
-  parts = []
-  if event.steps_per_second is not None:
-    parts.append("{:.3g} steps/s".format(event.steps_per_second))
-  if event.seconds_left is not None:
-    parts.append("{} left".format(duration(event.seconds_left)))
-  return parts
 
+  def __init__(self, clock: Callable[[], float] = time.monotonic):
+    """Knows no event yet.
 
-def message(event: events.Event) -> str:
-  """Returns an event as one line of text."""
-  if isinstance(event, events.IterationBegan):
+    Args:
+      clock: returns the time, in seconds from any moment.
+    """
+    self._clock = clock
+    self._remaining = remaining.Remaining()
+    self.began: Optional[events.IterationBegan] = None
+    self.names = names_lib.Names()
+
+  def take(self, event: events.Event) -> None:
+    """Notes an event, which may get no text."""
+    self._remaining.take(event, self._clock())
+    if isinstance(event, events.IterationBegan):
+      self.began = event
+      self.names = names_lib.Names(event.ensembles)
+
+  def _iteration(self, number: int) -> str:
+    """Returns which iteration, of how many, it is."""
+    began = self.began
+    text = "Iteration {}".format(number)
+    if (began is None or began.num_iterations is None or
+        began.iteration_number != number):
+      return text
+    return "{} ({} of {}{})".format(
+        text, number + 1, "at most " * (began.last_step is not None),
+        began.num_iterations)
+
+  def heading(self, event: events.Progress) -> List[str]:
+    """Returns what is known of the whole iteration, as a list of texts."""
+    parts = [self._iteration(event.iteration_number),
+             "step {}".format(event.global_step)]
+    if event.steps_per_second is not None:
+      parts.append("{:.3g} steps/s".format(event.steps_per_second))
+    return parts + _time_left(self._remaining.left(event, self._clock()))
+
+  def _began(self, event):
     # A task of a cluster may train no subnetwork, or no ensemble.
-    parts = [_counted(names, noun) for names, noun in (
-        (event.subnetworks, "subnetwork"), (event.ensembles, "ensemble"))
-             if names]
+    parts = []
+    if event.subnetworks:
+      parts.append(_counted(event.subnetworks, "subnetwork"))
+    if event.ensembles:
+      parts.append(_counted(
+          [self.names.short(name) for name in event.ensembles], "ensemble",
+          self.names.meaning))
     if event.max_steps is not None:
       parts.append("{} steps each".format(event.max_steps))
-    return "Iteration {} begins at step {}{}.".format(
-        event.iteration_number, event.global_step,
+    return "{} begins at step {}{}.".format(
+        self._iteration(event.iteration_number), event.global_step,
         ": " * bool(parts) + ", ".join(parts))
-  if isinstance(event, events.Resumed):
-    return "Resumed from step {} of iteration {} ({}).".format(
-        event.global_step, event.iteration_number, event.checkpoint)
-  if isinstance(event, events.Progress):
-    losses = ["{} {:.6g}".format(name, loss)
+
+  def _progress(self, event):
+    losses = ["{} {:.6g}".format(self.names.short(name), loss)
               for name, loss in event.losses.items() if loss is not None]
-    line = ", ".join(
-        ["Iteration {}: step {}".format(
-            event.iteration_number, event.global_step)] + speed(event))
-    return line + (". Loss: " + _names(losses) if losses else "") + "."
-  if isinstance(event, events.Stopped):
-    return "Iteration {}: {} trains no further: {}.".format(
-        event.iteration_number, event.name, event.reason.rstrip("."))
-  if isinstance(event, events.CheckpointSaved):
-    return "Saved the checkpoint of step {}: {}.".format(
-        event.global_step, event.path)
-  if isinstance(event, events.IterationEnded):
+    heading = self.heading(event)
+    return "{}: {}.{}".format(
+        heading[0], ", ".join(heading[1:]),
+        " Loss: {}.".format(_listed(losses)) if losses else "")
+
+  def _ended(self, event):
+    choice, short = event.choice, self.names.short
     return "Iteration {} ended after {}: {}".format(
-        event.iteration_number, duration(event.seconds),
-        event.choice.message(event.metric_name))
-  if isinstance(event, events.TrainingEnded):
-    return "Training ended at step {}: {}.".format(
-        event.global_step, event.reason.rstrip("."))
-  if isinstance(event, events.Working):
-    return "{} works.".format(event.task)
-  raise TypeError("event={!r}: expected one of adanet.core.events.".format(
-      event))
+        event.iteration_number, duration(event.seconds), dataclasses.replace(
+            choice, name=short(choice.name), next_best=choice.next_best and
+            short(choice.next_best), nan=tuple(map(short, choice.nan))).message(
+                event.metric_name))
+
+  def line(self, event: events.Event) -> str:
+    """Returns an event that was taken as one line of text."""
+    if isinstance(event, events.IterationBegan):
+      return self._began(event)
+    if isinstance(event, events.Resumed):
+      return "Resumed from step {} of iteration {} ({}).".format(
+          event.global_step, event.iteration_number, event.checkpoint)
+    if isinstance(event, events.Progress):
+      return self._progress(event)
+    if isinstance(event, events.Stopped):
+      return "Iteration {}: {} trains no further: {}.".format(
+          event.iteration_number, self.names.short(event.name),
+          event.reason.rstrip("."))
+    if isinstance(event, events.CheckpointSaved):
+      return "Saved the checkpoint of step {}: {}.".format(
+          event.global_step, event.path)
+    if isinstance(event, events.IterationEnded):
+      return self._ended(event)
+    if isinstance(event, events.TrainingEnded):
+      return "Training ended at step {}: {}.".format(
+          event.global_step, event.reason.rstrip("."))
+    if isinstance(event, events.Joined):
+      return "The search is in {}.".format(event.model_dir)
+    if isinstance(event, events.Working):
+      return "{} works.".format(event.task)
+    raise TypeError("event={!r}: expected one of adanet.core.events.".format(
+        event))

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of events as text."""
 
+import itertools
+import math
+
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.core import events
@@ -22,6 +25,14 @@ class EventTextTest(parameterized.TestCase):
        events.IterationBegan(1, ("a", "b"), ("a_grow",), 100, 50),
        "Iteration 1 begins at step 50: 2 subnetworks (a, b), 1 ensemble "
        "(a_grow), 100 steps each."),
+      ("began_of_some",
+       events.IterationBegan(0, ("a",), ("a_grow_mean", "b_grow_mean"), 10, 0,
+                             3),
+       "Iteration 0 (1 of 3) begins at step 0: 1 subnetwork (a), 2 ensembles "
+       "named .._grow_mean (a.., b..), 10 steps each."),
+      ("began_before_a_last_step",
+       events.IterationBegan(1, (), (), None, 5, 3, 20),
+       "Iteration 1 (2 of at most 3) begins at step 5."),
       ("began_with_many",
        events.IterationBegan(0, tuple("abcde"), tuple("fgh"), None, 0),
        "Iteration 0 begins at step 0: 5 subnetworks (a, b, c, and 2 more), 3 "
@@ -50,19 +61,48 @@ class EventTextTest(parameterized.TestCase):
        "b, the next best of 2 candidates."),
       ("training_ended", events.TrainingEnded(7, "the input ended"),
        "Training ended at step 7: the input ended."),
+      ("joined", events.Joined("/m"), "The search is in /m."),
       ("working", events.Working("worker:1"), "worker:1 works."))
-  def test_message(self, event, text):
-    self.assertEqual(text, event_text.message(event))
+  def test_line(self, event, text):
+    self.assertEqual([text], self._lines(event))
+
+  def _lines(self, *taken):
+    """Returns the lines of events, of which one comes each second."""
+    clock = itertools.count()
+    texts = event_text.EventText(lambda: float(next(clock) // 2))
+    lines = []
+    for event in taken:
+      texts.take(event)
+      lines.append(texts.line(event))
+    return lines
+
+  def test_iteration(self):
+    ensembles = tuple("t0_{}_grow_mean".format(name) for name in "abc")
+    lines = self._lines(
+        events.IterationBegan(0, ("t0_a",), ensembles, 100, 0, 3),
+        events.Progress(0, 20, {"t0_a": 20}, {
+            "t0_a": .5, ensembles[0]: .25}, 10., 8.),
+        events.Stopped(0, ensembles[2], "Its loss is NaN."),
+        events.IterationEnded(
+            0, selection.choose(ensembles, [.5, .75, math.nan]), 9.))
+    self.assertEqual([
+        "Iteration 0 (1 of 3): step 20, 10 steps/s, 0:08 left (search: about "
+        "0:26). Loss: t0_a 0.5, t0_a.. 0.25.",
+        "Iteration 0: t0_c.. trains no further: Its loss is NaN.",
+        "Iteration 0 ended after 0:09: t0_a.. won with adanet_loss 0.5, 0.25 "
+        "better than t0_b.., the next best of 2 candidates; NaN: t0_c...",
+    ], lines[1:])
+
+  def test_last_step(self):
+    self.assertEqual(
+        "Iteration 0: step 20, 10 steps/s, 0:08 left.",
+        self._lines(
+            events.IterationBegan(0, ("a",), (), None, 0, None, 100),
+            events.Progress(0, 20, {"a": 20}, {}, 10., None))[1])
 
   def test_something_else(self):
     with self.assertRaisesRegex(TypeError, "^event='a': expected one of"):
-      event_text.message("a")
-
-  @parameterized.parameters(
-      ("t0_dnn", 6, "t0_dnn"), ("t0_dnn", 5, "t0..n"),
-      ("t0_dnn_grow", 8, "t0_..row"), ("abcdefghij", 9, "abcd..hij"))
-  def test_shortened(self, name, width, expected):
-    self.assertEqual(expected, event_text.shortened(name, width))
+      self._lines("a")
 
 
 if __name__ == "__main__":

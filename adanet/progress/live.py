@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws the progress of training on a terminal.
 
-    Iteration 2, step 2350, 412 steps/s, 0:16 left
-    t2_1_layer             ━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.2172
-    t2_2_layers            ━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.1983
-    t2_1_layer_grow_mean   ━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.1764
-    t2_2_layers_grow_mean  ━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.1602
+    Iteration 2 (3 of 5), step 2350, 412 steps/s, 0:16 left (search: about 1:04)
+    t2_1_layer     ━━━━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.2172
+    t2_2_layers    ━━━━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.1983
+    t2_1_layer..   ━━━━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.1764
+    t2_2_layers..  ━━━━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.1602
 """
 
 import contextlib
@@ -70,7 +70,7 @@ class LiveProgress:
     self._stream = stream
     self._live: Optional[rich_live.Live] = None
     self._exits = contextlib.ExitStack()
-    self._began: Optional[events.IterationBegan] = None
+    self._text = event_text.EventText()
     self._progress: Optional[events.Progress] = None
     self._next_drawing = 0.
 
@@ -89,6 +89,8 @@ class LiveProgress:
       self._stop()
 
   def _report(self, event):
+    began = self._text.began
+    self._text.take(event)
     if isinstance(event, events.Progress):
       self._progress = event
       now = time.monotonic()
@@ -97,7 +99,6 @@ class LiveProgress:
         self._draw(event)
       return
     if isinstance(event, events.IterationBegan):
-      began, self._began = self._began, event
       if began and began.iteration_number == event.iteration_number:
         return  # Further tasks of a cluster train in it.
       self._progress = None
@@ -105,11 +106,12 @@ class LiveProgress:
       self._stop()
     if self._is_line(event):
       self._console.print(
-          event_text.message(event), style=self._style(event), highlight=False,
+          self._text.line(event), style=self._style(event), highlight=False,
           markup=False)
 
   def _is_line(self, event):
-    if isinstance(event, (events.CheckpointSaved, events.Working)):
+    if isinstance(event, (
+        events.CheckpointSaved, events.Joined, events.Working)):
       return False
     # That one has done all its steps is seen in its row.
     return not (isinstance(event, events.Stopped) and event.is_complete)
@@ -145,17 +147,15 @@ class LiveProgress:
 
   def _drawing(self, progress: events.Progress) -> rich_console.Group:
     width, height = self._console.size
-    began = self._began
+    began = self._text.began
     names = list(progress.steps)
     # The header, two lines for what is left out, and the line of the cursor.
     max_rows = max(1, min(_MAX_ROWS, (height - 4) // 2))
     ensembles = [n for n in names if began and n in began.ensembles]
     subnetworks = [n for n in names if n not in ensembles]
-    header = ", ".join(
-        ["Iteration {}".format(progress.iteration_number),
-         "step {}".format(progress.global_step)] + event_text.speed(progress))
     parts: List[Any] = [rich_text.Text(
-        header, style="bold", no_wrap=True, overflow="crop")]
+        ", ".join(self._text.heading(progress)), style="bold", no_wrap=True,
+        overflow="ellipsis")]
     groups = [(noun, group, _shown(group, progress.losses, max_rows))
               for noun, group in (("subnetworks", subnetworks),
                                   ("ensembles", ensembles)) if group]
@@ -175,7 +175,8 @@ class LiveProgress:
   def _rows(self, progress: events.Progress, names: Sequence[str],
             width: int) -> Iterator[List[Any]]:
     """Yields the cells of each name; those of a column have the same width."""
-    max_steps = self._began.max_steps if self._began else None
+    began, short = self._text.began, self._text.names.short
+    max_steps = began.max_steps if began else None
     steps, losses = [], []
     for name in names:
       step = progress.steps[name]
@@ -186,7 +187,7 @@ class LiveProgress:
     step_width = max(map(len, steps))
     loss_width = max(map(len, losses))
     left = width - step_width - loss_width - 2 * _GAP
-    longest = max(map(len, names))
+    longest = max(len(short(name)) for name in names)
     name_width = min(longest, max(_MIN_NAME_WIDTH, left * 3 // 5))
     bar_width = left - name_width - _GAP
     has_bar = max_steps is not None and bar_width >= _MIN_BAR_WIDTH
@@ -194,7 +195,7 @@ class LiveProgress:
       name_width = min(longest, max(_MIN_NAME_WIDTH // 2, left))
     for name, step_text, loss_text in zip(names, steps, losses):
       cells: List[Any] = [
-          _cell(event_text.shortened(name, name_width).ljust(name_width))]
+          _cell(short(name, name_width).ljust(name_width))]
       if max_steps is not None and has_bar:
         cells.append(rich_progress_bar.ProgressBar(
             total=max_steps, completed=min(progress.steps[name], max_steps),

@@ -1,17 +1,18 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Shows how far training is: on a terminal as it goes, elsewhere in the log.
+"""Shows how far training is: on a terminal as it goes, elsewhere as lines.
 
     with reporter.reporter() as report:
       report(events.IterationBegan(...))
       report(events.Progress(...))
 
 On a terminal each subnetwork and each ensemble has a line with a bar. Elsewhere
-`absl.logging` gets plain lines, and few of them.
+there are plain lines, and few of them: in the log if it shows such lines
+(`absl.logging.set_verbosity(absl.logging.INFO)`), and on standard error if not.
 
 Where the environment variable ADANET_EVENTS_FD is the number of an open pipe or
-socket, each event is a line of JSON there too, and nothing is drawn: that is
-left to the process at the other end.
+socket, each event is a line of JSON there, and nothing is shown but in the log:
+that is left to the process at the other end.
 """
 
 import contextlib
@@ -19,7 +20,7 @@ import os
 import stat
 import sys
 import time
-from typing import Any, Iterator, Optional, TextIO
+from typing import Any, Callable, Iterator, Mapping, Optional, TextIO
 
 from absl import logging
 from adanet.core import events
@@ -31,32 +32,45 @@ EVENTS_FD = "ADANET_EVENTS_FD"
 
 _SECS_BETWEEN_LINES = 10
 
+# Is called with a level of `absl.logging` and a line.
+Say = Callable[[int, str], None]
 
-class _LogLines:
-  """Writes events to the log."""
 
-  def __init__(self, log_step_count_steps):
-    self._log_step_count_steps = log_step_count_steps
-    self._last_step = 0
+class _Lines:
+  """Says events as lines."""
+
+  def __init__(self, log_step_count_steps: Optional[int],
+               say: Say):
+    self._log_step_count_steps = (
+        float("inf") if log_step_count_steps is None else log_step_count_steps)
+    self._say = say
+    self._text = event_text.EventText()
+    self._last_steps: Mapping[str, int] = {}
     self._last_time = time.monotonic()
 
   def report(self, event: events.Event) -> None:
-    """Logs an event; of the `Progress` ones, some."""
+    """Says an event; of the `Progress` ones, some."""
+    self._text.take(event)
+    if isinstance(event, events.Working) or (
+        isinstance(event, events.Stopped) and event.is_complete):
+      return
     if isinstance(event, events.IterationBegan):
-      self._last_step = event.global_step
+      self._last_steps = {}
     if isinstance(event, events.Progress) and not self._is_due(event):
       return
-    level = logging.INFO
-    if isinstance(event, events.Stopped) and event.is_nan:
-      level = logging.WARNING
-    logging.log(level, "%s", event_text.message(event))
+    is_nan = isinstance(event, events.Stopped) and event.is_nan
+    self._say(logging.WARNING if is_nan else logging.INFO,
+              self._text.line(event))
 
   def _is_due(self, event):
     now = time.monotonic()
+    # Not the global step: ensembles may train on when that stands still.
+    taken = max((step - self._last_steps.get(name, 0)
+                 for name, step in event.steps.items()), default=0)
     if (now - self._last_time < _SECS_BETWEEN_LINES or
-        event.global_step - self._last_step < self._log_step_count_steps):
+        taken < self._log_step_count_steps):
       return False
-    self._last_step, self._last_time = event.global_step, now
+    self._last_steps, self._last_time = event.steps, now
     return True
 
 
@@ -98,6 +112,14 @@ def _pipe() -> Optional[_Pipe]:
   return None
 
 
+def tell(event: events.Event) -> None:
+  """Writes an event for the process that asked for events, and shows nothing.
+  """
+  pipe = _pipe()
+  if pipe:
+    pipe.report(event)
+
+
 def _live(stream: TextIO) -> Optional[Any]:
   """Returns the module that draws on a terminal; None if it cannot."""
   if not stream.isatty():
@@ -111,17 +133,38 @@ def _live(stream: TextIO) -> Optional[Any]:
   return live
 
 
+def log(level: int, line: str) -> None:
+  """Writes a line to the log."""
+  logging.log(level, "%s", line)
+
+
+def log_or_print(level: int, line: str) -> None:
+  """Writes a line to the log; if that shows warnings only, prints it.
+
+  The log shows warnings only by default.
+  """
+  if level > logging.get_verbosity() == logging.WARNING:
+    try:
+      print("adanet: " + line, file=sys.stderr, flush=True)
+    except (OSError, ValueError):  # Nobody reads any more. Training goes on.
+      pass
+  else:
+    log(level, line)
+
+
 @contextlib.contextmanager
 def reporter(
     stream: Optional[TextIO] = None,
-    log_step_count_steps: Optional[int] = 100) -> Iterator[events.Report]:
+    log_step_count_steps: Optional[int] = 100,
+    say: Say = log_or_print) -> Iterator[events.Report]:
   """Shows events until its end, also an end by an exception.
 
   Args:
     stream: where to draw if it is a terminal; None for standard error.
     log_step_count_steps: int, how many steps there are at least between two
-      lines of the log about progress. There are also at least 10 seconds
-      between them. None for none of these lines.
+      lines about progress. There are also at least 10 seconds between them.
+      None for none of these lines.
+    say: is called with each line if nothing is drawn.
 
   Yields:
     The function to call with each event.
@@ -133,8 +176,7 @@ def reporter(
     with live.LiveProgress(stream) as display:
       yield display.report
     return
-  lines = _LogLines(
-      float("inf") if log_step_count_steps is None else log_step_count_steps)
+  lines = _Lines(log_step_count_steps, log if pipe else say)
 
   def report(event: events.Event) -> None:
     lines.report(event)

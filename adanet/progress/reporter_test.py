@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the progress of training, in the log."""
 
+import contextlib
 import io
 import itertools
 import os
@@ -45,6 +46,39 @@ class ReporterTest(parameterized.TestCase):
     self.assertLen(lines, 6)
     self.assertEqual({"INFO"}, set(levels))
 
+  @parameterized.named_parameters(
+      ("default", logging.WARNING,
+       ["adanet: Iteration 0 begins at step 0: 1 subnetwork (t0_a), 1 ensemble "
+        "named .._grow_mean (t0_a..), 1000 steps each.",
+        "adanet: Iteration 0: step 30. Loss: t0_a 0.5."]),
+      ("shown_by_the_log", logging.INFO, []),
+      ("switched_off", logging.ERROR, []))
+  def test_without_a_log(self, verbosity, expected):
+    self.addCleanup(logging.set_verbosity, logging.get_verbosity())
+    logging.set_verbosity(verbosity)
+    clock = itertools.count(0., 60.)
+    with mock.patch.object(reporter.time, "monotonic", clock.__next__), \
+         contextlib.redirect_stderr(io.StringIO()) as printed:
+      with reporter.reporter(log_step_count_steps=10) as report:
+        for event in (_BEGAN, _progress(30), events.Working("chief:0"),
+                      events.Stopped(0, "t0_a", "Over.", is_complete=True)):
+          report(event)
+    self.assertEqual(expected, [
+        line for line in printed.getvalue().splitlines()
+        if line.startswith("adanet")])
+
+  def test_standard_error_is_closed(self):
+    self.addCleanup(logging.set_verbosity, logging.get_verbosity())
+    logging.set_verbosity(logging.WARNING)
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as stream:
+      with contextlib.redirect_stderr(stream):
+        with reporter.reporter() as report:
+          report(_BEGAN)
+      with contextlib.suppress(OSError):
+        stream.close()
+
   def test_nan_is_a_warning(self):
     lines, levels = self._lines([events.Stopped(0, "t0_a", "Its loss is NaN.",
                                                 is_nan=True)])
@@ -63,6 +97,12 @@ class ReporterTest(parameterized.TestCase):
     self.assertEqual(
         ["Iteration 0: step {}. Loss: t0_a 0.5.".format(step)
          for step in steps], lines[1:])
+
+  def test_lines_while_only_ensembles_train(self):
+    lines, _ = self._lines(
+        [_BEGAN] + [events.Progress(0, 300, {"t0_a": 300, "ensemble": step}, {})
+                    for step in range(0, 300, 100)], 60.)
+    self.assertEqual(["Iteration 0: step 300."] * 3, lines[1:])
 
   def test_pipe(self):
     reader, writer = os.pipe()

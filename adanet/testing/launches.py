@@ -28,6 +28,9 @@ def report(event, **fields):
   line = json.dumps(dict(fields, event=event)) + "\\n"
   os.write(int(os.environ["ADANET_EVENTS_FD"]), line.encode())
 
+def joins(model_dir="/m"):
+  report("Joined", model_dir=model_dir)
+
 def works():
   report("Working", task=me)
 
@@ -160,8 +163,8 @@ class LaunchTestCase(absltest.TestCase):
     self.program = os.path.join(self.folder, "train.py")
 
   def write(self, body):
-    """Writes the program: the preamble and this."""
-    self.create_tempfile(self.program, PREAMBLE + body)
+    """Writes the program: the preamble, its part in the job, and this."""
+    self.create_tempfile(self.program, PREAMBLE + "joins()\n" + body)
 
   def _exists(self, *names):
     return all(os.path.exists(os.path.join(self.folder, n)) for n in names)

@@ -5,14 +5,22 @@
 Importing TensorFlow takes seconds, and most of adanet does not need it.
 """
 
+import contextlib
 import importlib
 import sys
 import typing
 
+from adanet.tf_compat import _noise
+
+
+_noise.hide_deprecations()
+
 
 def _load(module):
+  is_loaded = "tensorflow" in sys.modules
   try:
-    return importlib.import_module(module)
+    with contextlib.nullcontext() if is_loaded else _noise.loading():
+      return importlib.import_module(module)
   except ModuleNotFoundError as e:
     packages = {"tensorflow": "tensorflow (or tensorflow-cpu)",
                 "tf_keras": "tf-keras"}

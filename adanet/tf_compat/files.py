@@ -15,6 +15,15 @@ _TEMPORARY = ".adanet-tmp-"
 TEMPORARY_PATTERN = "*" + _TEMPORARY + "*"
 
 
+def real_path(path: str) -> str:
+  """Returns the one absolute path of a file, without symbolic links.
+
+  Args:
+    path: str. One with a scheme, such as "gs://", is returned as it is.
+  """
+  return path if "://" in path else os.path.realpath(path)
+
+
 @contextlib.contextmanager
 def written_whole(path: str) -> Iterator[str]:
   """Writes a file whole or not at all.

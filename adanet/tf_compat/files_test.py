@@ -25,6 +25,13 @@ class FilesTest(absltest.TestCase):
       self.assertEqual(text, files.read_text(self._path))
       self.assertEqual(["a.txt"], os.listdir(self._folder))
 
+  def test_real_path(self):
+    os.symlink(self._folder, self._folder + "_link")
+    self.assertEqual(
+        os.path.realpath(self._folder),
+        files.real_path(os.path.relpath(self._folder + "_link/../new/.")))
+    self.assertEqual("gs://a/../b", files.real_path("gs://a/../b"))
+
   def test_what_is_no_text(self):
     with files.written_whole(self._path) as temporary:
       with open(temporary, "wb") as f:

@@ -297,7 +297,7 @@ def _training():
                then=[evaluate(steps=3, name="train")]),
       _setting("hooks", lambda c: dict(
           subnetwork_generator=stop_at(2, 3, 100)),
-               actions=[train(max_steps=6), train(max_steps=9)]),
+               actions=[train(max_steps=5), train(max_steps=9)]),
       _setting("combiner_max", lambda c: dict(
           subnetwork_generator=stop_at(2, 100),
           global_step_combiner_fn=tf.reduce_max)),

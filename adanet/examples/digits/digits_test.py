@@ -27,6 +27,11 @@ class DigitsTest(absltest.TestCase):
       status, output, errors = launch.finish()
       self.assertEmpty(launch.left())
     self.assertEqual(0, status, errors)
+    # TensorFlow is quiet, and the report is not broken by what is before it.
+    self.assertEmpty([line for line in errors.splitlines()
+                      if not line.startswith("adanet-launch: ")])
+    self.assertEmpty([line for line in output.splitlines()
+                      if len(line) > 80 and not _SERVED.match(line)])
     (folder, accuracy), = _SERVED.findall(output)
     self.assertStartsWith(folder, os.path.join(model_dir, "export"))
     self.assertTrue(os.path.exists(os.path.join(folder, "saved_model.pb")))
@@ -34,6 +39,9 @@ class DigitsTest(absltest.TestCase):
     report = adanet.report(model_dir)
     self.assertEqual(
         [1, 2, 3], [len(i.winning.subnetworks) for i in report.iterations])
+    for iteration in report.iterations:
+      self.assertNotIn(None, [
+          subnetwork.loss for subnetwork in iteration.subnetworks.values()])
     self.assertCountEqual(
         [("worker:{}".format(i), ["t{}_depth_{}".format(t, i)])
          for i in range(3) for t in range(3)],

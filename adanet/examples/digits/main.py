@@ -15,8 +15,6 @@ from adanet.launch import main
 _PROGRAM = ["-m", "adanet.examples.digits.digits", "--verbosity=-1"]
 
 if __name__ == "__main__":
-  # TensorFlow logs a line about it otherwise, in each task.
-  os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
   model_dir = os.path.join(
       tempfile.gettempdir(), "digits-" + os.urandom(4).hex())
   sys.exit(main.main(

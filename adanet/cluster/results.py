@@ -1,0 +1,210 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What the last checkpoint of a job is worth, for all of its tasks.
+
+    <model_dir>/cluster/results.json
+
+One task evaluates and exports it: the evaluator, or the chief where no
+evaluator is known. The chief decides that when it starts, and the file says it,
+so that nothing is exported twice. Later it has the metrics.
+"""
+
+import base64
+import collections.abc
+import contextlib
+import json
+import os
+import typing
+
+from absl import logging
+from adanet import tf_compat
+from adanet.cluster import ended
+from adanet.cluster import signals
+from adanet.cluster import waiting
+from adanet.tf_compat import checkpoint_file
+from adanet.tf_compat import files
+import numpy as np
+
+_POLL_SECS = 1.
+
+# The metrics, and what each exporter returned.
+Results = typing.Tuple[typing.Optional[typing.Dict[str, typing.Any]],
+                       typing.Optional[typing.List[typing.Any]]]
+
+
+def _text(data):
+  return base64.b64encode(data).decode("ascii")
+
+
+def to_json(value: typing.Any) -> typing.Any:
+  """Returns a value as what `json.dumps` takes.
+
+  Args:
+    value: None, a number, text, bytes or an array; or lists and dicts of such.
+      Something else becomes None, with a warning.
+  """
+  if isinstance(value, (np.generic, np.ndarray)):
+    if value.dtype.kind not in "biufc":
+      return to_json(value.tolist())
+    return {"array": [value.dtype.str, value.shape, _text(value.tobytes())]}
+  if isinstance(value, bytes):
+    return {"bytes": _text(value)}
+  if isinstance(value, (list, tuple)):
+    return [to_json(item) for item in value]
+  if isinstance(value, dict):
+    return {"dict": {str(key): to_json(item) for key, item in value.items()}}
+  if value is None or isinstance(value, (bool, int, float, str)):
+    return value
+  logging.warning("In other tasks, this result is None: %r.", value)
+  return None
+
+
+def from_json(content: typing.Any) -> typing.Any:
+  """Returns the value that `to_json` made JSON of."""
+  if isinstance(content, list):
+    return [from_json(item) for item in content]
+  if not isinstance(content, dict):
+    return content
+  (kind, value), = content.items()
+  if kind == "bytes":
+    return base64.b64decode(value)
+  if kind == "array":
+    dtype, shape, data = value
+    array = np.frombuffer(base64.b64decode(data), dtype).reshape(shape)
+    return array.copy() if shape else array[()]
+  return {key: from_json(item) for key, item in value.items()}
+
+
+class _Record(typing.NamedTuple):
+  """What is in the file.
+
+  Attributes:
+    job: str, the id of the job.
+    by: str, which kind of task evaluates.
+    checkpoint: str, the name of the checkpoint that was evaluated, or None.
+    results: what `to_json` returned for the results, or None.
+  """
+  job: str
+  by: str
+  checkpoint: typing.Optional[str] = None
+  results: typing.Any = None
+
+
+class Awaited(collections.abc.Sequence):
+  """Results that another task finds. To read them is to wait for them.
+
+  It is a pair: the metrics, and the list of exports.
+  """
+
+  def __init__(self, read: typing.Callable[[], Results]):
+    """Takes the function that waits. It is called when a part is read."""
+    self._read = read
+    self._found: typing.Optional[Results] = None
+
+  def __getitem__(self, index):
+    if self._found is None:
+      self._found = self._read()
+    return self._found[index]
+
+  def __len__(self):
+    return 2
+
+
+class ResultsFile(object):
+  """The file with the results of a job."""
+
+  def __init__(self, model_dir: str, job: ended.JobId,
+               timeout_secs: typing.Optional[float]):
+    """Reads nothing yet.
+
+    Args:
+      model_dir: str.
+      job: `JobId`.
+      timeout_secs: float, how long to wait at most for the results, or for
+        space on the disk; None for no limit.
+    """
+    self._model_dir = model_dir
+    self._job = job
+    self._timeout_secs = timeout_secs
+    self._path = os.path.join(model_dir, "cluster", "results.json")
+
+  def _record(self):
+    """Returns the `_Record` of this job, or None."""
+    text = files.read_text(self._path)
+    try:
+      record = _Record(**json.loads(text or "{}"))
+    except (TypeError, ValueError):  # Of another version, or none.
+      return None
+    return record if self._job.is_of(record) else None
+
+  def _write(self, record):
+    text = json.dumps(record._asdict(), sort_keys=True)
+    waiting.until_space(
+        lambda: files.write_text(self._path, text),
+        waiting.Wait(self._timeout_secs, "free some space"), self._model_dir)
+
+  @property
+  def by(self) -> typing.Optional[str]:
+    """Which kind of task evaluates the last checkpoint; None if not known."""
+    record = self._record()
+    return record.by if record else None
+
+  def begin(self, by: str) -> None:
+    """Says who evaluates the last checkpoint.
+
+    What a job has found before its chief was started again stays.
+
+    Args:
+      by: str, a kind of task.
+    """
+    if not (self._job.is_unique and self.by == by and self.read()):
+      self._write(_Record(self._job.text, by))
+
+  def read(self) -> typing.Optional[Results]:
+    """Returns the results of the latest checkpoint, or None."""
+    record = self._record()
+    if record is None or record.results is None or record.checkpoint != (
+        _name(checkpoint_file.latest(self._model_dir))):
+      return None
+    metrics, exports = from_json(record.results)
+    return metrics, exports
+
+  def write(self, by: str, checkpoint: typing.Optional[str],
+            results: Results) -> None:
+    """Writes the results of the last checkpoint.
+
+    Args:
+      by: str, the kind of this task.
+      checkpoint: str, its prefix; None if there is none.
+      results: see `Results`.
+    """
+    self._write(_Record(
+        self._job.text, by, _name(checkpoint), to_json(results)))
+
+  def awaited(self) -> typing.Sequence[typing.Any]:
+    """Returns the results, which are waited for when they are read.
+
+    Raises, when they are read:
+      waiting.WaitTimeoutError: they did not come in time.
+      KeyboardInterrupt, SystemExit: a signal asked for it.
+    """
+    return Awaited(self._wait)
+
+  def _wait(self):
+    wait = waiting.Wait(self._timeout_secs, "start it, or see what it prints")
+    with signals.StopRequests():
+      while True:
+        with contextlib.suppress(tf_compat.v1.errors.OpError):
+          found = self.read()
+          if found is not None:
+            wait.done()
+            return found
+        wait.pause(_POLL_SECS, self._awaited_task)
+
+  def _awaited_task(self):
+    return "the {} to evaluate the last checkpoint in {}".format(
+        self.by or "chief", self._model_dir)
+
+
+def _name(checkpoint):
+  return checkpoint and os.path.basename(checkpoint)

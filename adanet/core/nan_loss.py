@@ -1,0 +1,45 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The error of training without a number, for programs of `tf.estimator` too.
+
+`selection` decides without TensorFlow, so its error is none of TensorFlow's.
+"""
+
+import contextlib
+import functools
+import typing
+
+from adanet import tf_compat
+from adanet.core import selection
+
+
+@functools.lru_cache(maxsize=None)
+def _error_class():
+  """Returns the class of `raised_in_training`, made when it is needed."""
+
+  class AllNaNError(selection.AllNaNError,
+                    tf_compat.v1.train.NanLossDuringTrainingError):
+    """A `selection.AllNaNError` that is TensorFlow's error of a NaN, too."""
+
+    # What a traceback calls it: by this name users find it.
+    __module__ = "adanet"
+    __qualname__ = "AllNaNError"
+
+    def __str__(self):  # TensorFlow's leaves the message out.
+      return "".join(map(str, self.args))
+
+  return AllNaNError
+
+
+@contextlib.contextmanager
+def raised_in_training() -> typing.Iterator[None]:
+  """Lets `except tf.train.NanLossDuringTrainingError` catch an `AllNaNError`.
+
+  Yields:
+    None.
+  """
+  try:
+    yield
+  except selection.AllNaNError as error:
+    raise _error_class()(*error.args).with_traceback(
+        error.__traceback__) from None

@@ -1,0 +1,125 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for what is saved, wherever saves fall."""
+
+import os
+import tempfile
+from unittest import mock
+
+from absl.testing import absltest
+from adanet import tf_compat
+from adanet.core import checkpoints
+from adanet.core import events
+from adanet.core import model_dir as model_dir_lib
+from adanet.core import saving
+from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+import hypothesis
+from hypothesis import strategies as st
+
+_SUBNETWORK, _ENSEMBLE = "subnetwork", "ensemble"
+_ACTIONS = (_SUBNETWORK, _ENSEMBLE, "save", "restart")
+
+
+class _Search:
+  """A subnetwork that sets the global step, and an ensemble that does not."""
+
+  def __init__(self, model_dir):
+    v1 = tf_compat.v1
+    self.model_dir = model_dir_lib.ModelDir(model_dir)
+    self.global_step = v1.train.create_global_step()
+    self.current_iteration = v1.get_variable(
+        "current_iteration", [], v1.int64, v1.zeros_initializer())
+    self._train = {}
+    self.steps = []
+    for name in (_SUBNETWORK, _ENSEMBLE):
+      with v1.variable_scope(name):
+        step = v1.get_variable(
+            "step", [], v1.int64, v1.zeros_initializer(), use_resource=True)
+        weight = v1.get_variable("weight", [], initializer=v1.ones_initializer())
+        self._train[name] = [v1.assign_add(step, 1), v1.assign_add(weight, .5)]
+        self.steps.append(step)
+    self._train[_SUBNETWORK].append(v1.assign_add(self.global_step, 1))
+    self.session = v1.Session()
+    self.session.run(v1.global_variables_initializer())
+
+  def saver(self, listener, saved):
+    config = tf_compat.RunConfig(keep_checkpoint_max=None)
+    return saving.CheckpointSaver(
+        self.model_dir, config, self.steps, [listener], saved.append,
+        self.fail_without_space)
+
+  def fail_without_space(self, problem):
+    raise AssertionError(problem)
+
+  def train(self, name):
+    self.session.run(self._train[name])
+
+  def step(self):
+    return int(self.session.run(self.global_step))
+
+  def values(self):
+    v1 = tf_compat.v1
+    return self.session.run({v.op.name: v for v in v1.global_variables()})
+
+
+class CheckpointSaverTest(absltest.TestCase):
+
+  @hypothesis.settings(max_examples=20)
+  @hypothesis.given(st.lists(st.sampled_from(_ACTIONS), max_size=12))
+  def test_the_last_checkpoint_has_what_was_trained(self, actions):
+    """Each save has what there is then, and what is saved stays as it is."""
+    listener = mock.Mock()
+    listener.after_save.return_value = None
+    saved, expected, num_stale = [], [], 0
+    with tempfile.TemporaryDirectory() as folder:
+      with tf_compat.v1.Graph().as_default():
+        search = _Search(folder)
+        saver = search.saver(listener, saved)
+        is_stale = True  # Nothing is saved yet.
+        for action in actions + ["end"]:
+          if action in (_SUBNETWORK, _ENSEMBLE):
+            search.train(action)
+            is_stale = True
+          elif action == "restart":
+            if saver.checkpoint is None:
+              continue
+            checkpoint = saver.checkpoint
+            saver = search.saver(listener, saved)
+            saver.go_on_from(checkpoint)
+          else:
+            if action == "save":
+              saver.save(search.session, search.step())
+            else:
+              saver.end(search.session, search.step())
+            if is_stale:
+              num_stale += 1
+              expected.append((saver.checkpoint, search.values()))
+            is_stale = False
+        self.assertEqual(
+            saver.checkpoint, search.model_dir.latest_checkpoint())
+      self.assertLen(expected, num_stale)
+      self.assertEqual(
+          [events.CheckpointSaved(path, values["global_step"])
+           for path, values in expected], saved)
+      self.assertLen({path for path, _ in expected}, num_stale)
+      self.assertEqual(num_stale, listener.after_save.call_count)
+      for path, values in expected:
+        self.assertEqual(values, checkpoints.values(path, values))
+
+  def test_names(self):
+    """A reader never finds other values under a name that it has read."""
+    folder = self.create_tempdir().full_path
+    with tf_compat.v1.Graph().as_default():
+      search = _Search(folder)
+      saver = search.saver(mock.Mock(), [])
+      found = []
+      for name in (_SUBNETWORK, _ENSEMBLE, _ENSEMBLE, _SUBNETWORK):
+        search.train(name)
+        saver.save(search.session, search.step())
+        found.append(os.path.basename(saver.checkpoint))
+    self.assertEqual(["model.ckpt-1", "model.ckpt-1.1", "model.ckpt-1.2",
+                      "model.ckpt-2"], found)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,202 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests that a loss of NaN ends neither a search nor what is asked of it."""
+
+import glob
+import json
+import os
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import adanet
+from adanet import tf_compat
+from adanet.estimator import export
+from adanet.testing import builders
+import numpy as np
+
+
+class _Diverging(builders.Dense):
+  """A network whose logits are NaN from its third step on, and shown."""
+
+  def build_subnetwork(self, features, logits_dimension, training,
+                       iteration_step, summary, previous_ensemble=None):
+    v1 = tf_compat.v1
+    made = super(_Diverging, self).build_subnetwork(
+        features, logits_dimension, training, iteration_step, summary,
+        previous_ensemble)
+    logits = made.logits + v1.where(
+        iteration_step < 2, v1.zeros_like(made.logits),
+        v1.fill(v1.shape(made.logits), float("nan")))
+    summary.histogram("shown", logits)
+    summary.histogram("steps", [iteration_step])
+    v1.summary.merge([v1.summary.histogram(
+        "logarithm", v1.log(v1.cast(iteration_step, v1.float32)))])
+    return adanet.Subnetwork(
+        last_layer=made.last_layer, logits=logits, complexity=made.complexity)
+
+  def build_subnetwork_report(self):
+    return adanet.subnetwork.Report(
+        hparams={}, attributes={"nan": tf_compat.v1.constant(float("nan"))},
+        metrics={})
+
+
+class _Ensembler(adanet.ensemble.ComplexityRegularizedEnsembler):
+  """Learns the weights, and shows the logits."""
+
+  def build_ensemble(self, *args, **kwargs):
+    made = super(_Ensembler, self).build_ensemble(*args, **kwargs)
+    tf_compat.v1.summary.histogram("logits", made.logits)
+    return made
+
+
+def _area(labels, predictions):
+  return {"area": tf_compat.v1.metrics.auc(
+      labels > 0., tf_compat.v1.sigmoid(predictions["predictions"]))}
+
+
+def _input_fn(labels, repeat=None):
+  """Returns an input_fn with some function of the labels of a line."""
+  def call():
+    features, line = builders.data()
+    return tf_compat.v1.data.Dataset.from_tensor_slices(
+        ({"x": features}, labels(line))).repeat(repeat).batch(8)
+
+  return call
+
+
+def _is_positive(line):
+  return (line > 0).astype(np.int64)
+
+
+def _signs(line):
+  return np.concatenate([line > 0, line < 0], axis=1).astype(np.int64)
+
+
+def _events(folder):
+  """Returns the tags of summaries and the steps that have them."""
+  found = {}
+  for path in glob.glob(os.path.join(folder, "events.*")):
+    for event in tf_compat.v1.train.summary_iterator(path):
+      for value in event.summary.value:
+        found.setdefault(value.tag, []).append(event.step)
+  return found
+
+
+class NanTest(parameterized.TestCase):
+
+  def setUp(self):
+    super(NanTest, self).setUp()
+    self._model_dir = self.create_tempdir().full_path
+
+  def _estimator(self, *made, **kwargs):
+    arguments = dict(
+        head=adanet.heads.RegressionHead(),
+        subnetwork_generator=builders.generator(*made),
+        max_iteration_steps=4, max_iterations=2,
+        config=tf_compat.RunConfig(
+            model_dir=self._model_dir, save_summary_steps=1))
+    arguments.update(kwargs)
+    return adanet.Estimator(**arguments)
+
+  def _check_answers(self, estimator):
+    """Checks that the best ensemble answers all that it is asked."""
+    metrics = estimator.evaluate(builders.input_fn(1))
+    self.assertTrue(np.isfinite(metrics["loss"]), metrics)
+    predictions = next(estimator.predict(builders.input_fn(1)))
+    self.assertTrue(np.isfinite(predictions["predictions"]), predictions)
+    estimator.export_saved_model(
+        self.create_tempdir().full_path,
+        export.build_raw_serving_input_receiver_fn(
+            {"x": np.zeros([1, 3], np.float32)}))
+
+  def test_nan_stops_nobody_else(self):
+    estimator = self._estimator(
+        _Diverging("bad"), builders.Dense("good"),
+        ensemblers=[_Ensembler(
+            "SGD", adanet.ensemble.MixtureWeightType.MATRIX, use_bias=True)],
+        report_materializer=adanet.ReportMaterializer(builders.input_fn(1)),
+        metric_fn=_area)
+    with self.assertLogs(level="WARNING") as logged:
+      estimator.train(builders.input_fn(), max_steps=6)
+    self._check_answers(estimator)
+    estimator.train(builders.input_fn())
+    self.assertIn("t0_bad", "\n".join(logged.output))
+    self.assertIn("NaN", "\n".join(logged.output))
+    with open(os.path.join(self._model_dir, "architecture-0.json")) as f:
+      self.assertEqual("good_grow", json.load(f)["ensemble_candidate_name"])
+    report = adanet.report(self._model_dir)
+    self.assertLen(report.iterations, 2)
+    for t, iteration in enumerate(report.iterations):
+      nan = [c.name for c in iteration.candidates if np.isnan(c.value)]
+      self.assertEqual(
+          ["t{}_bad_grow_complexity_regularized".format(t)], nan)
+    self.assertRegex(str(report), r"t1_bad +nan ")
+
+  def test_histograms_are_left_out_where_they_have_nan(self):
+    self._estimator(
+        _Diverging("bad"), builders.Dense("good"), max_iterations=1,
+        ensemblers=[_Ensembler("SGD")],
+        evaluator=adanet.Evaluator(builders.input_fn(1))).train(
+            builders.input_fn())
+    tags = _events(os.path.join(self._model_dir, "subnetwork", "t0_bad"))
+    self.assertEqual([0, 1], tags["shown"])
+    self.assertEqual([1, 2, 3], tags["logarithm"])  # 0 has none.
+    self.assertEqual([0, 1, 2, 3], tags["steps"])
+    tags = _events(os.path.join(
+        self._model_dir, "ensemble", "t0_bad_grow_complexity_regularized"))
+    self.assertEqual([0, 1], tags["logits"])
+
+  def _train_and_evaluate(self, head, labels):
+    estimator = self._estimator(
+        _Diverging("bad"), builders.Dense("good"), max_iterations=1, head=head)
+    estimator.train(_input_fn(labels))
+    self.assertTrue(np.isfinite(
+        estimator.evaluate(_input_fn(labels, 1))["loss"]))
+
+  def test_heads_evaluate(self):
+    heads = adanet.heads
+    self._train_and_evaluate(
+        heads.MultiHead([
+            heads.BinaryClassHead(name="binary"),
+            heads.MultiClassHead(3, name="classes"),
+            heads.MultiLabelHead(2, thresholds=[.5], name="labels"),
+            heads.RegressionHead(name="line"),
+        ]),
+        lambda line: {"binary": _is_positive(line), "line": line,
+                      "classes": _is_positive(line), "labels": _signs(line)})
+
+  def test_head_of_tensorflow_evaluates(self):
+    if not hasattr(tf_compat.v2, "estimator"):
+      self.skipTest("This TensorFlow has no tf.estimator.")
+    self._train_and_evaluate(
+        tf_compat.v2.estimator.MultiLabelHead(2), _signs)
+
+  @parameterized.parameters(1, 2)
+  def test_all_nan_is_an_error_that_names_them(self, count):
+    estimator = self._estimator(
+        *[_Diverging("bad{}".format(i)) for i in range(count)])
+    with self.assertRaises(
+        tf_compat.v1.train.NanLossDuringTrainingError) as caught:
+      estimator.train(builders.input_fn())
+    self.assertIsInstance(caught.exception, adanet.AllNaNError)
+    self.assertIsInstance(caught.exception, ValueError)
+    for part in ["iteration 0", "NaN"] + [
+        "t0_bad{}_grow".format(i) for i in range(count)]:
+      self.assertIn(part, str(caught.exception))
+
+  def test_all_nan_for_the_evaluator(self):
+    def input_fn():
+      features, line = builders.data()
+      return {"x": tf_compat.v1.constant(features)}, float("nan") * line
+
+    estimator = self._estimator(
+        builders.Dense("a"), builders.Dense("b"),
+        evaluator=adanet.Evaluator(input_fn, steps=1))
+    with self.assertRaisesRegex(
+        tf_compat.v1.train.NanLossDuringTrainingError,
+        "^No ensemble can win.*NaN: t0_a_grow_complexity_regularized, t0_b"):
+      estimator.train(builders.input_fn())
+
+
+if __name__ == "__main__":
+  absltest.main()

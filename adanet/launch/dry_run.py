@@ -1,0 +1,44 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What adanet-launch --dry_run prints."""
+
+import shlex
+from typing import Optional, Sequence
+
+from adanet.launch import job as job_lib
+
+
+def print_tf_config(tf_config: str) -> None:
+  """Prints the TF_CONFIG of a task, as a shell takes it."""
+  print("TF_CONFIG=" + shlex.quote(tf_config))
+
+
+def print_job(job: job_lib.Job, model_dir: Optional[str]) -> None:
+  """Prints the TF_CONFIG of each task.
+
+  Args:
+    job: the job.
+    model_dir: its folder, or None if the program names it.
+  """
+  for task in job.tasks():
+    print("# " + task.name)
+    print_tf_config(job.tf_config(task, model_dir))
+
+
+def print_plan(shape_flags: Sequence[str], subnetworks: Optional[int],
+               strategy: Optional[str]) -> int:
+  """Prints the plan of a cluster; returns the exit code.
+
+  Args:
+    shape_flags: flags of adanet-plan for the shape of the cluster.
+    subnetworks: how many there are in the iteration; None for no plan.
+    strategy: as for adanet-plan, or None.
+  """
+  if subnetworks is None:
+    return 0
+  from adanet.distributed.plan import main as plan_main  # pylint: disable=g-import-not-at-top
+  print(flush=True)
+  argv = ["adanet-plan", *shape_flags, "--subnetworks={}".format(subnetworks)]
+  if strategy is not None:
+    argv.append("--strategy=" + strategy)
+  return plan_main.main(argv)

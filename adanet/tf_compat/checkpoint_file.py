@@ -1,0 +1,68 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The file `checkpoint` of a folder, which names its checkpoints.
+
+TensorFlow writes absolute paths into it. In a copy of the folder they lead to
+the original, so a checkpoint of the same name in the folder itself comes first.
+"""
+
+import os
+from typing import List, Optional
+
+from absl import logging
+from adanet.tf_compat import _tensorflow
+
+NAME = "checkpoint"
+
+
+def is_there(checkpoint: str) -> bool:
+  """Returns whether a checkpoint has its index.
+
+  Args:
+    checkpoint: str, its prefix.
+  """
+  return _tensorflow.v1.io.gfile.exists(checkpoint + ".index")
+
+
+def _state(folder):
+  try:
+    return _tensorflow.v1.train.get_checkpoint_state(folder)
+  except ValueError:  # It is empty.
+    return None
+
+
+def latest(folder: str) -> Optional[str]:
+  """Returns the prefix of the latest checkpoint, which may not be there.
+
+  Args:
+    folder: str.
+
+  Returns:
+    Str; None if the file is not there, or names no checkpoint.
+  """
+  state = _state(folder)
+  if state is None:
+    return None
+  named = state.model_checkpoint_path
+  here = os.path.join(folder, os.path.basename(named))
+  if here == named or is_there(here) or not is_there(named):
+    return here
+  logging.log_first_n(
+      logging.WARNING, "The file %s names a checkpoint in another folder: %s.",
+      1, os.path.join(folder, NAME), named)
+  return named
+
+
+def kept(folder: str) -> List[str]:
+  """Returns the prefixes of the checkpoints in a folder that its file names.
+
+  Args:
+    folder: str.
+
+  Returns:
+    List of str, the latest one last.
+  """
+  state = _state(folder)
+  paths = [os.path.join(folder, os.path.basename(path))
+           for path in (state.all_model_checkpoint_paths if state else ())]
+  return [path for path in paths if is_there(path)]
