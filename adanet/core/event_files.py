@@ -59,9 +59,13 @@ class EventFile(object):
     """Writes a `Summary` proto."""
     self._call(lambda writer: writer.add_summary(summary, global_step))
 
-  def add_graph(self, graph: typing.Any) -> None:
-    """Writes a `tf.Graph`."""
-    self._call(lambda writer: writer.add_graph(graph))
+  def add_graph(self, meta_graph: typing.Any) -> None:
+    """Writes a `MetaGraphDef`, and its `GraphDef` by itself."""
+    graph = tf_compat.v1.Event(
+        wall_time=time.time(),
+        graph_def=meta_graph.graph_def.SerializeToString())
+    self._call(lambda writer: writer.add_event(graph))
+    self._call(lambda writer: writer.add_meta_graph(meta_graph))
 
   def flush(self) -> None:
     """Writes what is in memory."""

@@ -253,6 +253,7 @@ class Loop(object):
     self._update_pace()
     if values["summaries"]:
       self._summaries.write(values["summaries"], self.averages, before)
+    self._summaries.step_rate.count(self.global_step)
     for name, reason in list(self._hooks.stops.items()):
       if name is not None:
         self._stop(name, reason)

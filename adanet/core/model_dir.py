@@ -6,6 +6,7 @@
       checkpoint, model.ckpt-<step>.*     TensorFlow's checkpoints; a second one
                                           of a global step is ...-<step>.1
       increment.ckpt-<t>.*                the checkpoint that begins iteration t
+      graph.pbtxt                         the graph, to look at
       architecture-<t>.json               what won iteration t
       train_manager/t<t>/<name>.json      why <name> trains no further
       cluster/                            what the tasks of a cluster share

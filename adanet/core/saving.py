@@ -9,6 +9,7 @@ from absl import logging
 from adanet import tf_compat
 from adanet.core import checkpoints
 from adanet.core import events
+from adanet.core import graph_files
 from adanet.core import model_dir as model_dir_lib
 from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import files
@@ -58,6 +59,7 @@ class CheckpointSaver(Saver):
   Attributes:
     checkpoint: str, the prefix of the last checkpoint that was saved, or of the
       one from which training goes on; None before that.
+    graph_files: `GraphFiles` of the default graph.
   """
 
   def __init__(self, model_dir: model_dir_lib.ModelDir, config: typing.Any,
@@ -89,6 +91,7 @@ class CheckpointSaver(Saver):
     # A user's `CheckpointSaverHook` looks for it there.
     tf_compat.v1.add_to_collection(tf_compat.v1.GraphKeys.SAVERS, self._saver)
     self._saver.recover_last_checkpoints(checkpoint_file.kept(model_dir.path))
+    self.graph_files = graph_files.GraphFiles(model_dir.path, self._saver)
     self._step_names = [step.op.name for step in steps]
     self._read_steps = tf_compat.v1.stack([step.read_value() for step in steps])
     self.checkpoint: typing.Optional[str] = None
@@ -131,6 +134,7 @@ class CheckpointSaver(Saver):
       raise DiskFullError(
           "the disk of model_dir {!r} is full: {} cannot be saved. Free some "
           "space".format(self._model_dir.path, path)) from error
+    self.graph_files.write_beside(path)
 
   def _write_surely(self, session, path):
     """Writes a checkpoint that training cannot go on without."""

@@ -328,9 +328,9 @@ class SummaryWriter(object):
       _add_value(proto, tag, values[tag])
     self._writer(folder).add(proto, global_step)
 
-  def add_graph(self, graph: typing.Any) -> None:
-    """Writes a `tf.Graph` to the model_dir, for TensorBoard to draw."""
-    self._writer("").add_graph(graph)
+  def add_graph(self, meta_graph: typing.Any) -> None:
+    """Writes a `MetaGraphDef` to the model_dir, for TensorBoard to draw."""
+    self._writer("").add_graph(meta_graph)
 
   def flush(self) -> None:
     """Writes what is in memory to the files."""

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """When training writes to TensorBoard's folders, and what."""
 
+import time
 import typing
 
 from adanet.core import iteration as iteration_lib
@@ -9,22 +10,52 @@ from adanet.core import selection
 from adanet.core import summary as summary_lib
 
 
+class StepRate(object):
+  """Writes the global steps a second, as `tf.train.StepCounterHook` does."""
+
+  def __init__(self, writer: typing.Optional[summary_lib.SummaryWriter],
+               every_steps: typing.Optional[int]):
+    """Takes where to and how often; None for never."""
+    self._writer = writer
+    self._every_steps = every_steps
+    self._last_step: typing.Optional[int] = None
+    self._last_time = 0.
+
+  def count(self, global_step: int) -> None:
+    """Takes the global step after a run, and writes if it is time to."""
+    if not self._writer or not self._every_steps:
+      return
+    if (self._last_step is not None and
+        global_step < self._last_step + self._every_steps):
+      return
+    now = time.time()
+    if self._last_step is not None and now > self._last_time:
+      rate = (global_step - self._last_step) / (now - self._last_time)
+      self._writer.add_scalars("", {"global_step/sec": rate}, global_step)
+    self._last_step, self._last_time = global_step, now
+
+
 class TrainingSummaries(object):
-  """The summaries of an iteration, every so many steps."""
+  """The summaries of an iteration, every so many steps.
+
+  Attributes:
+    step_rate: `StepRate`.
+  """
 
   def __init__(self, iteration: iteration_lib.Iteration,
                writer: typing.Optional[summary_lib.SummaryWriter],
-               every_steps: typing.Optional[int]):
+               config: typing.Any):
     """Merges the summaries that the iteration's graph has.
 
     Args:
       iteration: `Iteration`.
       writer: `SummaryWriter`; None for no summaries.
-      every_steps: int; None for no summaries.
+      config: RunConfig, which says how often.
     """
+    self.step_rate = StepRate(writer, config.log_step_count_steps)
     self._iteration = iteration
     self._writer = writer
-    self._every_steps = every_steps if writer else None
+    self._every_steps = config.save_summary_steps if writer else None
     self._last_step: typing.Optional[int] = None
     merged = [(s, s.merged()) for s in iteration.summaries]
     self._summaries = [s for s, op in merged if op is not None]

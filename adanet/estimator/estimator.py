@@ -150,8 +150,11 @@ class Estimator(object):
       global_step_combiner_fn: function from the list of the subnetworks' steps
         (int64 tensors) to the global step; None for their mean.
       max_iterations: int, after how many iterations training ends, or None.
-      export_subnetwork_logits: whether an export has the subnetworks' logits.
-      export_subnetwork_last_layer: whether it has their last layers.
+      export_subnetwork_logits: whether an export has the subnetworks' logits in
+        a signature "subnetwork_logits". As in AdaNet, it has the predictions of
+        the best ensemble in their place where the iteration has several.
+      export_subnetwork_last_layer: the same for their last layers, in
+        "subnetwork_last_layer".
       replay_config: `adanet.replay.Config`, which says who wins; or None.
       placement_strategy: `PlacementStrategy` of `adanet.distributed`, which
         worker builds what; None for a `ReplicationStrategy`.

@@ -150,7 +150,7 @@ class IterationTraining(object):
     self._hooks = _hook_runner(training, ops, is_chief)
     self._hooks.begin()
     summaries = training_summaries.TrainingSummaries(
-        self.iteration, training.writer, model.config.save_summary_steps)
+        self.iteration, training.writer, model.config)
     restorer = None
     if is_chief and start.checkpoint is not None:
       restorer = sessions.Restorer(
@@ -214,6 +214,8 @@ class IterationTraining(object):
     self._hooks.after_create_session(session, coordinator)
     self.loop.start(session, lambda steps: self._model.model_dir.stopped(
         number, steps))
+    if self._chief_saver is not None and self._training.writer is not None:
+      self._chief_saver.graph_files.write(self._training.writer)
     self._training.report(events.IterationBegan(
         number, tuple(s.name for s in self.iteration.subnetworks),
         tuple(choosing.candidate_names(self.iteration)),

@@ -56,15 +56,20 @@ def is_disk_full(error: BaseException) -> bool:
   return "No space left on device" in text or "Disk quota exceeded" in text
 
 
-def write_text(path: str, text: str) -> None:
-  """Writes a text file whole or not at all. Its folder is made.
+def write_bytes(path: str, content: bytes) -> None:
+  """Writes a file whole or not at all. Its folder is made.
 
   Raises:
     tf.errors.OpError: it cannot be written. An older file stays.
   """
   with written_whole(path) as temporary:
-    with _tensorflow.v1.io.gfile.GFile(temporary, "w") as f:
-      f.write(text)
+    with _tensorflow.v1.io.gfile.GFile(temporary, "wb") as f:
+      f.write(content)
+
+
+def write_text(path: str, text: str) -> None:
+  """Writes a text file; see `write_bytes`."""
+  write_bytes(path, text.encode())
 
 
 def read_text(path: str) -> Optional[str]:
