@@ -106,6 +106,11 @@ class MessageTest(parameterized.TestCase):
        selection.choose(["a", "b"], [.25, .5], previous=0, force_grow=True),
        "b won with accuracy 0.5: it is the only candidate that could, because "
        "force_grow is set."),
+      ("force_grow_over_nan",
+       selection.choose(
+           ["a", "b", "c"], [_NAN, .5, .75], previous=0, force_grow=True),
+       "b won with accuracy 0.5, 0.25 better than c, the next best of 2 "
+       "candidates."),
       ("preset",
        selection.preset(["a", "b"], 1, "replay_config says so"),
        "b won: replay_config says so."))

@@ -86,6 +86,15 @@ class TurnsTest(absltest.TestCase):
         sum(used.values()) * parts[gone], used[gone],
         delta=2 * sum(costs.values()) + 1e-6)
 
+  def test_one_that_was_ahead_is_so_when_it_joins_again(self):
+    taken = turns.Turns({"a": .5, "b": .5})
+    self.assertEqual("a", taken.next(["a", "b"]))
+    taken.served("a", 5.)
+    taken.next(["b"])
+    taken.served("b", 1.)
+    self.assertEqual({"a": 0., "b": 4.}, _run(
+        taken, {"a": 1., "b": 1.}, ["a", "b"], 4.))
+
   def test_nothing_is_idle(self):
     taken = turns.Turns({"a": .001, "b": .999})
     self.assertEqual(
