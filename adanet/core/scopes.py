@@ -124,6 +124,32 @@ def _step_in(variable_scope):
           trainable=False, dtype=v1.int64)
 
 
+def _put_into_scope(scope, saveables, others):
+  """Gives what a builder saves, but for variables, names in its scope.
+
+  A table's name in a checkpoint is the one that it is given, or that of its
+  kind. Of two with one name only one would be saved.
+
+  Args:
+    scope: str, the builder's.
+    saveables: `SaveableObject`s that were made in it.
+    others: those that were made before.
+  """
+  names = {saveable.name for saveable in others}
+  for saveable in saveables:
+    old = saveable.name
+    new = old if old.startswith(scope + "/") else "{}/{}".format(scope, old)
+    number = 0
+    while new in names:
+      number += 1
+      new = "{}/{}_{}".format(scope, old, number)
+    names.add(new)
+    saveable.name = new
+    for spec in saveable.specs:
+      spec.name = (new + spec.name[len(old):] if spec.name.startswith(old)
+                   else "{}/{}".format(new, spec.name))
+
+
 @contextlib.contextmanager
 def builder_scope(
     variable_scope: typing.Any,
@@ -133,7 +159,7 @@ def builder_scope(
 
   In it, `tf.train.get_global_step()` is the builder's own step, and
   `tf.trainable_variables()` has only `trainable_variables` and those that the
-  builder makes.
+  builder makes. At its end, tables have names of their own in checkpoints.
 
   Args:
     variable_scope: the `VariableScope` that has the builder's step.
@@ -151,8 +177,12 @@ def builder_scope(
   hidden = list(visible)
   visible[:] = trainable_variables
   made: typing.List[typing.Any] = []
+  saveables = graph.get_collection_ref(v1.GraphKeys.SAVEABLE_OBJECTS)
+  num_saveables = len(saveables)
   try:
     yield made
+    _put_into_scope(variable_scope.name, saveables[num_saveables:],
+                    saveables[:num_saveables])
   finally:
     made.extend(visible[len(trainable_variables):])
     visible[:] = hidden + made

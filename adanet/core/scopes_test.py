@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of which assertions a graph leaves out.
+"""Tests of which assertions a graph leaves out, and of the names of tables.
 
 `iteration_test` has what builders see.
 """
@@ -69,6 +69,24 @@ class NanScopeTest(parameterized.TestCase):
       yield
 
     self.assertFalse(self._holds(_area, [[1.]], [[_NAN]], left))
+
+
+class BuilderScopeTest(absltest.TestCase):
+
+  def test_tables_have_names_of_their_own(self):
+    with scopes.new_graph(1).as_default():
+      for scope, names in (("a", ["t", "t", "a/t_1"]), ("b", ["t"])):
+        with v1.variable_scope(scope) as variable_scope:
+          with scopes.builder_scope(variable_scope):
+            for name in names:
+              v1.lookup.experimental.DenseHashTable(
+                  v1.int64, v1.float32, 0., empty_key=-1, deleted_key=-2,
+                  name=name)
+      saveables = v1.get_collection(v1.GraphKeys.SAVEABLE_OBJECTS)
+      self.assertEqual(["a/t", "a/t_1", "a/a/t_1_1", "b/t"],
+                       [saveable.name for saveable in saveables])
+      self.assertEqual(["a/t_1-keys", "a/t_1-values"],
+                       [spec.name for spec in saveables[1].specs])
 
 
 if __name__ == "__main__":

@@ -15,24 +15,37 @@ _AVERAGE_STATE = re.compile(r".*/adanet_loss/(biased|local_step)\Z")
 
 
 class _Saved(typing.NamedTuple):
-  """A variable as a checkpoint has it.
+  """What of the graph a checkpoint has under a name.
 
   Attributes:
     name: str. The parts of a partitioned variable have the same one.
-    shape: `TensorShape` of the whole variable.
+    shape: `TensorShape` of the whole variable; unknown for another object.
+    saved: the variable, or the `SaveableObject` of a table or a resource.
   """
   name: str
   shape: typing.Any
+  saved: typing.Any
 
 
-def _saved(variable):
+def _variable(variable):
   """Returns the `_Saved` of a variable of the graph."""
   name = variable.op.name
   if "/part_" in name:
     part = variable.to_proto().save_slice_info_def
     if part.full_name:
-      return _Saved(part.full_name, tf_compat.v1.TensorShape(part.full_shape))
-  return _Saved(name, variable.shape)
+      return _Saved(part.full_name,
+                    tf_compat.v1.TensorShape(part.full_shape), variable)
+  return _Saved(name, variable.shape, variable)
+
+
+def _all_saved():
+  """Yields a `_Saved` for all of the default graph that a checkpoint has."""
+  v1 = tf_compat.v1
+  for variable in v1.global_variables():
+    yield _variable(variable)
+  for saveable in v1.get_collection(v1.GraphKeys.SAVEABLE_OBJECTS):
+    for spec in saveable.specs:
+      yield _Saved(spec.name, v1.TensorShape(None), saveable)
 
 
 class Restorer(object):
@@ -57,14 +70,14 @@ class Restorer(object):
     self.checkpoint = checkpoint
     shapes = v1.train.NewCheckpointReader(
         checkpoint).get_variable_to_shape_map()
-    variables = {v.op.name: v for v in v1.global_variables()}
-    renamed = layer_names.stored_names(variables, shapes)
-    found = []
-    for name, variable in variables.items():
+    renamed = layer_names.stored_names(
+        [v.op.name for v in v1.global_variables()], shapes)
+    found = {}  # By identity: variables of TensorFlow 2 have no hash.
+    others = {}
+    for name, shape, saved in _all_saved():
       if new and name.startswith(new):
         continue
-      saved = _saved(variable)
-      stored = renamed.get(name, saved.name)
+      stored = renamed.get(name, name)
       if stored not in shapes:
         # An optimizer of tf.estimator puts its variables outside of all scopes.
         if _AVERAGE_STATE.match(name) or (
@@ -74,16 +87,17 @@ class Restorer(object):
             "{} has no variable {!r}: it is of another search. Use the "
             "builders and ensemblers that wrote it, or an empty model_dir."
             .format(checkpoint, name))
-      if not saved.shape.is_compatible_with(shapes[stored]):
+      if not shape.is_compatible_with(shapes[stored]):
         raise checkpoints.CheckpointError(
             "{}: variable {!r} has shape {}, and the search makes it with {}. "
             "Use the builders and the input that wrote it, or an empty "
-            "model_dir.".format(checkpoint, name, shapes[stored], saved.shape))
-      if name not in renamed:
-        found.append(variable)
-    found += v1.get_collection(v1.GraphKeys.SAVEABLE_OBJECTS)
+            "model_dir.".format(checkpoint, name, shapes[stored], shape))
+      if name in renamed:
+        others[stored] = saved
+      else:
+        found[id(saved)] = saved
     self._savers = [v1.train.Saver(group) for group in (
-        found, {renamed[name]: variables[name] for name in renamed}) if group]
+        list(found.values()), others) if group]
 
   def restore(self, session: typing.Any) -> None:
     """Gives the variables their values."""
@@ -109,12 +123,15 @@ class Initializers(object):
     """
     v1 = tf_compat.v1
     self._restorer = restorer
-    self._init = v1.global_variables_initializer()
     self._variables = v1.global_variables()
+    # Such as the trees of tf.estimator. All tasks use the same ones, so they
+    # are made with the variables.
+    self._resources = v1.get_collection(v1.GraphKeys.RESOURCES)
+    self._init = v1.group(
+        v1.global_variables_initializer(),
+        *[resource.create for resource in self._resources])
     self._are_set: typing.Any = None
-    self._local_init = v1.group(
-        v1.local_variables_initializer(), v1.tables_initializer(),
-        *local_init_ops)
+    self._local_init = local_init_op(local_init_ops)
     self._start_input = v1.group(*input_initializers)
     self._queues = v1.get_collection(v1.GraphKeys.QUEUE_RUNNERS)
 
@@ -125,12 +142,15 @@ class Initializers(object):
       self._restorer.restore(session)
 
   def unset_variables(self, session: typing.Any) -> typing.List[str]:
-    """Returns the names of the variables that have no value."""
+    """Returns the names of the variables and resources that have no value."""
     if self._are_set is None:
       self._are_set = [
-          tf_compat.v1.is_variable_initialized(v) for v in self._variables]
-    return [variable.op.name for variable, is_set in zip(
-        self._variables, session.run(self._are_set)) if not is_set]
+          tf_compat.v1.is_variable_initialized(v) for v in self._variables
+      ] + [resource.is_initialized for resource in self._resources]
+    names = [v.op.name for v in self._variables] + [
+        resource.handle.op.name for resource in self._resources]
+    return [name for name, is_set in zip(
+        names, session.run(self._are_set)) if not is_set]
 
   @contextlib.contextmanager
   def started(self, session: typing.Any) -> typing.Iterator[typing.Any]:
@@ -155,6 +175,19 @@ class Initializers(object):
       coordinator.request_stop()
       coordinator.join(threads, stop_grace_period_secs=5,
                        ignore_live_threads=True)
+
+
+def local_init_op(local_init_ops: typing.Sequence[typing.Any]) -> typing.Any:
+  """Returns the op that initializes what each process has by itself.
+
+  Args:
+    local_init_ops: ops of subnetworks that initialize what they have.
+  """
+  v1 = tf_compat.v1
+  return v1.group(
+      v1.local_variables_initializer(), v1.tables_initializer(),
+      *[resource.create for resource in v1.get_collection(
+          v1.GraphKeys.LOCAL_RESOURCES)], *local_init_ops)
 
 
 def local_session(session_config: typing.Any) -> typing.Any:

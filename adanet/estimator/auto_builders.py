@@ -43,6 +43,42 @@ def _read(train_input_fn, config):
                         tf_compat.v1.distribute.InputContext)
 
 
+def _num_resources():
+  """Returns how many resources of estimators the default graph has."""
+  v1 = tf_compat.v1
+  return len(v1.get_collection(v1.GraphKeys.RESOURCES))
+
+
+def _check_accumulators(name):
+  """Checks that an estimator shares no accumulator with another candidate.
+
+  TensorFlow gives those of boosted trees the same names in each model. Two
+  models would take what the other one gives, or wait for it without an end.
+
+  Args:
+    name: str, the candidate's. Its variable scope is the current one.
+
+  Raises:
+    ValueError: it does.
+  """
+  v1 = tf_compat.v1
+  scope = v1.get_variable_scope().name + "/"
+  iteration = scope[:scope.rindex("/", 0, -1) + 1]
+  owners: typing.Dict[str, typing.Set[bool]] = {}
+  for op in v1.get_default_graph().get_operations():
+    if op.type.endswith("ConditionalAccumulator") and (
+        op.name.startswith(iteration)):
+      shared_name = op.get_attr("shared_name").decode()
+      owners.setdefault(shared_name, set()).add(op.name.startswith(scope))
+  for shared_name, found in owners.items():
+    if shared_name and len(found) > 1:
+      raise ValueError(
+          "candidate_pool[{!r}]: the estimator has an accumulator {!r}, and so "
+          "has another one of this iteration: expected one estimator of "
+          "boosted trees, because those of TensorFlow disturb each other"
+          .format(name, shared_name))
+
+
 class EstimatorBuilder(subnetwork_lib.Builder):
   """Builds what the `model_fn` of an estimator builds."""
 
@@ -91,7 +127,15 @@ class EstimatorBuilder(subnetwork_lib.Builder):
       given = _read(train_input_fn, config)
       local_init_ops += given.initializers
       specs.append(call(given.features, given.labels))
+    num_resources = _num_resources()
     specs.append(call(features, labels))
+    if len(specs) > 1 and _num_resources() > num_resources:
+      raise ValueError(
+          "candidate_pool[{!r}]: train_input_fn={!r}: expected None, because "
+          "the estimator, of boosted trees say, keeps what it learns in "
+          "resources: the ensembles would not see it while they train".format(
+              self._name, train_input_fn))
+    _check_accumulators(self._name)
     local_init_ops += [
         spec.scaffold.local_init_op for spec in specs
         if spec.scaffold and spec.scaffold.local_init_op]

@@ -335,6 +335,53 @@ class EstimatorTest(_TestCase):
     self.assertEqual([2], self._trained(estimator, "step", name + "V20"))
 
 
+class BoostedTreesTest(_TestCase):
+  """Models that keep what they learn in resources, not in variables."""
+
+  def setUp(self):
+    super(BoostedTreesTest, self).setUp()
+    self._library = tf_compat.v1.estimator if hasattr(
+        tf_compat.v1, "estimator") else None
+    if not hasattr(self._library, "BoostedTreesRegressor"):
+      self.skipTest("This TensorFlow has no boosted trees.")
+
+  def _trees(self, config=None):
+    return self._library.BoostedTreesRegressor(
+        [tf_compat.v1.feature_column.numeric_column("x")], config=config,
+        n_batches_per_layer=1, n_trees=9, max_depth=2, learning_rate=.5)
+
+  def _input_fn(self, batches=None):
+    return lambda: tf_compat.v1.data.Dataset.from_tensors((
+        {"x": [[-1.], [0.], [1.]]}, [[1.], [0.], [1.]])).repeat(batches)
+
+  def test_training_goes_on(self):
+    pool = lambda config: {"m": self._trees(config), "f": _function}
+    arguments = dict(max_iteration_steps=8, max_iterations=2)
+    results = []
+    for ends in ([100], [3, 6, 10, 100]):
+      model_dir = self.create_tempdir().full_path
+      for max_steps in ends:
+        estimator = self._estimator(pool, model_dir=model_dir, **arguments)
+        estimator.train(self._input_fn(), max_steps=max_steps)
+      report = adanet.report(model_dir)
+      self.assertStartsWith(report.iterations[0].winner, "t0_m_grow")
+      results.append([c.value for iteration in report.iterations
+                      for c in iteration.candidates])
+      loss = estimator.evaluate(self._input_fn(1))["average_loss"]
+      self.assertLess(loss, .3)  # Of a constant it is at least .22.
+    np.testing.assert_allclose(results[0], results[1])
+
+  @parameterized.parameters(
+      (lambda self: {"a": self._trees(), "b": self._trees()},
+       r"^candidate_pool\['b'\]: the estimator has an accumulator "
+       "'numeric_stats_summary_accumulator_0', and so has another one"),
+      (lambda self: {"a": _Sub(self._trees(), self._input_fn())},
+       r"^candidate_pool\['a'\]: train_input_fn=<.*expected None"))
+  def test_what_trees_cannot_do(self, pool, message):
+    with self.assertRaisesRegex(ValueError, message):
+      self._train(pool(self), self._input_fn())
+
+
 class PoolTest(_TestCase):
 
   def _builders(self, pool, iterations=1):

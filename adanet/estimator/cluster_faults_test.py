@@ -25,6 +25,15 @@ from adanet.testing import jobs
 _STEPS = 60  # Of an iteration.
 
 
+class _Slow(builders.Slow, builders.Remembering):
+  """A slow network with a table and resources, which are on the ps as well."""
+
+  def build_subnetwork_train_op(self, *args, **kwargs):
+    train_op = super().build_subnetwork_train_op(*args, **kwargs)
+    return adanet.subnetwork.TrainOpSpec(
+        train_op, chief_hooks=[tf_compat.v1.train.SessionRunHook()])
+
+
 def _program(model_dir, strategy=None, wait_secs=60, step_secs=.02,
              iterations=2, timeout_secs=60., has_own_folder=False):
   """A user's program: one task."""
@@ -38,8 +47,7 @@ def _program(model_dir, strategy=None, wait_secs=60, step_secs=.02,
           operation_timeout_in_ms=int(timeout_secs * 1000)))
   estimator = adanet.Estimator(
       adanet.heads.RegressionHead(),
-      builders.generator(builders.Slow("a", step_secs),
-                         builders.Slow("b", step_secs)),
+      builders.generator(_Slow("a", step_secs), _Slow("b", step_secs)),
       max_iteration_steps=_STEPS, max_iterations=iterations, config=config,
       worker_wait_timeout_secs=wait_secs,
       placement_strategy=strategy or distributed.RoundRobinStrategy())
@@ -129,6 +137,8 @@ class ClusterFaultsTest(absltest.TestCase):
     job.await_step(10, "worker:1")
     seen = self._kill(job, "worker:1")
     self.assertEmpty([s for s in seen if isinstance(s.event, events.Resumed)])
+    self.assertIn("Iteration 0: the chief_hooks of t0_b do not run",
+                  job.log("chief:0"))
 
   def test_stop_and_go_on_in_another_size(self):
     job = self._job()

@@ -186,7 +186,7 @@ class EstimatorTest(parameterized.TestCase):
 
   @parameterized.parameters(1, 4, 5)
   def test_training_goes_on_where_it_was_stopped(self, steps):
-    made = _Partitioned("a"), _Dense("b", width=3)
+    made = _Partitioned("a"), builders.Remembering("b", width=3)
     whole = self._estimator(*made)
     # Batches of all rows, so that it does not matter where the input begins.
     input_fn = builders.input_fn(batch_size=32)

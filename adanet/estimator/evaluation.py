@@ -10,6 +10,7 @@ from adanet import tf_compat
 from adanet.core import hooks as hooks_lib
 from adanet.core import iteration as iteration_lib
 from adanet.core import selection
+from adanet.core import sessions
 from adanet.core import summary
 from adanet.estimator import choosing
 from adanet.estimator import export as export_lib
@@ -216,7 +217,4 @@ def export(model: model_lib.Model, rules: choosing.Rules, export_dir_base: str,
               _export_outputs(built.iteration, best)),
           assets_extra=assets_extra, as_text=as_text,
           strip_default_attrs=strip_default_attrs,
-          main_op=tf_compat.v1.group(
-              tf_compat.v1.local_variables_initializer(),
-              tf_compat.v1.tables_initializer(),
-              *built.iteration.local_init_ops))
+          main_op=sessions.local_init_op(built.iteration.local_init_ops))

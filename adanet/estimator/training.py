@@ -115,6 +115,16 @@ def _hook_runner(training, ops, is_chief):
   return hooks_lib.HookRunner(owned)
 
 
+def _warn_of_hooks_left_out(iteration, ops):
+  """Names subnetworks whose `chief_hooks` have no chief that trains them."""
+  for spec in iteration.subnetworks:
+    if spec.train_op.chief_hooks and spec.name not in ops.trainees:
+      logging.warning(
+          "Iteration %d: the chief_hooks of %s do not run, because the chief "
+          "does not train it. An estimator of boosted trees then grows no tree. "
+          "Use ReplicationStrategy.", iteration.number, spec.name)
+
+
 class IterationTraining(object):
   """Trains one iteration in sessions on its graph, which is the default one.
 
@@ -147,6 +157,8 @@ class IterationTraining(object):
         self.iteration, model.search.global_step_combiner_fn)
     self._set_number = tf_compat.v1.assign(
         self.iteration.current_iteration, start.number)
+    if is_chief:
+      _warn_of_hooks_left_out(self.iteration, ops)
     self._hooks = _hook_runner(training, ops, is_chief)
     self._hooks.begin()
     summaries = training_summaries.TrainingSummaries(

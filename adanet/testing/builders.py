@@ -86,6 +86,60 @@ class Dense(subnetwork.Builder):
     return optimizer.minimize(loss, var_list=var_list)
 
 
+class _Resource(typing.NamedTuple):
+  """What TensorFlow's collections of resources have."""
+  handle: typing.Any
+  create: typing.Any
+  is_initialized: typing.Any
+
+
+def _value_of_resource(name: str, collection: str) -> typing.Any:
+  """Returns the value of a new resource, which is 1 once it is initialized.
+
+  Args:
+    name: str, in its variable scope.
+    collection: str, that of its kind of resources.
+  """
+  v1 = tf_compat.v1
+  name = "{}/{}".format(v1.get_variable_scope().name, name)
+  with v1.name_scope(None):
+    handle = v1.raw_ops.VarHandleOp(
+        container="", shared_name=name, dtype=v1.float32, shape=[], name=name)
+  v1.add_to_collection(collection, _Resource(
+      handle,
+      v1.raw_ops.AssignVariableOp(resource=handle, value=v1.constant(1.)),
+      v1.raw_ops.VarIsInitializedOp(resource=handle)))
+  return v1.raw_ops.ReadVariableOp(resource=handle, dtype=v1.float32)
+
+
+class Remembering(Dense):
+  """Counts its steps in a table, and has a shared and a local resource.
+
+  Where one of these is not initialized or restored, its logits differ.
+  """
+
+  def build_subnetwork(self, *args: typing.Any,
+                       **kwargs: typing.Any) -> typing.Any:
+    v1 = tf_compat.v1
+    made = super().build_subnetwork(*args, **kwargs)
+    self._table = v1.lookup.experimental.DenseHashTable(
+        v1.int64, v1.float32, default_value=0., empty_key=-1, deleted_key=-2,
+        name="steps")
+    steps = self._table.lookup(v1.constant(0, v1.int64))
+    return made._replace(
+        logits=made.logits + .01 * steps +
+        _value_of_resource("shared", v1.GraphKeys.RESOURCES) +
+        _value_of_resource("local", v1.GraphKeys.LOCAL_RESOURCES))
+
+  def build_subnetwork_train_op(self, *args: typing.Any,
+                                **kwargs: typing.Any) -> typing.Any:
+    v1 = tf_compat.v1
+    train_op = super().build_subnetwork_train_op(*args, **kwargs)
+    key = v1.constant(0, v1.int64)
+    with v1.control_dependencies([train_op]):
+      return self._table.insert(key, self._table.lookup(key) + 1.)
+
+
 class Slow(Dense):
   """Takes its time for a step, so that a test can do something meanwhile."""
 
