@@ -7,6 +7,7 @@ What other workers do, the test does itself.
 
 import json
 import os
+import time
 from unittest import mock
 
 from absl.testing import absltest
@@ -129,7 +130,7 @@ class TurnsTest(parameterized.TestCase):
     with model.graph(training.input_fn, "train", 0) as built:
       it = training_lib.IterationTraining(
           model, training, built, training_lib.Start(0, None), "a task",
-          index == 0, surroundings)
+          index == 0, surroundings, began=time.time())
       self._advance = {
           s.name: tf_compat.v1.assign_add(s.step, 1)
           for s in built.iteration.subnetworks}
