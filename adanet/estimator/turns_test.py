@@ -132,7 +132,7 @@ class TurnsTest(parameterized.TestCase):
     with model.graph(training.input_fn, "train", 0) as built:
       it = training_lib.IterationTraining(
           model, training, built, training_lib.Start(0, None), "a task",
-          index == 0, surroundings, time.time())
+          index == 0, surroundings, began=time.time())
       self._advance = {
           s.name: tf_compat.v1.assign_add(s.step, pace_of_others)
           for s in built.iteration.subnetworks}

@@ -22,8 +22,9 @@ class DigitsTest(absltest.TestCase):
   def test_search_and_serve(self):
     model_dir = os.path.join(self.create_tempdir().full_path, "model dir")
     with launches.Launch(
-        "--model_dir=" + model_dir, "--workers=3", "--ps=2",
-        *_PROGRAM) as launch:
+        "--model_dir=" + model_dir, "--workers=3", "--ps=2", *_PROGRAM,
+        # Matplotlib says where it has no folder.
+        variables={"MPLCONFIGDIR": self.create_tempdir().full_path}) as launch:
       status, output, errors = launch.finish()
       self.assertEmpty(launch.left())
     self.assertEqual(0, status, errors)
