@@ -161,7 +161,8 @@ class UntilSpaceTest(absltest.TestCase):
   def test_tries_until_there_is_space(self):
     clock = _Clock()
     errors = [OSError(28, "No space left on device"),
-              RuntimeError("x; Disk quota exceeded")]
+              RuntimeError("x; Disk quota exceeded"),
+              OSError(28, "No space left on device")]
 
     def write():
       if errors:
@@ -170,7 +171,9 @@ class UntilSpaceTest(absltest.TestCase):
 
     wait = clock.wait(10., "free it")
     self.assertEqual(7, waiting.until_space(write, wait, "/m"))
-    self.assertEqual(4., clock.now)
+    self.assertEqual(6., clock.now)
+    self.assertEqual(
+        (6., "Waited 6 s for space on the full disk of /m."), clock.log[-1])
 
   def test_ends(self):
     clock = _Clock()

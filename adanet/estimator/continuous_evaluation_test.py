@@ -3,7 +3,9 @@
 """Tests of the evaluator of a cluster, with the time faked."""
 
 import os
+from unittest import mock
 
+from absl import logging
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
@@ -77,7 +79,7 @@ class _FakeEstimator:
   def evaluate(self, input_fn, steps, name, checkpoint_path, hooks):
     """Reads the step of a checkpoint."""
     del input_fn, steps, name
-    step = int(checkpoint_path.rpartition("-")[2])
+    step = int(checkpoint_path.rpartition("-")[2].partition(".")[0])
     self.before.pop(step, lambda: None)()
     for hook in hooks:
       hook.begin()
@@ -101,7 +103,7 @@ class ContinuousEvaluationTest(parameterized.TestCase):
     self._reported = []
     self._results_file = results_lib.ResultsFile(self._model_dir, _JOB, 1.)
 
-  def _save(self, step, name="model.ckpt"):
+  def _save(self, step, name="model.ckpt", suffix=""):
     """Returns a function that writes a checkpoint, as a chief does."""
     v1 = tf_compat.v1
 
@@ -111,7 +113,8 @@ class ContinuousEvaluationTest(parameterized.TestCase):
             step, v1.int64))
         session.run(v1.global_variables_initializer())
         v1.train.Saver().save(
-            session, os.path.join(self._model_dir, name), global_step=step,
+            session, os.path.join(
+                self._model_dir, "{}-{}{}".format(name, step, suffix)),
             write_meta_graph=False)
 
     return save
@@ -211,13 +214,19 @@ class ContinuousEvaluationTest(parameterized.TestCase):
     self.assertIn("5 s so far", logged.output[0])
     self.assertIn("35 s so far", logged.output[1])
 
-  def test_warns_if_there_is_no_new_checkpoint_for_long(self):
-    with self.assertLogs(level="WARNING") as logged:
+  @parameterized.parameters((600, 1), (1000, 0))  # 1800 s, and 2000 s.
+  def test_warns_if_there_is_no_new_checkpoint_for_long(
+      self, save_checkpoints_secs, expected):
+    self._estimator.config = self._estimator.config.replace(
+        save_checkpoints_secs=save_checkpoints_secs)
+    with mock.patch.object(logging, "warning") as warning:
       self._run({3: self._save(10), 1000: self._save(20),
                  2700: self._announce("training"),
                  2850: self._announce("over")})
-    self.assertLen(logged.output, 1)
-    self.assertIn("No new checkpoint in " + self._model_dir, logged.output[0])
+    said = [call[0][0] % call[0][1:] for call in warning.call_args_list]
+    self.assertLen(said, expected)
+    for line in said:
+      self.assertIn("No new checkpoint in " + self._model_dir, line)
 
   @parameterized.parameters("other", "job")
   def test_file_of_an_earlier_job(self, job):
@@ -328,6 +337,14 @@ class ContinuousEvaluationTest(parameterized.TestCase):
     self._run({3: self._save(10), 10: begin_iteration, 20: self._save(20),
                30: self._announce("over")})
     self.assertEqual([10, 20], self._steps)
+
+  def test_another_checkpoint_of_a_step(self):
+    # Ensembles have trained on where the subnetworks were done.
+    self._run({3: self._save(10), 10: self._save(10, suffix=".1"),
+               20: self._announce("over")})
+    self.assertEqual(
+        [("model.ckpt-10", 10, False), ("model.ckpt-10.1", 10, False),
+         ("model.ckpt-10.1", 10, True)], self._exporter.calls)
 
   def _results_of_the_chief(self):
     self._announce("over")()
