@@ -80,8 +80,7 @@ class GraphFiles(object):
             saver_def=self._saver.as_saver_def()).SerializeToString()
     return self._content
 
-  def _write(self, name, content):
-    path = os.path.join(self._model_dir, name)
+  def _write(self, path, content):
     try:
       files.write_bytes(path, content)
     except tf_compat.v1.errors.OpError as error:
@@ -96,7 +95,7 @@ class GraphFiles(object):
       checkpoint: str, its prefix.
     """
     if self._meta_graph():
-      self._write(os.path.basename(checkpoint) + ".meta", self._meta_graph())
+      self._write(checkpoint + ".meta", self._meta_graph())
 
   def write(self, writer: summary_lib.SummaryWriter) -> None:
     """Writes the text, and what TensorBoard shows; later calls do nothing.
@@ -110,4 +109,4 @@ class GraphFiles(object):
     meta_graph = tf_compat.v1.MetaGraphDef.FromString(self._meta_graph())
     writer.add_graph(meta_graph)
     text = text_format.MessageToString(meta_graph.graph_def)
-    self._write("graph.pbtxt", text.encode())
+    self._write(os.path.join(self._model_dir, "graph.pbtxt"), text.encode())

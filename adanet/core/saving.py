@@ -45,8 +45,17 @@ class Saver(object):
     del session, global_step
     return False
 
-  def end(self, session: typing.Any, global_step: int) -> None:
-    """Saves the last checkpoint, and ends the listeners."""
+  def end(self, session: typing.Any, global_step: int,
+          end_hooks: typing.Callable[[], None]) -> None:
+    """Ends the hooks, saves the last checkpoint, and ends the listeners.
+
+    Args:
+      session: `Session`.
+      global_step: int.
+      end_hooks: ends the hooks.
+    """
+    del session, global_step
+    end_hooks()
 
 
 class CheckpointSaver(Saver):
@@ -88,8 +97,6 @@ class CheckpointSaver(Saver):
     self._saver = train.Saver(
         sharded=True, max_to_keep=config.keep_checkpoint_max,
         keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours)
-    # A user's `CheckpointSaverHook` looks for it there.
-    tf_compat.v1.add_to_collection(tf_compat.v1.GraphKeys.SAVERS, self._saver)
     self._saver.recover_last_checkpoints(checkpoint_file.kept(model_dir.path))
     self.graph_files = graph_files.GraphFiles(model_dir.path, self._saver)
     self._step_names = [step.op.name for step in steps]
@@ -111,12 +118,12 @@ class CheckpointSaver(Saver):
     return bool(self._every_secs and
                 time.time() >= self._saved_time + self._every_secs)
 
-  def _path(self, global_step):
+  def _new_path(self, prefix, global_step):
     """Returns the path of a checkpoint that is not there yet.
 
     A file that others may read is never written again.
     """
-    first = path = "{}-{}".format(self._model_dir.checkpoint_path, global_step)
+    first = path = "{}-{}".format(prefix, global_step)
     number = 0
     while tf_compat.v1.io.gfile.exists(path + ".index"):
       number += 1
@@ -178,32 +185,42 @@ class CheckpointSaver(Saver):
     self._note(checkpoint, [int(steps[name]) for name in self._step_names],
                self._model_dir.global_step(checkpoint))
 
-  def _save(self, session, global_step, write):
+  def _save(self, session, global_step, prefix, listeners, write):
     # Others may train meanwhile. What is saved is then further than this says,
     # and the next call saves again.
     steps = self._steps(session)
     if steps == self._saved_steps:
       return False
-    for listener in self._listeners:
+    for listener in listeners:
       listener.before_save(session, global_step)
-    path = self._path(global_step)
+    path = self._new_path(prefix, global_step)
     write(session, path)
     self._note(path, steps, global_step)
     # Every listener is told, also when one asks to stop.
     asked = [listener.after_save(session, global_step)
-             for listener in self._listeners]
+             for listener in listeners]
     self._report(events.CheckpointSaved(path, global_step))
     return any(asked)
 
-  def save(self, session: typing.Any, global_step: int) -> bool:
-    """Saves a checkpoint; see `Saver`."""
+  def _save_or_warn(self, session, global_step, prefix, listeners):
+    """Saves a checkpoint; see `Saver.save`."""
     try:
-      return self._save(session, global_step, self._write)
+      return self._save(session, global_step, prefix, listeners, self._write)
     except DiskFullError as error:
       logging.warning("%s. Training goes on, and tries again in %d s.", error,
                       _RETRY_SECS)
       self._next_try = time.time() + _RETRY_SECS
       return False
+
+  def _save_surely(self, session, global_step, listeners):
+    """Saves a checkpoint, and waits for space where the disk is full."""
+    self._save(session, global_step, self._model_dir.checkpoint_path, listeners,
+               self._write_surely)
+
+  def save(self, session: typing.Any, global_step: int) -> bool:
+    """Saves a checkpoint; see `Saver`."""
+    return self._save_or_warn(
+        session, global_step, self._model_dir.checkpoint_path, self._listeners)
 
   def save_or_fail(self, session: typing.Any, global_step: int) -> None:
     """Saves a checkpoint now.
@@ -211,13 +228,16 @@ class CheckpointSaver(Saver):
     Raises:
       DiskFullError: it does not fit on the disk.
     """
-    self._save(session, global_step, self._write)
+    self._save(session, global_step, self._model_dir.checkpoint_path,
+               self._listeners, self._write)
 
-  def end(self, session: typing.Any, global_step: int) -> None:
-    """Saves the last checkpoint, and ends the listeners.
+  def end(self, session: typing.Any, global_step: int,
+          end_hooks: typing.Callable[[], None]) -> None:
+    """Ends the hooks, saves the last checkpoint, and ends the listeners.
 
     It waits for space where the disk is full.
     """
-    self._save(session, global_step, self._write_surely)
+    end_hooks()
+    self._save_surely(session, global_step, self._listeners)
     for listener in self._listeners:
       listener.end(session, global_step)

@@ -7,12 +7,15 @@ import tempfile
 from unittest import mock
 
 from absl.testing import absltest
+from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.core import checkpoints
 from adanet.core import events
+from adanet.core import hook_saving
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import saving
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.tf_compat import saver_hooks
 import hypothesis
 from hypothesis import strategies as st
 
@@ -90,7 +93,7 @@ class CheckpointSaverTest(absltest.TestCase):
             if action == "save":
               saver.save(search.session, search.step())
             else:
-              saver.end(search.session, search.step())
+              saver.end(search.session, search.step(), lambda: None)
             if is_stale:
               num_stale += 1
               expected.append((saver.checkpoint, search.values()))
@@ -119,6 +122,102 @@ class CheckpointSaverTest(absltest.TestCase):
         found.append(os.path.basename(saver.checkpoint))
     self.assertEqual(["model.ckpt-1", "model.ckpt-1.1", "model.ckpt-1.2",
                       "model.ckpt-2"], found)
+
+
+class _Calls(list):
+  """A `CheckpointSaverListener` that notes what it is told."""
+
+  def begin(self):
+    self.append("begin")
+
+  def before_save(self, unused_session, global_step):
+    self.append("before {}".format(global_step))
+
+  def after_save(self, unused_session, global_step):
+    self.append("after {}".format(global_step))
+
+  def end(self, unused_session, global_step):
+    self.append("end {}".format(global_step))
+
+
+class HookedSaverTest(parameterized.TestCase):
+
+  def _run(self, actions, folder, model_dir):
+    """Trains with a hook that saves every second step.
+
+    Args:
+      actions: what to train, in order.
+      folder: str, where the hook saves.
+      model_dir: str.
+
+    Returns:
+      What the hook's listener is told, and the last checkpoint's values and
+      those that it should have.
+    """
+    train = tf_compat.v1.train
+    calls = _Calls()
+    with tf_compat.v1.Graph().as_default():
+      search = _Search(model_dir)
+      session = search.session
+      hook = train.CheckpointSaverHook(folder, save_steps=2)
+      saver_hooks.prepare([hook], [calls])
+      saver_hooks.prepare([hook], [calls])  # Is told once all the same.
+      hook.begin()
+      saver = hook_saving.HookedSaver(
+          [hook], search.model_dir, tf_compat.RunConfig(
+              save_checkpoints_steps=1), search.steps, lambda event: None,
+          search.fail_without_space)
+      saver.save(session, 0)
+      hook.after_create_session(session, None)
+      for name in actions:
+        before = search.step()
+        search.train(name)
+        self.assertFalse(saver.is_due(search.step()))
+        hook.after_run(
+            train.SessionRunContext(None, session),
+            train.SessionRunValues(before, None, None))
+      saver.end(session, search.step(), lambda: hook.end(session))
+      expected = search.values()
+      self.assertEqual(saver.checkpoint, search.model_dir.latest_checkpoint())
+      return calls, checkpoints.values(saver.checkpoint, expected), expected
+
+  @parameterized.parameters(
+      ([], []),
+      ([_SUBNETWORK], [1]),
+      ([_SUBNETWORK] * 2, [2]),
+      ([_SUBNETWORK] * 3, [2, 3]),
+      ([_SUBNETWORK] * 2 + [_ENSEMBLE], [2, 2]),
+      ([_SUBNETWORK] * 2 + [_ENSEMBLE, _SUBNETWORK], [2, 3]),
+      ([_ENSEMBLE], [0]))
+  def test_hears_of_each_save_and_saves_the_last(self, actions, saves):
+    folder = self.create_tempdir().full_path
+    calls, saved, expected = self._run(actions, folder, folder)
+    told = ["begin"]
+    for step in [0] + saves:
+      told += ["before {}".format(step), "after {}".format(step)]
+    self.assertEqual(
+        told + ["end {}".format(expected["global_step"])], calls)
+    self.assertEqual(expected, saved)
+
+  def test_hook_of_another_folder(self):
+    folder = self.create_tempdir().full_path
+    model_dir = self.create_tempdir().full_path
+    _, saved, expected = self._run([_SUBNETWORK] * 13, folder, model_dir)
+    self.assertEqual(expected, saved)
+
+    def names(path):
+      return [name[:-len(".index")] for name in sorted(os.listdir(path))
+              if name.endswith(".index")]
+
+    # Five are kept in each.
+    self.assertEqual(["model.ckpt-0", "model.ckpt-13"], names(model_dir))
+    self.assertCountEqual(
+        ["model.ckpt-{}".format(step) for step in (6, 8, 10, 12, 13)],
+        names(folder))
+    self.assertEqual(
+        sorted(names(folder)),
+        sorted(name[:-len(".meta")] for name in os.listdir(folder)
+               if name.endswith(".meta")))
 
 
 if __name__ == "__main__":

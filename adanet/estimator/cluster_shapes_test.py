@@ -56,13 +56,16 @@ def _estimator(model_dir, strategy):
 
 
 def _task(connection, model_dir, strategy, cluster, task_type, index,
-          max_steps):
+          max_steps, hook_saves):
   """Runs a task, and sends what it failed with, or None."""
   os.environ["TF_CONFIG"] = json.dumps(
       {"cluster": cluster, "task": {"type": task_type, "index": index}})
   try:
+    hooks = [tf_compat.v1.train.CheckpointSaverHook(model_dir, save_steps=2)]
     adanet.train_and_evaluate(
-        _estimator(model_dir, strategy), adanet.TrainSpec(builders.input_fn(), max_steps),
+        _estimator(model_dir, strategy),
+        adanet.TrainSpec(
+            builders.input_fn(), max_steps, hooks if hook_saves else None),
         adanet.EvalSpec(builders.input_fn(1)))
     connection.send(None)
   except BaseException:  # pylint: disable=broad-except
@@ -122,14 +125,15 @@ class ClusterShapesTest(parameterized.TestCase):
     assert cls._expected["files"] == {
         "rate": True, "graph": True, "checkpoints without a graph": []}
 
-  def _train(self, model_dir, strategy, num_workers, num_ps, max_steps=None):
+  def _train(self, model_dir, strategy, num_workers, num_ps, max_steps=None,
+             hook_saves=False):
     """Trains on a cluster and waits until all tasks have ended."""
     shape = {"chief": 1, "worker": num_workers - 1, "ps": num_ps}
     cluster = servers.free_cluster(
         **{job: count for job, count in shape.items() if count})
     tasks = [
         (job, i, processes.Process(
-            _task, model_dir, strategy, cluster, job, i, max_steps))
+            _task, model_dir, strategy, cluster, job, i, max_steps, hook_saves))
         for job, addresses in cluster.items() for i in range(len(addresses))]
     for _, _, process in tasks:
       self.addCleanup(process.kill)
@@ -163,7 +167,8 @@ class ClusterShapesTest(parameterized.TestCase):
   def test_ensembles_have_caught_up_at_max_steps(self):
     model_dir = self.create_tempdir().full_path
     strategy = distributed.RoundRobinStrategy()
-    self._train(model_dir, strategy, 2, 1, max_steps=_STEPS // 2)
+    self._train(
+        model_dir, strategy, 2, 1, max_steps=_STEPS // 2, hook_saves=True)
     found = processes.Process(_steps, model_dir, strategy).receive()
     self.assertLen(found, 6)  # Of three subnetworks, and of their ensembles.
     self.assertBetween(min(found), _STEPS // 2, _STEPS // 2 + 1)

@@ -251,7 +251,8 @@ class Estimator(object):
         `tf.data.Dataset` of them. It may take `mode`, `config` and
         `input_context`. It is called again in each iteration; where a dataset
         ends, training does.
-      hooks: sequence of `SessionRunHook`.
+      hooks: sequence of `SessionRunHook`. A `CheckpointSaverHook` among them
+        says when to save, in place of the config.
       steps: int, how many global steps to train now.
       max_steps: int, the global step up to which to train.
       saving_listeners: sequence of `CheckpointSaverListener`.

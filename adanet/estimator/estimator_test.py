@@ -243,14 +243,6 @@ class EstimatorTest(parameterized.TestCase):
     self._estimator(_Dense("a")).train(
         functools.partial(input_fn, mode="mine", params=3), max_steps=1)
 
-  def test_saver_hook_of_a_user(self):
-    with tf_compat.v1.Graph().as_default():  # It makes a FileWriter.
-      hook = tf_compat.v1.train.CheckpointSaverHook(
-          self._model_dir, save_steps=2)
-    self._estimator(_Dense("a")).train(builders.input_fn(), hooks=[hook])
-    self.assertTrue(
-        glob.glob(os.path.join(self._model_dir, "model.ckpt-6.index")))
-
   def test_saving_listeners(self):
     calls = []
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains an iteration of a search, wherever its session runs."""
 
-import copy
 import time
 import typing
 
@@ -13,6 +12,7 @@ from adanet.cluster import signals
 from adanet.cluster import waiting
 from adanet.core import checkpoints
 from adanet.core import events
+from adanet.core import hook_saving
 from adanet.core import hooks as hooks_lib
 from adanet.core import loop as loop_lib
 from adanet.core import saving
@@ -23,6 +23,7 @@ from adanet.core import training_summaries
 from adanet.estimator import choosing
 from adanet.estimator import model as model_lib
 from adanet.estimator import recording
+from adanet.tf_compat import saver_hooks
 
 
 class Training(typing.NamedTuple):
@@ -95,21 +96,14 @@ class Trained(typing.NamedTuple):
   agreed: typing.Optional[agreement_lib.Agreement] = None
 
 
-def _for_this_graph(hook):
-  """Returns a hook of the user for one iteration.
-
-  A `CheckpointSaverHook` keeps the saver of the first graph that it sees.
-  """
-  if isinstance(hook, tf_compat.v1.train.CheckpointSaverHook):
-    return copy.copy(hook)
-  return hook
-
-
 def _hook_runner(training, ops, is_chief):
   """Returns the runner of the hooks of trainees and of the user."""
+  # Only the chief has all variables to save.
+  left_out = () if is_chief else saver_hooks.among(training.hooks)
   owned = [hooks_lib.Owned(hook, t.name)
            for t in ops.trainees.values() if is_chief for hook in t.chief_hooks]
-  owned += [hooks_lib.Owned(_for_this_graph(hook)) for hook in training.hooks]
+  owned += [hooks_lib.Owned(hook) for hook in training.hooks
+            if hook not in left_out]
   owned += [hooks_lib.Owned(hook, t.name, sees_last_step=False)
             for t in ops.trainees.values() for hook in t.hooks]
   return hooks_lib.HookRunner(owned)
@@ -159,6 +153,8 @@ class IterationTraining(object):
         self.iteration.current_iteration, start.number)
     if is_chief:
       _warn_of_hooks_left_out(self.iteration, ops)
+    user_savers = saver_hooks.among(training.hooks)
+    saver_hooks.prepare(user_savers, training.saving_listeners)
     self._hooks = _hook_runner(training, ops, is_chief)
     self._hooks.begin()
     summaries = training_summaries.TrainingSummaries(
@@ -170,11 +166,7 @@ class IterationTraining(object):
           if start.begins else None)
     self._chief_saver = None
     if is_chief:
-      wait = waiting.Wait(training.wait_timeout_secs, "free some space")
-      self._chief_saver = saving.CheckpointSaver(
-          model.model_dir, model.config, list(self.iteration.steps.values()),
-          training.saving_listeners, training.report,
-          lambda problem: wait.pause(2., lambda: problem))
+      self._chief_saver = self._make_saver(user_savers)
     saver = self._chief_saver or saving.Saver()
     self.loop = loop_lib.Loop(
         start.number, ops,
@@ -186,6 +178,20 @@ class IterationTraining(object):
         model.model_dir.path, task, self.iteration, began)
     self.initializers = sessions.Initializers(
         restorer, self.iteration.local_init_ops, built.initializers)
+
+  def _make_saver(self, user_savers):
+    """Returns the `CheckpointSaver` of the chief."""
+    training, model = self._training, self._model
+    steps = list(self.iteration.steps.values())
+    wait = waiting.Wait(training.wait_timeout_secs, "free some space")
+    wait_for_space = lambda problem: wait.pause(2., lambda: problem)
+    if user_savers:
+      return hook_saving.HookedSaver(
+          user_savers, model.model_dir, model.config, steps, training.report,
+          wait_for_space)
+    return saving.CheckpointSaver(
+        model.model_dir, model.config, steps, training.saving_listeners,
+        training.report, wait_for_space)
 
   def _report(self, event):
     if isinstance(event, events.Progress):
@@ -267,9 +273,9 @@ class IterationTraining(object):
 
   def end(self, session: typing.Any) -> None:
     """Saves the last checkpoint, if this is the chief, and ends the hooks."""
-    self._hooks.end(session)
-    if self._chief_saver is not None:
-      self._chief_saver.end(session, self.loop.global_step)
+    saver = self._chief_saver or saving.Saver()
+    saver.end(session, self.loop.global_step,
+              lambda: self._hooks.end(session))
 
   def trained(self, session: typing.Any, ending: loop_lib.Ending) -> Trained:
     """Returns what the chief has trained and saved.

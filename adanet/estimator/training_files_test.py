@@ -17,15 +17,19 @@ import numpy as np
 
 class TrainingFilesTest(absltest.TestCase):
 
-  def _train(self, **config):
-    """Trains two iterations of 8 steps; returns the estimator."""
+  def setUp(self):
+    super().setUp()
     self._model_dir = self.create_tempdir().full_path
+
+  def _train(self, hooks=(), saving_listeners=(), **config):
+    """Trains two iterations of 8 steps; returns the estimator."""
     estimator = adanet.Estimator(
         adanet.heads.RegressionHead(),
         builders.generator(builders.Dense("a"), builders.Dense("b", width=3)),
         max_iteration_steps=8, max_iterations=2,
         config=tf_compat.RunConfig(model_dir=self._model_dir, **config))
-    return estimator.train(builders.input_fn())
+    return estimator.train(builders.input_fn(), hooks=hooks,
+                           saving_listeners=saving_listeners)
 
   def _events(self):
     """Yields what is in the file of events of the model_dir."""
@@ -68,6 +72,45 @@ class TrainingFilesTest(absltest.TestCase):
   def test_no_step_rate(self):
     self._train(log_step_count_steps=None)
     self.assertEmpty(self._rates())
+
+  def test_saver_hook_of_a_user_replaces_the_default(self):
+    train = tf_compat.v1.train
+    stop_at = [None]
+    calls = []
+
+    class Listener(train.CheckpointSaverListener):
+
+      def after_save(self, session, global_step_value):
+        calls.append(global_step_value)
+        return global_step_value == stop_at[0]
+
+    class Hook(train.CheckpointSaverHook):
+      """Keeps what it counts, as it is one for all iterations."""
+      num_steps = 0
+
+      def after_run(self, run_context, run_values):
+        self.num_steps += 1
+        super().after_run(run_context, run_values)
+
+    hook = Hook(self._model_dir, save_steps=5)
+    listener = Listener()
+    self._train([hook], [listener], save_checkpoints_steps=1,
+                keep_checkpoint_max=None)
+    self.assertEqual([0, 5, 8, 8, 13, 16], calls)
+    self.assertCountEqual(
+        ["increment.ckpt-1"] +
+        ["model.ckpt-{}".format(step) for step in (0, 5, 8, 13, 16)],
+        self._names(".index"))
+    self.assertEqual(self._names(".index"), self._names(".meta"))
+    self.assertEqual(16, hook.num_steps)
+    # Its listener may ask for a stop.
+    del calls[:]
+    stop_at[0] = 5
+    self._model_dir = self.create_tempdir().full_path
+    estimator = self._train([Hook(self._model_dir, save_steps=5)], [listener])
+    self.assertEqual([0, 5], calls)
+    self.assertEqual(["model.ckpt-0", "model.ckpt-5"], self._names(".index"))
+    self.assertEqual(5, estimator.get_variable_value("global_step"))
 
 
 if __name__ == "__main__":
