@@ -95,24 +95,28 @@ def _knows_an_evaluator(config):
 def _lead(estimator, train_spec, eval_spec):
   """Trains as the chief; evaluates the last checkpoint if no other task does.
   """
+  types = tf_compat.TaskType
   config, file = estimator.config, _results_file(estimator)
-  by = (tf_compat.TaskType.EVALUATOR if _knows_an_evaluator(config) else
-        tf_compat.TaskType.CHIEF)
+  is_master = config.task_type == types.MASTER
+  by = types.CHIEF
+  if not is_master and _knows_an_evaluator(config):
+    by = types.EVALUATOR
   with lock.owned(estimator.model_dir):
     file.begin(by)
-  if config.task_type == tf_compat.TaskType.MASTER:
+  if is_master:
     evaluator = _train_and_evaluate_here(estimator, train_spec, eval_spec)
-  else:
-    _train(estimator, train_spec)
-    if by == tf_compat.TaskType.EVALUATOR or file.read() is not None:
-      _print_report(estimator)
-      return file.awaited()
+    file.write(by, evaluator.checkpoint, evaluator.results)
+    return evaluator.results
+  _train(estimator, train_spec)
+  results = file.awaited()
+  if by == types.CHIEF and file.read() is None:
     evaluator = checkpoint_evaluation.CheckpointEvaluator(
         estimator, eval_spec, train_spec.max_steps)
     evaluator.finish_latest()
-    _print_report(estimator)
-  file.write(by, evaluator.checkpoint, evaluator.results)
-  return evaluator.results
+    file.write(by, evaluator.checkpoint, evaluator.results)
+    results = evaluator.results
+  _print_report(estimator)
+  return results
 
 
 def _onlooker(estimator, job):
