@@ -83,6 +83,7 @@ _SEAMS = (
     "adanet.tf_compat.checkpoint_file",
     "adanet.tf_compat.estimator_config",
     "adanet.tf_compat.files",
+    "adanet.tf_compat.saver_hooks",
     "adanet.tf_compat.optimizers.check_optimizer",
     "adanet.tf_compat.optimizers.for_any_graph",
     "adanet.version",
