@@ -10,7 +10,10 @@ import numpy as np
 
 
 class Evaluator:
-  """Evaluates the candidates at the end of an iteration."""
+  """Evaluates the candidates at the end of an iteration.
+
+  A subclass may override each property and `evaluate`.
+  """
 
   class Objective:
     """Which value of the metric is the best.
@@ -66,8 +69,11 @@ class Evaluator:
 
   @property
   def objective_fn(self) -> Callable[[Sequence[float]], Any]:
-    """A function from values to the index of the best; it skips NaN."""
-    if self._objective == self.Objective.MAXIMIZE:
+    """A function from values to the index of the best; it skips NaN.
+
+    A subclass may return another one, which then decides who wins.
+    """
+    if self.objective == self.Objective.MAXIMIZE:
       return np.nanargmax
     return np.nanargmin
 
@@ -99,13 +105,13 @@ class Evaluator:
           for by_name in ensemble_metrics
       ]
       sess.run(tf_compat.v1.local_variables_initializer())
-    batches.run(sess, [update_op for _, update_op in metrics], self._steps,
+    batches.run(sess, [update_op for _, update_op in metrics], self.steps,
                 "Evaluation of the ensembles")
     return sess.run([value for value, _ in metrics])
 
   def _metric(self, by_name):
-    if self._metric_name not in by_name:
+    if self.metric_name not in by_name:
       raise ValueError(
           "metric_name={!r}: expected a metric that every ensemble has: {}."
-          .format(self._metric_name, ", ".join(sorted(by_name))))
-    return by_name[self._metric_name]
+          .format(self.metric_name, ", ".join(sorted(by_name))))
+    return by_name[self.metric_name]
