@@ -9,6 +9,13 @@ from adanet.core import batches
 import numpy as np
 
 
+class MetricNameError(KeyError, ValueError):
+  """Ensembles lack the metric that decides; a KeyError as in AdaNet."""
+
+  def __str__(self) -> str:
+    return str(self.args[0])  # That of a KeyError is quoted.
+
+
 class Evaluator:
   """Evaluates the candidates at the end of an iteration.
 
@@ -97,7 +104,7 @@ class Evaluator:
       The value of the metric for each ensemble.
 
     Raises:
-      ValueError: an ensemble has no metric of this name.
+      MetricNameError: an ensemble has no metric of this name.
     """
     with sess.graph.as_default():
       metrics = [
@@ -111,7 +118,7 @@ class Evaluator:
 
   def _metric(self, by_name):
     if self.metric_name not in by_name:
-      raise ValueError(
+      raise MetricNameError(
           "metric_name={!r}: expected a metric that every ensemble has: {}."
           .format(self.metric_name, ", ".join(sorted(by_name))))
     return by_name[self.metric_name]
