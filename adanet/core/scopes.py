@@ -30,7 +30,7 @@ def _graph_class():
     """
 
     step_of_scope = None
-    may_be_nan: typing.FrozenSet[str] = frozenset()
+    may_be_nan = frozenset()
 
     def control_dependencies(self, control_inputs):
       """Makes ops wait; see `tf.Graph.control_dependencies`."""

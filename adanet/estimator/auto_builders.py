@@ -64,7 +64,7 @@ def _check_accumulators(name):
   v1 = tf_compat.v1
   scope = v1.get_variable_scope().name + "/"
   iteration = scope[:scope.rindex("/", 0, -1) + 1]
-  owners: typing.Dict[str, typing.Set[bool]] = {}
+  owners = {}
   for op in v1.get_default_graph().get_operations():
     if op.type.endswith("ConditionalAccumulator") and (
         op.name.startswith(iteration)):
