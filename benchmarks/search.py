@@ -211,11 +211,13 @@ def train_on_cluster(model_dir, num_iterations, delays):
       model_dir, ITERATION_STEPS, runs.RunConfig(model_dir=model_dir, **config),
       experimental_placement_strategy=distributed.RoundRobinStrategy(),
       **arguments)
-  specs = tf.estimator if IS_ADANET else adanet
-  specs.train_and_evaluate(
-      search.estimator,
-      specs.TrainSpec(input_fn, max_steps=num_iterations * ITERATION_STEPS),
-      specs.EvalSpec(input_fn, steps=1))
+  max_steps = num_iterations * ITERATION_STEPS
+  if not IS_ADANET:  # Its train_and_evaluate would evaluate on the chief.
+    search.estimator.train(input_fn, max_steps=max_steps)
+    return
+  tf.estimator.train_and_evaluate(
+      search.estimator, tf.estimator.TrainSpec(input_fn, max_steps=max_steps),
+      tf.estimator.EvalSpec(input_fn, steps=1))
 
 
 def _answer_steps(kind):
