@@ -45,8 +45,8 @@ class _Search:
     self.session = v1.Session()
     self.session.run(v1.global_variables_initializer())
 
-  def saver(self, listener, saved):
-    config = tf_compat.RunConfig(keep_checkpoint_max=None)
+  def saver(self, listener, saved, **config):
+    config = tf_compat.RunConfig(keep_checkpoint_max=None, **config)
     return saving.CheckpointSaver(
         self.model_dir, config, self.steps, [listener], saved.append,
         self.fail_without_space)
@@ -108,6 +108,38 @@ class CheckpointSaverTest(absltest.TestCase):
       self.assertEqual(num_stale, listener.after_save.call_count)
       for path, values in expected:
         self.assertEqual(values, checkpoints.values(path, values))
+
+  def _saver(self, **config):
+    """Returns a search in the default graph, and its saver."""
+    search = _Search(self.create_tempdir().full_path)
+    listener = mock.Mock()
+    listener.after_save.return_value = None
+    return search, search.saver(listener, [], **config)
+
+  def test_is_due_after_seconds(self):
+    with tf_compat.v1.Graph().as_default(), mock.patch.object(
+        saving.time, "time") as now:
+      now.return_value = 1000.
+      search, saver = self._saver(save_checkpoints_secs=10)
+      due = []
+      for now.return_value in (1009., 1010., 1019., 1020., 1029., 1030.):
+        due.append(saver.is_due(search.step()))
+        if due[-1]:
+          search.train(_ENSEMBLE)
+          saver.save(search.session, search.step())
+    self.assertEqual([False, True] * 3, due)
+
+  def test_is_due_after_steps(self):
+    with tf_compat.v1.Graph().as_default():
+      search, saver = self._saver(save_checkpoints_steps=3)
+      due = []
+      saver.save(search.session, 0)
+      for _ in range(7):
+        search.train(_SUBNETWORK)
+        if saver.is_due(search.step()):
+          due.append(search.step())
+          saver.save(search.session, search.step())
+    self.assertEqual([3, 6], due)
 
   def test_names(self):
     """A reader never finds other values under a name that it has read."""
