@@ -165,6 +165,13 @@ class CheckpointsTest(parameterized.TestCase):
     os.remove(checkpoint + ".index")
     self._assert_error(': "model.ckpt-5.10"', checkpoints.latest, self._folder)
 
+  def test_integers(self):
+    checkpoint = self._save_integers(
+        "model.ckpt-1", all__a__step=1, all__b__step=2, all__c__step_size=3,
+        all__d__step=[4], e__step=5)
+    self.assertEqual(
+        {"a": 1, "b": 2}, checkpoints.integers(checkpoint, "all/(.+)/step"))
+
   def test_no_whole_one(self):
     checkpoint = _save(self._folder)
     os.remove(checkpoint + ".data-00000-of-00001")

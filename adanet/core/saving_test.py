@@ -38,7 +38,8 @@ class _Search:
       with v1.variable_scope(name):
         step = v1.get_variable(
             "step", [], v1.int64, v1.zeros_initializer(), use_resource=True)
-        weight = v1.get_variable("weight", [], initializer=v1.ones_initializer())
+        weight = v1.get_variable(
+            "weight", [], initializer=v1.ones_initializer())
         self._train[name] = [v1.assign_add(step, 1), v1.assign_add(weight, .5)]
         self.steps.append(step)
     self._train[_SUBNETWORK].append(v1.assign_add(self.global_step, 1))
@@ -46,7 +47,7 @@ class _Search:
     self.session.run(v1.global_variables_initializer())
 
   def saver(self, listener, saved, **config):
-    config = tf_compat.RunConfig(keep_checkpoint_max=None, **config)
+    config = tf_compat.RunConfig(**{"keep_checkpoint_max": None, **config})
     return saving.CheckpointSaver(
         self.model_dir, config, self.steps, [listener], saved.append,
         self.fail_without_space)
@@ -140,6 +141,18 @@ class CheckpointSaverTest(absltest.TestCase):
           due.append(search.step())
           saver.save(search.session, search.step())
     self.assertEqual([3, 6], due)
+
+  def test_old_ones_go_after_a_restart_too(self):
+    with tf_compat.v1.Graph().as_default():
+      search, saver = self._saver(keep_checkpoint_max=2)
+      for _ in range(4):
+        search.train(_SUBNETWORK)
+        saver.save(search.session, search.step())
+        saver = search.saver(mock.Mock(), [], keep_checkpoint_max=2)
+    self.assertCountEqual(
+        ["model.ckpt-3.index", "model.ckpt-4.index"],
+        [name for name in os.listdir(search.model_dir.path)
+         if name.endswith(".index")])
 
   def test_names(self):
     """A reader never finds other values under a name that it has read."""
