@@ -65,17 +65,14 @@ class EvaluatorOfAUserTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
       ("function", np.argmax, [9., 4., 5.], True, [1, 2],
-       "t0_b_grow_complexity_regularized won with taste 3: objective_fn chose "
-       "it of 2 candidates.",
-       "t1_b_grow_complexity_regularized won with taste 5: objective_fn chose "
-       "it of 2 candidates."),
+       "t0_b.. won with taste 3: objective_fn chose it of 2 candidates.",
+       "t1_b.. won with taste 5: objective_fn chose it of 2 candidates."),
       ("greatest", np.nanargmax, [9., _NAN, 5.], False, [1, -1],
-       "t0_b_grow_complexity_regularized won with taste 3, 2 better than "
-       "t0_a_grow_complexity_regularized, the next best of 2 candidates.",
-       "t0_b_grow_complexity_regularized won with taste 9, 4 better than "
-       "t1_b_grow_complexity_regularized, the next best of 2 candidates; NaN: "
-       "t1_a_grow_complexity_regularized. It is the ensemble of the previous "
-       "iteration: the ensemble did not grow."))
+       "t0_b.. won with taste 3, 2 better than t0_a.., the next best of 2 "
+       "candidates.",
+       "t0_b.. won with taste 9, 4 better than t1_b.., the next best of 2 "
+       "candidates; NaN: t1_a... It is the ensemble of the previous iteration: "
+       "the ensemble did not grow."))
   def test_object(self, objective_fn, values, force_grow, indices, *expected):
     estimator, won = self._train(
         _Judge(objective_fn, [[1., 3.], values]), force_grow=force_grow)
