@@ -122,7 +122,7 @@ class Estimator(object):
         combined; None for a `ComplexityRegularizedEnsembler`.
       ensemble_strategies: list of `adanet.ensemble.Strategy`, which subnetworks
         are combined; None for a `GrowStrategy`.
-      evaluator: `adanet.Evaluator`, or an object with the same properties, which
+      evaluator: `adanet.Evaluator`, or an object with the same properties. It
         compares the ensembles on data of its own; None for the moving averages
         of their losses in training.
       report_materializer: `adanet.ReportMaterializer`, whose reports the
