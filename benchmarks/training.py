@@ -190,8 +190,9 @@ def _measure_hooked_steps(adanet, num_turns):
   """Returns the row of a step with a hook."""
   turns = []
 
-  def take_turn(unused_searched, unused_session, secs):
+  def take_turn(searched, session, secs):
     turns.append((secs, adanet.take_turn(search.HOOKED_STEP)))
+    _time_bare_steps(session, searched.train_ops())  # Warms up again.
     return len(turns) <= _TURNS_OF_STEPS * num_turns
 
   search.train(search.HOOKED_STEP, take_turn)

@@ -114,13 +114,16 @@ class EstimatorTest(parameterized.TestCase):
       num_runs = 0
 
       def after_create_session(self, session, coord):
-        run = session.run
+        def counted(run):
+          def call(*args, **kwargs):
+            self.num_runs += 1
+            return run(*args, **kwargs)
 
-        def count(*args, **kwargs):
-          self.num_runs += 1
-          return run(*args, **kwargs)
+          return call
 
-        session.run = count
+        make_callable = session.make_callable
+        session.run = counted(session.run)
+        session.make_callable = lambda *args: counted(make_callable(*args))
         super().after_create_session(session, coord)
 
       def before_run(self, run_context):
