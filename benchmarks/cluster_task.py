@@ -9,35 +9,31 @@ of this project writes a file there when it has taken its first step: the time
 of the monotonic clock.
 """
 
-import logging
 import os
 import sys
 import time
 
-from absl import logging as absl_logging
+from adanet.tf_compat import v1 as tf
 from benchmarks import search
 
 
-class _FirstStep(logging.Handler):
-  """Writes when a worker or the chief says that it works."""
+class _FirstStep(tf.train.SessionRunHook):
+  """Writes when this task has taken its first step."""
 
   def __init__(self, folder):
-    super(_FirstStep, self).__init__()
-    self._folder = folder
+    self._path = os.path.join(folder, str(os.getpid()))
 
-  def emit(self, record):
+  def after_run(self, run_context, run_values):
     now = time.monotonic()
-    task, _, rest = record.getMessage().partition(" ")
-    if rest == "works." and not task.startswith("ps:"):
-      with open(os.path.join(self._folder, task), "w") as f:
+    if not os.path.exists(self._path):
+      with open(self._path, "w") as f:
         f.write(repr(now))
 
 
 def main(model_dir, num_iterations, delays, folder=None):
-  if folder:
-    absl_logging.set_verbosity(absl_logging.INFO)
-    absl_logging.get_absl_logger().addHandler(_FirstStep(folder))
-  search.train_on_cluster(model_dir, int(num_iterations), delays == "delays")
+  search.train_on_cluster(
+      model_dir, int(num_iterations), delays == "delays",
+      [_FirstStep(folder)] if folder else [])
   # TensorFlow 1.15 may wait for other tasks that have ended before this one.
   sys.stdout.flush()
   sys.stderr.flush()

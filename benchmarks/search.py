@@ -193,7 +193,7 @@ def time_search(num_iterations):
     shutil.rmtree(model_dir)
 
 
-def train_on_cluster(model_dir, num_iterations, delays):
+def train_on_cluster(model_dir, num_iterations, delays, hooks):
   """Trains as the task of TF_CONFIG, each candidate on one worker.
 
   Args:
@@ -201,6 +201,7 @@ def train_on_cluster(model_dir, num_iterations, delays):
     num_iterations: int.
     delays: whether AdaNet 0.8.0's workers wait as by default; here they never
       do.
+    hooks: list of `SessionRunHook`, for this project.
   """
   arguments = {} if delays else {
       "delay_secs_per_worker": 0, "worker_wait_secs": .1}
@@ -211,11 +212,13 @@ def train_on_cluster(model_dir, num_iterations, delays):
       model_dir, ITERATION_STEPS, runs.RunConfig(model_dir=model_dir, **config),
       experimental_placement_strategy=distributed.RoundRobinStrategy(),
       **arguments)
-  specs = tf.estimator if IS_ADANET else adanet
-  specs.train_and_evaluate(
-      search.estimator,
-      specs.TrainSpec(input_fn, max_steps=num_iterations * ITERATION_STEPS),
-      specs.EvalSpec(input_fn, steps=1))
+  max_steps = num_iterations * ITERATION_STEPS
+  if not IS_ADANET:  # Its train_and_evaluate would evaluate on the chief.
+    search.estimator.train(input_fn, hooks, max_steps=max_steps)
+    return
+  tf.estimator.train_and_evaluate(
+      search.estimator, tf.estimator.TrainSpec(input_fn, max_steps=max_steps),
+      tf.estimator.EvalSpec(input_fn, steps=1))
 
 
 def _answer_steps(kind):

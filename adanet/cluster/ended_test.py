@@ -40,6 +40,7 @@ class StateTest(parameterized.TestCase):
        "training"),
       ("new", _agreement(), _SHARED, True, 0, "over"),
       ("written_since", _agreement(age=-1), _SHARED, False, 0, "over"),
+      ("written_at_the_start", _agreement(age=0), _SHARED, False, 0, "over"),
       ("late", _agreement(age=99999), _UNIQUE, False, 0, "over"),
       ("shared_at_first", _agreement(), _SHARED, False, 29, "training"),
       ("shared_after_patience", _agreement(), _SHARED, False, 30, "over"),

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -175,6 +176,19 @@ class LockTest(parameterized.TestCase):
           process.kill()
     self._check_free()
 
+  def test_last_owner_removes_the_file_meanwhile(self):
+    flock = fcntl.flock
+    removals = [self._model_dir]
+
+    def remove_and_lock(*args):
+      if removals:
+        shutil.rmtree(removals.pop())
+      flock(*args)
+
+    with mock.patch.object(fcntl, "flock", remove_and_lock):
+      with lock.owned(self._model_dir):
+        self._check_in_use(os.getpid())
+
   @parameterized.parameters("", "{", "[]", "{}", "\xff", "{\"pid\": 1}")
   def test_owner_is_not_known(self, text):
     with lock.owned(self._model_dir):
@@ -188,6 +202,11 @@ class LockTest(parameterized.TestCase):
     with lock.owned(self._model_dir):
       pass
     self.assertFalse(os.path.exists(self._model_dir))
+    with lock.owned(self._model_dir):
+      os.mkdir(os.path.join(self._model_dir, "report"))
+    self.assertTrue(os.path.exists(self._path))
+
+  def test_the_file_stays_in_an_old_folder(self):
     os.mkdir(self._model_dir)
     with lock.owned(self._model_dir):
       pass

@@ -85,6 +85,24 @@ class SharedFilesTest(parameterized.TestCase):
     for told in (None, self._other, self.create_tempdir().full_path):
       self.assertFalse(self._follow(None, 3, told, 30.))
 
+  def test_follower_waits_anew_for_each_generation(self):
+    follower = shared_files.Follower(self._other, _JOB, lambda: None)
+    with mock.patch.object(shared_files.time, "monotonic") as monotonic:
+      for monotonic.return_value, announced, expected in (
+          (1000., 4, False), (1050., 3, True), (1100., 4, False),
+          (1150., 4, False)):
+        self.assertEqual(expected, follower.sees(_AGREEMENT, announced))
+
+  def test_follower_says_once_what_it_does_not_see(self):
+    follower = shared_files.Follower(self._other, _JOB, lambda: None)
+    with mock.patch.object(shared_files.time, "monotonic") as monotonic:
+      with self.assertLogs(level="WARNING") as logged:
+        for monotonic.return_value in (1000., 1009., 1011., 1030.):
+          follower.sees(None, 3)
+    self.assertLen(logged.output, 1)
+    self.assertIn("'{}', and does not see there what the chief".format(
+        self._other), logged.output[0])
+
   @parameterized.parameters(
       (None, True, 3., "model_dir '{1}', and the chief has '{0}': " + _ADVICE),
       (None, False, 61., "has the model_dir '{1}', and does not see there what "

@@ -58,6 +58,16 @@ class CheckpointsTest(parameterized.TestCase):
       function(*args)
     self.assertNotIn("\n", str(context.exception))
 
+  def _save_integers(self, name, **values):
+    """Saves integers by name, with "__" for a slash; returns the checkpoint."""
+    v1 = tf_compat.v1
+    with v1.Graph().as_default(), v1.Session() as session:
+      for variable, value in values.items():
+        v1.get_variable(variable.replace("__", "/"), initializer=v1.constant(
+            value, v1.int64))
+      session.run(v1.global_variables_initializer())
+      return v1.train.Saver().save(session, os.path.join(self._folder, name))
+
   @parameterized.parameters(True, False)
   def test_whole_checkpoint(self, sharded):
     checkpoint = _save(self._folder, sharded=sharded)
@@ -145,6 +155,22 @@ class CheckpointsTest(parameterized.TestCase):
     _write(found.group(1), found.group(2).encode())
     self.assertEqual(os.path.join(self._folder, "model.ckpt-10"),
                      checkpoints.latest(self._folder))
+
+  def test_newest_of_one_global_step(self):
+    for number in (9, 10, 11):
+      checkpoint = self._save_integers(
+          "model.ckpt-5.{}".format(number), global_step=5, current_iteration=1,
+          adanet__iteration_1__subnetwork_a__step=5,
+          adanet__iteration_1__ensemble_a__step=number)
+    os.remove(checkpoint + ".index")
+    self._assert_error(': "model.ckpt-5.10"', checkpoints.latest, self._folder)
+
+  def test_integers(self):
+    checkpoint = self._save_integers(
+        "model.ckpt-1", all__a__step=1, all__b__step=2, all__c__step_size=3,
+        all__d__step=[4], e__step=5)
+    self.assertEqual(
+        {"a": 1, "b": 2}, checkpoints.integers(checkpoint, "all/(.+)/step"))
 
   def test_no_whole_one(self):
     checkpoint = _save(self._folder)

@@ -9,8 +9,18 @@ from adanet.core import batches
 import numpy as np
 
 
+class MetricNameError(KeyError, ValueError):
+  """Ensembles lack the metric that decides; a KeyError as in AdaNet."""
+
+  def __str__(self) -> str:
+    return str(self.args[0])  # That of a KeyError is quoted.
+
+
 class Evaluator:
-  """Evaluates the candidates at the end of an iteration."""
+  """Evaluates the candidates at the end of an iteration.
+
+  A subclass may override each property and `evaluate`.
+  """
 
   class Objective:
     """Which value of the metric is the best.
@@ -66,8 +76,11 @@ class Evaluator:
 
   @property
   def objective_fn(self) -> Callable[[Sequence[float]], Any]:
-    """A function from values to the index of the best; it skips NaN."""
-    if self._objective == self.Objective.MAXIMIZE:
+    """A function from values to the index of the best; it skips NaN.
+
+    A subclass may return another one, which then decides who wins.
+    """
+    if self.objective == self.Objective.MAXIMIZE:
       return np.nanargmax
     return np.nanargmin
 
@@ -91,7 +104,7 @@ class Evaluator:
       The value of the metric for each ensemble.
 
     Raises:
-      ValueError: an ensemble has no metric of this name.
+      MetricNameError: an ensemble has no metric of this name.
     """
     with sess.graph.as_default():
       metrics = [
@@ -99,13 +112,13 @@ class Evaluator:
           for by_name in ensemble_metrics
       ]
       sess.run(tf_compat.v1.local_variables_initializer())
-    batches.run(sess, [update_op for _, update_op in metrics], self._steps,
+    batches.run(sess, [update_op for _, update_op in metrics], self.steps,
                 "Evaluation of the ensembles")
     return sess.run([value for value, _ in metrics])
 
   def _metric(self, by_name):
-    if self._metric_name not in by_name:
-      raise ValueError(
+    if self.metric_name not in by_name:
+      raise MetricNameError(
           "metric_name={!r}: expected a metric that every ensemble has: {}."
-          .format(self._metric_name, ", ".join(sorted(by_name))))
-    return by_name[self._metric_name]
+          .format(self.metric_name, ", ".join(sorted(by_name))))
+    return by_name[self.metric_name]

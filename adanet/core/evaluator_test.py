@@ -77,9 +77,10 @@ class EvaluatorTest(parameterized.TestCase):
                      (evaluator.input_fn, evaluator.metric_name,
                       evaluator.steps, evaluator.objective))
 
-  def test_unknown_metric(self):
+  @parameterized.parameters(ValueError, KeyError)
+  def test_unknown_metric(self, error):
     with self.assertRaisesRegex(
-        ValueError, "^metric_name='auc': expected a metric that every ensemble "
+        error, "^metric_name='auc': expected a metric that every ensemble "
         "has: accuracy, adanet_loss.$"):
       self._evaluate(
           evaluator_lib.Evaluator(_input_fn, "auc"),

@@ -38,15 +38,16 @@ class _Search:
       with v1.variable_scope(name):
         step = v1.get_variable(
             "step", [], v1.int64, v1.zeros_initializer(), use_resource=True)
-        weight = v1.get_variable("weight", [], initializer=v1.ones_initializer())
+        weight = v1.get_variable(
+            "weight", [], initializer=v1.ones_initializer())
         self._train[name] = [v1.assign_add(step, 1), v1.assign_add(weight, .5)]
         self.steps.append(step)
     self._train[_SUBNETWORK].append(v1.assign_add(self.global_step, 1))
     self.session = v1.Session()
     self.session.run(v1.global_variables_initializer())
 
-  def saver(self, listener, saved):
-    config = tf_compat.RunConfig(keep_checkpoint_max=None)
+  def saver(self, listener, saved, **config):
+    config = tf_compat.RunConfig(**{"keep_checkpoint_max": None, **config})
     return saving.CheckpointSaver(
         self.model_dir, config, self.steps, [listener], saved.append,
         self.fail_without_space)
@@ -108,6 +109,50 @@ class CheckpointSaverTest(absltest.TestCase):
       self.assertEqual(num_stale, listener.after_save.call_count)
       for path, values in expected:
         self.assertEqual(values, checkpoints.values(path, values))
+
+  def _saver(self, **config):
+    """Returns a search in the default graph, and its saver."""
+    search = _Search(self.create_tempdir().full_path)
+    listener = mock.Mock()
+    listener.after_save.return_value = None
+    return search, search.saver(listener, [], **config)
+
+  def test_is_due_after_seconds(self):
+    with tf_compat.v1.Graph().as_default(), mock.patch.object(
+        saving.time, "time") as now:
+      now.return_value = 1000.
+      search, saver = self._saver(save_checkpoints_secs=10)
+      due = []
+      for now.return_value in (1009., 1010., 1019., 1020., 1029., 1030.):
+        due.append(saver.is_due(search.step()))
+        if due[-1]:
+          search.train(_ENSEMBLE)
+          saver.save(search.session, search.step())
+    self.assertEqual([False, True] * 3, due)
+
+  def test_is_due_after_steps(self):
+    with tf_compat.v1.Graph().as_default():
+      search, saver = self._saver(save_checkpoints_steps=3)
+      due = []
+      saver.save(search.session, 0)
+      for _ in range(7):
+        search.train(_SUBNETWORK)
+        if saver.is_due(search.step()):
+          due.append(search.step())
+          saver.save(search.session, search.step())
+    self.assertEqual([3, 6], due)
+
+  def test_old_ones_go_after_a_restart_too(self):
+    with tf_compat.v1.Graph().as_default():
+      search, saver = self._saver(keep_checkpoint_max=2)
+      for _ in range(4):
+        search.train(_SUBNETWORK)
+        saver.save(search.session, search.step())
+        saver = search.saver(mock.Mock(), [], keep_checkpoint_max=2)
+    self.assertCountEqual(
+        ["model.ckpt-3.index", "model.ckpt-4.index"],
+        [name for name in os.listdir(search.model_dir.path)
+         if name.endswith(".index")])
 
   def test_names(self):
     """A reader never finds other values under a name that it has read."""

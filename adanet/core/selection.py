@@ -4,7 +4,8 @@
 
 import dataclasses
 import math
-from typing import Optional, Sequence, Tuple
+import operator
+from typing import Any, Callable, Optional, Sequence, Tuple
 
 
 class AllNaNError(ValueError):
@@ -23,9 +24,10 @@ class Choice:
     index: int, where it is among all candidates.
     name: str, its name.
     value: float, its loss or metric; None if none was needed.
-    next_best: str, the name of the best one that it was compared with, or None.
+    next_best: str, the name of the best one that it was compared with; None if
+      there is no such one, or an `objective_fn` of a user chose.
     margin: float, how much worse the value of that one is; never negative.
-      None if there is no such one.
+      None without `next_best`.
     compared: int, how many candidates were compared, this one included.
     is_previous: bool, whether it is the ensemble of the previous iteration.
     nan: tuple of str, the names of the candidates whose value is NaN.
@@ -54,6 +56,8 @@ class Choice:
       line += ", {} {}, the next best of {} candidates".format(
           "{:.3g} better than".format(self.margin) if self.margin
           else "as good as", self.next_best, self.compared)
+    elif self.compared > 1:
+      line += ": objective_fn chose it of {} candidates".format(self.compared)
     else:
       line += ": " + (self.reason or "it is the only candidate" +
                       " with a value" * bool(self.nan))
@@ -84,12 +88,28 @@ def preset(names: Sequence[str], index: int, reason: str) -> Choice:
   return Choice(index, names[index], reason=reason)
 
 
+def _chosen(objective_fn, indices, figures):
+  """Returns that of some indices whose value a user's function chooses."""
+  values = [figures[i] for i in indices]
+  chosen = objective_fn(values)
+  try:
+    position = operator.index(chosen)
+  except TypeError:
+    position = -1
+  if not 0 <= position < len(values):
+    raise ValueError(
+        "objective_fn of the evaluator returned {!r}: expected the index of "
+        "one of the values {}".format(chosen, values))
+  return indices[position]
+
+
 def choose(
     names: Sequence[str],
     values: Sequence[float],
     maximize: bool = False,
     previous: Optional[int] = None,
-    force_grow: bool = False) -> Choice:
+    force_grow: bool = False,
+    objective_fn: Optional[Callable[[Sequence[float]], Any]] = None) -> Choice:
   """Returns the candidate with the best value. A NaN never wins.
 
   Of equal values, the first one wins.
@@ -101,10 +121,14 @@ def choose(
     previous: int, the index of the previous ensemble; None if it is not among
       the candidates.
     force_grow: bool, whether the previous ensemble cannot win.
+    objective_fn: function from the values of those that can win to the index of
+      the best one, in place of `maximize`; None for that. If it chooses a NaN,
+      it is asked again, without those.
 
   Raises:
     AllNaNError: the value of every candidate that could win is NaN.
-    ValueError: no candidate can win, or names and values do not match.
+    ValueError: no candidate can win, names and values do not match, or
+      `objective_fn` returns no index.
   """
   if len(names) != len(values):
     raise ValueError("values={!r}: expected one for each of the {} candidates."
@@ -128,6 +152,10 @@ def choose(
         "the learning rate, or check the data for NaN.".format(
             ", ".join(names[i] for i in allowed)))
   best = ranked[0]
+  if objective_fn is not None and len(ranked) > 1:
+    best = _chosen(objective_fn, allowed, figures)
+    if math.isnan(figures[best]):
+      best = _chosen(objective_fn, sorted(ranked), figures)
   choice = Choice(
       index=best, name=names[best], value=figures[best], compared=len(ranked),
       is_previous=best == previous,
@@ -137,6 +165,8 @@ def choose(
       return dataclasses.replace(
           choice, reason="it is the only candidate that could, because "
           "force_grow is set")
+    return choice
+  if objective_fn is not None:
     return choice
   second = ranked[1]
   equal = figures[second] == figures[best]  # The same infinity has no margin.

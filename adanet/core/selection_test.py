@@ -31,7 +31,14 @@ class ChooseTest(parameterized.TestCase):
       ("force_grow", [0., 2., 1.], {"previous": 0, "force_grow": True}, 2),
       ("force_grow_first_iteration", [0., 1.], {"force_grow": True}, 0),
       ("force_grow_with_nan", [0., _NAN, 1.],
-       {"previous": 0, "force_grow": True}, 2))
+       {"previous": 0, "force_grow": True}, 2),
+      ("function", [3., 1., 2.], {"objective_fn": np.argmax}, 0),
+      ("function_chooses_nan", [1., _NAN, 3., 2.],
+       {"objective_fn": np.argmax}, 2),
+      ("function_and_force_grow", [9., 1., 2.],
+       {"objective_fn": np.argmax, "previous": 0, "force_grow": True}, 2),
+      ("function_with_one_number", [_NAN, 1.],
+       {"objective_fn": lambda values: 0}, 1))
   def test_winner(self, values, arguments, winner):
     choice = selection.choose(_NAMES[:len(values)], values, **arguments)
     self.assertEqual(
@@ -60,6 +67,13 @@ class ChooseTest(parameterized.TestCase):
       best, second = finite[::-1][:2] if maximize else finite[:2]
       self.assertEqual(abs(best - second), choice.margin)
 
+  def test_function_sees_all_that_can_win(self):
+    seen = []
+    selection.choose(
+        "abcd", [1., _NAN, 3., 2.], previous=0, force_grow=True,
+        objective_fn=lambda values: seen.append(values) or len(seen) - 1)
+    self.assertEqual(["[nan, 3.0, 2.0]", "[3.0, 2.0]"], list(map(str, seen)))
+
   def test_equal_infinities_have_no_margin(self):
     self.assertEqual(0., selection.choose("ab", [_INF, _INF]).margin)
 
@@ -72,7 +86,13 @@ class ChooseTest(parameterized.TestCase):
       ("none", [], [], {}, ValueError, "at least one candidate. The"),
       ("no_new_one", ["a"], [1.], {"previous": 0, "force_grow": True},
        ValueError, "other than the previous ensemble, because force_grow"),
-      ("lengths", ["a"], [1., 2.], {}, ValueError, "each of the 1 candidates"))
+      ("lengths", ["a"], [1., 2.], {}, ValueError, "each of the 1 candidates"),
+      ("no_index", ["a", "b"], [1., 2.], {"objective_fn": lambda values: 2},
+       ValueError, r"returned 2: expected the index .* values \[1.0, 2.0\]"),
+      ("half_an_index", ["a", "b"], [1., 2.],
+       {"objective_fn": lambda values: .5}, ValueError, "returned 0.5: "),
+      ("index_from_the_end", ["a", "b"], [1., 2.],
+       {"objective_fn": lambda values: -1}, ValueError, "returned -1: "))
   def test_no_winner(self, names, values, arguments, error, message):
     with self.assertRaisesRegex(error, message) as context:
       selection.choose(names, values, **arguments)
@@ -111,6 +131,11 @@ class MessageTest(parameterized.TestCase):
            ["a", "b", "c"], [_NAN, .5, .75], previous=0, force_grow=True),
        "b won with accuracy 0.5, 0.25 better than c, the next best of 2 "
        "candidates."),
+      ("function",
+       selection.choose(["a", "b", "c"], [.25, .5, _NAN],
+                        objective_fn=np.nanargmax),
+       "b won with accuracy 0.5: objective_fn chose it of 2 candidates; NaN: "
+       "c."),
       ("preset",
        selection.preset(["a", "b"], 1, "replay_config says so"),
        "b won: replay_config says so."))

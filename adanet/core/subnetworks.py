@@ -49,11 +49,11 @@ class Task(typing.NamedTuple):
       ValueError: the head cannot take the logits or the labels.
     """
     _check_logits(logits, self.head.logits_dimension, owner)
-    nan_scope: typing.ContextManager[None] = contextlib.nullcontext()
+    scope: typing.ContextManager[None] = contextlib.nullcontext()
     if self.mode == "eval":
-      nan_scope = scopes.nan_scope(logits)
+      scope = scopes.nan_scope(logits)
     try:
-      with nan_scope:
+      with scope:
         return self.head.create_estimator_spec(
             features=self.features, mode=self.mode, logits=logits,
             labels=self.labels,

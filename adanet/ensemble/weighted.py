@@ -299,6 +299,8 @@ class ComplexityRegularizedEnsembler(Ensembler):
     `loss` has the complexity regularization in it already, and it is added once
     more, as AdaNet 0.8.0 does: models that were trained there go on as before.
     """
+    if self._optimizer is None:
+      return tf_compat.v1.no_op()
     return optimizers.minimize(
         self._optimizer, loss + ensemble.complexity_regularization, var_list)
 

@@ -352,6 +352,12 @@ class TrainTest(_TestCase):
   def test_without_an_optimizer_nothing_changes(self):
     self.assertEqual([1., [0.]], self._train(None))
 
+  def test_without_an_optimizer_nothing_is_read(self):
+    with tf_compat.v1.Graph().as_default():
+      train_op = ensemble.ComplexityRegularizedEnsembler().build_train_op(
+          *[None] * 7)
+    self.assertEqual("NoOp", train_op.type)
+
 
 class BadValueTest(_TestCase):
 

@@ -10,6 +10,7 @@ from adanet.core import checkpoints
 from adanet.core import iteration as iteration_lib
 from adanet.core import selection
 from adanet.estimator import model as model_lib
+import numpy as np
 
 
 class Winner(typing.NamedTuple):
@@ -23,6 +24,23 @@ class Winner(typing.NamedTuple):
   choice: selection.Choice
   architecture: architecture_lib.Architecture
   values: typing.Optional[typing.Sequence[float]] = None
+
+
+_OF_EVALUATORS = ("input_fn", "metric_name", "objective_fn", "evaluate")
+
+
+def check_evaluator(evaluator: typing.Any) -> None:
+  """Checks that a user's evaluator has what is asked of it.
+
+  Raises:
+    ValueError: it lacks something.
+  """
+  missing = [] if evaluator is None else [
+      name for name in _OF_EVALUATORS if getattr(evaluator, name, None) is None]
+  if missing:
+    raise ValueError(
+        "evaluator must be an adanet.Evaluator, or have {}, got {!r} without {}"
+        .format(", ".join(_OF_EVALUATORS), evaluator, ", ".join(missing)))
 
 
 class Rules(typing.NamedTuple):
@@ -84,6 +102,15 @@ def candidate_names(
   return [c.spec.name for c in iteration.candidates]
 
 
+def _objective(evaluator):
+  """Returns the arguments of `selection.choose` that say what is the best."""
+  objective_fn = evaluator.objective_fn
+  # Only of these is it known which value is the next best.
+  if objective_fn is np.nanargmin or objective_fn is np.nanargmax:
+    return {"maximize": objective_fn is np.nanargmax}
+  return {"objective_fn": objective_fn}
+
+
 def _evaluate(model, rules, number, checkpoint):
   """Returns the `Winner` by the evaluator's metric."""
   with model.graph(rules.evaluator.input_fn, "eval", number) as built:
@@ -99,11 +126,8 @@ def _evaluate(model, rules, number, checkpoint):
       with model.session(built, checkpoint) as (session, _):
         values = rules.evaluator.evaluate(session, metrics)
       choice = selection.choose(
-          names, values,
-          maximize=rules.evaluator.objective == (
-              rules.evaluator.Objective.MAXIMIZE),
-          previous=0 if iteration.has_previous else None,
-          force_grow=rules.force_grow)
+          names, values, previous=0 if iteration.has_previous else None,
+          force_grow=rules.force_grow, **_objective(rules.evaluator))
     return Winner(
         choice, iteration.candidates[choice.index].spec.architecture, values)
 

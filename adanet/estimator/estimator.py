@@ -122,8 +122,9 @@ class Estimator(object):
         combined; None for a `ComplexityRegularizedEnsembler`.
       ensemble_strategies: list of `adanet.ensemble.Strategy`, which subnetworks
         are combined; None for a `GrowStrategy`.
-      evaluator: `adanet.Evaluator`, which compares the ensembles on data of its
-        own; None for the moving averages of their losses in training.
+      evaluator: `adanet.Evaluator`, or an object with the same properties. It
+        compares the ensembles on data of its own; None for the moving averages
+        of their losses in training.
       report_materializer: `adanet.ReportMaterializer`, whose reports the
         generator gets; None for no reports.
       metric_fn: function of some of `features`, `labels` and `predictions` that
@@ -181,6 +182,7 @@ class Estimator(object):
       raise ValueError("adanet_loss_decay must be in [0, 1), got {!r}".format(
           adanet_loss_decay))
     metrics.check_metric_fn(metric_fn)
+    choosing.check_evaluator(evaluator)
     placement_strategy = (
         kwargs.pop("experimental_placement_strategy", None) or
         placement_strategy or distributed.ReplicationStrategy())

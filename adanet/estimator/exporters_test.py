@@ -105,6 +105,13 @@ class ExportersTest(parameterized.TestCase):
         self._export(exporter, loss, 2 + step)
         for step, loss in enumerate(losses)])
 
+  def test_best_of_another_search(self):
+    exporter = self._best()
+    self._export(exporter, 1., 0)
+    self._estimator = _FakeEstimator(self.create_tempdir().full_path)
+    self._path += "2"
+    self.assertTrue(self._export(exporter, 2., 1))
+
   def test_new_exporter_of_an_old_search(self):
     self._export(self._best(), 1., 0)
     self._path += "2"  # It has no export yet, so the first one is the best.

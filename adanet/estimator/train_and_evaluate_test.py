@@ -255,10 +255,14 @@ class ClusterTest(parameterized.TestCase):
 
   def test_chief_that_begins_again(self):
     model_dir = self.create_tempdir().full_path
-    found = [self._train_and_evaluate(_FakeEstimator(
-        model_dir, "chief", cluster={"chief": ["a:1"]},
-        checkpoint="model.ckpt-6"))[0] for _ in range(2)]
-    self.assertEqual([{"global_step": 6}] * 2, found)
+    lives = [_FakeEstimator(model_dir, "chief", cluster={"chief": ["a:1"]},
+                            checkpoint="model.ckpt-6") for _ in range(2)]
+    for chief in lives:
+      metrics, _ = self._train_and_evaluate(chief)
+      self.assertEqual({"global_step": 6}, metrics)
+    # What was exported is not exported again.
+    self.assertEqual([1, 0], [
+        chief.calls.count("evaluate") for chief in lives])
 
   @parameterized.parameters(("master", {"master": ["a:1"], "ps": ["c:1"]}),
                             ("worker", {}))

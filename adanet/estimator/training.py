@@ -115,8 +115,8 @@ def _warn_of_hooks_left_out(iteration, ops):
     if spec.train_op.chief_hooks and spec.name not in ops.trainees:
       logging.warning(
           "Iteration %d: the chief_hooks of %s do not run, because the chief "
-          "does not train it. An estimator of boosted trees then grows no tree. "
-          "Use ReplicationStrategy.", iteration.number, spec.name)
+          "does not train it. An estimator of boosted trees then grows no "
+          "tree. Use ReplicationStrategy.", iteration.number, spec.name)
 
 
 class IterationTraining(object):

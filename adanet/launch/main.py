@@ -52,9 +52,9 @@ server runs any graph for anyone who can reach it. Programs that load data from
 the Internet need --noprivate_network.
 
 Each task finds in its environment: TF_CONFIG; ADANET_JOB_ID, the same for all
-tasks of a job; ADANET_EVALUATOR, 1 if the job has an evaluator; its share of
-the GPUs in CUDA_VISIBLE_DEVICES; ADANET_EVENTS_FD, where it reports its
-progress.
+tasks of a job; ADANET_EVALUATOR, 1 if the job has an evaluator;
+ADANET_EVENTS_FD, where it reports its progress; its share of the GPUs in
+CUDA_VISIBLE_DEVICES; COLUMNS; TF_CPP_MIN_LOG_LEVEL (default: 2).
 
 Exit codes: 0 for success; 2 for bad flags, with one line on standard error; 128
 + n if signal n stopped the job; otherwise that of the task that failed first.

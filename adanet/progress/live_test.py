@@ -123,7 +123,7 @@ class LiveProgressTest(parameterized.TestCase):
            events.TrainingEnded(100, "over")])
     text = "\n".join(lines)
     self.assertRegex(text, r"""^Iteration 0 \(1 of 3\) begins at step 0: 2 .*
-(.*\n)*Iteration 0 \(1 of 3\), step 100, 250 steps/s, 0:00 left.*
+(.*\n)*Iteration 0 \(1 of 3\), step 100, 250 steps/s
 t0_dnn_0 .* 100/100  loss 1
 t0_dnn_1 .* 100/100  loss 0.5
 t0_dnn_0\.\. .* 100/100  loss 0.3333

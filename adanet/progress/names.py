@@ -5,8 +5,8 @@
     names = Names(["t0_a_grow_complexity_regularized",
                    "t0_b_grow_complexity_regularized"])
     names.short("t0_a_grow_complexity_regularized")  # "t0_a.."
-    names.short("t0_a")                              # "t0_a", a subnetwork
-    names.end                                        # "_grow_complexity_regu..."
+    names.short("t0_a")                        # "t0_a", a subnetwork
+    names.end                                  # "_grow_complexity_regu..."
 
 Ensembles of an iteration mostly end alike: with their strategy and ensembler.
 """

@@ -7,6 +7,10 @@ from typing import NamedTuple, Optional
 from adanet.core import events
 
 
+# The first step takes longer: it compiles. So nothing is estimated before this.
+_SECS_AFTER_FIRST_STEP = 1.
+
+
 class Left(NamedTuple):
   """How long training goes on, in seconds; None where it is not known.
 
@@ -30,6 +34,7 @@ class Remaining:
     self._began: Optional[events.IterationBegan] = None
     self._began_time = 0.
     self._progress_time = 0.
+    self._first_progress_time: Optional[float] = None
     self._is_whole = True
     self._secs_between = 0.  # Two iterations: a winner is found, a graph built.
 
@@ -42,15 +47,19 @@ class Remaining:
     """
     if isinstance(event, events.Resumed):
       self._began, self._is_whole = None, False
+      self._first_progress_time = None
     elif isinstance(event, events.IterationBegan):
       if self._began is None:
         self._began_time = now
       elif self._began.iteration_number != event.iteration_number:
         self._secs_between = now - max(self._began_time, self._progress_time)
         self._began_time, self._is_whole = now, True
+        self._first_progress_time = None
       self._began = event
     elif isinstance(event, events.Progress):
       self._progress_time = now
+      if self._first_progress_time is None:
+        self._first_progress_time = now
 
   def left(self, progress: events.Progress, now: float) -> Left:
     """Returns how long training goes on.
@@ -60,6 +69,9 @@ class Remaining:
       now: float, the time of the clock.
     """
     began, rate = self._began, progress.steps_per_second
+    first = self._first_progress_time
+    if first is None or now - first < _SECS_AFTER_FIRST_STEP:
+      return Left()
     if began is None or not rate:
       return Left(progress.seconds_left)
     by_steps = None

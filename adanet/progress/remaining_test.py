@@ -24,11 +24,14 @@ def _progress(number, step, rate=_RATE, left=True):
 class RemainingTest(parameterized.TestCase):
 
   def _left(self, *taken):
-    """Returns what is left after pairs of a time and an event."""
+    """Returns what is left after pairs of a time and an event.
+
+    The last one comes also 2 s earlier.
+    """
     estimate = remaining.Remaining()
-    for now, event in taken:
-      estimate.take(event, now)
     now, last = taken[-1]
+    for time, event in taken[:-1] + ((now - 2., last), (now, last)):
+      estimate.take(event, time)
     return tuple(estimate.left(last, now))
 
   def test_first_iteration(self):
@@ -76,6 +79,14 @@ class RemainingTest(parameterized.TestCase):
   def test_input_decides(self):
     self.assertEqual((20., None), self._left(
         (0., _began(0, None, 230, None)), (3., _progress(0, 30, left=False))))
+
+  @parameterized.parameters((.5, (None, None)), (1.5, (7., 7. + 2 * 8.5)))
+  def test_first_step_takes_longer(self, secs, expected):
+    estimate = remaining.Remaining()
+    estimate.take(_began(0), 0.)
+    estimate.take(_progress(0, 1), 0.)
+    estimate.take(_progress(0, 30), secs)
+    self.assertEqual(expected, tuple(estimate.left(_progress(0, 30), secs)))
 
   def test_beginning_is_not_known(self):
     self.assertEqual((7., None), self._left((3., _progress(0, 30))))

@@ -91,7 +91,7 @@ class BrokenJob(object):
         "--strategy=" + what.strategy, "--steps={}".format(STEPS),
         "--iterations={}".format(what.iterations),
         "--timeout_secs={}".format(_OPERATION_TIMEOUT_SECS)]
-    environ = {"TF_CPP_MIN_LOG_LEVEL": "2"}
+    environ = {"ADANET_EVALUATOR": "1", "TF_CPP_MIN_LOG_LEVEL": "2"}
     if what.has_id:
       environ["ADANET_JOB_ID"] = folder
     self.job = jobs.Job(

@@ -28,7 +28,7 @@ _PAGES = ["README.md"] + sorted(
 # What the pages name and say that it is not here, or not public, or a command.
 _NOT_HERE = frozenset([
     "adanet.Estimatr", "adanet.TPUEstimator", "adanet.autoensemble",
-    "adanet.core", "adanet.launch"])
+    "adanet.core", "adanet.examples.simple_dnn", "adanet.launch"])
 
 _QUIET = {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "2"}
 
