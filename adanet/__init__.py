@@ -38,7 +38,7 @@ __all__ = [
     "Ensemble", "Estimator", "EvalSpec", "Evaluator", "MixtureWeightType",
     "ReportMaterializer", "Subnetwork", "Summary", "TrainSpec",
     "WeightedSubnetwork", "__version__", "distributed", "ensemble", "estimator",
-    "heads", "history", "replay", "report", "subnetwork", "tf_compat",
+    "heads", "history", "inputs", "replay", "report", "subnetwork", "tf_compat",
     "train_and_evaluate",
 ]
 
@@ -48,6 +48,7 @@ if typing.TYPE_CHECKING:
   from adanet import estimator
   from adanet import heads
   from adanet import history
+  from adanet import inputs
   from adanet import replay
   from adanet import subnetwork
   from adanet import tf_compat
@@ -69,7 +70,7 @@ if typing.TYPE_CHECKING:
 else:
   _module = _submodules.importer(
       __name__, "distributed", "ensemble", "estimator", "heads", "history",
-      "replay", "subnetwork", "tf_compat")
+      "inputs", "replay", "subnetwork", "tf_compat")
 
   def __getattr__(name):
     """Imports what a name stands for at its first use (PEP 562)."""

@@ -24,6 +24,7 @@ _PUBLIC_MODULES = (
     "adanet.estimator.export",
     "adanet.estimator.exporters",
     "adanet.heads",
+    "adanet.inputs",
     "adanet.replay",
     "adanet.subnetwork",
     "adanet.tf_compat",

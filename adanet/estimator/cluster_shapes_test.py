@@ -56,16 +56,31 @@ def _estimator(model_dir, strategy):
 
 
 def _task(connection, model_dir, strategy, cluster, task_type, index,
-          max_steps, hook_saves):
-  """Runs a task, and sends what it failed with, or None."""
+          max_steps, of_user):
+  """Runs a task, and sends what it failed with, or None.
+
+  Args:
+    connection: to the test.
+    model_dir: str.
+    strategy: `PlacementStrategy`.
+    cluster: dict of addresses.
+    task_type: str.
+    index: int.
+    max_steps: int, or None.
+    of_user: whether a hook of the user saves, and arrays are the input.
+  """
   os.environ["TF_CONFIG"] = json.dumps(
       {"cluster": cluster, "task": {"type": task_type, "index": index}})
   try:
-    hooks = [tf_compat.v1.train.CheckpointSaverHook(model_dir, save_steps=2)]
+    input_fn, hooks = builders.input_fn(), ()
+    if of_user:
+      features, labels = builders.data()
+      input_fn = adanet.inputs.numpy_input_fn(
+          {"x": features}, labels, 8, num_epochs=None, shuffle=True)
+      hooks = [tf_compat.v1.train.CheckpointSaverHook(model_dir, save_steps=2)]
     adanet.train_and_evaluate(
         _estimator(model_dir, strategy),
-        adanet.TrainSpec(
-            builders.input_fn(), max_steps, hooks if hook_saves else None),
+        adanet.TrainSpec(input_fn, max_steps, hooks),
         adanet.EvalSpec(builders.input_fn(1)))
     connection.send(None)
   except BaseException:  # pylint: disable=broad-except
@@ -126,14 +141,14 @@ class ClusterShapesTest(parameterized.TestCase):
         "rate": True, "graph": True, "checkpoints without a graph": []}
 
   def _train(self, model_dir, strategy, num_workers, num_ps, max_steps=None,
-             hook_saves=False):
+             of_user=False):
     """Trains on a cluster and waits until all tasks have ended."""
     shape = {"chief": 1, "worker": num_workers - 1, "ps": num_ps}
     cluster = servers.free_cluster(
         **{job: count for job, count in shape.items() if count})
     tasks = [
         (job, i, processes.Process(
-            _task, model_dir, strategy, cluster, job, i, max_steps, hook_saves))
+            _task, model_dir, strategy, cluster, job, i, max_steps, of_user))
         for job, addresses in cluster.items() for i in range(len(addresses))]
     for _, _, process in tasks:
       self.addCleanup(process.kill)
@@ -168,7 +183,7 @@ class ClusterShapesTest(parameterized.TestCase):
     model_dir = self.create_tempdir().full_path
     strategy = distributed.RoundRobinStrategy()
     self._train(
-        model_dir, strategy, 2, 1, max_steps=_STEPS // 2, hook_saves=True)
+        model_dir, strategy, 2, 1, max_steps=_STEPS // 2, of_user=True)
     found = processes.Process(_steps, model_dir, strategy).receive()
     self.assertLen(found, 6)  # Of three subnetworks, and of their ensembles.
     self.assertBetween(min(found), _STEPS // 2, _STEPS // 2 + 1)

@@ -250,9 +250,9 @@ class Estimator(object):
 
     Args:
       input_fn: function that returns `(features, labels)`, or a
-        `tf.data.Dataset` of them. It may take `mode`, `config` and
-        `input_context`. It is called again in each iteration; where a dataset
-        ends, training does.
+        `tf.data.Dataset` of them; or see `adanet.inputs`. Arrays are one batch.
+        It may take `mode`, `config` and `input_context`. It is called again in
+        each iteration; where a dataset ends, training does.
       hooks: sequence of `SessionRunHook`. A `CheckpointSaverHook` among them
         says when to save, in place of the config.
       steps: int, how many global steps to train now.

@@ -7,12 +7,14 @@ has its input receivers as well. On earlier versions either may be used.
 """
 
 import collections
+import functools
 import os
 import time
 import typing
 
 from absl import logging
 from adanet import tf_compat
+from adanet.estimator import serving_input
 
 # The names of a tensor that is given without one.
 _FEATURE = "feature"
@@ -92,14 +94,16 @@ class TensorServingInputReceiver(
 
 
 def build_parsing_serving_input_receiver_fn(
-    feature_spec: typing.Mapping[str, typing.Any],
+    feature_spec: typing.Any,
     default_batch_size: typing.Optional[int] = None
-) -> typing.Callable[[], ServingInputReceiver]:
+) -> typing.Callable[[], typing.Any]:
   """Returns a function that makes an input of serialized examples.
 
   Args:
     feature_spec: dict from str to `tf.io.FixedLenFeature`,
-      `tf.io.VarLenFeature` or another that `tf.io.parse_example` takes.
+      `tf.io.VarLenFeature` or another that `tf.io.parse_example` takes. Or an
+      input_fn, whose features an example is to have; an example has their
+      values as float32, int64 or bytes.
     default_batch_size: int, the number of examples in a request; None is any.
 
   Returns:
@@ -107,12 +111,16 @@ def build_parsing_serving_input_receiver_fn(
     input, "examples", is a string tensor of shape [default_batch_size] of
     serialized `tf.train.Example` protos.
   """
+  if callable(feature_spec):
+    parse = serving_input.parser(serving_input.features_of(feature_spec))
+  else:
+    parse = functools.partial(
+        tf_compat.v1.io.parse_example, features=feature_spec)
 
   def serving_input_receiver_fn():
     examples = tf_compat.v1.placeholder(
         tf_compat.v1.string, [default_batch_size], name="input_example_tensor")
-    features = tf_compat.v1.io.parse_example(examples, feature_spec)
-    return ServingInputReceiver(features, {"examples": examples})
+    return _receiver(parse(examples), {"examples": examples})
 
   return serving_input_receiver_fn
 
@@ -120,33 +128,41 @@ def build_parsing_serving_input_receiver_fn(
 def build_raw_serving_input_receiver_fn(
     features: typing.Any,
     default_batch_size: typing.Optional[int] = None
-) -> typing.Callable[[], ServingInputReceiver]:
+) -> typing.Callable[[], typing.Any]:
   """Returns a function that makes an input of the features themselves.
 
   Args:
     features: dict from str to tensor or array, or one of them. Only the types
-      and the shapes matter.
+      and the shapes matter. Or an input_fn that returns such features.
     default_batch_size: int, the size of dimension 0 of each feature; None is
       any.
 
   Returns:
     A function without arguments that returns a `ServingInputReceiver`.
   """
+  # Without an input_fn, features are always a dict, as in `tf.estimator`.
+  receiver: typing.Callable[..., typing.Any] = ServingInputReceiver
+  if callable(features):
+    features = serving_input.features_of(features)
+    receiver = _receiver
 
   def placeholder(like):
-    shape = tf_compat.v1.TensorShape([default_batch_size]).concatenate(
-        tf_compat.v1.TensorShape(like.shape)[1:])
+    v1 = tf_compat.v1
+    shape = v1.TensorShape([default_batch_size]).concatenate(
+        v1.TensorShape(like.shape)[1:])
+    if isinstance(like, v1.SparseTensor):
+      return v1.sparse_placeholder(
+          like.dtype, None if shape.rank is None else shape.as_list())
     op = getattr(like, "op", None)  # Eager tensors have none.
-    return tf_compat.v1.placeholder(
-        tf_compat.v1.as_dtype(like.dtype), shape,
-        name=op.name if op is not None else None)
+    return v1.placeholder(v1.as_dtype(like.dtype), shape,
+                          name=op.name if op is not None else None)
 
   def serving_input_receiver_fn():
     if isinstance(features, dict):
       tensors = {name: placeholder(like) for name, like in features.items()}
     else:
       tensors = placeholder(features)
-    return ServingInputReceiver(tensors, tensors)
+    return receiver(tensors, tensors)
 
   return serving_input_receiver_fn
 
@@ -297,6 +313,13 @@ def write_saved_model(
       gfile.rmtree(temporary)
     raise
   return path.encode()
+
+
+def _receiver(features, receiver_tensors):
+  """Returns the receiver of features as an input_fn has them."""
+  kind = (ServingInputReceiver if isinstance(features, dict) else
+          TensorServingInputReceiver)
+  return kind(features, receiver_tensors)
 
 
 def _temporary(path):

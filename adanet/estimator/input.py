@@ -7,6 +7,7 @@ import inspect
 import typing
 
 from adanet import tf_compat
+from adanet.estimator import arrays
 
 
 class Input(typing.NamedTuple):
@@ -54,8 +55,9 @@ def call(input_fn: typing.Callable[..., typing.Any], mode: str,
 
   Args:
     input_fn: function that returns `(features, labels)`, or a `tf.data.Dataset`
-      of them; for prediction, features alone will do. It may take `mode`,
-      `config`, `params` (an empty dict) and `input_context`.
+      of them; for prediction, features alone will do. Arrays are one batch:
+      again and again to train, and else once. It may take `mode`, `config`,
+      `params` (an empty dict) and `input_context`.
     mode: str, one of `tf.estimator.ModeKeys`.
     config: RunConfig.
     input_context: function that returns the `InputContext` of this worker.
@@ -67,7 +69,7 @@ def call(input_fn: typing.Callable[..., typing.Any], mode: str,
   if not callable(input_fn):
     raise ValueError(
         "input_fn must be a function that returns (features, labels) or a "
-        "tf.data.Dataset, got {!r}".format(input_fn))
+        "tf.data.Dataset, got {}".format(arrays.described(input_fn)))
   taken = _parameters(input_fn)
   arguments: typing.Dict[str, typing.Any] = {
       name: value for name, value in (
@@ -78,6 +80,9 @@ def call(input_fn: typing.Callable[..., typing.Any], mode: str,
   initializers = []
   with v1.device("/cpu:0"):
     batch = input_fn(**arguments)
+    if not isinstance(batch, tf_compat.v2.data.Dataset):
+      features, labels = _pair(batch, mode)
+      batch = arrays.in_graph(features, labels, repeats=mode == "train")
     if isinstance(batch, tf_compat.v2.data.Dataset):
       iterator = v1.data.make_initializable_iterator(batch)
       initializers.append(iterator.initializer)

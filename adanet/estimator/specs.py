@@ -5,6 +5,8 @@
 import collections
 import typing
 
+from adanet.estimator import arrays
+
 _InputFn = typing.Callable[..., typing.Any]
 _Several = typing.Optional[typing.Iterable[typing.Any]]
 
@@ -12,8 +14,8 @@ _Several = typing.Optional[typing.Iterable[typing.Any]]
 def _check_input_fn(input_fn):
   if not callable(input_fn):
     raise TypeError(
-        "input_fn must be a function that returns the input, got {!r}".format(
-            input_fn))
+        "input_fn must be a function that returns the input, got {}".format(
+            arrays.described(input_fn)))
 
 
 def _check_number(name, value, is_good, expected):

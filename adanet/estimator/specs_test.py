@@ -8,6 +8,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet import tf_compat
+import numpy as np
 from adanet.estimator import specs
 
 
@@ -39,6 +40,7 @@ class SpecsTest(parameterized.TestCase):
 
   @parameterized.parameters(
       ({"input_fn": 3}, TypeError, "input_fn must be a function .*, got 3"),
+      ({"input_fn": np.zeros([99])}, TypeError, "got a value of type ndarray$"),
       ({"max_steps": 0}, ValueError, "max_steps must be a number > 0 .* 0"),
       ({"max_steps": "9"}, TypeError, "max_steps must be .*, got '9'"),
       ({"hooks": 3}, TypeError, "hooks must be a sequence of .*, got 3"),

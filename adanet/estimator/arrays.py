@@ -1,0 +1,341 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Batches of arrays in memory, which the graph asks for one by one.
+
+An array that is a constant of the graph would be written with each checkpoint,
+and may have no more than 2 GB.
+"""
+
+import collections
+import math
+import numbers
+import os
+import sys
+import typing
+
+from adanet import tf_compat
+import numpy as np
+
+_Named = typing.Dict[str, np.ndarray]
+# An array, or a dict of them.
+Structure = typing.Any
+
+
+def described(value: typing.Any) -> str:
+  """Returns a value for a message: its type, if it may be long."""
+  if value is None or isinstance(value, (bool, numbers.Number)):
+    return repr(value)
+  if isinstance(value, str) and len(value) < 50:
+    return repr(value)
+  return "a value of type {}".format(type(value).__name__)
+
+
+def _check_text(name, array):
+  """Checks that an array of objects has text, which is all that a graph has."""
+  for number, value in enumerate(array.flat):
+    if not isinstance(value, (str, bytes)):
+      raise ValueError(
+          "{} is an array of objects, and value {} is {}: expected text in "
+          "all. Fill what is missing, or convert it, for example with "
+          "astype('float32').".format(name, number, described(value)))
+
+
+def _checked_array(name, value):
+  """Returns an array, or raises an error that names it."""
+  if not hasattr(value, "__array__") or hasattr(value, "columns"):
+    raise TypeError(
+        "{} is {}: expected a NumPy array, or a dict from name to array."
+        .format(name, described(value)))
+  try:
+    array = np.asarray(value)
+  except Exception as e:
+    raise TypeError(
+        "{} is {}, which is no NumPy array: {}.".format(
+            name, described(value), str(e).split("\n")[0].rstrip("."))) from e
+  if np.ma.is_masked(value):
+    raise ValueError("{} has masked values: give them a value, for example "
+                     "with numpy.ma.filled.".format(name))
+  if not array.ndim:
+    raise ValueError(
+        "{} is a single value: expected a row for each example.".format(name))
+  if array.dtype.kind == "O":
+    _check_text(name, array)
+  return array
+
+
+def _columns(name, frame):
+  """Returns dict from a data frame's columns to their values."""
+  columns = list(frame.columns)
+  for column in columns:
+    if columns.count(column) > 1:
+      raise ValueError("{} has the column {!r} {} times: rename them.".format(
+          name, column, columns.count(column)))
+  return {column: frame[column] for column in columns}
+
+
+def checked(name: str, value: typing.Any) -> Structure:
+  """Returns an array or a dict of arrays.
+
+  Args:
+    name: str, what it is called in messages.
+    value: array, dict from name to array, or what pandas has.
+
+  Raises:
+    TypeError: it is something else.
+    ValueError: there is nothing in it, or objects that are no text.
+  """
+  if hasattr(value, "columns"):
+    value = _columns(name, value)
+  if not isinstance(value, dict):
+    return _checked_array(name, value)
+  if not value:
+    raise ValueError("{} is an empty dict: expected an array, or a dict from "
+                     "name to array.".format(name))
+  return {key: _checked_array("{}[{!r}]".format(name, key), item)
+          for key, item in value.items()}
+
+
+def named(name: str, value: Structure) -> _Named:
+  """Returns the arrays of a structure by what they are called in messages."""
+  if isinstance(value, dict):
+    return {"{}[{!r}]".format(name, key): item for key, item in value.items()}
+  return {name: value}
+
+
+def check_rows(arrays: _Named) -> int:
+  """Returns how many rows all arrays have.
+
+  Raises:
+    ValueError: there are none, or not as many in each.
+  """
+  (first, rows), *others = [(name, len(array))
+                            for name, array in arrays.items()]
+  for name, count in others:
+    if count != rows:
+      raise ValueError(
+          "{} has {} rows and {} has {}: expected as many in each.".format(
+              first, rows, name, count))
+  if not rows:
+    raise ValueError("{} has no rows.".format(first))
+  return rows
+
+
+def _check_count(name, value):
+  if (isinstance(value, bool) or not isinstance(value, numbers.Integral) or
+      value <= 0):
+    raise ValueError("{}={}: expected an int greater than 0.".format(
+        name, described(value)))
+
+
+class Order(object):
+  """Which rows each batch has, also where an epoch ends in the middle of it.
+
+  Attributes:
+    num_batches: int, how many there are.
+  """
+
+  def __init__(self, rows: np.ndarray, batch_size: int,
+               num_epochs: typing.Optional[int], seed: typing.Optional[int]):
+    """Takes the rows.
+
+    Args:
+      rows: array of int, all of them in order.
+      batch_size: int.
+      num_epochs: int; None for no end.
+      seed: int, shuffles the rows, in each epoch in another way; None for their
+        own order.
+    """
+    self._rows = rows
+    self._batch_size = batch_size
+    self._seed = seed
+    self._num_rows = math.inf if num_epochs is None else num_epochs * len(rows)
+    self.num_batches = (sys.maxsize if num_epochs is None else
+                        -(-self._num_rows // batch_size))
+    self._shuffled: typing.Dict[int, np.ndarray] = collections.OrderedDict()
+
+  def _epoch(self, number):
+    """Returns the rows of an epoch; the last two are kept."""
+    if self._seed is None:
+      return self._rows
+    if number not in self._shuffled:
+      random = np.random.RandomState([self._seed, number])
+      self._shuffled[number] = random.permutation(self._rows)
+      while len(self._shuffled) > 2:
+        self._shuffled.popitem(last=False)
+    return self._shuffled[number]
+
+  def batch(self, number: int) -> np.ndarray:
+    """Returns the rows of a batch, by its number from 0."""
+    start = number * self._batch_size
+    end = min(start + self._batch_size, self._num_rows)
+    found = []
+    while start < end:
+      epoch, row = divmod(start, len(self._rows))
+      found.append(self._epoch(epoch)[row:row + end - start])
+      start += len(found[-1])
+    return found[0] if len(found) == 1 else np.concatenate(found)
+
+
+class ArrayInput(object):
+  """An input_fn of arrays. It can be pickled, with all that is in them."""
+
+  def __init__(self, features: Structure, labels: Structure, batch_size: int,
+               num_epochs: typing.Optional[int], shuffle: typing.Any,
+               seed: typing.Optional[int] = None,
+               names: typing.Tuple[str, str] = ("x", "y")):
+    """Takes what there is to read.
+
+    Args:
+      features: array or dict of arrays.
+      labels: the same, or None.
+      batch_size: int.
+      num_epochs: int; None for no end.
+      shuffle: bool, whether the rows are shuffled.
+      seed: int, for the shuffling; None for that of the config, if it has one.
+      names: what features and labels are called in messages.
+
+    Raises:
+      ValueError: an argument is not as described, or the arrays do not have as
+        many rows.
+    """
+    if not isinstance(shuffle, bool):
+      raise ValueError(
+          "shuffle={}: expected True or False: True to train, False to "
+          "evaluate and to predict.".format(described(shuffle)))
+    _check_count("batch_size", batch_size)
+    if num_epochs is not None:
+      _check_count("num_epochs", num_epochs)
+    if seed is not None and not (
+        isinstance(seed, numbers.Integral) and 0 <= seed < 2**32):
+      raise ValueError("seed={}: expected an int from 0 to 2**32 - 1, or None."
+                       .format(described(seed)))
+    arrays = named(names[0], features)
+    if labels is not None:
+      arrays.update(named(names[1], labels))
+    self._num_rows = check_rows(arrays)
+    self._arrays = arrays
+    self._features = features
+    self._labels = labels
+    self._batch_size = batch_size
+    self._num_epochs = num_epochs
+    self._shuffle = shuffle
+    self._seed = seed
+
+  def _order(self, config, input_context):
+    """Returns the `Order` of the rows that this worker reads."""
+    seed = None
+    if self._shuffle:
+      seed = self._seed
+      if seed is None:
+        seed = getattr(config, "tf_random_seed", None)
+      if seed is None:
+        seed = int.from_bytes(os.urandom(4), "little")
+    rows = np.arange(self._num_rows)
+    if input_context is not None:
+      # With fewer rows than workers, the last ones read them all.
+      own = rows[input_context.input_pipeline_id::
+                 input_context.num_input_pipelines]
+      rows = own if len(own) else rows
+    return Order(rows, self._batch_size, self._num_epochs, seed)
+
+  def _dtypes(self):
+    """Returns the types of the arrays in a graph."""
+    result = []
+    for name, array in self._arrays.items():
+      try:
+        result.append(tf_compat.v1.as_dtype(
+            object if array.dtype.kind in "SU" else array.dtype))
+      except TypeError as e:
+        raise TypeError(
+            "{} has the type {}, which TensorFlow does not have: convert it, "
+            "for example with astype('float32').".format(
+                name, array.dtype)) from e
+    return result
+
+  def _structure(self, tensors):
+    """Returns tensors as the features and labels that the arrays are."""
+    tensors = list(tensors)
+
+    def take(like):
+      if isinstance(like, dict):
+        return {key: tensors.pop(0) for key in like}
+      return tensors.pop(0)
+
+    features = take(self._features)
+    return (features if self._labels is None else
+            (features, take(self._labels)))
+
+  def __call__(self, config: typing.Any = None,
+               input_context: typing.Any = None) -> typing.Any:
+    """Returns the `tf.data.Dataset` of the batches, in the default graph.
+
+    Args:
+      config: RunConfig, whose `tf_random_seed` shuffles where no seed is given.
+      input_context: `InputContext`, which of the workers this one is.
+    """
+    order = self._order(config, input_context)
+    arrays = list(self._arrays.values())
+    dtypes = self._dtypes()
+    # Where there is no end, each batch is whole.
+    size = self._batch_size if self._num_epochs is None else None
+
+    def read(number):
+      rows = order.batch(int(number))
+      return [np.asarray(array[rows], dtype.as_numpy_dtype)
+              for array, dtype in zip(arrays, dtypes)]
+
+    def batch(number):
+      tensors = tf_compat.v1.numpy_function(read, [number], dtypes)
+      for tensor, array in zip(tensors, arrays):
+        tensor.set_shape((size,) + array.shape[1:])
+      return self._structure(tensors)
+
+    return tf_compat.v1.data.Dataset.range(order.num_batches).map(
+        tf_compat.v2.autograph.experimental.do_not_convert(batch))
+
+
+def _leaves(structure):
+  if isinstance(structure, dict):
+    return list(structure.values())
+  return [] if structure is None else [structure]
+
+
+def _is_array(value):
+  """Whether a value is an array of NumPy, or what pandas has."""
+  return isinstance(value, np.ndarray) or hasattr(value, "iloc")
+
+
+def _constants(name, structure):
+  """Returns a structure with constants in place of its arrays."""
+  if isinstance(structure, dict):
+    return {key: _constants("{}[{!r}]".format(name, key), value)
+            for key, value in structure.items()}
+  if not _is_array(structure):
+    return structure
+  return tf_compat.v1.convert_to_tensor(_checked_array(name, structure))
+
+
+def in_graph(features: Structure, labels: Structure, repeats: bool
+            ) -> typing.Any:
+  """Returns features and labels as they can be in a graph.
+
+  Args:
+    features: tensor, array, or dict of them.
+    labels: the same, or None.
+    repeats: whether a batch of arrays is read again and again, not once.
+
+  Returns:
+    A `tf.data.Dataset` of one batch if all are arrays. If some are, the pair
+    with constants in their place.
+  """
+  are_arrays = list(map(_is_array, _leaves(features) + _leaves(labels)))
+  if not any(are_arrays):
+    return features, labels
+  if not all(are_arrays):
+    return _constants("features", features), _constants("labels", labels)
+  names = "features", "labels"
+  features = checked(names[0], features)
+  labels = None if labels is None else checked(names[1], labels)
+  rows = check_rows(named(names[0], features))
+  return ArrayInput(features, labels, rows, None if repeats else 1,
+                    shuffle=False, names=names)()
