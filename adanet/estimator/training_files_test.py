@@ -7,10 +7,13 @@ What is expected is what AdaNet 0.8.0 and `tf.estimator` write.
 
 import glob
 import os
+import time
+from unittest import mock
 
 from absl.testing import absltest
 import adanet
 from adanet import tf_compat
+from adanet.core import training_summaries
 from adanet.testing import builders
 import numpy as np
 
@@ -72,6 +75,17 @@ class TrainingFilesTest(absltest.TestCase):
   def test_no_step_rate(self):
     self._train(log_step_count_steps=None)
     self.assertEmpty(self._rates())
+
+  def test_step_rate_where_others_train_too(self):
+    writer = mock.Mock()
+    rate = training_summaries.StepRate(writer, 5)
+    with mock.patch.object(time, "time", side_effect=[10., 12., 16.]):
+      for global_step in (3, 7, 9, 9, 13, 21):
+        rate.count(global_step)
+    self.assertEqual(
+        [mock.call("", {"global_step/sec": 3.}, 9),
+         mock.call("", {"global_step/sec": 3.}, 21)],
+        writer.add_scalars.call_args_list)
 
   def test_saver_hook_of_a_user_replaces_the_default(self):
     train = tf_compat.v1.train
