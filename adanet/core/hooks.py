@@ -31,7 +31,6 @@ class HookRunner(object):
 
   def __init__(self, hooks: typing.Sequence[Owned]):
     self._hooks = list(hooks)
-    self._calls: typing.Dict[typing.Tuple[str, ...], typing.Any] = {}
     self.stops: typing.Dict[typing.Optional[str], str] = {}
 
   def __bool__(self):
@@ -57,21 +56,8 @@ class HookRunner(object):
   def after_create_session(self, session: typing.Any,
                            coordinator: typing.Any) -> None:
     """Tells the hooks that there is a session."""
-    self._calls = {}
     for owned in self._hooks:
       self._call(owned, owned.hook.after_create_session, session, coordinator)
-
-  def _fetch(self, session, fetches):
-    """Returns the values of fetches, by a call that is compiled once."""
-    nest = tf_compat.v1.nest
-    leaves = nest.flatten(fetches)
-    key = tuple(leaf if isinstance(leaf, str) else getattr(leaf, "name", None)
-                for leaf in leaves)
-    if None in key:  # A sparse tensor, say, of which a run makes a value.
-      return session.run(fetches)
-    if key not in self._calls:
-      self._calls[key] = session.make_callable(leaves)
-    return nest.pack_sequence_as(fetches, self._calls[key]())
 
   def run(self, session: typing.Any, fetches: typing.Any,
           last: typing.Callable[[typing.Any], typing.Dict[str, typing.Any]] =
@@ -112,13 +98,9 @@ class HookRunner(object):
     metadata = tf_compat.v1.RunMetadata() if options is not None else None
     fetched = {i: wanted.fetches for i, (_, _, wanted) in enumerate(asked)
                if wanted.fetches is not None}
-    everything = fetches, fetched, last(fetched)
-    if feeds or options is not None:
-      values, results, last_values = session.run(
-          everything, feed_dict=feeds or None, options=options,
-          run_metadata=metadata)
-    else:
-      values, results, last_values = self._fetch(session, everything)
+    values, results, last_values = session.run(
+        (fetches, fetched, last(fetched)), feed_dict=feeds or None,
+        options=options, run_metadata=metadata)
     if last_values:
       values = dict(values, **last_values)
     at_last_step = finished(values)

@@ -12,6 +12,15 @@ from adanet.core import training_summaries
 _Names = typing.Tuple[str, ...]
 
 
+def _leaves(fetches):
+  """Returns what `Session.run` fetches, whatever keys the dicts have."""
+  if isinstance(fetches, dict):
+    fetches = list(fetches.values())
+  if isinstance(fetches, (list, tuple)):
+    return [leaf for part in fetches for leaf in _leaves(part)]
+  return tf_compat.v1.nest.flatten(fetches, expand_composites=True)
+
+
 class Runs(object):
   """Trains some names in one run, or only looks how far all are.
 
@@ -51,8 +60,7 @@ class Runs(object):
     it is set when all that they fetch is there.
     """
     graph = tf_compat.v1.get_default_graph()
-    elements = [graph.as_graph_element(fetch) for fetch in tf_compat.v1.nest
-                .flatten(fetched, expand_composites=True)]
+    elements = [graph.as_graph_element(leaf) for leaf in _leaves(fetched)]
     key = names, tuple(element.name for element in elements)
     if key not in self._global_steps:
       with tf_compat.v1.control_dependencies(elements):

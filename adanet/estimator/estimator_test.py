@@ -163,6 +163,26 @@ class EstimatorTest(parameterized.TestCase):
     with open(os.path.join(self._model_dir, "checkpoint")) as f:
       self.assertNotIn(original + "/", f.read())
 
+  def test_a_hook_may_fetch_anything(self):
+    v1 = tf_compat.v1
+
+    class Fetches(v1.train.SessionRunHook):
+
+      def before_run(self, run_context):
+        step = v1.train.get_global_step()
+        ones = v1.sparse.from_dense([[1., 0.]])
+        return v1.train.SessionRunArgs(
+            {"step": [step], ("a", 1): (step.name, ones), 2: step.op})
+
+      def after_run(self, run_context, run_values):
+        self.results = run_values.results
+
+    hook = Fetches()
+    self._estimator(_Dense("a")).train(
+        builders.input_fn(), hooks=[hook], max_steps=2)
+    self.assertEqual([1], hook.results["step"])
+    self.assertEqual([1.], hook.results["a", 1][1].values)
+
   def test_users_hook_stops_training(self):
     estimator = self._estimator(_Dense("a"))
     estimator.train(builders.input_fn(), hooks=[_Hook(stop_at=3)])
