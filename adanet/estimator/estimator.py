@@ -130,7 +130,9 @@ class Estimator(object):
       metric_fn: function of some of `features`, `labels` and `predictions` that
         returns a dict of further metrics: pairs (value, update), or metrics of
         Keras.
-      force_grow: whether the previous ensemble cannot win again.
+      force_grow: whether the previous ensemble cannot win again. As in AdaNet,
+        evaluation and export of the last iteration compare all ensembles, also
+        the previous one, unless there is an `evaluator`.
       replicate_ensemble_in_training: whether the subnetworks of the previous
         ensemble are built as for training, with dropout say, while the next
         ones train on them.
