@@ -54,7 +54,7 @@ for step in range(5):
       self.assertRegex(plain, name + " .* 4/100 +loss 0.5")
     for task in launches.TASKS:
       for step in range(5):
-        self.assertRegex(plain, r"[\r\n]\[{0}\] step {1} {0} of 5\r\n".format(
+        self.assertRegex(plain, r"(?:^|[\r\n])\[{0}\] step {1} {0} of 5\r\n".format(
             task, step))
     self.assertRegex(shown, "\033\\[3[0-9]m\\[chief:0\\]")
 
