@@ -17,8 +17,8 @@ def importer(package: str, *names: str) -> typing.Callable[[str], typing.Any]:
 
   def import_at_first_use(name):
     if name in names:
-      return importlib.import_module("{}.{}".format(package, name))
+      return importlib.import_module(f"{package}.{name}")
     raise AttributeError(
-        "module '{}' has no attribute '{}'".format(package, name))
+        f"module '{package}' has no attribute '{name}'")
 
   return import_at_first_use

@@ -51,15 +51,15 @@ def numpy_input_fn(x: typing.Any, y: typing.Any = None, batch_size: int = 128,
   """
   del queue_capacity, num_threads
   if hasattr(x, "columns"):
-    raise TypeError("x is {}: use pandas_input_fn, or give a dict from name to "
-                    "array.".format(arrays.described(x)))
+    raise TypeError(f"x is {arrays.described(x)}: use pandas_input_fn, or give "
+                    "a dict from name to array.")
   features = arrays.checked("x", x)
   labels = None if y is None else arrays.checked("y", y)
   if isinstance(features, dict) and isinstance(labels, dict):
     for name in features:
       if name in labels:
         raise ValueError(
-            "x and y both have the name {!r}: rename one.".format(name))
+            f"x and y both have the name {name!r}: rename one.")
   return arrays.ArrayInput(
       features, labels, batch_size, num_epochs, shuffle, seed)
 
@@ -97,24 +97,24 @@ def pandas_input_fn(x: typing.Any, y: typing.Any = None, batch_size: int = 128,
   """
   del queue_capacity, num_threads
   if not hasattr(x, "columns"):
-    raise TypeError("x is {}: expected a DataFrame of pandas. For arrays, use "
-                    "numpy_input_fn.".format(arrays.described(x)))
+    raise TypeError(f"x is {arrays.described(x)}: expected a DataFrame of "
+                    "pandas. For arrays, use numpy_input_fn.")
   if not isinstance(target_column, str):
-    raise TypeError("target_column is {}: expected a str.".format(
-        arrays.described(target_column)))
+    raise TypeError(f"target_column is {arrays.described(target_column)}: "
+                    "expected a str.")
   if y is not None:
     if not hasattr(y, "index") or not hasattr(y, "iloc"):
       raise TypeError(
-          "y is {}: expected a Series or a DataFrame of pandas, such as "
-          "pandas.Series(y, index=x.index).".format(arrays.described(y)))
+          f"y is {arrays.described(y)}: expected a Series or a DataFrame of "
+          "pandas, such as pandas.Series(y, index=x.index).")
     if not np.array_equal(np.asarray(x.index), np.asarray(y.index)):
       raise ValueError(
           "y does not have the index of x: expected the same labels in the "
           "same order, such as those of y.reindex(x.index).")
     if not hasattr(y, "columns") and target_column in x.columns:
       raise ValueError(
-          "target_column={!r}: x has a column of this name. Leave it out of "
-          "the features, or choose another name.".format(target_column))
+          f"target_column={target_column!r}: x has a column of this name. "
+          "Leave it out of the features, or choose another name.")
   return arrays.ArrayInput(
       arrays.checked("x", x.copy()),
       None if y is None else arrays.checked("y", y.copy()),

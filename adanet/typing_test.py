@@ -91,7 +91,7 @@ def _functions(cls):
     if isinstance(value, property):
       value = value.fget
     if inspect.isfunction(value) or inspect.ismethod(value):
-      yield "{}.{}".format(cls.__name__, name), inspect.unwrap(value)
+      yield f"{cls.__name__}.{name}", inspect.unwrap(value)
 
 
 class AnnotationTest(parameterized.TestCase):

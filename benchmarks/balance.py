@@ -133,13 +133,13 @@ class Tasks(object):
   @staticmethod
   def _receive(connection, task):
     program.check(connection.poll(_TIMEOUT_SECS),
-                  "{} says nothing".format(task))
+                  f"{task} says nothing")
     try:
       message = connection.recv()
     except EOFError:
-      raise program.CheckError("{} has died".format(task)) from None
+      raise program.CheckError(f"{task} has died") from None
     program.check(message[0] != "failed",
-                  "{}: {}".format(task, message[1]))
+                  f"{task}: {message[1]}")
     return message
 
   def time(self, job, plan):
@@ -155,7 +155,7 @@ class Tasks(object):
     with ports.HeldPorts(len(names)) as held:
       cluster = {}
       for (kind, _), port in zip(names, held.ports):
-        cluster.setdefault(kind, []).append("127.0.0.1:{}".format(port))
+        cluster.setdefault(kind, []).append(f"127.0.0.1:{port}")
       job = job._replace(cluster=cluster)
       tasks = dict(zip(names, self._connections))
       for name, connection in tasks.items():
@@ -165,7 +165,7 @@ class Tasks(object):
           if plan.worker(w).trains_subnetworks]
       for name in trainers:
         program.check(self._receive(tasks[name], name) == "ready",
-                      "{} has ended before it took a step".format(name))
+                      f"{name} has ended before it took a step")
       begin = time.monotonic()
       for name in trainers:
         tasks[name].send("go")

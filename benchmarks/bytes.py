@@ -127,7 +127,7 @@ def _device_function(v1, strategy, num_candidates, candidate):
   """Returns the function from an op to its device, in a candidate's scope."""
   with _graph_class(v1)().as_default() as graph:
     with strategy.subnetwork_devices(num_candidates, candidate):
-      program.check(graph.device_function, "{} has no scope".format(strategy))
+      program.check(graph.device_function, f"{strategy} has no scope")
       return graph.device_function
 
 
@@ -135,7 +135,7 @@ def _device_function(v1, strategy, num_candidates, candidate):
 def _task(device):
   """Returns the parameter server of a device."""
   job, _, task = device.rpartition(":")
-  program.check(job == "/job:ps/task", "a variable is on {!r}".format(device))
+  program.check(job == "/job:ps/task", f"a variable is on {device!r}")
   return int(task)
 
 
@@ -182,7 +182,7 @@ def _bytes_in_graph(v1, strategy, num_ps, ops):
         handle = v1.raw_ops.VarHandleOp(
             shape=[], dtype=v1.float32, name=op.name)
         program.check(handle.op.name == op.name,
-                      "{} is called {}".format(op.name, handle.op.name))
+                      f"{op.name} is called {handle.op.name}")
         found[_task(handle.device)] += num_bytes
   return found
 
@@ -195,16 +195,15 @@ def _check(v1, column, models):
     program.check(
         found == _bytes_by_rule(column.rule, num_ps, ops)
         and found == _bytes_in_graph(v1, column.strategy, num_ps, ops),
-        "{} places {} bytes on {} parameter servers".format(
-            column.title, found, num_ps))
+        f"{column.title} places {found} bytes on {num_ps} parameter servers")
 
 
 def _row(case, num_ps, title, ratios):
   """Returns a row; `ratios` are maximum over mean, one for each iteration."""
   mean, worst = statistics.mean(ratios), max(ratios)
-  figure = "{:.2f}".format(mean)
+  figure = f"{mean:.2f}"
   if len(ratios) > 1:
-    figure += ", worst {:.2f}".format(worst)
+    figure += f", worst {worst:.2f}"
   return {"candidates": case, "ps": num_ps, "placement": title, "mean": mean,
           "worst": worst, "figure": figure, "limits": {}}
 
@@ -230,7 +229,7 @@ def _rows_of_all(rows):
   by_column = {}
   for row in rows:
     by_column.setdefault(row["placement"], []).append(row["mean"])
-  servers = "{} to {}".format(_NUM_PS[0], _NUM_PS[-1])
+  servers = f"{_NUM_PS[0]} to {_NUM_PS[-1]}"
   return [_row(_ALL, servers, title, [statistics.mean(means)])
           for title, means in by_column.items()]
 
@@ -249,7 +248,7 @@ def measure(placement, num_turns):
     models = [by_name[name] for name, count in candidates for _ in range(count)]
     rows += _rows_of_case(
         v1, _placements(placement, models),
-        ", ".join("{} {}".format(count, by_name[name].title)
+        ", ".join(f"{count} {by_name[name].title}"
                   for name, count in candidates), models)
   return rows + _rows_of_all(rows)
 

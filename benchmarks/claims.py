@@ -65,12 +65,12 @@ def _build(v1, strategy, num_ps, num_subnetworks):
       with strategy.subnetwork_devices(k, i):
         devices[i] = {
             v1.raw_ops.VariableV2(
-                shape=[], dtype=v1.float32, name="s{}/v{}".format(i, v)).device
+                shape=[], dtype=v1.float32, name=f"s{i}/v{v}").device
             for v in range(_NUM_VARIABLES)
         }
   program.check(
       all(d.startswith("/job:ps/task:") for d in set().union(*devices.values())),
-      "variables are on {}".format(devices))
+      f"variables are on {devices}")
   return _Worker(devices, built if strategy.should_train_subnetworks(k) else [])
 
 
@@ -124,7 +124,7 @@ def _check_plan(strategy, row):
           figures["mean_subnetworks_per_worker"])
       and abs(row["stale"] - figures["max_stale_gradients"])
       < .1 * (1 + row["stale"]),
-      "a plan predicts {}, not {}".format(figures, row))
+      f"a plan predicts {figures}, not {row}")
 
 
 def measure(placement, num_turns):
@@ -153,11 +153,11 @@ def bars(rows):
       ratios = [row[what] / row["limits"][what] for row in rows
                 if row["strategy"] == strategy]
       if what == "speedup":  # Less is better of everything else.
-        result.append(program.Bar("{}: {} over the least {}".format(
-            strategy, formula, what), 1 / min(ratios), _BAR))
+        result.append(program.Bar(f"{strategy}: {formula} over the least "
+                                  f"{what}", 1 / min(ratios), _BAR))
       else:
-        result.append(program.Bar("{}: the most {} over {}".format(
-            strategy, what, formula), max(ratios), _BAR))
+        result.append(program.Bar(f"{strategy}: the most {what} over "
+                                  f"{formula}", max(ratios), _BAR))
   return result
 
 

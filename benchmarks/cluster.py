@@ -99,10 +99,10 @@ class Tasks(object):
     held = self._exits.enter_context(ports.HeldPorts(len(tasks)))
     addresses = {job: [] for job, _ in SHAPE}
     for (job, _), port in zip(tasks, held.ports):
-      addresses[job].append("127.0.0.1:{}".format(port))
+      addresses[job].append(f"127.0.0.1:{port}")
     parent = os.getpid()
     for job, i in tasks:
-      name = "{}:{}".format(job, i)
+      name = f"{job}:{i}"
       self._logs[name] = self._exits.enter_context(
           tempfile.TemporaryFile("w+"))
       process = subprocess.Popen(
@@ -123,7 +123,7 @@ class Tasks(object):
   def _fail(self, name, what):
     log = self._logs[name]
     log.seek(0)
-    raise program.CheckError("{} {}: {}".format(name, what, log.read()[-3000:]))
+    raise program.CheckError(f"{name} {what}: {log.read()[-3000:]}")
 
   def wait(self, names, must_end=True):
     """Waits until these tasks have ended well.
@@ -138,7 +138,7 @@ class Tasks(object):
       left = [n for n in left if self._processes[n].poll() is None]
       for name, process in self._processes.items():
         if process.poll():
-          self._fail(name, "ended with {}".format(process.returncode))
+          self._fail(name, f"ended with {process.returncode}")
       if left and time.monotonic() > end:
         if must_end:
           self._fail(left[0], "does not end")
@@ -207,8 +207,7 @@ def _time_job(env, num_iterations, delays, is_ours):
       return secs
     step = tf_compat.v1.train.load_variable(model_dir, "global_step")
     expected = num_iterations * search.ITERATION_STEPS
-    program.check(step == expected, "expected step {}, got {}".format(
-        expected, step))
+    program.check(step == expected, f"expected step {expected}, got {step}")
     return secs
 
 
@@ -228,8 +227,8 @@ def measure_jobs(env, adanet_env, num_turns):
   for i, kind in enumerate(("job, AdaNet", "job, AdaNet without delays"), 1):
     rows.append({
         "kind": kind,
-        "what": "{} x {} steps on a cluster".format(
-            num_iterations, search.ITERATION_STEPS),
+        "what": f"{num_iterations} x {search.ITERATION_STEPS} steps on a "
+                "cluster",
         "against": kind.replace("job, AdaNet", _ADANET),
         "ratio": statistics.median(turn[0] / turn[i] for turn in turns),
         "figure": "{:.1f} s, not {}{:.1f} s".format(
@@ -251,7 +250,7 @@ def _take_turns(env, num_turns):
     with Tasks(command, env) as tasks:
       for name in TRAINERS:
         line = tasks.read(name)
-        program.check(line == "works\n", "{}: {}".format(name, line))
+        program.check(line == "works\n", f"{name}: {line}")
       begin = time.monotonic() + .5
       for name in TRAINERS:
         tasks.write(name, repr(begin))
@@ -270,10 +269,10 @@ def rows_of_steps(found):
   counts = [found[name]["num_ops"] for name in TRAINERS]
   program.check(
       counts[0] == sum(counts[1:]) == search.NUM_CANDIDATES and all(counts),
-      "the bare steps have {} train ops".format(counts))
+      f"the bare steps have {counts} train ops")
   for name in TRAINERS:
     for i, (ours, bare) in enumerate(found[name]["turns"]):
-      program.check(ours and bare, "{} took no step in turn {}".format(name, i))
+      program.check(ours and bare, f"{name} took no step in turn {i}")
   rows = []
   for name, count in zip(TRAINERS, counts):
     turns = []
@@ -290,7 +289,7 @@ def rows_of_steps(found):
         "against": "the slowest bare step" if name == TRAINERS[0] else (
             "bare step"),
         "ratio": statistics.median(ours / bare for ours, bare in turns),
-        "figure": "{:,.0f} steps/s".format(1 / secs),
+        "figure": f"{1 / secs:,.0f} steps/s",
         "limits": {"ratio": LIMITS["cluster step"]}})
   return rows
 
@@ -301,7 +300,7 @@ def rows_of_steps(found):
 def _launch(shape):
   """Returns the command that launches a job with so many workers and ps."""
   return (sys.executable, "-m", "adanet.launch", "--workers={}".format(
-      shape[0]), "--ps={}".format(shape[1]))
+      shape[0]), f"--ps={shape[1]}")
 
 
 def _run(command, env):
@@ -312,9 +311,10 @@ def _run(command, env):
         stderr=subprocess.PIPE, universal_newlines=True, check=False,
         timeout=_TIMEOUT_SECS)
   except subprocess.TimeoutExpired as e:
-    raise program.CheckError("{} does not end".format(command)) from e
-  program.check(done.returncode == 0, "{} ended with {}: {}".format(
-      command, done.returncode, done.stderr[-3000:]))
+    raise program.CheckError(f"{command} does not end") from e
+  program.check(done.returncode == 0, f"{command} ended with "
+                                      f"{done.returncode}: "
+                                      f"{done.stderr[-3000:]}")
   return done.stdout
 
 
@@ -340,7 +340,7 @@ def _start_secs(env, launches):
             _NUM_TASKS), "sh", sys.executable, path), env)
     found = _read_times(times)
     program.check(len(found) == _NUM_TASKS,
-                  "{} tasks have started".format(len(found)))
+                  f"{len(found)} tasks have started")
     return max(found) - started
 
 
@@ -355,7 +355,7 @@ def _first_step_secs(env, shape):
         times), env)
     found = _read_times(times)
     program.check(len(found) == 1 + shape[0],
-                  "{} tasks have taken a step".format(len(found)))
+                  f"{len(found)} tasks have taken a step")
     return min(found) - started
 
 
@@ -372,10 +372,10 @@ def _row_of_start(env, num_turns):
   added = statistics.median(ours - by_hand for ours, by_hand in turns)
   return {
       "kind": "launch",
-      "what": "adanet-launch, {} tasks started".format(_NUM_TASKS),
+      "what": f"adanet-launch, {_NUM_TASKS} tasks started",
       "against": "by hand",
       "ratio": statistics.median(ours / by_hand for ours, by_hand in turns),
-      "added": added, "figure": "{:.2f} s more".format(added), "limits": {}}
+      "added": added, "figure": f"{added:.2f} s more", "limits": {}}
 
 
 def measure_launch(env, num_turns):
@@ -391,11 +391,10 @@ def measure_launch(env, num_turns):
              for _ in range(max(1, num_turns // 5))]
     rows.append({
         "kind": "first step",
-        "what": "adanet-launch, first step of {} tasks".format(1 + sum(shape)),
+        "what": f"adanet-launch, first step of {1 + sum(shape)} tasks",
         "against": "one process without adanet",
         "ratio": statistics.median(ours / alone for ours, alone in turns),
-        "figure": "{:.1f} s".format(statistics.median(
-            ours for ours, _ in turns)),
+        "figure": f"{statistics.median((ours for ours, _ in turns)):.1f} s",
         "limits": {"ratio": LIMITS["first step"]}})
   return rows
 
@@ -403,7 +402,7 @@ def measure_launch(env, num_turns):
 def bars(rows):
   """Returns list of `program.Bar`."""
   return [
-      program.Bar("{}, in those of {}".format(row["what"], row["against"]),
+      program.Bar(f"{row['what']}, in those of {row['against']}",
                   row["ratio"], LIMITS[row["kind"]])
       for row in rows if row["kind"] in LIMITS
   ] + [

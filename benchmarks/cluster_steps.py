@@ -113,7 +113,7 @@ class _Ensembler(search.Ensembler):
   def build_train_op(self, *args, **kwargs):
     spec = super().build_train_op(*args, **kwargs)
     self.bare.append(_counted(
-        self.train_ops[-1], "ensemble_{}".format(len(self.bare))))
+        self.train_ops[-1], f"ensemble_{len(self.bare)}"))
     return spec
 
 

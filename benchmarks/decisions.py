@@ -75,7 +75,7 @@ def _check(placement, case):
   program.check(
       chief[:2] == (True, list(range(k))) and worker == (
           case.builds_ensemble, list(case.builds), case.trains),
-      "{}: the chief gets {}, the worker {}".format(case, chief, worker))
+      f"{case}: the chief gets {chief}, the worker {worker}")
 
 
 def measure(placement, num_turns):
@@ -89,19 +89,19 @@ def measure(placement, num_turns):
     names = {"strategy": strategy, "empty": _Empty(),
              "config": strategy.config}
     for decision, arguments in (
-        ("should_build_ensemble", "({})".format(k)),
-        ("should_build_subnetwork", "({}, {})".format(k, index)),
+        ("should_build_ensemble", f"({k})"),
+        ("should_build_subnetwork", f"({k}, {index})"),
         ("should_train_subnetworks", "({})".format(k))):
-      question = "strategy.{}{}".format(decision, arguments)
-      empty_call = "empty.{}{}".format(decision, arguments)
+      question = f"strategy.{decision}{arguments}"
+      empty_call = f"empty.{decision}{arguments}"
       later = timing.in_turns(question, empty_call, names, num_turns)
       set_config = "strategy.config = config"
       first_ratio = timing.in_turns(
-          "{}; {}".format(set_config, question), empty_call, names,
+          f"{set_config}; {question}", empty_call, names,
           num_turns).ratio - timing.in_turns(
               set_config, empty_call, names, num_turns).ratio
       program.check(later.ratio > .4,
-                    "{} is faster than an empty method".format(question))
+                    f"{question} is faster than an empty method")
       rows.append({
           "strategy": case.strategy,
           "decision": decision,

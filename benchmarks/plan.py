@@ -74,7 +74,7 @@ def _check_plan(plan, answers):
   program.check(
       [(w.builds_ensemble, list(w.subnetworks), w.trains_subnetworks)
        for w in workers] == answers,
-      "{} is not what the strategy decides".format(plan))
+      f"{plan} is not what the strategy decides")
   num_builders = sum(len(subnetworks) for _, subnetworks, _ in answers)
   num_trainers = sum(
       len(subnetworks) for _, subnetworks, trains in answers if trains)
@@ -84,7 +84,7 @@ def _check_plan(plan, answers):
   program.check(
       plan.trainers_per_subnetwork().sum() == num_trainers
       and abs(plan.load_per_ps().sum() - load) < 1e-6 * load,
-      "{} does not add up".format(plan))
+      f"{plan} does not add up")
 
 
 def _in_its_own_process(work, *arguments):
@@ -105,7 +105,7 @@ def _in_its_own_process(work, *arguments):
   try:
     return receiver.recv()
   except EOFError:
-    raise program.CheckError("the process of {} died".format(arguments))
+    raise program.CheckError(f"the process of {arguments} died")
   finally:
     process.join()
 
@@ -152,11 +152,11 @@ def bars(rows):
   for name, secs_bar in _SECS_BARS.items():
     large, largest = [row for row in rows if row["strategy"] == name][-2:]
     found += [
-        program.Bar("{}: largest cluster, in seconds".format(name),
+        program.Bar(f"{name}: largest cluster, in seconds",
                     largest["seconds"], secs_bar),
-        program.Bar("{}: largest cluster, in MB of the process".format(name),
+        program.Bar(f"{name}: largest cluster, in MB of the process",
                     largest["megabytes"], _MEGABYTES_BAR),
-        program.Bar("{}: growth of time, as power of m + n + k".format(name),
+        program.Bar(f"{name}: growth of time, as power of m + n + k",
                     math.log(largest["seconds"] / large["seconds"])
                     / math.log(largest["size"] / large["size"]), _GROWTH_BAR),
     ]

@@ -98,7 +98,7 @@ def _load_placement(side):
   placement = importlib.import_module("adanet.distributed.placement")
   # Not every benchmark has a peer.
   is_peer = peer is not None and placement.__file__.startswith(peer)
-  check(is_peer == (side == "peer"), "{} is not {}".format(placement, side))
+  check(is_peer == (side == "peer"), f"{placement} is not {side}")
   return placement
 
 
@@ -129,8 +129,8 @@ def _run_side(command, env, side):
       command + ["--side=" + side, "--num_turns=%d" % _NUM_TURNS.value],
       env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
       universal_newlines=True, timeout=_SIDE_TIMEOUT_SECS, check=False)
-  check(done.returncode == 0, "{} failed:\n{}".format(
-      " ".join(map(shlex.quote, command)), done.stderr[-3000:]))
+  check(done.returncode == 0, f"{' '.join(map(shlex.quote, command))} failed:\n"
+                              f"{done.stderr[-3000:]}")
   measured = json.loads(done.stdout)
   (package, version), tensorflow = list(measured["versions"].items())[:2]
   return "{} {}, {} {}".format(package, version, *tensorflow), measured
@@ -169,7 +169,7 @@ def _machine():
       "cores": len(os.sched_getaffinity(0)),
       "memory_gib": round(
           os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
-      "system": "{} {}".format(os.uname().sysname, os.uname().release),
+      "system": f"{os.uname().sysname} {os.uname().release}",
       "load_before": os.getloadavg()[0],
   }
 
@@ -199,13 +199,13 @@ def _table(rows):
   """Returns a list of lines: a Markdown table, whose first row is its head."""
   widths = [max(map(len, column)) for column in zip(*rows)]
   rows.insert(1, ["-" * width for width in widths])
-  return ["| {} |".format(" | ".join(map(str.ljust, row, widths)))
+  return [f"| {' | '.join(map(str.ljust, row, widths))} |"
           for row in rows] + [""]
 
 
 def _case(benchmark, row):
   """Returns the list of str that tells a row from the others."""
-  return ["{:,}".format(row[key]) if isinstance(row[key], int) else row[key]
+  return [f"{row[key]:,}" if isinstance(row[key], int) else row[key]
           for key in benchmark.CASES]
 
 
@@ -220,8 +220,8 @@ def _bars_table(bars):
   if not bars:
     return []
   return _table([["bar", "side", "measured", "at most", ""]] + [
-      [bar["name"], bar["side"], "{:.3g}".format(bar["measured"]),
-       "{:.3g}".format(bar["limit"]),
+      [bar["name"], bar["side"], f"{bar['measured']:.3g}",
+       f"{bar['limit']:.3g}",
        "reached" if bar["is_reached"] else "MISSED"] for bar in bars
   ])
 
@@ -303,16 +303,16 @@ def _write(benchmark, report, text, folder):
   draw(report).savefig(
       path + ".png", dpi=100, metadata={"Software": None})
   readme = os.path.join(folder, "README.md")
-  begin = "<!-- {} --update_readme writes from here: -->\n".format(name)
-  end = "<!-- to here, {}. -->\n".format(name)
+  begin = f"<!-- {name} --update_readme writes from here: -->\n"
+  end = f"<!-- to here, {name}. -->\n"
   with open(readme, encoding="utf-8") as f:
     before, found_begin, rest = f.read().partition(begin)
   _, found_end, after = rest.partition(end)
   check(found_begin and found_end,
-        "{}: expected a line {!r} and a line {!r}".format(readme, begin, end))
+        f"{readme}: expected a line {begin!r} and a line {end!r}")
   with open(readme, "w", encoding="utf-8") as f:
-    f.write("{}{}{}\n![{}](results/{}.png)\n{}{}".format(
-        before, begin, text, report["question"], name, end, after))
+    f.write(f"{before}{begin}{text}\n"
+            f"![{report['question']}](results/{name}.png)\n{end}{after}")
 
 
 def _run(benchmark, name):
@@ -325,7 +325,7 @@ def _run(benchmark, name):
         "--update_readme: use `tools/bazelw run`, which names the checkout")
   report = _report(benchmark, name, _machine(), _measure_all(benchmark, name))
   text = _markdown(benchmark, report)
-  print("{}\n\n{}".format(report["question"], text))
+  print(f"{report['question']}\n\n{text}")
   if _UPDATE_README.value:
     _write(benchmark, report, text, os.path.join(workspace, "benchmarks"))
 
@@ -343,10 +343,10 @@ def run(benchmark):
 
   def main(argv):
     if argv[1:]:
-      raise app.UsageError("{}: expected flags only".format(argv[1]))
+      raise app.UsageError(f"{argv[1]}: expected flags only")
     try:
       _run(benchmark, name)
     except (CheckError, OSError, subprocess.TimeoutExpired) as e:
-      sys.exit("{}: {}".format(name, e))
+      sys.exit(f"{name}: {e}")
 
   app.run(main)

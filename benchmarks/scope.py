@@ -46,7 +46,7 @@ def _group(num_ps, num_subnetworks, subnetwork_index):
 def _device(name, tasks):
   """Returns the device of a variable, by the rules."""
   digest = hashlib.sha256(name.encode()).hexdigest()
-  return "/job:ps/task:{}".format(tasks[int(digest, 16) % len(tasks)])
+  return f"/job:ps/task:{tasks[int(digest, 16) % len(tasks)]}"
 
 
 def _build(v1, num_ops, num_variables, scope, tasks):
@@ -75,12 +75,12 @@ def _build(v1, num_ops, num_variables, scope, tasks):
   finally:
     gc.enable()
   ops = graph.get_operations()
-  program.check(len(ops) == num_ops, "{} ops were built".format(len(ops)))
+  program.check(len(ops) == num_ops, f"{len(ops)} ops were built")
   for op in ops:
     if op.type in ("VariableV2", "NoOp"):
       is_placed = op.type == "VariableV2" and tasks
       program.check(op.device == (_device(op.name, tasks) if is_placed else ""),
-                    "{} is on {!r}".format(op.name, op.device))
+                    f"{op.name} is on {op.device!r}")
   return secs
 
 
@@ -99,7 +99,7 @@ def measure(placement, num_turns):
     _build(v1, 50, 10, scope, tasks)  # Checks the scope.
     result = time_scope(scope, tasks)
     program.check(result.ratio > .4,
-                  "{} is faster than with a bare function".format(what))
+                  f"{what} is faster than with a bare function")
     rows.append({
         "kind": kind, "what": what, "ps": num_ps, "subnetworks": k,
         "microseconds": result.secs * 1e6, "ratio": result.ratio,
@@ -127,7 +127,7 @@ def measure(placement, num_turns):
   for size in _SIZES:
     add("entry", "entry", size, time_entry)
   for num_variables in _NUM_VARIABLES:
-    add("graph", "graph, {:,} variables".format(num_variables), _GRAPH_SIZE,
+    add("graph", f"graph, {num_variables:,} variables", _GRAPH_SIZE,
         functools.partial(time_graph, num_variables))
   return rows
 
@@ -135,7 +135,7 @@ def measure(placement, num_turns):
 def bars(rows):
   """Returns list of `program.Bar`."""
   return [
-      program.Bar("slowest {}, in times of a bare function".format(kind),
+      program.Bar(f"slowest {kind}, in times of a bare function",
                   max(row["ratio"] for row in rows if row["kind"] == kind),
                   limit)
       for kind, limit in _LIMITS.items()

@@ -45,7 +45,7 @@ class Builder(adanet.subnetwork.Builder):
   """
 
   def __init__(self, index):
-    self._name = "dense_{}".format(index)
+    self._name = f"dense_{index}"
     self._widths = _WIDTHS[index % len(_WIDTHS)]
     self.num_layers = len(self._widths) + 1
     self.train_op = None
@@ -60,8 +60,8 @@ class Builder(adanet.subnetwork.Builder):
     for i, width in enumerate(self._widths + (logits_dimension,)):
       if i:
         last_layer = layer = tf.nn.relu(layer)
-      kernel = tf.get_variable("kernel_{}".format(i), [layer.shape[1], width])
-      bias = tf.get_variable("bias_{}".format(i), [width])
+      kernel = tf.get_variable(f"kernel_{i}", [layer.shape[1], width])
+      bias = tf.get_variable(f"bias_{i}", [width])
       layer = tf.nn.bias_add(tf.matmul(layer, kernel), bias)
     return adanet.Subnetwork(
         last_layer=last_layer, logits=layer,

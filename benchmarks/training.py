@@ -90,8 +90,8 @@ class _AdaNet(object):
         universal_newlines=True)
     version = self._process.stdout.readline().strip()
     program.check(version == _ADANET_VERSION,
-                  "expected AdaNet {}, got {!r}: {}".format(
-                      _ADANET_VERSION, version, self._end_of_log()))
+                  f"expected AdaNet {_ADANET_VERSION}, got {version!r}: "
+                  f"{self._end_of_log()}")
 
   def __enter__(self):
     return self
@@ -146,8 +146,7 @@ class _SameWork(object):
         self._variables, self._expected, session.run(self._variables)):
       program.check(
           np.allclose(expected, got, rtol=1e-3, atol=1e-4),
-          "the loop does not train {} as the train ops do".format(
-              variable.op.name))
+          f"the loop does not train {variable.op.name} as the train ops do")
 
 
 def measure_steps(adanet, num_turns):
@@ -176,7 +175,7 @@ def measure_steps(adanet, num_turns):
 
   search.train(search.STEP, take_turn)
   against_bare = timing.summary([(secs, bare) for secs, bare, _ in turns])
-  figure = "{:,.0f} steps/s".format(1 / against_bare.secs)
+  figure = f"{1 / against_bare.secs:,.0f} steps/s"
   rows = [_row("step, bare", "step of training", "bare session.run",
                against_bare.ratio, figure)]
   if adanet:
@@ -199,7 +198,7 @@ def _measure_hooked_steps(adanet, num_turns):
   result = timing.summary(turns[1:])  # The first turn only compiles.
   return [_row("step with a hook, AdaNet", "step of training with a hook",
                "AdaNet " + _ADANET_VERSION, result.ratio,
-               "{:,.0f} steps/s".format(1 / result.secs))]
+               f"{1 / result.secs:,.0f} steps/s")]
 
 
 def _measure_search(adanet, num_turns):
@@ -211,15 +210,14 @@ def _measure_search(adanet, num_turns):
     turns.append((search.time_search(num_iterations), theirs))
   result = timing.summary(turns)
   return [_row(
-      "search, AdaNet", "{} x {} steps".format(
-          num_iterations, search.ITERATION_STEPS),
+      "search, AdaNet", f"{num_iterations} x {search.ITERATION_STEPS} steps",
       "AdaNet " + _ADANET_VERSION, result.ratio,
-      "{:.1f} s".format(result.secs))]
+      f"{result.secs:.1f} s")]
 
 
 def _cluster_config(num_workers):
   """Returns the RunConfig of a worker that is not the chief."""
-  hosts = ["localhost:{}".format(i) for i in range(1, num_workers + 1)]
+  hosts = [f"localhost:{i}" for i in range(1, num_workers + 1)]
   before = os.environ.get("TF_CONFIG")
   os.environ["TF_CONFIG"] = json.dumps({
       "cluster": {"ps": ["localhost:9999"], "chief": hosts[:1],
@@ -245,9 +243,9 @@ def _check_graph(graph, builders):
       layers[found.group(1)] += 1
   expected = {b.name: b.num_layers for b in builders}
   program.check(layers == expected,
-                "expected layers {}, got {}".format(expected, dict(layers)))
+                f"expected layers {expected}, got {dict(layers)}")
   twice = [what for what, count in inputs.items() if count > 1]
-  program.check(not twice, "built twice: {}".format(twice))
+  program.check(not twice, f"built twice: {twice}")
 
 
 def _graph_size(strategy, num_candidates):
@@ -278,11 +276,11 @@ def measure_graphs(placement):
     one = _graph_size(placement.RoundRobinStrategy(), k)
     every = _graph_size(placement.ReplicationStrategy(), k)
     program.check((one[0], every[0]) == (1, k),
-                  "workers build {} and {}".format(one[0], every[0]))
+                  f"workers build {one[0]} and {every[0]}")
     for i, what in enumerate(("ops", "variables"), 1):
       rows.append(dict(_row(
-          what, "{} of a worker with 1 of {}".format(what, k), "all of them",
-          one[i] / every[i], "{:,} of {:,}".format(one[i], every[i])),
+          what, f"{what} of a worker with 1 of {k}", "all of them",
+          one[i] / every[i], f"{one[i]:,} of {every[i]:,}"),
                        count=one[i]))
   return rows
 
@@ -294,7 +292,7 @@ def _import(statement):
       stdout=subprocess.PIPE, universal_newlines=True, check=True)
   secs, modules = json.loads(done.stdout)
   program.check(not any(m.startswith("tensorflow") for m in modules),
-                "{} loads TensorFlow".format(statement))
+                f"{statement} loads TensorFlow")
   return secs, len(modules)
 
 
@@ -308,8 +306,7 @@ def _measure_import(num_turns):
          lambda: _import("import adanet.distributed")[0]), num_turns)
     rows.append(_row(
         kind, what, "import adanet.distributed", result.ratio,
-        "{:.0f} ms, {} modules".format(
-            1000 * result.secs, _import(what)[1])))
+        f"{1000 * result.secs:.0f} ms, {_import(what)[1]} modules"))
   return rows
 
 
@@ -337,13 +334,13 @@ def bars(rows):
   """Returns list of `program.Bar`."""
   counts = [row["count"] for row in rows if row["kind"] == "ops"]
   result = [
-      program.Bar("{}, in those of {}".format(row["what"], row["against"]),
+      program.Bar(f"{row['what']}, in those of {row['against']}",
                   row["ratio"], _LIMITS[row["kind"]])
       for row in rows if row["kind"] in _LIMITS
   ]
   result.append(program.Bar(
-      "ops of a worker with 1 of {}, in those with 1 of {}".format(
-          _NUM_CANDIDATES[-1], _NUM_CANDIDATES[0]),
+      f"ops of a worker with 1 of {_NUM_CANDIDATES[-1]}, in those with 1 of "
+      f"{_NUM_CANDIDATES[0]}",
       counts[-1] / counts[0], _GROWTH_LIMIT))
   return result + cluster.bars(rows)
 

@@ -47,7 +47,7 @@ def read(name: str) -> typing.Dict[str, typing.Any]:
     dtype.
   """
   path = runfiles.Create().Rlocation(
-      "adanet/benchmarks/models/{}.json".format(name))
+      f"adanet/benchmarks/models/{name}.json")
   with open(path, encoding="utf-8") as f:
     return json.load(f)
 

@@ -97,12 +97,12 @@ def _documented(page):
   """Returns what a page documents, as dict from whole name to options."""
   return dict(re.findall(
       r"^\.\. auto\w+:: (\S+)\n((?:   :.*\n)*)",
-      pages.text("docs/{}.rst".format(page)), re.MULTILINE))
+      pages.text(f"docs/{page}.rst"), re.MULTILINE))
 
 
 def _is_public_here(name, value, module):
   """Whether a module offers a name, rather than imports it."""
-  if name.startswith("_") or "{}.{}".format(module.__name__, name) in _SEAMS:
+  if name.startswith("_") or f"{module.__name__}.{name}" in _SEAMS:
     return False
   package = module.__name__.rpartition(".")[0]
   return getattr(value, "__module__", package).startswith(package)
@@ -129,8 +129,8 @@ class ReferenceTest(parameterized.TestCase):
     self.assertNotEmpty(public)
     self.assertEmpty([
         name for name in public
-        if "{}.{}".format(module, name) not in documented
-    ], "not in docs/{}.rst".format(page))
+        if f"{module}.{name}" not in documented
+    ], f"not in docs/{page}.rst")
 
   @parameterized.parameters(*_MODULES)
   def test_has_every_public_member(self, page, module):
@@ -143,7 +143,7 @@ class ReferenceTest(parameterized.TestCase):
   def test_every_public_method_says_what_it_does(self, page, module):
     del page
     self.assertEmpty([
-        "{}.{}".format(name, member)
+        f"{name}.{member}"
         for name, value in _public(importlib.import_module(module)).items()
         if inspect.isclass(value)
         for member, function in vars(value).items()
@@ -158,7 +158,7 @@ class ReferenceTest(parameterized.TestCase):
     documented = {module for _, module in _MODULES}
     documented.update(module.rpartition(".")[0] for _, module in _MODULES)
     self.assertContainsSubset(
-        ["{}.{}".format(package.__name__, module.name)
+        [f"{package.__name__}.{module.name}"
          for package in (adanet, distributed, estimator, tf_compat)
          for module in pkgutil.iter_modules(package.__path__)
          if not module.name.startswith("_")

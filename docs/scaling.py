@@ -153,8 +153,8 @@ def _speed_row(size, machines):
   found = simulate(plan, machines, _STEPS / min(paper))
   limits = {by_workers.trainer: "trainer", by_workers.ensemble: "chief",
             by_ps.trainer: "ps"}
-  return ["{:,}".format(n) for n in size] + [
-      "{:.2f}".format(number) for number in (
+  return [f"{n:,}" for n in size] + [
+      f"{number:.2f}" for number in (
           plan.load_per_ps().max(), by_ps.trainer, paper.trainer, found.trainer,
           paper.ensemble, found.ensemble)] + [limits[min(limits)]]
 
@@ -162,18 +162,18 @@ def _speed_row(size, machines):
 def _control_row(size):
   """Returns the cells of what a cluster costs to hold together."""
   num_workers, num_ps, _ = size
-  addresses = ["node{:05}.example.com:2222".format(i)
+  addresses = [f"node{i:05}.example.com:2222"
                for i in range(num_workers + num_ps)]
   config = json.dumps({
       "cluster": {"chief": addresses[:1], "worker": addresses[1:num_workers],
                   "ps": addresses[num_workers:]},
       "task": {"type": "worker", "index": 0}})
   poll_secs = decisions.poll_secs(num_workers, num_ps)
-  return ["{:,}".format(num_workers), "{:,}".format(num_ps),
-          "{:,.0f}".format(len(config) / 1024), "{:,}".format(num_workers),
-          "{:.0f}".format(1000 * poll_secs),
-          "{:,.0f}".format(num_workers / num_ps / poll_secs),
-          "{:,}".format(num_workers + num_ps)]
+  return [f"{num_workers:,}", f"{num_ps:,}",
+          f"{len(config) / 1024:,.0f}", "{:,}".format(num_workers),
+          f"{1000 * poll_secs:.0f}",
+          f"{num_workers / num_ps / poll_secs:,.0f}",
+          f"{num_workers + num_ps:,}"]
 
 
 def tables(machines: Machines) -> str:

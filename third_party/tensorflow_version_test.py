@@ -17,7 +17,7 @@ class TensorflowVersionTest(absltest.TestCase):
   def test_chooses_tensorflow_and_python(self):
     self.assertStartsWith(tf_compat.v1.VERSION, flags.FLAGS.version + ".")
     major, minor, _ = platform.python_version_tuple()
-    self.assertIn("{}.{}".format(major, minor), flags.FLAGS.pythons)
+    self.assertIn(f"{major}.{minor}", flags.FLAGS.pythons)
 
 
 if __name__ == "__main__":

@@ -63,9 +63,9 @@ def check(addresses: Dict[str, str]) -> None:
       parts[task] = _split(address)
     except ValueError:
       raise AddressError(
-          "the address of {} is {!r}: expected host:port with a port from 1 to "
-          "65535. Correct it in TF_CONFIG or in the resolver.".format(
-              task, address)) from None
+          f"the address of {task} is {address!r}: expected host:port with a "
+          "port from 1 to 65535. Correct it in TF_CONFIG or in the "
+          "resolver.") from None
   ips: Dict[str, List[Any]] = {}
   tasks: Dict[Any, str] = {}  # By what an address resolves to.
   for task, (host, port) in parts.items():
@@ -75,9 +75,9 @@ def check(addresses: Dict[str, str]) -> None:
       other = tasks.setdefault((ip, port), task)
       if other != task:
         raise AddressError(
-            "the addresses of {} and {} are the same, {!r} and {!r}: each task "
-            "needs one of its own. Correct it in TF_CONFIG or in the resolver."
-            .format(other, task, addresses[other], addresses[task]))
+            f"the addresses of {other} and {task} are the same, "
+            f"{addresses[other]!r} and {addresses[task]!r}: each task needs "
+            "one of its own. Correct it in TF_CONFIG or in the resolver.")
 
 
 def _resolve_or_fail(host, task, address):
@@ -86,9 +86,9 @@ def _resolve_or_fail(host, task, address):
     return _resolve(host)
   except OSError as e:
     raise AddressError(
-        "the address of {} is {!r}: host {!r} does not resolve: {}. Correct "
-        "it in TF_CONFIG or in the resolver, or make the name known to this "
-        "machine.".format(task, address, host, e.strerror or e)) from e
+        f"the address of {task} is {address!r}: host {host!r} does not "
+        f"resolve: {e.strerror or e}. Correct it in TF_CONFIG or in the "
+        "resolver, or make the name known to this machine.") from e
 
 
 def silent(

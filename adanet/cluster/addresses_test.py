@@ -49,8 +49,8 @@ class CheckTest(parameterized.TestCase):
     with self.assertRaises(addresses.AddressError) as raised:
       addresses.check({"chief:0": "127.0.0.1:3333", "ps:0": address})
     self.assertEqual(
-        "the address of ps:0 is {!r}: expected host:port with a port from 1 to "
-        "65535. Correct it in TF_CONFIG or in the resolver.".format(address),
+        f"the address of ps:0 is {address!r}: expected host:port with a port "
+        "from 1 to 65535. Correct it in TF_CONFIG or in the resolver.",
         str(raised.exception))
 
   @parameterized.parameters(
@@ -60,8 +60,8 @@ class CheckTest(parameterized.TestCase):
       addresses.check({"chief:0": "127.0.0.1:3333", "ps:1": host + ":2222"})
     message = str(raised.exception)
     self.assertStartsWith(
-        message, "the address of ps:1 is {0!r}: host {1!r} does not resolve: "
-        .format(host + ":2222", host))
+        message, f"the address of ps:1 is {host + ':2222'!r}: host {host!r} "
+                 "does not resolve: ")
     self.assertEndsWith(
         message, "Correct it in TF_CONFIG or in the resolver, or make the name "
         "known to this machine.")
@@ -75,9 +75,9 @@ class CheckTest(parameterized.TestCase):
       addresses.check({
           "chief:0": "127.0.0.1:3333", "worker:0": first, "ps:0": second})
     self.assertEqual(
-        "the addresses of worker:0 and ps:0 are the same, {!r} and {!r}: each "
-        "task needs one of its own. Correct it in TF_CONFIG or in the resolver."
-        .format(first, second), str(raised.exception))
+        f"the addresses of worker:0 and ps:0 are the same, {first!r} and "
+        f"{second!r}: each task needs one of its own. Correct it in TF_CONFIG "
+        "or in the resolver.", str(raised.exception))
 
   @parameterized.parameters("127.0.0.2:3333", "127.0.0.1:3334", "[::1]:3333")
   def test_tasks_with_addresses_of_their_own(self, address):
@@ -87,7 +87,7 @@ class CheckTest(parameterized.TestCase):
     with mock.patch.object(
         socket, "getaddrinfo", wraps=socket.getaddrinfo) as getaddrinfo:
       addresses.check({
-          "worker:{}".format(i): "127.0.0.{}:{}".format(1 + i % 3, 1000 + i)
+          f"worker:{i}": f"127.0.0.{1 + i % 3}:{1000 + i}"
           for i in range(1000)})
     self.assertEqual(3, getaddrinfo.call_count)
 

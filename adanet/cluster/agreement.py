@@ -84,23 +84,22 @@ class Agreement(typing.NamedTuple):
     try:
       content = json.loads(text)
     except ValueError as e:
-      raise _error(path, "not JSON: {}".format(e)) from e
+      raise _error(path, f"not JSON: {e}") from e
     if not isinstance(content, dict):
-      raise _error(path, "{!r} is not an object".format(content))
+      raise _error(path, f"{content!r} is not an object")
     values: Dict[str, Any] = {}
     for name, (holds, expected) in _CHECKS.items():
       if name not in content and name not in _NEW:
-        raise _error(path, "{!r} is missing".format(name))
+        raise _error(path, f"{name!r} is missing")
       value = values[name] = content.get(name)
       if not holds(value):
-        raise _error(path, "{!r} is {!r}, not {}".format(
-            name, value, expected))
+        raise _error(path, f"{name!r} is {value!r}, not {expected}")
       if isinstance(value, list):
         values[name] = tuple(value)
     for name in _NEW:
       if values[name] and len(values[name]) != len(values["builders"]):
-        raise _error(path, "{!r} has {} numbers for {} builders".format(
-            name, len(values[name]), len(values["builders"])))
+        raise _error(path, f"{name!r} has {len(values[name])} numbers for "
+                           f"{len(values['builders'])} builders")
     return cls(**values)
 
 
@@ -138,7 +137,7 @@ _CHECKS = {
     "max_steps": (lambda value: value is None or _is_count(value),
                   "an integer >= 0 or null"),
     "state": (lambda value: value in _STATES,
-              "one of {}".format(", ".join(map(repr, _STATES)))),
+              f"one of {', '.join(map(repr, _STATES))}"),
     "reason": _STR,
     "written": (lambda value: _is_count(value) or isinstance(value, float),
                 "a number"),
@@ -149,8 +148,8 @@ _CHECKS = {
 
 def _error(path, problem):
   return AgreementError(
-      "{}: {}. Expected what the chief of a cluster writes. Remove the file, "
-      "and start the job again.".format(path, " ".join(problem.split())))
+      f"{path}: {' '.join(problem.split())}. Expected what the chief of a "
+      "cluster writes. Remove the file, and start the job again.")
 
 
 class AgreementFile:

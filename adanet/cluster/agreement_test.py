@@ -72,13 +72,13 @@ class AgreementTest(parameterized.TestCase):
       ("sizes", [float("inf"), 1]), ("sizes", {}))
   def test_wrong_value(self, name, value):
     content = dict(json.loads(_AGREEMENT.to_json()), **{name: value})
-    self._check_corrupt(json.dumps(content), "'{}' is ".format(name))
+    self._check_corrupt(json.dumps(content), f"'{name}' is ")
 
   @parameterized.parameters("costs", "sizes")
   def test_wrong_number_of_figures(self, name):
     content = dict(json.loads(_AGREEMENT.to_json()), **{name: [1, 2, 3]})
     self._check_corrupt(
-        json.dumps(content), "'{}' has 3 numbers for 2 builders".format(name))
+        json.dumps(content), f"'{name}' has 3 numbers for 2 builders")
 
   @parameterized.parameters(
       name for name in agreement.Agreement._fields
@@ -87,7 +87,7 @@ class AgreementTest(parameterized.TestCase):
     content = json.loads(_AGREEMENT.to_json())
     del content[name]
     self._check_corrupt(
-        json.dumps(content), "'{}' is missing".format(name))
+        json.dumps(content), f"'{name}' is missing")
 
   def _check_corrupt(self, text, problem):
     with self.assertRaisesRegex(
@@ -154,7 +154,7 @@ class AgreementFileTest(absltest.TestCase):
     with open(self._file.path, "w") as f:
       f.write("{")
     with self.assertRaisesRegex(
-        agreement.AgreementError, "^{}: not JSON".format(self._file.path)):
+        agreement.AgreementError, f"^{self._file.path}: not JSON"):
       self._file.read()
 
 

@@ -44,24 +44,24 @@ class Board(object):
       target: str, the address of this task's server.
       own_filter: str, the device filter that names this task.
     """
-    self._address = {"ps:{}".format(ps): address}
+    self._address = {f"ps:{ps}": address}
     self._target = target
     v1 = tf_compat.v1
     self._config = sessions.configured(
-        None, ["/job:ps/task:{}".format(ps), own_filter], _TIMEOUT_SECS)
+        None, [f"/job:ps/task:{ps}", own_filter], _TIMEOUT_SECS)
     self._graph = v1.Graph()
     with self._graph.as_default(), self._graph.container("adanet-board"):
-      with v1.device("/job:ps/task:{}/device:CPU:0".format(ps)):
+      with v1.device(f"/job:ps/task:{ps}/device:CPU:0"):
         self._new = v1.placeholder(v1.int64, [2])
         variable = v1.get_variable(
-            "adanet_board_{}".format(ps), initializer=v1.zeros_initializer(),
+            f"adanet_board_{ps}", initializer=v1.zeros_initializer(),
             shape=[2], dtype=v1.int64, use_resource=True, trainable=False)
         self._read = variable.read_value()
         self._write = variable.assign(self._new, read_value=False)
         self._folder = v1.placeholder(v1.string, [])
         folders = {
             owner: v1.get_variable(
-                "adanet_model_dir_{}_{}".format(owner, ps), dtype=v1.string,
+                f"adanet_model_dir_{owner}_{ps}", dtype=v1.string,
                 shape=[], initializer=v1.zeros_initializer(),
                 use_resource=True, trainable=False)
             for owner in (CHIEF, SERVER)}

@@ -80,8 +80,8 @@ def owned(model_dir: str) -> Iterator[None]:
     os.close(fd)
     if e.errno in _IN_USE:
       raise InUseError(
-          "model_dir {!r} is in use by {}: wait for its end, stop it, or use "
-          "another model_dir".format(model_dir, owner)) from None
+          f"model_dir {model_dir!r} is in use by {owner}: wait for its end, "
+          "stop it, or use another model_dir") from None
     if e.errno not in _NO_LOCKS:
       raise
     logging.log_first_n(
@@ -141,7 +141,7 @@ def _owner(fd):
   """Returns who owns the file, for a message."""
   try:
     owner = json.loads(os.pread(fd, 10000, 0).decode("utf-8"))
-    return "process {} on host {} since {}".format(
-        owner["pid"], owner["host"], owner["since"])
+    return (f"process {owner['pid']} on host {owner['host']} since "
+            f"{owner['since']}")
   except (OSError, KeyError, TypeError, ValueError):  # It is being written.
     return "another process"

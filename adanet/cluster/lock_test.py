@@ -111,7 +111,7 @@ class LockTest(parameterized.TestCase):
     with lock.owned(self._model_dir):
       _, error = self._start()
       self.assertIsInstance(error, lock.InUseError)
-      self.assertIn("process {} ".format(os.getpid()), str(error))
+      self.assertIn(f"process {os.getpid()} ", str(error))
 
   def test_another_thread(self):
     errors = []

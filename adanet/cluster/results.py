@@ -202,8 +202,8 @@ class ResultsFile(object):
         wait.pause(_POLL_SECS, self._awaited_task)
 
   def _awaited_task(self):
-    return "the {} to evaluate the last checkpoint in {}".format(
-        self.by or "chief", self._model_dir)
+    return (f"the {self.by or 'chief'} to evaluate the last checkpoint in "
+            f"{self._model_dir}")
 
 
 def _name(checkpoint):

@@ -126,7 +126,8 @@ class ResultsFileTest(absltest.TestCase):
     self._file().begin("evaluator")
     with self.assertRaisesRegex(
         waiting.WaitTimeoutError, "waited 0.1 s for the evaluator to evaluate "
-        "the last checkpoint in {}: start it, or see".format(self._model_dir)):
+                                  f"the last checkpoint in {self._model_dir}: "
+                                  "start it, or see"):
       _, _ = self._file(timeout_secs=.1).awaited()
 
 

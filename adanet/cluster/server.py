@@ -26,7 +26,7 @@ def addresses(config: Any) -> Dict[str, str]:
   jobs = (task_types.CHIEF, task_types.MASTER, task_types.WORKER, task_types.PS)
   spec = config.cluster_spec
   return {
-      "{}:{}".format(job, index): spec.task_address(job, index)
+      f"{job}:{index}": spec.task_address(job, index)
       for job in jobs if job in spec.jobs for index in spec.task_indices(job)
   }
 
@@ -45,20 +45,20 @@ def start(config: Any) -> Any:
     ServerError: nobody can listen on the port of the task, or TensorFlow cannot
       start the server.
   """
-  task = "{}:{}".format(config.task_type, config.task_id)
+  task = f"{config.task_type}:{config.task_id}"
   address = addresses(config).get(task)
   if address is None:
     raise ServerError(
-        "cannot start a server for {}: its cluster has {}. Expected a "
-        "chief, worker or ps of the cluster in TF_CONFIG.".format(
-            task, ", ".join(addresses(config)) or "no tasks"))
+        f"cannot start a server for {task}: its cluster has "
+        f"{', '.join(addresses(config)) or 'no tasks'}. Expected a chief, "
+        "worker or ps of the cluster in TF_CONFIG.")
   try:
     _check_port(address)
   except (OSError, OverflowError, ValueError) as e:
     raise ServerError(
-        "{} cannot listen on {}: {}. End what uses the port, or choose another "
-        "one in TF_CONFIG.".format(
-            task, address, getattr(e, "strerror", None) or e)) from e
+        f"{task} cannot listen on {address}: "
+        f"{getattr(e, 'strerror', None) or e}. End what uses the port, or "
+        "choose another one in TF_CONFIG.") from e
   tf = tf_compat.v1
   try:
     return tf.train.Server(
@@ -66,8 +66,8 @@ def start(config: Any) -> Any:
         task_index=config.task_id, protocol=config.protocol or "grpc",
         config=_without_filters(config.session_config))
   except tf.errors.OpError as e:
-    raise ServerError("cannot start the server of {} on {}: {}".format(
-        task, address, " ".join(e.message.split()))) from e
+    raise ServerError(f"cannot start the server of {task} on {address}: "
+                      f"{' '.join(e.message.split())}") from e
 
 
 def _without_filters(session_config):

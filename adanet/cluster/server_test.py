@@ -98,12 +98,12 @@ class ServerTest(parameterized.TestCase):
     with socket.socket() as s:
       s.bind(("127.0.0.1", 0))
       s.listen(1)
-      address = "127.0.0.1:{}".format(s.getsockname()[1])
+      address = f"127.0.0.1:{s.getsockname()[1]}"
       cluster = {"chief": ["127.0.0.1:1"], "worker": {"3": address}}
       _, message = self._start(_serve, cluster, "worker", 3)
     self.assertEqual(
-        "worker:3 cannot listen on {}: Address already in use. End what uses "
-        "the port, or choose another one in TF_CONFIG.".format(address),
+        f"worker:3 cannot listen on {address}: Address already in use. End "
+        "what uses the port, or choose another one in TF_CONFIG.",
         message)
 
   @parameterized.parameters("host:65536", "host:x", "host")
@@ -111,15 +111,15 @@ class ServerTest(parameterized.TestCase):
     _, message = self._start(
         _serve, {"chief": [address], "ps": ["host:1"]}, "chief", 0)
     self.assertStartsWith(
-        message, "chief:0 cannot listen on {}: ".format(address))
+        message, f"chief:0 cannot listen on {address}: ")
     self.assertNotIn("\n", message)
 
   def test_protocol_that_tensorflow_does_not_have(self):
     cluster = servers.free_cluster(chief=1, ps=1)
     _, message = self._start(
         _serve, cluster, "chief", 0, protocol="grpc+verbs")
-    self.assertStartsWith(message, "cannot start the server of chief:0 on {}: "
-                          .format(cluster["chief"][0]))
+    self.assertStartsWith(message, "cannot start the server of chief:0 on "
+                                   f"{cluster['chief'][0]}: ")
     self.assertNotIn("\n", message)
 
   def test_task_without_a_server(self):

@@ -109,7 +109,7 @@ def connect(target: str, graph: typing.Any, config: typing.Any,
   def missing():
     found = absent()
     return ", ".join("{} ({})".format(*task) for task in sorted(
-        found.items())) or "an answer of {}".format(names)
+        found.items())) or f"an answer of {names}"
 
   def pause(secs):
     look()

@@ -79,7 +79,7 @@ class Check(object):
       tf.errors.OpError: one is lost.
     """
     for name in sorted(self._texts):
-      task = "{} ({})".format(name, self._addresses[name])
+      task = f"{name} ({self._addresses[name]})"
       own = told(int(name.split(":")[1]))
       while own is None:
         wait.pause(_POLL_SECS, lambda: task + " to serve")  # pylint: disable=cell-var-from-loop
@@ -112,8 +112,7 @@ class Check(object):
     except agreement_lib.AgreementError as error:
       return str(error)
     if found.generation != generation:
-      return "it is an older one there, of generation {}".format(
-          found.generation)
+      return f"it is an older one there, of generation {found.generation}"
     return None
 
 
@@ -167,13 +166,13 @@ class Follower(object):
     is_other = told not in (None, self._model_dir)
     if agreed is not None and agreed.generation >= announced:
       problem = (
-          "the chief has announced a generation for another job in {!r}: all "
-          "tasks must have the same cluster in TF_CONFIG, and the same "
-          "ADANET_JOB_ID or none".format(self._model_dir))
+          "the chief has announced a generation for another job in "
+          f"{self._model_dir!r}: all tasks must have the same cluster in "
+          "TF_CONFIG, and the same ADANET_JOB_ID or none")
     else:
       problem = (
           "this task has the model_dir {!r}, and {}: {}".format(
-              self._model_dir, "the chief has {!r}".format(told) if is_other
+              self._model_dir, f"the chief has {told!r}" if is_other
               else "does not see there what the chief has announced", _ADVICE))
     is_elsewhere = is_other and self._is_announced(_read(told), announced)
     if is_elsewhere or waited >= _MISSING_SECS:

@@ -100,8 +100,8 @@ class SharedFilesTest(parameterized.TestCase):
         for monotonic.return_value in (1000., 1009., 1011., 1030.):
           follower.sees(None, 3)
     self.assertLen(logged.output, 1)
-    self.assertIn("'{}', and does not see there what the chief".format(
-        self._other), logged.output[0])
+    self.assertIn(f"'{self._other}', and does not see there what the "
+                  "chief", logged.output[0])
 
   @parameterized.parameters(
       (None, True, 3., "model_dir '{1}', and the chief has '{0}': " + _ADVICE),
@@ -130,7 +130,7 @@ class SharedFilesTest(parameterized.TestCase):
              for folder in (self._chief, self._other)}
     looks[self._chief](_AGREEMENT)
     with self.assertRaisesRegex(
-        shared_files.SharedFilesError, "has '{}'".format(self._chief)):
+        shared_files.SharedFilesError, f"has '{self._chief}'"):
       while True:
         looks[self._other](None)
         time.sleep(.1)

@@ -71,8 +71,8 @@ class Task(object):
     """
     self._addresses = server_lib.addresses(config)
     addresses.check(self._addresses)
-    self.name = "{}:{}".format(config.task_type, config.task_id)
-    self.device = "/job:{}/task:{}".format(config.task_type, config.task_id)
+    self.name = f"{config.task_type}:{config.task_id}"
+    self.device = f"/job:{config.task_type}/task:{config.task_id}"
     self.file = agreement_lib.AgreementFile(config.model_dir)
     self.departures = departures.Departures(config.model_dir)
     self.job = ended.job_id(config, os.environ)
@@ -84,7 +84,7 @@ class Task(object):
     self._ps = {name: address for name, address in self._addresses.items()
                 if name.startswith("ps:")}
     self._boards = [
-        board.Board(i, self._ps["ps:{}".format(i)], self._server.target,
+        board.Board(i, self._ps[f"ps:{i}"], self._server.target,
                     self.device) for i in range(config.num_ps_replicas)]
     others = sorted(set(self._addresses) - set(self._ps))
     self._chief = {name: self._addresses[name] for name in others
@@ -102,7 +102,7 @@ class Task(object):
 
   def container(self, generation: int) -> str:
     """Returns the container of the variables of a generation."""
-    return "adanet-{}".format(generation)
+    return f"adanet-{generation}"
 
   @property
   def worker_names(self) -> typing.List[str]:
@@ -145,7 +145,7 @@ class Task(object):
         lambda: addresses.silent(self._ps),
         self.wait("start it, or see what it prints"),
         _named(self._ps) if len(self._ps) <= _MAX_NAMES else
-        "{} parameter servers".format(len(self._ps)),
+        f"{len(self._ps)} parameter servers",
         (lambda: None) if self._config.is_chief else self._read_file)
     try:
       yield session

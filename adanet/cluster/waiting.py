@@ -93,11 +93,11 @@ class Wait:
     now = self._clock()
     while self._next_message_time <= now:
       self._next_message_time += _NEXT_MESSAGE_SECS
-    text = "Waiting for {}: {:.0f} s so far".format(message, now - self._start)
+    text = f"Waiting for {message}: {now - self._start:.0f} s so far"
     if self._has_restarted:
-      text += ", {:.0f} s without progress".format(now - self._last_progress)
+      text += f", {now - self._last_progress:.0f} s without progress"
     if self._timeout_secs is not None:
-      text += ", at most {:g} s".format(self._timeout_secs)
+      text += f", at most {self._timeout_secs:g} s"
     self._log(text + ".")
 
   def restart(self) -> None:
@@ -114,8 +114,8 @@ class Wait:
     The next `pause` is part of a new wait, which begins now.
     """
     if self._last_message is not None:
-      self._log("Waited {:.0f} s for {}.".format(
-          self._clock() - self._start, self._last_message))
+      self._log(f"Waited {self._clock() - self._start:.0f} s for "
+                f"{self._last_message}.")
     self._begin()
 
 
@@ -139,8 +139,7 @@ def until_space(write: Callable[[], Any], wait: Wait, path: str) -> Any:
     except Exception as error:  # pylint: disable=broad-except
       if not files.is_disk_full(error):
         raise
-      wait.pause(_SPACE_SECS, lambda: "space on the full disk of {}".format(
-          path))
+      wait.pause(_SPACE_SECS, lambda: f"space on the full disk of {path}")
     else:
       wait.done()
       return result

@@ -41,8 +41,8 @@ class WaitTest(parameterized.TestCase):
     while self._clock.now < 66.:
       wait.pause(secs, _message)
     self.assertEqual([
-        (time, "Waiting for ps:0 (host:1): {} s so far, at most 7200 s.".format(
-            time)) for time in (5, 35, 65)], self._clock.log[:3])
+        (time, f"Waiting for ps:0 (host:1): {time} s so far, at most 7200 "
+               "s.") for time in (5, 35, 65)], self._clock.log[:3])
 
   def test_no_message_for_a_short_wait(self):
     wait = self._clock.wait(60.)

@@ -64,9 +64,9 @@ class Architecture(
     """
     if self.global_step is None:
       raise ValueError(
-          "global_step=None: expected the global step at which {!r} won. Set "
-          "it with _replace(global_step=...).".format(
-              self.ensemble_candidate_name))
+          "global_step=None: expected the global step at which "
+          f"{self.ensemble_candidate_name!r} won. Set it with "
+          "_replace(global_step=...).")
     return json.dumps({
         "ensemble_candidate_name": self.ensemble_candidate_name,
         "ensembler_name": self.ensembler_name,
@@ -91,9 +91,9 @@ class Architecture(
     try:
       content = json.loads(text)
     except ValueError as e:
-      raise _error(source, "not JSON: {}".format(e)) from e
+      raise _error(source, f"not JSON: {e}") from e
     if not isinstance(content, dict):
-      raise _error(source, "{!r} is not an object".format(content))
+      raise _error(source, f"{content!r} is not an object")
     # AdaNet wrote no replay_indices before 0.8.
     content = dict({"replay_indices": []}, **content)
     return cls(
@@ -111,21 +111,20 @@ _KINDS = {dict: "an object", int: "an integer", list: "a list", str: "a string"}
 
 def _error(source, problem):
   return ArchitectureError(
-      "{}: {}. Expected the architecture of an iteration, as AdaNet writes it. "
-      "Restore the file from a copy, or train in an empty model_dir.".format(
-          source, problem))
+      f"{source}: {problem}. Expected the architecture of an iteration, as "
+      "AdaNet writes it. Restore the file from a copy, or train in an empty "
+      "model_dir.")
 
 
 def _check(source, key, value, kind):
   if not isinstance(value, kind) or isinstance(value, bool):
-    raise _error(source, "{!r} is {!r}, not {}".format(
-        key, value, _KINDS[kind]))
+    raise _error(source, f"{key!r} is {value!r}, not {_KINDS[kind]}")
   return value
 
 
 def _get(source: str, content: Any, key: str, kind: type) -> Any:
   if key not in content:
-    raise _error(source, "{!r} is missing".format(key))
+    raise _error(source, f"{key!r} is missing")
   return _check(source, key, content[key], kind)
 
 

@@ -42,6 +42,6 @@ def check_steps(steps: Optional[int]) -> Optional[int]:
   """
   if steps is not None and steps <= 0:
     raise ValueError(
-        "steps={!r}: expected a positive number of batches, or None for all "
-        "that the input has.".format(steps))
+        f"steps={steps!r}: expected a positive number of batches, or None for "
+        "all that the input has.")
   return steps

@@ -24,13 +24,13 @@ class BatchesTest(parameterized.TestCase):
          self.assertLogs(level="INFO") as logs:
       batches.run(session, tf.constant(0), 40, "Test")
     self.assertEqual(
-        ["Test: {} of 40 batches.".format(4 * i) for i in range(1, 11)],
+        [f"Test: {4 * i} of 40 batches." for i in range(1, 11)],
         [record.getMessage() for record in logs.records])
 
   @parameterized.parameters(0, -1)
   def test_check_steps(self, steps):
     with self.assertRaisesRegex(
-        ValueError, "^steps={}: expected a positive".format(steps)):
+        ValueError, f"^steps={steps}: expected a positive"):
       batches.check_steps(steps)
 
 

@@ -20,8 +20,8 @@ class _Broken(Exception):
 
 
 def _error(checkpoint, problem):
-  return _Broken("{}: {}. Expected a complete checkpoint of AdaNet.".format(
-      checkpoint, " ".join(str(problem).split()).rstrip(".")))
+  return _Broken(f"{checkpoint}: {' '.join(str(problem).split()).rstrip('.')}. "
+                 "Expected a complete checkpoint of AdaNet.")
 
 
 def _age(checkpoint):
@@ -31,7 +31,7 @@ def _age(checkpoint):
     found = _values(checkpoint, ["current_iteration", "global_step"])
     number, global_step = map(int, found.values())
     # Of one global step there may be several.
-    steps = _integers(checkpoint, "adanet/iteration_{}/(.*)/step".format(number))
+    steps = _integers(checkpoint, f"adanet/iteration_{number}/(.*)/step")
     return number, global_step, sum(steps.values())
   except _Broken:
     return None
@@ -52,10 +52,10 @@ def _advice(folder):
             "or train in an empty model_dir.")
   (_, global_step, _), newest = max(whole)
   return (
-      "The newest whole one in this folder is of step {}. To go on from it, "
-      "let this be the only line of {}: model_checkpoint_path: \"{}\"".format(
-          global_step, os.path.join(folder, checkpoint_file.NAME),
-          os.path.basename(newest)))
+      f"The newest whole one in this folder is of step {global_step}. To go on "
+      "from it, let this be the only line of "
+      f"{os.path.join(folder, checkpoint_file.NAME)}: model_checkpoint_path: "
+      f"\"{os.path.basename(newest)}\"")
 
 
 def _advised(function: Callable[..., Any], folder: str, *args: Any) -> Any:
@@ -63,8 +63,7 @@ def _advised(function: Callable[..., Any], folder: str, *args: Any) -> Any:
   try:
     return function(*args)
   except _Broken as broken:
-    raise CheckpointError("{} {}".format(
-        broken, _advice(folder))) from broken.__cause__
+    raise CheckpointError(f"{broken} {_advice(folder)}") from broken.__cause__
 
 
 def latest(folder: str) -> Optional[str]:
@@ -112,7 +111,7 @@ def _tensor(reader, checkpoint, name):
   try:
     return reader.get_tensor(name)
   except _reader_errors() as e:
-    raise _error(checkpoint, "{!r} cannot be read: {}".format(name, e)) from e
+    raise _error(checkpoint, f"{name!r} cannot be read: {e}") from e
 
 
 def values(checkpoint: str, names: Iterable[str]) -> Dict[str, Any]:
@@ -133,7 +132,7 @@ def _values(checkpoint, names):
   found = {}
   for name in names:
     if not reader.has_tensor(name):
-      raise _error(checkpoint, "it has no variable {!r}".format(name))
+      raise _error(checkpoint, f"it has no variable {name!r}")
     found[name] = _tensor(reader, checkpoint, name)
   return found
 
@@ -199,12 +198,12 @@ def _check_readable(checkpoint):
   shards = sorted(gfile.glob(checkpoint + ".data-?????-of-?????"))
   if {int(shard[-5:]) for shard in shards} != {len(shards)}:
     raise _error(checkpoint, "of its files '.data-*', only these are there: "
-                 "[{}]".format(", ".join(map(os.path.basename, shards))))
+                             f"[{', '.join(map(os.path.basename, shards))}]")
   sizes = [gfile.stat(shard).length for shard in shards]
   with gfile.GFile(checkpoint + ".index", "rb") as f:
     index = f.read()
   for extent in checkpoint_index.extents(index):
     if extent.shard >= len(shards) or extent.end > sizes[extent.shard]:
       raise _error(
-          checkpoint, "it is cut short: its files '.data-*' have {:,} bytes, "
-          "and its index names more".format(sum(sizes)))
+          checkpoint, "it is cut short: its files '.data-*' have "
+                      f"{sum(sizes):,} bytes, and its index names more")

@@ -82,7 +82,7 @@ class CheckpointsTest(parameterized.TestCase):
     with tf.Graph().as_default(), tf.Session() as session:
       session.run(tf.raw_ops.SaveV2(
           prefix=checkpoint, shape_and_slices=[""] * number,
-          tensor_names=["{:04}".format(i) + "x" * 200 for i in range(number)],
+          tensor_names=[f"{i:04}" + "x" * 200 for i in range(number)],
           tensors=[tf.constant(1.)] * number))
     path = checkpoint + ".data-00000-of-00001"
     content = _read(path)
@@ -159,7 +159,7 @@ class CheckpointsTest(parameterized.TestCase):
   def test_newest_of_one_global_step(self):
     for number in (9, 10, 11):
       checkpoint = self._save_integers(
-          "model.ckpt-5.{}".format(number), global_step=5, current_iteration=1,
+          f"model.ckpt-5.{number}", global_step=5, current_iteration=1,
           adanet__iteration_1__subnetwork_a__step=5,
           adanet__iteration_1__ensemble_a__step=number)
     os.remove(checkpoint + ".index")

@@ -102,7 +102,7 @@ def _layer_outputs(name, layers):
   if not isinstance(first, dict):
     return {name: export_output.PredictOutput(layers)}
   return {
-      "{}_{}".format(name, head): export_output.PredictOutput(
+      f"{name}_{head}": export_output.PredictOutput(
           {builder: layer[head] for builder, layer in layers.items()})
       for head in first}
 
@@ -219,7 +219,7 @@ def build_ensemble(
                 _Mixture(ensemble, spec.adanet_loss, variables, task.labels,
                          iteration_step, summary),
                 candidate, ensembler, previous_ensemble),
-            "ensemble {!r}".format(name))
+            f"ensemble {name!r}")
     return spec._replace(train_op=train_op)
 
 
@@ -236,7 +236,7 @@ def complete(spec: EnsembleSpec, task: subnetworks_lib.Task,
   """
   ensemble = spec.ensemble
   head_spec = task.apply_head(
-      ensemble.logits, "ensemble {!r}".format(spec.name))
+      ensemble.logits, f"ensemble {spec.name!r}")
   adanet_loss = head_spec.loss
   if (adanet_loss is not None and
       isinstance(ensemble, ensemble_lib.ComplexityRegularized)):

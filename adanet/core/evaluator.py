@@ -52,8 +52,8 @@ class Evaluator:
     """
     if objective not in (self.Objective.MINIMIZE, self.Objective.MAXIMIZE):
       raise ValueError(
-          "objective={!r}: expected Evaluator.Objective.MINIMIZE or "
-          "Evaluator.Objective.MAXIMIZE.".format(objective))
+          f"objective={objective!r}: expected Evaluator.Objective.MINIMIZE or "
+          "Evaluator.Objective.MAXIMIZE.")
     self._input_fn = input_fn
     self._metric_name = metric_name
     self._objective = objective
@@ -119,6 +119,6 @@ class Evaluator:
   def _metric(self, by_name):
     if self.metric_name not in by_name:
       raise MetricNameError(
-          "metric_name={!r}: expected a metric that every ensemble has: {}."
-          .format(self.metric_name, ", ".join(sorted(by_name))))
+          f"metric_name={self.metric_name!r}: expected a metric that every "
+          f"ensemble has: {', '.join(sorted(by_name))}.")
     return by_name[self.metric_name]

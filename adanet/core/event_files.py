@@ -28,7 +28,7 @@ class EventFile(object):
   def _open(self):
     # Files are named by the second of their making, and one of the same name
     # would be overwritten.
-    suffix = ".{:020d}.{}".format(int(time.time() * 1e9), os.getpid())
+    suffix = f".{int(time.time() * 1000000000.0):020d}.{os.getpid()}"
     # FileWriter refuses eager mode.
     with tf_compat.v1.Graph().as_default():
       return tf_compat.v1.summary.FileWriter(

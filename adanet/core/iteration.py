@@ -108,7 +108,7 @@ class _Frozen(typing.NamedTuple):
 
 
 def _ensemble_name(number, candidate, ensembler):
-  return "t{}_{}_{}".format(number, candidate.name, ensembler.name)
+  return f"t{number}_{candidate.name}_{ensembler.name}"
 
 
 def _is_float(tensor):
@@ -118,7 +118,7 @@ def _is_float(tensor):
 def _checked(tensors, kind):
   """Returns tensors that fail where a float is NaN or infinite."""
   if isinstance(tensors, dict):
-    return {name: _checked(tensor, "{} {!r}".format(kind, name))
+    return {name: _checked(tensor, f"{kind} {name!r}")
             for name, tensor in tensors.items()}
   if not _is_float(tensors):
     return tensors
@@ -167,7 +167,7 @@ class _Builder(object):
   def _subnetwork(self, builders, index, number, previous, frozen):
     """Builds the subnetwork of one of an iteration's builders."""
     builder = builders[index]
-    name = "t{}_{}".format(number, builder.name)
+    name = f"t{number}_{builder.name}"
     replicated = self._search.replicate_ensemble_in_training
     strategy = self._strategy_before if frozen else self._strategy
     with strategy.subnetwork_devices(len(builders), index):
@@ -212,10 +212,9 @@ class _Builder(object):
       if one.name == name:
         return one
     raise ValueError(
-        "iteration {}: {} has no {} {!r}, which the architecture in model_dir "
-        "{!r} names: use the search that wrote this model_dir, or another "
-        "model_dir".format(number, kind[1], kind[0], name,
-                           self._config.model_dir))
+        f"iteration {number}: {kind[1]} has no {kind[0]} {name!r}, which the "
+        f"architecture in model_dir {self._config.model_dir!r} names: use the "
+        "search that wrote this model_dir, or another model_dir")
 
   def _rebuild(self, architecture, number, previous):
     """Builds an iteration's winner again, as it was.
@@ -239,7 +238,7 @@ class _Builder(object):
         self._candidates(builders, previous),
         architecture.ensemble_candidate_name,
         ("candidate", "ensemble_strategies"), number)
-    with tf_compat.v1.variable_scope("iteration_{}".format(number)):
+    with tf_compat.v1.variable_scope(f"iteration_{number}"):
       if previous:
         self._average(previous.spec.name, None, None)
       specs = [self._subnetwork(builders, i, number, previous, frozen=True)
@@ -290,9 +289,9 @@ class _Builder(object):
         name = _ensemble_name(number, candidate, ensembler)
         if any(name == other.name for other, _ in found):
           raise ValueError(
-              "iteration {}: two ensembles have the name {!r}: give each "
-              "ensembler, and each candidate of ensemble_strategies, a name of "
-              "its own".format(number, name))
+              f"iteration {number}: two ensembles have the name {name!r}: give "
+              "each ensembler, and each candidate of ensemble_strategies, a "
+              "name of its own")
         spec = self._ensemble(candidate, ensembler, number, len(found), specs,
                               previous, frozen=False)
         found.append((spec, candidate))

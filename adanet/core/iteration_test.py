@@ -20,7 +20,7 @@ from adanet.testing import builders
 
 _CLUSTER = {
     "chief": ["localhost:1"],
-    "worker": ["localhost:{}".format(2 + i) for i in range(4)],
+    "worker": [f"localhost:{2 + i}" for i in range(4)],
     "ps": ["localhost:8", "localhost:9"],
 }
 

@@ -32,7 +32,7 @@ def _layers(names: typing.Iterable[str]) -> _Layers:
 
 
 def _part(scope, layer, number):
-  return "{}/{}{}/".format(scope, layer, "_{}".format(number) if number else "")
+  return f"{scope}/{layer}{'_{}'.format(number) if number else ''}/"
 
 
 def stored_names(names: typing.Iterable[str],

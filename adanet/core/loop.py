@@ -141,8 +141,8 @@ class Loop(object):
   def _stop_finished(self):
     for name in self._finished(
         [(name, self.steps[name]) for name in self._active]):
-      self._stop(name, "Training complete after {} steps.".format(
-          self.steps[name]), is_complete=True)
+      self._stop(name, f"Training complete after {self.steps[name]} "
+                       "steps.", is_complete=True)
 
   def _stop_diverged(self, losses):
     """Stops those whose loss is NaN; fails if no ensemble is left."""
@@ -151,16 +151,16 @@ class Loop(object):
       return
     for name in names:
       self._diverged.add(name)
-      self._stop(name, "Its loss is NaN after {} steps.".format(
-          self.steps[name]), is_nan=True)
+      self._stop(name, f"Its loss is NaN after {self.steps[name]} "
+                       "steps.", is_nan=True)
     candidates = self._ops.averages
     if candidates and all(
         name in self._diverged or math.isnan(self.averages.get(name, 0.))
         for name in candidates):
       raise selection.AllNaNError(
-          "iteration {}: the loss of every ensemble is NaN: {}. Lower the "
-          "learning rate, or check the data for NaN.".format(
-              self._number, ", ".join(sorted(candidates))))
+          f"iteration {self._number}: the loss of every ensemble is NaN: "
+          f"{', '.join(sorted(candidates))}. Lower the learning rate, or check "
+          "the data for NaN.")
 
   def _is_at_max_steps(self):
     limit = self._limits.global_step

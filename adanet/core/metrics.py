@@ -28,8 +28,9 @@ def check_metric_fn(metric_fn: typing.Any) -> None:
       _METRIC_FN_ARGUMENTS)
   if unknown:
     raise ValueError(
-        "metric_fn must take some of the arguments {}, got one with {}".format(
-            ", ".join(_METRIC_FN_ARGUMENTS), ", ".join(sorted(unknown))))
+        "metric_fn must take some of the arguments "
+        f"{', '.join(_METRIC_FN_ARGUMENTS)}, got one with "
+        f"{', '.join(sorted(unknown))}")
 
 
 def of_candidate(task: typing.Any, spec: typing.Any) -> Metrics:
@@ -73,5 +74,5 @@ def architecture_metric(builder_names: typing.Sequence[str]) -> typing.Tuple[
       metadata=v1.SummaryMetadata(
           plugin_data=v1.SummaryMetadata.PluginData(plugin_name="text")),
       tensor=v1.make_tensor_proto(
-          "| {} |".format(" | ".join(builder_names)), dtype=v1.string))
+          f"| {' | '.join(builder_names)} |", dtype=v1.string))
   return v1.constant(summary.SerializeToString()), v1.no_op()

@@ -97,7 +97,7 @@ class ModelDir:
 
   def architecture_path(self, iteration_number: int) -> str:
     return os.path.join(
-        self._path, "architecture-{}.json".format(iteration_number))
+        self._path, f"architecture-{iteration_number}.json")
 
   def architecture(
       self, iteration_number: int) -> Optional[architecture_lib.Architecture]:
@@ -150,7 +150,7 @@ class ModelDir:
 
   def _stopped_dir(self, iteration_number):
     return os.path.join(
-        self._path, "train_manager", "t{}".format(iteration_number))
+        self._path, "train_manager", f"t{iteration_number}")
 
   def stopped(self, iteration_number: int,
               steps: Optional[Mapping[str, int]] = None) -> Dict[str, str]:
@@ -187,7 +187,7 @@ class ModelDir:
       step: int, how often it was trained by now.
     """
     path = os.path.join(
-        self._stopped_dir(iteration_number), "{}.json".format(name))
+        self._stopped_dir(iteration_number), f"{name}.json")
     if (not tf_compat.v1.io.gfile.exists(path) or
         _read_note(path).step > step):
       files.write_text(path, json.dumps({"message": message, "step": step}))
@@ -209,8 +209,7 @@ class ModelDir:
     number = self.current_iteration(checkpoint)
     subnetworks, ensembles = (
         checkpoints.integers(
-            checkpoint, "adanet/iteration_{}/{}_(.+)/step".format(
-                number, kind))
+            checkpoint, f"adanet/iteration_{number}/{kind}_(.+)/step")
         for kind in ("subnetwork", "ensemble"))
     furthest = max(subnetworks.values(), default=0)
     stopped = self.stopped(number, ensembles)

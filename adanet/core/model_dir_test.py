@@ -66,7 +66,7 @@ class ModelDirTest(parameterized.TestCase):
     self._make("architecture-1.json", "{")
     with self.assertRaisesRegex(
         architecture.ArchitectureError,
-        "^{}/architecture-1.json: ".format(self._path)):
+        f"^{self._path}/architecture-1.json: "):
       self._model_dir.architecture(1)
 
   def test_checkpoint(self):

@@ -41,7 +41,7 @@ class PaceTest(parameterized.TestCase):
   def test_ensemble_takes_as_many_steps_as_its_subnetworks(
       self, speeds, limit, random):
     followed = pace.Pace(limit)
-    names = ["n{}".format(i) for i in range(len(speeds))]
+    names = [f"n{i}" for i in range(len(speeds))]
     steps = {name: 0 for name in names}
     followed.update(steps)
     ensemble = 0

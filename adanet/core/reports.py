@@ -60,7 +60,7 @@ def _add_field(message, name, number, kind, **kwargs):
   field = message.field.add(name=name, number=number, **kwargs)
   if kind[0].isupper():
     field.type = field.TYPE_MESSAGE
-    field.type_name = ".{}.{}".format(_PACKAGE, kind)
+    field.type_name = f".{_PACKAGE}.{kind}"
   else:
     field.type = getattr(field, "TYPE_" + kind.upper())
 
@@ -129,12 +129,12 @@ def _set(proto, what, value):
       try:
         setattr(proto, field, value)
       except ValueError as e:
-        raise ReportError("{}={!r}: expected a number of 32 bits ({}).".format(
-            what, value, e)) from e
+        raise ReportError(f"{what}={value!r}: expected a number of 32 bits "
+                          f"({e}).") from e
       return
   raise ReportError(
-      "{}={!r}: expected a bool, int, float, str or bytes, not {}.".format(
-          what, value, type(value).__name__))
+      f"{what}={value!r}: expected a bool, int, float, str or bytes, not "
+      f"{type(value).__name__}.")
 
 
 def _get(proto):
@@ -151,8 +151,8 @@ def _to_record(message_class, iteration_number, reports):
     for name in _MAPS:
       for key, value in getattr(report, name).items():
         _set(getattr(proto, name)[key],
-             "the report of {} of iteration {}: {}[{!r}]".format(
-                 report.name, iteration_number, name, key), value)
+             f"the report of {report.name} of iteration {iteration_number}: "
+             f"{name}[{key!r}]", value)
   return iteration.SerializeToString(deterministic=True)
 
 
@@ -222,9 +222,9 @@ class ReportStore:
           records[number] = record, reports
     except (ValueError, message.DecodeError) as e:
       raise ReportError(
-          "{}: {}. Expected reports, as AdaNet writes them. Restore the file "
-          "from a copy, or train in an empty model_dir.".format(
-              self._path, " ".join(str(e).split()))) from e
+          f"{self._path}: {' '.join(str(e).split())}. Expected reports, as "
+          "AdaNet writes them. Restore the file from a copy, or train in an "
+          "empty model_dir.") from e
     return records
 
   def read(self) -> List[List[report_lib.MaterializedReport]]:

@@ -123,11 +123,11 @@ class CheckpointSaver(Saver):
 
     A file that others may read is never written again.
     """
-    first = path = "{}-{}".format(prefix, global_step)
+    first = path = f"{prefix}-{global_step}"
     number = 0
     while tf_compat.v1.io.gfile.exists(path + ".index"):
       number += 1
-      path = "{}.{}".format(first, number)
+      path = f"{first}.{number}"
     return path
 
   def _write(self, session, path):
@@ -139,8 +139,8 @@ class CheckpointSaver(Saver):
         raise
       self._model_dir.remove_temporary_files()
       raise DiskFullError(
-          "the disk of model_dir {!r} is full: {} cannot be saved. Free some "
-          "space".format(self._model_dir.path, path)) from error
+          f"the disk of model_dir {self._model_dir.path!r} is full: {path} "
+          "cannot be saved. Free some space") from error
     self.graph_files.write_beside(path)
 
   def _write_surely(self, session, path):
@@ -169,7 +169,7 @@ class CheckpointSaver(Saver):
       number: int, the iteration's.
       global_step: int.
     """
-    path = "{}-{}".format(self._model_dir.increment_checkpoint_path, number)
+    path = f"{self._model_dir.increment_checkpoint_path}-{number}"
     steps = self._steps(session)
     self._write_surely(session, path)
     self._note(path, steps, global_step)

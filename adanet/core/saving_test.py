@@ -176,13 +176,13 @@ class _Calls(list):
     self.append("begin")
 
   def before_save(self, unused_session, global_step):
-    self.append("before {}".format(global_step))
+    self.append(f"before {global_step}")
 
   def after_save(self, unused_session, global_step):
-    self.append("after {}".format(global_step))
+    self.append(f"after {global_step}")
 
   def end(self, unused_session, global_step):
-    self.append("end {}".format(global_step))
+    self.append(f"end {global_step}")
 
 
 class HookedSaverTest(parameterized.TestCase):
@@ -239,9 +239,9 @@ class HookedSaverTest(parameterized.TestCase):
     calls, saved, expected = self._run(actions, folder, folder)
     told = ["begin"]
     for step in [0] + saves:
-      told += ["before {}".format(step), "after {}".format(step)]
+      told += [f"before {step}", f"after {step}"]
     self.assertEqual(
-        told + ["end {}".format(expected["global_step"])], calls)
+        told + [f"end {expected['global_step']}"], calls)
     self.assertEqual(expected, saved)
 
   def test_hook_of_another_folder(self):
@@ -257,7 +257,7 @@ class HookedSaverTest(parameterized.TestCase):
     # Five are kept in each.
     self.assertEqual(["model.ckpt-0", "model.ckpt-13"], names(model_dir))
     self.assertCountEqual(
-        ["model.ckpt-{}".format(step) for step in (6, 8, 10, 12, 13)],
+        [f"model.ckpt-{step}" for step in (6, 8, 10, 12, 13)],
         names(folder))
     self.assertEqual(
         sorted(names(folder)),

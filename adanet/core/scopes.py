@@ -138,16 +138,16 @@ def _put_into_scope(scope, saveables, others):
   names = {saveable.name for saveable in others}
   for saveable in saveables:
     old = saveable.name
-    new = old if old.startswith(scope + "/") else "{}/{}".format(scope, old)
+    new = old if old.startswith(scope + "/") else f"{scope}/{old}"
     number = 0
     while new in names:
       number += 1
-      new = "{}/{}_{}".format(scope, old, number)
+      new = f"{scope}/{old}_{number}"
     names.add(new)
     saveable.name = new
     for spec in saveable.specs:
       spec.name = (new + spec.name[len(old):] if spec.name.startswith(old)
-                   else "{}/{}".format(new, spec.name))
+                   else f"{new}/{spec.name}")
 
 
 @contextlib.contextmanager

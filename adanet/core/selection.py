@@ -49,15 +49,15 @@ class Choice:
     Args:
       metric_name: str, what the values are.
     """
-    line = "{} won".format(self.name)
+    line = f"{self.name} won"
     if self.value is not None:
-      line += " with {} {:.6g}".format(metric_name, self.value)
+      line += f" with {metric_name} {self.value:.6g}"
     if self.next_best is not None and self.margin is not None:
       line += ", {} {}, the next best of {} candidates".format(
-          "{:.3g} better than".format(self.margin) if self.margin
+          f"{self.margin:.3g} better than" if self.margin
           else "as good as", self.next_best, self.compared)
     elif self.compared > 1:
-      line += ": objective_fn chose it of {} candidates".format(self.compared)
+      line += f": objective_fn chose it of {self.compared} candidates"
     else:
       line += ": " + (self.reason or "it is the only candidate" +
                       " with a value" * bool(self.nan))
@@ -83,8 +83,8 @@ def preset(names: Sequence[str], index: int, reason: str) -> Choice:
   """
   if not 0 <= index < len(names):
     raise ValueError(
-        "index={!r} ({}): expected one of the {} candidates, from 0: {}."
-        .format(index, reason, len(names), ", ".join(names)))
+        f"index={index!r} ({reason}): expected one of the {len(names)} "
+        f"candidates, from 0: {', '.join(names)}.")
   return Choice(index, names[index], reason=reason)
 
 
@@ -98,8 +98,8 @@ def _chosen(objective_fn, indices, figures):
     position = -1
   if not 0 <= position < len(values):
     raise ValueError(
-        "objective_fn of the evaluator returned {!r}: expected the index of "
-        "one of the values {}".format(chosen, values))
+        f"objective_fn of the evaluator returned {chosen!r}: expected the "
+        f"index of one of the values {values}")
   return indices[position]
 
 
@@ -131,8 +131,8 @@ def choose(
       `objective_fn` returns no index.
   """
   if len(names) != len(values):
-    raise ValueError("values={!r}: expected one for each of the {} candidates."
-                     .format(values, len(names)))
+    raise ValueError(f"values={values!r}: expected one for each of the "
+                     f"{len(names)} candidates.")
   figures = [float(value) for value in values]
   allowed = [i for i in range(len(names))
              if not (force_grow and i == previous)]
@@ -148,9 +148,9 @@ def choose(
       key=lambda i: -figures[i] if maximize else figures[i])
   if not ranked:
     raise AllNaNError(
-        "No ensemble can win, because the value of each one is NaN: {}. Lower "
-        "the learning rate, or check the data for NaN.".format(
-            ", ".join(names[i] for i in allowed)))
+        "No ensemble can win, because the value of each one is NaN: "
+        f"{', '.join((names[i] for i in allowed))}. Lower the learning rate, "
+        "or check the data for NaN.")
   best = ranked[0]
   if objective_fn is not None and len(ranked) > 1:
     best = _chosen(objective_fn, allowed, figures)

@@ -84,14 +84,14 @@ class Restorer(object):
             new and not name.startswith("adanet/iteration_")):
           continue
         raise checkpoints.CheckpointError(
-            "{} has no variable {!r}: it is of another search. Use the "
-            "builders and ensemblers that wrote it, or an empty model_dir."
-            .format(checkpoint, name))
+            f"{checkpoint} has no variable {name!r}: it is of another search. "
+            "Use the builders and ensemblers that wrote it, or an empty "
+            "model_dir.")
       if not shape.is_compatible_with(shapes[stored]):
         raise checkpoints.CheckpointError(
-            "{}: variable {!r} has shape {}, and the search makes it with {}. "
-            "Use the builders and the input that wrote it, or an empty "
-            "model_dir.".format(checkpoint, name, shapes[stored], shape))
+            f"{checkpoint}: variable {name!r} has shape {shapes[stored]}, and "
+            f"the search makes it with {shape}. Use the builders and the input "
+            "that wrote it, or an empty model_dir.")
       if name in renamed:
         others[stored] = saved
       else:

@@ -59,7 +59,7 @@ class Task(typing.NamedTuple):
             labels=self.labels,
             train_op_fn=lambda loss: tf_compat.v1.no_op())
     except (TypeError, ValueError) as error:
-      raise ValueError("{}: {}".format(owner, error)) from error
+      raise ValueError(f"{owner}: {error}") from error
 
 
 def _check_logits(logits, dimension, owner):
@@ -68,11 +68,11 @@ def _check_logits(logits, dimension, owner):
     missing = sorted(set(dimension) - set(logits), key=str)
     if missing:
       raise ValueError(
-          "{}: logits must have a key for each head, got {}, without {}".format(
-              owner, sorted(logits, key=str), missing))
+          f"{owner}: logits must have a key for each head, got "
+          f"{sorted(logits, key=str)}, without {missing}")
     for key in sorted(dimension, key=str):
       _check_logits(logits[key], dimension[key],
-                    "{}: head {!r}".format(owner, key))
+                    f"{owner}: head {key!r}")
     return
   if isinstance(logits, dict) or isinstance(dimension, dict):
     return  # The head splits one tensor, or says what is wrong.
@@ -82,8 +82,8 @@ def _check_logits(logits, dimension, owner):
   last = tf_compat.v1.dimension_value(shape[-1]) if shape.ndims else None
   if shape.ndims < 2 or (last is not None and last != dimension):
     raise ValueError(
-        "{}: logits must have shape [batch_size, {}] for this head, got {}"
-        .format(owner, dimension, shape))
+        f"{owner}: logits must have shape [batch_size, {dimension}] for this "
+        f"head, got {shape}")
 
 
 class SubnetworkSpec(typing.NamedTuple):
@@ -119,24 +119,21 @@ def check_names(builders: typing.Sequence[typing.Any],
   Raises:
     ValueError: there are none, two have one name, or no scope takes a name.
   """
-  where = "iteration {}".format(iteration_number)
+  where = f"iteration {iteration_number}"
   if not builders:
     raise ValueError(
-        "{}: the generator made no builder, expected at least one: return a "
-        "list of adanet.subnetwork.Builder from generate_candidates".format(
-            where))
+        f"{where}: the generator made no builder, expected at least one: "
+        "return a list of adanet.subnetwork.Builder from generate_candidates")
   seen = set()
   for builder in builders:
     name = getattr(builder, "name", None)
     if not isinstance(name, str) or not _SCOPE_NAME.match(name):
       raise ValueError(
-          "{}: the name of builder {} must be a str of letters, digits, '_', "
-          "'.', '-' and '/', got {!r}".format(
-              where, type(builder).__name__, name))
+          f"{where}: the name of builder {type(builder).__name__} must be a "
+          f"str of letters, digits, '_', '.', '-' and '/', got {name!r}")
     if name in seen:
       raise ValueError(
-          "{}: two builders have the name {!r}: give each its own".format(
-              where, name))
+          f"{where}: two builders have the name {name!r}: give each its own")
     seen.add(name)
 
 
@@ -161,8 +158,8 @@ def as_train_op_spec(train_op: typing.Any, owner: str) -> typing.Any:
     return train_op
   if train_op is None:
     raise ValueError(
-        "{}: a train op must be an op or a TrainOpSpec, got None: return what "
-        "the optimizer's minimize returns, or tf.no_op()".format(owner))
+        f"{owner}: a train op must be an op or a TrainOpSpec, got None: return "
+        "what the optimizer's minimize returns, or tf.no_op()")
   return subnetwork_lib.TrainOpSpec(train_op)
 
 
@@ -187,7 +184,7 @@ def build_subnetwork(builder: typing.Any, name: str, iteration_number: int,
     ValueError: what the builder returns does not fit, see the message.
   """
   v1 = tf_compat.v1
-  owner = "builder {!r} of iteration {}".format(builder.name, iteration_number)
+  owner = f"builder {builder.name!r} of iteration {iteration_number}"
   with v1.variable_scope("subnetwork_" + name) as variable_scope:
     step = make_step()
     # A tensor, so that the builder cannot change the variable.
@@ -209,8 +206,8 @@ def build_subnetwork(builder: typing.Any, name: str, iteration_number: int,
       subnetwork = builder.build_subnetwork(**arguments)
     if not isinstance(subnetwork, subnetwork_lib.Subnetwork):
       raise ValueError(
-          "{}: build_subnetwork must return an adanet.subnetwork.Subnetwork, "
-          "got {!r}".format(owner, subnetwork))
+          f"{owner}: build_subnetwork must return an "
+          f"adanet.subnetwork.Subnetwork, got {subnetwork!r}")
     if frozen:
       return SubnetworkSpec(
           name, builder, subnetwork, step, iteration_step, None, None, {},

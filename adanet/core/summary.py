@@ -163,7 +163,7 @@ class ScopedSummary(interface.Summary):
             description=None):
     if encoding not in (None, "wav"):
       raise ValueError(
-          "encoding is {!r}. Expected 'wav' or None.".format(encoding))
+          f"encoding is {encoding!r}. Expected 'wav' or None.")
     return self._make(tf_compat.v1.summary.audio, name, tensor, family,
                       description, sample_rate=sample_rate,
                       max_outputs=max_outputs)
@@ -198,15 +198,14 @@ class ScopedSummary(interface.Summary):
     """Makes an op, and returns it."""
     if not name or not isinstance(name, str):
       raise ValueError(
-          "name is {!r}. Expected the name of a summary: a str that is not "
-          "empty.".format(name))
+          f"name is {name!r}. Expected the name of a summary: a str that is "
+          "not empty.")
     if self._skip:
       return tf_compat.v1.constant("")
     self._take_captured()
     if self.scope:
       # Keeps the name itself free for the builder's ops and variables.
-      name = "{}/{}".format(
-          self.scope, name[1:] if name.startswith("/") else name)
+      name = f"{self.scope}/{name[1:] if name.startswith('/') else name}"
     op = make(name, tensor, family=family, collections=[], **kwargs)
     self._add(op, self.scope, description)
     return op
@@ -268,7 +267,7 @@ class ScopedSummary(interface.Summary):
       count = op.get_attr(attribute)
       endings = ["/" + word]
       if count > 1:
-        endings = ["/{}/{}".format(word, i) for i in range(count)]
+        endings = [f"/{word}/{i}" for i in range(count)]
     for ending in endings:
       self._shown[tag + ending] = shown + ending, description
 
@@ -278,7 +277,7 @@ class ScopedSummary(interface.Summary):
     number = 0
     while unique.lower() in self._used:
       number += 1
-      unique = "{}_{}".format(tag, number)
+      unique = f"{tag}_{number}"
     self._used.add(unique.lower())
     return unique
 
@@ -362,7 +361,7 @@ def _without(scope, tag, count=-1):
   """
   if not scope:
     return tag
-  return ("/" + tag).replace("/{}/".format(scope), "/", count)[1:]
+  return ("/" + tag).replace(f"/{scope}/", "/", count)[1:]
 
 
 def _unless_not_finite(summary):
@@ -401,8 +400,8 @@ def _without_number(tag, op):
   if not match:
     return tag
   name, number = match.group(1), int(match.group(2))
-  ending = "_{}".format(number)
-  earlier = [name] + ["{}_{}".format(name, i) for i in range(1, number)]
+  ending = f"_{number}"
+  earlier = [name] + [f"{name}_{i}" for i in range(1, number)]
   # Only where all earlier numbers are taken did TensorFlow choose this one.
   with op.graph.name_scope(None):
     chosen = all(
@@ -450,7 +449,7 @@ def _add_value(proto, tag, value):
           "Summary proto.", tag)
       return
     for i, part in enumerate(parts):
-      part.tag = "{}/{}".format(tag, i)
+      part.tag = f"{tag}/{i}"
     proto.value.extend(parts)
   elif isinstance(value, (str, np.ndarray)):
     proto.value.add(

@@ -279,7 +279,7 @@ class ScopedSummaryTest(parameterized.TestCase):
 
   @parameterized.parameters("", None, 3)
   def test_bad_name(self, name):
-    with self.assertRaisesRegex(ValueError, "name is {!r}".format(name)):
+    with self.assertRaisesRegex(ValueError, f"name is {name!r}"):
       self.summary.scalar(name, 1.)
 
   def test_bad_encoding(self):
@@ -312,7 +312,7 @@ class SummaryWriterTest(parameterized.TestCase):
 
   def _add(self, writer, namespace, scope, value, global_step):
     with tf_compat.v1.Graph().as_default():
-      with _builder_scope("adanet/iteration_0/{}_{}".format(namespace, scope)):
+      with _builder_scope(f"adanet/iteration_0/{namespace}_{scope}"):
         summary = summary_lib.ScopedSummary(namespace, scope)
         with summary.current_scope():
           summary.scalar("loss", value)

@@ -29,7 +29,7 @@ def _given(draw):
   costs = draw(_COSTS)
   parts = draw(st.lists(st.integers(1, 50), min_size=len(costs),
                         max_size=len(costs)))
-  names = ["n{}".format(i) for i in range(len(costs))]
+  names = [f"n{i}" for i in range(len(costs))]
   return ({name: fractions.Fraction(part, sum(parts))
            for name, part in zip(names, parts)}, dict(zip(names, costs)))
 

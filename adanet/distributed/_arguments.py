@@ -41,9 +41,9 @@ def check_integer(name, value, at_least, below=None):
       isinstance(value, numbers.Integral) and not isinstance(value, bool))
   if is_integer and value >= at_least and (below is None or value < below):
     return value if type(value) is int else int(value)
-  expected = ("an integer of at least {}".format(at_least) if below is None else
-              "an integer in [{}, {})".format(at_least, below))
-  message = "{}={}: expected {}.".format(name, show(value), expected)
+  expected = (f"an integer of at least {at_least}" if below is None else
+              f"an integer in [{at_least}, {below})")
+  message = f"{name}={show(value)}: expected {expected}."
   raise ValueError(message) if is_integer else TypeError(message)
 
 
@@ -99,8 +99,7 @@ def check_lengths(name, value, expected):
       is_number = isinstance(given, numbers.Number) and not isinstance(
           given, bool)
       raise (ValueError if is_number else TypeError)(
-          "{}[{}]={}: expected a number greater than 0.".format(
-              name, index, show(given)))
+          f"{name}[{index}]={show(given)}: expected a number greater than 0.")
   return found
 
 
@@ -119,8 +118,8 @@ def check_subnetwork(num_subnetworks, subnetwork_index):
 def _incomplete(config, attributes):
   """Returns the error for a config that lacks an attribute."""
   return TypeError(
-      "config={}: expected an object with {}, as a RunConfig has.".format(
-          show(config), attributes))
+      f"config={show(config)}: expected an object with {attributes}, as a "
+      "RunConfig has.")
 
 
 def read_worker(config):

@@ -37,7 +37,7 @@ _KINDS = {
         _Fraction(math.ceil(1000 * _spread(rng)), rng.randint(1, 12))
         for _ in range(k)],
     "function": lambda rng, k: lambda _, seed=rng.random(): [
-        _spread(random.Random("{} {}".format(seed, i))) for i in range(k)],
+        _spread(random.Random(f"{seed} {i}")) for i in range(k)],
     "powers": lambda rng, k: [2**min(i, 500) for i in range(k)],
 }
 

@@ -95,7 +95,7 @@ class _ParameterServers(object):
       task = self._tasks.part_of_hash(name_hash)
     else:
       task = self._tasks[name_hash % len(self._tasks)]
-    return "/job:ps/task:{}".format(task)
+    return f"/job:ps/task:{task}"
 
   def _device_function(self):
     """Returns the device function, of ops, for the scope in a graph."""

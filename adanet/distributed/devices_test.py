@@ -36,7 +36,7 @@ class OpNameHashStrategyTest(parameterized.TestCase):
     with self.assertRaises(error) as raised:
       devices.OpNameHashStrategy(num_tasks)
     self.assertStartsWith(
-        str(raised.exception), "num_tasks={!r}: expected ".format(num_tasks))
+        str(raised.exception), f"num_tasks={num_tasks!r}: expected ")
 
 
 def _place(names, num_ps, **kwargs):
@@ -53,13 +53,13 @@ def _place(names, num_ps, **kwargs):
 def _by_hash(names, num_ps):
   strategy = devices.OpNameHashStrategy(num_ps)
   return {
-      n: "/job:ps/task:{}".format(strategy(strategies.Op(n))) for n in names
+      n: f"/job:ps/task:{strategy(strategies.Op(n))}" for n in names
   }
 
 
 def _by_creation(names, num_ps):
   return {
-      n: "/job:ps/task:{}".format(i % num_ps) for i, n in enumerate(names)
+      n: f"/job:ps/task:{i % num_ps}" for i, n in enumerate(names)
   }
 
 

@@ -134,8 +134,8 @@ class InputContextTest(parameterized.TestCase):
       reads_for = _reads_for(strategy, num_subnetworks, index)
       if reads_for == "nothing":
         with self.assertRaisesRegex(
-            ValueError, "subnetwork_index={}: .* worker {} of {} trains"
-            .format(index, w, num_workers)):
+            ValueError, f"subnetwork_index={index}: .* worker {w} of "
+                        f"{num_workers} trains"):
           strategy.input_context(num_subnetworks, index)
       else:
         number, id_ = _share(strategy, num_subnetworks, index)

@@ -289,9 +289,10 @@ class TaskConfig(collections.namedtuple("TaskConfig", [
 
   def __getattr__(self, name):
     raise AttributeError(
-        "config.{}: expected only config.{}. A strategy of your own is asked "
-        "as each worker, and these are all that is known of another worker."
-        .format(name, ", config.".join(self._fields)))
+        f"config.{name}: expected only "
+        f"config.{', config.'.join(self._fields)}. A strategy of your own is "
+        "asked as each worker, and these are all that is known of another "
+        "worker.")
 
 
 class AskedLayout(Layout):

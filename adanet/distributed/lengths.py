@@ -48,7 +48,7 @@ class Lengths(object):
     if not (given is None or callable(given) or self.is_measured):
       self.given = _arguments.check_lengths(
           name, given, "None, a sequence of numbers greater than 0, a function "
-          "from num_subnetworks to one, or {!r}".format(MEASURED))
+                       f"from num_subnetworks to one, or {MEASURED!r}")
     self._measured = None
     if measured is not None:
       self._measured = _arguments.check_lengths(
@@ -97,16 +97,16 @@ class Lengths(object):
     if not callable(self.given):
       numbers, source = self.given, self._name
     else:
-      source = "{}({})".format(self._name, num_segments)
+      source = f"{self._name}({num_segments})"
       numbers = _arguments.check_lengths(
           source, self.given(num_segments),
           "a sequence of numbers greater than 0")
     if len(numbers) != num_segments:
       raise ValueError(
-          "{}={}: expected num_subnetworks={} numbers, one for each "
-          "subnetwork, not {}. Iterations that differ need a function from "
-          "num_subnetworks to them.".format(
-              source, _arguments.show(numbers), num_segments, len(numbers)))
+          f"{source}={_arguments.show(numbers)}: expected "
+          f"num_subnetworks={num_segments} numbers, one for each subnetwork, "
+          f"not {len(numbers)}. Iterations that differ need a function from "
+          "num_subnetworks to them.")
     return numbers
 
   def numbers(

@@ -219,7 +219,7 @@ class DroppedSubnetworksTest(parameterized.TestCase):
         strategy.should_build_subnetwork(num_subnetworks, 0)
         strategy.should_train_subnetworks(num_subnetworks)
     self.assertLen(logs.output, 1)
-    self.assertIn("subnetworks {}.".format(indices), logs.output[0])
+    self.assertIn(f"subnetworks {indices}.", logs.output[0])
 
   def test_warns_once_of_each_of_two_shapes(self):
     with self.assertLogs("absl", "WARNING") as logs:
@@ -268,7 +268,7 @@ class ErrorsTest(parameterized.TestCase):
           strategies.balanced(tf_compat.RunConfig())
       ])
   def test_num_subnetworks(self, value, error, method, strategy):
-    self.assert_says(error, "num_subnetworks={!r}: ".format(value), _ask,
+    self.assert_says(error, f"num_subnetworks={value!r}: ", _ask,
                      strategy, method, value)
 
   @parameterized.product(
@@ -288,7 +288,7 @@ class ErrorsTest(parameterized.TestCase):
           strategies.balanced(tf_compat.RunConfig())
       ])
   def test_subnetwork_index(self, value, error, method, strategy):
-    self.assert_says(error, "subnetwork_index={!r}: ".format(value), _ask,
+    self.assert_says(error, f"subnetwork_index={value!r}: ", _ask,
                      strategy, method, 3, value)
 
   @parameterized.product(
@@ -308,7 +308,7 @@ class ErrorsTest(parameterized.TestCase):
       ("subnetwork_devices", strategies.WorkerConfig(4, 1), "num_ps_replicas"))
   def test_incomplete_config(self, method, config, attribute):
     for make in (strategies.round_robin, strategies.balanced):
-      self.assert_says(TypeError, "config={!r}: ".format(config), _ask,
+      self.assert_says(TypeError, f"config={config!r}: ", _ask,
                        make(config), method, 3)
       with self.assertRaisesRegex(TypeError, attribute):
         _ask(make(config), method, 3)
@@ -354,7 +354,7 @@ class ErrorsTest(parameterized.TestCase):
   @parameterized.parameters((-1, ValueError), (1.5, TypeError),
                             (None, TypeError), (True, TypeError))
   def test_num_ps(self, value, error):
-    self.assert_says(error, "config.num_ps_replicas={!r}: ".format(value), _ask,
+    self.assert_says(error, f"config.num_ps_replicas={value!r}: ", _ask,
                      strategies.round_robin(strategies.PsConfig(value)),
                      "subnetwork_devices", 3)
 

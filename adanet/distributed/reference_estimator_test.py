@@ -78,7 +78,7 @@ def _built(names, iteration):
 def _read(process):
   """Returns the value that a process prints next as a line of JSON."""
   if not select.select([process.stdout], [], [], _TIMEOUT_SECS)[0]:
-    raise TimeoutError("no output in {} s".format(_TIMEOUT_SECS))
+    raise TimeoutError(f"no output in {_TIMEOUT_SECS} s")
   return json.loads(process.stdout.readline())
 
 
@@ -163,7 +163,7 @@ class ReferenceEstimatorTest(parameterized.TestCase):
             pick = devices.OpNameHashStrategy(len(tasks))
             for name in names:
               self.assertEqual(
-                  "/job:ps/task:{}".format(tasks[pick(strategies.Op(name))]),
+                  f"/job:ps/task:{tasks[pick(strategies.Op(name))]}",
                   record["devices"][name])
     self.assertEqual(len(iterations) - 1, metrics["iteration"])
     # The best constant prediction leaves more than 1.

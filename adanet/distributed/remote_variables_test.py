@@ -33,7 +33,7 @@ def _resident_bytes():
   page = os.sysconf("SC_PAGE_SIZE")
   pages = []
   for process in _processes:
-    with open("/proc/{}/statm".format(process.pid)) as f:
+    with open(f"/proc/{process.pid}/statm") as f:
       pages.append(int(f.read().split()[1]))
   return [p * page for p in pages]
 

@@ -56,8 +56,8 @@ class PlacementStrategy(object):
     """
     if self._config is None:
       raise RuntimeError(
-          "config=None: expected a RunConfig. Set {}.config before asking it "
-          "for a decision.".format(type(self).__name__))
+          "config=None: expected a RunConfig. Set "
+          f"{type(self).__name__}.config before asking it for a decision.")
     return self._config
 
   @config.setter
@@ -78,14 +78,14 @@ class PlacementStrategy(object):
       strategy = copy.deepcopy(self, {id(self._config): None})
     except Exception as e:
       raise TypeError(
-          "strategy={}: expected one that copy.deepcopy can copy, because a "
-          "copy is asked as each worker.".format(_arguments.show(self))) from e
+          f"strategy={_arguments.show(self)}: expected one that copy.deepcopy "
+          "can copy, because a copy is asked as each worker.") from e
     try:
       strategy.config = config
     except AttributeError as e:
       raise TypeError(
-          "strategy={}: expected one whose config can be set, because a copy "
-          "is asked as each worker.".format(_arguments.show(self))) from e
+          f"strategy={_arguments.show(self)}: expected one whose config can be "
+          "set, because a copy is asked as each worker.") from e
     return strategy
 
   @abc.abstractmethod
@@ -170,9 +170,9 @@ class PlacementStrategy(object):
         num_workers, worker_index, num_subnetworks, subnetwork_index)
     if share is None:
       raise ValueError(
-          "subnetwork_index={}: expected a subnetwork that worker {} of {} "
-          "trains. Ask should_build_subnetwork and should_train_subnetworks "
-          "first.".format(subnetwork_index, worker_index, num_workers))
+          f"subnetwork_index={subnetwork_index}: expected a subnetwork that "
+          f"worker {worker_index} of {num_workers} trains. Ask "
+          "should_build_subnetwork and should_train_subnetworks first.")
     return tf_compat.v1.distribute.InputContext(*share)
 
   def subnetwork_parameter_servers(

@@ -71,7 +71,7 @@ class BalancedDevicesTest(parameterized.TestCase):
 
   def test_parameter_servers_have_equal_parts(self):
     sizes, num_ps = [1, 5, 2.5], 4
-    names = ["v{}".format(v) for v in range(1000)]
+    names = [f"v{v}" for v in range(1000)]
     found = [0.] * num_ps
     for i, size in enumerate(sizes):
       for device in _place(
@@ -120,7 +120,7 @@ class RoundRobinDevicesTest(parameterized.TestCase):
         for i in range(num_subnetworks)
     ]
     self.assertEqual([[
-        "" if t is None else "/job:ps/task:{}".format(t) for t in tasks
+        "" if t is None else f"/job:ps/task:{t}" for t in tasks
     ] for tasks in task], placed)
 
   @hypothesis.settings(max_examples=20)
@@ -260,7 +260,7 @@ class DevicesTest(parameterized.TestCase):
     task = (2 + devices.OpNameHashStrategy(2)(strategies.Op("w"))
             if make is strategies.round_robin else
             _task_of_point(4, [1, 1], 1, "w"))
-    self.assertEqual("/job:ps/task:{}".format(task), variable.device)
+    self.assertEqual(f"/job:ps/task:{task}", variable.device)
     self.assertStartsWith(table.device, "/job:ps/task:")
     self.assertEqual("", graph.get_operation_by_name("constant").device)
 
@@ -306,7 +306,7 @@ class DevicesTest(parameterized.TestCase):
     with tf_compat.v1.Graph().as_default():
       with strategy.subnetwork_devices(1, 0):
         variables = [
-            tf_compat.v1.get_variable("w{}".format(i), shape=[2])
+            tf_compat.v1.get_variable(f"w{i}", shape=[2])
             for i in range(8)
         ]
         optimizer = tf_compat.v1.train.AdamOptimizer()

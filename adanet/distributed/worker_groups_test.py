@@ -176,7 +176,7 @@ class WorkerGroupsTest(parameterized.TestCase):
       for index, worker in enumerate(group):
         worker.send("stop")
         self.assertEqual(
-            {"/job:worker/replica:0/task:{}/device:CPU:0".format(index)},
+            {f"/job:worker/replica:0/task:{index}/device:CPU:0"},
             set(worker.receive()))
 
   def test_parameter_server_strategy(self):

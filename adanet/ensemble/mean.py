@@ -90,13 +90,13 @@ class MeanEnsembler(Ensembler):
         }
     else:
       logits = {
-          head: _mean("logits[{!r}]".format(head),
+          head: _mean(f"logits[{head!r}]",
                       [s.logits[head] for s in subnetworks]) for head in heads
       }
       if self._add_mean_last_layer_predictions:
         predictions = {
-            "{}_{}".format(MeanEnsemble.MEAN_LAST_LAYER, head):
-                _mean("last_layer[{!r}]".format(head),
+            f"{MeanEnsemble.MEAN_LAST_LAYER}_{head}":
+                _mean(f"last_layer[{head!r}]",
                       [s.last_layer[head] for s in subnetworks])
             for head in heads
         }

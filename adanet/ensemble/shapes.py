@@ -24,9 +24,9 @@ def check_same_heads(subnetworks: typing.Iterable[typing.Any]) -> None:
   for index, other in enumerate(heads):
     if other != heads[0]:
       raise ValueError(
-          "subnetworks[{}].logits has the heads {}, and subnetworks[0].logits "
-          "has {}: expected the same heads in all of an ensemble.".format(
-              index, other, heads[0]))
+          f"subnetworks[{index}].logits has the heads {other}, and "
+          f"subnetworks[0].logits has {heads[0]}: expected the same heads in "
+          "all of an ensemble.")
 
 
 def check_compatible(name: str, tensors: typing.Sequence[typing.Any]) -> None:
@@ -42,6 +42,6 @@ def check_compatible(name: str, tensors: typing.Sequence[typing.Any]) -> None:
   for index, tensor in enumerate(tensors):
     if not tensors[0].shape.is_compatible_with(tensor.shape):
       raise ValueError(
-          "subnetworks[{}].{} has the shape {}, and subnetworks[0].{} has {}: "
-          "expected the same shape in all of an ensemble.".format(
-              index, name, tensor.shape, name, tensors[0].shape))
+          f"subnetworks[{index}].{name} has the shape {tensor.shape}, and "
+          f"subnetworks[0].{name} has {tensors[0].shape}: expected the same "
+          "shape in all of an ensemble.")

@@ -34,8 +34,8 @@ class Candidate(
     if not builders:
       raise ValueError(
           "subnetwork_builders=(): expected at least one builder of this "
-          "iteration in the candidate {!r}. The previous ensemble is a "
-          "candidate anyway.".format(name))
+          f"iteration in the candidate {name!r}. The previous ensemble is a "
+          "candidate anyway.")
     return super(Candidate, cls).__new__(
         cls, name, builders,
         tuple(previous_ensemble_subnetwork_builders or ()))
@@ -70,7 +70,7 @@ class SoloStrategy(Strategy):
       self, subnetwork_builders: typing.Any,
       previous_ensemble_subnetwork_builders: typing.Any
   ) -> typing.List[Candidate]:
-    return [Candidate("{}_solo".format(builder.name), [builder], None)
+    return [Candidate(f"{builder.name}_solo", [builder], None)
             for builder in subnetwork_builders]
 
 
@@ -81,7 +81,7 @@ class GrowStrategy(Strategy):
       self, subnetwork_builders: typing.Any,
       previous_ensemble_subnetwork_builders: typing.Any
   ) -> typing.List[Candidate]:
-    return [Candidate("{}_grow".format(builder.name), [builder],
+    return [Candidate(f"{builder.name}_grow", [builder],
                       previous_ensemble_subnetwork_builders)
             for builder in subnetwork_builders]
 

@@ -115,7 +115,7 @@ class _Head(collections.namedtuple("_Head", ["key", "suffix"])):
     key = self.key
     if isinstance(key, (tuple, list)):
       key = "_".join(str(part) for part in key)
-    return "_{}".format(key) if key else ""
+    return f"_{key}" if key else ""
 
 
 class _OnlyHead(_Head):
@@ -129,7 +129,7 @@ def _heads(subnetwork):
   """Returns the heads in the order that numbers their variables."""
   if not isinstance(subnetwork.logits, dict):
     return [_OnlyHead(None, "")]
-  return [_Head(key, "_{}".format(index) if index else "")
+  return [_Head(key, f"_{index}" if index else "")
           for index, key in enumerate(sorted(subnetwork.logits))]
 
 
@@ -168,9 +168,9 @@ def _rank_and_size(name, tensor, ranks):
   size = tensor.shape.as_list()[-1] if rank else None
   if rank not in ranks or (size is None and rank > 1):
     raise ValueError(
-        "{} has the shape {}: expected {} dimensions, the last one of a known "
-        "size. Use tf.reshape in build_subnetwork.".format(
-            name, tensor.shape, " or ".join(str(rank) for rank in ranks)))
+        f"{name} has the shape {tensor.shape}: expected "
+        f"{' or '.join((str(rank) for rank in ranks))} dimensions, the last "
+        "one of a known size. Use tf.reshape in build_subnetwork.")
   return rank, size
 
 
@@ -225,14 +225,13 @@ class ComplexityRegularizedEnsembler(Ensembler):
           "warm_start_mixture_weights=True reads its checkpoint.")
     if mixture_weight_type not in _TYPES:
       raise ValueError(
-          "mixture_weight_type={!r}: expected one of {}. Use "
-          "adanet.ensemble.MixtureWeightType.".format(
-              mixture_weight_type, ", ".join(_TYPES)))
+          f"mixture_weight_type={mixture_weight_type!r}: expected one of "
+          f"{', '.join(_TYPES)}. Use adanet.ensemble.MixtureWeightType.")
     for argument, value in (("adanet_lambda", adanet_lambda),
                             ("adanet_beta", adanet_beta)):
       if isinstance(value, float) and math.isnan(value):
         raise ValueError(
-            "{}=nan: expected a number of at least 0.".format(argument))
+            f"{argument}=nan: expected a number of at least 0.")
     self._optimizer = optimizers.for_any_graph(optimizer)
     self._mixture_weight_type = mixture_weight_type
     self._mixture_weight_initializer = mixture_weight_initializer
@@ -265,7 +264,7 @@ class ComplexityRegularizedEnsembler(Ensembler):
 
     weighted_subnetworks = []
     for index, (subnetwork, weight) in enumerate(parts):
-      with tf_compat.v1.variable_scope("weighted_subnetwork_{}".format(index)):
+      with tf_compat.v1.variable_scope(f"weighted_subnetwork_{index}"):
         weighted = [self._weigh(subnetwork, weight, len(parts), head)
                     for head in heads]
       weighted_subnetworks.append(WeightedSubnetwork(
@@ -325,9 +324,9 @@ class ComplexityRegularizedEnsembler(Ensembler):
       shape = [size, logits_size]
     if None in shape:
       raise ValueError(
-          "logits{} has the shape {}: expected 2 dimensions for mixture "
-          "weights of type {}.".format(head.tag, logits.shape,
-                               self._mixture_weight_type))
+          f"logits{head.tag} has the shape {logits.shape}: expected 2 "
+          "dimensions for mixture weights of type "
+          f"{self._mixture_weight_type}.")
     if previous_weight is not None and self._warm_start_mixture_weights:
       shape, initializer = None, self._learned(head.of(previous_weight))
     elif self._mixture_weight_initializer is not None:
@@ -379,12 +378,12 @@ class ComplexityRegularizedEnsembler(Ensembler):
     with summary.current_scope():
       ensemble = "adanet/adanet_weighted_ensemble"
       summary.scalar(
-          "complexity_regularization/{}{}".format(ensemble, head.tag),
+          f"complexity_regularization/{ensemble}{head.tag}",
           regularization)
       summary.histogram(
-          "mixture_weights/{}{}".format(ensemble, head.tag), norms)
+          f"mixture_weights/{ensemble}{head.tag}", norms)
       for index, norm in enumerate(norms):
-        tag = "{}/subnetwork{}_{}".format(ensemble, head.tag, index)
+        tag = f"{ensemble}/subnetwork{head.tag}_{index}"
         summary.scalar("mixture_weight_norms/" + tag, norm)
         summary.scalar("mixture_weight_fractions/" + tag, norm / total_norm)
     return regularization

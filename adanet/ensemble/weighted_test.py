@@ -123,7 +123,7 @@ class BuildEnsembleTest(_TestCase):
                (False, (.5, .25))]
     new = _subnetworks(multi_head)[2]
     for index, (use_bias, (adanet_lambda, adanet_beta)) in enumerate(options):
-      with tf.variable_scope("new{}".format(index)):
+      with tf.variable_scope(f"new{index}"):
         made[index] = _build(
             ensemble.ComplexityRegularizedEnsembler(
                 mixture_weight_type=weight_type, adanet_lambda=adanet_lambda,
@@ -152,7 +152,7 @@ class BuildEnsembleTest(_TestCase):
       np.testing.assert_allclose(
           got_parts, [_weighted(weight_type, i, weight)
                       for i, weight in enumerate(weights)], rtol=1e-5)
-      scope = "new{}/".format(index)
+      scope = f"new{index}/"
       suffixes = ["", "_1"] if multi_head else [""]
       names = ["weighted_subnetwork_{}/logits{}/mixture_weight".format(
           i, suffix) for i in range(3) for suffix in suffixes]
@@ -297,7 +297,7 @@ class SummaryTest(_TestCase):
         "mixture_weights/" + ensemble_tag: [1., 1.],
     }
     for i in range(2):
-      tag = "{}/subnetwork_{}".format(ensemble_tag, i)
+      tag = f"{ensemble_tag}/subnetwork_{i}"
       expected["mixture_weight_norms/" + tag] = 1.
       expected["mixture_weight_fractions/" + tag] = .5
     values = self._run(summary.tensors)

@@ -27,7 +27,7 @@ def described(value: typing.Any) -> str:
     return repr(value)
   if isinstance(value, str) and len(value) < 50:
     return repr(value)
-  return "a value of type {}".format(type(value).__name__)
+  return f"a value of type {type(value).__name__}"
 
 
 def _check_text(name, array):
@@ -35,17 +35,17 @@ def _check_text(name, array):
   for number, value in enumerate(array.flat):
     if not isinstance(value, (str, bytes)):
       raise ValueError(
-          "{} is an array of objects, and value {} is {}: expected text in "
-          "all. Fill what is missing, or convert it, for example with "
-          "astype('float32').".format(name, number, described(value)))
+          f"{name} is an array of objects, and value {number} is "
+          f"{described(value)}: expected text in all. Fill what is missing, or "
+          "convert it, for example with astype('float32').")
 
 
 def _checked_array(name, value):
   """Returns an array, or raises an error that names it."""
   if not hasattr(value, "__array__") or hasattr(value, "columns"):
     raise TypeError(
-        "{} is {}: expected a NumPy array, or a dict from name to array."
-        .format(name, described(value)))
+        f"{name} is {described(value)}: expected a NumPy array, or a dict from "
+        "name to array.")
   try:
     array = np.asarray(value)
   except Exception as e:
@@ -53,11 +53,11 @@ def _checked_array(name, value):
         "{} is {}, which is no NumPy array: {}.".format(
             name, described(value), str(e).split("\n")[0].rstrip("."))) from e
   if np.ma.is_masked(value):
-    raise ValueError("{} has masked values: give them a value, for example "
-                     "with numpy.ma.filled.".format(name))
+    raise ValueError(f"{name} has masked values: give them a value, for "
+                     "example with numpy.ma.filled.")
   if not array.ndim:
     raise ValueError(
-        "{} is a single value: expected a row for each example.".format(name))
+        f"{name} is a single value: expected a row for each example.")
   if array.dtype.kind == "O":
     _check_text(name, array)
   return array
@@ -68,8 +68,8 @@ def _columns(name, frame):
   columns = list(frame.columns)
   for column in columns:
     if columns.count(column) > 1:
-      raise ValueError("{} has the column {!r} {} times: rename them.".format(
-          name, column, columns.count(column)))
+      raise ValueError(f"{name} has the column {column!r} "
+                       f"{columns.count(column)} times: rename them.")
   return {column: frame[column] for column in columns}
 
 
@@ -89,9 +89,9 @@ def checked(name: str, value: typing.Any) -> Structure:
   if not isinstance(value, dict):
     return _checked_array(name, value)
   if not value:
-    raise ValueError("{} is an empty dict: expected an array, or a dict from "
-                     "name to array.".format(name))
-  return {key: _checked_array("{}[{!r}]".format(name, key), item)
+    raise ValueError(f"{name} is an empty dict: expected an array, or a dict "
+                     "from name to array.")
+  return {key: _checked_array(f"{name}[{key!r}]", item)
           for key, item in value.items()}
 
 
@@ -113,18 +113,18 @@ def check_rows(arrays: _Named) -> int:
   for name, count in others:
     if count != rows:
       raise ValueError(
-          "{} has {} rows and {} has {}: expected as many in each.".format(
-              first, rows, name, count))
+          f"{first} has {rows} rows and {name} has {count}: expected as many "
+          "in each.")
   if not rows:
-    raise ValueError("{} has no rows.".format(first))
+    raise ValueError(f"{first} has no rows.")
   return rows
 
 
 def _check_count(name, value):
   if (isinstance(value, bool) or not isinstance(value, numbers.Integral) or
       value <= 0):
-    raise ValueError("{}={}: expected an int greater than 0.".format(
-        name, described(value)))
+    raise ValueError(f"{name}={described(value)}: expected an int greater than "
+                     "0.")
 
 
 class Order(object):
@@ -200,15 +200,15 @@ class ArrayInput(object):
     """
     if not isinstance(shuffle, bool):
       raise ValueError(
-          "shuffle={}: expected True or False: True to train, False to "
-          "evaluate and to predict.".format(described(shuffle)))
+          f"shuffle={described(shuffle)}: expected True or False: True to "
+          "train, False to evaluate and to predict.")
     _check_count("batch_size", batch_size)
     if num_epochs is not None:
       _check_count("num_epochs", num_epochs)
     if seed is not None and not (
         isinstance(seed, numbers.Integral) and 0 <= seed < 2**32):
-      raise ValueError("seed={}: expected an int from 0 to 2**32 - 1, or None."
-                       .format(described(seed)))
+      raise ValueError(f"seed={described(seed)}: expected an int from 0 to "
+                       "2**32 - 1, or None.")
     arrays = named(names[0], features)
     if labels is not None:
       arrays.update(named(names[1], labels))
@@ -247,9 +247,8 @@ class ArrayInput(object):
             object if array.dtype.kind in "SU" else array.dtype))
       except TypeError as e:
         raise TypeError(
-            "{} has the type {}, which TensorFlow does not have: convert it, "
-            "for example with astype('float32').".format(
-                name, array.dtype)) from e
+            f"{name} has the type {array.dtype}, which TensorFlow does not "
+            "have: convert it, for example with astype('float32').") from e
     return result
 
   def _structure(self, tensors):

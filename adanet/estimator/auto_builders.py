@@ -73,10 +73,10 @@ def _check_accumulators(name):
   for shared_name, found in owners.items():
     if shared_name and len(found) > 1:
       raise ValueError(
-          "candidate_pool[{!r}]: the estimator has an accumulator {!r}, and so "
-          "has another one of this iteration: expected one estimator of "
-          "boosted trees, because those of TensorFlow disturb each other"
-          .format(name, shared_name))
+          f"candidate_pool[{name!r}]: the estimator has an accumulator "
+          f"{shared_name!r}, and so has another one of this iteration: "
+          "expected one estimator of boosted trees, because those of "
+          "TensorFlow disturb each other")
 
 
 class EstimatorBuilder(subnetwork_lib.Builder):
@@ -131,10 +131,10 @@ class EstimatorBuilder(subnetwork_lib.Builder):
     specs.append(call(features, labels))
     if len(specs) > 1 and _num_resources() > num_resources:
       raise ValueError(
-          "candidate_pool[{!r}]: train_input_fn={!r}: expected None, because "
-          "the estimator, of boosted trees say, keeps what it learns in "
-          "resources: the ensembles would not see it while they train".format(
-              self._name, train_input_fn))
+          f"candidate_pool[{self._name!r}]: train_input_fn={train_input_fn!r}: "
+          "expected None, because the estimator, of boosted trees say, keeps "
+          "what it learns in resources: the ensembles would not see it while "
+          "they train")
     _check_accumulators(self._name)
     local_init_ops += [
         spec.scaffold.local_init_op for spec in specs

@@ -72,12 +72,12 @@ class AutoEnsembleSubestimator(
     """
     if train_input_fn is not None and not callable(train_input_fn):
       raise ValueError(
-          "train_input_fn={!r}: expected a function that returns (features, "
-          "labels) or a tf.data.Dataset.".format(train_input_fn))
+          f"train_input_fn={train_input_fn!r}: expected a function that "
+          "returns (features, labels) or a tf.data.Dataset.")
     if optimizer is not None and hasattr(estimator, "model_fn"):
       raise ValueError(
-          "optimizer={!r}: expected None, because an estimator has an "
-          "optimizer of its own. Give it to the estimator.".format(optimizer))
+          f"optimizer={optimizer!r}: expected None, because an estimator has "
+          "an optimizer of its own. Give it to the estimator.")
     return super(AutoEnsembleSubestimator, cls).__new__(
         cls, estimator, train_input_fn, prediction_only,
         optimizers.for_any_graph(optimizer))
@@ -106,12 +106,12 @@ def _argument(function, owner):
   try:
     parameters = inspect.signature(function).parameters.values()
   except (TypeError, ValueError) as e:
-    raise ValueError("{}={!r}: {}.".format(owner, function, _EXPECTED)) from e
+    raise ValueError(f"{owner}={function!r}: {_EXPECTED}.") from e
   required = [name for name in _required(parameters) if name != "training"]
   if len(required) > 1:
     raise ValueError(
-        "{}: the function needs the arguments {}: expected features alone, "
-        "and training if it takes it.".format(owner, ", ".join(required)))
+        f"{owner}: the function needs the arguments {', '.join(required)}: "
+        "expected features alone, and training if it takes it.")
   taken = required + [p.name for p in parameters if p.name == "config" or
                       p.kind == p.VAR_POSITIONAL]
   return taken[0] if taken else ""
@@ -128,9 +128,9 @@ def _call_pool(pool, config, iteration_number):
     return pool(config, **given)
   if others:
     raise ValueError(
-        "candidate_pool: the function needs the arguments {}: expected config "
-        "and iteration_number, as far as it takes them.".format(
-            ", ".join(others)))
+        "candidate_pool: the function needs the arguments "
+        f"{', '.join(others)}: expected config and iteration_number, as far as "
+        "it takes them.")
   if any(p.kind == p.VAR_KEYWORD for p in parameters):
     given["config"] = config
   return pool(**given)
@@ -142,14 +142,14 @@ def _check_model(model, owner):
     return
   if auto_networks.is_keras_3(model):
     raise ValueError(
-        "{} is a model of Keras 3: expected a function that makes a model of "
-        "tf_compat.keras, which is Keras 2 (package tf-keras).".format(owner))
+        f"{owner} is a model of Keras 3: expected a function that makes a "
+        "model of tf_compat.keras, which is Keras 2 (package tf-keras).")
   if hasattr(type(model), "trainable_weights"):
     raise ValueError(
-        "{} is a Keras model: expected a function that makes it, because each "
-        "iteration needs a new one.".format(owner))
+        f"{owner} is a Keras model: expected a function that makes it, because "
+        "each iteration needs a new one.")
   if not callable(model):
-    raise ValueError("{}={!r}: {}.".format(owner, model, _EXPECTED))
+    raise ValueError(f"{owner}={model!r}: {_EXPECTED}.")
   _argument(model, owner)
 
 
@@ -171,25 +171,25 @@ class _PoolGenerator(subnetwork_lib.Generator):
       named = sorted(pool.items())
     elif isinstance(pool, (list, tuple)) and not isinstance(
         pool, AutoEnsembleSubestimator):
-      named = [("{}{}".format(type(candidate).__name__, index), candidate)
+      named = [(f"{type(candidate).__name__}{index}", candidate)
                for index, candidate in enumerate(pool)]
     else:
       raise ValueError(
-          "candidate_pool={!r}: expected a list or a dict of models, or a "
-          "function of config that returns one.".format(pool))
+          f"candidate_pool={pool!r}: expected a list or a dict of models, or a "
+          "function of config that returns one.")
     if not named:
       raise ValueError(
-          "candidate_pool={!r}: expected at least one model.".format(pool))
+          f"candidate_pool={pool!r}: expected at least one model.")
     names = [name for name, _ in named]
     for name in names:
       if names.count(name) > 1:
         raise ValueError(
-            "candidate_pool: two models get the name {!r}. Use a dict from "
-            "name to model.".format(name))
+            f"candidate_pool: two models get the name {name!r}. Use a dict "
+            "from name to model.")
     for name, candidate in named:
       if isinstance(candidate, AutoEnsembleSubestimator):
         candidate = candidate.estimator
-      _check_model(candidate, "candidate_pool[{!r}]".format(name))
+      _check_model(candidate, f"candidate_pool[{name!r}]")
     return named
 
   def _builder(self, name, candidate, config):
@@ -244,9 +244,8 @@ def _subestimator(candidate, owner, config):
     made = candidate._replace(estimator=made)
   if not hasattr(made.estimator, "model_fn"):
     raise ValueError(
-        "{} returned {!r}: expected an estimator or an "
-        "AutoEnsembleSubestimator of one, because the function takes config."
-        .format(owner, made.estimator))
+        f"{owner} returned {made.estimator!r}: expected an estimator or an "
+        "AutoEnsembleSubestimator of one, because the function takes config.")
   return made
 
 

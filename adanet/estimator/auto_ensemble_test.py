@@ -130,7 +130,7 @@ class NetworkTest(_TestCase):
                    "batch_normalization": normalization}),
           ("sub", {"subclass/dense": dense}),
           ("f", {"network/dense": dense, "network/dense_1": dense})):
-        scope = "adanet/iteration_{0}/subnetwork_t{0}_{1}/".format(t, builder)
+        scope = f"adanet/iteration_{t}/subnetwork_t{t}_{builder}/"
         self.assertContainsSubset(
             [scope + layer + "/" + name
              for layer, parts in expected.items() for name in parts], names)
@@ -398,7 +398,7 @@ class PoolTest(_TestCase):
     def pool(config, iteration_number):
       self.assertTrue(config.model_dir)
       numbers.append(iteration_number)
-      return {"m{}".format(iteration_number): _function}
+      return {f"m{iteration_number}": _function}
 
     self.assertEqual(["m1"], self._builders(pool, iterations=2))
     self.assertEqual(sorted(numbers), numbers)

@@ -42,10 +42,9 @@ def _split(result, owner):
   for tensor in logits.values() if isinstance(logits, dict) else [logits]:
     if not isinstance(tensor, tf_compat.v1.Tensor):
       raise ValueError(
-          "{} returned {!r}: expected logits or (last_layer, logits), each a "
-          "tensor, or a dict of tensors for a multi-head. A function that "
-          "returns an estimator names its parameter config.".format(
-              owner, result))
+          f"{owner} returned {result!r}: expected logits or (last_layer, "
+          "logits), each a tensor, or a dict of tensors for a multi-head. A "
+          "function that returns an estimator names its parameter config.")
   return last_layer, logits
 
 
@@ -84,9 +83,9 @@ class FunctionNetwork(object):
 
   def _second_call_error(self, reason):
     return ValueError(
-        "{} fails at its second call, for the input of train: {}. Use the same "
-        "variables for each input: get_variable, or a function that makes a "
-        "Keras model.".format(self._owner, reason))
+        f"{self._owner} fails at its second call, for the input of train: "
+        f"{reason}. Use the same variables for each input: get_variable, or a "
+        "function that makes a Keras model.")
 
   def __call__(self, features: typing.Any, training: bool) -> Outputs:
     """Builds the network in the default graph.
@@ -114,8 +113,8 @@ class FunctionNetwork(object):
     made, regularization, updates = [
         collection[length:] for collection, length in zip(collections, lengths)]
     if self._called and made:
-      raise self._second_call_error("it makes the variable {!r}".format(
-          made[0].op.name))
+      raise self._second_call_error("it makes the variable "
+                                    f"{made[0].op.name!r}")
     self._called = True
     last_layer, logits = _split(result, self._owner)
     return Outputs(last_layer, logits, regularization, updates, None)
@@ -133,9 +132,9 @@ def _model_inputs(model, features, owner):
       values = list(features.values())
     if len(values) < len(names):
       raise ValueError(
-          "{}: the model has the inputs {}, and input_fn gives the features "
-          "{}. Name each keras.Input as its feature.".format(
-              owner, sorted(names), sorted(features)))
+          f"{owner}: the model has the inputs {sorted(names)}, and input_fn "
+          f"gives the features {sorted(features)}. Name each keras.Input as "
+          "its feature.")
     return values[0] if len(values) == 1 else values
   layers = tf_compat.keras.layers
   if single and isinstance(model, tf_compat.keras.Sequential) and not (
@@ -171,22 +170,20 @@ class KerasNetwork(object):
     model = self._make_model()
     if is_keras_3(model):
       raise ValueError(
-          "{} returned {!r}, a model of Keras 3: expected one of "
-          "tf_compat.keras, which is Keras 2 (package tf-keras).".format(
-              self._owner, model))
+          f"{self._owner} returned {model!r}, a model of Keras 3: expected one "
+          "of tf_compat.keras, which is Keras 2 (package tf-keras).")
     if not isinstance(model, tf_compat.keras.Model):
       raise ValueError(
-          "{} returned {!r}: expected a model of tf_compat.keras, because the "
-          "function takes no arguments.".format(self._owner, model))
+          f"{self._owner} returned {model!r}: expected a model of "
+          "tf_compat.keras, because the function takes no arguments.")
     graph = tf_compat.v1.get_default_graph()
     weights = model.weights if model.built else []
     # A model that was made in eager execution has no get_updates_for.
     if not hasattr(model, "get_updates_for") or any(
         getattr(weight, "graph", None) is not graph for weight in weights):
       raise ValueError(
-          "{} returned a model that was made before: expected a new one at "
-          "each call. Make its layers inside of the function.".format(
-              self._owner))
+          f"{self._owner} returned a model that was made before: expected a "
+          "new one at each call. Make its layers inside of the function.")
     self.optimizer = getattr(model, "optimizer", None)
     return model
 

@@ -43,7 +43,7 @@ class _Changing(adanet.subnetwork.Generator):
 
   def generate_candidates(self, previous_ensemble, iteration_number,
                           previous_ensemble_reports, all_reports):
-    return [_Dense("{}{}".format(self.prefix, iteration_number))]
+    return [_Dense(f"{self.prefix}{iteration_number}")]
 
 
 def _without_labels():

@@ -35,7 +35,7 @@ def _hold_back(model_dir, steps):
   values = {name: reader.get_tensor(name)
             for name in reader.get_variable_to_shape_map()}
   for name, step in steps.items():
-    values["adanet/iteration_0/ensemble_{}/step".format(name)] = np.int64(step)
+    values[f"adanet/iteration_0/ensemble_{name}/step"] = np.int64(step)
   with v1.Graph().as_default():
     for name, value in values.items():
       v1.get_variable(name, initializer=value)
@@ -76,7 +76,7 @@ class BehindTest(parameterized.TestCase):
 
   def _steps(self, kind, names):
     return {name: int(self._estimator().get_variable_value(
-        "adanet/iteration_0/{}_{}/step".format(kind, name))) for name in names}
+        f"adanet/iteration_0/{kind}_{name}/step")) for name in names}
 
   @parameterized.parameters(
       # The steps of subnetworks, of ensembles, and up to which to train.

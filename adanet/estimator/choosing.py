@@ -39,8 +39,9 @@ def check_evaluator(evaluator: typing.Any) -> None:
       name for name in _OF_EVALUATORS if getattr(evaluator, name, None) is None]
   if missing:
     raise ValueError(
-        "evaluator must be an adanet.Evaluator, or have {}, got {!r} without {}"
-        .format(", ".join(_OF_EVALUATORS), evaluator, ", ".join(missing)))
+        "evaluator must be an adanet.Evaluator, or have "
+        f"{', '.join(_OF_EVALUATORS)}, got {evaluator!r} without "
+        f"{', '.join(missing)}")
 
 
 class Rules(typing.NamedTuple):

@@ -61,7 +61,7 @@ class EvaluatorOfAUserTest(parameterized.TestCase):
 
   def _indices(self, estimator):
     metrics = estimator.evaluate(builders.input_fn(1))
-    return [metrics["best_ensemble_index_{}".format(t)] for t in range(2)]
+    return [metrics[f"best_ensemble_index_{t}"] for t in range(2)]
 
   @parameterized.named_parameters(
       ("function", np.argmax, [9., 4., 5.], True, [1, 2],

@@ -122,7 +122,7 @@ class ClusterFaultsTest(absltest.TestCase):
     for what in ("costs", "sizes"):
       for number in range(2):
         self.assertEqual(1, job.log("chief:0").count(
-            "Iteration {}: measured {}".format(number, what)))
+            f"Iteration {number}: measured {what}"))
     # The report has it, and the losses that only the workers know.
     for iteration in adanet.report(self._model_dir).iterations:
       self.assertLen(iteration.subnetworks, 2)
@@ -157,7 +157,7 @@ class ClusterFaultsTest(absltest.TestCase):
     other.start_all()
     self._finish(other)
     self.assertIn(
-        "Resumed from step {} of iteration 0".format(stopped.group(1)),
+        f"Resumed from step {stopped.group(1)} of iteration 0",
         other.log("chief:0"))
 
   def test_signal_to_the_chief_ends_all(self):

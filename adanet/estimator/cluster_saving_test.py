@@ -97,12 +97,12 @@ class ClusterSavingTest(absltest.TestCase):
     self.assertLen(recorded, 2)
     for number, (checkpoint, record) in enumerate(zip(saved, recorded)):
       steps = checkpoints.integers(
-          checkpoint, "adanet/iteration_{}/(.*)/step".format(number))
+          checkpoint, f"adanet/iteration_{number}/(.*)/step")
       self.assertLen(steps, 4)  # Of two subnetworks, and of their ensembles.
       # A worker may be in a step when another one ends.
       self.assertContainsSubset(steps.values(), (_STEPS, _STEPS + 1), steps)
       new = [c for c in record.candidates if c.name.startswith(
-          "t{}_".format(number))]
+          f"t{number}_")]
       self.assertLen(new, 2)
       for candidate in new:
         names = [_WEIGHT.format(number, candidate.name, i)

@@ -42,7 +42,7 @@ def _estimator(model_dir, strategy):
   return adanet.Estimator(
       adanet.heads.RegressionHead(), builders.generator(
           # The one in the middle is the best by far.
-          *[builders.Dense("n{}".format(i), width=4 + i, learning_rate=rate)
+          *[builders.Dense(f"n{i}", width=4 + i, learning_rate=rate)
             for i, rate in enumerate([.0001, .1, .001])]),
       max_iteration_steps=_STEPS, max_iterations=2, force_grow=True,
       worker_wait_timeout_secs=_WAIT_SECS,
@@ -149,8 +149,8 @@ class ClusterShapesTest(parameterized.TestCase):
     for job, i, process in tasks:
       self.assertTrue(
           process.has_replied(max(deadline - time.monotonic(), 0.)),
-          "{}:{} does not end".format(job, i))
-      self.assertIsNone(process.receive(), "{}:{}".format(job, i))
+          f"{job}:{i} does not end")
+      self.assertIsNone(process.receive(), f"{job}:{i}")
 
   @parameterized.parameters(
       (strategy, shapes, shape)

@@ -87,12 +87,11 @@ class _Generation(object):
         error, self._num_failures) == decisions.Next.FAIL:
       if isinstance(error, tf_compat.v1.errors.DeadlineExceededError):
         raise decisions.StepTimeoutError(
-            "iteration {}: step {} took too long {} times, and all parameter "
-            "servers answer. If a step may take so long, give the RunConfig a "
+            f"iteration {self._number}: step {it.loop.global_step} took too "
+            f"long {self._num_failures} times, and all parameter servers "
+            "answer. If a step may take so long, give the RunConfig a "
             "session_config with a greater operation_timeout_in_ms (default: "
-            "{:.0f})".format(
-                self._number, it.loop.global_step, self._num_failures,
-                1000 * cluster_sessions.OPERATION_TIMEOUT_SECS)) from error
+            f"{1000 * cluster_sessions.OPERATION_TIMEOUT_SECS:.0f})") from error
       raise error
     logging.warning(
         "Iteration %d: a parameter server may be lost at step %d (%s).",
@@ -102,10 +101,10 @@ class _Generation(object):
 def _check_builders(agreed, iteration, task):
   if iteration.builder_names != agreed.builders:
     raise ValueError(
-        "iteration {}: subnetwork_generator makes the builders {} on {}, and "
-        "{} on the chief: it must make the same on all tasks, and again after a "
-        "restart".format(iteration.number, list(iteration.builder_names),
-                         task.name, list(agreed.builders)))
+        f"iteration {iteration.number}: subnetwork_generator makes the "
+        f"builders {list(iteration.builder_names)} on {task.name}, and "
+        f"{list(agreed.builders)} on the chief: it must make the same on all "
+        "tasks, and again after a restart")
 
 
 def _check_share(iteration, placement):
@@ -113,10 +112,10 @@ def _check_share(iteration, placement):
   share, count = iteration.share, len(iteration.builder_names)
   if not share.builds_ensemble or len(share.subnetworks) < count:
     raise ValueError(
-        "placement_strategy={!r}: the chief must build the ensemble and all {} "
-        "subnetworks, because it writes the checkpoints: let "
+        f"placement_strategy={placement!r}: the chief must build the ensemble "
+        f"and all {count} subnetworks, because it writes the checkpoints: let "
         "should_build_ensemble and should_build_subnetwork return True for "
-        "worker 0".format(placement, count))
+        "worker 0")
 
 
 class Chief(object):
@@ -336,5 +335,5 @@ class Worker(object):
       raise ValueError(
           "{}: the chief has not made the variable {!r}{}: a builder must make "
           "the same variables, with the same names, on all tasks".format(
-              self._task.name, missing[0], " and {} more".format(
-                  len(missing) - 1) * (len(missing) > 1)))
+              self._task.name, missing[0], f" and {len(missing) - 1} "
+                                           "more" * (len(missing) > 1)))

@@ -365,8 +365,8 @@ class ContinuousEvaluation:
           return self._results()
       elif checkpoint is None:
         wait.pause(_POLL_SECS, lambda: (
-            "the first checkpoint in {}, which must be the chief's model_dir "
-            "too".format(self._model_dir.path)))
+            f"the first checkpoint in {self._model_dir.path}, which must be "
+            "the chief's model_dir too"))
         continue
       else:
         wait.done()

@@ -114,7 +114,7 @@ class ContinuousEvaluationTest(parameterized.TestCase):
         session.run(v1.global_variables_initializer())
         v1.train.Saver().save(
             session, os.path.join(
-                self._model_dir, "{}-{}{}".format(name, step, suffix)),
+                self._model_dir, f"{name}-{step}{suffix}"),
             write_meta_graph=False)
 
     return save
@@ -207,8 +207,8 @@ class ContinuousEvaluationTest(parameterized.TestCase):
     with self.assertLogs(level="WARNING") as logged:
       with self.assertRaisesRegex(
           waiting.WaitTimeoutError, "waited 100 s for the first checkpoint in "
-          "{}, which must be the chief's model_dir too: start the chief".format(
-              self._model_dir)):
+                                    f"{self._model_dir}, which must be the "
+                                    "chief's model_dir too: start the chief"):
         self._run({})
     self.assertLen(logged.output, 4)
     self.assertIn("5 s so far", logged.output[0])
@@ -260,7 +260,7 @@ class ContinuousEvaluationTest(parameterized.TestCase):
 
   def _delete(self, step):
     for name in os.listdir(self._model_dir):
-      if name.startswith("model.ckpt-{}.".format(step)):
+      if name.startswith(f"model.ckpt-{step}."):
         os.remove(os.path.join(self._model_dir, name))
 
   def test_checkpoint_deleted_while_it_is_evaluated(self):

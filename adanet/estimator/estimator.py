@@ -37,8 +37,7 @@ def _mean(steps):
 
 def _check_positive(name, value):
   if value is not None and value <= 0:
-    raise ValueError("{} must be greater than 0, or None, got {!r}".format(
-        name, value))
+    raise ValueError(f"{name} must be greater than 0, or None, got {value!r}")
 
 
 def _placed_config(config, model_dir):
@@ -47,14 +46,14 @@ def _placed_config(config, model_dir):
   for name in ("train_distribute", "eval_distribute", "device_fn"):
     if getattr(config, name, None) is not None:
       raise ValueError(
-          "config.{} must be None, got {!r}: placement_strategy says which "
-          "worker builds what, and a builder may use tf.device".format(
-              name, getattr(config, name)))
+          f"config.{name} must be None, got {getattr(config, name)!r}: "
+          "placement_strategy says which worker builds what, and a builder may "
+          "use tf.device")
   model_dir = None if model_dir is None else os.fspath(model_dir)
   if model_dir is not None and config.model_dir not in (None, model_dir):
     raise ValueError(
-        "model_dir must equal config.model_dir where both are set, got {!r} "
-        "and {!r}".format(model_dir, config.model_dir))
+        "model_dir must equal config.model_dir where both are set, got "
+        f"{model_dir!r} and {config.model_dir!r}")
   model_dir = model_dir or config.model_dir
   if model_dir is None:
     if config.num_worker_replicas != 1 or config.num_ps_replicas:
@@ -171,18 +170,17 @@ class Estimator(object):
     del delay_secs_per_worker, max_worker_delay_secs, worker_wait_secs
     if head is None or not hasattr(head, "create_estimator_spec"):
       raise ValueError(
-          "head must be a head of adanet.heads or tf.estimator, got {!r}"
-          .format(head))
+          f"head must be a head of adanet.heads or tf.estimator, got {head!r}")
     if not callable(getattr(subnetwork_generator, "generate_candidates", None)):
       raise ValueError(
           "subnetwork_generator must be an adanet.subnetwork.Generator, got "
-          "{!r}".format(subnetwork_generator))
+          f"{subnetwork_generator!r}")
     _check_positive("max_iteration_steps", max_iteration_steps)
     _check_positive("max_iterations", max_iterations)
     _check_positive("worker_wait_timeout_secs", worker_wait_timeout_secs)
     if not 0 <= adanet_loss_decay < 1:
-      raise ValueError("adanet_loss_decay must be in [0, 1), got {!r}".format(
-          adanet_loss_decay))
+      raise ValueError("adanet_loss_decay must be in [0, 1), got "
+                       f"{adanet_loss_decay!r}")
     metrics.check_metric_fn(metric_fn)
     choosing.check_evaluator(evaluator)
     placement_strategy = (
@@ -190,20 +188,19 @@ class Estimator(object):
         placement_strategy or distributed.ReplicationStrategy())
     unknown = sorted(set(kwargs) - _ENSEMBLER_ARGUMENTS)
     if unknown:
-      raise TypeError("adanet.Estimator has no argument {}".format(
-          ", ".join(unknown)))
+      raise TypeError(f"adanet.Estimator has no argument {', '.join(unknown)}")
     if kwargs and ensemblers:
       raise ValueError(
-          "{} must be given to an adanet.ensemble.ComplexityRegularized"
-          "Ensembler where ensemblers are given".format(
-              ", ".join(sorted(kwargs))))
+          f"{', '.join(sorted(kwargs))} must be given to an "
+          "adanet.ensemble.ComplexityRegularizedEnsembler where ensemblers are "
+          "given")
     self._config = _placed_config(config, model_dir)
     if self._config.num_worker_replicas > 1 and (
         not self._config.num_ps_replicas):
       raise ValueError(
-          "config has a cluster of {} workers and no parameter server: add a "
-          "ps to TF_CONFIG, because the workers share their variables".format(
-              self._config.num_worker_replicas))
+          f"config has a cluster of {self._config.num_worker_replicas} workers "
+          "and no parameter server: add a ps to TF_CONFIG, because the workers "
+          "share their variables")
     self._wait_timeout_secs = worker_wait_timeout_secs
     self._report_materializer = report_materializer
     self._max_iterations = max_iterations
@@ -273,8 +270,8 @@ class Estimator(object):
     """
     if steps is not None and max_steps is not None:
       raise ValueError(
-          "steps and max_steps cannot both be given, got {!r} and {!r}".format(
-              steps, max_steps))
+          f"steps and max_steps cannot both be given, got {steps!r} and "
+          f"{max_steps!r}")
     _check_positive("steps", steps)
     _check_positive("max_steps", max_steps)
     leading.train(

@@ -39,7 +39,7 @@ class _Hook(object):
 
   def after_create_session(self, session, coord):
     del coord
-    self.calls.append("session {}".format(session.run(self._global_step)))
+    self.calls.append(f"session {session.run(self._global_step)}")
 
   def before_run(self, run_context):
     del run_context
@@ -53,7 +53,7 @@ class _Hook(object):
       run_context.request_stop()
 
   def end(self, session):
-    self.calls.append("end {}".format(session.run(self._global_step)))
+    self.calls.append(f"end {session.run(self._global_step)}")
 
 
 class _StopsOne(_Dense):
@@ -275,13 +275,13 @@ class EstimatorTest(parameterized.TestCase):
         calls.append("begin")
 
       def before_save(self, session, global_step):
-        calls.append("before {}".format(global_step))
+        calls.append(f"before {global_step}")
 
       def after_save(self, session, global_step):
-        calls.append("after {}".format(global_step))
+        calls.append(f"after {global_step}")
 
       def end(self, session, global_step):
-        calls.append("end {}".format(global_step))
+        calls.append(f"end {global_step}")
 
     self._estimator(
         _Dense("a"), max_iterations=1,

@@ -99,7 +99,7 @@ def evaluate(model: model_lib.Model, rules: choosing.Rules,
   for t in range(max(len(c.spec.architecture.replay_indices)
                      for c in iteration.candidates)):
     # A previous ensemble has none for this iteration.
-    results["best_ensemble_index_{}".format(t)] = int32(
+    results[f"best_ensemble_index_{t}"] = int32(
         indices[t] if t < len(indices) else -1)
   writer = summary.SummaryWriter(model.model_dir.path)
   writer.add_scalars("eval_" + name if name else "eval",
@@ -107,7 +107,7 @@ def evaluate(model: model_lib.Model, rules: choosing.Rules,
   writer.close()
   results["global_step"] = global_step
   logging.info("Evaluated step %d: %s", global_step, ", ".join(
-      "{} = {}".format(key, results[key]) for key in sorted(results)
+      f"{key} = {results[key]}" for key in sorted(results)
       if not isinstance(results[key], bytes)))
   return results
 
@@ -128,8 +128,8 @@ def _wanted(predictions, predict_keys):
   found = {key: predictions[key] for key in predictions if key in predict_keys}
   if not found:
     raise ValueError(
-        "predict_keys must have some of {}, got {!r}".format(
-            sorted(predictions, key=str), predict_keys))
+        f"predict_keys must have some of {sorted(predictions, key=str)}, got "
+        f"{predict_keys!r}")
   return found
 
 
@@ -195,8 +195,8 @@ def export(model: model_lib.Model, rules: choosing.Rules, export_dir_base: str,
   """Writes a SavedModel; see `adanet.Estimator.export_saved_model`."""
   if checkpoint is None:
     raise ValueError(
-        "model_dir {!r} has no checkpoint to export: train first, or give "
-        "checkpoint_path".format(model.model_dir.path))
+        f"model_dir {model.model_dir.path!r} has no checkpoint to export: "
+        "train first, or give checkpoint_path")
   number = model.model_dir.current_iteration(checkpoint)
   index = choosing.by_evaluator(model, rules, number, checkpoint)
   receivers = []

@@ -54,11 +54,12 @@ class ServingInputReceiver(
     if receiver_tensors_alternatives is not None:
       if not isinstance(receiver_tensors_alternatives, dict):
         raise ValueError(
-            "receiver_tensors_alternatives is {!r}. Expected a dict from str "
-            "to receiver tensors.".format(receiver_tensors_alternatives))
+            "receiver_tensors_alternatives is "
+            f"{receiver_tensors_alternatives!r}. Expected a dict from str to "
+            "receiver tensors.")
       receiver_tensors_alternatives = {
           name: _receiver_tensors(
-              "receiver_tensors_alternatives[{!r}]".format(name), tensors)
+              f"receiver_tensors_alternatives[{name!r}]", tensors)
           for name, tensors in receiver_tensors_alternatives.items()
       }
     return super(ServingInputReceiver, cls).__new__(
@@ -85,7 +86,7 @@ class TensorServingInputReceiver(
              ) -> "TensorServingInputReceiver":
     if not _is_tensor(features):
       raise ValueError(
-          "features is {!r}. Expected a tensor.".format(features))
+          f"features is {features!r}. Expected a tensor.")
     receiver = ServingInputReceiver(features, receiver_tensors,
                                     receiver_tensors_alternatives)
     return super(TensorServingInputReceiver, cls).__new__(
@@ -199,7 +200,7 @@ def signature_defs(
   outputs = _with_default(export_outputs, default)
   inputs = [("", receiver_tensors)]
   for name, tensors in (receiver_tensors_alternatives or {}).items():
-    inputs.append(("{}:".format(name or "None"), tensors))
+    inputs.append((f"{name or 'None'}:", tensors))
   signatures = {}
   reasons = {}
   for prefix, tensors in inputs:
@@ -215,8 +216,8 @@ def signature_defs(
       if saved_model.is_valid_signature(signature):
         signatures[name] = signature
       else:
-        reasons[name] = "TensorFlow Serving does not take its {}.".format(
-            signature.method_name)
+        reasons[name] = ("TensorFlow Serving does not take its "
+                         f"{signature.method_name}.")
   for name in sorted(signatures):
     logging.info("The SavedModel has the signature %r (%s).", name,
                  signatures[name].method_name)
@@ -250,8 +251,8 @@ def timestamped_export_dir(export_dir_base: _Path) -> str:
     logging.info("The folder %s exists. Waiting for the next second.", path)
     time.sleep(1.)
   raise RuntimeError(
-      "export_dir_base is {!r}: others took {} timestamps in a row. Export "
-      "again, or to another folder.".format(base, _MAX_ATTEMPTS))
+      f"export_dir_base is {base!r}: others took {_MAX_ATTEMPTS} timestamps in "
+      "a row. Export again, or to another folder.")
 
 
 def write_saved_model(
@@ -355,16 +356,15 @@ def _tensors(argument, tensors, name, key_types):
   """
   if not isinstance(tensors, dict):
     tensors = {name: tensors}
-    label = "{} is".format(argument)
+    label = f"{argument} is"
   else:
-    label = "{0}[{{!r}}] is".format(argument)
+    label = f"{argument}[{{!r}}] is"
   for key, tensor in tensors.items():
     if not isinstance(key, key_types):
-      raise ValueError("{} has the key {!r}. Expected {}.".format(
-          argument, key, " or ".join(t.__name__ for t in key_types)))
+      raise ValueError(f"{argument} has the key {key!r}. Expected "
+                       f"{' or '.join((t.__name__ for t in key_types))}.")
     if not _is_tensor(tensor):
-      raise ValueError("{} {!r}. Expected a tensor.".format(
-          label.format(key), tensor))
+      raise ValueError(f"{label.format(key)} {tensor!r}. Expected a tensor.")
   return dict(tensors)
 
 
@@ -378,13 +378,13 @@ def _with_default(export_outputs, default):
       hasattr(output, "as_signature_def")
       for output in export_outputs.values()):
     raise TypeError(
-        "export_outputs is {!r}. Expected a dict from str to export outputs, "
-        "such as those of adanet.heads.".format(export_outputs))
+        f"export_outputs is {export_outputs!r}. Expected a dict from str to "
+        "export outputs, such as those of adanet.heads.")
   outputs = dict(export_outputs)
   if len(outputs) == 1:
     outputs.setdefault(default, *outputs.values())
   elif outputs and default not in outputs:
     raise ValueError(
-        "export_outputs has {}, and none is the default. Name one of them "
-        "{!r}.".format(sorted(outputs, key=str), default))
+        f"export_outputs has {sorted(outputs, key=str)}, and none is the "
+        f"default. Name one of them {default!r}.")
   return outputs

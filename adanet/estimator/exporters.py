@@ -65,12 +65,12 @@ class _SavedModelExporter(Exporter):
     """
     if not name or not isinstance(name, str):
       raise ValueError(
-          "name must be a string that is not empty, got {!r}".format(name))
+          f"name must be a string that is not empty, got {name!r}")
     if not callable(serving_input_receiver_fn):
       raise ValueError(
-          "serving_input_receiver_fn must be a function that returns an adanet."
-          "estimator.export.ServingInputReceiver, got {!r}".format(
-              serving_input_receiver_fn))
+          "serving_input_receiver_fn must be a function that returns an "
+          "adanet.estimator.export.ServingInputReceiver, got "
+          f"{serving_input_receiver_fn!r}")
     self._name = name
     self._serving_input_receiver_fn = serving_input_receiver_fn
     self._assets_extra = assets_extra
@@ -90,7 +90,7 @@ class _SavedModelExporter(Exporter):
 def _check_exports_to_keep(number):
   if number is not None and number <= 0:
     raise ValueError(
-        "exports_to_keep must be a number > 0 or None, got {!r}".format(number))
+        f"exports_to_keep must be a number > 0 or None, got {number!r}")
 
 
 def _remove_oldest(export_path, exports_to_keep):
@@ -188,7 +188,7 @@ class BestExporter(_SavedModelExporter):
     if not callable(compare_fn):
       raise ValueError(
           "compare_fn must be a function of best_eval_result and "
-          "current_eval_result, got {!r}".format(compare_fn))
+          f"current_eval_result, got {compare_fn!r}")
     _check_exports_to_keep(exports_to_keep)
     self._event_file_pattern = event_file_pattern
     self._compare_fn = compare_fn

@@ -26,7 +26,7 @@ class _FakeEstimator:
     assert serving_input_receiver_fn is _receiver_fn
     self.calls.append(kwargs)
     path = os.path.join(
-        export_dir_base, "{:010d}".format(1700000000 + len(self.calls)))
+        export_dir_base, f"{1700000000 + len(self.calls):010d}")
     os.makedirs(path)
     return path.encode()
 
@@ -45,7 +45,7 @@ class ExportersTest(parameterized.TestCase):
     writer.add_scalars("eval", {"loss": loss}, step)
     writer.close()
     return exporter.export(
-        self._estimator, self._path, "ckpt-{}".format(step),
+        self._estimator, self._path, f"ckpt-{step}",
         {"loss": loss, "global_step": step}, is_final) is not None
 
   def test_final(self):

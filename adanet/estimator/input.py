@@ -30,11 +30,11 @@ def _pair(batch, mode):
       return batch[0], batch[1]
     raise ValueError(
         "input_fn must return a pair (features, labels), or a Dataset of such "
-        "pairs, got {} values".format(len(batch)))
+        f"pairs, got {len(batch)} values")
   if mode != "infer":
     raise ValueError(
         "input_fn must return labels, too, as a pair (features, labels) or a "
-        "Dataset of such pairs, got {} alone".format(type(batch).__name__))
+        f"Dataset of such pairs, got {type(batch).__name__} alone")
   return batch, None
 
 
@@ -69,7 +69,7 @@ def call(input_fn: typing.Callable[..., typing.Any], mode: str,
   if not callable(input_fn):
     raise ValueError(
         "input_fn must be a function that returns (features, labels) or a "
-        "tf.data.Dataset, got {}".format(arrays.described(input_fn)))
+        f"tf.data.Dataset, got {arrays.described(input_fn)}")
   taken = _parameters(input_fn)
   arguments: typing.Dict[str, typing.Any] = {
       name: value for name, value in (

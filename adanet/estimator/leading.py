@@ -43,9 +43,9 @@ def _say_what_is_saved(model_dir):
       logging.INFO,
       "Stopped before the first checkpoint: nothing is saved."
       if latest is None else
-      "Stopped: step {} of iteration {} is saved, and training goes on from "
-      "there.".format(model_dir.global_step(latest),
-                      model_dir.current_iteration(latest)))
+      f"Stopped: step {model_dir.global_step(latest)} of iteration "
+      f"{model_dir.current_iteration(latest)} is saved, and training goes on "
+      "from there.")
 
 
 @contextlib.contextmanager
@@ -115,7 +115,7 @@ def _lead(model, rules, given, steps, max_steps, task):
   """
   max_steps, done = _limit(model, steps, max_steps)
   if done:
-    reason = "step {} is reached already".format(max_steps)
+    reason = f"step {max_steps} is reached already"
     logging.info("Skipped training: %s.", reason)
     if model.config.cluster_spec:  # Others wait for the end.
       with lock.owned(model.model_dir.path):

@@ -84,22 +84,20 @@ def stated(builders: typing.Sequence[typing.Any],
   for builder, value in zip(builders, found):
     if value is None:
       raise ValueError(
-          "builder {!r}: {}=None, and others have one: expected a number from "
-          "all builders of an iteration or from none, because their units may "
-          "be any. {} {} none.".format(
-              builder.name, name, ", ".join(map(repr, silent)),
-              "have" if len(silent) > 1 else "has"))
+          f"builder {builder.name!r}: {name}=None, and others have one: "
+          "expected a number from all builders of an iteration or from none, "
+          f"because their units may be any. {', '.join(map(repr, silent))} "
+          f"{'have' if len(silent) > 1 else 'has'} none.")
     if not _is_positive(value):
-      raise ValueError("builder {!r}: {}={!r}: expected a number greater than "
-                       "0, or None to let it be measured".format(
-                           builder.name, name, value))
+      raise ValueError(f"builder {builder.name!r}: {name}={value!r}: expected "
+                       "a number greater than 0, or None to let it be measured")
   return tuple(int(value) if isinstance(value, numbers.Integral) else
                float(value) for value in found)
 
 
 def _num_bytes(spec):
   """Returns the bytes of a subnetwork's variables, with those that train it."""
-  scope = "/subnetwork_{}/".format(spec.name)
+  scope = f"/subnetwork_{spec.name}/"
   return sum(v.shape.num_elements() * v.dtype.base_dtype.size
              for v in tf_compat.v1.global_variables()
              if scope in "/" + v.op.name and v.shape.is_fully_defined())

@@ -65,7 +65,7 @@ class MeasuringTest(parameterized.TestCase):
     self.assertEqual((costs, sizes), (bool(found.costs), bool(found.sizes)))
 
   def test_input_that_ends(self):
-    found = self._measure([_Says("a{}".format(i)) for i in range(5)], repeat=1)
+    found = self._measure([_Says(f"a{i}") for i in range(5)], repeat=1)
     self.assertEqual((1,) * 5, found.costs)
 
   @parameterized.parameters(

@@ -129,7 +129,7 @@ class NanTest(parameterized.TestCase):
     for t, iteration in enumerate(report.iterations):
       nan = [c.name for c in iteration.candidates if np.isnan(c.value)]
       self.assertEqual(
-          ["t{}_bad_grow_complexity_regularized".format(t)], nan)
+          [f"t{t}_bad_grow_complexity_regularized"], nan)
     self.assertRegex(str(report), r"t1_bad\.\. +nan ")
 
   def test_histograms_are_left_out_where_they_have_nan(self):
@@ -174,14 +174,14 @@ class NanTest(parameterized.TestCase):
   @parameterized.parameters(1, 2)
   def test_all_nan_is_an_error_that_names_them(self, count):
     estimator = self._estimator(
-        *[_Diverging("bad{}".format(i)) for i in range(count)])
+        *[_Diverging(f"bad{i}") for i in range(count)])
     with self.assertRaises(
         tf_compat.v1.train.NanLossDuringTrainingError) as caught:
       estimator.train(builders.input_fn())
     self.assertIsInstance(caught.exception, adanet.AllNaNError)
     self.assertIsInstance(caught.exception, ValueError)
     for part in ["iteration 0", "NaN"] + [
-        "t0_bad{}_grow".format(i) for i in range(count)]:
+        f"t0_bad{i}_grow" for i in range(count)]:
       self.assertIn(part, str(caught.exception))
 
   def test_all_nan_for_the_evaluator(self):

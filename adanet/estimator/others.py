@@ -24,7 +24,7 @@ def _first(names):
   """Returns the first names, and how many more there are."""
   more = len(names) - _MAX_NAMES
   return ", ".join(names[:_MAX_NAMES]) + (
-      " and {} more".format(more) if more > 0 else "")
+      f" and {more} more" if more > 0 else "")
 
 
 def _trainers(placement, config, count):
@@ -71,7 +71,7 @@ class Others(object):
         share.fractions is not None or not share.trains_subnetworks):
       names = task.worker_names
       self._trainers = {
-          "t{}_{}".format(iteration.number, builder): [names[w] for w in found]
+          f"t{iteration.number}_{builder}": [names[w] for w in found]
           for builder, found in zip(iteration.builder_names, _trainers(
               model.placement, model.config, len(iteration.builder_names)))}
     self.untrained = tuple(
@@ -88,7 +88,7 @@ class Others(object):
     workers = sorted({w for name in unfinished for w in self._trainers[name]})
     silent = self._task.silent(workers)
     return "{}{} to train {}, which nobody trains now".format(
-        _first(["{} ({})".format(w, self._task.address(w))
+        _first([f"{w} ({self._task.address(w)})"
                 for w in silent or workers]),
         ", which do not answer," if len(silent) > 1 else
         ", which does not answer," if silent else "",

@@ -18,7 +18,7 @@ from adanet.estimator import others
 _GENERATION = 3
 # Of two subnetworks, worker:0 trains the one, worker:1 the other, and worker:3
 # both.
-_WORKERS = ["chief:0"] + ["worker:{}".format(i) for i in range(4)]
+_WORKERS = ["chief:0"] + [f"worker:{i}" for i in range(4)]
 
 
 class OthersTest(parameterized.TestCase):

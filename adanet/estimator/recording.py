@@ -102,7 +102,7 @@ class TaskRecorder(object):
       spec = tf_compat.v1.DeviceSpec.from_string(device)
       if spec.job == "ps":
         _write(self._history.write_task, records.TaskRecord(
-            "ps:{}".format(spec.task), self._record.iteration, bytes=size))
+            f"ps:{spec.task}", self._record.iteration, bytes=size))
 
 
 def _mean_weight(value):

@@ -53,17 +53,16 @@ def _example_feature(name, like):
   dtype = _example_dtype(like.dtype)
   if dtype is None:
     raise ValueError(
-        "input_fn gives the feature {!r} with the type {}, which no example "
-        "has: give a feature_spec in place of the input_fn.".format(
-            name, like.dtype.name))
+        f"input_fn gives the feature {name!r} with the type {like.dtype.name}, "
+        "which no example has: give a feature_spec in place of the input_fn.")
   if isinstance(like, v1.SparseTensor):
     return v1.io.VarLenFeature(dtype)
   shape = like.shape[1:] if like.shape.rank else None
   if shape is None or not shape.is_fully_defined():
     raise ValueError(
-        "input_fn gives the feature {!r} with the shape {}: expected a known "
-        "size of each dimension but the first. Or give a feature_spec in place "
-        "of the input_fn.".format(name, like.shape))
+        f"input_fn gives the feature {name!r} with the shape {like.shape}: "
+        "expected a known size of each dimension but the first. Or give a "
+        "feature_spec in place of the input_fn.")
   return v1.io.FixedLenFeature(shape.as_list(), dtype)
 
 

@@ -14,13 +14,13 @@ _Several = typing.Optional[typing.Iterable[typing.Any]]
 def _check_input_fn(input_fn):
   if not callable(input_fn):
     raise TypeError(
-        "input_fn must be a function that returns the input, got {}".format(
-            arrays.described(input_fn)))
+        "input_fn must be a function that returns the input, got "
+        f"{arrays.described(input_fn)}")
 
 
 def _check_number(name, value, is_good, expected):
   """Raises a TypeError or ValueError unless a number is as expected."""
-  message = "{} must be {}, got {!r}".format(name, expected, value)
+  message = f"{name} must be {expected}, got {value!r}"
   try:
     good = is_good(value)
   except TypeError:
@@ -46,12 +46,11 @@ def _checked(name, values, method, expected):
   try:
     values = tuple(values or ())
   except TypeError:
-    raise TypeError("{} must be a sequence of {}, got {!r}".format(
-        name, expected, values)) from None
+    raise TypeError(f"{name} must be a sequence of {expected}, got "
+                    f"{values!r}") from None
   for value in values:
     if not callable(getattr(value, method, None)):
-      raise TypeError("{} must have only {}, got {!r}".format(
-          name, expected, value))
+      raise TypeError(f"{name} must have only {expected}, got {value!r}")
   return values
 
 
@@ -67,11 +66,11 @@ def _checked_exporters(exporters):
     if not name or not isinstance(name, str):
       raise ValueError(
           "the name of an exporter must be a string that is not empty, got "
-          "{!r} of {!r}".format(name, exporter))
+          f"{name!r} of {exporter!r}")
     if names.count(name) > 1:
       raise ValueError(
-          "exporters must have different names, got {!r} {} times: each writes "
-          "to a folder of its name".format(name, names.count(name)))
+          f"exporters must have different names, got {name!r} "
+          f"{names.count(name)} times: each writes to a folder of its name")
   return exporters
 
 
@@ -127,7 +126,7 @@ class EvalSpec(
     _check_input_fn(input_fn)
     _check_steps("steps", steps)
     if name is not None and not isinstance(name, str):
-      raise TypeError("name must be a string or None, got {!r}".format(name))
+      raise TypeError(f"name must be a string or None, got {name!r}")
     for argument, value in (("start_delay_secs", start_delay_secs),
                             ("throttle_secs", throttle_secs)):
       _check_number(argument, value, lambda v: v >= 0, "a number >= 0")
@@ -144,8 +143,8 @@ def _adopted(argument, value, spec, optional=()):
   needed = [name for name in spec._fields if name not in optional]
   if not all(hasattr(value, name) for name in needed):
     raise TypeError(
-        "{0} must be an adanet.{1}, or a tf.estimator.{1}, got {2!r}".format(
-            argument, spec.__name__, value))
+        f"{argument} must be an adanet.{spec.__name__}, or a "
+        f"tf.estimator.{spec.__name__}, got {value!r}")
   return spec(**{name: getattr(value, name) for name in spec._fields
                  if hasattr(value, name)})
 

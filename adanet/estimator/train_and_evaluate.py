@@ -133,8 +133,8 @@ def _evaluate_continuously(estimator, train_spec, eval_spec):
   """Evaluates what the chief trains."""
   if estimator.config.task_id:
     raise ValueError(
-        "TF_CONFIG['task'] must have index 0 for an evaluator, got {}: there "
-        "is one evaluator".format(estimator.config.task_id))
+        "TF_CONFIG['task'] must have index 0 for an evaluator, got "
+        f"{estimator.config.task_id}: there is one evaluator")
   reporter.tell(events.Joined(files.real_path(estimator.model_dir)))
   with reporter.reporter() as report:
     job = ended.job_id(estimator.config, os.environ)
@@ -197,7 +197,7 @@ def train_and_evaluate(
   for method in ("train", "evaluate", "latest_checkpoint"):
     if not callable(getattr(estimator, method, None)):
       raise TypeError(
-          "estimator must be an adanet.Estimator, got {!r}".format(estimator))
+          f"estimator must be an adanet.Estimator, got {estimator!r}")
   train_spec = specs.train_spec(train_spec)
   eval_spec = specs.eval_spec(eval_spec)
   with signals.StopRequests():

@@ -162,7 +162,7 @@ class IterationTraining(object):
     restorer = None
     if is_chief and start.checkpoint is not None:
       restorer = sessions.Restorer(
-          start.checkpoint, "adanet/iteration_{}/".format(start.number)
+          start.checkpoint, f"adanet/iteration_{start.number}/"
           if start.begins else None)
     self._chief_saver = None
     if is_chief:
@@ -358,7 +358,7 @@ def after_iteration(model: model_lib.Model, rules: choosing.Rules,
           number + 1 >= training.max_iterations)
   _end_iteration(model, rules, training, trained, goes_on=not last)
   if last:
-    return over("it reached max_iterations={}".format(training.max_iterations))
+    return over(f"it reached max_iterations={training.max_iterations}")
   return Start(number + 1, trained.checkpoint, begins=True)
 
 

@@ -113,7 +113,7 @@ class TrainingFilesTest(absltest.TestCase):
     self.assertEqual([0, 5, 8, 8, 13, 16], calls)
     self.assertCountEqual(
         ["increment.ckpt-1"] +
-        ["model.ckpt-{}".format(step) for step in (0, 5, 8, 13, 16)],
+        [f"model.ckpt-{step}" for step in (0, 5, 8, 13, 16)],
         self._names(".index"))
     self.assertEqual(self._names(".index"), self._names(".meta"))
     self.assertEqual(16, hook.num_steps)

@@ -63,7 +63,7 @@ class _Steps(tf_compat.v1.train.SessionRunHook):
   def begin(self):
     variables = {v.op.name: v for v in tf_compat.v1.global_variables()}
     self._read = {
-        name: variables["adanet/iteration_0/{}_{}/step".format(kind, name)]
+        name: variables[f"adanet/iteration_0/{kind}_{name}/step"]
         for kind, names in (("subnetwork", _NAMES), ("ensemble", _ENSEMBLES))
         for name in names if name in self._names}
 
@@ -111,7 +111,7 @@ class TurnsTest(parameterized.TestCase):
     """
     self._steps_of_others = dict.fromkeys(_NAMES, num_others)
     folder = self.create_tempdir().full_path
-    names = ["x:{}".format(i + 1) for i in range(num_workers)]
+    names = [f"x:{i + 1}" for i in range(num_workers)]
     task = ({"type": "worker", "index": index - 1} if index else
             {"type": "chief", "index": 0})
     with mock.patch.dict(os.environ, TF_CONFIG=json.dumps({

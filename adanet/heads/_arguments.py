@@ -11,8 +11,8 @@ def check_integer(name, value, at_least, advice=""):
   is_integer = (
       isinstance(value, numbers.Integral) and not isinstance(value, bool))
   if not is_integer or value < at_least:
-    raise ValueError("{}={!r}: expected an integer of at least {}{}.".format(
-        name, value, at_least, advice))
+    raise ValueError(f"{name}={value!r}: expected an integer of at least "
+                     f"{at_least}{advice}.")
   return int(value)
 
 
@@ -22,8 +22,8 @@ def check_weight_column(weight_column):
       isinstance(getattr(weight_column, "key", None), str)):
     return
   raise TypeError(
-      "weight_column={!r}: expected the name of a feature, or a "
-      "tf.feature_column.numeric_column.".format(weight_column))
+      f"weight_column={weight_column!r}: expected the name of a feature, or a "
+      "tf.feature_column.numeric_column.")
 
 
 def _parameters(function):
@@ -50,16 +50,16 @@ def check_loss_fn(loss_fn):
   for name in ("labels", "logits"):
     if name not in parameters:
       raise ValueError(
-          "loss_fn={!r}: it has no argument {}. Expected loss_fn(labels, "
-          "logits), with features and loss_reduction if it needs them.".format(
-              loss_fn, name))
+          f"loss_fn={loss_fn!r}: it has no argument {name}. Expected "
+          "loss_fn(labels, logits), with features and loss_reduction if it "
+          "needs them.")
   unknown = sorted(
       set(parameters) - {"labels", "logits", "features", "loss_reduction"})
   if unknown:
     raise ValueError(
-        "loss_fn={!r}: no head has a value for its argument {}. Expected "
-        "loss_fn(labels, logits), with features and loss_reduction if it needs "
-        "them.".format(loss_fn, ", ".join(unknown)))
+        f"loss_fn={loss_fn!r}: no head has a value for its argument "
+        f"{', '.join(unknown)}. Expected loss_fn(labels, logits), with "
+        "features and loss_reduction if it needs them.")
   optional = {"features"} & set(parameters)
   reduction = parameters.get("loss_reduction")
   if reduction is not None and reduction.default is reduction.empty:
@@ -73,8 +73,8 @@ def check_thresholds(thresholds):
   for threshold in thresholds:
     if not 0. < threshold < 1.:
       raise ValueError(
-          "thresholds={}: {!r} is not between 0 and 1, both excluded.".format(
-              thresholds, threshold))
+          f"thresholds={thresholds}: {threshold!r} is not between 0 and 1, "
+          "both excluded.")
   return thresholds
 
 
@@ -89,21 +89,21 @@ def check_label_vocabulary(label_vocabulary, n_classes):
     return None
   if not isinstance(label_vocabulary, (list, tuple)):
     raise ValueError(
-        "label_vocabulary={!r}: expected a list or tuple of str.".format(
-            label_vocabulary))
+        f"label_vocabulary={label_vocabulary!r}: expected a list or tuple of "
+        "str.")
   for label in label_vocabulary:
     if not isinstance(label, (str, bytes)):
       raise ValueError(
-          "label_vocabulary: {!r} is no str. Leave label_vocabulary out if the "
-          "labels are integers from 0.".format(label))
+          f"label_vocabulary: {label!r} is no str. Leave label_vocabulary out "
+          "if the labels are integers from 0.")
   if len(label_vocabulary) != n_classes:
     raise ValueError(
-        "label_vocabulary has {} items: expected {}, one for each class."
-        .format(len(label_vocabulary), n_classes))
+        f"label_vocabulary has {len(label_vocabulary)} items: expected "
+        f"{n_classes}, one for each class.")
   if len(set(label_vocabulary)) != n_classes:
     raise ValueError(
-        "label_vocabulary={!r}: a label occurs twice. Expected {} different "
-        "ones.".format(label_vocabulary, n_classes))
+        f"label_vocabulary={label_vocabulary!r}: a label occurs twice. "
+        f"Expected {n_classes} different ones.")
   return tuple(label_vocabulary)
 
 
@@ -114,15 +114,15 @@ def check_classes(classes, n_classes, label_vocabulary):
   for given in () if classes is None else tuple(classes):
     if isinstance(given, (str, bytes)):
       if label_vocabulary is None or given not in label_vocabulary:
-        raise ValueError("{}: {!r} is not in label_vocabulary={!r}.".format(
-            argument, given, label_vocabulary))
+        raise ValueError(f"{argument}: {given!r} is not in "
+                         f"label_vocabulary={label_vocabulary!r}.")
       ids.append(label_vocabulary.index(given))
     else:
       class_id = check_integer(argument, given, 0)
       if class_id >= n_classes:
         raise ValueError(
-            "{}: {} is no class. Expected integers below n_classes={}.".format(
-                argument, class_id, n_classes))
+            f"{argument}: {class_id} is no class. Expected integers below "
+            f"n_classes={n_classes}.")
       ids.append(class_id)
   return tuple(ids)
 
@@ -138,22 +138,22 @@ def check_heads(heads, head_weights):
     tuple of float, 1. for each head if there are no weights.
   """
   if not heads:
-    raise ValueError("heads={!r}: expected at least one head.".format(heads))
+    raise ValueError(f"heads={heads!r}: expected at least one head.")
   names = []
   for head in heads:
     if not head.name:
       raise ValueError(
-          "heads: a {} has no name. Give each head a different one.".format(
-              type(head).__name__))
+          f"heads: a {type(head).__name__} has no name. Give each head a "
+          "different one.")
     if head.name in names:
       raise ValueError(
-          "heads: two have the name {!r}. Give each head a different one."
-          .format(head.name))
+          f"heads: two have the name {head.name!r}. Give each head a different "
+          "one.")
     names.append(head.name)
   if not head_weights:
     return (1.,) * len(heads)
   if len(head_weights) != len(heads):
     raise ValueError(
-        "head_weights={!r}: expected {}, one for each head.".format(
-            head_weights, len(heads)))
+        f"head_weights={head_weights!r}: expected {len(heads)}, one for each "
+        "head.")
   return tuple(head_weights)

@@ -23,15 +23,14 @@ def check_logits(logits, dimension, owner):
   v1 = tf_compat.v1
   if isinstance(logits, collections.abc.Mapping):
     raise ValueError(
-        "logits: got a dict with the keys {}, and {} takes one tensor. Use a "
-        "MultiHead for several.".format(sorted(map(str, logits)), owner))
+        f"logits: got a dict with the keys {sorted(map(str, logits))}, and "
+        f"{owner} takes one tensor. Use a MultiHead for several.")
   logits = v1.convert_to_tensor(logits)
   if not (logits.dtype.is_floating or logits.dtype.is_integer):
-    raise ValueError("logits: dtype {}, and {} expects floats.".format(
-        logits.dtype.name, owner))
+    raise ValueError(f"logits: dtype {logits.dtype.name}, and {owner} expects "
+                     "floats.")
   logits = v1.cast(logits, v1.float32)
-  message = "logits: {} expects the shape [batch_size, ..., {}]".format(
-      owner, dimension)
+  message = f"logits: {owner} expects the shape [batch_size, ..., {dimension}]"
   if logits.shape.ndims is None:
     with v1.control_dependencies(
         [v1.assert_rank_at_least(logits, 2, message=message)]):
@@ -39,15 +38,14 @@ def check_logits(logits, dimension, owner):
   else:
     shape = logits.shape.as_list()
     if len(shape) < 2:
-      raise ValueError("{}, but the shape is {}.".format(
-          message, _show_shape(shape)))
+      raise ValueError(f"{message}, but the shape is {_show_shape(shape)}.")
     if shape[-1] == dimension:
       return logits
     if shape[-1] is not None:
       raise ValueError(
-          "{}, but the last dimension is {} in {}. Give the builder's last "
-          "layer logits_dimension={} units.".format(
-              message, shape[-1], _show_shape(shape), dimension))
+          f"{message}, but the last dimension is {shape[-1]} in "
+          f"{_show_shape(shape)}. Give the builder's last layer "
+          f"logits_dimension={dimension} units.")
   with v1.control_dependencies([
       v1.assert_equal(v1.shape(logits)[-1], dimension, message=message)]):
     return v1.identity(logits)
@@ -57,12 +55,12 @@ def check_labels_given(labels, owner):
   """Checks that there are labels, and that they are one tensor."""
   if labels is None:
     raise ValueError(
-        "labels=None: {} needs labels to train and to evaluate. Return them "
-        "from input_fn, after the features.".format(owner))
+        f"labels=None: {owner} needs labels to train and to evaluate. Return "
+        "them from input_fn, after the features.")
   if isinstance(labels, collections.abc.Mapping):
     raise ValueError(
-        "labels: got a dict with the keys {}, and {} takes one tensor. Use a "
-        "MultiHead for several.".format(sorted(map(str, labels)), owner))
+        f"labels: got a dict with the keys {sorted(map(str, labels))}, and "
+        f"{owner} takes one tensor. Use a MultiHead for several.")
 
 
 def check_labels(labels, dimension, logits, owner):
@@ -79,17 +77,16 @@ def check_labels(labels, dimension, logits, owner):
   labels = v1.convert_to_tensor_or_sparse_tensor(labels)
   if isinstance(labels, v1.SparseTensor):
     raise ValueError(
-        "labels: {} takes no SparseTensor. Make it dense in input_fn, with "
-        "tf.sparse.to_dense.".format(owner))
+        f"labels: {owner} takes no SparseTensor. Make it dense in input_fn, "
+        "with tf.sparse.to_dense.")
   given = labels.shape
   if given.ndims is not None and given.ndims + 1 == logits.shape.ndims:
     labels = v1.expand_dims(labels, -1)
   expected = logits.shape[:-1].concatenate([dimension])
-  message = "labels: {} expects the shape [batch_size, ..., {}]".format(
-      owner, dimension)
+  message = f"labels: {owner} expects the shape [batch_size, ..., {dimension}]"
   if not labels.shape.is_compatible_with(expected):
-    raise ValueError("{}, here {}, but the shape is {}.".format(
-        message, _show_shape(expected.as_list()), _show_shape(given.as_list())))
+    raise ValueError(f"{message}, here {_show_shape(expected.as_list())}, but "
+                     f"the shape is {_show_shape(given.as_list())}.")
   if labels.shape.is_fully_defined() and expected.is_fully_defined():
     return labels
   expected_shape = v1.concat([v1.shape(logits)[:-1], [dimension]], axis=0)
@@ -101,8 +98,8 @@ def check_labels(labels, dimension, logits, owner):
 def check_labels_dtype(labels, fits, expected, owner):
   """Checks the dtype of labels with the function `fits`."""
   if not fits(labels.dtype):
-    raise ValueError("labels: dtype {}, but {} expects {}.".format(
-        labels.dtype.name, owner, expected))
+    raise ValueError(f"labels: dtype {labels.dtype.name}, but {owner} expects "
+                     f"{expected}.")
 
 
 def is_number(dtype):
@@ -121,8 +118,8 @@ def check_label_range(labels, highest, owner):
   # A narrow integer type may not hold `highest`.
   values = v1.cast(labels, v1.int64) if labels.dtype.is_integer else labels
   in_range = v1.reduce_all(v1.logical_and(values >= 0, values <= highest))
-  message = ("labels: {} expects values from 0 to {}, or of label_vocabulary; "
-             "unknown ones are shown as -1 here: ".format(owner, highest))
+  message = (f"labels: {owner} expects values from 0 to {highest}, or of "
+             "label_vocabulary; unknown ones are shown as -1 here: ")
   with v1.control_dependencies(
       [v1.Assert(in_range, [message, labels], summarize=20)]):
     return v1.identity(labels)
@@ -138,16 +135,16 @@ def _weight_feature(features, weight_column, owner):
     raise ValueError(
         "weight_column={!r}: {} finds no such feature. features {}.".format(
             key, owner, "is no dict" if names is None else
-            "has {}".format(", ".join(names) or "nothing")))
+            f"has {', '.join(names) or 'nothing'}"))
   weights = v1.convert_to_tensor_or_sparse_tensor(features[key])
   if isinstance(weights, v1.SparseTensor) or not is_number(weights.dtype):
     raise ValueError(
-        "weight_column={!r}: {} expects a dense tensor of numbers, not {}."
-        .format(key, owner, weights))
+        f"weight_column={key!r}: {owner} expects a dense tensor of numbers, "
+        f"not {weights}.")
   if weights.shape.ndims == 0:
     raise ValueError(
-        "weight_column={!r}: the feature is a scalar, and {} expects a weight "
-        "for each example.".format(key, owner))
+        f"weight_column={key!r}: the feature is a scalar, and {owner} expects "
+        "a weight for each example.")
   if weights.shape.ndims == 1:
     weights = v1.expand_dims(weights, -1)
   normalizer_fn = getattr(weight_column, "normalizer_fn", None)
@@ -181,12 +178,12 @@ def read_weights(features, weight_column, logits, per_logit, owner):
   if per_logit:
     expected.append(logits.shape)
   message = "weight_column: {} expects weights of the shape {}".format(
-      owner, "[batch_size, ..., 1 or {}]".format(logits.shape.as_list()[-1])
+      owner, f"[batch_size, ..., 1 or {logits.shape.as_list()[-1]}]"
       if per_logit else "[batch_size, ..., 1]")
   if not any(weights.shape.is_compatible_with(shape) for shape in expected):
-    raise ValueError("{}, but the shape is {} for logits of {}.".format(
-        message, _show_shape(given.as_list()),
-        _show_shape(logits.shape.as_list())))
+    raise ValueError(f"{message}, but the shape is "
+                     f"{_show_shape(given.as_list())} for logits of "
+                     f"{_show_shape(logits.shape.as_list())}.")
   if weights.shape.is_fully_defined() and logits.shape.is_fully_defined():
     return weights
   shape = v1.shape(weights)

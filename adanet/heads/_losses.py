@@ -42,8 +42,8 @@ _REDUCTIONS = {
 def check_reduction(loss_reduction):
   """Checks that a head can reduce losses in this way."""
   if loss_reduction not in _REDUCTIONS:
-    raise ValueError("loss_reduction={!r}: expected one of {}.".format(
-        loss_reduction, ", ".join(map(repr, _REDUCTIONS))))
+    raise ValueError(f"loss_reduction={loss_reduction!r}: expected one of "
+                     f"{', '.join(map(repr, _REDUCTIONS))}.")
 
 
 def reduce(losses, weights, loss_reduction):
@@ -84,11 +84,11 @@ def check_losses(losses, dimension, logits, owner):
   v1 = tf_compat.v1
   losses = v1.convert_to_tensor(losses)
   expected = logits.shape[:-1].concatenate([dimension])
-  message = ("loss_fn of {}: expected one loss for each example, of the shape "
-             "[batch_size, ..., {}]".format(owner, dimension))
+  message = (f"loss_fn of {owner}: expected one loss for each example, of the "
+             f"shape [batch_size, ..., {dimension}]")
   if not losses.shape.is_compatible_with(expected):
-    raise ValueError("{}, here {}, but it returned the shape {}.".format(
-        message, expected, losses.shape))
+    raise ValueError(f"{message}, here {expected}, but it returned the shape "
+                     f"{losses.shape}.")
   if losses.shape.is_fully_defined() and expected.is_fully_defined():
     return losses
   expected_shape = v1.concat([v1.shape(logits)[:-1], [dimension]], axis=0)

@@ -329,8 +329,8 @@ class ExportOutputTest(parameterized.TestCase):
           (export_output.RegressionOutput(value), "regress"),
           (export_output.ClassificationOutput(value), "classify")):
         with self.assertRaisesRegex(
-            ValueError, "receiver_tensors=.*a {} signature takes one string"
-            .format(method)) as context:
+            ValueError, f"receiver_tensors=.*a {method} signature takes one "
+                        "string") as context:
           output.as_signature_def(tensors)
         self.assertNotIn("\n", str(context.exception))
 

@@ -44,8 +44,8 @@ def _is_string(dtype):
 
 def _check_tensor(argument, value, dtype_fits, expected):
   if not _is_tensor(value, dtype_fits):
-    raise ValueError("{}={}: expected {}.".format(
-        argument, " ".join(repr(value).split()), expected))
+    raise ValueError(f"{argument}={' '.join(repr(value).split())}: expected "
+                     f"{expected}.")
 
 
 def _serialized_examples(receiver_tensors, method):
@@ -54,9 +54,9 @@ def _serialized_examples(receiver_tensors, method):
   if len(inputs) == 1 and _is_tensor(inputs[0], _is_string):
     return inputs[0]
   raise ValueError(
-      "receiver_tensors={}: a {} signature takes one string tensor of "
-      "serialized tf.train.Example protos.".format(
-          " ".join(repr(dict(receiver_tensors)).split()), method))
+      f"receiver_tensors={' '.join(repr(dict(receiver_tensors)).split())}: a "
+      f"{method} signature takes one string tensor of serialized "
+      "tf.train.Example protos.")
 
 
 class ClassificationOutput(ExportOutput):
@@ -139,9 +139,9 @@ class PredictOutput(ExportOutput):
       parts = key if isinstance(key, tuple) else (key,)
       if not all(isinstance(part, str) for part in parts):
         raise ValueError(
-            "outputs: key {!r}: expected a str, or a tuple of str.".format(key))
+            f"outputs: key {key!r}: expected a str, or a tuple of str.")
       name = "/".join(parts)
-      _check_tensor("outputs[{!r}]".format(name), tensor, lambda dtype: True,
+      _check_tensor(f"outputs[{name!r}]", tensor, lambda dtype: True,
                     "a tensor")
       self.outputs[name] = tensor
 

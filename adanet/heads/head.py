@@ -143,7 +143,7 @@ class Head(abc.ABC):
 
   def metric_key(self, key: str) -> str:
     """Returns the key of a metric, with this head's name."""
-    return "{}/{}".format(key, self.name) if self.name else key
+    return f"{key}/{self.name}" if self.name else key
 
   def summary_key(self, key: str) -> str:
     """Returns the tag of a summary."""
@@ -162,19 +162,19 @@ def _train_op(loss, optimizer, trainable_variables, train_op_fn, update_ops):
         "optimizer={!r}, train_op_fn={!r}: expected exactly one of them in "
         'mode "train".'.format(optimizer, train_op_fn))
   if update_ops is not None and not isinstance(update_ops, (list, tuple)):
-    raise ValueError("update_ops={!r}: expected a list or tuple of ops.".format(
-        update_ops))
+    raise ValueError(f"update_ops={update_ops!r}: expected a list or tuple of "
+                     "ops.")
   if train_op_fn is not None:
     train_op = train_op_fn(loss)
   else:
     if not isinstance(trainable_variables, (list, tuple)):
       raise ValueError(
-          "trainable_variables={!r}: expected a list or tuple of the variables "
-          "that optimizer updates.".format(trainable_variables))
+          f"trainable_variables={trainable_variables!r}: expected a list or "
+          "tuple of the variables that optimizer updates.")
     if not hasattr(optimizer, "get_updates"):
       raise ValueError(
-          "optimizer={!r}: it has no get_updates. Use a Keras optimizer that "
-          "works in a graph, or train_op_fn.".format(optimizer))
+          f"optimizer={optimizer!r}: it has no get_updates. Use a Keras "
+          "optimizer that works in a graph, or train_op_fn.")
     train_op = optimizer.get_updates(loss, trainable_variables)[0]
   if update_ops is None:
     return train_op

@@ -183,8 +183,8 @@ class HeadsTest(parameterized.TestCase):
             "print([m for m in sys.modules if m in ("
             "'tensorflow', 'keras', 'tf_keras', 'numpy')])")
     output = subprocess.check_output(
-        [sys.executable, "-c", "import sys; sys.path[:] = {!r}; {}".format(
-            sys.path, code)])
+        [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; "
+                               f"{code}"])
     self.assertEqual(b"[]", output.strip())
 
 

@@ -70,8 +70,8 @@ class MultiHead(head.Head):
     reductions = {h.name: h.loss_reduction for h in self._heads}
     if len(set(reductions.values())) > 1:
       raise ValueError(
-          "heads: they have different values of loss_reduction, {}. Give all "
-          "the same to train them together.".format(reductions))
+          f"heads: they have different values of loss_reduction, {reductions}. "
+          "Give all the same to train them together.")
     return self._heads[0].loss_reduction
 
   def summary_key(self, key: str) -> str:
@@ -123,10 +123,9 @@ class MultiHead(head.Head):
     missing = [h.name for h in self._heads if h.name not in values]
     if missing:
       raise ValueError(
-          "{}: there is nothing for the heads {}. Expected a dict with the "
-          "keys {}, got {}.".format(
-              argument, missing, [h.name for h in self._heads],
-              sorted(map(str, values))))
+          f"{argument}: there is nothing for the heads {missing}. Expected a "
+          f"dict with the keys {[h.name for h in self._heads]}, got "
+          f"{sorted(map(str, values))}.")
 
   def _read_logits(self, logits):
     """Returns a dict from the name of a head to its logits."""
@@ -135,7 +134,7 @@ class MultiHead(head.Head):
       self._check_names("logits", logits)
       return logits
     logits = _inputs.check_logits(
-        logits, self.logits_dimension, "MultiHead {!r}".format(self.name))
+        logits, self.logits_dimension, f"MultiHead {self.name!r}")
     sizes = [h.logits_dimension for h in self._heads]
     return dict(
         zip([h.name for h in self._heads], v1.split(logits, sizes, axis=-1)))
@@ -146,9 +145,8 @@ class MultiHead(head.Head):
       return dict.fromkeys(h.name for h in self._heads)
     if not isinstance(labels, collections.abc.Mapping):
       raise ValueError(
-          "labels: got a {}, expected a dict with the keys {}, the names of "
-          "the heads.".format(
-              type(labels).__name__, [h.name for h in self._heads]))
+          f"labels: got a {type(labels).__name__}, expected a dict with the "
+          f"keys {[h.name for h in self._heads]}, the names of the heads.")
     self._check_names("labels", labels)
     return labels
 
@@ -159,7 +157,7 @@ class MultiHead(head.Head):
     for h, spec in zip(self._heads, specs):
       for key, output in spec.export_outputs.items():
         default = key == head.DEFAULT_SERVING_KEY
-        exported[h.name if default else "{}/{}".format(h.name, key)] = output
+        exported[h.name if default else f"{h.name}/{key}"] = output
       predict = spec.export_outputs.get(head.PREDICT_SERVING_KEY)
       for key, tensor in getattr(predict, "outputs", {}).items():
         predictions["{}/{}".format(h.name, key)] = tensor
@@ -174,7 +172,6 @@ class MultiHead(head.Head):
       return next(iter(outputs.values()))
     if head.DEFAULT_SERVING_KEY not in outputs:
       raise ValueError(
-          "heads: export_outputs of {!r}, the first, have no {!r}, only {}."
-          .format(self._heads[0].name, head.DEFAULT_SERVING_KEY,
-                  sorted(outputs)))
+          f"heads: export_outputs of {self._heads[0].name!r}, the first, have "
+          f"no {head.DEFAULT_SERVING_KEY!r}, only {sorted(outputs)}.")
     return outputs[head.DEFAULT_SERVING_KEY]

@@ -148,7 +148,7 @@ class MultiLabelHead(single_head.SingleHead):
         _metrics.areas_under_curves(labels, probabilities, weights))
     for class_id in self._measured_classes:
       if self._label_vocabulary is None:
-        label = "class{}".format(class_id)
+        label = f"class{class_id}"
       else:
         label = self._label_vocabulary[class_id]
       one = slice(class_id, class_id + 1)

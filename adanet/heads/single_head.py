@@ -63,7 +63,7 @@ class SingleHead(head.Head):
   def title(self) -> str:
     """What errors call this head."""
     kind = type(self).__name__
-    return "{} {!r}".format(kind, self._name) if self._name else kind
+    return f"{kind} {self._name!r}" if self._name else kind
 
   @abc.abstractmethod
   def read_labels(self, labels: typing.Any, logits: typing.Any) -> typing.Any:

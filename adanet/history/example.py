@@ -18,10 +18,10 @@ def _iteration(t, kinds, before, steps, seconds):
     candidates.append(before._replace(value=before.value * 1.02))
   old = before.subnetworks if before is not None else ()
   for i, kind in enumerate(kinds):
-    subnetworks = old + ("t{}_{}".format(t, kind),)
+    subnetworks = old + (f"t{t}_{kind}",)
     total = sum(range(1, len(subnetworks) + 1))
     candidates.append(records.CandidateRecord(
-        "t{}_{}_{}".format(t, kind, _SUFFIX),
+        f"t{t}_{kind}_{_SUFFIX}",
         .5 / (1 + t) / (1 + .25 * i), subnetworks,
         tuple((1 + j) / total for j in range(len(subnetworks)))))
   return records.IterationRecord(
@@ -70,13 +70,13 @@ def search(num_iterations: int = 3, num_workers: int = 4, num_ps: int = 2,
       own = names[w % len(names)::max(1, num_workers - 1)]
       sharing = len(range(w % len(names), num_workers - 1, len(names)))
       tasks.append(records.TaskRecord(
-          "worker:{}".format(w), t, tuple(own),
+          f"worker:{w}", t, tuple(own),
           {name: steps // sharing for name in own}, seconds - .1 * w % 3,
           size * len(own), (), {name: losses[name] for name in own},
           seconds + 2.))
     for p in range(num_ps):
       tasks.append(records.TaskRecord(
-          "ps:{}".format(p), t, (), {}, seconds,
+          f"ps:{p}", t, (), {}, seconds,
           size * len(names) // num_ps + 1000 * p))
   return report_lib.Report(
       "/tmp/digits", tuple(iterations), tuple(tasks), tuple(

@@ -87,8 +87,8 @@ def name_of(group: Sequence[Task]) -> str:
     return group[0].kind
   if len(indices) > _MAX_INDICES and len(indices.ranges) == 1:
     run = indices.ranges[0]
-    text_of_run = "{} to {}".format(run[0], run[-1])
+    text_of_run = f"{run[0]} to {run[-1]}"
     if run.step > 1:
-      text_of_run += " by {}".format(run.step)
-    return "{}:{}".format(group[0].kind, text_of_run)
-  return "{}:{}".format(group[0].kind, indices.to_text())
+      text_of_run += f" by {run.step}"
+    return f"{group[0].kind}:{text_of_run}"
+  return f"{group[0].kind}:{indices.to_text()}"

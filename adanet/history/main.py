@@ -63,7 +63,7 @@ def _parse(argv):
   try:
     return _FLAGS(argv)[1:]
   except flags.Error as e:
-    raise _BadInput("{} (--help lists the flags)".format(e)) from e
+    raise _BadInput(f"{e} (--help lists the flags)") from e
 
 
 def _help():
@@ -76,16 +76,16 @@ def _help():
 def _read(arguments):
   """Returns the report of the one model_dir."""
   if len(arguments) != 1:
-    raise _BadInput("{}: expected one model_dir (--help says more)".format(
-        " ".join(arguments) or "no argument"))
+    raise _BadInput(f"{' '.join(arguments) or 'no argument'}: expected one "
+                    "model_dir (--help says more)")
   try:
     report = store.History(arguments[0]).read(warn=_print_error)
   except ValueError as e:
     raise _BadInput(str(e)) from e
   if not report.iterations and not report.tasks:
     raise _BadInput(
-        "{}: expected a model_dir in which an iteration has ended.".format(
-            arguments[0]))
+        f"{arguments[0]}: expected a model_dir in which an iteration has "
+        "ended.")
   return report
 
 
@@ -106,7 +106,7 @@ def _run(argv):
   arguments = _parse(argv)
   if _HELP.value or _VERSION.value:
     sys.stdout.write(_help() if _HELP.value
-                     else "adanet-report {}\n".format(version.VERSION))
+                     else f"adanet-report {version.VERSION}\n")
     return
   report = _read(arguments)
   for path in _PICTURE.value:
@@ -115,7 +115,7 @@ def _run(argv):
     except ValueError as e:
       raise _BadInput("--picture: " + str(e)) from e
     except OSError as e:
-      raise _BadInput("--picture={}: {}.".format(path, e.strerror or e)) from e
+      raise _BadInput(f"--picture={path}: {e.strerror or e}.") from e
   if _JSON.value:
     sys.stdout.write(json.dumps(
         report.to_json_dict(), indent=2, allow_nan=False) + "\n")
@@ -150,12 +150,12 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     package = (e.name or "").partition(".")[0]
     if package not in _REQUIREMENTS:
       raise
-    _print_error("{} is not installed: pip install {}".format(
-        package, _REQUIREMENTS[package]))
+    _print_error(f"{package} is not installed: pip install "
+                 f"{_REQUIREMENTS[package]}")
   except OSError as e:
     # Keeps Python from writing the rest again when it exits.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    _print_error("standard output: {}.".format(e.strerror or e))
+    _print_error(f"standard output: {e.strerror or e}.")
   except KeyboardInterrupt:
     return 128 + signal.SIGINT
   return _EXIT_BAD_INPUT

@@ -88,16 +88,15 @@ class MainTest(parameterized.TestCase):
   def test_bad_input(self):
     self._assert_fails("no argument: expected one model_dir")
     self._assert_fails("a b: expected one model_dir", "a", "b")
-    self._assert_fails("model_dir='{}': expected a folder.".format(
-        self._path("nothing")), self._path("nothing"))
+    self._assert_fails(f"model_dir='{self._path('nothing')}': expected a "
+                       "folder.", self._path("nothing"))
     self._assert_fails("expected a model_dir in which an iteration has ended",
                        self.folder)
     self._assert_fails("Unknown command line flag 'svg'", "--svg", "a")
     self._assert_fails("--picture: path='a.jpg': expected a file that ends",
                        self.model_dir, "--picture=a.jpg")
     self._assert_fails(
-        "--picture={}: No such file or directory.".format(
-            self._path("no", "a.svg")),
+        f"--picture={self._path('no', 'a.svg')}: No such file or directory.",
         self.model_dir, "--picture=" + self._path("no", "a.svg"))
 
   @parameterized.parameters(

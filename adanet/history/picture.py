@@ -127,7 +127,7 @@ class _Picture:
     left_out = len(numbers) - _MAX_COLUMNS
     numbers = numbers[-_MAX_COLUMNS:]
     y = self._heading(page_lib.MARGIN, y, "Who trained what, by iteration" + (
-        ": the last {}".format(_MAX_COLUMNS) if left_out > 0 else ""))
+        f": the last {_MAX_COLUMNS}" if left_out > 0 else ""))
     names = [groups_lib.name_of(group) for group in groups]
     left = page_lib.MARGIN + .1 + max(
         page_lib.text_width(name, 8) for name in names)
@@ -188,8 +188,7 @@ class _Picture:
     if any(set(task.records[number].trained) != set(found.trained)
            for task in group if number in task.records):
       texts = ["{} each".format(wording.counted(
-          len(found.trained), "subnetwork")), "{} each".format(
-              len(found.trained))]
+          len(found.trained), "subnetwork")), f"{len(found.trained)} each"]
       return [(texts, page_lib.SPEED_BAR)]
     cells: List[Tuple[Sequence[str], str]] = []
     for name, steps in found.trained.items():
@@ -217,8 +216,7 @@ class _Picture:
       cell_width = width / len(cells)
       page.rectangle(
           x + i * cell_width, y, cell_width - .01, height, facecolor=color,
-          gid="{}-{}-iteration-{}-{}".format(
-              group[0].kind, group[0].index or 0, number, i))
+          gid=f"{group[0].kind}-{group[0].index or 0}-iteration-{number}-{i}")
       page.text(x + (i + .5) * cell_width, y + height / 2,
                 _fitting(texts, cell_width - .06, 7), 7, ha="center",
                 color=page_lib.text_color_on(color))
@@ -237,7 +235,7 @@ class _Picture:
              if _finite([c.value for c in r.candidates])]
     metric = self._report.iterations[-1].metric_name
     y = self._heading(
-        page_lib.MARGIN, y, "Candidates, by {}".format(metric))
+        page_lib.MARGIN, y, f"Candidates, by {metric}")
     if not found:
       return page.paragraph(
           page_lib.MARGIN, y, "No values are known.", 1, 8)
@@ -273,7 +271,7 @@ class _Picture:
       if not _finite([candidate.value]):
         continue
       newest = candidate.subnetworks[-1:]
-      is_new = newest and re.match("t{}_".format(record.iteration), newest[0])
+      is_new = newest and re.match(f"t{record.iteration}_", newest[0])
       is_winner = candidate.name == record.winner
       # Side by side, because values may be equal. The winner is in the middle.
       x = record.iteration + (0 if is_winner else (i - (number - 1) / 2) * gap)
@@ -284,7 +282,7 @@ class _Picture:
           markerfacecolor=self._color(newest[0]) if newest else _OTHER,
           markeredgecolor="black" if is_winner else "white",
           markeredgewidth=.7, zorder=3 if is_winner else 2,
-          gid="iteration-{}-candidate-{}".format(record.iteration, i))
+          gid=f"iteration-{record.iteration}-candidate-{i}")
       if is_winner and names_winners:
         axes.annotate(
             names.short(candidate.name, 16).replace("$", r"\$"),
@@ -312,12 +310,12 @@ class _Picture:
       for known in _finite([weight]):
         length = max(length, 1.6 * abs(known) / most)
       page.rectangle(left, y + .02, length, .16, facecolor=self._color(name),
-                     gid="weight-{}".format(i))
+                     gid=f"weight-{i}")
       page.text(left + length + .05, y + .1,
-                "no weight" if weight is None else "{:.3g}".format(weight), 7.5)
+                "no weight" if weight is None else f"{weight:.3g}", 7.5)
       y += .22
     if len(rows) > _MAX_WEIGHTS:
-      page.text(left, y + .1, "and {} more".format(len(rows) - _MAX_WEIGHTS), 8)
+      page.text(left, y + .1, f"and {len(rows) - _MAX_WEIGHTS} more", 8)
       y += .22
     return y + .1
 
@@ -350,8 +348,8 @@ def write(report: report_lib.Report, path: str) -> None:
   """Writes the picture of a report; see `Report.picture`."""
   ending = path.rpartition(".")[2].lower()
   if ending not in FORMATS or "." not in path:
-    raise ValueError("path={!r}: expected a file that ends with {}.".format(
-        path, " or ".join("." + name for name in FORMATS)))
+    raise ValueError(f"path={path!r}: expected a file that ends with "
+                     f"{' or '.join(('.' + name for name in FORMATS))}.")
   figure = draw(report)
   with open(path, "wb") as f:
     page_lib.write(figure, f, ending)

@@ -14,7 +14,7 @@ from adanet.history import records
 from adanet.history import report as report_lib
 import matplotlib
 
-_BUILDERS = tuple("dnn_{}".format(i) for i in range(30))
+_BUILDERS = tuple(f"dnn_{i}" for i in range(30))
 
 
 def _texts(figure):
@@ -93,7 +93,7 @@ class PictureTest(parameterized.TestCase):
   def test_same_bytes(self, ending):
     contents = []
     for name in ("a", "b"):
-      file = self.create_tempfile("{}.{}".format(name, ending))
+      file = self.create_tempfile(f"{name}.{ending}")
       example.search().picture(file.full_path)
       contents.append(file.read_bytes())
     self.assertEqual(contents[0], contents[1])

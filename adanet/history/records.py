@@ -181,8 +181,8 @@ def iteration_record(
   """
   if values is not None and len(values) != len(candidates):
     raise ValueError(
-        "values={!r}: expected one for each of the {} candidates.".format(
-            values, len(candidates)))
+        f"values={values!r}: expected one for each of the {len(candidates)} "
+        "candidates.")
   found = []
   for i, (name, subnetworks) in enumerate(candidates.items()):
     value = None if values is None else values[i]
@@ -191,8 +191,8 @@ def iteration_record(
     of_candidate = (weights or {}).get(name, (None,) * len(subnetworks))
     if len(of_candidate) != len(subnetworks):
       raise ValueError(
-          "weights[{!r}]={!r}: expected one for each of the subnetworks {}."
-          .format(name, of_candidate, ", ".join(subnetworks)))
+          f"weights[{name!r}]={of_candidate!r}: expected one for each of the "
+          f"subnetworks {', '.join(subnetworks)}.")
     found.append(CandidateRecord(
         name, value, tuple(subnetworks), tuple(of_candidate)))
   trained = {} if progress is None else {
@@ -283,8 +283,8 @@ def loads(kind: Any, text: str) -> Any:
       raise ValueError("it is not an object")
     version = content.pop("version", None)
     if version not in _READABLE_VERSIONS:
-      raise ValueError("its version is {!r}, not {}".format(
-          version, " or ".join(map(str, _READABLE_VERSIONS))))
+      raise ValueError(f"its version is {version!r}, not "
+                       f"{' or '.join(map(str, _READABLE_VERSIONS))}")
     return typed_json.from_json(kind, content)
   except RecursionError as e:
     raise ValueError("it is nested too deep") from e

@@ -74,7 +74,7 @@ def _of_architecture(iteration, architecture):
   name = "t{}_{}_{}".format(
       number, architecture.ensemble_candidate_name, architecture.ensembler_name)
   subnetworks = tuple(
-      "t{}_{}".format(t, builder) for t, builder in architecture.subnetworks)
+      f"t{t}_{builder}" for t, builder in architecture.subnetworks)
   return records.IterationRecord(
       iteration,
       (records.CandidateRecord(
@@ -117,11 +117,11 @@ class History:
     self._folder = os.path.join(self._model_dir, "history")
 
   def _iteration_path(self, iteration):
-    return os.path.join(self._folder, "iteration-{}.json".format(iteration))
+    return os.path.join(self._folder, f"iteration-{iteration}.json")
 
   def _task_path(self, task, iteration):
     return os.path.join(
-        self._folder, "iteration-{}".format(iteration),
+        self._folder, f"iteration-{iteration}",
         task.replace(":", "-") + ".json")
 
   def write_iteration(self, record: records.IterationRecord) -> None:
@@ -131,7 +131,7 @@ class History:
 
   def write_evaluation(self, record: records.EvaluationRecord) -> None:
     """Writes an evaluation, instead of one that an earlier step has."""
-    name = "evaluation-{}".format(record.iteration)
+    name = f"evaluation-{record.iteration}"
     if record.name:
       name += "-" + re.sub(r"[^\w.-]", "_", record.name)
     path = os.path.join(self._folder, name + ".json")
@@ -182,7 +182,7 @@ class History:
     path = self._model_dir
     if not (os.path.isdir(path) if _is_local(path)
             else tf_compat.v1.io.gfile.isdir(path)):
-      raise ValueError("model_dir={!r}: expected a folder.".format(path))
+      raise ValueError(f"model_dir={path!r}: expected a folder.")
     problems: List[str] = []
     iterations = {}
     for number, name in _numbered(_ARCHITECTURE_FILE, self._model_dir):
@@ -244,7 +244,7 @@ class History:
       text = _text(path)
       return None if text is None else parse(text, path)
     except (OSError, ValueError) as e:
-      problems.append("{}: {}".format(path, " ".join(str(e).split())))
+      problems.append(f"{path}: {' '.join(str(e).split())}")
     return None
 
 

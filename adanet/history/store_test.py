@@ -41,7 +41,7 @@ class StoreTest(parameterized.TestCase):
 
   def _write_architecture(self, iteration, candidate, subnetworks):
     self._write_text(
-        "architecture-{}.json".format(iteration),
+        f"architecture-{iteration}.json",
         architecture_lib.Architecture(
             candidate, "complexity_regularized", subnetworks,
             global_step=100 * (iteration + 1)).to_json())
@@ -53,7 +53,7 @@ class StoreTest(parameterized.TestCase):
         report._replace(model_dir=self.folder), adanet.report(self.folder))
     self.assertCountEqual(
         ["chief-0.json", "ps-0.json", "ps-1.json"] +
-        ["worker-{}.json".format(i) for i in range(11)],
+        [f"worker-{i}.json" for i in range(11)],
         os.listdir(self._file("history", "iteration-10")))
 
   def test_file_system_of_tensorflow(self):

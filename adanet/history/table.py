@@ -51,23 +51,24 @@ def _few(parts: Sequence[str]) -> List[str]:
   if len(parts) <= _MAX_NAMES:
     return list(parts)
   return list(parts[:_MAX_NAMES]) + [
-      "and {} more".format(len(parts) - _MAX_NAMES)]
+      f"and {len(parts) - _MAX_NAMES} more"]
 
 
 def _number(value: Optional[float]) -> str:
-  return "" if value is None else "{:.4g}".format(value)
+  return "" if value is None else f"{value:.4g}"
 
 
 def _subnetwork_texts(candidate, is_winner):
   """Returns the subnetworks of a candidate; of a loser, the newest."""
   weights = candidate.weights or (None,) * len(candidate.subnetworks)
   texts = [
-      name if weight is None else "{} x {:.3g}".format(name, weight)
+      name if weight is None else f"{name} x {weight:.3g}"
       for name, weight in zip(candidate.subnetworks, weights)]
   if is_winner or len(texts) <= _MAX_NAMES_OF_LOSER:
     return _few(texts)
-  return texts[-_MAX_NAMES_OF_LOSER:] + ["and {} more".format(
-      len(texts) - _MAX_NAMES_OF_LOSER)]
+  return texts[-_MAX_NAMES_OF_LOSER:] + ["and "
+                                         f"{len(texts) - _MAX_NAMES_OF_LOSER} "
+                                         "more"]
 
 
 def _candidates_table(record: records.IterationRecord, width: int) -> Any:
@@ -96,7 +97,7 @@ def _candidates_table(record: records.IterationRecord, width: int) -> Any:
         style="bold green" if is_winner else None)
   if rest:
     console_lib.add_row(
-        table, "  and {}".format(wording.counted(len(rest), "more candidate")),
+        table, f"  and {wording.counted(len(rest), 'more candidate')}",
         *[""] * (len(columns) - 1))
   return table
 
@@ -104,9 +105,9 @@ def _candidates_table(record: records.IterationRecord, width: int) -> Any:
 def _listed(title: str, items: Sequence[Tuple[str, Sequence[str]]],
             width: int) -> Iterator[str]:
   """Yields lines with names and what is known of each, if there are any."""
-  parts = ["{} ({})".format(name, ", ".join(facts)) for name, facts in items]
+  parts = [f"{name} ({', '.join(facts)})" for name, facts in items]
   if parts:
-    parts[0] = "{}: {}".format(title, parts[0])
+    parts[0] = f"{title}: {parts[0]}"
     yield _wrapped(_few(parts), width)
 
 
@@ -136,11 +137,11 @@ def _trained_notes(subnetworks: Mapping[str, records.SubnetworkRecord],
 def _evaluation_note(evaluation: records.EvaluationRecord,
                      names: names_lib.Names, width: int) -> str:
   """Returns the metrics of an evaluation."""
-  metrics = ", ".join("{}{}{:.4g}".format(name, _NO_BREAK, value)
+  metrics = ", ".join(f"{name}{_NO_BREAK}{value:.4g}"
                       for name, value in evaluation.metrics.items())
   return textwrap.fill("Evaluated {} at step {}{}: {}".format(
       names.short(evaluation.ensemble), evaluation.global_step,
-      " ({})".format(evaluation.name) * bool(evaluation.name), metrics),
+      f" ({evaluation.name})" * bool(evaluation.name), metrics),
                        width, break_on_hyphens=False).replace(_NO_BREAK, " ")
 
 
@@ -152,19 +153,19 @@ def _iteration_parts(record: records.IterationRecord,
   facts = [wording.counted(len(record.candidates), "candidate") +
            names.meaning]
   if record.global_step is not None:
-    facts.append("to step {}".format(record.global_step))
+    facts.append(f"to step {record.global_step}")
   if record.seconds is not None:
     facts.append(event_text.duration(record.seconds))
   notes = []
   if record.reason:
-    notes.append(textwrap.fill("Nothing was compared: {}.".format(
-        record.reason.rstrip(".")), width))
+    notes.append(textwrap.fill("Nothing was compared: "
+                               f"{record.reason.rstrip('.')}.", width))
   notes.extend(_trained_notes(record.subnetworks, width))
   notes.extend(_evaluation_note(evaluation, names, width)
                for evaluation in evaluations)
   parts = [
-      rich_text.Text(textwrap.fill("Iteration {}: {}".format(
-          record.iteration, ", ".join(facts)), width), style="bold"),
+      rich_text.Text(textwrap.fill(f"Iteration {record.iteration}: "
+                                   f"{', '.join(facts)}", width), style="bold"),
       _candidates_table(record, width)]
   return parts + [rich_text.Text("\n".join(notes))] * bool(notes)
 
@@ -190,7 +191,7 @@ def _under_way_parts(report: report_lib.Report, width: int) -> List[Any]:
       records.with_losses(ended, tasks).subnetworks, width))
   notes.extend(_evaluation_note(evaluation, names, width)
                for evaluation in evaluations)
-  return [rich_text.Text("Iteration {} has not ended".format(number),
+  return [rich_text.Text(f"Iteration {number} has not ended",
                          style="bold")] + [
                              rich_text.Text("\n".join(notes))] * bool(notes)
 

@@ -63,7 +63,7 @@ class TableTest(parameterized.TestCase):
 
   def test_stays_short(self):
     text = str(example.search(
-        10, 1000, 20, tuple("dnn_{}".format(i) for i in range(30))))
+        10, 1000, 20, tuple(f"dnn_{i}" for i in range(30))))
     self.assertIn("\nchief:0          300 ensembles ", text)
     self.assertIn("\nworker:0 to 998  10 names each  290 to 300  ", text)
     self.assertIn("\nps:0 to 19 ", text)
@@ -72,7 +72,7 @@ class TableTest(parameterized.TestCase):
 
   def test_tasks_that_did_the_same(self):
     text = _text(tasks=[
-        records.TaskRecord("worker:{}".format(i), 0, (),
+        records.TaskRecord(f"worker:{i}", 0, (),
                            {"a" if i % 2 else "b": 100 + i}, 10., 10**6 * i)
         for i in range(10)])
     self.assertIn(

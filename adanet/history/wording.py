@@ -13,7 +13,7 @@ from adanet.progress import names as names_lib
 
 def counted(number: int, noun: str) -> str:
   """Returns how many of something there are."""
-  return "{} {}{}".format(number, noun, "" if number == 1 else "s")
+  return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def names_of(record: records.IterationRecord) -> names_lib.Names:
@@ -34,9 +34,9 @@ def result(report: report_lib.Report) -> str:
     return "No iteration has ended yet."
   last = report.iterations[-1]
   final = report.final
-  text = "{} won".format(names_of(last).short(last.winner))
+  text = f"{names_of(last).short(last.winner)} won"
   if final is not None and final.value is not None:
-    text += " with {} {:.6g}".format(last.metric_name, final.value)
+    text += f" with {last.metric_name} {final.value:.6g}"
   # With force_grow=False an ensemble may be older than the last iteration.
   text += " after " + counted(len(report.iterations), "iteration")
   if last.global_step is not None:

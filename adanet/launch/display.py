@@ -59,7 +59,7 @@ class Display:
     except ValueError as e:
       # A killed task may leave half a line.
       if not self._has_warned:
-        self._warn("{}: bad event: {}".format(task.name, e))
+        self._warn(f"{task.name}: bad event: {e}")
         self._has_warned = True
       return
     if isinstance(event, events.Joined):

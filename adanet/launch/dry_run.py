@@ -38,7 +38,7 @@ def print_plan(shape_flags: Sequence[str], subnetworks: Optional[int],
     return 0
   from adanet.distributed.plan import main as plan_main  # pylint: disable=g-import-not-at-top
   print(flush=True)
-  argv = ["adanet-plan", *shape_flags, "--subnetworks={}".format(subnetworks)]
+  argv = ["adanet-plan", *shape_flags, f"--subnetworks={subnetworks}"]
   if strategy is not None:
     argv.append("--strategy=" + strategy)
   return plan_main.main(argv)

@@ -31,19 +31,19 @@ def message(ended: supervision.Supervision, output: output_lib.Output,
   if ended.problem or not failures:
     return ended.problem
   first = failures[0]
-  parts = ["{} failed first: {}.".format(first.task.name, first.message())]
+  parts = [f"{first.task.name} failed first: {first.message()}."]
   path = output.log_path(first.task)
   lines = output.last_lines(first.task)
   if lines:
     parts[0] += " The last lines that it printed:"
     parts.extend("  " + line for line in lines)
     if path:
-      parts.append("All lines are in {}.".format(path))
+      parts.append(f"All lines are in {path}.")
   else:
     parts[0] += " It printed nothing."
   if len(failures) > 1:
     parts.append("After it failed: {}.".format("; ".join(
-        "{}: {}".format(failure.task.name, failure.message())
+        f"{failure.task.name}: {failure.message()}"
         for failure in failures[1:])))
   if is_network_private and any(
       sign in line for line in lines for sign in _NO_NETWORK):

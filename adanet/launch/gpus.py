@@ -83,5 +83,5 @@ def sharing_message(tasks: Sequence[job_lib.Task],
   count = sum(task.job in _TRAINS for task in tasks)
   if not gpus or count <= len(gpus):
     return None
-  return ("The chief and the workers ({}) share {} GPU{}, with memory growth "
-          "on.".format(count, len(gpus), "" if len(gpus) == 1 else "s"))
+  return (f"The chief and the workers ({count}) share {len(gpus)} "
+          f"GPU{'' if len(gpus) == 1 else 's'}, with memory growth on.")

@@ -24,7 +24,7 @@ class Task(NamedTuple):
   @property
   def name(self) -> str:
     """For example "worker:1"."""
-    return "{}:{}".format(self.job, self.index)
+    return f"{self.job}:{self.index}"
 
 
 def make_tasks(num_workers: int, num_ps: int,
@@ -96,8 +96,7 @@ def make_job(num_workers: int, num_ps: int, has_evaluator: bool,
   """
   tasks = make_tasks(num_workers, num_ps, False)
   if len(addresses) != len(tasks):
-    raise ValueError("addresses: expected {}, got {}.".format(
-        len(tasks), len(addresses)))
+    raise ValueError(f"addresses: expected {len(tasks)}, got {len(addresses)}.")
   by_job = {}  # type: Dict[str, List[str]]
   for task, address in zip(tasks, addresses):
     by_job.setdefault(task.job, []).append(address)

@@ -99,17 +99,17 @@ def check(spec: Spec) -> None:
     _check_name("--volume_claim", spec.volume_claim, _CLAIM, 253)
     if not (spec.model_dir or "").startswith("/"):
       raise ValueError(
-          "--model_dir: {!r}, expected the absolute path where "
-          "--volume_claim={} is mounted; add --model_dir=/model.".format(
-              spec.model_dir or "", spec.volume_claim))
+          f"--model_dir: {spec.model_dir or ''!r}, expected the absolute path "
+          f"where --volume_claim={spec.volume_claim} is mounted; add "
+          "--model_dir=/model.")
   elif spec.model_dir is not None and "://" not in spec.model_dir:
     raise ValueError(
-        "--model_dir: {!r}, expected a URL such as gs://bucket/model, because "
-        "pods do not share paths; add --volume_claim=NAME to mount a volume "
-        "there.".format(spec.model_dir))
+        f"--model_dir: {spec.model_dir!r}, expected a URL such as "
+        "gs://bucket/model, because pods do not share paths; add "
+        "--volume_claim=NAME to mount a volume there.")
   if not spec.image or spec.image.split() != [spec.image]:
-    raise ValueError("--image: {!r}, expected the name of a container image; "
-                     "use --image=REGISTRY/NAME:TAG.".format(spec.image))
+    raise ValueError(f"--image: {spec.image!r}, expected the name of a "
+                     "container image; use --image=REGISTRY/NAME:TAG.")
   if not spec.command:
     raise ValueError("adanet-launch: no program, expected one; add it, as in: "
                      "adanet-launch --kubernetes --image=IMAGE train.py")
@@ -119,19 +119,19 @@ def check(spec: Spec) -> None:
       ("--max_restarts", spec.max_restarts, 0, 2**31 - 1),
       ("--gpus_per_worker", spec.gpus_per_worker, 0, 2**31 - 1)):
     if not least <= number <= most:
-      raise ValueError("{}: {}, expected {} to {}; use another number.".format(
-          name, number, least, most))
+      raise ValueError(f"{name}: {number}, expected {least} to {most}; use "
+                       "another number.")
 
 
 def _check_name(flag: str, value: str, pattern: Any, max_length: int) -> None:
   if not pattern.fullmatch(value):
     raise ValueError(
-        "{}: {!r}, expected lower-case letters, digits and '-', with a letter "
-        "first and no '-' at the end; use another name.".format(flag, value))
+        f"{flag}: {value!r}, expected lower-case letters, digits and '-', with "
+        "a letter first and no '-' at the end; use another name.")
   if len(value) > max_length:
     raise ValueError(
-        "{}: {!r}, expected at most {} characters, not {}; use a shorter "
-        "name.".format(flag, value, max_length, len(value)))
+        f"{flag}: {value!r}, expected at most {max_length} characters, not "
+        f"{len(value)}; use a shorter name.")
 
 
 def _last_tasks(spec: Spec) -> List[job_lib.Task]:
@@ -147,7 +147,7 @@ def _last_tasks(spec: Spec) -> List[job_lib.Task]:
 
 
 def _hostname(spec: Spec, task: job_lib.Task) -> str:
-  return "{}-{}-{}".format(spec.name, task.job, task.index)
+  return f"{spec.name}-{task.job}-{task.index}"
 
 
 def new_job_id(name: str) -> str:
@@ -156,7 +156,7 @@ def new_job_id(name: str) -> str:
   Args:
     name: `Spec.name`.
   """
-  return "{}-{}".format(name, uuid.uuid4().hex[:12])
+  return f"{name}-{uuid.uuid4().hex[:12]}"
 
 
 def manifests(spec: Spec, job_id: str) -> str:
@@ -169,13 +169,12 @@ def manifests(spec: Spec, job_id: str) -> str:
   Raises:
     ValueError: Kubernetes would refuse them.
   """
-  in_namespace = "-n {} ".format(spec.namespace) if spec.namespace else ""
+  in_namespace = f"-n {spec.namespace} " if spec.namespace else ""
   return (
-      "# Start:  kubectl create -f THIS_FILE\n"
-      "# Watch:  kubectl {0}get jobs,pods -l app.kubernetes.io/instance={1}\n"
-      "# Output: kubectl {0}logs -f job/{1}-chief\n"
-      "# End:    kubectl delete -f THIS_FILE\n".format(
-          in_namespace, spec.name) +
+      "# Start:  kubectl create -f THIS_FILE\n# Watch:  kubectl "
+      f"{in_namespace}get jobs,pods -l app.kubernetes.io/instance={spec.name}\n"
+      f"# Output: kubectl {in_namespace}logs -f job/{spec.name}-chief\n# "
+      "End:    kubectl delete -f THIS_FILE\n" +
       yaml_text.dump_all(objects(spec, job_id)))
 
 
@@ -250,7 +249,7 @@ def _job(spec: Spec, job_id: str, kind: str, count: int) -> Dict[str, Any]:
   return {
       "apiVersion": "batch/v1",
       "kind": "Job",
-      "metadata": _metadata(spec, "{}-{}".format(spec.name, kind), kind),
+      "metadata": _metadata(spec, f"{spec.name}-{kind}", kind),
       "spec": {
           "completionMode": "Indexed",
           "completions": count,
@@ -388,22 +387,22 @@ def place(environ: Mapping[str, str]) -> place_lib.Place:
                 bool(cluster["evaluator"]), str(cluster["name"]))
   except (KeyError, TypeError, ValueError):
     raise ValueError(
-        "ADANET_CLUSTER: {!r}, expected JSON with name, workers, ps and "
-        "evaluator; print the manifests again.".format(text)) from None
+        f"ADANET_CLUSTER: {text!r}, expected JSON with name, workers, ps and "
+        "evaluator; print the manifests again.") from None
   tasks = job_lib.make_tasks(spec.num_workers, spec.num_ps, spec.has_evaluator)
   kind = environ.get("ADANET_TASK_TYPE", "")
   index = environ.get("JOB_COMPLETION_INDEX", "")
   names = {(task.job, str(task.index)): task for task in tasks}
   if (kind, index) not in names:
     raise ValueError(
-        "ADANET_TASK_TYPE, JOB_COMPLETION_INDEX: {!r}, {!r}, expected a task "
-        "of {}; print the manifests again.".format(kind, index, text))
+        f"ADANET_TASK_TYPE, JOB_COMPLETION_INDEX: {kind!r}, {index!r}, "
+        f"expected a task of {text}; print the manifests again.")
   if not environ.get("ADANET_JOB_ID"):
     raise ValueError("ADANET_JOB_ID: not set, expected the id of the job; "
                      "print the manifests again.")
   job = job_lib.make_job(
       spec.num_workers, spec.num_ps, spec.has_evaluator,
-      ["{}.{}:{}".format(_hostname(spec, task), spec.name, PORT)
+      [f"{_hostname(spec, task)}.{spec.name}:{PORT}"
        for task in tasks if task.job != job_lib.EVALUATOR])
   return place_lib.Place(job, names[kind, index], environ["ADANET_JOB_ID"])
 

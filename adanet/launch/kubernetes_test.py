@@ -46,7 +46,7 @@ _specs = st.builds(
 def _objects(spec):
   """Returns the objects that a reader of the manifests sees, by kind/name."""
   text = kubernetes.manifests(spec, "digits-1")
-  return {"{}/{}".format(x["kind"], x["metadata"]["name"]): x
+  return {f"{x['kind']}/{x['metadata']['name']}": x
           for x in yaml.safe_load_all(text)}
 
 
@@ -219,11 +219,10 @@ class ManifestsTest(parameterized.TestCase):
       ("dash", dict(name="a-"), "--name: 'a-', expected "),
       ("newline", dict(name="a\n"), "--name: 'a\\n', expected "),
       ("long", dict(name="a" * 52),
-       "--name: '{}', expected at most 51 characters, not 52; use a shorter "
-       "name.".format("a" * 52)),
+       f"--name: '{'a' * 52}', expected at most 51 characters, not 52; use a "
+       "shorter name."),
       ("long_worker", dict(name="a" * 51, num_workers=10001),
-       "--name: '{}', expected at most 50 characters, not 51; ".format(
-           "a" * 51)),
+       f"--name: '{'a' * 51}', expected at most 50 characters, not 51; "),
       ("namespace", dict(namespace="a b"), "--namespace: 'a b', expected "),
       ("claim", dict(volume_claim="A"), "--volume_claim: 'A', expected "),
       ("image", dict(image="a b"), "--image: 'a b', expected "),

@@ -317,10 +317,10 @@ class LocalJob:
     self._late.update(late)
     self._cancel(task for task in late if task in self._starts)
     if late:
-      self._warn("Training is over, but {} did not end by {}. {} ended now."
-                 .format(", ".join(task.name for task in late),
-                         "itself" if len(late) == 1 else "themselves",
-                         "It is" if len(late) == 1 else "They are"))
+      self._warn("Training is over, but "
+                 f"{', '.join((task.name for task in late))} did not end by "
+                 f"{'itself' if len(late) == 1 else 'themselves'}. "
+                 f"{'It is' if len(late) == 1 else 'They are'} ended now.")
     killed = self._due(self._kills)
     for process in list(self._processes.values()):
       if process.task in late:

@@ -25,7 +25,7 @@ class EndTest(launches.LaunchTestCase):
     self.assertLen(jobs, 1, lines)
     self.assertEqual(
         ["[{0}] {0}|[]|{1}|-1|2|{2}".format(
-            task, "".join(jobs), 80 - len("[{}] ".format(task))) for task in
+            task, "".join(jobs), 80 - len(f"[{task}] ")) for task in
          ("chief:0", "evaluator:0", "ps:0", "worker:0", "worker:1")], lines)
 
   def test_quiet(self):
@@ -207,7 +207,7 @@ if me == "chief:0":
     launch = self.start(path)
     status, output, errors = launch.finish()
     self.assertEqual((1, ""), (status, output))
-    self.assertIn("{}: Exec format error".format(path), errors)
+    self.assertIn(f"{path}: Exec format error", errors)
     self.assertEmpty(launch.left())
 
   def test_all_output_is_kept(self):

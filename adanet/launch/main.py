@@ -160,7 +160,7 @@ def _parse_flags(argv: Sequence[str]) -> List[str]:
                      message)
     raise BadInput(message) from e
   except flags.Error as e:
-    raise BadInput("{} (--help lists the flags)".format(e)) from e
+    raise BadInput(f"{e} (--help lists the flags)") from e
 
 
 def _info() -> Optional[str]:
@@ -171,7 +171,7 @@ def _info() -> Optional[str]:
     return "{}\n\nFlags:\n{}\n".format(
         inspect.cleandoc(__doc__), flags_help[flags_help.index("\n  -"):])
   if _FLAGS.version:
-    return "adanet-launch {}\n".format(version.VERSION)
+    return f"adanet-launch {version.VERSION}\n"
   return None
 
 
@@ -181,8 +181,9 @@ def _is_given(*names: str) -> bool:
 
 def _check_shape() -> None:
   if _WORKERS.value and not _PS.value:
-    raise BadInput("--ps=0: expected at least 1 with --workers={}, to hold the "
-                   "variables that the tasks share.".format(_WORKERS.value))
+    raise BadInput("--ps=0: expected at least 1 with "
+                   f"--workers={_WORKERS.value}, to hold the variables that "
+                   "the tasks share.")
 
 
 def _make_folder(flag: flags.FlagHolder) -> Optional[str]:
@@ -193,8 +194,8 @@ def _make_folder(flag: flags.FlagHolder) -> Optional[str]:
   try:
     os.makedirs(path, exist_ok=True)
   except OSError as e:
-    raise BadInput("--{}={}: {}. Expected a writable folder.".format(
-        flag.name, flag.value, e.strerror)) from e
+    raise BadInput(f"--{flag.name}={flag.value}: {e.strerror}. Expected a "
+                   "writable folder.") from e
   return path
 
 
@@ -238,7 +239,7 @@ def _environments(job: job_lib.Job) -> Dict[job_lib.Task, Dict[str, str]]:
 def _make_job(ports: Sequence[int]) -> job_lib.Job:
   return job_lib.make_job(
       _WORKERS.value, _PS.value, _EVALUATOR.value,
-      ["127.0.0.1:{}".format(port) for port in ports])
+      [f"127.0.0.1:{port}" for port in ports])
 
 
 def _num_ports() -> int:
@@ -250,7 +251,7 @@ def _why_network_is_open() -> Optional[str]:
   if not _PRIVATE_NETWORK.value:
     return "--noprivate_network"
   if _is_remote(_MODEL_DIR.value):
-    return "--model_dir={} is not on this machine".format(_MODEL_DIR.value)
+    return f"--model_dir={_MODEL_DIR.value} is not on this machine"
   return None
 
 
@@ -275,10 +276,10 @@ def _run_guarded(command, log_dir):
     job = _make_job(held.ports)
     tasks = job.tasks()
     if why_open:
-      _warn("The network is not private: {}. Until the job ends, anyone who "
-            "can reach this machine can run any graph on its TensorFlow "
-            "servers, at the ports {}.".format(
-                why_open, ", ".join(map(str, held.ports))))
+      _warn(f"The network is not private: {why_open}. Until the job ends, "
+            "anyone who can reach this machine can run any graph on its "
+            "TensorFlow servers, at the ports "
+            f"{', '.join(map(str, held.ports))}.")
     supervision = supervision_lib.Supervision(tasks, _MAX_RESTARTS.value)
     try:
       with output_lib.Output(tasks, log_dir, _warn) as output:
@@ -291,8 +292,7 @@ def _run_guarded(command, log_dir):
         if message:
           _warn(message)
     except OSError as e:
-      _warn("{}: {}".format(e.filename or "cannot start a task",
-                            e.strerror or e))
+      _warn(f"{e.filename or 'cannot start a task'}: {e.strerror or e}")
       return _EXIT_FAILURE
   return status
 
@@ -363,8 +363,8 @@ def _show_slurm(_: Sequence[str]) -> int:
 def _show_job(job: job_lib.Job, num_workers: int) -> int:
   """Prints the TF_CONFIG of each task."""
   dry_run.print_job(job, _model_dir())
-  return _show_plan(["--workers={}".format(1 + num_workers),
-                     "--ps={}".format(_PS.value)])
+  return _show_plan([f"--workers={1 + num_workers}",
+                     f"--ps={_PS.value}"])
 
 
 def _show_task(_: Sequence[str]) -> int:

@@ -73,7 +73,7 @@ print(os.environ["TF_CONFIG"], os.environ["ADANET_JOB_ID"],
   def test_batch_script_without_srun(self):
     variables = dict(_JOB, SLURM_PROCID="0")
     self.assertEqual(
-        (2, "", "adanet-launch: {}\n".format(slurm.NEEDS_SRUN)),
+        (2, "", f"adanet-launch: {slurm.NEEDS_SRUN}\n"),
         self._launch("--ps=1", self._program, variables=variables))
     status, output, _ = self._launch(
         "--ps=1", "--workers=1", "--dry_run", self._program,
@@ -120,7 +120,7 @@ print(os.environ["TF_CONFIG"], os.environ["ADANET_JOB_ID"],
        "variables that the tasks share."))
   def test_bad_manifests(self, arguments, message):
     self.assertEqual(
-        (2, "", "adanet-launch: {}\n".format(message)),
+        (2, "", f"adanet-launch: {message}\n"),
         self._launch("--kubernetes", "--image=a", "--workers=1", "--ps=1",
                      *(arguments + ["train.py"])))
 

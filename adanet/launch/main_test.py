@@ -80,7 +80,7 @@ class MainTest(parameterized.TestCase):
     self.assertRegex(errors, message.replace("[0, 1000]", r"\[0, 1000\]"))
 
   def test_info(self):
-    self.assertEqual((0, "adanet-launch {}\n".format(version.VERSION), ""),
+    self.assertEqual((0, f"adanet-launch {version.VERSION}\n", ""),
                      self.run_main("--version"))
     code, output, _ = self.run_main("--help")
     self.assertEqual(0, code)

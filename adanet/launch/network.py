@@ -39,8 +39,8 @@ def _enter():
     processes.call_c("unshare", _CLONE_NEWUSER | _CLONE_NEWNET)
     # Map the user to itself.
     _write("/proc/self/setgroups", "deny")
-    _write("/proc/self/uid_map", "{0} {0} 1".format(uid))
-    _write("/proc/self/gid_map", "{0} {0} 1".format(gid))
+    _write("/proc/self/uid_map", f"{uid} {uid} 1")
+    _write("/proc/self/gid_map", f"{gid} {gid} 1")
   with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
     fcntl.ioctl(any_socket, _SIOCSIFFLAGS,
                 struct.pack(_IFREQ, b"lo", _IFF_UP))

@@ -61,7 +61,7 @@ class NetworkTest(parameterized.TestCase):
     self.assertEqual(0, inside.returncode, errors)
     self.assertRegex(lines[0], r"^\['lo'\] \d+\n$")
     if user:
-      self.assertEqual("['lo'] {}\n".format(user), lines[0])
+      self.assertEqual(f"['lo'] {user}\n", lines[0])
     self.assertEqual("b'hello'\n", lines[1])
 
   def test_refused(self):

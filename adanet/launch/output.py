@@ -59,7 +59,7 @@ def shown_text(line: bytes) -> str:
 
 def prefix(task: job_lib.Task) -> str:
   """Returns what stands before each line of a task."""
-  return "[{}] ".format(task.name)
+  return f"[{task.name}] "
 
 
 def columns(task: job_lib.Task) -> int:
@@ -141,8 +141,8 @@ class Output:
         self._files[task].write(line)
       except OSError as e:
         self._files.pop(task).close()
-        self._warn("{}: {}. What {} prints is not kept any more.".format(
-            self._paths[task], e.strerror, task.name))
+        self._warn(f"{self._paths[task]}: {e.strerror}. What {task.name} "
+                   "prints is not kept any more.")
     text = shown_text(line)
     self._last_lines[task].append(text)
     self._show(name, self._prefixes[task][self._is_colored[name]] + text)

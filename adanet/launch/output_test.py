@@ -76,8 +76,8 @@ class OutputTest(parameterized.TestCase):
         [(_PS, output_lib.STDOUT, b"a\n")] * 2, folder)
     self.assertEqual("[ps:1] a\n" * 2, out)
     self.assertEqual(
-        ["{}/ps-1.log: No space left on device. What ps:1 prints is not kept "
-         "any more.".format(folder)], warnings)
+        [f"{folder}/ps-1.log: No space left on device. What ps:1 prints is not "
+         "kept any more."], warnings)
 
   @parameterized.parameters(
       (b"", ""), (b"a\n", "a"), (b"\xff\xc3\xa4", "\ufffd\xe4"),

@@ -32,7 +32,7 @@ class Stopped(BaseException):
   """
 
   def __init__(self, number: int):
-    super().__init__("stopped by signal {}".format(number))
+    super().__init__(f"stopped by signal {number}")
     self.status = supervision.exit_status(-number)
 
 
@@ -60,9 +60,8 @@ def wait_for_names(job: job_lib.Job,
   def message():
     shown = ["{} ({})".format(*item) for item in list(missing.items())[:3]]
     more = len(missing) - len(shown)
-    return "the {} of {}{}".format(
-        "name" if len(missing) == 1 else "names", ", ".join(shown),
-        " and {} more".format(more) if more else "")
+    return (f"the {'name' if len(missing) == 1 else 'names'} of "
+            f"{', '.join(shown)}{' and {} more'.format(more) if more else ''}")
 
   while True:
     missing = {

@@ -122,8 +122,8 @@ def _pods(manifests):
       # Annotations are absent or "0" the first time.
       environment = {x["name"]: x.get("value", "") for x in container["env"]}
       environment["JOB_COMPLETION_INDEX"] = str(index)
-      hostname = "{}-{}".format(job["metadata"]["name"], index)
-      yield ("{}.{}".format(hostname, spec["subdomain"]),
+      hostname = f"{job['metadata']['name']}-{index}"
+      yield (f"{hostname}.{spec['subdomain']}",
              [_expand(x, environment)
               for x in container["command"] + container["args"]], environment)
 
@@ -163,7 +163,7 @@ class ManifestsRunTest(absltest.TestCase):
     pods, hosts = [], ["127.0.0.1 localhost"]
     for name, command, environment in _pods(
         kubernetes.manifests(spec, "digits-1")):
-      hosts.append("127.0.1.{} {}".format(len(hosts), name))
+      hosts.append(f"127.0.1.{len(hosts)} {name}")
       pods.append((name, command, launches.environment(
           NUM_TASKS="6",
           PATH=os.pathsep.join([self._folder, os.environ["PATH"]]),
@@ -184,7 +184,7 @@ class ManifestsRunTest(absltest.TestCase):
     statuses, written = self._run(_TASK, "none", "$(HOME) $$", "é")
     names = ["chief-0", "evaluator-0", "ps-0", "ps-1", "worker-0", "worker-1"]
     self.assertEqual(
-        {"digits-{}.digits".format(name): 0 for name in names}, statuses)
+        {f"digits-{name}.digits": 0 for name in names}, statuses)
     addressed = [name for name in names if name != "evaluator-0"]
     trains = ("chief-0", "worker-0", "worker-1")
     self.assertEqual(
@@ -299,7 +299,7 @@ class WaitForNamesTest(absltest.TestCase):
 
   def test_it_ends(self):
     job = job_lib.make_job(3, 1, False, [
-        "127.0.0.1:1"] + ["no-{}.invalid:1".format(i) for i in range(4)])
+        "127.0.0.1:1"] + [f"no-{i}.invalid:1" for i in range(4)])
     with self.assertRaisesRegex(
         waiting.WaitTimeoutError,
         r"waited 0.1 s for the names of worker:0 \(no-0.invalid:1\), worker:1 "

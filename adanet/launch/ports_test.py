@@ -26,7 +26,7 @@ class HeldPortsTest(absltest.TestCase):
   def test_server(self):
     v1 = tf_compat.v1
     with ports.HeldPorts(1) as held:
-      cluster = {"ps": ["127.0.0.1:{}".format(held.ports[0])]}
+      cluster = {"ps": [f"127.0.0.1:{held.ports[0]}"]}
       server = v1.train.Server(cluster, job_name="ps", task_index=0)
       with v1.Graph().as_default():
         answer = v1.constant(1) + 2

@@ -34,7 +34,7 @@ def call_c(name: str, *args: int) -> None:
   """
   if getattr(ctypes.CDLL(None, use_errno=True), name)(*args) == -1:
     number = ctypes.get_errno()
-    raise OSError(number, "{}: {}".format(name, os.strerror(number)))
+    raise OSError(number, f"{name}: {os.strerror(number)}")
 
 
 def adopt_orphans() -> None:
@@ -61,7 +61,7 @@ def _living() -> Iterator[_Process]:
     if not name.isdigit():
       continue
     try:
-      with open("/proc/{}/stat".format(name), "rb") as f:
+      with open(f"/proc/{name}/stat", "rb") as f:
         # The name of the program, in parentheses, may have any character.
         fields = f.read().rpartition(b")")[2].split()
     except OSError as e:

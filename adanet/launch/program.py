@@ -32,8 +32,8 @@ def command(program: Sequence[str], is_module: bool) -> List[str]:
         else " (-m is for Python modules)"))
   if not name.endswith(".py"):
     if not os.access(name, os.X_OK):
-      raise ProgramError("{}: expected *.py, or a file that can be executed "
-                         "(chmod +x).".format(name))
+      raise ProgramError(f"{name}: expected *.py, or a file that can be "
+                         "executed (chmod +x).")
     return [os.path.abspath(name)] + list(program[1:])
   return [sys.executable] + list(program)
 
@@ -53,8 +53,7 @@ def with_model_dir(tf_config: str, model_dir: Optional[str]) -> str:
     if not isinstance(value, dict):
       raise ValueError("it is no object")
   except ValueError as e:
-    raise ProgramError("TF_CONFIG: expected a JSON object: {}.".format(
-        e)) from e
+    raise ProgramError(f"TF_CONFIG: expected a JSON object: {e}.") from e
   if model_dir is None:
     return tf_config
   return json.dumps(dict(value, model_dir=model_dir), sort_keys=True)

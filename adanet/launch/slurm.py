@@ -113,8 +113,8 @@ def place(environ: Mapping[str, str], num_ps: int,
     raise ValueError(NEEDS_SRUN)
   for name in ("SLURM_HET_SIZE", "SLURM_PACK_SIZE"):
     if name in environ:
-      raise ValueError("{}: {}, expected a job that is not heterogeneous; use "
-                       "srun without ':'.".format(name, environ[name]))
+      raise ValueError(f"{name}: {environ[name]}, expected a job that is not "
+                       "heterogeneous; use srun without ':'.")
   nodes_of_ranks = _nodes_of_ranks(environ)
   _check_own_node(environ, nodes_of_ranks)
   tasks = assign_tasks(nodes_of_ranks, num_ps, has_evaluator)
@@ -123,23 +123,22 @@ def place(environ: Mapping[str, str], num_ps: int,
   ports = _ports(environ, nodes_of_ranks)
   if len(names) != max(nodes_of_ranks) + 1:
     raise ValueError(
-        "SLURM_STEP_NODELIST: {}, expected {} nodes, as many as "
-        "SLURM_STEP_TASKS_PER_NODE has.".format(
-            environ["SLURM_STEP_NODELIST"], max(nodes_of_ranks) + 1))
+        f"SLURM_STEP_NODELIST: {environ['SLURM_STEP_NODELIST']}, expected "
+        f"{max(nodes_of_ranks) + 1} nodes, as many as "
+        "SLURM_STEP_TASKS_PER_NODE has.")
   addresses = {
-      task: "{}:{}".format(names[node], port)
+      task: f"{names[node]}:{port}"
       for task, node, port in zip(tasks, nodes_of_ranks, ports)
   }
   count = sum(task.job == job_lib.WORKER for task in tasks)
   if num_workers not in (None, count):
     raise ValueError(
-        "--workers: {}, expected {} beside the chief, because srun has started "
-        "{} tasks; leave --workers out.".format(
-            num_workers, count, len(tasks)))
+        f"--workers: {num_workers}, expected {count} beside the chief, because "
+        f"srun has started {len(tasks)} tasks; leave --workers out.")
   if count and not num_ps:
     raise ValueError(
-        "--ps: 0, expected at least 1 for {} workers beside the chief, to hold "
-        "the variables that the tasks share; use --ps=1.".format(count))
+        f"--ps: 0, expected at least 1 for {count} workers beside the chief, "
+        "to hold the variables that the tasks share; use --ps=1.")
   job = job_lib.make_job(count, num_ps, has_evaluator, [
       addresses[task] for task in job_lib.make_tasks(count, num_ps, False)
   ])
@@ -174,10 +173,10 @@ def assign_tasks(nodes_of_ranks: Sequence[int], num_ps: int,
   num_others = num_ps + bool(has_evaluator)
   if num_ranks < 1 + num_others:
     raise ValueError(
-        "srun: {} {}, expected at least {} (a chief, {} ps{}); use "
-        "srun --ntasks={} or more.".format(
-            num_ranks, "task" if num_ranks == 1 else "tasks", 1 + num_others,
-            num_ps, ", an evaluator" if has_evaluator else "", 1 + num_others))
+        f"srun: {num_ranks} {'task' if num_ranks == 1 else 'tasks'}, expected "
+        f"at least {1 + num_others} (a chief, {num_ps} "
+        f"ps{', an evaluator' if has_evaluator else ''}); use srun "
+        f"--ntasks={1 + num_others} or more.")
   ps = set(_spread(nodes_of_ranks, num_ps))
   free = [rank for rank in range(1, num_ranks) if rank not in ps]
   evaluator = free.pop() if has_evaluator else None
@@ -287,8 +286,8 @@ def distribute(counts: Sequence[int], distribution: str,
     at_once = plane_size
   else:
     raise ValueError(
-        "SLURM_DISTRIBUTION: {}, expected block, cyclic or plane; use "
-        "srun --distribution=block.".format(distribution))
+        f"SLURM_DISTRIBUTION: {distribution}, expected block, cyclic or plane; "
+        "use srun --distribution=block.")
   nodes = []  # type: List[int]
   left = list(counts)
   while any(left):
@@ -317,15 +316,15 @@ def _check_own_node(environ: Mapping[str, str],
   said = environ.get("SLURM_GTIDS", "")
   if said and said != ",".join(map(str, ranks)):
     raise LayoutError(
-        "SLURM_GTIDS: {}, expected {} on node {} with the distribution {!r}; "
-        "use srun --distribution=block.".format(
-            said, ",".join(map(str, ranks)), node,
-            environ.get("SLURM_DISTRIBUTION", "block")))
+        f"SLURM_GTIDS: {said}, expected {','.join(map(str, ranks))} on node "
+        f"{node} with the distribution "
+        f"{environ.get('SLURM_DISTRIBUTION', 'block')!r}; use srun "
+        "--distribution=block.")
   rank = _number(environ, "SLURM_PROCID")
   if rank not in ranks:
     raise LayoutError(
-        "SLURM_PROCID: {}, expected one of {} on node {}; use "
-        "srun --distribution=block.".format(rank, ranks, node))
+        f"SLURM_PROCID: {rank}, expected one of {ranks} on node {node}; use "
+        "srun --distribution=block.")
 
 
 def _ports(environ: Mapping[str, str],
@@ -382,8 +381,8 @@ def _reserved_ports(environ: Mapping[str, str]) -> List[int]:
 
 def _get(environ: Mapping[str, str], name: str) -> str:
   if not environ.get(name):
-    raise ValueError("{}: not set, expected the value that Slurm gives each "
-                     "task; start it with srun.".format(name))
+    raise ValueError(f"{name}: not set, expected the value that Slurm gives "
+                     "each task; start it with srun.")
   return environ[name]
 
 
@@ -393,11 +392,9 @@ def _number(environ: Mapping[str, str], name: str,
     return default
   value = _get(environ, name)
   if not value.isdigit():
-    raise ValueError("{}: {}, expected a number; start it with srun.".format(
-        name, value))
+    raise ValueError(f"{name}: {value}, expected a number; start it with srun.")
   return int(value)
 
 
 def _bad_list(name: str, value: str, example: str) -> ValueError:
-  return ValueError("{}: {!r}, expected a list such as {}.".format(
-      name, value, example))
+  return ValueError(f"{name}: {value!r}, expected a list such as {example}.")

@@ -23,7 +23,7 @@ def _environ(rank, ranks_of_nodes, tasks_per_node, **variables):
       "SLURM_JOB_ID": "12",
       "SLURM_STEP_ID": "0",
       "SLURM_STEP_NODELIST":
-          "n1" if num_nodes == 1 else "n[1-{}]".format(num_nodes),
+          "n1" if num_nodes == 1 else f"n[1-{num_nodes}]",
       "SLURM_STEP_NUM_TASKS": str(num_tasks),
       "SLURM_STEP_TASKS_PER_NODE": tasks_per_node,
       "SLURM_NODEID": str(node),
@@ -86,7 +86,7 @@ class PlaceTest(parameterized.TestCase):
         found.append(task.name)
       else:
         host = place.job.addresses[task.job][task.index].split(":")[0]
-        found.append("{}@{}".format(task.name, host))
+        found.append(f"{task.name}@{host}")
     self.assertEqual(expected, " ".join(found))
     self.assertLen(set(json.dumps(place.job) for place in places), 1)
     self.assertEqual(has_evaluator, places[0].job.has_evaluator)
@@ -206,7 +206,7 @@ class PlaceTest(parameterized.TestCase):
       if place.task.job != job_lib.EVALUATOR:
         self.assertStartsWith(
             job.addresses[place.task.job][place.task.index],
-            "n{}:".format(node + 1))
+            f"n{node + 1}:")
     # No node has two ps more than another that has room for one.
     ps = [0] * len(counts)
     for place, node in zip(places, nodes):
@@ -319,7 +319,7 @@ class ListsTest(parameterized.TestCase):
         hypothesis.assume(len(numbers[0]) == len(numbers[-1]) or not width)
         texts.append("-".join([numbers[0], numbers[-1]][:1 + bool(more)]))
         names += [prefix + number for number in numbers]
-      lists.append("{}[{}]".format(prefix, ",".join(texts)))
+      lists.append(f"{prefix}[{','.join(texts)}]")
     self.assertEqual(names, slurm.expand_nodes(",".join(lists)))
 
   @parameterized.parameters(

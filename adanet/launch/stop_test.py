@@ -12,7 +12,7 @@ from adanet.testing import launches
 
 
 def _parent(pid):
-  with open("/proc/{}/stat".format(pid)) as f:
+  with open(f"/proc/{pid}/stat") as f:
     return int(f.read().rpartition(")")[2].split()[1])
 
 
@@ -36,7 +36,7 @@ time.sleep(1000)"""
     status, output, errors = launch.finish()
     self.assertEqual(128 + number, status, errors)
     self.assertCountEqual(
-        ["[{}] stops 15".format(task) for task in launches.TASKS],
+        [f"[{task}] stops 15" for task in launches.TASKS],
         output.splitlines())
     self.assertNotIn("failed", errors)
     self.assertEmpty(launch.left())
@@ -65,7 +65,7 @@ time.sleep(1000)""")
     self.wait_for(*launches.TASKS)
     launch.process.send_signal(signal.SIGTERM)
     self.assertCountEqual(
-        ["[{}] child None".format(task) for task in launches.TASKS],
+        [f"[{task}] child None" for task in launches.TASKS],
         launch.finish()[1].splitlines())
     self.assertEmpty(launch.left())
 

@@ -53,8 +53,8 @@ class Failure(NamedTuple):
     if not self.has_worked:
       parts.append("before it began to work")
     if self.num_restarts:
-      parts.append("after {} restart{}".format(
-          self.num_restarts, "" if self.num_restarts == 1 else "s"))
+      parts.append(f"after {self.num_restarts} "
+                   f"restart{'' if self.num_restarts == 1 else 's'}")
     return ", ".join(parts)
 
 
@@ -66,20 +66,19 @@ def exit_status(returncode: int) -> int:
 def how_it_ended(returncode: int) -> str:
   """Returns "exit status 1", or "killed by signal 9 (SIGKILL)"."""
   if returncode >= 0:
-    return "exit status {}".format(returncode)
+    return f"exit status {returncode}"
   try:
-    name = " ({})".format(signal.Signals(-returncode).name)
+    name = f" ({signal.Signals(-returncode).name})"
   except ValueError:
     name = ""
-  return "killed by signal {}{}".format(-returncode, name)
+  return f"killed by signal {-returncode}{name}"
 
 
 def took_no_part(task: job_lib.Task) -> str:
   """Returns what to tell of a task that ended well, and did nothing."""
   return (
-      "{} ended with exit status 0, but took no part in the job: it never "
-      "called adanet.train_and_evaluate or adanet.Estimator.train.".format(
-          task.name))
+      f"{task.name} ended with exit status 0, but took no part in the job: it "
+      "never called adanet.train_and_evaluate or adanet.Estimator.train.")
 
 
 class Supervision:
@@ -161,9 +160,9 @@ class Supervision:
     other, folder = next(iter(self._folders.items()))
     if folder != model_dir and not self._is_ending:
       self._give_up(
-          "{} has the model_dir {!r}, and {} has {!r}: all tasks must have the "
-          "same. Leave it out of the RunConfig, and give --model_dir.".format(
-              other.name, folder, task.name, model_dir))
+          f"{other.name} has the model_dir {folder!r}, and {task.name} has "
+          f"{model_dir!r}: all tasks must have the same. Leave it out of the "
+          "RunConfig, and give --model_dir.")
 
   def works(self, task: job_lib.Task) -> None:
     """A task reports that it has begun to work."""
@@ -213,8 +212,8 @@ class Supervision:
     failure = Failure(task, returncode, num_restarts, task in self._has_worked)
     if self.is_chief_done and task.job != job_lib.EVALUATOR:
       self._unfinished.discard(task)
-      return Decision(warning="{} failed when training was over: {}.".format(
-          task.name, failure.message()))
+      return Decision(warning=f"{task.name} failed when training was over: "
+                              f"{failure.message()}.")
     if task not in self._failures:
       self._order.append(task)
     self._failures[task] = failure
@@ -229,6 +228,6 @@ class Supervision:
     delay_secs = min(_MAX_DELAY_SECS, 2. ** min(num_restarts, 10))
     return Decision(
         restart_secs=delay_secs,
-        warning="{} failed: {}. It starts again in {:.0f} s (restart {} of "
-        "{}).".format(task.name, how_it_ended(returncode), delay_secs,
-                      num_restarts + 1, self._max_restarts))
+        warning=f"{task.name} failed: {how_it_ended(returncode)}. It starts "
+                f"again in {delay_secs:.0f} s (restart {num_restarts + 1} of "
+                f"{self._max_restarts}).")

@@ -61,7 +61,7 @@ for step in range(5):
   def test_no_color(self):
     shown = self._run("print('hello')", NO_COLOR="1")
     self.assertCountEqual(
-        ["[{}] hello".format(task) for task in launches.TASKS],
+        [f"[{task}] hello" for task in launches.TASKS],
         shown.splitlines())
 
 

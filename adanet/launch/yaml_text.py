@@ -51,7 +51,7 @@ def _lines(value: Any) -> List[str]:
         lines.append(_scalar(key) + ":")
         lines += [indent + line for line in inner]
       else:
-        lines.append("{}: {}".format(_scalar(key), inner[0]))
+        lines.append(f"{_scalar(key)}: {inner[0]}")
   elif isinstance(value, list) and value:
     for entry in value:
       inner = _lines(entry)
@@ -79,8 +79,8 @@ def _scalar(value: Any) -> str:
   if isinstance(value, list):
     return "[]"
   if not isinstance(value, str):
-    raise TypeError("{!r}: expected str, int, bool, None, a dict or a "
-                    "list.".format(value))
+    raise TypeError(f"{value!r}: expected str, int, bool, None, a dict or a "
+                    "list.")
   if _PLAIN.fullmatch(value) and value.lower() not in _NOT_TEXT:
     return value
   if "'" in value and _SIMPLE_IN_DOUBLE.fullmatch(value):

@@ -24,8 +24,7 @@ def dumps(event: events.Event) -> str:
   """
   kind = type(event)
   if _KINDS.get(kind.__name__) is not kind:
-    raise TypeError("event={!r}: expected one of adanet.core.events.".format(
-        event))
+    raise TypeError(f"event={event!r}: expected one of adanet.core.events.")
   return json.dumps(
       dict({"event": kind.__name__}, **typed_json.to_json(kind, event)),
       allow_nan=False)
@@ -43,8 +42,7 @@ def loads(line: str) -> events.Event:
       raise ValueError("expected an object")
     name = content.pop("event", None)
     if not isinstance(name, str) or name not in _KINDS:
-      raise ValueError("event: {!r}: expected one of {}".format(
-          name, ", ".join(_KINDS)))
+      raise ValueError(f"event: {name!r}: expected one of {', '.join(_KINDS)}")
     return typed_json.from_json(_KINDS[name], content)
   except (ValueError, OverflowError, RecursionError) as e:
     text = repr(line)

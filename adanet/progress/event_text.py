@@ -18,32 +18,31 @@ def duration(seconds: float) -> str:
   minutes, secs = divmod(int(seconds + .5), 60)
   hours, minutes = divmod(minutes, 60)
   if hours:
-    return "{}:{:02}:{:02}".format(hours, minutes, secs)
-  return "{}:{:02}".format(minutes, secs)
+    return f"{hours}:{minutes:02}:{secs:02}"
+  return f"{minutes}:{secs:02}"
 
 
 def _listed(names: Sequence[str]) -> str:
   """Returns the first names, and how many more there are."""
   shown = list(names[:_MAX_NAMES])
   if len(names) > len(shown):
-    shown.append("and {} more".format(len(names) - len(shown)))
+    shown.append(f"and {len(names) - len(shown)} more")
   return ", ".join(shown)
 
 
 def _counted(names, noun, meaning=""):
   """Returns how many of something there are, and their first names."""
-  return "{} {}{}{} ({})".format(
-      len(names), noun, "" if len(names) == 1 else "s", meaning,
-      _listed(names))
+  return (f"{len(names)} {noun}{'' if len(names) == 1 else 's'}{meaning} "
+          f"({_listed(names)})")
 
 
 def _time_left(left: remaining.Left) -> List[str]:
   """Returns the time left as a list of no or one text."""
   if left.iteration is None:
     return []
-  text = "{} left".format(duration(left.iteration))
+  text = f"{duration(left.iteration)} left"
   if left.search is not None:
-    text += " (search: about {})".format(duration(left.search))
+    text += f" (search: about {duration(left.search)})"
   return [text]
 
 
@@ -76,7 +75,7 @@ class EventText:
   def _iteration(self, number: int) -> str:
     """Returns which iteration, of how many, it is."""
     began = self.began
-    text = "Iteration {}".format(number)
+    text = f"Iteration {number}"
     if (began is None or began.num_iterations is None or
         began.iteration_number != number):
       return text
@@ -87,9 +86,9 @@ class EventText:
   def heading(self, event: events.Progress) -> List[str]:
     """Returns what is known of the whole iteration, as a list of texts."""
     parts = [self._iteration(event.iteration_number),
-             "step {}".format(event.global_step)]
+             f"step {event.global_step}"]
     if event.steps_per_second is not None:
-      parts.append("{:.3g} steps/s".format(event.steps_per_second))
+      parts.append(f"{event.steps_per_second:.3g} steps/s")
     return parts + _time_left(self._remaining.left(event, self._clock()))
 
   def _began(self, event):
@@ -102,18 +101,17 @@ class EventText:
           [self.names.short(name) for name in event.ensembles], "ensemble",
           self.names.meaning))
     if event.max_steps is not None:
-      parts.append("{} steps each".format(event.max_steps))
-    return "{} begins at step {}{}.".format(
-        self._iteration(event.iteration_number), event.global_step,
-        ": " * bool(parts) + ", ".join(parts))
+      parts.append(f"{event.max_steps} steps each")
+    return (f"{self._iteration(event.iteration_number)} begins at step "
+            f"{event.global_step}{': ' * bool(parts) + ', '.join(parts)}.")
 
   def _progress(self, event):
-    losses = ["{} {:.6g}".format(self.names.short(name), loss)
+    losses = [f"{self.names.short(name)} {loss:.6g}"
               for name, loss in event.losses.items() if loss is not None]
     heading = self.heading(event)
     return "{}: {}.{}".format(
         heading[0], ", ".join(heading[1:]),
-        " Loss: {}.".format(_listed(losses)) if losses else "")
+        f" Loss: {_listed(losses)}." if losses else "")
 
   def _ended(self, event):
     choice, short = event.choice, self.names.short
@@ -128,25 +126,23 @@ class EventText:
     if isinstance(event, events.IterationBegan):
       return self._began(event)
     if isinstance(event, events.Resumed):
-      return "Resumed from step {} of iteration {} ({}).".format(
-          event.global_step, event.iteration_number, event.checkpoint)
+      return (f"Resumed from step {event.global_step} of iteration "
+              f"{event.iteration_number} ({event.checkpoint}).")
     if isinstance(event, events.Progress):
       return self._progress(event)
     if isinstance(event, events.Stopped):
-      return "Iteration {}: {} trains no further: {}.".format(
-          event.iteration_number, self.names.short(event.name),
-          event.reason.rstrip("."))
+      return (f"Iteration {event.iteration_number}: "
+              f"{self.names.short(event.name)} trains no further: "
+              f"{event.reason.rstrip('.')}.")
     if isinstance(event, events.CheckpointSaved):
-      return "Saved the checkpoint of step {}: {}.".format(
-          event.global_step, event.path)
+      return f"Saved the checkpoint of step {event.global_step}: {event.path}."
     if isinstance(event, events.IterationEnded):
       return self._ended(event)
     if isinstance(event, events.TrainingEnded):
-      return "Training ended at step {}: {}.".format(
-          event.global_step, event.reason.rstrip("."))
+      return (f"Training ended at step {event.global_step}: "
+              f"{event.reason.rstrip('.')}.")
     if isinstance(event, events.Joined):
-      return "The search is in {}.".format(event.model_dir)
+      return f"The search is in {event.model_dir}."
     if isinstance(event, events.Working):
-      return "{} works.".format(event.task)
-    raise TypeError("event={!r}: expected one of adanet.core.events.".format(
-        event))
+      return f"{event.task} works."
+    raise TypeError(f"event={event!r}: expected one of adanet.core.events.")

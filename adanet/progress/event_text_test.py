@@ -75,7 +75,7 @@ class EventTextTest(parameterized.TestCase):
     return lines
 
   def test_iteration(self):
-    ensembles = tuple("t0_{}_grow_mean".format(name) for name in "abc")
+    ensembles = tuple(f"t0_{name}_grow_mean" for name in "abc")
     lines = self._lines(
         events.IterationBegan(0, ("t0_a",), ensembles, 100, 0, 3),
         events.Progress(0, 10, {"t0_a": 10}, {}, 10., 9.),

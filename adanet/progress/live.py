@@ -168,7 +168,7 @@ class LiveProgress:
       parts.append(table)
       if len(shown) < len(group):
         parts.append(rich_text.Text(
-            "... and {} more {}".format(len(group) - len(shown), noun),
+            f"... and {len(group) - len(shown)} more {noun}",
             style="dim", no_wrap=True, overflow="crop"))
     return rich_console.Group(*parts)
 
@@ -180,10 +180,10 @@ class LiveProgress:
     steps, losses = [], []
     for name in names:
       step = progress.steps[name]
-      steps.append("step {}".format(step) if max_steps is None
-                   else "{}/{}".format(step, max_steps))
+      steps.append(f"step {step}" if max_steps is None
+                   else f"{step}/{max_steps}")
       loss = progress.losses.get(name)
-      losses.append("" if loss is None else "loss {:.4g}".format(loss))
+      losses.append("" if loss is None else f"loss {loss:.4g}")
     step_width = max(map(len, steps))
     loss_width = max(map(len, losses))
     left = width - step_width - loss_width - 2 * _GAP

@@ -75,7 +75,7 @@ class _Terminal:
 
 
 def _names(count):
-  subnetworks = tuple("t0_dnn_{}".format(i) for i in range(count))
+  subnetworks = tuple(f"t0_dnn_{i}" for i in range(count))
   return subnetworks, tuple(
       name + "_grow_complexity_regularized" for name in subnetworks)
 

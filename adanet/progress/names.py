@@ -64,7 +64,7 @@ class Names:
   @property
   def meaning(self) -> str:
     """What a heading says of the ensembles, or ""."""
-    return " named {}{}".format(_MARK, self.end) if self.end else ""
+    return f" named {_MARK}{self.end}" if self.end else ""
 
   def short(self, name: str, width: Optional[int] = None) -> str:
     """Returns the short name of an ensemble, or of anything else.

@@ -19,9 +19,9 @@ class NamesTest(parameterized.TestCase):
 
   def test_ensembles_of_an_iteration(self):
     names = names_lib.Names(
-        "t{}_dnn{}".format(t, _REGULARIZED) for t in range(3))
+        f"t{t}_dnn{_REGULARIZED}" for t in range(3))
     self.assertEqual("t1_dnn..", names.short("t1_dnn" + _REGULARIZED))
-    self.assertEqual(" named ..{}".format(_REGULARIZED), names.meaning)
+    self.assertEqual(f" named ..{_REGULARIZED}", names.meaning)
     # A subnetwork, and an ensemble of another iteration.
     for name in ("t1_dnn", "t3_dnn" + _REGULARIZED):
       self.assertEqual(name, names.short(name))
@@ -42,7 +42,7 @@ class NamesTest(parameterized.TestCase):
 
   def test_width(self):
     names = names_lib.Names(
-        "t0_a_long_name_{}_grow_mean".format(i) for i in range(2))
+        f"t0_a_long_name_{i}_grow_mean" for i in range(2))
     self.assertEqual(
         "t0_a_.._1..", names.short("t0_a_long_name_1_grow_mean", 11))
 

@@ -95,7 +95,7 @@ class ReporterTest(parameterized.TestCase):
         [_BEGAN] + [_progress(step) for step in range(30, 301, 30)],
         secs_between, **arguments)
     self.assertEqual(
-        ["Iteration 0: step {}. Loss: t0_a 0.5.".format(step)
+        [f"Iteration 0: step {step}. Loss: t0_a 0.5."
          for step in steps], lines[1:])
 
   def test_lines_while_only_ensembles_train(self):
@@ -163,7 +163,7 @@ class ReporterTest(parameterized.TestCase):
         report(_ENDED)
     self.assertEqual(["WARNING", "INFO"],
                      [record.levelname for record in logs.records])
-    self.assertIn("{}={}: expected".format(reporter.EVENTS_FD, text),
+    self.assertIn(f"{reporter.EVENTS_FD}={text}: expected",
                   logs.records[0].getMessage())
 
   def test_descriptor_of_something_else(self):

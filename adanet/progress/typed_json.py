@@ -72,15 +72,15 @@ def _class_from_json(kind, fields, content, place):
     raise _error(kind, content, place)
   missing = sorted(_required(kind) - set(content))
   if missing:
-    raise ValueError("{}: expected the fields {} of {} too".format(
-        place or "{...}", ", ".join(missing), kind.__name__))
+    raise ValueError(f"{place or '{...}'}: expected the fields "
+                     f"{', '.join(missing)} of {kind.__name__} too")
   unknown = sorted(set(content) - set(fields))
   if unknown:
-    raise ValueError("{}: expected no fields {} in {}".format(
-        place or "{...}", ", ".join(unknown), kind.__name__))
+    raise ValueError(f"{place or '{...}'}: expected no fields "
+                     f"{', '.join(unknown)} in {kind.__name__}")
   return kind(**{
       name: from_json(
-          fields[name], item, "{}.{}".format(place, name).lstrip("."))
+          fields[name], item, f"{place}.{name}".lstrip("."))
       for name, item in content.items()})
 
 
@@ -104,14 +104,14 @@ def from_json(kind: Type[_T], content: Any, place: str = "") -> _T:
     if not isinstance(content, list):
       raise _error(kind, content, place)
     return typing.cast(Any, tuple(
-        from_json(any_kind.__args__[0], item, "{}[{}]".format(place, i))
+        from_json(any_kind.__args__[0], item, f"{place}[{i}]")
         for i, item in enumerate(content)))
   if origin is dict:
     if not isinstance(content, dict):
       raise _error(kind, content, place)
     return typing.cast(Any, {
         key: from_json(
-            any_kind.__args__[1], item, "{}[{!r}]".format(place, key))
+            any_kind.__args__[1], item, f"{place}[{key!r}]")
         for key, item in content.items()})
   fields = _fields(kind)
   if fields:

@@ -39,28 +39,26 @@ def _check_same_heads(last_layer, logits):
   """Checks that both are tensors, or both dicts with the same keys."""
   if isinstance(logits, dict) != isinstance(last_layer, dict):
     raise ValueError(
-        "last_layer is of type {} and logits of type {}: expected two tensors, "
-        "or two dicts for a multi-head.".format(
-            type(last_layer).__name__, type(logits).__name__))
+        f"last_layer is of type {type(last_layer).__name__} and logits of type "
+        f"{type(logits).__name__}: expected two tensors, or two dicts for a "
+        "multi-head.")
   if isinstance(logits, dict) and set(logits) != set(last_layer):
     raise ValueError(
-        "last_layer has the keys {} and logits has {}: expected the same, one "
-        "for each head.".format(sorted(last_layer, key=str),
-                                sorted(logits, key=str)))
+        f"last_layer has the keys {sorted(last_layer, key=str)} and logits has "
+        f"{sorted(logits, key=str)}: expected the same, one for each head.")
 
 
 def _check_persisted_tensors(tensors, path):
   """Checks that it is a dict, and that no dict below it is empty."""
   if not isinstance(tensors, dict):
     raise ValueError(
-        "{}={!r}: expected a dict, or None.".format(path, tensors))
+        f"{path}={tensors!r}: expected a dict, or None.")
   for key, value in tensors.items():
     if isinstance(value, dict):
-      name = "{}[{!r}]".format(path, key)
+      name = f"{path}[{key!r}]"
       if not value:
         raise ValueError(
-            "{}={{}}: expected at least one entry. Leave the key out.".format(
-                name))
+            f"{name}={{}}: expected at least one entry. Leave the key out.")
       _check_persisted_tensors(value, name)
 
 

@@ -22,26 +22,26 @@ def _check_dtype(name, tensor):
   accepted = (tf.bool, tf.int32, tf.float32, tf.float64, tf.string)
   if tensor.dtype.base_dtype not in accepted:
     raise ValueError(
-        "{}={}: expected a tensor of type {}. Use tf.cast.".format(
-            name, tensor, ", ".join(dtype.name for dtype in accepted)))
+        f"{name}={tensor}: expected a tensor of type "
+        f"{', '.join((dtype.name for dtype in accepted))}. Use tf.cast.")
 
 
 def _check_hparam(name, value):
   if not isinstance(value, (bool, int, float, six.string_types)):
     raise ValueError(
-        "{}={!r}: expected an int, float, bool or str, not {}.".format(
-            name, value, type(value).__name__))
+        f"{name}={value!r}: expected an int, float, bool or str, not "
+        f"{type(value).__name__}.")
 
 
 def _check_attribute(name, value):
   if not isinstance(value, tf_compat.v1.Tensor):
     raise ValueError(
-        "{}={!r}: expected a tensor, not {}. Use tf.constant.".format(
-            name, value, type(value).__name__))
+        f"{name}={value!r}: expected a tensor, not {type(value).__name__}. Use "
+        "tf.constant.")
   _check_dtype(name, value)
   if value.shape.ndims != 0:
     raise ValueError(
-        "{}={}: expected a tensor of shape [].".format(name, value))
+        f"{name}={value}: expected a tensor of shape [].")
 
 
 def _checked_metric(name, metric):
@@ -50,19 +50,19 @@ def _checked_metric(name, metric):
   metric = tf_compat.metric_op(metric)
   if not isinstance(metric, tuple) or len(metric) < 2:
     raise ValueError(
-        "{}={!r}: expected a pair (value, update_op), as a function of "
-        "tf.metrics returns it, or a Keras metric.".format(name, metric))
+        f"{name}={metric!r}: expected a pair (value, update_op), as a function "
+        "of tf.metrics returns it, or a Keras metric.")
   value, update_op = metric[:2]
   tensor_types = (tf.Tensor, tf_compat.v2.Variable)
   if not isinstance(value, tensor_types):
     raise ValueError(
-        "{}[0]={!r}: expected a tensor or a variable, not {}.".format(
-            name, value, type(value).__name__))
+        f"{name}[0]={value!r}: expected a tensor or a variable, not "
+        f"{type(value).__name__}.")
   _check_dtype(name + "[0]", value)
   if not isinstance(update_op, tensor_types + (tf.Operation,)):
     raise ValueError(
-        "{}[1]={!r}: expected an op, a tensor or a variable, not {}.".format(
-            name, update_op, type(update_op).__name__))
+        f"{name}[1]={update_op!r}: expected an op, a tensor or a variable, not "
+        f"{type(update_op).__name__}.")
   return metric
 
 
@@ -91,12 +91,12 @@ class Report(
       ValueError: a value is not of the type that the class's docstring says.
     """
     for key, value in hparams.items():
-      _check_hparam("hparams[{!r}]".format(key), value)
+      _check_hparam(f"hparams[{key!r}]", value)
     for key, value in attributes.items():
-      _check_attribute("attributes[{!r}]".format(key), value)
+      _check_attribute(f"attributes[{key!r}]", value)
     scalar_metrics = {}
     for key, value in metrics.items():
-      metric = _checked_metric("metrics[{!r}]".format(key), value)
+      metric = _checked_metric(f"metrics[{key!r}]", value)
       if metric[0].shape.ndims == 0:
         scalar_metrics[key] = metric
       else:

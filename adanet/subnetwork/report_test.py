@@ -59,7 +59,7 @@ class ReportTest(parameterized.TestCase):
   def test_variables_and_tensors_as_metrics(self):
     tf = tf_compat.v1
     for use_resource in (False, True):
-      variable = tf.get_variable("v{}".format(use_resource), initializer=1.,
+      variable = tf.get_variable(f"v{use_resource}", initializer=1.,
                                  use_resource=use_resource)
       for pair in ((variable, variable), (tf.constant(1.), tf.no_op()),
                    tf.metrics.mean([1., 2.])):

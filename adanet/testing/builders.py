@@ -101,7 +101,7 @@ def _value_of_resource(name: str, collection: str) -> typing.Any:
     collection: str, that of its kind of resources.
   """
   v1 = tf_compat.v1
-  name = "{}/{}".format(v1.get_variable_scope().name, name)
+  name = f"{v1.get_variable_scope().name}/{name}"
   with v1.name_scope(None):
     handle = v1.raw_ops.VarHandleOp(
         container="", shared_name=name, dtype=v1.float32, shape=[], name=name)

@@ -162,7 +162,7 @@ class Job(object):
     """
     self.folder = folder
     self.seen: typing.List[Seen] = []
-    self.names = ["{}:{}".format(job, i)
+    self.names = [f"{job}:{i}"
                   for job, count in tasks.items() for i in range(count)]
     # An evaluator has no server.
     served = {job: count for job, count in tasks.items()
@@ -170,7 +170,7 @@ class Job(object):
     self.ports = free_ports(sum(served.values()))
     ports = iter(self.ports)
     self.cluster = {
-        job: ["127.0.0.1:{}".format(next(ports)) for _ in range(count)]
+        job: [f"127.0.0.1:{next(ports)}" for _ in range(count)]
         for job, count in served.items()}
     self._run = run
     self._environ = environ or {}
@@ -274,8 +274,7 @@ class Job(object):
       if found:
         return found
       if time.monotonic() > end:
-        raise JobError("{} did not come in {:g} s. {}".format(
-            what, secs, self.report()))
+        raise JobError(f"{what} did not come in {secs:g} s. {self.report()}")
 
   def progress(self, name: str = "", since: float = 0.
               ) -> typing.List[Seen]:
@@ -290,8 +289,7 @@ class Job(object):
       return [s.event.global_step for s in self.progress(name, since)
               if s.event.global_step >= step]
 
-    return self.wait(condition, secs, "step {} of {}".format(
-        step, name or "any task"))[0]
+    return self.wait(condition, secs, f"step {step} of {name or 'any task'}")[0]
 
   def finish(self, secs: float, status: int = 0,
              names: typing.Iterable[str] = ()) -> None:
@@ -310,8 +308,8 @@ class Job(object):
     wrong = {name: self.status(name) for name in names
              if self.status(name) != status}
     if wrong:
-      raise JobError("expected the exit status {}, got {}. {}".format(
-          status, wrong, self.report()))
+      raise JobError(f"expected the exit status {status}, got {wrong}. "
+                     f"{self.report()}")
 
   def listening(self) -> typing.List[int]:
     """Returns the ports of the job on which somebody listens."""
@@ -324,9 +322,9 @@ class Job(object):
 
   def report(self) -> str:
     """Returns the last lines of all tasks, for messages."""
-    lines = ["These run: {}.".format(", ".join(self.running) or "none")]
+    lines = [f"These run: {', '.join(self.running) or 'none'}."]
     for name, process in self._processes.items():
-      lines.append("--- {} (exit status {}):".format(name, process.status))
+      lines.append(f"--- {name} (exit status {process.status}):")
       lines += self.log(name).splitlines()[-25:]
     return "\n".join(lines)
 

@@ -76,7 +76,7 @@ def wait_until(condition, what):
   end = time.monotonic() + _TIMEOUT_SECS
   while not condition():
     if time.monotonic() > end:
-      raise AssertionError("waited {:.0f} s for {}".format(_TIMEOUT_SECS, what))
+      raise AssertionError(f"waited {_TIMEOUT_SECS:.0f} s for {what}")
     time.sleep(_SECS_BETWEEN_LOOKS)
 
 
@@ -131,12 +131,12 @@ class Launch(object):
 
   def left(self):
     """Returns the process ids of all that live and descend from this run."""
-    mark = "{}={}".format(_MARK, self._mark).encode()
+    mark = f"{_MARK}={self._mark}".encode()
     found = []
     for name in os.listdir("/proc"):
       if name.isdigit():
         try:
-          with open("/proc/{}/environ".format(name), "rb") as f:
+          with open(f"/proc/{name}/environ", "rb") as f:
             if mark in f.read().split(b"\0"):
               found.append(int(name))
         except OSError:

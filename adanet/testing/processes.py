@@ -69,8 +69,8 @@ class Process(object):
       TimeoutError: it has sent nothing for a long time.
     """
     if not self.has_replied(_REPLY_TIMEOUT_SECS):
-      raise TimeoutError("process {} has sent nothing in {} s".format(
-          self.pid, _REPLY_TIMEOUT_SECS))
+      raise TimeoutError(f"process {self.pid} has sent nothing in "
+                         f"{_REPLY_TIMEOUT_SECS} s")
     return self._connection.recv()
 
   def kill(self):

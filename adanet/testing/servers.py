@@ -13,7 +13,7 @@ def free_addresses(count):
   sockets = [socket.socket() for _ in range(count)]
   for s in sockets:
     s.bind(("127.0.0.1", 0))
-  addresses = ["127.0.0.1:{}".format(s.getsockname()[1]) for s in sockets]
+  addresses = [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
   for s in sockets:
     s.close()
   return addresses

@@ -27,8 +27,8 @@ def _load(module):
     if e.name not in packages:
       raise
     raise ModuleNotFoundError(
-        "{} is not installed, and this use of adanet needs it: pip install {}."
-        .format(e.name, packages[e.name]), name=e.name) from e
+        f"{e.name} is not installed, and this use of adanet needs it: pip "
+        f"install {packages[e.name]}.", name=e.name) from e
 
 
 def eager_device() -> str:
@@ -80,6 +80,6 @@ LOADERS = {
 def __getattr__(name: str) -> typing.Any:
   if name not in LOADERS:
     raise AttributeError(
-        "module 'adanet.tf_compat' has no attribute '{}'".format(name))
+        f"module 'adanet.tf_compat' has no attribute '{name}'")
   value = globals()[name] = LOADERS[name]()
   return value

@@ -29,7 +29,7 @@ class CheckpointFileTest(absltest.TestCase):
     self._copy = self._folder + "_copy"
 
   def _paths(self, folder, *steps):
-    return [os.path.join(folder, "model.ckpt-{}".format(s)) for s in steps]
+    return [os.path.join(folder, f"model.ckpt-{s}") for s in steps]
 
   def _assert_found(self, folder, latest, kept):
     self.assertEqual((latest, kept), (checkpoint_file.latest(folder),

@@ -31,9 +31,9 @@ def metric_op(metric: typing.Any) -> typing.Any:
   updates = getattr(metric, "updates", None)
   if not updates:
     raise ValueError(
-        "metric={!r}: expected a Keras metric that was updated in this graph. "
-        "Make it with tf_compat.keras.metrics inside the graph and call its "
-        "update_state() first.".format(metric))
+        f"metric={metric!r}: expected a Keras metric that was updated in this "
+        "graph. Make it with tf_compat.keras.metrics inside the graph and call "
+        "its update_state() first.")
   v1 = _tensorflow.v1
   for name in (v1.GraphKeys.LOCAL_VARIABLES, v1.GraphKeys.METRIC_VARIABLES):
     # Variables of TensorFlow 2 have no hash, and `==` compares their values.

@@ -38,8 +38,9 @@ def for_any_graph(optimizer: typing.Any) -> typing.Any:
   """
   if isinstance(optimizer, str) and optimizer not in _CLASSES:
     raise ValueError(
-        "optimizer={!r}: expected one of {}, an optimizer, or a function that "
-        "makes one.".format(optimizer, ", ".join(sorted(_CLASSES))))
+        f"optimizer={optimizer!r}: expected one of "
+        f"{', '.join(sorted(_CLASSES))}, an optimizer, or a function that "
+        "makes one.")
   if _is_keras(optimizer) and not callable(optimizer):
     return functools.partial(
         type(optimizer).from_config, optimizer.get_config())
@@ -51,9 +52,9 @@ def _keras_step(optimizer, loss, var_list):
   tf = _tensorflow.v1
   if any(variable.dtype.name.endswith("_ref") for variable in var_list):
     raise ValueError(
-        "optimizer={!r}: a Keras optimizer needs resource variables. Call "
-        "tf_compat.v1.enable_resource_variables() at the program's start, or "
-        "use an optimizer of tf_compat.v1.train.".format(optimizer))
+        f"optimizer={optimizer!r}: a Keras optimizer needs resource variables. "
+        "Call tf_compat.v1.enable_resource_variables() at the program's start, "
+        "or use an optimizer of tf_compat.v1.train.")
   if hasattr(optimizer, "get_updates"):
     return tf.group(*optimizer.get_updates(loss, var_list))
   # The optimizers of Keras since 2.11 rely on the order of eager execution,
@@ -105,6 +106,6 @@ def minimize(optimizer: typing.Any, loss: typing.Any,
       return _keras_step(optimizer, loss, list(var_list))
   if not hasattr(optimizer, "minimize") or hasattr(optimizer, "get_config"):
     raise TypeError(
-        "optimizer={!r}: expected an optimizer of tf_compat.v1.train or of "
-        "tf_compat.keras.optimizers.".format(optimizer))
+        f"optimizer={optimizer!r}: expected an optimizer of tf_compat.v1.train "
+        "or of tf_compat.keras.optimizers.")
   return optimizer.minimize(loss=loss, var_list=var_list)

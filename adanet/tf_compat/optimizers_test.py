@@ -95,7 +95,7 @@ class MinimizeTest(parameterized.TestCase):
   @parameterized.parameters("sgd", "Momentum", "")
   def test_unknown_name(self, name):
     with self.assertRaisesRegex(
-        ValueError, "^optimizer='{}'.*Adagrad, Adam, Ftrl".format(name)):
+        ValueError, f"^optimizer='{name}'.*Adagrad, Adam, Ftrl"):
       optimizers.for_any_graph(name)
 
   @parameterized.parameters(.05, _Keras3Optimizer())

@@ -68,15 +68,14 @@ def _explain(pip_output):
   """Returns the one line of pip's output that says what went wrong."""
   mismatch = _HASH_MISMATCH.search(pip_output)
   if mismatch:
-    return ("the package index served {} with sha256 {}, and the file expects "
-            "{}. Find out which is right before running third_party/py/lock."
-            .format(
-                mismatch.group(1), mismatch.group(3), mismatch.group(2)))
+    return (f"the package index served {mismatch.group(1)} with sha256 "
+            f"{mismatch.group(3)}, and the file expects {mismatch.group(2)}. "
+            "Find out which is right before running third_party/py/lock.")
   no_connection = _NO_CONNECTION.search(pip_output)
   if no_connection:
-    return ("pip does not reach a package index: {} Check the index, the proxy "
-            "and the certificates that pip is set up with.".format(
-                no_connection.group(1)))
+    return (f"pip does not reach a package index: {no_connection.group(1)} "
+            "Check the index, the proxy and the certificates that pip is set "
+            "up with.")
   errors = _PIP_ERROR.findall(pip_output)
   return "pip: " + (errors[-1] if errors else pip_output.strip()[-300:])
 
@@ -143,7 +142,7 @@ def _move_distribution(site, dist_info, packages):
   with open(os.path.join(dist_info, "METADATA"), encoding="utf-8") as f:
     metadata = email.message_from_file(f)
   name = _target_name(metadata["Name"])
-  folder = os.path.join(packages, "{}-{}".format(name, metadata["Version"]))
+  folder = os.path.join(packages, f"{name}-{metadata['Version']}")
   with open(os.path.join(dist_info, "RECORD"), encoding="utf-8") as f:
     paths = [row[0] for row in csv.reader(f)]
   for path in paths:

@@ -24,7 +24,7 @@ def main(wheel, sdist, *files):
     for path, source in (file.split("=", 1) for file in files):
       copy = root / path
       if copy.exists():
-        raise ValueError("two files are {}: rename one.".format(path))
+        raise ValueError(f"two files are {path}: rename one.")
       copy.parent.mkdir(parents=True, exist_ok=True)
       shutil.copyfile(source, copy)
     pyproject = root / "pyproject.toml"
@@ -32,8 +32,8 @@ def main(wheel, sdist, *files):
               flit_sdist.SdistBuilder.from_ini_path(pyproject).build(root))
     for source, path in zip(packed, (wheel, sdist)):
       if source.name != os.path.basename(path):
-        raise ValueError("flit names it {}: change distribution or version."
-                         .format(source.name))
+        raise ValueError(f"flit names it {source.name}: change distribution or "
+                         "version.")
       shutil.copyfile(source, path)
 
 
@@ -41,4 +41,4 @@ if __name__ == "__main__":
   try:
     main(*sys.argv[1:])
   except ValueError as e:  # All errors of flit are.
-    sys.exit("{}: {}".format(os.path.basename(sys.argv[1]), e))
+    sys.exit(f"{os.path.basename(sys.argv[1])}: {e}")

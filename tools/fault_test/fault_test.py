@@ -59,7 +59,7 @@ def _say(outcome):
   print("{} {} in {}, iteration {}, step {}: {}".format(
       fault.kind, fault.target, fault.moment, outcome.iteration, outcome.step,
       "FAILED: " + outcome.problem.partition("\n")[0] if outcome.problem else
-      "{:.1f} s".format(outcome.seconds)), file=sys.stderr, flush=True)
+      f"{outcome.seconds:.1f} s"), file=sys.stderr, flush=True)
 
 
 def _run_all(jobs, folder):
@@ -70,12 +70,12 @@ def _run_all(jobs, folder):
     if not queue:
       break
     what = queue.pop(0)
-    logs = os.path.join(folder, "job-{}".format(number))
+    logs = os.path.join(folder, f"job-{number}")
     os.mkdir(logs)
     disk = os.path.join(folder, "disk", "job-{}".format(number))
     os.mkdir(disk)
-    print("job {}: chief, {} workers, 2 ps, evaluator, {}".format(
-        number, what.workers, what.strategy), file=sys.stderr, flush=True)
+    print(f"job {number}: chief, {what.workers} workers, 2 ps, evaluator, "
+          f"{what.strategy}", file=sys.stderr, flush=True)
     job = injection.BrokenJob(what, logs, os.path.join(disk, "model"))
     try:
       left = job.run(_say)
@@ -118,14 +118,14 @@ def _table(rows):
         str(i), str(row["job"]), row["kind"], task, row["moment"],
         str(row["iteration"]), str(row["step"]), str(row["last_checkpoint"]),
         "" if row["step_after"] is None else str(row["step_after"]),
-        "" if row["seconds"] is None else "{:.1f}".format(row["seconds"]),
+        "" if row["seconds"] is None else f"{row['seconds']:.1f}",
         "FAILED" if row["problem"] else "recovered")
   return table
 
 
 def main(argv):
   if len(argv) > 1:
-    raise app.UsageError("expected no arguments, got {}".format(argv[1:]))
+    raise app.UsageError(f"expected no arguments, got {argv[1:]}")
   began = time.monotonic()
   ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
   folder = tempfile.mkdtemp(prefix="adanet-fault-test-")
@@ -133,13 +133,13 @@ def main(argv):
     os.mkdir(os.path.join(folder, "disk"))
     refused = small_disk.mount(os.path.join(folder, "disk"), _DISK_MEGABYTES)
     if refused:
-      print("No disk is full: the kernel refuses to mount one ({}).".format(
-          refused), file=sys.stderr)
+      print("No disk is full: the kernel refuses to mount one "
+            f"({refused}).", file=sys.stderr)
     jobs = plan.jobs(_INJECTIONS.value, _SEED.value, not refused)
     results = _run_all(jobs, folder)
   finally:
     if _KEEP.value:
-      print("logs: {}".format(folder), file=sys.stderr)
+      print(f"logs: {folder}", file=sys.stderr)
     else:
       shutil.rmtree(folder, ignore_errors=True)
   rows = [_row(result) for result in results]
@@ -153,11 +153,10 @@ def main(argv):
   seconds = [row["seconds"] for row in good
              if row["step_after"] is not None] or [0.]
   console.print(
-      "{} of {} recovered; seconds to the next step: median {:.1f}, at most "
-      "{:.1f}; {:.0f} s in all; load {:.1f} on {} cores".format(
-          len(good), _INJECTIONS.value, statistics.median(seconds),
-          max(seconds), time.monotonic() - began, os.getloadavg()[0],
-          os.cpu_count()), highlight=False)
+      f"{len(good)} of {_INJECTIONS.value} recovered; seconds to the next "
+      f"step: median {statistics.median(seconds):.1f}, at most "
+      f"{max(seconds):.1f}; {time.monotonic() - began:.0f} s in all; load "
+      f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", highlight=False)
   return 0 if len(good) == _INJECTIONS.value else 1
 
 

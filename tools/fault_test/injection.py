@@ -56,7 +56,7 @@ def _children(pid):
   for name in os.listdir("/proc"):
     if name.isdigit():
       with contextlib.suppress(OSError):
-        with open("/proc/{}/stat".format(name)) as f:
+        with open(f"/proc/{name}/stat") as f:
           fields = f.read().rpartition(")")[2].split()
         if fields[0] not in "ZX":
           parents[int(name)] = int(fields[1])
@@ -88,9 +88,9 @@ class BrokenJob(object):
     self.outcomes: typing.List[Outcome] = []
     command = [
         sys.executable, _SEARCH, "--model_dir=" + model_dir,
-        "--strategy=" + what.strategy, "--steps={}".format(STEPS),
-        "--iterations={}".format(what.iterations),
-        "--timeout_secs={}".format(_OPERATION_TIMEOUT_SECS)]
+        "--strategy=" + what.strategy, f"--steps={STEPS}",
+        f"--iterations={what.iterations}",
+        f"--timeout_secs={_OPERATION_TIMEOUT_SECS}"]
     environ = {"ADANET_EVALUATOR": "1", "TF_CPP_MIN_LOG_LEVEL": "2"}
     if what.has_id:
       environ["ADANET_JOB_ID"] = folder
@@ -122,8 +122,8 @@ class BrokenJob(object):
       floor = max(floor for since, floor in self._floors
                   if since + _DELAY_SECS < seen.secs or not since)
       if step < floor:
-        self._problems.append("step {} of {} is older than checkpoint {}".format(
-            step, seen.task, floor))
+        self._problems.append(f"step {step} of {seen.task} is older than "
+                              f"checkpoint {floor}")
       self._step = max(self._step, step)
       if seen.task == "chief:0":
         self._iteration = event.iteration_number
@@ -142,11 +142,11 @@ class BrokenJob(object):
           del self._killed[name]
           self.job.start(name)
       elif status:
-        self._problems.append("{} ended with {}".format(name, status))
+        self._problems.append(f"{name} ended with {status}")
         self._killed[name] = now
       elif not self._over:
         self._over = True
-        self._problems.append("{} ended with 0 too early".format(name))
+        self._problems.append(f"{name} ended with 0 too early")
 
   def _poll(self, secs=.01):
     """Lets the job go on for a moment, and returns what is new."""
@@ -206,8 +206,7 @@ class BrokenJob(object):
       if self._has_ended or self._over and fault.moment != plan.LAST:
         return False
       if time.monotonic() > end:
-        raise jobs.JobError("no {} within {:g} s".format(
-            fault.moment, _MOMENT_SECS))
+        raise jobs.JobError(f"no {fault.moment} within {_MOMENT_SECS:g} s")
     longest = {plan.START: 5., plan.STEP: .4, plan.SELECTION: .15,
                plan.BETWEEN: 1., plan.LAST: .3}
     self._pause(longest.get(fault.moment, 0.) * (fault.chance * 3 % 1))
@@ -230,7 +229,7 @@ class BrokenJob(object):
   def _inject(self, fault):
     """Breaks something, and returns the tasks and since when they may work."""
     names = list(self.job.names) if fault.target == "all" else [
-        "{}:{}".format(fault.target, fault.index)]
+        f"{fault.target}:{fault.index}"]
     if fault.kind == plan.FULL_DISK:
       filler = os.path.join(os.path.dirname(self._model_dir), "filler")
       self._fill(filler)
@@ -336,19 +335,19 @@ class BrokenJob(object):
     while not self._has_ended:
       self._poll()
       if time.monotonic() > end:
-        return "{} do not end".format(", ".join(self.job.running))
+        return f"{', '.join(self.job.running)} do not end"
     problems = list(self._problems)
     if self._over:
       total = STEPS * self._plan.iterations
       if self._step < total:
-        problems.append("it ended at step {} of {}".format(self._step, total))
+        problems.append(f"it ended at step {self._step} of {total}")
       for i in range(self._plan.iterations - 1):
-        if not glob.glob("{}/architecture-{}.json".format(self._model_dir, i)):
-          problems.append("iteration {} has no winner".format(i))
+        if not glob.glob(f"{self._model_dir}/architecture-{i}.json"):
+          problems.append(f"iteration {i} has no winner")
     if self.job.listening():
-      problems.append("ports {} are open".format(self.job.listening()))
+      problems.append(f"ports {self.job.listening()} are open")
     if _children(os.getpid()):
-      problems.append("processes are left: {}".format(_children(os.getpid())))
+      problems.append(f"processes are left: {_children(os.getpid())}")
     return "; ".join(problems)
 
   def run(self, log: typing.Callable[[Outcome], None]

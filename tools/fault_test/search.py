@@ -36,7 +36,7 @@ def main(unused_argv):
   estimator = adanet.Estimator(
       adanet.heads.RegressionHead(),
       builders.generator(*[
-          builders.Slow("network_{}".format(i), _STEP_SECS.value, width=2 + i)
+          builders.Slow(f"network_{i}", _STEP_SECS.value, width=2 + i)
           for i in range(_NUM_NETWORKS)]),
       max_iteration_steps=_STEPS.value, max_iterations=_ITERATIONS.value,
       worker_wait_timeout_secs=120, placement_strategy=strategy,

@@ -16,7 +16,7 @@ def _call(name: str, *args: typing.Any) -> None:
   """Calls a function of the C library, or raises OSError."""
   if getattr(ctypes.CDLL(None, use_errno=True), name)(*args) == -1:
     number = ctypes.get_errno()
-    raise OSError(number, "{}: {}".format(name, os.strerror(number)))
+    raise OSError(number, f"{name}: {os.strerror(number)}")
 
 
 def _enter() -> None:
@@ -27,8 +27,8 @@ def _enter() -> None:
   except OSError:
     _call("unshare", _CLONE_NEWUSER | _CLONE_NEWNS)
     for path, text in (("setgroups", "deny"),
-                       ("uid_map", "{0} {0} 1".format(uid)),
-                       ("gid_map", "{0} {0} 1".format(gid))):
+                       ("uid_map", f"{uid} {uid} 1"),
+                       ("gid_map", f"{gid} {gid} 1")):
       with open("/proc/self/" + path, "w") as f:
         f.write(text)
   _call("mount", None, b"/", None, _MS_REC | _MS_PRIVATE, None)
@@ -50,7 +50,7 @@ def mount(folder: str, megabytes: int) -> typing.Optional[str]:
   try:
     _enter()
     _call("mount", b"tmpfs", folder.encode("utf-8"), b"tmpfs", 0,
-          "size={}m".format(megabytes).encode("utf-8"))
+          f"size={megabytes}m".encode("utf-8"))
   except OSError as error:
     return str(error)
   return None

@@ -47,7 +47,7 @@ def _dotted(node):
   if isinstance(node, ast.Name):
     return node.id
   if isinstance(node, ast.Attribute):
-    return "{}.{}".format(_dotted(node.value), node.attr)
+    return f"{_dotted(node.value)}.{node.attr}"
   return "?"
 
 
@@ -77,9 +77,9 @@ def _check_call(node):
   if function in _IMPORTERS:
     return _check_import(texts[0])
   if function in _VERSION_GETTERS and _is_tensorflow(texts[0]):
-    return _VERSION.format("{}({!r})".format(function, texts[0]))
+    return _VERSION.format(f"{function}({texts[0]!r})")
   if function == "getattr" and texts[1]:
-    return _check_name("{}.{}".format(_dotted(node.args[0]), texts[1]))
+    return _check_name(f"{_dotted(node.args[0])}.{texts[1]}")
   return None
 
 
@@ -90,7 +90,7 @@ def _check_node(node):
       yield _check_import(alias.name)
   elif isinstance(node, ast.ImportFrom):
     for alias in node.names:
-      yield _check_import("{}.{}".format(node.module, alias.name))
+      yield _check_import(f"{node.module}.{alias.name}")
   elif isinstance(node, ast.Attribute):
     yield _check_name(_dotted(node))
   elif isinstance(node, ast.Call):

@@ -43,7 +43,7 @@ class TreeTest(absltest.TestCase):
         if name.endswith(suffixes) and not path.startswith(exempt):
           num_checked += 1
           with open(os.path.join(root, path), encoding="utf-8") as f:
-            found += ["{}:{}: {}".format(path, line, message)
+            found += [f"{path}:{line}: {message}"
                       for line, message in check(f.read())]
     self.assertGreater(num_checked, 10)
     self.assertEqual("", "\n".join(found))

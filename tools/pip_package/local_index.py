@@ -34,7 +34,7 @@ def check(*paths):
     metadata = package.PackageFile.from_filename(path, comment=None).metadata
     html = markdown.render(metadata["description"])
     if html is None:
-      sys.exit("{}: the README cannot be rendered.".format(path))
+      sys.exit(f"{path}: the README cannot be rendered.")
     print(html)
 
 

@@ -35,7 +35,7 @@ def with_absolute_links(markdown, url, version):
     if not prefix or target.startswith("#"):
       return match.group()
     view = "raw" if _IMAGE.search(target) else "blob"
-    root = "{}/{}/v{}/".format(url.rstrip("/"), view, version)
+    root = f"{url.rstrip('/')}/{view}/v{version}/"
     return prefix + parse.urljoin(root, target)
 
   return _CODE_OR_LINK.sub(replace, markdown)

@@ -78,27 +78,25 @@ def _repository_url():
     raise UsageError("--repository-url has a user name in it: take it out, and "
                      "set TWINE_USERNAME and TWINE_PASSWORD instead.")
   if not valid:
-    raise UsageError("--repository-url={}: expected http://… or https://…"
-                     .format(url))
+    raise UsageError(f"--repository-url={url}: expected http://… or https://…")
   return url
 
 
 def _explain_response(response, url):
   """Returns in one line why an index refused a file."""
   code = response.status_code
-  answer = "{}\n{}".format(response.reason, response.text).lower()
-  status = "{} {}".format(code, response.reason)
+  answer = f"{response.reason}\n{response.text}".lower()
+  status = f"{code} {response.reason}"
   if any(words in answer for words in _HAS_FILE.get(code, ())):
-    return ("{} has version {} already, and leaves it as it is: raise VERSION "
-            "in adanet/version.py.".format(url, version.VERSION))
+    return (f"{url} has version {version.VERSION} already, and leaves it as it "
+            "is: raise VERSION in adanet/version.py.")
   if code in (401, 403):
-    return ("{} refuses the user name or the password ({}): check "
-            "TWINE_USERNAME and TWINE_PASSWORD, or the keyring.".format(
-                url, status))
+    return (f"{url} refuses the user name or the password ({status}): check "
+            "TWINE_USERNAME and TWINE_PASSWORD, or the keyring.")
   if code in (404, 405):
-    return ("{} is not where an index takes uploads ({}): check "
-            "--repository-url.".format(url, status))
-  return "{} answers {}.".format(url, status)
+    return (f"{url} is not where an index takes uploads ({status}): check "
+            "--repository-url.")
+  return f"{url} answers {status}."
 
 
 def _upload(path, url):
@@ -129,7 +127,7 @@ def publish(url):
   for name in _DISTRIBUTIONS:
     name = name.format(version.VERSION)
     _upload(files.Rlocation("adanet/tools/pip_package/" + name), url)
-    print("uploaded {} to {}".format(name, url), flush=True)
+    print(f"uploaded {name} to {url}", flush=True)
 
 
 def _parse_flags(argv):
@@ -151,7 +149,7 @@ def main(_):
   try:
     publish(_repository_url())
   except (UsageError, UploadError) as e:
-    print("publish: {}".format(e), file=sys.stderr)
+    print(f"publish: {e}", file=sys.stderr)
     return 2 if isinstance(e, UsageError) else 1
 
 

@@ -34,7 +34,7 @@ _REFUSED = ("refuses the user name or the password (403 Forbidden): check "
 _NO_CREDENTIALS = "no user name and password for {index}: set TWINE_USERNAME"
 _HAS_USER = "--repository-url has a user name in it"
 _NOTHING_ELSE = "expected --repository-url=https://… and nothing else"
-_HAS_IT = "has version {} already".format(version.VERSION)
+_HAS_IT = f"has version {version.VERSION} already"
 
 _DEPENDENCIES = virtual_environment.fetched_packages()
 # As install.py of third_party/py picks it.
@@ -114,15 +114,15 @@ class PublishTest(parameterized.TestCase):
         [_FOLDER / "local_index", "serve", cls.packages, "ada", _PASSWORD],
         env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         encoding="utf-8"))
-    cls.url = "http://127.0.0.1:{}/".format(int(cls.index.stdout.readline()))
+    cls.url = f"http://127.0.0.1:{int(cls.index.stdout.readline())}/"
     answers = cls.stack.enter_context(
         server.HTTPServer(("127.0.0.1", 0), _AnyAnswer))
     threading.Thread(target=answers.serve_forever, daemon=True).start()
     cls.stack.callback(answers.shutdown)
     cls.urls = {
-        "answers": "http://127.0.0.1:{}/".format(answers.server_port),
+        "answers": f"http://127.0.0.1:{answers.server_port}/",
         "index": cls.url,
-        "nothing": "http://127.0.0.1:{}/".format(_free_port()),
+        "nothing": f"http://127.0.0.1:{_free_port()}/",
         "tls": cls.url.replace("http:", "https:"),
     }
 
@@ -136,7 +136,7 @@ class PublishTest(parameterized.TestCase):
         _DEPENDENCIES + [str(pathlib.Path(flit_core.__file__).parents[1])])
     cls.installed = cls.environment.pip(
         "install", "--index-url", cls.url + "simple/",
-        "adanet-distributed[{}]".format(_TENSORFLOW))
+        f"adanet-distributed[{_TENSORFLOW}]")
 
   @classmethod
   def tearDownClass(cls):
@@ -161,7 +161,7 @@ class PublishTest(parameterized.TestCase):
 
   def test_publishes_both(self):
     self.assertEqual(
-        "".join("uploaded {} to {}\n".format(path.name, self.url)
+        "".join(f"uploaded {path.name} to {self.url}\n"
                 for path in (_WHEEL, _SDIST)), self.published)
     self._assert_has_both()
 
@@ -257,7 +257,7 @@ class PublishTest(parameterized.TestCase):
     self.assertEqual(_contents(_WHEEL), _contents(folder / _WHEEL.name))
 
   def test_trains_on_a_cluster(self):
-    addresses = ["127.0.0.1:{}".format(_free_port()) for _ in range(3)]
+    addresses = [f"127.0.0.1:{_free_port()}" for _ in range(3)]
     tf_config = {"cluster": {"chief": addresses[:1], "ps": addresses[1:]},
                  "task": {"type": "chief", "index": 0}}
     code, output = self.environment.python(

@@ -79,5 +79,5 @@ class VirtualEnvironment(object):
         "python3", os.path.dirname(pip.__file__), "--no-cache-dir",
         "--disable-pip-version-check", *args, PIP_CONFIG_FILE=os.devnull, **env)
     if code != 0:
-      raise RuntimeError("pip {}: {}".format(" ".join(args), output))
+      raise RuntimeError(f"pip {' '.join(args)}: {output}")
     return output

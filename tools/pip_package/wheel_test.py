@@ -20,7 +20,7 @@ import runfiles
 from tools.pip_package import long_description
 from tools.pip_package import virtual_environment
 
-_NAME = "adanet_distributed-{}".format(version.VERSION)
+_NAME = f"adanet_distributed-{version.VERSION}"
 _FOLDER = runfiles.Create().Rlocation("adanet/tools/pip_package")
 _WHEEL = os.path.join(_FOLDER, _NAME + "-py3-none-any.whl")
 _SDIST = os.path.join(_FOLDER, _NAME + ".tar.gz")
@@ -65,7 +65,7 @@ class WheelTest(parameterized.TestCase):
     with tarfile.open(_SDIST) as sdist:
       names = sdist.getnames()
     self.assertCountEqual(
-        ["{}/{}".format(_NAME, name) for name in
+        [f"{_NAME}/{name}" for name in
          [n for n in self.names if not n.startswith(_DIST_INFO)] +
          ["LICENSE", "PKG-INFO", "README.md", "pyproject.toml"]], names)
 
@@ -173,11 +173,11 @@ class SoleOwnerTest(parameterized.TestCase):
   def _assert_refuses(self, statement="import adanet"):
     code, output = self.environment.python(statement)
     self.assertEqual(
-        (1, "ImportError: adanet 0.9.0 and adanet-distributed {} are both "
-         "installed in {} and have overwritten each other's files of the "
-         "import package adanet: run 'pip uninstall adanet "
-         "adanet-distributed', and then install the one that you want.".format(
-             version.VERSION, self.site)), (code, output.splitlines()[-1]))
+        (1, "ImportError: adanet 0.9.0 and adanet-distributed "
+            f"{version.VERSION} are both installed in {self.site} and have "
+            "overwritten each other's files of the import package adanet: run "
+            "'pip uninstall adanet adanet-distributed', and then install the "
+            "one that you want."), (code, output.splitlines()[-1]))
 
   def _assert_imports(self, expected_version, **env):
     self.assertEqual(

@@ -50,7 +50,7 @@ class ReplicationStrategy(strategy_lib.LayoutStrategy):
 def _warn_of_untrained_subnetworks(num_workers, num_subnetworks, untrained):
   """Warns, once for each shape, that no worker trains some subnetworks."""
   indices = (", ".join(map(str, untrained)) if len(untrained) <= 20 else
-             "{} to {}".format(untrained[0], untrained[-1]))
+             f"{untrained[0]} to {untrained[-1]}")
   logging.warning(
       "drop_remainder=True with %d workers and %d subnetworks: no worker "
       "trains subnetworks [%s]. Use at least %d workers, or "
@@ -99,7 +99,7 @@ class RoundRobinStrategy(strategy_lib.LayoutStrategy):
       options.append("drop_remainder=True")
     if not self.layout.dedicates_parameter_servers:
       options.append("dedicate_parameter_servers=False")
-    return "{}({})".format(type(self).__name__, ", ".join(options))
+    return f"{type(self).__name__}({', '.join(options)})"
 
   def _share(self, num_subnetworks):
     if num_subnetworks == 1:
@@ -253,12 +253,12 @@ class BalancedStrategy(strategy_lib.LayoutStrategy):
     layout = self.layout
     options = []
     if layout.costs.given is not None:
-      options.append("costs={!r}".format(layout.costs))
+      options.append(f"costs={layout.costs!r}")
     if layout.sizes.given is not None:
-      options.append("sizes={!r}".format(layout.sizes))
+      options.append(f"sizes={layout.sizes!r}")
     if layout.num_ensemble_workers != 1:
       options.append(
-          "num_ensemble_workers={}".format(layout.num_ensemble_workers))
+          f"num_ensemble_workers={layout.num_ensemble_workers}")
     if not layout.dedicates_parameter_servers:
       options.append("dedicate_parameter_servers=False")
     return "{}({})".format(type(self).__name__, ", ".join(options))

@@ -21,7 +21,7 @@ def format_fraction(fraction: line_lib.Number) -> str:
   if fraction < .0005:
     return "<0.001"
   # Not 1, which would be all of the time.
-  return "{:.3f}".format(min(float(fraction), .999)).rstrip("0")
+  return f"{min(float(fraction), 0.999):.3f}".rstrip("0")
 
 
 class WorkerGroup(typing.NamedTuple):

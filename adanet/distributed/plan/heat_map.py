@@ -26,7 +26,7 @@ def _set_ticks(axis, size, inches, label_inches):
   steps = (base * 10**exponent for exponent in range(20) for base in (1, 2, 5))
   ticks = range(0, size, next(step for step in steps if step >= least))
   axis.set_ticks(ticks)
-  axis.set_ticklabels(["{:,}".format(tick) for tick in ticks])
+  axis.set_ticklabels([f"{tick:,}" for tick in ticks])
 
 
 def _width(pixels, columns):
@@ -63,16 +63,16 @@ class HeatMap(panel.Panel):
   def _draw_map_heading(self, x, noun, columns):
     """Writes what the bins of a map are; returns the x on the right."""
     if columns.width > 1:
-      noun += ", {} in a column".format(columns.width)
+      noun += f", {columns.width} in a column"
     if self._rows.width > 1:
-      noun += ", {} subnetworks in a row".format(self._rows.width)
+      noun += f", {self._rows.width} subnetworks in a row"
     return self.draw_heading(x, noun)
 
   def _draw_map_axes(self, x, columns, width):
     """Returns the axes of an empty map."""
     axes = self.page.axes(x, self.top, width, self.height)
     _set_ticks(axes.xaxis, columns.size, width,
-               0.12 + 0.06 * len("{:,}".format(columns.size)))
+               0.12 + 0.06 * len(f"{columns.size:,}"))
     return axes
 
   def _add_image(self, axes, columns, rows, amounts, largest, color_map, gid):
@@ -150,8 +150,8 @@ class HeatMap(panel.Panel):
   def draw_ps(self, x):
     loads = self.plan.load_per_ps()
     self._draw_map_heading(
-        x, "parameter servers, load at most {}".format(
-            page_lib.format_number(loads.max())), self._ps)
+        x, "parameter servers, load at most "
+           f"{page_lib.format_number(loads.max())}", self._ps)
     axes = self._draw_map_axes(x, self._ps, self._ps_width)
     self._add_image(axes, self._ps, self._rows, self._shares,
                     self.scale.cell_share, page_lib.amount_colors(), "ps-serve")

@@ -53,8 +53,8 @@ def _merge(parts):
 def _name_run(run, name):
   if len(run) <= 2:
     return ", ".join(map(name, run))
-  by = "" if run.step == 1 else " by {}".format(run.step)
-  return "{} to {}{}".format(name(run[0]), name(run[-1]), by)
+  by = "" if run.step == 1 else f" by {run.step}"
+  return f"{name(run[0])} to {name(run[-1])}{by}"
 
 
 class Indices(typing.Collection[int]):
@@ -127,7 +127,7 @@ class Indices(typing.Collection[int]):
     return self.to_text()
 
   def __repr__(self):
-    return "Indices({})".format(", ".join(map(repr, self.ranges)))
+    return f"Indices({', '.join(map(repr, self.ranges))})"
 
   def to_text(self, name: typing.Callable[[int], str] = str,
               num_more: int = 0) -> str:
@@ -143,7 +143,7 @@ class Indices(typing.Collection[int]):
       names = [_name_run(run, name) for run in self.ranges[:10]]
       num_more += sum(map(len, self.ranges[10:]))
     return ", ".join(names) + (
-        " and {} more".format(num_more) if num_more else "")
+        f" and {num_more} more" if num_more else "")
 
   def slices(self) -> typing.List[slice]:
     """Returns slices that together select these indices of an array."""

@@ -18,7 +18,7 @@ class BadInput(Exception):
 
 def error_text(error):
   """Returns an exception as text, with its type."""
-  return "{}: {}".format(type(error).__name__, error)
+  return f"{type(error).__name__}: {error}"
 
 
 def _folder():
@@ -47,7 +47,7 @@ def shape_of_tf_config(path=None):
   Raises:
     BadInput: the file cannot be read, or is no `TF_CONFIG` of a cluster.
   """
-  source = "" if path is None else "--tf_config={}: ".format(path)
+  source = "" if path is None else f"--tf_config={path}: "
   try:
     tf_config = (os.environ["TF_CONFIG"] if path is None else
                  _read_tf_config(path))
@@ -55,15 +55,14 @@ def shape_of_tf_config(path=None):
       tf_config = tf_config.decode("utf-8")
     tf_config = json.loads(tf_config)
   except OSError as e:
-    raise BadInput("{}{}: expected a file with a TF_CONFIG.".format(
-        source, e.strerror or e)) from e
+    raise BadInput(f"{source}{e.strerror or e}: expected a file with a "
+                   "TF_CONFIG.") from e
   except ValueError as e:
-    raise BadInput("{}TF_CONFIG must be a JSON object: {}.".format(
-        source, e)) from e
+    raise BadInput(f"{source}TF_CONFIG must be a JSON object: {e}.") from e
   try:
     config = tf_compat.RunConfig.for_chief(tf_config)
   except Exception as e:  # pylint: disable=broad-except
-    raise BadInput("{}{}.".format(source, e)) from e
+    raise BadInput(f"{source}{e}.") from e
   return config.num_worker_replicas, config.num_ps_replicas
 
 
@@ -88,8 +87,8 @@ def parse_weights(flag, num_subnetworks):
         "--{}={}: expected {}, one for each subnetwork.".format(
             flag.name, flag.value, "1 number greater than 0"
             if num_subnetworks == 1 else
-            "{} numbers greater than 0 with commas between them".format(
-                num_subnetworks)))
+            f"{num_subnetworks} numbers greater than 0 with commas between "
+            "them"))
   return weights
 
 
@@ -122,15 +121,15 @@ def load_strategy(name):
     sys.path.insert(0, _folder())
     module = importlib.import_module(module_name)
   except (Exception, SystemExit) as e:  # pylint: disable=broad-except
-    raise BadInput("{}: cannot import {}: {}".format(
-        source, module_name, error_text(e))) from e
+    raise BadInput(f"{source}: cannot import {module_name}: "
+                   f"{error_text(e)}") from e
   strategy_class = getattr(module, class_name, None)
   if not (inspect.isclass(strategy_class) and
           issubclass(strategy_class, distributed.PlacementStrategy)):
-    raise BadInput("{}: expected a subclass of PlacementStrategy in {}."
-                   .format(source, getattr(module, "__file__", module_name)))
+    raise BadInput(f"{source}: expected a subclass of PlacementStrategy in "
+                   f"{getattr(module, '__file__', module_name)}.")
   try:
     return strategy_class()
   except (Exception, SystemExit) as e:  # pylint: disable=broad-except
-    raise BadInput("{}: cannot call {} without arguments: {}".format(
-        source, class_name, error_text(e))) from e
+    raise BadInput(f"{source}: cannot call {class_name} without arguments: "
+                   f"{error_text(e)}") from e

@@ -122,9 +122,10 @@ _SIZES = flags.DEFINE_string(
     "sizes", None, "How large the variables of each subnetwork are, like "
     "--costs.", flag_values=_FLAGS)
 _STRATEGY = flags.DEFINE_string(
-    "strategy", _ROUND_ROBIN, "{}, {}, {}, or module:Class for a "
-    "PlacementStrategy of your own. The class is called without arguments."
-    .format(_ROUND_ROBIN, _REPLICATION, _BALANCED), flag_values=_FLAGS)
+    "strategy", _ROUND_ROBIN, f"{_ROUND_ROBIN}, {_REPLICATION}, {_BALANCED}, "
+                              "or module:Class for a PlacementStrategy of your "
+                              "own. The class is called without "
+                              "arguments.", flag_values=_FLAGS)
 _DROP_REMAINDER = flags.DEFINE_boolean(
     "drop_remainder", False, "For round_robin: whether the workers of a last, "
     "partial round train one subnetwork each.", flag_values=_FLAGS)
@@ -146,9 +147,9 @@ _COMPARE = flags.DEFINE_boolean(
     "compare", False, "Compare the strategy with round_robin, round_robin "
     "--drop_remainder, replication and balanced.", flag_values=_FLAGS)
 _STRICT = flags.DEFINE_boolean(
-    "strict", False, "Exit with {} if the plan of the strategy has a problem. "
-    "With --compare, the problems of the other plans do not count.".format(
-        _EXIT_PROBLEM), flag_values=_FLAGS)
+    "strict", False, f"Exit with {_EXIT_PROBLEM} if the plan of the strategy "
+                     "has a problem. With --compare, the problems of the other "
+                     "plans do not count.", flag_values=_FLAGS)
 flags.DEFINE_boolean(
     "help", False, "Print this help.", short_name="h", flag_values=_FLAGS)
 flags.DEFINE_boolean(
@@ -173,17 +174,17 @@ def _parse_flags(argv):
     message = re.sub(r"\('Non-boolean.*", "expected true or false.", message)
     raise inputs.BadInput(message) from e
   except flags.Error as e:
-    raise inputs.BadInput("{} (--help lists the flags)".format(e)) from e
+    raise inputs.BadInput(f"{e} (--help lists the flags)") from e
   if extra:
-    raise inputs.BadInput("{}: expected flags only (--help lists them)".format(
-        " ".join(extra)))
+    raise inputs.BadInput(f"{' '.join(extra)}: expected flags only (--help "
+                          "lists them)")
   return False
 
 
 def _info():
   """Returns the text for --help or --version."""
   if not _INFO_FLAGS.help:
-    return "adanet-plan {}\n".format(version.VERSION)
+    return f"adanet-plan {version.VERSION}\n"
   # Only the flags; the lines before them name the Python module.
   flags_help = _FLAGS.get_help(include_special_flags=False)
   return "{}\n\nFlags:\n{}\n".format(
@@ -195,12 +196,12 @@ def _shape():
   path, workers, ps = _TF_CONFIG.value, _WORKERS.value, _PS.value
   if path is not None:
     if workers is not None or ps is not None:
-      raise inputs.BadInput("--tf_config={}: expected no --workers and no --ps."
-                            .format(path))
+      raise inputs.BadInput(f"--tf_config={path}: expected no --workers and no "
+                            "--ps.")
   elif workers is not None:
     return workers, ps or 0
   elif ps is not None:
-    raise inputs.BadInput("--ps={}: expected --workers too.".format(ps))
+    raise inputs.BadInput(f"--ps={ps}: expected --workers too.")
   elif "TF_CONFIG" not in os.environ:
     raise inputs.BadInput(
         "no cluster: give --workers and --ps, or --tf_config, or set TF_CONFIG "
@@ -217,8 +218,8 @@ def _make_strategy(costs, sizes):
       options[flag.name] = flag.value
       if name not in names:
         raise inputs.BadInput(
-            "--{}: expected --strategy={}, got --strategy={}.".format(
-                flag.name, " or ".join(names), name))
+            f"--{flag.name}: expected --strategy={' or '.join(names)}, got "
+            f"--strategy={name}.")
   if name == _ROUND_ROBIN:
     return distributed.RoundRobinStrategy(**options)
   if name == _REPLICATION:
@@ -235,8 +236,8 @@ def _check_num_workers(num_workers):
       (":" in _STRATEGY.value, _STRATEGY, _MAX_ASKED_WORKERS)):
     if is_limited and num_workers > at_most:
       raise inputs.BadInput(
-          "--workers={}: expected an integer of at most {} with --{}={}."
-          .format(num_workers, at_most, flag.name, flag.value))
+          f"--workers={num_workers}: expected an integer of at most {at_most} "
+          f"with --{flag.name}={flag.value}.")
 
 
 def _make_plans(strategy, num_workers, num_ps, costs, sizes):
@@ -248,8 +249,8 @@ def _make_plans(strategy, num_workers, num_ps, costs, sizes):
   except (Exception, SystemExit) as e:  # pylint: disable=broad-except
     if ":" not in _STRATEGY.value:
       raise
-    raise inputs.BadInput("--strategy={}: a decision failed: {}".format(
-        _STRATEGY.value, inputs.error_text(e))) from e
+    raise inputs.BadInput(f"--strategy={_STRATEGY.value}: a decision failed: "
+                          f"{inputs.error_text(e)}") from e
   if _COMPARE.value:
     # A strategy may have costs and sizes of its own. Then all plans have these.
     costs, sizes = plans[0].costs, plans[0].sizes
@@ -370,11 +371,11 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     package = (e.name or "").partition(".")[0]
     if package not in _REQUIREMENTS:
       raise
-    _print_error("--format={}: {} is not installed: pip install {}".format(
-        _FORMAT.value, package, _REQUIREMENTS[package]))
+    _print_error(f"--format={_FORMAT.value}: {package} is not installed: pip "
+                 f"install {_REQUIREMENTS[package]}")
   except OSError as e:
     _discard(sys.stdout)
-    _print_error("standard output: {}.".format(e.strerror or e))
+    _print_error(f"standard output: {e.strerror or e}.")
   except KeyboardInterrupt:
     return 128 + signal.SIGINT
   return _EXIT_BAD_INPUT

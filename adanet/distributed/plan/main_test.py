@@ -167,7 +167,7 @@ class PlanTest(MainTestCase):
       # The problems of the other plans do not count.
       problems = plans[0].problems()
       errors = "".join(
-          "adanet-plan: --strict: {}\n".format(p.message) for p in problems)
+          f"adanet-plan: --strict: {p.message}\n" for p in problems)
       self.assertEqual(
           (int(bool(problems)), text.encode("utf-8"),
            errors if "json" in more else ""),
@@ -281,7 +281,7 @@ class ClusterTest(MainTestCase):
     for name in ("cluster.json", "-"):
       error = self.assert_refused(
           expected, "--subnetworks=2", "--tf_config=" + name, stdin=text)
-      self.assertStartsWith(error, "adanet-plan: --tf_config={}: ".format(name))
+      self.assertStartsWith(error, f"adanet-plan: --tf_config={name}: ")
     self.assert_refused(expected, "--subnetworks=2", TF_CONFIG=text)
 
 
@@ -361,7 +361,7 @@ class InfoTest(MainTestCase):
 
   @parameterized.parameters("--version", "--subnetworks=x --version")
   def test_version(self, flags):
-    self.assertEqual("adanet-plan {}\n".format(version.VERSION),
+    self.assertEqual(f"adanet-plan {version.VERSION}\n",
                      self.output(*flags.split()))
 
 
@@ -424,10 +424,10 @@ class ProcessTest(MainTestCase):
       ("table", "rich", "rich"))
   def test_without(self, output_format, package, requirement):
     self.write(package + ".py",
-               "raise ModuleNotFoundError(name='{}')".format(package))
+               f"raise ModuleNotFoundError(name='{package}')")
     self.assertEqual(
-        (2, b"", "adanet-plan: --format={}: {} is not installed: pip install {}"
-         "\n".format(output_format, package, requirement)),
+        (2, b"", f"adanet-plan: --format={output_format}: {package} is not "
+                 f"installed: pip install {requirement}\n"),
         _start(_PROGRAM, "--format=" + output_format, *_FLAGS, env=_environment(
             PYTHONPATH=os.pathsep.join([self.folder] + sys.path))))
 

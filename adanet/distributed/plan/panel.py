@@ -35,7 +35,7 @@ def named_row_height(num_rows):
 
 
 def _count(number, noun):
-  return "{:,} {}{}".format(number, noun, "" if number == 1 else "s")
+  return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 class Panel(object):
@@ -83,7 +83,7 @@ class Panel(object):
         self._figures["max_load_per_ps"] or 0., cell_speed=0., cell_share=0.)
     # With room for a mark, so that the columns of several panels are in line.
     self._columns_x = page_lib.MARGIN + 0.08 + page_lib.text_width(
-        "! subnetwork {}".format(self.plan.num_subnetworks), 8, "bold")
+        f"! subnetwork {self.plan.num_subnetworks}", 8, "bold")
     page.right = max(page.right, self._columns_x + columns_width + SPEED_WIDTH)
 
   def draw_workers(self, x):
@@ -164,7 +164,7 @@ class Panel(object):
                        _count(plan.num_ps, "parameter server"),
                        _count(plan.num_subnetworks, "subnetwork")])
     if len(self._plans) > 1:
-      shape = "{} equal plans of {}".format(len(self._plans), shape)
+      shape = f"{len(self._plans)} equal plans of {shape}"
     shape += "".join(
         ", {} {}".format(noun, ", ".join(map(page_lib.format_number, weights)))
         for noun, weights in (("costs", plan.costs), ("sizes", plan.sizes))
@@ -179,7 +179,7 @@ class Panel(object):
         _count(plan.num_workers, "worker"),
         _count(figures["max_subnetworks_per_worker"], "subnetwork"))
     if figures["fetches"]:
-      facts += ", fetches per step {:,}".format(figures["fetches"])
+      facts += f", fetches per step {figures['fetches']:,}"
     return self.page.paragraph(
         x, y + 0.02, facts, 2, 8,
         color=page_lib.PROBLEM if time is None else page_lib.SMALL_PRINT)
@@ -194,7 +194,7 @@ class Panel(object):
     untrained = self.with_problem("untrained_subnetworks")
     for i in range(self.plan.num_subnetworks):
       mark = "! " if i in untrained else ""
-      self.page.text(x, self.row_y(i), "{}subnetwork {}".format(mark, i),
+      self.page.text(x, self.row_y(i), f"{mark}subnetwork {i}",
                      ha="right", **page_lib.problem_style(i in untrained))
 
   def _draw_problems(self, y):
@@ -277,7 +277,7 @@ class SmallPanel(Panel):
     unit = 1. if .01 <= unit <= 1000 else unit
     self.page.text(
         x - 0.05, load_y,
-        "load" if unit == 1 else "load / {:g}".format(unit), 7.5, ha="right")
+        "load" if unit == 1 else f"load / {unit:g}", 7.5, ha="right")
     for p, load in enumerate(loads / unit):
       self._draw_column(x, str(p), p in with_problem)
       middle = x + COLUMN_WIDTH / 2

@@ -85,6 +85,6 @@ def write(plans: Iterable[value.PlacementPlan], file: BinaryIO,
     ValueError: as for `draw`, or there is no such format.
   """
   if format not in FORMATS:
-    raise ValueError("format={}: expected one of {}.".format(
-        _arguments.show(format), ", ".join(FORMATS)))
+    raise ValueError(f"format={_arguments.show(format)}: expected one of "
+                     f"{', '.join(FORMATS)}.")
   page_lib.write(draw(plans), file, format)

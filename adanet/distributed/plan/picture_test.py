@@ -89,14 +89,14 @@ def _cells(plan):
   for w in range(plan.num_workers):
     owned = plan.worker(w)
     if owned.builds_ensemble:
-      cells.append("plan-0-worker-{}-ensemble".format(w))
+      cells.append(f"plan-0-worker-{w}-ensemble")
     cells.extend("plan-0-worker-{}-{}-{}".format(
         w, "trains" if i in owned.trained else "runs", i)
                  for i in owned.subnetworks)
   for p in range(plan.num_ps):
-    cells.extend("plan-0-ps-{}-serves-{}".format(p, i)
+    cells.extend(f"plan-0-ps-{p}-serves-{i}"
                  for i in plan.parameter_server(p).subnetworks)
-  return cells + ["plan-0-subnetwork-{}-speed".format(i)
+  return cells + [f"plan-0-subnetwork-{i}-speed"
                   for i in np.flatnonzero(plan.effective_speeds())]
 
 
@@ -219,7 +219,7 @@ class PlanPictureTest(parameterized.TestCase):
     figure = _draw(*((s,) + shape for s in (_ROUND_ROBIN, _REPLICATION, _DROP)))
     self.assertEqual({"plan-0", "plan-1"},
                      {match.group() for _, match in _named(figure, r"plan-\d")})
-    self.assertIn("{} and {} 2 equal plans of".format(_ROUND_ROBIN, _DROP),
+    self.assertIn(f"{_ROUND_ROBIN} and {_DROP} 2 equal plans of",
                   " ".join(_texts(figure)))
 
   def test_plans_with_unknown_parameter_servers_are_drawn_apart(self):
@@ -285,7 +285,7 @@ class PlanPictureTest(parameterized.TestCase):
       box.x0, box.x1 = box.x0 - on_left * room, box.x1 + (1 - on_left) * room
       self.assertTrue(
           0 <= box.x0 and box.x1 <= width and 0 <= box.y0 and box.y1 <= height,
-          "{!r} leaves the figure".format(t.get_text()))
+          f"{t.get_text()!r} leaves the figure")
       self.assertGreaterEqual(t.get_fontsize(), 7)
       boxes.append((t.get_text(), box))
     for (a, box), (b, other) in itertools.combinations(boxes, 2):
@@ -294,7 +294,7 @@ class PlanPictureTest(parameterized.TestCase):
       self.assertFalse(
           box.x0 < other.x1 and other.x0 < box.x1 and
           box.y0 + gap < other.y1 and other.y0 + gap < box.y1,
-          "{!r} and {!r} overlap".format(a, b))
+          f"{a!r} and {b!r} overlap")
 
   @parameterized.product(
       file_format=plan_picture.FORMATS, shape=((4, 2, 3), (37, 1, 2)))

@@ -106,10 +106,9 @@ class Predictions(object):
           raise ValueError
       except (TypeError, ValueError) as e:
         raise type(e)(
-            "{}.subnetwork_parameter_servers({}, {})={}: expected integers in "
-            "[0, {}).".format(
-                _arguments.show(self._asked), k, i, _arguments.show(answer),
-                n)) from None
+            f"{_arguments.show(self._asked)}.subnetwork_parameter_servers({k}, "
+            f"{i})={_arguments.show(answer)}: expected integers in [0, "
+            f"{n}).") from None
       all_ps.append(ps)
     return all_ps
 

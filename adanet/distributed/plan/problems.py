@@ -145,7 +145,7 @@ def _find_fixes(plan, found):
 
 
 def _count(number, noun):
-  return "{} {}{}".format(number, noun, "" if str(number) == "1" else "s")
+  return f"{number} {noun}{'' if str(number) == '1' else 's'}"
 
 
 def _describe(plan, kind, indices, worker_names, subnetwork_names):
@@ -158,11 +158,11 @@ def _describe(plan, kind, indices, worker_names, subnetwork_names):
         indices.to_text(str if names is None else names.__getitem__))
 
   if kind == "untrained_subnetworks":
-    return "No worker trains {}.".format(name("subnetwork", subnetwork_names))
+    return f"No worker trains {name('subnetwork', subnetwork_names)}."
   if kind == "unused_ps":
-    return "No worker uses {}.".format(name("parameter server"))
+    return f"No worker uses {name('parameter server')}."
   if kind == "overloaded_ps":
-    mean = "{:.4g}".format(plan.load_per_ps().mean())
+    mean = f"{plan.load_per_ps().mean():.4g}"
     return "{} {} more than twice the mean load of {}.".format(
         name("Parameter server"), "serves" if is_one else "serve",
         _count(mean, "subnetwork") if plan.sizes is None else mean)
@@ -170,9 +170,9 @@ def _describe(plan, kind, indices, worker_names, subnetwork_names):
   if kind == "overloaded_workers":
     return "{} {} more than twice the median {}.".format(
         workers, "trains" if is_one else "train",
-        "of " + _count("{:g}".format(_median_work(plan)), "subnetwork")
+        "of " + _count(f"{_median_work(plan):g}", "subnetwork")
         if plan.costs is None else
-        "cost of {:.4g}".format(_median_work(plan)))
+        f"cost of {_median_work(plan):.4g}")
   return workers + " build the ensemble; one is enough."
 
 

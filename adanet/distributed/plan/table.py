@@ -39,14 +39,14 @@ _NEITHER_IS_BETTER = ("num_workers", "num_ps", "num_subnetworks",
 
 
 def _count(number, noun):
-  return "{} {}{}".format(number, noun, "" if number == 1 else "s")
+  return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _number(value):
   """Returns a figure as text of at most nine characters."""
   if value >= 10**9 or not (value >= 1000 or float(value).is_integer()):
-    return "{:.4g}".format(value)
-  return "{:.0f}".format(value)
+    return f"{value:.4g}"
+  return f"{value:.0f}"
 
 
 def _figure(name, value):
@@ -313,11 +313,11 @@ def show_comparison(plans: Sequence[plan_lib.PlacementPlan],
   weights = list(map(_weights_text, plans))
   is_same = len(set(weights)) == 1
   for letter, plan, text in zip(_letters(plans), plans, weights):
-    legend.append("{}  {}{}".format(
-        letter, _one_line(plan.strategy), "" if is_same else text))
+    legend.append(f"{letter}  "
+                  f"{_one_line(plan.strategy)}{'' if is_same else text}")
     shown.setdefault(letter, plan)
   if is_same and weights[0]:
-    legend.append("All with {}.".format(weights[0].lstrip(", ")))
+    legend.append(f"All with {weights[0].lstrip(', ')}.")
   if len(shown) < len(plans):
     legend.append("Plans with the same letter place everything alike.")
   figures = plan_lib.compare(shown.values())
@@ -331,6 +331,6 @@ def show_comparison(plans: Sequence[plan_lib.PlacementPlan],
   if any("*" in cell for row in rows for cell in row):
     parts.append(rich_text.Text("* best of the plans that train everything"))
   parts.append(_problems_text([
-      "{}: {}".format(letter, problem.message)
+      f"{letter}: {problem.message}"
       for letter, plan in shown.items() for problem in plan.problems()]))
   console_lib.print_parts(console, parts)

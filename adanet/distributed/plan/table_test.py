@@ -224,8 +224,7 @@ The load is in the unit of the sizes, and assumes evenly spread bytes.
     lines = text.splitlines()
     self.assertLess(len(lines), _MAX_LINES)
     self.assertStartsWith(
-        text, "{}: {} worker".format(" ".join(plan.strategy.split()),
-                                     num_workers))
+        text, f"{' '.join(plan.strategy.split())}: {num_workers} worker")
     self.assertEqual([line.rstrip() for line in lines], lines)
     self.assertContainsSubset([p.message for p in plan.problems()], lines)
     self.assertEqual(not plan.problems(), "No problems." in lines)
@@ -358,7 +357,7 @@ figure """)
     plans = [_plan(*shape, strategy) for strategy in _STRATEGIES]
     text = _printed(plan_table.show_comparison, plans)
     letters = [line[0] for line in text.splitlines()[:len(plans)]]
-    self.assertIn("\n{}  Odd[red] (b)\n".format(letters[-4]), text)
+    self.assertIn(f"\n{letters[-4]}  Odd[red] (b)\n", text)
     for (a, plan), (b, other) in itertools.combinations(
         zip(letters, plans), 2):
       is_known = plan.ps_groups is not None
@@ -378,7 +377,7 @@ figure """)
             cell.endswith("*"))
     for a, plan in shown.items():
       for problem in plan.problems():
-        self.assertIn("\n{}: {}\n".format(a, problem.message), text)
+        self.assertIn(f"\n{a}: {problem.message}\n", text)
 
 
 if __name__ == "__main__":

@@ -97,8 +97,8 @@ class PlacementPlan(predictions.Predictions):
     """
     if not isinstance(strategy, placement.PlacementStrategy):
       raise TypeError(
-          "strategy={}: expected an instance of PlacementStrategy, such as "
-          "RoundRobinStrategy().".format(_arguments.show(strategy)))
+          f"strategy={_arguments.show(strategy)}: expected an instance of "
+          "PlacementStrategy, such as RoundRobinStrategy().")
     num_subnetworks = _arguments.check_integer(
         "num_subnetworks", num_subnetworks, at_least=1)
     # The plan keeps a copy, because the caller may change the strategy.
@@ -151,12 +151,12 @@ class PlacementPlan(predictions.Predictions):
 
   def __repr__(self):
     arguments = [self.strategy] + [
-        "{}={}".format(name, getattr(self, name))
+        f"{name}={getattr(self, name)}"
         for name in ("num_workers", "num_ps", "num_subnetworks")]
     arguments += [
         "{}={}".format(name, getattr(self, name))
         for name in ("costs", "sizes") if getattr(self, name) is not None]
-    return "PlacementPlan({})".format(", ".join(arguments))
+    return f"PlacementPlan({', '.join(arguments)})"
 
   def worker(self, worker_index: int) -> groups_lib.WorkerGroup:
     """Returns the `WorkerGroup` that a worker is in.
@@ -339,13 +339,12 @@ def _weights(name, weights, strategy, num_subnetworks):
         num_subnetworks)
     if set(weights) == {1}:
       return None
-  expected = "{} numbers from {:g} to {:g}, one for each subnetwork".format(
-      num_subnetworks, LEAST_WEIGHT, MOST_WEIGHT)
+  expected = (f"{num_subnetworks} numbers from {LEAST_WEIGHT:g} to "
+              f"{MOST_WEIGHT:g}, one for each subnetwork")
   checked = _arguments.check_lengths(name, weights, expected)
   if len(checked) != num_subnetworks or not all(
       LEAST_WEIGHT <= weight <= MOST_WEIGHT for weight in checked):
-    raise ValueError("{}={}: expected {}.".format(
-        name, _arguments.show(weights), expected))
+    raise ValueError(f"{name}={_arguments.show(weights)}: expected {expected}.")
   return checked
 
 
@@ -378,8 +377,8 @@ def check_plans(
       raise ValueError("plans=(): expected at least one PlacementPlan.")
     if all(isinstance(plan, PlacementPlan) for plan in plans):
       return plans
-  raise TypeError("plans={}: expected an iterable of PlacementPlan.".format(
-      _arguments.show(plans)))
+  raise TypeError(f"plans={_arguments.show(plans)}: expected an iterable of "
+                  "PlacementPlan.")
 
 
 def alike(

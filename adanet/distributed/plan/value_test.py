@@ -54,7 +54,7 @@ class PlanEqualsStrategyTest(parameterized.TestCase):
     self.assertEqual(
         "PlacementPlan({!r}, num_workers={}, num_ps={}, num_subnetworks={}{})"
         .format(strategy, *shape, "".join(
-            ", {}={}".format(name, weights) for name, weights in (
+            f", {name}={weights}" for name, weights in (
                 ("costs", plan.costs), ("sizes", plan.sizes)) if weights)),
         repr(plan))
     for w in range(m):
@@ -304,9 +304,9 @@ class ErrorsTest(parameterized.TestCase):
       ("parameter_server", "ps_index", 2))
   def test_index(self, method, name, size):
     call = getattr(_plan(distributed.RoundRobinStrategy(), 5, 2, 3), method)
-    self.assert_says(ValueError, "{}={}: ".format(name, size), call, size)
-    self.assert_says(ValueError, "{}=-1: ".format(name), call, -1)
-    self.assert_says(TypeError, "{}='0': ".format(name), call, "0")
+    self.assert_says(ValueError, f"{name}={size}: ", call, size)
+    self.assert_says(ValueError, f"{name}=-1: ", call, -1)
+    self.assert_says(TypeError, f"{name}='0': ", call, "0")
 
   def test_other_arguments(self):
     plan = _plan(distributed.RoundRobinStrategy(), 5, 2, 3)

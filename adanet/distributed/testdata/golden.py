@@ -10,6 +10,6 @@ import runfiles
 def load(name):
   """Returns the content of `<name>.json`."""
   path = runfiles.Create().Rlocation(
-      "adanet/adanet/distributed/testdata/{}.json".format(name))
+      f"adanet/adanet/distributed/testdata/{name}.json")
   with open(path, encoding="utf-8") as f:
     return json.load(f)

@@ -39,7 +39,7 @@ class _Builder(adanet.subnetwork.Builder):
 
   @property
   def name(self):
-    return "dnn{}".format(self._index)
+    return f"dnn{self._index}"
 
   def build_subnetwork(self, features, logits_dimension, training,
                        iteration_step, summary, previous_ensemble=None):

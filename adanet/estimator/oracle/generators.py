@@ -142,7 +142,7 @@ class LastTwo(adanet.ensemble.Strategy):
                                    previous_ensemble_subnetwork_builders):
     last = list(previous_ensemble_subnetwork_builders or [])[-1:]
     pairs = [
-        adanet.ensemble.Candidate("{}_pair".format(builder.name), [builder],
+        adanet.ensemble.Candidate(f"{builder.name}_pair", [builder],
                                   last) for builder in subnetwork_builders
     ]
     return pairs + [

@@ -18,13 +18,13 @@ class _Builder(adanet.subnetwork.Builder):
   name = ""
 
   def __init__(self, depth):
-    self.name, self._depth = "depth_{}".format(depth), depth
+    self.name, self._depth = f"depth_{depth}", depth
 
   def build_subnetwork(self, features, logits_dimension, training,
                        iteration_step, summary, previous_ensemble=None):
     layer = features["pixels"]
     for i in range(self._depth):
-      kernel = tf.get_variable("hidden_{}".format(i), [layer.shape[-1], 256])
+      kernel = tf.get_variable(f"hidden_{i}", [layer.shape[-1], 256])
       layer = tf.nn.relu(tf.matmul(layer, kernel))
     kernel = tf.get_variable("logits", [layer.shape[-1], logits_dimension])
     return adanet.Subnetwork(layer, tf.matmul(layer, kernel), self._depth**.5)
@@ -73,7 +73,7 @@ def main(unused_argv):
         export.build_parsing_serving_input_receiver_fn(
             {"pixels": tf.io.FixedLenFeature([64], tf.float32)})).decode()
     right = _serve(folder, images[held_out]) == digits[held_out]
-    print("{} reads {:.1%} of new digits".format(folder, np.mean(right)))
+    print(f"{folder} reads {np.mean(right):.1%} of new digits")
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ class DigitsTest(absltest.TestCase):
       self.assertNotIn(None, [
           subnetwork.loss for subnetwork in iteration.subnetworks.values()])
     self.assertCountEqual(
-        [("worker:{}".format(i), ["t{}_depth_{}".format(t, i)])
+        [(f"worker:{i}", [f"t{t}_depth_{i}"])
          for i in range(3) for t in range(3)],
         [(task.task, list(task.trained)) for task in report.tasks
          if task.task.startswith("worker")])

@@ -23,13 +23,13 @@ class _Builder(adanet.subnetwork.Builder):
   name = ""
 
   def __init__(self, depth):
-    self.name, self._depth = "depth_{}".format(depth), depth
+    self.name, self._depth = f"depth_{depth}", depth
 
   def build_subnetwork(self, features, logits_dimension, training,
                        iteration_step, summary, previous_ensemble=None):
     layer = features["x"]
     for i in range(self._depth):
-      kernel = tf.get_variable("hidden_{}".format(i), [layer.shape[-1], 32])
+      kernel = tf.get_variable(f"hidden_{i}", [layer.shape[-1], 32])
       layer = tf.nn.relu(tf.matmul(layer, kernel))
     kernel = tf.get_variable("logits", [layer.shape[-1], logits_dimension])
     logits = tf.matmul(layer, kernel)

@@ -299,7 +299,7 @@ def _plain(value):
   if isinstance(value, np.ndarray):
     return [_plain(v) for v in value]
   if isinstance(value, np.floating):
-    return float("{:.7g}".format(value))
+    return float(f"{value:.7g}")
   return value.item() if isinstance(value, np.generic) else value
 
 
@@ -372,20 +372,19 @@ def differences(expected, actual, path=""):
       len(expected) == len(actual)):
     return [
         line for i, pair in enumerate(zip(expected, actual))
-        for line in differences(*pair, path="{}[{}]".format(path, i))
+        for line in differences(*pair, path=f"{path}[{i}]")
     ]
   if isinstance(expected, float) and isinstance(actual, float):
     equal = abs(expected - actual) <= 1e-5 * max(1., abs(expected))
   else:
     equal = expected == actual
   return [] if equal else [
-      "{}: expected {!r}, got {!r}".format(path, expected, actual)]
+      f"{path}: expected {expected!r}, got {actual!r}"]
 
 
 def main():
   rows = {case.name: outcome(tf_compat.v1.estimator, case) for case in CASES}
-  lines = ("{}: {}".format(
-      json.dumps(name), json.dumps(row, sort_keys=True))
+  lines = (f"{json.dumps(name)}: {json.dumps(row, sort_keys=True)}"
            for name, row in rows.items())
   print("{\n" + ",\n".join(lines) + "\n}")
 

@@ -26,7 +26,7 @@ class _Builder(adanet.subnetwork.Builder):
   name = ""
 
   def __init__(self, width):
-    self.name, self._width = "width_{}".format(width), width
+    self.name, self._width = f"width_{width}", width
 
   def build_subnetwork(self, features, logits_dimension, training,
                        iteration_step, summary, previous_ensemble=None):
@@ -48,7 +48,7 @@ def _input_fn():
 
 def main(folder, failing=None):
   task = json.loads(os.environ["TF_CONFIG"])["task"]
-  name = "{}-{}".format(task["type"], task["index"])
+  name = f"{task['type']}-{task['index']}"
   if name == failing:
     sys.exit(_FAILED)
   estimator = adanet.Estimator(
