@@ -40,7 +40,7 @@ _READS = (
 _MANY = np.arange(12345., 22345.)  # Would be long in a message.
 
 
-class _Series(object):
+class _Series:
   """Stands for a `pandas.Series`."""
 
   def __init__(self, values, index=None):
@@ -56,7 +56,7 @@ class _Series(object):
     return _Series(self._values.copy(), self.index)
 
 
-class _Frame(object):
+class _Frame:
   """Stands for a `pandas.DataFrame`."""
 
   def __init__(self, values, index=None, columns=None):

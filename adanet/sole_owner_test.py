@@ -42,7 +42,7 @@ class SoleOwnerTest(parameterized.TestCase):
         f.write("adanet/__init__.py,,\n")
     imported = subprocess.run(
         [sys.executable, "-c", "import adanet"], stderr=subprocess.PIPE,
-        universal_newlines=True, check=False, cwd=site,
+        text=True, check=False, cwd=site,
         env=dict(os.environ, PYTHONPATH=os.pathsep.join([site] + sys.path)))
     last_line = imported.stderr.strip().split("\n")[-1]
     self.assertStartsWith(last_line, "ImportError: ")

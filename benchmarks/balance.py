@@ -99,7 +99,7 @@ ALL_CASES = (
 )
 
 
-class Tasks(object):
+class Tasks:
   """A context manager: processes, each of them a task of one job after another.
   """
 

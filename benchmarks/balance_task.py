@@ -49,7 +49,7 @@ class Job(typing.NamedTuple):
   num_steps: int
 
 
-class _Processor(object):
+class _Processor:
   """Computes for some seconds: one step after another, as a processor does.
 
   It begins with its first step when the benchmark says so.
@@ -88,7 +88,7 @@ class _Builder(search.Builder):
       return super().build_subnetwork_train_op(*args, **kwargs)
 
 
-class _Ends(object):
+class _Ends:
   """Notes when the chief's loop ends: all subnetworks and ensembles are done.
 
   The ensembles alone may be done one step of the slowest subnetwork before.

@@ -35,7 +35,7 @@ from benchmarks import variables
 class _OthersSubnetwork(placement.RoundRobinStrategy):
 
   def should_build_subnetwork(self, num_subnetworks, subnetwork_index):
-    return super(_OthersSubnetwork, self).should_build_subnetwork(
+    return super().should_build_subnetwork(
         num_subnetworks, (subnetwork_index + 1) % num_subnetworks)
 
 
@@ -43,7 +43,7 @@ class _Remembers(placement.RoundRobinStrategy):
 
   def should_build_ensemble(self, num_subnetworks):
     if not hasattr(self, "answer"):
-      self.answer = super(_Remembers, self).should_build_ensemble(
+      self.answer = super().should_build_ensemble(
           num_subnetworks)
     return self.answer
 
@@ -57,7 +57,7 @@ class _Nowhere(placement.RoundRobinStrategy):
 class _OthersServers(placement.RoundRobinStrategy):
 
   def subnetwork_devices(self, num_subnetworks, subnetwork_index):
-    return super(_OthersServers, self).subnetwork_devices(
+    return super().subnetwork_devices(
         num_subnetworks, (subnetwork_index + 1) % num_subnetworks)
 
 

@@ -118,7 +118,7 @@ def _graph_class(v1):
 
     def device(self, device_name_or_function):
       self.device_function = device_name_or_function
-      return super(Graph, self).device(device_name_or_function)
+      return super().device(device_name_or_function)
 
   return Graph
 

@@ -75,7 +75,7 @@ print(repr(time.monotonic()))
 """
 
 
-class Tasks(object):
+class Tasks:
   """A context manager: the tasks of a job, all of which end with it."""
 
   def __init__(self, command, env):
@@ -307,8 +307,8 @@ def _run(command, env):
   """Runs a command to its end; returns its output."""
   try:
     done = subprocess.run(
-        command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, universal_newlines=True, check=False,
+        command, env=env, stdin=subprocess.DEVNULL, capture_output=True,
+        text=True, check=False,
         timeout=_TIMEOUT_SECS)
   except subprocess.TimeoutExpired as e:
     raise program.CheckError(f"{command} does not end") from e

@@ -117,7 +117,7 @@ class _Ensembler(search.Ensembler):
     return spec
 
 
-class _Turns(object):
+class _Turns:
   """Takes the turns, as the one to whom the loop reports its progress."""
 
   def __init__(self, task, num_turns, bare_ops):

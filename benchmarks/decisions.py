@@ -42,7 +42,7 @@ _CASES = (
 )
 
 
-class _Empty(object):
+class _Empty:
   """What a decision is compared with."""
 
   def should_build_ensemble(self, num_subnetworks):
@@ -91,7 +91,7 @@ def measure(placement, num_turns):
     for decision, arguments in (
         ("should_build_ensemble", f"({k})"),
         ("should_build_subnetwork", f"({k}, {index})"),
-        ("should_train_subnetworks", "({})".format(k))):
+        ("should_train_subnetworks", f"({k})")):
       question = f"strategy.{decision}{arguments}"
       empty_call = f"empty.{decision}{arguments}"
       later = timing.in_turns(question, empty_call, names, num_turns)

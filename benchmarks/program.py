@@ -127,8 +127,8 @@ def _run_side(command, env, side):
   """Returns the name of a side, and what its program prints."""
   done = subprocess.run(
       command + ["--side=" + side, "--num_turns=%d" % _NUM_TURNS.value],
-      env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-      universal_newlines=True, timeout=_SIDE_TIMEOUT_SECS, check=False)
+      env=env, capture_output=True,
+      text=True, timeout=_SIDE_TIMEOUT_SECS, check=False)
   check(done.returncode == 0, f"{' '.join(map(shlex.quote, command))} failed:\n"
                               f"{done.stderr[-3000:]}")
   measured = json.loads(done.stdout)

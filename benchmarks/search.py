@@ -82,12 +82,12 @@ class Ensembler(adanet.ensemble.ComplexityRegularizedEnsembler):
   """
 
   def __init__(self):
-    super(Ensembler, self).__init__(
+    super().__init__(
         optimizer=tf.train.GradientDescentOptimizer(.01), adanet_lambda=.001)
     self.train_ops = []
 
   def build_train_op(self, *args, **kwargs):
-    spec = super(Ensembler, self).build_train_op(*args, **kwargs)
+    spec = super().build_train_op(*args, **kwargs)
     self.train_ops.append(getattr(spec, "train_op", spec))
     return spec
 
@@ -100,7 +100,7 @@ def input_fn():
   return tf.data.Dataset.from_tensors(({"x": features}, labels)).repeat()
 
 
-class Search(object):
+class Search:
   """A search of dense networks, with mixture weights that are trained.
 
   Attributes:

@@ -79,7 +79,7 @@ def _row(kind, what, against, ratio, figure):
           "figure": figure, "limits": limit}
 
 
-class _AdaNet(object):
+class _AdaNet:
   """AdaNet 0.8.0 in a process of its own, which takes turns with this one."""
 
   def __init__(self, folder):
@@ -121,7 +121,7 @@ def _time_bare_steps(session, ops, num_steps=search.NUM_STEPS):
   return (time.perf_counter() - started) / num_steps
 
 
-class _SameWork(object):
+class _SameWork:
   """Checks that a turn of the loop trains as so many bare steps do."""
 
   def __init__(self, session, ops):
@@ -289,7 +289,7 @@ def _import(statement):
   """Returns the seconds and the modules of an import in a new process."""
   done = subprocess.run(
       [sys.executable, "-c", _IMPORT.format(statement)], env=_child_env(),
-      stdout=subprocess.PIPE, universal_newlines=True, check=True)
+      stdout=subprocess.PIPE, text=True, check=True)
   secs, modules = json.loads(done.stdout)
   program.check(not any(m.startswith("tensorflow") for m in modules),
                 f"{statement} loads TensorFlow")

@@ -41,7 +41,7 @@ def _commands():
 class ExamplesTest(parameterized.TestCase):
 
   def setUp(self):
-    super(ExamplesTest, self).setUp()
+    super().setUp()
     self.enter_context(mock.patch.dict(os.environ))
     self._use_folder_of_a_search()
     self._output = self.enter_context(

@@ -137,7 +137,7 @@ class ReferenceTest(parameterized.TestCase):
     documented = _documented(page)
     for name, value in _public(importlib.import_module(module)).items():
       if inspect.isclass(value):
-        self.assertIn(":members:", documented["{}.{}".format(module, name)])
+        self.assertIn(":members:", documented[f"{module}.{name}"])
 
   @parameterized.parameters(*_MODULES)
   def test_every_public_method_says_what_it_does(self, page, module):
@@ -162,7 +162,7 @@ class ReferenceTest(parameterized.TestCase):
          for package in (adanet, distributed, estimator, tf_compat)
          for module in pkgutil.iter_modules(package.__path__)
          if not module.name.startswith("_")
-         and "{}.{}".format(package.__name__, module.name) not in _SEAMS],
+         and f"{package.__name__}.{module.name}" not in _SEAMS],
         documented)
 
   def test_has_what_the_packages_offer(self):

@@ -87,7 +87,7 @@ def on_paper(plan: typing.Any, machines: Machines) -> typing.Tuple[
   return by_workers, Speeds(by_ps, by_ps)
 
 
-class _Worker(object):
+class _Worker:
   """What a worker exchanges with the parameter servers in a step."""
 
   def __init__(self, plan, share, machines):
@@ -170,7 +170,7 @@ def _control_row(size):
       "task": {"type": "worker", "index": 0}})
   poll_secs = decisions.poll_secs(num_workers, num_ps)
   return [f"{num_workers:,}", f"{num_ps:,}",
-          f"{len(config) / 1024:,.0f}", "{:,}".format(num_workers),
+          f"{len(config) / 1024:,.0f}", f"{num_workers:,}",
           f"{1000 * poll_secs:.0f}",
           f"{num_workers / num_ps / poll_secs:,.0f}",
           f"{num_workers + num_ps:,}"]

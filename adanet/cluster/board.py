@@ -32,7 +32,7 @@ class Notice(typing.NamedTuple):
   ready: int = 0
 
 
-class Board(object):
+class Board:
   """The variables of one parameter server, as any task sees them."""
 
   def __init__(self, ps: int, address: str, target: str, own_filter: str):

@@ -12,7 +12,7 @@ from adanet.cluster import waiting
 _LOOK_SECS = 30.  # Between two looks at whether the chief is there.
 
 
-class ChiefWatch(object):
+class ChiefWatch:
   """Waits for a chief, without an end while the chief answers."""
 
   def __init__(self, chief: typing.Dict[str, str], timeout_secs: float):

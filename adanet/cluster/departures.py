@@ -12,7 +12,7 @@ from adanet import tf_compat
 from adanet.tf_compat import files
 
 
-class Departures(object):
+class Departures:
   """The files of the workers whose input has ended."""
 
   def __init__(self, model_dir: str):

@@ -110,7 +110,7 @@ class Awaited(collections.abc.Sequence):
     return 2
 
 
-class ResultsFile(object):
+class ResultsFile:
   """The file with the results of a job."""
 
   def __init__(self, model_dir: str, job: ended.JobId,

@@ -64,7 +64,7 @@ class ResultsFileTest(absltest.TestCase):
   def _save(self, name):
     """Makes a checkpoint the latest one."""
     for path, text in ((name + ".index", ""), (
-        "checkpoint", 'model_checkpoint_path: "{}"'.format(name))):
+        "checkpoint", f'model_checkpoint_path: "{name}"')):
       files.write_text(os.path.join(self._model_dir, path), text)
 
   def _file(self, job=_JOB, timeout_secs=60.):

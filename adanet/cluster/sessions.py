@@ -45,7 +45,7 @@ def configured(config: typing.Any, filters: typing.Sequence[str],
   return result
 
 
-class Opening(object):
+class Opening:
   """A session that is being opened."""
 
   def __init__(self, target: str, graph: typing.Any, config: typing.Any):

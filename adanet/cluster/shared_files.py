@@ -37,7 +37,7 @@ class SharedFilesError(RuntimeError):
   """A task does not see the files of the chief."""
 
 
-class Check(object):
+class Check:
   """Reads the file of the agreement on each parameter server."""
 
   def __init__(self, model_dir: str, addresses: typing.Mapping[str, str]):
@@ -116,7 +116,7 @@ class Check(object):
     return None
 
 
-class Follower(object):
+class Follower:
   """Reports an announced agreement that is not visible here."""
 
   def __init__(self, model_dir: str, job: ended.JobId,
@@ -190,7 +190,7 @@ def _read(model_dir):
   return None
 
 
-class Onlooker(object):
+class Onlooker:
   """A task outside of the cluster, which asks a parameter server itself."""
 
   def __init__(self, model_dir: str, job: ended.JobId, address: str):

@@ -57,11 +57,11 @@ class SharedFilesTest(parameterized.TestCase):
       (False, True, 3, "the chief has '{1}', which it does not see there: .*"
        "No such file or directory: "))
   def test_folders_that_differ(self, chief_sees, ps_sees, generation, message):
-    chief, ps = [self._chief if sees else self._other
-                 for sees in (chief_sees, ps_sees)]
+    chief, ps = (self._chief if sees else self._other
+                 for sees in (chief_sees, ps_sees))
     with self.assertRaisesRegex(
         shared_files.SharedFilesError,
-        r"^ps:0 \(127.0.0.1:\d+\) has the model_dir '{}', .*".format(ps) +
+        fr"^ps:0 \(127.0.0.1:\d+\) has the model_dir '{ps}', .*" +
         message.format(self._chief, self._other) + _ADVICE):
       self._check(chief, ps, generation)
 

@@ -47,7 +47,7 @@ def _named(tasks):
   return ", ".join("{} ({})".format(*task) for task in sorted(tasks.items()))
 
 
-class Task(object):
+class Task:
   """This task.
 
   Attributes:
@@ -231,7 +231,7 @@ class Task(object):
         wait.done()
         return found == decisions.Next.RECONNECT
       wait.pause(.1, lambda: _named({
-          "ps:{}".format(i): self.address("ps:{}".format(i))
+          f"ps:{i}": self.address(f"ps:{i}")
           for i, notice in enumerate(notices) if notice is None}))  # pylint: disable=cell-var-from-loop
 
   def announce(self, agreement: agreement_lib.Agreement) -> None:

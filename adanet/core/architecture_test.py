@@ -16,7 +16,7 @@ _WRITTEN_BY_ADANET = (
     ("grown",
      architecture.Architecture(
          "dnn_grow", "complexity_regularized",
-         [(0, "linear"), (1, u"d\u00e9p\"th_2")], [0, 2], 120),
+         [(0, "linear"), (1, "d\u00e9p\"th_2")], [0, 2], 120),
      '{"ensemble_candidate_name": "dnn_grow", "ensembler_name": '
      '"complexity_regularized", "global_step": 120, "replay_indices": [0, 2], '
      '"subnetworks": [{"builder_name": "linear", "iteration_number": 0}, '

@@ -29,7 +29,7 @@ _VARINT, _LENGTH_DELIMITED = 0, 2
 _SHARD, _OFFSET, _SIZE = 3, 4, 5
 
 
-class _Reader(object):
+class _Reader:
   """Reads numbers and bytes, one after the other."""
 
   def __init__(self, content: bytes):

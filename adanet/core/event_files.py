@@ -13,7 +13,7 @@ from adanet.tf_compat import files
 _RETRY_SECS = 10.
 
 
-class EventFile(object):
+class EventFile:
   """A `FileWriter` that loses what does not fit on the disk.
 
   Curves are not worth the end of training.

@@ -41,7 +41,7 @@ def _graph_def(graph):
   return graph_def
 
 
-class GraphFiles(object):
+class GraphFiles:
   """Writes the files of the default graph.
 
   What does not fit on the disk is lost, and a warning says so. For a large

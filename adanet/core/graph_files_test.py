@@ -37,7 +37,7 @@ class GraphFilesTest(parameterized.TestCase):
   def _shown(self):
     """Returns the graph of each file that shows it."""
     self._writer.flush()
-    events, = [name for name in os.listdir(self._folder) if "events" in name]
+    events, = (name for name in os.listdir(self._folder) if "events" in name)
     shown = text_format.Parse(
         files.read_text(self._path("graph.pbtxt")), tf_compat.v1.GraphDef())
     found = [shown]

@@ -22,7 +22,7 @@ class Owned(typing.NamedTuple):
   sees_last_step: bool = True
 
 
-class HookRunner(object):
+class HookRunner:
   """Calls hooks in their order.
 
   Attributes:

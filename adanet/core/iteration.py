@@ -125,7 +125,7 @@ def _checked(tensors, kind):
   return tf_compat.v1.debugging.check_numerics(tensors, kind)
 
 
-class _Builder(object):
+class _Builder:
   """Builds one iteration in the default graph."""
 
   def __init__(self, search, task, config, strategy, reports):
@@ -339,7 +339,7 @@ class _Builder(object):
       builders = self._generate(number, previous)
       count = len(builders)
       share = self._share(count)
-      with v1.variable_scope("iteration_{}".format(number)):
+      with v1.variable_scope(f"iteration_{number}"):
         logging.info("Building iteration %d: %s", number,
                      ", ".join(builders[i].name for i in share.subnetworks))
         specs = [

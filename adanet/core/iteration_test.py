@@ -31,7 +31,7 @@ class _Scoped(builders.Dense):
   def build_subnetwork(self, *args, **kwargs):
     self.calls.append((
         "begins with", [v.op.name for v in tf_compat.v1.trainable_variables()]))
-    made = super(_Scoped, self).build_subnetwork(*args, **kwargs)
+    made = super().build_subnetwork(*args, **kwargs)
     self.calls.append(
         ("step", tf_compat.v1.train.get_or_create_global_step().op.name))
     return made
@@ -40,7 +40,7 @@ class _Scoped(builders.Dense):
     self.calls.append(
         ("trains", [v.op.name for v in tf_compat.v1.trainable_variables()]))
     self.calls.append(("step", tf_compat.v1.train.get_global_step().op.name))
-    return super(_Scoped, self).build_subnetwork_train_op(*args, **kwargs)
+    return super().build_subnetwork_train_op(*args, **kwargs)
 
 
 class _Keras(builders.Dense):

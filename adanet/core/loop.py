@@ -69,7 +69,7 @@ class Surroundings(typing.NamedTuple):
   untrained: typing.Tuple[str, ...] = ()
 
 
-class Loop(object):
+class Loop:
   """Trains one iteration, or a worker's share of it.
 
   All that train here do so in each run, or the subnetworks take turns; see

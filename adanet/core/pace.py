@@ -9,7 +9,7 @@ subnetworks have learned, so it takes a step for each step of the slowest one.
 import typing
 
 
-class Pace(object):
+class Pace:
   """The steps of the subnetworks that other tasks train.
 
   Attributes:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 _DEEP = report_lib.MaterializedReport(
     0, "deep", {"layers": 2}, {"name": b"\xff"}, {"loss": .25}, True)
 _LINEAR = report_lib.MaterializedReport(
-    0, u"lin\u00e9", {"on": False}, {"s": u"\u00e9"}, {}, False)
+    0, "lin\u00e9", {"on": False}, {"s": "\u00e9"}, {}, False)
 # The record that AdaNet 0.8.0 writes for these two, as of iteration 3.
 _RECORD_OF_ADANET = bytes.fromhex(
     "080312320a0c0a066c617965727312021802120b0a046e616d6512032a01ff1a0d0a046c6f"

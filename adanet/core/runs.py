@@ -21,7 +21,7 @@ def _leaves(fetches):
   return tf_compat.v1.nest.flatten(fetches, expand_composites=True)
 
 
-class Runs(object):
+class Runs:
   """Trains some names in one run, or only looks how far all are.
 
   Attributes:

@@ -21,7 +21,7 @@ class DiskFullError(RuntimeError):
   """A checkpoint does not fit on the disk."""
 
 
-class Saver(object):
+class Saver:
   """Saves nothing: of all workers, only the chief writes checkpoints."""
 
   def is_due(self, global_step: int) -> bool:

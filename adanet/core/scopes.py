@@ -38,13 +38,13 @@ def _graph_class():
         control_inputs = [
             one for one in control_inputs
             if not _asserts_floats_of(getattr(one, "op", one), self.may_be_nan)]
-      return super(SearchGraph, self).control_dependencies(control_inputs)
+      return super().control_dependencies(control_inputs)
 
     def get_collection(self, name, scope=None):
       """Returns a collection; see `tf.Graph.get_collection`."""
       if name == tf_compat.v1.GraphKeys.GLOBAL_STEP and self.step_of_scope:
         return [self.step_of_scope()]
-      return super(SearchGraph, self).get_collection(name, scope)
+      return super().get_collection(name, scope)
 
   return SearchGraph
 

@@ -48,7 +48,7 @@ def _all_saved():
       yield _Saved(spec.name, v1.TensorShape(None), saveable)
 
 
-class Restorer(object):
+class Restorer:
   """Restores the variables of the default graph from a checkpoint.
 
   Attributes:
@@ -105,7 +105,7 @@ class Restorer(object):
       saver.restore(session, self.checkpoint)
 
 
-class Initializers(object):
+class Initializers:
   """What makes a session on the default graph ready.
 
   Make it when the graph is complete.

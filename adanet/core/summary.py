@@ -282,7 +282,7 @@ class ScopedSummary(interface.Summary):
     return unique
 
 
-class SummaryWriter(object):
+class SummaryWriter:
   """Writes summaries to the folders of a model_dir."""
 
   def __init__(self, model_dir: str) -> None:

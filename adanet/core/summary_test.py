@@ -110,7 +110,7 @@ def _kind(value):
 class ScopedSummaryTest(parameterized.TestCase):
 
   def setUp(self):
-    super(ScopedSummaryTest, self).setUp()
+    super().setUp()
     graph = tf_compat.v1.Graph().as_default()
     graph.__enter__()
     self.addCleanup(graph.__exit__, None, None, None)
@@ -290,7 +290,7 @@ class ScopedSummaryTest(parameterized.TestCase):
 class SummaryWriterTest(parameterized.TestCase):
 
   def setUp(self):
-    super(SummaryWriterTest, self).setUp()
+    super().setUp()
     self.model_dir = self.create_tempdir().full_path
     self.writer = summary_lib.SummaryWriter(self.model_dir)
     self.addCleanup(self.writer.close)

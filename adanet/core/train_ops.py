@@ -40,7 +40,7 @@ def _trainee(spec, is_subnetwork):
                  spec.train_op.chief_hooks, spec.train_op.hooks)
 
 
-class TrainOps(object):
+class TrainOps:
   """The ops that train an iteration, in the graph of the iteration.
 
   Attributes:

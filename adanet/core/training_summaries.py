@@ -10,7 +10,7 @@ from adanet.core import selection
 from adanet.core import summary as summary_lib
 
 
-class StepRate(object):
+class StepRate:
   """Writes the global steps a second, as `tf.train.StepCounterHook` does."""
 
   def __init__(self, writer: typing.Optional[summary_lib.SummaryWriter],
@@ -35,7 +35,7 @@ class StepRate(object):
     self._last_step, self._last_time = global_step, now
 
 
-class TrainingSummaries(object):
+class TrainingSummaries:
   """The summaries of an iteration, every so many steps.
 
   Attributes:

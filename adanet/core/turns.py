@@ -6,7 +6,7 @@ import fractions as fractions_lib
 import typing
 
 
-class Turns(object):
+class Turns:
   """The turns of the subnetworks that one worker trains.
 
   The next one is always the least served: that whose seconds, divided by its

@@ -82,7 +82,7 @@ def check_lengths(name, value, expected):
     TypeError: `value` is not a sequence of numbers.
     ValueError: a number is not greater than 0, or not finite; or there is none.
   """
-  message = "{}={}: expected {}.".format(name, show(value), expected)
+  message = f"{name}={show(value)}: expected {expected}."
   try:
     if isinstance(value, (
         str, bytes, collections.abc.Mapping, collections.abc.Set)):

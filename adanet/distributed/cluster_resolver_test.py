@@ -110,7 +110,7 @@ def _slurm(test, cls, cluster, task_type, task_id):
 def _kubernetes(test, cls, cluster, task_type, task_id, phase="Running"):
   del test
 
-  class CoreV1Api(object):
+  class CoreV1Api:
     """The part of that class of Kubernetes's client that is needed."""
 
     def list_pod_for_all_namespaces(self, label_selector):
@@ -225,7 +225,7 @@ def _decisions(config):
 class ClusterResolverTest(parameterized.TestCase):
 
   def setUp(self):
-    super(ClusterResolverTest, self).setUp()
+    super().setUp()
     # TensorFlow 1.15's TPUs look for the metadata server of Compute Engine.
     self.enter_context(mock.patch.object(
         six.moves.urllib.request, "urlopen",

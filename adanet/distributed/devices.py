@@ -46,7 +46,7 @@ def _op_name_hash(op):
       hashlib.sha256(op.name.encode("utf-8")).digest(), "big")
 
 
-class OpNameHashStrategy(object):
+class OpNameHashStrategy:
   """Spreads ops over tasks by the hash of their names.
 
   A `ps_strategy` for `tf.compat.v1.train.replica_device_setter`.
@@ -81,7 +81,7 @@ class OpNameHashStrategy(object):
 _OpNameHashStrategy = OpNameHashStrategy  # The name that AdaNet 0.9 gave it.
 
 
-class _ParameterServers(object):
+class _ParameterServers:
   """Picks devices among parameter servers."""
 
   def __init__(self, tasks):
@@ -205,7 +205,7 @@ def variables_on(
   return _VariablesScope(tasks if is_small else tuple(tasks))
 
 
-class _DefaultStrategyPatch(object):
+class _DefaultStrategyPatch:
   """Replaces TensorFlow's default strategy while it has users."""
 
   _NAME = "_RoundRobinStrategy"

@@ -203,7 +203,7 @@ class InputContextTest(parameterized.TestCase):
 
       @property
       def config(self):
-        config = super(Reversed, self).config
+        config = super().config
         m, w = config.num_worker_replicas, config.global_id_in_cluster
         return strategies.WorkerConfig(m, m - 1 - w)
 
@@ -226,7 +226,7 @@ class InputContextTest(parameterized.TestCase):
       def __setattr__(self, name, value):
         if name == "config":
           raise AttributeError("read-only")
-        super(ReadOnly, self).__setattr__(name, value)
+        super().__setattr__(name, value)
 
     with self.assertRaisesRegex(TypeError, "whose config can be set"):
       ReadOnly().input_context(3, 0)

@@ -69,7 +69,7 @@ Group = typing.Tuple[range, Share]
 
 
 @six.add_metaclass(abc.ABCMeta)
-class Layout(object):
+class Layout:
   """The rules of a strategy.
 
   Attributes:

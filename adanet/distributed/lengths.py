@@ -17,7 +17,7 @@ Given = typing.Union[
     typing.Callable[[int], typing.Sequence[line_lib.Number]]]
 
 
-class Lengths(object):
+class Lengths:
   """The lengths of segments on a line.
 
   It does not change, so its deep copies are itself. It asks a user's function

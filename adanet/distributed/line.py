@@ -62,7 +62,7 @@ class Segment(typing.NamedTuple):
     return point * self.num_parts // (self.total << HASH_BITS)
 
 
-class Line(object):
+class Line:
   """Lengths laid end to end.
 
   Attributes:

@@ -85,7 +85,7 @@ def _read(process):
 class ReferenceEstimatorTest(parameterized.TestCase):
 
   def setUp(self):
-    super(ReferenceEstimatorTest, self).setUp()
+    super().setUp()
     theirs = runfiles.Create().Rlocation(
         "adanet_reference/site-packages/adanet-0.8.0/adanet")
     if not os.path.isdir(theirs):

@@ -26,7 +26,7 @@ def _default_devices():
 
 
 @six.add_metaclass(abc.ABCMeta)
-class PlacementStrategy(object):
+class PlacementStrategy:
   """Answers, for one worker, which part of the graph is its own.
 
   A subclass overrides the four abstract methods. They read what they need to

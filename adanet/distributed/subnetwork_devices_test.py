@@ -82,7 +82,7 @@ class BalancedDevicesTest(parameterized.TestCase):
 
   def test_a_segment_is_no_tuple_of_tasks(self):
     segment = line.Segment(start=0, length=1, total=2, num_parts=4)
-    names = ["v{}".format(v) for v in range(50)]
+    names = [f"v{v}" for v in range(50)]
     for tasks, expected in ((tuple(segment), {0, 1, 2, 4}), (segment, {0, 1})):
       with tf_compat.v1.Graph().as_default(), devices.variables_on(tasks):
         self.assertEqual(expected, {
@@ -128,7 +128,7 @@ class RoundRobinDevicesTest(parameterized.TestCase):
   def test_groups_are_disjoint_and_cover_all_ps(self, data):
     num_ps = data.draw(st.integers(1, 12))
     num_subnetworks = data.draw(st.integers(1, num_ps))
-    names = ["v{}".format(v) for v in range(200)]
+    names = [f"v{v}" for v in range(200)]
     used = [
         _task(device)
         for i in range(num_subnetworks)
@@ -142,7 +142,7 @@ class RoundRobinDevicesTest(parameterized.TestCase):
       index=st.integers(0, 10**9))
   def test_groups_of_large_clusters(self, num_ps, num_subnetworks, index):
     index %= num_subnetworks
-    names = ["v{}".format(v) for v in range(5)]
+    names = [f"v{v}" for v in range(5)]
     tasks = [_task(d) for d in _place(num_ps, num_subnetworks, index, names)]
     if num_subnetworks > num_ps:
       self.assertEqual({index % num_ps}, set(tasks))

@@ -153,11 +153,11 @@ class WorkerGroupsTest(parameterized.TestCase):
       ("balanced", "function", "subnetwork"))
   def test_multi_worker_mirrored_strategy(self, placement, mode, outer_scope):
     addresses = servers.free_addresses(4)
-    fast, slow = [[
+    fast, slow = ([
         self.start(_train_in_group, placement, w, i,
                    addresses[2 * i:2 * i + 2], mode, outer_scope)
         for w in trainers
-    ] for i, trainers in enumerate(_PLACEMENTS[placement][2])]
+    ] for i, trainers in enumerate(_PLACEMENTS[placement][2]))
 
     losses_of_slow = [self.step(slow)]
     # One group in the middle of a step does not keep the other from its own.
@@ -188,7 +188,7 @@ class WorkerGroupsTest(parameterized.TestCase):
       for server in servers.start(cluster, job):
         self.addCleanup(server.kill)
     coordinator = self.start(_coordinate, cluster)
-    outside, as_outer, as_inner = [coordinator.receive() for _ in range(3)]
+    outside, as_outer, as_inner = (coordinator.receive() for _ in range(3))
     losses, devices = outside
     self.assertLess(losses[-1], losses[0])
     self.assertEqual(

@@ -13,7 +13,7 @@ __all__ = ["Ensemble", "Ensembler", "TrainOpSpec"]
 
 
 @six.add_metaclass(abc.ABCMeta)
-class Ensemble(object):
+class Ensemble:
   """Subnetworks that were combined into one model."""
 
   @property
@@ -36,7 +36,7 @@ class Ensemble(object):
 
 
 @six.add_metaclass(abc.ABCMeta)
-class Ensembler(object):
+class Ensembler:
   """Combines subnetworks into an ensemble, and trains what combines them.
 
   In both methods, `tf.train.get_global_step()` is the iteration's own step.

@@ -33,7 +33,7 @@ class MeanEnsemble(
               subnetworks: typing.Optional[typing.Iterable[typing.Any]] = None,
               predictions: typing.Optional[
                   typing.Dict[str, typing.Any]] = None) -> "MeanEnsemble":
-    return super(MeanEnsemble, cls).__new__(
+    return super().__new__(
         cls, logits, list(subnetworks or ()), predictions)
 
 

@@ -27,7 +27,7 @@ def _build(ensembler, subnetworks, previous_subnetworks=None):
 class MeanEnsembleTest(parameterized.TestCase):
 
   def setUp(self):
-    super(MeanEnsembleTest, self).setUp()
+    super().setUp()
     self.enter_context(tf_compat.v1.Graph().as_default())
 
   def _run(self, tensors):

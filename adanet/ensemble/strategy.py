@@ -36,13 +36,13 @@ class Candidate(
           "subnetwork_builders=(): expected at least one builder of this "
           f"iteration in the candidate {name!r}. The previous ensemble is a "
           "candidate anyway.")
-    return super(Candidate, cls).__new__(
+    return super().__new__(
         cls, name, builders,
         tuple(previous_ensemble_subnetwork_builders or ()))
 
 
 @six.add_metaclass(abc.ABCMeta)
-class Strategy(object):
+class Strategy:
   """Turns the builders of an iteration into candidates."""
 
   @abc.abstractmethod

@@ -11,7 +11,7 @@ from absl.testing import parameterized
 from adanet import ensemble
 
 _Named = collections.namedtuple("_Named", ["name"])
-_A, _B, _C, _D = [_Named(name) for name in "abcd"]
+_A, _B, _C, _D = (_Named(name) for name in "abcd")
 
 
 class StrategyTest(parameterized.TestCase):

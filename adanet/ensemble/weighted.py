@@ -24,7 +24,7 @@ from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import optimizers
 
 
-class MixtureWeightType(object):
+class MixtureWeightType:
   """What the weight of one subnetwork is.
 
   Attributes:
@@ -65,7 +65,7 @@ class WeightedSubnetwork(
               weight: typing.Any = None,
               logits: typing.Any = None,
               subnetwork: typing.Any = None) -> "WeightedSubnetwork":
-    return super(WeightedSubnetwork, cls).__new__(
+    return super().__new__(
         cls, name, iteration_number, weight, logits, subnetwork)
 
 
@@ -92,7 +92,7 @@ class ComplexityRegularized(
               subnetworks: typing.Optional[typing.Iterable[typing.Any]] = None,
               complexity_regularization: typing.Any = None
               ) -> "ComplexityRegularized":
-    return super(ComplexityRegularized, cls).__new__(
+    return super().__new__(
         cls, list(weighted_subnetworks), bias, logits, list(subnetworks or ()),
         complexity_regularization)
 

@@ -83,7 +83,7 @@ def _price(weights, adanet_lambda, adanet_beta):
 class _TestCase(parameterized.TestCase):
 
   def setUp(self):
-    super(_TestCase, self).setUp()
+    super().setUp()
     self.enter_context(tf_compat.v1.Graph().as_default())
 
   def _run(self, tensors):

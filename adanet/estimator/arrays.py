@@ -98,7 +98,7 @@ def checked(name: str, value: typing.Any) -> Structure:
 def named(name: str, value: Structure) -> _Named:
   """Returns the arrays of a structure by what they are called in messages."""
   if isinstance(value, dict):
-    return {"{}[{!r}]".format(name, key): item for key, item in value.items()}
+    return {f"{name}[{key!r}]": item for key, item in value.items()}
   return {name: value}
 
 
@@ -108,8 +108,8 @@ def check_rows(arrays: _Named) -> int:
   Raises:
     ValueError: there are none, or not as many in each.
   """
-  (first, rows), *others = [(name, len(array))
-                            for name, array in arrays.items()]
+  (first, rows), *others = ((name, len(array))
+                            for name, array in arrays.items())
   for name, count in others:
     if count != rows:
       raise ValueError(
@@ -127,7 +127,7 @@ def _check_count(name, value):
                      "0.")
 
 
-class Order(object):
+class Order:
   """Which rows each batch has, also where an epoch ends in the middle of it.
 
   Attributes:
@@ -176,7 +176,7 @@ class Order(object):
     return found[0] if len(found) == 1 else np.concatenate(found)
 
 
-class ArrayInput(object):
+class ArrayInput:
   """An input_fn of arrays. It can be pickled, with all that is in them."""
 
   def __init__(self, features: Structure, labels: Structure, batch_size: int,
@@ -307,7 +307,7 @@ def _is_array(value):
 def _constants(name, structure):
   """Returns a structure with constants in place of its arrays."""
   if isinstance(structure, dict):
-    return {key: _constants("{}[{!r}]".format(name, key), value)
+    return {key: _constants(f"{name}[{key!r}]", value)
             for key, value in structure.items()}
   if not _is_array(structure):
     return structure

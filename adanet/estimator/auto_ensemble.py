@@ -78,7 +78,7 @@ class AutoEnsembleSubestimator(
       raise ValueError(
           f"optimizer={optimizer!r}: expected None, because an estimator has "
           "an optimizer of its own. Give it to the estimator.")
-    return super(AutoEnsembleSubestimator, cls).__new__(
+    return super().__new__(
         cls, estimator, train_input_fn, prediction_only,
         optimizers.for_any_graph(optimizer))
 
@@ -194,7 +194,7 @@ class _PoolGenerator(subnetwork_lib.Generator):
 
   def _builder(self, name, candidate, config):
     """Returns the builder of a model."""
-    owner = "candidate_pool[{!r}]".format(name)
+    owner = f"candidate_pool[{name!r}]"
     if not isinstance(candidate, AutoEnsembleSubestimator):
       candidate = AutoEnsembleSubestimator(candidate)
     model = candidate.estimator
@@ -360,7 +360,7 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
         candidate_pool, logits_fn, last_layer_fn,
         _default_optimizer if optimizer is None else
         optimizers.for_any_graph(optimizer), head)
-    super(AutoEnsembleEstimator, self).__init__(
+    super().__init__(
         head=head,
         subnetwork_generator=generator,
         max_iteration_steps=max_iteration_steps,

@@ -49,7 +49,7 @@ def _sgd(learning_rate):
 _KERNEL = "sequential/dense/kernel"  # What w is called in the Keras model.
 
 
-class _Estimator(object):
+class _Estimator:
   """The part of a `tf.estimator.Estimator` that is needed, on all versions."""
 
   def __init__(self, learning_rate=.25, hooks=()):
@@ -105,7 +105,7 @@ class NetworkTest(_TestCase):
     class Subclass(keras.Model):  # A function without arguments, too.
 
       def __init__(self):
-        super(Subclass, self).__init__()
+        super().__init__()
         self.dense = layers.Dense(1)
 
       def call(self, features):
@@ -334,7 +334,7 @@ class BoostedTreesTest(_TestCase):
   """Models that keep what they learn in resources, not in variables."""
 
   def setUp(self):
-    super(BoostedTreesTest, self).setUp()
+    super().setUp()
     self._library = tf_compat.v1.estimator if hasattr(
         tf_compat.v1, "estimator") else None
     if not hasattr(self._library, "BoostedTreesRegressor"):
@@ -464,7 +464,7 @@ class PoolTest(_TestCase):
       self._train({"m": lambda: model}, max_iterations=2)
 
   def test_keras_3(self):
-    class Keras3(object):
+    class Keras3:
       """What tells Keras 3 from Keras 2, on all versions."""
 
       def stateless_call(self):

@@ -58,7 +58,7 @@ def _name_scope():
   return tf_compat.v1.name_scope(scope + "/" if scope else "")
 
 
-class FunctionNetwork(object):
+class FunctionNetwork:
   """A function from features to logits, or to the last layer and logits."""
 
   def __init__(self, function: typing.Callable[..., typing.Any],
@@ -110,8 +110,8 @@ class FunctionNetwork(object):
       if not self._called:
         raise
       raise self._second_call_error(str(e).split("\n")[0].rstrip(".")) from e
-    made, regularization, updates = [
-        collection[length:] for collection, length in zip(collections, lengths)]
+    made, regularization, updates = (
+        collection[length:] for collection, length in zip(collections, lengths))
     if self._called and made:
       raise self._second_call_error("it makes the variable "
                                     f"{made[0].op.name!r}")
@@ -143,7 +143,7 @@ def _model_inputs(model, features, owner):
   return features
 
 
-class KerasNetwork(object):
+class KerasNetwork:
   """A Keras model that a function makes, with its losses and updates.
 
   Attributes:

@@ -21,7 +21,7 @@ def _keras_model():
 class _TestCase(parameterized.TestCase):
 
   def setUp(self):
-    super(_TestCase, self).setUp()
+    super().setUp()
     self.enter_context(tf_compat.v1.Graph().as_default())
     self.enter_context(tf_compat.v1.variable_scope("scope"))
 
@@ -97,7 +97,7 @@ class FunctionTest(_TestCase):
 
   def test_calls_share_variables(self):
     network = auto_networks.FunctionNetwork(self._scaled, "owner")
-    ones, twos = [network(self._constants(x), True).logits for x in (1., 2.)]
+    ones, twos = (network(self._constants(x), True).logits for x in (1., 2.))
     self.assertEqual([[2.], [4.]], self._run([ones, twos]))
     self.assertEqual(["scope/network/w"], self._names())
 
@@ -139,7 +139,7 @@ class KerasTest(_TestCase):
     class Subclass(tf_compat.keras.Model):
 
       def __init__(self):
-        super(Subclass, self).__init__()
+        super().__init__()
         self.dense = _dense()
 
       def call(self, features):
@@ -190,7 +190,7 @@ class KerasTest(_TestCase):
     class Subclass(tf_compat.keras.Model):
 
       def __init__(self):
-        super(Subclass, self).__init__()
+        super().__init__()
         self.dropout = tf_compat.keras.layers.Dropout(1 - 1e-6)
 
       def call(self, features):
@@ -241,7 +241,7 @@ class KerasTest(_TestCase):
       self._keras(lambda: models[1])
 
   def test_keras_3(self):
-    class Keras3(object):
+    class Keras3:
       """What tells Keras 3 from Keras 2, on all versions."""
 
       def stateless_call(self):

@@ -32,7 +32,7 @@ class _WithoutTrainOp(_Dense):
 class _Wide(_Dense):
 
   def build_subnetwork(self, features, logits_dimension, *args, **kwargs):
-    return super(_Wide, self).build_subnetwork(features, 4, *args, **kwargs)
+    return super().build_subnetwork(features, 4, *args, **kwargs)
 
 
 class _Changing(adanet.subnetwork.Generator):
@@ -67,7 +67,7 @@ def _with_labels(labels):
 class BadInputTest(parameterized.TestCase):
 
   def setUp(self):
-    super(BadInputTest, self).setUp()
+    super().setUp()
     self._model_dir = os.path.join(self.create_tempdir().full_path, "model")
 
   def _estimator(self, *made, **kwargs):
@@ -90,7 +90,7 @@ class BadInputTest(parameterized.TestCase):
        ["iteration 0", "'a'"]),
       ("no_name", [_Dense("")], ["iteration 0", "''"]),
       ("space", [_Dense("a b")], ["iteration 0", "'a b'"]),
-      ("accent", [_Dense(u"\xe9t\xe9")], ["iteration 0", u"'\xe9t\xe9'"]),
+      ("accent", [_Dense("\xe9t\xe9")], ["iteration 0", "'\xe9t\xe9'"]),
       ("no_subnetwork", [_Dense("good"), _Returns("a")],
        ["'a' of iteration 0", "adanet.subnetwork.Subnetwork"]),
       ("no_train_op", [_WithoutTrainOp("a")], ["'a' of iteration 0", "None"]),

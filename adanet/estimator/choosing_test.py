@@ -11,7 +11,7 @@ import numpy as np
 _NAN = float("nan")
 
 
-class _Judge(object):
+class _Judge:
   """What AdaNet 0.8 asks of an evaluator, without being one.
 
   It knows the values of the candidates by how many there are.
@@ -43,7 +43,7 @@ class _Subclass(adanet.Evaluator):
 class EvaluatorOfAUserTest(parameterized.TestCase):
 
   def setUp(self):
-    super(EvaluatorOfAUserTest, self).setUp()
+    super().setUp()
     self._model_dir = self.create_tempdir().full_path
 
   def _train(self, evaluator, **kwargs):

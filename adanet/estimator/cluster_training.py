@@ -32,7 +32,7 @@ class _Lost(Exception):  # pylint: disable=g-bad-exception-name
   """The variables of a generation are lost."""
 
 
-class _Generation(object):
+class _Generation:
   """The graph of a generation on this task, and its sessions."""
 
   def __init__(self, model, training, task, number, generation):
@@ -118,7 +118,7 @@ def _check_share(iteration, placement):
         "worker 0")
 
 
-class Chief(object):
+class Chief:
   """The task that leads."""
 
   def __init__(self, model: model_lib.Model, rules: choosing.Rules,
@@ -260,7 +260,7 @@ class Chief(object):
       self._has_checked_files = True
 
 
-class Worker(object):
+class Worker:
   """A task that follows the chief."""
 
   def __init__(self, model: model_lib.Model, training: training_lib.Training,

@@ -96,7 +96,7 @@ class _FakeEstimator:
 class ContinuousEvaluationTest(parameterized.TestCase):
 
   def setUp(self):
-    super(ContinuousEvaluationTest, self).setUp()
+    super().setUp()
     self._model_dir = self.create_tempdir().full_path
     self._estimator = _FakeEstimator(self._model_dir)
     self._exporter = _Exporter()

@@ -65,7 +65,7 @@ def _placed_config(config, model_dir):
   return config.replace(model_dir=os.path.expanduser(model_dir))
 
 
-class Estimator(object):
+class Estimator:
   """Searches for an ensemble of subnetworks, iteration by iteration.
 
   In each iteration the generator makes candidate subnetworks, and each is

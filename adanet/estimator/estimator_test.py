@@ -25,7 +25,7 @@ import numpy as np
 _Dense = builders.Dense
 
 
-class _Hook(object):
+class _Hook:
   """Notes what a hook is called with, and may ask for a stop."""
 
   def __init__(self, stop_at=None):
@@ -60,11 +60,11 @@ class _StopsOne(_Dense):
   """A network whose own hook ends its training."""
 
   def __init__(self, name, hook, **kwargs):
-    super(_StopsOne, self).__init__(name, **kwargs)
+    super().__init__(name, **kwargs)
     self._hook = hook
 
   def build_subnetwork_train_op(self, *args, **kwargs):
-    train_op = super(_StopsOne, self).build_subnetwork_train_op(*args, **kwargs)
+    train_op = super().build_subnetwork_train_op(*args, **kwargs)
     return adanet.subnetwork.TrainOpSpec(train_op, hooks=[self._hook])
 
 
@@ -75,7 +75,7 @@ class _Partitioned(_Dense):
     v1 = tf_compat.v1
     with v1.variable_scope(
         "parts", partitioner=v1.fixed_size_partitioner(2, axis=1)):
-      return super(_Partitioned, self).build_subnetwork(*args, **kwargs)
+      return super().build_subnetwork(*args, **kwargs)
 
   def build_subnetwork_train_op(self, subnetwork, loss, var_list, labels,
                                 iteration_step, summary, previous_ensemble):
@@ -86,7 +86,7 @@ class _Partitioned(_Dense):
 class EstimatorTest(parameterized.TestCase):
 
   def setUp(self):
-    super(EstimatorTest, self).setUp()
+    super().setUp()
     self._model_dir = self.create_tempdir().full_path
 
   def _estimator(self, *made, **kwargs):

@@ -136,8 +136,7 @@ def _wanted(predictions, predict_keys):
 def _examples(values):
   """Yields the predictions of each example of a batch."""
   if not isinstance(values, dict):
-    for value in values:
-      yield value
+    yield from values
     return
   for i in range(len(next(iter(values.values())))):
     yield {key: value[i] for key, value in values.items()}
@@ -164,8 +163,7 @@ def predict(model: model_lib.Model, rules: choosing.Rules,
           if not yield_single_examples:
             yield values
           else:
-            for example in _examples(values):
-              yield example
+            yield from _examples(values)
       except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
         pass
       runner.end(session)

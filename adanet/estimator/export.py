@@ -62,7 +62,7 @@ class ServingInputReceiver(
               f"receiver_tensors_alternatives[{name!r}]", tensors)
           for name, tensors in receiver_tensors_alternatives.items()
       }
-    return super(ServingInputReceiver, cls).__new__(
+    return super().__new__(
         cls, features, receiver_tensors, receiver_tensors_alternatives)
 
 
@@ -89,7 +89,7 @@ class TensorServingInputReceiver(
           f"features is {features!r}. Expected a tensor.")
     receiver = ServingInputReceiver(features, receiver_tensors,
                                     receiver_tensors_alternatives)
-    return super(TensorServingInputReceiver, cls).__new__(
+    return super().__new__(
         cls, features, receiver.receiver_tensors,
         receiver.receiver_tensors_alternatives)
 

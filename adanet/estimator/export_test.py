@@ -77,7 +77,7 @@ def _export_saved_model(base, receiver_fn, build, restore, **kwargs):
 class ExportTestCase(parameterized.TestCase):
 
   def setUp(self):
-    super(ExportTestCase, self).setUp()
+    super().setUp()
     self.base = self.create_tempdir().full_path
 
   def _export(self, receiver_fn=_parsing_receiver, build=_double, **kwargs):
@@ -201,7 +201,7 @@ class ExportSavedModelTest(ExportTestCase):
       export.timestamped_export_dir(self.base)
 
 
-class _Estimator(object):
+class _Estimator:
   """Exports with `tf.estimator` what `export` gets."""
 
   def __init__(self, module, receiver_fn, build):
@@ -332,7 +332,7 @@ class SignatureDefsTest(ExportTestCase):
 class ReceiverTest(parameterized.TestCase):
 
   def setUp(self):
-    super(ReceiverTest, self).setUp()
+    super().setUp()
     graph = tf_compat.v1.Graph().as_default()
     graph.__enter__()
     self.addCleanup(graph.__exit__, None, None, None)

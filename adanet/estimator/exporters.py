@@ -135,7 +135,7 @@ class LatestExporter(_SavedModelExporter):
       as_text: see `adanet.Estimator.export_saved_model`.
       exports_to_keep: int, how many of the latest exports stay; None for all.
     """
-    super(LatestExporter, self).__init__(
+    super().__init__(
         name, serving_input_receiver_fn, assets_extra, as_text)
     _check_exports_to_keep(exports_to_keep)
     self._exports_to_keep = exports_to_keep
@@ -182,7 +182,7 @@ class BestExporter(_SavedModelExporter):
       as_text: see `adanet.Estimator.export_saved_model`.
       exports_to_keep: int, how many of the latest exports stay; None for all.
     """
-    super(BestExporter, self).__init__(
+    super().__init__(
         name, typing.cast(_ReceiverFn, serving_input_receiver_fn), assets_extra,
         as_text)
     if not callable(compare_fn):

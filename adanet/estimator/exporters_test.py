@@ -34,7 +34,7 @@ class _FakeEstimator:
 class ExportersTest(parameterized.TestCase):
 
   def setUp(self):
-    super(ExportersTest, self).setUp()
+    super().setUp()
     self._model_dir = self.create_tempdir().full_path
     self._estimator = _FakeEstimator(self._model_dir)
     self._path = os.path.join(self._model_dir, "export", "mine")

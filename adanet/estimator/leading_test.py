@@ -69,7 +69,7 @@ class SignalTest(parameterized.TestCase):
         env=dict(os.environ, PYTHONPATH=os.pathsep.join(
             filter(None, sys.path))),
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        universal_newlines=True, timeout=200, check=False)
+        text=True, timeout=200, check=False)
     self.assertEqual(130, done.returncode, done.stdout)
     self.assertNotIn("Traceback", done.stdout)
     self.assertNotIn("not reached", done.stdout)

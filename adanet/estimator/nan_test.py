@@ -21,7 +21,7 @@ class _Diverging(builders.Dense):
   def build_subnetwork(self, features, logits_dimension, training,
                        iteration_step, summary, previous_ensemble=None):
     v1 = tf_compat.v1
-    made = super(_Diverging, self).build_subnetwork(
+    made = super().build_subnetwork(
         features, logits_dimension, training, iteration_step, summary,
         previous_ensemble)
     logits = made.logits + v1.where(
@@ -44,7 +44,7 @@ class _Ensembler(adanet.ensemble.ComplexityRegularizedEnsembler):
   """Learns the weights, and shows the logits."""
 
   def build_ensemble(self, *args, **kwargs):
-    made = super(_Ensembler, self).build_ensemble(*args, **kwargs)
+    made = super().build_ensemble(*args, **kwargs)
     tf_compat.v1.summary.histogram("logits", made.logits)
     return made
 
@@ -85,7 +85,7 @@ def _events(folder):
 class NanTest(parameterized.TestCase):
 
   def setUp(self):
-    super(NanTest, self).setUp()
+    super().setUp()
     self._model_dir = self.create_tempdir().full_path
 
   def _estimator(self, *made, **kwargs):

@@ -39,7 +39,7 @@ def _trainers(placement, config, count):
   return found
 
 
-class Others(object):
+class Others:
   """The tasks that train what a task's ensembles need.
 
   Attributes:

@@ -39,7 +39,7 @@ def _write(write, record):
                     str(error).split("\n")[0])
 
 
-class TaskRecorder(object):
+class TaskRecorder:
   """Records what this task does for an iteration.
 
   Make it when the graph of the iteration is complete.

@@ -92,7 +92,7 @@ class TrainSpec(
               saving_listeners: _Several = None) -> "TrainSpec":
     _check_input_fn(input_fn)
     _check_steps("max_steps", max_steps)
-    return super(TrainSpec, cls).__new__(
+    return super().__new__(
         cls, input_fn, max_steps,
         _checked("hooks", hooks, "before_run", "SessionRunHooks"),
         _checked("saving_listeners", saving_listeners, "after_save",
@@ -130,7 +130,7 @@ class EvalSpec(
     for argument, value in (("start_delay_secs", start_delay_secs),
                             ("throttle_secs", throttle_secs)):
       _check_number(argument, value, lambda v: v >= 0, "a number >= 0")
-    return super(EvalSpec, cls).__new__(
+    return super().__new__(
         cls, input_fn, steps, name,
         _checked("hooks", hooks, "before_run", "SessionRunHooks"),
         _checked_exporters(exporters), start_delay_secs, throttle_secs)

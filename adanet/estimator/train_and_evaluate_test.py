@@ -49,7 +49,7 @@ class _Exporter:
 class LocalTest(parameterized.TestCase):
 
   def setUp(self):
-    super(LocalTest, self).setUp()
+    super().setUp()
     self._model_dir = self.create_tempdir().full_path
     self._exporter = _Exporter()
 
@@ -204,7 +204,7 @@ class _FakeEstimator:
     self._checkpoint = checkpoint
     if checkpoint:
       for path, text in ((checkpoint + ".index", ""), (
-          "checkpoint", 'model_checkpoint_path: "{}"'.format(checkpoint))):
+          "checkpoint", f'model_checkpoint_path: "{checkpoint}"')):
         files.write_text(os.path.join(model_dir, path), text)
 
   def train(self, input_fn, hooks, max_steps, saving_listeners):

@@ -119,7 +119,7 @@ def _warn_of_hooks_left_out(iteration, ops):
           "tree. Use ReplicationStrategy.", iteration.number, spec.name)
 
 
-class IterationTraining(object):
+class IterationTraining:
   """Trains one iteration in sessions on its graph, which is the default one.
 
   Attributes:

@@ -43,10 +43,10 @@ class EstimatorHeadsTest(parameterized.TestCase):
   def test_any_batches(self, case):
     with v1.Graph().as_default():
       inputs = head_cases.Inputs(case)
-      ours, theirs = [
+      ours, theirs = (
           head_cases.spec_of(case.make(module), inputs, "eval")
           for module in (heads, v1.estimator)
-      ]
+      )
       self.assertCountEqual(theirs.predictions, ours.predictions)
       self.assertCountEqual(theirs.eval_metric_ops, ours.eval_metric_ops)
       session = head_cases.new_session()

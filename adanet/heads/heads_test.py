@@ -112,7 +112,7 @@ class HeadsTest(parameterized.TestCase):
 
   def test_optimizer_and_update_ops(self):
 
-    class Optimizer(object):
+    class Optimizer:
 
       def get_updates(self, loss, variables):
         del loss

@@ -160,7 +160,7 @@ class MultiHead(head.Head):
         exported[h.name if default else f"{h.name}/{key}"] = output
       predict = spec.export_outputs.get(head.PREDICT_SERVING_KEY)
       for key, tensor in getattr(predict, "outputs", {}).items():
-        predictions["{}/{}".format(h.name, key)] = tensor
+        predictions[f"{h.name}/{key}"] = tensor
     exported[head.PREDICT_SERVING_KEY] = export_output.PredictOutput(
         predictions)
     return exported

@@ -26,7 +26,7 @@ def _iteration(t, kinds, before, steps, seconds):
         tuple((1 + j) / total for j in range(len(subnetworks)))))
   return records.IterationRecord(
       t, tuple(candidates), candidates[-1].name, "adanet_loss", .03, "",
-      {"t{}_{}".format(t, kind): records.SubnetworkRecord(
+      {f"t{t}_{kind}": records.SubnetworkRecord(
           steps, .6 / (1 + i + t), .0008 * (1 + i), 1300000 * (1 + i))
        for i, kind in enumerate(kinds)}, (t + 1) * steps, seconds, 1 + t)
 

@@ -59,7 +59,7 @@ print(os.environ["TF_CONFIG"], os.environ["ADANET_JOB_ID"],
     self.assertEqual(
         ["# chief:0", "# worker:0", "# ps:0", "# ps:1"],
         [line for line in output.splitlines() if line.startswith("#")])
-    self.assertIn('"n1:{}"'.format(slurm.first_port(12, 0)), output)
+    self.assertIn(f'"n1:{slurm.first_port(12, 0)}"', output)
     self.assertEqual(
         (0, "", ""), self._rank(1, "--ps=2", "--dry_run", self._program))
 

@@ -95,7 +95,7 @@ class MainTest(parameterized.TestCase):
       if "-m" not in example and "--kubernetes" not in example:
         words = [word.replace("./train.sh", "train.py")
                  for word in shlex.split(example)]
-        flags = [word for word in words[:words.index("train.py")]]
+        flags = [*words[:words.index("train.py")]]
         self.assertEqual(0, self.run_main(
             *(flags + ["--dry_run", "--ps=1", "train.py"]))[0], example)
 
@@ -158,7 +158,7 @@ class MainTest(parameterized.TestCase):
   def test_home(self):
     _, output, _ = self.run_process(
         "--model_dir=~/m", "--dry_run", "train.py", HOME=self.folder)
-    self.assertIn('"model_dir": "{}/m"'.format(self.folder), output)
+    self.assertIn(f'"model_dir": "{self.folder}/m"', output)
 
   def test_task_of_the_environment(self):
     code, output, errors = self.run_process(

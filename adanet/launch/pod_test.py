@@ -266,7 +266,7 @@ class RunTest(parameterized.TestCase):
         def stop(number, _):
           touch("stopped")
           sys.exit(128 + number)
-        signal.signal({0}, stop)
+        signal.signal({}, stop)
         touch("ready")
         time.sleep(100)
         """.format(int(number)))

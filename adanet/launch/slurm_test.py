@@ -88,7 +88,7 @@ class PlaceTest(parameterized.TestCase):
         host = place.job.addresses[task.job][task.index].split(":")[0]
         found.append(f"{task.name}@{host}")
     self.assertEqual(expected, " ".join(found))
-    self.assertLen(set(json.dumps(place.job) for place in places), 1)
+    self.assertLen({json.dumps(place.job) for place in places}, 1)
     self.assertEqual(has_evaluator, places[0].job.has_evaluator)
     self.assertCountEqual(places[0].job.tasks(), [p.task for p in places])
     self.assertEqual({"slurm-12.0-0"}, {place.job_id for place in places})

@@ -117,7 +117,7 @@ time.sleep(1000)""")
     launch = self.start(*(launches.SHAPE + (self.program,)))
     self.wait_for(*launches.TASKS)
     first = launch.process.pid
-    (second,) = [pid for pid in launch.left() if _parent(pid) == first]
+    (second,) = (pid for pid in launch.left() if _parent(pid) == first)
     os.kill(first, signal.SIGSTOP)  # Now it cannot end what the other leaves.
     os.kill(second, signal.SIGKILL)
     os.kill(first, signal.SIGKILL)

@@ -84,7 +84,7 @@ def _scalar(value: Any) -> str:
   if _PLAIN.fullmatch(value) and value.lower() not in _NOT_TEXT:
     return value
   if "'" in value and _SIMPLE_IN_DOUBLE.fullmatch(value):
-    return '"{}"'.format(value)
+    return f'"{value}"'
   if _PRINTABLE.fullmatch(value):
     return "'{}'".format(value.replace("'", "''"))
   return '"{}"'.format(re.sub(

@@ -214,10 +214,10 @@ a_grow .* 5/100
     self.assertIs(stream, handler.stream)
     lines = terminal.lines()
     self.assertNotIn("step 50", "".join(lines))  # That has been drawn over.
-    log, user, header, row, after = [
+    log, user, header, row, after = (
         [i for i, line in enumerate(lines) if text in line]
         for text in ("logged", "printed",
-                     "Iteration 0, step 60", "60/100", "after")]
+                     "Iteration 0, step 60", "60/100", "after"))
     for places in (log, user, header, row, after):
       self.assertLen(places, 1)
     self.assertEqual(sorted(log + user + header + row + after),

@@ -31,7 +31,7 @@ class TrainOpSpec(
               chief_hooks: typing.Optional[typing.Iterable[typing.Any]] = None,
               hooks: typing.Optional[typing.Iterable[typing.Any]] = None
               ) -> "TrainOpSpec":
-    return super(TrainOpSpec, cls).__new__(
+    return super().__new__(
         cls, train_op, tuple(chief_hooks or ()), tuple(hooks or ()))
 
 
@@ -112,13 +112,13 @@ class Subnetwork(
     if persisted_tensors is not None:
       _check_persisted_tensors(persisted_tensors, "persisted_tensors")
       logging.warning("persisted_tensors is deprecated. Use shared instead.")
-    return super(Subnetwork, cls).__new__(
+    return super().__new__(
         cls, last_layer, logits, complexity, persisted_tensors, shared,
         tuple(local_init_ops or ()))
 
 
 @six.add_metaclass(abc.ABCMeta)
-class Builder(object):
+class Builder:
   """Makes one candidate subnetwork of an iteration.
 
   Of the two methods, the graph of an iteration calls first
@@ -213,7 +213,7 @@ class Builder(object):
 
 
 @six.add_metaclass(abc.ABCMeta)
-class Generator(object):
+class Generator:
   """Makes the builders of each iteration: the search space."""
 
   @abc.abstractmethod

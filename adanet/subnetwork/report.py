@@ -27,7 +27,7 @@ def _check_dtype(name, tensor):
 
 
 def _check_hparam(name, value):
-  if not isinstance(value, (bool, int, float, six.string_types)):
+  if not isinstance(value, (bool, int, float, (str,))):
     raise ValueError(
         f"{name}={value!r}: expected an int, float, bool or str, not "
         f"{type(value).__name__}.")
@@ -103,7 +103,7 @@ class Report(
         logging.warning(
             "metrics[%r] is left out of the report, because its shape is %s. "
             "Report files hold only single values.", key, metric[0].shape)
-    return super(Report, cls).__new__(cls, hparams, attributes, scalar_metrics)
+    return super().__new__(cls, hparams, attributes, scalar_metrics)
 
 
 class MaterializedReport(
@@ -132,6 +132,6 @@ class MaterializedReport(
               metrics: typing.Dict[str, typing.Any],
               included_in_final_ensemble: bool = False
               ) -> "MaterializedReport":
-    return super(MaterializedReport, cls).__new__(
+    return super().__new__(
         cls, iteration_number, name, hparams, attributes, metrics,
         included_in_final_ensemble)

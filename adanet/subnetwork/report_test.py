@@ -12,7 +12,7 @@ import numpy as np
 class ReportTest(parameterized.TestCase):
 
   def setUp(self):
-    super(ReportTest, self).setUp()
+    super().setUp()
     self.enter_context(tf_compat.v1.Graph().as_default())
 
   def test_hparams(self):

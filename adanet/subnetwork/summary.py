@@ -10,7 +10,7 @@ import six
 
 
 @six.add_metaclass(abc.ABCMeta)
-class Summary(object):
+class Summary:
   """Records values of one subnetwork, or of one ensemble, for TensorBoard.
 
   Each subnetwork and each ensemble has its own, which writes into a folder of

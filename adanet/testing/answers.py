@@ -89,7 +89,7 @@ shapes = st.tuples(
     st.integers(1, 30), st.integers(0, 8), st.integers(1, 10))
 
 
-class Answers(object):
+class Answers:
   """The answers of the public methods of a strategy to each worker.
 
   Attributes:

@@ -70,7 +70,7 @@ class Seen(typing.NamedTuple):
   event: typing.Any
 
 
-class _Process(object):
+class _Process:
   """A task: a child of this process."""
 
   def __init__(self, run: typing.Callable[[], None], log: str,
@@ -138,7 +138,7 @@ class _Process(object):
                      else os.WEXITSTATUS(status))
 
 
-class Job(object):
+class Job:
   """The tasks of a cluster on this machine.
 
   Attributes:

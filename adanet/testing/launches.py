@@ -94,7 +94,7 @@ def environment(**variables):
   return {k: v for k, v in result.items() if v is not None}
 
 
-class Launch(object):
+class Launch:
   """A run of adanet-launch. A context manager: all is killed at its end."""
 
   def __init__(self, *args, **kwargs):

@@ -13,7 +13,7 @@ _PR_SET_PDEATHSIG = 1  # Of <linux/prctl.h>.
 _REPLY_TIMEOUT_SECS = 200.
 
 
-class Process(object):
+class Process:
   """A function that runs in a child of this process.
 
   The child is forked, so that it need not import TensorFlow again. TensorFlow

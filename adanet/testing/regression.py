@@ -42,7 +42,7 @@ def _points_of_replica():
           v2.reshape(v2.constant(LABELS), [num_replicas, -1, 1])[index])
 
 
-class Training(object):
+class Training:
   """The model and its optimizer, made in the current scopes."""
 
   def __init__(self, strategy, mode, points=_points_of_replica, server=None):

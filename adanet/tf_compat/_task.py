@@ -18,7 +18,7 @@ from adanet.tf_compat import _tensorflow
 Jobs = Dict[str, Dict[int, str]]
 
 
-class TaskType(object):
+class TaskType:
   """The jobs of a cluster that have a meaning for a `RunConfig`."""
   MASTER = "master"
   PS = "ps"
@@ -60,7 +60,7 @@ _RESOLVER = _Source(
 def as_object(value: Any, name: str) -> dict:
   """Returns `value`, or raises an AttributeError if it is not an object."""
   if not isinstance(value, dict):
-    raise AttributeError("%s must be a JSON object, got %r" % (name, value))
+    raise AttributeError(f"{name} must be a JSON object, got {value!r}")
   return value
 
 
@@ -75,7 +75,7 @@ def from_tf_config(tf_config: dict) -> Task:
   service = tf_config.get("service")
   if not isinstance(service, (dict, type(None))):
     raise TypeError(
-        "TF_CONFIG['service'] must be a JSON object, got %r" % (service,))
+        f"TF_CONFIG['service'] must be a JSON object, got {service!r}")
   jobs = _jobs(tf_config.get("cluster", {}), _TF_CONFIG)
   this = as_object(tf_config.get("task", {}), "TF_CONFIG['task']")
   if jobs:
@@ -160,7 +160,7 @@ def _jobs(cluster, source):
                     (source.cluster, cluster))
   jobs = {}
   for job, tasks in cluster.items():
-    name = "%s[%r]" % (source.cluster, job)
+    name = f"{source.cluster}[{job!r}]"
     if isinstance(tasks, list):
       tasks = dict(enumerate(tasks))
     elif not isinstance(tasks, dict):
@@ -178,7 +178,7 @@ def _jobs(cluster, source):
 
 def _index(value, name):
   """Returns `value` as the index of a task; errors call it `name`."""
-  message = "%s must be an integer >= 0 and < 2**31, got %r" % (name, value)
+  message = f"{name} must be an integer >= 0 and < 2**31, got {value!r}"
   try:
     index = int(value)
   except TypeError:
@@ -242,7 +242,7 @@ def _task_in_cluster(jobs, task_type, task_id, source, rpc_layer="grpc"):
       num_ps_replicas=len(jobs.get(TaskType.PS, ())),
       global_id_in_cluster=_first_global_id(
           jobs, chief_job, task_type, source) + task_id,
-      master="" if is_alone else "%s://%s" % (rpc_layer, tasks[task_id]))
+      master="" if is_alone else f"{rpc_layer}://{tasks[task_id]}")
 
 
 def _chief_job(jobs, source):

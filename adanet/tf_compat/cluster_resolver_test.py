@@ -78,7 +78,7 @@ class _TaskOfCluster(_Resolver):
 
   def cluster_spec(self):
     self.task_type, self.task_id = "worker", 1
-    return super(_TaskOfCluster, self).cluster_spec()
+    return super().cluster_spec()
 
 
 class _Subclass(run_config.RunConfig):

@@ -10,7 +10,7 @@ from adanet import tf_compat
 from adanet.tf_compat import optimizers
 
 
-class _Keras3Optimizer(object):
+class _Keras3Optimizer:
   """The part of Keras 3 that tells it from tf_compat.keras."""
 
   def get_config(self):

@@ -37,7 +37,7 @@ def _read_tf_config() -> dict:
     return _task.as_object(json.loads(text), "TF_CONFIG")
   except json.JSONDecodeError as error:
     raise json.JSONDecodeError(
-        "TF_CONFIG must be a JSON object, got %r: %s" % (text, error.msg),
+        f"TF_CONFIG must be a JSON object, got {text!r}: {error.msg}",
         error.doc, error.pos) from None
 
 
@@ -102,7 +102,7 @@ def _check(settings):
     value = settings[name]
     if value is None:
       continue
-    message = "%s must be %s or None, got %r" % (name, expected, value)
+    message = f"{name} must be {expected} or None, got {value!r}"
     try:
       is_good = holds(value)
     except TypeError:
@@ -132,7 +132,7 @@ def _argument(name: str, doc: str) -> Any:
 _UNSET: Any = object()
 
 
-class RunConfig(object):
+class RunConfig:
   """One task, its cluster and its run, as `tf.estimator.RunConfig` has them.
 
   The constructor reads the cluster from the environment variable `TF_CONFIG`,
@@ -401,7 +401,7 @@ class RunConfig(object):
   def __repr__(self) -> str:
     names = ("task_type", "task_id", "is_chief", "num_worker_replicas",
              "num_ps_replicas", "global_id_in_cluster", "master", "model_dir")
-    return "%s(%s, cluster=%r)" % (
+    return "{}({}, cluster={!r})".format(
         type(self).__name__,
-        ", ".join("%s=%r" % (name, getattr(self, name)) for name in names),
+        ", ".join(f"{name}={getattr(self, name)!r}" for name in names),
         _task.sizes(self._task.jobs))

@@ -49,7 +49,7 @@ def _place(op):
   return "/job:ps" if op else ""
 
 
-class _Placer(object):
+class _Placer:
   """Ways to write a device function that are not plain functions."""
 
   def __call__(self, op):

@@ -67,7 +67,7 @@ class TfCompatTest(absltest.TestCase):
         """
     names = list(_tensorflow.LOADERS)
     output = subprocess.check_output(
-        [sys.executable, "-c", program] + names, universal_newlines=True)
+        [sys.executable, "-c", program] + names, text=True)
     self.assertEqual(
         "tensorflow is not installed, and this use of adanet needs it: pip "
         "install tensorflow (or tensorflow-cpu).\n" * len(names), output)

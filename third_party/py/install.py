@@ -101,7 +101,7 @@ def _pip_install(requirements, target, **environment):
       env=dict(os.environ, **environment),
       stdout=subprocess.PIPE,
       stderr=subprocess.STDOUT,
-      universal_newlines=True,
+      text=True,
       check=False)
   if pip.returncode != 0:
     raise InstallError(_explain(pip.stdout))

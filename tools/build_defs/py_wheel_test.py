@@ -43,7 +43,7 @@ class PyWheelTest(parameterized.TestCase):
          self.folder / _SDIST.name] +
         ["{}={}".format(*item) for item in files.items()],
         env=dict(os.environ, **env), preexec_fn=lambda: os.umask(umask),
-        stderr=subprocess.PIPE, universal_newlines=True, check=False)
+        stderr=subprocess.PIPE, text=True, check=False)
     return made.returncode, made.stderr
 
   def test_files(self):
@@ -125,7 +125,7 @@ class PyWheelTest(parameterized.TestCase):
   def _assert_fails(self, files, expected):
     code, error = self._make_wheel(files)
     self.assertEqual(1, code)
-    self.assertRegex(error, r"^{}: .*{}.*\n$".format(_WHEEL.name, expected))
+    self.assertRegex(error, fr"^{_WHEEL.name}: .*{expected}.*\n$")
 
 
 if __name__ == "__main__":

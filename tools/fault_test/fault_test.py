@@ -72,7 +72,7 @@ def _run_all(jobs, folder):
     what = queue.pop(0)
     logs = os.path.join(folder, f"job-{number}")
     os.mkdir(logs)
-    disk = os.path.join(folder, "disk", "job-{}".format(number))
+    disk = os.path.join(folder, "disk", f"job-{number}")
     os.mkdir(disk)
     print(f"job {number}: chief, {what.workers} workers, 2 ps, evaluator, "
           f"{what.strategy}", file=sys.stderr, flush=True)

@@ -67,7 +67,7 @@ def _children(pid):
   return found
 
 
-class BrokenJob(object):
+class BrokenJob:
   """A job, and what is done to it.
 
   Attributes:

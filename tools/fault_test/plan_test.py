@@ -20,8 +20,8 @@ class PlanTest(parameterized.TestCase):
   def test_has_all_kinds_and_moments(self, seed):
     faults = [f for job in plan.jobs(30, seed) for f in job.faults]
     self.assertCountEqual(
-        plan.KINDS, set((f.kind, f.target) for f in faults))
-    self.assertLen(set(f.moment for f in faults), 6)
+        plan.KINDS, {(f.kind, f.target) for f in faults})
+    self.assertLen({f.moment for f in faults}, 6)
 
   def test_one_start_and_one_end_for_each_job(self):
     for job in plan.jobs(30, 1):

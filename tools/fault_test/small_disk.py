@@ -50,7 +50,7 @@ def mount(folder: str, megabytes: int) -> typing.Optional[str]:
   try:
     _enter()
     _call("mount", b"tmpfs", folder.encode("utf-8"), b"tmpfs", 0,
-          f"size={megabytes}m".encode("utf-8"))
+          f"size={megabytes}m".encode())
   except OSError as error:
     return str(error)
   return None

@@ -128,7 +128,7 @@ class PublishTest(parameterized.TestCase):
 
     cls.published = subprocess.check_output(
         [_FOLDER / "publish", "--repository-url", cls.url],
-        env=dict(env, **_CREDENTIALS), universal_newlines=True)
+        env=dict(env, **_CREDENTIALS), text=True)
     # The index has no TensorFlow and no other dependency: for pip they are
     # installed already. Their installation is not tested.
     cls.environment = virtual_environment.VirtualEnvironment(

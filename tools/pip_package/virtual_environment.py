@@ -18,7 +18,7 @@ def fetched_packages():
           if re.search(r"/adanet_pypi_tf\d_\d+/", path)]
 
 
-class VirtualEnvironment(object):
+class VirtualEnvironment:
   """A virtual environment of this Python, in which nothing is installed.
 
   Programs in it do not see the import path and the settings of this program.

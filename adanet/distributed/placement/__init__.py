@@ -261,7 +261,7 @@ class BalancedStrategy(strategy_lib.LayoutStrategy):
           f"num_ensemble_workers={layout.num_ensemble_workers}")
     if not layout.dedicates_parameter_servers:
       options.append("dedicate_parameter_servers=False")
-    return "{}({})".format(type(self).__name__, ", ".join(options))
+    return f"{type(self).__name__}({', '.join(options)})"
 
   def _share(self, num_subnetworks):
     num_workers, worker_index = _arguments.read_worker(self.config)

@@ -9,7 +9,7 @@ from adanet.distributed.plan import indices as indices_lib
 import numpy as np
 
 
-class Axis(object):
+class Axis:
   """Indices from 0, in bins of equal width; the last one may hold fewer.
 
   Attributes:

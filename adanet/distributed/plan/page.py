@@ -134,7 +134,7 @@ def set_scale(axis, largest, name=""):
   axis.set_ticklabels(["0", name + format_number(largest)])
 
 
-class Page(object):
+class Page:
   """A figure that is drawn from its top, and cut to its size at the end.
 
   Attributes:
@@ -210,7 +210,7 @@ class Page(object):
     return self._figure
 
 
-class Legend(object):
+class Legend:
   """Explains the marks of a page, in the order in which they are added."""
 
   def __init__(self, page):

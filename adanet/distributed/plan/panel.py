@@ -38,7 +38,7 @@ def _count(number, noun):
   return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-class Panel(object):
+class Panel:
   """What every panel has. A subclass draws the workers and parameter servers.
 
   Attributes:
@@ -115,10 +115,11 @@ class Panel(object):
     self.top = self.strip_y + STRIP_HEIGHT + 0.06
     self._draw_row_names()
     x = self.draw_workers(self._columns_x) + 0.15
-    self.legend.add_note((
-        "speed: 1 is one worker that trains nothing else."
-        if self.plan.costs is None else
-        "speed: steps in the time that one worker takes for a cost of 1.") + " Training time is 1 / the lowest speed.")
+    unit = ("1 is one worker that trains nothing else"
+            if self.plan.costs is None else
+            "steps in the time that one worker takes for a cost of 1")
+    self.legend.add_note(
+        f"speed: {unit}. Training time is 1 / the lowest speed.")
     x = max(self.draw_heading(x, "speed"), self.draw_speeds(x))
     if self.plan.num_ps and self.plan.ps_groups is None:
       self.draw_heading(x + _PS_GAP, "parameter servers: not known")

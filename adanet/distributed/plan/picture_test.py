@@ -120,7 +120,7 @@ class PlanPictureTest(parameterized.TestCase):
     for artist, match in _named(figure, r"(worker|ps)-(\d+)-(\w+)-(\d+)$"):
       job, column, does, row = match.groups()
       box = artist.get_window_extent()
-      row_y, = [y for name, _, y in names if name == "subnetwork " + row]
+      row_y, = (y for name, _, y in names if name == "subnetwork " + row)
       self.assertAlmostEqual(box.y0 + box.y1, row_y, delta=8)
       column_name = "chief" if (job, column) == ("worker", "0") else column
       self.assertTrue(any(name == column_name and abs(

@@ -35,7 +35,7 @@ Indices = indices_lib.Indices
 Weights = typing.Optional[typing.Sequence[line_lib.Number]]
 
 
-class Predictions(object):
+class Predictions:
   """The shares of all workers of a cluster, and figures that follow from them.
 
   Attributes:

@@ -39,7 +39,7 @@ class Training(typing.NamedTuple):
   first_trainers: np.ndarray
 
 
-class _Pairs(object):
+class _Pairs:
   """The pairs of a share and a subnetwork in it, in the order of the shares.
 
   Attributes:

@@ -154,7 +154,7 @@ class PlacementPlan(predictions.Predictions):
         f"{name}={getattr(self, name)}"
         for name in ("num_workers", "num_ps", "num_subnetworks")]
     arguments += [
-        "{}={}".format(name, getattr(self, name))
+        f"{name}={getattr(self, name)}"
         for name in ("costs", "sizes") if getattr(self, name) is not None]
     return f"PlacementPlan({', '.join(arguments)})"
 

@@ -164,7 +164,7 @@ class TrainingDependent(Dense):
   """Adds one to a hidden layer in training."""
 
   def hidden(self, inputs, training):
-    hidden = super(TrainingDependent, self).hidden(inputs, training)
+    hidden = super().hidden(inputs, training)
     return hidden + .5 if training else hidden
 
 
@@ -172,7 +172,7 @@ class Normalized(Dense):
   """Normalizes the hidden layer; the train op updates the moving averages."""
 
   def hidden(self, inputs, training):
-    hidden = super(Normalized, self).hidden(inputs, training)
+    hidden = super().hidden(inputs, training)
     with tf.variable_scope("norm"):
       averages = [
           tf.get_variable(name, [self._units], trainable=False,
@@ -218,7 +218,7 @@ class Scoped(Dense):
   def hidden(self, inputs, training):
     with tf.name_scope("outer"), tf.variable_scope("body"):
       with tf.name_scope("inner"):
-        return super(Scoped, self).hidden(inputs, training)
+        return super().hidden(inputs, training)
 
 
 class GlobalStep(Dense):
@@ -254,7 +254,7 @@ class Worse(Dense):
   """Answers with large logits that hardly learn."""
 
   def logits(self, hidden, dimension, suffix=""):
-    return 30. + super(Worse, self).logits(hidden, dimension, suffix)
+    return 30. + super().logits(hidden, dimension, suffix)
 
   def build_subnetwork_train_op(self, subnetwork, loss, var_list, labels,
                                 iteration_step, summary, previous_ensemble):
@@ -313,7 +313,7 @@ class Reporting(Dense):
 
   def build_subnetwork(self, features, labels, logits_dimension, training,
                        iteration_step, summary, previous_ensemble=None):
-    subnetwork = super(Reporting, self).build_subnetwork(
+    subnetwork = super().build_subnetwork(
         features, logits_dimension, training, iteration_step, summary,
         previous_ensemble)
     self._subnetwork = subnetwork

@@ -20,15 +20,15 @@ def differences(expected, actual, tolerance, path=""):
   """
   if isinstance(expected, dict) and isinstance(actual, dict):
     lines = [
-        "%s/%s: missing, expected %s" % (path, key, _short(expected[key]))
+        f"{path}/{key}: missing, expected {_short(expected[key])}"
         for key in sorted(set(expected) - set(actual))
     ] + [
-        "%s/%s: not expected, got %s" % (path, key, _short(actual[key]))
+        f"{path}/{key}: not expected, got {_short(actual[key])}"
         for key in sorted(set(actual) - set(expected))
     ]
     for key in sorted(set(expected) & set(actual)):
       lines += differences(
-          expected[key], actual[key], tolerance, "%s/%s" % (path, key))
+          expected[key], actual[key], tolerance, f"{path}/{key}")
     return lines
   if isinstance(expected, list) and isinstance(actual, list):
     if len(expected) == len(actual):
@@ -38,7 +38,7 @@ def differences(expected, actual, tolerance, path=""):
       return lines
   elif _are_close(expected, actual, tolerance):
     return []
-  return ["%s: expected %s, got %s" % (path, _short(expected), _short(actual))]
+  return [f"{path}: expected {_short(expected)}, got {_short(actual)}"]
 
 
 def _are_close(expected, actual, tolerance):

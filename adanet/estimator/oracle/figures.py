@@ -135,7 +135,7 @@ def write(path, value):
   """Writes a value as JSON, one line for each of its keys."""
   with open(path, "w", encoding="utf-8") as f:
     lines = (
-        "%s: %s" % (json.dumps(key), json.dumps(
+        "{}: {}".format(json.dumps(key), json.dumps(
             item, sort_keys=True, separators=(",", ":")))
         for key, item in sorted(value.items()))
     f.write("{\n" + ",\n".join(lines) + "\n}\n")

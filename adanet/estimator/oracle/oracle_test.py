@@ -38,7 +38,7 @@ class OracleTest(parameterized.TestCase):
 
   @classmethod
   def setUpClass(cls):
-    super(OracleTest, cls).setUpClass()
+    super().setUpClass()
     programs = [runner.Program(is_reference=False)]
     if runner.has_reference():
       programs.append(runner.Program(

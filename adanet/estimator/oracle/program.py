@@ -50,7 +50,7 @@ _MODEL_DIRS = flags.DEFINE_string(
 _NUM_PREDICTIONS = 5
 
 
-class _Run(object):
+class _Run:
   """A setting in a model_dir."""
 
   def __init__(self, setting, model_dir):
@@ -128,7 +128,7 @@ def perform(setting, model_dir):
       results.append(getattr(run, action.name)(**action.arguments))
   except Exception as error:  # pylint: disable=broad-except
     traceback.print_exc()
-    results.append({"exception": "%s: %s" % (type(error).__name__, error)})
+    results.append({"exception": f"{type(error).__name__}: {error}"})
   return results
 
 
@@ -153,7 +153,7 @@ def main(unused_argv):
     if _GOLDEN.value:
       result = figures.rounded(figures.without_inner_variables(result))
     results[setting.name] = result
-    print("%6.2f s  %s%s" % (
+    print("{:6.2f} s  {}{}".format(
         time.process_time() - start, setting.name,
         "  FAILED" if "exception" in (result[-1] or ()) else ""),
         file=sys.stderr, flush=True)

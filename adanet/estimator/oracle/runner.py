@@ -36,7 +36,7 @@ def _import_path(folder):
   return folder
 
 
-class Program(object):
+class Program:
   """A run of the program, which begins at once."""
 
   def __init__(self, is_reference, arguments=()):

@@ -24,7 +24,7 @@ class StrandedTest(parameterized.TestCase):
 
   @classmethod
   def setUpClass(cls):
-    super(StrandedTest, cls).setUpClass()
+    super().setUpClass()
     cls._folder = absltest.get_default_test_tmpdir() + "/stranded"
     shutil.rmtree(cls._folder, ignore_errors=True)
     theirs = None

@@ -22,12 +22,12 @@ class WireTest(absltest.TestCase):
                 "name": "a",
                 "hparams": {"units": ["int", -2]},
                 "attributes": {
-                    "kind": ["string", u"\u00e9"],
+                    "kind": ["string", "\u00e9"],
                     "is_wide": ["bool", False],
                 },
                 "metrics": {
                     "loss": ["float", .5],
-                    "raw": ["bytes", u"\u00ff\u0000"],
+                    "raw": ["bytes", "\u00ff\u0000"],
                 },
                 "included_in_final_ensemble": True,
             }, {

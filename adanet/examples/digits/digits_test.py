@@ -53,7 +53,7 @@ class DigitsTest(absltest.TestCase):
     path = runfiles.Create().Rlocation("adanet/adanet/examples/digits/main.py")
     output = subprocess.check_output(
         [sys.executable, path, "--dry_run", "--subnetworks=3"],
-        env=launches.environment(), universal_newlines=True)
+        env=launches.environment(), text=True)
     self.assertEqual(
         ["chief:0", "worker:0", "worker:1", "worker:2", "ps:0", "ps:1"],
         re.findall("^# (.*)$", output, re.MULTILINE))

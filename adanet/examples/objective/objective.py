@@ -51,8 +51,8 @@ class _Generator(adanet.subnetwork.Generator):
 
 def _input_fn(patients):
   """Returns a function that returns batches of some of the patients."""
-  x, y = [((a - a.mean(0)) / a.std(0))[patients].astype("float32")
-          for a in datasets.load_diabetes(return_X_y=True)]
+  x, y = (((a - a.mean(0)) / a.std(0))[patients].astype("float32")
+          for a in datasets.load_diabetes(return_X_y=True))
   return lambda: tf.data.Dataset.from_tensor_slices(({"x": x}, y)).shuffle(
       len(y), seed=1).repeat().batch(20)
 

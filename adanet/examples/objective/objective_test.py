@@ -14,8 +14,8 @@ _OBJECTIVE = runfiles.Create().Rlocation(
 def _run(*arguments):
   """Returns the finished process."""
   return subprocess.run(
-      [_OBJECTIVE] + list(arguments), stdout=subprocess.PIPE,
-      stderr=subprocess.PIPE, universal_newlines=True, check=False)
+      [_OBJECTIVE] + list(arguments), capture_output=True, text=True,
+      check=False)
 
 
 class ObjectiveTest(absltest.TestCase):
@@ -26,7 +26,7 @@ class ObjectiveTest(absltest.TestCase):
     header, *rows = process.stdout.splitlines()
     self.assertEqual("weights lambda complexity test loss depths".split(),
                      header.split())
-    uniform, learned, priced = [row.split(None, 4) for row in rows]
+    uniform, learned, priced = (row.split(None, 4) for row in rows)
     self.assertEqual(["uniform", "0.0"], uniform[:2])
     self.assertEqual(["learned", "0.0"], learned[:2])
     self.assertEqual(["learned", "0.5"], priced[:2])

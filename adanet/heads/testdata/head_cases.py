@@ -145,7 +145,7 @@ CASES = (
 _LABEL_DTYPES = {"real": "float32", "name": "string", "sparse_name": "string"}
 
 
-class Inputs(object):
+class Inputs:
   """The placeholders of a case, in the default graph, and batches for them.
 
   Attributes:

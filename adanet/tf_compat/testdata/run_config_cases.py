@@ -30,7 +30,7 @@ class Case(typing.NamedTuple):
   @property
   def name(self):
     kwargs = ", ".join("%s=%r" % item for item in sorted(self.kwargs.items()))
-    return "%s RunConfig(%s)" % (self.tf_config, kwargs)
+    return f"{self.tf_config} RunConfig({kwargs})"
 
 
 FULL_CLUSTER = {"worker": ["w:1", "w:2"], "ps": ["p:1", "p:2", "p:3"],
@@ -224,7 +224,7 @@ def _golden():
     rows[case.name] = golden_row(
         outcome(tf.estimator.RunConfig, case), defaults)
   return "{\n%s\n}" % ",\n".join(
-      "%s: %s" % (json.dumps(name), json.dumps(row, sort_keys=True))
+      f"{json.dumps(name)}: {json.dumps(row, sort_keys=True)}"
       for name, row in rows.items())
 
 
