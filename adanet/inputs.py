@@ -10,7 +10,7 @@ divide the rows.
 
 import typing
 
-from adanet.estimator import arrays
+from adanet.training import arrays
 import numpy as np
 
 __all__ = ["numpy_input_fn", "pandas_input_fn"]

@@ -21,10 +21,10 @@ from adanet.cluster import signals
 from adanet.cluster import task as task_lib
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
-from adanet.estimator import choosing
-from adanet.estimator import cluster_training
-from adanet.estimator import model as model_lib
-from adanet.estimator import training as training_lib
+from adanet.training import choosing
+from adanet.roles import cluster_training
+from adanet.training import model as model_lib
+from adanet.training import trainer
 from adanet.launch import processes
 from benchmarks import endless_search
 from benchmarks import search
@@ -121,7 +121,7 @@ def _train(connection, job, task_type, index):
         endless_search.make(builders, search.Ensembler())._replace(
             max_iteration_steps=job.num_steps),
         model_dir_lib.ModelDir(job.model_dir), config, job.strategy, None)
-    training = training_lib.Training(
+    training = trainer.Training(
         search.input_fn, (), (), None, 1, None, _TIMEOUT_SECS, None, stops,
         ends.report)
     if config.is_chief:

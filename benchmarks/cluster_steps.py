@@ -27,10 +27,10 @@ from adanet.cluster import task as task_lib
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import summary
-from adanet.estimator import choosing
-from adanet.estimator import cluster_training
-from adanet.estimator import model as model_lib
-from adanet.estimator import training as training_lib
+from adanet.training import choosing
+from adanet.roles import cluster_training
+from adanet.training import model as model_lib
+from adanet.training import trainer
 from adanet.tf_compat import v1 as tf
 from benchmarks import endless_search
 from benchmarks import search
@@ -213,7 +213,7 @@ def main(model_dir, num_turns):
       endless_search.make(builders, ensembler),
       model_dir_lib.ModelDir(model_dir), config, strategy, None)
   with signals.StopRequests() as stops:
-    training = training_lib.Training(
+    training = trainer.Training(
         search.input_fn, (), (), None, None, None, _TIMEOUT_SECS,
         summary.SummaryWriter(model_dir) if config.is_chief else None, stops,
         turns.report)

@@ -21,8 +21,8 @@ import time
 
 from adanet import tf_compat
 from adanet.core import model_dir
-from adanet.core import train_ops
-from adanet.estimator import model as model_lib
+from adanet.training import train_ops
+from adanet.training import model as model_lib
 from benchmarks import cluster
 from benchmarks import endless_search
 from benchmarks import program

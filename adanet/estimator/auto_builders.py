@@ -6,7 +6,7 @@ import typing
 
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
-from adanet.estimator import input as input_lib
+from adanet.training import input as input_lib
 from adanet.tf_compat import estimator_config
 from adanet.tf_compat import optimizers
 

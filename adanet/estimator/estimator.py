@@ -16,10 +16,10 @@ from adanet.core import iteration as iteration_lib
 from adanet.core import metrics
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import reports
-from adanet.estimator import choosing
+from adanet.training import choosing
 from adanet.estimator import evaluation
-from adanet.estimator import leading
-from adanet.estimator import model as model_lib
+from adanet.roles import leading
+from adanet.training import model as model_lib
 
 _InputFn = typing.Callable[..., typing.Any]
 _Hooks = typing.Optional[typing.Sequence[typing.Any]]

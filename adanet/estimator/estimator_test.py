@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of `adanet.Estimator` on one machine.
 
-`adanet/estimator/oracle` holds its figures against AdaNet's; here is what those
+`adanet/testing/oracle` holds its figures against AdaNet's; here is what those
 settings do not say.
 """
 

@@ -5,7 +5,7 @@
 import typing
 
 from adanet import tf_compat
-from adanet.estimator import input as input_lib
+from adanet.training import input as input_lib
 
 # What an example calls a feature that has no name.
 _FEATURE = "feature"

@@ -5,7 +5,7 @@
 import collections
 import typing
 
-from adanet.estimator import arrays
+from adanet.training import arrays
 
 _InputFn = typing.Callable[..., typing.Any]
 _Several = typing.Optional[typing.Iterable[typing.Any]]

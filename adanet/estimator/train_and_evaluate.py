@@ -15,8 +15,8 @@ from adanet.cluster import shared_files
 from adanet.cluster import signals
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
-from adanet.estimator import checkpoint_evaluation
-from adanet.estimator import continuous_evaluation
+from adanet.roles import checkpoint_evaluation
+from adanet.roles import continuous_evaluation
 from adanet.estimator import specs
 from adanet.history import store
 from adanet.progress import reporter

@@ -13,7 +13,7 @@ from unittest import mock
 from absl.testing import absltest
 import adanet
 from adanet import tf_compat
-from adanet.core import training_summaries
+from adanet.training import training_summaries
 from adanet.testing import builders
 import numpy as np
 

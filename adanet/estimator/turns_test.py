@@ -16,12 +16,12 @@ import adanet
 from adanet import distributed
 from adanet import tf_compat
 from adanet.core import events
-from adanet.core import loop as loop_lib
+from adanet.training import loop as loop_lib
 from adanet.core import model_dir as model_dir_lib
-from adanet.core import sessions
+from adanet.training import sessions
 from adanet.core import summary
-from adanet.estimator import model as model_lib
-from adanet.estimator import training as training_lib
+from adanet.training import model as model_lib
+from adanet.training import trainer
 from adanet.testing import builders
 from adanet.testing import searches
 
@@ -122,7 +122,7 @@ class TurnsTest(parameterized.TestCase):
     model = model_lib.Model(
         searches.make(made or [builders.Dense(n) for n in "abc"], _STEPS),
         model_dir_lib.ModelDir(folder), config, strategy, None)
-    training = training_lib.Training(
+    training = trainer.Training(
         builders.input_fn(repeat), hooks, (), max_steps, 1, None, 10., writer,
         mock.Mock(asked=None, deferred=mock.MagicMock()), self._events.append)
     surroundings = loop_lib.Surroundings(
@@ -130,8 +130,8 @@ class TurnsTest(parameterized.TestCase):
         lambda *note: model.model_dir.mark_stopped(0, *note),
         wait_for=self._wait_for)
     with model.graph(training.input_fn, "train", 0) as built:
-      it = training_lib.IterationTraining(
-          model, training, built, training_lib.Start(0, None), "a task",
+      it = trainer.IterationTraining(
+          model, training, built, trainer.Start(0, None), "a task",
           index == 0, surroundings, began=time.time())
       self._advance = {
           s.name: tf_compat.v1.assign_add(s.step, pace_of_others)

@@ -12,7 +12,7 @@ import textwrap
 from typing import (
     Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple)
 
-from adanet.distributed.plan import console as console_lib
+from adanet.console import command_line as console_lib
 from adanet.history import groups as groups_lib
 from adanet.history import records
 from adanet.history import report as report_lib

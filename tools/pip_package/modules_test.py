@@ -20,7 +20,7 @@ _WHEEL = runfiles.Create().Rlocation(
         version.VERSION))
 
 # What only the repository's own tests and pages need.
-_NOT_PACKED = ("adanet/estimator/oracle/", "adanet/examples/",
+_NOT_PACKED = ("adanet/testing/oracle/", "adanet/examples/",
                "adanet/history/example.py", "adanet/testing/")
 
 

@@ -18,7 +18,7 @@ from typing import Dict, Optional, Sequence
 
 from adanet.distributed import _arguments
 from adanet.distributed import plan as plan_lib
-from adanet.distributed.plan import console as console_lib
+from adanet.console import command_line as console_lib
 from adanet.distributed.plan import groups as groups_lib
 from adanet.distributed.plan import indices as indices_lib
 from adanet.distributed.plan import value

@@ -1,0 +1,203 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What the candidates of an iteration cost, as the chief measures it.
+
+It builds them in a graph and a session of its own, in this process alone. So
+the variables that will train, which are on the parameter servers, are as if no
+step had been taken, and no other task sees anything of it.
+"""
+
+import math
+import numbers
+import statistics
+import time
+import typing
+
+from absl import logging
+from adanet import distributed
+from adanet import tf_compat
+from adanet.cluster import agreement as agreement_lib
+from adanet.training import model as model_lib
+
+_NUM_STEPS = 5  # Of each subnetwork; before them one that compiles.
+_MAX_SECS = 30.  # Of all, if a step takes long: then each takes fewer.
+
+
+class Figures(typing.NamedTuple):
+  """What was measured.
+
+  Attributes:
+    costs: a positive number for each builder; None if nobody asks.
+    sizes: likewise.
+  """
+  costs: typing.Optional[agreement_lib.Figures] = None
+  sizes: typing.Optional[agreement_lib.Figures] = None
+
+
+class _Subnetworks(distributed.PlacementStrategy):
+  """Builds and trains all subnetworks here, and no ensemble."""
+
+  def should_build_ensemble(self, num_subnetworks):
+    return False
+
+  def should_build_subnetwork(self, num_subnetworks, subnetwork_index):
+    return True
+
+  def should_train_subnetworks(self, num_subnetworks):
+    return True
+
+  def subnetwork_devices(self, num_subnetworks, subnetwork_index):
+    return distributed.ReplicationStrategy().subnetwork_devices(
+        num_subnetworks, subnetwork_index)
+
+
+def is_wanted(placement: distributed.PlacementStrategy) -> bool:
+  """Returns whether a strategy asks for something measured."""
+  return (isinstance(placement, distributed.BalancedStrategy) and
+          placement.measures)
+
+
+def _is_positive(value):
+  return (isinstance(value, numbers.Real) and not isinstance(value, bool) and
+          0 < value < math.inf)
+
+
+def stated(builders: typing.Sequence[typing.Any],
+           name: str) -> typing.Optional[agreement_lib.Figures]:
+  """Returns what the builders themselves say of their subnetworks.
+
+  Args:
+    builders: those of an iteration.
+    name: str, "cost" or "size".
+
+  Returns:
+    A number for each builder; None if none of them says anything.
+
+  Raises:
+    ValueError: a number is not positive, or some builders say nothing.
+  """
+  found: typing.List[typing.Any] = [
+      getattr(builder, name, None) for builder in builders]
+  silent = [b.name for b, value in zip(builders, found) if value is None]
+  if len(silent) == len(found):
+    return None
+  for builder, value in zip(builders, found):
+    if value is None:
+      raise ValueError(
+          f"builder {builder.name!r}: {name}=None, and others have one: "
+          "expected a number from all builders of an iteration or from none, "
+          f"because their units may be any. {', '.join(map(repr, silent))} "
+          f"{'have' if len(silent) > 1 else 'has'} none.")
+    if not _is_positive(value):
+      raise ValueError(f"builder {builder.name!r}: {name}={value!r}: expected "
+                       "a number greater than 0, or None to let it be measured")
+  return tuple(int(value) if isinstance(value, numbers.Integral) else
+               float(value) for value in found)
+
+
+def _num_bytes(spec):
+  """Returns the bytes of a subnetwork's variables, with those that train it."""
+  scope = f"/subnetwork_{spec.name}/"
+  return sum(v.shape.num_elements() * v.dtype.base_dtype.size
+             for v in tf_compat.v1.global_variables()
+             if scope in "/" + v.op.name and v.shape.is_fully_defined())
+
+
+def _times(model, built):
+  """Returns what a step of each subnetwork takes, in nanoseconds.
+
+  They take turns, because a machine is not always as fast. If the input ends
+  before each has taken a step, all are taken to cost the same.
+  """
+  specs = built.iteration.subnetworks
+  taken = [[] for _ in specs]
+  try:
+    with model.session(built, None) as (session, _):
+      steps = [session.make_callable(s.train_op.train_op) for s in specs]
+      for step in steps:
+        step()
+      end = time.monotonic() + _MAX_SECS
+      while len(taken[-1]) < _NUM_STEPS and not (
+          taken[-1] and time.monotonic() > end):
+        for step, secs in zip(steps, taken):
+          began = time.perf_counter()
+          step()
+          secs.append(time.perf_counter() - began)
+  except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
+    if not taken[-1]:
+      logging.warning(
+          "Iteration %d: the input ends before each subnetwork has taken two "
+          "steps. So they are taken to cost the same.", built.iteration.number)
+      return (1,) * len(specs)
+  return tuple(max(1, round(statistics.median(secs) * 1e9)) for secs in taken)
+
+
+def _log(iteration, figures):
+  for kind, values in figures._asdict().items():
+    if values:
+      logging.info("Iteration %d: measured %s: %s.", iteration.number, kind,
+                   ", ".join("{} {:g}".format(*pair) for pair in zip(
+                       iteration.builder_names, values)))
+
+
+def measure(model: model_lib.Model,
+            input_fn: typing.Callable[..., typing.Any],
+            number: int) -> Figures:
+  """Measures what the placement strategy wants to know of an iteration.
+
+  A builder that has a `cost` and a `size` is asked, and not measured.
+
+  Args:
+    model: `Model`.
+    input_fn: see `adanet.Estimator.train`. It is called once.
+    number: int, the iteration's.
+
+  Raises:
+    ValueError: see `stated`.
+  """
+  placement: typing.Any = model.placement
+  layout = placement.layout
+  alone = model._replace(placement=_Subnetworks())
+  with alone.graph(input_fn, "train", number) as built:
+    specs = built.iteration.subnetworks
+    builders = [spec.builder for spec in specs]
+    costs = sizes = None
+    if layout.costs.is_measured:
+      costs = stated(builders, "cost")
+    if layout.sizes.is_measured:
+      sizes = stated(builders, "size") or tuple(map(_num_bytes, specs))
+    if layout.costs.is_measured and costs is None:
+      costs = _times(alone, built)
+    figures = Figures(costs, sizes)
+    _log(built.iteration, figures)
+    return figures
+
+
+def known(agreed: typing.Optional[agreement_lib.Agreement],
+          now: agreement_lib.Agreement,
+          placement: typing.Any) -> typing.Optional[Figures]:
+  """Returns what was measured before a restart; None to measure it now.
+
+  Args:
+    agreed: the `Agreement` that the chief finds, or None.
+    now: one of its job, iteration and strategy. The number of workers may have
+      changed: costs and sizes stay as they are.
+    placement: the strategy.
+  """
+  if not is_wanted(placement):
+    return Figures()
+  if agreed is None or (agreed.job, agreed.iteration, agreed.strategy) != (
+      now.job, now.iteration, now.strategy):
+    return None
+  if (placement.layout.costs.is_measured and not agreed.costs or
+      placement.layout.sizes.is_measured and not agreed.sizes):
+    return None
+  return Figures(agreed.costs, agreed.sizes)
+
+
+def placed(model: model_lib.Model, figures: Figures) -> model_lib.Model:
+  """Returns a model whose strategy knows what was measured."""
+  placement: typing.Any = model.placement
+  if not is_wanted(placement):
+    return model
+  return model._replace(placement=placement.with_measured(*figures))

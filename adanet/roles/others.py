@@ -1,0 +1,123 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Waits for the subnetworks that other tasks of a cluster train."""
+
+import time
+import typing
+
+from absl import logging
+from adanet.cluster import task as task_lib
+from adanet.core import iteration as iteration_lib
+from adanet.distributed import plan
+from adanet.training import model as model_lib
+
+_POLL_SECS = .02
+_FILE_SECS = 1.  # Between two looks at what other tasks wrote.
+_MAX_NAMES = 3
+
+
+class Moved(Exception):  # pylint: disable=g-bad-exception-name
+  """The chief has announced another generation."""
+
+
+def _first(names):
+  """Returns the first names, and how many more there are."""
+  more = len(names) - _MAX_NAMES
+  return ", ".join(names[:_MAX_NAMES]) + (
+      f" and {more} more" if more > 0 else "")
+
+
+def _trainers(placement, config, count):
+  """Returns, for each subnetwork, the workers that train it."""
+  groups = plan.PlacementPlan(
+      placement, config.num_worker_replicas, config.num_ps_replicas,
+      count).worker_groups
+  found = [[] for _ in range(count)]
+  for group in groups:
+    for i in group.trained:
+      found[i].extend(group.workers)
+  return found
+
+
+class Others:
+  """The tasks that train what a task's ensembles need.
+
+  Attributes:
+    untrained: tuple of str, the names of subnetworks that no task trains.
+  """
+
+  def __init__(self, model: model_lib.Model, task: task_lib.Task,
+               iteration: iteration_lib.Iteration,
+               generation: int, is_chief: bool):
+    """Finds out who trains what.
+
+    Args:
+      model: `Model`.
+      task: this `Task`.
+      iteration: `Iteration`.
+      generation: int, that of its variables.
+      is_chief: whether this task leads, and does not follow.
+    """
+    self._model = model
+    self._task = task
+    self._number = iteration.number
+    self._generation = generation
+    self._is_chief = is_chief
+    self._steps: typing.Dict[str, int] = {}
+    self._file_time = 0.
+    self._trainers: typing.Dict[str, typing.List[str]] = {}
+    share = iteration.share
+    if iteration.candidates and (
+        share.fractions is not None or not share.trains_subnetworks):
+      names = task.worker_names
+      self._trainers = {
+          f"t{iteration.number}_{builder}": [names[w] for w in found]
+          for builder, found in zip(iteration.builder_names, _trainers(
+              model.placement, model.config, len(iteration.builder_names)))}
+    self.untrained = tuple(
+        name for name, found in self._trainers.items() if not found)
+    # When this task waits, it trains no further itself.
+    self._trainers = {name: [worker for worker in found if worker != task.name]
+                      for name, found in self._trainers.items()}
+    self._wait = task.wait("start these workers, or see what they print")
+    if self.untrained and is_chief:
+      logging.warning("No worker trains %s.", _first(self.untrained))
+
+  def _message(self, unfinished):
+    """Returns for whom this task waits, and for what."""
+    workers = sorted({w for name in unfinished for w in self._trainers[name]})
+    silent = self._task.silent(workers)
+    return "{}{} to train {}, which nobody trains now".format(
+        _first([f"{w} ({self._task.address(w)})"
+                for w in silent or workers]),
+        ", which do not answer," if len(silent) > 1 else
+        ", which does not answer," if silent else "",
+        _first(["{} (at step {})".format(*item)
+                for item in unfinished.items()]))
+
+  def wait_for(self, unfinished: typing.Dict[str, int]
+              ) -> typing.Dict[str, str]:
+    """Sleeps a moment; see `Surroundings.wait_for`.
+
+    Raises:
+      Moved: there is another generation.
+      ended.Over: training is over.
+      ended.StoppedError: the job was stopped.
+      waiting.WaitTimeoutError: nothing was trained for too long.
+    """
+    if not self._is_chief and self._task.is_new(self._generation):
+      raise Moved()
+    if unfinished != self._steps:
+      self._steps = dict(unfinished)
+      self._wait.done()
+    self._wait.pause(_POLL_SECS, lambda: self._message(unfinished))
+    now = time.monotonic()
+    if now - self._file_time < _FILE_SECS:
+      return {}
+    self._file_time = now
+    stopped = self._model.model_dir.stopped(self._number, unfinished)
+    left = set(self._task.departures.left(self._generation))
+    stopped.update(
+        (name, "the input of its workers ended") for name in unfinished
+        if left.issuperset(self._trainers[name]))
+    return {name: stopped[name] for name in unfinished if name in stopped}

@@ -1,0 +1,368 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The training loop of one iteration: a session and handles, no graph."""
+
+import enum
+import math
+import time
+import typing
+
+from adanet import tf_compat
+from adanet.core import events
+from adanet.training import hooks as hooks_lib
+from adanet.training import pace as pace_lib
+from adanet.training import runs as runs_lib
+from adanet.training import saving
+from adanet.core import selection
+from adanet.training import train_ops
+from adanet.training import training_summaries
+from adanet.training import turns as turns_lib
+
+_PROGRESS_SECS = .5  # Between two events of progress.
+
+
+class Ending(enum.Enum):
+  """Why a loop ended."""
+  ITERATION_OVER = "the iteration is over"
+  MAX_STEPS = "it reached the number of steps that were asked for"
+  INPUT_ENDED = "the input ended"
+  STOP_ASKED = "a hook or a saving listener asked for a stop"
+  SIGNAL = "a signal asked for a stop"
+
+
+class Limits(typing.NamedTuple):
+  """When training ends.
+
+  Attributes:
+    iteration_steps: int, how often a subnetwork or ensemble is trained in an
+      iteration; None for as long as there is input.
+    global_step: int, the global step at which training ends, or None.
+  """
+  iteration_steps: typing.Optional[int]
+  global_step: typing.Optional[int]
+
+
+def _nobody_else(steps):
+  """The default `wait_for`: no other task trains these."""
+  return {name: "nobody else trains it" for name in steps}
+
+
+class Surroundings(typing.NamedTuple):
+  """What a loop has to do with the rest of the job.
+
+  Attributes:
+    report: called with each event.
+    mark_stopped: called with a name, a reason and how often that one was
+      trained; notes for a restart that it trains no further.
+    asked_to_stop: returns whether a signal asked for a stop.
+    wait_for: called again and again while there is nothing to do until others
+      have trained, with the steps of the subnetworks that are not done. It
+      sleeps, and returns a dict from the names of those that no other task
+      trains further to the reason.
+    untrained: the names of subnetworks that no task trains.
+  """
+  report: events.Report
+  mark_stopped: typing.Callable[[str, str, int], None]
+  asked_to_stop: typing.Callable[[], bool] = lambda: False
+  wait_for: typing.Callable[[typing.Dict[str, int]], typing.Dict[
+      str, str]] = _nobody_else
+  untrained: typing.Tuple[str, ...] = ()
+
+
+class Loop:
+  """Trains one iteration, or a worker's share of it.
+
+  All that train here do so in each run, or the subnetworks take turns; see
+  `TrainOps.fractions`.
+
+  Attributes:
+    global_step: int.
+    steps: dict from a name to how often that one was trained.
+    losses: dict from a name to the loss of its last step.
+    averages: dict from an ensemble's name to its moving average, as of the last
+      step; empty for one candidate alone, whose average decides nothing.
+    trained: dict from a name to how many of its steps were taken here.
+  """
+
+  def __init__(self, number: int, ops: train_ops.TrainOps, limits: Limits,
+               hooks: hooks_lib.HookRunner, saver: saving.Saver,
+               summaries: training_summaries.TrainingSummaries,
+               surroundings: Surroundings):
+    """Takes what an iteration is trained with.
+
+    Args:
+      number: int, the iteration's.
+      ops: `TrainOps`.
+      limits: `Limits`.
+      hooks: `HookRunner`, with the hooks of the user and of all trainees.
+      saver: `Saver`.
+      summaries: `TrainingSummaries`.
+      surroundings: `Surroundings`.
+    """
+    self._number = number
+    self._ops = ops
+    self._limits = limits
+    self._hooks = hooks
+    self._runs = runs_lib.Runs(ops, hooks, summaries)
+    self._saver = saver
+    self._summaries = summaries
+    self._surroundings = surroundings
+    self._turns = turns_lib.Turns(ops.fractions) if ops.fractions else None
+    self._pace = pace_lib.Pace(limits.iteration_steps, surroundings.untrained)
+    self._active = dict(ops.trainees)
+    self._diverged: typing.Set[str] = set()
+    self._restored_behind: typing.List[str] = []
+    self.global_step = 0
+    self.steps: typing.Dict[str, int] = {}
+    self.losses: typing.Dict[str, float] = {}
+    self.averages: typing.Dict[str, float] = {}
+    self.trained = {name: 0 for name in ops.trainees}
+
+  def _stop(self, name, reason, **what):
+    """Ends the training of a subnetwork or ensemble.
+
+    Args:
+      name: str, its name.
+      reason: str, why.
+      **what: more attributes of `events.Stopped`.
+    """
+    if self._active.pop(name, None) is None:
+      return
+    self._pace.stop(name)
+    self._hooks.stops.setdefault(name, reason)
+    self._surroundings.mark_stopped(name, reason, self.steps.get(name, 0))
+    self._surroundings.report(events.Stopped(self._number, name, reason, **what))
+
+  def _finished(self, steps):
+    """Returns the names whose steps are at the limit, of pairs of both."""
+    limit = self._limits.iteration_steps
+    return [name for name, step in steps if limit is not None and step >= limit]
+
+  def _stop_finished(self):
+    for name in self._finished(
+        [(name, self.steps[name]) for name in self._active]):
+      self._stop(name, f"Training complete after {self.steps[name]} "
+                       "steps.", is_complete=True)
+
+  def _stop_diverged(self, losses):
+    """Stops those whose loss is NaN; fails if no ensemble is left."""
+    names = [name for name, loss in losses.items() if math.isnan(loss)]
+    if not names:
+      return
+    for name in names:
+      self._diverged.add(name)
+      self._stop(name, f"Its loss is NaN after {self.steps[name]} "
+                       "steps.", is_nan=True)
+    candidates = self._ops.averages
+    if candidates and all(
+        name in self._diverged or math.isnan(self.averages.get(name, 0.))
+        for name in candidates):
+      raise selection.AllNaNError(
+          f"iteration {self._number}: the loss of every ensemble is NaN: "
+          f"{', '.join(sorted(candidates))}. Lower the learning rate, or check "
+          "the data for NaN.")
+
+  def _is_at_max_steps(self):
+    limit = self._limits.global_step
+    return limit is not None and self.global_step >= limit
+
+  def _ensembles(self):
+    """Returns the names of the ensembles that may take a step now."""
+    names = [name for name, t in self._active.items() if not t.is_subnetwork]
+    if self._ops.follows and not all(
+        self._pace.allows(self.steps[name]) for name in names):
+      return []
+    return names
+
+  def _behind(self):
+    """Returns the ensembles that trained less than a subnetwork here."""
+    furthest = max((self.steps[name] for name, t in self._ops.trainees.items()
+                    if t.is_subnetwork), default=math.inf)
+    return [name for name, t in self._active.items()
+            if not t.is_subnetwork and self.steps[name] < furthest]
+
+  def _trains_subnetworks(self):
+    return any(t.is_subnetwork for t in self._active.values())
+
+  def _catching_up(self):
+    """Returns the ensembles that train while their subnetworks do no more.
+
+    Those that train beside their subnetworks end with them, but a checkpoint
+    of a cluster may have had them behind.
+    """
+    if self._ops.follows:
+      return self._ensembles()
+    if self._trains_subnetworks() and not self._is_at_max_steps():
+      return []
+    behind = self._behind()
+    return [name for name in self._restored_behind if name in behind]
+
+  def _next(self):
+    """Returns the names of those that train in the next run.
+
+    There are none if nobody here may train before others have.
+    """
+    if self._turns is None:
+      if self._ops.follows:
+        return tuple(self._ensembles())
+      return tuple(self._catching_up() or self._active)
+    names = [name for name, t in self._active.items() if t.is_subnetwork]
+    # At the last step, only ensembles train that lag behind.
+    if names and not (self._ops.follows and self._is_at_max_steps()):
+      names = [self._turns.next(names)]
+    else:
+      names = []
+    return tuple(names + self._ensembles())
+
+  def _is_over(self):
+    return not (self._pace.unfinished or self._trains_subnetworks() or
+                self._catching_up())
+
+  def _run(self, session, names):
+    """Trains some names once."""
+    began = time.monotonic()
+    values = self._runs.train(
+        session, names, self.global_step, self._finished)
+    if self._turns is not None and not self._runs.was_new:
+      for name in names:
+        if self._ops.trainees[name].is_subnetwork:
+          self._turns.served(name, time.monotonic() - began)
+    self._take(names, values)
+
+  def _take_observed(self, steps):
+    """Takes over the steps of subnetworks that others train, too."""
+    self.steps.update(zip(self._ops.observed, map(int, steps)))
+
+  def _update_pace(self):
+    if self._ops.follows:
+      self._pace.update({
+          name: self.steps[name] for name in self._ops.observed})
+
+  def _take(self, names, values):
+    """Takes over the values of a run that trains some names."""
+    before = self.global_step
+    self.global_step = int(values["global_step"])
+    losses = dict(zip(names, values["losses"].tolist()))
+    self.losses.update(losses)
+    self.averages.update(zip(self._ops.averages, values["averages"]))
+    for name in names:
+      self.trained[name] += 1
+    self._take_observed(values["observed"])
+    # What is observed of these may be their step before.
+    self.steps.update(zip(names, values["steps"].tolist()))
+    self._update_pace()
+    if values["summaries"]:
+      self._summaries.write(values["summaries"], self.averages, before)
+    self._summaries.step_rate.count(self.global_step)
+    for name, reason in list(self._hooks.stops.items()):
+      if name is not None:
+        self._stop(name, reason)
+    self._stop_diverged(losses)
+    self._stop_finished()
+
+  def _look(self, session):
+    """Reads how far others are."""
+    steps, self.global_step = self._runs.look(session)
+    self._take_observed(steps)
+    self._update_pace()
+
+  def _await_others(self, session):
+    """Lets others train, and reads how far they are."""
+    for name in self._surroundings.wait_for(self._pace.unfinished):
+      self._pace.stop(name)
+    self._look(session)
+
+  def progress(self, rate: typing.Optional[float] = None) -> events.Progress:
+    """Returns how far the iteration is.
+
+    Args:
+      rate: float, global steps a second; None if not known.
+    """
+    left = None
+    if self._limits.iteration_steps is not None and rate:
+      left = max([self._limits.iteration_steps - self.steps[name]
+                  for name in list(self._active) + list(
+                      self._pace.unfinished)] or [0]) / rate
+    return events.Progress(
+        self._number, self.global_step, dict(self.steps),
+        {name: float(loss) for name, loss in self.losses.items()}, rate, left)
+
+  def _report_progress(self, started, first_step):
+    seconds = time.time() - started
+    rate = (self.global_step - first_step) / seconds if seconds > .1 else None
+    self._surroundings.report(self.progress(rate))
+
+  def start(self, session: typing.Any,
+            stopped: typing.Callable[[typing.Dict[str, int]], typing.Dict[
+                str, str]]) -> None:
+    """Reads how far the iteration is. Call it again for a new session.
+
+    Args:
+      session: `Session`, with all variables ready.
+      stopped: function from the steps of all to a dict from names that train
+        no further to the reason.
+    """
+    self._runs.renew()
+    self.steps = {name: int(step) for name, step in session.run({
+        name: t.step for name, t in self._ops.trainees.items()}).items()}
+    self._look(session)
+    for name, reason in stopped(self.steps).items():
+      self._pace.stop(name)
+      if self._active.pop(name, None) is not None:
+        self._hooks.stops.setdefault(name, reason)
+    self._stop_finished()
+    self._restored_behind = self._behind()
+
+  def _ending(self, session):
+    """Returns why training ends after a step; None if it goes on."""
+    if self._saver.is_due(self.global_step):
+      if self._saver.save(session, self.global_step):
+        return Ending.STOP_ASKED
+    if None in self._hooks.stops:
+      return Ending.STOP_ASKED
+    if self._surroundings.asked_to_stop():
+      return Ending.SIGNAL
+    return self._max_steps_ending()
+
+  def _max_steps_ending(self):
+    """Returns an ending if the steps are done and no ensemble is behind."""
+    if self._is_at_max_steps() and not self._catching_up():
+      return Ending.MAX_STEPS
+    return None
+
+  def run(self, session: typing.Any) -> Ending:
+    """Trains until the iteration is over, or training is.
+
+    Args:
+      session: `Session`.
+
+    Raises:
+      selection.AllNaNError: no ensemble has a loss that is a number.
+    """
+    started = time.time()
+    shown = 0.  # The first step is reported at once.
+    first_step = self.global_step
+    ending = self._max_steps_ending()
+    input_ended = False
+    while ending is None:
+      if self._is_over():
+        ending = Ending.ITERATION_OVER
+        break
+      try:
+        names = self._next()
+        if names:
+          self._run(session, names)
+        else:
+          self._await_others(session)
+      except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
+        input_ended = True
+        self._active = {}
+      ending = self._ending(session)
+      now = time.time()
+      if now - shown >= _PROGRESS_SECS:
+        self._report_progress(started, first_step)
+        shown = now
+    self._report_progress(started, first_step)
+    if input_ended and ending == Ending.ITERATION_OVER:
+      return Ending.INPUT_ENDED
+    return ending

@@ -1,0 +1,146 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A search and its model_dir: builds the graph that the latest state asks for."""
+
+import contextlib
+import typing
+
+from adanet import distributed
+from adanet import tf_compat
+from adanet.core import architecture as architecture_lib
+from adanet.core import iteration as iteration_lib
+from adanet.core import model_dir as model_dir_lib
+from adanet.core import reports
+from adanet.core import scopes
+from adanet.training import sessions
+from adanet.core import subnetworks
+from adanet.distributed import layout
+from adanet.training import input as input_lib
+
+# Evaluation and export build the whole graph locally, and read all input.
+_ALONE = layout.TaskConfig(
+    num_worker_replicas=1, num_ps_replicas=0, global_id_in_cluster=0,
+    is_chief=True, task_type="worker", task_id=0)
+
+
+class Built(typing.NamedTuple):
+  """The graph of an iteration, which is the default graph meanwhile.
+
+  Attributes:
+    iteration: `Iteration`.
+    task: `Task`.
+    initializers: list of ops that start the input in a session.
+  """
+  iteration: iteration_lib.Iteration
+  task: subnetworks.Task
+  initializers: typing.List[typing.Any]
+
+
+class Model(typing.NamedTuple):
+  """A search, where it lies, and where it runs.
+
+  Attributes:
+    search: `Search`.
+    model_dir: `ModelDir`.
+    config: RunConfig.
+    placement: `PlacementStrategy`, for training.
+    report_store: `ReportStore`, or None without a report_materializer.
+  """
+  search: iteration_lib.Search
+  model_dir: model_dir_lib.ModelDir
+  config: typing.Any
+  placement: distributed.PlacementStrategy
+  report_store: typing.Optional[reports.ReportStore]
+
+  def _reports(self, number):
+    if self.report_store is None:
+      return [], []
+    return self.report_store.for_generator(number)
+
+  def history(self, number: int) -> typing.List[
+      typing.Tuple[int, architecture_lib.Architecture]]:
+    """Returns the winners before an iteration, and their iterations.
+
+    Args:
+      number: int, the iteration's.
+
+    Raises:
+      architecture.ArchitectureError: a file is corrupt.
+    """
+    found = [(t, self.model_dir.architecture(t)) for t in range(number)]
+    return [(t, a) for t, a in found if a is not None]
+
+  def graph(self, input_fn: typing.Callable[..., typing.Any], mode: str,
+            number: int, scope: typing.Callable[
+                [], typing.ContextManager[typing.Any]] = contextlib.nullcontext
+           ) -> typing.ContextManager[Built]:
+    """Builds the graph of an iteration; see `graph_on`.
+
+    Args:
+      input_fn: see `adanet.Estimator.train`.
+      mode: see `graph_on`.
+      number: see `graph_on`.
+      scope: see `graph_on`.
+    """
+    return self.graph_on(
+        lambda strategy: input_lib.call(
+            input_fn, mode, self.config, lambda: strategy.input_context(1, 0)),
+        mode, number, scope)
+
+  @contextlib.contextmanager
+  def graph_on(self, read: typing.Callable[[distributed.PlacementStrategy],
+                                           input_lib.Input],
+               mode: str, number: int, scope: typing.Callable[
+                   [], typing.ContextManager[typing.Any]] =
+               contextlib.nullcontext) -> typing.Iterator[Built]:
+    """Builds the graph of an iteration.
+
+    Args:
+      read: function from the strategy to the `Input`, called in the graph.
+      mode: str, one of `tf.estimator.ModeKeys`. But for training, everything is
+        built on this machine.
+      number: int, the iteration's.
+      scope: function that enters a scope of the graph: on which devices it is.
+
+    Yields:
+      `Built`.
+    """
+    if mode == "train":
+      strategy = self.placement.with_config(self.config)
+    else:
+      strategy = distributed.ReplicationStrategy().with_config(_ALONE)
+    with scopes.new_graph(
+        self.config.tf_random_seed).as_default() as graph, scope():
+      # Without this, TensorFlow 1.15 changes it in place, while a hook of the
+      # same run still reads it.
+      with tf_compat.v1.variable_scope(
+          tf_compat.v1.get_variable_scope(), use_resource=True):
+        tf_compat.v1.train.create_global_step(graph)
+      given = read(strategy)
+      task = subnetworks.Task(self.search.head, self.search.metric_fn,
+                              given.features, given.labels, mode)
+      iteration = iteration_lib.build(
+          self.search, self.history(number), number, task, self.config,
+          strategy, self._reports)
+      yield Built(iteration, task, given.initializers)
+
+  @contextlib.contextmanager
+  def session(self, built: Built,
+              checkpoint: typing.Optional[str]) -> typing.Iterator[
+                  typing.Tuple[typing.Any, typing.Any]]:
+    """Opens a session on a built graph, with the values of a checkpoint.
+
+    Args:
+      built: `Built`.
+      checkpoint: str, its prefix; None for the initial values.
+
+    Yields:
+      The session and its coordinator.
+    """
+    initializers = sessions.Initializers(
+        sessions.Restorer(checkpoint) if checkpoint else None,
+        built.iteration.local_init_ops, built.initializers)
+    with sessions.local_session(self.config.session_config) as session:
+      initializers.set_variables(session)
+      with initializers.started(session) as coordinator:
+        yield session, coordinator

@@ -1,0 +1,211 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Records what a task trained and what an iteration found, for a report."""
+
+import collections
+import numbers
+import time
+import typing
+
+from absl import logging
+from adanet import tf_compat
+from adanet.cluster import agreement as agreement_lib
+from adanet.core import checkpoints
+from adanet.core import events
+from adanet.core import iteration as iteration_lib
+from adanet.training import loop as loop_lib
+from adanet.history import records
+from adanet.history import store
+import numpy as np
+
+_SECS_BETWEEN_WRITES = 10.
+
+
+def _bytes_by_device():
+  """Returns how many bytes the variables of the default graph take."""
+  found = collections.Counter()
+  for variable in tf_compat.v1.global_variables():
+    size = variable.shape.num_elements() or 0
+    found[variable.device] += size * variable.dtype.size
+  return found
+
+
+def _write(write, record):
+  """Writes a record. Training does not end if the disk is full."""
+  try:
+    write(record)
+  except (OSError, tf_compat.v1.errors.OpError) as error:
+    logging.warning("A record for the report is lost: %s",
+                    str(error).split("\n")[0])
+
+
+class TaskRecorder:
+  """Records what this task does for an iteration.
+
+  Make it when the graph of the iteration is complete.
+  """
+
+  def __init__(self, model_dir: str, task: str,
+               iteration: iteration_lib.Iteration, began: float):
+    """Reads what processes before this one have done.
+
+    Args:
+      model_dir: str.
+      task: str, such as "worker:1".
+      iteration: `Iteration`.
+      began: float, when this process began with the iteration; of `time.time`.
+    """
+    self._history = store.History(model_dir)
+    self._before = self._history.task(task, iteration.number)
+    self._began = began
+    self._started = time.time()
+    self._next_write = 0.
+    self._bytes = _bytes_by_device()
+    self._record = records.TaskRecord(
+        task, iteration.number, tuple(
+            [s.name for s in iteration.subnetworks] +
+            [c.spec.name for c in iteration.new_candidates]),
+        bytes=sum(self._bytes.values()),
+        ensembles=tuple(c.spec.name for c in iteration.candidates))
+
+  @property
+  def total_seconds(self) -> float:
+    """How long the iteration has taken, the processes before included."""
+    before = records.total_seconds(self._before) if self._before else 0.
+    return before + time.time() - self._began
+
+  def write(self, loop: loop_lib.Loop, has_ended: bool = True) -> None:
+    """Writes what this task has done so far.
+
+    Args:
+      loop: its `Loop`.
+      has_ended: whether that trains no further.
+    """
+    now = time.time()
+    self._next_write = now + _SECS_BETWEEN_WRITES
+    trained = {name: count for name, count in loop.trained.items() if count}
+    _write(self._history.write_task, records.added(
+        self._before, self._record._replace(
+            trained=trained, seconds=now - self._started,
+            losses={name: float(loss) for name, loss in loop.losses.items()
+                    if name in trained},
+            total_seconds=now - self._began, has_ended=has_ended)))
+
+  def write_now_and_then(self, loop: loop_lib.Loop) -> None:
+    """Writes if the last time is long ago, for a task that may be killed."""
+    if time.time() >= self._next_write:
+      self.write(loop, has_ended=False)
+
+  def write_parameter_servers(self) -> None:
+    """Writes what each parameter server holds; for the chief."""
+    for device, size in self._bytes.items():
+      spec = tf_compat.v1.DeviceSpec.from_string(device)
+      if spec.job == "ps":
+        _write(self._history.write_task, records.TaskRecord(
+            f"ps:{spec.task}", self._record.iteration, bytes=size))
+
+
+def _mean_weight(value):
+  """Returns the mean absolute value of a weight, a dict for a multi-head."""
+  if isinstance(value, dict):
+    return float(np.mean([_mean_weight(part) for part in value.values()]))
+  return float(np.mean(np.abs(value)))
+
+
+def _weight(weight, session, checkpoint):
+  """Returns the value of a weight, or a dict of them for a multi-head."""
+  if isinstance(weight, dict):
+    return {head: _weight(part, session, checkpoint)
+            for head, part in weight.items()}
+  if any(weight is v for v in tf_compat.v1.global_variables()):
+    return checkpoints.values(checkpoint, [weight.op.name])[weight.op.name]
+  return session.run(weight)
+
+
+def mixture_weights(
+    session: typing.Any, iteration: iteration_lib.Iteration, checkpoint: str
+) -> typing.Dict[str, typing.List[float]]:
+  """Returns the mean absolute mixture weights of ensembles that have some.
+
+  Args:
+    session: `Session`, for weights that are no variables.
+    iteration: `Iteration`.
+    checkpoint: str, the prefix of the checkpoint that has the others.
+  """
+  return {
+      c.spec.name: [_mean_weight(_weight(w.weight, session, checkpoint))
+                    for w in c.spec.ensemble.weighted_subnetworks]
+      for c in iteration.candidates
+      if hasattr(c.spec.ensemble, "weighted_subnetworks")}
+
+
+def _costs(iteration, costs, sizes):
+  """Returns what is known of the costs of subnetworks, as in a record.
+
+  Args:
+    iteration: `Iteration` with all subnetworks.
+    costs: see `adanet.cluster.agreement.Agreement`.
+    sizes: likewise.
+  """
+  found = {spec.name: {} for spec in iteration.subnetworks}
+  # It is 1 for all of them where the input was too short to measure.
+  if costs and set(costs) != {1}:
+    for spec, cost in zip(iteration.subnetworks, costs):
+      found[spec.name].update(
+          {"measured_seconds": cost / 1e9}
+          if getattr(spec.builder, "cost", None) is None else
+          {"stated_cost": cost})
+  for spec, size in zip(iteration.subnetworks, sizes or ()):
+    found[spec.name].update(
+        {"measured_bytes": size} if getattr(spec.builder, "size", None) is None
+        else {"stated_size": size})
+  return found
+
+
+def write_evaluation(
+    model_dir: str, number: int, ensemble: str, name: typing.Optional[str],
+    global_step: int, metrics: typing.Mapping[str, typing.Any]) -> None:
+  """Writes the result of an evaluation.
+
+  Args:
+    model_dir: str.
+    number: int, the iteration of the checkpoint.
+    ensemble: str, the name of what was evaluated.
+    name: str, that of the evaluation, or None.
+    global_step: int, that of the checkpoint.
+    metrics: dict; what is no number is left out.
+  """
+  _write(store.History(model_dir).write_evaluation, records.EvaluationRecord(
+      number, int(global_step), ensemble,
+      {key: float(value) for key, value in metrics.items()
+       if isinstance(value, (numbers.Real, np.number))}, name or ""))
+
+
+def write_iteration(
+    model_dir: str, iteration: iteration_lib.Iteration,
+    ended: events.IterationEnded,
+    values: typing.Optional[typing.Sequence[float]],
+    weights: typing.Dict[str, typing.List[float]],
+    progress: events.Progress,
+    agreed: typing.Optional[agreement_lib.Agreement] = None) -> None:
+  """Writes what an iteration found.
+
+  Args:
+    model_dir: str.
+    iteration: `Iteration`.
+    ended: the event of its end.
+    values: what its candidates were compared by; None if they were not.
+    weights: see `mixture_weights`.
+    progress: the last event of its progress.
+    agreed: the `Agreement` of the iteration; None without a cluster.
+  """
+  candidates = {
+      c.spec.name: ["t{}_{}".format(*pair)
+                    for pair in c.spec.architecture.subnetworks]
+      for c in iteration.candidates}
+  _write(store.History(model_dir).write_iteration, records.iteration_record(
+      ended, candidates, values,
+      {name: found for name, found in weights.items()
+       if len(found) == len(candidates[name])}, progress,
+      progress.global_step, agreed and agreed.generation,
+      agreed and _costs(iteration, agreed.costs, agreed.sizes)))

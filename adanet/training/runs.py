@@ -1,0 +1,124 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The runs of a session that train, each compiled once."""
+
+import typing
+
+from adanet import tf_compat
+from adanet.training import hooks as hooks_lib
+from adanet.training import train_ops
+from adanet.training import training_summaries
+
+_Names = typing.Tuple[str, ...]
+
+
+def _leaves(fetches):
+  """Returns what `Session.run` fetches, whatever keys the dicts have."""
+  if isinstance(fetches, dict):
+    fetches = list(fetches.values())
+  if isinstance(fetches, (list, tuple)):
+    return [leaf for part in fetches for leaf in _leaves(part)]
+  return tf_compat.v1.nest.flatten(fetches, expand_composites=True)
+
+
+class Runs:
+  """Trains some names in one run, or only looks how far all are.
+
+  Attributes:
+    was_new: whether the last run was the first of its kind, which takes longer:
+      a session compiles it.
+  """
+
+  def __init__(self, ops: train_ops.TrainOps, hooks: hooks_lib.HookRunner,
+               summaries: training_summaries.TrainingSummaries):
+    """Takes what there is to run."""
+    self._ops = ops
+    self._hooks = hooks
+    self._summaries = summaries
+    self._fetches: typing.Dict[_Names, typing.Dict[str, typing.Any]] = {}
+    self._calls: typing.Dict[typing.Tuple[_Names, bool], typing.Any] = {}
+    self._with_hooks: typing.Set[typing.Tuple[_Names, bool]] = set()
+    self._observe: typing.Any = None
+    self._global_steps: typing.Dict[
+        typing.Tuple[_Names, typing.Tuple[str, ...]], typing.Any] = {}
+    self.was_new = False
+
+  def renew(self) -> None:
+    """Forgets what was compiled: there is another session."""
+    self._calls = {}
+    self._with_hooks = set()
+
+  def _observed(self):
+    if self._observe is None:
+      self._observe = self._ops.observe() if self._ops.observed else []
+    return self._observe
+
+  def _global_step_after(self, names, fetched):
+    """Returns the global step for a run that trains some names.
+
+    Hooks that fetch the global step get the one before the step, as always. So
+    it is set when all that they fetch is there.
+    """
+    graph = tf_compat.v1.get_default_graph()
+    elements = [graph.as_graph_element(leaf) for leaf in _leaves(fetched)]
+    key = names, tuple(element.name for element in elements)
+    if key not in self._global_steps:
+      with tf_compat.v1.control_dependencies(elements):
+        self._global_steps[key] = self._ops.set_global_step(names)
+    return self._global_steps[key]
+
+  def look(self, session: typing.Any) -> typing.Tuple[typing.Any, int]:
+    """Returns the steps of the observed subnetworks, and the global step.
+
+    Args:
+      session: `Session`.
+    """
+    steps, global_step = session.run(
+        (self._observed(), self._global_step_after((), {})))
+    return steps, int(global_step)
+
+  def _call(self, session, names, summaries):
+    """Returns the call of a run without hooks, compiled once."""
+    key = names, bool(summaries)
+    self.was_new = key not in self._calls
+    if self.was_new:
+      self._calls[key] = session.make_callable(dict(
+          self._fetches[names], summaries=summaries, observed=self._observed(),
+          global_step=self._global_step_after(names, {})))
+    return self._calls[key]
+
+  def train(self, session: typing.Any, names: _Names, global_step: int,
+            finished: typing.Callable[
+                [typing.Iterable[typing.Tuple[str, int]]],
+                typing.Collection[str]]) -> typing.Dict[str, typing.Any]:
+    """Trains some names once.
+
+    Args:
+      session: `Session`.
+      names: those that train.
+      global_step: int, before the run.
+      finished: function from pairs of a name and its step to the names whose
+        last step that was.
+
+    Returns:
+      Dict with what `TrainOps.fetches` has, "summaries", "observed" and
+      "global_step".
+    """
+    if names not in self._fetches:
+      self._fetches[names] = self._ops.fetches(names)
+    summaries = {}
+    if self._ops.trains_ensembles(names):
+      summaries = self._summaries.fetches(global_step)
+    if not self._hooks:
+      return self._call(session, names, summaries)()
+
+    key = names, bool(summaries)
+    self.was_new = key not in self._with_hooks
+    self._with_hooks.add(key)
+    return self._hooks.run(
+        session, dict(self._fetches[names], summaries=summaries,
+                      observed=self._observed()),
+        last=lambda fetched: {
+            "global_step": self._global_step_after(names, fetched)},
+        finished=lambda values: finished(zip(names, values["steps"])),
+        training=names)

@@ -1,0 +1,243 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Saves the checkpoints of a model_dir while an iteration trains."""
+
+import time
+import typing
+
+from absl import logging
+from adanet import tf_compat
+from adanet.core import checkpoints
+from adanet.core import events
+from adanet.training import graph_files
+from adanet.core import model_dir as model_dir_lib
+from adanet.tf_compat import checkpoint_file
+from adanet.tf_compat import files
+
+_RETRY_SECS = 10  # After the disk was full.
+
+
+class DiskFullError(RuntimeError):
+  """A checkpoint does not fit on the disk."""
+
+
+class Saver:
+  """Saves nothing: of all workers, only the chief writes checkpoints."""
+
+  def is_due(self, global_step: int) -> bool:
+    """Returns whether the config asks for a checkpoint now."""
+    del global_step
+    return False
+
+  def save(self, session: typing.Any, global_step: int) -> bool:
+    """Saves a checkpoint, unless nothing has trained since the last one.
+
+    A disk that is full does not stop training: a warning says so, and a later
+    call tries again.
+
+    Args:
+      session: `Session`.
+      global_step: int.
+
+    Returns:
+      Whether a listener asks to stop training.
+    """
+    del session, global_step
+    return False
+
+  def end(self, session: typing.Any, global_step: int,
+          end_hooks: typing.Callable[[], None]) -> None:
+    """Ends the hooks, saves the last checkpoint, and ends the listeners.
+
+    Args:
+      session: `Session`.
+      global_step: int.
+      end_hooks: ends the hooks.
+    """
+    del session, global_step
+    end_hooks()
+
+
+class CheckpointSaver(Saver):
+  """Saves the variables of the default graph.
+
+  The global step does not say how far everything is: where the subnetworks of
+  an iteration are done, their ensembles may train on. So the steps of all say
+  whether there is something to save. Make it when the graph is complete.
+
+  Attributes:
+    checkpoint: str, the prefix of the last checkpoint that was saved, or of the
+      one from which training goes on; None before that.
+    graph_files: `GraphFiles` of the default graph.
+  """
+
+  def __init__(self, model_dir: model_dir_lib.ModelDir, config: typing.Any,
+               steps: typing.Sequence[typing.Any],
+               listeners: typing.Sequence[typing.Any], report: events.Report,
+               wait_for_space: typing.Callable[[str], None]):
+    """Prepares to save, and begins the listeners.
+
+    Args:
+      model_dir: `ModelDir`.
+      config: RunConfig, which says how often and how many.
+      steps: the variables that count the steps of all that train, anywhere.
+      listeners: `CheckpointSaverListener`s.
+      report: called with a `CheckpointSaved` for each.
+      wait_for_space: called with what is wrong, again and again while a
+        checkpoint that training cannot go on without does not fit on the disk.
+        It sleeps, and raises an error in the end.
+    """
+    train = tf_compat.v1.train
+    self._model_dir = model_dir
+    self._every_steps = config.save_checkpoints_steps
+    self._every_secs = config.save_checkpoints_secs
+    self._listeners = listeners
+    self._report = report
+    self._wait_for_space = wait_for_space
+    self._saver = train.Saver(
+        sharded=True, max_to_keep=config.keep_checkpoint_max,
+        keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours)
+    self._saver.recover_last_checkpoints(checkpoint_file.kept(model_dir.path))
+    self.graph_files = graph_files.GraphFiles(model_dir.path, self._saver)
+    self._step_names = [step.op.name for step in steps]
+    self._read_steps = tf_compat.v1.stack([step.read_value() for step in steps])
+    self.checkpoint: typing.Optional[str] = None
+    self._saved_steps: typing.Optional[typing.List[int]] = None
+    self._saved_global_step: typing.Optional[int] = None
+    self._saved_time = time.time()
+    self._next_try = 0.
+    for listener in listeners:
+      listener.begin()
+
+  def is_due(self, global_step: int) -> bool:
+    """Returns whether the config asks for a checkpoint now."""
+    if time.time() < self._next_try:
+      return False
+    if self._every_steps and self._saved_global_step is not None:
+      return global_step >= self._saved_global_step + self._every_steps
+    return bool(self._every_secs and
+                time.time() >= self._saved_time + self._every_secs)
+
+  def _new_path(self, prefix, global_step):
+    """Returns the path of a checkpoint that is not there yet.
+
+    A file that others may read is never written again.
+    """
+    first = path = f"{prefix}-{global_step}"
+    number = 0
+    while tf_compat.v1.io.gfile.exists(path + ".index"):
+      number += 1
+      path = f"{first}.{number}"
+    return path
+
+  def _write(self, session, path):
+    tf_compat.v1.io.gfile.makedirs(self._model_dir.path)
+    try:
+      self._saver.save(session, path, write_meta_graph=False)
+    except tf_compat.v1.errors.OpError as error:
+      if not files.is_disk_full(error):
+        raise
+      self._model_dir.remove_temporary_files()
+      raise DiskFullError(
+          f"the disk of model_dir {self._model_dir.path!r} is full: {path} "
+          "cannot be saved. Free some space") from error
+    self.graph_files.write_beside(path)
+
+  def _write_surely(self, session, path):
+    """Writes a checkpoint that training cannot go on without."""
+    while True:
+      try:
+        return self._write(session, path)
+      except DiskFullError as error:
+        self._wait_for_space(str(error))
+
+  def _steps(self, session):
+    return session.run(self._read_steps).tolist()
+
+  def _note(self, path, steps, global_step):
+    self.checkpoint = path
+    self._saved_steps = steps
+    self._saved_global_step = global_step
+    self._saved_time = time.time()
+
+  def begin_iteration(self, session: typing.Any, number: int,
+                      global_step: int) -> None:
+    """Saves the checkpoint with which an iteration after the first begins.
+
+    Args:
+      session: `Session`.
+      number: int, the iteration's.
+      global_step: int.
+    """
+    path = f"{self._model_dir.increment_checkpoint_path}-{number}"
+    steps = self._steps(session)
+    self._write_surely(session, path)
+    self._note(path, steps, global_step)
+    self._report(events.CheckpointSaved(path, global_step))
+
+  def go_on_from(self, checkpoint: str) -> None:
+    """Notes the checkpoint of this iteration from which training goes on.
+
+    Args:
+      checkpoint: str, its prefix. The variables may be further by now.
+    """
+    steps = checkpoints.values(checkpoint, self._step_names)
+    self._note(checkpoint, [int(steps[name]) for name in self._step_names],
+               self._model_dir.global_step(checkpoint))
+
+  def _save(self, session, global_step, prefix, listeners, write):
+    # Others may train meanwhile. What is saved is then further than this says,
+    # and the next call saves again.
+    steps = self._steps(session)
+    if steps == self._saved_steps:
+      return False
+    for listener in listeners:
+      listener.before_save(session, global_step)
+    path = self._new_path(prefix, global_step)
+    write(session, path)
+    self._note(path, steps, global_step)
+    # Every listener is told, also when one asks to stop.
+    asked = [listener.after_save(session, global_step)
+             for listener in listeners]
+    self._report(events.CheckpointSaved(path, global_step))
+    return any(asked)
+
+  def _save_or_warn(self, session, global_step, prefix, listeners):
+    """Saves a checkpoint; see `Saver.save`."""
+    try:
+      return self._save(session, global_step, prefix, listeners, self._write)
+    except DiskFullError as error:
+      logging.warning("%s. Training goes on, and tries again in %d s.", error,
+                      _RETRY_SECS)
+      self._next_try = time.time() + _RETRY_SECS
+      return False
+
+  def _save_surely(self, session, global_step, listeners):
+    """Saves a checkpoint, and waits for space where the disk is full."""
+    self._save(session, global_step, self._model_dir.checkpoint_path, listeners,
+               self._write_surely)
+
+  def save(self, session: typing.Any, global_step: int) -> bool:
+    """Saves a checkpoint; see `Saver`."""
+    return self._save_or_warn(
+        session, global_step, self._model_dir.checkpoint_path, self._listeners)
+
+  def save_or_fail(self, session: typing.Any, global_step: int) -> None:
+    """Saves a checkpoint now.
+
+    Raises:
+      DiskFullError: it does not fit on the disk.
+    """
+    self._save(session, global_step, self._model_dir.checkpoint_path,
+               self._listeners, self._write)
+
+  def end(self, session: typing.Any, global_step: int,
+          end_hooks: typing.Callable[[], None]) -> None:
+    """Ends the hooks, saves the last checkpoint, and ends the listeners.
+
+    It waits for space where the disk is full.
+    """
+    end_hooks()
+    self._save_surely(session, global_step, self._listeners)
+    for listener in self._listeners:
+      listener.end(session, global_step)

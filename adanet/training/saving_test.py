@@ -1,0 +1,269 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for what is saved, wherever saves fall."""
+
+import os
+import tempfile
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import tf_compat
+from adanet.core import checkpoints
+from adanet.core import events
+from adanet.training import hook_saving
+from adanet.core import model_dir as model_dir_lib
+from adanet.training import saving
+from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.tf_compat import saver_hooks
+import hypothesis
+from hypothesis import strategies as st
+
+_SUBNETWORK, _ENSEMBLE = "subnetwork", "ensemble"
+_ACTIONS = (_SUBNETWORK, _ENSEMBLE, "save", "restart")
+
+
+class _Search:
+  """A subnetwork that sets the global step, and an ensemble that does not."""
+
+  def __init__(self, model_dir):
+    v1 = tf_compat.v1
+    self.model_dir = model_dir_lib.ModelDir(model_dir)
+    self.global_step = v1.train.create_global_step()
+    self.current_iteration = v1.get_variable(
+        "current_iteration", [], v1.int64, v1.zeros_initializer())
+    self._train = {}
+    self.steps = []
+    for name in (_SUBNETWORK, _ENSEMBLE):
+      with v1.variable_scope(name):
+        step = v1.get_variable(
+            "step", [], v1.int64, v1.zeros_initializer(), use_resource=True)
+        weight = v1.get_variable(
+            "weight", [], initializer=v1.ones_initializer())
+        self._train[name] = [v1.assign_add(step, 1), v1.assign_add(weight, .5)]
+        self.steps.append(step)
+    self._train[_SUBNETWORK].append(v1.assign_add(self.global_step, 1))
+    self.session = v1.Session()
+    self.session.run(v1.global_variables_initializer())
+
+  def saver(self, listener, saved, **config):
+    config = tf_compat.RunConfig(**{"keep_checkpoint_max": None, **config})
+    return saving.CheckpointSaver(
+        self.model_dir, config, self.steps, [listener], saved.append,
+        self.fail_without_space)
+
+  def fail_without_space(self, problem):
+    raise AssertionError(problem)
+
+  def train(self, name):
+    self.session.run(self._train[name])
+
+  def step(self):
+    return int(self.session.run(self.global_step))
+
+  def values(self):
+    v1 = tf_compat.v1
+    return self.session.run({v.op.name: v for v in v1.global_variables()})
+
+
+class CheckpointSaverTest(absltest.TestCase):
+
+  @hypothesis.settings(max_examples=20)
+  @hypothesis.given(st.lists(st.sampled_from(_ACTIONS), max_size=12))
+  def test_the_last_checkpoint_has_what_was_trained(self, actions):
+    """Each save has what there is then, and what is saved stays as it is."""
+    listener = mock.Mock()
+    listener.after_save.return_value = None
+    saved, expected, num_stale = [], [], 0
+    with tempfile.TemporaryDirectory() as folder:
+      with tf_compat.v1.Graph().as_default():
+        search = _Search(folder)
+        saver = search.saver(listener, saved)
+        is_stale = True  # Nothing is saved yet.
+        for action in actions + ["end"]:
+          if action in (_SUBNETWORK, _ENSEMBLE):
+            search.train(action)
+            is_stale = True
+          elif action == "restart":
+            if saver.checkpoint is None:
+              continue
+            checkpoint = saver.checkpoint
+            saver = search.saver(listener, saved)
+            saver.go_on_from(checkpoint)
+          else:
+            if action == "save":
+              saver.save(search.session, search.step())
+            else:
+              saver.end(search.session, search.step(), lambda: None)
+            if is_stale:
+              num_stale += 1
+              expected.append((saver.checkpoint, search.values()))
+            is_stale = False
+        self.assertEqual(
+            saver.checkpoint, search.model_dir.latest_checkpoint())
+      self.assertLen(expected, num_stale)
+      self.assertEqual(
+          [events.CheckpointSaved(path, values["global_step"])
+           for path, values in expected], saved)
+      self.assertLen({path for path, _ in expected}, num_stale)
+      self.assertEqual(num_stale, listener.after_save.call_count)
+      for path, values in expected:
+        self.assertEqual(values, checkpoints.values(path, values))
+
+  def _saver(self, **config):
+    """Returns a search in the default graph, and its saver."""
+    search = _Search(self.create_tempdir().full_path)
+    listener = mock.Mock()
+    listener.after_save.return_value = None
+    return search, search.saver(listener, [], **config)
+
+  def test_is_due_after_seconds(self):
+    with tf_compat.v1.Graph().as_default(), mock.patch.object(
+        saving.time, "time") as now:
+      now.return_value = 1000.
+      search, saver = self._saver(save_checkpoints_secs=10)
+      due = []
+      for now.return_value in (1009., 1010., 1019., 1020., 1029., 1030.):
+        due.append(saver.is_due(search.step()))
+        if due[-1]:
+          search.train(_ENSEMBLE)
+          saver.save(search.session, search.step())
+    self.assertEqual([False, True] * 3, due)
+
+  def test_is_due_after_steps(self):
+    with tf_compat.v1.Graph().as_default():
+      search, saver = self._saver(save_checkpoints_steps=3)
+      due = []
+      saver.save(search.session, 0)
+      for _ in range(7):
+        search.train(_SUBNETWORK)
+        if saver.is_due(search.step()):
+          due.append(search.step())
+          saver.save(search.session, search.step())
+    self.assertEqual([3, 6], due)
+
+  def test_old_ones_go_after_a_restart_too(self):
+    with tf_compat.v1.Graph().as_default():
+      search, saver = self._saver(keep_checkpoint_max=2)
+      for _ in range(4):
+        search.train(_SUBNETWORK)
+        saver.save(search.session, search.step())
+        saver = search.saver(mock.Mock(), [], keep_checkpoint_max=2)
+    self.assertCountEqual(
+        ["model.ckpt-3.index", "model.ckpt-4.index"],
+        [name for name in os.listdir(search.model_dir.path)
+         if name.endswith(".index")])
+
+  def test_names(self):
+    """A reader never finds other values under a name that it has read."""
+    folder = self.create_tempdir().full_path
+    with tf_compat.v1.Graph().as_default():
+      search = _Search(folder)
+      saver = search.saver(mock.Mock(), [])
+      found = []
+      for name in (_SUBNETWORK, _ENSEMBLE, _ENSEMBLE, _SUBNETWORK):
+        search.train(name)
+        saver.save(search.session, search.step())
+        found.append(os.path.basename(saver.checkpoint))
+    self.assertEqual(["model.ckpt-1", "model.ckpt-1.1", "model.ckpt-1.2",
+                      "model.ckpt-2"], found)
+
+
+class _Calls(list):
+  """A `CheckpointSaverListener` that notes what it is told."""
+
+  def begin(self):
+    self.append("begin")
+
+  def before_save(self, unused_session, global_step):
+    self.append(f"before {global_step}")
+
+  def after_save(self, unused_session, global_step):
+    self.append(f"after {global_step}")
+
+  def end(self, unused_session, global_step):
+    self.append(f"end {global_step}")
+
+
+class HookedSaverTest(parameterized.TestCase):
+
+  def _run(self, actions, folder, model_dir):
+    """Trains with a hook that saves every second step.
+
+    Args:
+      actions: what to train, in order.
+      folder: str, where the hook saves.
+      model_dir: str.
+
+    Returns:
+      What the hook's listener is told, and the last checkpoint's values and
+      those that it should have.
+    """
+    train = tf_compat.v1.train
+    calls = _Calls()
+    with tf_compat.v1.Graph().as_default():
+      search = _Search(model_dir)
+      session = search.session
+      hook = train.CheckpointSaverHook(folder, save_steps=2)
+      saver_hooks.prepare([hook], [calls])
+      saver_hooks.prepare([hook], [calls])  # Is told once all the same.
+      hook.begin()
+      saver = hook_saving.HookedSaver(
+          [hook], search.model_dir, tf_compat.RunConfig(
+              save_checkpoints_steps=1), search.steps, lambda event: None,
+          search.fail_without_space)
+      saver.save(session, 0)
+      hook.after_create_session(session, None)
+      for name in actions:
+        before = search.step()
+        search.train(name)
+        self.assertFalse(saver.is_due(search.step()))
+        hook.after_run(
+            train.SessionRunContext(None, session),
+            train.SessionRunValues(before, None, None))
+      saver.end(session, search.step(), lambda: hook.end(session))
+      expected = search.values()
+      self.assertEqual(saver.checkpoint, search.model_dir.latest_checkpoint())
+      return calls, checkpoints.values(saver.checkpoint, expected), expected
+
+  @parameterized.parameters(
+      ([], []),
+      ([_SUBNETWORK], [1]),
+      ([_SUBNETWORK] * 2, [2]),
+      ([_SUBNETWORK] * 3, [2, 3]),
+      ([_SUBNETWORK] * 2 + [_ENSEMBLE], [2, 2]),
+      ([_SUBNETWORK] * 2 + [_ENSEMBLE, _SUBNETWORK], [2, 3]),
+      ([_ENSEMBLE], [0]))
+  def test_hears_of_each_save_and_saves_the_last(self, actions, saves):
+    folder = self.create_tempdir().full_path
+    calls, saved, expected = self._run(actions, folder, folder)
+    told = ["begin"]
+    for step in [0] + saves:
+      told += [f"before {step}", f"after {step}"]
+    self.assertEqual(
+        told + [f"end {expected['global_step']}"], calls)
+    self.assertEqual(expected, saved)
+
+  def test_hook_of_another_folder(self):
+    folder = self.create_tempdir().full_path
+    model_dir = self.create_tempdir().full_path
+    _, saved, expected = self._run([_SUBNETWORK] * 13, folder, model_dir)
+    self.assertEqual(expected, saved)
+
+    def names(path):
+      return [name[:-len(".index")] for name in sorted(os.listdir(path))
+              if name.endswith(".index")]
+
+    # Five are kept in each.
+    self.assertEqual(["model.ckpt-0", "model.ckpt-13"], names(model_dir))
+    self.assertCountEqual(
+        [f"model.ckpt-{step}" for step in (6, 8, 10, 12, 13)],
+        names(folder))
+    self.assertEqual(
+        sorted(names(folder)),
+        sorted(name[:-len(".meta")] for name in os.listdir(folder)
+               if name.endswith(".meta")))
+
+
+if __name__ == "__main__":
+  absltest.main()

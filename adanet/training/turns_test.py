@@ -1,0 +1,105 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of whose turn it is."""
+
+import fractions
+
+from absl.testing import absltest
+from adanet.training import turns
+from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+import hypothesis
+from hypothesis import strategies as st
+
+_COSTS = st.lists(st.floats(.01, 10.), min_size=1, max_size=6)
+
+
+def _run(taken, costs, active, secs):
+  """Lets some take turns for so long; returns the seconds of each."""
+  used = dict.fromkeys(active, 0.)
+  while sum(used.values()) < secs:
+    name = taken.next(active)
+    taken.served(name, costs[name])
+    used[name] += costs[name]
+  return used
+
+
+@st.composite
+def _given(draw):
+  """Draws the parts and the costs of some that train."""
+  costs = draw(_COSTS)
+  parts = draw(st.lists(st.integers(1, 50), min_size=len(costs),
+                        max_size=len(costs)))
+  names = [f"n{i}" for i in range(len(costs))]
+  return ({name: fractions.Fraction(part, sum(parts))
+           for name, part in zip(names, parts)}, dict(zip(names, costs)))
+
+
+class TurnsTest(absltest.TestCase):
+
+  def test_next(self):
+    taken = turns.Turns({"a": fractions.Fraction(1, 4),
+                         "b": fractions.Fraction(3, 4)})
+    found = []
+    for _ in range(8):
+      name = taken.next(["a", "b"])
+      taken.served(name, 1.)
+      found.append(name)
+    self.assertEqual("abbbabbb", "".join(found))
+
+  @hypothesis.given(_given())
+  def test_each_gets_its_part(self, given):
+    parts, costs = given
+    used = _run(turns.Turns(parts), costs, list(parts), 200.)
+    for name, part in parts.items():
+      # Nobody is ahead by more than one run of its own.
+      self.assertAlmostEqual(
+          sum(used.values()) * part, used[name],
+          delta=sum(costs.values()) + 1e-6)
+
+  @hypothesis.given(_given(), st.data())
+  def test_the_others_get_what_one_leaves(self, given, data):
+    parts, costs = given
+    left = data.draw(st.sampled_from(sorted(parts)))
+    hypothesis.assume(len(parts) > 1)
+    taken = turns.Turns(parts)
+    before = data.draw(st.floats(0., 20.))
+    _run(taken, costs, list(parts), before)
+    active = [name for name in parts if name != left]
+    used = _run(taken, costs, active, 200.)
+    rest = sum(parts[name] for name in active)
+    for name in active:
+      # What was owed at the change may be as much again.
+      self.assertAlmostEqual(
+          sum(used.values()) * (parts[name] / rest), used[name],
+          delta=2 * sum(costs.values()) + 1e-6)
+
+  @hypothesis.given(_given(), st.data())
+  def test_one_that_joins_again_starts_level(self, given, data):
+    parts, costs = given
+    hypothesis.assume(len(parts) > 1)
+    gone = data.draw(st.sampled_from(sorted(parts)))
+    taken = turns.Turns(parts)
+    _run(taken, costs, list(parts), 20.)
+    _run(taken, costs, [name for name in parts if name != gone], 1000.)
+    used = _run(taken, costs, list(parts), 200.)
+    self.assertAlmostEqual(
+        sum(used.values()) * parts[gone], used[gone],
+        delta=2 * sum(costs.values()) + 1e-6)
+
+  def test_one_that_was_ahead_is_so_when_it_joins_again(self):
+    taken = turns.Turns({"a": .5, "b": .5})
+    self.assertEqual("a", taken.next(["a", "b"]))
+    taken.served("a", 5.)
+    taken.next(["b"])
+    taken.served("b", 1.)
+    self.assertEqual({"a": 0., "b": 4.}, _run(
+        taken, {"a": 1., "b": 1.}, ["a", "b"], 4.))
+
+  def test_nothing_is_idle(self):
+    taken = turns.Turns({"a": .001, "b": .999})
+    self.assertEqual(
+        {"a": 5.}, _run(taken, {"a": 1.}, ["a"], 5.))
+
+
+if __name__ == "__main__":
+  absltest.main()
