@@ -12,7 +12,6 @@ from adanet.cluster import signals
 from adanet.cluster import waiting
 from adanet.core import checkpoints
 from adanet.core import events
-from adanet.training import hook_saving
 from adanet.training import hooks as hooks_lib
 from adanet.training import loop as loop_lib
 from adanet.training import saving
@@ -186,7 +185,7 @@ class IterationTraining:
     wait = waiting.Wait(training.wait_timeout_secs, "free some space")
     wait_for_space = lambda problem: wait.pause(2., lambda: problem)
     if user_savers:
-      return hook_saving.HookedSaver(
+      return saving.HookedSaver(
           user_savers, model.model_dir, model.config, steps, training.report,
           wait_for_space)
     return saving.CheckpointSaver(
