@@ -78,6 +78,7 @@ _SEAMS = (
     "adanet.tf_compat.optimizers.check_optimizer",
     "adanet.tf_compat.optimizers.for_any_graph",
     "adanet.version",
+    "adanet.waiting",
     "adanet.training",
 )
 

@@ -23,10 +23,10 @@ d(w, i):
 import typing
 
 from adanet.distributed import _arguments
+from adanet.distributed import indices as indices_lib
 from adanet.distributed import layout as layout_lib
 from adanet.distributed import line as line_lib
 from adanet.distributed import placement
-from adanet.distributed.plan import indices as indices_lib
 from adanet.distributed.plan import speeds as speeds_lib
 
 import numpy as np
