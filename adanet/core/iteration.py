@@ -18,7 +18,6 @@ from adanet.core import scoped_summary
 from adanet.core import scopes
 from adanet.core import subnetworks
 from adanet.distributed import layout
-from adanet.distributed import strategy as strategy_lib
 
 _Reports = typing.Tuple[typing.List[typing.Any], typing.List[typing.Any]]
 
@@ -238,18 +237,12 @@ class _Builder:
 
   def _share(self, count):
     """Returns what this worker does, by what its strategy says."""
-    strategy = self._strategy
-    trains = strategy.should_train_subnetworks(count)
-    fractions = None
+    share = self._strategy.worker_share(count)
+    if self._config.num_worker_replicas > 1:
+      return share
     # A worker that is alone has nobody to divide the work with. There, one
     # batch trains all.
-    if (trains and strategy_lib.divides_time(strategy) and
-        self._config.num_worker_replicas > 1):
-      fractions = tuple(sorted(strategy.training_fractions(count).items()))
-    return layout.Share(
-        strategy.should_build_ensemble(count),
-        [i for i in range(count) if strategy.should_build_subnetwork(count, i)],
-        trains, fractions)
+    return share._replace(fractions=None)
 
   def _subnetwork_report(self, builder, spec):
     """Returns the report of a builder, with the metrics of its subnetwork."""
