@@ -162,7 +162,10 @@ class IterationTest(parameterized.TestCase):
     built, _ = _build([builders.Dense("a"), builders.Dense("b")],
                       distributed.RoundRobinStrategy(), "worker", 0)
     self.assertEmpty(built.candidates)
-    self.assertEqual((False, [0], True, None), tuple(built.share))
+    self.assertEqual((False, True, None), (
+        built.share.builds_ensemble, built.share.trains_subnetworks,
+        built.share.fractions))
+    self.assertEqual([0], list(built.share.subnetworks))
 
   def test_a_worker_divides_its_time(self):
     made = [builders.Dense("a"), builders.Dense("b")]
