@@ -29,7 +29,8 @@ class ClusterFlags:
     self.workers = command.define_integer(
         "workers", 0, "Number of workers beside the chief.", 0, max_workers)
     self.ps = command.define_integer(
-        "ps", 0, "Number of parameter servers.", 0, max_ps)
+        "ps", 0, "Number of parameter servers. They hold the variables that "
+        "several tasks share.", 0, max_ps)
     self.evaluator = flags.DEFINE_boolean(
         "evaluator", False, "Whether there is an evaluator.",
         flag_values=command.flags)
