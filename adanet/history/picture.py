@@ -12,12 +12,11 @@ import re
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from adanet.console import page as page_lib
-from adanet.history import groups as groups_lib
 from adanet.history import records
-from adanet.history import report as report_lib
-from adanet.history import wording
+from adanet.history import summary
 from adanet.progress import names as names_lib
 from matplotlib import figure as figure_lib
+from matplotlib import ticker
 
 #: The endings of files that can be written.
 FORMATS = ("pdf", "png", "svg")
@@ -61,18 +60,18 @@ def _fitting(texts: Sequence[str], width: float, size: float) -> str:
 
 
 class _Picture:
-  """Draws one report on a page."""
+  """Draws one search on a page."""
 
-  def __init__(self, report: report_lib.Report):
-    self._report = report
+  def __init__(self, search: records.Search):
+    self._search = search
     self._page = page_lib.Page()
     self._legend = page_lib.Legend(self._page)
-    self._ensembles = wording.ensembles_of(report)
+    self._ensembles = summary.ensembles_of(search)
     kinds = dict.fromkeys(
         _kind(name) for names in
-        [record.subnetworks for record in report.iterations] +
-        [c.subnetworks for r in report.iterations for c in r.candidates] +
-        [task.trained for task in report.tasks]
+        [record.subnetworks for record in search.iterations] +
+        [c.subnetworks for r in search.iterations for c in r.candidates] +
+        [task.trained for task in search.tasks]
         for name in names if name not in self._ensembles)
     self._colors: Dict[str, str] = dict(zip(
         kinds, page_lib.subnetwork_colors(len(kinds))))
@@ -88,13 +87,13 @@ class _Picture:
     y = page_lib.MARGIN
     # As wide as the tasks, before lines are broken.
     page.right = page_lib.MARGIN + 9.5
-    y = page.paragraph(page_lib.MARGIN, y, wording.result(self._report), 3, 11,
+    y = page.paragraph(page_lib.MARGIN, y, summary.result(self._search), 3, 11,
                        fontweight="bold")
-    y = page.paragraph(page_lib.MARGIN, y + .04, self._report.model_dir, 2, 8,
+    y = page.paragraph(page_lib.MARGIN, y + .04, self._search.model_dir, 2, 8,
                        color=page_lib.SMALL_PRINT) + .2
-    if self._report.tasks:
+    if self._search.tasks:
       y = self._draw_tasks(y) + .25
-    if self._report.iterations:
+    if self._search.iterations:
       y = self._draw_results(y) + .2
     self._add_legend()
     return page.cut(self._legend.draw(y))
@@ -110,7 +109,7 @@ class _Picture:
         self._legend.add(kind, facecolor=color)
     else:
       self._legend.add_note("Each builder has a color.")
-    if any(name in self._ensembles for task in self._report.tasks
+    if any(name in self._ensembles for task in self._search.tasks
            for name in task.trained):
       self._legend.add("ensembles", facecolor=page_lib.ENSEMBLE)
 
@@ -119,16 +118,16 @@ class _Picture:
   def _draw_tasks(self, y: float) -> float:
     """Draws what each task trained; returns the y below."""
     page = self._page
-    tasks = groups_lib.tasks_of(self._report.tasks)
+    tasks = summary.tasks_of(self._search)
     groups = [[task] for task in tasks]
     if len(groups) > _MAX_ROWS:
-      groups = groups_lib.grouped(tasks, _MAX_ROWS)
-    numbers = sorted({record.iteration for record in self._report.tasks})
+      groups = summary.grouped(tasks, _MAX_ROWS)
+    numbers = sorted({record.iteration for record in self._search.tasks})
     left_out = len(numbers) - _MAX_COLUMNS
     numbers = numbers[-_MAX_COLUMNS:]
     y = self._heading(page_lib.MARGIN, y, "Who trained what, by iteration" + (
         f": the last {_MAX_COLUMNS}" if left_out > 0 else ""))
-    names = [groups_lib.name_of(group) for group in groups]
+    names = [summary.name_of(group) for group in groups]
     left = page_lib.MARGIN + .1 + max(
         page_lib.text_width(name, 8) for name in names)
     width = min(_MAX_COLUMN_WIDTH, _WIDTH / len(numbers))
@@ -137,38 +136,38 @@ class _Picture:
       page.text(left + (i + .5) * width, y + .08,
                 ("iteration {}" if width > .8 else "{}").format(number), 8,
                 ha="center")
-    page.text(right, y + .08, "steps/s", 8)
-    page.text(right + _BAR_WIDTH + .45, y + .08, "MB", 8)
+    self._draw_bars(right, y, "steps/s", page_lib.SPEED_BAR, [
+        [task.speed for task in group] for group in groups])
+    self._draw_bars(right + _BAR_WIDTH + .45, y, "MB", page_lib.LOAD_BAR, [
+        [task.megabytes for task in group] for group in groups])
     y += .22
-    fastest = max([group[0].speed or 0. for group in groups])
-    largest = max([group[0].bytes or 0 for group in groups])
     for name, group in zip(names, groups):
       page.text(left - .1, y + _ROW_HEIGHT / 2, name, 8, ha="right")
       for i, number in enumerate(numbers):
         self._draw_cells(left + i * width + .02, y + .02, width - .04,
                          group, number)
-      self._draw_bar(right, y, group[0].speed, fastest, page_lib.SPEED_BAR,
-                     wording.span([task.speed for task in group],
-                                  page_lib.format_number))
-      self._draw_bar(right + _BAR_WIDTH + .45, y, group[0].bytes, largest,
-                     page_lib.LOAD_BAR, wording.span(
-                         [None if task.bytes is None else task.bytes / 1e6
-                          for task in group], page_lib.format_number))
       y += _ROW_HEIGHT
     self._legend.add_note(
         "steps/s: of a task's training loop. MB: of the variables that a task "
         "builds or, for a ps, holds.")
     return y
 
-  def _draw_bar(self, x: float, y: float, value: Optional[float],
-                largest: float, color: str, text: str) -> None:
-    if not value:
-      return
-    length = _BAR_WIDTH * value / largest
-    self._page.rectangle(x, y + .07, length, _ROW_HEIGHT - .14, facecolor=color)
-    self._page.text(x + length + .04, y + _ROW_HEIGHT / 2, text, 7)
+  def _draw_bars(self, x: float, y: float, heading: str, color: str,
+                 groups: Sequence[Sequence[Optional[float]]]) -> None:
+    """Draws a bar for the first value of each group, and writes their span."""
+    self._page.text(x, y + .08, heading, 8)
+    largest = max(values[0] or 0. for values in groups)
+    for row, values in enumerate(groups):
+      if values[0]:
+        top = y + .22 + row * _ROW_HEIGHT
+        length = _BAR_WIDTH * values[0] / largest
+        self._page.rectangle(x, top + .07, length, _ROW_HEIGHT - .14,
+                             facecolor=color)
+        self._page.text(
+            x + length + .04, top + _ROW_HEIGHT / 2,
+            summary.span(values, page_lib.format_number), 7)
 
-  def _cells(self, group: Sequence[groups_lib.Task], number: int
+  def _cells(self, group: Sequence[summary.Task], number: int
             ) -> List[Tuple[Sequence[str], str]]:
     """Returns what tasks did in an iteration, as their cells.
 
@@ -187,27 +186,27 @@ class _Picture:
              ] if group[0].kind == "ps" else []
     if any(set(task.records[number].trained) != set(found.trained)
            for task in group if number in task.records):
-      texts = ["{} each".format(wording.counted(
+      texts = ["{} each".format(summary.counted(
           len(found.trained), "subnetwork")), f"{len(found.trained)} each"]
       return [(texts, page_lib.SPEED_BAR)]
     cells: List[Tuple[Sequence[str], str]] = []
     for name, steps in found.trained.items():
       if name not in self._ensembles:
         cells.append((
-            [_kind(name) + ": " + wording.counted(steps, "step"), _kind(name)],
+            [_kind(name) + ": " + summary.counted(steps, "step"), _kind(name)],
             self._color(name)))
     number_of_ensembles = len(found.trained) - len(cells)
     if len(cells) > _MAX_CELLS:
-      cells = [([wording.counted(len(cells), "subnetwork"), str(len(cells))],
+      cells = [([summary.counted(len(cells), "subnetwork"), str(len(cells))],
                 page_lib.SPEED_BAR)]
     if number_of_ensembles:
-      text = wording.counted(number_of_ensembles, "ensemble")
-      cells.append(([text + ": " + wording.counted(found.steps, "step"), text,
+      text = summary.counted(number_of_ensembles, "ensemble")
+      cells.append(([text + ": " + summary.counted(found.steps, "step"), text,
                      str(number_of_ensembles)], page_lib.ENSEMBLE))
     return cells
 
   def _draw_cells(self, x: float, y: float, width: float,
-                  group: Sequence[groups_lib.Task], number: int) -> None:
+                  group: Sequence[summary.Task], number: int) -> None:
     page = self._page
     height = _ROW_HEIGHT - .04
     cells = self._cells(group, number)
@@ -231,9 +230,9 @@ class _Picture:
 
   def _draw_values(self, y: float) -> float:
     page = self._page
-    found = [r for r in self._report.iterations
+    found = [r for r in self._search.iterations
              if _finite([c.value for c in r.candidates])]
-    metric = self._report.iterations[-1].metric_name
+    metric = self._search.iterations[-1].metric_name
     y = self._heading(
         page_lib.MARGIN, y, f"Candidates, by {metric}")
     if not found:
@@ -241,8 +240,10 @@ class _Picture:
           page_lib.MARGIN, y, "No values are known.", 1, 8)
     axes = page.axes(page_lib.MARGIN + .6, y, _AXES_WIDTH, _HEIGHT)
     values = _finite([c.value for r in found for c in r.candidates])
+    locator: ticker.Locator = ticker.MaxNLocator(5)
     if min(values) > 0 and max(values) > _MAX_RATIO * min(values):
       axes.set_yscale("log")
+      locator = ticker.LogLocator()
     numbers = [record.iteration for record in found]
     for record in found:
       self._draw_candidates(axes, record, len(found) <= _MAX_NAMED_WINNERS)
@@ -255,7 +256,7 @@ class _Picture:
         len(found) <= _MAX_NAMED_WINNERS))
     step = max(1, len(numbers) // 10)
     axes.set_xticks(numbers[::step])
-    axes.yaxis.set_major_locator(_locator(axes))
+    axes.yaxis.set_major_locator(locator)
     axes.set_xlabel("iteration", fontsize=8)
     axes.grid(axis="y", color="#E5E5E5", linewidth=.6)
     axes.set_axisbelow(True)
@@ -266,7 +267,7 @@ class _Picture:
     """Draws the candidates of an iteration in the colors of their newest."""
     number = len(record.candidates)
     gap = min(.08, .5 / number)
-    names = wording.names_of(record)
+    names = summary.names_of(record)
     for i, candidate in enumerate(record.candidates):
       if not _finite([candidate.value]):
         continue
@@ -295,7 +296,7 @@ class _Picture:
 
   def _draw_weights(self, x: float, y: float) -> float:
     page = self._page
-    final = self._report.final
+    final = self._search.final
     if final is None or not final.subnetworks:
       return y
     y = self._heading(x, y, "The ensemble at the end: mean weights")
@@ -325,31 +326,18 @@ def _finite(values: Sequence[Optional[float]]) -> List[float]:
   return [v for v in values if v is not None and math.isfinite(v)]
 
 
-def _locator(axes):
-  from matplotlib import ticker  # pylint: disable=g-import-not-at-top
-  return (ticker.LogLocator() if axes.get_yscale() == "log"
-          else ticker.MaxNLocator(5))
-
-
-def draw(report: report_lib.Report) -> figure_lib.Figure:
-  """Draws a report.
-
-  Args:
-    report: `Report`.
-
-  Returns:
-    A matplotlib.figure.Figure, which is in no window and not pyplot's.
-  """
+def draw(search: records.Search) -> figure_lib.Figure:
+  """Returns a figure, which is in no window and not pyplot's."""
   with page_lib.default_style():
-    return _Picture(report).draw()
+    return _Picture(search).draw()
 
 
-def write(report: report_lib.Report, path: str) -> None:
-  """Writes the picture of a report; see `Report.picture`."""
+def write(search: records.Search, path: str) -> None:
+  """Writes the picture of a search; see `Report.picture`."""
   ending = path.rpartition(".")[2].lower()
   if ending not in FORMATS or "." not in path:
     raise ValueError(f"path={path!r}: expected a file that ends with "
                      f"{' or '.join(('.' + name for name in FORMATS))}.")
-  figure = draw(report)
+  figure = draw(search)
   with open(path, "wb") as f:
     page_lib.write(figure, f, ending)

@@ -148,6 +148,33 @@ class EvaluationRecord(typing.NamedTuple):
   name: str = ""
 
 
+class Search(typing.NamedTuple):
+  """All records of a search, as tables and pictures take them.
+
+  `report.Report` says what each field is.
+  """
+  model_dir: str
+  iterations: Tuple[IterationRecord, ...] = ()
+  tasks: Tuple[TaskRecord, ...] = ()
+  evaluations: Tuple[EvaluationRecord, ...] = ()
+
+  @property
+  def final(self) -> Optional[CandidateRecord]:
+    """The ensemble that won the last iteration, or None."""
+    return self.iterations[-1].winning if self.iterations else None
+
+  @property
+  def seconds(self) -> Optional[float]:
+    """How long the iterations took together; None if it is not known."""
+    seconds = [record.seconds for record in self.iterations
+               if record.seconds is not None]
+    return sum(seconds) if seconds else None
+
+  def to_json_dict(self) -> Dict[str, Any]:
+    """Returns what `json.dumps` takes. NaN is the string "NaN"."""
+    return dict({"version": JSON_VERSION}, **to_json(self))
+
+
 def iteration_record(
     ended: events.IterationEnded,
     candidates: Mapping[str, Sequence[str]],

@@ -3,15 +3,14 @@
 """What a search did, as one value."""
 
 import os
-import typing
-from typing import Any, Dict, Optional, Tuple
 
 from adanet.history import records
 
 # Tables need Rich, and pictures Matplotlib: imported when they are asked for.
+# pylint: disable=g-import-not-at-top
 
 
-class Report(typing.NamedTuple):
+class Report(records.Search):
   """What a search did. `str` of it is its tables as plain text.
 
   Attributes:
@@ -21,22 +20,7 @@ class Report(typing.NamedTuple):
       those of an iteration that has not ended, too.
     evaluations: tuple of `EvaluationRecord`, in the order of their steps.
   """
-  model_dir: str
-  iterations: Tuple[records.IterationRecord, ...] = ()
-  tasks: Tuple[records.TaskRecord, ...] = ()
-  evaluations: Tuple[records.EvaluationRecord, ...] = ()
-
-  @property
-  def final(self) -> Optional[records.CandidateRecord]:
-    """The ensemble that won the last iteration, or None."""
-    return self.iterations[-1].winning if self.iterations else None
-
-  @property
-  def seconds(self) -> Optional[float]:
-    """How long the iterations took together; None if it is not known."""
-    seconds = [record.seconds for record in self.iterations
-               if record.seconds is not None]
-    return sum(seconds) if seconds else None
+  __slots__ = ()
 
   def table(self) -> str:
     """Returns tables as plain text.
@@ -47,7 +31,7 @@ class Report(typing.NamedTuple):
     Raises:
       ModuleNotFoundError: Rich is not installed.
     """
-    from adanet.history import table  # pylint: disable=g-import-not-at-top
+    from adanet.history import table
     return table.text(self)
 
   def __str__(self) -> str:
@@ -66,15 +50,5 @@ class Report(typing.NamedTuple):
       OSError: the file cannot be written.
       ValueError: the path has another ending.
     """
-    from adanet.history import picture  # pylint: disable=g-import-not-at-top
+    from adanet.history import picture
     picture.write(self, os.fspath(path))
-
-  def to_json_dict(self) -> Dict[str, Any]:
-    """Returns what `json.dumps` takes. NaN is the string "NaN"."""
-    return {
-        "version": records.JSON_VERSION,
-        "model_dir": self.model_dir,
-        "iterations": [records.to_json(record) for record in self.iterations],
-        "tasks": [records.to_json(record) for record in self.tasks],
-        "evaluations": [records.to_json(record) for record in self.evaluations],
-    }

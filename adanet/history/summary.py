@@ -1,0 +1,151 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What tables and pictures show of a search: its result, the best, its tasks.
+"""
+
+import math
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set
+
+from adanet.distributed import indices as indices_lib
+from adanet.history import records
+from adanet.progress import event_text
+from adanet.progress import names as names_lib
+
+_MAX_INDICES = 4
+
+
+def counted(number: int, noun: str) -> str:
+  """Returns how many of something there are."""
+  return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def span(values: Sequence[Optional[float]],
+         to_text: Callable[[float], str]) -> str:
+  """Returns the least and the greatest value, as text."""
+  known = [value for value in values if value is not None]
+  if not known:
+    return ""
+  least, greatest = to_text(min(known)), to_text(max(known))
+  return least if least == greatest else f"{least} to {greatest}"
+
+
+def names_of(record: records.IterationRecord) -> names_lib.Names:
+  """Returns the short names of an iteration."""
+  return names_lib.Names(c.name for c in record.candidates)
+
+
+def ensembles_of(search: records.Search) -> Set[str]:
+  """Returns the names of all ensembles, also of an iteration under way."""
+  return {c.name for record in search.iterations
+          for c in record.candidates}.union(
+              *[task.ensembles for task in search.tasks])
+
+
+def result(search: records.Search) -> str:
+  """Returns the result of a search as one line of any length."""
+  if not search.iterations:
+    return "No iteration has ended yet."
+  last = search.iterations[-1]
+  final = search.final
+  text = f"{names_of(last).short(last.winner)} won"
+  if final is not None and final.value is not None:
+    text += f" with {last.metric_name} {final.value:.6g}"
+  # With force_grow=False an ensemble may be older than the last iteration.
+  text += " after " + counted(len(search.iterations), "iteration")
+  if last.global_step is not None:
+    text += ", " + counted(last.global_step, "step")
+  if search.seconds is not None:
+    text += ", " + event_text.duration(search.seconds)
+  if final is not None:
+    text += ": " + counted(len(final.subnetworks), "subnetwork")
+  return text + "."
+
+
+def best_first(record: records.IterationRecord
+              ) -> List[records.CandidateRecord]:
+  """Returns the candidates of an iteration: the winner, then by their values.
+  """
+  winning = record.winning
+  # Without a direction of better: values farther from the winner's are worse.
+  best = winning.value if winning and winning.value is not None else 0.
+
+  def key(candidate):
+    value = candidate.value
+    is_number = value is not None and not math.isnan(value)
+    return (candidate.name != record.winner, not is_number,
+            abs(value - best) if is_number else 0.)
+
+  return sorted(record.candidates, key=key)
+
+
+class Task:
+  """What a task did in all iterations.
+
+  Attributes:
+    kind: str, such as "worker".
+    index: str, such as "1".
+    records: dict from the number of an iteration to its `TaskRecord`.
+    trained: list of str, the names of what it trained.
+    steps: int, those of its loops.
+    speed: float, its steps a second; None if it takes none.
+    megabytes: float, the most of an iteration, or None.
+  """
+
+  def __init__(self, found: Sequence[records.TaskRecord]):
+    """Takes all records of the task, at least one."""
+    self.kind, _, self.index = found[0].task.partition(":")
+    self.records = {record.iteration: record for record in found}
+    self.trained = list(dict.fromkeys(
+        name for record in found for name in record.trained))
+    self.steps = sum(record.steps for record in found)
+    seconds = sum(record.seconds for record in found)
+    self.speed = self.steps / seconds if self.steps and seconds else None
+    self.megabytes: Optional[float] = max(
+        (record.bytes / 1e6 for record in found if record.bytes is not None),
+        default=None)
+
+
+def tasks_of(search: records.Search) -> List[Task]:
+  """Returns the tasks of a search, those of a kind in their order."""
+  found: Dict[str, List[records.TaskRecord]] = {}
+  for record in search.tasks:
+    found.setdefault(record.task, []).append(record)
+  tasks = list(map(Task, found.values()))
+  kinds = [task.kind for task in tasks]
+  return sorted(tasks, key=lambda task: (
+      kinds.index(task.kind), int(task.index or 0)))
+
+
+def grouped(tasks: Sequence[Task], max_groups: int) -> List[List[Task]]:
+  """Returns lists of the tasks that did the same, in their order.
+
+  Args:
+    tasks: the tasks.
+    max_groups: int. If there are more groups, tasks share one if they trained
+      as many subnetworks and ensembles, or else if they are of the same kind.
+  """
+  keys: Sequence[Callable[[Task], Any]] = (
+      lambda task: (task.kind, tuple(sorted(task.trained))),
+      lambda task: (task.kind, len(task.trained)),
+      lambda task: task.kind)
+  groups: Dict[Any, List[Task]] = {}
+  for key in keys:
+    groups = {}
+    for task in tasks:
+      groups.setdefault(key(task), []).append(task)
+    if len(groups) <= max_groups:
+      break
+  return list(groups.values())
+
+
+def name_of(group: Sequence[Task]) -> str:
+  """Returns the names of tasks of the same kind."""
+  kind = group[0].kind
+  indices = indices_lib.Indices(int(task.index) for task in group if task.index)
+  if not indices:
+    return kind
+  if len(indices) > _MAX_INDICES and len(indices.ranges) == 1:
+    run = indices.ranges[0]
+    by = f" by {run.step}" if run.step > 1 else ""
+    return f"{kind}:{run[0]} to {run[-1]}{by}"
+  return f"{kind}:{indices}"
