@@ -14,10 +14,9 @@ from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
 from adanet.core import ensembles
-from adanet.core import moving_average
+from adanet.core import scoped_summary
 from adanet.core import scopes
 from adanet.core import subnetworks
-from adanet.core import summary as summary_lib
 from adanet.distributed import layout
 
 _Reports = typing.Tuple[typing.List[typing.Any], typing.List[typing.Any]]
@@ -42,17 +41,6 @@ class Search(typing.NamedTuple):
   global_step_combiner_fn: typing.Callable[[typing.List[typing.Any]],
                                            typing.Any]
   exports: ensembles.ExportOptions
-
-
-class Candidate(typing.NamedTuple):
-  """An ensemble that may win the iteration.
-
-  Attributes:
-    spec: `EnsembleSpec`.
-    average: `MovingAverage` of its AdaNet loss.
-  """
-  spec: ensembles.EnsembleSpec
-  average: moving_average.MovingAverage
 
 
 class Iteration(typing.NamedTuple):
@@ -80,7 +68,7 @@ class Iteration(typing.NamedTuple):
   base_global_step: int
   share: layout.Share
   subnetworks: typing.Tuple[subnetworks.SubnetworkSpec, ...]
-  candidates: typing.Tuple[Candidate, ...]
+  candidates: typing.Tuple[ensembles.Candidate, ...]
   global_step: typing.Any
   current_iteration: typing.Any
   local_init_ops: typing.List[typing.Any]
@@ -89,7 +77,7 @@ class Iteration(typing.NamedTuple):
   has_previous: bool
 
   @property
-  def new_candidates(self) -> typing.Tuple[Candidate, ...]:
+  def new_candidates(self) -> typing.Tuple[ensembles.Candidate, ...]:
     """The candidates that are trained: all but the previous ensemble."""
     return self.candidates[int(self.has_previous):]
 
@@ -160,7 +148,7 @@ class _Builder:
             builders, previous.spec.builders if previous else None)]
 
   def _summary(self, namespace, name, enabled):
-    return summary_lib.ScopedSummary(
+    return scoped_summary.ScopedSummary(
         namespace, name, skip=not (enabled and self._task.training))
 
   def _subnetwork(self, builders, index, number, previous, frozen):
@@ -197,7 +185,7 @@ class _Builder:
   def _average(self, name, tensor, summary):
     """Makes the moving average of a candidate's AdaNet loss."""
     with tf_compat.v1.variable_scope("candidate_" + name):
-      average = moving_average.moving_average(
+      average = ensembles.moving_average(
           tensor, self._search.adanet_loss_decay, self._task.training)
       if average.update is not None:
         with summary.current_scope():
@@ -296,7 +284,7 @@ class _Builder:
                                 self._search.enable_ensemble_summaries)
         spec = spec._replace(summary=summary)
       averaged.append((
-          Candidate(spec, self._average(spec.name, spec.adanet_loss, summary)),
+          ensembles.Candidate(spec, self._average(spec.name, spec.adanet_loss, summary)),
           candidate))
     return averaged
 
