@@ -17,15 +17,15 @@ import traceback
 import typing
 
 from adanet import tf_compat
-from adanet.cluster import signals
 from adanet.cluster import task as task_lib
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
-from adanet.training import choosing
-from adanet.roles import cluster_training
-from adanet.training import model as model_lib
-from adanet.training import trainer
 from adanet.launch import processes
+from adanet.roles import cluster_training
+from adanet.training import choosing
+from adanet.training import model as model_lib
+from adanet.training import signals
+from adanet.training import trainer
 from benchmarks import endless_search
 from benchmarks import search
 

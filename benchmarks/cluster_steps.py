@@ -22,16 +22,16 @@ import time
 
 from adanet import distributed
 from adanet import tf_compat
-from adanet.cluster import signals
 from adanet.cluster import task as task_lib
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import summary
-from adanet.training import choosing
 from adanet.roles import cluster_training
-from adanet.training import model as model_lib
-from adanet.training import trainer
 from adanet.tf_compat import v1 as tf
+from adanet.training import choosing
+from adanet.training import model as model_lib
+from adanet.training import signals
+from adanet.training import trainer
 from benchmarks import endless_search
 from benchmarks import search
 

@@ -49,8 +49,6 @@ _SEAMS = (
     "adanet.distributed.layout",
     "adanet.distributed.lengths",
     "adanet.distributed.line",
-    "adanet.distributed.placement.divides_time",
-    "adanet.distributed.placement.layout_of",
     "adanet.distributed.strategy",
     "adanet.estimator.auto_builders",
     "adanet.estimator.auto_ensemble",
@@ -80,6 +78,7 @@ _SEAMS = (
     "adanet.tf_compat.optimizers.check_optimizer",
     "adanet.tf_compat.optimizers.for_any_graph",
     "adanet.version",
+    "adanet.waiting",
     "adanet.training",
 )
 

@@ -6,8 +6,8 @@ import time
 import typing
 
 from absl import logging
+from adanet import waiting
 from adanet.cluster import addresses
-from adanet.cluster import waiting
 
 _LOOK_SECS = 30.  # Between two looks at whether the chief is there.
 

@@ -10,8 +10,8 @@ from unittest import mock
 from absl import logging
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet import waiting
 from adanet.cluster import chief_watch
-from adanet.cluster import waiting
 
 _CHIEF = {"chief:0": "a:1"}
 

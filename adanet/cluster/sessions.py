@@ -16,7 +16,7 @@ import typing
 
 from absl import logging
 from adanet import tf_compat
-from adanet.cluster import waiting
+from adanet import waiting
 
 # The limit of a run. One that takes longer has lost a task.
 OPERATION_TIMEOUT_SECS = 60.

@@ -4,9 +4,9 @@
 
 from absl.testing import absltest
 from adanet import tf_compat
+from adanet import waiting
 from adanet.cluster import ended
 from adanet.cluster import sessions
-from adanet.cluster import waiting
 
 
 def _connect(**arguments):

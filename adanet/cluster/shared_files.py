@@ -14,10 +14,10 @@ import typing
 
 from absl import logging
 from adanet import tf_compat
+from adanet import waiting
 from adanet.cluster import agreement as agreement_lib
 from adanet.cluster import board as board_lib
 from adanet.cluster import ended
-from adanet.cluster import waiting
 from adanet.tf_compat import files
 
 # How long another machine may take to see a new file, as on NFS.

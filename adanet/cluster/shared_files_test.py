@@ -9,11 +9,11 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
+from adanet import waiting
 from adanet.cluster import agreement
 from adanet.cluster import board as board_lib
 from adanet.cluster import ended
 from adanet.cluster import shared_files
-from adanet.cluster import waiting
 from adanet.testing import servers
 
 _AGREEMENT = agreement.Agreement("job", 3, 0, ("a",), 1, 1, "", None)

@@ -16,6 +16,7 @@ import typing
 
 from absl import logging
 from adanet import tf_compat
+from adanet import waiting
 from adanet.cluster import addresses
 from adanet.cluster import agreement as agreement_lib
 from adanet.cluster import board
@@ -26,8 +27,6 @@ from adanet.cluster import ended
 from adanet.cluster import server as server_lib
 from adanet.cluster import sessions
 from adanet.cluster import shared_files
-from adanet.cluster import signals
-from adanet.cluster import waiting
 from adanet.tf_compat import files
 
 _FILE_SECS = 1.  # Between two reads of a file.
@@ -383,7 +382,7 @@ class Task:
         one.read() for one in [self._board()] + self._boards))
 
   def serve(self, report_working: typing.Callable[[], None],
-            stops: signals.StopRequests) -> None:
+            stops: typing.Any) -> None:
     """Holds variables until the job is over: the work of a parameter server.
 
     A signal that all tasks get must not take the variables from a chief that
@@ -391,7 +390,7 @@ class Task:
 
     Args:
       report_working: called when it serves.
-      stops: what tells of signals.
+      stops: `StopRequests`.
 
     Raises:
       KeyboardInterrupt, SystemExit: a signal asked for it.

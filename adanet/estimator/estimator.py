@@ -10,16 +10,16 @@ from absl import logging
 from adanet import distributed
 from adanet import ensemble as ensemble_lib
 from adanet import tf_compat
-from adanet.cluster import signals
 from adanet.core import ensembles
 from adanet.core import iteration as iteration_lib
 from adanet.core import metrics
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import reports
-from adanet.training import choosing
 from adanet.estimator import evaluation
 from adanet.roles import leading
+from adanet.training import choosing
 from adanet.training import model as model_lib
+from adanet.training import signals
 
 _InputFn = typing.Callable[..., typing.Any]
 _Hooks = typing.Optional[typing.Sequence[typing.Any]]

@@ -10,17 +10,17 @@ from absl import logging
 from adanet import tf_compat
 from adanet.cluster import ended
 from adanet.cluster import lock
-from adanet.cluster import results as results_lib
 from adanet.cluster import shared_files
-from adanet.cluster import signals
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
-from adanet.roles import checkpoint_evaluation
-from adanet.roles import continuous_evaluation
 from adanet.estimator import specs
 from adanet.history import store
 from adanet.progress import reporter
+from adanet.roles import checkpoint_evaluation
+from adanet.roles import continuous_evaluation
+from adanet.roles import results as results_lib
 from adanet.tf_compat import files
+from adanet.training import signals
 
 # How long the report waits for what other tasks write after their last step.
 _LAST_STEP_SECS = 3.

@@ -13,9 +13,9 @@ import adanet
 from adanet import tf_compat
 from adanet.cluster import agreement as agreement_lib
 from adanet.cluster import ended
-from adanet.cluster import results as results_lib
 from adanet.estimator import export
 from adanet.estimator import exporters
+from adanet.roles import results as results_lib
 from adanet.testing import builders
 from adanet.tf_compat import files
 import numpy as np

@@ -4,7 +4,7 @@
 
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
-from adanet.distributed import plan as plan_lib
+from adanet.distributed import indices as indices_lib
 from adanet.history import records
 
 _MAX_INDICES = 4
@@ -81,7 +81,7 @@ def grouped(tasks: Sequence[Task], max_groups: int) -> List[List[Task]]:
 
 def name_of(group: Sequence[Task]) -> str:
   """Returns the names of tasks of the same kind."""
-  indices = plan_lib.Indices(sorted(
+  indices = indices_lib.Indices(sorted(
       int(task.index) for task in group if task.index))
   if not indices:
     return group[0].kind

@@ -11,7 +11,7 @@ import math
 import re
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from adanet.distributed.plan import page as page_lib
+from adanet.console import page as page_lib
 from adanet.history import groups as groups_lib
 from adanet.history import records
 from adanet.history import report as report_lib

@@ -12,7 +12,7 @@ import textwrap
 from typing import (
     Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple)
 
-from adanet.console import command_line as console_lib
+from adanet.console import tables
 from adanet.history import groups as groups_lib
 from adanet.history import records
 from adanet.history import report as report_lib
@@ -88,15 +88,15 @@ def _candidates_table(record: records.IterationRecord, width: int) -> Any:
     width -= max(map(len, values + [record.metric_name]))
   columns.append("made of, x mean weight" if any(
       weight is not None for c in shown for weight in c.weights) else "made of")
-  table = console_lib.new_table(*columns)
+  table = tables.new_table(*columns)
   for candidate, name, value in zip(shown, names, values):
     is_winner = candidate.name == record.winner
-    console_lib.add_row(
+    tables.add_row(
         table, ("* " if is_winner else "  ") + name, *[value] * has_values,
         _wrapped(_subnetwork_texts(candidate, is_winner), max(width, 12)),
         style="bold green" if is_winner else None)
   if rest:
-    console_lib.add_row(
+    tables.add_row(
         table, f"  and {wording.counted(len(rest), 'more candidate')}",
         *[""] * (len(columns) - 1))
   return table
@@ -231,9 +231,9 @@ def _tasks_parts(report: report_lib.Report, width: int) -> List[Any]:
       len(line) for text in first + [headings[0]] for line in text.split("\n"))
   for i, heading in enumerate(headings[1:]):
     width -= max([len(heading)] + [len(figures[i]) for _, _, figures in rows])
-  table = console_lib.new_table("task", "trained", ">steps", ">steps/s", ">MB")
+  table = tables.new_table("task", "trained", ">steps", ">steps/s", ">MB")
   for name, (_, group, figures) in zip(first, rows):
-    console_lib.add_row(
+    tables.add_row(
         table, name, _trained_text(group, ensembles, max(width, 20)), *figures)
   return [
       rich_text.Text(wording.counted(len(tasks), "task"), style="bold"), table,
@@ -260,7 +260,7 @@ def show(report: report_lib.Report, console: rich_console.Console) -> None:
         if evaluation.iteration == record.iteration], width)
   parts += _under_way_parts(report, width)
   parts += _tasks_parts(report, width)
-  console_lib.print_parts(console, parts)
+  tables.print_parts(console, parts)
 
 
 def text(report: report_lib.Report) -> str:

@@ -9,8 +9,8 @@ import threading
 from typing import Callable, Mapping, Optional, Sequence
 
 from absl import logging
+from adanet import waiting
 from adanet.cluster import addresses
-from adanet.cluster import waiting
 from adanet.launch import display as display_lib
 from adanet.launch import job as job_lib
 from adanet.launch import kubernetes

@@ -14,7 +14,7 @@ import time
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.cluster import waiting
+from adanet import waiting
 from adanet.launch import job as job_lib
 from adanet.launch import kubernetes
 from adanet.launch import pod

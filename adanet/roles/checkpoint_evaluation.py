@@ -7,9 +7,9 @@ import time
 import typing
 
 from absl import logging
-from adanet.cluster import results as results_lib
 from adanet.core import model_dir as model_dir_lib
 from adanet.estimator import specs
+from adanet.roles import results as results_lib
 
 _Metrics = typing.Dict[str, typing.Any]
 

@@ -246,7 +246,9 @@ class Chief:
               if ending == loop_lib.Ending.SIGNAL:
                 self._training.stops.raise_asked()
               it.end(session)
-              return it.trained(session, ending)._replace(agreed=agreed)
+              return it.trained(session, ending)._replace(
+                  generation=generation, costs=figures.costs,
+                  sizes=figures.sizes)
         except tf_compat.v1.errors.OpError as error:
           work.after_error(error, it)
           if is_ready and not task.kept(generation):

@@ -17,16 +17,16 @@ import typing
 
 from absl import logging
 from adanet import tf_compat
+from adanet import waiting
 from adanet.cluster import agreement as agreement_lib
 from adanet.cluster import ended
-from adanet.cluster import results as results_lib
 from adanet.cluster import shared_files
-from adanet.cluster import waiting
 from adanet.core import checkpoints
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
-from adanet.roles import checkpoint_evaluation
 from adanet.estimator import specs
+from adanet.roles import checkpoint_evaluation
+from adanet.roles import results as results_lib
 from adanet.tf_compat import files
 
 _POLL_SECS = 1.

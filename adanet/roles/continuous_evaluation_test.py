@@ -10,14 +10,14 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet import tf_compat
+from adanet import waiting
 from adanet.cluster import agreement as agreement_lib
 from adanet.cluster import ended
-from adanet.cluster import results as results_lib
-from adanet.cluster import waiting
 from adanet.core import checkpoints
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.roles import continuous_evaluation
+from adanet.roles import results as results_lib
 from adanet.testing import builders
 
 _JOB = ended.JobId("job", True)

@@ -13,17 +13,17 @@ from adanet.cluster import agreement as agreement_lib
 from adanet.cluster import ended
 from adanet.cluster import lock
 from adanet.cluster import sessions
-from adanet.cluster import signals
 from adanet.cluster import task as task_lib
 from adanet.core import events
 from adanet.core import nan_loss
 from adanet.core import summary
-from adanet.training import choosing
-from adanet.roles import cluster_training
-from adanet.training import model as model_lib
-from adanet.training import trainer
 from adanet.progress import reporter
+from adanet.roles import cluster_training
 from adanet.tf_compat import files
+from adanet.training import choosing
+from adanet.training import model as model_lib
+from adanet.training import signals
+from adanet.training import trainer
 
 
 class Given(typing.NamedTuple):

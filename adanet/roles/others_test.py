@@ -8,12 +8,12 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import distributed
+from adanet import waiting
 from adanet.cluster import task as task_lib
-from adanet.cluster import waiting
 from adanet.core import model_dir as model_dir_lib
 from adanet.distributed import layout
-from adanet.training import model as model_lib
 from adanet.roles import others
+from adanet.training import model as model_lib
 
 _GENERATION = 3
 # Of two subnetworks, worker:0 trains the one, worker:1 the other, and worker:3

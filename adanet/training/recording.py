@@ -9,13 +9,12 @@ import typing
 
 from absl import logging
 from adanet import tf_compat
-from adanet.cluster import agreement as agreement_lib
 from adanet.core import checkpoints
 from adanet.core import events
 from adanet.core import iteration as iteration_lib
-from adanet.training import loop as loop_lib
 from adanet.history import records
 from adanet.history import store
+from adanet.training import loop as loop_lib
 import numpy as np
 
 _SECS_BETWEEN_WRITES = 10.
@@ -144,7 +143,7 @@ def _costs(iteration, costs, sizes):
 
   Args:
     iteration: `Iteration` with all subnetworks.
-    costs: see `adanet.cluster.agreement.Agreement`.
+    costs: a number for each, as `Trained` has them, or None.
     sizes: likewise.
   """
   found = {spec.name: {} for spec in iteration.subnetworks}
@@ -187,7 +186,9 @@ def write_iteration(
     values: typing.Optional[typing.Sequence[float]],
     weights: typing.Dict[str, typing.List[float]],
     progress: events.Progress,
-    agreed: typing.Optional[agreement_lib.Agreement] = None) -> None:
+    generation: typing.Optional[int] = None,
+    costs: typing.Optional[typing.Sequence[float]] = None,
+    sizes: typing.Optional[typing.Sequence[float]] = None) -> None:
   """Writes what an iteration found.
 
   Args:
@@ -197,7 +198,9 @@ def write_iteration(
     values: what its candidates were compared by; None if they were not.
     weights: see `mixture_weights`.
     progress: the last event of its progress.
-    agreed: the `Agreement` of the iteration; None without a cluster.
+    generation: int, that of a cluster; None without one.
+    costs: what a step of each subnetwork costs; None if nobody asked.
+    sizes: likewise the bytes of its variables.
   """
   candidates = {
       c.spec.name: ["t{}_{}".format(*pair)
@@ -207,5 +210,4 @@ def write_iteration(
       ended, candidates, values,
       {name: found for name, found in weights.items()
        if len(found) == len(candidates[name])}, progress,
-      progress.global_step, agreed and agreed.generation,
-      agreed and _costs(iteration, agreed.costs, agreed.sizes)))
+      progress.global_step, generation, _costs(iteration, costs, sizes)))

@@ -7,23 +7,21 @@ import typing
 
 from absl import logging
 from adanet import tf_compat
-from adanet.cluster import agreement as agreement_lib
-from adanet.cluster import signals
-from adanet.cluster import waiting
+from adanet import waiting
 from adanet.core import checkpoints
 from adanet.core import events
-from adanet.training import hook_saving
+from adanet.core import summary
+from adanet.tf_compat import saver_hooks
+from adanet.training import choosing
 from adanet.training import hooks as hooks_lib
 from adanet.training import loop as loop_lib
-from adanet.training import saving
-from adanet.training import sessions
-from adanet.core import summary
-from adanet.training import train_ops
-from adanet.training import training_summaries
-from adanet.training import choosing
 from adanet.training import model as model_lib
 from adanet.training import recording
-from adanet.tf_compat import saver_hooks
+from adanet.training import saving
+from adanet.training import sessions
+from adanet.training import signals
+from adanet.training import train_ops
+from adanet.training import training_summaries
 
 
 class Training(typing.NamedTuple):
@@ -83,7 +81,10 @@ class Trained(typing.NamedTuple):
     checkpoint: str, the prefix of its last checkpoint.
     global_step: int, that of the checkpoint.
     seconds: float, how long it took, in all processes that led it.
-    agreed: the `Agreement` of the iteration; None without a cluster.
+    generation: int, that of a cluster; None without one.
+    costs: what a step of each subnetwork costs, if a placement strategy asked:
+      a number for each builder, or None.
+    sizes: likewise the bytes of its variables.
   """
   ending: loop_lib.Ending
   iteration: typing.Any
@@ -93,7 +94,9 @@ class Trained(typing.NamedTuple):
   checkpoint: str
   global_step: int
   seconds: float
-  agreed: typing.Optional[agreement_lib.Agreement] = None
+  generation: typing.Optional[int] = None
+  costs: typing.Optional[typing.Sequence[float]] = None
+  sizes: typing.Optional[typing.Sequence[float]] = None
 
 
 def _hook_runner(training, ops, is_chief):
@@ -186,7 +189,7 @@ class IterationTraining:
     wait = waiting.Wait(training.wait_timeout_secs, "free some space")
     wait_for_space = lambda problem: wait.pause(2., lambda: problem)
     if user_savers:
-      return hook_saving.HookedSaver(
+      return saving.HookedSaver(
           user_savers, model.model_dir, model.config, steps, training.report,
           wait_for_space)
     return saving.CheckpointSaver(
@@ -313,7 +316,8 @@ def _end_iteration(model, rules, training, trained, goes_on):
   training.report(ended)
   recording.write_iteration(
       model.model_dir.path, trained.iteration, ended, winner.values,
-      trained.weights, trained.progress, trained.agreed)
+      trained.weights, trained.progress, trained.generation, trained.costs,
+      trained.sizes)
   if not goes_on:
     return
 

@@ -18,10 +18,10 @@ __all__ = [
 
 if typing.TYPE_CHECKING:
   # pylint: disable=g-import-not-at-top,g-multiple-import
+  from adanet.distributed.indices import Indices
   from adanet.distributed.plan import picture, predictions, table
   from adanet.distributed.plan.groups import (
       PsGroup, Subnetwork, SubnetworkGroup, WorkerGroup)
-  from adanet.distributed.plan.indices import Indices
   from adanet.distributed.plan.problems import Problem, PROBLEM_KINDS
   from adanet.distributed.plan.value import (
       compare, JSON_VERSION, PlacementPlan)
@@ -31,7 +31,7 @@ else:  # A type checker takes a module with __getattr__ to have every name.
 
   def __getattr__(name):
     if name in __all__:
-      for module_name in ("groups", "indices", "problems", "value"):
+      for module_name in ("groups", "problems", "value"):
         module = importlib.import_module(__name__ + "." + module_name)
         if hasattr(module, name):
           value = globals()[name] = getattr(module, name)

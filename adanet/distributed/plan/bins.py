@@ -4,7 +4,7 @@
 
 import collections
 
-from adanet.distributed.plan import indices as indices_lib
+from adanet.distributed import indices as indices_lib
 
 import numpy as np
 

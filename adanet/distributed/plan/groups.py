@@ -5,8 +5,8 @@
 import fractions as fractions_lib
 import typing
 
+from adanet.distributed import indices as indices_lib
 from adanet.distributed import line as line_lib
-from adanet.distributed.plan import indices as indices_lib
 
 Indices = indices_lib.Indices
 

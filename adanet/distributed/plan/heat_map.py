@@ -6,8 +6,8 @@ A column is one or several workers or parameter servers, and a row is one or
 several subnetworks.
 """
 
+from adanet.console import page as page_lib
 from adanet.distributed.plan import bins
-from adanet.distributed.plan import page as page_lib
 from adanet.distributed.plan import panel
 from matplotlib import colors
 

@@ -8,8 +8,8 @@ The panel of a large cluster is in `heat_map.py`.
 import collections
 import math
 
+from adanet.console import page as page_lib
 from adanet.distributed.plan import groups
-from adanet.distributed.plan import page as page_lib
 
 #: A panel with more subnetworks does not name each of them.
 MAX_NAMED_ROWS = 40

@@ -16,9 +16,9 @@ millions of workers, a picture takes seconds.
 
 from typing import BinaryIO, Iterable
 
+from adanet.console import page as page_lib
 from adanet.distributed import _arguments
 from adanet.distributed.plan import heat_map
-from adanet.distributed.plan import page as page_lib
 from adanet.distributed.plan import panel as panel_lib
 from adanet.distributed.plan import value
 from matplotlib import figure as figure_lib

@@ -6,8 +6,8 @@ import collections
 import typing
 
 from adanet.distributed import _arguments
+from adanet.distributed import indices as indices_lib
 from adanet.distributed import placement
-from adanet.distributed.plan import indices as indices_lib
 from adanet.distributed.plan import predictions as predictions_lib
 
 import numpy as np

@@ -16,11 +16,11 @@ import itertools
 import operator
 from typing import Dict, Optional, Sequence
 
+from adanet.console import tables
 from adanet.distributed import _arguments
+from adanet.distributed import indices as indices_lib
 from adanet.distributed import plan as plan_lib
-from adanet.console import command_line as console_lib
 from adanet.distributed.plan import groups as groups_lib
-from adanet.distributed.plan import indices as indices_lib
 from adanet.distributed.plan import value
 from rich import console as rich_console
 from rich import table as rich_table
@@ -98,15 +98,15 @@ def _groups_table(columns, groups, key, name, cells, noun):
   for i, group in enumerate(groups):
     rows.setdefault(i if has_row_each else key(group), []).append(group)
   rows = list(rows.values())
-  table = console_lib.new_table(*columns)
+  table = tables.new_table(*columns)
   for row in rows[:_MAX_ROWS]:
     texts, is_problem = cells(row)
     members = _union_text([group[0] for group in row], name)
-    console_lib.add_row(
+    tables.add_row(
         table, members, *texts, style="bold red" if is_problem else None)
   rest = [group for row in rows[_MAX_ROWS:] for group in row]
   if rest:
-    console_lib.add_row(
+    tables.add_row(
         table, "and {}, of {}".format(
             _count(len(rest), "more group"),
             _count(sum(len(group[0]) for group in rest), noun)),
@@ -248,12 +248,12 @@ def show(plan: plan_lib.PlacementPlan, console: rich_console.Console,
         if plan.sizes is None else
         "The load is in the unit of the sizes, and assumes evenly spread bytes."
     )]
-  figures = console_lib.new_table("figure", ">value")
+  figures = tables.new_table("figure", ">value")
   for name, value in plan.figures().items():
-    console_lib.add_row(figures, name, _figure(name, value))
+    tables.add_row(figures, name, _figure(name, value))
   problems = plan.problems(worker_names, subnetwork_names)
   parts += [figures, _problems_text([p.message for p in problems])]
-  console_lib.print_parts(console, parts)
+  tables.print_parts(console, parts)
 
 
 def _letters(plans):
@@ -326,11 +326,11 @@ def show_comparison(plans: Sequence[plan_lib.PlacementPlan],
   rows = [["figure"] + [letter + "  " for letter in shown]]
   rows += _compared_rows(figures)
   parts = [rich_text.Text("\n".join(legend))]
-  parts += console_lib.new_tables(
+  parts += tables.new_tables(
       console, rows, lambda cell: "bold green" if "*" in cell else "")
   if any("*" in cell for row in rows for cell in row):
     parts.append(rich_text.Text("* best of the plans that train everything"))
   parts.append(_problems_text([
       f"{letter}: {problem.message}"
       for letter, plan in shown.items() for problem in plan.problems()]))
-  console_lib.print_parts(console, parts)
+  tables.print_parts(console, parts)

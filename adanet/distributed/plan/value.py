@@ -23,9 +23,9 @@ import fractions
 import typing
 
 from adanet.distributed import _arguments
+from adanet.distributed import indices as indices_lib
 from adanet.distributed import placement
 from adanet.distributed.plan import groups as groups_lib
-from adanet.distributed.plan import indices as indices_lib
 from adanet.distributed.plan import predictions
 from adanet.distributed.plan import problems as problems_lib
 

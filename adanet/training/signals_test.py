@@ -8,7 +8,7 @@ import threading
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.cluster import signals
+from adanet.training import signals
 
 _TERM = signal.SIGTERM
 _INT = signal.SIGINT

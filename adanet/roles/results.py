@@ -18,11 +18,11 @@ import typing
 
 from absl import logging
 from adanet import tf_compat
+from adanet import waiting
 from adanet.cluster import ended
-from adanet.cluster import signals
-from adanet.cluster import waiting
 from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import files
+from adanet.training import signals
 import numpy as np
 
 _POLL_SECS = 1.

@@ -4,7 +4,7 @@
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.cluster import waiting
+from adanet import waiting
 
 
 class _Clock:

@@ -4,7 +4,7 @@
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.distributed import plan as plan_lib
+from adanet.distributed import indices as indices_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 import hypothesis
 from hypothesis import strategies as st
@@ -17,7 +17,7 @@ class IndicesTest(parameterized.TestCase):
 
   @hypothesis.given(st.lists(st.integers(0, 40), max_size=25))
   def test_is_a_set(self, numbers):
-    indices = plan_lib.Indices(numbers)
+    indices = indices_lib.Indices(numbers)
     self.assertEqual(sorted(set(numbers)), list(indices))
     self.assertLen(indices, len(set(numbers)))
     for i in range(-1, 42):
@@ -26,7 +26,7 @@ class IndicesTest(parameterized.TestCase):
     self.assertEqual(
         list(indices),
         [i for triple in indices.to_json() for i in range(*triple)])
-    self.assertEqual(indices, plan_lib.Indices(iter(numbers[::-1])))
+    self.assertEqual(indices, indices_lib.Indices(iter(numbers[::-1])))
     times_selected = np.zeros(41, int)
     for s in indices.slices():
       times_selected[s] += 1
@@ -38,8 +38,8 @@ class IndicesTest(parameterized.TestCase):
                     st.integers(1, 7)),
           max_size=6))
   def test_equal_sets_are_stored_equally(self, ranges):
-    union = plan_lib.Indices.union(map(plan_lib.Indices, ranges))
-    expected = plan_lib.Indices(i for r in ranges for i in r)
+    union = indices_lib.Indices.union(map(indices_lib.Indices, ranges))
+    expected = indices_lib.Indices(i for r in ranges for i in r)
     self.assertEqual(expected, union)
     self.assertEqual(hash(expected), hash(union))
 
@@ -52,7 +52,7 @@ class IndicesTest(parameterized.TestCase):
       (range(5, 2, -1), [[3, 6, 1]]),
   )
   def test_json(self, numbers, expected):
-    self.assertEqual(expected, plan_lib.Indices(numbers).to_json())
+    self.assertEqual(expected, indices_lib.Indices(numbers).to_json())
 
   @parameterized.parameters(
       ([], 0, ""),
@@ -65,16 +65,16 @@ class IndicesTest(parameterized.TestCase):
       (_SQUARES, 0, "0, 1, 4, 9, 16, 25, 36, 49, 64, 81 and 30 more"),
       (_SQUARES, 2, "0, 1, 4, 9, 16, 25, 36, 49, 64, 81 and 32 more"))
   def test_text(self, numbers, num_more, expected):
-    indices = plan_lib.Indices(numbers)
+    indices = indices_lib.Indices(numbers)
     self.assertEqual(expected, indices.to_text(num_more=num_more))
     if not num_more:
       self.assertEqual(expected, str(indices))
 
   def test_text_with_names(self):
     name = "w{}".format
-    self.assertEqual("w1, w3", plan_lib.Indices([1, 3]).to_text(name))
+    self.assertEqual("w1, w3", indices_lib.Indices([1, 3]).to_text(name))
     self.assertEqual("w0 to w87 by 3",
-                     plan_lib.Indices(range(0, 90, 3)).to_text(name))
+                     indices_lib.Indices(range(0, 90, 3)).to_text(name))
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ import threading
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet import waiting
 from adanet.cluster import ended
-from adanet.cluster import results
-from adanet.cluster import waiting
+from adanet.roles import results
 from adanet.tf_compat import files
 import numpy as np
 
