@@ -20,9 +20,9 @@ _MODULES = {
     "Ensemble": "adanet.ensemble",
     "Estimator": "adanet.estimator.estimator",
     "EvalSpec": "adanet.estimator.specs",
-    "Evaluator": "adanet.core.evaluator",
+    "Evaluator": "adanet.core.evaluation",
     "MixtureWeightType": "adanet.ensemble",
-    "ReportMaterializer": "adanet.core.report_materializer",
+    "ReportMaterializer": "adanet.core.evaluation",
     "Subnetwork": "adanet.subnetwork",
     "Summary": "adanet.subnetwork.summary",
     "TrainSpec": "adanet.estimator.specs",
@@ -52,8 +52,8 @@ if typing.TYPE_CHECKING:
   from adanet import replay
   from adanet import subnetwork
   from adanet import tf_compat
-  from adanet.core.evaluator import Evaluator
-  from adanet.core.report_materializer import ReportMaterializer
+  from adanet.core.evaluation import Evaluator
+  from adanet.core.evaluation import ReportMaterializer
   from adanet.core.selection import AllNaNError
   from adanet.ensemble import ComplexityRegularized as Ensemble
   from adanet.ensemble import MixtureWeightType

@@ -1,7 +1,36 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Makes an AdaNet search repeatable: the public `adanet.replay`."""
+"""Makes a search repeatable, with winners that are given."""
 
-from adanet.core.replay import Config
+from typing import Optional, Sequence
 
-__all__ = ["Config"]
+
+class Config:
+  """Which ensemble wins each iteration.
+
+  With the indices of an earlier search, which are the `replay_indices` of its
+  last `architecture-<t>.json`, a new one arrives at the same ensemble, and
+  evaluates no candidates.
+  """
+
+  def __init__(self, best_ensemble_indices: Optional[Sequence[int]] = None):
+    """Takes the winners.
+
+    Args:
+      best_ensemble_indices: list of int, the index of the winner among the
+        candidates of iteration 0, of iteration 1, and so on. In later
+        iterations the candidates are compared, as without a `Config`.
+    """
+    self._best_ensemble_indices = best_ensemble_indices
+
+  @property
+  def best_ensemble_indices(self) -> Optional[Sequence[int]]:
+    """The index of the winner of each iteration that is given, or None."""
+    return self._best_ensemble_indices
+
+  def get_best_ensemble_index(self, iteration_number: int) -> Optional[int]:
+    """Returns the index of the winner of an iteration; None if not given."""
+    indices = self._best_ensemble_indices
+    if indices is None or iteration_number >= len(indices):
+      return None
+    return indices[iteration_number]

@@ -49,8 +49,6 @@ _SEAMS = (
     "adanet.distributed.layout",
     "adanet.distributed.lengths",
     "adanet.distributed.line",
-    "adanet.distributed.placement.divides_time",
-    "adanet.distributed.placement.layout_of",
     "adanet.distributed.strategy",
     "adanet.estimator.auto_builders",
     "adanet.estimator.auto_ensemble",

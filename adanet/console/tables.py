@@ -12,6 +12,16 @@ from rich import text as rich_text
 _PLAIN_WIDTH = 10**7
 
 
+def new_console(output):
+  """Returns a `rich.console.Console` for a text stream, as a command has it."""
+  # A user may give names that not every terminal can show.
+  output.reconfigure(errors="backslashreplace")
+  console = rich_console.Console(file=output)
+  if not console.width:  # COLUMNS=0 means unknown.
+    console.width = 80
+  return console
+
+
 def new_table(*columns):
   """Returns a table with named columns; a ">" before a name aligns it right."""
   table = rich_table.Table(header_style="bold cyan")

@@ -2,13 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads TensorFlow's checkpoints, with one clear line for a broken one."""
 
+import collections
 import os
 import re
-from typing import Any, Callable, Dict, Iterable, Optional
+from typing import Any, Callable, DefaultDict, Dict, Iterable, List, Optional
+from typing import Set, Tuple
 
 from adanet import tf_compat
 from adanet.core import checkpoint_index
 from adanet.tf_compat import checkpoint_file
+
+# The scope of a subnetwork, its layer's name without the number, the number.
+_LAYER = re.compile(
+    r"(adanet/iteration_\d+/subnetwork_[^/]+)/([^/]*?)(?:_(\d+))?/")
+
+_Layers = Dict[Tuple[str, str], List[int]]
 
 
 class CheckpointError(ValueError):
@@ -207,3 +215,55 @@ def _check_readable(checkpoint):
       raise _error(
           checkpoint, "it is cut short: its files '.data-*' have "
                       f"{sum(sizes):,} bytes, and its index names more")
+
+
+def _layers(names: Iterable[str]) -> _Layers:
+  """Returns the numbers of layers, by scope and name without the number."""
+  found: DefaultDict[
+      Tuple[str, str], Set[int]] = collections.defaultdict(set)
+  for name in names:
+    match = _LAYER.match(name)
+    if match and match.group(2) != "adanet":  # Those are slots.
+      scope, layer, number = match.groups()
+      found[scope, layer].add(int(number or 0))
+  return {layer: sorted(numbers) for layer, numbers in found.items()}
+
+
+def _part(scope, layer, number):
+  return f"{scope}/{layer}{'_{}'.format(number) if number else ''}/"
+
+
+def stored_names(names: Iterable[str],
+                 stored: Iterable[str]) -> Dict[str, str]:
+  """Returns where a checkpoint has variables of Keras under another name.
+
+  Keras names a layer without a name `dense`, `dense_1`, and so on. AdaNet 0.8
+  let it count through the whole graph, here it begins again in each builder. So
+  the layers of a subnetwork have other numbers in an old checkpoint, in the
+  same order.
+
+  Args:
+    names: the names of the graph's variables.
+    stored: the names of those in the checkpoint.
+
+  Returns:
+    Dict from a name in the graph to one in the checkpoint, for the layers whose
+    numbers differ and whose count is the same.
+  """
+  names, stored = list(names), set(stored)
+  checkpoint = _layers(stored)
+  parts: Dict[str, str] = {}
+  for (scope, layer), numbers in _layers(names).items():
+    others = checkpoint.get((scope, layer), [])
+    if len(others) == len(numbers) and others != numbers:
+      parts.update(
+          (_part(scope, layer, number), _part(scope, layer, other))
+          for number, other in zip(numbers, others))
+  renamed: Dict[str, str] = {}
+  for name in names:
+    for part, other in parts.items():
+      candidate = name.replace(part, other)
+      if part in name and candidate in stored:
+        renamed[name] = candidate
+        break
+  return renamed

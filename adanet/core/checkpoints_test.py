@@ -10,6 +10,9 @@ from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.core import checkpoints
 
+_A = "adanet/iteration_0/subnetwork_t0_a/"
+_B = "adanet/iteration_0/subnetwork_t0_b/"
+
 
 def _save(folder, global_step=5, sharded=True):
   """Saves variables of many kinds, and returns the checkpoint."""
@@ -189,6 +192,32 @@ class CheckpointsTest(parameterized.TestCase):
     _write(path, b"")
     self._assert_error(path + ": it names no checkpoint",
                        checkpoints.latest, self._folder)
+
+  @parameterized.named_parameters(
+      ("same", [_A + "dense/kernel"], [_A + "dense/kernel"], {}),
+      ("later_number", [_B + "dense/kernel"], [_B + "dense_2/kernel"],
+       {_B + "dense/kernel": _B + "dense_2/kernel"}),
+      ("order_of_numbers",
+       [_B + "dense/kernel", _B + "dense_1/kernel"],
+       [_B + "dense_9/kernel", _B + "dense_10/kernel"],
+       {_B + "dense/kernel": _B + "dense_9/kernel",
+        _B + "dense_1/kernel": _B + "dense_10/kernel"}),
+      ("overlapping_numbers",
+       [_B + "dense/kernel", _B + "dense_1/kernel"],
+       [_B + "dense_1/kernel", _B + "dense_2/kernel"],
+       {_B + "dense/kernel": _B + "dense_1/kernel",
+        _B + "dense_1/kernel": _B + "dense_2/kernel"}),
+      ("slot", [_B + "dense/kernel", _B + _B + "dense/kernel/Adam"],
+       [_B + "dense_2/kernel", _B + _B + "dense_2/kernel/Adam"],
+       {_B + "dense/kernel": _B + "dense_2/kernel",
+        _B + _B + "dense/kernel/Adam": _B + _B + "dense_2/kernel/Adam"}),
+      ("other_count", [_B + "dense/kernel", _B + "dense_1/kernel"],
+       [_B + "dense_2/kernel"], {}),
+      ("other_subnetwork", [_A + "dense/kernel"], [_B + "dense_2/kernel"], {}),
+      ("other_layer", [_A + "dense/kernel"], [_A + "conv/kernel"], {}),
+  )
+  def test_stored_names(self, names, stored, expected):
+    self.assertEqual(expected, checkpoints.stored_names(names, stored))
 
 
 if __name__ == "__main__":

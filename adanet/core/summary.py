@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Summaries of one candidate, and the folders TensorBoard reads them from.
+"""The folders of summaries that TensorBoard reads, on a disk that may be full.
 
 Each subnetwork and each ensemble has a folder of its own:
 
@@ -8,278 +8,86 @@ Each subnetwork and each ensemble has a folder of its own:
     <model_dir>/ensemble/t0_dnn_grow_complexity_regularized/
     <model_dir>/                                the search as a whole
 
-TensorBoard draws curves of equal tags from different folders in one chart. A
-summary op is named by all name scopes around it, and so is its tag. This
-module keeps those ops as they are, and renames the tags when it writes.
-
-A builder may also write summaries without the object that it is given, with
-`tf.compat.v1.summary` or with TensorFlow 2's `tf.summary`. `capture` takes
-these too.
+TensorBoard draws curves of equal tags from different folders in one chart.
 """
 
-import contextlib
 import os
-import re
+import time
 import typing
 
 from absl import logging
 from adanet import tf_compat
-from adanet.core import event_files
-from adanet.subnetwork import summary as interface
+from adanet.core import scoped_summary
+from adanet.tf_compat import files
 from google.protobuf import message
 import numpy as np
 
-# Of ops that write several values: the word in their tags, and the attribute
-# that says how many.
-_SEVERAL_VALUES = {
-    "ImageSummary": ("image", "max_images"),
-    "AudioSummary": ("audio", "max_outputs"),
-    "AudioSummaryV2": ("audio", "max_outputs"),
-}
-_ONE_VALUE = frozenset([
-    "HistogramSummary", "ScalarSummary", "TensorSummaryV2"
-])
-# Ops that write to a file themselves: the op that returns the same, its
-# arguments among the inputs after the writer and the step, and its attributes.
-_WRITING = {
-    "WriteAudioSummary":
-        ("AudioSummaryV2", ("tag", "tensor", "sample_rate"), ("max_outputs",)),
-    "WriteHistogramSummary": ("HistogramSummary", ("tag", "values"), ()),
-    "WriteImageSummary": ("ImageSummary", ("tag", "tensor"), ("max_images",)),
-    "WriteScalarSummary": ("ScalarSummary", ("tags", "values"), ()),
-    "WriteSummary":
-        ("TensorSummaryV2", ("tensor", "tag", "serialized_summary_metadata"),
-         ()),
-}
-_NUMBERED = re.compile(r"(.*[^/])_([1-9][0-9]*)$")
+_RETRY_SECS = 10.
 
 
-class ScopedSummary(interface.Summary):
-  """The summaries of one subnetwork, of one ensemble, or of the search.
+class EventFile:
+  """A `FileWriter` that loses what does not fit on the disk.
 
-  Attributes:
-    ops: list of the string tensors to run, in the order of their making. Each
-      is a serialized `Summary` proto.
-    namespace: "subnetwork", "ensemble" or None.
-    scope: the name of the subnetwork or ensemble, such as "t0_dnn", or None.
+  Curves are not worth the end of training.
   """
 
-  def __init__(self,
-               namespace: typing.Optional[str] = None,
-               scope: typing.Optional[str] = None,
-               skip: bool = False) -> None:
-    """Makes a summary without ops.
+  def __init__(self, folder: str):
+    """Writes nothing yet."""
+    self._folder = folder
+    self._writer: typing.Any = None
+    self._next_try = 0.
 
-    Args:
-      namespace: the folder of all candidates of this kind, "subnetwork" or
-        "ensemble"; None for the search.
-      scope: the name of the candidate, and so of its folder; None for the
-        search.
-      skip: whether to make no ops.
-    """
-    self.namespace = namespace
-    self.scope = scope
-    self.ops: typing.List[typing.Any] = []
-    self._skip = skip
-    self._base = ""  # The name scope that tags leave out.
-    self._first_base = ""
-    # From the tag of an op to the tag and the description to show.
-    self._shown: typing.Dict[
-        str, typing.Tuple[str, typing.Optional[str]]] = {}
-    self._names: typing.Set[typing.Tuple[typing.Any, str]] = set()
-    self._used: typing.Set[str] = set()
-    # The graph's collection of summaries, while a builder's are captured.
-    self._captured: typing.Optional[typing.List[typing.Any]] = None
+  def _open(self):
+    # Files are named by the second of their making, and one of the same name
+    # would be overwritten.
+    suffix = f".{int(time.time() * 1000000000.0):020d}.{os.getpid()}"
+    # FileWriter refuses eager mode.
+    with tf_compat.v1.Graph().as_default():
+      return tf_compat.v1.summary.FileWriter(
+          self._folder, filename_suffix=suffix)
 
-  @contextlib.contextmanager
-  def current_scope(self) -> typing.Iterator[None]:
-    """Leaves the current name scope out of the tags of summaries made inside.
-
-    Yields:
-      None.
-    """
-    outer = self._base
-    self._take_captured()
-    self._base = tf_compat.v1.get_default_graph().get_name_scope()
-    self._first_base = self._first_base or self._base
+  def _call(self, function):
+    """Calls a function with the `FileWriter`, while there is space."""
+    if time.monotonic() < self._next_try:
+      return
     try:
-      yield
-      self._take_captured()
-    finally:
-      self._base = outer
+      if self._writer is None:
+        self._writer = self._open()
+      function(self._writer)
+    except (tf_compat.v1.errors.OpError, OSError, RuntimeError) as error:
+      if not files.is_disk_full(error):
+        raise
+      logging.warning("Summaries of %s are lost: the disk is full.",
+                      self._folder)
+      self._writer = None  # It writes no more.
+      self._next_try = time.monotonic() + _RETRY_SECS
 
-  @contextlib.contextmanager
-  def capture(self) -> typing.Iterator[None]:
-    """Takes the summaries that are made inside without this object.
+  def start(self, global_step: int) -> None:
+    """Makes TensorBoard forget later steps, which a stopped run has left."""
+    log = tf_compat.v1.SessionLog(status=tf_compat.v1.SessionLog.START)
+    self._call(lambda writer: writer.add_session_log(log, global_step))
 
-    Those of `tf.compat.v1.summary` are in a collection of the graph, which is
-    the same afterwards as before. Those of TensorFlow 2's `tf.summary` would
-    write to a file by themselves, if there were one. Includes `current_scope`.
+  def add(self, summary: typing.Any, global_step: int) -> None:
+    """Writes a `Summary` proto."""
+    self._call(lambda writer: writer.add_summary(summary, global_step))
 
-    Yields:
-      None.
-    """
-    graph = tf_compat.v1.get_default_graph()
-    collection = graph.get_collection_ref(tf_compat.v1.GraphKeys.SUMMARIES)
-    others, collection[:] = list(collection), []
-    num_operations = len(graph.get_operations())
-    self._captured = collection
-    try:
-      with self.current_scope(), _ready_to_write(graph):
-        yield
-        self._take_captured()
-        if not self._skip:
-          for op in graph.get_operations()[num_operations:]:
-            self._take_operation(op)
-    finally:
-      self._captured = None
-      collection[:] = others
+  def add_graph(self, meta_graph: typing.Any) -> None:
+    """Writes a `MetaGraphDef`, and its `GraphDef` by itself."""
+    graph = tf_compat.v1.Event(
+        wall_time=time.time(),
+        graph_def=meta_graph.graph_def.SerializeToString())
+    self._call(lambda writer: writer.add_event(graph))
+    self._call(lambda writer: writer.add_meta_graph(meta_graph))
 
-  def scalar(self, name, tensor, family=None, description=None):
-    return self._make(tf_compat.v1.summary.scalar, name, tensor, family,
-                      description)
+  def flush(self) -> None:
+    """Writes what is in memory."""
+    if self._writer is not None:
+      self._call(lambda writer: writer.flush())
 
-  def image(self, name, tensor, max_outputs=3, family=None, description=None):
-    return self._make(tf_compat.v1.summary.image, name, tensor, family,
-                      description, max_outputs=max_outputs)
-
-  def histogram(self,
-                name,
-                values,
-                family=None,
-                buckets=None,
-                description=None):
-    del buckets  # The op chooses them.
-    return self._make(tf_compat.v1.summary.histogram, name, values, family,
-                      description)
-
-  def audio(self,
-            name,
-            tensor,
-            sample_rate,
-            max_outputs=3,
-            family=None,
-            encoding=None,
-            description=None):
-    if encoding not in (None, "wav"):
-      raise ValueError(
-          f"encoding is {encoding!r}. Expected 'wav' or None.")
-    return self._make(tf_compat.v1.summary.audio, name, tensor, family,
-                      description, sample_rate=sample_rate,
-                      max_outputs=max_outputs)
-
-  def merged(self) -> typing.Any:
-    """Returns one op for all, a scalar string tensor; None if there is none.
-
-    An op in another graph, such as that of a dataset's function, or in a loop
-    cannot be run by itself, and is left out. A histogram is left out of the
-    value where it has a NaN or an infinity, which its op would not take.
-    """
-    graph = tf_compat.v1.get_default_graph()
-    ops = [_unless_not_finite(op) for op in self.ops
-           if op.graph is graph and graph.is_fetchable(op)]
-    return tf_compat.v1.summary.merge(ops, collections=[]) if ops else None
-
-  def rename(self, serialized: bytes) -> typing.Any:
-    """Returns the `Summary` proto with the tags that TensorBoard shows.
-
-    Args:
-      serialized: the `Summary` proto that an op of this object returned.
-    """
-    proto = tf_compat.v1.Summary.FromString(serialized)
-    for value in proto.value:
-      value.tag, description = self._shown.get(
-          value.tag, (_without(self._first_base, value.tag), None))
-      if description:
-        value.metadata.summary_description = description
-    return proto
-
-  def _make(self, make, name, tensor, family, description, **kwargs):
-    """Makes an op, and returns it."""
-    if not name or not isinstance(name, str):
-      raise ValueError(
-          f"name is {name!r}. Expected the name of a summary: a str that is "
-          "not empty.")
-    if self._skip:
-      return tf_compat.v1.constant("")
-    self._take_captured()
-    if self.scope:
-      # Keeps the name itself free for the builder's ops and variables.
-      name = f"{self.scope}/{name[1:] if name.startswith('/') else name}"
-    op = make(name, tensor, family=family, collections=[], **kwargs)
-    self._add(op, self.scope, description)
-    return op
-
-  def _take_captured(self):
-    """Adds what the builder has added to the graph's collection since."""
-    if self._captured:
-      captured, self._captured[:] = list(self._captured), []
-      if not self._skip:
-        for tensor in captured:
-          self._add(tensor)
-
-  def _take_operation(self, op):
-    """Adds a summary op that is in none, or in other collections."""
-    if op.type in _ONE_VALUE or op.type in _SEVERAL_VALUES:
-      self._add(op.outputs[0])
-    elif op.type in _WRITING and op.graph.is_fetchable(op):
-      make, arguments, attributes = _WRITING[op.type]
-      inputs = dict(zip(arguments, op.inputs[2:]))
-      inputs.update((name, op.get_attr(name)) for name in attributes)
-      tag = "tags" if "tags" in inputs else "tag"
-      inputs[tag], written = op.name, _text(inputs[tag])
-      with tf_compat.v1.name_scope(None):
-        tensor = getattr(tf_compat.v1.raw_ops, make)(
-            name=op.name + "/returned", **inputs)
-      if written is not None:
-        self._add(tensor, written=written)
-
-  def _add(self, tensor, scope=None, description=None, written=None):
-    """Adds an op, and decides what its tag will be.
-
-    Args:
-      tensor: a string tensor.
-      scope: a name scope that the tag leaves out once.
-      description: str or None.
-      written: the tag, if the op's own is not it.
-    """
-    op = tensor.op
-    if op.type == "MergeSummary":
-      for part in op.inputs:
-        self._add(part)
-      return
-    if (op.graph, op.name) in self._names:
-      return
-    self._names.add((op.graph, op.name))
-    self.ops.append(tensor)
-    if op.type not in _ONE_VALUE and op.type not in _SEVERAL_VALUES:
-      return
-    tag = _text(op.inputs[0])
-    if tag is None:
-      return
-    shown = _without(self._base, _without_number(written or tag, op))
-    if scope:
-      shown = _without(scope, shown, 1)
-    shown = self._unique(shown)
-    endings = [""]
-    if op.type in _SEVERAL_VALUES:
-      word, attribute = _SEVERAL_VALUES[op.type]
-      count = op.get_attr(attribute)
-      endings = ["/" + word]
-      if count > 1:
-        endings = [f"/{word}/{i}" for i in range(count)]
-    for ending in endings:
-      self._shown[tag + ending] = shown + ending, description
-
-  def _unique(self, tag):
-    """Returns the tag, with a number if it is in use, as TensorFlow does."""
-    unique = tag
-    number = 0
-    while unique.lower() in self._used:
-      number += 1
-      unique = f"{tag}_{number}"
-    self._used.add(unique.lower())
-    return unique
+  def close(self) -> None:
+    """Closes the file."""
+    if self._writer is not None:
+      self._call(lambda writer: writer.close())
 
 
 class SummaryWriter:
@@ -292,10 +100,10 @@ class SummaryWriter:
       model_dir: path of the folder that has those of the candidates.
     """
     self._model_dir = model_dir
-    self._writers: typing.Dict[str, event_files.EventFile] = {}
+    self._writers: typing.Dict[str, EventFile] = {}
     self._started: typing.Set[str] = set()
 
-  def add(self, summary: ScopedSummary, serialized: bytes,
+  def add(self, summary: scoped_summary.ScopedSummary, serialized: bytes,
           global_step: int) -> None:
     """Writes what the ops of a summary returned.
 
@@ -345,95 +153,9 @@ class SummaryWriter:
 
   def _writer(self, folder):
     if folder not in self._writers:
-      self._writers[folder] = event_files.EventFile(
+      self._writers[folder] = EventFile(
           os.path.join(self._model_dir, folder))
     return self._writers[folder]
-
-
-def _without(scope, tag, count=-1):
-  """Returns the tag without the components of a name scope.
-
-  Args:
-    scope: str.
-    tag: str.
-    count: how often to leave it out; -1 is always. A tag with a family has the
-      scope in the middle.
-  """
-  if not scope:
-    return tag
-  return ("/" + tag).replace(f"/{scope}/", "/", count)[1:]
-
-
-def _unless_not_finite(summary):
-  """Returns a summary, or for a histogram one that never fails.
-
-  Args:
-    summary: string tensor. The op of a histogram fails where a value is NaN or
-      infinite. The tensor that is returned is then empty.
-  """
-  v1, where = tf_compat.v1, tf_compat.v2.where
-  if summary.op.type != "HistogramSummary":
-    return summary
-  tag, values = summary.op.inputs
-  if not values.dtype.is_floating:
-    return summary
-  with v1.name_scope(None), v1.name_scope(summary.op.name + "/finite"):
-    is_finite = v1.math.is_finite(values)
-    histogram = v1.raw_ops.HistogramSummary(
-        tag=tag, values=where(is_finite, values, v1.zeros_like(values)))
-    return where(v1.reduce_all(is_finite), histogram, "")
-
-
-def _text(tensor):
-  """Returns the value of a constant string tensor as str; None of others."""
-  value = tf_compat.v1.get_static_value(tensor)
-  return None if value is None else value.item().decode()
-
-
-def _without_number(tag, op):
-  """Returns the tag without the number that TensorFlow gave the op's name.
-
-  The names of summaries share the graph with those of tensors, so a summary
-  "loss" of a tensor "loss" is the op "loss_1". Its tag does not need that.
-  """
-  match = _NUMBERED.match(op.name)
-  if not match:
-    return tag
-  name, number = match.group(1), int(match.group(2))
-  ending = f"_{number}"
-  earlier = [name] + [f"{name}_{i}" for i in range(1, number)]
-  # Only where all earlier numbers are taken did TensorFlow choose this one.
-  with op.graph.name_scope(None):
-    chosen = all(
-        op.graph.unique_name(other, mark_as_used=False) != other
-        for other in earlier)
-  return tag[:-len(ending)] if chosen and tag.endswith(ending) else tag
-
-
-@contextlib.contextmanager
-def _ready_to_write(graph):
-  """Lets TensorFlow 2's `tf.summary` make its ops; they are never run.
-
-  It makes none without a default writer and a step. In another graph, such as
-  a `tf.function`, the ops would run with it, so there it makes none here.
-
-  Args:
-    graph: the graph to make ops in.
-
-  Yields:
-    None.
-  """
-  v2 = tf_compat.v2.summary
-  step = v2.experimental.get_step()
-  with tf_compat.v1.name_scope(None):
-    writer = v2.create_file_writer("", name="never_written")
-  with writer.as_default(), v2.record_if(
-      lambda: tf_compat.v1.get_default_graph() is graph):
-    v2.experimental.set_step(0)
-    try:
-      yield
-    finally:
-      v2.experimental.set_step(step)
 
 
 def _add_value(proto, tag, value):

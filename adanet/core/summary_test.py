@@ -12,6 +12,7 @@ import os
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
+from adanet.core import scoped_summary
 from adanet.core import summary as summary_lib
 import numpy as np
 
@@ -114,7 +115,7 @@ class ScopedSummaryTest(parameterized.TestCase):
     graph = tf_compat.v1.Graph().as_default()
     graph.__enter__()
     self.addCleanup(graph.__exit__, None, None, None)
-    self.summary = summary_lib.ScopedSummary("subnetwork", "t0_dnn")
+    self.summary = scoped_summary.ScopedSummary("subnetwork", "t0_dnn")
 
   @parameterized.named_parameters(_CALLS)
   def test_tags_leave_out_the_scopes_around_the_builder(self, call, tags):
@@ -148,7 +149,7 @@ class ScopedSummaryTest(parameterized.TestCase):
 
   def test_current_scope_ends_with_its_block(self):
     path = "adanet/iteration_0/ensemble_t0_all_mean"
-    summary = summary_lib.ScopedSummary("ensemble", "t0_all_mean")
+    summary = scoped_summary.ScopedSummary("ensemble", "t0_all_mean")
     with _builder_scope(path), summary.capture():
       summary.scalar("before", 1.)
       with tf_compat.v1.name_scope("left_out"), summary.current_scope():
@@ -161,7 +162,7 @@ class ScopedSummaryTest(parameterized.TestCase):
                      _tags(summary))
 
   def test_the_summary_of_the_search_has_no_scope(self):
-    summary = summary_lib.ScopedSummary()
+    summary = scoped_summary.ScopedSummary()
     with tf_compat.v1.variable_scope("adanet/iteration_3"):
       with summary.current_scope():
         summary.scalar("iteration/adanet/iteration", 3)
@@ -253,7 +254,7 @@ class ScopedSummaryTest(parameterized.TestCase):
     self.assertEqual(["x"], _tags(self.summary))
 
   def test_skip_makes_no_ops(self):
-    summary = summary_lib.ScopedSummary("subnetwork", "t0_dnn", skip=True)
+    summary = scoped_summary.ScopedSummary("subnetwork", "t0_dnn", skip=True)
     with summary.capture():
       for _, call, _ in _CALLS[:1]:
         call(_direct())
@@ -313,7 +314,7 @@ class SummaryWriterTest(parameterized.TestCase):
   def _add(self, writer, namespace, scope, value, global_step):
     with tf_compat.v1.Graph().as_default():
       with _builder_scope(f"adanet/iteration_0/{namespace}_{scope}"):
-        summary = summary_lib.ScopedSummary(namespace, scope)
+        summary = scoped_summary.ScopedSummary(namespace, scope)
         with summary.current_scope():
           summary.scalar("loss", value)
           merged = summary.merged()
@@ -388,6 +389,42 @@ class SummaryWriterTest(parameterized.TestCase):
       self.writer.add_graph(tf_compat.v1.train.export_meta_graph())
     kinds = [event.WhichOneof("what") for event in self._events("")]
     self.assertContainsSubset(["graph_def", "meta_graph_def"], kinds)
+
+
+class _FullDisk(summary_lib.EventFile):
+  """Has no space."""
+
+  def _open(self):
+    raise RuntimeError("events.out; No space left on device")
+
+
+class EventFileTest(absltest.TestCase):
+
+  def _summary(self):
+    v1 = tf_compat.v1
+    return v1.Summary(value=[v1.Summary.Value(tag="a", simple_value=1.)])
+
+  def test_writes(self):
+    folder = self.create_tempdir().full_path
+    file = summary_lib.EventFile(folder)
+    self.assertEmpty(os.listdir(folder))
+    file.start(3)
+    file.add(self._summary(), 3)
+    file.close()
+    name, = os.listdir(folder)
+    found = list(tf_compat.v1.train.summary_iterator(
+        os.path.join(folder, name)))
+    self.assertEqual([3, 3], [event.step for event in found[1:]])
+
+  def test_full_disk(self):
+    file = _FullDisk(self.create_tempdir().full_path)
+    with self.assertLogs(level="WARNING") as logs:
+      file.add(self._summary(), 1)
+      file.add(self._summary(), 2)
+      file.flush()
+      file.close()
+    self.assertLen(logs.output, 1)
+    self.assertIn("the disk is full", logs.output[0])
 
 
 if __name__ == "__main__":

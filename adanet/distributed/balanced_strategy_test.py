@@ -23,8 +23,7 @@ class SubclassesTest(absltest.TestCase):
 
   def shares(self, strategy, num_workers, num_subnetworks):
     """Returns the shares by the layout, and the training by the strategy."""
-    layout = placement.layout_of(strategy, num_workers, 0)
-    self.assertEqual(placement.divides_time(strategy), layout.divides_time)
+    layout = strategy.layout_for(num_workers, 0)
     shares = [layout.share(num_workers, w, num_subnetworks)
               for w in range(num_workers)]
     trained = [_as_worker(strategy, num_workers, w).training_fractions(

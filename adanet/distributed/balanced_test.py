@@ -183,7 +183,7 @@ class WorkersTest(parameterized.TestCase):
     strategy = distributed.BalancedStrategy(
         data.draw(_numbers(k)), num_ensemble_workers=e)
     layout = strategy.layout
-    asked = layout_lib.AskedLayout(strategy, m, 0, True, divides_time=True)
+    asked = layout_lib.AskedLayout(strategy, m, 0)
     shares = [layout.share(m, w, k) for w in range(m)]
     for i in range(k):
       inputs = [layout.input_share(m, w, k, i) for w in range(m)]
@@ -297,7 +297,7 @@ class ParameterServersTest(parameterized.TestCase):
         (Same, (_Fraction(1, 3), _Fraction(2, 3))),
         (Says, (_Fraction(1, 3),) * 3),
         (SaysNothing, None)):
-      layout = placement.layout_of(make(sizes=[1, 1]), 2, 3)
+      layout = make(sizes=[1, 1]).layout_for(2, 3)
       self.assertIsInstance(layout, layout_lib.AskedLayout)
       self.assertEqual(expected, layout.ps_fractions(3, 2, 1))
 

@@ -25,10 +25,11 @@ Pipeline = typing.Tuple[int, int]
 
 
 class Share(typing.NamedTuple):
-  """What one worker does in one iteration.
+  """What one worker does in one iteration, or what a part of one has.
 
   Attributes:
-    builds_ensemble: whether it builds the ensemble.
+    builds_ensemble: whether it builds ensembles: all those whose new
+      subnetworks are among those that it builds.
     subnetworks: the indices of the subnetworks that it builds, increasing; a
       range in every layout but `AskedLayout`.
     trains_subnetworks: whether it trains subnetworks.
@@ -303,17 +304,16 @@ class AskedLayout(Layout):
   """
 
   def __init__(self, strategy: typing.Any, num_workers: int,
-               num_ps: typing.Optional[int], says_parameter_servers: bool,
-               divides_time: bool = False):
+               num_ps: typing.Optional[int],
+               knows_parameter_servers: bool = True):
     """Makes the layout of one cluster.
 
     Args:
       strategy: a `PlacementStrategy`. It does not change: a copy is asked.
       num_workers: m, for every question.
       num_ps: n, for every question; None if it is not known.
-      says_parameter_servers: whether `subnetwork_parameter_servers` is right
+      knows_parameter_servers: whether `subnetwork_parameter_servers` is right
         for the strategy's `subnetwork_devices`.
-      divides_time: whether a worker divides its time by `training_fractions`.
 
     Raises:
       TypeError: the strategy cannot be copied.
@@ -321,8 +321,7 @@ class AskedLayout(Layout):
     self._strategy = strategy.with_config(None)
     self._num_workers = num_workers
     self._num_ps = num_ps
-    self._says_parameter_servers = says_parameter_servers
-    self.divides_time = divides_time
+    self._knows_parameter_servers = knows_parameter_servers
 
   def _as_worker(self, worker_index):
     """Returns the strategy as a worker has it, until the next call."""
@@ -336,16 +335,7 @@ class AskedLayout(Layout):
     return self._strategy
 
   def share(self, num_workers, worker_index, num_subnetworks):
-    strategy = self._as_worker(worker_index)
-    share = Share(
-        bool(strategy.should_build_ensemble(num_subnetworks)),
-        tuple(i for i in range(num_subnetworks)
-              if strategy.should_build_subnetwork(num_subnetworks, i)),
-        bool(strategy.should_train_subnetworks(num_subnetworks)))
-    if not (self.divides_time and share.trains_subnetworks):
-      return share
-    fractions = strategy.training_fractions(num_subnetworks)
-    return share._replace(fractions=tuple(sorted(fractions.items())))
+    return self._as_worker(worker_index).worker_share(num_subnetworks)
 
   def groups(self, num_workers, num_subnetworks):
     for w in range(num_workers):
@@ -359,7 +349,7 @@ class AskedLayout(Layout):
           num_subnetworks, subnetwork_index)
       if not builds:
         return None
-      if (not self.divides_time or
+      if (not strategy.divides_time or
           subnetwork_index in strategy.training_fractions(num_subnetworks)):
         return "subnetwork"
     builds = strategy.should_build_ensemble(num_subnetworks)
@@ -375,7 +365,7 @@ class AskedLayout(Layout):
     return purposes.count(purpose), purposes[:worker_index].count(purpose)
 
   def parameter_servers(self, num_ps, num_subnetworks, subnetwork_index):
-    if not self._says_parameter_servers:
+    if not self._knows_parameter_servers:
       return None
     # Any worker will do: all must look for a variable in the same place.
     return self._as_worker(0).subnetwork_parameter_servers(

@@ -57,13 +57,15 @@ class LayoutTest(parameterized.TestCase):
       strategy=_STRATEGIES, m=st.integers(1, 30), n=st.integers(0, 12),
       k=st.integers(1, 12))
   def test_says_what_the_strategy_answers_each_worker(self, strategy, m, n, k):
-    layout = placement.layout_of(strategy, m, n)
+    layout = strategy.layout_for(m, n)
     seen = []
     for workers, group_share in layout.groups(m, k):
       self.assertNotEmpty(workers)
       for w in workers:
         answers = _answers(strategy, m, w, n, k)
-        for share in (group_share, layout.share(m, w, k)):
+        config = strategies.Config(m, n, w)
+        for share in (group_share, layout.share(m, w, k),
+                      strategy.with_config(config).worker_share(k)):
           self.assertEqual(answers, share._replace(
               subnetworks=list(share.subnetworks),
               fractions=share.training_fractions()))
@@ -77,13 +79,27 @@ class LayoutTest(parameterized.TestCase):
   @hypothesis.given(
       strategy=_STRATEGIES, m=st.integers(1, 30), k=st.integers(1, 12))
   def test_shares_of_the_input_are_those_of_the_asked(self, strategy, m, k):
-    layout = placement.layout_of(strategy, m, 0)
-    asked = layout_lib.AskedLayout(
-        strategy, m, 0, True, placement.divides_time(strategy))
+    layout = strategy.layout_for(m, 0)
+    asked = layout_lib.AskedLayout(strategy, m, 0)
     for w in range(m):
       for i in range(k):
         self.assertEqual(asked.input_share(m, w, k, i),
                          layout.input_share(m, w, k, i))
+
+  def test_a_strategy_of_a_users_own_gives_its_layout(self):
+    layout = layout_lib.RoundRobinLayout(
+        drop_remainder=False, dedicate_parameter_servers=True)
+
+    class Known(strategies.Custom):
+
+      def layout_for(self, num_workers, num_ps):
+        return layout
+
+    strategy = Known(None, None, None)
+    strategy.config = strategies.Config(10**12, 0, 7)
+    context = strategy.input_context(10, 6)
+    self.assertEqual(layout.input_share(10**12, 7, 10, 6), (
+        context.num_input_pipelines, context.input_pipeline_id))
 
   @hypothesis.given(
       m=st.integers(2, 10**6), k=st.integers(2, 10**4), data=st.data())
@@ -126,7 +142,7 @@ class LayoutTest(parameterized.TestCase):
                                (PlacesAndSays(), [1]),
                                (Says(), [1] if is_followed else None)):
       self.assertEqual(
-          expected, placement.layout_of(strategy, 3, 2).parameter_servers(
+          expected, strategy.layout_for(3, 2).parameter_servers(
               2, 1, 0))
 
 

@@ -25,6 +25,21 @@ def _default_devices():
   yield
 
 
+def _derived(method):
+  """Marks a method that says what follows from others, until it is overridden.
+
+  As `abc.abstractmethod` marks a method that says nothing.
+  """
+  method.is_derived = True
+  return method
+
+
+def _are_derived(strategy, *names):
+  """Returns whether a strategy's class overrides none of these methods."""
+  return all(getattr(getattr(type(strategy), name), "is_derived", False)
+             for name in names)
+
+
 @six.add_metaclass(abc.ABCMeta)
 class PlacementStrategy:
   """Answers, for one worker, which part of the graph is its own.
@@ -101,6 +116,7 @@ class PlacementStrategy:
   def should_train_subnetworks(self, num_subnetworks: int) -> bool:
     """Whether this worker trains the subnetworks that it builds."""
 
+  @_derived
   def training_fractions(
       self, num_subnetworks: int) -> typing.Dict[int, fractions.Fraction]:
     """The part of this worker's training time for each of its subnetworks.
@@ -118,6 +134,46 @@ class PlacementStrategy:
         [i for i in range(num_subnetworks)
          if self.should_build_subnetwork(num_subnetworks, i)],
         self.should_train_subnetworks(num_subnetworks)).training_fractions()
+
+  @property
+  def divides_time(self) -> bool:
+    """Whether a worker divides its time by `training_fractions`.
+
+    Otherwise it trains all subnetworks that it builds, each in every step.
+    """
+    return not _are_derived(self, "training_fractions")
+
+  def worker_share(self, num_subnetworks: int) -> layout_lib.Share:
+    """What this worker builds and trains: the answers of the methods above."""
+    num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
+    share = layout_lib.Share(
+        bool(self.should_build_ensemble(num_subnetworks)),
+        tuple(i for i in range(num_subnetworks)
+              if self.should_build_subnetwork(num_subnetworks, i)),
+        bool(self.should_train_subnetworks(num_subnetworks)))
+    if not (self.divides_time and share.trains_subnetworks):
+      return share
+    return share._replace(fractions=tuple(sorted(
+        self.training_fractions(num_subnetworks).items())))
+
+  def layout_for(self, num_workers: int,
+                 num_ps: typing.Optional[int]) -> layout_lib.Layout:
+    """The answers to all workers of a cluster, whatever the config is.
+
+    A copy of this strategy is asked as each worker. Override it in a strategy
+    that knows the answers without asking; they must be those of its methods.
+
+    Args:
+      num_workers: int, at least 1.
+      num_ps: int, at least 0; None if it is not known.
+
+    Returns:
+      The `Layout`, for this number of workers and parameter servers.
+
+    Raises:
+      TypeError: as for `with_config`.
+    """
+    return layout_lib.AskedLayout(self, num_workers, num_ps)
 
   def for_earlier_iterations(self: _Strategy) -> _Strategy:
     """Returns the strategy that places subnetworks of earlier iterations.
@@ -166,7 +222,7 @@ class PlacementStrategy:
     if config.global_id_in_cluster is None:
       num_workers = 1
     num_ps = getattr(config, "num_ps_replicas", None)
-    share = layout_of(self, num_workers, num_ps).input_share(
+    share = self.layout_for(num_workers, num_ps).input_share(
         num_workers, worker_index, num_subnetworks, subnetwork_index)
     if share is None:
       raise ValueError(
@@ -200,14 +256,20 @@ class PlacementStrategy:
 class LayoutStrategy(PlacementStrategy):
   """A strategy that decides by a layout: its methods are views of it.
 
+  A subclass may override any of them, so its layout is that of any other
+  strategy, unless its class says `decides_by_layout=True`.
+
   Attributes:
     layout: the `Layout`.
-    decides_by_layout: bool, True in a class whose methods say what its layout
-      says. It does not hold for a subclass, which may decide otherwise.
   """
 
-  decides_by_layout = False
   layout = None  # type: typing.Any
+  _decides_by_layout = False
+
+  def __init_subclass__(cls, decides_by_layout: bool = False, **kwargs):
+    """Makes a class; it does not inherit `decides_by_layout`."""
+    super().__init_subclass__(**kwargs)
+    cls._decides_by_layout = decides_by_layout
 
   @abc.abstractmethod
   def _share(self, num_subnetworks):
@@ -217,27 +279,52 @@ class LayoutStrategy(PlacementStrategy):
     num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
     return self._share(num_subnetworks).builds_ensemble
 
+  @_derived
   def should_build_subnetwork(self, num_subnetworks: int,
                               subnetwork_index: int) -> bool:
     num_subnetworks, subnetwork_index = _arguments.check_subnetwork(
         num_subnetworks, subnetwork_index)
     return subnetwork_index in self._share(num_subnetworks).subnetworks
 
+  @_derived
   def should_train_subnetworks(self, num_subnetworks: int) -> bool:
     num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
     return self._share(num_subnetworks).trains_subnetworks
 
+  @_derived
   def training_fractions(
       self, num_subnetworks: int) -> typing.Dict[int, fractions.Fraction]:
     num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
-    cls = type(self)
-    if (cls.should_build_subnetwork is LayoutStrategy.should_build_subnetwork
-        and cls.should_train_subnetworks is
-        LayoutStrategy.should_train_subnetworks):
+    if _are_derived(
+        self, "should_build_subnetwork", "should_train_subnetworks"):
       return self._share(num_subnetworks).training_fractions()
     # A subclass trains other subnetworks than its layout says.
     return super().training_fractions(num_subnetworks)
 
+  @property
+  def divides_time(self) -> bool:
+    return self.layout.divides_time or super().divides_time
+
+  def worker_share(self, num_subnetworks: int) -> layout_lib.Share:
+    if self._decides_by_layout:
+      return self._share(_arguments.check_num_subnetworks(num_subnetworks))
+    return super().worker_share(num_subnetworks)
+
+  def layout_for(self, num_workers: int,
+                 num_ps: typing.Optional[int]) -> layout_lib.Layout:
+    if self._decides_by_layout:
+      return self.layout
+    # A subclass that overrides `subnetwork_devices` alone does not say where
+    # its variables are. One that overrides `subnetwork_parameter_servers` alone
+    # moves them, unless they go to the default devices.
+    says = not _are_derived(self, "subnetwork_parameter_servers")
+    places = not _are_derived(self, "subnetwork_devices")
+    return layout_lib.AskedLayout(
+        self, num_workers, num_ps,
+        knows_parameter_servers=says == places or (
+            says and self.layout.dedicates_parameter_servers))
+
+  @_derived
   def subnetwork_devices(
       self, num_subnetworks: int,
       subnetwork_index: int) -> typing.ContextManager[None]:
@@ -266,6 +353,7 @@ class LayoutStrategy(PlacementStrategy):
     is_on_segment = segment is not None and segment.parts == tasks
     return devices.variables_on(segment if is_on_segment else tasks)
 
+  @_derived
   def subnetwork_parameter_servers(
       self, num_subnetworks: int,
       subnetwork_index: int) -> typing.Optional[typing.Iterable[int]]:
@@ -273,50 +361,3 @@ class LayoutStrategy(PlacementStrategy):
         num_subnetworks, subnetwork_index)
     return self.layout.parameter_servers(
         _arguments.read_num_ps(self.config), num_subnetworks, subnetwork_index)
-
-
-def divides_time(strategy: PlacementStrategy) -> bool:
-  """Returns whether a worker divides its time by `training_fractions`.
-
-  Otherwise it trains all subnetworks that it builds, each in every step.
-
-  Args:
-    strategy: a `PlacementStrategy`.
-  """
-  says = type(strategy).training_fractions
-  if isinstance(strategy, LayoutStrategy):
-    return (strategy.layout.divides_time or
-            says is not LayoutStrategy.training_fractions)
-  return says is not PlacementStrategy.training_fractions
-
-
-def layout_of(strategy: PlacementStrategy, num_workers: int,
-              num_ps: typing.Optional[int]) -> layout_lib.Layout:
-  """Returns the layout of a strategy, for a cluster of one shape.
-
-  Args:
-    strategy: a `PlacementStrategy`, which need not have a config. Those of
-      `placement` have a layout of their own. Any other class, also a subclass
-      of these, is asked through its public methods.
-    num_workers: int, at least 1.
-    num_ps: int, at least 0; None if it is not known.
-
-  Raises:
-    TypeError: as for `with_config`.
-  """
-  strategy_class = type(strategy)
-  if (isinstance(strategy, LayoutStrategy) and
-      vars(strategy_class).get("decides_by_layout")):
-    return strategy.layout
-  # A subclass of ours that overrides `subnetwork_devices` alone does not say
-  # where its variables are. One that overrides `subnetwork_parameter_servers`
-  # alone moves them, unless they go to the default devices.
-  places = (strategy_class.subnetwork_devices is not
-            LayoutStrategy.subnetwork_devices)
-  says = (strategy_class.subnetwork_parameter_servers is not
-          LayoutStrategy.subnetwork_parameter_servers)
-  is_said = says == places or (
-      says and isinstance(strategy, LayoutStrategy) and
-      strategy.layout.dedicates_parameter_servers)
-  return layout_lib.AskedLayout(
-      strategy, num_workers, num_ps, is_said, divides_time(strategy))

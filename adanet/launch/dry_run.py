@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What adanet-launch --dry_run prints."""
 
+import os
 import shlex
+import subprocess
+import sys
 from typing import Optional, Sequence
 
 from adanet.launch import job as job_lib
@@ -36,9 +39,12 @@ def print_plan(shape_flags: Sequence[str], subnetworks: Optional[int],
   """
   if subnetworks is None:
     return 0
-  from adanet.distributed.plan import main as plan_main  # pylint: disable=g-import-not-at-top
-  print(flush=True)
-  argv = ["adanet-plan", *shape_flags, f"--subnetworks={subnetworks}"]
+  command = [sys.executable, "-m", "adanet.distributed.plan.main", *shape_flags,
+             f"--subnetworks={subnetworks}"]
   if strategy is not None:
-    argv.append("--strategy=" + strategy)
-  return plan_main.main(argv)
+    command.append("--strategy=" + strategy)
+  print(flush=True)
+  return subprocess.run(
+      command, check=False, env=dict(
+          os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
+  ).returncode

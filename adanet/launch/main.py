@@ -60,15 +60,13 @@ Exit codes: 0 for success; 2 for bad flags, with one line on standard error; 128
 + n if signal n stopped the job; otherwise that of the task that failed first.
 """
 
-import inspect
 import os
-import re
-import signal
 import sys
 from typing import Callable, Dict, List, NoReturn, Optional, Sequence
 
 from absl import flags
-from adanet import version
+from adanet.console import cluster_flags
+from adanet.console import command as command_lib
 from adanet.launch import dry_run
 from adanet.launch import gpus as gpus_lib
 from adanet.launch import guard
@@ -83,107 +81,37 @@ from adanet.launch import program as program_lib
 from adanet.launch import slurm
 
 _EXIT_FAILURE = 1
-_EXIT_BAD_INPUT = 2
 _MAX_TASKS = 1000
 
-# Not flags.FLAGS, because that has the flags of other modules too.
-_FLAGS = flags.FlagValues()
-_FLAGS.set_gnu_getopt(False)  # What follows the program belongs to it.
-
-
-class BadInput(Exception):
-  """An error of the user, with a message of one line."""
-
-
-_WORKERS = flags.DEFINE_integer(
-    "workers", 0, "Number of workers beside the chief.", 0, _MAX_TASKS,
-    flag_values=_FLAGS)
-_PS = flags.DEFINE_integer(
-    "ps", 0, "Number of parameter servers. Workers need at least one.", 0,
-    _MAX_TASKS, flag_values=_FLAGS)
-_EVALUATOR = flags.DEFINE_boolean(
-    "evaluator", False, "Whether there is an evaluator.", flag_values=_FLAGS)
-_MAX_RESTARTS = flags.DEFINE_integer(
-    "max_restarts", 3, "How often each task is started again at most.", 0,
-    flag_values=_FLAGS)
+_COMMAND = command_lib.Command("adanet-launch", __doc__, takes_program=True)
+_CLUSTER = cluster_flags.ClusterFlags(_COMMAND, _MAX_TASKS, _MAX_TASKS)
+_MAX_RESTARTS = _COMMAND.define_integer(
+    "max_restarts", 3, "How often each task is started again at most.", 0)
 _MODEL_DIR = flags.DEFINE_string(
     "model_dir", None, "Folder of the search, for programs that name none. It "
     "is model_dir in TF_CONFIG, and ADANET_MODEL_DIR in the environment.",
-    flag_values=_FLAGS)
+    flag_values=_COMMAND.flags)
 _LOG_DIR = flags.DEFINE_string(
     "log_dir", None, "Folder for all that the tasks print, such as "
-    "worker-1.log. Files that are there already grow.", flag_values=_FLAGS)
+    "worker-1.log. Files that are there already grow.",
+    flag_values=_COMMAND.flags)
 _MODULE = flags.DEFINE_boolean(
     "module", False, "Whether the program is the name of a Python module.",
-    short_name="m", flag_values=_FLAGS)
+    short_name="m", flag_values=_COMMAND.flags)
 _PRIVATE_NETWORK = flags.DEFINE_boolean(
     "private_network", True, "Whether the tasks on this machine have a network "
     "of their own, without a way out or in, if the kernel allows it.",
-    flag_values=_FLAGS)
+    flag_values=_COMMAND.flags)
 _DRY_RUN = flags.DEFINE_boolean(
     "dry_run", False, "Print the TF_CONFIG of each task, and with "
-    "--subnetworks the plan. Start nothing.", flag_values=_FLAGS)
-_SUBNETWORKS = flags.DEFINE_integer(
+    "--subnetworks the plan. Start nothing.", flag_values=_COMMAND.flags)
+_SUBNETWORKS = _COMMAND.define_integer(
     "subnetworks", None, "For --dry_run: number of subnetworks in the "
-    "iteration.", 1, flag_values=_FLAGS)
+    "iteration.", 1)
 _STRATEGY = flags.DEFINE_string(
     "strategy", None, "For --dry_run: the strategy, as for adanet-plan.",
-    flag_values=_FLAGS)
-kubernetes_flags.define(_FLAGS)
-flags.DEFINE_boolean(
-    "help", False, "Print this help.", short_name="h", flag_values=_FLAGS)
-flags.DEFINE_boolean(
-    "version", False, "Print the version.", flag_values=_FLAGS)
-
-
-def _warn(message: str) -> None:
-  """Prints a line."""
-  # Whatever sys.stderr is now: a live display shows lines above itself.
-  if sys.stderr is not None:
-    try:
-      print("adanet-launch: " + message, file=sys.stderr, flush=True)
-    except OSError:
-      pass  # The exit code still reports an error.
-
-
-def _parse_flags(argv: Sequence[str]) -> List[str]:
-  """Sets the flags; returns the program and its arguments."""
-  for name in _FLAGS:  # main() may have run before.
-    _FLAGS[name].unparse()
-  try:
-    return _FLAGS(argv)[1:]
-  except flags.IllegalFlagValueError as e:
-    message = re.sub(r"^flag ", "", str(e))
-    # absl formats this message as a tuple.
-    message = re.sub(r"\('Non-boolean.*", "expected true or false.", message)
-    message = re.sub("invalid literal for int.*", "expected an integer.",
-                     message)
-    raise BadInput(message) from e
-  except flags.Error as e:
-    raise BadInput(f"{e} (--help lists the flags)") from e
-
-
-def _info() -> Optional[str]:
-  """Returns the text for --help or --version, if one of them is given."""
-  if _FLAGS.help:
-    # Only the flags; the lines before them name the Python module.
-    flags_help = _FLAGS.get_help(include_special_flags=False)
-    return "{}\n\nFlags:\n{}\n".format(
-        inspect.cleandoc(__doc__), flags_help[flags_help.index("\n  -"):])
-  if _FLAGS.version:
-    return f"adanet-launch {version.VERSION}\n"
-  return None
-
-
-def _is_given(*names: str) -> bool:
-  return any(_FLAGS[name].present for name in names)
-
-
-def _check_shape() -> None:
-  if _WORKERS.value and not _PS.value:
-    raise BadInput("--ps=0: expected at least 1 with "
-                   f"--workers={_WORKERS.value}, to hold the variables that "
-                   "the tasks share.")
+    flag_values=_COMMAND.flags)
+kubernetes_flags.define(_COMMAND.flags)
 
 
 def _make_folder(flag: flags.FlagHolder) -> Optional[str]:
@@ -194,8 +122,9 @@ def _make_folder(flag: flags.FlagHolder) -> Optional[str]:
   try:
     os.makedirs(path, exist_ok=True)
   except OSError as e:
-    raise BadInput(f"--{flag.name}={flag.value}: {e.strerror}. Expected a "
-                   "writable folder.") from e
+    raise command_lib.BadInput(
+        f"--{flag.name}={flag.value}: {e.strerror}. Expected a writable folder."
+    ) from e
   return path
 
 
@@ -226,7 +155,7 @@ def _environments(job: job_lib.Job) -> Dict[job_lib.Task, Dict[str, str]]:
   shares = gpus_lib.shares(tasks, gpus)
   message = gpus_lib.sharing_message(tasks, gpus)
   if message:
-    _warn(message)
+    _COMMAND.warn(message)
   common, job_id = _common_environment(), os.urandom(8).hex()
   return {
       task: dict(common, COLUMNS=str(output_lib.columns(task)), **dict(
@@ -238,12 +167,12 @@ def _environments(job: job_lib.Job) -> Dict[job_lib.Task, Dict[str, str]]:
 
 def _make_job(ports: Sequence[int]) -> job_lib.Job:
   return job_lib.make_job(
-      _WORKERS.value, _PS.value, _EVALUATOR.value,
+      _CLUSTER.workers.value, _CLUSTER.ps.value, _CLUSTER.evaluator.value,
       [f"127.0.0.1:{port}" for port in ports])
 
 
 def _num_ports() -> int:
-  return 1 + _WORKERS.value + _PS.value
+  return 1 + _CLUSTER.workers.value + _CLUSTER.ps.value
 
 
 def _why_network_is_open() -> Optional[str]:
@@ -257,7 +186,7 @@ def _why_network_is_open() -> Optional[str]:
 
 def _run_local(command: Sequence[str]) -> int:
   """Runs the job on this machine; returns its exit status."""
-  _check_shape()
+  _CLUSTER.check_servers()
   log_dir = _make_folder(_LOG_DIR)
   return guard.run(lambda: _run_guarded(command, log_dir))
 
@@ -276,23 +205,24 @@ def _run_guarded(command, log_dir):
     job = _make_job(held.ports)
     tasks = job.tasks()
     if why_open:
-      _warn(f"The network is not private: {why_open}. Until the job ends, "
-            "anyone who can reach this machine can run any graph on its "
-            "TensorFlow servers, at the ports "
-            f"{', '.join(map(str, held.ports))}.")
+      _COMMAND.warn(
+          f"The network is not private: {why_open}. Until the job ends, anyone "
+          "who can reach this machine can run any graph on its TensorFlow "
+          f"servers, at the ports {', '.join(map(str, held.ports))}.")
     supervision = supervision_lib.Supervision(tasks, _MAX_RESTARTS.value)
     try:
-      with output_lib.Output(tasks, log_dir, _warn) as output:
+      with output_lib.Output(tasks, log_dir, _COMMAND.warn) as output:
         with display_lib.Display(
-            tasks, supervision.joined, supervision.works, _warn) as display:
+            tasks, supervision.joined, supervision.works,
+            _COMMAND.warn) as display:
           status = local.LocalJob(
               command, _environments(job), supervision, output, display.add,
-              _warn).run()
+              _COMMAND.warn).run()
         message = failure_message.message(supervision, output, not why_open)
         if message:
-          _warn(message)
+          _COMMAND.warn(message)
     except OSError as e:
-      _warn(f"{e.filename or 'cannot start a task'}: {e.strerror or e}")
+      _COMMAND.warn(f"{e.filename or 'cannot start a task'}: {e.strerror or e}")
       return _EXIT_FAILURE
   return status
 
@@ -309,12 +239,13 @@ def _run_task(command: Sequence[str]) -> NoReturn:
 def _slurm_place() -> place_lib.Place:
   """Returns the place of this process among those that srun started."""
   try:
-    return slurm.place(os.environ, _PS.value, _EVALUATOR.value,
-                       _WORKERS.value if _is_given("workers") else None)
+    return slurm.place(
+        os.environ, _CLUSTER.ps.value, _CLUSTER.evaluator.value,
+        _CLUSTER.workers.value if _COMMAND.is_given("workers") else None)
   except ValueError as e:
     if not isinstance(e, slurm.LayoutError) and not slurm.is_first(os.environ):
-      sys.exit(_EXIT_BAD_INPUT)  # The first one says the same.
-    raise BadInput(str(e)) from e
+      sys.exit(command_lib.EXIT_BAD_INPUT)  # The first one says the same.
+    raise command_lib.BadInput(str(e)) from e
 
 
 def _run_slurm_task(command: Sequence[str]) -> NoReturn:
@@ -327,29 +258,29 @@ def _run_pod(command: Sequence[str]) -> int:
   """Runs the task of this Kubernetes pod; returns its exit status."""
   from adanet.launch import pod  # pylint: disable=g-import-not-at-top
   try:
-    return pod.run(command, _common_environment(), _warn, _model_dir())
+    return pod.run(command, _common_environment(), _COMMAND.warn, _model_dir())
   except ValueError as e:
-    raise BadInput(str(e)) from e
+    raise command_lib.BadInput(str(e)) from e
   except (OSError, RuntimeError) as e:
-    _warn(str(e))
+    _COMMAND.warn(str(e))
     return _EXIT_FAILURE
 
 
 def _print_manifests(program: Sequence[str]) -> int:
   """Prints the Kubernetes manifests of the job."""
-  _check_shape()
+  _CLUSTER.check_servers()
   try:
-    print(kubernetes_flags.manifests(_FLAGS, program), end="")
+    print(kubernetes_flags.manifests(_COMMAND.flags, program), end="")
   except ValueError as e:
-    raise BadInput(str(e)) from e
+    raise command_lib.BadInput(str(e)) from e
   return 0
 
 
 def _show_local(_: Sequence[str]) -> int:
   """Prints what would run on this machine."""
-  _check_shape()
+  _CLUSTER.check_servers()
   with ports_lib.HeldPorts(_num_ports()) as held:
-    return _show_job(_make_job(held.ports), _WORKERS.value)
+    return _show_job(_make_job(held.ports), _CLUSTER.workers.value)
 
 
 def _show_slurm(_: Sequence[str]) -> int:
@@ -364,7 +295,7 @@ def _show_job(job: job_lib.Job, num_workers: int) -> int:
   """Prints the TF_CONFIG of each task."""
   dry_run.print_job(job, _model_dir())
   return _show_plan([f"--workers={1 + num_workers}",
-                     f"--ps={_PS.value}"])
+                     f"--ps={_CLUSTER.ps.value}"])
 
 
 def _show_task(_: Sequence[str]) -> int:
@@ -385,32 +316,27 @@ def _scenario() -> Callable[[Sequence[str]], int]:
 
   Each function takes the command that a task runs, and returns an exit code.
   """
-  is_cluster = _is_given("workers", "ps", "evaluator")
+  is_cluster = _CLUSTER.are_given
   if "TF_CONFIG" in os.environ and not is_cluster:
     return _show_task if _DRY_RUN.value else _run_task
   if kubernetes.in_pod(os.environ) and not is_cluster:
     return _run_pod
   # In a shell that srun started, --workers=3 asks for a cluster on this node.
   if slurm.in_step(os.environ) and not (
-      _is_given("workers") and slurm.is_alone(os.environ)):
+      _COMMAND.is_given("workers") and slurm.is_alone(os.environ)):
     return _show_slurm if _DRY_RUN.value else _run_slurm_task
-  if slurm.lacks_srun(os.environ) and not _is_given("workers"):
-    raise BadInput(slurm.NEEDS_SRUN)
+  if slurm.lacks_srun(os.environ) and not _COMMAND.is_given("workers"):
+    raise command_lib.BadInput(slurm.NEEDS_SRUN)
   return _show_local if _DRY_RUN.value else _run_local
 
 
-def _run(argv: Sequence[str]) -> int:
+def _run(program: Sequence[str]) -> int:
   """Returns the exit code of a run without an error of the user."""
-  program = _parse_flags(argv)
-  info = _info()
-  if info is not None:
-    sys.stdout.write(info)
-    sys.stdout.flush()
-    return 0
   if not program:
-    raise BadInput("no program: give the Python program of a task, such as "
-                   "train.py, after the flags (--help shows examples)")
-  if _FLAGS.kubernetes:
+    raise command_lib.BadInput(
+        "no program: give the Python program of a task, such as train.py, "
+        "after the flags (--help shows examples)")
+  if _COMMAND.flags.kubernetes:
     return _print_manifests(program)  # The image has the program.
   # `bazel run` starts programs in another folder.
   os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY") or os.getcwd())
@@ -418,26 +344,13 @@ def _run(argv: Sequence[str]) -> int:
     command = program_lib.command(program, _MODULE.value)
     return _scenario()(command)
   except program_lib.ProgramError as e:
-    raise BadInput(str(e)) from e
+    raise command_lib.BadInput(str(e)) from e
 
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
-  """Runs adanet-launch.
-
-  Args:
-    argv: sequence of str, the program and its arguments; None for those of the
-      process.
-
-  Returns:
-    int, the exit code.
+  """Runs the program with `argv`, or those of the process; see `Command.main`.
   """
-  try:
-    return _run(sys.argv if argv is None else argv)
-  except BadInput as e:
-    _warn(" ".join(str(e).split()))
-    return _EXIT_BAD_INPUT
-  except KeyboardInterrupt:
-    return 128 + signal.SIGINT
+  return _COMMAND.main(_run, argv)
 
 
 if __name__ == "__main__":

@@ -123,9 +123,9 @@ class MainTest(parameterized.TestCase):
       ((), "RoundRobinStrategy(): 3 workers, 2 parameter servers, 4 subnet"),
       (("--strategy=replication",), "ReplicationStrategy(): 3 workers"))
   def test_plan(self, args, expected):
-    code, output, errors = self.run_main(
-        "--workers=2", "--ps=2", "--subnetworks=4", "--dry_run",
-        *(args + ("train.py",)))
+    code, output, errors = self.run_process(
+        "--workers=2", "--ps=2", "--subnetworks=4", "--dry_run", *args,
+        "train.py")
     self.assertEqual((0, ""), (code, errors))
     self.assertIn(expected, output)
 

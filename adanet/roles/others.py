@@ -8,7 +8,6 @@ import typing
 from absl import logging
 from adanet.cluster import task as task_lib
 from adanet.core import iteration as iteration_lib
-from adanet.distributed import plan
 from adanet.training import model as model_lib
 
 _POLL_SECS = .02
@@ -29,13 +28,12 @@ def _first(names):
 
 def _trainers(placement, config, count):
   """Returns, for each subnetwork, the workers that train it."""
-  groups = plan.PlacementPlan(
-      placement, config.num_worker_replicas, config.num_ps_replicas,
-      count).worker_groups
+  num_workers = config.num_worker_replicas
+  layout = placement.layout_for(num_workers, config.num_ps_replicas)
   found = [[] for _ in range(count)]
-  for group in groups:
-    for i in group.trained:
-      found[i].extend(group.workers)
+  for workers, share in layout.groups(num_workers, count):
+    for i in share.trained:
+      found[i].extend(workers)
   return found
 
 

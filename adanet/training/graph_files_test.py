@@ -8,9 +8,9 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
-from adanet.training import graph_files
 from adanet.core import summary
 from adanet.tf_compat import files
+from adanet.training import graph_files
 from google.protobuf import text_format
 import numpy as np
 

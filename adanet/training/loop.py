@@ -9,11 +9,10 @@ import typing
 
 from adanet import tf_compat
 from adanet.core import events
+from adanet.core import selection
 from adanet.training import hooks as hooks_lib
-from adanet.training import pace as pace_lib
 from adanet.training import runs as runs_lib
 from adanet.training import saving
-from adanet.core import selection
 from adanet.training import train_ops
 from adanet.training import training_summaries
 from adanet.training import turns as turns_lib
@@ -108,7 +107,7 @@ class Loop:
     self._summaries = summaries
     self._surroundings = surroundings
     self._turns = turns_lib.Turns(ops.fractions) if ops.fractions else None
-    self._pace = pace_lib.Pace(limits.iteration_steps, surroundings.untrained)
+    self._pace = turns_lib.Pace(limits.iteration_steps, surroundings.untrained)
     self._active = dict(ops.trainees)
     self._diverged: typing.Set[str] = set()
     self._restored_behind: typing.List[str] = []

@@ -11,11 +11,10 @@ from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.core import checkpoints
 from adanet.core import events
-from adanet.training import hook_saving
 from adanet.core import model_dir as model_dir_lib
-from adanet.training import saving
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.tf_compat import saver_hooks
+from adanet.training import saving
 import hypothesis
 from hypothesis import strategies as st
 
@@ -208,7 +207,7 @@ class HookedSaverTest(parameterized.TestCase):
       saver_hooks.prepare([hook], [calls])
       saver_hooks.prepare([hook], [calls])  # Is told once all the same.
       hook.begin()
-      saver = hook_saving.HookedSaver(
+      saver = saving.HookedSaver(
           [hook], search.model_dir, tf_compat.RunConfig(
               save_checkpoints_steps=1), search.steps, lambda event: None,
           search.fail_without_space)

@@ -8,7 +8,6 @@ import typing
 
 from adanet import tf_compat
 from adanet.core import checkpoints
-from adanet.core import layer_names
 
 # A moving average starts anew where another version wrote other names.
 _AVERAGE_STATE = re.compile(r".*/adanet_loss/(biased|local_step)\Z")
@@ -70,7 +69,7 @@ class Restorer:
     self.checkpoint = checkpoint
     shapes = v1.train.NewCheckpointReader(
         checkpoint).get_variable_to_shape_map()
-    renamed = layer_names.stored_names(
+    renamed = checkpoints.stored_names(
         [v.op.name for v in v1.global_variables()], shapes)
     found = {}  # By identity: variables of TensorFlow 2 have no hash.
     others = {}

@@ -13,7 +13,6 @@ from adanet.core import events
 from adanet.core import summary
 from adanet.tf_compat import saver_hooks
 from adanet.training import choosing
-from adanet.training import hook_saving
 from adanet.training import hooks as hooks_lib
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
@@ -190,7 +189,7 @@ class IterationTraining:
     wait = waiting.Wait(training.wait_timeout_secs, "free some space")
     wait_for_space = lambda problem: wait.pause(2., lambda: problem)
     if user_savers:
-      return hook_saving.HookedSaver(
+      return saving.HookedSaver(
           user_savers, model.model_dir, model.config, steps, training.report,
           wait_for_space)
     return saving.CheckpointSaver(

@@ -11,9 +11,11 @@ are in `layout.py`; a strategy applies them to the worker of its config.
 import functools
 import typing
 
-from absl import logging
 from adanet import _sole_owner
-_sole_owner.check()  # Python prefers this folder to AdaNet's placement.py.
+# Python prefers this folder to AdaNet's placement.py, which AdaNet's __init__.py
+# imports before TensorFlow. So a later installation of it is noticed, too.
+_sole_owner.check()
+from absl import logging
 from adanet.distributed import _arguments
 from adanet.distributed import balanced
 from adanet.distributed import layout as layout_lib
@@ -22,13 +24,11 @@ from adanet.distributed import line as line_lib
 from adanet.distributed import strategy as strategy_lib
 
 PlacementStrategy = strategy_lib.PlacementStrategy
-divides_time = strategy_lib.divides_time
-layout_of = strategy_lib.layout_of
 
 _Balanced = typing.TypeVar("_Balanced", bound="BalancedStrategy")
 
 
-class ReplicationStrategy(strategy_lib.LayoutStrategy):
+class ReplicationStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
   """Every worker builds and trains everything, on the default devices.
 
   With m workers, n parameter servers and k subnetworks:
@@ -39,7 +39,6 @@ class ReplicationStrategy(strategy_lib.LayoutStrategy):
   * Stale gradients per subnetwork with asynchronous SGD: O(m).
   """
 
-  decides_by_layout = True
   layout = layout_lib.ReplicationLayout()
 
   def _share(self, num_subnetworks):
@@ -58,7 +57,7 @@ def _warn_of_untrained_subnetworks(num_workers, num_subnetworks, untrained):
       num_subnetworks + 1)
 
 
-class RoundRobinStrategy(strategy_lib.LayoutStrategy):
+class RoundRobinStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
   """Deals the ensemble and the subnetworks out to the workers in turn.
 
   The first worker of each round of k + 1 works on the ensemble, and each of the
@@ -73,8 +72,6 @@ class RoundRobinStrategy(strategy_lib.LayoutStrategy):
   * Memory per worker: O(1).
   * Stale gradients per subnetwork with asynchronous SGD: O(m / k).
   """
-
-  decides_by_layout = True
 
   def __init__(self, drop_remainder: bool = False,
                dedicate_parameter_servers: bool = True):
@@ -115,7 +112,7 @@ class RoundRobinStrategy(strategy_lib.LayoutStrategy):
     return self.layout.share(num_workers, worker_index, num_subnetworks)
 
 
-class BalancedStrategy(strategy_lib.LayoutStrategy):
+class BalancedStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
   """Gives every worker the same work, whatever the subnetworks cost.
 
   The subnetworks are laid end to end on a line, each as long as it costs. The
@@ -156,8 +153,6 @@ class BalancedStrategy(strategy_lib.LayoutStrategy):
   never slower than `RoundRobinStrategy`. Keep to that one if a worker has no
   memory for two subnetworks.
   """
-
-  decides_by_layout = True
 
   def __init__(self, costs: lengths_lib.Given = None,
                sizes: lengths_lib.Given = None,

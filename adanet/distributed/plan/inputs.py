@@ -10,10 +10,7 @@ import sys
 
 from adanet import distributed
 from adanet import tf_compat
-
-
-class BadInput(Exception):
-  """An error of the user, with a message of one line."""
+from adanet.console import command
 
 
 def error_text(error):
@@ -55,14 +52,15 @@ def shape_of_tf_config(path=None):
       tf_config = tf_config.decode("utf-8")
     tf_config = json.loads(tf_config)
   except OSError as e:
-    raise BadInput(f"{source}{e.strerror or e}: expected a file with a "
-                   "TF_CONFIG.") from e
+    raise command.BadInput(
+        f"{source}{e.strerror or e}: expected a file with a TF_CONFIG.") from e
   except ValueError as e:
-    raise BadInput(f"{source}TF_CONFIG must be a JSON object: {e}.") from e
+    raise command.BadInput(
+        f"{source}TF_CONFIG must be a JSON object: {e}.") from e
   try:
     config = tf_compat.RunConfig.for_chief(tf_config)
   except Exception as e:  # pylint: disable=broad-except
-    raise BadInput(f"{source}{e}.") from e
+    raise command.BadInput(f"{source}{e}.") from e
   return config.num_worker_replicas, config.num_ps_replicas
 
 
@@ -83,7 +81,7 @@ def parse_weights(flag, num_subnetworks):
   except ValueError:
     weights = ()
   if len(weights) != num_subnetworks:
-    raise BadInput(
+    raise command.BadInput(
         "--{}={}: expected {}, one for each subnetwork.".format(
             flag.name, flag.value, "1 number greater than 0"
             if num_subnetworks == 1 else
@@ -114,22 +112,24 @@ def load_strategy(name):
   source = "--strategy=" + name
   module_name, _, class_name = name.partition(":")
   if not module_name or not class_name:
-    raise BadInput(
+    raise command.BadInput(
         source + ": expected round_robin, replication, balanced or "
         "module:Class.")
   try:
     sys.path.insert(0, _folder())
     module = importlib.import_module(module_name)
   except (Exception, SystemExit) as e:  # pylint: disable=broad-except
-    raise BadInput(f"{source}: cannot import {module_name}: "
-                   f"{error_text(e)}") from e
+    raise command.BadInput(f"{source}: cannot import {module_name}: "
+                           f"{error_text(e)}") from e
   strategy_class = getattr(module, class_name, None)
   if not (inspect.isclass(strategy_class) and
           issubclass(strategy_class, distributed.PlacementStrategy)):
-    raise BadInput(f"{source}: expected a subclass of PlacementStrategy in "
-                   f"{getattr(module, '__file__', module_name)}.")
+    raise command.BadInput(
+        f"{source}: expected a subclass of PlacementStrategy in "
+        f"{getattr(module, '__file__', module_name)}.")
   try:
     return strategy_class()
   except (Exception, SystemExit) as e:  # pylint: disable=broad-except
-    raise BadInput(f"{source}: cannot call {class_name} without arguments: "
-                   f"{error_text(e)}") from e
+    raise command.BadInput(
+        f"{source}: cannot call {class_name} without arguments: "
+        f"{error_text(e)}") from e

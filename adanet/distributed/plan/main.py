@@ -42,25 +42,21 @@ if there is no plan, with one line on standard error that says why.
 """
 
 import contextlib
-import inspect
 import io
 import json
 import os
-import re
-import signal
 import sys
 from typing import Optional, Sequence
 
 from absl import flags
 from adanet import distributed
-from adanet import version
+from adanet.console import command
 from adanet.distributed.plan import inputs
 
 # Slow imports are inside functions, so that the program starts fast: only plans
 # need NumPy, only tables need Rich, and only pictures need Matplotlib.
 
 _EXIT_PROBLEM = 1
-_EXIT_BAD_INPUT = 2
 
 # Our strategies answer for groups of workers. A user's strategy is asked as
 # each worker: a million workers take seconds and 400 MB.
@@ -70,125 +66,58 @@ _MAX_DRAWN_WORKERS = 10**7
 _MAX_PS = 10**5
 _MAX_SUBNETWORKS = 10**5
 
-# What to install if a package is missing.
-_REQUIREMENTS = {"matplotlib": "'adanet-distributed[plot]'", "rich": "rich"}
-
 _ROUND_ROBIN = "round_robin"
 _REPLICATION = "replication"
 _BALANCED = "balanced"
 
-
-class _IntegerParser(flags.IntegerParser):
-  """As absl's, with an error that says what is expected."""
-
-  def parse(self, argument):
-    try:
-      return super().parse(argument)
-    except ValueError:
-      is_integer = re.match(r"\s*[-+]?\d+\s*$", argument)
-      raise ValueError("expected {}{}.".format(
-          self.syntactic_help, "" if is_integer else ", got a non-integer"
-      )) from None
-
-
-# Not flags.FLAGS, because that has the flags of other modules too.
-_FLAGS = flags.FlagValues()
-# The flags that work even if others are wrong.
-_INFO_FLAGS = flags.FlagValues()
-
-
-def _define_integer(name, description, at_least, at_most):
-  return flags.DEFINE(
-      _IntegerParser(at_least, at_most), name, None, description,
-      flag_values=_FLAGS)
-
-
-_WORKERS = _define_integer(
-    "workers", "Number of workers, including the chief.", 1, _MAX_WORKERS)
-_PS = _define_integer(
-    "ps", "Number of parameter servers; 0 if only --workers is given.", 0,
+_COMMAND = command.Command("adanet-plan", __doc__)
+_WORKERS = _COMMAND.define_integer(
+    "workers", None, "Number of workers, including the chief.", 1, _MAX_WORKERS)
+_PS = _COMMAND.define_integer(
+    "ps", None, "Number of parameter servers; 0 if only --workers is given.", 0,
     _MAX_PS)
-_SUBNETWORKS = _define_integer(
-    "subnetworks", "Number of subnetworks in the iteration. Required.", 1,
+_SUBNETWORKS = _COMMAND.define_integer(
+    "subnetworks", None, "Number of subnetworks in the iteration. Required.", 1,
     _MAX_SUBNETWORKS)
 _TF_CONFIG = flags.DEFINE_string(
     "tf_config", None, "File with the TF_CONFIG of any task of the cluster; - "
     "for standard input. Default: the TF_CONFIG of the environment, unless "
-    "--workers is given.", flag_values=_FLAGS)
+    "--workers is given.", flag_values=_COMMAND.flags)
 _COSTS = flags.DEFINE_string(
     "costs", None, "What a step of each subnetwork costs: numbers with commas "
-    "between them, in any unit. Default: equal.", flag_values=_FLAGS)
+    "between them, in any unit. Default: equal.", flag_values=_COMMAND.flags)
 _SIZES = flags.DEFINE_string(
     "sizes", None, "How large the variables of each subnetwork are, like "
-    "--costs.", flag_values=_FLAGS)
+    "--costs.", flag_values=_COMMAND.flags)
 _STRATEGY = flags.DEFINE_string(
     "strategy", _ROUND_ROBIN, f"{_ROUND_ROBIN}, {_REPLICATION}, {_BALANCED}, "
                               "or module:Class for a PlacementStrategy of your "
                               "own. The class is called without "
-                              "arguments.", flag_values=_FLAGS)
+                              "arguments.", flag_values=_COMMAND.flags)
 _DROP_REMAINDER = flags.DEFINE_boolean(
     "drop_remainder", False, "For round_robin: whether the workers of a last, "
-    "partial round train one subnetwork each.", flag_values=_FLAGS)
+    "partial round train one subnetwork each.", flag_values=_COMMAND.flags)
 _DEDICATE = flags.DEFINE_boolean(
     "dedicate_parameter_servers", True, "For round_robin and balanced: whether "
-    "each subnetwork has its own parameter servers.", flag_values=_FLAGS)
-_ENSEMBLE_WORKERS = flags.DEFINE(
-    _IntegerParser(0, _MAX_WORKERS), "num_ensemble_workers", 1,
-    "For balanced: how many workers build the ensemble and train nothing.",
-    flag_values=_FLAGS)
+    "each subnetwork has its own parameter servers.",
+    flag_values=_COMMAND.flags)
+_ENSEMBLE_WORKERS = _COMMAND.define_integer(
+    "num_ensemble_workers", 1, "For balanced: how many workers build the "
+    "ensemble and train nothing.", 0, _MAX_WORKERS)
 # Flags, and the strategies that each is for.
 _OPTIONS = ((_DROP_REMAINDER, (_ROUND_ROBIN,)),
             (_DEDICATE, (_ROUND_ROBIN, _BALANCED)),
             (_ENSEMBLE_WORKERS, (_BALANCED,)))
 _FORMAT = flags.DEFINE_enum(
     "format", "table", ["table", "json", "svg", "png"],
-    "What to write to standard output.", flag_values=_FLAGS)
+    "What to write to standard output.", flag_values=_COMMAND.flags)
 _COMPARE = flags.DEFINE_boolean(
     "compare", False, "Compare the strategy with round_robin, round_robin "
-    "--drop_remainder, replication and balanced.", flag_values=_FLAGS)
+    "--drop_remainder, replication and balanced.", flag_values=_COMMAND.flags)
 _STRICT = flags.DEFINE_boolean(
     "strict", False, f"Exit with {_EXIT_PROBLEM} if the plan of the strategy "
                      "has a problem. With --compare, the problems of the other "
-                     "plans do not count.", flag_values=_FLAGS)
-flags.DEFINE_boolean(
-    "help", False, "Print this help.", short_name="h", flag_values=_FLAGS)
-flags.DEFINE_boolean(
-    "version", False, "Print the version.", flag_values=_FLAGS)
-
-for _name in ("help", "version"):
-  _INFO_FLAGS[_name] = _FLAGS[_name]
-
-
-def _parse_flags(argv):
-  """Sets the flags; returns whether --help or --version is among them."""
-  for name in _FLAGS:  # main() may have run before.
-    _FLAGS[name].unparse()
-  try:
-    _INFO_FLAGS(argv, known_only=True)
-    if _INFO_FLAGS.help or _INFO_FLAGS.version:
-      return True
-    extra = _FLAGS(argv)[1:]
-  except flags.IllegalFlagValueError as e:
-    message = re.sub(r"^flag ", "", str(e))
-    # absl formats this message as a tuple.
-    message = re.sub(r"\('Non-boolean.*", "expected true or false.", message)
-    raise inputs.BadInput(message) from e
-  except flags.Error as e:
-    raise inputs.BadInput(f"{e} (--help lists the flags)") from e
-  if extra:
-    raise inputs.BadInput(f"{' '.join(extra)}: expected flags only (--help "
-                          "lists them)")
-  return False
-
-
-def _info():
-  """Returns the text for --help or --version."""
-  if not _INFO_FLAGS.help:
-    return f"adanet-plan {version.VERSION}\n"
-  # Only the flags; the lines before them name the Python module.
-  flags_help = _FLAGS.get_help(include_special_flags=False)
-  return "{}\n\nFlags:\n{}\n".format(
-      inspect.cleandoc(__doc__), flags_help[flags_help.index("\n  -"):])
+                     "plans do not count.", flag_values=_COMMAND.flags)
 
 
 def _shape():
@@ -196,14 +125,14 @@ def _shape():
   path, workers, ps = _TF_CONFIG.value, _WORKERS.value, _PS.value
   if path is not None:
     if workers is not None or ps is not None:
-      raise inputs.BadInput(f"--tf_config={path}: expected no --workers and no "
-                            "--ps.")
+      raise command.BadInput(
+          f"--tf_config={path}: expected no --workers and no --ps.")
   elif workers is not None:
     return workers, ps or 0
   elif ps is not None:
-    raise inputs.BadInput(f"--ps={ps}: expected --workers too.")
+    raise command.BadInput(f"--ps={ps}: expected --workers too.")
   elif "TF_CONFIG" not in os.environ:
-    raise inputs.BadInput(
+    raise command.BadInput(
         "no cluster: give --workers and --ps, or --tf_config, or set TF_CONFIG "
         "(--help lists the flags)")
   return inputs.shape_of_tf_config(path)
@@ -214,10 +143,10 @@ def _make_strategy(costs, sizes):
   name = _STRATEGY.value
   options = {}
   for flag, names in _OPTIONS:
-    if _FLAGS[flag.name].present:
+    if _COMMAND.is_given(flag.name):
       options[flag.name] = flag.value
       if name not in names:
-        raise inputs.BadInput(
+        raise command.BadInput(
             f"--{flag.name}: expected --strategy={' or '.join(names)}, got "
             f"--strategy={name}.")
   if name == _ROUND_ROBIN:
@@ -235,7 +164,7 @@ def _check_num_workers(num_workers):
       (_FORMAT.value in ("svg", "png"), _FORMAT, _MAX_DRAWN_WORKERS),
       (":" in _STRATEGY.value, _STRATEGY, _MAX_ASKED_WORKERS)):
     if is_limited and num_workers > at_most:
-      raise inputs.BadInput(
+      raise command.BadInput(
           f"--workers={num_workers}: expected an integer of at most {at_most} "
           f"with --{flag.name}={flag.value}.")
 
@@ -249,8 +178,8 @@ def _make_plans(strategy, num_workers, num_ps, costs, sizes):
   except (Exception, SystemExit) as e:  # pylint: disable=broad-except
     if ":" not in _STRATEGY.value:
       raise
-    raise inputs.BadInput(f"--strategy={_STRATEGY.value}: a decision failed: "
-                          f"{inputs.error_text(e)}") from e
+    raise command.BadInput(f"--strategy={_STRATEGY.value}: a decision failed: "
+                           f"{inputs.error_text(e)}") from e
   if _COMPARE.value:
     # A strategy may have costs and sizes of its own. Then all plans have these.
     costs, sizes = plans[0].costs, plans[0].sizes
@@ -282,36 +211,28 @@ def _write_picture(plans, output):
 
 def _write_tables(plans, output):
   from adanet.distributed.plan import table as plan_table  # pylint: disable=g-import-not-at-top
-  from rich import console as rich_console  # pylint: disable=g-import-not-at-top
-  # A user's strategy may have a name that not every terminal can show.
-  output.reconfigure(errors="backslashreplace")
-  console = rich_console.Console(file=output)
-  if not console.width:  # COLUMNS=0 means unknown.
-    console.width = 80
+  from adanet.console import tables  # pylint: disable=g-import-not-at-top
+  console = tables.new_console(output)
   if _COMPARE.value:
     plan_table.show_comparison(plans, console)
   else:
     plan_table.show(plans[0], console)
 
 
-def _run(argv):
+def _run(arguments):
   """Returns the exit code of a run without an error."""
-  needs_info = _parse_flags(argv)
-  output = sys.stdout
-  if output is None:
-    raise inputs.BadInput("standard output is closed.")
-  if needs_info:
-    output.write(_info())
-    output.flush()
-    return 0
+  if arguments:
+    raise command.BadInput(f"{' '.join(arguments)}: expected flags only "
+                           "(--help lists them)")
   if _SUBNETWORKS.value is None:
-    raise inputs.BadInput("--subnetworks: expected the number of subnetworks "
-                          "in the iteration (--help lists the flags)")
-  if _FORMAT.value == "png" and output.isatty():
-    raise inputs.BadInput("--format=png: expected no terminal as standard "
-                          "output: add > plan.png")
+    raise command.BadInput("--subnetworks: expected the number of subnetworks "
+                           "in the iteration (--help lists the flags)")
   # A user's strategy may print, and that is no part of the output.
-  with contextlib.redirect_stdout(sys.stderr):
+  with command.standard_output() as output, \
+      contextlib.redirect_stdout(sys.stderr):
+    if _FORMAT.value == "png" and output.isatty():
+      raise command.BadInput("--format=png: expected no terminal as standard "
+                             "output: add > plan.png")
     weights = [inputs.parse_weights(flag, _SUBNETWORKS.value)
                for flag in (_COSTS, _SIZES)]
     strategy = _make_strategy(*weights)
@@ -324,61 +245,17 @@ def _run(argv):
       _write_tables(plans, output)
     else:
       _write_picture(plans, output)
-    output.flush()
     problems = plans[0].problems() if _STRICT.value else ()
   if _FORMAT.value != "table":  # The tables have the problems already.
     for problem in problems:
-      _print_error("--strict: " + problem.message)
+      _COMMAND.warn("--strict: " + problem.message)
   return _EXIT_PROBLEM if problems else 0
 
 
-def _print_error(message):
-  """Prints one line of bounded length, whatever is in the message."""
-  message = " ".join(
-      word if len(word) <= 200 else word[:200] + "..."
-      for word in message.split())
-  if len(message) > 1000:
-    message = message[:1000] + "..."
-  if sys.stderr is not None:  # With None, print() would write to stdout.
-    try:
-      print("adanet-plan: " + message, file=sys.stderr, flush=True)
-    except OSError:
-      _discard(sys.stderr)  # The exit code still reports the error.
-
-
-def _discard(stream):
-  """Keeps Python from writing the rest of a stream again when it exits."""
-  os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
 def main(argv: Optional[Sequence[str]] = None) -> int:
-  """Runs the program.
-
-  Args:
-    argv: sequence of str, the program and its arguments; None for those of the
-      process.
-
-  Returns:
-    int, the exit code.
+  """Runs the program with `argv`, or those of the process; see `Command.main`.
   """
-  # A closed pipe ends the program silently, as it ends other commands.
-  signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-  try:
-    return _run(sys.argv if argv is None else argv)
-  except inputs.BadInput as e:
-    _print_error(str(e))
-  except ImportError as e:
-    package = (e.name or "").partition(".")[0]
-    if package not in _REQUIREMENTS:
-      raise
-    _print_error(f"--format={_FORMAT.value}: {package} is not installed: pip "
-                 f"install {_REQUIREMENTS[package]}")
-  except OSError as e:
-    _discard(sys.stdout)
-    _print_error(f"standard output: {e.strerror or e}.")
-  except KeyboardInterrupt:
-    return 128 + signal.SIGINT
-  return _EXIT_BAD_INPUT
+  return _COMMAND.main(_run, argv)
 
 
 if __name__ == "__main__":

@@ -426,8 +426,8 @@ class ProcessTest(MainTestCase):
     self.write(package + ".py",
                f"raise ModuleNotFoundError(name='{package}')")
     self.assertEqual(
-        (2, b"", f"adanet-plan: --format={output_format}: {package} is not "
-                 f"installed: pip install {requirement}\n"),
+        (2, b"", f"adanet-plan: {package} is not installed: pip install "
+                 f"{requirement}\n"),
         _start(_PROGRAM, "--format=" + output_format, *_FLAGS, env=_environment(
             PYTHONPATH=os.pathsep.join([self.folder] + sys.path))))
 

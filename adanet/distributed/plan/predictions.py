@@ -63,7 +63,7 @@ class Predictions:
     self.costs = costs
     self.sizes = sizes
     self._asked = strategy
-    layout = placement.layout_of(strategy, num_workers, num_ps)
+    layout = strategy.layout_for(num_workers, num_ps)
     workers_of: typing.Dict[layout_lib.Share, typing.List[range]] = {}
     for workers, share in layout.groups(num_workers, num_subnetworks):
       if share.fractions is not None:  # A layout may make them at each look.

@@ -1,0 +1,219 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What the commands share: flags, help, and errors of one line.
+
+    _COMMAND = command.Command("adanet-report", __doc__)
+    _JSON = flags.DEFINE_boolean(
+        "json", False, "Print JSON.", flag_values=_COMMAND.flags)
+
+    def _run(arguments):
+      if len(arguments) != 1:
+        raise command.BadInput("expected one model_dir (--help says more)")
+      with command.standard_output() as output:
+        output.write(...)
+      return 0
+
+    def main(argv=None):
+      return _COMMAND.main(_run, argv)
+
+Exit codes: 2 for an error of the user; 130 after Ctrl-C; else what the function
+returns.
+"""
+
+import contextlib
+import inspect
+import os
+import re
+import signal
+import sys
+from typing import Callable, Iterator, List, Optional, Sequence, TextIO
+
+from absl import flags
+from adanet import version
+
+EXIT_BAD_INPUT = 2
+
+# What to install if a package is missing.
+_REQUIREMENTS = {
+    "matplotlib": "'adanet-distributed[plot]'", "rich": "rich",
+    "tensorflow": "'adanet-distributed[tensorflow]'"}
+
+
+class BadInput(Exception):
+  """An error of the user, with a message of one line."""
+
+
+class _IntegerParser(flags.IntegerParser):
+  """As absl's, with an error that says what is expected."""
+
+  def parse(self, argument):
+    try:
+      return super().parse(argument)
+    except ValueError:
+      is_integer = re.match(r"\s*[-+]?\d+\s*$", argument)
+      raise ValueError("expected {}{}.".format(
+          self.syntactic_help, "" if is_integer else ", got a non-integer"
+      )) from None
+
+
+class Command:
+  """A program for a terminal.
+
+  Attributes:
+    flags: an `absl.flags.FlagValues` with --help and --version. It is not
+      `flags.FLAGS`, which has the flags of all modules.
+  """
+
+  def __init__(self, name: str, manual: str, takes_program: bool = False):
+    """Defines --help and --version.
+
+    Args:
+      name: str, what the user types, such as "adanet-plan".
+      manual: str, what --help prints above the flags.
+      takes_program: bool, whether the arguments are a program and its flags.
+        Then this command's flags end before it.
+    """
+    self._name = name
+    self._manual = manual
+    self._takes_program = takes_program
+    self.flags = flags.FlagValues()
+    flags.DEFINE_boolean(
+        "help", False, "Print this help.", short_name="h",
+        flag_values=self.flags)
+    flags.DEFINE_boolean(
+        "version", False, "Print the version.", flag_values=self.flags)
+
+  def define_integer(
+      self, name: str, default: Optional[int], description: str,
+      at_least: Optional[int] = None, at_most: Optional[int] = None
+  ) -> flags.FlagHolder:
+    """Defines an integer flag, whose error says which ones are expected."""
+    return flags.DEFINE(
+        _IntegerParser(at_least, at_most), name, default, description,
+        flag_values=self.flags)
+
+  def is_given(self, *names: str) -> bool:
+    """Says whether any of these flags is on the command line."""
+    return any(self.flags[name].present for name in names)
+
+  def warn(self, message: str) -> None:
+    """Prints a line on standard error, if that is open."""
+    # Whatever sys.stderr is now: a live display shows lines above itself.
+    if sys.stderr is not None:  # With None, print() would write to stdout.
+      try:
+        print(f"{self._name}: {message}", file=sys.stderr, flush=True)
+      except OSError:
+        pass  # The exit code still reports an error.
+
+  def main(self, run: Callable[[List[str]], int],
+           argv: Optional[Sequence[str]] = None) -> int:
+    """Runs the command; prints the errors that are the user's.
+
+    Args:
+      run: function from the arguments that are no flags to the exit code. It is
+        called after the flags have been set, unless --help or --version is
+        among them.
+      argv: sequence of str, the program and its arguments; None for those of
+        the process.
+
+    Returns:
+      int, the exit code.
+    """
+    if not self._takes_program:
+      # A closed pipe ends the program silently, as it ends other commands.
+      signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+      arguments = self._parse(list(sys.argv if argv is None else argv))
+      info = self._info()
+      if info is None:
+        return run(arguments)
+      with standard_output() as output:
+        output.write(info)
+      return 0
+    except BadInput as e:
+      self.warn(_one_line(str(e)))
+    except ImportError as e:
+      package = (e.name or "").partition(".")[0]
+      if package not in _REQUIREMENTS:
+        raise
+      self.warn(f"{package} is not installed: pip install "
+                f"{_REQUIREMENTS[package]}")
+    except KeyboardInterrupt:
+      return 128 + signal.SIGINT
+    try:
+      if sys.stderr is not None:
+        sys.stderr.flush()
+    except OSError:
+      _discard(sys.stderr)
+    return EXIT_BAD_INPUT
+
+  def _parse(self, argv):
+    """Sets the flags; returns the other arguments."""
+    for name in self.flags:  # main() may have run before.
+      self.flags[name].unparse()
+    info_flags = self._without_modules("help", "version")
+    for flag_values in (info_flags, self.flags):
+      flag_values.set_gnu_getopt(not self._takes_program)
+    try:
+      info_flags(argv, known_only=True)
+      if self._info() is not None:  # Even if other flags are wrong.
+        return []
+      return self.flags(argv)[1:]
+    except flags.IllegalFlagValueError as e:
+      message = re.sub(r"^flag ", "", str(e))
+      # absl formats this message as a tuple.
+      message = re.sub(r"\('Non-boolean.*", "expected true or false.", message)
+      raise BadInput(message) from e
+    except flags.Error as e:
+      raise BadInput(f"{e} (--help lists the flags)") from e
+
+  def _without_modules(self, *names):
+    """Returns some flags without the modules that define them."""
+    found = flags.FlagValues()
+    for name in names:
+      found[name] = self.flags[name]
+    return found
+
+  def _info(self):
+    """Returns the text for --help or --version; None if neither is given."""
+    if self.flags["help"].value:
+      names = {self.flags[name].name for name in self.flags}
+      flags_help = self._without_modules(*names).get_help(
+          prefix="  ", include_special_flags=False)
+      return f"{inspect.cleandoc(self._manual)}\n\nFlags:\n\n{flags_help}\n"
+    if self.flags["version"].value:
+      return f"{self._name} {version.VERSION}\n"
+    return None
+
+
+@contextlib.contextmanager
+def standard_output() -> Iterator[TextIO]:
+  """Gives standard output, and flushes it at the end.
+
+  Yields:
+    `sys.stdout`.
+
+  Raises:
+    BadInput: it is closed, or cannot be written.
+  """
+  output = sys.stdout
+  if output is None:
+    raise BadInput("standard output is closed.")
+  try:
+    yield output
+    output.flush()
+  except OSError as e:
+    _discard(output)
+    raise BadInput(f"standard output: {e.strerror or e}.") from e
+
+
+def _discard(stream):
+  """Keeps Python from writing the rest of a stream again when it exits."""
+  os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _one_line(message):
+  """Returns a message of bounded length as one line."""
+  line = " ".join(word if len(word) <= 200 else word[:200] + "..."
+                  for word in message.split())
+  return line if len(line) <= 1000 else line[:1000] + "..."

@@ -1,0 +1,242 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What is evaluated when an iteration ends: its ensembles and its reports.
+
+The public `adanet.Evaluator` and `adanet.ReportMaterializer`.
+"""
+
+from typing import Any, Callable, Dict, List, Optional, Sequence
+
+from absl import logging
+from adanet import tf_compat
+from adanet.subnetwork import report as report_lib
+import numpy as np
+
+
+def _run_batches(sess, update_ops, steps, what):
+  """Runs update ops over the input of their graph, and logs how far it is.
+
+  Args:
+    sess: a session.
+    update_ops: what a session can run.
+    steps: int, the number of batches; None for all that the input has.
+    what: str, what is done, for the log: "Evaluation of the ensembles".
+  """
+  log_every = 1000 if steps is None else max(1, steps // 10)
+  done = 0
+  while steps is None or done < steps:
+    try:
+      sess.run(update_ops)
+    except tf_compat.v1.errors.OutOfRangeError:
+      logging.info("%s: the input ended after %d batches.", what, done)
+      break
+    done += 1
+    if done % log_every == 0 or done == steps:
+      logging.info("%s: %d of %s batches.", what, done, steps or "all")
+
+
+def _checked_steps(steps):
+  if steps is not None and steps <= 0:
+    raise ValueError(
+        f"steps={steps!r}: expected a positive number of batches, or None for "
+        "all that the input has.")
+  return steps
+
+
+class MetricNameError(KeyError, ValueError):
+  """Ensembles lack the metric that decides; a KeyError as in AdaNet."""
+
+  def __str__(self) -> str:
+    return str(self.args[0])  # That of a KeyError is quoted.
+
+
+class Evaluator:
+  """Evaluates the candidates at the end of an iteration.
+
+  A subclass may override each property and `evaluate`.
+  """
+
+  class Objective:
+    """Which value of the metric is the best.
+
+    Attributes:
+      MINIMIZE: the least.
+      MAXIMIZE: the greatest.
+    """
+    MINIMIZE = "minimize"
+    MAXIMIZE = "maximize"
+
+  def __init__(
+      self,
+      input_fn: Callable[..., Any],
+      metric_name: str = "adanet_loss",
+      objective: str = Objective.MINIMIZE,
+      steps: Optional[int] = None):
+    """Says what to evaluate, and on what.
+
+    Args:
+      input_fn: function that returns features and labels, or a dataset of them.
+      metric_name: str, the metric that decides: "adanet_loss", or a metric of
+        the head or of `metric_fn`.
+      objective: `Objective.MINIMIZE` or `Objective.MAXIMIZE`.
+      steps: int, how many batches; None for all that the input has.
+
+    Raises:
+      ValueError: `objective` or `steps` is something else.
+    """
+    if objective not in (self.Objective.MINIMIZE, self.Objective.MAXIMIZE):
+      raise ValueError(
+          f"objective={objective!r}: expected Evaluator.Objective.MINIMIZE or "
+          "Evaluator.Objective.MAXIMIZE.")
+    self._input_fn = input_fn
+    self._metric_name = metric_name
+    self._objective = objective
+    self._steps = _checked_steps(steps)
+
+  @property
+  def input_fn(self) -> Callable[..., Any]:
+    """The function whose data the ensembles are evaluated on."""
+    return self._input_fn
+
+  @property
+  def metric_name(self) -> str:
+    """The name of the metric that decides."""
+    return self._metric_name
+
+  @property
+  def objective(self) -> str:
+    """`Objective.MINIMIZE` or `Objective.MAXIMIZE`."""
+    return self._objective
+
+  @property
+  def objective_fn(self) -> Callable[[Sequence[float]], Any]:
+    """A function from values to the index of the best; it skips NaN.
+
+    A subclass may return another one, which then decides who wins.
+    """
+    if self.objective == self.Objective.MAXIMIZE:
+      return np.nanargmax
+    return np.nanargmin
+
+  @property
+  def steps(self) -> Optional[int]:
+    """How many batches are evaluated; None for all that there are."""
+    return self._steps
+
+  def evaluate(
+      self, sess: Any, ensemble_metrics: Sequence[Dict[str, Any]]
+  ) -> List[Any]:
+    """Evaluates all ensembles on the same batches.
+
+    Args:
+      sess: a session whose graph has the input and the ensembles, with the
+        values of their variables. Its local variables are set anew.
+      ensemble_metrics: one dict for each ensemble, from name to metric: a pair
+        `(value, update_op)`, or a Keras metric.
+
+    Returns:
+      The value of the metric for each ensemble.
+
+    Raises:
+      MetricNameError: an ensemble has no metric of this name.
+    """
+    with sess.graph.as_default():
+      metrics = [
+          tf_compat.metric_op(self._metric(by_name))
+          for by_name in ensemble_metrics
+      ]
+      sess.run(tf_compat.v1.local_variables_initializer())
+    _run_batches(sess, [update_op for _, update_op in metrics], self.steps,
+                 "Evaluation of the ensembles")
+    return sess.run([value for value, _ in metrics])
+
+  def _metric(self, by_name):
+    if self.metric_name not in by_name:
+      raise MetricNameError(
+          f"metric_name={self.metric_name!r}: expected a metric that every "
+          f"ensemble has: {', '.join(sorted(by_name))}.")
+    return by_name[self.metric_name]
+
+
+def _plain(values):
+  """Returns a dict with Python's values instead of numpy's."""
+  return {key: value.item() if hasattr(value, "item") else value
+          for key, value in values.items()}
+
+
+class ReportMaterializer:
+  """Turns the tensors of reports into values at the end of an iteration."""
+
+  def __init__(
+      self, input_fn: Callable[..., Any], steps: Optional[int] = None):
+    """Says on what data the metrics of reports are evaluated.
+
+    Args:
+      input_fn: function that returns features and labels, or a dataset of them.
+      steps: int, how many batches; None for all that the input has.
+
+    Raises:
+      ValueError: `steps` is not positive.
+    """
+    self._input_fn = input_fn
+    self._steps = _checked_steps(steps)
+
+  @property
+  def input_fn(self) -> Callable[..., Any]:
+    """The function whose data reports are evaluated on."""
+    return self._input_fn
+
+  @property
+  def steps(self) -> Optional[int]:
+    """How many batches are evaluated; None for all that there are."""
+    return self._steps
+
+  def materialize_subnetwork_reports(
+      self,
+      sess: Any,
+      iteration_number: int,
+      subnetwork_reports: Dict[str, report_lib.Report],
+      included_subnetwork_names: Sequence[str]
+  ) -> List[report_lib.MaterializedReport]:
+    """Evaluates reports.
+
+    Args:
+      sess: a session whose graph has the input and the reports' tensors, with
+        the values of all variables.
+      iteration_number: int.
+      subnetwork_reports: dict from the name of a builder to its report.
+      included_subnetwork_names: the names of the builders whose subnetworks are
+        in the ensemble that won.
+
+    Returns:
+      One materialized report for each report, in the same order.
+    """
+    with sess.graph.as_default():
+      metrics_by_name = {
+          name: {key: tf_compat.metric_op(metric)[:2]
+                 for key, metric in report.metrics.items()}
+          for name, report in subnetwork_reports.items()
+      }
+    update_ops = [
+        update_op for metrics in metrics_by_name.values()
+        for _, update_op in metrics.values()
+    ]
+    if update_ops:  # Without metrics, nothing would ever end the input.
+      _run_batches(
+          sess, update_ops, self._steps, "Evaluation of the reports")
+    attributes, metrics = sess.run((
+        {name: report.attributes
+         for name, report in subnetwork_reports.items()},
+        {name: {key: value for key, (value, _) in metrics.items()}
+         for name, metrics in metrics_by_name.items()},
+    ))
+    return [
+        report_lib.MaterializedReport(
+            iteration_number=iteration_number,
+            name=name,
+            hparams=report.hparams,
+            attributes=_plain(attributes[name]),
+            metrics=_plain(metrics[name]),
+            included_in_final_ensemble=name in included_subnetwork_names)
+        for name, report in subnetwork_reports.items()
+    ]
