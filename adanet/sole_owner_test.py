@@ -36,10 +36,7 @@ class SoleOwnerTest(parameterized.TestCase):
     for folder in [theirs, ours] if ours_last else [ours, theirs]:
       _copy(folder, os.path.join(site, "adanet"))
     for owner in ("adanet-0.8.0", "adanet_distributed-9.9"):
-      metadata = os.path.join(site, owner + ".dist-info")
-      os.mkdir(metadata)
-      with open(os.path.join(metadata, "RECORD"), "w") as f:
-        f.write("adanet/__init__.py,,\n")
+      os.mkdir(os.path.join(site, owner + ".dist-info"))
     imported = subprocess.run(
         [sys.executable, "-c", "import adanet"], stderr=subprocess.PIPE,
         text=True, check=False, cwd=site,

@@ -1,18 +1,37 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Draws what the documentation shows of placements and of a search."""
+"""Draws what the documentation shows of placements and of searches."""
 
+import json
 import os
 
 from adanet.distributed import placement
 from adanet.distributed import plan as plan_lib
 from adanet.distributed.plan import picture as plan_picture
 from adanet.history import example
+from adanet.history import records
+from adanet.history import report
+import runfiles
 
 
 def _plan(strategy, num_workers=4, num_ps=0, **costs_and_sizes):
   return plan_lib.PlacementPlan(
       strategy, num_workers, num_ps, num_subnetworks=3, **costs_and_sizes)
+
+
+def _digits():
+  """Returns the report of a run of //adanet/examples/digits."""
+  path = runfiles.Create().Rlocation("adanet/docs/digits.json")
+  with open(path, encoding="utf-8") as f:
+    found = json.load(f)
+  kinds = {"iterations": records.IterationRecord,
+           "tasks": records.TaskRecord,
+           "evaluations": records.EvaluationRecord}
+  return report.Report(found["model_dir"], **{
+      key: tuple(
+          records.loads(kind, json.dumps(dict(record, version=found["version"])))
+          for record in found[key])
+      for key, kind in kinds.items()})
 
 
 def draw_all(folder):
@@ -29,7 +48,6 @@ def draw_all(folder):
   costs = (1, 2, 4)
   sizes = (103, 438, 2163)  # MB; see benchmarks/models.
   pictures = {
-      "overview": [_plan(round_robin, num_ps=2)],
       "strategies": [_plan(replication), _plan(round_robin)],
       "two_rounds": [_plan(round_robin, num_workers=8)],
       "partial_round": [_plan(round_robin, num_workers=6),
@@ -57,3 +75,4 @@ def draw_all(folder):
     with open(os.path.join(folder, name + ".svg"), "wb") as f:
       plan_picture.write(plans, f, "svg")
   example.search().picture(os.path.join(folder, "report.svg"))
+  _digits().picture(os.path.join(folder, "digits.svg"))

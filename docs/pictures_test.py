@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the README's picture is what the planner draws today."""
+"""Tests that the README's picture is what adanet.history draws today."""
 
 from absl.testing import absltest
 from docs import pictures
@@ -15,13 +15,13 @@ class PicturesTest(absltest.TestCase):
       self.skipTest("an older Matplotlib writes the same picture otherwise")
     folder = self.create_tempdir().full_path
     pictures.draw_all(folder)
-    drawn = open(folder + "/overview.svg", encoding="utf-8").read()
-    path = runfiles.Create().Rlocation("adanet/docs/placement.svg")
+    drawn = open(folder + "/digits.svg", encoding="utf-8").read()
+    path = runfiles.Create().Rlocation("adanet/docs/digits.svg")
     self.assertEqual(
         open(path, encoding="utf-8").read(), drawn,
-        "docs/placement.svg: expected the picture that the planner draws. Run "
+        "docs/digits.svg: expected the picture that adanet.history draws. Run "
         "`tools/bazelw build //docs` and copy "
-        "bazel-bin/docs/docs_html/_images/overview.svg there.")
+        "bazel-bin/docs/docs_html/_images/digits.svg there.")
 
 
 if __name__ == "__main__":

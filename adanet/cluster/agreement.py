@@ -8,16 +8,16 @@ The chief writes the file before each iteration and after each restore, and when
 training ends. All other tasks read it and follow it.
 """
 
+import enum
 import json
+import math
 import os
 import time
 import typing
-from typing import Any, Callable, Dict, Optional, Tuple, Union
+from typing import Callable, Optional, Tuple, Union
 
+from adanet import typed_json
 from adanet.tf_compat import files
-
-_TRAINING = "training"
-_STATES = (_TRAINING, "over", "stopped")
 
 Figures = Tuple[Union[int, float], ...]
 """A positive number for each builder."""
@@ -25,6 +25,13 @@ Figures = Tuple[Union[int, float], ...]
 
 class AgreementError(ValueError):
   """A file that should have an agreement does not."""
+
+
+class State(enum.Enum):
+  """How far a job is."""
+  TRAINING = "training"
+  OVER = "over"
+  STOPPED = "stopped"  # It goes on when it is started again.
 
 
 class Agreement(typing.NamedTuple):
@@ -39,7 +46,7 @@ class Agreement(typing.NamedTuple):
     num_ps: int, how many parameter servers there are.
     strategy: str, the placement strategy.
     max_steps: int, the global step at which training ends; None: no limit.
-    state: str, "training", "over" or "stopped".
+    state: `State` of the job.
     reason: str, why it is in this state.
     written: float, when the file was written, in seconds since the epoch.
     costs: what a step of each builder's subnetwork costs, where the strategy
@@ -55,7 +62,7 @@ class Agreement(typing.NamedTuple):
   num_ps: int
   strategy: str
   max_steps: Optional[int]
-  state: str = _TRAINING
+  state: State = State.TRAINING
   reason: str = ""
   written: float = 0.
   costs: Optional[Figures] = None
@@ -64,11 +71,11 @@ class Agreement(typing.NamedTuple):
   @property
   def is_training(self) -> bool:
     """Whether training goes on; otherwise all tasks leave."""
-    return self.state == _TRAINING
+    return self.state == State.TRAINING
 
   def to_json(self) -> str:
     """Returns the text of its file."""
-    return json.dumps(self._asdict(), sort_keys=True)
+    return json.dumps(typed_json.to_json(Agreement, self), sort_keys=True)
 
   @classmethod
   def from_json(cls, text: str, path: str) -> "Agreement":
@@ -82,74 +89,35 @@ class Agreement(typing.NamedTuple):
       AgreementError: the text is not one that `to_json` writes.
     """
     try:
-      content = json.loads(text)
+      content = typed_json.loads(text)
+      found = typed_json.from_json(cls, content, skips_unknown=True)
+      found._check(set(content))
+      return found
     except ValueError as e:
-      raise _error(path, f"not JSON: {e}") from e
-    if not isinstance(content, dict):
-      raise _error(path, f"{content!r} is not an object")
-    values: Dict[str, Any] = {}
-    for name, (holds, expected) in _CHECKS.items():
-      if name not in content and name not in _NEW:
-        raise _error(path, f"{name!r} is missing")
-      value = values[name] = content.get(name)
-      if not holds(value):
-        raise _error(path, f"{name!r} is {value!r}, not {expected}")
-      if isinstance(value, list):
-        values[name] = tuple(value)
-    for name in _NEW:
-      if values[name] and len(values[name]) != len(values["builders"]):
-        raise _error(path, f"{name!r} has {len(values[name])} numbers for "
-                           f"{len(values['builders'])} builders")
-    return cls(**values)
+      raise AgreementError(
+          f"{path}: {e}. Expected what the chief of a cluster writes. Remove "
+          "the file, and start the job again.") from e
 
+  def _check(self, names):
+    """Checks what the types do not say.
 
-def _is_str(value: Any) -> bool:
-  return isinstance(value, str)
+    Args:
+      names: set of str, which values are in the file.
 
-
-def _is_count(value: Any) -> bool:
-  return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _are_figures(value: Any) -> bool:
-  return value is None or isinstance(value, list) and bool(value) and all(
-      isinstance(n, (int, float)) and not isinstance(n, bool) and
-      0 < n < float("inf") for n in value)
-
-
-_STR = (_is_str, "a string")
-_COUNT = (_is_count, "an integer >= 0")
-_FIGURES = (_are_figures, "a list of numbers > 0 or null")
-
-# Older files do not have these.
-_NEW = ("costs", "sizes")
-
-# Attribute -> what must hold, and the same in words.
-_CHECKS = {
-    "job": _STR,
-    "generation": _COUNT,
-    "iteration": _COUNT,
-    "builders": (lambda value: isinstance(value, list) and all(
-        map(_is_str, value)), "a list of strings"),
-    "num_workers": _COUNT,
-    "num_ps": _COUNT,
-    "strategy": _STR,
-    "max_steps": (lambda value: value is None or _is_count(value),
-                  "an integer >= 0 or null"),
-    "state": (lambda value: value in _STATES,
-              f"one of {', '.join(map(repr, _STATES))}"),
-    "reason": _STR,
-    "written": (lambda value: _is_count(value) or isinstance(value, float),
-                "a number"),
-    "costs": _FIGURES,
-    "sizes": _FIGURES,
-}
-
-
-def _error(path, problem):
-  return AgreementError(
-      f"{path}: {' '.join(problem.split())}. Expected what the chief of a "
-      "cluster writes. Remove the file, and start the job again.")
+    Raises:
+      ValueError: a value is absent or out of range.
+    """
+    for name, value in self._asdict().items():
+      if name in ("costs", "sizes"):  # Older files do not have these.
+        if value is not None and not (
+            len(value) == len(self.builders) and
+            all(0 < figure < math.inf for figure in value)):
+          raise ValueError(f"{name} is {list(value)}, not a number > 0 for "
+                           f"each of the {len(self.builders)} builders")
+      elif name not in names:
+        raise ValueError(f"it lacks {name}")
+      elif isinstance(value, int) and value < 0:
+        raise ValueError(f"{name} is {value}, not an integer >= 0")
 
 
 class AgreementFile:
@@ -190,7 +158,7 @@ class AgreementFile:
         self._path, agreement._replace(written=self._clock()).to_json())
 
   def announce(self, job: str, num_workers: int, num_ps: int,
-               max_steps: Optional[int], state: str = _TRAINING,
+               max_steps: Optional[int], state: State = State.TRAINING,
                reason: str = "") -> int:
     """Changes the state of a job, and keeps what else its agreement says.
 
@@ -199,8 +167,8 @@ class AgreementFile:
       num_workers: int.
       num_ps: int.
       max_steps: int, or None.
-      state: str, see `Agreement`.
-      reason: str, see `Agreement`.
+      state: `State`.
+      reason: str, why.
 
     Returns:
       The new generation.

@@ -25,7 +25,7 @@ class AgreementTest(parameterized.TestCase):
       agreement.Agreement, job=st.text(), generation=_COUNT, iteration=_COUNT,
       builders=st.lists(st.text()).map(tuple), num_workers=_COUNT,
       num_ps=_COUNT, strategy=st.text(), max_steps=st.none() | _COUNT,
-      state=st.sampled_from(["training", "over", "stopped"]), reason=st.text(),
+      state=st.sampled_from(agreement.State), reason=st.text(),
       written=st.floats(0., 1e12), costs=st.none(), sizes=st.none()))
   def test_json(self, value):
     self._check_json(value)
@@ -50,7 +50,8 @@ class AgreementTest(parameterized.TestCase):
     self.assertNotIn("\n", value.to_json())
 
   @parameterized.parameters(
-      ("training", True), ("over", False), ("stopped", False))
+      (agreement.State.TRAINING, True), (agreement.State.OVER, False),
+      (agreement.State.STOPPED, False))
   def test_is_training(self, state, expected):
     self.assertEqual(expected, _AGREEMENT._replace(state=state).is_training)
     self.assertTrue(_AGREEMENT.is_training)
@@ -72,13 +73,14 @@ class AgreementTest(parameterized.TestCase):
       ("sizes", [float("inf"), 1]), ("sizes", {}))
   def test_wrong_value(self, name, value):
     content = dict(json.loads(_AGREEMENT.to_json()), **{name: value})
-    self._check_corrupt(json.dumps(content), f"'{name}' is ")
+    self._check_corrupt(json.dumps(content), name + r"(\[1\]|\[0\])? is ")
 
   @parameterized.parameters("costs", "sizes")
   def test_wrong_number_of_figures(self, name):
     content = dict(json.loads(_AGREEMENT.to_json()), **{name: [1, 2, 3]})
     self._check_corrupt(
-        json.dumps(content), f"'{name}' has 3 numbers for 2 builders")
+        json.dumps(content), rf"{name} is \[1, 2, 3\], not a number > 0 for "
+        "each of the 2 builders")
 
   @parameterized.parameters(
       name for name in agreement.Agreement._fields
@@ -86,8 +88,7 @@ class AgreementTest(parameterized.TestCase):
   def test_missing_value(self, name):
     content = json.loads(_AGREEMENT.to_json())
     del content[name]
-    self._check_corrupt(
-        json.dumps(content), f"'{name}' is missing")
+    self._check_corrupt(json.dumps(content), f"it lacks {name}")
 
   def _check_corrupt(self, text, problem):
     with self.assertRaisesRegex(
@@ -128,7 +129,7 @@ class AgreementFileTest(absltest.TestCase):
   def test_announce(self):
     """Each announcement is another generation, and keeps the rest."""
     self._file.write(_AGREEMENT)
-    for count, state in enumerate(("stopped", "training", "over"), 1):
+    for count, state in enumerate(agreement.State, 1):
       generation = self._file.announce(
           _AGREEMENT.job, 1, 0, 90 + count, state, "reason")
       self.assertEqual(_AGREEMENT.generation + count, generation)

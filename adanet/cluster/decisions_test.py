@@ -52,7 +52,7 @@ class DecisionsTest(parameterized.TestCase):
         decisions.may_go_on(_AGREED, _AGREED._replace(**changed)))
 
   def test_restores_after_a_stop(self):
-    stopped = _AGREED._replace(state="stopped")
+    stopped = _AGREED._replace(state=agreement.State.STOPPED)
     self.assertFalse(decisions.may_go_on(stopped, _AGREED))
 
   @parameterized.parameters((3, 2), (100, 1), (10000, 10), (10000, 1000), (1, 0))

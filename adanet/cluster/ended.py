@@ -30,10 +30,6 @@ from adanet.cluster import agreement as agreement_lib
 _MAX_AGE_SECS = 600.
 _PATIENCE_SECS = 30.
 
-TRAINING = "training"
-OVER = "over"
-STOPPED = "stopped"
-
 
 class StoppedError(Exception):
   """The job was stopped by a signal to its chief, before its end."""
@@ -98,8 +94,8 @@ def job_id(config: Any, environ: Mapping[str, str]) -> JobId:
 
 
 def state(agreement: Optional[agreement_lib.Agreement], job: JobId,
-          is_new: bool, started: float, now: float) -> str:
-  """Returns "training", "over" or "stopped": the state of this task's run.
+          is_new: bool, started: float, now: float) -> agreement_lib.State:
+  """Returns the state of this task's run.
 
   Args:
     agreement: `Agreement`, what the file has now; None if there is no file.
@@ -109,16 +105,18 @@ def state(agreement: Optional[agreement_lib.Agreement], job: JobId,
     now: float, the time, likewise.
   """
   if not job.is_of(agreement):
-    return TRAINING
+    return agreement_lib.State.TRAINING
   assert agreement is not None
   if is_new or agreement.written >= started:
     return agreement.state
-  if agreement.state != OVER:
-    return TRAINING
+  if agreement.state != agreement_lib.State.OVER:
+    return agreement_lib.State.TRAINING
   if job.is_unique:
-    return OVER
+    return agreement_lib.State.OVER
   is_recent = started - agreement.written <= _MAX_AGE_SECS
-  return OVER if is_recent and now - started >= _PATIENCE_SECS else TRAINING
+  if is_recent and now - started >= _PATIENCE_SECS:
+    return agreement_lib.State.OVER
+  return agreement_lib.State.TRAINING
 
 
 class JobState:
@@ -138,7 +136,8 @@ class JobState:
     self._has_read = False
     self._first: Optional[agreement_lib.Agreement] = None
 
-  def after(self, agreement: Optional[agreement_lib.Agreement]) -> str:
+  def after(self, agreement: Optional[agreement_lib.Agreement]
+           ) -> agreement_lib.State:
     """Returns the state of the job, see `state`.
 
     Args:

@@ -21,8 +21,8 @@ _CLUSTER = {"chief": ["a:1"], "worker": ["b:1", "c:1"], "ps": ["d:1"]}
 def _agreement(state="over", age=100., job="job"):
   """Returns what was written some seconds before this task started."""
   return agreement_lib.Agreement(
-      job, 3, 0, ("a",), 2, 1, "RoundRobinStrategy", None, state, "It is.",
-      _STARTED - age)
+      job, 3, 0, ("a",), 2, 1, "RoundRobinStrategy", None,
+      agreement_lib.State(state), "It is.", _STARTED - age)
 
 
 class StateTest(parameterized.TestCase):
@@ -55,7 +55,7 @@ class StateTest(parameterized.TestCase):
        "training"))
   def test_state(self, agreement, job, is_new, secs, expected):
     self.assertEqual(expected, ended.state(
-        agreement, job, is_new, _STARTED, _STARTED + secs))
+        agreement, job, is_new, _STARTED, _STARTED + secs).value)
 
 
 class JobStateTest(parameterized.TestCase):
@@ -66,7 +66,7 @@ class JobStateTest(parameterized.TestCase):
     job_state = ended.JobState(job, lambda: now[0])
     states = []
     for agreement in agreements:
-      states.append(job_state.after(agreement))
+      states.append(job_state.after(agreement).value)
       now[0] += 1
     return states
 

@@ -9,9 +9,10 @@ import json
 import os
 import socket
 import time
-from typing import Iterator, Optional
+from typing import Iterator, NamedTuple, Optional
 
 from absl import logging
+from adanet import typed_json
 
 # What the kernel answers where a file system has no locks.
 _NO_LOCKS = frozenset([
@@ -22,6 +23,13 @@ _IN_USE = frozenset([errno.EACCES, errno.EAGAIN])
 
 class InUseError(RuntimeError):
   """Somebody else owns the `model_dir`."""
+
+
+class _Owner(NamedTuple):
+  """What the file says."""
+  host: str
+  pid: int
+  since: str
 
 
 class _Lock:
@@ -127,11 +135,9 @@ def _remove_unused(model_dir):
 
 def _write_owner(fd):
   """Says in the file who owns it."""
-  text = json.dumps({
-      "host": socket.gethostname(),
-      "pid": os.getpid(),
-      "since": time.strftime("%Y-%m-%d %H:%M:%S %z"),
-  })
+  text = json.dumps(typed_json.to_json(_Owner, _Owner(
+      socket.gethostname(), os.getpid(),
+      time.strftime("%Y-%m-%d %H:%M:%S %z"))))
   with contextlib.suppress(OSError):  # The lock holds on a full disk too.
     os.ftruncate(fd, 0)
     os.pwrite(fd, text.encode("utf-8"), 0)
@@ -140,8 +146,8 @@ def _write_owner(fd):
 def _owner(fd):
   """Returns who owns the file, for a message."""
   try:
-    owner = json.loads(os.pread(fd, 10000, 0).decode("utf-8"))
-    return (f"process {owner['pid']} on host {owner['host']} since "
-            f"{owner['since']}")
-  except (OSError, KeyError, TypeError, ValueError):  # It is being written.
+    owner = typed_json.from_json(
+        _Owner, typed_json.loads(os.pread(fd, 10000, 0).decode("utf-8")))
+    return f"process {owner.pid} on host {owner.host} since {owner.since}"
+  except (OSError, ValueError):  # It is being written.
     return "another process"

@@ -188,16 +188,16 @@ class Task:
       max_steps: int, the step up to which it would train, or None.
     """
     agreed = self.file.read()
-    if self._state.after(agreed) == ended.OVER:
+    if self._state.after(agreed) == agreement_lib.State.OVER:
       return True
     end = time.monotonic() + _OVER_SECS
     # The id may be that of a job that was over before, and begins anew. Then
     # its parameter servers are there, or come soon.
-    while (agreed is not None and agreed.state == ended.OVER and
+    while (agreed is not None and agreed.state == agreement_lib.State.OVER and
            self.job.is_of(agreed) and agreed.max_steps == max_steps and
            time.monotonic() < end and
            len(addresses.silent(self._ps)) == len(self._ps)):
-      if self._state.after(self.file.read()) == ended.OVER:
+      if self._state.after(self.file.read()) == agreement_lib.State.OVER:
         return True
       time.sleep(_FILE_SECS)
     return False
@@ -252,11 +252,11 @@ class Task:
     return all([one.write(board.Notice(generation, generation))
                 for one in self._boards])
 
-  def end(self, state: str, reason: str) -> None:
+  def end(self, state: agreement_lib.State, reason: str) -> None:
     """Ends the job: all tasks leave.
 
     Args:
-      state: str, "over" or "stopped".
+      state: `State`, over or stopped.
       reason: str, why.
     """
     agreed = self.file.read()
@@ -268,7 +268,7 @@ class Task:
           state, reason)
 
     # There is no time to wait when a signal asked for the end.
-    generation = (announce() if state == ended.STOPPED else
+    generation = (announce() if state == agreement_lib.State.STOPPED else
                   self.until_space(announce))
     for one in self._boards:
       one.write(board.Notice(generation, 0))
@@ -289,9 +289,9 @@ class Task:
     self._read_time = now
     self._agreement = self.file.read()
     state = self._state.after(self._agreement)
-    if state == ended.OVER:
+    if state == agreement_lib.State.OVER:
       raise ended.Over(self._agreement.reason)
-    if state == ended.STOPPED:
+    if state == agreement_lib.State.STOPPED:
       raise ended.StoppedError(self._agreement.reason)
 
   def _board(self):

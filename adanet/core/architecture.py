@@ -8,11 +8,27 @@ ensemble that won iteration t. Its text is that of AdaNet 0.8, byte for byte.
 
 import json
 import typing
-from typing import Any, Optional, Tuple
+from typing import Optional, Tuple
+
+from adanet import typed_json
 
 
 class ArchitectureError(ValueError):
   """A file that should have an architecture does not."""
+
+
+class _Subnetwork(typing.NamedTuple):
+  builder_name: str
+  iteration_number: int
+
+
+class _File(typing.NamedTuple):
+  """What is in the file."""
+  ensemble_candidate_name: str
+  ensembler_name: str
+  global_step: int
+  subnetworks: Tuple[_Subnetwork, ...]
+  replay_indices: Tuple[int, ...] = ()  # AdaNet wrote none before 0.8.
 
 
 class Architecture(
@@ -67,14 +83,10 @@ class Architecture(
           "global_step=None: expected the global step at which "
           f"{self.ensemble_candidate_name!r} won. Set it with "
           "_replace(global_step=...).")
-    return json.dumps({
-        "ensemble_candidate_name": self.ensemble_candidate_name,
-        "ensembler_name": self.ensembler_name,
-        "global_step": self.global_step,
-        "replay_indices": list(self.replay_indices),
-        "subnetworks": [{"builder_name": name, "iteration_number": t}
-                        for t, name in self.subnetworks],
-    }, sort_keys=True)
+    return json.dumps(typed_json.to_json(_File, _File(
+        self.ensemble_candidate_name, self.ensembler_name, self.global_step,
+        tuple(_Subnetwork(name, t) for t, name in self.subnetworks),
+        self.replay_indices)), sort_keys=True)
 
   @classmethod
   def from_json(cls, text: str, source: str) -> "Architecture":
@@ -89,45 +101,14 @@ class Architecture(
         writes.
     """
     try:
-      content = json.loads(text)
+      found = typed_json.from_json(
+          _File, typed_json.loads(text), skips_unknown=True)
     except ValueError as e:
-      raise _error(source, f"not JSON: {e}") from e
-    if not isinstance(content, dict):
-      raise _error(source, f"{content!r} is not an object")
-    # AdaNet wrote no replay_indices before 0.8.
-    content = dict({"replay_indices": []}, **content)
+      raise ArchitectureError(
+          f"{source}: {e}. Expected the architecture of an iteration, as "
+          "AdaNet writes it. Restore the file from a copy, or train in an "
+          "empty model_dir.") from e
     return cls(
-        _get(source, content, "ensemble_candidate_name", str),
-        _get(source, content, "ensembler_name", str),
-        [(_get(source, subnetwork, "iteration_number", int),
-          _get(source, subnetwork, "builder_name", str))
-         for subnetwork in _get_list(source, content, "subnetworks", dict)],
-        _get_list(source, content, "replay_indices", int),
-        _get(source, content, "global_step", int))
-
-
-_KINDS = {dict: "an object", int: "an integer", list: "a list", str: "a string"}
-
-
-def _error(source, problem):
-  return ArchitectureError(
-      f"{source}: {problem}. Expected the architecture of an iteration, as "
-      "AdaNet writes it. Restore the file from a copy, or train in an empty "
-      "model_dir.")
-
-
-def _check(source, key, value, kind):
-  if not isinstance(value, kind) or isinstance(value, bool):
-    raise _error(source, f"{key!r} is {value!r}, not {_KINDS[kind]}")
-  return value
-
-
-def _get(source: str, content: Any, key: str, kind: type) -> Any:
-  if key not in content:
-    raise _error(source, f"{key!r} is missing")
-  return _check(source, key, content[key], kind)
-
-
-def _get_list(source: str, content: Any, key: str, kind: type) -> Any:
-  return [_check(source, key, value, kind)
-          for value in _get(source, content, key, list)]
+        found.ensemble_candidate_name, found.ensembler_name,
+        [(s.iteration_number, s.builder_name) for s in found.subnetworks],
+        found.replay_indices, found.global_step)

@@ -78,23 +78,23 @@ class ArchitectureTest(parameterized.TestCase):
   @parameterized.named_parameters(
       ("empty", "", "not JSON"),
       ("cut_short", json.dumps(_COMPLETE)[:-5], "not JSON"),
-      ("another_value", "[1]", r"\[1\] is not an object"),
+      ("another_value", "[1]", r"\[1\], not an object"),
       ("no_name", _without("ensemble_candidate_name"),
-       "'ensemble_candidate_name' is missing"),
-      ("no_subnetworks", _without("subnetworks"), "'subnetworks' is missing"),
+       "it lacks ensemble_candidate_name"),
+      ("no_subnetworks", _without("subnetworks"), "it lacks subnetworks"),
       ("name_is_a_number", _changed(ensembler_name=3),
-       "'ensembler_name' is 3, not a string"),
+       "ensembler_name is 3, not a string"),
       ("step_is_a_bool", _changed(global_step=True),
-       "'global_step' is True, not an integer"),
+       "global_step is True, not an integer"),
       ("index_is_text", _changed(replay_indices=["0"]),
-       "'replay_indices' is '0', not an integer"),
+       r"replay_indices\[0\] is '0', not an integer"),
       ("subnetworks_are_no_list", _changed(subnetworks={}),
-       "'subnetworks' is {}, not a list"),
+       "subnetworks is {}, not a list"),
       ("subnetwork_is_text", _changed(subnetworks=["dnn"]),
-       "'subnetworks' is 'dnn', not an object"),
+       r"subnetworks\[0\] is 'dnn', not an object"),
       ("subnetwork_has_no_iteration",
        _changed(subnetworks=[{"builder_name": "dnn"}]),
-       "'iteration_number' is missing"))
+       r"subnetworks\[0\] lacks iteration_number"))
   def test_corrupt_file(self, text, problem):
     with self.assertRaisesRegex(
         architecture.ArchitectureError,

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The graph of one iteration: from what is searched to handles on the graph.
 
-What a worker builds follows from its `Share`, which is made once, here.
+What a worker builds of it, or what a part of it has, is said by one `Share`.
 """
 
 import inspect
@@ -115,7 +115,7 @@ def _checked(tensors, kind):
 class _Builder:
   """Builds one iteration in the default graph."""
 
-  def __init__(self, search, task, config, strategy, reports):
+  def __init__(self, search, task, config, strategy, share, reports):
     if search.debug:
       task = task._replace(features=_checked(task.features, "features"),
                            labels=_checked(task.labels, "labels"))
@@ -124,6 +124,7 @@ class _Builder:
     self._config = config
     self._strategy = strategy
     self._strategy_before = strategy.for_earlier_iterations()
+    self._share = share
     self._reports = reports
 
   def _generate(self, number, previous):
@@ -235,20 +236,11 @@ class _Builder:
       self._average(spec.name, None, None)
     return _Frozen(spec._replace(architecture=architecture), specs)
 
-  def _share(self, count):
-    """Returns what this worker does, by what its strategy says."""
-    share = self._strategy.worker_share(count)
-    if self._config.num_worker_replicas > 1:
-      return share
-    # A worker that is alone has nobody to divide the work with. There, one
-    # batch trains all.
-    return share._replace(fractions=None)
-
-  def _subnetwork_report(self, builder, spec):
+  def _subnetwork_report(self, spec):
     """Returns the report of a builder, with the metrics of its subnetwork."""
     with scopes.nan_scope(spec.subnetwork.logits):
-      report = builder.build_subnetwork_report() or subnetwork_lib.Report(
-          hparams={}, attributes={}, metrics={})
+      report = (spec.builder.build_subnetwork_report() or
+                subnetwork_lib.Report(hparams={}, attributes={}, metrics={}))
     report.metrics.update(spec.metrics)
     return report
 
@@ -257,55 +249,55 @@ class _Builder:
         candidate.spec.adanet_loss)}
 
   def _build_candidates(self, builders, number, specs, previous):
-    """Builds the previous ensemble and the new ones as candidates."""
+    """Builds the previous ensemble, and those of the built subnetworks."""
     found = []
+    names = []
     if previous:
-      completed = ensembles.complete(
+      name = previous.spec.name
+      names.append(name)
+      found.append(ensembles.complete(
           previous.spec._replace(train_op=None), self._task,
-          self._search.exports, previous.subnetworks)
-      found.append((completed, None))
+          self._search.exports, previous.subnetworks)._replace(
+              summary=self._summary("ensemble", name,
+                                    self._search.enable_ensemble_summaries)))
+    built = {spec.builder.name for spec in specs}
     candidates = self._candidates(builders, previous)
     for ensembler in self._search.ensemblers:
       for candidate in candidates:
         name = _ensemble_name(number, candidate, ensembler)
-        if any(name == other.name for other, _ in found):
+        if name in names:
           raise ValueError(
               f"iteration {number}: two ensembles have the name {name!r}: give "
               "each ensembler, and each candidate of ensemble_strategies, a "
               "name of its own")
-        spec = self._ensemble(candidate, ensembler, number, len(found), specs,
-                              previous, frozen=False)
-        found.append((spec, candidate))
-    averaged = []
-    for spec, candidate in found:
-      summary = spec.summary
-      if candidate is None:
-        summary = self._summary("ensemble", spec.name,
-                                self._search.enable_ensemble_summaries)
-        spec = spec._replace(summary=summary)
-      averaged.append((
-          ensembles.Candidate(spec, self._average(spec.name, spec.adanet_loss, summary)),
-          candidate))
-    return averaged
+        if built.issuperset(b.name for b in candidate.subnetwork_builders):
+          found.append(self._ensemble(candidate, ensembler, number, len(names),
+                                      specs, previous, frozen=False))
+        names.append(name)
+    return [
+        ensembles.Candidate(
+            spec, self._average(spec.name, spec.adanet_loss, spec.summary))
+        for spec in found]
 
-  def _build_reports(self, builders, specs, candidates, previous):
+  def _build_reports(self, number, specs, candidates, previous):
     """Returns the reports of the iteration."""
     if self._task.mode != "eval":
       return {}
     reports = {}
     if previous:
-      first = candidates[0][0]
+      first = candidates[0]
       reports["previous_ensemble"] = subnetwork_lib.Report(
           hparams={}, attributes={},
           metrics=dict(first.spec.metrics, **self._adanet_loss_metrics(first)))
-    for builder, spec in zip(builders, specs):
-      reports[builder.name] = self._subnetwork_report(builder, spec)
-    new = [pair for pair in candidates if pair[1] is not None]
-    if len(new) == len(builders) * len(self._search.ensemblers):
-      for built, candidate in new:
-        if len(candidate.subnetwork_builders) == 1:
-          name = candidate.subnetwork_builders[0].name
-          reports[name].metrics.update(self._adanet_loss_metrics(built))
+    for spec in specs:
+      reports[spec.builder.name] = self._subnetwork_report(spec)
+    new = candidates[bool(previous):]
+    if len(new) == len(specs) * len(self._search.ensemblers):
+      for candidate in new:
+        names = candidate.spec.architecture.subnetworks_of(number)
+        if len(names) == 1:
+          reports[names[0]].metrics.update(
+              self._adanet_loss_metrics(candidate))
     return reports
 
   def build(self, history, number):
@@ -318,11 +310,11 @@ class _Builder:
         previous = self._rebuild(architecture, earlier, previous)
         base_global_step = architecture.global_step or 0
       builders = self._generate(number, previous)
-      count = len(builders)
-      share = self._share(count)
+      names = tuple(builder.name for builder in builders)
+      share = self._share(names)
       with v1.variable_scope(f"iteration_{number}"):
         logging.info("Building iteration %d: %s", number,
-                     ", ".join(builders[i].name for i in share.subnetworks))
+                     ", ".join(names[i] for i in share.subnetworks))
         specs = [
             self._subnetwork(builders, i, number, previous, frozen=False)
             for i in share.subnetworks]
@@ -330,29 +322,26 @@ class _Builder:
         if share.builds_ensemble:
           candidates = self._build_candidates(
               builders, number, specs, previous)
-        reports = self._build_reports(
-            [builders[i] for i in share.subnetworks], specs, candidates,
-            previous)
+        reports = self._build_reports(number, specs, candidates, previous)
     current_iteration = v1.get_variable(
         "current_iteration", shape=[], dtype=v1.int64,
         initializer=v1.zeros_initializer(), trainable=False)
     built = [s.subnetwork for s in specs]
     if previous:
       built = list(previous.spec.ensemble.subnetworks) + built
-    summaries = [s.summary for s in specs] + [
-        candidate.spec.summary for candidate, _ in candidates]
     return Iteration(
         number=number,
-        builder_names=tuple(builder.name for builder in builders),
+        builder_names=names,
         base_global_step=base_global_step,
         share=share,
         subnetworks=tuple(specs),
-        candidates=tuple(candidate for candidate, _ in candidates),
+        candidates=tuple(candidates),
         global_step=v1.train.get_global_step(),
         current_iteration=current_iteration,
         local_init_ops=[op for s in built for op in s.local_init_ops],
         reports=reports,
-        summaries=summaries,
+        summaries=[s.summary for s in specs] + [
+            c.spec.summary for c in candidates],
         has_previous=bool(previous and candidates))
 
 
@@ -361,6 +350,7 @@ def build(search: Search,
               typing.Tuple[int, architecture_lib.Architecture]],
           number: int, task: subnetworks.Task, config: typing.Any,
           strategy: typing.Any,
+          share: typing.Callable[[typing.Sequence[str]], layout.Share],
           reports: typing.Callable[[int], _Reports]) -> Iteration:
   """Builds an iteration in the default graph, which `scopes.new_graph` made.
 
@@ -372,7 +362,9 @@ def build(search: Search,
     number: int, the iteration's.
     task: `Task`, with the input.
     config: RunConfig.
-    strategy: `PlacementStrategy` that has this config.
+    strategy: `PlacementStrategy` that has this config; says on which devices.
+    share: function from the names of the iteration's builders to what this
+      worker builds and trains: some of them, and the ensembles of these alone.
     reports: function from the number of an iteration to what the generator gets
       of reports: those of the previous ensemble, and all.
 
@@ -380,5 +372,5 @@ def build(search: Search,
     ValueError: what the user's search makes does not fit; the message names the
       builder or ensemble, and the iteration.
   """
-  return _Builder(search, task, config, strategy, reports).build(
+  return _Builder(search, task, config, strategy, share, reports).build(
       history, number)

@@ -16,6 +16,7 @@ from adanet.core import ensembles
 from adanet.core import iteration
 from adanet.core import scopes
 from adanet.core import subnetworks
+from adanet.distributed import layout
 from adanet.testing import builders
 
 _CLUSTER = {
@@ -70,7 +71,8 @@ def _search(made, **kwargs):
   return iteration.Search(**arguments)
 
 
-def _build(made, strategy=None, job="chief", index=0, mode="train", **kwargs):
+def _build(made, strategy=None, job="chief", index=0, mode="train", share=None,
+           **kwargs):
   """Returns the iteration 0 of these builders, and its graph."""
   config = tf_compat.RunConfig(model_dir="/unused")
   if strategy:
@@ -88,6 +90,7 @@ def _build(made, strategy=None, job="chief", index=0, mode="train", **kwargs):
         tf_compat.v1.constant(labels), mode)
     return iteration.build(
         _search(made, **kwargs), [], 0, task, config, strategy,
+        lambda names: share or strategy.worker_share(len(names)),
         lambda number: ([], [])), graph
 
 
@@ -177,6 +180,37 @@ class IterationTest(parameterized.TestCase):
       built, _ = _build(made, strategy, "worker", index)
       self.assertEqual(expected, built.share.fractions)
       self.assertEqual([i for i, _ in expected], list(built.share.trained))
+
+  @parameterized.parameters("train", "eval")
+  def test_a_part_is_some_subnetworks_and_the_ensembles_of_these_alone(
+      self, mode):
+    kwargs = dict(
+        mode=mode, ensemblers=[
+            adanet.ensemble.ComplexityRegularizedEnsembler(),
+            adanet.ensemble.MeanEnsembler()],
+        strategies=[adanet.ensemble.GrowStrategy(),
+                    adanet.ensemble.AllStrategy()])
+
+    def made():
+      return [builders.Dense(name) for name in "abc"]
+
+    def candidates(built):
+      return {c.spec.name: c.spec.architecture for c in built.candidates}
+
+    whole, graph = _build(made(), **kwargs)
+    part, graph_of_part = _build(
+        made(), share=layout.Share(True, [1], True), **kwargs)
+    self.assertEqual("abc", "".join(part.builder_names))
+    self.assertEqual(["t0_b"], [s.name for s in part.subnetworks])
+    # With the index that each has among all candidates.
+    self.assertEqual(
+        {name: architecture for name, architecture in candidates(whole).items()
+         if "_b_grow_" in name}, candidates(part))
+    self.assertLen(part.candidates, 2)
+    self.assertEqual(
+        {v for v in _variables(graph)
+         if "iteration_0/" not in v or "t0_b" in v}, _variables(graph_of_part))
+    self.assertEqual(["b"] if mode == "eval" else [], list(part.reports))
 
   def test_metrics_are_built_for_evaluation_alone(self):
     for mode, expected in (("train", 0), ("eval", 1), ("infer", 0)):

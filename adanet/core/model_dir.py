@@ -24,6 +24,7 @@ import os
 from typing import Dict, Mapping, NamedTuple, Optional
 
 from adanet import tf_compat
+from adanet import typed_json
 from adanet.core import architecture as architecture_lib
 from adanet.core import checkpoints
 from adanet.tf_compat import files
@@ -51,18 +52,18 @@ class _Note(NamedTuple):
     message: str; "" if it is not known.
     step: int, how often it was trained; 0 if that is not known.
   """
-  message: str = ""
+  message: str
   step: int = 0
 
 
 def _read_note(path):
   """Returns what a file says."""
   try:
-    content = json.loads(files.read_text(path) or "")
-    step = content.get("step", 0)
-    return _Note(str(content["message"]), step if isinstance(step, int) else 0)
-  except (AttributeError, KeyError, TypeError, ValueError):
-    return _Note()
+    return typed_json.from_json(
+        _Note, typed_json.loads(files.read_text(path) or ""),
+        skips_unknown=True)
+  except ValueError:
+    return _Note("")
 
 
 class ModelDir:

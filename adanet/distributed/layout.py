@@ -25,10 +25,11 @@ Pipeline = typing.Tuple[int, int]
 
 
 class Share(typing.NamedTuple):
-  """What one worker does in one iteration.
+  """What one worker does in one iteration, or what a part of one has.
 
   Attributes:
-    builds_ensemble: whether it builds the ensemble.
+    builds_ensemble: whether it builds ensembles: all those whose new
+      subnetworks are among those that it builds.
     subnetworks: the indices of the subnetworks that it builds, increasing; a
       range in every layout but `AskedLayout`.
     trains_subnetworks: whether it trains subnetworks.

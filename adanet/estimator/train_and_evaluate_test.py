@@ -294,7 +294,8 @@ class ClusterTest(parameterized.TestCase):
     estimator(tf_compat.RunConfig()).train(builders.input_fn())
     fake = _FakeEstimator(model_dir, "evaluator")
     agreement_lib.AgreementFile(model_dir).write(agreement_lib.Agreement(
-        "mine", 1, 0, ("a",), 2, 1, "RoundRobinStrategy", None, "over"))
+        "mine", 1, 0, ("a",), 2, 1, "RoundRobinStrategy", None,
+        agreement_lib.State.OVER))
     exporter = _Exporter()
     with mock.patch.dict(os.environ, fake.environ, ADANET_JOB_ID="mine"):
       metrics, exports = adanet.train_and_evaluate(

@@ -6,8 +6,8 @@ import json
 import typing
 from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
 
+from adanet import typed_json
 from adanet.core import events
-from adanet.progress import typed_json
 
 #: The version of the files. A change that older code cannot read has a new one.
 JSON_VERSION = 2
@@ -304,14 +304,9 @@ def loads(kind: Any, text: str) -> Any:
   Raises:
     ValueError: the text is not what `dumps` returns for this class.
   """
-  try:
-    content = json.loads(text)
-    if not isinstance(content, dict):
-      raise ValueError("it is not an object")
-    version = content.pop("version", None)
-    if version not in _READABLE_VERSIONS:
-      raise ValueError(f"its version is {version!r}, not "
-                       f"{' or '.join(map(str, _READABLE_VERSIONS))}")
-    return typed_json.from_json(kind, content)
-  except RecursionError as e:
-    raise ValueError("it is nested too deep") from e
+  content = typed_json.loads(text)
+  version = content.pop("version", None)
+  if version not in _READABLE_VERSIONS:
+    raise ValueError(f"its version is {version!r}, not "
+                     f"{' or '.join(map(str, _READABLE_VERSIONS))}")
+  return typed_json.from_json(kind, content)

@@ -30,6 +30,7 @@ import re
 import uuid
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
+from adanet import typed_json
 from adanet.launch import job as job_lib
 from adanet.launch import place as place_lib
 from adanet.launch import yaml_text
@@ -52,6 +53,14 @@ _NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _CLAIM = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 _USER = 1000
 _FAILURES = "metadata.annotations['batch.kubernetes.io/job-index-{}']"
+
+
+class _Cluster(NamedTuple):
+  """What ADANET_CLUSTER says; see `Spec`."""
+  name: str
+  workers: int
+  ps: int
+  evaluator: bool
 
 
 class Spec(NamedTuple):
@@ -318,12 +327,8 @@ def _container(spec: Spec, job_id: str, kind: str) -> Dict[str, Any]:
   options = []
   if spec.model_dir is not None:
     options.append("--model_dir=" + spec.model_dir)
-  cluster = {
-      "name": spec.name,
-      "workers": spec.num_workers,
-      "ps": spec.num_ps,
-      "evaluator": spec.has_evaluator,
-  }
+  cluster = typed_json.to_json(_Cluster, _Cluster(
+      spec.name, spec.num_workers, spec.num_ps, spec.has_evaluator))
   environment = [
       {"name": "ADANET_CLUSTER", "value": json.dumps(cluster)},
       {"name": "ADANET_TASK_TYPE", "value": kind},
@@ -382,10 +387,10 @@ def place(environ: Mapping[str, str]) -> place_lib.Place:
   """
   text = environ.get("ADANET_CLUSTER", "")
   try:
-    cluster = json.loads(text)
-    spec = Spec("", (), int(cluster["workers"]), int(cluster["ps"]),
-                bool(cluster["evaluator"]), str(cluster["name"]))
-  except (KeyError, TypeError, ValueError):
+    cluster = typed_json.from_json(_Cluster, typed_json.loads(text))
+    spec = Spec("", (), cluster.workers, cluster.ps, cluster.evaluator,
+                cluster.name)
+  except ValueError:
     raise ValueError(
         f"ADANET_CLUSTER: {text!r}, expected JSON with name, workers, ps and "
         "evaluator; print the manifests again.") from None

@@ -7,6 +7,8 @@ import os
 import sys
 from typing import List, Optional, Sequence
 
+from adanet import typed_json
+
 
 class ProgramError(Exception):
   """The program or its TF_CONFIG is bad. The message is one line."""
@@ -49,9 +51,7 @@ def with_model_dir(tf_config: str, model_dir: Optional[str]) -> str:
     ProgramError: it is not JSON of an object.
   """
   try:
-    value = json.loads(tf_config)
-    if not isinstance(value, dict):
-      raise ValueError("it is no object")
+    value = typed_json.loads(tf_config)
   except ValueError as e:
     raise ProgramError(f"TF_CONFIG: expected a JSON object: {e}.") from e
   if model_dir is None:

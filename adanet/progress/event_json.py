@@ -8,8 +8,8 @@
 import json
 from typing import Any, Dict
 
+from adanet import typed_json
 from adanet.core import events
-from adanet.progress import typed_json
 
 _ANY_EVENT: Any = events.Event
 _KINDS: Dict[str, Any] = {
@@ -37,14 +37,12 @@ def loads(line: str) -> events.Event:
     ValueError: the line is not what `dumps` returns.
   """
   try:
-    content = json.loads(line)
-    if not isinstance(content, dict):
-      raise ValueError("expected an object")
+    content = typed_json.loads(line)
     name = content.pop("event", None)
     if not isinstance(name, str) or name not in _KINDS:
-      raise ValueError(f"event: {name!r}: expected one of {', '.join(_KINDS)}")
+      raise ValueError(f"event is {name!r}, not one of {', '.join(_KINDS)}")
     return typed_json.from_json(_KINDS[name], content)
-  except (ValueError, OverflowError, RecursionError) as e:
+  except (ValueError, RecursionError) as e:
     text = repr(line)
     raise ValueError("line={}: {}. Expected an event of adanet.".format(
         text if len(text) <= 200 else text[:197] + "...",

@@ -68,25 +68,25 @@ class EventJsonTest(parameterized.TestCase):
     self.assertTrue(math.isnan(event.losses["b"]))
 
   @parameterized.named_parameters(
-      ("empty", "", "Expecting value"),
+      ("empty", "", "not JSON: Expecting value"),
       ("cut", '{"event": "Working", "ta', "line="),
-      ("no_object", "[]", "expected an object"),
-      ("no_event", '{"task": "a"}', "event: None: expected one of Iter"),
-      ("unknown", '{"event": "Paused"}', "event: 'Paused': expected one of"),
-      ("list_as_event", '{"event": []}', r"event: \[\]: expected one of"),
-      ("missing", '{"event": "Working"}', "the fields task of Working too"),
+      ("no_object", "[]", "it is \[\], not an object"),
+      ("no_event", '{"task": "a"}', "event is None, not one of Iter"),
+      ("unknown", '{"event": "Paused"}', "event is 'Paused', not one of"),
+      ("list_as_event", '{"event": []}', r"event is \[\], not one of"),
+      ("missing", '{"event": "Working"}', "it lacks task"),
       ("further", '{"event": "Working", "task": "a", "b": 1}',
-       "no fields b in Working"),
-      ("kind", '{"event": "Working", "task": 1}', "task: 1: expected str"),
+       "it has the unknown b"),
+      ("kind", '{"event": "Working", "task": 1}', "task is 1, not a string"),
       ("bool", '{"event": "Resumed", "iteration_number": true, '
        '"global_step": 1, "checkpoint": ""}',
-       "iteration_number: True: expected int"),
+       "iteration_number is True, not an integer"),
       ("inner", '{"event": "IterationEnded", "iteration_number": 1, '
        '"choice": {"index": 0, "name": 1}, "seconds": 1}',
-       "choice.name: 1: expected str"),
+       "choice.name is 1, not a string"),
       ("dict", '{"event": "Progress", "iteration_number": 1, "global_step": 1, '
        '"steps": {"a": 0.5}, "losses": {}}',
-       r"steps\['a'\]: 0.5: expected int"),
+       r"steps\['a'\] is 0.5, not an integer"),
       ("deep", "[" * 100000, "line="))
   def test_other_lines(self, line, message):
     with self.assertRaisesRegex(ValueError, message) as raised:

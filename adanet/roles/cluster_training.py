@@ -138,7 +138,8 @@ class Chief:
     try:
       self._train()
     except (KeyboardInterrupt, SystemExit):
-      self._task.end("stopped", "the chief was asked to stop")
+      self._task.end(agreement_lib.State.STOPPED,
+                     "the chief was asked to stop")
       raise
 
   def _train(self) -> None:
@@ -166,7 +167,7 @@ class Chief:
         logging.warning("%s", lost)
         start = trainer.latest_start(model)
       goes_on = False
-    task.end("over", start)
+    task.end(agreement_lib.State.OVER, start)
 
   def _agreement(self, number, builders, generation,
                  figures=measuring.Figures()):

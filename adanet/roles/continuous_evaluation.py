@@ -107,9 +107,9 @@ class _StopHook:
     del run_context
     if self._clock.monotonic() >= self._next_time:
       state = self._state()
-      if state == ended.STOPPED:
+      if state == agreement_lib.State.STOPPED:
         raise _Stopped()
-      if state == ended.OVER and self._is_superseded():
+      if state == agreement_lib.State.OVER and self._is_superseded():
         raise _Superseded()
       self._next_time = self._clock.monotonic() + _POLL_SECS
 
@@ -239,7 +239,7 @@ class ContinuousEvaluation:
       logging.info("Evaluation begins after start_delay_secs=%g.",
                    self._spec.start_delay_secs)
     while (self._clock.monotonic() < end and
-           self._state() == ended.TRAINING):
+           self._state() == agreement_lib.State.TRAINING):
       self._sleep()
 
   def _is_gone(self, checkpoint):
@@ -349,10 +349,10 @@ class ContinuousEvaluation:
     while True:
       # First the state: what is latest when training is over is the last one.
       state = self._state()
-      if state == ended.STOPPED:
+      if state == agreement_lib.State.STOPPED:
         raise _Stopped()
       checkpoint = self._latest.read()
-      if state == ended.OVER:
+      if state == agreement_lib.State.OVER:
         if self._is_superseded():
           logging.info("Evaluation ends: the last checkpoint is evaluated by "
                        "the %s.", self._results_file.by)

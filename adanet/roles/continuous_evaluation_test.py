@@ -127,7 +127,8 @@ class ContinuousEvaluationTest(parameterized.TestCase):
           self._model_dir,
           lambda: 1000. + self._estimator.time.now).write(
               agreement_lib.Agreement(
-                  job, 1, 0, ("a",), 2, 1, "RoundRobinStrategy", None, state))
+                  job, 1, 0, ("a",), 2, 1, "RoundRobinStrategy", None,
+                  agreement_lib.State(state)))
 
     return announce
 
@@ -384,7 +385,8 @@ class SearchTest(absltest.TestCase):
 
     def end():
       agreement_lib.AgreementFile(model_dir, lambda: 1020.).write(
-          agreement_lib.Agreement("job", 1, 1, ("a",), 1, 1, "", None, "over"))
+          agreement_lib.Agreement("job", 1, 1, ("a",), 1, 1, "", None,
+                                  agreement_lib.State.OVER))
 
     exporter = _Exporter()
     metrics, exports = continuous_evaluation.ContinuousEvaluation(

@@ -96,10 +96,10 @@ def _train_alone(model, rules, training):
   try:
     reason = trainer.train(model, rules, training)
   except (KeyboardInterrupt, SystemExit):
-    file.announce(job, 1, 0, None, ended.STOPPED,
+    file.announce(job, 1, 0, None, agreement_lib.State.STOPPED,
                   "the chief was asked to stop")
     raise
-  file.announce(job, 1, 0, None, ended.OVER, reason)
+  file.announce(job, 1, 0, None, agreement_lib.State.OVER, reason)
 
 
 def _lead(model, rules, given, steps, max_steps, task):
@@ -120,11 +120,11 @@ def _lead(model, rules, given, steps, max_steps, task):
     if model.config.cluster_spec:  # Others wait for the end.
       with lock.owned(model.model_dir.path):
         if task is not None:
-          task.end(ended.OVER, reason)
+          task.end(agreement_lib.State.OVER, reason)
         else:
           agreement_lib.AgreementFile(model.model_dir.path).announce(
               ended.job_id(model.config, os.environ).text, 1, 0, max_steps,
-              ended.OVER, reason)
+              agreement_lib.State.OVER, reason)
     return
   with _opened(model, given, max_steps, leads=True) as training:
     if task is None:

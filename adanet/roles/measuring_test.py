@@ -94,7 +94,7 @@ class MeasuringTest(parameterized.TestCase):
 
   @parameterized.parameters(
       ({}, True), (dict(num_workers=9, num_ps=1, generation=8), True),
-      (dict(state="stopped", max_steps=None, builders=()), True),
+      (dict(state=agreement.State.STOPPED, max_steps=None, builders=()), True),
       (dict(job="other"), False), (dict(iteration=3), False),
       (dict(strategy="RoundRobinStrategy()"), False), (dict(costs=None), False),
       (dict(sizes=None), False))

@@ -18,6 +18,7 @@ import typing
 
 from absl import logging
 from adanet import tf_compat
+from adanet import typed_json
 from adanet import waiting
 from adanet.cluster import ended
 from adanet.tf_compat import checkpoint_file
@@ -132,8 +133,8 @@ class ResultsFile:
     """Returns the `_Record` of this job, or None."""
     text = files.read_text(self._path)
     try:
-      record = _Record(**json.loads(text or "{}"))
-    except (TypeError, ValueError):  # Of another version, or none.
+      record = typed_json.from_json(_Record, typed_json.loads(text or ""))
+    except ValueError:  # Of another version, or none.
       return None
     return record if self._job.is_of(record) else None
 

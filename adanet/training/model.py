@@ -3,6 +3,7 @@
 """A search and its model_dir: builds the graph that the latest state asks for."""
 
 import contextlib
+import functools
 import typing
 
 from adanet import distributed
@@ -56,6 +57,15 @@ class Model(typing.NamedTuple):
     if self.report_store is None:
       return [], []
     return self.report_store.for_generator(number)
+
+  def _share(self, strategy, builder_names):
+    """Returns what this worker builds and trains, by what its strategy says."""
+    share = strategy.worker_share(len(builder_names))
+    if self.config.num_worker_replicas > 1:
+      return share
+    # A worker that is alone has nobody to divide the work with. There, one
+    # batch trains all.
+    return share._replace(fractions=None)
 
   def history(self, number: int) -> typing.List[
       typing.Tuple[int, architecture_lib.Architecture]]:
@@ -121,7 +131,7 @@ class Model(typing.NamedTuple):
                               given.features, given.labels, mode)
       iteration = iteration_lib.build(
           self.search, self.history(number), number, task, self.config,
-          strategy, self._reports)
+          strategy, functools.partial(self._share, strategy), self._reports)
       yield Built(iteration, task, given.initializers)
 
   @contextlib.contextmanager

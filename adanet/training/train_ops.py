@@ -131,8 +131,8 @@ class TrainOps:
   def set_global_step(self, after: typing.Iterable[str]) -> typing.Any:
     """Returns the global step, as a tensor.
 
-    A worker that builds all subnetworks sets it from their steps. The others
-    read what that one has set.
+    A worker that builds all subnetworks, or ensembles, sets it from the steps
+    of what it builds. The others read what that one has set.
 
     Args:
       after: the names of those that train in the same run, before this.
@@ -140,7 +140,8 @@ class TrainOps:
     v1 = tf_compat.v1
     iteration = self._iteration
     global_step = iteration.global_step
-    if len(iteration.subnetworks) < len(iteration.builder_names):
+    if not iteration.candidates and (
+        len(iteration.subnetworks) < len(iteration.builder_names)):
       return global_step.read_value()
     advanced = {name: self.trainees[name].advance for name in after
                 if self.trainees[name].is_subnetwork}

@@ -29,9 +29,12 @@ _DIST_INFO = _NAME + ".dist-info/"
 # Another distribution that owns the import package adanet.
 _RECORD = "adanet-0.9.0.dist-info/RECORD"
 _OTHER = {
-    "adanet/__init__.py": "from adanet import core\n__version__ = '0.9.0'\n",
-    "adanet/core.py": "",
-    "adanet/distributed/__init__.py": "",
+    "adanet/__init__.py":
+        "from adanet import distributed\n__version__ = '0.9.0'\n",
+    "adanet/core/__init__.py": "",
+    "adanet/core/estimator.py": "",
+    "adanet/distributed/__init__.py": "from adanet.distributed import placement",
+    "adanet/distributed/placement.py": "",
     "adanet-0.9.0.dist-info/METADATA":
         "Metadata-Version: 2.1\nName: adanet\nVersion: 0.9.0\n",
 }
@@ -185,6 +188,7 @@ class SoleOwnerTest(parameterized.TestCase):
             "import adanet; print(adanet.__version__)", **env))
 
   def test_install_both(self):
+    shutil.rmtree(self.site)
     self._write(_OTHER)
     self._assert_imports("0.9.0")
     self._install()
@@ -197,28 +201,25 @@ class SoleOwnerTest(parameterized.TestCase):
     self._install()
     self._assert_imports(version.VERSION)
 
+  def test_install_the_other_one_last(self):
+    self._write(_OTHER)
+    self._assert_refuses()
+
   def test_accepts_a_zip_file(self):
     self._write({_RECORD: _OTHER[_RECORD]})
     self._assert_imports(version.VERSION, PYTHONPATH=_WHEEL)
 
   @parameterized.parameters(
-      ("~danet-0.9.0.dist-info/RECORD", "adanet/core.py,,\n"),
-      ("adanet_tools-1.dist-info/RECORD", "adanet_tools/a.py,,\n"),
-      ("other-1.dist-info/RECORD", "other/adanet/a.py,,\n"),
-      ("other-1.egg-info/top_level.txt", "other\nadanet_tools"),
-      ("empty-1.dist-info/METADATA", ""),
-      ("adanet-0.9.0/RECORD", "adanet/core.py,,\n"),
-  )
-  def test_accepts(self, path, text):
-    self._write({path: text})
+      # What a pip that was stopped left behind.
+      "~danet-0.9.0.dist-info/RECORD", "~danet/core/estimator.py",
+      "adanet_tools-1.dist-info/RECORD", "adanet_tools/core/estimator.py")
+  def test_accepts(self, path):
+    self._write({path: ""})
     self._assert_imports(version.VERSION)
 
-  @parameterized.parameters(
-      ("adanet-0.9.0.dist-info/RECORD", "a.py,,\nadanet/core.py,,\n"),
-      ("adanet-0.9.0-py3.7.egg-info/top_level.txt", "adanet"),
-  )
-  def test_refuses(self, path, text):
-    self._write({path: text})
+  def test_refuses_what_setuptools_installed(self):
+    self._write({"adanet/core/estimator.py": "",
+                 "adanet-0.9.0-py3.7.egg-info/top_level.txt": "adanet"})
     self._assert_refuses()
 
 

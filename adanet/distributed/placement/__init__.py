@@ -11,9 +11,11 @@ are in `layout.py`; a strategy applies them to the worker of its config.
 import functools
 import typing
 
-from absl import logging
 from adanet import _sole_owner
-_sole_owner.check()  # Python prefers this folder to AdaNet's placement.py.
+# Python prefers this folder to AdaNet's placement.py, which AdaNet's __init__.py
+# imports before TensorFlow. So a later installation of it is noticed, too.
+_sole_owner.check()
+from absl import logging
 from adanet.distributed import _arguments
 from adanet.distributed import balanced
 from adanet.distributed import layout as layout_lib

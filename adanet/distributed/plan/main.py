@@ -71,42 +71,6 @@ _REPLICATION = "replication"
 _BALANCED = "balanced"
 
 _COMMAND = command.Command("adanet-plan", __doc__)
-_WORKERS = 10**9
-_MAX_ASKED_WORKERS = 10**6
-_MAX_DRAWN_WORKERS = 10**7
-_MAX_PS = 10**5
-_MAX_SUBNETWORKS = 10**5
-
-_ROUND_ROBIN = "round_robin"
-_REPLICATION = "replication"
-_BALANCED = "balanced"
-
-
-class _IntegerParser(flags.IntegerParser):
-  """As absl's, with an error that says what is expected."""
-
-  def parse(self, argument):
-    try:
-      return super().parse(argument)
-    except ValueError:
-      is_integer = re.match(r"\s*[-+]?\d+\s*$", argument)
-      raise ValueError("expected {}{}.".format(
-          self.syntactic_help, "" if is_integer else ", got a non-integer"
-      )) from None
-
-
-# Not flags.FLAGS, because that has the flags of other modules too.
-_FLAGS = flags.FlagValues()
-# The flags that work even if others are wrong.
-_INFO_FLAGS = flags.FlagValues()
-
-
-def _define_integer(name, description, at_least, at_most):
-  return flags.DEFINE(
-      _IntegerParser(at_least, at_most), name, None, description,
-      flag_values=_COMMAND.flags)
-
-
 _WORKERS = _COMMAND.define_integer(
     "workers", None, "Number of workers, including the chief.", 1, _MAX_WORKERS)
 _PS = _COMMAND.define_integer(

@@ -1,0 +1,57 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the ops of a training step."""
+
+import types
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import tf_compat
+from adanet.distributed import layout
+from adanet.training import train_ops
+
+
+def _spec(name):
+  """Returns what trains a subnetwork or ensemble."""
+  v1 = tf_compat.v1
+  with v1.variable_scope(name):
+    step = v1.get_variable("step", [], v1.int64, v1.zeros_initializer(),
+                           use_resource=True)
+  return types.SimpleNamespace(
+      name=name, step=step, iteration_step=v1.convert_to_tensor(step),
+      loss=v1.constant(1.), adanet_loss=v1.constant(1.),
+      train_op=types.SimpleNamespace(
+          train_op=v1.no_op(), chief_hooks=(), hooks=()))
+
+
+class TrainOpsTest(parameterized.TestCase):
+
+  @parameterized.named_parameters(
+      ("all_and_ensembles", layout.Share(True, [0, 1], True), 12),
+      ("all", layout.Share(False, [0, 1], True), 12),
+      ("a_part", layout.Share(True, [1], True), 12),
+      ("a_share", layout.Share(False, [1], True), 10))
+  def test_who_sets_the_global_step(self, share, expected):
+    v1 = tf_compat.v1
+    with v1.Graph().as_default(), v1.Session() as session:
+      subnetworks = tuple(_spec(f"t0_{i}") for i in share.subnetworks)
+      candidates = tuple(types.SimpleNamespace(
+          spec=_spec("e"), average=types.SimpleNamespace(update=v1.constant(1.))
+      ) for _ in range(share.builds_ensemble))
+      ops = train_ops.TrainOps(types.SimpleNamespace(
+          share=share, subnetworks=subnetworks, candidates=candidates,
+          new_candidates=candidates, builder_names=("a", "b"),
+          base_global_step=10, global_step=v1.get_variable(
+              "global_step", initializer=v1.constant(10, v1.int64))),
+                                v1.reduce_mean)
+      names = [s.name for s in subnetworks]
+      run = ops.fetches(names), ops.set_global_step(names)
+      session.run(v1.global_variables_initializer())
+      session.run(run)
+      values, global_step = session.run(run)
+    self.assertEqual([2] * len(names), values["steps"].tolist())
+    self.assertEqual(expected, global_step)
+
+
+if __name__ == "__main__":
+  absltest.main()
