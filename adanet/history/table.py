@@ -118,9 +118,8 @@ def _trained_notes(subnetworks: Mapping[str, records.SubnetworkRecord],
       ("As the builders say", lambda s: [
           s.stated_cost is not None and f"cost {s.stated_cost:.4g}",
           s.stated_size is not None and f"size {s.stated_size:.4g}"])):
-    known = {
-        name: [fact for fact in facts_of(subnetwork) if isinstance(fact, str)]
-        for name, subnetwork in subnetworks.items()}
+    known = {name: [fact for fact in facts_of(subnetwork) if fact]
+             for name, subnetwork in subnetworks.items()}
     parts = [f"{name} ({', '.join(facts)})"
              for name, facts in known.items() if facts]
     if parts:
