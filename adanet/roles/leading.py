@@ -12,7 +12,6 @@ from adanet import tf_compat
 from adanet.cluster import agreement as agreement_lib
 from adanet.cluster import ended
 from adanet.cluster import lock
-from adanet.cluster import sessions
 from adanet.cluster import task as task_lib
 from adanet.core import events
 from adanet.core import nan_loss
@@ -179,13 +178,7 @@ def _train(model, rules, steps, max_steps, given):
     _lead(model, rules, given, steps, max_steps, None)
   else:
     task = task_lib.Task(config, given.wait_timeout_secs)
-    try:
-      if config.is_chief:
-        _lead(model, rules, given, steps, max_steps, task)
-      else:
-        _follow(model, given, task)
-    except SystemExit as error:
-      if (isinstance(error.code, int) and sessions.hang() and
-          not signals.is_interactive()):
-        sessions.leave(error.code)
-      raise
+    if config.is_chief:
+      _lead(model, rules, given, steps, max_steps, task)
+    else:
+      _follow(model, given, task)

@@ -10,6 +10,7 @@ import sys
 from absl.testing import absltest
 import adanet
 from adanet.testing import launches
+from adanet.testing import processes
 import runfiles
 
 _PROGRAM = ("-m", "adanet.examples.digits.digits", "--verbosity=-1")
@@ -54,7 +55,7 @@ class DigitsTest(absltest.TestCase):
     path = runfiles.Create().Rlocation("adanet/adanet/examples/digits/main.py")
     output = subprocess.check_output(
         [sys.executable, path, "--dry_run", "--subnetworks=3"],
-        env=launches.environment(), text=True)
+        env=processes.python_environment(), text=True)
     self.assertEqual(
         ["chief:0", "worker:0", "worker:1", "worker:2", "ps:0", "ps:1"],
         re.findall("^# (.*)$", output, re.MULTILINE))
