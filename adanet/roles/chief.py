@@ -21,15 +21,16 @@ tasks end.
 When a parameter server is lost in the middle of an iteration:
 
 1. A run of the chief's session fails (`tf.errors.OpError`): at once if the
-   server was killed, after 60 s if it hangs. See `_train_generation`.
-2. The chief waits until all servers answer, and says for which it waits. After
-   `worker_wait_timeout_secs` it gives up: `waiting.WaitTimeoutError`.
+   server was killed, after 60 s if it hangs. See `_train_in_sessions`.
+2. The chief waits until the servers answer, and says for which it waits. After
+   `worker_wait_timeout_secs` it gives up: `waiting.WaitTimeoutError`. If a
+   signal has asked for a stop before, it ends now, and nothing more is saved.
 3. If all have kept their variables (it was the network), it opens another
    session and trains on. Nothing is lost. When that fails 4 times without a
    step in between, the servers are not the cause, and the error is raised.
 4. If one was started again, its variables are gone: the generation is lost, and
    `_VariablesLostError` ends it. `_train_iterations` then announces another
-   generation, whose variables, on all servers, have the values of the latest
+   generation, whose variables, on all servers, get the values of the latest
    checkpoint. What was trained since is trained again. The workers see the new
    generation on their boards, and follow.
 
@@ -205,32 +206,9 @@ class Chief:
       if not is_ready:
         self._announce(self._agreement(
             start.number, built.iteration.builder_names, generation, figures))
-      has_begun = False
-      while True:
-        try:
-          with self._connection.session(
-              tf_compat.v1.get_default_graph()) as session:
-            if not is_ready:
-              self._check_files(generation)
-              it.initializers.set_variables(session)
-            with it.initializers.started(session) as coordinator:
-              if not has_begun or not is_ready:
-                it.begin(session)
-                has_begun = True
-              if not is_ready:
-                self._make_ready(generation)
-                is_ready = True
-              return self._train_in_session(
-                  it, session, coordinator)._replace(
-                      generation=generation, costs=figures.costs,
-                      sizes=figures.sizes)
-        except tf_compat.v1.errors.OpError as error:
-          # A server is lost, or it seems so: see the top of this page.
-          work.raise_if_final(error, it)
-          if is_ready and not self._wait_until_servers_answer(generation):
-            raise _VariablesLostError(
-                "A parameter server has lost its variables: the last "
-                "checkpoint is restored.") from error
+      trained = self._train_in_sessions(it, work, generation, is_ready)
+    return trained._replace(
+        generation=generation, costs=figures.costs, sizes=figures.sizes)
 
   def _known_figures(self, number):
     """Returns what this job has measured of an iteration, or None."""
@@ -294,13 +272,50 @@ class Chief:
 
   # Train.
 
-  def _train_in_session(self, it, session, coordinator):
-    """Trains, and saves the last checkpoint; returns what it `Trained`."""
-    ending = it.train(session, coordinator)
-    if ending == loop_lib.Ending.SIGNAL:
-      self._training.stops.raise_asked()
-    it.end(session)
-    return it.trained(session, ending)
+  def _train_in_sessions(self, it, work, generation, is_ready):
+    """Trains in one session after the other, until one comes to the end.
+
+    Here the chief finds out that a parameter server is lost.
+
+    Args:
+      it: `IterationTraining`.
+      work: `Generation`.
+      generation: int, its number.
+      is_ready: whether all variables have their values already.
+
+    Returns:
+      `Trained`.
+
+    Raises:
+      _VariablesLostError: a parameter server lost its variables.
+    """
+    graph = tf_compat.v1.get_default_graph()
+    has_begun = False
+    while True:
+      try:
+        # It waits until all parameter servers answer.
+        with self._connection.session(graph) as session:
+          if not is_ready:
+            self._check_files(generation)
+            it.initializers.set_variables(session)
+          with it.initializers.started(session) as coordinator:
+            if not has_begun or not is_ready:
+              it.begin(session)
+              has_begun = True
+            if not is_ready:
+              self._make_ready(generation)
+              is_ready = True
+            ending = it.train(session, coordinator)
+            if ending == loop_lib.Ending.SIGNAL:
+              self._training.stops.raise_asked()
+            it.end(session)
+            return it.trained(session, ending)
+      except tf_compat.v1.errors.OpError as error:
+        work.raise_if_final(error, it)
+        if is_ready and not self._wait_until_servers_answer(generation):
+          raise _VariablesLostError(
+              "A parameter server has lost its variables: the last checkpoint "
+              "is restored.") from error
 
   def _wait_until_servers_answer(self, generation):
     """Waits for the parameter servers, until it is known what they have.
