@@ -93,12 +93,13 @@ class Follower:
     if self._read_time and now - self._read_time < _FILE_SECS:
       return
     self._read_time = now
-    self._agreement = self._connection.file.read()
-    state = self._connection.job_state.after(self._agreement)
+    agreed = self._agreement = self._connection.file.read()
+    state = self._connection.job_state.after(agreed)
+    reason = agreed.reason if agreed else ""
     if state == agreement_lib.State.OVER:
-      raise ended.Over(self._agreement.reason)
+      raise ended.Over(reason)
     if state == agreement_lib.State.STOPPED:
-      raise ended.StoppedError(self._agreement.reason)
+      raise ended.StoppedError(reason)
 
   def look(self) -> typing.Optional[agreement_lib.Agreement]:
     """Reads the board, and the file if the board has changed.
