@@ -37,11 +37,10 @@ program:
   adanet-launch --scheduler=kubernetes --image=IMAGE --workers=3 --ps=2 \\
       --model_dir=/model --volume_claim=CLAIM train.py | kubectl create -f -
 
---scheduler says who starts the tasks. Without it, and without --workers, --ps
-and --evaluator, TF_CONFIG or the variables of a pod choose "task", and with or
-without --ps and --evaluator those of srun choose "slurm". In all other cases it
-is "local". A line says which one is used, and why. A flag that it does not use
-is refused.
+--scheduler says how a job runs. Without it the environment decides, and a line
+says how: "task" if TF_CONFIG is set, or in a pod of these manifests; "slurm" in
+a process of srun; otherwise "local". If --workers, --ps or --evaluator describe
+a cluster, TF_CONFIG is not used. A flag that would have no effect is refused.
 
 What happens when a task fails: If it has an error before it begins to work
 (such as a typing error in train.py), the job ends at once. A task that was
@@ -96,10 +95,10 @@ _COMMAND = command_lib.Command(
     "adanet-launch", __doc__, takes_program=True,
     replaced={"kubernetes": "--scheduler=kubernetes"})
 _SCHEDULER = flags.DEFINE_enum(
-    "scheduler", None, scheduler_lib.ALL, "Who starts the tasks. local: this "
-    "command, all on this machine. slurm: srun; each process is one task. "
-    "kubernetes: kubectl; print the manifests. task: somebody else; run the one "
-    "task of TF_CONFIG, or of this pod. Default: as the environment says.",
+    "scheduler", None, scheduler_lib.ALL, "How the job runs. local: start all "
+    "tasks on this machine. slurm: run the task of this process of srun. "
+    "kubernetes: print the manifests, start nothing. task: run the one task of "
+    "TF_CONFIG, or of this pod. Default: the environment decides.",
     flag_values=_COMMAND.flags)
 _CLUSTER = cluster_flags.ClusterFlags(_COMMAND, _MAX_TASKS, _MAX_TASKS)
 _MAX_RESTARTS = _COMMAND.define_integer(
