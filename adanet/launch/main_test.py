@@ -128,8 +128,8 @@ class MainTest(parameterized.TestCase):
     self.assertFalse(os.path.exists(os.path.join(self.folder, "m")))
 
   @parameterized.parameters(
-      ((), "RoundRobinStrategy(): 3 workers, 2 parameter servers, 4 subnet"),
-      (("--strategy=replication",), "ReplicationStrategy(): 3 workers"))
+      ((), "RoundRobinStrategy(): a chief and 2 workers, 2 parameter serve"),
+      (("--strategy=replication",), "ReplicationStrategy(): a chief and 2 workers, "))
   def test_plan(self, args, expected):
     code, output, errors = self.run_process(
         "--scheduler=local", "--workers=2", "--ps=2", "--subnetworks=4",
@@ -145,7 +145,7 @@ class MainTest(parameterized.TestCase):
     line, _, plan = output.partition("\n")
     self.assertEqual(["TF_CONFIG=" + json.dumps(_TF_CONFIG)],
                      shlex.split(line))
-    self.assertIn("1 worker, 1 parameter server, 1 subnetwork", plan)
+    self.assertIn(": a chief, 1 parameter server, 1 subnetwork", plan)
 
   def test_environment_of_a_task(self):
     code, output, errors = self.run_process(
