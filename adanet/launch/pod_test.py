@@ -21,7 +21,6 @@ from adanet.launch import pod
 from adanet.testing import launches
 from adanet.testing import processes
 import runfiles
-import yaml
 
 _TIMEOUT_SECS = 120
 
@@ -114,7 +113,7 @@ def _expand(text, environment):
 
 def _pods(manifests):
   """Yields hostname, command and variables of each pod, as Kubernetes does."""
-  for job in yaml.safe_load_all(manifests):
+  for job in json.loads(manifests)["items"]:
     if job["kind"] != "Job":
       continue
     spec = job["spec"]["template"]["spec"]
