@@ -24,7 +24,7 @@ from adanet import waiting
 OPERATION_TIMEOUT_SECS = 60.
 _CLOSE_SECS = 2.
 _POLL_SECS = .02
-_END_SECS = 3.
+_END_SECS = 1.
 
 _threads: typing.List[threading.Thread] = []
 

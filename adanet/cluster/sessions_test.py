@@ -3,7 +3,6 @@
 """Tests of sessions that do not open or close. Clusters test the others."""
 
 import signal
-import sys
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -53,7 +52,7 @@ def _lose(connection, cluster, is_open):
     try:
       sessions.connect(server.target, graph, config, **lost)
     except waiting.WaitTimeoutError:
-      sys.exit(7)
+      processes.end_as_a_program(7)
     return
   ps = {"ps:0": cluster["ps"][0]}
   session = sessions.connect(
@@ -65,7 +64,7 @@ def _lose(connection, cluster, is_open):
     session.run(value)
   except v1.errors.OpError:
     sessions.close(session)
-    sys.exit(7)
+    processes.end_as_a_program(7)
 
 
 class SessionsTest(parameterized.TestCase):

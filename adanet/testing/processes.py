@@ -96,13 +96,22 @@ def python_environment(**variables: typing.Optional[str]
   return {k: v for k, v in result.items() if v is not None}
 
 
+def end_as_a_program(status: int) -> None:
+  """Ends a `Process` as a program ends: with the ends of Python and TensorFlow.
+
+  It has threads of TensorFlow by then, and some of them may hang.
+  """
+  # The temporary folders of the parent are not the child's to remove.
+  weakref.finalize._registry.clear()  # pylint: disable=protected-access
+  ctypes.pythonapi.Py_Exit(status)
+
+
 class Process:
   """A function that runs in a child of this process.
 
   The child is forked, so that it need not import TensorFlow again. TensorFlow
   starts its threads with its first op, and they do not survive a fork: start
-  the processes before that. It ends as a program does: with the ends of Python
-  and of TensorFlow.
+  the processes before that. It ends at once when the function returns.
 
   Attributes:
     pid: int, the child's process ID.
@@ -133,8 +142,6 @@ class Process:
     try:
       os.setsid()
       processes.end_with_parent(parent, signal.SIGKILL)
-      # The temporary folders of this process are not the child's to remove.
-      weakref.finalize._registry.clear()  # pylint: disable=protected-access
       self.connection.close()
       function(connection, *args)
       status = 0
@@ -144,7 +151,10 @@ class Process:
       status = 128 + signal.SIGINT
     except BaseException:  # pylint: disable=broad-except
       traceback.print_exc()
-    ctypes.pythonapi.Py_Exit(status)
+    finally:
+      sys.stdout.flush()
+      sys.stderr.flush()
+      os._exit(status)
 
   @property
   def status(self) -> typing.Optional[int]:
