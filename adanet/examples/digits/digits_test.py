@@ -12,7 +12,8 @@ import adanet
 from adanet.testing import launches
 import runfiles
 
-_PROGRAM = ("-m", "adanet.examples.digits.digits", "--verbosity=-1")
+_PROGRAM = ("-m", "adanet.examples.digits.digits", "--verbosity=-1",
+            "--steps=150")
 _SERVED = re.compile(r"^\[chief:0\] (.*) reads (.*)% of new digits$",
                      re.MULTILINE)
 
