@@ -18,7 +18,7 @@ which this module reads
 Sources: table_format.md of LevelDB, and tensor_bundle.proto of TensorFlow.
 """
 
-import typing
+from typing import NamedTuple
 from typing import Dict, Iterator, Tuple
 
 _MAGIC = bytes.fromhex("57fb808b247547db")
@@ -94,7 +94,7 @@ def _handle(reader: _Reader) -> Tuple[int, int]:
   return reader.varint(), reader.varint()
 
 
-class Extent(typing.NamedTuple):
+class Extent(NamedTuple):
   """Where the bytes of a variable, or of a part of one, lie.
 
   Attributes:

@@ -219,8 +219,7 @@ def _check_readable(checkpoint):
 
 def _layers(names: Iterable[str]) -> _Layers:
   """Returns the numbers of layers, by scope and name without the number."""
-  found: DefaultDict[
-      Tuple[str, str], Set[int]] = collections.defaultdict(set)
+  found: DefaultDict[Tuple[str, str], Set[int]] = collections.defaultdict(set)
   for name in names:
     match = _LAYER.match(name)
     if match and match.group(2) != "adanet":  # Those are slots.
@@ -233,8 +232,7 @@ def _part(scope, layer, number):
   return f"{scope}/{layer}{'_{}'.format(number) if number else ''}/"
 
 
-def stored_names(names: Iterable[str],
-                 stored: Iterable[str]) -> Dict[str, str]:
+def stored_names(names: Iterable[str], stored: Iterable[str]) -> Dict[str, str]:
   """Returns where a checkpoint has variables of Keras under another name.
 
   Keras names a layer without a name `dense`, `dense_1`, and so on. AdaNet 0.8

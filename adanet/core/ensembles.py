@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds one ensemble of an iteration."""
 
-import typing
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from absl import logging
 from adanet import ensemble as ensemble_lib
@@ -14,7 +14,7 @@ from adanet.core import subnetworks as subnetworks_lib
 from adanet.heads import export_output
 
 
-class EnsembleSpec(typing.NamedTuple):
+class EnsembleSpec(NamedTuple):
   """An ensemble in the graph.
 
   Attributes:
@@ -34,21 +34,21 @@ class EnsembleSpec(typing.NamedTuple):
     summary: its `adanet.Summary`.
   """
   name: str
-  ensemble: typing.Any
+  ensemble: Any
   architecture: architecture_lib.Architecture
-  builders: typing.Tuple[typing.Any, ...]
-  step: typing.Any
-  iteration_step: typing.Any
-  loss: typing.Any
-  adanet_loss: typing.Any
-  predictions: typing.Any
-  export_outputs: typing.Any
-  train_op: typing.Any
-  metrics: typing.Dict[str, typing.Any]
-  summary: typing.Any
+  builders: Tuple[Any, ...]
+  step: Any
+  iteration_step: Any
+  loss: Any
+  adanet_loss: Any
+  predictions: Any
+  export_outputs: Any
+  train_op: Any
+  metrics: Dict[str, Any]
+  summary: Any
 
 
-class MovingAverage(typing.NamedTuple):
+class MovingAverage(NamedTuple):
   """An exponential moving average without the bias of its start at zero.
 
   Attributes:
@@ -56,11 +56,11 @@ class MovingAverage(typing.NamedTuple):
     update: tensor, float of shape []; running it updates the average and
       returns it. None where nothing is averaged.
   """
-  value: typing.Any
-  update: typing.Any
+  value: Any
+  update: Any
 
 
-class Candidate(typing.NamedTuple):
+class Candidate(NamedTuple):
   """An ensemble that may win the iteration.
 
   Attributes:
@@ -71,7 +71,7 @@ class Candidate(typing.NamedTuple):
   average: MovingAverage
 
 
-class ExportOptions(typing.NamedTuple):
+class ExportOptions(NamedTuple):
   """What an export has beside the head's outputs.
 
   Attributes:
@@ -82,11 +82,11 @@ class ExportOptions(typing.NamedTuple):
   subnetwork_last_layer: bool
 
 
-class _Kept(typing.NamedTuple):
+class _Kept(NamedTuple):
   """What an ensemble keeps of the previous one."""
-  subnetworks: typing.List[typing.Any]
-  builders: typing.List[typing.Any]
-  architecture: typing.List[typing.Tuple[int, str]]
+  subnetworks: List[Any]
+  builders: List[Any]
+  architecture: List[Tuple[int, str]]
 
 
 def _kept(candidate, previous):
@@ -147,14 +147,14 @@ def _exported(outputs, ensemble, subnetworks, options):
   return outputs
 
 
-class _Mixture(typing.NamedTuple):
+class _Mixture(NamedTuple):
   """What both ways to train mixture weights get."""
-  ensemble: typing.Any
-  loss: typing.Any
-  var_list: typing.List[typing.Any]
-  labels: typing.Any
-  iteration_step: typing.Any
-  summary: typing.Any
+  ensemble: Any
+  loss: Any
+  var_list: List[Any]
+  labels: Any
+  iteration_step: Any
+  summary: Any
 
 
 def _train_op(mixture, candidate, ensembler, previous_ensemble):
@@ -173,12 +173,11 @@ def _train_op(mixture, candidate, ensembler, previous_ensemble):
 
 
 def build_ensemble(
-    candidate: typing.Any, ensembler: typing.Any, name: str,
-    iteration_number: int, index: int,
-    task: subnetworks_lib.Task,
-    subnetworks: typing.Sequence[subnetworks_lib.SubnetworkSpec],
-    previous: typing.Optional[EnsembleSpec], summary: typing.Any,
-    options: ExportOptions, frozen: bool, training: bool) -> EnsembleSpec:
+    candidate: Any, ensembler: Any, name: str, iteration_number: int,
+    index: int, task: subnetworks_lib.Task,
+    subnetworks: Sequence[subnetworks_lib.SubnetworkSpec],
+    previous: Optional[EnsembleSpec], summary: Any, options: ExportOptions,
+    frozen: bool, training: bool) -> EnsembleSpec:
   """Builds an ensemble in the default graph and the current variable scope.
 
   Args:
@@ -214,8 +213,7 @@ def build_ensemble(
     iteration_step = v1.convert_to_tensor(step)
     with summary.current_scope():
       summary.scalar("iteration_step/adanet/iteration_step", iteration_step)
-    with summary.capture(), scopes.builder_scope(
-        variable_scope) as variables:
+    with summary.capture(), scopes.builder_scope(variable_scope) as variables:
       ensemble = ensembler.build_ensemble(
           [s.subnetwork for s in used],
           previous_ensemble_subnetworks=kept.subnetworks,
@@ -235,8 +233,7 @@ def build_ensemble(
     with summary.current_scope():
       summary.scalar("loss", spec.loss)
     with v1.variable_scope("train_mixture_weights"):
-      with summary.capture(), scopes.builder_scope(
-          variable_scope, variables):
+      with summary.capture(), scopes.builder_scope(variable_scope, variables):
         train_op = subnetworks_lib.as_train_op_spec(
             _train_op(
                 _Mixture(ensemble, spec.adanet_loss, variables, task.labels,
@@ -248,7 +245,7 @@ def build_ensemble(
 
 def complete(spec: EnsembleSpec, task: subnetworks_lib.Task,
              options: ExportOptions,
-             subnetworks: typing.Sequence[typing.Any]) -> EnsembleSpec:
+             subnetworks: Sequence[Any]) -> EnsembleSpec:
   """Returns an ensemble with losses, predictions, metrics, export outputs.
 
   Args:
@@ -258,8 +255,7 @@ def complete(spec: EnsembleSpec, task: subnetworks_lib.Task,
     subnetworks: those that are exported; none for none.
   """
   ensemble = spec.ensemble
-  head_spec = task.apply_head(
-      ensemble.logits, f"ensemble {spec.name!r}")
+  head_spec = task.apply_head(ensemble.logits, f"ensemble {spec.name!r}")
   adanet_loss = head_spec.loss
   if (adanet_loss is not None and
       isinstance(ensemble, ensemble_lib.ComplexityRegularized)):
@@ -279,8 +275,7 @@ def complete(spec: EnsembleSpec, task: subnetworks_lib.Task,
       export_outputs=exports, metrics=found)
 
 
-def moving_average(tensor: typing.Any, decay: float,
-                   has_state: bool) -> MovingAverage:
+def moving_average(tensor: Any, decay: float, has_state: bool) -> MovingAverage:
   """Makes the variables of an average, and its update.
 
   After n updates with x_1 .. x_n the average is

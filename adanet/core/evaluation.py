@@ -123,9 +123,8 @@ class Evaluator:
     """How many batches are evaluated; None for all that there are."""
     return self._steps
 
-  def evaluate(
-      self, sess: Any, ensemble_metrics: Sequence[Dict[str, Any]]
-  ) -> List[Any]:
+  def evaluate(self, sess: Any,
+               ensemble_metrics: Sequence[Dict[str, Any]]) -> List[Any]:
     """Evaluates all ensembles on the same batches.
 
     Args:
@@ -167,8 +166,7 @@ def _plain(values):
 class ReportMaterializer:
   """Turns the tensors of reports into values at the end of an iteration."""
 
-  def __init__(
-      self, input_fn: Callable[..., Any], steps: Optional[int] = None):
+  def __init__(self, input_fn: Callable[..., Any], steps: Optional[int] = None):
     """Says on what data the metrics of reports are evaluated.
 
     Args:
@@ -222,8 +220,7 @@ class ReportMaterializer:
         for _, update_op in metrics.values()
     ]
     if update_ops:  # Without metrics, nothing would ever end the input.
-      _run_batches(
-          sess, update_ops, self._steps, "Evaluation of the reports")
+      _run_batches(sess, update_ops, self._steps, "Evaluation of the reports")
     attributes, metrics = sess.run((
         {name: report.attributes
          for name, report in subnetwork_reports.items()},

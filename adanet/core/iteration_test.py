@@ -145,13 +145,11 @@ class IterationTest(parameterized.TestCase):
   def test_graph_grows_with_what_the_worker_builds(self):
     def size(count, job, index):
       made = [builders.Dense(str(i)) for i in range(count)]
-      built, graph = _build(
-          made, distributed.RoundRobinStrategy(), job, index)
+      built, graph = _build(made, distributed.RoundRobinStrategy(), job, index)
       self.assertEqual(
           [["build", "train"]] * len(built.subnetworks),
           [s.builder.calls for s in built.subnetworks])
-      self.assertEqual(
-          len(built.subnetworks), sum(bool(b.calls) for b in made))
+      self.assertEqual(len(built.subnetworks), sum(bool(b.calls) for b in made))
       return len(graph.get_operations())
 
     # Each of four workers has one of four subnetworks, and half of eight.
@@ -175,8 +173,7 @@ class IterationTest(parameterized.TestCase):
     strategy = distributed.BalancedStrategy(costs=[1, 5])
     third = fractions.Fraction(1, 3)
     # Four of five workers train, and each has 1.5 of the costs.
-    for index, expected in (
-        (0, ((0, 2 * third), (1, third))), (1, ((1, 1),))):
+    for index, expected in ((0, ((0, 2 * third), (1, third))), (1, ((1, 1),))):
       built, _ = _build(made, strategy, "worker", index)
       self.assertEqual(expected, built.share.fractions)
       self.assertEqual([i for i, _ in expected], list(built.share.trained))

@@ -7,7 +7,7 @@
 
 import contextlib
 import functools
-import typing
+from typing import Iterator
 
 from adanet import tf_compat
 from adanet.core import selection
@@ -32,7 +32,7 @@ def _error_class():
 
 
 @contextlib.contextmanager
-def raised_in_training() -> typing.Iterator[None]:
+def raised_in_training() -> Iterator[None]:
   """Lets `except tf.train.NanLossDuringTrainingError` catch an `AllNaNError`.
 
   Yields:

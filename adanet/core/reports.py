@@ -235,10 +235,8 @@ class ReportStore:
     """
     return [reports for _, (_, reports) in sorted(self._records().items())]
 
-  def write(
-      self,
-      iteration_number: int,
-      reports: Sequence[report_lib.MaterializedReport]) -> None:
+  def write(self, iteration_number: int,
+            reports: Sequence[report_lib.MaterializedReport]) -> None:
     """Writes the reports of an iteration; those of the others stay.
 
     Args:

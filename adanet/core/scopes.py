@@ -10,7 +10,7 @@ and all of this ends with the scope.
 
 import contextlib
 import functools
-import typing
+from typing import Any, Iterator, List, Optional, Sequence
 
 from adanet import tf_compat
 
@@ -74,7 +74,7 @@ def _asserts_floats_of(op, names):
 
 
 @contextlib.contextmanager
-def nan_scope(tensors: typing.Any) -> typing.Iterator[None]:
+def nan_scope(tensors: Any) -> Iterator[None]:
   """Leaves out assertions on floats that are computed from some tensors.
 
   Metrics such as `tf.metrics.auc` assert that predictions are in [0, 1]. A NaN
@@ -98,7 +98,7 @@ def nan_scope(tensors: typing.Any) -> typing.Iterator[None]:
     graph.may_be_nan = outer
 
 
-def new_graph(seed: typing.Optional[int]) -> typing.Any:
+def new_graph(seed: Optional[int]) -> Any:
   """Returns an empty graph that can be searched in.
 
   Args:
@@ -151,10 +151,8 @@ def _put_into_scope(scope, saveables, others):
 
 
 @contextlib.contextmanager
-def builder_scope(
-    variable_scope: typing.Any,
-    trainable_variables: typing.Sequence[typing.Any] = (),
-) -> typing.Iterator[typing.List[typing.Any]]:
+def builder_scope(variable_scope: Any, trainable_variables: Sequence[Any] = ()
+                  ) -> Iterator[List[Any]]:
   """Enters the scope of one builder or ensembler in the default graph.
 
   In it, `tf.train.get_global_step()` is the builder's own step, and
@@ -176,7 +174,7 @@ def builder_scope(
   visible = graph.get_collection_ref(v1.GraphKeys.TRAINABLE_VARIABLES)
   hidden = list(visible)
   visible[:] = trainable_variables
-  made: typing.List[typing.Any] = []
+  made: List[Any] = []
   saveables = graph.get_collection_ref(v1.GraphKeys.SAVEABLE_OBJECTS)
   num_saveables = len(saveables)
   try:

@@ -134,8 +134,7 @@ def choose(
     raise ValueError(f"values={values!r}: expected one for each of the "
                      f"{len(names)} candidates.")
   figures = [float(value) for value in values]
-  allowed = [i for i in range(len(names))
-             if not (force_grow and i == previous)]
+  allowed = [i for i in range(len(names)) if not (force_grow and i == previous)]
   if not allowed:
     raise ValueError(
         "names={!r}: expected at least one candidate{}. The ensemble "

@@ -14,17 +14,17 @@ k subnetworks in the iteration; w is a worker's index, i a subnetwork's.
 import abc
 import collections
 import fractions as fractions_lib
-import typing
+from typing import Any, Dict, Iterable, NamedTuple, Optional, Sequence, Tuple
 
 from adanet.distributed import line as line_lib
 import six
 
-Pipeline = typing.Tuple[int, int]
+Pipeline = Tuple[int, int]
 """`(num_input_pipelines, input_pipeline_id)`, as in a `tf.distribute`
 `InputContext`: the second in [0, first)."""
 
 
-class Share(typing.NamedTuple):
+class Share(NamedTuple):
   """What one worker does in one iteration, or what a part of one has.
 
   Attributes:
@@ -38,13 +38,12 @@ class Share(typing.NamedTuple):
       that it builds, each of them in every step.
   """
   builds_ensemble: bool
-  subnetworks: typing.Sequence[int]
+  subnetworks: Sequence[int]
   trains_subnetworks: bool
-  fractions: typing.Optional[typing.Sequence[
-      typing.Tuple[int, fractions_lib.Fraction]]] = None
+  fractions: Optional[Sequence[Tuple[int, fractions_lib.Fraction]]] = None
 
   @property
-  def trained(self) -> typing.Sequence[int]:
+  def trained(self) -> Sequence[int]:
     """The indices of the subnetworks that it trains, increasing."""
     if not self.trains_subnetworks:
       return range(0)
@@ -57,7 +56,7 @@ class Share(typing.NamedTuple):
     """The number of subnetworks that it trains."""
     return len(self.trained)
 
-  def training_fractions(self) -> typing.Dict[int, fractions_lib.Fraction]:
+  def training_fractions(self) -> Dict[int, fractions_lib.Fraction]:
     """Returns the part of its time for each subnetwork that it trains."""
     if self.fractions is not None:
       return dict(self.fractions)
@@ -65,7 +64,7 @@ class Share(typing.NamedTuple):
             for i in self.trained}
 
 
-Group = typing.Tuple[range, Share]
+Group = Tuple[range, Share]
 """Workers that have the same share, and that share."""
 
 
@@ -96,8 +95,7 @@ class Layout:
     """
 
   @abc.abstractmethod
-  def groups(self, num_workers: int,
-             num_subnetworks: int) -> typing.Iterable[Group]:
+  def groups(self, num_workers: int, num_subnetworks: int) -> Iterable[Group]:
     """Returns the share of every worker, once for workers that are alike.
 
     Args:
@@ -112,7 +110,7 @@ class Layout:
   @abc.abstractmethod
   def input_share(
       self, num_workers: int, worker_index: int, num_subnetworks: int,
-      subnetwork_index: int) -> typing.Optional[Pipeline]:
+      subnetwork_index: int) -> Optional[Pipeline]:
     """Returns this worker's part of the input for a subnetwork.
 
     Args:
@@ -127,9 +125,8 @@ class Layout:
     """
 
   @abc.abstractmethod
-  def parameter_servers(
-      self, num_ps: int, num_subnetworks: int,
-      subnetwork_index: int) -> typing.Optional[typing.Iterable[int]]:
+  def parameter_servers(self, num_ps: int, num_subnetworks: int,
+                        subnetwork_index: int) -> Optional[Iterable[int]]:
     """Returns the tasks of the job `ps` that hold a subnetwork's variables.
 
     Args:
@@ -142,7 +139,7 @@ class Layout:
     """
 
   def segment(self, num_ps: int, num_subnetworks: int,
-              subnetwork_index: int) -> typing.Optional[line_lib.Segment]:
+              subnetwork_index: int) -> Optional[line_lib.Segment]:
     """Returns the place of a subnetwork among all parameter servers.
 
     Args:
@@ -160,7 +157,7 @@ class Layout:
 
   def ps_fractions(
       self, num_ps: int, num_subnetworks: int, subnetwork_index: int
-  ) -> typing.Optional[typing.Sequence[fractions_lib.Fraction]]:
+  ) -> Optional[Sequence[fractions_lib.Fraction]]:
     """Returns the part of a subnetwork's bytes that each of its ps expects.
 
     Args:
@@ -192,8 +189,7 @@ class ReplicationLayout(Layout):
     return Share(True, range(num_subnetworks), True)
 
   def groups(self, num_workers, num_subnetworks):
-    return [(range(num_workers),
-             self.share(num_workers, 0, num_subnetworks))]
+    return [(range(num_workers), self.share(num_workers, 0, num_subnetworks))]
 
   def input_share(self, num_workers, worker_index, num_subnetworks,
                   subnetwork_index):
@@ -303,8 +299,7 @@ class AskedLayout(Layout):
   others.
   """
 
-  def __init__(self, strategy: typing.Any, num_workers: int,
-               num_ps: typing.Optional[int],
+  def __init__(self, strategy: Any, num_workers: int, num_ps: Optional[int],
                knows_parameter_servers: bool = True):
     """Makes the layout of one cluster.
 

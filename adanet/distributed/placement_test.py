@@ -114,9 +114,8 @@ class RoundRobinWorkersTest(parameterized.TestCase):
       num_subnetworks=st.integers(2, 10**9),
       task=st.integers(1, 10**9),
       drop_remainder=st.booleans())
-  def test_one_subnetwork_each_in_whole_rounds(self, num_rounds,
-                                               num_subnetworks, task,
-                                               drop_remainder):
+  def test_one_subnetwork_each_in_whole_rounds(
+      self, num_rounds, num_subnetworks, task, drop_remainder):
     round_size = num_subnetworks + 1
     task = 1 + task % num_subnetworks
     strategy = _worker(num_rounds * round_size,

@@ -23,7 +23,7 @@ For example, of two Keras models::
 import collections
 import functools
 import inspect
-import typing
+from typing import Any, Callable, List, Optional, Sequence
 
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
@@ -60,11 +60,11 @@ class AutoEnsembleSubestimator(
   """
 
   def __new__(cls,
-              estimator: typing.Any,
-              train_input_fn: typing.Optional[
-                  typing.Callable[..., typing.Any]] = None,
+              estimator: Any,
+              train_input_fn: Optional[
+                  Callable[..., Any]] = None,
               prediction_only: bool = False,
-              optimizer: typing.Any = None) -> "AutoEnsembleSubestimator":
+              optimizer: Any = None) -> "AutoEnsembleSubestimator":
     """Makes a model of the pool.
 
     Raises:
@@ -178,8 +178,7 @@ class _PoolGenerator(subnetwork_lib.Generator):
           f"candidate_pool={pool!r}: expected a list or a dict of models, or a "
           "function of config that returns one.")
     if not named:
-      raise ValueError(
-          f"candidate_pool={pool!r}: expected at least one model.")
+      raise ValueError(f"candidate_pool={pool!r}: expected at least one model.")
     names = [name for name, _ in named]
     for name in names:
       if names.count(name) > 1:
@@ -294,29 +293,29 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
 
   def __init__(
       self,
-      head: typing.Any,
-      candidate_pool: typing.Any,
-      max_iteration_steps: typing.Optional[int],
-      ensemblers: typing.Optional[typing.Sequence[typing.Any]] = None,
-      ensemble_strategies: typing.Optional[typing.Sequence[typing.Any]] = None,
-      logits_fn: typing.Optional[typing.Callable[..., typing.Any]] = None,
-      last_layer_fn: typing.Optional[typing.Callable[..., typing.Any]] = None,
-      evaluator: typing.Any = None,
-      metric_fn: typing.Optional[typing.Callable[..., typing.Any]] = None,
+      head: Any,
+      candidate_pool: Any,
+      max_iteration_steps: Optional[int],
+      ensemblers: Optional[Sequence[Any]] = None,
+      ensemble_strategies: Optional[Sequence[Any]] = None,
+      logits_fn: Optional[Callable[..., Any]] = None,
+      last_layer_fn: Optional[Callable[..., Any]] = None,
+      evaluator: Any = None,
+      metric_fn: Optional[Callable[..., Any]] = None,
       force_grow: bool = False,
       adanet_loss_decay: float = .9,
       worker_wait_timeout_secs: float = 7200,
-      model_dir: typing.Optional[str] = None,
-      config: typing.Any = None,
+      model_dir: Optional[str] = None,
+      config: Any = None,
       debug: bool = False,
       enable_ensemble_summaries: bool = True,
       enable_subnetwork_summaries: bool = True,
-      global_step_combiner_fn: typing.Optional[
-          typing.Callable[[typing.List[typing.Any]], typing.Any]] = None,
-      max_iterations: typing.Optional[int] = None,
-      replay_config: typing.Any = None,
-      optimizer: typing.Any = None,
-      **kwargs: typing.Any) -> None:
+      global_step_combiner_fn: Optional[
+          Callable[[List[Any]], Any]] = None,
+      max_iterations: Optional[int] = None,
+      replay_config: Any = None,
+      optimizer: Any = None,
+      **kwargs: Any) -> None:
     """Takes the pool, and how to search. Writes nothing.
 
     Arguments that are not listed are those of `adanet.Estimator`.

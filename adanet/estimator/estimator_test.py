@@ -157,8 +157,7 @@ class EstimatorTest(parameterized.TestCase):
     self.assertEqual(4, copy.get_variable_value("global_step"))
     self.assertIn("global_step", copy.get_variable_names())
     copy.train(builders.input_fn())
-    self.assertEqual(
-        8, copy.evaluate(builders.input_fn(1))["global_step"])
+    self.assertEqual(8, copy.evaluate(builders.input_fn(1))["global_step"])
     self.assertEqual(before, sorted(os.listdir(original)))
     with open(os.path.join(self._model_dir, "checkpoint")) as f:
       self.assertNotIn(original + "/", f.read())

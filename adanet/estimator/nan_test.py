@@ -128,8 +128,7 @@ class NanTest(parameterized.TestCase):
     self.assertLen(report.iterations, 2)
     for t, iteration in enumerate(report.iterations):
       nan = [c.name for c in iteration.candidates if np.isnan(c.value)]
-      self.assertEqual(
-          [f"t{t}_bad_grow_complexity_regularized"], nan)
+      self.assertEqual([f"t{t}_bad_grow_complexity_regularized"], nan)
     self.assertRegex(str(report), r"t1_bad\.\. +nan ")
 
   def test_histograms_are_left_out_where_they_have_nan(self):
@@ -168,13 +167,11 @@ class NanTest(parameterized.TestCase):
   def test_head_of_tensorflow_evaluates(self):
     if not hasattr(tf_compat.v2, "estimator"):
       self.skipTest("This TensorFlow has no tf.estimator.")
-    self._train_and_evaluate(
-        tf_compat.v2.estimator.MultiLabelHead(2), _signs)
+    self._train_and_evaluate(tf_compat.v2.estimator.MultiLabelHead(2), _signs)
 
   @parameterized.parameters(1, 2)
   def test_all_nan_is_an_error_that_names_them(self, count):
-    estimator = self._estimator(
-        *[_Diverging(f"bad{i}") for i in range(count)])
+    estimator = self._estimator(*[_Diverging(f"bad{i}") for i in range(count)])
     with self.assertRaises(
         tf_compat.v1.train.NanLossDuringTrainingError) as caught:
       estimator.train(builders.input_fn())

@@ -38,8 +38,7 @@ class _Exporter:
 
   def export(self, estimator, export_path, checkpoint_path, eval_result,
              is_the_final_export):
-    assert export_path == os.path.join(
-        estimator.model_dir, "export", self.name)
+    assert export_path == os.path.join(estimator.model_dir, "export", self.name)
     assert eval_result["global_step"] == estimator.get_variable_value(
         "global_step")
     self.calls.append((eval_result["global_step"], is_the_final_export))
@@ -116,8 +115,7 @@ class LocalTest(parameterized.TestCase):
     self._run({"max_steps": 2})
     self._run({"max_steps": 3})
     self._run({"max_steps": 3})  # It is over: only the end is missing.
-    self.assertEqual([(2, True), (3, True), (3, True)],
-                     self._exporter.calls)
+    self.assertEqual([(2, True), (3, True), (3, True)], self._exporter.calls)
 
   def test_what_was_exported_is_not_exported_again(self):
     self._exporter = _Exporter(result="path")
@@ -261,8 +259,7 @@ class ClusterTest(parameterized.TestCase):
       metrics, _ = self._train_and_evaluate(chief)
       self.assertEqual({"global_step": 6}, metrics)
     # What was exported is not exported again.
-    self.assertEqual([1, 0], [
-        chief.calls.count("evaluate") for chief in lives])
+    self.assertEqual([1, 0], [chief.calls.count("evaluate") for chief in lives])
 
   @parameterized.parameters(("master", {"master": ["a:1"], "ps": ["c:1"]}),
                             ("worker", {}))

@@ -178,8 +178,7 @@ class TurnsTest(parameterized.TestCase):
         [set(steps.values()) for steps in seen.found])
 
   def test_one_subnetwork_trains_as_before(self):
-    loop, _ = self._train(
-        distributed.BalancedStrategy(), 1, num_workers=4)
+    loop, _ = self._train(distributed.BalancedStrategy(), 1, num_workers=4)
     self.assertEqual({"t0_a": _STEPS}, loop.trained)
     # There is nothing to observe, and no turn to take.
     self.assertEqual({"t0_a": _STEPS}, loop.steps)
@@ -191,8 +190,7 @@ class TurnsTest(parameterized.TestCase):
         distributed.BalancedStrategy(num_ensemble_workers=0), 0,
         hooks=[seen] if has_hooks else (), num_others=_STEPS)
     self.assertEqual(loop_lib.Ending.ITERATION_OVER, ending)
-    self.assertEqual(
-        dict.fromkeys(_NAMES + _ENSEMBLES, _STEPS), loop.steps)
+    self.assertEqual(dict.fromkeys(_NAMES + _ENSEMBLES, _STEPS), loop.steps)
     self.assertEqual(_STEPS, loop.global_step)
     # Of the third it trains nothing, and of the others all, as nobody else was
     # quick enough.
@@ -239,8 +237,7 @@ class TurnsTest(parameterized.TestCase):
       def after_run(self, run_context, run_values):
         run_context.session.run(self._op)
 
-    loop, _ = self._train(
-        distributed.BalancedStrategy(), 1, hooks=[Finishes()])
+    loop, _ = self._train(distributed.BalancedStrategy(), 1, hooks=[Finishes()])
     self.assertLessEqual(loop.trained["t0_b"], 1)
     self.assertEqual(_STEPS, loop.trained["t0_a"])
     self.assertEqual(_STEPS, loop.trained["t0_c"])

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The head of a task with two classes."""
 
-import typing
+from typing import Any, Callable, Dict, Iterable, Optional, Sequence
 
 from adanet import tf_compat
 from adanet.heads import _arguments
@@ -31,12 +31,12 @@ class BinaryClassHead(single_head.SingleHead):
 
   def __init__(
       self,
-      weight_column: typing.Any = None,
-      thresholds: typing.Optional[typing.Iterable[float]] = None,
-      label_vocabulary: typing.Optional[typing.Sequence[str]] = None,
+      weight_column: Any = None,
+      thresholds: Optional[Iterable[float]] = None,
+      label_vocabulary: Optional[Sequence[str]] = None,
       loss_reduction: str = "sum_over_batch_size",
-      loss_fn: typing.Optional[typing.Callable[..., typing.Any]] = None,
-      name: typing.Optional[str] = None):
+      loss_fn: Optional[Callable[..., Any]] = None,
+      name: Optional[str] = None):
     """Makes a head.
 
     Args:
@@ -64,7 +64,7 @@ class BinaryClassHead(single_head.SingleHead):
     """See `Head`."""
     return 1
 
-  def read_labels(self, labels: typing.Any, logits: typing.Any) -> typing.Any:
+  def read_labels(self, labels: Any, logits: Any) -> Any:
     """See `SingleHead`."""
     labels = _inputs.check_labels(labels, 1, logits, self.title)
     if self._label_vocabulary is None:
@@ -77,13 +77,12 @@ class BinaryClassHead(single_head.SingleHead):
     labels = tf_compat.v1.cast(labels, tf_compat.v1.float32)
     return _inputs.check_label_range(labels, 1, self.title)
 
-  def default_losses(self, labels: typing.Any,
-                     logits: typing.Any) -> typing.Any:
+  def default_losses(self, labels: Any, logits: Any) -> Any:
     """See `SingleHead`."""
     return tf_compat.v1.nn.sigmoid_cross_entropy_with_logits(
         labels=labels, logits=logits)
 
-  def predict(self, logits: typing.Any) -> typing.Dict[str, typing.Any]:
+  def predict(self, logits: Any) -> Dict[str, Any]:
     """See `SingleHead`."""
     v1 = tf_compat.v1
     both = v1.concat([v1.zeros_like(logits), logits], axis=-1)
@@ -92,15 +91,14 @@ class BinaryClassHead(single_head.SingleHead):
             both, v1.nn.softmax(both), 2, self._label_vocabulary),
         logits=logits, logistic=v1.sigmoid(logits))
 
-  def export(self, predictions: typing.Dict[str, typing.Any]
-             ) -> typing.Dict[str, typing.Any]:
+  def export(self, predictions: Dict[str, Any]) -> Dict[str, Any]:
     """See `SingleHead`."""
     outputs = _classes.export_classes(predictions, predictions["all_classes"])
     outputs[head.REGRESS_SERVING_KEY] = export_output.RegressionOutput(
         predictions["logistic"])
     return outputs
 
-  def measure(self, batch: single_head.Batch) -> typing.Dict[str, typing.Any]:
+  def measure(self, batch: single_head.Batch) -> Dict[str, Any]:
     """See `SingleHead`."""
     labels, weights = batch.labels, batch.weights
     logistic = batch.predictions["logistic"]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The head of a task with one of several classes."""
 
-import typing
+from typing import Any, Callable, Dict, Optional, Sequence
 
 from adanet import tf_compat
 from adanet.heads import _arguments
@@ -28,11 +28,11 @@ class MultiClassHead(single_head.SingleHead):
   def __init__(
       self,
       n_classes: int,
-      weight_column: typing.Any = None,
-      label_vocabulary: typing.Optional[typing.Sequence[str]] = None,
+      weight_column: Any = None,
+      label_vocabulary: Optional[Sequence[str]] = None,
       loss_reduction: str = "sum_over_batch_size",
-      loss_fn: typing.Optional[typing.Callable[..., typing.Any]] = None,
-      name: typing.Optional[str] = None):
+      loss_fn: Optional[Callable[..., Any]] = None,
+      name: Optional[str] = None):
     """Makes a head.
 
     Args:
@@ -60,7 +60,7 @@ class MultiClassHead(single_head.SingleHead):
     """See `Head`."""
     return self._n_classes
 
-  def read_labels(self, labels: typing.Any, logits: typing.Any) -> typing.Any:
+  def read_labels(self, labels: Any, logits: Any) -> Any:
     """See `SingleHead`."""
     labels = _inputs.check_labels(labels, 1, logits, self.title)
     if self._label_vocabulary is None:
@@ -72,8 +72,7 @@ class MultiClassHead(single_head.SingleHead):
       labels = _classes.look_up(labels, self._label_vocabulary)
     return _inputs.check_label_range(labels, self._n_classes - 1, self.title)
 
-  def default_losses(self, labels: typing.Any,
-                     logits: typing.Any) -> typing.Any:
+  def default_losses(self, labels: Any, logits: Any) -> Any:
     """See `SingleHead`."""
     v1 = tf_compat.v1
     if labels.dtype not in (v1.int32, v1.int64):
@@ -82,7 +81,7 @@ class MultiClassHead(single_head.SingleHead):
         v1.nn.sparse_softmax_cross_entropy_with_logits(
             labels=v1.squeeze(labels, axis=[-1]), logits=logits), -1)
 
-  def predict(self, logits: typing.Any) -> typing.Dict[str, typing.Any]:
+  def predict(self, logits: Any) -> Dict[str, Any]:
     """See `SingleHead`."""
     return dict(
         _classes.predict_one(
@@ -90,12 +89,11 @@ class MultiClassHead(single_head.SingleHead):
             self._label_vocabulary),
         logits=logits)
 
-  def export(self, predictions: typing.Dict[str, typing.Any]
-             ) -> typing.Dict[str, typing.Any]:
+  def export(self, predictions: Dict[str, Any]) -> Dict[str, Any]:
     """See `SingleHead`."""
     return _classes.export_classes(predictions, predictions["all_classes"])
 
-  def measure(self, batch: single_head.Batch) -> typing.Dict[str, typing.Any]:
+  def measure(self, batch: single_head.Batch) -> Dict[str, Any]:
     """See `SingleHead`."""
     return {
         "accuracy": _metrics.accuracy(

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The head of a task where an example has any number of classes."""
 
-import typing
+from typing import Any, Callable, Dict, Iterable, Optional, Sequence
 
 from adanet import tf_compat
 from adanet.heads import _arguments
@@ -35,14 +35,14 @@ class MultiLabelHead(single_head.SingleHead):
   def __init__(
       self,
       n_classes: int,
-      weight_column: typing.Any = None,
-      thresholds: typing.Optional[typing.Iterable[float]] = None,
-      label_vocabulary: typing.Optional[typing.Sequence[str]] = None,
+      weight_column: Any = None,
+      thresholds: Optional[Iterable[float]] = None,
+      label_vocabulary: Optional[Sequence[str]] = None,
       loss_reduction: str = "sum_over_batch_size",
-      loss_fn: typing.Optional[typing.Callable[..., typing.Any]] = None,
-      classes_for_class_based_metrics: typing.Optional[
-          typing.Iterable[typing.Any]] = None,
-      name: typing.Optional[str] = None):
+      loss_fn: Optional[Callable[..., Any]] = None,
+      classes_for_class_based_metrics: Optional[
+          Iterable[Any]] = None,
+      name: Optional[str] = None):
     """Makes a head.
 
     Args:
@@ -77,7 +77,7 @@ class MultiLabelHead(single_head.SingleHead):
     """See `Head`."""
     return self._n_classes
 
-  def read_labels(self, labels: typing.Any, logits: typing.Any) -> typing.Any:
+  def read_labels(self, labels: Any, logits: Any) -> Any:
     """See `SingleHead`."""
     v1 = tf_compat.v1
     _inputs.check_labels_given(labels, self.title)
@@ -109,8 +109,7 @@ class MultiLabelHead(single_head.SingleHead):
             v1.SparseTensor(labels.indices, ids, labels.dense_shape),
             self._n_classes), v1.int64)
 
-  def default_losses(self, labels: typing.Any,
-                     logits: typing.Any) -> typing.Any:
+  def default_losses(self, labels: Any, logits: Any) -> Any:
     """See `SingleHead`."""
     v1 = tf_compat.v1
     return v1.reduce_mean(
@@ -118,7 +117,7 @@ class MultiLabelHead(single_head.SingleHead):
             labels=v1.cast(labels, v1.float32), logits=logits),
         axis=-1, keepdims=True)
 
-  def predict(self, logits: typing.Any) -> typing.Dict[str, typing.Any]:
+  def predict(self, logits: Any) -> Dict[str, Any]:
     """See `SingleHead`."""
     predictions = {
         "logits": logits,
@@ -129,16 +128,14 @@ class MultiLabelHead(single_head.SingleHead):
     return predictions
 
   def _all_classes(self, logits):
-    return _classes.all_classes(
-        logits, self._n_classes, self._label_vocabulary)
+    return _classes.all_classes(logits, self._n_classes, self._label_vocabulary)
 
-  def export(self, predictions: typing.Dict[str, typing.Any]
-             ) -> typing.Dict[str, typing.Any]:
+  def export(self, predictions: Dict[str, Any]) -> Dict[str, Any]:
     """See `SingleHead`."""
     return _classes.export_classes(
         predictions, self._all_classes(predictions["logits"]))
 
-  def measure(self, batch: single_head.Batch) -> typing.Dict[str, typing.Any]:
+  def measure(self, batch: single_head.Batch) -> Dict[str, Any]:
     """See `SingleHead`."""
     labels, weights = batch.labels, batch.weights
     probabilities = batch.predictions["probabilities"]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The head of a task whose labels are numbers."""
 
-import typing
+from typing import Any, Callable, Dict, Optional
 
 from adanet import tf_compat
 from adanet.heads import _arguments
@@ -30,12 +30,12 @@ class RegressionHead(single_head.SingleHead):
   def __init__(
       self,
       label_dimension: int = 1,
-      weight_column: typing.Any = None,
+      weight_column: Any = None,
       loss_reduction: str = "sum_over_batch_size",
-      loss_fn: typing.Optional[typing.Callable[..., typing.Any]] = None,
-      inverse_link_fn: typing.Optional[
-          typing.Callable[[typing.Any], typing.Any]] = None,
-      name: typing.Optional[str] = None):
+      loss_fn: Optional[Callable[..., Any]] = None,
+      inverse_link_fn: Optional[
+          Callable[[Any], Any]] = None,
+      name: Optional[str] = None):
     """Makes a head.
 
     Args:
@@ -66,27 +66,24 @@ class RegressionHead(single_head.SingleHead):
     """See `Head`."""
     return self._logits_dimension
 
-  def read_labels(self, labels: typing.Any, logits: typing.Any) -> typing.Any:
+  def read_labels(self, labels: Any, logits: Any) -> Any:
     """See `SingleHead`."""
     labels = _inputs.check_labels(
         labels, self._logits_dimension, logits, self.title)
-    _inputs.check_labels_dtype(
-        labels, _inputs.is_number, "numbers", self.title)
+    _inputs.check_labels_dtype(labels, _inputs.is_number, "numbers", self.title)
     return tf_compat.v1.cast(labels, tf_compat.v1.float32)
 
-  def default_losses(self, labels: typing.Any,
-                     logits: typing.Any) -> typing.Any:
+  def default_losses(self, labels: Any, logits: Any) -> Any:
     """See `SingleHead`."""
     return tf_compat.v1.squared_difference(logits, labels)
 
-  def predict(self, logits: typing.Any) -> typing.Dict[str, typing.Any]:
+  def predict(self, logits: Any) -> Dict[str, Any]:
     """See `SingleHead`."""
     if self._inverse_link_fn is None:
       return {"predictions": logits}
     return {"predictions": self._inverse_link_fn(logits), "logits": logits}
 
-  def export(self, predictions: typing.Dict[str, typing.Any]
-             ) -> typing.Dict[str, typing.Any]:
+  def export(self, predictions: Dict[str, Any]) -> Dict[str, Any]:
     """See `SingleHead`."""
     regression = export_output.RegressionOutput(predictions["predictions"])
     return {
@@ -95,7 +92,7 @@ class RegressionHead(single_head.SingleHead):
         head.PREDICT_SERVING_KEY: export_output.PredictOutput(predictions),
     }
 
-  def measure(self, batch: single_head.Batch) -> typing.Dict[str, typing.Any]:
+  def measure(self, batch: single_head.Batch) -> Dict[str, Any]:
     """See `SingleHead`."""
     return {
         "prediction/mean": _metrics.mean(

@@ -35,8 +35,7 @@ class SubnetworkTest(parameterized.TestCase):
     self.assertEqual(heads, _subnetwork(last_layer=heads, logits=heads).logits)
 
   def test_local_init_ops_are_a_tuple(self):
-    self.assertEqual(
-        ("op",), _subnetwork(local_init_ops=["op"]).local_init_ops)
+    self.assertEqual(("op",), _subnetwork(local_init_ops=["op"]).local_init_ops)
 
   def test_persisted_tensors_are_deprecated(self):
     tensors = {"a": {"b": "tensor"}}

@@ -4,7 +4,7 @@
 
 import abc
 import contextlib
-import typing
+from typing import Any, Iterator, Optional
 
 import six
 
@@ -23,16 +23,16 @@ class Summary:
   """
 
   @contextlib.contextmanager
-  def current_scope(self) -> typing.Iterator[None]:
+  def current_scope(self) -> Iterator[None]:
     """Leaves the name scope that is open now out of the tags made inside."""
     yield
 
   @abc.abstractmethod
   def scalar(self,
              name: str,
-             tensor: typing.Any,
-             family: typing.Optional[str] = None,
-             description: typing.Optional[str] = None) -> typing.Any:
+             tensor: Any,
+             family: Optional[str] = None,
+             description: Optional[str] = None) -> Any:
     """Records a number.
 
     Args:
@@ -45,10 +45,10 @@ class Summary:
   @abc.abstractmethod
   def image(self,
             name: str,
-            tensor: typing.Any,
+            tensor: Any,
             max_outputs: int = 3,
-            family: typing.Optional[str] = None,
-            description: typing.Optional[str] = None) -> typing.Any:
+            family: Optional[str] = None,
+            description: Optional[str] = None) -> Any:
     """Records images.
 
     Args:
@@ -65,10 +65,10 @@ class Summary:
   @abc.abstractmethod
   def histogram(self,
                 name: str,
-                values: typing.Any,
-                family: typing.Optional[str] = None,
-                buckets: typing.Optional[int] = None,
-                description: typing.Optional[str] = None) -> typing.Any:
+                values: Any,
+                family: Optional[str] = None,
+                buckets: Optional[int] = None,
+                description: Optional[str] = None) -> Any:
     """Records how values are distributed.
 
     Args:
@@ -82,12 +82,12 @@ class Summary:
   @abc.abstractmethod
   def audio(self,
             name: str,
-            tensor: typing.Any,
-            sample_rate: typing.Any,
+            tensor: Any,
+            sample_rate: Any,
             max_outputs: int = 3,
-            family: typing.Optional[str] = None,
-            encoding: typing.Optional[str] = None,
-            description: typing.Optional[str] = None) -> typing.Any:
+            family: Optional[str] = None,
+            encoding: Optional[str] = None,
+            description: Optional[str] = None) -> Any:
     """Records sounds.
 
     Args:

@@ -86,8 +86,7 @@ class EvaluatorOfAUserTest(parameterized.TestCase):
     np.testing.assert_array_equal(values, [c.value for c in record.candidates])
 
   def test_subclass(self):
-    estimator, _ = self._train(
-        _Subclass(builders.input_fn(1)), force_grow=True)
+    estimator, _ = self._train(_Subclass(builders.input_fn(1)), force_grow=True)
     for record in adanet.report(self._model_dir).iterations:
       self.assertEqual("average_loss", record.metric_name)
       values = [c.value for c in record.candidates][record.iteration:]

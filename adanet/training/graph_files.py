@@ -12,7 +12,7 @@ more than 2 GB is in no file: TensorFlow cannot write it.
 """
 
 import os
-import typing
+from typing import Any, Optional
 
 from absl import logging
 from adanet import tf_compat
@@ -48,7 +48,7 @@ class GraphFiles:
   graph it takes seconds to make the contents, so they are made once.
   """
 
-  def __init__(self, model_dir: str, saver: typing.Any):
+  def __init__(self, model_dir: str, saver: Any):
     """Writes nothing yet.
 
     Args:
@@ -58,7 +58,7 @@ class GraphFiles:
     self._model_dir = model_dir
     self._saver = saver
     self._graph = tf_compat.v1.get_default_graph()
-    self._content: typing.Optional[bytes] = None
+    self._content: Optional[bytes] = None
     self._is_written = False
 
   def _meta_graph(self):

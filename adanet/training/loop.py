@@ -5,7 +5,7 @@
 import enum
 import math
 import time
-import typing
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
 from adanet import tf_compat
 from adanet.core import events
@@ -29,7 +29,7 @@ class Ending(enum.Enum):
   SIGNAL = "a signal asked for a stop"
 
 
-class Limits(typing.NamedTuple):
+class Limits(NamedTuple):
   """When training ends.
 
   Attributes:
@@ -37,8 +37,8 @@ class Limits(typing.NamedTuple):
       iteration; None for as long as there is input.
     global_step: int, the global step at which training ends, or None.
   """
-  iteration_steps: typing.Optional[int]
-  global_step: typing.Optional[int]
+  iteration_steps: Optional[int]
+  global_step: Optional[int]
 
 
 def _nobody_else(steps):
@@ -46,7 +46,7 @@ def _nobody_else(steps):
   return {name: "nobody else trains it" for name in steps}
 
 
-class Surroundings(typing.NamedTuple):
+class Surroundings(NamedTuple):
   """What a loop has to do with the rest of the job.
 
   Attributes:
@@ -61,11 +61,10 @@ class Surroundings(typing.NamedTuple):
     untrained: the names of subnetworks that no task trains.
   """
   report: events.Report
-  mark_stopped: typing.Callable[[str, str, int], None]
-  asked_to_stop: typing.Callable[[], bool] = lambda: False
-  wait_for: typing.Callable[[typing.Dict[str, int]], typing.Dict[
-      str, str]] = _nobody_else
-  untrained: typing.Tuple[str, ...] = ()
+  mark_stopped: Callable[[str, str, int], None]
+  asked_to_stop: Callable[[], bool] = lambda: False
+  wait_for: Callable[[Dict[str, int]], Dict[str, str]] = _nobody_else
+  untrained: Tuple[str, ...] = ()
 
 
 class Loop:
@@ -109,12 +108,12 @@ class Loop:
     self._turns = turns_lib.Turns(ops.fractions) if ops.fractions else None
     self._pace = turns_lib.Pace(limits.iteration_steps, surroundings.untrained)
     self._active = dict(ops.trainees)
-    self._diverged: typing.Set[str] = set()
-    self._restored_behind: typing.List[str] = []
+    self._diverged: Set[str] = set()
+    self._restored_behind: List[str] = []
     self.global_step = 0
-    self.steps: typing.Dict[str, int] = {}
-    self.losses: typing.Dict[str, float] = {}
-    self.averages: typing.Dict[str, float] = {}
+    self.steps: Dict[str, int] = {}
+    self.losses: Dict[str, float] = {}
+    self.averages: Dict[str, float] = {}
     self.trained = {name: 0 for name in ops.trainees}
 
   def _stop(self, name, reason, **what):
@@ -220,8 +219,7 @@ class Loop:
   def _run(self, session, names):
     """Trains some names once."""
     began = time.monotonic()
-    values = self._runs.train(
-        session, names, self.global_step, self._finished)
+    values = self._runs.train(session, names, self.global_step, self._finished)
     if self._turns is not None and not self._runs.was_new:
       for name in names:
         if self._ops.trainees[name].is_subnetwork:
@@ -234,8 +232,7 @@ class Loop:
 
   def _update_pace(self):
     if self._ops.follows:
-      self._pace.update({
-          name: self.steps[name] for name in self._ops.observed})
+      self._pace.update({name: self.steps[name] for name in self._ops.observed})
 
   def _take(self, names, values):
     """Takes over the values of a run that trains some names."""
@@ -271,7 +268,7 @@ class Loop:
       self._pace.stop(name)
     self._look(session)
 
-  def progress(self, rate: typing.Optional[float] = None) -> events.Progress:
+  def progress(self, rate: Optional[float] = None) -> events.Progress:
     """Returns how far the iteration is.
 
     Args:
@@ -291,9 +288,8 @@ class Loop:
     rate = (self.global_step - first_step) / seconds if seconds > .1 else None
     self._surroundings.report(self.progress(rate))
 
-  def start(self, session: typing.Any,
-            stopped: typing.Callable[[typing.Dict[str, int]], typing.Dict[
-                str, str]]) -> None:
+  def start(self, session: Any,
+            stopped: Callable[[Dict[str, int]], Dict[str, str]]) -> None:
     """Reads how far the iteration is. Call it again for a new session.
 
     Args:
@@ -329,7 +325,7 @@ class Loop:
       return Ending.MAX_STEPS
     return None
 
-  def run(self, session: typing.Any) -> Ending:
+  def run(self, session: Any) -> Ending:
     """Trains until the iteration is over, or training is.
 
     Args:

@@ -4,7 +4,7 @@
 
 import os
 import time
-import typing
+from typing import Any, Callable, List, Optional, Sequence
 
 from absl import logging
 from adanet import tf_compat
@@ -31,7 +31,7 @@ class Saver:
     del global_step
     return False
 
-  def save(self, session: typing.Any, global_step: int) -> bool:
+  def save(self, session: Any, global_step: int) -> bool:
     """Saves a checkpoint, unless nothing has trained since the last one.
 
     A disk that is full does not stop training: a warning says so, and a later
@@ -47,8 +47,8 @@ class Saver:
     del session, global_step
     return False
 
-  def end(self, session: typing.Any, global_step: int,
-          end_hooks: typing.Callable[[], None]) -> None:
+  def end(self, session: Any, global_step: int,
+          end_hooks: Callable[[], None]) -> None:
     """Ends the hooks, saves the last checkpoint, and ends the listeners.
 
     Args:
@@ -73,10 +73,9 @@ class CheckpointSaver(Saver):
     graph_files: `GraphFiles` of the default graph.
   """
 
-  def __init__(self, model_dir: model_dir_lib.ModelDir, config: typing.Any,
-               steps: typing.Sequence[typing.Any],
-               listeners: typing.Sequence[typing.Any], report: events.Report,
-               wait_for_space: typing.Callable[[str], None]):
+  def __init__(self, model_dir: model_dir_lib.ModelDir, config: Any,
+               steps: Sequence[Any], listeners: Sequence[Any],
+               report: events.Report, wait_for_space: Callable[[str], None]):
     """Prepares to save, and begins the listeners.
 
     Args:
@@ -103,9 +102,9 @@ class CheckpointSaver(Saver):
     self.graph_files = graph_files.GraphFiles(model_dir.path, self._saver)
     self._step_names = [step.op.name for step in steps]
     self._read_steps = tf_compat.v1.stack([step.read_value() for step in steps])
-    self.checkpoint: typing.Optional[str] = None
-    self._saved_steps: typing.Optional[typing.List[int]] = None
-    self._saved_global_step: typing.Optional[int] = None
+    self.checkpoint: Optional[str] = None
+    self._saved_steps: Optional[List[int]] = None
+    self._saved_global_step: Optional[int] = None
     self._saved_time = time.time()
     self._next_try = 0.
     for listener in listeners:
@@ -162,7 +161,7 @@ class CheckpointSaver(Saver):
     self._saved_global_step = global_step
     self._saved_time = time.time()
 
-  def begin_iteration(self, session: typing.Any, number: int,
+  def begin_iteration(self, session: Any, number: int,
                       global_step: int) -> None:
     """Saves the checkpoint with which an iteration after the first begins.
 
@@ -219,12 +218,12 @@ class CheckpointSaver(Saver):
     self._save(session, global_step, self._model_dir.checkpoint_path, listeners,
                self._write_surely)
 
-  def save(self, session: typing.Any, global_step: int) -> bool:
+  def save(self, session: Any, global_step: int) -> bool:
     """Saves a checkpoint; see `Saver`."""
     return self._save_or_warn(
         session, global_step, self._model_dir.checkpoint_path, self._listeners)
 
-  def save_or_fail(self, session: typing.Any, global_step: int) -> None:
+  def save_or_fail(self, session: Any, global_step: int) -> None:
     """Saves a checkpoint now.
 
     Raises:
@@ -233,8 +232,8 @@ class CheckpointSaver(Saver):
     self._save(session, global_step, self._model_dir.checkpoint_path,
                self._listeners, self._write)
 
-  def end(self, session: typing.Any, global_step: int,
-          end_hooks: typing.Callable[[], None]) -> None:
+  def end(self, session: Any, global_step: int,
+          end_hooks: Callable[[], None]) -> None:
     """Ends the hooks, saves the last checkpoint, and ends the listeners.
 
     It waits for space where the disk is full.
@@ -253,10 +252,9 @@ class HookedSaver(CheckpointSaver):
   in another folder.
   """
 
-  def __init__(self, hooks: typing.Sequence[typing.Any],
-               model_dir: model_dir_lib.ModelDir, config: typing.Any,
-               steps: typing.Sequence[typing.Any], report: events.Report,
-               wait_for_space: typing.Callable[[str], None]):
+  def __init__(self, hooks: Sequence[Any], model_dir: model_dir_lib.ModelDir,
+               config: Any, steps: Sequence[Any], report: events.Report,
+               wait_for_space: Callable[[str], None]):
     """Prepares to save; see `CheckpointSaver`.
 
     Args:
@@ -270,7 +268,7 @@ class HookedSaver(CheckpointSaver):
     super().__init__(model_dir, config, steps, (), report, wait_for_space)
     self._listeners = [listener for hook in hooks
                        for listener in saver_hooks.listeners(hook)]
-    self._hook_global_step: typing.Optional[int] = None
+    self._hook_global_step: Optional[int] = None
     saver_hooks.offer(self._saver, self._save_for_hook)
 
   def is_due(self, global_step: int) -> bool:
@@ -296,7 +294,7 @@ class HookedSaver(CheckpointSaver):
       self._saver.recover_last_checkpoints(
           checkpoint_file.kept(self._model_dir.path))
 
-  def save(self, session: typing.Any, global_step: int) -> bool:
+  def save(self, session: Any, global_step: int) -> bool:
     """Saves the first checkpoint, without a word to listeners.
 
     The hooks tell them when the session begins.
@@ -304,8 +302,8 @@ class HookedSaver(CheckpointSaver):
     return self._save_or_warn(
         session, global_step, self._model_dir.checkpoint_path, ())
 
-  def end(self, session: typing.Any, global_step: int,
-          end_hooks: typing.Callable[[], None]) -> None:
+  def end(self, session: Any, global_step: int,
+          end_hooks: Callable[[], None]) -> None:
     """Ends the hooks, and saves the last checkpoint where they do not.
 
     A hook saves at its end if the global step is not that of its last save.

@@ -98,8 +98,7 @@ class CheckpointSaverTest(absltest.TestCase):
               num_stale += 1
               expected.append((saver.checkpoint, search.values()))
             is_stale = False
-        self.assertEqual(
-            saver.checkpoint, search.model_dir.latest_checkpoint())
+        self.assertEqual(saver.checkpoint, search.model_dir.latest_checkpoint())
       self.assertLen(expected, num_stale)
       self.assertEqual(
           [events.CheckpointSaved(path, values["global_step"])
@@ -239,8 +238,7 @@ class HookedSaverTest(parameterized.TestCase):
     told = ["begin"]
     for step in [0] + saves:
       told += [f"before {step}", f"after {step}"]
-    self.assertEqual(
-        told + [f"end {expected['global_step']}"], calls)
+    self.assertEqual(told + [f"end {expected['global_step']}"], calls)
     self.assertEqual(expected, saved)
 
   def test_hook_of_another_folder(self):
