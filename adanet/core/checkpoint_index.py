@@ -106,10 +106,7 @@ class Extent(NamedTuple):
 
 
 def extents(content: bytes) -> Iterator[Extent]:
-  """Yields where the data of a checkpoint lie.
-
-  Args:
-    content: bytes, of the file `.index`.
+  """Yields where the data of a checkpoint lie, by what its `.index` has.
 
   Raises:
     ValueError: it is not one.

@@ -1,6 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Reads TensorFlow's checkpoints, with one clear line for a broken one."""
+"""Reads TensorFlow's checkpoints, with one clear line for a broken one.
+
+A checkpoint is named by its prefix, a str.
+"""
 
 import collections
 import os
@@ -80,9 +83,6 @@ def latest(folder: str) -> Optional[str]:
   The file "checkpoint" says which one it is. If the folder is a copy, or has
   been moved, the checkpoint of the same name in it counts.
 
-  Args:
-    folder: str.
-
   Raises:
     CheckpointError: there is no such checkpoint.
   """
@@ -124,10 +124,6 @@ def _tensor(reader, checkpoint, name):
 
 def values(checkpoint: str, names: Iterable[str]) -> Dict[str, Any]:
   """Returns the values of variables of a checkpoint, as NumPy has them.
-
-  Args:
-    checkpoint: str, its prefix.
-    names: the names of the variables.
 
   Raises:
     CheckpointError: the checkpoint cannot be read, or lacks a variable.
@@ -173,10 +169,6 @@ def _integers(checkpoint, pattern):
 def integer(checkpoint: Optional[str], name: str) -> int:
   """Returns the value of an integer variable of a checkpoint.
 
-  Args:
-    checkpoint: str, its prefix, or None.
-    name: str, the name of the variable.
-
   Returns:
     An int; 0 if there is no checkpoint.
 
@@ -190,9 +182,6 @@ def check_readable(checkpoint: str) -> None:
   """Checks that a checkpoint has all the data that its index says.
 
   No data is read, so this is fast for a large checkpoint too.
-
-  Args:
-    checkpoint: str, its prefix.
 
   Raises:
     CheckpointError: it has not.

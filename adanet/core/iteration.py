@@ -205,13 +205,7 @@ class _Builder:
         "search that wrote this model_dir, or another model_dir")
 
   def _rebuild(self, architecture, number, previous):
-    """Builds an iteration's winner again, as it was.
-
-    Args:
-      architecture: `Architecture`, the winner's.
-      number: int, the iteration's.
-      previous: `_Frozen`, the winner before it, or None.
-    """
+    """Builds an iteration's winner again, as it was."""
     names = architecture.subnetworks_of(number)
     if not names:  # The previous ensemble won again.
       return previous._replace(

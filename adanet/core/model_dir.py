@@ -192,9 +192,6 @@ class ModelDir:
     The global step counts subnetworks only. On a cluster ensembles may have
     trained less than these when a checkpoint is saved.
 
-    Args:
-      checkpoint: str, its prefix, or None.
-
     Raises:
       checkpoints.CheckpointError: it cannot be read, or is not AdaNet's.
     """

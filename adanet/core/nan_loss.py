@@ -34,9 +34,6 @@ def _error_class():
 @contextlib.contextmanager
 def raised_in_training() -> Iterator[None]:
   """Lets `except tf.train.NanLossDuringTrainingError` catch an `AllNaNError`.
-
-  Yields:
-    None.
   """
   try:
     yield

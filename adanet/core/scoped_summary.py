@@ -78,9 +78,6 @@ class ScopedSummary(interface.Summary):
   @contextlib.contextmanager
   def current_scope(self) -> Iterator[None]:
     """Leaves the current name scope out of the tags of summaries made inside.
-
-    Yields:
-      None.
     """
     outer = self._base
     self._take_captured()
@@ -99,9 +96,6 @@ class ScopedSummary(interface.Summary):
     Those of `tf.compat.v1.summary` are in a collection of the graph, which is
     the same afterwards as before. Those of TensorFlow 2's `tf.summary` would
     write to a file by themselves, if there were one. Includes `current_scope`.
-
-    Yields:
-      None.
     """
     graph = tf_compat.v1.get_default_graph()
     collection = graph.get_collection_ref(tf_compat.v1.GraphKeys.SUMMARIES)
@@ -164,11 +158,7 @@ class ScopedSummary(interface.Summary):
     return tf_compat.v1.summary.merge(ops, collections=[]) if ops else None
 
   def rename(self, serialized: bytes) -> Any:
-    """Returns the `Summary` proto with the tags that TensorBoard shows.
-
-    Args:
-      serialized: the `Summary` proto that an op of this object returned.
-    """
+    """Returns the `Summary` proto with the tags that TensorBoard shows."""
     proto = tf_compat.v1.Summary.FromString(serialized)
     for value in proto.value:
       value.tag, description = self._shown.get(
@@ -331,12 +321,6 @@ def _ready_to_write(graph):
 
   It makes none without a default writer and a step. In another graph, such as
   a `tf.function`, the ops would run with it, so there it makes none here.
-
-  Args:
-    graph: the graph to make ops in.
-
-  Yields:
-    None.
   """
   v2 = tf_compat.v2.summary
   step = v2.experimental.get_step()

@@ -50,12 +50,7 @@ def _graph_class():
 
 
 def _asserts_floats_of(op, names):
-  """Whether an op is an assertion on floats that some ops compute.
-
-  Args:
-    op: `tf.Operation`, or anything else that ops may wait for.
-    names: set of str, the names of the ops that compute floats.
-  """
+  """Whether an op is an assertion on floats that some ops compute."""
   if "/AssertGuard/" not in getattr(op, "name", ""):
     return False
   seen = set()
@@ -83,9 +78,6 @@ def nan_scope(tensors: Any) -> Iterator[None]:
   Args:
     tensors: logits or predictions in the default graph, which `new_graph` made:
       a tensor, or a dict of tensors.
-
-  Yields:
-    None.
   """
   graph = tf_compat.v1.get_default_graph()
   outer = graph.may_be_nan
@@ -99,11 +91,7 @@ def nan_scope(tensors: Any) -> Iterator[None]:
 
 
 def new_graph(seed: Optional[int]) -> Any:
-  """Returns an empty graph that can be searched in.
-
-  Args:
-    seed: its random seed, or None.
-  """
+  """Returns an empty graph that can be searched in."""
   graph = _graph_class()()
   with graph.as_default():
     tf_compat.v1.set_random_seed(seed)

@@ -44,11 +44,7 @@ class Choice:
   reason: str = ""
 
   def message(self, metric_name: str = "adanet_loss") -> str:
-    """Returns one line: which candidate won, by how much, and over what.
-
-    Args:
-      metric_name: str, what the values are.
-    """
+    """Returns one line: which candidate won, by how much, and over what."""
     line = f"{self.name} won"
     if self.value is not None:
       line += f" with {metric_name} {self.value:.6g}"
@@ -72,11 +68,6 @@ class Choice:
 
 def preset(names: Sequence[str], index: int, reason: str) -> Choice:
   """Returns the choice of a candidate that needs no comparison.
-
-  Args:
-    names: sequence of str, the names of all candidates.
-    index: int, which of them wins.
-    reason: str, why; for a message.
 
   Raises:
     ValueError: there is no such candidate.

@@ -94,11 +94,7 @@ class SummaryWriter:
   """Writes summaries to the folders of a model_dir."""
 
   def __init__(self, model_dir: str) -> None:
-    """Writes nothing yet.
-
-    Args:
-      model_dir: path of the folder that has those of the candidates.
-    """
+    """Writes nothing yet."""
     self._model_dir = model_dir
     self._writers: Dict[str, EventFile] = {}
     self._started: Set[str] = set()

@@ -238,9 +238,6 @@ def monkey_patch_default_variable_placement_strategy() -> Iterator[None]:
   takes no `ps_strategy`; where there is a choice, pass `OpNameHashStrategy` as
   `ps_strategy` instead. The default is the process's: it changes for all
   threads until the last context that is open in any of them closes.
-
-  Yields:
-    None.
   """
   _default_strategy_patch.acquire()
   try:

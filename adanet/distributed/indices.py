@@ -71,11 +71,7 @@ class Indices(Collection[int]):
   __slots__ = ("ranges",)
 
   def __init__(self, indices: Iterable[int] = ()):
-    """Makes a set; of a range in constant time.
-
-    Args:
-      indices: iterable of int.
-    """
+    """Makes a set; of a range in constant time."""
     self.ranges: Tuple[range, ...] = ()
     if isinstance(indices, range) and indices.step > 0:
       if indices:

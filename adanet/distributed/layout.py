@@ -72,6 +72,10 @@ Group = Tuple[range, Share]
 class Layout:
   """The rules of a strategy.
 
+  The arguments of its methods are m, n and k: `num_workers`, `num_ps` and
+  `num_subnetworks`; and indices: `worker_index` in [0, m) and
+  `subnetwork_index` in [0, k).
+
   Attributes:
     dedicates_parameter_servers: bool, whether a subnetwork's variables go to
       its `parameter_servers`, and not to the default devices.
@@ -86,21 +90,11 @@ class Layout:
   @abc.abstractmethod
   def share(self, num_workers: int, worker_index: int,
             num_subnetworks: int) -> Share:
-    """Returns the `Share` of one worker.
-
-    Args:
-      num_workers: m.
-      worker_index: int in [0, m).
-      num_subnetworks: k.
-    """
+    """Returns the `Share` of one worker."""
 
   @abc.abstractmethod
   def groups(self, num_workers: int, num_subnetworks: int) -> Iterable[Group]:
     """Returns the share of every worker, once for workers that are alike.
-
-    Args:
-      num_workers: m.
-      num_subnetworks: k.
 
     Returns:
       Pairs of a range of workers and the `Share` of each of them, by their
@@ -113,12 +107,6 @@ class Layout:
       subnetwork_index: int) -> Optional[Pipeline]:
     """Returns this worker's part of the input for a subnetwork.
 
-    Args:
-      num_workers: m.
-      worker_index: int in [0, m).
-      num_subnetworks: k.
-      subnetwork_index: int in [0, k).
-
     Returns:
       The `Pipeline`: the number of workers that divide the input, and this
       worker's place among them. None if the worker reads nothing for it.
@@ -129,11 +117,6 @@ class Layout:
                         subnetwork_index: int) -> Optional[Iterable[int]]:
     """Returns the tasks of the job `ps` that hold a subnetwork's variables.
 
-    Args:
-      num_ps: n.
-      num_subnetworks: k.
-      subnetwork_index: int in [0, k).
-
     Returns:
       A range, or another iterable, of int; None if that is not known.
     """
@@ -141,11 +124,6 @@ class Layout:
   def segment(self, num_ps: int, num_subnetworks: int,
               subnetwork_index: int) -> Optional[line_lib.Segment]:
     """Returns the place of a subnetwork among all parameter servers.
-
-    Args:
-      num_ps: n.
-      num_subnetworks: k.
-      subnetwork_index: int in [0, k).
 
     Returns:
       The `Segment` on which the hash of a variable's name picks a point; its
@@ -159,11 +137,6 @@ class Layout:
       self, num_ps: int, num_subnetworks: int, subnetwork_index: int
   ) -> Optional[Sequence[fractions_lib.Fraction]]:
     """Returns the part of a subnetwork's bytes that each of its ps expects.
-
-    Args:
-      num_ps: n.
-      num_subnetworks: k.
-      subnetwork_index: int in [0, k).
 
     Returns:
       Sequence of `Fraction` that add up to 1, one for each element of
@@ -216,12 +189,7 @@ class RoundRobinLayout(Layout):
 
   def untrained_subnetworks(self, num_workers: int,
                             num_subnetworks: int) -> range:
-    """Returns the range of the subnetworks that no worker trains.
-
-    Args:
-      num_workers: m.
-      num_subnetworks: k.
-    """
+    """Returns the range of the subnetworks that no worker trains."""
     if self.drop_remainder and 1 < num_workers <= num_subnetworks:
       return range(num_workers - 1, num_subnetworks)
     return range(0)

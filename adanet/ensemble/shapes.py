@@ -12,9 +12,6 @@ from typing import Any, Iterable, Sequence
 def check_same_heads(subnetworks: Iterable[Any]) -> None:
   """Checks that all subnetworks have the same heads, or none.
 
-  Args:
-    subnetworks: iterable of `Subnetwork`.
-
   Raises:
     ValueError: their heads differ.
   """

@@ -55,9 +55,6 @@ def _check_accumulators(name):
   TensorFlow gives those of boosted trees the same names in each model. Two
   models would take what the other one gives, or wait for it without an end.
 
-  Args:
-    name: str, the candidate's. Its variable scope is the current one.
-
   Raises:
     ValueError: it does.
   """

@@ -188,10 +188,6 @@ class KerasNetwork:
   def __call__(self, features: Any, training: bool) -> Outputs:
     """Builds the network in the default graph.
 
-    Args:
-      features: tensor or dict of tensors.
-      training: whether it is built as for training.
-
     Raises:
       ValueError: the function makes no model that can be used, or the features
         are not the model's inputs.

@@ -65,7 +65,6 @@ class BinaryClassHead(single_head.SingleHead):
     return 1
 
   def read_labels(self, labels: Any, logits: Any) -> Any:
-    """See `SingleHead`."""
     labels = _inputs.check_labels(labels, 1, logits, self.title)
     if self._label_vocabulary is None:
       _inputs.check_labels_dtype(
@@ -78,12 +77,10 @@ class BinaryClassHead(single_head.SingleHead):
     return _inputs.check_label_range(labels, 1, self.title)
 
   def default_losses(self, labels: Any, logits: Any) -> Any:
-    """See `SingleHead`."""
     return tf_compat.v1.nn.sigmoid_cross_entropy_with_logits(
         labels=labels, logits=logits)
 
   def predict(self, logits: Any) -> Dict[str, Any]:
-    """See `SingleHead`."""
     v1 = tf_compat.v1
     both = v1.concat([v1.zeros_like(logits), logits], axis=-1)
     return dict(
@@ -92,14 +89,12 @@ class BinaryClassHead(single_head.SingleHead):
         logits=logits, logistic=v1.sigmoid(logits))
 
   def export(self, predictions: Dict[str, Any]) -> Dict[str, Any]:
-    """See `SingleHead`."""
     outputs = _classes.export_classes(predictions, predictions["all_classes"])
     outputs[head.REGRESS_SERVING_KEY] = export_output.RegressionOutput(
         predictions["logistic"])
     return outputs
 
   def measure(self, batch: single_head.Batch) -> Dict[str, Any]:
-    """See `SingleHead`."""
     labels, weights = batch.labels, batch.weights
     logistic = batch.predictions["logistic"]
     class_ids = batch.predictions["class_ids"]

@@ -61,7 +61,6 @@ class MultiClassHead(single_head.SingleHead):
     return self._n_classes
 
   def read_labels(self, labels: Any, logits: Any) -> Any:
-    """See `SingleHead`."""
     labels = _inputs.check_labels(labels, 1, logits, self.title)
     if self._label_vocabulary is None:
       _inputs.check_labels_dtype(
@@ -73,7 +72,6 @@ class MultiClassHead(single_head.SingleHead):
     return _inputs.check_label_range(labels, self._n_classes - 1, self.title)
 
   def default_losses(self, labels: Any, logits: Any) -> Any:
-    """See `SingleHead`."""
     v1 = tf_compat.v1
     if labels.dtype not in (v1.int32, v1.int64):
       labels = v1.cast(labels, v1.int64)
@@ -82,7 +80,6 @@ class MultiClassHead(single_head.SingleHead):
             labels=v1.squeeze(labels, axis=[-1]), logits=logits), -1)
 
   def predict(self, logits: Any) -> Dict[str, Any]:
-    """See `SingleHead`."""
     return dict(
         _classes.predict_one(
             logits, tf_compat.v1.nn.softmax(logits), self._n_classes,
@@ -90,11 +87,9 @@ class MultiClassHead(single_head.SingleHead):
         logits=logits)
 
   def export(self, predictions: Dict[str, Any]) -> Dict[str, Any]:
-    """See `SingleHead`."""
     return _classes.export_classes(predictions, predictions["all_classes"])
 
   def measure(self, batch: single_head.Batch) -> Dict[str, Any]:
-    """See `SingleHead`."""
     return {
         "accuracy": _metrics.accuracy(
             batch.labels, batch.predictions["class_ids"], batch.weights),

@@ -78,7 +78,6 @@ class MultiLabelHead(single_head.SingleHead):
     return self._n_classes
 
   def read_labels(self, labels: Any, logits: Any) -> Any:
-    """See `SingleHead`."""
     v1 = tf_compat.v1
     _inputs.check_labels_given(labels, self.title)
     labels = v1.convert_to_tensor_or_sparse_tensor(labels)
@@ -110,7 +109,6 @@ class MultiLabelHead(single_head.SingleHead):
             self._n_classes), v1.int64)
 
   def default_losses(self, labels: Any, logits: Any) -> Any:
-    """See `SingleHead`."""
     v1 = tf_compat.v1
     return v1.reduce_mean(
         v1.nn.sigmoid_cross_entropy_with_logits(
@@ -118,7 +116,6 @@ class MultiLabelHead(single_head.SingleHead):
         axis=-1, keepdims=True)
 
   def predict(self, logits: Any) -> Dict[str, Any]:
-    """See `SingleHead`."""
     predictions = {
         "logits": logits,
         "probabilities": tf_compat.v1.sigmoid(logits),
@@ -131,12 +128,10 @@ class MultiLabelHead(single_head.SingleHead):
     return _classes.all_classes(logits, self._n_classes, self._label_vocabulary)
 
   def export(self, predictions: Dict[str, Any]) -> Dict[str, Any]:
-    """See `SingleHead`."""
     return _classes.export_classes(
         predictions, self._all_classes(predictions["logits"]))
 
   def measure(self, batch: single_head.Batch) -> Dict[str, Any]:
-    """See `SingleHead`."""
     labels, weights = batch.labels, batch.weights
     probabilities = batch.predictions["probabilities"]
     metrics = _metrics.at_thresholds(

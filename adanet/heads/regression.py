@@ -67,24 +67,20 @@ class RegressionHead(single_head.SingleHead):
     return self._logits_dimension
 
   def read_labels(self, labels: Any, logits: Any) -> Any:
-    """See `SingleHead`."""
     labels = _inputs.check_labels(
         labels, self._logits_dimension, logits, self.title)
     _inputs.check_labels_dtype(labels, _inputs.is_number, "numbers", self.title)
     return tf_compat.v1.cast(labels, tf_compat.v1.float32)
 
   def default_losses(self, labels: Any, logits: Any) -> Any:
-    """See `SingleHead`."""
     return tf_compat.v1.squared_difference(logits, labels)
 
   def predict(self, logits: Any) -> Dict[str, Any]:
-    """See `SingleHead`."""
     if self._inverse_link_fn is None:
       return {"predictions": logits}
     return {"predictions": self._inverse_link_fn(logits), "logits": logits}
 
   def export(self, predictions: Dict[str, Any]) -> Dict[str, Any]:
-    """See `SingleHead`."""
     regression = export_output.RegressionOutput(predictions["predictions"])
     return {
         head.DEFAULT_SERVING_KEY: regression,
@@ -93,7 +89,6 @@ class RegressionHead(single_head.SingleHead):
     }
 
   def measure(self, batch: single_head.Batch) -> Dict[str, Any]:
-    """See `SingleHead`."""
     return {
         "prediction/mean": _metrics.mean(
             batch.predictions["predictions"], batch.weights),

@@ -86,17 +86,7 @@ class Loop:
                hooks: hooks_lib.HookRunner, saver: saving.Saver,
                summaries: training_summaries.TrainingSummaries,
                surroundings: Surroundings):
-    """Takes what an iteration is trained with.
-
-    Args:
-      number: int, the iteration's.
-      ops: `TrainOps`.
-      limits: `Limits`.
-      hooks: `HookRunner`, with the hooks of the user and of all trainees.
-      saver: `Saver`.
-      summaries: `TrainingSummaries`.
-      surroundings: `Surroundings`.
-    """
+    """Takes what an iteration is trained with."""
     self._number = number
     self._ops = ops
     self._limits = limits
@@ -117,19 +107,14 @@ class Loop:
     self.trained = {name: 0 for name in ops.trainees}
 
   def _stop(self, name, reason, **what):
-    """Ends the training of a subnetwork or ensemble.
-
-    Args:
-      name: str, its name.
-      reason: str, why.
-      **what: more attributes of `events.Stopped`.
-    """
+    """Ends the training of a subnetwork or ensemble."""
     if self._active.pop(name, None) is None:
       return
     self._pace.stop(name)
     self._hooks.stops.setdefault(name, reason)
     self._surroundings.mark_stopped(name, reason, self.steps.get(name, 0))
-    self._surroundings.report(events.Stopped(self._number, name, reason, **what))
+    self._surroundings.report(
+        events.Stopped(self._number, name, reason, **what))
 
   def _finished(self, steps):
     """Returns the names whose steps are at the limit, of pairs of both."""
@@ -327,9 +312,6 @@ class Loop:
 
   def run(self, session: Any) -> Ending:
     """Trains until the iteration is over, or training is.
-
-    Args:
-      session: `Session`.
 
     Raises:
       selection.AllNaNError: no ensemble has a loss that is a number.

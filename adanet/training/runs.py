@@ -67,11 +67,7 @@ class Runs:
     return self._global_steps[key]
 
   def look(self, session: Any) -> Tuple[Any, int]:
-    """Returns the steps of the observed subnetworks, and the global step.
-
-    Args:
-      session: `Session`.
-    """
+    """Returns the steps of the observed subnetworks, and the global step."""
     steps, global_step = session.run(
         (self._observed(), self._global_step_after((), {})))
     return steps, int(global_step)

@@ -37,10 +37,6 @@ class Saver:
     A disk that is full does not stop training: a warning says so, and a later
     call tries again.
 
-    Args:
-      session: `Session`.
-      global_step: int.
-
     Returns:
       Whether a listener asks to stop training.
     """
@@ -49,13 +45,7 @@ class Saver:
 
   def end(self, session: Any, global_step: int,
           end_hooks: Callable[[], None]) -> None:
-    """Ends the hooks, saves the last checkpoint, and ends the listeners.
-
-    Args:
-      session: `Session`.
-      global_step: int.
-      end_hooks: ends the hooks.
-    """
+    """Ends the hooks, saves the last checkpoint, and ends the listeners."""
     del session, global_step
     end_hooks()
 
@@ -163,13 +153,7 @@ class CheckpointSaver(Saver):
 
   def begin_iteration(self, session: Any, number: int,
                       global_step: int) -> None:
-    """Saves the checkpoint with which an iteration after the first begins.
-
-    Args:
-      session: `Session`.
-      number: int, the iteration's.
-      global_step: int.
-    """
+    """Saves the checkpoint with which an iteration after the first begins."""
     path = f"{self._model_dir.increment_checkpoint_path}-{number}"
     steps = self._steps(session)
     self._write_surely(session, path)
@@ -255,16 +239,7 @@ class HookedSaver(CheckpointSaver):
   def __init__(self, hooks: Sequence[Any], model_dir: model_dir_lib.ModelDir,
                config: Any, steps: Sequence[Any], report: events.Report,
                wait_for_space: Callable[[str], None]):
-    """Prepares to save; see `CheckpointSaver`.
-
-    Args:
-      hooks: `CheckpointSaverHook`s, which have begun.
-      model_dir: `ModelDir`.
-      config: RunConfig.
-      steps: list of variables.
-      report: function.
-      wait_for_space: function.
-    """
+    """Prepares to save; see `CheckpointSaver`."""
     super().__init__(model_dir, config, steps, (), report, wait_for_space)
     self._listeners = [listener for hook in hooks
                        for listener in saver_hooks.listeners(hook)]

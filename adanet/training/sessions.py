@@ -177,11 +177,7 @@ class Initializers:
 
 
 def local_init_op(local_init_ops: Sequence[Any]) -> Any:
-  """Returns the op that initializes what each process has by itself.
-
-  Args:
-    local_init_ops: ops of subnetworks that initialize what they have.
-  """
+  """Returns the op that initializes what each process has by itself."""
   v1 = tf_compat.v1
   return v1.group(
       v1.local_variables_initializer(), v1.tables_initializer(),

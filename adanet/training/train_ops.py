@@ -89,9 +89,6 @@ class TrainOps:
   def fetches(self, names: Iterable[str]) -> Dict[str, Any]:
     """Returns what one step fetches: three tensors, as each one costs time.
 
-    Args:
-      names: those that train in this step.
-
     Returns:
       Dict with "steps" and "losses", tensors of shape [number of names], and
       "averages", a tensor of shape [number of averages]; empty for one
@@ -115,9 +112,6 @@ class TrainOps:
 
     Where all train in each run, each one is. In turns, the ensembles may have
     to wait; then their averages and summaries do so, too.
-
-    Args:
-      names: those that train in the run.
     """
     return self.fractions is None or not all(
         self.trainees[name].is_subnetwork for name in names)

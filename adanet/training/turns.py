@@ -16,11 +16,7 @@ class Turns:
 
   def __init__(self, fractions: Mapping[
       str, Union[fractions_lib.Fraction, float]]):
-    """Takes the part of the time for each one.
-
-    Args:
-      fractions: dict from a name to a positive number.
-    """
+    """Takes the part of the time for each one."""
     self._fractions = {name: float(part) for name, part in fractions.items()}
     # Seconds by part of the time.
     self._served = {name: 0. for name in fractions}
