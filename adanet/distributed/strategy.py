@@ -264,7 +264,8 @@ class LayoutStrategy(PlacementStrategy):
   layout = None  # type: Any
   _decides_by_layout = False
 
-  def __init_subclass__(cls, decides_by_layout: bool = False, **kwargs):
+  def __init_subclass__(cls, decides_by_layout: bool = False,
+                        **kwargs: Any) -> None:
     """Makes a class; it does not inherit `decides_by_layout`."""
     super().__init_subclass__(**kwargs)
     cls._decides_by_layout = decides_by_layout

@@ -20,6 +20,7 @@ from adanet.core import events
 from adanet.progress import event_json
 from adanet.progress import reporter
 from adanet.testing import builders
+from adanet.testing import searches
 import numpy as np
 
 _Dense = builders.Dense
@@ -90,14 +91,7 @@ class EstimatorTest(parameterized.TestCase):
     self._model_dir = self.create_tempdir().full_path
 
   def _estimator(self, *made, **kwargs):
-    arguments = dict(
-        head=adanet.heads.RegressionHead(),
-        subnetwork_generator=builders.generator(*made),
-        max_iteration_steps=4, max_iterations=2)
-    arguments.update(kwargs)
-    config = arguments.pop("config", None) or tf_compat.RunConfig()
-    return adanet.Estimator(
-        config=config.replace(model_dir=self._model_dir), **arguments)
+    return searches.estimator(self._model_dir, *made, **kwargs)
 
   def test_hooks_see_the_step_before_and_after(self):
     hook = _Hook()

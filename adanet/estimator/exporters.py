@@ -11,7 +11,8 @@ import abc
 import math
 import os
 import re
-from typing import Any, Callable, Dict, Optional, cast
+import typing
+from typing import Any, Callable, Dict, Optional
 
 from absl import logging
 from adanet import tf_compat
@@ -178,7 +179,7 @@ class BestExporter(_SavedModelExporter):
       exports_to_keep: int, how many of the latest exports stay; None for all.
     """
     super().__init__(
-        name, cast(_ReceiverFn, serving_input_receiver_fn), assets_extra,
+        name, typing.cast(_ReceiverFn, serving_input_receiver_fn), assets_extra,
         as_text)
     if not callable(compare_fn):
       raise ValueError(

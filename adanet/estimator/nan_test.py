@@ -12,6 +12,7 @@ import adanet
 from adanet import tf_compat
 from adanet.estimator import export
 from adanet.testing import builders
+from adanet.testing import searches
 import numpy as np
 
 
@@ -89,14 +90,9 @@ class NanTest(parameterized.TestCase):
     self._model_dir = self.create_tempdir().full_path
 
   def _estimator(self, *made, **kwargs):
-    arguments = dict(
-        head=adanet.heads.RegressionHead(),
-        subnetwork_generator=builders.generator(*made),
-        max_iteration_steps=4, max_iterations=2,
-        config=tf_compat.RunConfig(
-            model_dir=self._model_dir, save_summary_steps=1))
-    arguments.update(kwargs)
-    return adanet.Estimator(**arguments)
+    return searches.estimator(
+        self._model_dir, *made,
+        config=tf_compat.RunConfig(save_summary_steps=1), **kwargs)
 
   def _check_answers(self, estimator):
     """Checks that the best ensemble answers all that it is asked."""

@@ -17,6 +17,7 @@ from adanet.estimator import export
 from adanet.estimator import exporters
 from adanet.roles import results as results_lib
 from adanet.testing import builders
+from adanet.testing import searches
 from adanet.tf_compat import files
 import numpy as np
 
@@ -54,12 +55,9 @@ class LocalTest(parameterized.TestCase):
 
   def _run(self, train=None, specs=adanet, **spec):
     """Trains and evaluates two iterations of four steps."""
-    estimator = adanet.Estimator(
-        head=adanet.heads.RegressionHead(),
-        subnetwork_generator=builders.generator(builders.Dense("a")),
-        max_iteration_steps=4, max_iterations=2,
-        config=tf_compat.RunConfig(
-            model_dir=self._model_dir, save_checkpoints_steps=2))
+    estimator = searches.estimator(
+        self._model_dir, builders.Dense("a"),
+        config=tf_compat.RunConfig(save_checkpoints_steps=2))
     train = dict({"input_fn": builders.input_fn()}, **(train or {}))
     return adanet.train_and_evaluate(
         estimator, specs.TrainSpec(**train), specs.EvalSpec(**dict(dict(
@@ -282,11 +280,9 @@ class ClusterTest(parameterized.TestCase):
     model_dir = self.create_tempdir().full_path
 
     def estimator(config):
-      return adanet.Estimator(
-          head=adanet.heads.RegressionHead(),
-          subnetwork_generator=builders.generator(builders.Dense("a")),
-          max_iteration_steps=2, max_iterations=1,
-          config=config.replace(model_dir=model_dir))
+      return searches.estimator(
+          model_dir, builders.Dense("a"), max_iteration_steps=2,
+          max_iterations=1, config=config)
 
     estimator(tf_compat.RunConfig()).train(builders.input_fn())
     fake = _FakeEstimator(model_dir, "evaluator")
