@@ -10,7 +10,8 @@ import collections
 import io
 import shutil
 import textwrap
-from typing import Any, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import (Any, Counter, Iterator, List, Mapping, Optional, Sequence,
+                    Tuple)
 
 from adanet.console import tables
 from adanet.history import records
@@ -117,7 +118,7 @@ def _trained_notes(subnetworks: Mapping[str, records.SubnetworkRecord],
       ("As the builders say", lambda s: [
           s.stated_cost is not None and f"cost {s.stated_cost:.4g}",
           s.stated_size is not None and f"size {s.stated_size:.4g}"])):
-    known = {name: list(filter(None, facts_of(subnetwork)))
+    known = {name: [fact for fact in facts_of(subnetwork) if fact]
              for name, subnetwork in subnetworks.items()}
     parts = [f"{name} ({', '.join(facts)})"
              for name, facts in known.items() if facts]
@@ -166,7 +167,7 @@ def _under_way_parts(search: records.Search, width: int) -> List[Any]:
   number = len(search.iterations) and search.iterations[-1].iteration + 1
   tasks = [task for task in search.tasks if task.iteration == number]
   names = names_lib.Names(name for task in tasks for name in task.ensembles)
-  steps = collections.Counter()
+  steps: Counter[str] = collections.Counter()
   for task in tasks:
     steps.update({name: count for name, count in task.trained.items()
                   if name not in task.ensembles})

@@ -31,11 +31,20 @@ class Trainee(NamedTuple):
   hooks: Tuple[Any, ...]
 
 
+def _tensor(assigned):
+  """Returns the value of an assignment, read by an op that is there already.
+
+  A fetch of the assignment itself adds such an op and changes the attributes of
+  another one. TensorFlow 2 warns of that, if a session has run before.
+  """
+  return tf_compat.v1.identity(assigned)
+
+
 def _trainee(spec, is_subnetwork):
   v1 = tf_compat.v1
   with v1.control_dependencies([spec.train_op.train_op, spec.iteration_step]):
     # Other workers may train it, too.
-    advance = v1.assign_add(spec.step, 1, use_locking=True)
+    advance = _tensor(v1.assign_add(spec.step, 1, use_locking=True))
   loss = spec.loss if is_subnetwork else spec.adanet_loss
   return Trainee(spec.name, is_subnetwork, spec.step, advance, loss,
                  spec.train_op.chief_hooks, spec.train_op.hooks)
@@ -74,7 +83,7 @@ class TrainOps:
         for specs, is_subnetwork in ((trained, True), (new, False))
         for spec in specs}
     self.averages = {
-        c.spec.name: c.average.update for c in iteration.candidates}
+        c.spec.name: _tensor(c.average.update) for c in iteration.candidates}
     # In turns, all are observed: others may train the same, and finish it.
     self.observed = {
         spec.name: spec.step for spec in iteration.subnetworks
@@ -135,16 +144,12 @@ class TrainOps:
     if not iteration.candidates and (
         len(iteration.subnetworks) < len(iteration.builder_names)):
       return global_step.read_value()
-    advanced = {name: self.trainees[name].advance for name in after
-                if self.trainees[name].is_subnetwork}
     # What is observed is read once in a run, and may be read before it trains.
     known = dict(self._reads)
-    known.update((name, step) for name, step in advanced.items()
-                 if name in self._reads)
-    with v1.control_dependencies(list(advanced.values())):
-      steps = [iteration.base_global_step + (
-          known[spec.name] if spec.name in known else spec.step.read_value())
-               for spec in iteration.subnetworks]
-      return v1.assign(
-          global_step,
-          v1.cast(self._combine(steps), global_step.dtype.base_dtype))
+    known.update((name, self.trainees[name].advance) for name in after)
+    steps = [iteration.base_global_step + (
+        known[spec.name] if spec.name in known else spec.step.read_value())
+             for spec in iteration.subnetworks]
+    return v1.assign(
+        global_step,
+        v1.cast(self._combine(steps), global_step.dtype.base_dtype))

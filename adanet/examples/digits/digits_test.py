@@ -23,8 +23,9 @@ class DigitsTest(absltest.TestCase):
     model_dir = os.path.join(self.create_tempdir().full_path, "model dir")
     with launches.Launch(
         "--model_dir=" + model_dir, "--workers=3", "--ps=2", *_PROGRAM,
-        # Matplotlib says where it has no folder.
-        variables={"MPLCONFIGDIR": self.create_tempdir().full_path}) as launch:
+        # Matplotlib and Fontconfig, which Keras loads, complain without them.
+        variables={name: self.create_tempdir().full_path for name in (
+            "MPLCONFIGDIR", "XDG_CACHE_HOME")}) as launch:
       status, output, errors = launch.finish()
       self.assertEmpty(launch.left())
     self.assertEqual(0, status, errors)
