@@ -54,13 +54,10 @@ class Architecture(
 
   __slots__ = ()
 
-  def __new__(
-      cls,
-      ensemble_candidate_name: str,
-      ensembler_name: str,
-      subnetworks: Iterable[Tuple[int, str]] = (),
-      replay_indices: Iterable[int] = (),
-      global_step: Optional[int] = None) -> "Architecture":
+  def __new__(cls, ensemble_candidate_name: str, ensembler_name: str,
+              subnetworks: Iterable[Tuple[int, str]] = (),
+              replay_indices: Iterable[int] = (),
+              global_step: Optional[int] = None) -> "Architecture":
     return super().__new__(
         cls, ensemble_candidate_name, ensembler_name,
         tuple((int(t), name) for t, name in subnetworks),

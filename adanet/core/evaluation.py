@@ -67,11 +67,8 @@ class Evaluator:
     MAXIMIZE = "maximize"
 
   def __init__(
-      self,
-      input_fn: Callable[..., Any],
-      metric_name: str = "adanet_loss",
-      objective: str = Objective.MINIMIZE,
-      steps: Optional[int] = None):
+      self, input_fn: Callable[..., Any], metric_name: str = "adanet_loss",
+      objective: str = Objective.MINIMIZE, steps: Optional[int] = None):
     """Says what to evaluate, and on what.
 
     Args:
@@ -190,9 +187,7 @@ class ReportMaterializer:
     return self._steps
 
   def materialize_subnetwork_reports(
-      self,
-      sess: Any,
-      iteration_number: int,
+      self, sess: Any, iteration_number: int,
       subnetwork_reports: Dict[str, report_lib.Report],
       included_subnetwork_names: Sequence[str]
   ) -> List[report_lib.MaterializedReport]:

@@ -121,24 +121,14 @@ class ScopedSummary(interface.Summary):
     return self._make(tf_compat.v1.summary.image, name, tensor, family,
                       description, max_outputs=max_outputs)
 
-  def histogram(self,
-                name,
-                values,
-                family=None,
-                buckets=None,
+  def histogram(self, name, values, family=None, buckets=None,
                 description=None):
     del buckets  # The op chooses them.
     return self._make(tf_compat.v1.summary.histogram, name, values, family,
                       description)
 
-  def audio(self,
-            name,
-            tensor,
-            sample_rate,
-            max_outputs=3,
-            family=None,
-            encoding=None,
-            description=None):
+  def audio(self, name, tensor, sample_rate, max_outputs=3, family=None,
+            encoding=None, description=None):
     if encoding not in (None, "wav"):
       raise ValueError(f"encoding is {encoding!r}. Expected 'wav' or None.")
     return self._make(tf_compat.v1.summary.audio, name, tensor, family,

@@ -95,11 +95,8 @@ def _chosen(objective_fn, indices, figures):
 
 
 def choose(
-    names: Sequence[str],
-    values: Sequence[float],
-    maximize: bool = False,
-    previous: Optional[int] = None,
-    force_grow: bool = False,
+    names: Sequence[str], values: Sequence[float], maximize: bool = False,
+    previous: Optional[int] = None, force_grow: bool = False,
     objective_fn: Optional[Callable[[Sequence[float]], Any]] = None) -> Choice:
   """Returns the candidate with the best value. A NaN never wins.
 

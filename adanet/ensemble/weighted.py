@@ -59,11 +59,8 @@ class WeightedSubnetwork(
     subnetwork: the `Subnetwork`.
   """
 
-  def __new__(cls,
-              name: str = "",
-              iteration_number: int = 0,
-              weight: Any = None,
-              logits: Any = None,
+  def __new__(cls, name: str = "", iteration_number: int = 0,
+              weight: Any = None, logits: Any = None,
               subnetwork: Any = None) -> "WeightedSubnetwork":
     return super().__new__(
         cls, name, iteration_number, weight, logits, subnetwork)
@@ -85,13 +82,10 @@ class ComplexityRegularized(
       equation (4), over all heads. It is a part of the AdaNet loss.
   """
 
-  def __new__(cls,
-              weighted_subnetworks: Iterable[WeightedSubnetwork],
-              bias: Any,
-              logits: Any,
+  def __new__(cls, weighted_subnetworks: Iterable[WeightedSubnetwork],
+              bias: Any, logits: Any,
               subnetworks: Optional[Iterable[Any]] = None,
-              complexity_regularization: Any = None
-              ) -> "ComplexityRegularized":
+              complexity_regularization: Any = None) -> "ComplexityRegularized":
     return super().__new__(
         cls, list(weighted_subnetworks), bias, logits, list(subnetworks or ()),
         complexity_regularization)

@@ -59,10 +59,8 @@ class AutoEnsembleSubestimator(
       estimator has its own.
   """
 
-  def __new__(cls,
-              estimator: Any,
-              train_input_fn: Optional[
-                  Callable[..., Any]] = None,
+  def __new__(cls, estimator: Any,
+              train_input_fn: Optional[Callable[..., Any]] = None,
               prediction_only: bool = False,
               optimizer: Any = None) -> "AutoEnsembleSubestimator":
     """Makes a model of the pool.
@@ -326,31 +324,14 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
         a list a model is named by its class and its index. Or a function that
         returns one, asked in each iteration, which may take `config` and
         `iteration_number`.
-      max_iteration_steps: see `adanet.Estimator`.
-      ensemblers: see `adanet.Estimator`.
-      ensemble_strategies: see `adanet.Estimator`.
       logits_fn: function of an `estimator_spec`, returns the logits of an
         estimator. With None they are its prediction "logits", or "predictions",
         or the prediction that is not in a dict.
       last_layer_fn: function of an `estimator_spec`, returns the last layer of
         an estimator. With None it is the logits.
-      evaluator: see `adanet.Estimator`.
-      metric_fn: see `adanet.Estimator`.
-      force_grow: see `adanet.Estimator`.
-      adanet_loss_decay: see `adanet.Estimator`.
-      worker_wait_timeout_secs: see `adanet.Estimator`.
-      model_dir: see `adanet.Estimator`.
-      config: see `adanet.Estimator`.
-      debug: see `adanet.Estimator`.
-      enable_ensemble_summaries: see `adanet.Estimator`.
-      enable_subnetwork_summaries: see `adanet.Estimator`.
-      global_step_combiner_fn: see `adanet.Estimator`.
-      max_iterations: see `adanet.Estimator`.
-      replay_config: see `adanet.Estimator`.
       optimizer: what trains functions and Keras models that come without an
         optimizer: what `tf_compat.optimizers.minimize` takes. None for Adam
         with a learning rate of 0.001.
-      **kwargs: see `adanet.Estimator`.
 
     Raises:
       ValueError: the pool is empty, or has something else in it.
@@ -360,22 +341,14 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
         _default_optimizer if optimizer is None else
         optimizers.for_any_graph(optimizer), head)
     super().__init__(
-        head=head,
-        subnetwork_generator=generator,
-        max_iteration_steps=max_iteration_steps,
-        ensemblers=ensemblers,
-        ensemble_strategies=ensemble_strategies,
-        evaluator=evaluator,
-        metric_fn=metric_fn,
-        force_grow=force_grow,
+        head=head, subnetwork_generator=generator,
+        max_iteration_steps=max_iteration_steps, ensemblers=ensemblers,
+        ensemble_strategies=ensemble_strategies, evaluator=evaluator,
+        metric_fn=metric_fn, force_grow=force_grow,
         adanet_loss_decay=adanet_loss_decay,
         worker_wait_timeout_secs=worker_wait_timeout_secs,
-        model_dir=model_dir,
-        config=config,
-        debug=debug,
+        model_dir=model_dir, config=config, debug=debug,
         enable_ensemble_summaries=enable_ensemble_summaries,
         enable_subnetwork_summaries=enable_subnetwork_summaries,
         global_step_combiner_fn=global_step_combiner_fn,
-        max_iterations=max_iterations,
-        replay_config=replay_config,
-        **kwargs)
+        max_iterations=max_iterations, replay_config=replay_config, **kwargs)

@@ -243,15 +243,11 @@ def timestamped_export_dir(export_dir_base: _Path) -> str:
       "a row. Export again, or to another folder.")
 
 
-def write_saved_model(
-    export_dir_base: _Path,
-    session: Any,
-    signatures: Mapping[str, Any],
-    assets_extra: Optional[Mapping[str, _Path]] = None,
-    as_text: bool = False,
-    strip_default_attrs: bool = True,
-    main_op: Any = None,
-    saver: Any = None) -> bytes:
+def write_saved_model(export_dir_base: _Path, session: Any,
+                      signatures: Mapping[str, Any],
+                      assets_extra: Optional[Mapping[str, _Path]] = None,
+                      as_text: bool = False, strip_default_attrs: bool = True,
+                      main_op: Any = None, saver: Any = None) -> bytes:
   """Writes a session's graph and variables as a SavedModel.
 
   It is written to `temp-<timestamp>` and then renamed, so TensorFlow Serving

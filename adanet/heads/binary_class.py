@@ -29,14 +29,12 @@ class BinaryClassHead(single_head.SingleHead):
   `precision/positive_threshold_<t>`, `recall/positive_threshold_<t>`.
   """
 
-  def __init__(
-      self,
-      weight_column: Any = None,
-      thresholds: Optional[Iterable[float]] = None,
-      label_vocabulary: Optional[Sequence[str]] = None,
-      loss_reduction: str = "sum_over_batch_size",
-      loss_fn: Optional[Callable[..., Any]] = None,
-      name: Optional[str] = None):
+  def __init__(self, weight_column: Any = None,
+               thresholds: Optional[Iterable[float]] = None,
+               label_vocabulary: Optional[Sequence[str]] = None,
+               loss_reduction: str = "sum_over_batch_size",
+               loss_fn: Optional[Callable[..., Any]] = None,
+               name: Optional[str] = None):
     """Makes a head.
 
     Args:

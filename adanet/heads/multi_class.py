@@ -25,14 +25,11 @@ class MultiClassHead(single_head.SingleHead):
   Metrics: `average_loss`, `accuracy`.
   """
 
-  def __init__(
-      self,
-      n_classes: int,
-      weight_column: Any = None,
-      label_vocabulary: Optional[Sequence[str]] = None,
-      loss_reduction: str = "sum_over_batch_size",
-      loss_fn: Optional[Callable[..., Any]] = None,
-      name: Optional[str] = None):
+  def __init__(self, n_classes: int, weight_column: Any = None,
+               label_vocabulary: Optional[Sequence[str]] = None,
+               loss_reduction: str = "sum_over_batch_size",
+               loss_fn: Optional[Callable[..., Any]] = None,
+               name: Optional[str] = None):
     """Makes a head.
 
     Args:

@@ -32,17 +32,13 @@ class MultiLabelHead(single_head.SingleHead):
   `class<i>` if there is a `label_vocabulary`.
   """
 
-  def __init__(
-      self,
-      n_classes: int,
-      weight_column: Any = None,
-      thresholds: Optional[Iterable[float]] = None,
-      label_vocabulary: Optional[Sequence[str]] = None,
-      loss_reduction: str = "sum_over_batch_size",
-      loss_fn: Optional[Callable[..., Any]] = None,
-      classes_for_class_based_metrics: Optional[
-          Iterable[Any]] = None,
-      name: Optional[str] = None):
+  def __init__(self, n_classes: int, weight_column: Any = None,
+               thresholds: Optional[Iterable[float]] = None,
+               label_vocabulary: Optional[Sequence[str]] = None,
+               loss_reduction: str = "sum_over_batch_size",
+               loss_fn: Optional[Callable[..., Any]] = None,
+               classes_for_class_based_metrics: Optional[Iterable[Any]] = None,
+               name: Optional[str] = None):
     """Makes a head.
 
     Args:

@@ -27,15 +27,11 @@ class RegressionHead(single_head.SingleHead):
 
   loss_per_logit = True
 
-  def __init__(
-      self,
-      label_dimension: int = 1,
-      weight_column: Any = None,
-      loss_reduction: str = "sum_over_batch_size",
-      loss_fn: Optional[Callable[..., Any]] = None,
-      inverse_link_fn: Optional[
-          Callable[[Any], Any]] = None,
-      name: Optional[str] = None):
+  def __init__(self, label_dimension: int = 1, weight_column: Any = None,
+               loss_reduction: str = "sum_over_batch_size",
+               loss_fn: Optional[Callable[..., Any]] = None,
+               inverse_link_fn: Optional[Callable[[Any], Any]] = None,
+               name: Optional[str] = None):
     """Makes a head.
 
     Args:

@@ -81,15 +81,10 @@ class Subnetwork(
     local_init_ops: tuple of ops that initialize local variables.
   """
 
-  def __new__(cls,
-              last_layer: Any,
-              logits: Any,
-              complexity: Any,
-              persisted_tensors: Optional[
-                  Dict[str, Any]] = None,
+  def __new__(cls, last_layer: Any, logits: Any, complexity: Any,
+              persisted_tensors: Optional[Dict[str, Any]] = None,
               shared: Any = None,
-              local_init_ops: Optional[
-                  Iterable[Any]] = None) -> "Subnetwork":
+              local_init_ops: Optional[Iterable[Any]] = None) -> "Subnetwork":
     """Makes a subnetwork.
 
     Raises:
@@ -144,13 +139,8 @@ class Builder:
     """
 
   @abc.abstractmethod
-  def build_subnetwork(self,
-                       features: Any,
-                       labels: Any,
-                       logits_dimension: Any,
-                       training: bool,
-                       iteration_step: Any,
-                       summary: Any,
+  def build_subnetwork(self, features: Any, labels: Any, logits_dimension: Any,
+                       training: bool, iteration_step: Any, summary: Any,
                        previous_ensemble: Any = None) -> Subnetwork:
     """Builds the ops and the variables of the subnetwork.
 

@@ -122,14 +122,9 @@ class MaterializedReport(
       that won the iteration.
   """
 
-  def __new__(cls,
-              iteration_number: int,
-              name: str,
-              hparams: Dict[str, Any],
-              attributes: Dict[str, Any],
-              metrics: Dict[str, Any],
-              included_in_final_ensemble: bool = False
-              ) -> "MaterializedReport":
+  def __new__(cls, iteration_number: int, name: str, hparams: Dict[str, Any],
+              attributes: Dict[str, Any], metrics: Dict[str, Any],
+              included_in_final_ensemble: bool = False) -> "MaterializedReport":
     return super().__new__(
         cls, iteration_number, name, hparams, attributes, metrics,
         included_in_final_ensemble)

@@ -28,25 +28,16 @@ class Summary:
     yield
 
   @abc.abstractmethod
-  def scalar(self,
-             name: str,
-             tensor: Any,
-             family: Optional[str] = None,
+  def scalar(self, name: str, tensor: Any, family: Optional[str] = None,
              description: Optional[str] = None) -> Any:
     """Records a number.
 
     Args:
-      name: str.
       tensor: number or tensor of shape []; it is written as float32.
-      family: str or None.
-      description: str or None.
     """
 
   @abc.abstractmethod
-  def image(self,
-            name: str,
-            tensor: Any,
-            max_outputs: int = 3,
+  def image(self, name: str, tensor: Any, max_outputs: int = 3,
             family: Optional[str] = None,
             description: Optional[str] = None) -> Any:
     """Records images.
@@ -58,34 +49,22 @@ class Summary:
         with 1 (gray), 3 (RGB) or 4 (RGBA) channels. Floats are scaled, image by
         image, to [0, 255].
       max_outputs: int, how many of the images to record, from the first.
-      family: str or None.
-      description: str or None.
     """
 
   @abc.abstractmethod
-  def histogram(self,
-                name: str,
-                values: Any,
-                family: Optional[str] = None,
+  def histogram(self, name: str, values: Any, family: Optional[str] = None,
                 buckets: Optional[int] = None,
                 description: Optional[str] = None) -> Any:
     """Records how values are distributed.
 
     Args:
-      name: str.
       values: tensor of numbers, of any shape, all finite.
-      family: str or None.
       buckets: int, the number of buckets, or None for the default.
-      description: str or None.
     """
 
   @abc.abstractmethod
-  def audio(self,
-            name: str,
-            tensor: Any,
-            sample_rate: Any,
-            max_outputs: int = 3,
-            family: Optional[str] = None,
+  def audio(self, name: str, tensor: Any, sample_rate: Any,
+            max_outputs: int = 3, family: Optional[str] = None,
             encoding: Optional[str] = None,
             description: Optional[str] = None) -> Any:
     """Records sounds.
@@ -95,7 +74,5 @@ class Summary:
       tensor: float tensor of shape [clips, frames, channels], in [-1, 1].
       sample_rate: number or tensor of shape [], in Hz, above 0.
       max_outputs: int, how many of the clips to record, from the first.
-      family: str or None.
       encoding: "wav", or None for the default.
-      description: str or None.
     """

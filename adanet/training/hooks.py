@@ -60,12 +60,9 @@ class HookRunner:
       self._call(owned, owned.hook.after_create_session, session, coordinator)
 
   def run(self, session: Any, fetches: Any,
-          last: Callable[[Any], Dict[str, Any]] =
-          lambda fetched: {},
-          finished: Callable[
-              [Any], Collection[str]] = lambda values: (),
-          training: Optional[Collection[str]] = None
-         ) -> Any:
+          last: Callable[[Any], Dict[str, Any]] = lambda fetched: {},
+          finished: Callable[[Any], Collection[str]] = lambda values: (),
+          training: Optional[Collection[str]] = None) -> Any:
     """Runs fetches together with those of the hooks, and returns their values.
 
     Args:
