@@ -63,14 +63,9 @@ class BinaryClassHead(single_head.SingleHead):
     return 1
 
   def read_labels(self, labels: Any, logits: Any) -> Any:
-    labels = _inputs.check_labels(labels, 1, logits, self.title)
-    if self._label_vocabulary is None:
-      _inputs.check_labels_dtype(
-          labels, _inputs.is_number, "numbers. Give it a label_vocabulary if "
-          "the labels are strings", self.title)
-    else:
-      _classes.check_strings(labels, self.title)
-      labels = _classes.look_up(labels, self._label_vocabulary)
+    labels = _classes.read_one(
+        labels, self._label_vocabulary, _inputs.is_number, "numbers", logits,
+        self.title)
     labels = tf_compat.v1.cast(labels, tf_compat.v1.float32)
     return _inputs.check_label_range(labels, 1, self.title)
 

@@ -58,14 +58,9 @@ class MultiClassHead(single_head.SingleHead):
     return self._n_classes
 
   def read_labels(self, labels: Any, logits: Any) -> Any:
-    labels = _inputs.check_labels(labels, 1, logits, self.title)
-    if self._label_vocabulary is None:
-      _inputs.check_labels_dtype(
-          labels, lambda dtype: dtype.is_integer, "integers. Give it a "
-          "label_vocabulary if the labels are strings", self.title)
-    else:
-      _classes.check_strings(labels, self.title)
-      labels = _classes.look_up(labels, self._label_vocabulary)
+    labels = _classes.read_one(
+        labels, self._label_vocabulary, lambda dtype: dtype.is_integer,
+        "integers", logits, self.title)
     return _inputs.check_label_range(labels, self._n_classes - 1, self.title)
 
   def default_losses(self, labels: Any, logits: Any) -> Any:

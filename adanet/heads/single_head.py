@@ -151,7 +151,7 @@ class SingleHead(head.Head):
             "features": features,
             "loss_reduction": self._loss_reduction
         }
-        losses = _losses.check_losses(
+        losses = _inputs.check_losses(
             self._loss_fn(
                 labels=labels, logits=logits,
                 **{name: optional[name]
