@@ -27,7 +27,7 @@ class CheckpointError(ValueError):
 
 
 class _Broken(Exception):
-  """A checkpoint is not complete; nobody has looked yet for a whole one."""
+  """A checkpoint is not complete. The message does not say yet what to do."""
 
 
 def _error(checkpoint, problem):
@@ -36,7 +36,7 @@ def _error(checkpoint, problem):
 
 
 def _age(checkpoint):
-  """Returns what is greater for a newer checkpoint; None for a broken one."""
+  """Returns a key that orders checkpoints by age; None for a broken one."""
   try:
     _check_readable(checkpoint)
     found = _values(checkpoint, ["current_iteration", "global_step"])

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds one ensemble of an iteration."""
 
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from absl import logging
 from adanet import ensemble as ensemble_lib
@@ -24,6 +24,7 @@ class EnsembleSpec(NamedTuple):
     builders: tuple of the builders of its subnetworks, the oldest first.
     step: variable, int64 of shape []: how often it was trained.
     iteration_step: tensor, its value before the training of a run.
+    summary: its `adanet.Summary`.
     loss: float tensor of shape [] or None: the head's.
     adanet_loss: float tensor of shape [] or None: `loss`, and the ensemble's
       complexity regularization. Cortes et al. 2017, equation 4.
@@ -31,7 +32,6 @@ class EnsembleSpec(NamedTuple):
     export_outputs: dict from a signature's name to an export output, or None.
     train_op: `TrainOpSpec`, or None if it is not to train.
     metrics: dict from a name to a metric; empty but for evaluation.
-    summary: its `adanet.Summary`.
   """
   name: str
   ensemble: Any
@@ -39,13 +39,13 @@ class EnsembleSpec(NamedTuple):
   builders: Tuple[Any, ...]
   step: Any
   iteration_step: Any
-  loss: Any
-  adanet_loss: Any
-  predictions: Any
-  export_outputs: Any
-  train_op: Any
-  metrics: Dict[str, Any]
   summary: Any
+  loss: Any = None
+  adanet_loss: Any = None
+  predictions: Any = None
+  export_outputs: Any = None
+  train_op: Any = None
+  metrics: Mapping[str, Any] = {}
 
 
 class MovingAverage(NamedTuple):
@@ -57,7 +57,7 @@ class MovingAverage(NamedTuple):
       returns it. None where nothing is averaged.
   """
   value: Any
-  update: Any
+  update: Any = None
 
 
 class Candidate(NamedTuple):
@@ -91,7 +91,7 @@ class _Kept(NamedTuple):
 
 def _kept(candidate, previous):
   """Returns the part of the previous ensemble that a candidate has."""
-  kept = _Kept([], [], [])
+  kept = _Kept(subnetworks=[], builders=[], architecture=[])
   if previous is None:
     return kept
   indices = range(len(previous.ensemble.subnetworks))
@@ -224,7 +224,7 @@ def build_ensemble(
     spec = EnsembleSpec(
         name, ensemble, architecture,
         tuple(kept.builders) + tuple(s.builder for s in used), step,
-        iteration_step, None, None, None, None, None, {}, summary)
+        iteration_step, summary)
     if frozen:
       return spec
     spec = complete(spec, task, options, subnetworks)
@@ -291,12 +291,12 @@ def moving_average(tensor: Any, decay: float, has_state: bool) -> MovingAverage:
   v1 = tf_compat.v1
   average = v1.get_variable("adanet_loss", initializer=0., trainable=False)
   if not has_state:
-    return MovingAverage(average, None)
+    return MovingAverage(average)
   with v1.variable_scope(average.op.name):
     biased = v1.get_variable("biased", initializer=0., trainable=False)
     count = v1.get_variable("local_step", initializer=0., trainable=False)
   if tensor is None:
-    return MovingAverage(average, None)
+    return MovingAverage(average)
   difference = (v1.convert_to_tensor(biased) - tensor) * (1. - decay)
   new_biased = v1.assign_sub(biased, difference)
   new_count = v1.assign_add(count, 1.)

@@ -183,8 +183,9 @@ class _Builder:
         frozen=frozen and not (replicated and self._task.training),
         training=self._task.training and (replicated or not frozen))
 
-  def _average(self, name, tensor, summary):
-    """Makes the moving average of a candidate's AdaNet loss."""
+  def _average(self, name, tensor=None, summary=None):
+    """Makes the moving average of a candidate's AdaNet loss, if that is given.
+    """
     with tf_compat.v1.variable_scope("candidate_" + name):
       average = ensembles.moving_average(
           tensor, self._search.adanet_loss_decay, self._task.training)
@@ -222,12 +223,12 @@ class _Builder:
         ("candidate", "ensemble_strategies"), number)
     with tf_compat.v1.variable_scope(f"iteration_{number}"):
       if previous:
-        self._average(previous.spec.name, None, None)
+        self._average(previous.spec.name)
       specs = [self._subnetwork(builders, i, number, previous, frozen=True)
                for i in range(len(builders))]
       spec = self._ensemble(candidate, ensembler, number, 0, specs, previous,
                             frozen=True)
-      self._average(spec.name, None, None)
+      self._average(spec.name)
     return _Frozen(spec._replace(architecture=architecture), specs)
 
   def _subnetwork_report(self, spec):

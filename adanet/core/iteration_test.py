@@ -66,7 +66,8 @@ def _search(made, **kwargs):
       replicate_ensemble_in_training=False, debug=False,
       enable_ensemble_summaries=True, enable_subnetwork_summaries=True,
       global_step_combiner_fn=tf_compat.v1.reduce_mean,
-      exports=ensembles.ExportOptions(False, True))
+      exports=ensembles.ExportOptions(
+          subnetwork_logits=False, subnetwork_last_layer=True))
   arguments.update(kwargs)
   return iteration.Search(**arguments)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What lies in a `model_dir`: its names, and what is in its files.
+"""The files of a `model_dir`: their names and what is in them.
 
     <model_dir>/
       checkpoint, model.ckpt-<step>.*     TensorFlow's checkpoints; a second one

@@ -1,8 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The error of training without a number, for programs of `tf.estimator` too.
+"""Lets programs of `tf.estimator` catch an `AllNaNError` as they are used to.
 
-`selection` decides without TensorFlow, so its error is none of TensorFlow's.
+`selection` does not import TensorFlow, so its own error is not of TensorFlow's
+class.
 """
 
 import contextlib

@@ -182,7 +182,7 @@ class ScopedSummary(interface.Summary):
           self._add(tensor)
 
   def _take_operation(self, op):
-    """Adds a summary op that is in none, or in other collections."""
+    """Adds a summary op that is not in the graph's collection of summaries."""
     if op.type in _ONE_VALUE or op.type in _SEVERAL_VALUES:
       self._add(op.outputs[0])
     elif op.type in _WRITING and op.graph.is_fetchable(op):

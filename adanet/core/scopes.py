@@ -3,9 +3,9 @@
 """What a builder, an ensembler or a head sees of the graph while it builds.
 
 A builder or an ensembler sees a global step of its own and its own trainable
-variables. Both are in collections of the graph. A head may assert what a NaN
-would not fulfill. No function of TensorFlow is replaced: the graph is asked,
-and all of this ends with the scope.
+variables. Both are in collections of the graph. Assertions of a head that fail
+for a NaN are left out. No function of TensorFlow is replaced: the graph answers
+otherwise, until the scope ends.
 """
 
 import contextlib
@@ -113,10 +113,10 @@ def _step_in(variable_scope):
 
 
 def _put_into_scope(scope, saveables, others):
-  """Gives what a builder saves, but for variables, names in its scope.
+  """Renames a builder's tables and the like, so that its scope is in the name.
 
-  A table's name in a checkpoint is the one that it is given, or that of its
-  kind. Of two with one name only one would be saved.
+  In a checkpoint a table has the name that it was given, or that of its kind.
+  Of two tables with one name only one would be saved.
 
   Args:
     scope: str, the builder's.

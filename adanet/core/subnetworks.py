@@ -5,8 +5,8 @@
 import contextlib
 import inspect
 import re
-from typing import Any, Callable, ContextManager, Dict, NamedTuple, Optional
-from typing import Sequence
+from typing import Any, Callable, ContextManager, Dict, Mapping, NamedTuple
+from typing import Optional, Sequence
 
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
@@ -95,21 +95,21 @@ class SubnetworkSpec(NamedTuple):
     subnetwork: the `adanet.subnetwork.Subnetwork`.
     step: variable, int64 of shape []: how often it was trained.
     iteration_step: tensor, its value before the training of a run.
+    summary: its `adanet.Summary`.
     loss: float tensor of shape [], or None for prediction.
     train_op: `adanet.subnetwork.TrainOpSpec`; None but for training.
     metrics: dict from a name to a pair of tensors (value, update); empty but
       for evaluation.
-    summary: its `adanet.Summary`.
   """
   name: str
   builder: Any
   subnetwork: Any
   step: Any
   iteration_step: Any
-  loss: Any
-  train_op: Any
-  metrics: Dict[str, Any]
   summary: Any
+  loss: Any = None
+  train_op: Any = None
+  metrics: Mapping[str, Any] = {}
 
 
 def check_names(builders: Sequence[Any], iteration_number: int) -> None:
@@ -207,14 +207,12 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int, task: Task,
           f"adanet.subnetwork.Subnetwork, got {subnetwork!r}")
     if frozen:
       return SubnetworkSpec(
-          name, builder, subnetwork, step, iteration_step, None, None, {},
-          summary)
+          name, builder, subnetwork, step, iteration_step, summary)
     spec = task.apply_head(subnetwork.logits, owner)
     train_op = None
     if task.training:
       with summary.current_scope():
         summary.scalar("loss", spec.loss)
-    if task.training:
       with summary.capture(), scopes.builder_scope(variable_scope, variables):
         train_op = as_train_op_spec(
             builder.build_subnetwork_train_op(
@@ -222,5 +220,5 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int, task: Task,
                 labels=task.labels, iteration_step=iteration_step,
                 summary=summary, previous_ensemble=previous_ensemble), owner)
     return SubnetworkSpec(
-        name, builder, subnetwork, step, iteration_step, spec.loss, train_op,
-        metrics.of_candidate(task, spec), summary)
+        name, builder, subnetwork, step, iteration_step, summary, spec.loss,
+        train_op, metrics.of_candidate(task, spec))

@@ -26,9 +26,9 @@ _RETRY_SECS = 10.
 
 
 class EventFile:
-  """A `FileWriter` that loses what does not fit on the disk.
+  """A `FileWriter` that drops what does not fit on the disk.
 
-  Curves are not worth the end of training.
+  So a full disk loses curves, and training goes on.
   """
 
   def __init__(self, folder: str):

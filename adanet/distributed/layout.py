@@ -159,7 +159,8 @@ class ReplicationLayout(Layout):
   """Every worker builds and trains everything."""
 
   def share(self, num_workers, worker_index, num_subnetworks):
-    return Share(True, range(num_subnetworks), True)
+    return Share(builds_ensemble=True, subnetworks=range(num_subnetworks),
+                 trains_subnetworks=True)
 
   def groups(self, num_workers, num_subnetworks):
     return [(range(num_workers), self.share(num_workers, 0, num_subnetworks))]
@@ -196,16 +197,20 @@ class RoundRobinLayout(Layout):
 
   def share(self, num_workers, worker_index, num_subnetworks):
     if num_subnetworks == 1:
-      return Share(True, range(1), True)
+      return Share(builds_ensemble=True, subnetworks=range(1),
+                   trains_subnetworks=True)
     round_size = num_subnetworks + 1
     task = worker_index % round_size
     if task == 0:
-      return Share(True, range(num_subnetworks), num_workers == 1)
+      return Share(builds_ensemble=True, subnetworks=range(num_subnetworks),
+                   trains_subnetworks=num_workers == 1)
     tail = num_workers % round_size
     shares_the_tail = (
         worker_index >= num_workers - tail and not self.drop_remainder)
     stride = tail - 1 if shares_the_tail else num_subnetworks
-    return Share(False, range(task - 1, num_subnetworks, stride), True)
+    return Share(
+        builds_ensemble=False, trains_subnetworks=True,
+        subnetworks=range(task - 1, num_subnetworks, stride))
 
   def groups(self, num_workers, num_subnetworks):
     if num_subnetworks == 1:

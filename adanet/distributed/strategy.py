@@ -26,9 +26,7 @@ def _default_devices():
 
 
 def _derived(method):
-  """Marks a method that says what follows from others, until it is overridden.
-
-  As `abc.abstractmethod` marks a method that says nothing.
+  """Marks a method whose answer follows from others. An override has no mark.
   """
   method.is_derived = True
   return method
@@ -130,10 +128,11 @@ class PlacementStrategy:
     """
     num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
     return layout_lib.Share(
-        False,
-        [i for i in range(num_subnetworks)
-         if self.should_build_subnetwork(num_subnetworks, i)],
-        self.should_train_subnetworks(num_subnetworks)).training_fractions()
+        builds_ensemble=False,
+        subnetworks=[i for i in range(num_subnetworks)
+                     if self.should_build_subnetwork(num_subnetworks, i)],
+        trains_subnetworks=self.should_train_subnetworks(num_subnetworks)
+    ).training_fractions()
 
   @property
   def divides_time(self) -> bool:

@@ -229,7 +229,7 @@ class NetworkBuilder(subnetwork_lib.Builder):
           labels=own_input.labels).loss
     step = optimizers.minimize(
         subnetwork.shared["optimizer"],
-        v1.add_n([loss] + outputs.regularization), variables)
+        v1.add_n([loss, *outputs.regularization]), variables)
     train_op = v1.group(step, *outputs.updates)
     return _apart(train_op) if own_input else train_op
 

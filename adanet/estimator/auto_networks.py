@@ -7,7 +7,7 @@ first call, and all calls share them.
 """
 
 import inspect
-from typing import Any, Callable, List, NamedTuple, Optional
+from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 from adanet import tf_compat
 
@@ -24,9 +24,9 @@ class Outputs(NamedTuple):
   """
   last_layer: Any
   logits: Any
-  regularization: List[Any]
-  updates: List[Any]
-  variables: Optional[List[Any]]
+  regularization: Sequence[Any] = ()
+  updates: Sequence[Any] = ()
+  variables: Optional[Sequence[Any]] = None
 
 
 def is_keras_3(value: Any) -> bool:
@@ -116,7 +116,7 @@ class FunctionNetwork:
                                     f"{made[0].op.name!r}")
     self._called = True
     last_layer, logits = _split(result, self._owner)
-    return Outputs(last_layer, logits, regularization, updates, None)
+    return Outputs(last_layer, logits, regularization, updates)
 
 
 def _model_inputs(model, features, owner):
@@ -199,7 +199,7 @@ class KerasNetwork:
       inputs = _model_inputs(model, features, self._owner)
       last_layer, logits = _split(model(inputs, training=training), self._owner)
       if not training:
-        return Outputs(last_layer, logits, [], [], [])
+        return Outputs(last_layer, logits, variables=[])
       return Outputs(
           last_layer, logits,
           regularization=(model.get_losses_for(None) +

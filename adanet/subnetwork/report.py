@@ -13,8 +13,6 @@ from typing import Any, Dict
 from absl import logging
 from adanet import tf_compat
 
-import six
-
 
 def _check_dtype(name, tensor):
   """Checks that report files have a field for values of the tensor's type."""
@@ -27,7 +25,7 @@ def _check_dtype(name, tensor):
 
 
 def _check_hparam(name, value):
-  if not isinstance(value, (bool, int, float, (str,))):
+  if not isinstance(value, (bool, int, float, str)):
     raise ValueError(
         f"{name}={value!r}: expected an int, float, bool or str, not "
         f"{type(value).__name__}.")

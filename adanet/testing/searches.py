@@ -45,4 +45,5 @@ def make(builders: Sequence[Any],
       replicate_ensemble_in_training=False, debug=False,
       enable_ensemble_summaries=False, enable_subnetwork_summaries=False,
       global_step_combiner_fn=v1.reduce_mean,
-      exports=ensembles.ExportOptions(False, False))
+      exports=ensembles.ExportOptions(
+          subnetwork_logits=False, subnetwork_last_layer=False))

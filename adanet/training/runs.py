@@ -69,7 +69,7 @@ class Runs:
   def look(self, session: Any) -> Tuple[Any, int]:
     """Returns the steps of the observed subnetworks, and the global step."""
     steps, global_step = session.run(
-        (self._observed(), self._global_step_after((), {})))
+        (self._observed(), self._global_step_after(names=(), fetched={})))
     return steps, int(global_step)
 
   def _call(self, session, names, summaries):

@@ -229,11 +229,11 @@ class CheckpointSaver(Saver):
 
 
 class HookedSaver(CheckpointSaver):
-  """Saves as a user's hooks say, in place of the config, as `tf.estimator`.
+  """Saves when a user's hooks say so, not the config, as `tf.estimator` does.
 
-  They call their listeners. The search goes on from the checkpoint at the end
-  of an iteration: where no hook saves that one, this does. A hook may also save
-  in another folder.
+  The hooks call their listeners. A search goes on from the checkpoint at the
+  end of an iteration. If no hook saves that one, this saver does. A hook may
+  also save in another folder.
   """
 
   def __init__(self, hooks: Sequence[Any], model_dir: model_dir_lib.ModelDir,
@@ -270,10 +270,7 @@ class HookedSaver(CheckpointSaver):
           checkpoint_file.kept(self._model_dir.path))
 
   def save(self, session: Any, global_step: int) -> bool:
-    """Saves the first checkpoint, without a word to listeners.
-
-    The hooks tell them when the session begins.
-    """
+    """Saves the first checkpoint. The hooks tell the listeners about it."""
     return self._save_or_warn(
         session, global_step, self._model_dir.checkpoint_path, ())
 
