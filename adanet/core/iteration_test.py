@@ -18,6 +18,7 @@ from adanet.core import scopes
 from adanet.core import subnetworks
 from adanet.distributed import layout
 from adanet.testing import builders
+from adanet.testing import searches
 
 _CLUSTER = {
     "chief": ["localhost:1"],
@@ -56,20 +57,11 @@ class _Keras(builders.Dense):
         complexity=1.)
 
 
-def _search(made, **kwargs):
-  arguments = dict(
-      head=adanet.heads.RegressionHead(),
-      generator=builders.generator(*made),
-      ensemblers=[adanet.ensemble.ComplexityRegularizedEnsembler()],
-      strategies=[adanet.ensemble.GrowStrategy()],
-      metric_fn=None, max_iteration_steps=1, adanet_loss_decay=.9,
-      replicate_ensemble_in_training=False, debug=False,
+def _search(made):
+  return searches.make(made, max_iteration_steps=1)._replace(
       enable_ensemble_summaries=True, enable_subnetwork_summaries=True,
-      global_step_combiner_fn=tf_compat.v1.reduce_mean,
       exports=ensembles.ExportOptions(
           subnetwork_logits=False, subnetwork_last_layer=True))
-  arguments.update(kwargs)
-  return iteration.Search(**arguments)
 
 
 def _build(made, strategy=None, job="chief", index=0, mode="train", share=None,
@@ -90,7 +82,7 @@ def _build(made, strategy=None, job="chief", index=0, mode="train", share=None,
         {"x": tf_compat.v1.constant(features)},
         tf_compat.v1.constant(labels), mode)
     return iteration.build(
-        _search(made, **kwargs), [], 0, task, config, strategy,
+        _search(made)._replace(**kwargs), [], 0, task, config, strategy,
         lambda names: share or strategy.worker_share(len(names)),
         lambda number: ([], [])), graph
 

@@ -112,9 +112,7 @@ class ScopedSummaryTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    graph = tf_compat.v1.Graph().as_default()
-    graph.__enter__()
-    self.addCleanup(graph.__exit__, None, None, None)
+    self.enter_context(tf_compat.v1.Graph().as_default())
     self.summary = scoped_summary.ScopedSummary("subnetwork", "t0_dnn")
 
   @parameterized.named_parameters(_CALLS)

@@ -88,19 +88,11 @@ class BalancedDevicesTest(parameterized.TestCase):
             for name in names})
 
   def test_a_subclass_that_sees_fewer_parameter_servers(self):
-
-    class Half(distributed.BalancedStrategy):
-
-      @property
-      def config(self):
-        return strategies.PsConfig(super().config.num_ps_replicas // 2)
-
-      @config.setter
-      def config(self, config):
-        distributed.PlacementStrategy.config.fset(self, config)
+    half = strategies.viewing(distributed.BalancedStrategy, lambda config: (
+        strategies.PsConfig(config.num_ps_replicas // 2)))
 
     def make(config):
-      strategy = Half()
+      strategy = half()
       strategy.config = config
       return strategy
 

@@ -57,18 +57,6 @@ class _Hook:
     self.calls.append(f"end {session.run(self._global_step)}")
 
 
-class _StopsOne(_Dense):
-  """A network whose own hook ends its training."""
-
-  def __init__(self, name, hook, **kwargs):
-    super().__init__(name, **kwargs)
-    self._hook = hook
-
-  def build_subnetwork_train_op(self, *args, **kwargs):
-    train_op = super().build_subnetwork_train_op(*args, **kwargs)
-    return adanet.subnetwork.TrainOpSpec(train_op, hooks=[self._hook])
-
-
 class _Partitioned(_Dense):
   """A network whose variables are in parts, and those of its optimizer too."""
 
@@ -183,7 +171,7 @@ class EstimatorTest(parameterized.TestCase):
 
   def test_hook_of_a_subnetwork_stops_it_alone(self):
     estimator = self._estimator(
-        _StopsOne("a", _Hook(stop_at=2)), _Dense("b"), max_iterations=1)
+        builders.Hooked("a", [_Hook(stop_at=2)]), _Dense("b"), max_iterations=1)
     estimator.train(builders.input_fn())
     step = "adanet/iteration_0/subnetwork_t0_{}/step".format
     self.assertEqual(2, estimator.get_variable_value(step("a")))
@@ -191,9 +179,9 @@ class EstimatorTest(parameterized.TestCase):
     self.assertEqual(3, estimator.get_variable_value("global_step"))
 
   def test_subnetwork_that_was_stopped_stays_stopped(self):
-    made = [_StopsOne("a", _Hook(stop_at=2)), _Dense("b")]
+    made = [builders.Hooked("a", [_Hook(stop_at=2)]), _Dense("b")]
     self._estimator(*made).train(builders.input_fn(), max_steps=2)
-    estimator = self._estimator(_StopsOne("a", _Hook()), made[1],
+    estimator = self._estimator(builders.Hooked("a", [_Hook()]), made[1],
                                 max_iterations=1)
     estimator.train(builders.input_fn())
     step = "adanet/iteration_0/subnetwork_t0_{}/step".format
@@ -260,26 +248,11 @@ class EstimatorTest(parameterized.TestCase):
         functools.partial(input_fn, mode="mine", params=3), max_steps=1)
 
   def test_saving_listeners(self):
-    calls = []
-
-    class Listener(tf_compat.v1.train.CheckpointSaverListener):
-
-      def begin(self):
-        calls.append("begin")
-
-      def before_save(self, session, global_step):
-        calls.append(f"before {global_step}")
-
-      def after_save(self, session, global_step):
-        calls.append(f"after {global_step}")
-
-      def end(self, session, global_step):
-        calls.append(f"end {global_step}")
-
+    calls = searches.Calls()
     self._estimator(
         _Dense("a"), max_iterations=1,
         config=tf_compat.RunConfig(save_checkpoints_steps=3)).train(
-            builders.input_fn(), saving_listeners=[Listener()])
+            builders.input_fn(), saving_listeners=[calls])
     self.assertEqual(
         ["begin", "before 0", "after 0", "before 3", "after 3", "before 4",
          "after 4", "end 4"], calls)

@@ -40,19 +40,6 @@ class _Counts(tf_compat.v1.train.SessionRunHook):
     self.count += 1
 
 
-class _Hooked(builders.Dense):
-  """A builder with hooks of its own."""
-
-  def __init__(self, name, **arguments):
-    super().__init__(name, **arguments)
-    self.chief_hook, self.hook = _Counts(), _Counts()
-
-  def build_subnetwork_train_op(self, *args, **kwargs):
-    return adanet.subnetwork.TrainOpSpec(
-        super().build_subnetwork_train_op(*args, **kwargs),
-        chief_hooks=[self.chief_hook], hooks=[self.hook])
-
-
 class _Steps(tf_compat.v1.train.SessionRunHook):
   """Reads the steps of all after each run."""
 
@@ -208,13 +195,15 @@ class TurnsTest(parameterized.TestCase):
     writer.add_scalars.assert_called()
 
   def test_hooks_run_while_theirs_trains(self):
-    made = [_Hooked(n) for n in "abc"]
+    made = [builders.Hooked(n, [_Counts()], [_Counts()]) for n in "abc"]
     user = _Counts()
     self._train(distributed.BalancedStrategy(num_ensemble_workers=0), 0, made,
                 hooks=[user], num_others=_STEPS)
-    self.assertEqual([_STEPS, _STEPS, 0], [b.chief_hook.count for b in made])
+    self.assertEqual([_STEPS, _STEPS, 0],
+                     [b.chief_hooks[0].count for b in made])
     # As always, they do not see the last step.
-    self.assertEqual([_STEPS - 1, _STEPS - 1, 0], [b.hook.count for b in made])
+    self.assertEqual([_STEPS - 1, _STEPS - 1, 0],
+                     [b.hooks[0].count for b in made])
     self.assertGreaterEqual(user.count, 2 * _STEPS)
 
   def test_one_that_diverges(self):

@@ -27,6 +27,22 @@ def estimator(model_dir: str, *made: Any, **arguments: Any) -> adanet.Estimator:
       "max_iteration_steps": 4, "max_iterations": 2, **arguments})
 
 
+class Calls(list):
+  """A `CheckpointSaverListener` that notes what it is told."""
+
+  def begin(self):
+    self.append("begin")
+
+  def before_save(self, unused_session, global_step):
+    self.append(f"before {global_step}")
+
+  def after_save(self, unused_session, global_step):
+    self.append(f"after {global_step}")
+
+  def end(self, unused_session, global_step):
+    self.append(f"end {global_step}")
+
+
 def make(builders: Sequence[Any],
          max_iteration_steps: Optional[int] = None) -> iteration.Search:
   """Returns a search that makes these builders in each iteration.

@@ -13,6 +13,7 @@ from adanet.core import checkpoints
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.testing import searches
 from adanet.tf_compat import saver_hooks
 from adanet.training import saving
 import hypothesis
@@ -167,22 +168,6 @@ class CheckpointSaverTest(absltest.TestCase):
                       "model.ckpt-2"], found)
 
 
-class _Calls(list):
-  """A `CheckpointSaverListener` that notes what it is told."""
-
-  def begin(self):
-    self.append("begin")
-
-  def before_save(self, unused_session, global_step):
-    self.append(f"before {global_step}")
-
-  def after_save(self, unused_session, global_step):
-    self.append(f"after {global_step}")
-
-  def end(self, unused_session, global_step):
-    self.append(f"end {global_step}")
-
-
 class HookedSaverTest(parameterized.TestCase):
 
   def _run(self, actions, folder, model_dir):
@@ -198,7 +183,7 @@ class HookedSaverTest(parameterized.TestCase):
       those that it should have.
     """
     train = tf_compat.v1.train
-    calls = _Calls()
+    calls = searches.Calls()
     with tf_compat.v1.Graph().as_default():
       search = _Search(model_dir)
       session = search.session
