@@ -108,18 +108,21 @@ class TurnsTest(parameterized.TestCase):
       config = tf_compat.RunConfig(model_dir=folder, tf_random_seed=1)
     model = model_lib.Model(
         searches.make(made or [builders.Dense(n) for n in "abc"], _STEPS),
-        model_dir_lib.ModelDir(folder), config, strategy, None)
+        model_dir_lib.ModelDir(folder), config, strategy)
+    request = trainer.Request(
+        builders.input_fn(repeat), hooks=hooks, max_steps=max_steps,
+        max_iterations=1, wait_timeout_secs=10.)
     training = trainer.Training(
-        builders.input_fn(repeat), hooks, (), max_steps, 1, None, 10., writer,
-        mock.Mock(asked=None, deferred=mock.MagicMock()), self._events.append)
+        request, mock.Mock(asked=None, deferred=mock.MagicMock()),
+        self._events.append, writer)
     surroundings = loop_lib.Surroundings(
         self._events.append,
         lambda *note: model.model_dir.mark_stopped(0, *note),
         wait_for=self._wait_for)
-    with model.graph(training.input_fn, "train", 0) as built:
+    with model.graph(request.input_fn, "train", 0) as built:
       it = trainer.IterationTraining(
-          model, training, built, trainer.Start(0, None), "a task",
-          index == 0, surroundings, began=time.time())
+          model, training, built, trainer.Start(0, None), task="a task",
+          is_chief=index == 0, surroundings=surroundings, began=time.time())
       self._advance = {
           s.name: tf_compat.v1.assign_add(s.step, pace_of_others)
           for s in built.iteration.subnetworks}
