@@ -59,7 +59,8 @@ class DigitsTest(absltest.TestCase):
     self.assertEqual(
         ["chief:0", "worker:0", "worker:1", "worker:2", "ps:0", "ps:1"],
         re.findall("^# (.*)$", output, re.MULTILINE))
-    self.assertIn("4 workers, 2 parameter servers, 3 subnetworks", output)
+    self.assertIn("a chief and 3 workers, 2 parameter servers, 3 subnetworks",
+                  output)
 
 
 if __name__ == "__main__":
