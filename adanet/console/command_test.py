@@ -15,7 +15,8 @@ from adanet.console import command as command_lib
 
 def _run(*args, takes_program=False):
   """Returns what a command got, its exit code, and what it printed."""
-  command = command_lib.Command("adanet-x", "Does x.", takes_program)
+  command = command_lib.Command(
+      "adanet-x", "Does x.", takes_program, {"old": "--evaluator"})
   cluster = cluster_flags.ClusterFlags(command, 1000, 10)
   got = []
 
@@ -52,6 +53,7 @@ class CommandTest(parameterized.TestCase):
       ("--evaluator=x", "--evaluator=x: expected true or false."),
       ("--worker=1", "Unknown command line flag 'worker'. Did you mean: "
        "workers ? (--help lists the flags)"),
+      ("--old=1", "--old: expected --evaluator in its place."),
       ("--workers=2", "--ps=0: expected at least 1 with --workers=2, to hold "
        "the variables that the tasks share."))
   def test_error_is_one_line(self, flag, expected):

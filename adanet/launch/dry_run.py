@@ -28,23 +28,23 @@ def print_job(job: job_lib.Job, model_dir: Optional[str]) -> None:
     print_tf_config(job.tf_config(task, model_dir))
 
 
-def print_plan(shape_flags: Sequence[str], subnetworks: Optional[int],
+def print_plan(tf_config: str, subnetworks: Optional[int],
                strategy: Optional[str]) -> int:
   """Prints the plan of a cluster; returns the exit code.
 
   Args:
-    shape_flags: flags of adanet-plan for the shape of the cluster.
+    tf_config: the TF_CONFIG of any of its tasks.
     subnetworks: how many there are in the iteration; None for no plan.
     strategy: as for adanet-plan, or None.
   """
   if subnetworks is None:
     return 0
-  command = [sys.executable, "-m", "adanet.distributed.plan.main", *shape_flags,
-             f"--subnetworks={subnetworks}"]
+  command = [sys.executable, "-m", "adanet.distributed.plan",
+             "--tf_config=-", f"--subnetworks={subnetworks}"]
   if strategy is not None:
     command.append("--strategy=" + strategy)
   print(flush=True)
   return subprocess.run(
-      command, check=False, env=dict(
+      command, check=False, input=tf_config.encode(), env=dict(
           os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
   ).returncode

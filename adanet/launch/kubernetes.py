@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kubernetes manifests of a job, and the place of a pod in it.
 
-  adanet-launch --kubernetes --image=IMAGE --workers=3 --ps=2 train.py \
-    | kubectl create -f -
+  adanet-launch --scheduler=kubernetes --image=IMAGE --workers=3 --ps=2 \
+    train.py | kubectl create -f -
 
 No operator is needed, only what Kubernetes has (1.33 or later; from 1.29 on as
 beta). Each kind of task is an Indexed Job, and a headless Service gives each
@@ -33,7 +33,6 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 from adanet import typed_json
 from adanet.launch import job as job_lib
 from adanet.launch import place as place_lib
-from adanet.launch import yaml_text
 
 # Each pod has an address of its own, so all use one port.
 PORT = 2222
@@ -121,7 +120,8 @@ def check(spec: Spec) -> None:
                      "container image; use --image=REGISTRY/NAME:TAG.")
   if not spec.command:
     raise ValueError("adanet-launch: no program, expected one; add it, as in: "
-                     "adanet-launch --kubernetes --image=IMAGE train.py")
+                     "adanet-launch --scheduler=kubernetes --image=IMAGE "
+                     "train.py")
   for name, number, least, most in (
       ("--workers", spec.num_workers, 0, _MAX_PODS),
       ("--ps", spec.num_ps, 0, _MAX_PODS),
@@ -169,7 +169,7 @@ def new_job_id(name: str) -> str:
 
 
 def manifests(spec: Spec, job_id: str) -> str:
-  """Returns the manifests of a job as YAML.
+  """Returns the manifests of a job as JSON: a `List` of its objects.
 
   Args:
     spec: what they say.
@@ -178,13 +178,22 @@ def manifests(spec: Spec, job_id: str) -> str:
   Raises:
     ValueError: Kubernetes would refuse them.
   """
-  in_namespace = f"-n {spec.namespace} " if spec.namespace else ""
-  return (
-      "# Start:  kubectl create -f THIS_FILE\n# Watch:  kubectl "
-      f"{in_namespace}get jobs,pods -l app.kubernetes.io/instance={spec.name}\n"
-      f"# Output: kubectl {in_namespace}logs -f job/{spec.name}-chief\n# "
-      "End:    kubectl delete -f THIS_FILE\n" +
-      yaml_text.dump_all(objects(spec, job_id)))
+  return json.dumps({
+      "apiVersion": "v1",
+      "kind": "List",
+      "items": objects(spec, job_id),
+  }, indent=2) + "\n"
+
+
+def commands(spec: Spec) -> Dict[str, str]:
+  """Returns the commands for a job that runs, by what they are for."""
+  kubectl = f"kubectl -n {spec.namespace}" if spec.namespace else "kubectl"
+  return {
+      "Watch": f"{kubectl} get jobs,pods "
+               f"-l app.kubernetes.io/instance={spec.name}",
+      "Output": f"{kubectl} logs -f job/{spec.name}-chief",
+      "End": "kubectl delete -f FILE",
+  }
 
 
 def objects(spec: Spec, job_id: str) -> List[Dict[str, Any]]:

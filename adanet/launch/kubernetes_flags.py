@@ -14,42 +14,36 @@ def define(flag_values: flags.FlagValues) -> None:
   Args:
     flag_values: gets them.
   """
-  flags.DEFINE_boolean(
-      "kubernetes", False, "Print the Kubernetes manifests of the job. Start "
-      "nothing.", flag_values=flag_values)
   flags.DEFINE_string(
-      "image", "", "For --kubernetes: the container image. It has "
+      "image", "", "For kubernetes: the container image. It has "
       "adanet-launch and the program.", flag_values=flag_values)
   flags.DEFINE_string(
-      "name", "adanet", "For --kubernetes: what the names of all objects begin "
+      "name", "adanet", "For kubernetes: what the names of all objects begin "
       "with.", flag_values=flag_values)
   flags.DEFINE_string(
-      "namespace", None, "For --kubernetes: the namespace of all objects.",
+      "namespace", None, "For kubernetes: the namespace of all objects.",
       flag_values=flag_values)
   flags.DEFINE_string(
-      "volume_claim", None, "For --kubernetes: the PersistentVolumeClaim that "
+      "volume_claim", None, "For kubernetes: the PersistentVolumeClaim that "
       "is mounted at --model_dir, with access mode ReadWriteMany.",
       flag_values=flag_values)
   flags.DEFINE_integer(
-      "gpus_per_worker", 0, "For --kubernetes: number of GPUs of the chief and "
+      "gpus_per_worker", 0, "For kubernetes: number of GPUs of the chief and "
       "of each worker.", 0, flag_values=flag_values)
 
 
-def manifests(flag_values: flags.FlagValues, program: Sequence[str]) -> str:
-  """Returns the manifests that the flags ask for, with a new job id.
+def spec(flag_values: flags.FlagValues,
+         program: Sequence[str]) -> kubernetes.Spec:
+  """Returns what the manifests that the flags ask for say.
 
   Args:
     flag_values: all flags of adanet-launch, parsed.
     program: the program and its arguments.
-
-  Raises:
-    ValueError: Kubernetes would refuse them.
   """
-  spec = kubernetes.Spec(
+  return kubernetes.Spec(
       flag_values.image,
       (["-m"] if flag_values.module else []) + list(program),
       flag_values.workers, flag_values.ps, flag_values.evaluator,
       flag_values.name, flag_values.namespace, flag_values.max_restarts,
       flag_values.model_dir, flag_values.volume_claim,
       flag_values.gpus_per_worker)
-  return kubernetes.manifests(spec, kubernetes.new_job_id(spec.name))

@@ -14,7 +14,6 @@ from adanet.launch import kubernetes
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 import hypothesis
 from hypothesis import strategies as st
-import yaml
 
 try:
   import kubernetes_validate
@@ -45,9 +44,9 @@ _specs = st.builds(
 
 def _objects(spec):
   """Returns the objects that a reader of the manifests sees, by kind/name."""
-  text = kubernetes.manifests(spec, "digits-1")
+  manifests = json.loads(kubernetes.manifests(spec, "digits-1"))
   return {f"{x['kind']}/{x['metadata']['name']}": x
-          for x in yaml.safe_load_all(text)}
+          for x in manifests["items"]}
 
 
 def _pod(job):
@@ -118,17 +117,19 @@ class ManifestsTest(parameterized.TestCase):
     for document in _objects(_FULL._replace(namespace=None)).values():
       self.assertNotIn("namespace", document["metadata"])
 
-  def test_header(self):
-    header = "".join(
-        line for line in
-        kubernetes.manifests(_FULL, "digits-1").splitlines(True)
-        if line.startswith("#"))
+  def test_is_a_list(self):
+    manifests = json.loads(kubernetes.manifests(_FULL, "digits-1"))
+    self.assertEqual(("v1", "List"),
+                     (manifests["apiVersion"], manifests["kind"]))
+
+  def test_commands(self):
+    label = "-l app.kubernetes.io/instance=digits"
     self.assertEqual(
-        "# Start:  kubectl create -f THIS_FILE\n"
-        "# Watch:  kubectl -n research get jobs,pods -l "
-        "app.kubernetes.io/instance=digits\n"
-        "# Output: kubectl -n research logs -f job/digits-chief\n"
-        "# End:    kubectl delete -f THIS_FILE\n", header)
+        {"Watch": f"kubectl -n research get jobs,pods {label}",
+         "Output": "kubectl -n research logs -f job/digits-chief",
+         "End": "kubectl delete -f FILE"}, kubernetes.commands(_FULL))
+    self.assertEqual(f"kubectl get jobs,pods {label}", kubernetes.commands(
+        _FULL._replace(namespace=None))["Watch"])
 
   def test_how_pods_end(self):
     spec = _objects(_FULL)["Job/digits-worker"]["spec"]

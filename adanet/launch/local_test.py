@@ -34,7 +34,8 @@ class EndTest(launches.LaunchTestCase):
   def _run_alone(self, program, *flags):
     """Runs a program as it is; returns the status, and its one line."""
     self.create_tempfile(self.program, program)
-    launch = self.start("--private_network", *flags, self.program)
+    launch = self.start(
+        "--scheduler=local", "--private_network", *flags, self.program)
     status, _, errors = launch.finish()
     lines = [line for line in errors.splitlines()
              if "network is not private" not in line]

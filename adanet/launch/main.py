@@ -31,10 +31,16 @@ Slurm: each process of srun is a task. With 6 of them and these flags: a chief,
 
   srun --nodes=3 --ntasks=6 adanet-launch --ps=2 --evaluator train.py
 
-Kubernetes: print what to create. IMAGE has adanet-launch and the program:
+Kubernetes: print what to create, as JSON. IMAGE has adanet-launch and the
+program:
 
-  adanet-launch --kubernetes --image=IMAGE --workers=3 --ps=2 \\
+  adanet-launch --scheduler=kubernetes --image=IMAGE --workers=3 --ps=2 \\
       --model_dir=/model --volume_claim=CLAIM train.py | kubectl create -f -
+
+--scheduler says how a job runs. Without it the environment decides, and a line
+says how: "task" if TF_CONFIG is set, or in a pod of these manifests; "slurm" in
+a process of srun; otherwise "local". If --workers, --ps or --evaluator describe
+a cluster, TF_CONFIG is not used. A flag that would have no effect is refused.
 
 What happens when a task fails: If it has an error before it begins to work
 (such as a typing error in train.py), the job ends at once. A task that was
@@ -60,9 +66,10 @@ Exit codes: 0 for success; 2 for bad flags, with one line on standard error; 128
 + n if signal n stopped the job; otherwise that of the task that failed first.
 """
 
+import contextlib
 import os
 import sys
-from typing import Callable, Dict, List, NoReturn, Optional, Sequence
+from typing import Dict, Iterator, NoReturn, Optional, Sequence
 
 from absl import flags
 from adanet.console import cluster_flags
@@ -78,12 +85,21 @@ from adanet.launch import output as output_lib
 from adanet.launch import place as place_lib
 from adanet.launch import ports as ports_lib
 from adanet.launch import program as program_lib
+from adanet.launch import scheduler as scheduler_lib
 from adanet.launch import slurm
 
 _EXIT_FAILURE = 1
 _MAX_TASKS = 1000
 
-_COMMAND = command_lib.Command("adanet-launch", __doc__, takes_program=True)
+_COMMAND = command_lib.Command(
+    "adanet-launch", __doc__, takes_program=True,
+    replaced={"kubernetes": "--scheduler=kubernetes"})
+_SCHEDULER = flags.DEFINE_enum(
+    "scheduler", None, scheduler_lib.ALL, "How the job runs. local: start all "
+    "tasks on this machine. slurm: run the task of this process of srun. "
+    "kubernetes: print the manifests, start nothing. task: run the one task of "
+    "TF_CONFIG, or of this pod. Default: the environment decides.",
+    flag_values=_COMMAND.flags)
 _CLUSTER = cluster_flags.ClusterFlags(_COMMAND, _MAX_TASKS, _MAX_TASKS)
 _MAX_RESTARTS = _COMMAND.define_integer(
     "max_restarts", 3, "How often each task is started again at most.", 0)
@@ -184,10 +200,37 @@ def _why_network_is_open() -> Optional[str]:
   return None
 
 
-def _run_local(command: Sequence[str]) -> int:
+@contextlib.contextmanager
+def _errors_of_user(in_step: bool = False) -> Iterator[None]:
+  """Raises `BadInput` for errors of the user, in one line.
+
+  Args:
+    in_step: whether all processes of srun find the same error. Then only the
+      first of them says it.
+  """
+  try:
+    yield
+  except (ValueError, program_lib.ProgramError) as e:
+    if (in_step and not isinstance(e, slurm.LayoutError) and
+        not slurm.is_first(os.environ)):
+      sys.exit(command_lib.EXIT_BAD_INPUT)
+    raise command_lib.BadInput(str(e)) from e
+
+
+def _say_choice(why: Optional[str], scheduler: str) -> None:
+  """Prints which scheduler the environment chose; why is None if a flag did."""
+  if why:
+    _COMMAND.warn(f"Using --scheduler={scheduler}: {why}.")
+
+
+def _run_local(command: Sequence[str], why: Optional[str]) -> int:
   """Runs the job on this machine; returns its exit status."""
   _CLUSTER.check_servers()
   log_dir = _make_folder(_LOG_DIR)
+  _say_choice(why, scheduler_lib.LOCAL)
+  if _DRY_RUN.value:
+    with ports_lib.HeldPorts(_num_ports()) as held:
+      return _show_job(_make_job(held.ports))
   return guard.run(lambda: _run_guarded(command, log_dir))
 
 
@@ -227,40 +270,51 @@ def _run_guarded(command, log_dir):
   return status
 
 
-def _run_task(command: Sequence[str]) -> NoReturn:
-  """Becomes the task of the TF_CONFIG in the environment."""
-  environment = dict(
-      _common_environment(),
-      TF_CONFIG=program_lib.with_model_dir(
-          os.environ["TF_CONFIG"], _model_dir()))
-  os.execvpe(command[0], list(command), environment)
+def _run_task(command: Sequence[str], why: Optional[str]) -> int:
+  """Becomes the task of the TF_CONFIG in the environment, or of this pod."""
+  _say_choice(why, scheduler_lib.TASK)
+  is_pod = "TF_CONFIG" not in os.environ
+  if is_pod and not _DRY_RUN.value:
+    return _run_pod(command)
+  with _errors_of_user():
+    if is_pod:
+      place = kubernetes.place(os.environ)
+      tf_config = place.job.tf_config(place.task, _model_dir())
+    else:
+      tf_config = program_lib.with_model_dir(
+          os.environ["TF_CONFIG"], _model_dir())
+  if _DRY_RUN.value:
+    dry_run.print_tf_config(tf_config)
+    return _show_plan(tf_config)
+  _become(command, {"TF_CONFIG": tf_config})
 
 
-def _slurm_place() -> place_lib.Place:
-  """Returns the place of this process among those that srun started."""
-  try:
-    return slurm.place(
+def _become(command: Sequence[str], variables: Dict[str, str]) -> NoReturn:
+  """Becomes a task with these variables beside the common ones."""
+  os.execvpe(
+      command[0], list(command), dict(_common_environment(), **variables))
+
+
+def _run_slurm_task(command: Sequence[str], why: Optional[str]) -> int:
+  """Becomes the task of this process of srun."""
+  with _errors_of_user(in_step=True):
+    place = slurm.place(
         os.environ, _CLUSTER.ps.value, _CLUSTER.evaluator.value,
         _CLUSTER.workers.value if _COMMAND.is_given("workers") else None)
-  except ValueError as e:
-    if not isinstance(e, slurm.LayoutError) and not slurm.is_first(os.environ):
-      sys.exit(command_lib.EXIT_BAD_INPUT)  # The first one says the same.
-    raise command_lib.BadInput(str(e)) from e
-
-
-def _run_slurm_task(command: Sequence[str]) -> NoReturn:
-  """Becomes the task of this process of srun."""
-  os.execvpe(command[0], list(command), dict(
-      _common_environment(), **_slurm_place().environment(_model_dir())))
+  if slurm.is_first(os.environ):
+    _say_choice(why, scheduler_lib.SLURM)
+  if not _DRY_RUN.value:
+    _become(command, place.environment(_model_dir()))
+  return _show_job(place.job) if slurm.is_first(os.environ) else 0
 
 
 def _run_pod(command: Sequence[str]) -> int:
   """Runs the task of this Kubernetes pod; returns its exit status."""
   from adanet.launch import pod  # pylint: disable=g-import-not-at-top
   try:
-    return pod.run(command, _common_environment(), _COMMAND.warn, _model_dir())
-  except ValueError as e:
-    raise command_lib.BadInput(str(e)) from e
+    with _errors_of_user():
+      return pod.run(
+          command, _common_environment(), _COMMAND.warn, _model_dir())
   except (OSError, RuntimeError) as e:
     _COMMAND.warn(str(e))
     return _EXIT_FAILURE
@@ -269,65 +323,23 @@ def _run_pod(command: Sequence[str]) -> int:
 def _print_manifests(program: Sequence[str]) -> int:
   """Prints the Kubernetes manifests of the job."""
   _CLUSTER.check_servers()
-  try:
-    print(kubernetes_flags.manifests(_COMMAND.flags, program), end="")
-  except ValueError as e:
-    raise command_lib.BadInput(str(e)) from e
+  spec = kubernetes_flags.spec(_COMMAND.flags, program)
+  with _errors_of_user():
+    print(kubernetes.manifests(spec, kubernetes.new_job_id(spec.name)), end="")
+  for name, command in kubernetes.commands(spec).items():
+    _COMMAND.warn(f"{name}: {command}")
   return 0
 
 
-def _show_local(_: Sequence[str]) -> int:
-  """Prints what would run on this machine."""
-  _CLUSTER.check_servers()
-  with ports_lib.HeldPorts(_num_ports()) as held:
-    return _show_job(_make_job(held.ports), _CLUSTER.workers.value)
-
-
-def _show_slurm(_: Sequence[str]) -> int:
-  """Prints, from the first process of srun, what would run."""
-  job = _slurm_place().job
-  if not slurm.is_first(os.environ):
-    return 0
-  return _show_job(job, len(job.addresses.get(job_lib.WORKER, ())))
-
-
-def _show_job(job: job_lib.Job, num_workers: int) -> int:
+def _show_job(job: job_lib.Job) -> int:
   """Prints the TF_CONFIG of each task."""
   dry_run.print_job(job, _model_dir())
-  return _show_plan([f"--workers={1 + num_workers}",
-                     f"--ps={_CLUSTER.ps.value}"])
+  return _show_plan(job.tf_config(job.tasks()[0]))
 
 
-def _show_task(_: Sequence[str]) -> int:
-  """Prints what the task of the TF_CONFIG in the environment would get."""
-  dry_run.print_tf_config(program_lib.with_model_dir(
-      os.environ["TF_CONFIG"], _model_dir()))
-  return _show_plan([])
-
-
-def _show_plan(shape_flags: List[str]) -> int:
+def _show_plan(tf_config: str) -> int:
   """Prints the plan of a cluster, if --subnetworks is given."""
-  return dry_run.print_plan(
-      shape_flags, _SUBNETWORKS.value, _STRATEGY.value)
-
-
-def _scenario() -> Callable[[Sequence[str]], int]:
-  """Returns the function that does what flags and environment ask for.
-
-  Each function takes the command that a task runs, and returns an exit code.
-  """
-  is_cluster = _CLUSTER.are_given
-  if "TF_CONFIG" in os.environ and not is_cluster:
-    return _show_task if _DRY_RUN.value else _run_task
-  if kubernetes.in_pod(os.environ) and not is_cluster:
-    return _run_pod
-  # In a shell that srun started, --workers=3 asks for a cluster on this node.
-  if slurm.in_step(os.environ) and not (
-      _COMMAND.is_given("workers") and slurm.is_alone(os.environ)):
-    return _show_slurm if _DRY_RUN.value else _run_slurm_task
-  if slurm.lacks_srun(os.environ) and not _COMMAND.is_given("workers"):
-    raise command_lib.BadInput(slurm.NEEDS_SRUN)
-  return _show_local if _DRY_RUN.value else _run_local
+  return dry_run.print_plan(tf_config, _SUBNETWORKS.value, _STRATEGY.value)
 
 
 def _run(program: Sequence[str]) -> int:
@@ -336,15 +348,29 @@ def _run(program: Sequence[str]) -> int:
     raise command_lib.BadInput(
         "no program: give the Python program of a task, such as train.py, "
         "after the flags (--help shows examples)")
-  if _COMMAND.flags.kubernetes:
+  scheduler, why = _SCHEDULER.value, None
+  if scheduler is None:
+    scheduler, why = scheduler_lib.choose(os.environ, _COMMAND.is_given)
+  is_slurm = scheduler == scheduler_lib.SLURM
+  if is_slurm and not slurm.in_step(os.environ):
+    raise command_lib.BadInput(slurm.NEEDS_SRUN)
+  with _errors_of_user(in_step=is_slurm):
+    scheduler_lib.check_flags(scheduler, _COMMAND.is_given)
+  if (scheduler == scheduler_lib.TASK and "TF_CONFIG" not in os.environ and
+      not kubernetes.in_pod(os.environ)):
+    raise command_lib.BadInput(
+        "TF_CONFIG: not set, expected that of the task to run; or use another "
+        "--scheduler.")
+  if scheduler == scheduler_lib.KUBERNETES:
     return _print_manifests(program)  # The image has the program.
   # `bazel run` starts programs in another folder.
   os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY") or os.getcwd())
-  try:
+  with _errors_of_user():
     command = program_lib.command(program, _MODULE.value)
-    return _scenario()(command)
-  except program_lib.ProgramError as e:
-    raise command_lib.BadInput(str(e)) from e
+  if is_slurm:
+    return _run_slurm_task(command, why)
+  return (_run_local if scheduler == scheduler_lib.LOCAL else _run_task)(
+      command, why)
 
 
 def main(argv: Optional[Sequence[str]] = None) -> int:

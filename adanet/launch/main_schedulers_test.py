@@ -9,7 +9,6 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.launch import slurm
 from adanet.testing import launches
-import yaml
 
 _JOB = {"SLURM_JOB_ID": "12", "SLURM_NTASKS": "4", "SLURM_JOB_NUM_NODES": "1"}
 _STEP = dict(_JOB, SLURM_STEP_ID="0", SLURM_STEP_NODELIST="n1",
@@ -43,7 +42,10 @@ print(os.environ["TF_CONFIG"], os.environ["ADANET_JOB_ID"],
     for rank in range(4):
       status, output, errors = self._rank(
           rank, "--ps=1", "--evaluator", "--model_dir=/model", self._program)
-      self.assertEqual((0, ""), (status, errors))
+      self.assertEqual(
+          (0, "" if rank else
+           "adanet-launch: Using --scheduler=slurm: SLURM_STEP_ID is set.\n"),
+          (status, errors))
       config, job_id, gpus = output.strip().split("|")
       config = json.loads(config)
       found.append((config["task"]["type"], job_id, gpus, config["model_dir"]))
@@ -69,6 +71,11 @@ print(os.environ["TF_CONFIG"], os.environ["ADANET_JOB_ID"],
          "ps); use srun --ntasks=5 or more.\n"),
         self._rank(0, "--ps=4", self._program))
     self.assertEqual((2, "", ""), self._rank(1, "--ps=4", self._program))
+    flags = ("--ps=1", "--log_dir=a", self._program)
+    self.assertEqual(
+        (2, "", "adanet-launch: --log_dir: expected --scheduler=local, got "
+         "--scheduler=slurm.\n"), self._rank(0, *flags))
+    self.assertEqual((2, "", ""), self._rank(1, *flags))
 
   def test_batch_script_without_srun(self):
     variables = dict(_JOB, SLURM_PROCID="0")
@@ -93,12 +100,17 @@ print(os.environ["TF_CONFIG"], os.environ["ADANET_JOB_ID"],
 
   def test_manifests(self):
     status, output, errors = self._launch(
-        "--kubernetes", "--image=registry/a:1", "--workers=3", "--ps=2",
+        "--scheduler=kubernetes", "--image=registry/a:1", "--workers=3", "--ps=2",
         "--name=digits", "--namespace=research", "--model_dir=/model",
         "--volume_claim=models", "--gpus_per_worker=1", "--max_restarts=4",
         "-m", "my.train", "--steps=3")
-    self.assertEqual((0, ""), (status, errors))
-    jobs = {x["metadata"]["name"]: x for x in yaml.safe_load_all(output)
+    self.assertEqual((0, """\
+adanet-launch: Watch: kubectl -n research get jobs,pods \
+-l app.kubernetes.io/instance=digits
+adanet-launch: Output: kubectl -n research logs -f job/digits-chief
+adanet-launch: End: kubectl delete -f FILE
+"""), (status, errors))
+    jobs = {x["metadata"]["name"]: x for x in json.loads(output)["items"]
             if x["kind"] == "Job"}
     self.assertEqual(["digits-chief", "digits-worker", "digits-ps"], list(jobs))
     worker = jobs["digits-worker"]
@@ -121,16 +133,30 @@ print(os.environ["TF_CONFIG"], os.environ["ADANET_JOB_ID"],
   def test_bad_manifests(self, arguments, message):
     self.assertEqual(
         (2, "", f"adanet-launch: {message}\n"),
-        self._launch("--kubernetes", "--image=a", "--workers=1", "--ps=1",
-                     *(arguments + ["train.py"])))
+        self._launch("--scheduler=kubernetes", "--image=a", "--workers=1",
+                     "--ps=1", *arguments, "train.py"))
 
   def test_bad_pod(self):
-    status, _, errors = self._launch(
-        self._program, variables={"ADANET_CLUSTER": "x"})
-    self.assertEqual(2, status, errors)
+    for flags in ((), ("--dry_run",)):
+      status, _, errors = self._launch(
+          "--scheduler=task", *flags, self._program,
+          variables={"ADANET_CLUSTER": "x"})
+      self.assertEqual(2, status, errors)
+      self.assertEqual(
+          "adanet-launch: ADANET_CLUSTER: 'x', expected JSON with name, "
+          "workers, ps and evaluator; print the manifests again.\n", errors)
+
+  def test_dry_run_of_a_pod(self):
+    status, output, errors = self._launch(
+        "--dry_run", self._program, variables={
+            "ADANET_CLUSTER": json.dumps(
+                {"name": "a", "workers": 1, "ps": 1, "evaluator": False}),
+            "ADANET_TASK_TYPE": "worker", "JOB_COMPLETION_INDEX": "0",
+            "ADANET_JOB_ID": "a-1"})
     self.assertEqual(
-        "adanet-launch: ADANET_CLUSTER: 'x', expected JSON with name, workers, "
-        "ps and evaluator; print the manifests again.\n", errors)
+        (0, "adanet-launch: Using --scheduler=task: ADANET_CLUSTER is set.\n"),
+        (status, errors))
+    self.assertIn('"worker": ["a-worker-0.a:2222"]', output)
 
 
 if __name__ == "__main__":

@@ -72,7 +72,14 @@ class MainTest(parameterized.TestCase):
       (("--ps=1", "no.py"), r"no\.py: expected a file"),
       (("--log_dir=train.py/x", "train.py"),
        "--log_dir=train.py/x: Not a directory. Expected a writable folder"),
-      (("--max_restarts=-1", "train.py"), "--max_restarts=-1: "))
+      (("--max_restarts=-1", "train.py"), "--max_restarts=-1: "),
+      (("--kubernetes", "train.py"),
+       "--kubernetes: expected --scheduler=kubernetes in its place"),
+      (("--scheduler=sge", "train.py"), "<local|slurm|kubernetes|task>"),
+      (("--image=a", "train.py"), "--image: expected --scheduler=kubernetes"),
+      (("--scheduler=task", "--ps=1", "train.py"), "--ps: expected --sched"),
+      (("--scheduler=task", "train.py"), "TF_CONFIG: not set, expected "),
+      (("--scheduler=slurm", "train.py"), "SLURM_STEP_ID: not set, expected "))
   def test_bad_input(self, args, message):
     code, output, errors = self.run_main(*args)
     self.assertEqual((2, ""), (code, output))
@@ -86,13 +93,14 @@ class MainTest(parameterized.TestCase):
     self.assertEqual(0, code)
     self.assertIn("Number of workers beside the chief", output)
     self.assertNotIn("absl", output)
+    self.assertLessEqual(max(map(len, output.splitlines())), 80)
 
   def test_examples_of_the_help_are_flags(self):
     examples = re.findall(r"^  (?:TF_CONFIG=\S+ \S+ )?adanet-launch (.*)$",
                           launch_main.__doc__, re.MULTILINE)
     self.assertGreater(len(examples), 4)
     for example in examples:
-      if "-m" not in example and "--kubernetes" not in example:
+      if "-m" not in example and "kubernetes" not in example:
         words = [word.replace("./train.sh", "train.py")
                  for word in shlex.split(example)]
         flags = [*words[:words.index("train.py")]]
@@ -101,8 +109,8 @@ class MainTest(parameterized.TestCase):
 
   def test_dry_run(self):
     code, output, errors = self.run_main(
-        "--workers=1", "--ps=2", "--evaluator", "--model_dir=m", "--dry_run",
-        "train.py")
+        "--scheduler=local", "--workers=1", "--ps=2", "--evaluator",
+        "--model_dir=m", "--dry_run", "train.py")
     self.assertEqual((0, ""), (code, errors))
     names = re.findall("^# (.*)$", output, re.MULTILINE)
     self.assertEqual(
@@ -120,28 +128,29 @@ class MainTest(parameterized.TestCase):
     self.assertFalse(os.path.exists(os.path.join(self.folder, "m")))
 
   @parameterized.parameters(
-      ((), "RoundRobinStrategy(): 3 workers, 2 parameter servers, 4 subnet"),
-      (("--strategy=replication",), "ReplicationStrategy(): 3 workers"))
+      ((), "RoundRobinStrategy(): a chief and 2 workers, 2 parameter serve"),
+      (("--strategy=replication",), "ReplicationStrategy(): a chief and 2 workers, "))
   def test_plan(self, args, expected):
     code, output, errors = self.run_process(
-        "--workers=2", "--ps=2", "--subnetworks=4", "--dry_run", *args,
-        "train.py")
+        "--scheduler=local", "--workers=2", "--ps=2", "--subnetworks=4",
+        "--dry_run", *args, "train.py")
     self.assertEqual((0, ""), (code, errors))
     self.assertIn(expected, output)
 
   def test_dry_run_of_a_task(self):
     code, output, errors = self.run_process(
-        "--subnetworks=1", "--dry_run", "train.py",
+        "--scheduler=task", "--subnetworks=1", "--dry_run", "train.py",
         TF_CONFIG=json.dumps(_TF_CONFIG))
     self.assertEqual((0, ""), (code, errors))
     line, _, plan = output.partition("\n")
     self.assertEqual(["TF_CONFIG=" + json.dumps(_TF_CONFIG)],
                      shlex.split(line))
-    self.assertIn("1 worker, 1 parameter server, 1 subnetwork", plan)
+    self.assertIn(": a chief, 1 parameter server, 1 subnetwork", plan)
 
   def test_environment_of_a_task(self):
     code, output, errors = self.run_process(
-        "--model_dir=m", "train.py", "--workers=7", "--", "a b",
+        "--scheduler=local", "--model_dir=m", "train.py", "--workers=7", "--",
+        "a b",
         TF_CPP_MIN_LOG_LEVEL="0", MINE="1")
     self.assertEqual((0, ""), (code, errors))
     args, folder, environment = json.loads(output[len("[chief:0] "):])
@@ -164,7 +173,9 @@ class MainTest(parameterized.TestCase):
     code, output, errors = self.run_process(
         "--model_dir=gs://m", "-m", "train", "-x",
         TF_CONFIG=json.dumps(_TF_CONFIG), ADANET_JOB_ID="job")
-    self.assertEqual((0, ""), (code, errors))
+    self.assertEqual(
+        (0, "adanet-launch: Using --scheduler=task: TF_CONFIG is set.\n"),
+        (code, errors))
     args, _, environment = json.loads(output)
     self.assertEqual(["-x"], args)
     self.assertEqual(dict(_TF_CONFIG, model_dir="gs://m"),
@@ -173,9 +184,14 @@ class MainTest(parameterized.TestCase):
     self.assertNotIn("ADANET_EVENTS_FD", environment)
 
   def test_flags_win_over_the_environment(self):
-    _, output, _ = self.run_process(
+    _, output, errors = self.run_process(
         "--ps=1", "train.py", TF_CONFIG=json.dumps(_TF_CONFIG))
     self.assertLen(output.splitlines(), 2)
+    self.assertIn("Using --scheduler=local: the flags describe a cluster.\n",
+                  errors)
+    _, output, _ = self.run_process(
+        "--scheduler=local", "train.py", TF_CONFIG=json.dumps(_TF_CONFIG))
+    self.assertStartsWith(output, "[chief:0] ")
 
   def test_bad_tf_config(self):
     self.assertEqual(

@@ -20,7 +20,6 @@ from adanet.launch import kubernetes
 from adanet.launch import pod
 from adanet.testing import launches
 import runfiles
-import yaml
 
 _TIMEOUT_SECS = 120
 
@@ -113,7 +112,7 @@ def _expand(text, environment):
 
 def _pods(manifests):
   """Yields hostname, command and variables of each pod, as Kubernetes does."""
-  for job in yaml.safe_load_all(manifests):
+  for job in json.loads(manifests)["items"]:
     if job["kind"] != "Job":
       continue
     spec = job["spec"]["template"]["spec"]

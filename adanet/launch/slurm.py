@@ -47,7 +47,7 @@ _TASKS_OF_NODES = re.compile(r"(\d+)(?:\(x(\d+)\))?")
 
 NEEDS_SRUN = (
     "SLURM_STEP_ID: not set, expected the step of a task; start each task with "
-    "srun, as in: srun adanet-launch --ps=2 train.py (or add --workers=NUMBER "
+    "srun, as in: srun adanet-launch --ps=2 train.py (or add --scheduler=local "
     "to run all tasks on this node).")
 
 

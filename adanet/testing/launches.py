@@ -51,7 +51,7 @@ def runs():
 
 
 # The flags of a job, and its tasks.
-SHAPE = ("--workers=2", "--ps=1")
+SHAPE = ("--scheduler=local", "--workers=2", "--ps=1")
 TASKS = ("chief:0", "worker:0", "worker:1", "ps:0")
 
 # It starts programs that do not want to end, one outside of its session.

@@ -228,7 +228,7 @@ class PublishTest(parameterized.TestCase):
                   self.environment.pip("check"))
 
   def test_plans(self):
-    plan = ["adanet-plan", "--workers=4", "--subnetworks=5"]
+    plan = ["adanet-plan", "--workers=3", "--subnetworks=5"]
     code, output = self.environment.run(*plan, "--drop_remainder", "--strict")
     self.assertEqual(1, code, output)
     self.assertIn("\nNo worker trains subnetworks 3, 4. ", output)

@@ -20,13 +20,16 @@ _HEIGHT = 600
 _MAX_PS_BINS = 300
 
 
-def _set_ticks(axis, size, inches, label_inches):
-  """Puts ticks at round indices, so far apart that their labels fit."""
+def _set_ticks(axis, size, inches, label_inches, zero=0):
+  """Puts ticks at round indices, so far apart that their labels fit.
+
+  The labels count from the index `zero`.
+  """
   least = max(1, size * label_inches / inches)
   steps = (base * 10**exponent for exponent in range(20) for base in (1, 2, 5))
-  ticks = range(0, size, next(step for step in steps if step >= least))
+  ticks = range(zero, size, next(step for step in steps if step >= least))
   axis.set_ticks(ticks)
-  axis.set_ticklabels([f"{tick:,}" for tick in ticks])
+  axis.set_ticklabels([f"{tick - zero:,}" for tick in ticks])
 
 
 def _width(pixels, columns):
@@ -38,7 +41,7 @@ def _width(pixels, columns):
 class HeatMap(panel.Panel):
   """Has a heat map of the workers, and one of the parameter servers."""
 
-  def __init__(self, page, legend, plans, number):
+  def __init__(self, page, legend, plans, number, worker_names):
     """Measures the panel."""
     plan = plans[0]
     k = plan.num_subnetworks
@@ -55,8 +58,8 @@ class HeatMap(panel.Panel):
       self._shares = bins.map_ps(plan, self._rows, self._ps)
       self._ps_width = _width(_PS_WIDTH, self._ps)
     super().__init__(
-        page, legend, plans, number, self._rows.num_bins, row_height,
-        self._workers_width + self._ps_width, [page_lib.SPEED_BAR] * k)
+        page, legend, plans, number, worker_names, self._rows.num_bins,
+        row_height, self._workers_width + self._ps_width, [page_lib.SPEED_BAR] * k)
     self.largest = self.largest._replace(
         cell_speed=self._maps.speeds.max(), cell_share=self._shares.max())
 
@@ -68,11 +71,11 @@ class HeatMap(panel.Panel):
       noun += f", {self._rows.width} subnetworks in a row"
     return self.draw_heading(x, noun)
 
-  def _draw_map_axes(self, x, columns, width):
-    """Returns the axes of an empty map."""
+  def _draw_map_axes(self, x, columns, width, zero=0):
+    """Returns the axes of an empty map; `zero` as for `_set_ticks`."""
     axes = self.page.axes(x, self.top, width, self.height)
     _set_ticks(axes.xaxis, columns.size, width,
-               0.12 + 0.06 * len(f"{columns.size:,}"))
+               0.12 + 0.06 * len(f"{columns.size:,}"), zero)
     return axes
 
   def _add_image(self, axes, columns, rows, amounts, largest, color_map, gid):
@@ -89,7 +92,7 @@ class HeatMap(panel.Panel):
     maps = self._maps
     columns = self._workers
     is_single = columns.width == 1
-    right = self._draw_map_heading(x, "workers (0 is the chief)", columns)
+    right = self._draw_map_heading(x, "chief (left) and workers", columns)
     axes = self.page.axes(x, self.strip_y, self._workers_width,
                           panel.STRIP_HEIGHT)
     axes.set_facecolor(page_lib.EMPTY_CELL)
@@ -97,7 +100,7 @@ class HeatMap(panel.Panel):
                     maps.builds_ensemble[np.newaxis], 1,
                     colors.ListedColormap([page_lib.ENSEMBLE]),
                     "workers-ensemble")
-    axes = self._draw_map_axes(x, columns, self._workers_width)
+    axes = self._draw_map_axes(x, columns, self._workers_width, zero=1)
     if not self.names_rows:
       _set_ticks(axes.yaxis, self._rows.size, self.height, 0.35)
     only_runs = maps.runs & (maps.speeds == 0)

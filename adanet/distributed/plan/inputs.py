@@ -35,7 +35,9 @@ def _read_tf_config(path):
 
 
 def shape_of_tf_config(path=None):
-  """Returns `(num_workers, num_ps)` of the cluster in a `TF_CONFIG`.
+  """Returns `(num_workers, num_ps, chief)` of the cluster in a `TF_CONFIG`.
+
+  The chief counts as a worker. Its job is "chief" or "master".
 
   Args:
     path: str, a file, or "-" for standard input; None for the variable of the
@@ -61,7 +63,7 @@ def shape_of_tf_config(path=None):
     config = tf_compat.RunConfig.for_chief(tf_config)
   except Exception as e:  # pylint: disable=broad-except
     raise command.BadInput(f"{source}{e}.") from e
-  return config.num_worker_replicas, config.num_ps_replicas
+  return config.num_worker_replicas, config.num_ps_replicas, config.task_type
 
 
 def parse_weights(flag, num_subnetworks):

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """adanet-plan: see the placement of a cluster before you pay for it.
 
-It prints what each worker builds and trains, what each parameter server holds,
-and what is wrong with the plan. It starts no worker and needs no TensorFlow.
+It prints what each task builds and trains, what each parameter server holds,
+and what is wrong with the plan. It starts no task and needs no TensorFlow.
 
-A cluster in numbers:
+A chief, 3 workers beside it, and 2 parameter servers, as adanet-launch counts:
 
-  adanet-plan --workers=4 --ps=2 --subnetworks=3
+  adanet-plan --workers=3 --ps=2 --subnetworks=3
 
 The cluster of a TF_CONFIG, from a file, standard input or the environment:
 
@@ -17,7 +17,7 @@ The cluster of a TF_CONFIG, from a file, standard input or the environment:
 
 Compare strategies:
 
-  adanet-plan --workers=4 --ps=2 --subnetworks=3 --compare
+  adanet-plan --workers=3 --ps=2 --subnetworks=3 --compare
 
 Check in CI that the plan has no problem:
 
@@ -25,17 +25,17 @@ Check in CI that the plan has no problem:
 
 Write JSON for another program, or a picture:
 
-  adanet-plan --workers=4 --ps=2 --subnetworks=3 --format=json > plan.json
-  adanet-plan --workers=4 --ps=2 --subnetworks=3 --format=svg > plan.svg
-  adanet-plan --workers=4 --ps=2 --subnetworks=3 --format=png > plan.png
+  adanet-plan --workers=3 --ps=2 --subnetworks=3 --format=json > plan.json
+  adanet-plan --workers=3 --ps=2 --subnetworks=3 --format=svg > plan.svg
+  adanet-plan --workers=3 --ps=2 --subnetworks=3 --format=png > plan.png
 
 Let the costs of the subnetworks decide who trains what:
 
-  adanet-plan --workers=5 --subnetworks=3 --strategy=balanced --costs=1,2,4
+  adanet-plan --workers=4 --subnetworks=3 --strategy=balanced --costs=1,2,4
 
 Plan a strategy of your own, the class Mine in mine.py:
 
-  adanet-plan --workers=4 --ps=2 --subnetworks=3 --strategy=mine:Mine
+  adanet-plan --workers=3 --ps=2 --subnetworks=3 --strategy=mine:Mine
 
 Exit codes: 0 for success; 1 if --strict is given and the plan has a problem; 2
 if there is no plan, with one line on standard error that says why.
@@ -50,16 +50,19 @@ from typing import Optional, Sequence
 
 from absl import flags
 from adanet import distributed
+from adanet.console import cluster_flags
 from adanet.console import command
 from adanet.distributed.plan import inputs
+from adanet.distributed.plan import tasks
 
 # Slow imports are inside functions, so that the program starts fast: only plans
 # need NumPy, only tables need Rich, and only pictures need Matplotlib.
 
 _EXIT_PROBLEM = 1
 
-# Our strategies answer for groups of workers. A user's strategy is asked as
-# each worker: a million workers take seconds and 400 MB.
+# These count the chief as a worker, as a plan does. Our strategies answer for
+# groups of workers. A user's strategy is asked as each worker: a million workers
+# take seconds and 400 MB.
 _MAX_WORKERS = 10**9
 _MAX_ASKED_WORKERS = 10**6
 _MAX_DRAWN_WORKERS = 10**7
@@ -71,18 +74,14 @@ _REPLICATION = "replication"
 _BALANCED = "balanced"
 
 _COMMAND = command.Command("adanet-plan", __doc__)
-_WORKERS = _COMMAND.define_integer(
-    "workers", None, "Number of workers, including the chief.", 1, _MAX_WORKERS)
-_PS = _COMMAND.define_integer(
-    "ps", None, "Number of parameter servers; 0 if only --workers is given.", 0,
-    _MAX_PS)
+_CLUSTER = cluster_flags.ClusterFlags(_COMMAND, _MAX_WORKERS - 1, _MAX_PS)
 _SUBNETWORKS = _COMMAND.define_integer(
     "subnetworks", None, "Number of subnetworks in the iteration. Required.", 1,
     _MAX_SUBNETWORKS)
 _TF_CONFIG = flags.DEFINE_string(
     "tf_config", None, "File with the TF_CONFIG of any task of the cluster; - "
     "for standard input. Default: the TF_CONFIG of the environment, unless "
-    "--workers is given.", flag_values=_COMMAND.flags)
+    "--workers, --ps or --evaluator is given.", flag_values=_COMMAND.flags)
 _COSTS = flags.DEFINE_string(
     "costs", None, "What a step of each subnetwork costs: numbers with commas "
     "between them, in any unit. Default: equal.", flag_values=_COMMAND.flags)
@@ -102,8 +101,8 @@ _DEDICATE = flags.DEFINE_boolean(
     "each subnetwork has its own parameter servers.",
     flag_values=_COMMAND.flags)
 _ENSEMBLE_WORKERS = _COMMAND.define_integer(
-    "num_ensemble_workers", 1, "For balanced: how many workers build the "
-    "ensemble and train nothing.", 0, _MAX_WORKERS)
+    "num_ensemble_workers", 1, "For balanced: how many of the chief and the "
+    "workers build the ensemble and train nothing.", 0, _MAX_WORKERS)
 # Flags, and the strategies that each is for.
 _OPTIONS = ((_DROP_REMAINDER, (_ROUND_ROBIN,)),
             (_DEDICATE, (_ROUND_ROBIN, _BALANCED)),
@@ -121,17 +120,14 @@ _STRICT = flags.DEFINE_boolean(
 
 
 def _shape():
-  """Returns `(num_workers, num_ps)` of the cluster."""
-  path, workers, ps = _TF_CONFIG.value, _WORKERS.value, _PS.value
-  if path is not None:
-    if workers is not None or ps is not None:
-      raise command.BadInput(
-          f"--tf_config={path}: expected no --workers and no --ps.")
-  elif workers is not None:
-    return workers, ps or 0
-  elif ps is not None:
-    raise command.BadInput(f"--ps={ps}: expected --workers too.")
-  elif "TF_CONFIG" not in os.environ:
+  """Returns `(num_workers, num_ps, chief)`, see `inputs.shape_of_tf_config`."""
+  path = _TF_CONFIG.value
+  if _CLUSTER.are_given:
+    if path is not None:
+      raise command.BadInput(f"--tf_config={path}: expected no --workers, no "
+                             "--ps and no --evaluator.")
+    return 1 + _CLUSTER.workers.value, _CLUSTER.ps.value, "chief"
+  if path is None and "TF_CONFIG" not in os.environ:
     raise command.BadInput(
         "no cluster: give --workers and --ps, or --tf_config, or set TF_CONFIG "
         "(--help lists the flags)")
@@ -165,8 +161,8 @@ def _check_num_workers(num_workers):
       (":" in _STRATEGY.value, _STRATEGY, _MAX_ASKED_WORKERS)):
     if is_limited and num_workers > at_most:
       raise command.BadInput(
-          f"--workers={num_workers}: expected an integer of at most {at_most} "
-          f"with --{flag.name}={flag.value}.")
+          f"--workers={num_workers - 1}: expected an integer of at most "
+          f"{at_most - 1} with --{flag.name}={flag.value}.")
 
 
 def _make_plans(strategy, num_workers, num_ps, costs, sizes):
@@ -202,21 +198,26 @@ def _to_json(plans):
   return json.dumps(value, indent=2, allow_nan=False) + "\n"
 
 
-def _write_picture(plans, output):
+def _write_picture(plans, worker_names, output):
   from adanet.distributed.plan import picture as plan_picture  # pylint: disable=g-import-not-at-top
   picture = io.BytesIO()
-  plan_picture.write(plans, picture, _FORMAT.value)
+  plan_picture.write(plans, picture, _FORMAT.value, worker_names)
   output.buffer.write(picture.getvalue())
 
 
-def _write_tables(plans, output):
+def _write_tables(plans, worker_names, output):
   from adanet.distributed.plan import table as plan_table  # pylint: disable=g-import-not-at-top
   from adanet.console import tables  # pylint: disable=g-import-not-at-top
   console = tables.new_console(output)
   if _COMPARE.value:
-    plan_table.show_comparison(plans, console)
+    plan_table.show_comparison(plans, console, worker_names)
   else:
-    plan_table.show(plans[0], console)
+    plan_table.show(plans[0], console, worker_names)
+
+
+def _problems(plan, worker_names):
+  from adanet.distributed.plan import problems  # pylint: disable=g-import-not-at-top
+  return problems.of_tasks(plan, worker_names)
 
 
 def _run(arguments):
@@ -236,16 +237,17 @@ def _run(arguments):
     weights = [inputs.parse_weights(flag, _SUBNETWORKS.value)
                for flag in (_COSTS, _SIZES)]
     strategy = _make_strategy(*weights)
-    num_workers, num_ps = _shape()
+    num_workers, num_ps, chief = _shape()
+    worker_names = tasks.WorkerNames(num_workers, chief)
     _check_num_workers(num_workers)
     plans = _make_plans(strategy, num_workers, num_ps, *weights)
     if _FORMAT.value == "json":
       output.write(_to_json(plans))
     elif _FORMAT.value == "table":
-      _write_tables(plans, output)
+      _write_tables(plans, worker_names, output)
     else:
-      _write_picture(plans, output)
-    problems = plans[0].problems() if _STRICT.value else ()
+      _write_picture(plans, worker_names, output)
+    problems = _problems(plans[0], worker_names) if _STRICT.value else ()
   if _FORMAT.value != "table":  # The tables have the problems already.
     for problem in problems:
       _COMMAND.warn("--strict: " + problem.message)

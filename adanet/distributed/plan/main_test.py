@@ -20,6 +20,7 @@ from adanet import version
 from adanet.distributed import plan as plan_lib
 from adanet.distributed.plan import main as plan_main
 from adanet.distributed.plan import picture as plan_picture
+from adanet.distributed.plan import problems as problems_lib
 from adanet.distributed.plan import table as plan_table
 from rich import console as rich_console
 import runfiles
@@ -73,8 +74,9 @@ class _Terminal(io.TextIOWrapper):
     return True
 
 
-def _shape_flags(*shape):
-  return "--workers={} --ps={} --subnetworks={}".format(*shape).split()
+def _shape_flags(num_workers, num_ps, num_subnetworks):
+  return [f"--workers={num_workers - 1}", f"--ps={num_ps}",
+          f"--subnetworks={num_subnetworks}"]
 
 
 _FLAGS = _shape_flags(4, 2, 5)
@@ -165,7 +167,7 @@ class PlanTest(MainTestCase):
       args = _shape_flags(*shape) + list(flags) + more.split()
       self.assertEqual(text, self.output(*args))
       # The problems of the other plans do not count.
-      problems = plans[0].problems()
+      problems = problems_lib.of_tasks(plans[0])
       errors = "".join(
           f"adanet-plan: --strict: {p.message}\n" for p in problems)
       self.assertEqual(
@@ -227,7 +229,7 @@ class Mine(BalancedStrategy):
         group["trains_subnetworks"] for group in value["worker_groups"]))
     _, output, _ = self.run_main(
         *flags, stdout=io.TextIOWrapper(io.BytesIO(), "ascii"))
-    self.assertStartsWith(output, b"\\xc9toile[red]: 4 workers")
+    self.assertStartsWith(output, b"\\xc9toile[red]: a chief and 3 workers")
 
   @parameterized.parameters(
       ("raise RuntimeError('two\\nlines')", 2, "adanet-plan: "
@@ -266,7 +268,18 @@ class ClusterTest(MainTestCase):
     self.write("cluster.json", '{"cluster": {"chief": ["c:1"]}}')
     self.assertEqual(
         (1, 0), self.shape("--tf_config=cluster.json", TF_CONFIG=text))
-    self.assertEqual((7, 0), self.shape("--workers=7", TF_CONFIG=text))
+    for flags, shape in (
+        ("--workers=6", (7, 0)), ("--workers=6 --ps=2", (7, 2)),
+        ("--ps=2", (1, 2)), ("--workers=0", (1, 0)), ("--evaluator", (1, 0))):
+      self.assertEqual(shape, self.shape(*flags.split(), TF_CONFIG=text))
+
+  def test_names_tasks_as_the_tf_config(self):
+    for chief in ("chief", "master"):
+      output = self.output(
+          "--subnetworks=1", "--strategy=replication", TF_CONFIG=json.dumps(
+              {"cluster": {chief: ["m:1"], "worker": ["w:1"], "ps": ["p:1"]}}))
+      self.assertIn(f"\n{chief}:0, worker:0  0, ensemble  0, ensemble\n", output)
+      self.assertIn(f"\n{chief}:0, worker:0 build the ensemble;", output)
 
   @parameterized.parameters(
       ("", "must be a JSON object"),
@@ -288,9 +301,9 @@ class ClusterTest(MainTestCase):
 class BadInputTest(MainTestCase):
 
   @parameterized.parameters(
-      ("--workers=0", "--workers=0: expected an integer in the range [1, "),
-      ("--workers=1e3", "--workers=1e3: expected an integer in the range [1, "
-       "1000000000], got a non-integer."),
+      ("--workers=-1", "--workers=-1: expected an integer in the range [0, "),
+      ("--workers=1e3", "--workers=1e3: expected an integer in the range [0, "
+       "999999999], got a non-integer."),
       ("--ps=-1", "--ps=-1: expected an integer in the range [0, 100000]."),
       ("--format=gif", "<table|json|svg|png>"),
       ("--compare=perhaps", "--compare=perhaps: expected true or false."),
@@ -305,14 +318,13 @@ class BadInputTest(MainTestCase):
       ("--num_ensemble_workers=2", "--num_ensemble_workers: expected "
        "--strategy=balanced, got --strategy=round_robin."),
       ("", "no cluster: give --workers and --ps"),
-      ("--ps=1", "--ps=1: expected --workers too."),
       ("--tf_config=a.json --ps=1", "--tf_config=a.json: expected no --work"),
       ("--tf_config=nowhere.json", "--tf_config=nowhere.json: No such file"),
       ("--tf_config=.", "--tf_config=.: Is a directory"),
-      ("--format=svg --workers=10000001", "--workers=10000001: expected an "
-       "integer of at most 10000000 with --format=svg."),
-      ("--strategy=mine:Mine --workers=1000001", "--workers=1000001: "
-       "expected an integer of at most 1000000 with --strategy=mine:Mine."),
+      ("--format=svg --workers=10000000", "--workers=10000000: expected an "
+       "integer of at most 9999999 with --format=svg."),
+      ("--strategy=mine:Mine --workers=1000000", "--workers=1000000: "
+       "expected an integer of at most 999999 with --strategy=mine:Mine."),
       ("--strategy=ends:It", "cannot import ends: SystemExit: 0"),
       ("--strategy=mine:It", "expected a subclass of PlacementStrategy in "),
       ("--strategy=mine:Needs", "cannot call Needs without arguments: Type"),
@@ -341,7 +353,7 @@ class InfoTest(MainTestCase):
   def test_help(self, flags):
     output = self.output(*flags.split())
     self.assertCountEqual(
-        ["workers", "ps", "subnetworks", "tf_config", "strategy",
+        ["workers", "ps", "[no]evaluator", "subnetworks", "tf_config", "strategy",
          "[no]drop_remainder", "[no]dedicate_parameter_servers",
          "num_ensemble_workers", "costs", "sizes", "format",
          "[no]compare", "[no]strict", "[no]help", "[no]version"],
@@ -387,8 +399,8 @@ class StreamsTest(MainTestCase):
       ("stdout", "/dev/full", "--help", 2, "No space left on device."),
       ("stdout", None, "--help", 2, "standard output is closed."),
       ("stdin", None, "--tf_config=-", 2, "standard input is closed: expected"),
-      ("stderr", "/dev/full", "--workers=0", 2, ""),
-      ("stderr", None, "--workers=0", 2, ""))
+      ("stderr", "/dev/full", "--workers=-1", 2, ""),
+      ("stderr", None, "--workers=-1", 2, ""))
   def test_broken_stream(self, name, path, flag, expected_code, expected_error):
     stderr = io.StringIO()
     broken = open(path, "w") if path else None
@@ -408,9 +420,10 @@ class ProcessTest(MainTestCase):
 
   def test_starts(self):
     flags = _FLAGS + ["--drop_remainder", "--strict"]
-    result = _start("-m", "adanet.distributed.plan.main", *flags)
-    self.assertEqual(1, result[0])
-    self.assertEqual(self.run_main(*flags), result)
+    expected = self.run_main(*flags)
+    self.assertEqual(1, expected[0])
+    for module in ("adanet.distributed.plan", "adanet.distributed.plan.main"):
+      self.assertEqual(expected, _start("-m", module, *flags))
 
   def test_closed_pipe(self):
     read, write = os.pipe()

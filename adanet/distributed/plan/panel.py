@@ -10,6 +10,8 @@ import math
 
 from adanet.console import page as page_lib
 from adanet.distributed.plan import groups
+from adanet.distributed.plan import problems as problems_lib
+from adanet.distributed.plan import tasks
 
 #: A panel with more subnetworks does not name each of them.
 MAX_NAMED_ROWS = 40
@@ -34,10 +36,6 @@ def named_row_height(num_rows):
   return 0.3 if num_rows <= 12 else 0.22
 
 
-def _count(number, noun):
-  return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 class Panel:
   """What every panel has. A subclass draws the workers and parameter servers.
 
@@ -54,14 +52,16 @@ class Panel:
 
   column_names_height = 0.  # Inches.
 
-  def __init__(self, page, legend, plans, number, num_rows, row_height,
-               columns_width, speed_colors):
+  def __init__(self, page, legend, plans, number, worker_names, num_rows,
+               row_height, columns_width, speed_colors):
     """Measures the panel.
 
     Args:
       page, legend: the `Page` to draw on and its `Legend`.
       plans: list of `PlacementPlan` that differ in their strategies only.
       number: int, the place of the first of them among all.
+      worker_names: sequence of str, the name of each worker; None for that in a
+        TF_CONFIG.
       num_rows: int.
       row_height, columns_width: floats, in inches, of a row and of all columns.
       speed_colors: sequence of str, the color of each subnetwork's speed.
@@ -75,7 +75,11 @@ class Panel:
     self.scale = self.strip_y = self.top = self._heading_y = None
     self._number = number
     self._plans = plans
-    self._problems = [problem for plan in plans for problem in plan.problems()]
+    self._worker_names = worker_names or tasks.WorkerNames(
+        self.plan.num_workers)
+    self._problems = [
+        problem for plan in plans
+        for problem in problems_lib.of_tasks(plan, self._worker_names)]
     self._figures = self.plan.figures()
     self._speed_colors = speed_colors
     self.largest = Scale(
@@ -161,11 +165,10 @@ class Panel:
     x = page_lib.MARGIN
     title = " and ".join(dict.fromkeys(p.strategy for p in self._plans))
     y = self.page.paragraph(x, y, title, 3, 11, fontweight="bold")
-    shape = ", ".join([_count(plan.num_workers, "worker"),
-                       _count(plan.num_ps, "parameter server"),
-                       _count(plan.num_subnetworks, "subnetwork")])
-    if len(self._plans) > 1:
-      shape = f"{len(self._plans)} equal plans of {shape}"
+    shape = tasks.cluster_text(
+        plan.num_workers, plan.num_ps, plan.num_subnetworks)
+    shape = (f"{len(self._plans)} equal plans of {shape}"
+             if len(self._plans) > 1 else "A" + shape[1:])
     shape += "".join(
         ", {} {}".format(noun, ", ".join(map(page_lib.format_number, weights)))
         for noun, weights in (("costs", plan.costs), ("sizes", plan.sizes))
@@ -173,12 +176,12 @@ class Panel:
     y = self.page.paragraph(x, y + 0.04, shape, 2, 9)
     figures = self._figures
     time = figures["training_time"]
-    facts = "{}, wasted training {} of {}, at most {} on a worker".format(
+    facts = "{}, wasted training {} of {:,}, at most {} on a task".format(
         "training never ends" if time is None else
         "training time " + page_lib.format_number(time),
         page_lib.format_number(figures["wasted_training"]),
-        _count(plan.num_workers, "worker"),
-        _count(figures["max_subnetworks_per_worker"], "subnetwork"))
+        plan.num_workers,
+        tasks.count(f"{figures['max_subnetworks_per_worker']:,}", "subnetwork"))
     if figures["fetches"]:
       facts += f", fetches per step {figures['fetches']:,}"
     return self.page.paragraph(
@@ -213,12 +216,12 @@ class SmallPanel(Panel):
 
   column_names_height = 0.24
 
-  def __init__(self, page, legend, plans, number, colors):
+  def __init__(self, page, legend, plans, number, worker_names, colors):
     """Measures the panel. The colors are those of the subnetworks."""
     plan = plans[0]
     k = plan.num_subnetworks
     super().__init__(
-        page, legend, plans, number, k, named_row_height(k),
+        page, legend, plans, number, worker_names, k, named_row_height(k),
         (plan.num_workers + plan.num_ps) * COLUMN_WIDTH, colors)
     self._colors = colors
 
@@ -238,7 +241,9 @@ class SmallPanel(Panel):
     right = self.draw_heading(x, "workers")
     overloaded = self.with_problem("overloaded_workers")
     for w in range(self.plan.num_workers):
-      self._draw_column(x, str(w) if w else "chief", w in overloaded)
+      # "chief" or "master", and then the indices of the workers beside it.
+      job, _, index = self._worker_names[w].partition(":")
+      self._draw_column(x, w and index or job, w in overloaded)
       self._draw_worker(x, w, self.plan.worker(w))
       x += COLUMN_WIDTH
     return max(x, right)

@@ -14,7 +14,7 @@ speed. All panels of a picture share their scales of speed and color. Up to some
 millions of workers, a picture takes seconds.
 """
 
-from typing import BinaryIO, Iterable
+from typing import BinaryIO, Iterable, Optional, Sequence
 
 from adanet.console import page as page_lib
 from adanet.distributed import _arguments
@@ -34,16 +34,20 @@ def _is_small(plan):
           plan.num_workers + plan.num_ps <= panel_lib.MAX_COLUMNS)
 
 
-def draw(plans: Iterable[value.PlacementPlan]) -> figure_lib.Figure:
+def draw(plans: Iterable[value.PlacementPlan],
+         worker_names: Optional[Sequence[str]] = None) -> figure_lib.Figure:
   """Draws plans, one below the other. Plans that place the same share a panel.
 
   Args:
     plans: iterable of `PlacementPlan`, at least one.
+    worker_names: sequence of str, the name of each worker in messages; None for
+      that in a TF_CONFIG, such as "chief:0" or "worker:0".
 
   Returns:
     A matplotlib.figure.Figure, which is in no window and not pyplot's. The
     artist of a worker, a subnetwork or a parameter server has a `gid` such as
-    "plan-0-worker-3-trains-2", with the number of the first plan of its panel.
+    "plan-0-worker-3-trains-2", with the number of the first plan of its panel
+    and the indices of the plan: worker 0 is the chief.
 
   Raises:
     TypeError: `plans` is not an iterable of `PlacementPlan`.
@@ -60,9 +64,10 @@ def draw(plans: Iterable[value.PlacementPlan]) -> figure_lib.Figure:
     for numbers in value.alike(plans):
       alike = [plans[number] for number in numbers]
       panels.append(
-          panel_lib.SmallPanel(page, legend, alike, numbers[0], colors)
+          panel_lib.SmallPanel(
+              page, legend, alike, numbers[0], worker_names, colors)
           if _is_small(alike[0]) else
-          heat_map.HeatMap(page, legend, alike, numbers[0]))
+          heat_map.HeatMap(page, legend, alike, numbers[0], worker_names))
     scale = panel_lib.Scale(*(
         max(values) or 1. for values in zip(*(p.largest for p in panels))))
     y = page_lib.MARGIN
@@ -72,13 +77,15 @@ def draw(plans: Iterable[value.PlacementPlan]) -> figure_lib.Figure:
 
 
 def write(plans: Iterable[value.PlacementPlan], file: BinaryIO,
-          format: str) -> None:  # pylint: disable=redefined-builtin
+          format: str,  # pylint: disable=redefined-builtin
+          worker_names: Optional[Sequence[str]] = None) -> None:
   """Writes the picture of plans. The same Matplotlib writes the same bytes.
 
   Args:
     plans: iterable of `PlacementPlan`, at least one.
     file: a file that is open for writing bytes.
     format: str, one of `FORMATS`.
+    worker_names: as for `draw`.
 
   Raises:
     TypeError: as for `draw`.
@@ -87,4 +94,4 @@ def write(plans: Iterable[value.PlacementPlan], file: BinaryIO,
   if format not in FORMATS:
     raise ValueError(f"format={_arguments.show(format)}: expected one of "
                      f"{', '.join(FORMATS)}.")
-  page_lib.write(draw(plans), file, format)
+  page_lib.write(draw(plans, worker_names), file, format)

@@ -16,6 +16,8 @@ from adanet.distributed import placement
 from adanet.distributed import plan as plan_lib
 from adanet.distributed.plan import bins
 from adanet.distributed.plan import picture as plan_picture
+from adanet.distributed.plan import problems as problems_lib
+from adanet.distributed.plan import tasks
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 import hypothesis
 from hypothesis import strategies as st
@@ -122,8 +124,9 @@ class PlanPictureTest(parameterized.TestCase):
       box = artist.get_window_extent()
       row_y, = (y for name, _, y in names if name == "subnetwork " + row)
       self.assertAlmostEqual(box.y0 + box.y1, row_y, delta=8)
-      column_name = "chief" if (job, column) == ("worker", "0") else column
-      self.assertTrue(any(name == column_name and abs(
+      if job == "worker":
+        column = str(int(column) - 1) if int(column) else "chief"
+      self.assertTrue(any(name == column and abs(
           box.x0 + box.x1 - x) < 6 for name, x, _ in names))
       if does != "runs":
         colors[row].add(artist.get_facecolor())
@@ -228,7 +231,7 @@ class PlanPictureTest(parameterized.TestCase):
                      {match.group() for _, match in _named(figure, r"plan-\d")})
 
   @parameterized.parameters(
-      (_ROUND_ROBIN, 6, 3, 3, ["5!"]),
+      (_ROUND_ROBIN, 6, 3, 3, ["4!"]),
       (_DROP, 4, 3, 5, ["! subnetwork 3", "! subnetwork 4"]),
       (_Lopsided(), 7, 3, 6, ["0!", "1!", "2!"]),
   )
@@ -236,8 +239,15 @@ class PlanPictureTest(parameterized.TestCase):
     plan = _plan(strategy, m, n, k)
     texts = _texts(plan_picture.draw([plan]))
     self.assertEqual(marked, [t for t in texts if re.search(r"\d!|! ", t)])
-    for problem in plan.problems():
+    for problem in problems_lib.of_tasks(plan):
       self.assertIn(problem.message, " ".join(texts))
+
+  def test_names_a_master(self):
+    texts = _texts(plan_picture.draw(
+        [_plan(_REPLICATION, 2, 1, 1)], tasks.WorkerNames(2, "master")))
+    self.assertContainsSubset(["master", "0"], texts)
+    self.assertIn("master:0, worker:0 build the ensemble; one is enough.",
+                  " ".join(texts))
 
   @parameterized.parameters(
       (_ROUND_ROBIN, 7, 2, 6, [0, 1, 3, 4]),

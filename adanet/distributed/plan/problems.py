@@ -9,6 +9,7 @@ from adanet.distributed import _arguments
 from adanet.distributed import indices as indices_lib
 from adanet.distributed import placement
 from adanet.distributed.plan import predictions as predictions_lib
+from adanet.distributed.plan import tasks
 
 import numpy as np
 
@@ -144,44 +145,83 @@ def _find_fixes(plan, found):
   return {key: value for key, value in fixes.items() if value is not None}
 
 
-def _count(number, noun):
-  return f"{number} {noun}{'' if str(number) == '1' else 's'}"
+class _Terms:
+  """How messages name what is in a plan: by its index, or by a user's name.
 
+  Methods that name a set of indices take the noun too, as it is to be written.
+  """
 
-def _describe(plan, kind, indices, worker_names, subnetwork_names):
-  """Returns a message about what is wrong."""
-  is_one = len(indices) == 1
+  def __init__(self, worker_names, subnetwork_names):
+    self._worker_names = worker_names
+    self._subnetwork_names = subnetwork_names
 
-  def name(noun, names=None):
+  def subnetworks(self, noun, indices):
+    return self._text(noun, indices, self._subnetwork_names)
+
+  def workers(self, noun, indices):
+    return self._text(noun, indices, self._worker_names)
+
+  def ps(self, noun, indices):
+    return self._text(noun, indices, None)
+
+  def fix(self, key, value):
+    """Returns one change as text."""
+    return f"{key}={value}"
+
+  def _text(self, noun, indices, names):
     return "{}{} {}".format(
-        noun, "" if is_one else "s",
+        noun, "" if len(indices) == 1 else "s",
         indices.to_text(str if names is None else names.__getitem__))
 
+
+class _TaskTerms(_Terms):
+  """The same in the terms of a TF_CONFIG, which counts without the chief."""
+
+  def workers(self, noun, indices):
+    return tasks.workers_text(indices, self._worker_names)
+
+  def ps(self, noun, indices):
+    return indices.to_text(tasks.ps_name)
+
+  def fix(self, key, value):
+    if key == "num_ps":
+      return tasks.count(value, "parameter server")
+    return tasks.count(value - 1, "worker") + " beside the chief"
+
+
+def _describe(plan, kind, indices, terms):
+  """Returns a message about what is wrong."""
+  is_one = len(indices) == 1
   if kind == "untrained_subnetworks":
-    return f"No worker trains {name('subnetwork', subnetwork_names)}."
+    return f"No worker trains {terms.subnetworks('subnetwork', indices)}."
   if kind == "unused_ps":
-    return f"No worker uses {name('parameter server')}."
+    return f"No worker uses {terms.ps('parameter server', indices)}."
   if kind == "overloaded_ps":
     mean = f"{plan.load_per_ps().mean():.4g}"
     return "{} {} more than twice the mean load of {}.".format(
-        name("Parameter server"), "serves" if is_one else "serve",
-        _count(mean, "subnetwork") if plan.sizes is None else mean)
-  workers = name("Worker", worker_names)
+        terms.ps("Parameter server", indices), "serves" if is_one else "serve",
+        tasks.count(mean, "subnetwork") if plan.sizes is None else mean)
+  workers = terms.workers("Worker", indices)
   if kind == "overloaded_workers":
     return "{} {} more than twice the median {}.".format(
         workers, "trains" if is_one else "train",
-        "of " + _count(f"{_median_work(plan):g}", "subnetwork")
+        "of " + tasks.count(f"{_median_work(plan):g}", "subnetwork")
         if plan.costs is None else
         f"cost of {_median_work(plan):.4g}")
   return workers + " build the ensemble; one is enough."
 
 
-def _describe_fixes(fixes):
-  """Returns a message about what to change."""
-  nouns = {"num_workers": "worker", "num_ps": "parameter server"}
-  return "Fix: use {}.".format(", or ".join(
-      _count(value, nouns[key]) if key in nouns else _arguments.shorten(value)
+def _problems(plan, terms):
+  """Returns the problems of a plan, with messages in some terms."""
+  found = find(plan)
+  fixes = _find_fixes(plan, found) if found else {}
+  fix = "Fix: use {}.".format(", or ".join(
+      _arguments.shorten(value) if key == "strategy" else terms.fix(key, value)
       for key, value in fixes.items()))
+  return tuple(
+      Problem(kind, indices,
+              f"{_describe(plan, kind, indices, terms)} {fix}", dict(fixes))
+      for kind, indices in found.items())
 
 
 def describe(
@@ -190,10 +230,23 @@ def describe(
     subnetwork_names: typing.Optional[typing.Sequence[str]] = None
 ) -> typing.Tuple[Problem, ...]:
   """Returns the problems of a plan; see `PlacementPlan.problems`."""
-  found = find(plan)
-  fixes = _find_fixes(plan, found) if found else {}
-  return tuple(
-      Problem(kind, indices, "{} {}".format(
-          _describe(plan, kind, indices, worker_names, subnetwork_names),
-          _describe_fixes(fixes)), dict(fixes))
-      for kind, indices in found.items())
+  return _problems(plan, _Terms(worker_names, subnetwork_names))
+
+
+def of_tasks(
+    plan: Predictions,
+    worker_names: typing.Optional[typing.Sequence[str]] = None,
+    subnetwork_names: typing.Optional[typing.Sequence[str]] = None
+) -> typing.Tuple[Problem, ...]:
+  """Returns the same with messages in the terms of a TF_CONFIG.
+
+  Args:
+    plan: the plan.
+    worker_names: sequence of str, the name of each worker; None for that in a
+      TF_CONFIG, such as "chief:0" or "worker:0".
+    subnetwork_names: sequence of str, the name of each subnetwork; None for its
+      index.
+  """
+  if worker_names is None:
+    worker_names = tasks.WorkerNames(plan.num_workers)
+  return _problems(plan, _TaskTerms(worker_names, subnetwork_names))

@@ -6,6 +6,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import distributed
 from adanet.distributed import plan as plan_lib
+from adanet.distributed.plan import problems as problems_lib
 from adanet.testing import answers as answers_lib
 from adanet.testing import strategies
 import hypothesis
@@ -46,15 +47,15 @@ class ProblemsTest(parameterized.TestCase):
       (_ROUND_ROBIN, (9, 3, 6),
        "Worker 8 trains more than twice the median of 1 subnetwork." + _FIX,
        "Workers 0, 7 build the ensemble; one is enough." + _FIX),
-      (_DROPPING, (4, 2, 5), "No worker trains subnetworks 3, 4. Fix: use 6 "
-       "workers, or BalancedStrategy()."),
-      (_DROPPING, (6, 0, 6), "No worker trains subnetwork 5. Fix: use 7 "
-       "workers, or BalancedStrategy()."),
+      (_DROPPING, (4, 2, 5), "No worker trains subnetworks 3, 4. Fix: use "
+       "num_workers=6, or BalancedStrategy()."),
+      (_DROPPING, (6, 0, 6), "No worker trains subnetwork 5. Fix: use "
+       "num_workers=7, or BalancedStrategy()."),
       # One more parameter server would fix the second problem only.
       (_DROPPING, (2, 5, 6), "No worker trains subnetworks 1, 2, 3, 4, 5. Fix: "
-       "use 7 workers, or BalancedStrategy().",
+       "use num_workers=7, or BalancedStrategy().",
        "Parameter server 0 serves more than twice the mean load of 1.4 "
-       "subnetworks. Fix: use 7 workers, or BalancedStrategy()."),
+       "subnetworks. Fix: use num_workers=7, or BalancedStrategy()."),
       (_REPLICATION, (3, 3, 6), "Workers 0, 1, 2 build the ensemble; one is "
        "enough." + _FIX),
       (answers_lib.FirstPs(), (4, 5, 3),
@@ -71,16 +72,16 @@ class ProblemsTest(parameterized.TestCase):
           lambda config, i: True, lambda config: True,
           lambda config, i: range(config.num_ps_replicas)
           if config.num_ps_replicas > 4 else [config.num_ps_replicas - 1]),
-       (4, 3, 3), "No worker uses parameter servers 0, 1. Fix: use 5 parameter "
-       "servers, or BalancedStrategy().",
+       (4, 3, 3), "No worker uses parameter servers 0, 1. Fix: use num_ps=5, "
+       "or BalancedStrategy().",
        "Parameter server 2 serves more than twice the mean load of 4 "
-       "subnetworks. Fix: use 5 parameter servers, or BalancedStrategy()."),
+       "subnetworks. Fix: use num_ps=5, or BalancedStrategy()."),
       (strategies.Custom(
           lambda config: (config.num_worker_replicas == 9 and
                           config.global_id_in_cluster < 2),
           lambda config, i: True, lambda config: True), (9, 4, 3),
-       "Workers 0, 1 build the ensemble; one is enough. Fix: use 10 workers, "
-       "or BalancedStrategy()."),
+       "Workers 0, 1 build the ensemble; one is enough. Fix: use "
+       "num_workers=10, or BalancedStrategy()."),
       (Refuses(_REPLICATION), (3, 2, 9), "Workers 0, 1, 2 build the ensemble; "
        "one is enough." + _FIX),
       (Refuses(_ROUND_ROBIN), (3, 0, 1),
@@ -110,6 +111,22 @@ class ProblemsTest(parameterized.TestCase):
   def test_messages_with_costs(self, shape, costs, sizes, *expected):
     plan = plan_lib.PlacementPlan(_ROUND_ROBIN, *shape, costs, sizes)
     self.assertEqual(list(expected), [p.message for p in plan.problems()])
+
+  @parameterized.parameters(
+      (_DROPPING, (4, 2, 5), "No worker trains subnetworks 3, 4. Fix: use 5 "
+       "workers beside the chief, or BalancedStrategy()."),
+      (_ROUND_ROBIN, (9, 3, 6),
+       "worker:7 trains more than twice the median of 1 subnetwork." + _FIX,
+       "chief:0, worker:6 build the ensemble; one is enough." + _FIX),
+      (_train_first([1] * 6, used_ps=1), (6, 3, 1),
+       "No worker uses ps:1, ps:2." + _FIX,
+       "ps:0 serves more than twice the mean load of 2 subnetworks." + _FIX))
+  def test_messages_of_tasks(self, strategy, shape, *expected):
+    plan = plan_lib.PlacementPlan(strategy, *shape)
+    problems = problems_lib.of_tasks(plan)
+    self.assertEqual(list(expected), [p.message for p in problems])
+    self.assertEqual([p.fixes for p in plan.problems()],
+                     [p.fixes for p in problems])
 
   def test_message_with_many_costs_is_short(self):
     costs = tuple(range(1, 1001))

@@ -21,6 +21,8 @@ from adanet.distributed import _arguments
 from adanet.distributed import indices as indices_lib
 from adanet.distributed import plan as plan_lib
 from adanet.distributed.plan import groups as groups_lib
+from adanet.distributed.plan import problems as problems_lib
+from adanet.distributed.plan import tasks
 from adanet.distributed.plan import value
 from rich import console as rich_console
 from rich import table as rich_table
@@ -34,12 +36,7 @@ _MAX_UNION = 100000
 
 # Of all other figures, less is better.
 _MORE_IS_BETTER = ("min_effective_speed",)
-_NEITHER_IS_BETTER = ("num_workers", "num_ps", "num_subnetworks",
-                      "min_trainers")
-
-
-def _count(number, noun):
-  return f"{number} {noun}{'' if number == 1 else 's'}"
+_NEITHER_IS_BETTER = ("workers", "ps", "subnetworks", "min_trainers")
 
 
 def _number(value):
@@ -61,15 +58,20 @@ def _namer(names):
   return str if names is None else names.__getitem__
 
 
-def _union_text(parts, name):
+def _texts(name):
+  """Returns a function from `Indices`, and how many more, to their text."""
+  return lambda indices, num_more: indices.to_text(name, num_more)
+
+
+def _union_text(parts, to_text):
   """Returns the text of the union of disjoint sets, in bounded time for each.
 
   Args:
     parts: list of `Indices`.
-    name: function from an index to its name.
+    to_text: function from `Indices`, and how many more, to their text.
   """
   if len(parts) == 1:
-    return parts[0].to_text(name)
+    return to_text(parts[0], 0)
   ranges = [r for part in parts for r in part.ranges]
   # Only the first indices of each range are read, to bound the time. All
   # indices below the first unread one are known.
@@ -77,10 +79,10 @@ def _union_text(parts, name):
   end = min((r[length] for r in ranges if len(r) > length), default=None)
   known = plan_lib.Indices(
       i for r in ranges for i in r[:length] if end is None or i < end)
-  return known.to_text(name, sum(map(len, ranges)) - len(known))
+  return to_text(known, sum(map(len, ranges)) - len(known))
 
 
-def _groups_table(columns, groups, key, name, cells, noun):
+def _groups_table(columns, groups, key, to_text, cells, noun):
   """Returns a table of groups, each in a row while they are few.
 
   Args:
@@ -88,7 +90,7 @@ def _groups_table(columns, groups, key, name, cells, noun):
     groups: sequence of groups; the first field of each has its members.
     key: function from a group to a hashable. If there are more than 20 groups,
       those with equal keys share a row, in which their figures look the same.
-    name: function from a member's index to its name.
+    to_text: function from `Indices`, and how many more, to their text.
     cells: function that takes the groups of a row and returns (the cells after
       the first, whether the row is a problem).
     noun: str, what the members are.
@@ -101,15 +103,15 @@ def _groups_table(columns, groups, key, name, cells, noun):
   table = tables.new_table(*columns)
   for row in rows[:_MAX_ROWS]:
     texts, is_problem = cells(row)
-    members = _union_text([group[0] for group in row], name)
+    members = _union_text([group[0] for group in row], to_text)
     tables.add_row(
         table, members, *texts, style="bold red" if is_problem else None)
   rest = [group for row in rows[_MAX_ROWS:] for group in row]
   if rest:
     tables.add_row(
         table, "and {}, of {}".format(
-            _count(len(rest), "more group"),
-            _count(sum(len(group[0]) for group in rest), noun)),
+            tasks.count(len(rest), "more group"),
+            tasks.count(sum(len(group[0]) for group in rest), noun)),
         *[""] * (len(columns) - 1))
   return table
 
@@ -118,7 +120,7 @@ def _subnetworks_text(parts, name):
   """Returns the subnetworks, list of `Indices`, of the groups in one row."""
   if len(parts) == 1:
     return parts[0].to_text(name)
-  return _count(len(parts[0]), "subnetwork") + " each" if parts[0] else ""
+  return tasks.count(len(parts[0]), "subnetwork") + " each" if parts[0] else ""
 
 
 def _trained_text(groups, name):
@@ -148,13 +150,16 @@ def workers_table(
 
   Args:
     plan: a `PlacementPlan`.
-    worker_names: sequence of str, a name for each worker; None for its index.
+    worker_names: sequence of str, a name for each worker; None for that in a
+      TF_CONFIG, such as "chief:0" or "worker:0".
     subnetwork_names: sequence of str, a name for each subnetwork; None for its
       index.
 
   Returns:
-    A `rich.table.Table` with the columns worker, builds and trains.
+    A `rich.table.Table` with the columns task, builds and trains.
   """
+  if worker_names is None:
+    worker_names = tasks.WorkerNames(plan.num_workers)
 
   def cells(groups):
     name = _namer(subnetwork_names)
@@ -164,9 +169,10 @@ def workers_table(
         _trained_text(groups, name))], False
 
   return _groups_table(
-      ["worker", "builds", "trains"], plan.worker_groups,
+      ["task", "builds", "trains"], plan.worker_groups,
       lambda g: (g.builds_ensemble, len(g.subnetworks), g.num_trained),
-      _namer(worker_names), cells, "worker")
+      lambda indices, num_more: tasks.workers_text(
+          indices, worker_names, num_more), cells, "task")
 
 
 def _subnetworks_table(plan, subnetwork_names):
@@ -174,7 +180,7 @@ def _subnetworks_table(plan, subnetwork_names):
       ["subnetwork", ">builders", ">trainers", ">speed", ">staleness",
        ">max staleness"], plan.subnetwork_groups,
       lambda g: tuple(map(_number, g[1:])),
-      _namer(subnetwork_names),
+      _texts(_namer(subnetwork_names)),
       lambda gs: (map(_number, gs[0][1:]), not gs[0].num_trainers),
       "subnetwork")
 
@@ -182,7 +188,8 @@ def _subnetworks_table(plan, subnetwork_names):
 def _ps_table(plan, subnetwork_names):
   return _groups_table(
       ["ps", "variables of", ">fetches", ">load"], plan.ps_groups,
-      lambda g: (len(g.subnetworks), g.fetches, _number(g.load)), str,
+      lambda g: (len(g.subnetworks), g.fetches, _number(g.load)),
+      _texts(tasks.ps_name),
       lambda gs: ([_subnetworks_text([g.subnetworks for g in gs],
                                      _namer(subnetwork_names)),
                    _number(gs[0].fetches), _number(gs[0].load)],
@@ -197,7 +204,7 @@ def _weights_table(plan, subnetwork_names):
             indices_lib.places_of(zip(*columns.values())).items()]
   return _groups_table(
       ["subnetwork"] + [">" + name for name in columns], groups,
-      lambda g: g[1:], _namer(subnetwork_names),
+      lambda g: g[1:], _texts(_namer(subnetwork_names)),
       lambda gs: (map(_number, gs[0][1:]), False), "subnetwork")
 
 
@@ -230,10 +237,10 @@ def show(plan: plan_lib.PlacementPlan, console: rich_console.Console,
     subnetwork_names: as in `workers_table`; for all tables and the problems.
   """
   parts = [
-      rich_text.Text("{}: {}, {}, {}".format(
-          _one_line(plan.strategy), _count(plan.num_workers, "worker"),
-          _count(plan.num_ps, "parameter server"),
-          _count(plan.num_subnetworks, "subnetwork")), style="bold"),
+      rich_text.Text("{}: {}".format(
+          _one_line(plan.strategy), tasks.cluster_text(
+              plan.num_workers, plan.num_ps, plan.num_subnetworks)),
+                     style="bold"),
       workers_table(plan, worker_names, subnetwork_names),
   ]
   if plan.costs is not None or plan.sizes is not None:
@@ -251,7 +258,7 @@ def show(plan: plan_lib.PlacementPlan, console: rich_console.Console,
   figures = tables.new_table("figure", ">value")
   for name, value in plan.figures().items():
     tables.add_row(figures, name, _figure(name, value))
-  problems = plan.problems(worker_names, subnetwork_names)
+  problems = problems_lib.of_tasks(plan, worker_names, subnetwork_names)
   parts += [figures, _problems_text([p.message for p in problems])]
   tables.print_parts(console, parts)
 
@@ -297,7 +304,8 @@ def _compared_rows(figures):
 
 
 def show_comparison(plans: Sequence[plan_lib.PlacementPlan],
-                    console: rich_console.Console) -> None:
+                    console: rich_console.Console,
+                    worker_names: Optional[Sequence[str]] = None) -> None:
   """Prints the figures of plans side by side, and the problems of each.
 
   Plans that place everything alike share a column. A star marks the best value
@@ -307,6 +315,7 @@ def show_comparison(plans: Sequence[plan_lib.PlacementPlan],
   Args:
     plans: sequence of `PlacementPlan`, at least one.
     console: as in `show`.
+    worker_names: as in `workers_table`; for the problems.
   """
   legend = []
   shown: Dict[str, plan_lib.PlacementPlan] = {}
@@ -323,6 +332,12 @@ def show_comparison(plans: Sequence[plan_lib.PlacementPlan],
   figures = plan_lib.compare(shown.values())
   for name in ("strategy", "costs", "sizes"):
     del figures[name]
+  # As the flags of adanet-plan.
+  num_workers, num_ps, num_subnetworks = (
+      figures.pop(name) for name in ("num_workers", "num_ps",
+                                     "num_subnetworks"))
+  figures = dict(workers=[m - 1 for m in num_workers], ps=num_ps,
+                 subnetworks=num_subnetworks, **figures)
   rows = [["figure"] + [letter + "  " for letter in shown]]
   rows += _compared_rows(figures)
   parts = [rich_text.Text("\n".join(legend))]
@@ -332,5 +347,6 @@ def show_comparison(plans: Sequence[plan_lib.PlacementPlan],
     parts.append(rich_text.Text("* best of the plans that train everything"))
   parts.append(_problems_text([
       f"{letter}: {problem.message}"
-      for letter, plan in shown.items() for problem in plan.problems()]))
+      for letter, plan in shown.items()
+      for problem in problems_lib.of_tasks(plan, worker_names)]))
   tables.print_parts(console, parts)

@@ -11,6 +11,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import distributed
 from adanet.distributed import plan as plan_lib
+from adanet.distributed.plan import problems as problems_lib
 from adanet.distributed.plan import table as plan_table
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import strategies
@@ -75,6 +76,12 @@ def _tables(text):
   return tables
 
 
+def _index(name):
+  """Returns the index of a task or a subnetwork in a plan."""
+  job, _, number = name.rpartition(":")
+  return {"chief": 0, "worker": 1, "ps": 0, "": 0}[job] + int(number)
+
+
 def _indices(text):
   """Returns the indices that a text names, and how many more it counts."""
   rest = re.match(r"and \d+ more groups?, of (\d+) ", text)
@@ -84,8 +91,9 @@ def _indices(text):
   named = []
   for part in filter(None, text.split(", ")):
     first, last, step = re.fullmatch(
-        r"(\d+)(?: to (\d+)(?: by (\d+))?)?", part).groups()
-    named.extend(range(int(first), int(last or first) + 1, int(step or 1)))
+        r"([a-z:]*\d+)(?: to ([a-z:]*\d+)(?: by (\d+))?)?", part).groups()
+    named.extend(range(
+        _index(first), _index(last or first) + 1, int(step or 1)))
   return named, int(more.partition(" ")[0] or 0)
 
 
@@ -93,24 +101,23 @@ class ShowTest(parameterized.TestCase):
 
   def test_whole(self):
     plan = _plan(4, 2, 5, _DROP_REMAINDER)
-    problem, = plan.problems()
     text = _printed(plan_table.show, plan)
     self.assertStartsWith(text, """\
-RoundRobinStrategy(drop_remainder=True): 4 workers, 2 parameter servers, 5 subnetworks
+RoundRobinStrategy(drop_remainder=True): a chief and 3 workers, 2 parameter servers, 5 subnetworks
 
-worker  builds                   trains
-0       0, 1, 2, 3, 4, ensemble  ensemble
-1       0                        0
-2       1                        1
-3       2                        2
+task      builds                   trains
+chief:0   0, 1, 2, 3, 4, ensemble  ensemble
+worker:0  0                        0
+worker:1  1                        1
+worker:2  2                        2
 
 subnetwork  builders  trainers  speed  staleness  max staleness
 0, 1, 2            2         1      1          0              0
 3, 4               1         0      0          0              0
 
-ps  variables of  fetches  load
-0   0, 2, 4             5     5
-1   1, 3                3     3
+ps    variables of  fetches  load
+ps:0  0, 2, 4             5     5
+ps:1  1, 3                3     3
 
 The load assumes equally large subnetworks and evenly spread bytes.
 
@@ -118,19 +125,24 @@ figure                       value
 max_subnetworks_per_worker       5
 """)
     self.assertIn("\ntraining_time                never\n", text)
-    self.assertEndsWith(text, "\n\nProblems:\n" + problem.message + "\n")
+    self.assertEndsWith(text, """
+
+Problems:
+No worker trains subnetworks 3, 4. Fix: use 5 workers beside the chief, or \
+BalancedStrategy().
+""")
 
   def test_costs_and_fractions(self):
     plan = _plan(5, 2, 3, distributed.BalancedStrategy((1, 2, 4.5)),
                  sizes=[10**9, 5, 10**9])
     self.assertStartsWith(_printed(plan_table.show, plan), """\
-BalancedStrategy(costs=(1, 2, 4.5)): 5 workers, 2 parameter servers, 3 subnetworks
+BalancedStrategy(costs=(1, 2, 4.5)): a chief and 4 workers, 2 parameter servers, 3 subnetworks
 
-worker  builds             trains
-0       0, 1, 2, ensemble  ensemble
-1       0, 1               0 (8/15), 1 (7/15)
-2       1, 2               1 (3/5), 2 (2/5)
-3, 4    2                  2
+task                builds             trains
+chief:0             0, 1, 2, ensemble  ensemble
+worker:0            0, 1               0 (8/15), 1 (7/15)
+worker:1            1, 2               1 (3/5), 2 (2/5)
+worker:2, worker:3  2                  2
 
 subnetwork  cost   size
 0              1  1e+09
@@ -142,9 +154,9 @@ subnetwork  builders  trainers   speed  staleness  max staleness
 1                  3         2  0.5333      0.525            0.6
 2                  4         3  0.5333        1.5              2
 
-ps  variables of  fetches       load
-0   0, 1                5  2.333e+09
-1   1, 2                7  2.333e+09
+ps    variables of  fetches       load
+ps:0  0, 1                5  2.333e+09
+ps:1  1, 2                7  2.333e+09
 
 The load is in the unit of the sizes, and assumes evenly spread bytes.
 """)
@@ -159,29 +171,32 @@ The load is in the unit of the sizes, and assumes evenly spread bytes.
     text = _printed(plan_table.show, _plan(
         num_workers, 0, len(costs), distributed.BalancedStrategy(
             costs, num_ensemble_workers=0)))
-    self.assertEqual(trains, _tables(text)["worker"][worker][2])
+    self.assertEqual(trains, _tables(text)["task"][worker][2])
 
   def test_many_fractions(self):
     text = _printed(
         plan_table.show, _plan(40, 0, 30, distributed.BalancedStrategy()))
     self.assertEqual(
-        [["0", "0 to 29, ensemble", "ensemble"],
-         ["1, 5, 9, 13, 14, 18, 22, 26, 27, 31, 35, 39", "1 subnetwork each",
-          "1 subnetwork each"],
-         ["2 to 4, 6 to 8, 10 to 12, 15 to 17, 19 to 21, 23 to 25, 28 to 30, "
-          "32 to 34, 36 to 38", "2 subnetworks each", "2 subnetworks each"]],
-        _tables(text)["worker"])
+        [["chief:0", "0 to 29, ensemble", "ensemble"],
+         [", ".join(f"worker:{i}" for i in (
+             0, 4, 8, 12, 13, 17, 21, 25, 26, 30, 34, 38)),
+          "1 subnetwork each", "1 subnetwork each"],
+         [", ".join(f"worker:{i} to worker:{i + 2}" for i in (
+             1, 5, 9, 14, 18, 22, 27, 31, 35)),
+          "2 subnetworks each", "2 subnetworks each"]],
+        _tables(text)["task"])
 
   def test_large_cluster(self):
     text = _printed(plan_table.show, _plan(10**6, 0, 10**4))
     self.assertEqual([
-        ["0 to 990099 by 10001", "0 to 9999, ensemble", "ensemble"],
-        ["1 to 10000, 10002 to 20001, 20003 to 30002, 30004 to 40003, "
-         "40005 to 50004, 50006 to 60005, 60007 to 70006, 70008 to 80007, "
-         "80009 to 90008, 90010 to 100009 and 899800 more",
+        ["chief:0, worker:10000 to worker:990098 by 10001",
+         "0 to 9999, ensemble", "ensemble"],
+        [", ".join(f"worker:{i * 10001} to worker:{i * 10001 + 9999}"
+                   for i in range(10)) + " and 899800 more",
          "1 subnetwork each", "1 subnetwork each"],
-        ["990100 to 990199", "2 subnetworks each", "2 subnetworks each"]
-    ], _tables(text)["worker"])
+        ["worker:990099 to worker:990198", "2 subnetworks each",
+         "2 subnetworks each"]
+    ], _tables(text)["task"])
     self.assertNotIn("variables of", text)
 
   def test_figures_that_look_the_same_share_a_row(self):
@@ -193,21 +208,21 @@ The load is in the unit of the sizes, and assumes evenly spread bytes.
 
   def test_names(self):
     names = {
-        "worker_names": ["chief:0"] + ["worker:%d" % i for i in range(4)],
+        "worker_names": ["a", "b", "c", "d", "e"],
         "subnetwork_names": ["[b]wide[/b]", "deep"],
     }
     plan = _plan(5, 1, 2)
     text = _printed(plan_table.show, plan, **names)
     tables = _tables(text)
     self.assertEqual(
-        [["chief:0, worker:2", "[b]wide[/b], deep, ensemble", "ensemble"],
-         ["worker:0", "[b]wide[/b]", "[b]wide[/b]"],
-         ["worker:1", "deep", "deep"],
-         ["worker:3", "[b]wide[/b], deep", "[b]wide[/b], deep"]],
-        tables["worker"])
+        [["a, d", "[b]wide[/b], deep, ensemble", "ensemble"],
+         ["b", "[b]wide[/b]", "[b]wide[/b]"],
+         ["c", "deep", "deep"],
+         ["e", "[b]wide[/b], deep", "[b]wide[/b], deep"]],
+        tables["task"])
     self.assertEqual("[b]wide[/b], deep", tables["subnetwork"][0][0])
     self.assertEqual("[b]wide[/b], deep", tables["ps"][0][1])
-    self.assertIn("\n" + plan.problems(**names)[0].message + "\n", text)
+    self.assertIn("\na, d build the ensemble; one is enough. ", text)
 
   def test_unknown_parameter_servers(self):
     text = _printed(plan_table.show, _plan(3, 2, 2, strategies.arbitrary(1)))
@@ -224,14 +239,15 @@ The load is in the unit of the sizes, and assumes evenly spread bytes.
     lines = text.splitlines()
     self.assertLess(len(lines), _MAX_LINES)
     self.assertStartsWith(
-        text, f"{' '.join(plan.strategy.split())}: {num_workers} worker")
+        text, f"{' '.join(plan.strategy.split())}: a chief")
     self.assertEqual([line.rstrip() for line in lines], lines)
-    self.assertContainsSubset([p.message for p in plan.problems()], lines)
+    self.assertContainsSubset(
+        [p.message for p in problems_lib.of_tasks(plan)], lines)
     self.assertEqual(not plan.problems(), "No problems." in lines)
     # Every worker, subnetwork and parameter server is in one row.
     tables = _tables(text)
     for heading, number, groups in (
-        ("worker", num_workers, plan.worker_groups),
+        ("task", num_workers, plan.worker_groups),
         ("subnetwork", num_subnetworks, plan.subnetwork_groups),
         ("ps", num_ps, plan.ps_groups)):
       self.assertEqual(bool(groups), heading in tables)
@@ -244,7 +260,7 @@ The load is in the unit of the sizes, and assumes evenly spread bytes.
         if len(groups) <= 20:
           self.assertLen(members, len(groups))
     if len(plan.worker_groups) <= 20:
-      for first, *cells in tables["worker"]:
+      for first, *cells in tables["task"]:
         group = plan.worker(_indices(first)[0][0])
         ensemble = ["ensemble"] * group.builds_ensemble
         built = list(map(str, group.subnetworks))
@@ -256,7 +272,7 @@ The load is in the unit of the sizes, and assumes evenly spread bytes.
 
   def test_many_interleaved_groups_name_the_first_workers(self):
     num_workers, num_groups = 300000, 24
-    plan = types.SimpleNamespace(worker_groups=[
+    plan = types.SimpleNamespace(num_workers=num_workers, worker_groups=[
         plan_lib.WorkerGroup(
             plan_lib.Indices(range(i, num_workers // (1 + i % 2), num_groups)),
             False, plan_lib.Indices([i]), True) for i in range(num_groups)])
@@ -303,7 +319,6 @@ class ShowComparisonTest(parameterized.TestCase):
   def test_whole(self):
     plans = [_plan(4, 2, 3, s)
              for s in (_ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION)]
-    problem, = plans[2].problems()
     self.assertEqual("""\
 A  RoundRobinStrategy()
 A  RoundRobinStrategy(drop_remainder=True)
@@ -311,9 +326,9 @@ B  ReplicationStrategy()
 Plans with the same letter place everything alike.
 
 figure                           A        B
-num_workers                      4        4
-num_ps                           2        2
-num_subnetworks                  3        3
+workers                          3        3
+ps                               2        2
+subnetworks                      3        3
 max_subnetworks_per_worker       3        3
 mean_subnetworks_per_worker  1.5 *        3
 min_trainers                     1        4
@@ -331,8 +346,9 @@ num_problems                   0 *        1
 * best of the plans that train everything
 
 Problems:
-B: {}
-""".format(problem.message), _printed(plan_table.show_comparison, plans))
+B: chief:0, worker:0, worker:1, worker:2 build the ensemble; one is enough. \
+Fix: use BalancedStrategy().
+""", _printed(plan_table.show_comparison, plans))
 
   def test_costs(self):
     plans = [_plan(4, 2, 3, s, costs=(1, 2, 4.5), sizes=(1, 2, 3))
@@ -376,7 +392,7 @@ figure """)
             value == extreme(candidates) and name != "min_trainers",
             cell.endswith("*"))
     for a, plan in shown.items():
-      for problem in plan.problems():
+      for problem in problems_lib.of_tasks(plan):
         self.assertIn(f"\n{a}: {problem.message}\n", text)
 
 

@@ -1,0 +1,43 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests tasks."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.distributed import indices
+from adanet.distributed.plan import tasks
+
+
+class TasksTest(parameterized.TestCase):
+
+  def test_names(self):
+    self.assertEqual(["chief:0", "worker:0", "worker:1"],
+                     list(map(tasks.WorkerNames(3).__getitem__, range(3))))
+    self.assertEqual("master:0", tasks.WorkerNames(3, "master")[0])
+    self.assertLen(tasks.WorkerNames(10**9), 10**9)
+
+  @parameterized.parameters(
+      ([], 0, ""),
+      ([0], 0, "chief:0"),
+      ([0], 3, "chief:0 and 3 more"),
+      ([0, 1, 3], 0, "chief:0, worker:0, worker:2"),
+      ([2, 5], 1, "worker:1, worker:4 and 1 more"),
+      (range(0, 10**9, 4), 0,
+       "chief:0, worker:3 to worker:999999995 by 4"),
+      (range(10**9), 0, "chief:0, worker:0 to worker:999999998"),
+      (range(1, 30), 2, "worker:0 to worker:28 and 2 more"))
+  def test_workers_text(self, workers, num_more, expected):
+    self.assertEqual(expected, tasks.workers_text(
+        indices.Indices(workers), tasks.WorkerNames(10**9), num_more))
+
+  @parameterized.parameters(
+      ((1, 0, 1), "a chief, 0 parameter servers, 1 subnetwork"),
+      ((2, 1, 2), "a chief and 1 worker, 1 parameter server, 2 subnetworks"),
+      ((1001, 2, 9),
+       "a chief and 1,000 workers, 2 parameter servers, 9 subnetworks"))
+  def test_cluster_text(self, shape, expected):
+    self.assertEqual(expected, tasks.cluster_text(*shape))
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,69 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Who starts the tasks of a job: the values of --scheduler, and their flags."""
+
+from typing import Callable, Mapping, Tuple
+
+from adanet.launch import kubernetes
+from adanet.launch import slurm
+
+LOCAL = "local"
+SLURM = "slurm"
+KUBERNETES = "kubernetes"
+TASK = "task"
+ALL = (LOCAL, SLURM, KUBERNETES, TASK)
+
+# The flags that not all of them use.
+_USERS = dict.fromkeys(("workers", "ps", "evaluator"),
+                       (LOCAL, SLURM, KUBERNETES))
+_USERS.update(dict.fromkeys(("dry_run", "subnetworks", "strategy"),
+                            (LOCAL, SLURM, TASK)))
+_USERS.update(dict.fromkeys(("log_dir", "private_network"), (LOCAL,)))
+_USERS.update(max_restarts=(LOCAL, KUBERNETES))
+_USERS.update(dict.fromkeys(
+    ("image", "name", "namespace", "volume_claim", "gpus_per_worker"),
+    (KUBERNETES,)))
+
+
+def choose(environ: Mapping[str, str],
+           is_given: Callable[..., bool]) -> Tuple[str, str]:
+  """Returns the scheduler for an environment, and the reason as a few words.
+
+  Args:
+    environ: the environment of this process.
+    is_given: says whether any of the flags with these names is given.
+  """
+  is_cluster = is_given("workers", "ps", "evaluator")
+  if not is_cluster:
+    for name, is_meant in (("TF_CONFIG", "TF_CONFIG" in environ),
+                           ("ADANET_CLUSTER", kubernetes.in_pod(environ))):
+      if is_meant:
+        return TASK, f"{name} is set"
+  # In a shell that srun started, --workers=3 asks for a cluster on this node.
+  if slurm.in_step(environ):
+    if not (is_given("workers") and slurm.is_alone(environ)):
+      return SLURM, "SLURM_STEP_ID is set"
+  elif slurm.lacks_srun(environ) and not is_given("workers"):
+    return SLURM, "SLURM_JOB_ID is set"
+  if is_cluster and any(name in environ for name in (
+      "TF_CONFIG", "ADANET_CLUSTER", "SLURM_JOB_ID")):
+    return LOCAL, "the flags describe a cluster"
+  return LOCAL, "no TF_CONFIG and no SLURM_STEP_ID"
+
+
+def check_flags(scheduler: str, is_given: Callable[..., bool]) -> None:
+  """Raises ValueError, in one line, for a flag that would have no effect.
+
+  Args:
+    scheduler: one of `ALL`.
+    is_given: as for `choose`.
+  """
+  for name, users in _USERS.items():
+    if is_given(name) and scheduler not in users:
+      expected = ", ".join(users[:-1]) + " or " * (len(users) > 1) + users[-1]
+      raise ValueError(f"--{name}: expected --scheduler={expected}, got "
+                       f"--scheduler={scheduler}.")
+  for name, needed in (("subnetworks", "dry_run"),
+                       ("strategy", "subnetworks")):
+    if is_given(name) and not is_given(needed):
+      raise ValueError(f"--{name}: expected --{needed} too.")
