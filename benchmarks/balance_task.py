@@ -17,12 +17,13 @@ import traceback
 import typing
 
 from adanet import tf_compat
-from adanet.cluster import task as task_lib
+from adanet.cluster import connection as connection_lib
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.launch import processes
-from adanet.roles import cluster_training
-from adanet.training import choosing
+from adanet.roles import chief
+from adanet.roles import parameter_server
+from adanet.roles import worker
 from adanet.training import model as model_lib
 from adanet.training import signals
 from adanet.training import trainer
@@ -108,11 +109,11 @@ def _train(connection, job, task_type, index):
       {"cluster": job.cluster, "task": {"type": task_type, "index": index}})
   config = tf_compat.RunConfig(
       model_dir=job.model_dir, save_checkpoints_secs=None)
-  task = task_lib.Task(config, _TIMEOUT_SECS)
+  cluster = connection_lib.connect(config, _TIMEOUT_SECS)
   ends = _Ends()
   with signals.StopRequests() as stops:
     if config.task_type == tf_compat.TaskType.PS:
-      task.serve(lambda: None, stops)
+      parameter_server.serve(cluster, stops)
       return None
     processor = _Processor(connection)
     builders = [_Builder(i, secs, processor)
@@ -120,15 +121,14 @@ def _train(connection, job, task_type, index):
     model = model_lib.Model(
         endless_search.make(builders, search.Ensembler())._replace(
             max_iteration_steps=job.num_steps),
-        model_dir_lib.ModelDir(job.model_dir), config, job.strategy, None)
-    training = trainer.Training(
-        search.input_fn, (), (), None, 1, None, _TIMEOUT_SECS, None, stops,
-        ends.report)
+        model_dir_lib.ModelDir(job.model_dir), config, job.strategy)
+    training = trainer.Training(trainer.Request(
+        search.input_fn, max_iterations=1, wait_timeout_secs=_TIMEOUT_SECS),
+                                stops, ends.report)
     if config.is_chief:
-      cluster_training.Chief(
-          model, choosing.Rules(None, None, False), training, task).train()
+      chief.Chief(model, training, cluster).train()
       return ends.time
-    cluster_training.Worker(model, training, task).train()
+    worker.Worker(model, training, cluster).train()
     return None
 
 

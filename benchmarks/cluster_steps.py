@@ -22,13 +22,14 @@ import time
 
 from adanet import distributed
 from adanet import tf_compat
-from adanet.cluster import task as task_lib
+from adanet.cluster import connection as connection_lib
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import summary
-from adanet.roles import cluster_training
+from adanet.roles import chief
+from adanet.roles import parameter_server
+from adanet.roles import worker
 from adanet.tf_compat import v1 as tf
-from adanet.training import choosing
 from adanet.training import model as model_lib
 from adanet.training import signals
 from adanet.training import trainer
@@ -120,15 +121,15 @@ class _Ensembler(search.Ensembler):
 class _Turns:
   """Takes the turns, as the one to whom the loop reports its progress."""
 
-  def __init__(self, task, num_turns, bare_ops):
-    """Takes a task.
+  def __init__(self, connection, num_turns, bare_ops):
+    """Takes a connection.
 
     Args:
-      task: `Task`.
+      connection: `Connection`.
       num_turns: int.
       bare_ops: function that returns the ops of a bare step.
     """
-    self._task = task
+    self._connection = connection
     self._num_turns = num_turns
     self._bare_ops = bare_ops
     self._exits = contextlib.ExitStack()
@@ -167,7 +168,7 @@ class _Turns:
     """Opens the session of the bare steps, on the graph of the loop."""
     graph = tf_compat.v1.get_default_graph()
     self._ops = self._bare_ops()
-    self._session = self._exits.enter_context(self._task.session(graph))
+    self._session = self._exits.enter_context(self._connection.session(graph))
     self._session.run(
         [op for op in graph.get_operations() if op.type == "MakeIterator"])
 
@@ -192,10 +193,10 @@ class _Turns:
 
 def main(model_dir, num_turns):
   config = tf_compat.RunConfig(model_dir=model_dir)
-  task = task_lib.Task(config, _TIMEOUT_SECS)
+  connection = connection_lib.connect(config, _TIMEOUT_SECS)
   if config.task_type == tf_compat.TaskType.PS:
     with signals.StopRequests() as stops:
-      task.serve(lambda: None, stops)
+      parameter_server.serve(connection, stops)
     return
   strategy = distributed.RoundRobinStrategy()
   builders = [_Builder(i) for i in range(search.NUM_CANDIDATES)]
@@ -208,20 +209,19 @@ def main(model_dir, num_turns):
       return ensembler.bare
     return [b.bare for b in builders if b.bare is not None]
 
-  turns = _Turns(task, int(num_turns), bare_ops)
+  turns = _Turns(connection, int(num_turns), bare_ops)
   model = model_lib.Model(
       endless_search.make(builders, ensembler),
-      model_dir_lib.ModelDir(model_dir), config, strategy, None)
+      model_dir_lib.ModelDir(model_dir), config, strategy)
   with signals.StopRequests() as stops:
     training = trainer.Training(
-        search.input_fn, (), (), None, None, None, _TIMEOUT_SECS,
-        summary.SummaryWriter(model_dir) if config.is_chief else None, stops,
-        turns.report)
+        trainer.Request(search.input_fn, wait_timeout_secs=_TIMEOUT_SECS),
+        stops, turns.report,
+        summary.SummaryWriter(model_dir) if config.is_chief else None)
     if config.is_chief:
-      cluster_training.Chief(
-          model, choosing.Rules(None, None, False), training, task).train()
+      chief.Chief(model, training, connection).train()
     else:
-      cluster_training.Worker(model, training, task).train()
+      worker.Worker(model, training, connection).train()
 
 
 if __name__ == "__main__":

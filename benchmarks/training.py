@@ -255,7 +255,7 @@ def _graph_size(strategy, num_candidates):
   model = model_lib.Model(
       endless_search.make([search.Builder(i) for i in range(num_candidates)],
                           search.Ensembler()),
-      model_dir.ModelDir(config.model_dir), config, strategy, None)
+      model_dir.ModelDir(config.model_dir), config, strategy)
   with model.graph(search.input_fn, "train", 0) as built:
     train_ops.TrainOps(built.iteration, v1.reduce_mean)
     graph = v1.get_default_graph()

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a task does next: pure functions of small values."""
 
-import enum
 import typing
 
 from adanet.cluster import agreement as agreement_lib
@@ -23,47 +22,32 @@ class StepTimeoutError(RuntimeError):
   """A step takes longer than it may."""
 
 
-class Next(enum.Enum):
-  """What a task does after an error."""
-  RECONNECT = "opens a session again"
-  RESTORE = "restores the last checkpoint"
-  FAIL = "ends with the error"
-
-
 def may_be_lost(error: BaseException) -> bool:
   """Returns whether an error may be that of a lost parameter server."""
   return any(kind.__name__ in _LOST for kind in type(error).__mro__)
 
 
-def after_error(error: BaseException, num_failures: int) -> Next:
-  """Returns what to do after an error of a session.
+def may_reconnect(error: BaseException, num_failures: int) -> bool:
+  """Returns whether another session may help after an error of one.
 
   Args:
     error: the error.
     num_failures: int, how many attempts in a row failed with no step between
       them, this one included, while all parameter servers had their variables.
   """
-  if not may_be_lost(error) or num_failures > MAX_FAILURES:
-    return Next.FAIL
-  return Next.RECONNECT
+  return may_be_lost(error) and num_failures <= MAX_FAILURES
 
 
-def on_boards(ready: typing.Sequence[typing.Optional[int]],
-              generation: int) -> typing.Optional[Next]:
-  """Returns what the chief does, by what the parameter servers have.
+def have_lost(ready: typing.Sequence[typing.Optional[int]],
+              generation: int) -> bool:
+  """Returns whether a parameter server has lost its variables.
 
   Args:
     ready: for each parameter server the generation whose variables it has, 0
       for none; None for one that does not answer.
     generation: int, the generation that trains.
-
-  Returns:
-    RECONNECT if all have kept their variables, RESTORE if one has lost them,
-    None if that is not known yet.
   """
-  if any(found not in (None, generation) for found in ready):
-    return Next.RESTORE
-  return None if None in ready else Next.RECONNECT
+  return any(found not in (None, generation) for found in ready)
 
 
 def may_go_on(agreed: agreement_lib.Agreement,

@@ -15,28 +15,22 @@ _AGREED = agreement.Agreement(
 class DecisionsTest(parameterized.TestCase):
 
   @parameterized.parameters(
-      ("AbortedError", 1, decisions.Next.RECONNECT),
-      ("UnavailableError", 3, decisions.Next.RECONNECT),
-      ("DeadlineExceededError", 1, decisions.Next.RECONNECT),
-      ("FailedPreconditionError", 1, decisions.Next.RECONNECT),
-      ("NotFoundError", 1, decisions.Next.RECONNECT),
-      ("UnavailableError", 4, decisions.Next.FAIL),
-      ("InvalidArgumentError", 1, decisions.Next.FAIL),
-      ("ResourceExhaustedError", 1, decisions.Next.FAIL))
-  def test_after_error(self, name, num_failures, expected):
+      ("AbortedError", 1, True), ("UnavailableError", 3, True),
+      ("DeadlineExceededError", 1, True), ("FailedPreconditionError", 1, True),
+      ("NotFoundError", 1, True), ("UnavailableError", 4, False),
+      ("InvalidArgumentError", 1, False), ("ResourceExhaustedError", 1, False))
+  def test_may_reconnect(self, name, num_failures, expected):
     error = getattr(tf_compat.v1.errors, name)(None, None, "message")
-    self.assertEqual(expected, decisions.after_error(error, num_failures))
+    self.assertEqual(expected, decisions.may_reconnect(error, num_failures))
 
   def test_an_error_of_the_user_is_none_of_a_lost_task(self):
-    self.assertEqual(decisions.Next.FAIL,
-                     decisions.after_error(ValueError("message"), 1))
+    self.assertFalse(decisions.may_reconnect(ValueError("message"), 1))
 
   @parameterized.parameters(
-      ([7, 7], decisions.Next.RECONNECT), ([], decisions.Next.RECONNECT),
-      ([7, 0], decisions.Next.RESTORE), ([7, 6], decisions.Next.RESTORE),
-      ([None, 0], decisions.Next.RESTORE), ([7, None], None))
-  def test_on_boards(self, ready, expected):
-    self.assertEqual(expected, decisions.on_boards(ready, 7))
+      ([7, 7], False), ([], False), ([7, 0], True), ([7, 6], True),
+      ([None, 0], True), ([7, None], False))
+  def test_have_lost(self, ready, expected):
+    self.assertEqual(expected, decisions.have_lost(ready, 7))
 
   def test_goes_on_after_a_restart(self):
     now = _AGREED._replace(written=99., reason="")

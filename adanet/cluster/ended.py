@@ -21,6 +21,7 @@ hand has the same ones.
 
 import hashlib
 import json
+import os
 import time
 import typing
 from typing import Any, Callable, Mapping, Optional
@@ -64,7 +65,7 @@ def _addresses(jobs):
   return json.dumps(found, sort_keys=True)
 
 
-def cluster(config: Any, environ: Mapping[str, str]) -> Any:
+def cluster(config: Any, environ: Mapping[str, str] = os.environ) -> Any:
   """Returns the addresses of the cluster of a task, by job; None for none.
 
   Args:
@@ -75,7 +76,7 @@ def cluster(config: Any, environ: Mapping[str, str]) -> Any:
       json.loads(environ.get("TF_CONFIG") or "{}").get("cluster"))
 
 
-def job_id(config: Any, environ: Mapping[str, str]) -> JobId:
+def job_id(config: Any, environ: Mapping[str, str] = os.environ) -> JobId:
   """Returns the id of the job that this task is of.
 
   Args:
@@ -120,7 +121,11 @@ def state(agreement: Optional[agreement_lib.Agreement], job: JobId,
 
 
 class JobState:
-  """Follows the agreement, from the start of this task on."""
+  """Follows the agreement, from the start of this task on.
+
+  Attributes:
+    job: `JobId` of this task.
+  """
 
   def __init__(self, job: JobId,
                clock: Callable[[], float] = time.time) -> None:
@@ -130,7 +135,7 @@ class JobState:
       job: `JobId` of this task.
       clock: returns the seconds since the epoch.
     """
-    self._job = job
+    self.job = job
     self._clock = clock
     self._started = clock()
     self._has_read = False
@@ -145,5 +150,5 @@ class JobState:
     """
     if not self._has_read:
       self._has_read, self._first = True, agreement
-    return state(agreement, self._job, agreement != self._first, self._started,
+    return state(agreement, self.job, agreement != self._first, self._started,
                  self._clock())

@@ -12,7 +12,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet import tf_compat
-from adanet.roles import checkpoint_evaluation
+from adanet.estimator import checkpoint_evaluation
 from adanet.testing import builders
 import numpy as np
 

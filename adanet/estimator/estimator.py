@@ -16,10 +16,11 @@ from adanet.core import metrics
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import reports
 from adanet.estimator import evaluation
-from adanet.roles import leading
+from adanet.roles import role
 from adanet.training import choosing
 from adanet.training import model as model_lib
 from adanet.training import signals
+from adanet.training import trainer
 
 _InputFn = typing.Callable[..., typing.Any]
 _Hooks = typing.Optional[typing.Sequence[typing.Any]]
@@ -202,9 +203,7 @@ class Estimator:
           "and no parameter server: add a ps to TF_CONFIG, because the workers "
           "share their variables")
     self._wait_timeout_secs = worker_wait_timeout_secs
-    self._report_materializer = report_materializer
     self._max_iterations = max_iterations
-    self._rules = choosing.Rules(evaluator, replay_config, force_grow)
     folder = model_dir_lib.ModelDir(self._config.model_dir)
     search = iteration_lib.Search(
         head=head,
@@ -224,8 +223,12 @@ class Estimator:
         exports=ensembles.ExportOptions(
             export_subnetwork_logits, export_subnetwork_last_layer))
     self._model = model_lib.Model(
-        search, folder, self._config, placement_strategy,
-        reports.ReportStore(report_dir or folder.report_dir)
+        search=search, model_dir=folder, config=self._config,
+        placement=placement_strategy, rules=model_lib.Rules(
+            evaluator=evaluator, replay_config=replay_config,
+            force_grow=force_grow),
+        report_materializer=report_materializer,
+        report_store=reports.ReportStore(report_dir or folder.report_dir)
         if report_materializer else None)
 
   @property
@@ -274,11 +277,11 @@ class Estimator:
           f"{max_steps!r}")
     _check_positive("steps", steps)
     _check_positive("max_steps", max_steps)
-    leading.train(
-        self._model, self._rules, steps, max_steps, leading.Given(
-            input_fn, tuple(hooks or ()), tuple(saving_listeners or ()),
-            self._max_iterations, self._report_materializer,
-            self._wait_timeout_secs))
+    role.train(self._model, trainer.Request(
+        input_fn=input_fn, hooks=tuple(hooks or ()),
+        saving_listeners=tuple(saving_listeners or ()), steps=steps,
+        max_steps=max_steps, max_iterations=self._max_iterations,
+        wait_timeout_secs=self._wait_timeout_secs))
     return self
 
   def evaluate(self, input_fn: _InputFn, steps: typing.Optional[int] = None,
@@ -307,7 +310,7 @@ class Estimator:
     _check_positive("steps", steps)
     with signals.StopRequests():
       return evaluation.evaluate(
-          self._model, self._rules, input_fn, steps, tuple(hooks or ()),
+          self._model, input_fn, steps, tuple(hooks or ()),
           checkpoint_path or self.latest_checkpoint(), name)
 
   def predict(self, input_fn: _InputFn, predict_keys: typing.Any = None,
@@ -333,7 +336,7 @@ class Estimator:
       ValueError: no prediction has a key of `predict_keys`.
     """
     return evaluation.predict(
-        self._model, self._rules, input_fn, predict_keys, tuple(hooks or ()),
+        self._model, input_fn, predict_keys, tuple(hooks or ()),
         checkpoint_path or self.latest_checkpoint(), yield_single_examples)
 
   def export_saved_model(
@@ -361,7 +364,7 @@ class Estimator:
       ValueError: there is no checkpoint.
     """
     return evaluation.export(
-        self._model, self._rules, export_dir_base, serving_input_receiver_fn,
+        self._model, export_dir_base, serving_input_receiver_fn,
         assets_extra, as_text, checkpoint_path or self.latest_checkpoint())
 
   def export_savedmodel(
@@ -382,7 +385,7 @@ class Estimator:
       strip_default_attrs: whether what is a default is left out of the graph.
     """
     return evaluation.export(
-        self._model, self._rules, export_dir_base, serving_input_receiver_fn,
+        self._model, export_dir_base, serving_input_receiver_fn,
         assets_extra, as_text, checkpoint_path or self.latest_checkpoint(),
         strip_default_attrs)
 

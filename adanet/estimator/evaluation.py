@@ -9,7 +9,6 @@ from absl import logging
 from adanet import tf_compat
 from adanet.training import hooks as hooks_lib
 from adanet.core import iteration as iteration_lib
-from adanet.core import selection
 from adanet.training import sessions
 from adanet.core import summary
 from adanet.training import choosing
@@ -18,18 +17,6 @@ from adanet.training import input as input_lib
 from adanet.training import model as model_lib
 from adanet.training import recording
 from adanet.heads import export_output
-
-
-def _best(iteration, session, index):
-  """Returns the candidate that answers: of an index, or the best so far."""
-  names = choosing.candidate_names(iteration)
-  if index is not None:
-    choice = selection.preset(names, index, "replay_config says so")
-  elif len(names) == 1:
-    choice = selection.preset(names, 0, "it is the only candidate")
-  else:
-    choice = selection.choose(names, choosing.averages(session, iteration))
-  return iteration.candidates[choice.index].spec
 
 
 def _own_metrics(iteration: iteration_lib.Iteration) -> typing.Dict[
@@ -57,7 +44,7 @@ def _results(iteration, best, values):
           if all(name in other for other in candidates)}
 
 
-def evaluate(model: model_lib.Model, rules: choosing.Rules,
+def evaluate(model: model_lib.Model,
              input_fn: typing.Callable[..., typing.Any],
              steps: typing.Optional[int],
              hooks: typing.Sequence[typing.Any],
@@ -68,7 +55,6 @@ def evaluate(model: model_lib.Model, rules: choosing.Rules,
   Those of every subnetwork and ensemble are written for TensorBoard.
   """
   number = model.model_dir.current_iteration(checkpoint)
-  index = choosing.by_evaluator(model, rules, number, checkpoint)
   with model.graph(input_fn, "eval", number) as built:
     iteration = built.iteration
     metrics = _own_metrics(iteration)
@@ -78,7 +64,7 @@ def evaluate(model: model_lib.Model, rules: choosing.Rules,
     runner.begin()
     with model.session(built, checkpoint) as (session, coordinator):
       runner.after_create_session(session, coordinator)
-      best = _best(iteration, session, index)
+      best = choosing.best(model, iteration, checkpoint).spec
       done = 0
       try:
         while (steps is None or done < steps) and None not in runner.stops:
@@ -142,20 +128,19 @@ def _examples(values):
     yield {key: value[i] for key, value in values.items()}
 
 
-def predict(model: model_lib.Model, rules: choosing.Rules,
+def predict(model: model_lib.Model,
             input_fn: typing.Callable[..., typing.Any],
             predict_keys: typing.Any, hooks: typing.Sequence[typing.Any],
             checkpoint: typing.Optional[str],
             yield_single_examples: bool) -> typing.Iterator[typing.Any]:
   """Yields predictions of the best ensemble; see `adanet.Estimator.predict`."""
   number = model.model_dir.current_iteration(checkpoint)
-  index = choosing.by_evaluator(model, rules, number, checkpoint)
   with model.graph(input_fn, "infer", number) as built:
     runner = hooks_lib.HookRunner([hooks_lib.Owned(hook) for hook in hooks])
     runner.begin()
     with model.session(built, checkpoint) as (session, coordinator):
       runner.after_create_session(session, coordinator)
-      best = _best(built.iteration, session, index)
+      best = choosing.best(model, built.iteration, checkpoint).spec
       fetches = _wanted(best.predictions, predict_keys)
       try:
         while None not in runner.stops:
@@ -185,7 +170,7 @@ def _export_outputs(iteration, best):
       for name, output in iteration.candidates[0].spec.export_outputs.items()}
 
 
-def export(model: model_lib.Model, rules: choosing.Rules, export_dir_base: str,
+def export(model: model_lib.Model, export_dir_base: str,
            serving_input_receiver_fn: typing.Callable[[], typing.Any],
            assets_extra: typing.Optional[typing.Dict[str, str]], as_text: bool,
            checkpoint: typing.Optional[str],
@@ -196,7 +181,6 @@ def export(model: model_lib.Model, rules: choosing.Rules, export_dir_base: str,
         f"model_dir {model.model_dir.path!r} has no checkpoint to export: "
         "train first, or give checkpoint_path")
   number = model.model_dir.current_iteration(checkpoint)
-  index = choosing.by_evaluator(model, rules, number, checkpoint)
   receivers = []
 
   def read(strategy):
@@ -206,7 +190,7 @@ def export(model: model_lib.Model, rules: choosing.Rules, export_dir_base: str,
 
   with model.graph_on(read, "infer", number) as built:
     with model.session(built, checkpoint) as (session, _):
-      best = _best(built.iteration, session, index)
+      best = choosing.best(model, built.iteration, checkpoint).spec
       return export_lib.write_saved_model(
           export_dir_base, session,
           export_lib.signature_defs(

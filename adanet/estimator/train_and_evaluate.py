@@ -8,18 +8,14 @@ import typing
 
 from absl import logging
 from adanet import tf_compat
-from adanet.cluster import ended
 from adanet.cluster import lock
-from adanet.cluster import shared_files
-from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
+from adanet.estimator import checkpoint_evaluation
 from adanet.estimator import specs
 from adanet.history import store
-from adanet.progress import reporter
-from adanet.roles import checkpoint_evaluation
-from adanet.roles import continuous_evaluation
+from adanet.roles import evaluator as evaluator_lib
 from adanet.roles import results as results_lib
-from adanet.tf_compat import files
+from adanet.roles import role as role_lib
 from adanet.training import signals
 
 # How long the report waits for what other tasks write after their last step.
@@ -75,14 +71,6 @@ def _train_and_evaluate_here(estimator, train_spec, eval_spec):
   return evaluator
 
 
-def _results_file(estimator):
-  """Returns the file with what all tasks of a cluster return."""
-  config = estimator.config
-  return results_lib.ResultsFile(
-      estimator.model_dir, ended.job_id(config, os.environ),
-      getattr(config, "session_creation_timeout_secs", None))
-
-
 def _knows_an_evaluator(config):
   """Returns whether a chief knows that its job has an evaluator.
 
@@ -96,7 +84,7 @@ def _lead(estimator, train_spec, eval_spec):
   """Trains as the chief; evaluates the last checkpoint if no other task does.
   """
   types = tf_compat.TaskType
-  config, file = estimator.config, _results_file(estimator)
+  config, file = estimator.config, results_lib.file_of(estimator.config)
   is_master = config.task_type == types.MASTER
   by = types.CHIEF
   if not is_master and _knows_an_evaluator(config):
@@ -119,41 +107,25 @@ def _lead(estimator, train_spec, eval_spec):
   return results
 
 
-def _onlooker(estimator, job):
-  """Returns the `Onlooker` of an evaluator; None without a parameter server."""
-  jobs = ended.cluster(estimator.config, os.environ) or {}
-  ps = jobs.get(tf_compat.TaskType.PS)
-  if not ps:
-    return None
-  address = ps[min(ps, key=int)] if isinstance(ps, dict) else ps[0]
-  return shared_files.Onlooker(estimator.model_dir, job, address)
-
-
 def _evaluate_continuously(estimator, train_spec, eval_spec):
   """Evaluates what the chief trains."""
-  if estimator.config.task_id:
-    raise ValueError(
-        "TF_CONFIG['task'] must have index 0 for an evaluator, got "
-        f"{estimator.config.task_id}: there is one evaluator")
-  reporter.tell(events.Joined(files.real_path(estimator.model_dir)))
-  with reporter.reporter() as report:
-    job = ended.job_id(estimator.config, os.environ)
-    return continuous_evaluation.ContinuousEvaluation(
-        estimator, train_spec, eval_spec, job, report,
-        _results_file(estimator), _onlooker(estimator, job)).run()
+  return evaluator_lib.evaluate(
+      estimator.config, checkpoint_evaluation.CheckpointEvaluator(
+          estimator, eval_spec, train_spec.max_steps),
+      name=eval_spec.name, start_delay_secs=eval_spec.start_delay_secs)
 
 
 def _as_this_task(estimator, train_spec, eval_spec):
   """Does this task's part."""
-  config = estimator.config
-  if config.task_type == tf_compat.TaskType.EVALUATOR:
+  role = role_lib.role_of(estimator.config)
+  if role == role_lib.Role.EVALUATOR:
     return _evaluate_continuously(estimator, train_spec, eval_spec)
-  if not config.cluster_spec:
-    return _train_and_evaluate_here(estimator, train_spec, eval_spec).results
-  if config.is_chief:
+  if role in (role_lib.Role.WORKER, role_lib.Role.PARAMETER_SERVER):
+    _train(estimator, train_spec)
+    return results_lib.file_of(estimator.config).awaited()
+  if estimator.config.cluster_spec:
     return _lead(estimator, train_spec, eval_spec)
-  _train(estimator, train_spec)
-  return _results_file(estimator).awaited()
+  return _train_and_evaluate_here(estimator, train_spec, eval_spec).results
 
 
 def train_and_evaluate(

@@ -37,7 +37,7 @@ class MeasuringTest(parameterized.TestCase):
     folder = self.create_tempdir().full_path
     model = model_lib.Model(
         searches.make(made), model_dir_lib.ModelDir(folder),
-        tf_compat.RunConfig(model_dir=folder), strategy, None)
+        tf_compat.RunConfig(model_dir=folder), strategy)
     return measuring.measure(model, builders.input_fn(repeat), 0)
 
   def test_costs_and_sizes(self):
@@ -111,7 +111,7 @@ class MeasuringTest(parameterized.TestCase):
         None, _AGREED, distributed.RoundRobinStrategy()))
 
   def test_placed(self):
-    model = model_lib.Model(None, None, None, _MEASURED, None)
+    model = model_lib.Model(None, None, None, _MEASURED)
     found = measuring.placed(model, measuring.Figures((1, 3), (5, 2)))
     self.assertEqual([1, 3], list(found.placement.costs_of(2)))
     self.assertEqual([5, 2], list(found.placement.sizes_of(2)))

@@ -6,17 +6,13 @@ import time
 import typing
 
 from absl import logging
-from adanet.cluster import task as task_lib
+from adanet.cluster import connection as connection_lib
 from adanet.core import iteration as iteration_lib
 from adanet.training import model as model_lib
 
 _POLL_SECS = .02
 _FILE_SECS = 1.  # Between two looks at what other tasks wrote.
 _MAX_NAMES = 3
-
-
-class Moved(Exception):  # pylint: disable=g-bad-exception-name
-  """The chief has announced another generation."""
 
 
 def _first(names):
@@ -44,30 +40,31 @@ class Others:
     untrained: tuple of str, the names of subnetworks that no task trains.
   """
 
-  def __init__(self, model: model_lib.Model, task: task_lib.Task,
-               iteration: iteration_lib.Iteration,
-               generation: int, is_chief: bool):
+  def __init__(self, model: model_lib.Model,
+               connection: connection_lib.Connection,
+               iteration: iteration_lib.Iteration, generation: int,
+               raise_if_moved: typing.Optional[typing.Callable[[], None]]):
     """Finds out who trains what.
 
     Args:
       model: `Model`.
-      task: this `Task`.
+      connection: `Connection` of this task.
       iteration: `Iteration`.
       generation: int, that of its variables.
-      is_chief: whether this task leads, and does not follow.
+      raise_if_moved: called while it waits; None for the chief.
     """
     self._model = model
-    self._task = task
+    self._connection = connection
     self._number = iteration.number
     self._generation = generation
-    self._is_chief = is_chief
+    self._raise_if_moved = raise_if_moved or (lambda: None)
     self._steps: typing.Dict[str, int] = {}
     self._file_time = 0.
     self._trainers: typing.Dict[str, typing.List[str]] = {}
     share = iteration.share
     if iteration.candidates and (
         share.fractions is not None or not share.trains_subnetworks):
-      names = task.worker_names
+      names = connection.worker_names
       self._trainers = {
           f"t{iteration.number}_{builder}": [names[w] for w in found]
           for builder, found in zip(iteration.builder_names, _trainers(
@@ -75,36 +72,34 @@ class Others:
     self.untrained = tuple(
         name for name, found in self._trainers.items() if not found)
     # When this task waits, it trains no further itself.
-    self._trainers = {name: [worker for worker in found if worker != task.name]
-                      for name, found in self._trainers.items()}
-    self._wait = task.wait("start these workers, or see what they print")
-    if self.untrained and is_chief:
+    self._trainers = {
+        name: [worker for worker in found if worker != connection.name]
+        for name, found in self._trainers.items()}
+    self._wait = connection.wait("start these workers, or see what they print")
+    if self.untrained and raise_if_moved is None:
       logging.warning("No worker trains %s.", _first(self.untrained))
 
   def _message(self, unfinished):
     """Returns for whom this task waits, and for what."""
     workers = sorted({w for name in unfinished for w in self._trainers[name]})
-    silent = self._task.silent(workers)
+    silent = self._connection.silent(workers)
     return "{}{} to train {}, which nobody trains now".format(
-        _first([f"{w} ({self._task.address(w)})"
+        _first([f"{w} ({self._connection.address(w)})"
                 for w in silent or workers]),
         ", which do not answer," if len(silent) > 1 else
         ", which does not answer," if silent else "",
         _first(["{} (at step {})".format(*item)
                 for item in unfinished.items()]))
 
-  def wait_for(self, unfinished: typing.Dict[str, int]
-              ) -> typing.Dict[str, str]:
+  def wait_until_trained(self, unfinished: typing.Dict[str, int]
+                        ) -> typing.Dict[str, str]:
     """Sleeps a moment; see `Surroundings.wait_for`.
 
     Raises:
-      Moved: there is another generation.
-      ended.Over: training is over.
-      ended.StoppedError: the job was stopped.
       waiting.WaitTimeoutError: nothing was trained for too long.
+      Exception: what `raise_if_moved` raises.
     """
-    if not self._is_chief and self._task.is_new(self._generation):
-      raise Moved()
+    self._raise_if_moved()
     if unfinished != self._steps:
       self._steps = dict(unfinished)
       self._wait.done()
@@ -114,7 +109,7 @@ class Others:
       return {}
     self._file_time = now
     stopped = self._model.model_dir.stopped(self._number, unfinished)
-    left = set(self._task.departures.left(self._generation))
+    left = set(self._connection.departures.left(self._generation))
     stopped.update(
         (name, "the input of its workers ended") for name in unfinished
         if left.issuperset(self._trainers[name]))

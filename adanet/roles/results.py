@@ -207,5 +207,16 @@ class ResultsFile:
             f"{self._model_dir}")
 
 
+def file_of(config: typing.Any) -> ResultsFile:
+  """Returns the file with what all tasks of a job return.
+
+  Args:
+    config: RunConfig with a model_dir.
+  """
+  return ResultsFile(
+      config.model_dir, ended.job_id(config),
+      getattr(config, "session_creation_timeout_secs", None))
+
+
 def _name(checkpoint):
   return checkpoint and os.path.basename(checkpoint)

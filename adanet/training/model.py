@@ -37,6 +37,18 @@ class Built(typing.NamedTuple):
   initializers: typing.List[typing.Any]
 
 
+class Rules(typing.NamedTuple):
+  """How a winner is found. See `adanet.Estimator` for the attributes."""
+  evaluator: typing.Any = None
+  replay_config: typing.Any = None
+  force_grow: bool = False
+
+  @property
+  def metric_name(self) -> str:
+    """What candidates are compared by."""
+    return self.evaluator.metric_name if self.evaluator else "adanet_loss"
+
+
 class Model(typing.NamedTuple):
   """A search, where it lies, and where it runs.
 
@@ -45,13 +57,17 @@ class Model(typing.NamedTuple):
     model_dir: `ModelDir`.
     config: RunConfig.
     placement: `PlacementStrategy`, for training.
+    rules: `Rules`.
+    report_materializer: `adanet.ReportMaterializer` or None.
     report_store: `ReportStore`, or None without a report_materializer.
   """
   search: iteration_lib.Search
   model_dir: model_dir_lib.ModelDir
   config: typing.Any
   placement: distributed.PlacementStrategy
-  report_store: typing.Optional[reports.ReportStore]
+  rules: Rules = Rules()
+  report_materializer: typing.Any = None
+  report_store: typing.Optional[reports.ReportStore] = None
 
   def _reports(self, number):
     if self.report_store is None:

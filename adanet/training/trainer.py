@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains an iteration of a search, wherever its session runs."""
 
-import time
 import typing
 
 from absl import logging
@@ -24,32 +23,42 @@ from adanet.training import train_ops
 from adanet.training import training_summaries
 
 
-class Training(typing.NamedTuple):
-  """How to train.
+class Request(typing.NamedTuple):
+  """What a user asks of `train`.
 
   Attributes:
     input_fn: see `adanet.Estimator.train`.
-    hooks: sequence of the user's `SessionRunHook`s.
-    saving_listeners: sequence of the user's `CheckpointSaverListener`s.
+    hooks: tuple of `SessionRunHook`s.
+    saving_listeners: tuple of `CheckpointSaverListener`s.
+    steps: int, how many global steps to train now, or None. A task that leads
+      makes it the `max_steps`.
     max_steps: int, the global step at which training ends, or None.
     max_iterations: int, or None.
-    report_materializer: `adanet.ReportMaterializer` or None.
     wait_timeout_secs: float, how long to wait for another task, or for space on
       the disk.
-    writer: `SummaryWriter`; None for a worker that writes no summaries.
-    stops: `StopRequests`.
-    report: called with each event.
   """
   input_fn: typing.Callable[..., typing.Any]
-  hooks: typing.Sequence[typing.Any]
-  saving_listeners: typing.Sequence[typing.Any]
-  max_steps: typing.Optional[int]
-  max_iterations: typing.Optional[int]
-  report_materializer: typing.Any
-  wait_timeout_secs: float
-  writer: typing.Optional[summary.SummaryWriter]
+  hooks: typing.Tuple[typing.Any, ...] = ()
+  saving_listeners: typing.Tuple[typing.Any, ...] = ()
+  steps: typing.Optional[int] = None
+  max_steps: typing.Optional[int] = None
+  max_iterations: typing.Optional[int] = None
+  wait_timeout_secs: float = 7200.
+
+
+class Training(typing.NamedTuple):
+  """How a task trains: what is asked of it, and what it has opened for that.
+
+  Attributes:
+    request: `Request`.
+    stops: `StopRequests`.
+    report: called with each event.
+    writer: `SummaryWriter`; None for a worker, which writes no summaries.
+  """
+  request: Request
   stops: signals.StopRequests
   report: events.Report
+  writer: typing.Optional[summary.SummaryWriter] = None
 
   def asked_to_stop(self) -> bool:
     """Returns whether a signal asked for a stop."""
@@ -75,7 +84,6 @@ class Trained(typing.NamedTuple):
   Attributes:
     ending: `Ending`.
     iteration: `Iteration`.
-    averages: the moving averages of its candidates.
     weights: dict from an ensemble's name to its mean mixture weights.
     progress: the last event of its progress.
     checkpoint: str, the prefix of its last checkpoint.
@@ -88,7 +96,6 @@ class Trained(typing.NamedTuple):
   """
   ending: loop_lib.Ending
   iteration: typing.Any
-  averages: typing.List[float]
   weights: typing.Dict[str, typing.List[float]]
   progress: events.Progress
   checkpoint: str
@@ -102,10 +109,10 @@ class Trained(typing.NamedTuple):
 def _hook_runner(training, ops, is_chief):
   """Returns the runner of the hooks of trainees and of the user."""
   # Only the chief has all variables to save.
-  left_out = () if is_chief else saver_hooks.among(training.hooks)
+  left_out = () if is_chief else saver_hooks.among(training.request.hooks)
   owned = [hooks_lib.Owned(hook, t.name)
            for t in ops.trainees.values() if is_chief for hook in t.chief_hooks]
-  owned += [hooks_lib.Owned(hook) for hook in training.hooks
+  owned += [hooks_lib.Owned(hook) for hook in training.request.hooks
             if hook not in left_out]
   owned += [hooks_lib.Owned(hook, t.name, sees_last_step=False)
             for t in ops.trainees.values() for hook in t.hooks]
@@ -156,8 +163,8 @@ class IterationTraining:
         self.iteration.current_iteration, start.number)
     if is_chief:
       _warn_of_hooks_left_out(self.iteration, ops)
-    user_savers = saver_hooks.among(training.hooks)
-    saver_hooks.prepare(user_savers, training.saving_listeners)
+    user_savers = saver_hooks.among(training.request.hooks)
+    saver_hooks.prepare(user_savers, training.request.saving_listeners)
     self._hooks = _hook_runner(training, ops, is_chief)
     self._hooks.begin()
     summaries = training_summaries.TrainingSummaries(
@@ -173,7 +180,8 @@ class IterationTraining:
     saver = self._chief_saver or saving.Saver()
     self.loop = loop_lib.Loop(
         start.number, ops,
-        loop_lib.Limits(model.search.max_iteration_steps, training.max_steps),
+        loop_lib.Limits(
+            model.search.max_iteration_steps, training.request.max_steps),
         self._hooks, saver, summaries,
         surroundings._replace(report=self._report))
     self._pass_on = surroundings.report
@@ -186,15 +194,15 @@ class IterationTraining:
     """Returns the `CheckpointSaver` of the chief."""
     training, model = self._training, self._model
     steps = list(self.iteration.steps.values())
-    wait = waiting.Wait(training.wait_timeout_secs, "free some space")
+    wait = waiting.Wait(training.request.wait_timeout_secs, "free some space")
     wait_for_space = lambda problem: wait.pause(2., lambda: problem)
     if user_savers:
       return saving.HookedSaver(
           user_savers, model.model_dir, model.config, steps, training.report,
           wait_for_space)
     return saving.CheckpointSaver(
-        model.model_dir, model.config, steps, training.saving_listeners,
-        training.report, wait_for_space)
+        model.model_dir, model.config, steps,
+        training.request.saving_listeners, training.report, wait_for_space)
 
   def _report(self, event):
     if isinstance(event, events.Progress):
@@ -231,7 +239,7 @@ class IterationTraining:
       session: `Session` that is ready.
       coordinator: `Coordinator` of its input.
     """
-    number = self._start.number
+    number, request = self._start.number, self._training.request
     self._hooks.after_create_session(session, coordinator)
     self.loop.start(session, lambda steps: self._model.model_dir.stopped(
         number, steps))
@@ -241,7 +249,7 @@ class IterationTraining:
         number, tuple(s.name for s in self.iteration.subnetworks),
         tuple(choosing.candidate_names(self.iteration)),
         self._model.search.max_iteration_steps, self.loop.global_step,
-        self._training.max_iterations, self._training.max_steps))
+        request.max_iterations, request.max_steps))
     try:
       with self._training.stops.deferred():
         ending = self.loop.run(session)
@@ -300,115 +308,7 @@ class IterationTraining:
     if self._training.writer:
       self._training.writer.flush()
     return Trained(
-        ending, self.iteration,
-        choosing.saved_averages(checkpoint, self.iteration),
-        recording.mixture_weights(session, self.iteration, checkpoint),
-        progress, checkpoint, global_step, self._recorder.total_seconds)
-
-
-def _end_iteration(model, rules, training, trained, goes_on):
-  """Finds the winner, and writes what the next iteration needs of it."""
-  winner = choosing.winner(
-      model, rules, trained.iteration, trained.averages, trained.checkpoint)
-  number = trained.iteration.number
-  ended = events.IterationEnded(
-      number, winner.choice, trained.seconds, rules.metric_name)
-  training.report(ended)
-  recording.write_iteration(
-      model.model_dir.path, trained.iteration, ended, winner.values,
-      trained.weights, trained.progress, trained.generation, trained.costs,
-      trained.sizes)
-  if not goes_on:
-    return
-
-  def write():
-    if training.report_materializer:
-      choosing.write_reports(model, training.report_materializer, number,
-                             winner.architecture, trained.checkpoint)
-    model.model_dir.write_architecture(number, winner.architecture._replace(
-        global_step=trained.global_step))
-
-  waiting.until_space(
-      write, waiting.Wait(training.wait_timeout_secs, "free some space"),
-      model.model_dir.path)
-
-
-def after_iteration(model: model_lib.Model, rules: choosing.Rules,
-                    training: Training, trained: Trained
-                   ) -> typing.Union[Start, str]:
-  """Ends an iteration that the chief has trained.
-
-  Args:
-    model: `Model`.
-    rules: `Rules`, how a winner is found.
-    training: `Training`.
-    trained: `Trained`.
-
-  Returns:
-    How the next iteration starts, or why training is over.
-  """
-  def over(reason):
-    training.report(events.TrainingEnded(trained.global_step, reason))
-    return reason
-
-  ending = trained.ending
-  if (training.max_steps is not None and
-      trained.global_step >= training.max_steps):
-    ending = loop_lib.Ending.MAX_STEPS
-  if ending != loop_lib.Ending.ITERATION_OVER:
-    return over(ending.value)
-  number = trained.iteration.number
-  last = (training.max_iterations is not None and
-          number + 1 >= training.max_iterations)
-  _end_iteration(model, rules, training, trained, goes_on=not last)
-  if last:
-    return over(f"it reached max_iterations={training.max_iterations}")
-  return Start(number + 1, trained.checkpoint, begins=True)
-
-
-def latest_start(model: model_lib.Model) -> Start:
-  """Returns from where training goes on, and removes what is broken."""
-  checkpoint = model.model_dir.latest_checkpoint()
-  number = model.model_dir.current_iteration(checkpoint)
-  model.model_dir.remove_temporary_files()
-  return Start(number, checkpoint)
-
-
-def _train_iteration(model, training, start):
-  """Trains an iteration in this process."""
-  began = time.time()
-  surroundings = loop_lib.Surroundings(
-      training.report,
-      lambda *note: model.model_dir.mark_stopped(start.number, *note),
-      training.asked_to_stop)
-  with model.graph(training.input_fn, "train", start.number) as built:
-    it = IterationTraining(
-        model, training, built, start, "chief:0", True, surroundings, began)
-    with sessions.local_session(model.config.session_config) as session:
-      it.initializers.set_variables(session)
-      with it.initializers.started(session) as coordinator:
-        it.begin(session)
-        ending = it.train(session, coordinator)
-        if ending == loop_lib.Ending.SIGNAL:
-          training.stops.raise_asked()
-        it.end(session)
-        return it.trained(session, ending)
-
-
-def train(model: model_lib.Model, rules: choosing.Rules,
-          training: Training) -> str:
-  """Trains in this process until the search ends, or its steps or input do.
-
-  Args:
-    model: `Model`.
-    rules: `Rules`, how a winner is found.
-    training: `Training`.
-
-  Returns:
-    Why training is over.
-  """
-  start: typing.Union[Start, str] = latest_start(model)
-  while isinstance(start, Start):
-    start = after_iteration(
-        model, rules, training, _train_iteration(model, training, start))
-  return start
+        ending=ending, iteration=self.iteration,
+        weights=recording.mixture_weights(session, self.iteration, checkpoint),
+        progress=progress, checkpoint=checkpoint, global_step=global_step,
+        seconds=self._recorder.total_seconds)

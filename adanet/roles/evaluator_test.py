@@ -16,7 +16,8 @@ from adanet.cluster import ended
 from adanet.core import checkpoints
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
-from adanet.roles import continuous_evaluation
+from adanet.estimator import checkpoint_evaluation
+from adanet.roles import evaluator
 from adanet.roles import results as results_lib
 from adanet.testing import builders
 
@@ -30,7 +31,7 @@ class _Time:
     """Takes dict from a second to a function that is called then."""
     self._now = 0.
     self._what_happens = dict(what_happens)
-    self.clock = continuous_evaluation.Clock(
+    self.clock = evaluator.Clock(
         lambda: 1000. + self._now, lambda: self._now, self.sleep)
 
   @property
@@ -93,7 +94,16 @@ class _FakeEstimator:
     raise AssertionError("the evaluator does not train")
 
 
-class ContinuousEvaluationTest(parameterized.TestCase):
+def _evaluator(estimator, spec, job, report, results_file, clock):
+  """Returns the evaluator that `train_and_evaluate` would make."""
+  return evaluator.Evaluator(
+      estimator.config, checkpoint_evaluation.CheckpointEvaluator(
+          estimator, spec, None, clock.monotonic),
+      name=spec.name, start_delay_secs=spec.start_delay_secs, job=job,
+      report=report, results_file=results_file, clock=clock)
+
+
+class EvaluatorTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
@@ -138,12 +148,10 @@ class ContinuousEvaluationTest(parameterized.TestCase):
     arguments = dict(start_delay_secs=0, throttle_secs=0,
                      exporters=self._exporter)
     arguments.update(spec)
-    evaluation = continuous_evaluation.ContinuousEvaluation(
-        self._estimator, adanet.TrainSpec(builders.input_fn()),
-        adanet.EvalSpec(builders.input_fn(1), **arguments), job,
-        self._reported.append, self._results_file,
-        clock=self._estimator.time.clock)
-    results = evaluation.run()
+    results = _evaluator(
+        self._estimator, adanet.EvalSpec(builders.input_fn(1), **arguments),
+        job, self._reported.append, self._results_file,
+        self._estimator.time.clock).run()
     return results, self._estimator.time.now
 
   @property
@@ -389,12 +397,11 @@ class SearchTest(absltest.TestCase):
                                   agreement_lib.State.OVER))
 
     exporter = _Exporter()
-    metrics, exports = continuous_evaluation.ContinuousEvaluation(
-        estimator, adanet.TrainSpec(builders.input_fn()),
-        adanet.EvalSpec(builders.input_fn(1), name="held_out",
-                        start_delay_secs=0, throttle_secs=0,
-                        exporters=exporter), _JOB, lambda event: None,
-        results_lib.ResultsFile(model_dir, _JOB, 1.), clock=_Time({
+    metrics, exports = _evaluator(
+        estimator, adanet.EvalSpec(
+            builders.input_fn(1), name="held_out", start_delay_secs=0,
+            throttle_secs=0, exporters=exporter), _JOB, lambda event: None,
+        results_lib.ResultsFile(model_dir, _JOB, 1.), _Time({
             3: train(2), 6: train(6), 9: train(8), 20: end}).clock).run()
     self.assertEqual(
         [("model.ckpt-2", 2, False), ("model.ckpt-6", 6, False),

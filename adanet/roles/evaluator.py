@@ -24,8 +24,7 @@ from adanet.cluster import shared_files
 from adanet.core import checkpoints
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
-from adanet.estimator import specs
-from adanet.roles import checkpoint_evaluation
+from adanet.progress import reporter
 from adanet.roles import results as results_lib
 from adanet.tf_compat import files
 
@@ -36,6 +35,45 @@ _DISK_DELAY_SECS = 60.
 _NO_NEWS_SECS = 1800.
 _FULL_DISK_SECS = 10.
 _STOPPED_STATUS = 143  # As of a task that was stopped by SIGTERM.
+
+
+def evaluate(config: typing.Any, evaluation: typing.Any,
+             name: typing.Optional[str],
+             start_delay_secs: float) -> typing.Sequence[typing.Any]:
+  """Evaluates what the chief of a cluster trains, until training is over.
+
+  Args:
+    config: RunConfig of the evaluator, with a model_dir.
+    evaluation: see `Evaluator`.
+    name: see `Evaluator`.
+    start_delay_secs: see `Evaluator`.
+
+  Returns:
+    See `Evaluator.run`.
+
+  Raises:
+    ValueError: this is a second evaluator.
+  """
+  if config.task_id:
+    raise ValueError(
+        "TF_CONFIG['task'] must have index 0 for an evaluator, got "
+        f"{config.task_id}: there is one evaluator")
+  reporter.tell(events.Joined(files.real_path(config.model_dir)))
+  with reporter.reporter() as report:
+    job = ended.job_id(config)
+    return Evaluator(
+        config, evaluation, name=name, start_delay_secs=start_delay_secs,
+        job=job, report=report, results_file=results_lib.file_of(config),
+        onlooker=_onlooker(config, job)).run()
+
+
+def _onlooker(config, job):
+  """Returns the `Onlooker` of an evaluator; None without a parameter server."""
+  ps = (ended.cluster(config) or {}).get(tf_compat.TaskType.PS)
+  if not ps:
+    return None
+  address = ps[min(ps, key=int)] if isinstance(ps, dict) else ps[0]
+  return shared_files.Onlooker(config.model_dir, job, address)
 
 
 class _Stopped(Exception):
@@ -171,20 +209,23 @@ class _Note:
         f.write(json.dumps(evaluated._asdict(), sort_keys=True))
 
 
-class ContinuousEvaluation:
+class Evaluator:
   """Evaluates the checkpoints of a job that others train."""
 
-  def __init__(self, estimator: typing.Any, train_spec: specs.TrainSpec,
-               eval_spec: specs.EvalSpec, job: ended.JobId,
-               report: events.Report, results_file: results_lib.ResultsFile,
+  def __init__(self, config: typing.Any, evaluation: typing.Any,
+               name: typing.Optional[str], start_delay_secs: float,
+               job: ended.JobId, report: events.Report,
+               results_file: results_lib.ResultsFile,
                onlooker: typing.Optional[shared_files.Onlooker] = None,
                clock: Clock = Clock()) -> None:
     """Reads nothing yet. The task starts now.
 
     Args:
-      estimator: `adanet.Estimator`.
-      train_spec: `TrainSpec`.
-      eval_spec: `EvalSpec`.
+      config: RunConfig with a model_dir.
+      evaluation: what evaluates and exports a checkpoint: the
+        `CheckpointEvaluator` of `adanet.estimator`.
+      name: str, distinguishes evaluations in TensorBoard, or None.
+      start_delay_secs: float, how long it waits at its start.
       job: `JobId`.
       report: called with a `Working` when it begins to wait for checkpoints.
       results_file: `ResultsFile`, which says who evaluates the last checkpoint.
@@ -192,30 +233,29 @@ class ContinuousEvaluation:
       clock: `Clock`.
     """
     v1 = tf_compat.v1
-    self._spec = eval_spec
+    self._start_delay_secs = start_delay_secs
     self._report = report
     self._results_file = results_file
     self._onlooker = onlooker
     self._clock = clock
-    self._model_dir = model_dir_lib.ModelDir(estimator.model_dir)
+    self._model_dir = model_dir_lib.ModelDir(config.model_dir)
     self._timeout_secs = getattr(
-        estimator.config, "session_creation_timeout_secs", None)
-    self._evaluator = checkpoint_evaluation.CheckpointEvaluator(
-        estimator, eval_spec, train_spec.max_steps, clock.monotonic)
-    self._note = _Note(estimator.model_dir, eval_spec.name)
+        config, "session_creation_timeout_secs", None)
+    self._evaluation = evaluation
+    self._note = _Note(config.model_dir, name)
     self._job_state = ended.JobState(job, clock.now)
     self._agreement = _Reader(
-        agreement_lib.AgreementFile(estimator.model_dir).read,
+        agreement_lib.AgreementFile(config.model_dir).read,
         (v1.errors.OpError, agreement_lib.AgreementError), None, clock)
     self._latest = _Reader(
-        estimator.latest_checkpoint,
+        self._model_dir.latest_checkpoint,
         (v1.errors.OpError, checkpoints.CheckpointError), None, clock)
     # The last checkpoint that was looked at, and its step.
     self._seen: typing.Tuple[typing.Optional[str], typing.Optional[int]] = (
         None, None)
     self._evaluated = _Evaluated()
     self._no_news_secs = max(
-        _NO_NEWS_SECS, 2. * (estimator.config.save_checkpoints_secs or 0))
+        _NO_NEWS_SECS, 2. * (config.save_checkpoints_secs or 0))
     self._news_time = clock.monotonic()
 
   def _state(self):
@@ -232,12 +272,12 @@ class ContinuousEvaluation:
   def _sleep(self):
     self._clock.sleep(_POLL_SECS)
 
-  def _wait_for_start(self):
+  def _wait_until_start(self):
     """Waits for `start_delay_secs`, but not beyond the end of training."""
-    end = self._clock.monotonic() + self._spec.start_delay_secs
-    if self._spec.start_delay_secs:
+    end = self._clock.monotonic() + self._start_delay_secs
+    if self._start_delay_secs:
       logging.info("Evaluation begins after start_delay_secs=%g.",
-                   self._spec.start_delay_secs)
+                   self._start_delay_secs)
     while (self._clock.monotonic() < end and
            self._state() == agreement_lib.State.TRAINING):
       self._sleep()
@@ -255,7 +295,7 @@ class ContinuousEvaluation:
     """Evaluates a checkpoint, which its chief may delete meanwhile.
 
     Args:
-      action: a method of the `CheckpointEvaluator`.
+      action: a method of what evaluates.
       checkpoint: str.
 
     Returns:
@@ -265,7 +305,7 @@ class ContinuousEvaluation:
       action(checkpoint, hooks=[
           _StopHook(self._state, self._is_superseded, self._clock)])
       self._evaluated = _Evaluated(
-          int(self._evaluator.metrics["global_step"]),
+          int(self._evaluation.metrics["global_step"]),
           os.path.basename(checkpoint))
       self._note.write(self._evaluated)
     # TensorFlow 2's Saver raises ValueError for a checkpoint that is gone.
@@ -307,18 +347,18 @@ class ContinuousEvaluation:
   def _evaluate_new(self, checkpoint):
     """Evaluates a checkpoint if it is new and the time has come."""
     self._warn_without_news()
-    if not self._evaluator.is_due:
+    if not self._evaluation.is_due:
       return
     step = self._step(checkpoint)
     if step is not None and not self._evaluated.has_what(checkpoint, step):
       with contextlib.suppress(_Superseded):
-        self._do(self._evaluator.evaluate, checkpoint)
+        self._do(self._evaluation.evaluate, checkpoint)
 
   def _results(self):
     """Returns the results, and tells them all other tasks."""
-    results = self._evaluator.results
+    results = self._evaluation.results
     self._results_file.write(
-        tf_compat.TaskType.EVALUATOR, self._evaluator.checkpoint, results)
+        tf_compat.TaskType.EVALUATOR, self._evaluation.checkpoint, results)
     return results
 
   def run(self) -> typing.Sequence[typing.Any]:
@@ -341,7 +381,7 @@ class ContinuousEvaluation:
 
   def _run(self):
     self._report(events.Working("evaluator:0"))
-    self._wait_for_start()
+    self._wait_until_start()
     self._evaluated = self._note.read()
     wait = waiting.Wait(
         self._timeout_secs, "start the chief, with the same model_dir",
@@ -361,7 +401,7 @@ class ContinuousEvaluation:
           logging.warning("Training is over, and %s has no checkpoint.",
                           self._model_dir.path)
           return self._results()
-        if self._do(self._evaluator.finish, checkpoint):
+        if self._do(self._evaluation.finish, checkpoint):
           return self._results()
       elif checkpoint is None:
         wait.pause(_POLL_SECS, lambda: (

@@ -17,10 +17,10 @@ from adanet.testing import builders
 # A user's program.
 _PROGRAM = """
 import signal, sys
-from adanet.roles import leading_test
+from adanet.roles import alone_test
 from adanet.testing import builders
-leading_test.make_estimator(sys.argv[1]).train(
-    builders.input_fn(), hooks=[leading_test.SignalHook(signal.SIGINT, 5)])
+alone_test.make_estimator(sys.argv[1]).train(
+    builders.input_fn(), hooks=[alone_test.SignalHook(signal.SIGINT, 5)])
 print("not reached")
 """
 

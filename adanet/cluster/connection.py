@@ -1,0 +1,230 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The connection of one task to its cluster: server, sessions, boards, files.
+
+What a task does with it is in `adanet.roles`.
+"""
+
+import contextlib
+import dataclasses
+import typing
+
+from absl import logging
+from adanet import tf_compat
+from adanet import waiting
+from adanet.cluster import addresses as addresses_lib
+from adanet.cluster import agreement as agreement_lib
+from adanet.cluster import board as board_lib
+from adanet.cluster import departures as departures_lib
+from adanet.cluster import ended
+from adanet.cluster import server as server_lib
+from adanet.cluster import sessions
+from adanet.tf_compat import files
+
+_MAX_NAMES = 4
+
+
+def named(tasks: typing.Mapping[str, str]) -> str:
+  """Returns the names of tasks with their addresses, for messages."""
+  return ", ".join("{} ({})".format(*task) for task in sorted(tasks.items()))
+
+
+def container(generation: int) -> str:
+  """Returns the container of the variables of a generation."""
+  return f"adanet-{generation}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Connection:
+  """How this task reaches its cluster.
+
+  Attributes:
+    config: RunConfig with a cluster and a model_dir.
+    wait_timeout_secs: float, how long to wait for another task.
+    addresses: dict from each task with a server, such as "ps:0", to its
+      address.
+    server: `tf.train.Server` of this task.
+    boards: sequence of `Board`, one for each parameter server.
+    file: `AgreementFile`.
+    departures: `Departures`.
+    job_state: `JobState` since this task started.
+  """
+  config: typing.Any
+  wait_timeout_secs: float
+  addresses: typing.Dict[str, str]
+  server: typing.Any
+  boards: typing.Sequence[board_lib.Board]
+  file: agreement_lib.AgreementFile
+  departures: departures_lib.Departures
+  job_state: ended.JobState
+
+  @property
+  def name(self) -> str:
+    """The name of this task, such as "worker:1"."""
+    return f"{self.config.task_type}:{self.config.task_id}"
+
+  @property
+  def device(self) -> str:
+    """The device of this task's ops."""
+    return _device(self.config)
+
+  @property
+  def model_dir(self) -> str:
+    """The folder of the job, as the other tasks of this machine call it."""
+    return files.real_path(self.config.model_dir)
+
+  @property
+  def job(self) -> ended.JobId:
+    """The id of the job."""
+    return self.job_state.job
+
+  # Who is in the cluster.
+
+  @property
+  def servers(self) -> typing.Dict[str, str]:
+    """The parameter servers and their addresses."""
+    return {name: address for name, address in self.addresses.items()
+            if name.startswith("ps:")}
+
+  @property
+  def chief(self) -> typing.Dict[str, str]:
+    """The task that leads, and its address."""
+    others = sorted(set(self.addresses) - set(self.servers))
+    found = [name for name in others
+             if name.partition(":")[0] in ("chief", "master")]
+    return {name: self.addresses[name] for name in found or others[:1]}
+
+  @property
+  def worker_names(self) -> typing.List[str]:
+    """The names of the tasks that train, the chief first, by their index."""
+    chief = self.chief
+    workers = sorted(
+        set(self.addresses) - set(self.servers) - set(chief),
+        key=lambda name: int(name.split(":")[1]))
+    return list(chief) + workers
+
+  def address(self, name: str) -> str:
+    """Returns the address of a task, for messages."""
+    return self.addresses.get(name, "no address")
+
+  def silent(self, names: typing.Iterable[str]) -> typing.List[str]:
+    """Returns those of some tasks that do not answer."""
+    return sorted(addresses_lib.silent(
+        {name: self.addresses[name] for name in names
+         if name in self.addresses}))
+
+  # The boards of the parameter servers.
+
+  @property
+  def own_board(self) -> board_lib.Board:
+    """The board that this task polls; that of a parameter server is its own."""
+    index = self.config.global_id_in_cluster or 0
+    if self.config.task_type == tf_compat.TaskType.PS:
+      index = self.config.task_id
+    return self.boards[index % len(self.boards)]
+
+  def read_boards(
+      self) -> typing.List[typing.Optional[board_lib.Notice]]:
+    """Returns what each board says; None for one that does not answer."""
+    return [one.read() for one in self.boards]
+
+  def write_boards(self, notice: board_lib.Notice) -> bool:
+    """Writes all boards, and returns whether all servers took it."""
+    return all([one.write(notice) for one in self.boards])
+
+  # Sessions.
+
+  @contextlib.contextmanager
+  def session(self, graph: typing.Any,
+              look: typing.Callable[[], typing.Any] = lambda: None
+             ) -> typing.Iterator[typing.Any]:
+    """Opens a session on a graph, as soon as all parameter servers answer.
+
+    Args:
+      graph: `tf.Graph`.
+      look: called again and again, and raises what ends the wait.
+
+    Yields:
+      The `Session`.
+
+    Raises:
+      waiting.WaitTimeoutError: a parameter server is absent for too long.
+    """
+    servers = self.servers
+    session = sessions.connect(
+        self.server.target, graph, sessions.configured(
+            self.config.session_config, ["/job:ps", self.device]),
+        lambda: addresses_lib.silent(servers),
+        self.wait("start it, or see what it prints"),
+        named(servers) if len(servers) <= _MAX_NAMES else
+        f"{len(servers)} parameter servers", look)
+    try:
+      yield session
+    finally:
+      sessions.close(session)
+
+  def free(self, generations: typing.Sequence[int]) -> bool:
+    """Frees what the variables of some generations take.
+
+    Call it between sessions: it closes those of this process.
+
+    Returns:
+      Whether it could.
+    """
+    if not generations:
+      return True
+    if addresses_lib.silent(self.servers):
+      return False
+    config = sessions.configured(None, ["/job:ps", self.device])
+    try:
+      tf_compat.v1.Session.reset(
+          self.server.target, [container(i) for i in generations], config)
+      return True
+    except tf_compat.v1.errors.OpError as error:
+      logging.debug("cannot free the generations %s: %s", generations, error)
+      return False
+    finally:
+      for one in self.boards:
+        one.close()
+
+  # Waits.
+
+  def wait(self, advice: str) -> waiting.Wait:
+    """Returns a wait with this task's limit."""
+    return waiting.Wait(self.wait_timeout_secs, advice)
+
+  def wait_until_written(
+      self, write: typing.Callable[[], typing.Any]) -> typing.Any:
+    """Calls a function that writes to model_dir, until the disk has space."""
+    return waiting.until_space(
+        write, self.wait("free some space"), self.config.model_dir)
+
+
+def _device(config):
+  return f"/job:{config.task_type}/task:{config.task_id}"
+
+
+def connect(config: typing.Any, wait_timeout_secs: float) -> Connection:
+  """Checks the addresses of a cluster, and starts the server of this task.
+
+  Args:
+    config: RunConfig with a cluster and a model_dir.
+    wait_timeout_secs: float, how long to wait for another task.
+
+  Raises:
+    addresses.AddressError: an address is wrong.
+    server.ServerError: the server cannot be started.
+  """
+  addresses = server_lib.addresses(config)
+  addresses_lib.check(addresses)
+  job_state = ended.JobState(ended.job_id(config))
+  server = server_lib.start(config)
+  return Connection(
+      config=config, wait_timeout_secs=wait_timeout_secs, addresses=addresses,
+      server=server, boards=[
+          board_lib.Board(i, addresses[f"ps:{i}"], server.target,
+                          _device(config))
+          for i in range(config.num_ps_replicas)],
+      file=agreement_lib.AgreementFile(config.model_dir),
+      departures=departures_lib.Departures(config.model_dir),
+      job_state=job_state)

@@ -1,0 +1,77 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Which role this process has in a search, and its training in that role."""
+
+import enum
+import typing
+
+from absl import logging
+from adanet import tf_compat
+from adanet.cluster import sessions
+from adanet.core import events
+from adanet.core import nan_loss
+from adanet.progress import reporter
+from adanet.roles import alone
+from adanet.roles import chief
+from adanet.roles import parameter_server
+from adanet.roles import worker
+from adanet.tf_compat import files
+from adanet.training import model as model_lib
+from adanet.training import signals
+from adanet.training import trainer
+
+
+class Role(enum.Enum):
+  """What a process does for a search."""
+  ALONE = "alone"
+  CHIEF = "chief"
+  WORKER = "worker"
+  PARAMETER_SERVER = "parameter server"
+  EVALUATOR = "evaluator"
+
+
+def role_of(config: typing.Any) -> Role:
+  """Returns the role of the task that a RunConfig describes."""
+  if config.task_type == tf_compat.TaskType.EVALUATOR:
+    return Role.EVALUATOR
+  if config.task_type == tf_compat.TaskType.PS:
+    return Role.PARAMETER_SERVER
+  if not config.num_ps_replicas:
+    return Role.ALONE
+  return Role.CHIEF if config.is_chief else Role.WORKER
+
+
+_TRAIN = {
+    Role.ALONE: alone.train,
+    Role.CHIEF: chief.train,
+    Role.WORKER: worker.train,
+    Role.PARAMETER_SERVER: parameter_server.train,
+}
+
+
+def train(model: model_lib.Model, request: trainer.Request) -> None:
+  """Trains in the role that the model's config gives this process.
+
+  Args:
+    model: `Model`.
+    request: `Request`.
+
+  Raises:
+    selection.AllNaNError: no ensemble can win. It is a
+      `tf.train.NanLossDuringTrainingError`, too.
+    KeyboardInterrupt, SystemExit: a signal stopped the job, which goes on when
+      it is started again.
+  """
+  role = role_of(model.config)
+  reporter.tell(events.Joined(files.real_path(model.model_dir.path)))
+  if role == Role.EVALUATOR:
+    logging.info("An evaluator does not train: see adanet.train_and_evaluate.")
+    return
+  try:
+    with nan_loss.raised_in_training():
+      _TRAIN[role](model, request)
+  except SystemExit as error:
+    if (role != Role.ALONE and isinstance(error.code, int) and
+        sessions.hang() and not signals.is_interactive()):
+      sessions.leave(error.code)
+    raise
