@@ -3,10 +3,10 @@
 """Modules of a package that are imported at their first use (PEP 562)."""
 
 import importlib
-import typing
+from typing import Any, Callable
 
 
-def importer(package: str, *names: str) -> typing.Callable[[str], typing.Any]:
+def importer(package: str, *names: str) -> Callable[[str], Any]:
   """Returns the `__getattr__` of a package.
 
   Args:
@@ -18,7 +18,6 @@ def importer(package: str, *names: str) -> typing.Callable[[str], typing.Any]:
   def import_at_first_use(name):
     if name in names:
       return importlib.import_module(f"{package}.{name}")
-    raise AttributeError(
-        f"module '{package}' has no attribute '{name}'")
+    raise AttributeError(f"module '{package}' has no attribute '{name}'")
 
   return import_at_first_use

@@ -8,21 +8,20 @@ input_fn can be pickled. In a cluster, workers that train the same subnetworks
 divide the rows.
 """
 
-import typing
+from typing import Any, Callable, Optional
 
 from adanet.training import arrays
 import numpy as np
 
 __all__ = ["numpy_input_fn", "pandas_input_fn"]
 
-_InputFn = typing.Callable[..., typing.Any]
+_InputFn = Callable[..., Any]
 
 
-def numpy_input_fn(x: typing.Any, y: typing.Any = None, batch_size: int = 128,
-                   num_epochs: typing.Optional[int] = 1,
-                   shuffle: typing.Optional[bool] = None,
-                   queue_capacity: int = 1000, num_threads: int = 1,
-                   seed: typing.Optional[int] = None) -> _InputFn:
+def numpy_input_fn(
+    x: Any, y: Any = None, batch_size: int = 128, num_epochs: Optional[int] = 1,
+    shuffle: Optional[bool] = None, queue_capacity: int = 1000,
+    num_threads: int = 1, seed: Optional[int] = None) -> _InputFn:
   """Returns an input_fn of arrays.
 
   A batch goes on in the next epoch. The last one of all may be smaller.
@@ -58,18 +57,16 @@ def numpy_input_fn(x: typing.Any, y: typing.Any = None, batch_size: int = 128,
   if isinstance(features, dict) and isinstance(labels, dict):
     for name in features:
       if name in labels:
-        raise ValueError(
-            f"x and y both have the name {name!r}: rename one.")
+        raise ValueError(f"x and y both have the name {name!r}: rename one.")
   return arrays.ArrayInput(
       features, labels, batch_size, num_epochs, shuffle, seed)
 
 
-def pandas_input_fn(x: typing.Any, y: typing.Any = None, batch_size: int = 128,
-                    num_epochs: typing.Optional[int] = 1,
-                    shuffle: typing.Optional[bool] = None,
-                    queue_capacity: int = 1000, num_threads: int = 1,
-                    target_column: str = "target",
-                    seed: typing.Optional[int] = None) -> _InputFn:
+def pandas_input_fn(x: Any, y: Any = None, batch_size: int = 128,
+                    num_epochs: Optional[int] = 1,
+                    shuffle: Optional[bool] = None, queue_capacity: int = 1000,
+                    num_threads: int = 1, target_column: str = "target",
+                    seed: Optional[int] = None) -> _InputFn:
   """Returns an input_fn of a data frame of pandas.
 
   The features are a dict from a column to a tensor of shape [batch_size].

@@ -28,13 +28,10 @@ class Wait:
       wait.done()
   """
 
-  def __init__(
-      self,
-      timeout_secs: Optional[float],
-      advice: str = "",
-      clock: Callable[[], float] = time.monotonic,
-      sleep: Callable[[float], None] = time.sleep,
-      log: Callable[[str], None] = logging.warning) -> None:
+  def __init__(self, timeout_secs: Optional[float], advice: str = "",
+               clock: Callable[[], float] = time.monotonic,
+               sleep: Callable[[float], None] = time.sleep,
+               log: Callable[[str], None] = logging.warning) -> None:
     """The time begins now.
 
     Args:

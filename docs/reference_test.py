@@ -54,6 +54,7 @@ _SEAMS = (
     "adanet.estimator.auto_builders",
     "adanet.estimator.auto_ensemble",
     "adanet.estimator.auto_networks",
+    "adanet.estimator.checkpoint_evaluation",
     "adanet.estimator.estimator",
     "adanet.estimator.evaluation",
     "adanet.estimator.export.signature_defs",

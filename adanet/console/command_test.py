@@ -5,6 +5,8 @@
 import contextlib
 import io
 import signal
+import sys
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -67,6 +69,23 @@ class CommandTest(parameterized.TestCase):
     self.assertEqual(([], 0, ""), (got, code, errors))
     self.assertStartsWith(output, "Does x.\n\nFlags:\n\n  --[no]evaluator: ")
     self.assertEqual(5, output.count("\n  -"))
+
+  @parameterized.parameters(
+      ("stdout", "/dev/full", "--help", "No space left on device."),
+      ("stdout", None, "--help", "standard output is closed."),
+      ("stderr", "/dev/full", "--workers=-1", ""),
+      ("stderr", None, "--workers=-1", ""))
+  def test_broken_stream(self, name, path, flag, expected):
+    command = command_lib.Command("adanet-x", "Does x.")
+    cluster_flags.ClusterFlags(command, 1000, 10)
+    errors = io.StringIO()
+    broken = open(path, "w") if path else None
+    streams = {"stdout": io.StringIO(), "stderr": errors, name: broken}
+    with mock.patch.multiple(sys, **streams):
+      self.assertEqual(2, command.main(lambda _: 0, ["x", flag]))
+    self.assertIn(expected, errors.getvalue())
+    if broken:
+      broken.close()  # Raises if the rest is written again.
 
   def test_version(self):
     self.assertEqual(([], 0, f"adanet-x {version.VERSION}\n", ""),

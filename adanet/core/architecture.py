@@ -7,7 +7,7 @@ ensemble that won iteration t. Its text is that of AdaNet 0.8, byte for byte.
 """
 
 import json
-import typing
+from typing import Iterable, NamedTuple
 from typing import Optional, Tuple
 
 from adanet import typed_json
@@ -17,12 +17,12 @@ class ArchitectureError(ValueError):
   """A file that should have an architecture does not."""
 
 
-class _Subnetwork(typing.NamedTuple):
+class _Subnetwork(NamedTuple):
   builder_name: str
   iteration_number: int
 
 
-class _File(typing.NamedTuple):
+class _File(NamedTuple):
   """What is in the file."""
   ensemble_candidate_name: str
   ensembler_name: str
@@ -32,7 +32,7 @@ class _File(typing.NamedTuple):
 
 
 class Architecture(
-    typing.NamedTuple("Architecture", [
+    NamedTuple("Architecture", [
         ("ensemble_candidate_name", str),
         ("ensembler_name", str),
         ("subnetworks", Tuple[Tuple[int, str], ...]),
@@ -54,13 +54,10 @@ class Architecture(
 
   __slots__ = ()
 
-  def __new__(
-      cls,
-      ensemble_candidate_name: str,
-      ensembler_name: str,
-      subnetworks: typing.Iterable[Tuple[int, str]] = (),
-      replay_indices: typing.Iterable[int] = (),
-      global_step: Optional[int] = None) -> "Architecture":
+  def __new__(cls, ensemble_candidate_name: str, ensembler_name: str,
+              subnetworks: Iterable[Tuple[int, str]] = (),
+              replay_indices: Iterable[int] = (),
+              global_step: Optional[int] = None) -> "Architecture":
     return super().__new__(
         cls, ensemble_candidate_name, ensembler_name,
         tuple((int(t), name) for t, name in subnetworks),
@@ -69,8 +66,7 @@ class Architecture(
 
   def subnetworks_of(self, iteration_number: int) -> Tuple[str, ...]:
     """Returns the names of its builders of an iteration, in order."""
-    return tuple(
-        name for t, name in self.subnetworks if t == iteration_number)
+    return tuple(name for t, name in self.subnetworks if t == iteration_number)
 
   def to_json(self) -> str:
     """Returns the text of its file.

@@ -49,8 +49,7 @@ class ArchitectureTest(parameterized.TestCase):
   @parameterized.named_parameters(*_WRITTEN_BY_ADANET)
   def test_text_is_that_of_adanet(self, value, text):
     self.assertEqual(text, value.to_json())
-    self.assertEqual(
-        value, architecture.Architecture.from_json(text, "a.json"))
+    self.assertEqual(value, architecture.Architecture.from_json(text, "a.json"))
 
   @hypothesis.given(st.builds(
       architecture.Architecture, st.text(), st.text(),
@@ -66,8 +65,7 @@ class ArchitectureTest(parameterized.TestCase):
     self.assertEqual((), value.replay_indices)
 
   def test_subnetworks_of(self):
-    value = architecture.Architecture(
-        "c", "e", [(0, "b"), (0, "a"), (2, "c")])
+    value = architecture.Architecture("c", "e", [(0, "b"), (0, "a"), (2, "c")])
     self.assertEqual(
         [("b", "a"), (), ("c",)], [value.subnetworks_of(t) for t in range(3)])
 

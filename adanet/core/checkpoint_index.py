@@ -18,7 +18,7 @@ which this module reads
 Sources: table_format.md of LevelDB, and tensor_bundle.proto of TensorFlow.
 """
 
-import typing
+from typing import NamedTuple
 from typing import Dict, Iterator, Tuple
 
 _MAGIC = bytes.fromhex("57fb808b247547db")
@@ -94,7 +94,7 @@ def _handle(reader: _Reader) -> Tuple[int, int]:
   return reader.varint(), reader.varint()
 
 
-class Extent(typing.NamedTuple):
+class Extent(NamedTuple):
   """Where the bytes of a variable, or of a part of one, lie.
 
   Attributes:
@@ -106,10 +106,7 @@ class Extent(typing.NamedTuple):
 
 
 def extents(content: bytes) -> Iterator[Extent]:
-  """Yields where the data of a checkpoint lie.
-
-  Args:
-    content: bytes, of the file `.index`.
+  """Yields where the data of a checkpoint lie, by what its `.index` has.
 
   Raises:
     ValueError: it is not one.

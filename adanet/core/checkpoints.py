@@ -1,6 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Reads TensorFlow's checkpoints, with one clear line for a broken one."""
+"""Reads TensorFlow's checkpoints, with one clear line for a broken one.
+
+A checkpoint is named by its prefix, a str.
+"""
 
 import collections
 import os
@@ -24,7 +27,7 @@ class CheckpointError(ValueError):
 
 
 class _Broken(Exception):
-  """A checkpoint is not complete; nobody has looked yet for a whole one."""
+  """A checkpoint is not complete. The message does not say yet what to do."""
 
 
 def _error(checkpoint, problem):
@@ -33,7 +36,7 @@ def _error(checkpoint, problem):
 
 
 def _age(checkpoint):
-  """Returns what is greater for a newer checkpoint; None for a broken one."""
+  """Returns a key that orders checkpoints by age; None for a broken one."""
   try:
     _check_readable(checkpoint)
     found = _values(checkpoint, ["current_iteration", "global_step"])
@@ -80,9 +83,6 @@ def latest(folder: str) -> Optional[str]:
   The file "checkpoint" says which one it is. If the folder is a copy, or has
   been moved, the checkpoint of the same name in it counts.
 
-  Args:
-    folder: str.
-
   Raises:
     CheckpointError: there is no such checkpoint.
   """
@@ -124,10 +124,6 @@ def _tensor(reader, checkpoint, name):
 
 def values(checkpoint: str, names: Iterable[str]) -> Dict[str, Any]:
   """Returns the values of variables of a checkpoint, as NumPy has them.
-
-  Args:
-    checkpoint: str, its prefix.
-    names: the names of the variables.
 
   Raises:
     CheckpointError: the checkpoint cannot be read, or lacks a variable.
@@ -173,10 +169,6 @@ def _integers(checkpoint, pattern):
 def integer(checkpoint: Optional[str], name: str) -> int:
   """Returns the value of an integer variable of a checkpoint.
 
-  Args:
-    checkpoint: str, its prefix, or None.
-    name: str, the name of the variable.
-
   Returns:
     An int; 0 if there is no checkpoint.
 
@@ -190,9 +182,6 @@ def check_readable(checkpoint: str) -> None:
   """Checks that a checkpoint has all the data that its index says.
 
   No data is read, so this is fast for a large checkpoint too.
-
-  Args:
-    checkpoint: str, its prefix.
 
   Raises:
     CheckpointError: it has not.
@@ -219,8 +208,7 @@ def _check_readable(checkpoint):
 
 def _layers(names: Iterable[str]) -> _Layers:
   """Returns the numbers of layers, by scope and name without the number."""
-  found: DefaultDict[
-      Tuple[str, str], Set[int]] = collections.defaultdict(set)
+  found: DefaultDict[Tuple[str, str], Set[int]] = collections.defaultdict(set)
   for name in names:
     match = _LAYER.match(name)
     if match and match.group(2) != "adanet":  # Those are slots.
@@ -233,8 +221,7 @@ def _part(scope, layer, number):
   return f"{scope}/{layer}{'_{}'.format(number) if number else ''}/"
 
 
-def stored_names(names: Iterable[str],
-                 stored: Iterable[str]) -> Dict[str, str]:
+def stored_names(names: Iterable[str], stored: Iterable[str]) -> Dict[str, str]:
   """Returns where a checkpoint has variables of Keras under another name.
 
   Keras names a layer without a name `dense`, `dense_1`, and so on. AdaNet 0.8

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds one ensemble of an iteration."""
 
-import typing
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from absl import logging
 from adanet import ensemble as ensemble_lib
@@ -14,7 +14,7 @@ from adanet.core import subnetworks as subnetworks_lib
 from adanet.heads import export_output
 
 
-class EnsembleSpec(typing.NamedTuple):
+class EnsembleSpec(NamedTuple):
   """An ensemble in the graph.
 
   Attributes:
@@ -24,6 +24,7 @@ class EnsembleSpec(typing.NamedTuple):
     builders: tuple of the builders of its subnetworks, the oldest first.
     step: variable, int64 of shape []: how often it was trained.
     iteration_step: tensor, its value before the training of a run.
+    summary: its `adanet.Summary`.
     loss: float tensor of shape [] or None: the head's.
     adanet_loss: float tensor of shape [] or None: `loss`, and the ensemble's
       complexity regularization. Cortes et al. 2017, equation 4.
@@ -31,24 +32,23 @@ class EnsembleSpec(typing.NamedTuple):
     export_outputs: dict from a signature's name to an export output, or None.
     train_op: `TrainOpSpec`, or None if it is not to train.
     metrics: dict from a name to a metric; empty but for evaluation.
-    summary: its `adanet.Summary`.
   """
   name: str
-  ensemble: typing.Any
+  ensemble: Any
   architecture: architecture_lib.Architecture
-  builders: typing.Tuple[typing.Any, ...]
-  step: typing.Any
-  iteration_step: typing.Any
-  loss: typing.Any
-  adanet_loss: typing.Any
-  predictions: typing.Any
-  export_outputs: typing.Any
-  train_op: typing.Any
-  metrics: typing.Dict[str, typing.Any]
-  summary: typing.Any
+  builders: Tuple[Any, ...]
+  step: Any
+  iteration_step: Any
+  summary: Any
+  loss: Any = None
+  adanet_loss: Any = None
+  predictions: Any = None
+  export_outputs: Any = None
+  train_op: Any = None
+  metrics: Dict[str, Any] = {}
 
 
-class MovingAverage(typing.NamedTuple):
+class MovingAverage(NamedTuple):
   """An exponential moving average without the bias of its start at zero.
 
   Attributes:
@@ -56,11 +56,11 @@ class MovingAverage(typing.NamedTuple):
     update: tensor, float of shape []; running it updates the average and
       returns it. None where nothing is averaged.
   """
-  value: typing.Any
-  update: typing.Any
+  value: Any
+  update: Any = None
 
 
-class Candidate(typing.NamedTuple):
+class Candidate(NamedTuple):
   """An ensemble that may win the iteration.
 
   Attributes:
@@ -71,7 +71,7 @@ class Candidate(typing.NamedTuple):
   average: MovingAverage
 
 
-class ExportOptions(typing.NamedTuple):
+class ExportOptions(NamedTuple):
   """What an export has beside the head's outputs.
 
   Attributes:
@@ -82,16 +82,16 @@ class ExportOptions(typing.NamedTuple):
   subnetwork_last_layer: bool
 
 
-class _Kept(typing.NamedTuple):
+class _Kept(NamedTuple):
   """What an ensemble keeps of the previous one."""
-  subnetworks: typing.List[typing.Any]
-  builders: typing.List[typing.Any]
-  architecture: typing.List[typing.Tuple[int, str]]
+  subnetworks: List[Any]
+  builders: List[Any]
+  architecture: List[Tuple[int, str]]
 
 
 def _kept(candidate, previous):
   """Returns the part of the previous ensemble that a candidate has."""
-  kept = _Kept([], [], [])
+  kept = _Kept(subnetworks=[], builders=[], architecture=[])
   if previous is None:
     return kept
   indices = range(len(previous.ensemble.subnetworks))
@@ -147,14 +147,14 @@ def _exported(outputs, ensemble, subnetworks, options):
   return outputs
 
 
-class _Mixture(typing.NamedTuple):
+class _Mixture(NamedTuple):
   """What both ways to train mixture weights get."""
-  ensemble: typing.Any
-  loss: typing.Any
-  var_list: typing.List[typing.Any]
-  labels: typing.Any
-  iteration_step: typing.Any
-  summary: typing.Any
+  ensemble: Any
+  loss: Any
+  var_list: List[Any]
+  labels: Any
+  iteration_step: Any
+  summary: Any
 
 
 def _train_op(mixture, candidate, ensembler, previous_ensemble):
@@ -173,12 +173,11 @@ def _train_op(mixture, candidate, ensembler, previous_ensemble):
 
 
 def build_ensemble(
-    candidate: typing.Any, ensembler: typing.Any, name: str,
-    iteration_number: int, index: int,
-    task: subnetworks_lib.Task,
-    subnetworks: typing.Sequence[subnetworks_lib.SubnetworkSpec],
-    previous: typing.Optional[EnsembleSpec], summary: typing.Any,
-    options: ExportOptions, frozen: bool, training: bool) -> EnsembleSpec:
+    candidate: Any, ensembler: Any, name: str, iteration_number: int,
+    index: int, task: subnetworks_lib.Task,
+    subnetworks: Sequence[subnetworks_lib.SubnetworkSpec],
+    previous: Optional[EnsembleSpec], summary: Any, options: ExportOptions,
+    frozen: bool, training: bool) -> EnsembleSpec:
   """Builds an ensemble in the default graph and the current variable scope.
 
   Args:
@@ -214,8 +213,7 @@ def build_ensemble(
     iteration_step = v1.convert_to_tensor(step)
     with summary.current_scope():
       summary.scalar("iteration_step/adanet/iteration_step", iteration_step)
-    with summary.capture(), scopes.builder_scope(
-        variable_scope) as variables:
+    with summary.capture(), scopes.builder_scope(variable_scope) as variables:
       ensemble = ensembler.build_ensemble(
           [s.subnetwork for s in used],
           previous_ensemble_subnetworks=kept.subnetworks,
@@ -226,7 +224,7 @@ def build_ensemble(
     spec = EnsembleSpec(
         name, ensemble, architecture,
         tuple(kept.builders) + tuple(s.builder for s in used), step,
-        iteration_step, None, None, None, None, None, {}, summary)
+        iteration_step, summary)
     if frozen:
       return spec
     spec = complete(spec, task, options, subnetworks)
@@ -235,8 +233,7 @@ def build_ensemble(
     with summary.current_scope():
       summary.scalar("loss", spec.loss)
     with v1.variable_scope("train_mixture_weights"):
-      with summary.capture(), scopes.builder_scope(
-          variable_scope, variables):
+      with summary.capture(), scopes.builder_scope(variable_scope, variables):
         train_op = subnetworks_lib.as_train_op_spec(
             _train_op(
                 _Mixture(ensemble, spec.adanet_loss, variables, task.labels,
@@ -248,7 +245,7 @@ def build_ensemble(
 
 def complete(spec: EnsembleSpec, task: subnetworks_lib.Task,
              options: ExportOptions,
-             subnetworks: typing.Sequence[typing.Any]) -> EnsembleSpec:
+             subnetworks: Sequence[Any]) -> EnsembleSpec:
   """Returns an ensemble with losses, predictions, metrics, export outputs.
 
   Args:
@@ -258,8 +255,7 @@ def complete(spec: EnsembleSpec, task: subnetworks_lib.Task,
     subnetworks: those that are exported; none for none.
   """
   ensemble = spec.ensemble
-  head_spec = task.apply_head(
-      ensemble.logits, f"ensemble {spec.name!r}")
+  head_spec = task.apply_head(ensemble.logits, f"ensemble {spec.name!r}")
   adanet_loss = head_spec.loss
   if (adanet_loss is not None and
       isinstance(ensemble, ensemble_lib.ComplexityRegularized)):
@@ -279,8 +275,7 @@ def complete(spec: EnsembleSpec, task: subnetworks_lib.Task,
       export_outputs=exports, metrics=found)
 
 
-def moving_average(tensor: typing.Any, decay: float,
-                   has_state: bool) -> MovingAverage:
+def moving_average(tensor: Any, decay: float, has_state: bool) -> MovingAverage:
   """Makes the variables of an average, and its update.
 
   After n updates with x_1 .. x_n the average is
@@ -296,12 +291,12 @@ def moving_average(tensor: typing.Any, decay: float,
   v1 = tf_compat.v1
   average = v1.get_variable("adanet_loss", initializer=0., trainable=False)
   if not has_state:
-    return MovingAverage(average, None)
+    return MovingAverage(average)
   with v1.variable_scope(average.op.name):
     biased = v1.get_variable("biased", initializer=0., trainable=False)
     count = v1.get_variable("local_step", initializer=0., trainable=False)
   if tensor is None:
-    return MovingAverage(average, None)
+    return MovingAverage(average)
   difference = (v1.convert_to_tensor(biased) - tensor) * (1. - decay)
   new_biased = v1.assign_sub(biased, difference)
   new_count = v1.assign_add(count, 1.)

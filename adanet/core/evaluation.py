@@ -67,11 +67,8 @@ class Evaluator:
     MAXIMIZE = "maximize"
 
   def __init__(
-      self,
-      input_fn: Callable[..., Any],
-      metric_name: str = "adanet_loss",
-      objective: str = Objective.MINIMIZE,
-      steps: Optional[int] = None):
+      self, input_fn: Callable[..., Any], metric_name: str = "adanet_loss",
+      objective: str = Objective.MINIMIZE, steps: Optional[int] = None):
     """Says what to evaluate, and on what.
 
     Args:
@@ -123,9 +120,8 @@ class Evaluator:
     """How many batches are evaluated; None for all that there are."""
     return self._steps
 
-  def evaluate(
-      self, sess: Any, ensemble_metrics: Sequence[Dict[str, Any]]
-  ) -> List[Any]:
+  def evaluate(self, sess: Any,
+               ensemble_metrics: Sequence[Dict[str, Any]]) -> List[Any]:
     """Evaluates all ensembles on the same batches.
 
     Args:
@@ -167,8 +163,7 @@ def _plain(values):
 class ReportMaterializer:
   """Turns the tensors of reports into values at the end of an iteration."""
 
-  def __init__(
-      self, input_fn: Callable[..., Any], steps: Optional[int] = None):
+  def __init__(self, input_fn: Callable[..., Any], steps: Optional[int] = None):
     """Says on what data the metrics of reports are evaluated.
 
     Args:
@@ -192,9 +187,7 @@ class ReportMaterializer:
     return self._steps
 
   def materialize_subnetwork_reports(
-      self,
-      sess: Any,
-      iteration_number: int,
+      self, sess: Any, iteration_number: int,
       subnetwork_reports: Dict[str, report_lib.Report],
       included_subnetwork_names: Sequence[str]
   ) -> List[report_lib.MaterializedReport]:
@@ -222,8 +215,7 @@ class ReportMaterializer:
         for _, update_op in metrics.values()
     ]
     if update_ops:  # Without metrics, nothing would ever end the input.
-      _run_batches(
-          sess, update_ops, self._steps, "Evaluation of the reports")
+      _run_batches(sess, update_ops, self._steps, "Evaluation of the reports")
     attributes, metrics = sess.run((
         {name: report.attributes
          for name, report in subnetwork_reports.items()},

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What training reports while it runs: values, without who shows them."""
 
-import typing
+from typing import NamedTuple
 from typing import Callable, Dict, Optional, Tuple, Union
 
 from adanet.core import selection
 
 
-class IterationBegan(typing.NamedTuple):
+class IterationBegan(NamedTuple):
   """The graph of an iteration is built, and its training begins.
 
   Attributes:
@@ -29,7 +29,7 @@ class IterationBegan(typing.NamedTuple):
   last_step: Optional[int] = None
 
 
-class Resumed(typing.NamedTuple):
+class Resumed(NamedTuple):
   """Training goes on from a checkpoint.
 
   Attributes:
@@ -42,7 +42,7 @@ class Resumed(typing.NamedTuple):
   checkpoint: str
 
 
-class Progress(typing.NamedTuple):
+class Progress(NamedTuple):
   """How far an iteration is.
 
   Attributes:
@@ -62,7 +62,7 @@ class Progress(typing.NamedTuple):
   seconds_left: Optional[float] = None
 
 
-class Stopped(typing.NamedTuple):
+class Stopped(NamedTuple):
   """A subnetwork or ensemble trains no further in this iteration.
 
   Attributes:
@@ -79,7 +79,7 @@ class Stopped(typing.NamedTuple):
   is_nan: bool = False
 
 
-class CheckpointSaved(typing.NamedTuple):
+class CheckpointSaved(NamedTuple):
   """A checkpoint is complete.
 
   Attributes:
@@ -90,7 +90,7 @@ class CheckpointSaved(typing.NamedTuple):
   global_step: int
 
 
-class IterationEnded(typing.NamedTuple):
+class IterationEnded(NamedTuple):
   """An iteration has a winner.
 
   Attributes:
@@ -105,7 +105,7 @@ class IterationEnded(typing.NamedTuple):
   metric_name: str = "adanet_loss"
 
 
-class TrainingEnded(typing.NamedTuple):
+class TrainingEnded(NamedTuple):
   """Training is over, or is interrupted.
 
   Attributes:
@@ -116,7 +116,7 @@ class TrainingEnded(typing.NamedTuple):
   reason: str
 
 
-class Joined(typing.NamedTuple):
+class Joined(NamedTuple):
   """A task was asked to train, to serve or to evaluate, and begins with it.
 
   Attributes:
@@ -125,7 +125,7 @@ class Joined(typing.NamedTuple):
   model_dir: str
 
 
-class Working(typing.NamedTuple):
+class Working(NamedTuple):
   """A task took its first step, or serves, or waits for checkpoints.
 
   From now on it makes sense to start the task again if it dies.

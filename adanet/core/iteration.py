@@ -7,7 +7,8 @@ What a worker builds of it, or what a part of it has, is said by one `Share`.
 
 import inspect
 import os
-import typing
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+from typing import Tuple
 
 from absl import logging
 from adanet import subnetwork as subnetwork_lib
@@ -19,31 +20,30 @@ from adanet.core import scopes
 from adanet.core import subnetworks
 from adanet.distributed import layout
 
-_Reports = typing.Tuple[typing.List[typing.Any], typing.List[typing.Any]]
+_Reports = Tuple[List[Any], List[Any]]
 
 
-class Search(typing.NamedTuple):
+class Search(NamedTuple):
   """What is searched, the same in all iterations.
 
   See `adanet.Estimator` for the attributes.
   """
-  head: typing.Any
-  generator: typing.Any
-  ensemblers: typing.Sequence[typing.Any]
-  strategies: typing.Sequence[typing.Any]
-  metric_fn: typing.Any
-  max_iteration_steps: typing.Optional[int]
+  head: Any
+  generator: Any
+  ensemblers: Sequence[Any]
+  strategies: Sequence[Any]
+  metric_fn: Any
+  max_iteration_steps: Optional[int]
   adanet_loss_decay: float
   replicate_ensemble_in_training: bool
   debug: bool
   enable_ensemble_summaries: bool
   enable_subnetwork_summaries: bool
-  global_step_combiner_fn: typing.Callable[[typing.List[typing.Any]],
-                                           typing.Any]
+  global_step_combiner_fn: Callable[[List[Any]], Any]
   exports: ensembles.ExportOptions
 
 
-class Iteration(typing.NamedTuple):
+class Iteration(NamedTuple):
   """Handles on the graph of an iteration.
 
   Attributes:
@@ -64,34 +64,34 @@ class Iteration(typing.NamedTuple):
     has_previous: whether the first candidate is the previous ensemble.
   """
   number: int
-  builder_names: typing.Tuple[str, ...]
+  builder_names: Tuple[str, ...]
   base_global_step: int
   share: layout.Share
-  subnetworks: typing.Tuple[subnetworks.SubnetworkSpec, ...]
-  candidates: typing.Tuple[ensembles.Candidate, ...]
-  global_step: typing.Any
-  current_iteration: typing.Any
-  local_init_ops: typing.List[typing.Any]
-  reports: typing.Dict[str, typing.Any]
-  summaries: typing.List[typing.Any]
+  subnetworks: Tuple[subnetworks.SubnetworkSpec, ...]
+  candidates: Tuple[ensembles.Candidate, ...]
+  global_step: Any
+  current_iteration: Any
+  local_init_ops: List[Any]
+  reports: Dict[str, Any]
+  summaries: List[Any]
   has_previous: bool
 
   @property
-  def new_candidates(self) -> typing.Tuple[ensembles.Candidate, ...]:
+  def new_candidates(self) -> Tuple[ensembles.Candidate, ...]:
     """The candidates that are trained: all but the previous ensemble."""
     return self.candidates[int(self.has_previous):]
 
   @property
-  def steps(self) -> typing.Dict[str, typing.Any]:
+  def steps(self) -> Dict[str, Any]:
     """The variables that count steps, by the name of what is trained."""
     return {spec.name: spec.step for spec in self.subnetworks + tuple(
         c.spec for c in self.new_candidates)}
 
 
-class _Frozen(typing.NamedTuple):
+class _Frozen(NamedTuple):
   """An earlier winner: its ensemble, and the subnetworks of its iteration."""
   spec: ensembles.EnsembleSpec
-  subnetworks: typing.Sequence[subnetworks.SubnetworkSpec]
+  subnetworks: Sequence[subnetworks.SubnetworkSpec]
 
 
 def _ensemble_name(number, candidate, ensembler):
@@ -183,8 +183,9 @@ class _Builder:
         frozen=frozen and not (replicated and self._task.training),
         training=self._task.training and (replicated or not frozen))
 
-  def _average(self, name, tensor, summary):
-    """Makes the moving average of a candidate's AdaNet loss."""
+  def _average(self, name, tensor=None, summary=None):
+    """Makes the moving average of a candidate's AdaNet loss, if that is given.
+    """
     with tf_compat.v1.variable_scope("candidate_" + name):
       average = ensembles.moving_average(
           tensor, self._search.adanet_loss_decay, self._task.training)
@@ -205,13 +206,7 @@ class _Builder:
         "search that wrote this model_dir, or another model_dir")
 
   def _rebuild(self, architecture, number, previous):
-    """Builds an iteration's winner again, as it was.
-
-    Args:
-      architecture: `Architecture`, the winner's.
-      number: int, the iteration's.
-      previous: `_Frozen`, the winner before it, or None.
-    """
+    """Builds an iteration's winner again, as it was."""
     names = architecture.subnetworks_of(number)
     if not names:  # The previous ensemble won again.
       return previous._replace(
@@ -228,12 +223,12 @@ class _Builder:
         ("candidate", "ensemble_strategies"), number)
     with tf_compat.v1.variable_scope(f"iteration_{number}"):
       if previous:
-        self._average(previous.spec.name, None, None)
+        self._average(previous.spec.name)
       specs = [self._subnetwork(builders, i, number, previous, frozen=True)
                for i in range(len(builders))]
       spec = self._ensemble(candidate, ensembler, number, 0, specs, previous,
                             frozen=True)
-      self._average(spec.name, None, None)
+      self._average(spec.name)
     return _Frozen(spec._replace(architecture=architecture), specs)
 
   def _subnetwork_report(self, spec):
@@ -296,8 +291,7 @@ class _Builder:
       for candidate in new:
         names = candidate.spec.architecture.subnetworks_of(number)
         if len(names) == 1:
-          reports[names[0]].metrics.update(
-              self._adanet_loss_metrics(candidate))
+          reports[names[0]].metrics.update(self._adanet_loss_metrics(candidate))
     return reports
 
   def build(self, history, number):
@@ -320,8 +314,7 @@ class _Builder:
             for i in share.subnetworks]
         candidates = []
         if share.builds_ensemble:
-          candidates = self._build_candidates(
-              builders, number, specs, previous)
+          candidates = self._build_candidates(builders, number, specs, previous)
         reports = self._build_reports(number, specs, candidates, previous)
     current_iteration = v1.get_variable(
         "current_iteration", shape=[], dtype=v1.int64,
@@ -346,12 +339,10 @@ class _Builder:
 
 
 def build(search: Search,
-          history: typing.Sequence[
-              typing.Tuple[int, architecture_lib.Architecture]],
-          number: int, task: subnetworks.Task, config: typing.Any,
-          strategy: typing.Any,
-          share: typing.Callable[[typing.Sequence[str]], layout.Share],
-          reports: typing.Callable[[int], _Reports]) -> Iteration:
+          history: Sequence[Tuple[int, architecture_lib.Architecture]],
+          number: int, task: subnetworks.Task, config: Any, strategy: Any,
+          share: Callable[[Sequence[str]], layout.Share],
+          reports: Callable[[int], _Reports]) -> Iteration:
   """Builds an iteration in the default graph, which `scopes.new_graph` made.
 
   The graph has a global step already.

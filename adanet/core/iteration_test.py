@@ -18,6 +18,7 @@ from adanet.core import scopes
 from adanet.core import subnetworks
 from adanet.distributed import layout
 from adanet.testing import builders
+from adanet.testing import searches
 
 _CLUSTER = {
     "chief": ["localhost:1"],
@@ -56,19 +57,11 @@ class _Keras(builders.Dense):
         complexity=1.)
 
 
-def _search(made, **kwargs):
-  arguments = dict(
-      head=adanet.heads.RegressionHead(),
-      generator=builders.generator(*made),
-      ensemblers=[adanet.ensemble.ComplexityRegularizedEnsembler()],
-      strategies=[adanet.ensemble.GrowStrategy()],
-      metric_fn=None, max_iteration_steps=1, adanet_loss_decay=.9,
-      replicate_ensemble_in_training=False, debug=False,
+def _search(made):
+  return searches.make(made, max_iteration_steps=1)._replace(
       enable_ensemble_summaries=True, enable_subnetwork_summaries=True,
-      global_step_combiner_fn=tf_compat.v1.reduce_mean,
-      exports=ensembles.ExportOptions(False, True))
-  arguments.update(kwargs)
-  return iteration.Search(**arguments)
+      exports=ensembles.ExportOptions(
+          subnetwork_logits=False, subnetwork_last_layer=True))
 
 
 def _build(made, strategy=None, job="chief", index=0, mode="train", share=None,
@@ -89,7 +82,7 @@ def _build(made, strategy=None, job="chief", index=0, mode="train", share=None,
         {"x": tf_compat.v1.constant(features)},
         tf_compat.v1.constant(labels), mode)
     return iteration.build(
-        _search(made, **kwargs), [], 0, task, config, strategy,
+        _search(made)._replace(**kwargs), [], 0, task, config, strategy,
         lambda names: share or strategy.worker_share(len(names)),
         lambda number: ([], [])), graph
 
@@ -145,13 +138,11 @@ class IterationTest(parameterized.TestCase):
   def test_graph_grows_with_what_the_worker_builds(self):
     def size(count, job, index):
       made = [builders.Dense(str(i)) for i in range(count)]
-      built, graph = _build(
-          made, distributed.RoundRobinStrategy(), job, index)
+      built, graph = _build(made, distributed.RoundRobinStrategy(), job, index)
       self.assertEqual(
           [["build", "train"]] * len(built.subnetworks),
           [s.builder.calls for s in built.subnetworks])
-      self.assertEqual(
-          len(built.subnetworks), sum(bool(b.calls) for b in made))
+      self.assertEqual(len(built.subnetworks), sum(bool(b.calls) for b in made))
       return len(graph.get_operations())
 
     # Each of four workers has one of four subnetworks, and half of eight.
@@ -175,8 +166,7 @@ class IterationTest(parameterized.TestCase):
     strategy = distributed.BalancedStrategy(costs=[1, 5])
     third = fractions.Fraction(1, 3)
     # Four of five workers train, and each has 1.5 of the costs.
-    for index, expected in (
-        (0, ((0, 2 * third), (1, third))), (1, ((1, 1),))):
+    for index, expected in ((0, ((0, 2 * third), (1, third))), (1, ((1, 1),))):
       built, _ = _build(made, strategy, "worker", index)
       self.assertEqual(expected, built.share.fractions)
       self.assertEqual([i for i, _ in expected], list(built.share.trained))

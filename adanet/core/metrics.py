@@ -6,17 +6,17 @@ A metric here is a pair of tensors: its value, and the update by one batch.
 """
 
 import inspect
-import typing
+from typing import Any, Dict, Sequence, Tuple
 
 from adanet import tf_compat
 from adanet.core import scopes
 
-Metrics = typing.Dict[str, typing.Tuple[typing.Any, typing.Any]]
+Metrics = Dict[str, Tuple[Any, Any]]
 
 _METRIC_FN_ARGUMENTS = ("features", "labels", "predictions")
 
 
-def check_metric_fn(metric_fn: typing.Any) -> None:
+def check_metric_fn(metric_fn: Any) -> None:
   """Checks the arguments of a user's `metric_fn`.
 
   Raises:
@@ -33,7 +33,7 @@ def check_metric_fn(metric_fn: typing.Any) -> None:
         f"{', '.join(sorted(unknown))}")
 
 
-def of_candidate(task: typing.Any, spec: typing.Any) -> Metrics:
+def of_candidate(task: Any, spec: Any) -> Metrics:
   """Returns the metrics of a subnetwork or an ensemble.
 
   Those of the head, the mean loss, and those of the user's `metric_fn`; a later
@@ -57,8 +57,7 @@ def of_candidate(task: typing.Any, spec: typing.Any) -> Metrics:
   return {name: tf_compat.metric_op(found[name]) for name in sorted(found)}
 
 
-def architecture_metric(builder_names: typing.Sequence[str]) -> typing.Tuple[
-    typing.Any, typing.Any]:
+def architecture_metric(builder_names: Sequence[str]) -> Tuple[Any, Any]:
   """Returns a metric that shows an ensemble's subnetworks in TensorBoard.
 
   Args:

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What lies in a `model_dir`: its names, and what is in its files.
+"""The files of a `model_dir`: their names and what is in them.
 
     <model_dir>/
       checkpoint, model.ckpt-<step>.*     TensorFlow's checkpoints; a second one
@@ -97,8 +97,7 @@ class ModelDir:
   # Architectures.
 
   def architecture_path(self, iteration_number: int) -> str:
-    return os.path.join(
-        self._path, f"architecture-{iteration_number}.json")
+    return os.path.join(self._path, f"architecture-{iteration_number}.json")
 
   def architecture(
       self, iteration_number: int) -> Optional[architecture_lib.Architecture]:
@@ -113,10 +112,8 @@ class ModelDir:
       return None
     return architecture_lib.Architecture.from_json(text, path)
 
-  def write_architecture(
-      self,
-      iteration_number: int,
-      architecture: architecture_lib.Architecture) -> None:
+  def write_architecture(self, iteration_number: int,
+                         architecture: architecture_lib.Architecture) -> None:
     files.write_text(
         self.architecture_path(iteration_number), architecture.to_json())
 
@@ -150,8 +147,7 @@ class ModelDir:
   # What trains no further.
 
   def _stopped_dir(self, iteration_number):
-    return os.path.join(
-        self._path, "train_manager", f"t{iteration_number}")
+    return os.path.join(self._path, "train_manager", f"t{iteration_number}")
 
   def stopped(self, iteration_number: int,
               steps: Optional[Mapping[str, int]] = None) -> Dict[str, str]:
@@ -175,9 +171,8 @@ class ModelDir:
           reasons[name] = found.message
     return reasons
 
-  def mark_stopped(
-      self, iteration_number: int, name: str, message: str,
-      step: int = 0) -> None:
+  def mark_stopped(self, iteration_number: int, name: str, message: str,
+                   step: int = 0) -> None:
     """Notes that a subnetwork or ensemble trains no further in an iteration.
 
     Args:
@@ -187,10 +182,8 @@ class ModelDir:
         a later step, which a restored checkpoint took back.
       step: int, how often it was trained by now.
     """
-    path = os.path.join(
-        self._stopped_dir(iteration_number), f"{name}.json")
-    if (not tf_compat.v1.io.gfile.exists(path) or
-        _read_note(path).step > step):
+    path = os.path.join(self._stopped_dir(iteration_number), f"{name}.json")
+    if (not tf_compat.v1.io.gfile.exists(path) or _read_note(path).step > step):
       files.write_text(path, json.dumps({"message": message, "step": step}))
 
   def has_ensembles_behind(self, checkpoint: Optional[str]) -> bool:
@@ -198,9 +191,6 @@ class ModelDir:
 
     The global step counts subnetworks only. On a cluster ensembles may have
     trained less than these when a checkpoint is saved.
-
-    Args:
-      checkpoint: str, its prefix, or None.
 
     Raises:
       checkpoints.CheckpointError: it cannot be read, or is not AdaNet's.

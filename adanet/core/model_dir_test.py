@@ -87,14 +87,12 @@ class ModelDirTest(parameterized.TestCase):
     self._model_dir.mark_stopped(1, "t1_dnn", "Trained 5 steps.")
     self._model_dir.mark_stopped(1, "t1_dnn", "Another reason.")
     self._model_dir.mark_stopped(2, "t2_dnn", "The input ended.")
-    self.assertEqual(
-        {"t1_dnn": "Trained 5 steps."}, self._model_dir.stopped(1))
+    self.assertEqual({"t1_dnn": "Trained 5 steps."}, self._model_dir.stopped(1))
     self.assertEqual({}, self._model_dir.stopped(0))
     self.assertEqual(["train_manager/t1/t1_dnn.json",
                       "train_manager/t2/t2_dnn.json"], _files(self._path))
     with open(os.path.join(self._path, "train_manager/t1/t1_dnn.json")) as f:
-      self.assertEqual(
-          {"message": "Trained 5 steps.", "step": 0}, json.load(f))
+      self.assertEqual({"message": "Trained 5 steps.", "step": 0}, json.load(f))
 
   def test_stopped_after_restore(self):
     self._model_dir.mark_stopped(0, "t0_dnn", "At 8 steps.", 8)

@@ -1,13 +1,14 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The error of training without a number, for programs of `tf.estimator` too.
+"""Lets programs of `tf.estimator` catch an `AllNaNError` as they are used to.
 
-`selection` decides without TensorFlow, so its error is none of TensorFlow's.
+`selection` does not import TensorFlow, so its own error is not of TensorFlow's
+class.
 """
 
 import contextlib
 import functools
-import typing
+from typing import Iterator
 
 from adanet import tf_compat
 from adanet.core import selection
@@ -32,11 +33,8 @@ def _error_class():
 
 
 @contextlib.contextmanager
-def raised_in_training() -> typing.Iterator[None]:
+def raised_in_training() -> Iterator[None]:
   """Lets `except tf.train.NanLossDuringTrainingError` catch an `AllNaNError`.
-
-  Yields:
-    None.
   """
   try:
     yield

@@ -114,13 +114,7 @@ def _message_class() -> Any:
 
 
 def _set(proto, what, value):
-  """Sets the field of a `Value` that fits a value.
-
-  Args:
-    proto: the `Value`.
-    what: str, what the value is, for the error message.
-    value: bool, bytes, str, int or float.
-  """
+  """Sets the field of a `Value` that fits a value."""
   # A bool is an int too, so it comes first.
   for kind, field in ((bool, "bool_value"), (bytes, "bytes_value"),
                       (str, "string_value"), (int, "int_value"),
@@ -235,10 +229,8 @@ class ReportStore:
     """
     return [reports for _, (_, reports) in sorted(self._records().items())]
 
-  def write(
-      self,
-      iteration_number: int,
-      reports: Sequence[report_lib.MaterializedReport]) -> None:
+  def write(self, iteration_number: int,
+            reports: Sequence[report_lib.MaterializedReport]) -> None:
     """Writes the reports of an iteration; those of the others stay.
 
     Args:
@@ -266,9 +258,6 @@ class ReportStore:
 
     An iteration's own reports are not among it: a generator must get the same
     while the iteration trains and at its end, when they have been written.
-
-    Args:
-      iteration_number: int.
 
     Returns:
       Two lists: the reports of the subnetworks that were in the ensemble that

@@ -13,7 +13,7 @@ these too.
 
 import contextlib
 import re
-import typing
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from adanet import tf_compat
 from adanet.subnetwork import summary as interface
@@ -25,9 +25,7 @@ _SEVERAL_VALUES = {
     "AudioSummary": ("audio", "max_outputs"),
     "AudioSummaryV2": ("audio", "max_outputs"),
 }
-_ONE_VALUE = frozenset([
-    "HistogramSummary", "ScalarSummary", "TensorSummaryV2"
-])
+_ONE_VALUE = frozenset(["HistogramSummary", "ScalarSummary", "TensorSummaryV2"])
 # Ops that write to a file themselves: the op that returns the same, its
 # arguments among the inputs after the writer and the step, and its attributes.
 _WRITING = {
@@ -53,10 +51,8 @@ class ScopedSummary(interface.Summary):
     scope: the name of the subnetwork or ensemble, such as "t0_dnn", or None.
   """
 
-  def __init__(self,
-               namespace: typing.Optional[str] = None,
-               scope: typing.Optional[str] = None,
-               skip: bool = False) -> None:
+  def __init__(self, namespace: Optional[str] = None,
+               scope: Optional[str] = None, skip: bool = False) -> None:
     """Makes a summary without ops.
 
     Args:
@@ -68,24 +64,20 @@ class ScopedSummary(interface.Summary):
     """
     self.namespace = namespace
     self.scope = scope
-    self.ops: typing.List[typing.Any] = []
+    self.ops: List[Any] = []
     self._skip = skip
     self._base = ""  # The name scope that tags leave out.
     self._first_base = ""
     # From the tag of an op to the tag and the description to show.
-    self._shown: typing.Dict[
-        str, typing.Tuple[str, typing.Optional[str]]] = {}
-    self._names: typing.Set[typing.Tuple[typing.Any, str]] = set()
-    self._used: typing.Set[str] = set()
+    self._shown: Dict[str, Tuple[str, Optional[str]]] = {}
+    self._names: Set[Tuple[Any, str]] = set()
+    self._used: Set[str] = set()
     # The graph's collection of summaries, while a builder's are captured.
-    self._captured: typing.Optional[typing.List[typing.Any]] = None
+    self._captured: Optional[List[Any]] = None
 
   @contextlib.contextmanager
-  def current_scope(self) -> typing.Iterator[None]:
+  def current_scope(self) -> Iterator[None]:
     """Leaves the current name scope out of the tags of summaries made inside.
-
-    Yields:
-      None.
     """
     outer = self._base
     self._take_captured()
@@ -98,15 +90,12 @@ class ScopedSummary(interface.Summary):
       self._base = outer
 
   @contextlib.contextmanager
-  def capture(self) -> typing.Iterator[None]:
+  def capture(self) -> Iterator[None]:
     """Takes the summaries that are made inside without this object.
 
     Those of `tf.compat.v1.summary` are in a collection of the graph, which is
     the same afterwards as before. Those of TensorFlow 2's `tf.summary` would
     write to a file by themselves, if there were one. Includes `current_scope`.
-
-    Yields:
-      None.
     """
     graph = tf_compat.v1.get_default_graph()
     collection = graph.get_collection_ref(tf_compat.v1.GraphKeys.SUMMARIES)
@@ -132,32 +121,21 @@ class ScopedSummary(interface.Summary):
     return self._make(tf_compat.v1.summary.image, name, tensor, family,
                       description, max_outputs=max_outputs)
 
-  def histogram(self,
-                name,
-                values,
-                family=None,
-                buckets=None,
+  def histogram(self, name, values, family=None, buckets=None,
                 description=None):
     del buckets  # The op chooses them.
     return self._make(tf_compat.v1.summary.histogram, name, values, family,
                       description)
 
-  def audio(self,
-            name,
-            tensor,
-            sample_rate,
-            max_outputs=3,
-            family=None,
-            encoding=None,
-            description=None):
+  def audio(self, name, tensor, sample_rate, max_outputs=3, family=None,
+            encoding=None, description=None):
     if encoding not in (None, "wav"):
-      raise ValueError(
-          f"encoding is {encoding!r}. Expected 'wav' or None.")
+      raise ValueError(f"encoding is {encoding!r}. Expected 'wav' or None.")
     return self._make(tf_compat.v1.summary.audio, name, tensor, family,
                       description, sample_rate=sample_rate,
                       max_outputs=max_outputs)
 
-  def merged(self) -> typing.Any:
+  def merged(self) -> Any:
     """Returns one op for all, a scalar string tensor; None if there is none.
 
     An op in another graph, such as that of a dataset's function, or in a loop
@@ -169,12 +147,8 @@ class ScopedSummary(interface.Summary):
            if op.graph is graph and graph.is_fetchable(op)]
     return tf_compat.v1.summary.merge(ops, collections=[]) if ops else None
 
-  def rename(self, serialized: bytes) -> typing.Any:
-    """Returns the `Summary` proto with the tags that TensorBoard shows.
-
-    Args:
-      serialized: the `Summary` proto that an op of this object returned.
-    """
+  def rename(self, serialized: bytes) -> Any:
+    """Returns the `Summary` proto with the tags that TensorBoard shows."""
     proto = tf_compat.v1.Summary.FromString(serialized)
     for value in proto.value:
       value.tag, description = self._shown.get(
@@ -208,7 +182,7 @@ class ScopedSummary(interface.Summary):
           self._add(tensor)
 
   def _take_operation(self, op):
-    """Adds a summary op that is in none, or in other collections."""
+    """Adds a summary op that is not in the graph's collection of summaries."""
     if op.type in _ONE_VALUE or op.type in _SEVERAL_VALUES:
       self._add(op.outputs[0])
     elif op.type in _WRITING and op.graph.is_fetchable(op):
@@ -337,12 +311,6 @@ def _ready_to_write(graph):
 
   It makes none without a default writer and a step. In another graph, such as
   a `tf.function`, the ops would run with it, so there it makes none here.
-
-  Args:
-    graph: the graph to make ops in.
-
-  Yields:
-    None.
   """
   v2 = tf_compat.v2.summary
   step = v2.experimental.get_step()

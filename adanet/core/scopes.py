@@ -3,14 +3,14 @@
 """What a builder, an ensembler or a head sees of the graph while it builds.
 
 A builder or an ensembler sees a global step of its own and its own trainable
-variables. Both are in collections of the graph. A head may assert what a NaN
-would not fulfill. No function of TensorFlow is replaced: the graph is asked,
-and all of this ends with the scope.
+variables. Both are in collections of the graph. Assertions of a head that fail
+for a NaN are left out. No function of TensorFlow is replaced: the graph answers
+otherwise, until the scope ends.
 """
 
 import contextlib
 import functools
-import typing
+from typing import Any, Iterator, List, Optional, Sequence
 
 from adanet import tf_compat
 
@@ -50,12 +50,7 @@ def _graph_class():
 
 
 def _asserts_floats_of(op, names):
-  """Whether an op is an assertion on floats that some ops compute.
-
-  Args:
-    op: `tf.Operation`, or anything else that ops may wait for.
-    names: set of str, the names of the ops that compute floats.
-  """
+  """Whether an op is an assertion on floats that some ops compute."""
   if "/AssertGuard/" not in getattr(op, "name", ""):
     return False
   seen = set()
@@ -74,7 +69,7 @@ def _asserts_floats_of(op, names):
 
 
 @contextlib.contextmanager
-def nan_scope(tensors: typing.Any) -> typing.Iterator[None]:
+def nan_scope(tensors: Any) -> Iterator[None]:
   """Leaves out assertions on floats that are computed from some tensors.
 
   Metrics such as `tf.metrics.auc` assert that predictions are in [0, 1]. A NaN
@@ -83,9 +78,6 @@ def nan_scope(tensors: typing.Any) -> typing.Iterator[None]:
   Args:
     tensors: logits or predictions in the default graph, which `new_graph` made:
       a tensor, or a dict of tensors.
-
-  Yields:
-    None.
   """
   graph = tf_compat.v1.get_default_graph()
   outer = graph.may_be_nan
@@ -98,12 +90,8 @@ def nan_scope(tensors: typing.Any) -> typing.Iterator[None]:
     graph.may_be_nan = outer
 
 
-def new_graph(seed: typing.Optional[int]) -> typing.Any:
-  """Returns an empty graph that can be searched in.
-
-  Args:
-    seed: its random seed, or None.
-  """
+def new_graph(seed: Optional[int]) -> Any:
+  """Returns an empty graph that can be searched in."""
   graph = _graph_class()()
   with graph.as_default():
     tf_compat.v1.set_random_seed(seed)
@@ -125,10 +113,10 @@ def _step_in(variable_scope):
 
 
 def _put_into_scope(scope, saveables, others):
-  """Gives what a builder saves, but for variables, names in its scope.
+  """Renames a builder's tables and the like, so that its scope is in the name.
 
-  A table's name in a checkpoint is the one that it is given, or that of its
-  kind. Of two with one name only one would be saved.
+  In a checkpoint a table has the name that it was given, or that of its kind.
+  Of two tables with one name only one would be saved.
 
   Args:
     scope: str, the builder's.
@@ -151,10 +139,8 @@ def _put_into_scope(scope, saveables, others):
 
 
 @contextlib.contextmanager
-def builder_scope(
-    variable_scope: typing.Any,
-    trainable_variables: typing.Sequence[typing.Any] = (),
-) -> typing.Iterator[typing.List[typing.Any]]:
+def builder_scope(variable_scope: Any, trainable_variables: Sequence[Any] = ()
+                  ) -> Iterator[List[Any]]:
   """Enters the scope of one builder or ensembler in the default graph.
 
   In it, `tf.train.get_global_step()` is the builder's own step, and
@@ -176,7 +162,7 @@ def builder_scope(
   visible = graph.get_collection_ref(v1.GraphKeys.TRAINABLE_VARIABLES)
   hidden = list(visible)
   visible[:] = trainable_variables
-  made: typing.List[typing.Any] = []
+  made: List[Any] = []
   saveables = graph.get_collection_ref(v1.GraphKeys.SAVEABLE_OBJECTS)
   num_saveables = len(saveables)
   try:

@@ -44,11 +44,7 @@ class Choice:
   reason: str = ""
 
   def message(self, metric_name: str = "adanet_loss") -> str:
-    """Returns one line: which candidate won, by how much, and over what.
-
-    Args:
-      metric_name: str, what the values are.
-    """
+    """Returns one line: which candidate won, by how much, and over what."""
     line = f"{self.name} won"
     if self.value is not None:
       line += f" with {metric_name} {self.value:.6g}"
@@ -72,11 +68,6 @@ class Choice:
 
 def preset(names: Sequence[str], index: int, reason: str) -> Choice:
   """Returns the choice of a candidate that needs no comparison.
-
-  Args:
-    names: sequence of str, the names of all candidates.
-    index: int, which of them wins.
-    reason: str, why; for a message.
 
   Raises:
     ValueError: there is no such candidate.
@@ -104,11 +95,8 @@ def _chosen(objective_fn, indices, figures):
 
 
 def choose(
-    names: Sequence[str],
-    values: Sequence[float],
-    maximize: bool = False,
-    previous: Optional[int] = None,
-    force_grow: bool = False,
+    names: Sequence[str], values: Sequence[float], maximize: bool = False,
+    previous: Optional[int] = None, force_grow: bool = False,
     objective_fn: Optional[Callable[[Sequence[float]], Any]] = None) -> Choice:
   """Returns the candidate with the best value. A NaN never wins.
 
@@ -134,8 +122,7 @@ def choose(
     raise ValueError(f"values={values!r}: expected one for each of the "
                      f"{len(names)} candidates.")
   figures = [float(value) for value in values]
-  allowed = [i for i in range(len(names))
-             if not (force_grow and i == previous)]
+  allowed = [i for i in range(len(names)) if not (force_grow and i == previous)]
   if not allowed:
     raise ValueError(
         "names={!r}: expected at least one candidate{}. The ensemble "

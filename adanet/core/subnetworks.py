@@ -5,7 +5,8 @@
 import contextlib
 import inspect
 import re
-import typing
+from typing import Any, Callable, ContextManager, Dict, NamedTuple
+from typing import Optional, Sequence
 
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
@@ -16,7 +17,7 @@ from adanet.core import scopes
 _SCOPE_NAME = re.compile(r"[A-Za-z0-9_.\\/-]+\Z")
 
 
-class Task(typing.NamedTuple):
+class Task(NamedTuple):
   """What is learned: the same for all candidates.
 
   Attributes:
@@ -27,10 +28,10 @@ class Task(typing.NamedTuple):
     labels: tensor, dict of tensors or None.
     mode: str, one of `tf.estimator.ModeKeys`.
   """
-  head: typing.Any
-  metric_fn: typing.Optional[typing.Callable[..., typing.Dict[str, typing.Any]]]
-  features: typing.Any
-  labels: typing.Any
+  head: Any
+  metric_fn: Optional[Callable[..., Dict[str, Any]]]
+  features: Any
+  labels: Any
   mode: str
 
   @property
@@ -38,7 +39,7 @@ class Task(typing.NamedTuple):
     """Whether variables are trained."""
     return self.mode == "train"
 
-  def apply_head(self, logits: typing.Any, owner: str) -> typing.Any:
+  def apply_head(self, logits: Any, owner: str) -> Any:
     """Returns the head's predictions, loss, metrics and export outputs.
 
     Args:
@@ -49,7 +50,7 @@ class Task(typing.NamedTuple):
       ValueError: the head cannot take the logits or the labels.
     """
     _check_logits(logits, self.head.logits_dimension, owner)
-    scope: typing.ContextManager[None] = contextlib.nullcontext()
+    scope: ContextManager[None] = contextlib.nullcontext()
     if self.mode == "eval":
       scope = scopes.nan_scope(logits)
     try:
@@ -71,8 +72,7 @@ def _check_logits(logits, dimension, owner):
           f"{owner}: logits must have a key for each head, got "
           f"{sorted(logits, key=str)}, without {missing}")
     for key in sorted(dimension, key=str):
-      _check_logits(logits[key], dimension[key],
-                    f"{owner}: head {key!r}")
+      _check_logits(logits[key], dimension[key], f"{owner}: head {key!r}")
     return
   if isinstance(logits, dict) or isinstance(dimension, dict):
     return  # The head splits one tensor, or says what is wrong.
@@ -86,7 +86,7 @@ def _check_logits(logits, dimension, owner):
         f"head, got {shape}")
 
 
-class SubnetworkSpec(typing.NamedTuple):
+class SubnetworkSpec(NamedTuple):
   """A candidate subnetwork in the graph.
 
   Attributes:
@@ -95,25 +95,24 @@ class SubnetworkSpec(typing.NamedTuple):
     subnetwork: the `adanet.subnetwork.Subnetwork`.
     step: variable, int64 of shape []: how often it was trained.
     iteration_step: tensor, its value before the training of a run.
+    summary: its `adanet.Summary`.
     loss: float tensor of shape [], or None for prediction.
     train_op: `adanet.subnetwork.TrainOpSpec`; None but for training.
     metrics: dict from a name to a pair of tensors (value, update); empty but
       for evaluation.
-    summary: its `adanet.Summary`.
   """
   name: str
-  builder: typing.Any
-  subnetwork: typing.Any
-  step: typing.Any
-  iteration_step: typing.Any
-  loss: typing.Any
-  train_op: typing.Any
-  metrics: typing.Dict[str, typing.Any]
-  summary: typing.Any
+  builder: Any
+  subnetwork: Any
+  step: Any
+  iteration_step: Any
+  summary: Any
+  loss: Any = None
+  train_op: Any = None
+  metrics: Dict[str, Any] = {}
 
 
-def check_names(builders: typing.Sequence[typing.Any],
-                iteration_number: int) -> None:
+def check_names(builders: Sequence[Any], iteration_number: int) -> None:
   """Checks the names of an iteration's builders.
 
   Raises:
@@ -137,7 +136,7 @@ def check_names(builders: typing.Sequence[typing.Any],
     seen.add(name)
 
 
-def make_step() -> typing.Any:
+def make_step() -> Any:
   """Returns the variable that counts the steps of a subnetwork or ensemble.
 
   The global step may share its memory, so it is never changed in place.
@@ -148,7 +147,7 @@ def make_step() -> typing.Any:
       dtype=v1.int64, use_resource=True)
 
 
-def as_train_op_spec(train_op: typing.Any, owner: str) -> typing.Any:
+def as_train_op_spec(train_op: Any, owner: str) -> Any:
   """Returns an op as `adanet.subnetwork.TrainOpSpec`.
 
   Raises:
@@ -163,10 +162,9 @@ def as_train_op_spec(train_op: typing.Any, owner: str) -> typing.Any:
   return subnetwork_lib.TrainOpSpec(train_op)
 
 
-def build_subnetwork(builder: typing.Any, name: str, iteration_number: int,
-                     task: Task, summary: typing.Any, previous_ensemble:
-                     typing.Any, config: typing.Any, frozen: bool,
-                     training: bool) -> SubnetworkSpec:
+def build_subnetwork(builder: Any, name: str, iteration_number: int, task: Task,
+                     summary: Any, previous_ensemble: Any, config: Any,
+                     frozen: bool, training: bool) -> SubnetworkSpec:
   """Builds a subnetwork in the default graph and the current variable scope.
 
   Args:
@@ -201,8 +199,7 @@ def build_subnetwork(builder: typing.Any, name: str, iteration_number: int,
     if "config" in taken:
       arguments["config"] = config
     tf_compat.reset_layer_names()
-    with summary.capture(), scopes.builder_scope(
-        variable_scope) as variables:
+    with summary.capture(), scopes.builder_scope(variable_scope) as variables:
       subnetwork = builder.build_subnetwork(**arguments)
     if not isinstance(subnetwork, subnetwork_lib.Subnetwork):
       raise ValueError(
@@ -210,21 +207,18 @@ def build_subnetwork(builder: typing.Any, name: str, iteration_number: int,
           f"adanet.subnetwork.Subnetwork, got {subnetwork!r}")
     if frozen:
       return SubnetworkSpec(
-          name, builder, subnetwork, step, iteration_step, None, None, {},
-          summary)
+          name, builder, subnetwork, step, iteration_step, summary)
     spec = task.apply_head(subnetwork.logits, owner)
     train_op = None
     if task.training:
       with summary.current_scope():
         summary.scalar("loss", spec.loss)
-    if task.training:
-      with summary.capture(), scopes.builder_scope(
-          variable_scope, variables):
+      with summary.capture(), scopes.builder_scope(variable_scope, variables):
         train_op = as_train_op_spec(
             builder.build_subnetwork_train_op(
                 subnetwork=subnetwork, loss=spec.loss, var_list=variables,
                 labels=task.labels, iteration_step=iteration_step,
                 summary=summary, previous_ensemble=previous_ensemble), owner)
     return SubnetworkSpec(
-        name, builder, subnetwork, step, iteration_step, spec.loss, train_op,
-        metrics.of_candidate(task, spec), summary)
+        name, builder, subnetwork, step, iteration_step, summary, spec.loss,
+        train_op, metrics.of_candidate(task, spec))

@@ -13,7 +13,7 @@ TensorBoard draws curves of equal tags from different folders in one chart.
 
 import os
 import time
-import typing
+from typing import Any, Dict, Mapping, Set
 
 from absl import logging
 from adanet import tf_compat
@@ -26,15 +26,15 @@ _RETRY_SECS = 10.
 
 
 class EventFile:
-  """A `FileWriter` that loses what does not fit on the disk.
+  """A `FileWriter` that drops what does not fit on the disk.
 
-  Curves are not worth the end of training.
+  So a full disk loses curves, and training goes on.
   """
 
   def __init__(self, folder: str):
     """Writes nothing yet."""
     self._folder = folder
-    self._writer: typing.Any = None
+    self._writer: Any = None
     self._next_try = 0.
 
   def _open(self):
@@ -67,11 +67,11 @@ class EventFile:
     log = tf_compat.v1.SessionLog(status=tf_compat.v1.SessionLog.START)
     self._call(lambda writer: writer.add_session_log(log, global_step))
 
-  def add(self, summary: typing.Any, global_step: int) -> None:
+  def add(self, summary: Any, global_step: int) -> None:
     """Writes a `Summary` proto."""
     self._call(lambda writer: writer.add_summary(summary, global_step))
 
-  def add_graph(self, meta_graph: typing.Any) -> None:
+  def add_graph(self, meta_graph: Any) -> None:
     """Writes a `MetaGraphDef`, and its `GraphDef` by itself."""
     graph = tf_compat.v1.Event(
         wall_time=time.time(),
@@ -94,14 +94,10 @@ class SummaryWriter:
   """Writes summaries to the folders of a model_dir."""
 
   def __init__(self, model_dir: str) -> None:
-    """Writes nothing yet.
-
-    Args:
-      model_dir: path of the folder that has those of the candidates.
-    """
+    """Writes nothing yet."""
     self._model_dir = model_dir
-    self._writers: typing.Dict[str, EventFile] = {}
-    self._started: typing.Set[str] = set()
+    self._writers: Dict[str, EventFile] = {}
+    self._started: Set[str] = set()
 
   def add(self, summary: scoped_summary.ScopedSummary, serialized: bytes,
           global_step: int) -> None:
@@ -119,7 +115,7 @@ class SummaryWriter:
       writer.start(global_step)
     writer.add(summary.rename(serialized), global_step)
 
-  def add_scalars(self, folder: str, values: typing.Mapping[str, typing.Any],
+  def add_scalars(self, folder: str, values: Mapping[str, Any],
                   global_step: int) -> None:
     """Writes values that are known, such as the results of an evaluation.
 
@@ -135,7 +131,7 @@ class SummaryWriter:
       _add_value(proto, tag, values[tag])
     self._writer(folder).add(proto, global_step)
 
-  def add_graph(self, meta_graph: typing.Any) -> None:
+  def add_graph(self, meta_graph: Any) -> None:
     """Writes a `MetaGraphDef` to the model_dir, for TensorBoard to draw."""
     self._writer("").add_graph(meta_graph)
 
@@ -153,8 +149,7 @@ class SummaryWriter:
 
   def _writer(self, folder):
     if folder not in self._writers:
-      self._writers[folder] = EventFile(
-          os.path.join(self._model_dir, folder))
+      self._writers[folder] = EventFile(os.path.join(self._model_dir, folder))
     return self._writers[folder]
 
 

@@ -112,9 +112,7 @@ class ScopedSummaryTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    graph = tf_compat.v1.Graph().as_default()
-    graph.__enter__()
-    self.addCleanup(graph.__exit__, None, None, None)
+    self.enter_context(tf_compat.v1.Graph().as_default())
     self.summary = scoped_summary.ScopedSummary("subnetwork", "t0_dnn")
 
   @parameterized.named_parameters(_CALLS)
@@ -219,8 +217,7 @@ class ScopedSummaryTest(parameterized.TestCase):
     values = _run(self.summary)
     self.assertEqual(["w", "w_1", "w_2"], [v.tag for v in values])
     for value in values[1:]:
-      self.assertEqual(
-          [2., 3.], list(tf_compat.v1.make_ndarray(value.tensor)))
+      self.assertEqual([2., 3.], list(tf_compat.v1.make_ndarray(value.tensor)))
 
   def test_functions_run_without_their_summaries(self):
 
@@ -247,8 +244,7 @@ class ScopedSummaryTest(parameterized.TestCase):
       return i
 
     with _builder_scope(), self.summary.capture():
-      tf_compat.v1.while_loop(lambda i: i < 3, body,
-                              [tf_compat.v1.constant(0)])
+      tf_compat.v1.while_loop(lambda i: i < 3, body, [tf_compat.v1.constant(0)])
       tf_compat.v1.data.Dataset.range(2).map(in_dataset)
       self.summary.scalar("x", 1.)
     self.assertEqual(["x"], _tags(self.summary))

@@ -39,12 +39,15 @@ class BalancedLayout(layout.Layout):
     """As in `Layout`; with m = 0, for an evaluator, the share of a builder."""
     num_builders = self._num_ensemble_workers(num_workers, num_subnetworks)
     if worker_index < num_builders or not num_workers:
-      return layout.Share(True, range(num_subnetworks), False)
+      return layout.Share(
+          builds_ensemble=True, subnetworks=range(num_subnetworks),
+          trains_subnetworks=False)
     part = self.costs.line(num_subnetworks).part(
         worker_index - num_builders, num_workers - num_builders)
-    if worker_index == 0:
-      return layout.Share(True, range(num_subnetworks), True, part)
-    return layout.Share(False, part.segments, True, part)
+    is_chief = worker_index == 0
+    return layout.Share(
+        builds_ensemble=is_chief, trains_subnetworks=True, fractions=part,
+        subnetworks=range(num_subnetworks) if is_chief else part.segments)
 
   def groups(self, num_workers, num_subnetworks):
     """As in `Layout`: at most 2 k + 1 groups, in time O(k log k)."""

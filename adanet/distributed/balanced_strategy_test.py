@@ -15,8 +15,7 @@ _Fraction = fractions.Fraction
 
 
 def _as_worker(strategy, num_workers, worker_index):
-  return strategy.with_config(
-      strategies.Config(num_workers, 0, worker_index))
+  return strategy.with_config(strategies.Config(num_workers, 0, worker_index))
 
 
 class SubclassesTest(absltest.TestCase):

@@ -283,8 +283,7 @@ class ClusterResolverTest(parameterized.TestCase):
         for name in ("is_chief", "num_worker_replicas", "num_ps_replicas",
                      "global_id_in_cluster", "master", "evaluation_master",
                      "service", "model_dir"):
-          self.assertEqual(
-              getattr(config, name), getattr(expected, name), name)
+          self.assertEqual(getattr(config, name), getattr(expected, name), name)
         self.assertEqual((config.task_type, config.task_id),
                          (task_type, task_id))
         self.assertEqual(

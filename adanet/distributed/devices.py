@@ -13,7 +13,7 @@ import functools
 import hashlib
 import sys
 import threading
-import typing
+from typing import Any, ContextManager, Iterable, Iterator, Union
 
 from adanet import tf_compat
 from adanet.distributed import _arguments
@@ -42,8 +42,7 @@ def _variable_ops():
 
 def _op_name_hash(op):
   """Returns the SHA-256 of an op's name, as a big-endian integer."""
-  return int.from_bytes(
-      hashlib.sha256(op.name.encode("utf-8")).digest(), "big")
+  return int.from_bytes(hashlib.sha256(op.name.encode("utf-8")).digest(), "big")
 
 
 class OpNameHashStrategy:
@@ -65,7 +64,7 @@ class OpNameHashStrategy:
     self._num_tasks = _arguments.check_integer(
         "num_tasks", num_tasks, at_least=1)
 
-  def __call__(self, op: typing.Any) -> int:
+  def __call__(self, op: Any) -> int:
     """Returns the task that `op` belongs to.
 
     Args:
@@ -184,9 +183,8 @@ class _VariablesScope(contextlib.ContextDecorator):
     return self._open.pop().__exit__(*exception)
 
 
-def variables_on(
-    tasks: typing.Union[typing.Iterable[int], line.Segment]
-) -> typing.ContextManager[None]:
+def variables_on(tasks: Union[Iterable[int], line.Segment]
+                 ) -> ContextManager[None]:
   """A scope whose variables live on parameter servers, by their names' hashes.
 
   In a graph, an op that holds a variable goes to `/job:ps/task:<tasks[hash]>`,
@@ -233,17 +231,13 @@ _default_strategy_patch = _DefaultStrategyPatch()
 
 
 @contextlib.contextmanager
-def monkey_patch_default_variable_placement_strategy(
-) -> typing.Iterator[None]:
+def monkey_patch_default_variable_placement_strategy() -> Iterator[None]:
   """Makes op-name hashing the default of `replica_device_setter`, inside it.
 
   For code that builds its own `tf.compat.v1.train.replica_device_setter` and
   takes no `ps_strategy`; where there is a choice, pass `OpNameHashStrategy` as
   `ps_strategy` instead. The default is the process's: it changes for all
   threads until the last context that is open in any of them closes.
-
-  Yields:
-    None.
   """
   _default_strategy_patch.acquire()
   try:

@@ -52,15 +52,11 @@ def _place(names, num_ps, **kwargs):
 
 def _by_hash(names, num_ps):
   strategy = devices.OpNameHashStrategy(num_ps)
-  return {
-      n: f"/job:ps/task:{strategy(strategies.Op(n))}" for n in names
-  }
+  return {n: f"/job:ps/task:{strategy(strategies.Op(n))}" for n in names}
 
 
 def _by_creation(names, num_ps):
-  return {
-      n: f"/job:ps/task:{i % num_ps}" for i, n in enumerate(names)
-  }
+  return {n: f"/job:ps/task:{i % num_ps}" for i, n in enumerate(names)}
 
 
 _NAMES = ["foo", "bar", "baz", "dense/kernel", "dense/bias"]

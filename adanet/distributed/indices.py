@@ -4,9 +4,10 @@
 
 import itertools
 import operator
-import typing
+from typing import Any, Callable, Collection, Dict, Iterable, Iterator, List
+from typing import Tuple, TypeVar
 
-_Key = typing.TypeVar("_Key")
+_Key = TypeVar("_Key")
 
 
 def _canonical(run):
@@ -57,7 +58,7 @@ def _name_run(run, name):
   return f"{name(run[0])} to {name(run[-1])}{by}"
 
 
-class Indices(typing.Collection[int]):
+class Indices(Collection[int]):
   """An immutable set of indices in increasing order, stored as a few ranges.
 
   `str` lists up to 20 indices, and more of them as ranges: "0, 4, 8" or
@@ -69,13 +70,9 @@ class Indices(typing.Collection[int]):
 
   __slots__ = ("ranges",)
 
-  def __init__(self, indices: typing.Iterable[int] = ()):
-    """Makes a set; of a range in constant time.
-
-    Args:
-      indices: iterable of int.
-    """
-    self.ranges: typing.Tuple[range, ...] = ()
+  def __init__(self, indices: Iterable[int] = ()):
+    """Makes a set; of a range in constant time."""
+    self.ranges: Tuple[range, ...] = ()
     if isinstance(indices, range) and indices.step > 0:
       if indices:
         self.ranges = (_canonical(indices),)
@@ -91,7 +88,7 @@ class Indices(typing.Collection[int]):
       self.ranges = _merge(range(i, i + 1) for i in indices)
 
   @classmethod
-  def union(cls, parts: typing.Iterable["Indices"]) -> "Indices":
+  def union(cls, parts: Iterable["Indices"]) -> "Indices":
     """Returns the indices that are in any of several sets."""
     parts = tuple(parts)
     if len(parts) == 1:
@@ -107,10 +104,10 @@ class Indices(typing.Collection[int]):
   def __len__(self) -> int:
     return sum(map(len, self.ranges))
 
-  def __iter__(self) -> typing.Iterator[int]:
+  def __iter__(self) -> Iterator[int]:
     return itertools.chain.from_iterable(self.ranges)
 
-  def __contains__(self, index: typing.Any) -> bool:
+  def __contains__(self, index: Any) -> bool:
     # `in range(...)` takes linear time for an integer of NumPy.
     index = operator.index(index)
     return any(index in r for r in self.ranges)
@@ -129,8 +126,7 @@ class Indices(typing.Collection[int]):
   def __repr__(self):
     return f"Indices({', '.join(map(repr, self.ranges))})"
 
-  def to_text(self, name: typing.Callable[[int], str] = str,
-              num_more: int = 0) -> str:
+  def to_text(self, name: Callable[[int], str] = str, num_more: int = 0) -> str:
     """Returns the same text as `str`, with names instead of indices.
 
     Args:
@@ -142,21 +138,20 @@ class Indices(typing.Collection[int]):
     else:
       names = [_name_run(run, name) for run in self.ranges[:10]]
       num_more += sum(map(len, self.ranges[10:]))
-    return ", ".join(names) + (
-        f" and {num_more} more" if num_more else "")
+    return ", ".join(names) + (f" and {num_more} more" if num_more else "")
 
-  def slices(self) -> typing.List[slice]:
+  def slices(self) -> List[slice]:
     """Returns slices that together select these indices of an array."""
     return [slice(r.start, r.stop, r.step) for r in self.ranges]
 
-  def to_json(self) -> typing.List[typing.List[int]]:
+  def to_json(self) -> List[List[int]]:
     """Returns list of [start, stop, step], each as in Python's `range`."""
     return [[r.start, r.stop, r.step] for r in self.ranges]
 
 
-def places_of(keys: typing.Iterable[_Key]) -> typing.Dict[_Key, Indices]:
+def places_of(keys: Iterable[_Key]) -> Dict[_Key, Indices]:
   """Returns the indices at which each key is in an iterable."""
-  places: typing.Dict[_Key, typing.List[int]] = {}
+  places: Dict[_Key, List[int]] = {}
   for i, key in enumerate(keys):
     places.setdefault(key, []).append(i)
   return {key: Indices(indices) for key, indices in places.items()}

@@ -15,12 +15,6 @@ import hypothesis
 from hypothesis import strategies as st
 
 
-def _worker(num_workers, worker_index, drop_remainder=False):
-  return strategies.round_robin(
-      strategies.WorkerConfig(num_workers, worker_index),
-      drop_remainder=drop_remainder)
-
-
 class _Halves(distributed.PlacementStrategy):
   """A strategy of a user's: even workers train, odd ones do the ensemble."""
 
@@ -78,7 +72,7 @@ class InputContextTest(parameterized.TestCase):
   )
   def test_round_robin(self, m, k, shares, drop_remainder=False):
     for w in range(m):
-      strategy = _worker(m, w, drop_remainder)
+      strategy = strategies.worker(m, w, drop_remainder)
       for i in range(k):
         if shares[w][i] is None:
           with self.assertRaises(ValueError):
@@ -154,7 +148,8 @@ class InputContextTest(parameterized.TestCase):
     this_round = data.draw(st.integers(0, num_rounds - 1))
     task = data.draw(st.integers(0, num_subnetworks))
     num_workers = num_rounds * (num_subnetworks + 1) + tail
-    strategy = _worker(num_workers, this_round * (num_subnetworks + 1) + task)
+    strategy = strategies.worker(
+        num_workers, this_round * (num_subnetworks + 1) + task)
     has_one_in_tail = tail > (1 if task else 0)
     self.assertEqual((num_rounds + has_one_in_tail, this_round),
                      _share(strategy, num_subnetworks, max(0, task - 1)))
@@ -197,21 +192,11 @@ class InputContextTest(parameterized.TestCase):
       strategy.input_context(2, 1)
 
   def test_a_subclass_that_changes_what_it_reads_of_its_config(self):
-
-    class Reversed(distributed.RoundRobinStrategy):
-      """Gives the ensemble to the last worker."""
-
-      @property
-      def config(self):
-        config = super().config
-        m, w = config.num_worker_replicas, config.global_id_in_cluster
-        return strategies.WorkerConfig(m, m - 1 - w)
-
-      @config.setter
-      def config(self, config):
-        distributed.PlacementStrategy.config.fset(self, config)
-
-    strategy = Reversed()
+    # The last worker gets the ensemble.
+    strategy = strategies.viewing(
+        distributed.RoundRobinStrategy, lambda config: strategies.WorkerConfig(
+            config.num_worker_replicas,
+            config.num_worker_replicas - 1 - config.global_id_in_cluster))()
     strategy.config = strategies.WorkerConfig(7, 1)
     self.assertTrue(strategy.should_build_subnetwork(3, 0))
     self.assertEqual((2, 0), _share(strategy, 3, 0))
@@ -243,7 +228,7 @@ class InputContextTest(parameterized.TestCase):
   def test_shares_of_a_data_set(self):
     seen = []
     for w in (1, 4):  # Both train subnetwork 0 of 2.
-      context = _worker(6, w).input_context(2, 0)
+      context = strategies.worker(6, w).input_context(2, 0)
       with tf_compat.v1.Graph().as_default(), tf_compat.v1.Session() as session:
         shard = tf_compat.v1.data.Dataset.range(10).shard(
             context.num_input_pipelines, context.input_pipeline_id)

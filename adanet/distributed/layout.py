@@ -14,17 +14,17 @@ k subnetworks in the iteration; w is a worker's index, i a subnetwork's.
 import abc
 import collections
 import fractions as fractions_lib
-import typing
+from typing import Any, Dict, Iterable, NamedTuple, Optional, Sequence, Tuple
 
 from adanet.distributed import line as line_lib
 import six
 
-Pipeline = typing.Tuple[int, int]
+Pipeline = Tuple[int, int]
 """`(num_input_pipelines, input_pipeline_id)`, as in a `tf.distribute`
 `InputContext`: the second in [0, first)."""
 
 
-class Share(typing.NamedTuple):
+class Share(NamedTuple):
   """What one worker does in one iteration, or what a part of one has.
 
   Attributes:
@@ -38,13 +38,12 @@ class Share(typing.NamedTuple):
       that it builds, each of them in every step.
   """
   builds_ensemble: bool
-  subnetworks: typing.Sequence[int]
+  subnetworks: Sequence[int]
   trains_subnetworks: bool
-  fractions: typing.Optional[typing.Sequence[
-      typing.Tuple[int, fractions_lib.Fraction]]] = None
+  fractions: Optional[Sequence[Tuple[int, fractions_lib.Fraction]]] = None
 
   @property
-  def trained(self) -> typing.Sequence[int]:
+  def trained(self) -> Sequence[int]:
     """The indices of the subnetworks that it trains, increasing."""
     if not self.trains_subnetworks:
       return range(0)
@@ -57,7 +56,7 @@ class Share(typing.NamedTuple):
     """The number of subnetworks that it trains."""
     return len(self.trained)
 
-  def training_fractions(self) -> typing.Dict[int, fractions_lib.Fraction]:
+  def training_fractions(self) -> Dict[int, fractions_lib.Fraction]:
     """Returns the part of its time for each subnetwork that it trains."""
     if self.fractions is not None:
       return dict(self.fractions)
@@ -65,13 +64,17 @@ class Share(typing.NamedTuple):
             for i in self.trained}
 
 
-Group = typing.Tuple[range, Share]
+Group = Tuple[range, Share]
 """Workers that have the same share, and that share."""
 
 
 @six.add_metaclass(abc.ABCMeta)
 class Layout:
   """The rules of a strategy.
+
+  The arguments of its methods are m, n and k: `num_workers`, `num_ps` and
+  `num_subnetworks`; and indices: `worker_index` in [0, m) and
+  `subnetwork_index` in [0, k).
 
   Attributes:
     dedicates_parameter_servers: bool, whether a subnetwork's variables go to
@@ -87,22 +90,11 @@ class Layout:
   @abc.abstractmethod
   def share(self, num_workers: int, worker_index: int,
             num_subnetworks: int) -> Share:
-    """Returns the `Share` of one worker.
-
-    Args:
-      num_workers: m.
-      worker_index: int in [0, m).
-      num_subnetworks: k.
-    """
+    """Returns the `Share` of one worker."""
 
   @abc.abstractmethod
-  def groups(self, num_workers: int,
-             num_subnetworks: int) -> typing.Iterable[Group]:
+  def groups(self, num_workers: int, num_subnetworks: int) -> Iterable[Group]:
     """Returns the share of every worker, once for workers that are alike.
-
-    Args:
-      num_workers: m.
-      num_subnetworks: k.
 
     Returns:
       Pairs of a range of workers and the `Share` of each of them, by their
@@ -112,14 +104,8 @@ class Layout:
   @abc.abstractmethod
   def input_share(
       self, num_workers: int, worker_index: int, num_subnetworks: int,
-      subnetwork_index: int) -> typing.Optional[Pipeline]:
+      subnetwork_index: int) -> Optional[Pipeline]:
     """Returns this worker's part of the input for a subnetwork.
-
-    Args:
-      num_workers: m.
-      worker_index: int in [0, m).
-      num_subnetworks: k.
-      subnetwork_index: int in [0, k).
 
     Returns:
       The `Pipeline`: the number of workers that divide the input, and this
@@ -127,28 +113,17 @@ class Layout:
     """
 
   @abc.abstractmethod
-  def parameter_servers(
-      self, num_ps: int, num_subnetworks: int,
-      subnetwork_index: int) -> typing.Optional[typing.Iterable[int]]:
+  def parameter_servers(self, num_ps: int, num_subnetworks: int,
+                        subnetwork_index: int) -> Optional[Iterable[int]]:
     """Returns the tasks of the job `ps` that hold a subnetwork's variables.
-
-    Args:
-      num_ps: n.
-      num_subnetworks: k.
-      subnetwork_index: int in [0, k).
 
     Returns:
       A range, or another iterable, of int; None if that is not known.
     """
 
   def segment(self, num_ps: int, num_subnetworks: int,
-              subnetwork_index: int) -> typing.Optional[line_lib.Segment]:
+              subnetwork_index: int) -> Optional[line_lib.Segment]:
     """Returns the place of a subnetwork among all parameter servers.
-
-    Args:
-      num_ps: n.
-      num_subnetworks: k.
-      subnetwork_index: int in [0, k).
 
     Returns:
       The `Segment` on which the hash of a variable's name picks a point; its
@@ -160,13 +135,8 @@ class Layout:
 
   def ps_fractions(
       self, num_ps: int, num_subnetworks: int, subnetwork_index: int
-  ) -> typing.Optional[typing.Sequence[fractions_lib.Fraction]]:
+  ) -> Optional[Sequence[fractions_lib.Fraction]]:
     """Returns the part of a subnetwork's bytes that each of its ps expects.
-
-    Args:
-      num_ps: n.
-      num_subnetworks: k.
-      subnetwork_index: int in [0, k).
 
     Returns:
       Sequence of `Fraction` that add up to 1, one for each element of
@@ -189,11 +159,11 @@ class ReplicationLayout(Layout):
   """Every worker builds and trains everything."""
 
   def share(self, num_workers, worker_index, num_subnetworks):
-    return Share(True, range(num_subnetworks), True)
+    return Share(builds_ensemble=True, subnetworks=range(num_subnetworks),
+                 trains_subnetworks=True)
 
   def groups(self, num_workers, num_subnetworks):
-    return [(range(num_workers),
-             self.share(num_workers, 0, num_subnetworks))]
+    return [(range(num_workers), self.share(num_workers, 0, num_subnetworks))]
 
   def input_share(self, num_workers, worker_index, num_subnetworks,
                   subnetwork_index):
@@ -220,28 +190,27 @@ class RoundRobinLayout(Layout):
 
   def untrained_subnetworks(self, num_workers: int,
                             num_subnetworks: int) -> range:
-    """Returns the range of the subnetworks that no worker trains.
-
-    Args:
-      num_workers: m.
-      num_subnetworks: k.
-    """
+    """Returns the range of the subnetworks that no worker trains."""
     if self.drop_remainder and 1 < num_workers <= num_subnetworks:
       return range(num_workers - 1, num_subnetworks)
     return range(0)
 
   def share(self, num_workers, worker_index, num_subnetworks):
     if num_subnetworks == 1:
-      return Share(True, range(1), True)
+      return Share(builds_ensemble=True, subnetworks=range(1),
+                   trains_subnetworks=True)
     round_size = num_subnetworks + 1
     task = worker_index % round_size
     if task == 0:
-      return Share(True, range(num_subnetworks), num_workers == 1)
+      return Share(builds_ensemble=True, subnetworks=range(num_subnetworks),
+                   trains_subnetworks=num_workers == 1)
     tail = num_workers % round_size
     shares_the_tail = (
         worker_index >= num_workers - tail and not self.drop_remainder)
     stride = tail - 1 if shares_the_tail else num_subnetworks
-    return Share(False, range(task - 1, num_subnetworks, stride), True)
+    return Share(
+        builds_ensemble=False, trains_subnetworks=True,
+        subnetworks=range(task - 1, num_subnetworks, stride))
 
   def groups(self, num_workers, num_subnetworks):
     if num_subnetworks == 1:
@@ -303,8 +272,7 @@ class AskedLayout(Layout):
   others.
   """
 
-  def __init__(self, strategy: typing.Any, num_workers: int,
-               num_ps: typing.Optional[int],
+  def __init__(self, strategy: Any, num_workers: int, num_ps: Optional[int],
                knows_parameter_servers: bool = True):
     """Makes the layout of one cluster.
 

@@ -125,14 +125,12 @@ class LayoutTest(parameterized.TestCase):
 
     class PlacesAndSays(Places):
 
-      def subnetwork_parameter_servers(self, num_subnetworks,
-                                       subnetwork_index):
+      def subnetwork_parameter_servers(self, num_subnetworks, subnetwork_index):
         return [1]
 
     class Says(strategy_class):
 
-      def subnetwork_parameter_servers(self, num_subnetworks,
-                                       subnetwork_index):
+      def subnetwork_parameter_servers(self, num_subnetworks, subnetwork_index):
         return [1]
 
     # Variables follow what a subclass says, unless they are on the default

@@ -3,7 +3,7 @@
 """What a user says of the subnetworks' costs or sizes, for any number of them.
 """
 
-import typing
+from typing import Callable, Dict, Optional, Sequence, Tuple, Union
 
 from adanet.distributed import _arguments
 from adanet.distributed import line as line_lib
@@ -12,9 +12,9 @@ from adanet.distributed import line as line_lib
 MEASURED = "measured"
 
 #: What a user may give.
-Given = typing.Union[
-    None, str, typing.Sequence[line_lib.Number],
-    typing.Callable[[int], typing.Sequence[line_lib.Number]]]
+Given = Union[
+    None, str, Sequence[line_lib.Number],
+    Callable[[int], Sequence[line_lib.Number]]]
 
 
 class Lengths:
@@ -29,8 +29,7 @@ class Lengths:
   """
 
   def __init__(self, name: str, given: Given,
-               measured: typing.Optional[
-                   typing.Sequence[line_lib.Number]] = None):
+               measured: Optional[Sequence[line_lib.Number]] = None):
     """Makes lengths, and checks what was given.
 
     Args:
@@ -54,8 +53,7 @@ class Lengths:
       self._measured = _arguments.check_lengths(
           name, measured, "None or a sequence of numbers greater than 0")
     # From the number of segments to numbers and line.
-    self._known: typing.Dict[
-        int, typing.Tuple[tuple, line_lib.Line]] = {}
+    self._known: Dict[int, Tuple[tuple, line_lib.Line]] = {}
 
   def __reduce__(self):
     return Lengths, (self._name, self.given, self._measured)
@@ -68,9 +66,8 @@ class Lengths:
     """Whether the user asked for measured lengths."""
     return isinstance(self.given, str) and self.given == MEASURED
 
-  def with_measured(
-      self, measured: typing.Optional[typing.Sequence[line_lib.Number]]
-  ) -> "Lengths":
+  def with_measured(self,
+                    measured: Optional[Sequence[line_lib.Number]]) -> "Lengths":
     """Returns lengths with other measured numbers, if these are asked for."""
     return (Lengths(self._name, self.given, measured) if self.is_measured
             else self)
@@ -109,8 +106,7 @@ class Lengths:
           "num_subnetworks to them.")
     return numbers
 
-  def numbers(
-      self, num_segments: int) -> typing.Sequence[line_lib.Number]:
+  def numbers(self, num_segments: int) -> Sequence[line_lib.Number]:
     """Returns the lengths as they were given; ones if they are equal.
 
     Raises:
@@ -127,8 +123,7 @@ class Lengths:
       TypeError, ValueError: as for `numbers`.
     """
     known = self._look_up(num_segments)
-    return (line_lib.Line.of_equal(num_segments) if known is None
-            else known[1])
+    return (line_lib.Line.of_equal(num_segments) if known is None else known[1])
 
   def __repr__(self):
     """Returns what was given; Python can evaluate all but a function's name."""

@@ -13,15 +13,15 @@ import fractions
 import functools
 import itertools
 import math
-import typing
+from typing import Iterable, NamedTuple, Sequence, Tuple, Union
 
-Number = typing.Union[int, float, fractions.Fraction]
+Number = Union[int, float, fractions.Fraction]
 
 #: The number of bits of a hash that `Segment.part_of_hash` takes.
 HASH_BITS = 256
 
 
-class Segment(typing.NamedTuple):
+class Segment(NamedTuple):
   """The place of one length on a line that is cut into equal parts.
 
   A small value, whatever the number of segments and parts. Two lines that have
@@ -70,7 +70,7 @@ class Line:
       the last element is the length of the line.
   """
 
-  def __init__(self, lengths: typing.Iterable[Number]):
+  def __init__(self, lengths: Iterable[Number]):
     """Lays out segments.
 
     Args:
@@ -81,10 +81,9 @@ class Line:
     # Powers of two, for floats: then each step of this is fast.
     denominator = functools.reduce(_least_common_multiple,
                                    {f.denominator for f in exact}, 1)
-    numerators = [
-        f.numerator * (denominator // f.denominator) for f in exact]
+    numerators = [f.numerator * (denominator // f.denominator) for f in exact]
     divisor = functools.reduce(math.gcd, numerators)
-    self.starts: typing.Sequence[int] = (0,) + tuple(
+    self.starts: Sequence[int] = (0,) + tuple(
         itertools.accumulate(n // divisor for n in numerators))
 
   @classmethod
@@ -112,7 +111,7 @@ def _least_common_multiple(a, b):
   return a // math.gcd(a, b) * b
 
 
-class Part(typing.Sequence[typing.Tuple[int, fractions.Fraction]]):
+class Part(Sequence[Tuple[int, fractions.Fraction]]):
   """A part of a line, as pairs of a segment's index and a fraction.
 
   The fraction is that of the part which the segment covers. The pairs are made

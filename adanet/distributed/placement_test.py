@@ -22,12 +22,6 @@ from hypothesis import strategies as st
 import numpy as np
 
 
-def _worker(num_workers, worker_index, drop_remainder=False):
-  return strategies.round_robin(
-      strategies.WorkerConfig(num_workers, worker_index),
-      drop_remainder=drop_remainder)
-
-
 def _built(strategy, num_subnetworks):
   return [
       i for i in range(num_subnetworks)
@@ -70,9 +64,8 @@ class RoundRobinWorkersTest(parameterized.TestCase):
   @parameterized.parameters(golden.load("round_robin_workers"))
   def test_equals_reference(self, num_workers, num_subnetworks, drop_remainder,
                             ensemble, train, build):
-    workers = [
-        _worker(num_workers, w, drop_remainder) for w in range(num_workers)
-    ]
+    workers = [strategies.worker(num_workers, w, drop_remainder)
+               for w in range(num_workers)]
     self.assertEqual(
         ensemble,
         _bits(w.should_build_ensemble(num_subnetworks) for w in workers))
@@ -94,7 +87,7 @@ class RoundRobinWorkersTest(parameterized.TestCase):
                                drop_remainder):
     trained = set()
     for w in range(num_workers):
-      strategy = _worker(num_workers, w, drop_remainder)
+      strategy = strategies.worker(num_workers, w, drop_remainder)
       built = _built(strategy, num_subnetworks)
       self.assertNotEmpty(built)
       trains = strategy.should_train_subnetworks(num_subnetworks)
@@ -114,13 +107,13 @@ class RoundRobinWorkersTest(parameterized.TestCase):
       num_subnetworks=st.integers(2, 10**9),
       task=st.integers(1, 10**9),
       drop_remainder=st.booleans())
-  def test_one_subnetwork_each_in_whole_rounds(self, num_rounds,
-                                               num_subnetworks, task,
-                                               drop_remainder):
+  def test_one_subnetwork_each_in_whole_rounds(
+      self, num_rounds, num_subnetworks, task, drop_remainder):
     round_size = num_subnetworks + 1
     task = 1 + task % num_subnetworks
-    strategy = _worker(num_rounds * round_size,
-                       (num_rounds - 1) * round_size + task, drop_remainder)
+    strategy = strategies.worker(
+        num_rounds * round_size, (num_rounds - 1) * round_size + task,
+        drop_remainder)
     self.assertFalse(strategy.should_build_ensemble(num_subnetworks))
     self.assertTrue(strategy.should_train_subnetworks(num_subnetworks))
     for i in {0, task - 2, task - 1, task, num_subnetworks - 1}:
@@ -197,11 +190,11 @@ class RoundRobinWorkersTest(parameterized.TestCase):
       self.assertEqual(trains, strategy.should_train_subnetworks(3))
 
   def test_accepts_numpy_integers(self):
-    strategy = _worker(np.int64(3), np.int32(1))
+    strategy = strategies.worker(np.int64(3), np.int32(1))
     self.assertEqual([0, 2], _built(strategy, np.int8(3)))
     self.assertIs(strategy.should_build_subnetwork(3, np.uint8(2)), True)
     # 127 is the largest int8, and a round is one more.
-    self.assertTrue(_worker(128, 127).should_build_subnetwork(
+    self.assertTrue(strategies.worker(128, 127).should_build_subnetwork(
         np.int8(127), np.int8(126)))
 
 
@@ -214,7 +207,7 @@ class DroppedSubnetworksTest(parameterized.TestCase):
   def test_warns_once(self, num_workers, num_subnetworks, indices):
     with self.assertLogs("absl", "WARNING") as logs:
       for w in range(num_workers):
-        strategy = _worker(num_workers, w, drop_remainder=True)
+        strategy = strategies.worker(num_workers, w, drop_remainder=True)
         strategy.should_build_ensemble(num_subnetworks)
         strategy.should_build_subnetwork(num_subnetworks, 0)
         strategy.should_train_subnetworks(num_subnetworks)
@@ -225,7 +218,7 @@ class DroppedSubnetworksTest(parameterized.TestCase):
     with self.assertLogs("absl", "WARNING") as logs:
       for _ in range(3):
         for num_subnetworks in (51, 52):
-          _worker(50, 7, drop_remainder=True).should_build_ensemble(
+          strategies.worker(50, 7, drop_remainder=True).should_build_ensemble(
               num_subnetworks)
     self.assertLen(logs.output, 2)
 
@@ -236,8 +229,9 @@ class DroppedSubnetworksTest(parameterized.TestCase):
       # assertLogs has no opposite before Python 3.10.
       distributed.placement.logging.warning("the only one")
       for w in range(num_workers):
-        _worker(num_workers, w,
-                drop_remainder).should_build_ensemble(num_subnetworks)
+        strategies.worker(
+            num_workers, w, drop_remainder).should_build_ensemble(
+                num_subnetworks)
     self.assertLen(logs.output, 1)
 
 
@@ -374,6 +368,9 @@ class ImportTest(parameterized.TestCase):
 
   @parameterized.parameters(
       "import adanet.distributed",
+      "import adanet.ensemble",
+      "import adanet.heads",
+      "import adanet.subnetwork",
       "import adanet; adanet.distributed.RoundRobinStrategy()",
       "from adanet import tf_compat; tf_compat.RunConfig()",
       "from adanet import distributed as d, tf_compat; "
@@ -383,11 +380,10 @@ class ImportTest(parameterized.TestCase):
       "s = d.BalancedStrategy([1, 2, 4]); s.config = tf_compat.RunConfig(); "
       "assert s.training_fractions(3)")
   def test_no_tensorflow(self, statement):
-    program = "import sys; {}; sys.exit('tensorflow' in sys.modules)"
-    finished = subprocess.run(
-        [sys.executable, "-c", program.format(statement)],
-        check=False)
-    self.assertEqual(0, finished.returncode)
+    loaded = subprocess.check_output([
+        sys.executable, "-c", f"import sys; {statement}; print([m for m in "
+        "('tensorflow', 'keras', 'tf_keras', 'numpy') if m in sys.modules])"])
+    self.assertEqual(b"[]", loaded.strip())
 
 
 if __name__ == "__main__":

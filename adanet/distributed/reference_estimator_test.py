@@ -131,8 +131,7 @@ class ReferenceEstimatorTest(parameterized.TestCase):
       ("round_robin", "RoundRobinStrategy", 3, 5, _ROUND_ROBIN),
       ("replication", "ReplicationStrategy", 2, 2, _REPLICATION))
   def test_trains(self, strategy, num_ps, num_workers, iterations):
-    records, metrics = self._run(
-        strategy, num_ps, num_workers, len(iterations))
+    records, metrics = self._run(strategy, num_ps, num_workers, len(iterations))
     for iteration, (workers, parameter_servers) in enumerate(iterations):
       for worker_index, owned in enumerate(workers):
         with self.subTest(iteration=iteration, worker_index=worker_index):

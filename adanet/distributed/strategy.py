@@ -9,7 +9,7 @@ import abc
 import contextlib
 import copy
 import fractions
-import typing
+from typing import Any, ContextManager, Dict, Iterable, Optional, TypeVar
 
 from adanet import tf_compat
 from adanet.distributed import _arguments
@@ -17,7 +17,7 @@ from adanet.distributed import devices
 from adanet.distributed import layout as layout_lib
 import six
 
-_Strategy = typing.TypeVar("_Strategy", bound="PlacementStrategy")
+_Strategy = TypeVar("_Strategy", bound="PlacementStrategy")
 
 
 @contextlib.contextmanager
@@ -26,9 +26,7 @@ def _default_devices():
 
 
 def _derived(method):
-  """Marks a method that says what follows from others, until it is overridden.
-
-  As `abc.abstractmethod` marks a method that says nothing.
+  """Marks a method whose answer follows from others. An override has no mark.
   """
   method.is_derived = True
   return method
@@ -55,10 +53,10 @@ class PlacementStrategy:
   one is out of range.
   """
 
-  _config = None  # type: typing.Any
+  _config = None  # type: Any
 
   @property
-  def config(self) -> typing.Any:
+  def config(self) -> Any:
     """The `RunConfig` that describes the cluster and this worker's place in it.
 
     Anything with the attributes that a decision reads will do:
@@ -76,10 +74,10 @@ class PlacementStrategy:
     return self._config
 
   @config.setter
-  def config(self, config: typing.Any) -> None:
+  def config(self, config: Any) -> None:
     self._config = config
 
-  def with_config(self: _Strategy, config: typing.Any) -> _Strategy:
+  def with_config(self: _Strategy, config: Any) -> _Strategy:
     """Returns a deep copy of this strategy with another config.
 
     Args:
@@ -118,7 +116,7 @@ class PlacementStrategy:
 
   @_derived
   def training_fractions(
-      self, num_subnetworks: int) -> typing.Dict[int, fractions.Fraction]:
+      self, num_subnetworks: int) -> Dict[int, fractions.Fraction]:
     """The part of this worker's training time for each of its subnetworks.
 
     Unless a strategy says something else, a worker trains all subnetworks that
@@ -130,10 +128,11 @@ class PlacementStrategy:
     """
     num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
     return layout_lib.Share(
-        False,
-        [i for i in range(num_subnetworks)
-         if self.should_build_subnetwork(num_subnetworks, i)],
-        self.should_train_subnetworks(num_subnetworks)).training_fractions()
+        builds_ensemble=False,
+        subnetworks=[i for i in range(num_subnetworks)
+                     if self.should_build_subnetwork(num_subnetworks, i)],
+        trains_subnetworks=self.should_train_subnetworks(num_subnetworks)
+    ).training_fractions()
 
   @property
   def divides_time(self) -> bool:
@@ -157,7 +156,7 @@ class PlacementStrategy:
         self.training_fractions(num_subnetworks).items())))
 
   def layout_for(self, num_workers: int,
-                 num_ps: typing.Optional[int]) -> layout_lib.Layout:
+                 num_ps: Optional[int]) -> layout_lib.Layout:
     """The answers to all workers of a cluster, whatever the config is.
 
     A copy of this strategy is asked as each worker. Override it in a strategy
@@ -184,13 +183,11 @@ class PlacementStrategy:
     return self
 
   @abc.abstractmethod
-  def subnetwork_devices(
-      self, num_subnetworks: int,
-      subnetwork_index: int) -> typing.ContextManager[None]:
+  def subnetwork_devices(self, num_subnetworks: int,
+                         subnetwork_index: int) -> ContextManager[None]:
     """A context manager: the ops of a subnetwork go to their devices."""
 
-  def input_context(self, num_subnetworks: int,
-                    subnetwork_index: int) -> typing.Any:
+  def input_context(self, num_subnetworks: int, subnetwork_index: int) -> Any:
     """This worker's share of the input, among those that train the subnetwork.
 
     The workers that train one subnetwork divide the input among them. The
@@ -233,7 +230,7 @@ class PlacementStrategy:
 
   def subnetwork_parameter_servers(
       self, num_subnetworks: int,
-      subnetwork_index: int) -> typing.Optional[typing.Iterable[int]]:
+      subnetwork_index: int) -> Optional[Iterable[int]]:
     """The parameter servers that hold a subnetwork's variables.
 
     For plans: says without TensorFlow where `subnetwork_devices` will place the
@@ -263,11 +260,11 @@ class LayoutStrategy(PlacementStrategy):
     layout: the `Layout`.
   """
 
-  layout = None  # type: typing.Any
+  layout = None  # type: Any
   _decides_by_layout = False
 
   def __init_subclass__(cls, decides_by_layout: bool = False,
-                        **kwargs: typing.Any) -> None:
+                        **kwargs: Any) -> None:
     """Makes a class; it does not inherit `decides_by_layout`."""
     super().__init_subclass__(**kwargs)
     cls._decides_by_layout = decides_by_layout
@@ -294,7 +291,7 @@ class LayoutStrategy(PlacementStrategy):
 
   @_derived
   def training_fractions(
-      self, num_subnetworks: int) -> typing.Dict[int, fractions.Fraction]:
+      self, num_subnetworks: int) -> Dict[int, fractions.Fraction]:
     num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
     if _are_derived(
         self, "should_build_subnetwork", "should_train_subnetworks"):
@@ -312,7 +309,7 @@ class LayoutStrategy(PlacementStrategy):
     return super().worker_share(num_subnetworks)
 
   def layout_for(self, num_workers: int,
-                 num_ps: typing.Optional[int]) -> layout_lib.Layout:
+                 num_ps: Optional[int]) -> layout_lib.Layout:
     if self._decides_by_layout:
       return self.layout
     # A subclass that overrides `subnetwork_devices` alone does not say where
@@ -326,9 +323,8 @@ class LayoutStrategy(PlacementStrategy):
             says and self.layout.dedicates_parameter_servers))
 
   @_derived
-  def subnetwork_devices(
-      self, num_subnetworks: int,
-      subnetwork_index: int) -> typing.ContextManager[None]:
+  def subnetwork_devices(self, num_subnetworks: int,
+                         subnetwork_index: int) -> ContextManager[None]:
     """A scope whose variables live on the subnetwork's parameter servers.
 
     In a graph, eagerly and in a `tf.function`, the hash of a variable's name
@@ -357,7 +353,7 @@ class LayoutStrategy(PlacementStrategy):
   @_derived
   def subnetwork_parameter_servers(
       self, num_subnetworks: int,
-      subnetwork_index: int) -> typing.Optional[typing.Iterable[int]]:
+      subnetwork_index: int) -> Optional[Iterable[int]]:
     num_subnetworks, subnetwork_index = _arguments.check_subnetwork(
         num_subnetworks, subnetwork_index)
     return self.layout.parameter_servers(

@@ -44,8 +44,7 @@ def _task_of_point(num_ps, sizes, subnetwork_index, name):
   sizes = [fractions.Fraction(size) for size in sizes]
   name_hash = fractions.Fraction(
       int(hashlib.sha256(name.encode("utf-8")).hexdigest(), 16), 2**256)
-  point = (sum(sizes[:subnetwork_index]) +
-           name_hash * sizes[subnetwork_index])
+  point = (sum(sizes[:subnetwork_index]) + name_hash * sizes[subnetwork_index])
   return int(point * num_ps / sum(sizes))
 
 
@@ -77,8 +76,7 @@ class BalancedDevicesTest(parameterized.TestCase):
       for device in _place(
           num_ps, 3, i, names, strategies.balanced, sizes=sizes):
         found[_task(device)] += size / len(names)
-    np.testing.assert_allclose(
-        [sum(sizes) / num_ps] * num_ps, found, rtol=.1)
+    np.testing.assert_allclose([sum(sizes) / num_ps] * num_ps, found, rtol=.1)
 
   def test_a_segment_is_no_tuple_of_tasks(self):
     segment = line.Segment(start=0, length=1, total=2, num_parts=4)
@@ -90,19 +88,11 @@ class BalancedDevicesTest(parameterized.TestCase):
             for name in names})
 
   def test_a_subclass_that_sees_fewer_parameter_servers(self):
-
-    class Half(distributed.BalancedStrategy):
-
-      @property
-      def config(self):
-        return strategies.PsConfig(super().config.num_ps_replicas // 2)
-
-      @config.setter
-      def config(self, config):
-        distributed.PlacementStrategy.config.fset(self, config)
+    half = strategies.viewing(distributed.BalancedStrategy, lambda config: (
+        strategies.PsConfig(config.num_ps_replicas // 2)))
 
     def make(config):
-      strategy = Half()
+      strategy = half()
       strategy.config = config
       return strategy
 

@@ -68,8 +68,7 @@ def _resolver():
 
 
 def _mirrored(cross_device_ops, v=v1):
-  return v.distribute.MirroredStrategy(
-      _CPUS, cross_device_ops=cross_device_ops)
+  return v.distribute.MirroredStrategy(_CPUS, cross_device_ops=cross_device_ops)
 
 
 def _two_replicas(v=v1):

@@ -3,7 +3,7 @@
 """The interfaces of an ensemble and of what makes one."""
 
 import abc
-import typing
+from typing import Any, Dict, Iterable, Optional
 
 from adanet.subnetwork.generator import TrainOpSpec
 
@@ -18,7 +18,7 @@ class Ensemble:
 
   @property
   @abc.abstractmethod
-  def logits(self) -> typing.Any:
+  def logits(self) -> Any:
     """Float tensor of shape [batch_size, logits_dimension].
 
     For a multi-head a dict from head to tensor.
@@ -26,11 +26,11 @@ class Ensemble:
 
   @property
   @abc.abstractmethod
-  def subnetworks(self) -> typing.Iterable[typing.Any]:
+  def subnetworks(self) -> Iterable[Any]:
     """Each `Subnetwork` of the ensemble, in a fixed order."""
 
   @property
-  def predictions(self) -> typing.Optional[typing.Dict[str, typing.Any]]:
+  def predictions(self) -> Optional[Dict[str, Any]]:
     """Tensors to predict and to export beside those of the head, by name."""
     return None
 
@@ -48,12 +48,10 @@ class Ensembler:
     """The name of the ensembler, unique among those of an `Estimator`."""
 
   @abc.abstractmethod
-  def build_ensemble(self, subnetworks: typing.Any,
-                     previous_ensemble_subnetworks: typing.Any,
-                     features: typing.Any, labels: typing.Any,
-                     logits_dimension: typing.Any, training: bool,
-                     iteration_step: typing.Any, summary: typing.Any,
-                     previous_ensemble: typing.Any) -> Ensemble:
+  def build_ensemble(self, subnetworks: Any, previous_ensemble_subnetworks: Any,
+                     features: Any, labels: Any, logits_dimension: Any,
+                     training: bool, iteration_step: Any, summary: Any,
+                     previous_ensemble: Any) -> Ensemble:
     """Builds the ops and the variables of an ensemble.
 
     Args:
@@ -76,10 +74,9 @@ class Ensembler:
     """
 
   @abc.abstractmethod
-  def build_train_op(self, ensemble: typing.Any, loss: typing.Any,
-                     var_list: typing.Any, labels: typing.Any,
-                     iteration_step: typing.Any, summary: typing.Any,
-                     previous_ensemble: typing.Any) -> typing.Any:
+  def build_train_op(self, ensemble: Any, loss: Any, var_list: Any, labels: Any,
+                     iteration_step: Any, summary: Any,
+                     previous_ensemble: Any) -> Any:
     """Builds the op that trains the ensemble, not its subnetworks, for a step.
 
     Args:

@@ -3,7 +3,7 @@
 """The ensemble whose logits are the mean of its subnetworks' logits."""
 
 import collections
-import typing
+from typing import Any, Dict, Iterable, Optional
 
 from adanet import tf_compat
 from adanet.ensemble import shapes
@@ -28,13 +28,9 @@ class MeanEnsemble(
   # the name of the head follows, after "_".
   MEAN_LAST_LAYER = "mean_last_layer"
 
-  def __new__(cls,
-              logits: typing.Any,
-              subnetworks: typing.Optional[typing.Iterable[typing.Any]] = None,
-              predictions: typing.Optional[
-                  typing.Dict[str, typing.Any]] = None) -> "MeanEnsemble":
-    return super().__new__(
-        cls, logits, list(subnetworks or ()), predictions)
+  def __new__(cls, logits: Any, subnetworks: Optional[Iterable[Any]] = None,
+              predictions: Optional[Dict[str, Any]] = None) -> "MeanEnsemble":
+    return super().__new__(cls, logits, list(subnetworks or ()), predictions)
 
 
 def _mean(name, tensors):
@@ -49,8 +45,7 @@ class MeanEnsembler(Ensembler):
   Subnetworks of the previous ensemble have no part in it.
   """
 
-  def __init__(self,
-               name: typing.Optional[str] = None,
+  def __init__(self, name: Optional[str] = None,
                add_mean_last_layer_predictions: bool = False) -> None:
     """Makes an ensembler.
 
@@ -66,12 +61,10 @@ class MeanEnsembler(Ensembler):
   def name(self) -> str:
     return self._name or "mean"
 
-  def build_ensemble(self, subnetworks: typing.Any,
-                     previous_ensemble_subnetworks: typing.Any,
-                     features: typing.Any, labels: typing.Any,
-                     logits_dimension: typing.Any, training: bool,
-                     iteration_step: typing.Any, summary: typing.Any,
-                     previous_ensemble: typing.Any) -> MeanEnsemble:
+  def build_ensemble(self, subnetworks: Any, previous_ensemble_subnetworks: Any,
+                     features: Any, labels: Any, logits_dimension: Any,
+                     training: bool, iteration_step: Any, summary: Any,
+                     previous_ensemble: Any) -> MeanEnsemble:
     """See `Ensembler`.
 
     Raises:
@@ -102,8 +95,7 @@ class MeanEnsembler(Ensembler):
         }
     return MeanEnsemble(logits, subnetworks, predictions)
 
-  def build_train_op(self, ensemble: typing.Any, loss: typing.Any,
-                     var_list: typing.Any, labels: typing.Any,
-                     iteration_step: typing.Any, summary: typing.Any,
-                     previous_ensemble: typing.Any) -> typing.Any:
+  def build_train_op(self, ensemble: Any, loss: Any, var_list: Any, labels: Any,
+                     iteration_step: Any, summary: Any,
+                     previous_ensemble: Any) -> Any:
     return tf_compat.v1.no_op()

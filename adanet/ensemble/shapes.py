@@ -6,14 +6,11 @@ Without them, TensorFlow broadcasts tensors of different shapes into one that
 nobody asked for.
 """
 
-import typing
+from typing import Any, Iterable, Sequence
 
 
-def check_same_heads(subnetworks: typing.Iterable[typing.Any]) -> None:
+def check_same_heads(subnetworks: Iterable[Any]) -> None:
   """Checks that all subnetworks have the same heads, or none.
-
-  Args:
-    subnetworks: iterable of `Subnetwork`.
 
   Raises:
     ValueError: their heads differ.
@@ -29,7 +26,7 @@ def check_same_heads(subnetworks: typing.Iterable[typing.Any]) -> None:
           "all of an ensemble.")
 
 
-def check_compatible(name: str, tensors: typing.Sequence[typing.Any]) -> None:
+def check_compatible(name: str, tensors: Sequence[Any]) -> None:
   """Checks that tensors have one static shape, as far as it is known.
 
   Args:

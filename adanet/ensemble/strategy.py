@@ -4,7 +4,7 @@
 
 import abc
 import collections
-import typing
+from typing import Any, Iterable, List, Optional
 
 import six
 
@@ -22,9 +22,9 @@ class Candidate(
       previous ensemble that stay.
   """
 
-  def __new__(cls, name: str, subnetwork_builders: typing.Iterable[typing.Any],
-              previous_ensemble_subnetwork_builders: typing.Optional[
-                  typing.Iterable[typing.Any]]) -> "Candidate":
+  def __new__(cls, name: str, subnetwork_builders: Iterable[Any],
+              previous_ensemble_subnetwork_builders: Optional[
+                  Iterable[Any]]) -> "Candidate":
     """Makes a candidate.
 
     Raises:
@@ -46,10 +46,9 @@ class Strategy:
   """Turns the builders of an iteration into candidates."""
 
   @abc.abstractmethod
-  def generate_ensemble_candidates(
-      self, subnetwork_builders: typing.Any,
-      previous_ensemble_subnetwork_builders: typing.Any
-  ) -> typing.Iterable[Candidate]:
+  def generate_ensemble_candidates(self, subnetwork_builders: Any,
+                                   previous_ensemble_subnetwork_builders: Any
+                                   ) -> Iterable[Candidate]:
     """Returns the candidates of an iteration.
 
     Args:
@@ -66,10 +65,9 @@ class Strategy:
 class SoloStrategy(Strategy):
   """Each new subnetwork alone, without those of the previous ensemble."""
 
-  def generate_ensemble_candidates(
-      self, subnetwork_builders: typing.Any,
-      previous_ensemble_subnetwork_builders: typing.Any
-  ) -> typing.List[Candidate]:
+  def generate_ensemble_candidates(self, subnetwork_builders: Any,
+                                   previous_ensemble_subnetwork_builders: Any
+                                   ) -> List[Candidate]:
     return [Candidate(f"{builder.name}_solo", [builder], None)
             for builder in subnetwork_builders]
 
@@ -77,10 +75,9 @@ class SoloStrategy(Strategy):
 class GrowStrategy(Strategy):
   """Each new subnetwork, added to all those of the previous ensemble."""
 
-  def generate_ensemble_candidates(
-      self, subnetwork_builders: typing.Any,
-      previous_ensemble_subnetwork_builders: typing.Any
-  ) -> typing.List[Candidate]:
+  def generate_ensemble_candidates(self, subnetwork_builders: Any,
+                                   previous_ensemble_subnetwork_builders: Any
+                                   ) -> List[Candidate]:
     return [Candidate(f"{builder.name}_grow", [builder],
                       previous_ensemble_subnetwork_builders)
             for builder in subnetwork_builders]
@@ -89,9 +86,8 @@ class GrowStrategy(Strategy):
 class AllStrategy(Strategy):
   """All new subnetworks, added to all those of the previous ensemble."""
 
-  def generate_ensemble_candidates(
-      self, subnetwork_builders: typing.Any,
-      previous_ensemble_subnetwork_builders: typing.Any
-  ) -> typing.List[Candidate]:
+  def generate_ensemble_candidates(self, subnetwork_builders: Any,
+                                   previous_ensemble_subnetwork_builders: Any
+                                   ) -> List[Candidate]:
     return [Candidate("all", subnetwork_builders,
                       previous_ensemble_subnetwork_builders)]

@@ -13,7 +13,7 @@ over m examples (x, y), where Phi is the head's loss and r the complexity.
 
 import collections
 import math
-import typing
+from typing import Any, Iterable, Optional
 
 from absl import logging
 from adanet import tf_compat
@@ -59,12 +59,9 @@ class WeightedSubnetwork(
     subnetwork: the `Subnetwork`.
   """
 
-  def __new__(cls,
-              name: str = "",
-              iteration_number: int = 0,
-              weight: typing.Any = None,
-              logits: typing.Any = None,
-              subnetwork: typing.Any = None) -> "WeightedSubnetwork":
+  def __new__(cls, name: str = "", iteration_number: int = 0,
+              weight: Any = None, logits: Any = None,
+              subnetwork: Any = None) -> "WeightedSubnetwork":
     return super().__new__(
         cls, name, iteration_number, weight, logits, subnetwork)
 
@@ -85,13 +82,10 @@ class ComplexityRegularized(
       equation (4), over all heads. It is a part of the AdaNet loss.
   """
 
-  def __new__(cls,
-              weighted_subnetworks: typing.Iterable[WeightedSubnetwork],
-              bias: typing.Any,
-              logits: typing.Any,
-              subnetworks: typing.Optional[typing.Iterable[typing.Any]] = None,
-              complexity_regularization: typing.Any = None
-              ) -> "ComplexityRegularized":
+  def __new__(cls, weighted_subnetworks: Iterable[WeightedSubnetwork],
+              bias: Any, logits: Any,
+              subnetworks: Optional[Iterable[Any]] = None,
+              complexity_regularization: Any = None) -> "ComplexityRegularized":
     return super().__new__(
         cls, list(weighted_subnetworks), bias, logits, list(subnetworks or ()),
         complexity_regularization)
@@ -189,15 +183,15 @@ class ComplexityRegularizedEnsembler(Ensembler):
   """Learns the mixture weights of equation (4); see the module's docstring."""
 
   def __init__(self,
-               optimizer: typing.Any = None,
+               optimizer: Any = None,
                mixture_weight_type: str = MixtureWeightType.SCALAR,
-               mixture_weight_initializer: typing.Any = None,
+               mixture_weight_initializer: Any = None,
                warm_start_mixture_weights: bool = False,
-               model_dir: typing.Optional[str] = None,
+               model_dir: Optional[str] = None,
                adanet_lambda: float = 0.,
                adanet_beta: float = 0.,
                use_bias: bool = False,
-               name: typing.Optional[str] = None) -> None:
+               name: Optional[str] = None) -> None:
     """Makes an ensembler.
 
     Args:
@@ -230,8 +224,7 @@ class ComplexityRegularizedEnsembler(Ensembler):
     for argument, value in (("adanet_lambda", adanet_lambda),
                             ("adanet_beta", adanet_beta)):
       if isinstance(value, float) and math.isnan(value):
-        raise ValueError(
-            f"{argument}=nan: expected a number of at least 0.")
+        raise ValueError(f"{argument}=nan: expected a number of at least 0.")
     self._optimizer = optimizers.for_any_graph(optimizer)
     self._mixture_weight_type = mixture_weight_type
     self._mixture_weight_initializer = mixture_weight_initializer
@@ -246,12 +239,10 @@ class ComplexityRegularizedEnsembler(Ensembler):
   def name(self) -> str:
     return self._name or "complexity_regularized"
 
-  def build_ensemble(self, subnetworks: typing.Any,
-                     previous_ensemble_subnetworks: typing.Any,
-                     features: typing.Any, labels: typing.Any,
-                     logits_dimension: typing.Any, training: bool,
-                     iteration_step: typing.Any, summary: typing.Any,
-                     previous_ensemble: typing.Any) -> ComplexityRegularized:
+  def build_ensemble(self, subnetworks: Any, previous_ensemble_subnetworks: Any,
+                     features: Any, labels: Any, logits_dimension: Any,
+                     training: bool, iteration_step: Any, summary: Any,
+                     previous_ensemble: Any) -> ComplexityRegularized:
     """See `Ensembler`. Subnetworks of the previous ensemble come first.
 
     Raises:
@@ -289,10 +280,9 @@ class ComplexityRegularizedEnsembler(Ensembler):
             self._regularization(weighted_subnetworks, summary, head)
             for head in heads))
 
-  def build_train_op(self, ensemble: typing.Any, loss: typing.Any,
-                     var_list: typing.Any, labels: typing.Any,
-                     iteration_step: typing.Any, summary: typing.Any,
-                     previous_ensemble: typing.Any) -> typing.Any:
+  def build_train_op(self, ensemble: Any, loss: Any, var_list: Any, labels: Any,
+                     iteration_step: Any, summary: Any,
+                     previous_ensemble: Any) -> Any:
     """See `Ensembler`.
 
     `loss` has the complexity regularization in it already, and it is added once
@@ -380,8 +370,7 @@ class ComplexityRegularizedEnsembler(Ensembler):
       summary.scalar(
           f"complexity_regularization/{ensemble}{head.tag}",
           regularization)
-      summary.histogram(
-          f"mixture_weights/{ensemble}{head.tag}", norms)
+      summary.histogram(f"mixture_weights/{ensemble}{head.tag}", norms)
       for index, norm in enumerate(norms):
         tag = f"{ensemble}/subnetwork{head.tag}_{index}"
         summary.scalar("mixture_weight_norms/" + tag, norm)

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What leads a user through the search: the Estimator."""
 
-import typing
+from typing import TYPE_CHECKING
 
 from adanet import _submodules
 
-if typing.TYPE_CHECKING:
+if TYPE_CHECKING:
   from adanet.estimator import export
   from adanet.estimator import exporters
 else:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builders of what a user has: estimators, functions and Keras models."""
 
-import typing
+from typing import Any, Callable, Optional
 
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
@@ -55,9 +55,6 @@ def _check_accumulators(name):
   TensorFlow gives those of boosted trees the same names in each model. Two
   models would take what the other one gives, or wait for it without an end.
 
-  Args:
-    name: str, the candidate's. Its variable scope is the current one.
-
   Raises:
     ValueError: it does.
   """
@@ -82,10 +79,10 @@ def _check_accumulators(name):
 class EstimatorBuilder(subnetwork_lib.Builder):
   """Builds what the `model_fn` of an estimator builds."""
 
-  def __init__(self, name: str, subestimator: typing.Callable[..., typing.Any],
-               logits_fn: typing.Callable[..., typing.Any],
-               last_layer_fn: typing.Optional[typing.Callable[..., typing.Any]],
-               config: typing.Any) -> None:
+  def __init__(self, name: str, subestimator: Callable[..., Any],
+               logits_fn: Callable[..., Any],
+               last_layer_fn: Optional[Callable[..., Any]],
+               config: Any) -> None:
     """Makes a builder.
 
     Args:
@@ -108,8 +105,7 @@ class EstimatorBuilder(subnetwork_lib.Builder):
     return self._name
 
   def build_subnetwork(self, features, labels, logits_dimension, training,
-                       iteration_step, summary, previous_ensemble,
-                       config=None):
+                       iteration_step, summary, previous_ensemble, config=None):
     config = estimator_config.estimator_run_config(config)
     estimator, train_input_fn, prediction_only = self._subestimator(config)[:3]
     mode = "train" if training and not prediction_only else "infer"
@@ -166,11 +162,10 @@ class EstimatorBuilder(subnetwork_lib.Builder):
 class NetworkBuilder(subnetwork_lib.Builder):
   """Builds a network, and trains it with an optimizer."""
 
-  def __init__(self, name: str, make_network: typing.Callable[[], typing.Any],
-               optimizer: typing.Any, default_optimizer: typing.Any,
-               train_input_fn: typing.Optional[
-                   typing.Callable[..., typing.Any]],
-               prediction_only: bool, head: typing.Any) -> None:
+  def __init__(self, name: str, make_network: Callable[[], Any], optimizer: Any,
+               default_optimizer: Any,
+               train_input_fn: Optional[Callable[..., Any]],
+               prediction_only: bool, head: Any) -> None:
     """Makes a builder.
 
     Args:
@@ -196,8 +191,7 @@ class NetworkBuilder(subnetwork_lib.Builder):
     return self._name
 
   def build_subnetwork(self, features, labels, logits_dimension, training,
-                       iteration_step, summary, previous_ensemble,
-                       config=None):
+                       iteration_step, summary, previous_ensemble, config=None):
     training = training and not self._prediction_only
     network = self._make_network()
     own_input = None
@@ -235,7 +229,7 @@ class NetworkBuilder(subnetwork_lib.Builder):
           labels=own_input.labels).loss
     step = optimizers.minimize(
         subnetwork.shared["optimizer"],
-        v1.add_n([loss] + outputs.regularization), variables)
+        v1.add_n([loss, *outputs.regularization]), variables)
     train_op = v1.group(step, *outputs.updates)
     return _apart(train_op) if own_input else train_op
 
@@ -244,7 +238,7 @@ class EitherBuilder(subnetwork_lib.Builder):
   """Builds what a function makes, of the features or of the config."""
 
   def __init__(self, of_features: NetworkBuilder, of_config: EstimatorBuilder,
-               makes_estimator: typing.Callable[[typing.Any], bool]) -> None:
+               makes_estimator: Callable[[Any], bool]) -> None:
     """Makes a builder.
 
     Args:
@@ -263,8 +257,7 @@ class EitherBuilder(subnetwork_lib.Builder):
     return self._of_features.name
 
   def build_subnetwork(self, features, labels, logits_dimension, training,
-                       iteration_step, summary, previous_ensemble,
-                       config=None):
+                       iteration_step, summary, previous_ensemble, config=None):
     arguments = (features, labels, logits_dimension, training, iteration_step,
                  summary, previous_ensemble, config)
     try:

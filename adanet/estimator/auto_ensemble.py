@@ -23,7 +23,7 @@ For example, of two Keras models::
 import collections
 import functools
 import inspect
-import typing
+from typing import Any, Callable, List, Optional, Sequence
 
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
@@ -59,12 +59,10 @@ class AutoEnsembleSubestimator(
       estimator has its own.
   """
 
-  def __new__(cls,
-              estimator: typing.Any,
-              train_input_fn: typing.Optional[
-                  typing.Callable[..., typing.Any]] = None,
+  def __new__(cls, estimator: Any,
+              train_input_fn: Optional[Callable[..., Any]] = None,
               prediction_only: bool = False,
-              optimizer: typing.Any = None) -> "AutoEnsembleSubestimator":
+              optimizer: Any = None) -> "AutoEnsembleSubestimator":
     """Makes a model of the pool.
 
     Raises:
@@ -178,8 +176,7 @@ class _PoolGenerator(subnetwork_lib.Generator):
           f"candidate_pool={pool!r}: expected a list or a dict of models, or a "
           "function of config that returns one.")
     if not named:
-      raise ValueError(
-          f"candidate_pool={pool!r}: expected at least one model.")
+      raise ValueError(f"candidate_pool={pool!r}: expected at least one model.")
     names = [name for name, _ in named]
     for name in names:
       if names.count(name) > 1:
@@ -294,29 +291,29 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
 
   def __init__(
       self,
-      head: typing.Any,
-      candidate_pool: typing.Any,
-      max_iteration_steps: typing.Optional[int],
-      ensemblers: typing.Optional[typing.Sequence[typing.Any]] = None,
-      ensemble_strategies: typing.Optional[typing.Sequence[typing.Any]] = None,
-      logits_fn: typing.Optional[typing.Callable[..., typing.Any]] = None,
-      last_layer_fn: typing.Optional[typing.Callable[..., typing.Any]] = None,
-      evaluator: typing.Any = None,
-      metric_fn: typing.Optional[typing.Callable[..., typing.Any]] = None,
+      head: Any,
+      candidate_pool: Any,
+      max_iteration_steps: Optional[int],
+      ensemblers: Optional[Sequence[Any]] = None,
+      ensemble_strategies: Optional[Sequence[Any]] = None,
+      logits_fn: Optional[Callable[..., Any]] = None,
+      last_layer_fn: Optional[Callable[..., Any]] = None,
+      evaluator: Any = None,
+      metric_fn: Optional[Callable[..., Any]] = None,
       force_grow: bool = False,
       adanet_loss_decay: float = .9,
       worker_wait_timeout_secs: float = 7200,
-      model_dir: typing.Optional[str] = None,
-      config: typing.Any = None,
+      model_dir: Optional[str] = None,
+      config: Any = None,
       debug: bool = False,
       enable_ensemble_summaries: bool = True,
       enable_subnetwork_summaries: bool = True,
-      global_step_combiner_fn: typing.Optional[
-          typing.Callable[[typing.List[typing.Any]], typing.Any]] = None,
-      max_iterations: typing.Optional[int] = None,
-      replay_config: typing.Any = None,
-      optimizer: typing.Any = None,
-      **kwargs: typing.Any) -> None:
+      global_step_combiner_fn: Optional[
+          Callable[[List[Any]], Any]] = None,
+      max_iterations: Optional[int] = None,
+      replay_config: Any = None,
+      optimizer: Any = None,
+      **kwargs: Any) -> None:
     """Takes the pool, and how to search. Writes nothing.
 
     Arguments that are not listed are those of `adanet.Estimator`.
@@ -327,31 +324,14 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
         a list a model is named by its class and its index. Or a function that
         returns one, asked in each iteration, which may take `config` and
         `iteration_number`.
-      max_iteration_steps: see `adanet.Estimator`.
-      ensemblers: see `adanet.Estimator`.
-      ensemble_strategies: see `adanet.Estimator`.
       logits_fn: function of an `estimator_spec`, returns the logits of an
         estimator. With None they are its prediction "logits", or "predictions",
         or the prediction that is not in a dict.
       last_layer_fn: function of an `estimator_spec`, returns the last layer of
         an estimator. With None it is the logits.
-      evaluator: see `adanet.Estimator`.
-      metric_fn: see `adanet.Estimator`.
-      force_grow: see `adanet.Estimator`.
-      adanet_loss_decay: see `adanet.Estimator`.
-      worker_wait_timeout_secs: see `adanet.Estimator`.
-      model_dir: see `adanet.Estimator`.
-      config: see `adanet.Estimator`.
-      debug: see `adanet.Estimator`.
-      enable_ensemble_summaries: see `adanet.Estimator`.
-      enable_subnetwork_summaries: see `adanet.Estimator`.
-      global_step_combiner_fn: see `adanet.Estimator`.
-      max_iterations: see `adanet.Estimator`.
-      replay_config: see `adanet.Estimator`.
       optimizer: what trains functions and Keras models that come without an
         optimizer: what `tf_compat.optimizers.minimize` takes. None for Adam
         with a learning rate of 0.001.
-      **kwargs: see `adanet.Estimator`.
 
     Raises:
       ValueError: the pool is empty, or has something else in it.
@@ -361,22 +341,14 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
         _default_optimizer if optimizer is None else
         optimizers.for_any_graph(optimizer), head)
     super().__init__(
-        head=head,
-        subnetwork_generator=generator,
-        max_iteration_steps=max_iteration_steps,
-        ensemblers=ensemblers,
-        ensemble_strategies=ensemble_strategies,
-        evaluator=evaluator,
-        metric_fn=metric_fn,
-        force_grow=force_grow,
+        head=head, subnetwork_generator=generator,
+        max_iteration_steps=max_iteration_steps, ensemblers=ensemblers,
+        ensemble_strategies=ensemble_strategies, evaluator=evaluator,
+        metric_fn=metric_fn, force_grow=force_grow,
         adanet_loss_decay=adanet_loss_decay,
         worker_wait_timeout_secs=worker_wait_timeout_secs,
-        model_dir=model_dir,
-        config=config,
-        debug=debug,
+        model_dir=model_dir, config=config, debug=debug,
         enable_ensemble_summaries=enable_ensemble_summaries,
         enable_subnetwork_summaries=enable_subnetwork_summaries,
         global_step_combiner_fn=global_step_combiner_fn,
-        max_iterations=max_iterations,
-        replay_config=replay_config,
-        **kwargs)
+        max_iterations=max_iterations, replay_config=replay_config, **kwargs)

@@ -7,12 +7,12 @@ first call, and all calls share them.
 """
 
 import inspect
-import typing
+from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 from adanet import tf_compat
 
 
-class Outputs(typing.NamedTuple):
+class Outputs(NamedTuple):
   """What one call of a network adds to the graph.
 
   Attributes:
@@ -22,14 +22,14 @@ class Outputs(typing.NamedTuple):
     updates: list of ops that are to run in each step of training.
     variables: list of the variables to train; None for all that were made.
   """
-  last_layer: typing.Any
-  logits: typing.Any
-  regularization: typing.List[typing.Any]
-  updates: typing.List[typing.Any]
-  variables: typing.Optional[typing.List[typing.Any]]
+  last_layer: Any
+  logits: Any
+  regularization: Sequence[Any] = ()
+  updates: Sequence[Any] = ()
+  variables: Optional[Sequence[Any]] = None
 
 
-def is_keras_3(value: typing.Any) -> bool:
+def is_keras_3(value: Any) -> bool:
   """Whether a layer or model is of Keras 3, which no graph can hold."""
   return hasattr(value, "stateless_call")
 
@@ -61,8 +61,7 @@ def _name_scope():
 class FunctionNetwork:
   """A function from features to logits, or to the last layer and logits."""
 
-  def __init__(self, function: typing.Callable[..., typing.Any],
-               owner: str) -> None:
+  def __init__(self, function: Callable[..., Any], owner: str) -> None:
     """Takes the function.
 
     Args:
@@ -87,7 +86,7 @@ class FunctionNetwork:
         f"{reason}. Use the same variables for each input: get_variable, or a "
         "function that makes a Keras model.")
 
-  def __call__(self, features: typing.Any, training: bool) -> Outputs:
+  def __call__(self, features: Any, training: bool) -> Outputs:
     """Builds the network in the default graph.
 
     Args:
@@ -117,7 +116,7 @@ class FunctionNetwork:
                                     f"{made[0].op.name!r}")
     self._called = True
     last_layer, logits = _split(result, self._owner)
-    return Outputs(last_layer, logits, regularization, updates, None)
+    return Outputs(last_layer, logits, regularization, updates)
 
 
 def _model_inputs(model, features, owner):
@@ -151,8 +150,7 @@ class KerasNetwork:
       set by the first call.
   """
 
-  def __init__(self, make_model: typing.Callable[[], typing.Any],
-               owner: str) -> None:
+  def __init__(self, make_model: Callable[[], Any], owner: str) -> None:
     """Takes the function.
 
     Args:
@@ -162,8 +160,8 @@ class KerasNetwork:
     """
     self._make_model = make_model
     self._owner = owner
-    self._model: typing.Any = None
-    self.optimizer: typing.Any = None
+    self._model: Any = None
+    self.optimizer: Any = None
 
   def _new_model(self):
     """Returns a model that belongs to the default graph."""
@@ -187,12 +185,8 @@ class KerasNetwork:
     self.optimizer = getattr(model, "optimizer", None)
     return model
 
-  def __call__(self, features: typing.Any, training: bool) -> Outputs:
+  def __call__(self, features: Any, training: bool) -> Outputs:
     """Builds the network in the default graph.
-
-    Args:
-      features: tensor or dict of tensors.
-      training: whether it is built as for training.
 
     Raises:
       ValueError: the function makes no model that can be used, or the features
@@ -203,10 +197,9 @@ class KerasNetwork:
         self._model = self._new_model()
       model = self._model
       inputs = _model_inputs(model, features, self._owner)
-      last_layer, logits = _split(
-          model(inputs, training=training), self._owner)
+      last_layer, logits = _split(model(inputs, training=training), self._owner)
       if not training:
-        return Outputs(last_layer, logits, [], [], [])
+        return Outputs(last_layer, logits, variables=[])
       return Outputs(
           last_layer, logits,
           regularization=(model.get_losses_for(None) +

@@ -169,7 +169,7 @@ class KerasTest(_TestCase):
   def test_evaluation(self):
     outputs = self._keras(self._normalizing, 4., training=False)
     self.assertAlmostEqual(4., self._run(outputs.logits)[0], delta=.01)
-    self.assertEqual(([], [], []), outputs[2:])
+    self.assertEqual(((), (), []), outputs[2:])
 
   def test_functional(self):
     outputs = self._keras(self._functional, {"x": 3.})

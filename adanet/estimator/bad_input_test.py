@@ -11,6 +11,7 @@ from absl.testing import parameterized
 import adanet
 from adanet import tf_compat
 from adanet.testing import builders
+from adanet.testing import searches
 
 _Dense = builders.Dense
 
@@ -71,12 +72,8 @@ class BadInputTest(parameterized.TestCase):
     self._model_dir = os.path.join(self.create_tempdir().full_path, "model")
 
   def _estimator(self, *made, **kwargs):
-    arguments = dict(
-        head=adanet.heads.RegressionHead(),
-        subnetwork_generator=builders.generator(*made),
-        max_iteration_steps=3, model_dir=self._model_dir)
-    arguments.update(kwargs)
-    return adanet.Estimator(**arguments)
+    return searches.estimator(self._model_dir, *made, **{
+        "max_iteration_steps": 3, "max_iterations": None, **kwargs})
 
   def _assert_one_line(self, error, *parts):
     message = str(error)

@@ -20,6 +20,7 @@ from adanet.core import events
 from adanet.progress import event_json
 from adanet.progress import reporter
 from adanet.testing import builders
+from adanet.testing import searches
 import numpy as np
 
 _Dense = builders.Dense
@@ -56,18 +57,6 @@ class _Hook:
     self.calls.append(f"end {session.run(self._global_step)}")
 
 
-class _StopsOne(_Dense):
-  """A network whose own hook ends its training."""
-
-  def __init__(self, name, hook, **kwargs):
-    super().__init__(name, **kwargs)
-    self._hook = hook
-
-  def build_subnetwork_train_op(self, *args, **kwargs):
-    train_op = super().build_subnetwork_train_op(*args, **kwargs)
-    return adanet.subnetwork.TrainOpSpec(train_op, hooks=[self._hook])
-
-
 class _Partitioned(_Dense):
   """A network whose variables are in parts, and those of its optimizer too."""
 
@@ -90,14 +79,7 @@ class EstimatorTest(parameterized.TestCase):
     self._model_dir = self.create_tempdir().full_path
 
   def _estimator(self, *made, **kwargs):
-    arguments = dict(
-        head=adanet.heads.RegressionHead(),
-        subnetwork_generator=builders.generator(*made),
-        max_iteration_steps=4, max_iterations=2)
-    arguments.update(kwargs)
-    config = arguments.pop("config", None) or tf_compat.RunConfig()
-    return adanet.Estimator(
-        config=config.replace(model_dir=self._model_dir), **arguments)
+    return searches.estimator(self._model_dir, *made, **kwargs)
 
   def test_hooks_see_the_step_before_and_after(self):
     hook = _Hook()
@@ -157,8 +139,7 @@ class EstimatorTest(parameterized.TestCase):
     self.assertEqual(4, copy.get_variable_value("global_step"))
     self.assertIn("global_step", copy.get_variable_names())
     copy.train(builders.input_fn())
-    self.assertEqual(
-        8, copy.evaluate(builders.input_fn(1))["global_step"])
+    self.assertEqual(8, copy.evaluate(builders.input_fn(1))["global_step"])
     self.assertEqual(before, sorted(os.listdir(original)))
     with open(os.path.join(self._model_dir, "checkpoint")) as f:
       self.assertNotIn(original + "/", f.read())
@@ -190,7 +171,7 @@ class EstimatorTest(parameterized.TestCase):
 
   def test_hook_of_a_subnetwork_stops_it_alone(self):
     estimator = self._estimator(
-        _StopsOne("a", _Hook(stop_at=2)), _Dense("b"), max_iterations=1)
+        builders.Hooked("a", [_Hook(stop_at=2)]), _Dense("b"), max_iterations=1)
     estimator.train(builders.input_fn())
     step = "adanet/iteration_0/subnetwork_t0_{}/step".format
     self.assertEqual(2, estimator.get_variable_value(step("a")))
@@ -198,17 +179,16 @@ class EstimatorTest(parameterized.TestCase):
     self.assertEqual(3, estimator.get_variable_value("global_step"))
 
   def test_subnetwork_that_was_stopped_stays_stopped(self):
-    made = [_StopsOne("a", _Hook(stop_at=2)), _Dense("b")]
+    made = [builders.Hooked("a", [_Hook(stop_at=2)]), _Dense("b")]
     self._estimator(*made).train(builders.input_fn(), max_steps=2)
-    estimator = self._estimator(_StopsOne("a", _Hook()), made[1],
+    estimator = self._estimator(builders.Hooked("a", [_Hook()]), made[1],
                                 max_iterations=1)
     estimator.train(builders.input_fn())
     step = "adanet/iteration_0/subnetwork_t0_{}/step".format
     self.assertEqual(2, estimator.get_variable_value(step("a")))
     self.assertEqual(4, estimator.get_variable_value(step("b")))
 
-  @parameterized.parameters(1, 4, 5)
-  def test_training_goes_on_where_it_was_stopped(self, steps):
+  def test_training_goes_on_where_it_was_stopped(self):
     made = _Partitioned("a"), builders.Remembering("b", width=3)
     whole = self._estimator(*made)
     # Batches of all rows, so that it does not matter where the input begins.
@@ -218,9 +198,9 @@ class EstimatorTest(parameterized.TestCase):
     expected = {name: whole.get_variable_value(name)
                 for name in whole.get_variable_names() if "part_" not in name}
     self._model_dir = self.create_tempdir().full_path
-    self._estimator(*made).train(input_fn, steps=steps)
-    parts = self._estimator(*made)
-    parts.train(input_fn)
+    for max_steps in (1, 4, 5, None):
+      parts = self._estimator(*made)
+      parts.train(input_fn, max_steps=max_steps)
     self.assertContainsSubset(expected, parts.get_variable_names())
     for name, value in expected.items():
       np.testing.assert_allclose(
@@ -267,26 +247,11 @@ class EstimatorTest(parameterized.TestCase):
         functools.partial(input_fn, mode="mine", params=3), max_steps=1)
 
   def test_saving_listeners(self):
-    calls = []
-
-    class Listener(tf_compat.v1.train.CheckpointSaverListener):
-
-      def begin(self):
-        calls.append("begin")
-
-      def before_save(self, session, global_step):
-        calls.append(f"before {global_step}")
-
-      def after_save(self, session, global_step):
-        calls.append(f"after {global_step}")
-
-      def end(self, session, global_step):
-        calls.append(f"end {global_step}")
-
+    calls = searches.Calls()
     self._estimator(
         _Dense("a"), max_iterations=1,
         config=tf_compat.RunConfig(save_checkpoints_steps=3)).train(
-            builders.input_fn(), saving_listeners=[Listener()])
+            builders.input_fn(), saving_listeners=[calls])
     self.assertEqual(
         ["begin", "before 0", "after 0", "before 3", "after 3", "before 4",
          "after 4", "end 4"], calls)

@@ -10,7 +10,7 @@ import collections
 import functools
 import os
 import time
-import typing
+from typing import Any, Callable, Dict, Mapping, Optional, Union
 
 from absl import logging
 from adanet import tf_compat
@@ -22,7 +22,7 @@ _RECEIVER = "input"
 
 _MAX_ATTEMPTS = 10
 
-_Path = typing.Union[str, bytes, "os.PathLike[str]"]
+_Path = Union[str, bytes, "os.PathLike[str]"]
 
 
 class ServingInputReceiver(
@@ -43,12 +43,9 @@ class ServingInputReceiver(
   A tensor may be a `SparseTensor` or a `RaggedTensor`.
   """
 
-  def __new__(cls,
-              features: typing.Any,
-              receiver_tensors: typing.Any,
-              receiver_tensors_alternatives: typing.Optional[
-                  typing.Mapping[str, typing.Any]] = None
-             ) -> "ServingInputReceiver":
+  def __new__(cls, features: Any, receiver_tensors: Any,
+              receiver_tensors_alternatives: Optional[Mapping[str, Any]] = None
+              ) -> "ServingInputReceiver":
     features = _tensors("features", features, _FEATURE, (str, int))
     receiver_tensors = _receiver_tensors("receiver_tensors", receiver_tensors)
     if receiver_tensors_alternatives is not None:
@@ -78,15 +75,11 @@ class TensorServingInputReceiver(
     receiver_tensors_alternatives: see `ServingInputReceiver`.
   """
 
-  def __new__(cls,
-              features: typing.Any,
-              receiver_tensors: typing.Any,
-              receiver_tensors_alternatives: typing.Optional[
-                  typing.Mapping[str, typing.Any]] = None
-             ) -> "TensorServingInputReceiver":
+  def __new__(cls, features: Any, receiver_tensors: Any,
+              receiver_tensors_alternatives: Optional[Mapping[str, Any]] = None
+              ) -> "TensorServingInputReceiver":
     if not _is_tensor(features):
-      raise ValueError(
-          f"features is {features!r}. Expected a tensor.")
+      raise ValueError(f"features is {features!r}. Expected a tensor.")
     receiver = ServingInputReceiver(features, receiver_tensors,
                                     receiver_tensors_alternatives)
     return super().__new__(
@@ -95,9 +88,8 @@ class TensorServingInputReceiver(
 
 
 def build_parsing_serving_input_receiver_fn(
-    feature_spec: typing.Any,
-    default_batch_size: typing.Optional[int] = None
-) -> typing.Callable[[], typing.Any]:
+    feature_spec: Any,
+    default_batch_size: Optional[int] = None) -> Callable[[], Any]:
   """Returns a function that makes an input of serialized examples.
 
   Args:
@@ -126,10 +118,9 @@ def build_parsing_serving_input_receiver_fn(
   return serving_input_receiver_fn
 
 
-def build_raw_serving_input_receiver_fn(
-    features: typing.Any,
-    default_batch_size: typing.Optional[int] = None
-) -> typing.Callable[[], typing.Any]:
+def build_raw_serving_input_receiver_fn(features: Any,
+                                        default_batch_size: Optional[int] = None
+                                        ) -> Callable[[], Any]:
   """Returns a function that makes an input of the features themselves.
 
   Args:
@@ -142,7 +133,7 @@ def build_raw_serving_input_receiver_fn(
     A function without arguments that returns a `ServingInputReceiver`.
   """
   # Without an input_fn, features are always a dict, as in `tf.estimator`.
-  receiver: typing.Callable[..., typing.Any] = ServingInputReceiver
+  receiver: Callable[..., Any] = ServingInputReceiver
   if callable(features):
     features = serving_input.features_of(features)
     receiver = _receiver
@@ -168,12 +159,9 @@ def build_raw_serving_input_receiver_fn(
   return serving_input_receiver_fn
 
 
-def signature_defs(
-    receiver_tensors: typing.Any,
-    receiver_tensors_alternatives: typing.Optional[typing.Mapping[str,
-                                                                  typing.Any]],
-    export_outputs: typing.Mapping[str, typing.Any]
-) -> typing.Dict[str, typing.Any]:
+def signature_defs(receiver_tensors: Any,
+                   receiver_tensors_alternatives: Optional[Mapping[str, Any]],
+                   export_outputs: Mapping[str, Any]) -> Dict[str, Any]:
   """Returns the signatures of all inputs and outputs, as `tf.estimator` does.
 
   Inputs and an output that do not fit each other make no signature: a log line
@@ -255,15 +243,11 @@ def timestamped_export_dir(export_dir_base: _Path) -> str:
       "a row. Export again, or to another folder.")
 
 
-def write_saved_model(
-    export_dir_base: _Path,
-    session: typing.Any,
-    signatures: typing.Mapping[str, typing.Any],
-    assets_extra: typing.Optional[typing.Mapping[str, _Path]] = None,
-    as_text: bool = False,
-    strip_default_attrs: bool = True,
-    main_op: typing.Any = None,
-    saver: typing.Any = None) -> bytes:
+def write_saved_model(export_dir_base: _Path, session: Any,
+                      signatures: Mapping[str, Any],
+                      assets_extra: Optional[Mapping[str, _Path]] = None,
+                      as_text: bool = False, strip_default_attrs: bool = True,
+                      main_op: Any = None, saver: Any = None) -> bytes:
   """Writes a session's graph and variables as a SavedModel.
 
   It is written to `temp-<timestamp>` and then renamed, so TensorFlow Serving

@@ -333,9 +333,7 @@ class ReceiverTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    graph = tf_compat.v1.Graph().as_default()
-    graph.__enter__()
-    self.addCleanup(graph.__exit__, None, None, None)
+    self.enter_context(tf_compat.v1.Graph().as_default())
     self.tensor = tf_compat.v1.placeholder(tf_compat.v1.string, [None])
 
   def test_single_tensors_get_names(self):

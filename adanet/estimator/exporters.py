@@ -12,15 +12,16 @@ import math
 import os
 import re
 import typing
+from typing import Any, Callable, Dict, Optional
 
 from absl import logging
 from adanet import tf_compat
 
 _VERSION = re.compile(r"\d{10}$")  # What an export's folder is called.
 
-_Metrics = typing.Dict[str, typing.Any]
-_ReceiverFn = typing.Callable[[], typing.Any]
-_Assets = typing.Optional[typing.Dict[str, str]]
+_Metrics = Dict[str, Any]
+_ReceiverFn = Callable[[], Any]
+_Assets = Optional[Dict[str, str]]
 
 
 class Exporter(abc.ABC):
@@ -32,9 +33,8 @@ class Exporter(abc.ABC):
     """The name of the folder of its exports."""
 
   @abc.abstractmethod
-  def export(self, estimator: typing.Any, export_path: str,
-             checkpoint_path: str, eval_result: _Metrics,
-             is_the_final_export: bool) -> typing.Any:
+  def export(self, estimator: Any, export_path: str, checkpoint_path: str,
+             eval_result: _Metrics, is_the_final_export: bool) -> Any:
     """Exports a checkpoint that was evaluated, or decides not to.
 
     Args:
@@ -64,8 +64,7 @@ class _SavedModelExporter(Exporter):
       as_text: see `adanet.Estimator.export_saved_model`.
     """
     if not name or not isinstance(name, str):
-      raise ValueError(
-          f"name must be a string that is not empty, got {name!r}")
+      raise ValueError(f"name must be a string that is not empty, got {name!r}")
     if not callable(serving_input_receiver_fn):
       raise ValueError(
           "serving_input_receiver_fn must be a function that returns an "
@@ -111,9 +110,8 @@ def _remove_oldest(export_path, exports_to_keep):
 class FinalExporter(_SavedModelExporter):
   """Exports the last checkpoint, when training is over."""
 
-  def export(self, estimator: typing.Any, export_path: str,
-             checkpoint_path: str, eval_result: _Metrics,
-             is_the_final_export: bool) -> typing.Any:
+  def export(self, estimator: Any, export_path: str, checkpoint_path: str,
+             eval_result: _Metrics, is_the_final_export: bool) -> Any:
     """See `Exporter`."""
     if not is_the_final_export:
       return None
@@ -125,7 +123,7 @@ class LatestExporter(_SavedModelExporter):
 
   def __init__(self, name: str, serving_input_receiver_fn: _ReceiverFn,
                assets_extra: _Assets = None, as_text: bool = False,
-               exports_to_keep: typing.Optional[int] = 5) -> None:
+               exports_to_keep: Optional[int] = 5) -> None:
     """Takes what to export.
 
     Args:
@@ -135,14 +133,12 @@ class LatestExporter(_SavedModelExporter):
       as_text: see `adanet.Estimator.export_saved_model`.
       exports_to_keep: int, how many of the latest exports stay; None for all.
     """
-    super().__init__(
-        name, serving_input_receiver_fn, assets_extra, as_text)
+    super().__init__(name, serving_input_receiver_fn, assets_extra, as_text)
     _check_exports_to_keep(exports_to_keep)
     self._exports_to_keep = exports_to_keep
 
-  def export(self, estimator: typing.Any, export_path: str,
-             checkpoint_path: str, eval_result: _Metrics,
-             is_the_final_export: bool) -> typing.Any:
+  def export(self, estimator: Any, export_path: str, checkpoint_path: str,
+             eval_result: _Metrics, is_the_final_export: bool) -> Any:
     """See `Exporter`."""
     exported = self._write(estimator, export_path, checkpoint_path)
     _remove_oldest(export_path, self._exports_to_keep)
@@ -163,11 +159,11 @@ class BestExporter(_SavedModelExporter):
   """
 
   def __init__(self, name: str = "best_exporter",
-               serving_input_receiver_fn: typing.Optional[_ReceiverFn] = None,
-               event_file_pattern: typing.Optional[str] = "eval/*.tfevents.*",
-               compare_fn: typing.Callable[..., bool] = _loss_smaller,
+               serving_input_receiver_fn: Optional[_ReceiverFn] = None,
+               event_file_pattern: Optional[str] = "eval/*.tfevents.*",
+               compare_fn: Callable[..., bool] = _loss_smaller,
                assets_extra: _Assets = None, as_text: bool = False,
-               exports_to_keep: typing.Optional[int] = 5) -> None:
+               exports_to_keep: Optional[int] = 5) -> None:
     """Takes what to export.
 
     Args:
@@ -193,8 +189,8 @@ class BestExporter(_SavedModelExporter):
     self._event_file_pattern = event_file_pattern
     self._compare_fn = compare_fn
     self._exports_to_keep = exports_to_keep
-    self._model_dir: typing.Optional[str] = None
-    self._best: typing.Optional[_Metrics] = None
+    self._model_dir: Optional[str] = None
+    self._best: Optional[_Metrics] = None
 
   def _is_better(self, best, current):
     return best is None or self._compare_fn(
@@ -213,9 +209,8 @@ class BestExporter(_SavedModelExporter):
           best = found
     return best
 
-  def export(self, estimator: typing.Any, export_path: str,
-             checkpoint_path: str, eval_result: _Metrics,
-             is_the_final_export: bool) -> typing.Any:
+  def export(self, estimator: Any, export_path: str, checkpoint_path: str,
+             eval_result: _Metrics, is_the_final_export: bool) -> Any:
     """See `Exporter`."""
     if self._model_dir != estimator.model_dir:
       self._model_dir, self._best = estimator.model_dir, None

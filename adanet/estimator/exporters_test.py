@@ -25,8 +25,7 @@ class _FakeEstimator:
                          **kwargs):
     assert serving_input_receiver_fn is _receiver_fn
     self.calls.append(kwargs)
-    path = os.path.join(
-        export_dir_base, f"{1700000000 + len(self.calls):010d}")
+    path = os.path.join(export_dir_base, f"{1700000000 + len(self.calls):010d}")
     os.makedirs(path)
     return path.encode()
 

@@ -12,6 +12,7 @@ import adanet
 from adanet import tf_compat
 from adanet.estimator import export
 from adanet.testing import builders
+from adanet.testing import searches
 import numpy as np
 
 
@@ -89,14 +90,9 @@ class NanTest(parameterized.TestCase):
     self._model_dir = self.create_tempdir().full_path
 
   def _estimator(self, *made, **kwargs):
-    arguments = dict(
-        head=adanet.heads.RegressionHead(),
-        subnetwork_generator=builders.generator(*made),
-        max_iteration_steps=4, max_iterations=2,
-        config=tf_compat.RunConfig(
-            model_dir=self._model_dir, save_summary_steps=1))
-    arguments.update(kwargs)
-    return adanet.Estimator(**arguments)
+    return searches.estimator(
+        self._model_dir, *made,
+        config=tf_compat.RunConfig(save_summary_steps=1), **kwargs)
 
   def _check_answers(self, estimator):
     """Checks that the best ensemble answers all that it is asked."""
@@ -128,8 +124,7 @@ class NanTest(parameterized.TestCase):
     self.assertLen(report.iterations, 2)
     for t, iteration in enumerate(report.iterations):
       nan = [c.name for c in iteration.candidates if np.isnan(c.value)]
-      self.assertEqual(
-          [f"t{t}_bad_grow_complexity_regularized"], nan)
+      self.assertEqual([f"t{t}_bad_grow_complexity_regularized"], nan)
     self.assertRegex(str(report), r"t1_bad\.\. +nan ")
 
   def test_histograms_are_left_out_where_they_have_nan(self):
@@ -168,13 +163,11 @@ class NanTest(parameterized.TestCase):
   def test_head_of_tensorflow_evaluates(self):
     if not hasattr(tf_compat.v2, "estimator"):
       self.skipTest("This TensorFlow has no tf.estimator.")
-    self._train_and_evaluate(
-        tf_compat.v2.estimator.MultiLabelHead(2), _signs)
+    self._train_and_evaluate(tf_compat.v2.estimator.MultiLabelHead(2), _signs)
 
   @parameterized.parameters(1, 2)
   def test_all_nan_is_an_error_that_names_them(self, count):
-    estimator = self._estimator(
-        *[_Diverging(f"bad{i}") for i in range(count)])
+    estimator = self._estimator(*[_Diverging(f"bad{i}") for i in range(count)])
     with self.assertRaises(
         tf_compat.v1.train.NanLossDuringTrainingError) as caught:
       estimator.train(builders.input_fn())

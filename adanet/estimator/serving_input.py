@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The input of an export, by the input_fn that a model was trained with."""
 
-import typing
+from typing import Any, Callable
 
 from adanet import tf_compat
 from adanet.training import input as input_lib
@@ -11,7 +11,7 @@ from adanet.training import input as input_lib
 _FEATURE = "feature"
 
 
-def features_of(input_fn: typing.Callable[..., typing.Any]) -> typing.Any:
+def features_of(input_fn: Callable[..., Any]) -> Any:
   """Returns the features of an input_fn, of which only the kind matters.
 
   Args:
@@ -66,8 +66,7 @@ def _example_feature(name, like):
   return v1.io.FixedLenFeature(shape.as_list(), dtype)
 
 
-def parser(features: typing.Any
-          ) -> typing.Callable[[typing.Any], typing.Any]:
+def parser(features: Any) -> Callable[[Any], Any]:
   """Returns a function from serialized examples to features as these.
 
   Args:

@@ -55,8 +55,7 @@ class ServingInputTest(parameterized.TestCase):
 
   def test_raw(self):
     receiver = export.build_raw_serving_input_receiver_fn(_tensors)()
-    self.assertEqual(("float16", [None, 3]),
-                     _kinds(receiver.features)["dense"])
+    self.assertEqual(("float16", [None, 3]), _kinds(receiver.features)["dense"])
     sparse = receiver.features["sparse"]
     self.assertIsInstance(sparse, tf_compat.v1.SparseTensor)
     self.assertEqual(("int32", 2), (sparse.dtype.name, sparse.shape.rank))

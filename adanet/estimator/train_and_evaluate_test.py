@@ -17,6 +17,7 @@ from adanet.estimator import export
 from adanet.estimator import exporters
 from adanet.roles import results as results_lib
 from adanet.testing import builders
+from adanet.testing import searches
 from adanet.tf_compat import files
 import numpy as np
 
@@ -38,8 +39,7 @@ class _Exporter:
 
   def export(self, estimator, export_path, checkpoint_path, eval_result,
              is_the_final_export):
-    assert export_path == os.path.join(
-        estimator.model_dir, "export", self.name)
+    assert export_path == os.path.join(estimator.model_dir, "export", self.name)
     assert eval_result["global_step"] == estimator.get_variable_value(
         "global_step")
     self.calls.append((eval_result["global_step"], is_the_final_export))
@@ -55,12 +55,9 @@ class LocalTest(parameterized.TestCase):
 
   def _run(self, train=None, specs=adanet, **spec):
     """Trains and evaluates two iterations of four steps."""
-    estimator = adanet.Estimator(
-        head=adanet.heads.RegressionHead(),
-        subnetwork_generator=builders.generator(builders.Dense("a")),
-        max_iteration_steps=4, max_iterations=2,
-        config=tf_compat.RunConfig(
-            model_dir=self._model_dir, save_checkpoints_steps=2))
+    estimator = searches.estimator(
+        self._model_dir, builders.Dense("a"),
+        config=tf_compat.RunConfig(save_checkpoints_steps=2))
     train = dict({"input_fn": builders.input_fn()}, **(train or {}))
     return adanet.train_and_evaluate(
         estimator, specs.TrainSpec(**train), specs.EvalSpec(**dict(dict(
@@ -116,8 +113,7 @@ class LocalTest(parameterized.TestCase):
     self._run({"max_steps": 2})
     self._run({"max_steps": 3})
     self._run({"max_steps": 3})  # It is over: only the end is missing.
-    self.assertEqual([(2, True), (3, True), (3, True)],
-                     self._exporter.calls)
+    self.assertEqual([(2, True), (3, True), (3, True)], self._exporter.calls)
 
   def test_what_was_exported_is_not_exported_again(self):
     self._exporter = _Exporter(result="path")
@@ -261,8 +257,7 @@ class ClusterTest(parameterized.TestCase):
       metrics, _ = self._train_and_evaluate(chief)
       self.assertEqual({"global_step": 6}, metrics)
     # What was exported is not exported again.
-    self.assertEqual([1, 0], [
-        chief.calls.count("evaluate") for chief in lives])
+    self.assertEqual([1, 0], [chief.calls.count("evaluate") for chief in lives])
 
   @parameterized.parameters(("master", {"master": ["a:1"], "ps": ["c:1"]}),
                             ("worker", {}))
@@ -285,11 +280,9 @@ class ClusterTest(parameterized.TestCase):
     model_dir = self.create_tempdir().full_path
 
     def estimator(config):
-      return adanet.Estimator(
-          head=adanet.heads.RegressionHead(),
-          subnetwork_generator=builders.generator(builders.Dense("a")),
-          max_iteration_steps=2, max_iterations=1,
-          config=config.replace(model_dir=model_dir))
+      return searches.estimator(
+          model_dir, builders.Dense("a"), max_iteration_steps=2,
+          max_iterations=1, config=config)
 
     estimator(tf_compat.RunConfig()).train(builders.input_fn())
     fake = _FakeEstimator(model_dir, "evaluator")

@@ -11,10 +11,10 @@ import time
 from unittest import mock
 
 from absl.testing import absltest
-import adanet
 from adanet import tf_compat
-from adanet.training import training_summaries
 from adanet.testing import builders
+from adanet.testing import searches
+from adanet.training import training_summaries
 import numpy as np
 
 
@@ -26,11 +26,9 @@ class TrainingFilesTest(absltest.TestCase):
 
   def _train(self, hooks=(), saving_listeners=(), **config):
     """Trains two iterations of 8 steps; returns the estimator."""
-    estimator = adanet.Estimator(
-        adanet.heads.RegressionHead(),
-        builders.generator(builders.Dense("a"), builders.Dense("b", width=3)),
-        max_iteration_steps=8, max_iterations=2,
-        config=tf_compat.RunConfig(model_dir=self._model_dir, **config))
+    estimator = searches.estimator(
+        self._model_dir, builders.Dense("a"), builders.Dense("b", width=3),
+        max_iteration_steps=8, config=tf_compat.RunConfig(**config))
     return estimator.train(builders.input_fn(), hooks=hooks,
                            saving_listeners=saving_listeners)
 

@@ -40,19 +40,6 @@ class _Counts(tf_compat.v1.train.SessionRunHook):
     self.count += 1
 
 
-class _Hooked(builders.Dense):
-  """A builder with hooks of its own."""
-
-  def __init__(self, name, **arguments):
-    super().__init__(name, **arguments)
-    self.chief_hook, self.hook = _Counts(), _Counts()
-
-  def build_subnetwork_train_op(self, *args, **kwargs):
-    return adanet.subnetwork.TrainOpSpec(
-        super().build_subnetwork_train_op(*args, **kwargs),
-        chief_hooks=[self.chief_hook], hooks=[self.hook])
-
-
 class _Steps(tf_compat.v1.train.SessionRunHook):
   """Reads the steps of all after each run."""
 
@@ -181,8 +168,7 @@ class TurnsTest(parameterized.TestCase):
         [set(steps.values()) for steps in seen.found])
 
   def test_one_subnetwork_trains_as_before(self):
-    loop, _ = self._train(
-        distributed.BalancedStrategy(), 1, num_workers=4)
+    loop, _ = self._train(distributed.BalancedStrategy(), 1, num_workers=4)
     self.assertEqual({"t0_a": _STEPS}, loop.trained)
     # There is nothing to observe, and no turn to take.
     self.assertEqual({"t0_a": _STEPS}, loop.steps)
@@ -194,8 +180,7 @@ class TurnsTest(parameterized.TestCase):
         distributed.BalancedStrategy(num_ensemble_workers=0), 0,
         hooks=[seen] if has_hooks else (), num_others=_STEPS)
     self.assertEqual(loop_lib.Ending.ITERATION_OVER, ending)
-    self.assertEqual(
-        dict.fromkeys(_NAMES + _ENSEMBLES, _STEPS), loop.steps)
+    self.assertEqual(dict.fromkeys(_NAMES + _ENSEMBLES, _STEPS), loop.steps)
     self.assertEqual(_STEPS, loop.global_step)
     # Of the third it trains nothing, and of the others all, as nobody else was
     # quick enough.
@@ -213,13 +198,15 @@ class TurnsTest(parameterized.TestCase):
     writer.add_scalars.assert_called()
 
   def test_hooks_run_while_theirs_trains(self):
-    made = [_Hooked(n) for n in "abc"]
+    made = [builders.Hooked(n, [_Counts()], [_Counts()]) for n in "abc"]
     user = _Counts()
     self._train(distributed.BalancedStrategy(num_ensemble_workers=0), 0, made,
                 hooks=[user], num_others=_STEPS)
-    self.assertEqual([_STEPS, _STEPS, 0], [b.chief_hook.count for b in made])
+    self.assertEqual([_STEPS, _STEPS, 0],
+                     [b.chief_hooks[0].count for b in made])
     # As always, they do not see the last step.
-    self.assertEqual([_STEPS - 1, _STEPS - 1, 0], [b.hook.count for b in made])
+    self.assertEqual([_STEPS - 1, _STEPS - 1, 0],
+                     [b.hooks[0].count for b in made])
     self.assertGreaterEqual(user.count, 2 * _STEPS)
 
   def test_one_that_diverges(self):
@@ -242,8 +229,7 @@ class TurnsTest(parameterized.TestCase):
       def after_run(self, run_context, run_values):
         run_context.session.run(self._op)
 
-    loop, _ = self._train(
-        distributed.BalancedStrategy(), 1, hooks=[Finishes()])
+    loop, _ = self._train(distributed.BalancedStrategy(), 1, hooks=[Finishes()])
     self.assertLessEqual(loop.trained["t0_b"], 1)
     self.assertEqual(_STEPS, loop.trained["t0_a"])
     self.assertEqual(_STEPS, loop.trained["t0_c"])

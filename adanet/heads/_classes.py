@@ -62,11 +62,27 @@ def look_up(labels, label_vocabulary):
   return table.lookup(labels)
 
 
-def check_strings(labels, owner):
-  """Checks that labels are strings, for a head with a vocabulary."""
+def read_one(labels, label_vocabulary, fits, expected, logits, owner):
+  """Returns the labels of a head whose examples have one class each, by id.
+
+  Args:
+    labels: tensor of shape `[D0, ..., DN, 1]` or `[D0, ..., DN]`.
+    label_vocabulary: tuple of str, or None.
+    fits: without a vocabulary, function from a dtype to whether it will do.
+    expected: str, which those are, for the error.
+    logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
+    owner: str, the head's kind and name, for the errors.
+  """
+  labels = _inputs.check_labels(labels, 1, logits, owner)
+  if label_vocabulary is None:
+    _inputs.check_labels_dtype(
+        labels, fits, f"{expected}. Give it a label_vocabulary if the labels "
+        "are strings", owner)
+    return labels
   _inputs.check_labels_dtype(
       labels, _inputs.is_string, "strings, because it has a label_vocabulary",
       owner)
+  return look_up(labels, label_vocabulary)
 
 
 def export_classes(predictions, all_names):

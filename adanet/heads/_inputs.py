@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Checks and conversions of what a head gets: logits, labels, weights.
+"""Checks and conversions of what a head gets: logits, labels, weights, losses.
 
 What the graph knows is checked while it is built, and raises ValueError. The
 rest is checked by ops when the graph runs.
@@ -87,12 +87,38 @@ def check_labels(labels, dimension, logits, owner):
   if not labels.shape.is_compatible_with(expected):
     raise ValueError(f"{message}, here {_show_shape(expected.as_list())}, but "
                      f"the shape is {_show_shape(given.as_list())}.")
-  if labels.shape.is_fully_defined() and expected.is_fully_defined():
-    return labels
+  return _checked_in_run(labels, expected, dimension, logits, message)
+
+
+def _checked_in_run(tensor, expected, dimension, logits, message):
+  """Returns a tensor whose shape a run checks, if the graph does not know it.
+  """
+  v1 = tf_compat.v1
+  if tensor.shape.is_fully_defined() and expected.is_fully_defined():
+    return tensor
   expected_shape = v1.concat([v1.shape(logits)[:-1], [dimension]], axis=0)
   with v1.control_dependencies([
-      v1.assert_equal(v1.shape(labels), expected_shape, message=message)]):
-    return v1.identity(labels)
+      v1.assert_equal(v1.shape(tensor), expected_shape, message=message)]):
+    return v1.identity(tensor)
+
+
+def check_losses(losses, dimension, logits, owner):
+  """Returns the tensor of shape `[D0, ..., DN, dimension]` of a `loss_fn`.
+
+  Args:
+    losses: what it returned.
+    dimension: int.
+    logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
+    owner: str.
+  """
+  losses = tf_compat.v1.convert_to_tensor(losses)
+  expected = logits.shape[:-1].concatenate([dimension])
+  message = (f"loss_fn of {owner}: expected one loss for each example, of the "
+             f"shape [batch_size, ..., {dimension}]")
+  if not losses.shape.is_compatible_with(expected):
+    raise ValueError(f"{message}, here {expected}, but it returned the shape "
+                     f"{losses.shape}.")
+  return _checked_in_run(losses, expected, dimension, logits, message)
 
 
 def check_labels_dtype(labels, fits, expected, owner):

@@ -5,45 +5,31 @@
 from adanet import tf_compat
 
 
-def _sum_over_elements(losses, weights, total):
+def _size(losses, weights):
   del weights
-  return _divide(total, tf_compat.v1.size(losses))
+  return tf_compat.v1.size(losses)
 
 
-def _sum_over_weights(losses, weights, total):
-  del losses
-  return _divide(total, tf_compat.v1.reduce_sum(weights))
-
-
-def _sum_over_nonzero_weights(losses, weights, total):
-  del losses
-  return _divide(total, tf_compat.v1.count_nonzero(weights))
-
-
-def _divide(total, count):
-  v1 = tf_compat.v1
-  return v1.div_no_nan(total, v1.cast(count, v1.float32))
-
-
-# How to reduce, given the weighted losses, the weights in the same shape, and
-# the sum of the weighted losses. The names are those of TensorFlow 2, and then
-# those of `tf.compat.v1.losses.Reduction`.
-_REDUCTIONS = {
-    "auto": _sum_over_elements,
-    "sum": lambda losses, weights, total: total,
-    "sum_over_batch_size": _sum_over_elements,
-    "weighted_sum": lambda losses, weights, total: total,
-    "weighted_sum_over_batch_size": _sum_over_elements,
-    "weighted_mean": _sum_over_weights,
-    "weighted_sum_by_nonzero_weights": _sum_over_nonzero_weights,
+# What the sum of the weighted losses is divided by, given these and the weights
+# in the same shape; None: by nothing. The names are those of TensorFlow 2, and
+# then those of `tf.compat.v1.losses.Reduction`.
+_DIVISORS = {
+    "auto": _size,
+    "sum": None,
+    "sum_over_batch_size": _size,
+    "weighted_sum": None,
+    "weighted_sum_over_batch_size": _size,
+    "weighted_mean": lambda losses, weights: tf_compat.v1.reduce_sum(weights),
+    "weighted_sum_by_nonzero_weights":
+        lambda losses, weights: tf_compat.v1.count_nonzero(weights),
 }
 
 
 def check_reduction(loss_reduction):
   """Checks that a head can reduce losses in this way."""
-  if loss_reduction not in _REDUCTIONS:
+  if loss_reduction not in _DIVISORS:
     raise ValueError(f"loss_reduction={loss_reduction!r}: expected one of "
-                     f"{', '.join(map(repr, _REDUCTIONS))}.")
+                     f"{', '.join(map(repr, _DIVISORS))}.")
 
 
 def reduce(losses, weights, loss_reduction):
@@ -62,7 +48,10 @@ def reduce(losses, weights, loss_reduction):
   losses = v1.cast(losses, v1.float32)
   weights = broadcast_weights(weights, losses)
   losses *= weights
-  loss = _REDUCTIONS[loss_reduction](losses, weights, v1.reduce_sum(losses))
+  loss = v1.reduce_sum(losses)
+  divisor = _DIVISORS[loss_reduction]
+  if divisor is not None:
+    loss = v1.div_no_nan(loss, v1.cast(divisor(losses, weights), v1.float32))
   return v1.cast(loss, dtype)
 
 
@@ -70,28 +59,3 @@ def broadcast_weights(weights, values):
   """Returns weights in the shape of `values`; ones if there are none."""
   ones = tf_compat.v1.ones_like(values)
   return ones if weights is None else ones * weights
-
-
-def check_losses(losses, dimension, logits, owner):
-  """Returns what a `loss_fn` returned, after checking its shape.
-
-  Args:
-    losses: tensor of shape `[D0, ..., DN, dimension]`.
-    dimension: int.
-    logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
-    owner: str, the head's kind and name, for the errors.
-  """
-  v1 = tf_compat.v1
-  losses = v1.convert_to_tensor(losses)
-  expected = logits.shape[:-1].concatenate([dimension])
-  message = (f"loss_fn of {owner}: expected one loss for each example, of the "
-             f"shape [batch_size, ..., {dimension}]")
-  if not losses.shape.is_compatible_with(expected):
-    raise ValueError(f"{message}, here {expected}, but it returned the shape "
-                     f"{losses.shape}.")
-  if losses.shape.is_fully_defined() and expected.is_fully_defined():
-    return losses
-  expected_shape = v1.concat([v1.shape(logits)[:-1], [dimension]], axis=0)
-  with v1.control_dependencies([
-      v1.assert_equal(v1.shape(losses), expected_shape, message=message)]):
-    return v1.identity(losses)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The head of a task with two classes."""
 
-import typing
+from typing import Any, Callable, Dict, Iterable, Optional, Sequence
 
 from adanet import tf_compat
 from adanet.heads import _arguments
@@ -29,14 +29,12 @@ class BinaryClassHead(single_head.SingleHead):
   `precision/positive_threshold_<t>`, `recall/positive_threshold_<t>`.
   """
 
-  def __init__(
-      self,
-      weight_column: typing.Any = None,
-      thresholds: typing.Optional[typing.Iterable[float]] = None,
-      label_vocabulary: typing.Optional[typing.Sequence[str]] = None,
-      loss_reduction: str = "sum_over_batch_size",
-      loss_fn: typing.Optional[typing.Callable[..., typing.Any]] = None,
-      name: typing.Optional[str] = None):
+  def __init__(self, weight_column: Any = None,
+               thresholds: Optional[Iterable[float]] = None,
+               label_vocabulary: Optional[Sequence[str]] = None,
+               loss_reduction: str = "sum_over_batch_size",
+               loss_fn: Optional[Callable[..., Any]] = None,
+               name: Optional[str] = None):
     """Makes a head.
 
     Args:
@@ -64,27 +62,18 @@ class BinaryClassHead(single_head.SingleHead):
     """See `Head`."""
     return 1
 
-  def read_labels(self, labels: typing.Any, logits: typing.Any) -> typing.Any:
-    """See `SingleHead`."""
-    labels = _inputs.check_labels(labels, 1, logits, self.title)
-    if self._label_vocabulary is None:
-      _inputs.check_labels_dtype(
-          labels, _inputs.is_number, "numbers. Give it a label_vocabulary if "
-          "the labels are strings", self.title)
-    else:
-      _classes.check_strings(labels, self.title)
-      labels = _classes.look_up(labels, self._label_vocabulary)
+  def read_labels(self, labels: Any, logits: Any) -> Any:
+    labels = _classes.read_one(
+        labels, self._label_vocabulary, _inputs.is_number, "numbers", logits,
+        self.title)
     labels = tf_compat.v1.cast(labels, tf_compat.v1.float32)
     return _inputs.check_label_range(labels, 1, self.title)
 
-  def default_losses(self, labels: typing.Any,
-                     logits: typing.Any) -> typing.Any:
-    """See `SingleHead`."""
+  def default_losses(self, labels: Any, logits: Any) -> Any:
     return tf_compat.v1.nn.sigmoid_cross_entropy_with_logits(
         labels=labels, logits=logits)
 
-  def predict(self, logits: typing.Any) -> typing.Dict[str, typing.Any]:
-    """See `SingleHead`."""
+  def predict(self, logits: Any) -> Dict[str, Any]:
     v1 = tf_compat.v1
     both = v1.concat([v1.zeros_like(logits), logits], axis=-1)
     return dict(
@@ -92,16 +81,13 @@ class BinaryClassHead(single_head.SingleHead):
             both, v1.nn.softmax(both), 2, self._label_vocabulary),
         logits=logits, logistic=v1.sigmoid(logits))
 
-  def export(self, predictions: typing.Dict[str, typing.Any]
-             ) -> typing.Dict[str, typing.Any]:
-    """See `SingleHead`."""
+  def export(self, predictions: Dict[str, Any]) -> Dict[str, Any]:
     outputs = _classes.export_classes(predictions, predictions["all_classes"])
     outputs[head.REGRESS_SERVING_KEY] = export_output.RegressionOutput(
         predictions["logistic"])
     return outputs
 
-  def measure(self, batch: single_head.Batch) -> typing.Dict[str, typing.Any]:
-    """See `SingleHead`."""
+  def measure(self, batch: single_head.Batch) -> Dict[str, Any]:
     labels, weights = batch.labels, batch.weights
     logistic = batch.predictions["logistic"]
     class_ids = batch.predictions["class_ids"]

@@ -6,7 +6,7 @@ The signatures are those of `tf.estimator.export`'s classes of the same name.
 """
 
 import abc
-import typing
+from typing import Any, Mapping
 
 from adanet import tf_compat
 
@@ -15,8 +15,7 @@ class ExportOutput(abc.ABC):
   """Tensors that a saved model serves under one signature."""
 
   @abc.abstractmethod
-  def as_signature_def(
-      self, receiver_tensors: typing.Mapping[str, typing.Any]) -> typing.Any:
+  def as_signature_def(self, receiver_tensors: Mapping[str, Any]) -> Any:
     """Returns the signature that maps inputs to these tensors.
 
     Args:
@@ -68,7 +67,7 @@ class ClassificationOutput(ExportOutput):
       in the same shape; without, the best classes, best first. Or None.
   """
 
-  def __init__(self, scores: typing.Any = None, classes: typing.Any = None):
+  def __init__(self, scores: Any = None, classes: Any = None):
     """Checks the tensors; see the class for what they are.
 
     Raises:
@@ -84,8 +83,7 @@ class ClassificationOutput(ExportOutput):
     self.scores = scores
     self.classes = classes
 
-  def as_signature_def(
-      self, receiver_tensors: typing.Mapping[str, typing.Any]) -> typing.Any:
+  def as_signature_def(self, receiver_tensors: Mapping[str, Any]) -> Any:
     """See `ExportOutput`. The method is "tensorflow/serving/classify"."""
     return tf_compat.v1.saved_model.classification_signature_def(
         _serialized_examples(receiver_tensors, "classify"), self.classes,
@@ -99,7 +97,7 @@ class RegressionOutput(ExportOutput):
     value: float tensor.
   """
 
-  def __init__(self, value: typing.Any):
+  def __init__(self, value: Any):
     """Checks the tensor.
 
     Raises:
@@ -108,8 +106,7 @@ class RegressionOutput(ExportOutput):
     _check_tensor("value", value, _is_float, "a float tensor")
     self.value = value
 
-  def as_signature_def(
-      self, receiver_tensors: typing.Mapping[str, typing.Any]) -> typing.Any:
+  def as_signature_def(self, receiver_tensors: Mapping[str, Any]) -> Any:
     """See `ExportOutput`. The method is "tensorflow/serving/regress"."""
     return tf_compat.v1.saved_model.regression_signature_def(
         _serialized_examples(receiver_tensors, "regress"), self.value)
@@ -122,7 +119,7 @@ class PredictOutput(ExportOutput):
     outputs: dict from str to tensor.
   """
 
-  def __init__(self, outputs: typing.Any):
+  def __init__(self, outputs: Any):
     """Checks the tensors.
 
     Args:
@@ -145,8 +142,7 @@ class PredictOutput(ExportOutput):
                     "a tensor")
       self.outputs[name] = tensor
 
-  def as_signature_def(
-      self, receiver_tensors: typing.Mapping[str, typing.Any]) -> typing.Any:
+  def as_signature_def(self, receiver_tensors: Mapping[str, Any]) -> Any:
     """See `ExportOutput`. The method is "tensorflow/serving/predict"."""
     return tf_compat.v1.saved_model.predict_signature_def(
         receiver_tensors, self.outputs)

@@ -3,7 +3,7 @@
 """What every head is: from logits and labels to a loss, metrics and outputs."""
 
 import abc
-import typing
+from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence
 
 from adanet import tf_compat
 
@@ -23,7 +23,7 @@ _LOSS_KEY = "loss"
 _REGULARIZATION_KEY = "regularization_loss"
 
 
-class HeadSpec(typing.NamedTuple):
+class HeadSpec(NamedTuple):
   """What a head made of logits and labels.
 
   Attributes:
@@ -40,11 +40,11 @@ class HeadSpec(typing.NamedTuple):
   """
 
   mode: str
-  predictions: typing.Dict[typing.Any, typing.Any]
-  loss: typing.Any = None
-  train_op: typing.Any = None
-  eval_metric_ops: typing.Optional[typing.Dict[str, typing.Any]] = None
-  export_outputs: typing.Optional[typing.Dict[str, typing.Any]] = None
+  predictions: Dict[Any, Any]
+  loss: Any = None
+  train_op: Any = None
+  eval_metric_ops: Optional[Dict[str, Any]] = None
+  export_outputs: Optional[Dict[str, Any]] = None
 
 
 class Head(abc.ABC):
@@ -56,7 +56,7 @@ class Head(abc.ABC):
 
   @property
   @abc.abstractmethod
-  def name(self) -> typing.Optional[str]:
+  def name(self) -> Optional[str]:
     """Str, which ends the keys of metrics and summaries; or None."""
 
   @property
@@ -70,10 +70,8 @@ class Head(abc.ABC):
     """How the losses of examples become one, as in `tf.keras.losses`."""
 
   @abc.abstractmethod
-  def build(self, features: typing.Any, mode: str, logits: typing.Any,
-            labels: typing.Any,
-            regularization_losses: typing.Optional[typing.Sequence[typing.Any]]
-            ) -> HeadSpec:
+  def build(self, features: Any, mode: str, logits: Any, labels: Any,
+            regularization_losses: Optional[Sequence[Any]]) -> HeadSpec:
     """Returns the `HeadSpec`, without a training op.
 
     Args:
@@ -86,17 +84,17 @@ class Head(abc.ABC):
 
   def create_estimator_spec(
       self,
-      features: typing.Any,
+      features: Any,
       mode: str,
-      logits: typing.Any,
-      labels: typing.Any = None,
-      optimizer: typing.Any = None,
-      trainable_variables: typing.Optional[typing.Sequence[typing.Any]] = None,
-      train_op_fn: typing.Optional[
-          typing.Callable[[typing.Any], typing.Any]] = None,
-      update_ops: typing.Optional[typing.Sequence[typing.Any]] = None,
-      regularization_losses: typing.Optional[
-          typing.Sequence[typing.Any]] = None) -> HeadSpec:
+      logits: Any,
+      labels: Any = None,
+      optimizer: Any = None,
+      trainable_variables: Optional[Sequence[Any]] = None,
+      train_op_fn: Optional[
+          Callable[[Any], Any]] = None,
+      update_ops: Optional[Sequence[Any]] = None,
+      regularization_losses: Optional[
+          Sequence[Any]] = None) -> HeadSpec:
     """Adds the head to the graph. The arguments are `tf.estimator`'s.
 
     Args:
@@ -181,8 +179,7 @@ def _train_op(loss, optimizer, trainable_variables, train_op_fn, update_ops):
   return tf_compat.v1.group(train_op, *update_ops)
 
 
-def add_regularization(loss: typing.Any, regularization_losses: typing.Any
-                       ) -> typing.Any:
+def add_regularization(loss: Any, regularization_losses: Any) -> Any:
   """Returns the loss with the regularization losses, if there are any."""
   if regularization_losses is None:
     return loss

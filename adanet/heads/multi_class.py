@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The head of a task with one of several classes."""
 
-import typing
+from typing import Any, Callable, Dict, Optional, Sequence
 
 from adanet import tf_compat
 from adanet.heads import _arguments
@@ -25,14 +25,11 @@ class MultiClassHead(single_head.SingleHead):
   Metrics: `average_loss`, `accuracy`.
   """
 
-  def __init__(
-      self,
-      n_classes: int,
-      weight_column: typing.Any = None,
-      label_vocabulary: typing.Optional[typing.Sequence[str]] = None,
-      loss_reduction: str = "sum_over_batch_size",
-      loss_fn: typing.Optional[typing.Callable[..., typing.Any]] = None,
-      name: typing.Optional[str] = None):
+  def __init__(self, n_classes: int, weight_column: Any = None,
+               label_vocabulary: Optional[Sequence[str]] = None,
+               loss_reduction: str = "sum_over_batch_size",
+               loss_fn: Optional[Callable[..., Any]] = None,
+               name: Optional[str] = None):
     """Makes a head.
 
     Args:
@@ -60,21 +57,13 @@ class MultiClassHead(single_head.SingleHead):
     """See `Head`."""
     return self._n_classes
 
-  def read_labels(self, labels: typing.Any, logits: typing.Any) -> typing.Any:
-    """See `SingleHead`."""
-    labels = _inputs.check_labels(labels, 1, logits, self.title)
-    if self._label_vocabulary is None:
-      _inputs.check_labels_dtype(
-          labels, lambda dtype: dtype.is_integer, "integers. Give it a "
-          "label_vocabulary if the labels are strings", self.title)
-    else:
-      _classes.check_strings(labels, self.title)
-      labels = _classes.look_up(labels, self._label_vocabulary)
+  def read_labels(self, labels: Any, logits: Any) -> Any:
+    labels = _classes.read_one(
+        labels, self._label_vocabulary, lambda dtype: dtype.is_integer,
+        "integers", logits, self.title)
     return _inputs.check_label_range(labels, self._n_classes - 1, self.title)
 
-  def default_losses(self, labels: typing.Any,
-                     logits: typing.Any) -> typing.Any:
-    """See `SingleHead`."""
+  def default_losses(self, labels: Any, logits: Any) -> Any:
     v1 = tf_compat.v1
     if labels.dtype not in (v1.int32, v1.int64):
       labels = v1.cast(labels, v1.int64)
@@ -82,21 +71,17 @@ class MultiClassHead(single_head.SingleHead):
         v1.nn.sparse_softmax_cross_entropy_with_logits(
             labels=v1.squeeze(labels, axis=[-1]), logits=logits), -1)
 
-  def predict(self, logits: typing.Any) -> typing.Dict[str, typing.Any]:
-    """See `SingleHead`."""
+  def predict(self, logits: Any) -> Dict[str, Any]:
     return dict(
         _classes.predict_one(
             logits, tf_compat.v1.nn.softmax(logits), self._n_classes,
             self._label_vocabulary),
         logits=logits)
 
-  def export(self, predictions: typing.Dict[str, typing.Any]
-             ) -> typing.Dict[str, typing.Any]:
-    """See `SingleHead`."""
+  def export(self, predictions: Dict[str, Any]) -> Dict[str, Any]:
     return _classes.export_classes(predictions, predictions["all_classes"])
 
-  def measure(self, batch: single_head.Batch) -> typing.Dict[str, typing.Any]:
-    """See `SingleHead`."""
+  def measure(self, batch: single_head.Batch) -> Dict[str, Any]:
     return {
         "accuracy": _metrics.accuracy(
             batch.labels, batch.predictions["class_ids"], batch.weights),

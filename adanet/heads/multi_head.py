@@ -3,7 +3,7 @@
 """The head of several tasks at once."""
 
 import collections.abc
-import typing
+from typing import Any, Optional, Sequence, Tuple
 
 from adanet import tf_compat
 from adanet.heads import _arguments
@@ -27,10 +27,8 @@ class MultiHead(head.Head):
   heads.
   """
 
-  def __init__(
-      self,
-      heads: typing.Sequence[typing.Any],
-      head_weights: typing.Optional[typing.Sequence[float]] = None):
+  def __init__(self, heads: Sequence[Any],
+               head_weights: Optional[Sequence[float]] = None):
     """Makes a head.
 
     Args:
@@ -46,7 +44,7 @@ class MultiHead(head.Head):
     self._head_weights = _arguments.check_heads(self._heads, head_weights)
 
   @property
-  def heads(self) -> typing.Tuple[typing.Any, ...]:
+  def heads(self) -> Tuple[Any, ...]:
     """The heads, in order."""
     return self._heads
 
@@ -78,10 +76,8 @@ class MultiHead(head.Head):
     """See `Head`. The sum of the losses has no head's name in its tag."""
     return key
 
-  def build(self, features: typing.Any, mode: str, logits: typing.Any,
-            labels: typing.Any,
-            regularization_losses: typing.Optional[typing.Sequence[typing.Any]]
-            ) -> head.HeadSpec:
+  def build(self, features: Any, mode: str, logits: Any, labels: Any,
+            regularization_losses: Optional[Sequence[Any]]) -> head.HeadSpec:
     """See `Head`."""
     v1 = tf_compat.v1
     if mode == head.TRAIN:

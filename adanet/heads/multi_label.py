@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The head of a task where an example has any number of classes."""
 
-import typing
+from typing import Any, Callable, Dict, Iterable, Optional, Sequence
 
 from adanet import tf_compat
 from adanet.heads import _arguments
@@ -32,17 +32,13 @@ class MultiLabelHead(single_head.SingleHead):
   `class<i>` if there is a `label_vocabulary`.
   """
 
-  def __init__(
-      self,
-      n_classes: int,
-      weight_column: typing.Any = None,
-      thresholds: typing.Optional[typing.Iterable[float]] = None,
-      label_vocabulary: typing.Optional[typing.Sequence[str]] = None,
-      loss_reduction: str = "sum_over_batch_size",
-      loss_fn: typing.Optional[typing.Callable[..., typing.Any]] = None,
-      classes_for_class_based_metrics: typing.Optional[
-          typing.Iterable[typing.Any]] = None,
-      name: typing.Optional[str] = None):
+  def __init__(self, n_classes: int, weight_column: Any = None,
+               thresholds: Optional[Iterable[float]] = None,
+               label_vocabulary: Optional[Sequence[str]] = None,
+               loss_reduction: str = "sum_over_batch_size",
+               loss_fn: Optional[Callable[..., Any]] = None,
+               classes_for_class_based_metrics: Optional[Iterable[Any]] = None,
+               name: Optional[str] = None):
     """Makes a head.
 
     Args:
@@ -77,8 +73,7 @@ class MultiLabelHead(single_head.SingleHead):
     """See `Head`."""
     return self._n_classes
 
-  def read_labels(self, labels: typing.Any, logits: typing.Any) -> typing.Any:
-    """See `SingleHead`."""
+  def read_labels(self, labels: Any, logits: Any) -> Any:
     v1 = tf_compat.v1
     _inputs.check_labels_given(labels, self.title)
     labels = v1.convert_to_tensor_or_sparse_tensor(labels)
@@ -109,17 +104,14 @@ class MultiLabelHead(single_head.SingleHead):
             v1.SparseTensor(labels.indices, ids, labels.dense_shape),
             self._n_classes), v1.int64)
 
-  def default_losses(self, labels: typing.Any,
-                     logits: typing.Any) -> typing.Any:
-    """See `SingleHead`."""
+  def default_losses(self, labels: Any, logits: Any) -> Any:
     v1 = tf_compat.v1
     return v1.reduce_mean(
         v1.nn.sigmoid_cross_entropy_with_logits(
             labels=v1.cast(labels, v1.float32), logits=logits),
         axis=-1, keepdims=True)
 
-  def predict(self, logits: typing.Any) -> typing.Dict[str, typing.Any]:
-    """See `SingleHead`."""
+  def predict(self, logits: Any) -> Dict[str, Any]:
     predictions = {
         "logits": logits,
         "probabilities": tf_compat.v1.sigmoid(logits),
@@ -129,17 +121,13 @@ class MultiLabelHead(single_head.SingleHead):
     return predictions
 
   def _all_classes(self, logits):
-    return _classes.all_classes(
-        logits, self._n_classes, self._label_vocabulary)
+    return _classes.all_classes(logits, self._n_classes, self._label_vocabulary)
 
-  def export(self, predictions: typing.Dict[str, typing.Any]
-             ) -> typing.Dict[str, typing.Any]:
-    """See `SingleHead`."""
+  def export(self, predictions: Dict[str, Any]) -> Dict[str, Any]:
     return _classes.export_classes(
         predictions, self._all_classes(predictions["logits"]))
 
-  def measure(self, batch: single_head.Batch) -> typing.Dict[str, typing.Any]:
-    """See `SingleHead`."""
+  def measure(self, batch: single_head.Batch) -> Dict[str, Any]:
     labels, weights = batch.labels, batch.weights
     probabilities = batch.predictions["probabilities"]
     metrics = _metrics.at_thresholds(

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The head of a task whose labels are numbers."""
 
-import typing
+from typing import Any, Callable, Dict, Optional
 
 from adanet import tf_compat
 from adanet.heads import _arguments
@@ -27,15 +27,11 @@ class RegressionHead(single_head.SingleHead):
 
   loss_per_logit = True
 
-  def __init__(
-      self,
-      label_dimension: int = 1,
-      weight_column: typing.Any = None,
-      loss_reduction: str = "sum_over_batch_size",
-      loss_fn: typing.Optional[typing.Callable[..., typing.Any]] = None,
-      inverse_link_fn: typing.Optional[
-          typing.Callable[[typing.Any], typing.Any]] = None,
-      name: typing.Optional[str] = None):
+  def __init__(self, label_dimension: int = 1, weight_column: Any = None,
+               loss_reduction: str = "sum_over_batch_size",
+               loss_fn: Optional[Callable[..., Any]] = None,
+               inverse_link_fn: Optional[Callable[[Any], Any]] = None,
+               name: Optional[str] = None):
     """Makes a head.
 
     Args:
@@ -66,28 +62,21 @@ class RegressionHead(single_head.SingleHead):
     """See `Head`."""
     return self._logits_dimension
 
-  def read_labels(self, labels: typing.Any, logits: typing.Any) -> typing.Any:
-    """See `SingleHead`."""
+  def read_labels(self, labels: Any, logits: Any) -> Any:
     labels = _inputs.check_labels(
         labels, self._logits_dimension, logits, self.title)
-    _inputs.check_labels_dtype(
-        labels, _inputs.is_number, "numbers", self.title)
+    _inputs.check_labels_dtype(labels, _inputs.is_number, "numbers", self.title)
     return tf_compat.v1.cast(labels, tf_compat.v1.float32)
 
-  def default_losses(self, labels: typing.Any,
-                     logits: typing.Any) -> typing.Any:
-    """See `SingleHead`."""
+  def default_losses(self, labels: Any, logits: Any) -> Any:
     return tf_compat.v1.squared_difference(logits, labels)
 
-  def predict(self, logits: typing.Any) -> typing.Dict[str, typing.Any]:
-    """See `SingleHead`."""
+  def predict(self, logits: Any) -> Dict[str, Any]:
     if self._inverse_link_fn is None:
       return {"predictions": logits}
     return {"predictions": self._inverse_link_fn(logits), "logits": logits}
 
-  def export(self, predictions: typing.Dict[str, typing.Any]
-             ) -> typing.Dict[str, typing.Any]:
-    """See `SingleHead`."""
+  def export(self, predictions: Dict[str, Any]) -> Dict[str, Any]:
     regression = export_output.RegressionOutput(predictions["predictions"])
     return {
         head.DEFAULT_SERVING_KEY: regression,
@@ -95,8 +84,7 @@ class RegressionHead(single_head.SingleHead):
         head.PREDICT_SERVING_KEY: export_output.PredictOutput(predictions),
     }
 
-  def measure(self, batch: single_head.Batch) -> typing.Dict[str, typing.Any]:
-    """See `SingleHead`."""
+  def measure(self, batch: single_head.Batch) -> Dict[str, Any]:
     return {
         "prediction/mean": _metrics.mean(
             batch.predictions["predictions"], batch.weights),

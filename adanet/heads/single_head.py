@@ -3,7 +3,7 @@
 """The heads that take one tensor of logits and have a loss for each example."""
 
 import abc
-import typing
+from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence
 
 from adanet import tf_compat
 from adanet.heads import _arguments
@@ -13,7 +13,7 @@ from adanet.heads import _metrics
 from adanet.heads import head
 
 
-class Batch(typing.NamedTuple):
+class Batch(NamedTuple):
   """What is known of a batch of examples once it has labels.
 
   Attributes:
@@ -24,11 +24,11 @@ class Batch(typing.NamedTuple):
     predictions: dict from str to tensor.
   """
 
-  logits: typing.Any
-  labels: typing.Any
-  losses: typing.Any
-  weights: typing.Any
-  predictions: typing.Dict[str, typing.Any]
+  logits: Any
+  labels: Any
+  losses: Any
+  weights: Any
+  predictions: Dict[str, Any]
 
 
 class SingleHead(head.Head):
@@ -37,9 +37,8 @@ class SingleHead(head.Head):
   # Whether each logit has a loss and, if the user likes, a weight of its own.
   loss_per_logit = False
 
-  def __init__(self, weight_column: typing.Any, loss_reduction: str,
-               loss_fn: typing.Optional[typing.Callable[..., typing.Any]],
-               name: typing.Optional[str]):
+  def __init__(self, weight_column: Any, loss_reduction: str,
+               loss_fn: Optional[Callable[..., Any]], name: Optional[str]):
     """Checks the arguments that all of these heads have."""
     _arguments.check_weight_column(weight_column)
     _losses.check_reduction(loss_reduction)
@@ -50,7 +49,7 @@ class SingleHead(head.Head):
     self._name = name
 
   @property
-  def name(self) -> typing.Optional[str]:
+  def name(self) -> Optional[str]:
     """See `Head`."""
     return self._name
 
@@ -66,7 +65,7 @@ class SingleHead(head.Head):
     return f"{kind} {self._name!r}" if self._name else kind
 
   @abc.abstractmethod
-  def read_labels(self, labels: typing.Any, logits: typing.Any) -> typing.Any:
+  def read_labels(self, labels: Any, logits: Any) -> Any:
     """Returns the labels as numbers, after checking them.
 
     Args:
@@ -75,8 +74,7 @@ class SingleHead(head.Head):
     """
 
   @abc.abstractmethod
-  def default_losses(self, labels: typing.Any,
-                     logits: typing.Any) -> typing.Any:
+  def default_losses(self, labels: Any, logits: Any) -> Any:
     """Returns the loss of each example, if there is no `loss_fn`.
 
     Args:
@@ -85,7 +83,7 @@ class SingleHead(head.Head):
     """
 
   @abc.abstractmethod
-  def predict(self, logits: typing.Any) -> typing.Dict[str, typing.Any]:
+  def predict(self, logits: Any) -> Dict[str, Any]:
     """Returns the predictions, by key.
 
     Args:
@@ -93,8 +91,7 @@ class SingleHead(head.Head):
     """
 
   @abc.abstractmethod
-  def export(self, predictions: typing.Dict[str, typing.Any]
-             ) -> typing.Dict[str, typing.Any]:
+  def export(self, predictions: Dict[str, Any]) -> Dict[str, Any]:
     """Returns an `ExportOutput` for each name of a serving signature.
 
     Args:
@@ -102,17 +99,15 @@ class SingleHead(head.Head):
     """
 
   @abc.abstractmethod
-  def measure(self, batch: Batch) -> typing.Dict[str, typing.Any]:
+  def measure(self, batch: Batch) -> Dict[str, Any]:
     """Returns the metrics but those of losses, without this head's name.
 
     Args:
       batch: the `Batch` that the update ops add.
     """
 
-  def build(self, features: typing.Any, mode: str, logits: typing.Any,
-            labels: typing.Any,
-            regularization_losses: typing.Optional[typing.Sequence[typing.Any]]
-            ) -> head.HeadSpec:
+  def build(self, features: Any, mode: str, logits: Any, labels: Any,
+            regularization_losses: Optional[Sequence[Any]]) -> head.HeadSpec:
     """See `Head`."""
     v1 = tf_compat.v1
     with v1.name_scope("logits"):
@@ -156,7 +151,7 @@ class SingleHead(head.Head):
             "features": features,
             "loss_reduction": self._loss_reduction
         }
-        losses = _losses.check_losses(
+        losses = _inputs.check_losses(
             self._loss_fn(
                 labels=labels, logits=logits,
                 **{name: optional[name]

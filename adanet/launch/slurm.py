@@ -29,7 +29,7 @@ and must not believe what the chief said before.
 
 import itertools
 import re
-from typing import Dict, List, Mapping, Optional, Sequence
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from adanet.launch import job as job_lib
 from adanet.launch import place as place_lib
@@ -233,17 +233,20 @@ def expand_nodes(node_list: str) -> List[str]:
 
 def _expand_ranges(ranges: str, node_list: str) -> List[str]:
   """Returns the numbers in "1-3,07", with their zeros."""
-  numbers = []  # type: List[str]
-  for item in ranges.split(","):
-    match = _RANGE.fullmatch(item)
-    if not match:
-      raise _bad_list("SLURM_STEP_NODELIST", node_list, "n[1-3,7],gpu1")
-    first, last = match.group(1), match.group(2) or match.group(1)
-    numbers += [
-        str(number).zfill(len(first))
-        for number in range(int(first), int(last) + 1)
-    ]
-  return numbers
+  found = _ranges(ranges)
+  if found is None:
+    raise _bad_list("SLURM_STEP_NODELIST", node_list, "n[1-3,7],gpu1")
+  return [str(number).zfill(width)
+          for numbers, width in found for number in numbers]
+
+
+def _ranges(text: str) -> Optional[List[Tuple[range, int]]]:
+  """Returns each range of "1-3,07", and the digits of its first number."""
+  matches = [_RANGE.fullmatch(item) for item in text.split(",")]
+  if None in matches:
+    return None
+  return [(range(int(first), int(last or first) + 1), len(first))
+          for first, last in (match.groups() for match in matches)]
 
 
 def expand_tasks_per_node(tasks_per_node: str) -> List[int]:
@@ -369,14 +372,10 @@ def _reserved_ports(environ: Mapping[str, str]) -> List[int]:
   ranges = environ.get("SLURM_STEP_RESV_PORTS", "").strip("[]")
   if not ranges or ranges == "(null)":
     return []
-  ports = []  # type: List[int]
-  for item in ranges.split(","):
-    match = _RANGE.fullmatch(item)
-    if not match:
-      raise _bad_list("SLURM_STEP_RESV_PORTS", ranges, "12000-12003,12005")
-    first, last = match.group(1), match.group(2) or match.group(1)
-    ports += range(int(first), int(last) + 1)
-  return ports
+  found = _ranges(ranges)
+  if found is None:
+    raise _bad_list("SLURM_STEP_RESV_PORTS", ranges, "12000-12003,12005")
+  return [port for ports, _ in found for port in ports]
 
 
 def _get(environ: Mapping[str, str], name: str) -> str:

@@ -40,7 +40,6 @@ train the same. Else it announces another one, as in 4.
 """
 
 import time
-import typing
 
 from absl import logging
 from adanet import tf_compat
@@ -136,11 +135,10 @@ class Chief:
 
   def _train_iterations(self):
     """Trains one generation after the other; returns why training is over."""
-    latest = leading.latest_start(self._model)
+    start = leading.latest_start(self._model)
     agreed = self._connection.file.read()
     oldest = generation = agreed.generation if agreed else 0
-    is_ready = self._may_take_over(latest, agreed)
-    start: typing.Union[trainer.Start, str] = latest
+    is_ready = self._may_take_over(start, agreed)
     while isinstance(start, trainer.Start):
       if not is_ready:
         generation += 1

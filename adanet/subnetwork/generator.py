@@ -8,7 +8,7 @@ is: there it is h, its last layer and its complexity r(h).
 
 import abc
 import collections
-import typing
+from typing import Any, Dict, Iterable, List, Optional
 
 from absl import logging
 
@@ -26,11 +26,8 @@ class TrainOpSpec(
     hooks: tuple of `tf.train.SessionRunHook` that run on every worker.
   """
 
-  def __new__(cls,
-              train_op: typing.Any,
-              chief_hooks: typing.Optional[typing.Iterable[typing.Any]] = None,
-              hooks: typing.Optional[typing.Iterable[typing.Any]] = None
-              ) -> "TrainOpSpec":
+  def __new__(cls, train_op: Any, chief_hooks: Optional[Iterable[Any]] = None,
+              hooks: Optional[Iterable[Any]] = None) -> "TrainOpSpec":
     return super().__new__(
         cls, train_op, tuple(chief_hooks or ()), tuple(hooks or ()))
 
@@ -51,8 +48,7 @@ def _check_same_heads(last_layer, logits):
 def _check_persisted_tensors(tensors, path):
   """Checks that it is a dict, and that no dict below it is empty."""
   if not isinstance(tensors, dict):
-    raise ValueError(
-        f"{path}={tensors!r}: expected a dict, or None.")
+    raise ValueError(f"{path}={tensors!r}: expected a dict, or None.")
   for key, value in tensors.items():
     if isinstance(value, dict):
       name = f"{path}[{key!r}]"
@@ -85,15 +81,10 @@ class Subnetwork(
     local_init_ops: tuple of ops that initialize local variables.
   """
 
-  def __new__(cls,
-              last_layer: typing.Any,
-              logits: typing.Any,
-              complexity: typing.Any,
-              persisted_tensors: typing.Optional[
-                  typing.Dict[str, typing.Any]] = None,
-              shared: typing.Any = None,
-              local_init_ops: typing.Optional[
-                  typing.Iterable[typing.Any]] = None) -> "Subnetwork":
+  def __new__(cls, last_layer: Any, logits: Any, complexity: Any,
+              persisted_tensors: Optional[Dict[str, Any]] = None,
+              shared: Any = None,
+              local_init_ops: Optional[Iterable[Any]] = None) -> "Subnetwork":
     """Makes a subnetwork.
 
     Raises:
@@ -136,8 +127,8 @@ class Builder:
       `BalancedStrategy(sizes="measured")` asks.
   """
 
-  cost: typing.Optional[float] = None
-  size: typing.Optional[float] = None
+  cost: Optional[float] = None
+  size: Optional[float] = None
 
   @property
   @abc.abstractmethod
@@ -148,14 +139,9 @@ class Builder:
     """
 
   @abc.abstractmethod
-  def build_subnetwork(self,
-                       features: typing.Any,
-                       labels: typing.Any,
-                       logits_dimension: typing.Any,
-                       training: bool,
-                       iteration_step: typing.Any,
-                       summary: typing.Any,
-                       previous_ensemble: typing.Any = None) -> Subnetwork:
+  def build_subnetwork(self, features: Any, labels: Any, logits_dimension: Any,
+                       training: bool, iteration_step: Any, summary: Any,
+                       previous_ensemble: Any = None) -> Subnetwork:
     """Builds the ops and the variables of the subnetwork.
 
     An override may leave `labels` out, and may take a `config`, the
@@ -180,10 +166,9 @@ class Builder:
     """
 
   @abc.abstractmethod
-  def build_subnetwork_train_op(self, subnetwork: Subnetwork, loss: typing.Any,
-                                var_list: typing.Any, labels: typing.Any,
-                                iteration_step: typing.Any, summary: typing.Any,
-                                previous_ensemble: typing.Any) -> typing.Any:
+  def build_subnetwork_train_op(self, subnetwork: Subnetwork, loss: Any,
+                                var_list: Any, labels: Any, iteration_step: Any,
+                                summary: Any, previous_ensemble: Any) -> Any:
     """Builds the op that trains the subnetwork for one step.
 
     Args:
@@ -200,7 +185,7 @@ class Builder:
       An op, or a `TrainOpSpec`. It must not increment the global step.
     """
 
-  def build_subnetwork_report(self) -> typing.Any:
+  def build_subnetwork_report(self) -> Any:
     """Says what to record about the subnetwork at the end of the iteration.
 
     It is called once, after `build_subnetwork` and before
@@ -217,11 +202,9 @@ class Generator:
   """Makes the builders of each iteration: the search space."""
 
   @abc.abstractmethod
-  def generate_candidates(self, previous_ensemble: typing.Any,
-                          iteration_number: int,
-                          previous_ensemble_reports: typing.Any,
-                          all_reports: typing.Any,
-                          config: typing.Any) -> typing.List[Builder]:
+  def generate_candidates(self, previous_ensemble: Any, iteration_number: int,
+                          previous_ensemble_reports: Any, all_reports: Any,
+                          config: Any) -> List[Builder]:
     """Returns the builders of an iteration.
 
     It is asked again whenever the graph is rebuilt, so the same arguments must
@@ -246,7 +229,7 @@ class Generator:
 class SimpleGenerator(Generator):
   """Gives the same builders in every iteration."""
 
-  def __init__(self, subnetwork_builders: typing.List[Builder]) -> None:
+  def __init__(self, subnetwork_builders: List[Builder]) -> None:
     """Makes a generator.
 
     Args:
@@ -254,9 +237,7 @@ class SimpleGenerator(Generator):
     """
     self._subnetwork_builders = subnetwork_builders
 
-  def generate_candidates(self, previous_ensemble: typing.Any,
-                          iteration_number: int,
-                          previous_ensemble_reports: typing.Any,
-                          all_reports: typing.Any,
-                          config: typing.Any = None) -> typing.List[Builder]:
+  def generate_candidates(self, previous_ensemble: Any, iteration_number: int,
+                          previous_ensemble_reports: Any, all_reports: Any,
+                          config: Any = None) -> List[Builder]:
     return self._subnetwork_builders

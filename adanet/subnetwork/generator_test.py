@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of subnetworks and of what makes them; none needs TensorFlow."""
 
-import subprocess
-import sys
-
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import subnetwork
@@ -35,8 +32,7 @@ class SubnetworkTest(parameterized.TestCase):
     self.assertEqual(heads, _subnetwork(last_layer=heads, logits=heads).logits)
 
   def test_local_init_ops_are_a_tuple(self):
-    self.assertEqual(
-        ("op",), _subnetwork(local_init_ops=["op"]).local_init_ops)
+    self.assertEqual(("op",), _subnetwork(local_init_ops=["op"]).local_init_ops)
 
   def test_persisted_tensors_are_deprecated(self):
     tensors = {"a": {"b": "tensor"}}
@@ -98,15 +94,6 @@ class SimpleGeneratorTest(absltest.TestCase):
     self.assertEqual(builders, generator.generate_candidates(
         previous_ensemble=None, iteration_number=1,
         previous_ensemble_reports=[], all_reports=[], config=None))
-
-
-class ImportTest(absltest.TestCase):
-
-  def test_no_tensorflow(self):
-    subprocess.check_call([
-        sys.executable, "-c",
-        "import sys, adanet.subnetwork; assert 'tensorflow' not in sys.modules"
-    ])
 
 
 if __name__ == "__main__":

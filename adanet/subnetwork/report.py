@@ -8,12 +8,10 @@ holds plain values and is given to the generator.
 """
 
 import collections
-import typing
+from typing import Any, Dict
 
 from absl import logging
 from adanet import tf_compat
-
-import six
 
 
 def _check_dtype(name, tensor):
@@ -27,7 +25,7 @@ def _check_dtype(name, tensor):
 
 
 def _check_hparam(name, value):
-  if not isinstance(value, (bool, int, float, (str,))):
+  if not isinstance(value, (bool, int, float, str)):
     raise ValueError(
         f"{name}={value!r}: expected an int, float, bool or str, not "
         f"{type(value).__name__}.")
@@ -40,8 +38,7 @@ def _check_attribute(name, value):
         "tf.constant.")
   _check_dtype(name, value)
   if value.shape.ndims != 0:
-    raise ValueError(
-        f"{name}={value}: expected a tensor of shape [].")
+    raise ValueError(f"{name}={value}: expected a tensor of shape [].")
 
 
 def _checked_metric(name, metric):
@@ -82,9 +79,8 @@ class Report(
       `attributes`. A metric whose shape is not [] is left out with a warning.
   """
 
-  def __new__(cls, hparams: typing.Dict[str, typing.Any],
-              attributes: typing.Dict[str, typing.Any],
-              metrics: typing.Dict[str, typing.Any]) -> "Report":
+  def __new__(cls, hparams: Dict[str, Any], attributes: Dict[str, Any],
+              metrics: Dict[str, Any]) -> "Report":
     """Makes a report.
 
     Raises:
@@ -124,14 +120,9 @@ class MaterializedReport(
       that won the iteration.
   """
 
-  def __new__(cls,
-              iteration_number: int,
-              name: str,
-              hparams: typing.Dict[str, typing.Any],
-              attributes: typing.Dict[str, typing.Any],
-              metrics: typing.Dict[str, typing.Any],
-              included_in_final_ensemble: bool = False
-              ) -> "MaterializedReport":
+  def __new__(cls, iteration_number: int, name: str, hparams: Dict[str, Any],
+              attributes: Dict[str, Any], metrics: Dict[str, Any],
+              included_in_final_ensemble: bool = False) -> "MaterializedReport":
     return super().__new__(
         cls, iteration_number, name, hparams, attributes, metrics,
         included_in_final_ensemble)

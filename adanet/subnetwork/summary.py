@@ -4,7 +4,7 @@
 
 import abc
 import contextlib
-import typing
+from typing import Any, Iterator, Optional
 
 import six
 
@@ -23,32 +23,23 @@ class Summary:
   """
 
   @contextlib.contextmanager
-  def current_scope(self) -> typing.Iterator[None]:
+  def current_scope(self) -> Iterator[None]:
     """Leaves the name scope that is open now out of the tags made inside."""
     yield
 
   @abc.abstractmethod
-  def scalar(self,
-             name: str,
-             tensor: typing.Any,
-             family: typing.Optional[str] = None,
-             description: typing.Optional[str] = None) -> typing.Any:
+  def scalar(self, name: str, tensor: Any, family: Optional[str] = None,
+             description: Optional[str] = None) -> Any:
     """Records a number.
 
     Args:
-      name: str.
       tensor: number or tensor of shape []; it is written as float32.
-      family: str or None.
-      description: str or None.
     """
 
   @abc.abstractmethod
-  def image(self,
-            name: str,
-            tensor: typing.Any,
-            max_outputs: int = 3,
-            family: typing.Optional[str] = None,
-            description: typing.Optional[str] = None) -> typing.Any:
+  def image(self, name: str, tensor: Any, max_outputs: int = 3,
+            family: Optional[str] = None,
+            description: Optional[str] = None) -> Any:
     """Records images.
 
     Args:
@@ -58,36 +49,24 @@ class Summary:
         with 1 (gray), 3 (RGB) or 4 (RGBA) channels. Floats are scaled, image by
         image, to [0, 255].
       max_outputs: int, how many of the images to record, from the first.
-      family: str or None.
-      description: str or None.
     """
 
   @abc.abstractmethod
-  def histogram(self,
-                name: str,
-                values: typing.Any,
-                family: typing.Optional[str] = None,
-                buckets: typing.Optional[int] = None,
-                description: typing.Optional[str] = None) -> typing.Any:
+  def histogram(self, name: str, values: Any, family: Optional[str] = None,
+                buckets: Optional[int] = None,
+                description: Optional[str] = None) -> Any:
     """Records how values are distributed.
 
     Args:
-      name: str.
       values: tensor of numbers, of any shape, all finite.
-      family: str or None.
       buckets: int, the number of buckets, or None for the default.
-      description: str or None.
     """
 
   @abc.abstractmethod
-  def audio(self,
-            name: str,
-            tensor: typing.Any,
-            sample_rate: typing.Any,
-            max_outputs: int = 3,
-            family: typing.Optional[str] = None,
-            encoding: typing.Optional[str] = None,
-            description: typing.Optional[str] = None) -> typing.Any:
+  def audio(self, name: str, tensor: Any, sample_rate: Any,
+            max_outputs: int = 3, family: Optional[str] = None,
+            encoding: Optional[str] = None,
+            description: Optional[str] = None) -> Any:
     """Records sounds.
 
     Args:
@@ -95,7 +74,5 @@ class Summary:
       tensor: float tensor of shape [clips, frames, channels], in [-1, 1].
       sample_rate: number or tensor of shape [], in Hz, above 0.
       max_outputs: int, how many of the clips to record, from the first.
-      family: str or None.
       encoding: "wav", or None for the default.
-      description: str or None.
     """

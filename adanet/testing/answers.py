@@ -16,19 +16,11 @@ class HalfTrains(distributed.RoundRobinStrategy):
     return np.bool_(self.config.global_id_in_cluster % 2)
 
 
-class HalfTheCluster(distributed.RoundRobinStrategy):
-  """A user's strategy that sees a smaller cluster than there is."""
-
-  @property
-  def config(self):
-    config = super().config
-    return strategies.Config(
+class HalfTheCluster(strategies.viewing(
+    distributed.RoundRobinStrategy, lambda config: strategies.Config(
         (config.num_worker_replicas + 1) // 2,
-        (config.num_ps_replicas + 1) // 2, config.global_id_in_cluster // 2)
-
-  @config.setter
-  def config(self, config):
-    distributed.PlacementStrategy.config.fset(self, config)
+        (config.num_ps_replicas + 1) // 2, config.global_id_in_cluster // 2))):
+  """A user's strategy that sees a smaller cluster than there is."""
 
 
 class OwnDevices(distributed.RoundRobinStrategy):

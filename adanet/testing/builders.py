@@ -3,14 +3,14 @@
 """A small search for tests: builders, their generator, and data to learn."""
 
 import time
-import typing
+from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
 
 from adanet import subnetwork
 from adanet import tf_compat
 import numpy as np
 
 
-def data(rows: int = 32, columns: int = 3) -> typing.Tuple[
+def data(rows: int = 32, columns: int = 3) -> Tuple[
     np.ndarray, np.ndarray]:
   """Returns features [rows, columns] and labels [rows, 1] of a line."""
   features = np.random.RandomState(7).uniform(-1, 1, [rows, columns])
@@ -18,8 +18,8 @@ def data(rows: int = 32, columns: int = 3) -> typing.Tuple[
   return features.astype(np.float32), labels.astype(np.float32)
 
 
-def input_fn(repeat: typing.Optional[int] = None, batch_size: int = 8,
-             ) -> typing.Callable[[], typing.Any]:
+def input_fn(repeat: Optional[int] = None, batch_size: int = 8,
+             ) -> Callable[[], Any]:
   """Returns an input_fn of `data`.
 
   Args:
@@ -43,7 +43,7 @@ class Dense(subnetwork.Builder):
   """
 
   def __init__(self, name: str, width: int = 2, learning_rate: float = .05,
-               **returned: typing.Any):
+               **returned: Any):
     """Takes the network's shape.
 
     Args:
@@ -57,7 +57,7 @@ class Dense(subnetwork.Builder):
     self._width = width
     self._learning_rate = learning_rate
     self._returned = returned
-    self.calls: typing.List[str] = []
+    self.calls: List[str] = []
 
   @property
   def name(self):
@@ -86,14 +86,14 @@ class Dense(subnetwork.Builder):
     return optimizer.minimize(loss, var_list=var_list)
 
 
-class _Resource(typing.NamedTuple):
+class _Resource(NamedTuple):
   """What TensorFlow's collections of resources have."""
-  handle: typing.Any
-  create: typing.Any
-  is_initialized: typing.Any
+  handle: Any
+  create: Any
+  is_initialized: Any
 
 
-def _value_of_resource(name: str, collection: str) -> typing.Any:
+def _value_of_resource(name: str, collection: str) -> Any:
   """Returns the value of a new resource, which is 1 once it is initialized.
 
   Args:
@@ -118,8 +118,8 @@ class Remembering(Dense):
   Where one of these is not initialized or restored, its logits differ.
   """
 
-  def build_subnetwork(self, *args: typing.Any,
-                       **kwargs: typing.Any) -> typing.Any:
+  def build_subnetwork(self, *args: Any,
+                       **kwargs: Any) -> Any:
     v1 = tf_compat.v1
     made = super().build_subnetwork(*args, **kwargs)
     self._table = v1.lookup.experimental.DenseHashTable(
@@ -131,8 +131,8 @@ class Remembering(Dense):
         _value_of_resource("shared", v1.GraphKeys.RESOURCES) +
         _value_of_resource("local", v1.GraphKeys.LOCAL_RESOURCES))
 
-  def build_subnetwork_train_op(self, *args: typing.Any,
-                                **kwargs: typing.Any) -> typing.Any:
+  def build_subnetwork_train_op(self, *args: Any,
+                                **kwargs: Any) -> Any:
     v1 = tf_compat.v1
     train_op = super().build_subnetwork_train_op(*args, **kwargs)
     key = v1.constant(0, v1.int64)
@@ -140,10 +140,25 @@ class Remembering(Dense):
       return self._table.insert(key, self._table.lookup(key) + 1.)
 
 
+class Hooked(Dense):
+  """Has hooks of its own."""
+
+  def __init__(self, name: str, hooks: Sequence[Any] = (),
+               chief_hooks: Sequence[Any] = (), **arguments: Any):
+    """Takes the hooks; the other arguments are those of `Dense`."""
+    super().__init__(name, **arguments)
+    self.hooks, self.chief_hooks = hooks, chief_hooks
+
+  def build_subnetwork_train_op(self, *args: Any, **kwargs: Any) -> Any:
+    return subnetwork.TrainOpSpec(
+        super().build_subnetwork_train_op(*args, **kwargs), self.chief_hooks,
+        self.hooks)
+
+
 class Slow(Dense):
   """Takes its time for a step, so that a test can do something meanwhile."""
 
-  def __init__(self, name: str, step_secs: float, **arguments: typing.Any):
+  def __init__(self, name: str, step_secs: float, **arguments: Any):
     """Takes how long.
 
     Args:
@@ -154,8 +169,8 @@ class Slow(Dense):
     super().__init__(name, **arguments)
     self._step_secs = step_secs
 
-  def build_subnetwork_train_op(self, *args: typing.Any,
-                                **kwargs: typing.Any) -> typing.Any:
+  def build_subnetwork_train_op(self, *args: Any,
+                                **kwargs: Any) -> Any:
     v1 = tf_compat.v1
 
     def pause(unused_step):
@@ -166,6 +181,6 @@ class Slow(Dense):
       return super().build_subnetwork_train_op(*args, **kwargs)
 
 
-def generator(*builders: typing.Any) -> subnetwork.Generator:
+def generator(*builders: Any) -> subnetwork.Generator:
   """Returns a generator that always makes these builders."""
   return subnetwork.SimpleGenerator(list(builders))

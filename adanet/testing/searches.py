@@ -1,10 +1,10 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The search of `builders`, for the parts of which `adanet.Estimator` is made.
-"""
+"""The search of `builders`: an `adanet.Estimator`, and what it is made of."""
 
-import typing
+from typing import Any, Optional, Sequence
 
+import adanet
 from adanet import ensemble
 from adanet import heads
 from adanet import tf_compat
@@ -13,8 +13,38 @@ from adanet.core import iteration
 from adanet.testing import builders as builders_lib
 
 
-def make(builders: typing.Sequence[typing.Any],
-         max_iteration_steps: typing.Optional[int] = None) -> iteration.Search:
+def estimator(model_dir: str, *made: Any, **arguments: Any) -> adanet.Estimator:
+  """Returns an estimator that trains two iterations of four steps.
+
+  Args:
+    model_dir: str.
+    *made: the builders of each iteration.
+    **arguments: more arguments of the estimator, or others than these.
+  """
+  return adanet.Estimator(model_dir=model_dir, **{
+      "head": heads.RegressionHead(),
+      "subnetwork_generator": builders_lib.generator(*made),
+      "max_iteration_steps": 4, "max_iterations": 2, **arguments})
+
+
+class Calls(list):
+  """A `CheckpointSaverListener` that notes what it is told."""
+
+  def begin(self):
+    self.append("begin")
+
+  def before_save(self, unused_session, global_step):
+    self.append(f"before {global_step}")
+
+  def after_save(self, unused_session, global_step):
+    self.append(f"after {global_step}")
+
+  def end(self, unused_session, global_step):
+    self.append(f"end {global_step}")
+
+
+def make(builders: Sequence[Any],
+         max_iteration_steps: Optional[int] = None) -> iteration.Search:
   """Returns a search that makes these builders in each iteration.
 
   Args:
@@ -31,4 +61,5 @@ def make(builders: typing.Sequence[typing.Any],
       replicate_ensemble_in_training=False, debug=False,
       enable_ensemble_summaries=False, enable_subnetwork_summaries=False,
       global_step_combiner_fn=v1.reduce_mean,
-      exports=ensembles.ExportOptions(False, False))
+      exports=ensembles.ExportOptions(
+          subnetwork_logits=False, subnetwork_last_layer=False))

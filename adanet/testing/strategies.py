@@ -26,11 +26,38 @@ def round_robin(config, **kwargs):
   return strategy
 
 
+def worker(num_workers, worker_index, drop_remainder=False):
+  """Returns the `RoundRobinStrategy` of a worker."""
+  return round_robin(WorkerConfig(num_workers, worker_index),
+                     drop_remainder=drop_remainder)
+
+
 def balanced(config, **kwargs):
   """Returns a `BalancedStrategy` with a config, made with `kwargs`."""
   strategy = distributed.BalancedStrategy(**kwargs)
   strategy.config = config
   return strategy
+
+
+def viewing(base, view):
+  """Returns a subclass of a strategy that sees another config than it has.
+
+  Args:
+    base: class of strategies.
+    view: function from the config to the one that it sees.
+  """
+
+  class Viewing(base):
+
+    @property
+    def config(self):
+      return view(super().config)
+
+    @config.setter
+    def config(self, config):
+      distributed.PlacementStrategy.config.fset(self, config)
+
+  return Viewing
 
 
 class Custom(distributed.PlacementStrategy):

@@ -11,17 +11,17 @@ import math
 import numbers
 import os
 import sys
-import typing
+from typing import Any, Dict, Optional, Tuple
 
 from adanet import tf_compat
 import numpy as np
 
-_Named = typing.Dict[str, np.ndarray]
+_Named = Dict[str, np.ndarray]
 # An array, or a dict of them.
-Structure = typing.Any
+Structure = Any
 
 
-def described(value: typing.Any) -> str:
+def described(value: Any) -> str:
   """Returns a value for a message: its type, if it may be long."""
   if value is None or isinstance(value, (bool, numbers.Number)):
     return repr(value)
@@ -73,7 +73,7 @@ def _columns(name, frame):
   return {column: frame[column] for column in columns}
 
 
-def checked(name: str, value: typing.Any) -> Structure:
+def checked(name: str, value: Any) -> Structure:
   """Returns an array or a dict of arrays.
 
   Args:
@@ -135,7 +135,7 @@ class Order:
   """
 
   def __init__(self, rows: np.ndarray, batch_size: int,
-               num_epochs: typing.Optional[int], seed: typing.Optional[int]):
+               num_epochs: Optional[int], seed: Optional[int]):
     """Takes the rows.
 
     Args:
@@ -151,7 +151,7 @@ class Order:
     self._num_rows = math.inf if num_epochs is None else num_epochs * len(rows)
     self.num_batches = (sys.maxsize if num_epochs is None else
                         -(-self._num_rows // batch_size))
-    self._shuffled: typing.Dict[int, np.ndarray] = collections.OrderedDict()
+    self._shuffled: Dict[int, np.ndarray] = collections.OrderedDict()
 
   def _epoch(self, number):
     """Returns the rows of an epoch; the last two are kept."""
@@ -180,9 +180,8 @@ class ArrayInput:
   """An input_fn of arrays. It can be pickled, with all that is in them."""
 
   def __init__(self, features: Structure, labels: Structure, batch_size: int,
-               num_epochs: typing.Optional[int], shuffle: typing.Any,
-               seed: typing.Optional[int] = None,
-               names: typing.Tuple[str, str] = ("x", "y")):
+               num_epochs: Optional[int], shuffle: Any,
+               seed: Optional[int] = None, names: Tuple[str, str] = ("x", "y")):
     """Takes what there is to read.
 
     Args:
@@ -264,8 +263,7 @@ class ArrayInput:
     return (features if self._labels is None else
             (features, take(self._labels)))
 
-  def __call__(self, config: typing.Any = None,
-               input_context: typing.Any = None) -> typing.Any:
+  def __call__(self, config: Any = None, input_context: Any = None) -> Any:
     """Returns the `tf.data.Dataset` of the batches, in the default graph.
 
     Args:
@@ -314,8 +312,7 @@ def _constants(name, structure):
   return tf_compat.v1.convert_to_tensor(_checked_array(name, structure))
 
 
-def in_graph(features: Structure, labels: Structure, repeats: bool
-            ) -> typing.Any:
+def in_graph(features: Structure, labels: Structure, repeats: bool) -> Any:
   """Returns features and labels as they can be in a graph.
 
   Args:

@@ -6,6 +6,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet.testing import builders
+from adanet.testing import searches
 import numpy as np
 
 _NAN = float("nan")
@@ -48,12 +49,11 @@ class EvaluatorOfAUserTest(parameterized.TestCase):
 
   def _train(self, evaluator, **kwargs):
     """Trains, and returns the estimator and the lines about who won."""
-    estimator = adanet.Estimator(
-        adanet.heads.RegressionHead(), builders.generator(
-            builders.Dense("a"), builders.Dense("b", width=3)),
-        max_iteration_steps=1, max_iterations=2, evaluator=evaluator,
+    estimator = searches.estimator(
+        self._model_dir, builders.Dense("a"), builders.Dense("b", width=3),
+        max_iteration_steps=1, evaluator=evaluator,
         enable_ensemble_summaries=False, enable_subnetwork_summaries=False,
-        model_dir=self._model_dir, **kwargs)
+        **kwargs)
     with self.assertLogs(level="INFO") as logged:
       estimator.train(builders.input_fn())
     return estimator, [line.partition(": ")[2] for line in logged.output
@@ -86,8 +86,7 @@ class EvaluatorOfAUserTest(parameterized.TestCase):
     np.testing.assert_array_equal(values, [c.value for c in record.candidates])
 
   def test_subclass(self):
-    estimator, _ = self._train(
-        _Subclass(builders.input_fn(1)), force_grow=True)
+    estimator, _ = self._train(_Subclass(builders.input_fn(1)), force_grow=True)
     for record in adanet.report(self._model_dir).iterations:
       self.assertEqual("average_loss", record.metric_name)
       values = [c.value for c in record.candidates][record.iteration:]

@@ -12,7 +12,7 @@ more than 2 GB is in no file: TensorFlow cannot write it.
 """
 
 import os
-import typing
+from typing import Any, Optional
 
 from absl import logging
 from adanet import tf_compat
@@ -48,17 +48,12 @@ class GraphFiles:
   graph it takes seconds to make the contents, so they are made once.
   """
 
-  def __init__(self, model_dir: str, saver: typing.Any):
-    """Writes nothing yet.
-
-    Args:
-      model_dir: str, the folder.
-      saver: `Saver` of the graph.
-    """
+  def __init__(self, model_dir: str, saver: Any):
+    """Writes nothing yet."""
     self._model_dir = model_dir
     self._saver = saver
     self._graph = tf_compat.v1.get_default_graph()
-    self._content: typing.Optional[bytes] = None
+    self._content: Optional[bytes] = None
     self._is_written = False
 
   def _meta_graph(self):
@@ -89,20 +84,12 @@ class GraphFiles:
       logging.warning("%s is not written: the disk is full.", path)
 
   def write_beside(self, checkpoint: str) -> None:
-    """Writes the file that belongs to a checkpoint.
-
-    Args:
-      checkpoint: str, its prefix.
-    """
+    """Writes the file that belongs to a checkpoint."""
     if self._meta_graph():
       self._write(checkpoint + ".meta", self._meta_graph())
 
   def write(self, writer: summary_lib.SummaryWriter) -> None:
-    """Writes the text, and what TensorBoard shows; later calls do nothing.
-
-    Args:
-      writer: `SummaryWriter` of the folder.
-    """
+    """Writes the text, and what TensorBoard shows; later calls do nothing."""
     if self._is_written or not self._meta_graph():
       return
     self._is_written = True

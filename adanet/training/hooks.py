@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs `SessionRunHook`s around the runs of a session."""
 
-import typing
+from typing import Any, Callable, Collection, Dict, NamedTuple, Optional
+from typing import Sequence
 
 from adanet import tf_compat
 
 
-class Owned(typing.NamedTuple):
+class Owned(NamedTuple):
   """A hook, and whose training ends when it asks for a stop.
 
   Attributes:
@@ -17,8 +18,8 @@ class Owned(typing.NamedTuple):
     sees_last_step: whether `after_run` is called for its owner's last step. As
       in AdaNet, that is so for the chief's hooks alone.
   """
-  hook: typing.Any
-  owner: typing.Optional[str] = None
+  hook: Any
+  owner: Optional[str] = None
   sees_last_step: bool = True
 
 
@@ -29,9 +30,9 @@ class HookRunner:
     stops: dict from an owner, or None, to the reason why it stops; it grows.
   """
 
-  def __init__(self, hooks: typing.Sequence[Owned]):
+  def __init__(self, hooks: Sequence[Owned]):
     self._hooks = list(hooks)
-    self.stops: typing.Dict[typing.Optional[str], str] = {}
+    self.stops: Dict[Optional[str], str] = {}
 
   def __bool__(self):
     """Returns whether a hook is left to ask."""
@@ -53,19 +54,15 @@ class HookRunner:
     for owned in self._hooks:
       self._call(owned, owned.hook.begin)
 
-  def after_create_session(self, session: typing.Any,
-                           coordinator: typing.Any) -> None:
+  def after_create_session(self, session: Any, coordinator: Any) -> None:
     """Tells the hooks that there is a session."""
     for owned in self._hooks:
       self._call(owned, owned.hook.after_create_session, session, coordinator)
 
-  def run(self, session: typing.Any, fetches: typing.Any,
-          last: typing.Callable[[typing.Any], typing.Dict[str, typing.Any]] =
-          lambda fetched: {},
-          finished: typing.Callable[
-              [typing.Any], typing.Collection[str]] = lambda values: (),
-          training: typing.Optional[typing.Collection[str]] = None
-         ) -> typing.Any:
+  def run(self, session: Any, fetches: Any,
+          last: Callable[[Any], Dict[str, Any]] = lambda fetched: {},
+          finished: Callable[[Any], Collection[str]] = lambda values: (),
+          training: Optional[Collection[str]] = None) -> Any:
     """Runs fetches together with those of the hooks, and returns their values.
 
     Args:
@@ -88,7 +85,7 @@ class HookRunner:
       context = train.SessionRunContext(train.SessionRunArgs(fetches), session)
       wanted = self._call(owned, owned.hook.before_run, context)
       asked.append((owned, context, wanted or train.SessionRunArgs(None)))
-    feeds: typing.Dict[typing.Any, typing.Any] = {}
+    feeds: Dict[Any, Any] = {}
     options = None
     for _, _, wanted in asked:
       feeds.update(wanted.feed_dict or {})
@@ -113,7 +110,7 @@ class HookRunner:
         self.stops.setdefault(owned.owner, "a hook asked for it")
     return values
 
-  def end(self, session: typing.Any) -> None:
+  def end(self, session: Any) -> None:
     """Tells the hooks that training ends well."""
     for owned in self._hooks:
       self._call(owned, owned.hook.end, session)

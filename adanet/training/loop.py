@@ -5,7 +5,7 @@
 import enum
 import math
 import time
-import typing
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
 from adanet import tf_compat
 from adanet.core import events
@@ -29,7 +29,7 @@ class Ending(enum.Enum):
   SIGNAL = "a signal asked for a stop"
 
 
-class Limits(typing.NamedTuple):
+class Limits(NamedTuple):
   """When training ends.
 
   Attributes:
@@ -37,8 +37,8 @@ class Limits(typing.NamedTuple):
       iteration; None for as long as there is input.
     global_step: int, the global step at which training ends, or None.
   """
-  iteration_steps: typing.Optional[int]
-  global_step: typing.Optional[int]
+  iteration_steps: Optional[int]
+  global_step: Optional[int]
 
 
 def _nobody_else(steps):
@@ -46,7 +46,7 @@ def _nobody_else(steps):
   return {name: "nobody else trains it" for name in steps}
 
 
-class Surroundings(typing.NamedTuple):
+class Surroundings(NamedTuple):
   """What a loop has to do with the rest of the job.
 
   Attributes:
@@ -61,11 +61,10 @@ class Surroundings(typing.NamedTuple):
     untrained: the names of subnetworks that no task trains.
   """
   report: events.Report
-  mark_stopped: typing.Callable[[str, str, int], None]
-  asked_to_stop: typing.Callable[[], bool] = lambda: False
-  wait_for: typing.Callable[[typing.Dict[str, int]], typing.Dict[
-      str, str]] = _nobody_else
-  untrained: typing.Tuple[str, ...] = ()
+  mark_stopped: Callable[[str, str, int], None]
+  asked_to_stop: Callable[[], bool] = lambda: False
+  wait_for: Callable[[Dict[str, int]], Dict[str, str]] = _nobody_else
+  untrained: Tuple[str, ...] = ()
 
 
 class Loop:
@@ -87,17 +86,7 @@ class Loop:
                hooks: hooks_lib.HookRunner, saver: saving.Saver,
                summaries: training_summaries.TrainingSummaries,
                surroundings: Surroundings):
-    """Takes what an iteration is trained with.
-
-    Args:
-      number: int, the iteration's.
-      ops: `TrainOps`.
-      limits: `Limits`.
-      hooks: `HookRunner`, with the hooks of the user and of all trainees.
-      saver: `Saver`.
-      summaries: `TrainingSummaries`.
-      surroundings: `Surroundings`.
-    """
+    """Takes what an iteration is trained with."""
     self._number = number
     self._ops = ops
     self._limits = limits
@@ -109,28 +98,23 @@ class Loop:
     self._turns = turns_lib.Turns(ops.fractions) if ops.fractions else None
     self._pace = turns_lib.Pace(limits.iteration_steps, surroundings.untrained)
     self._active = dict(ops.trainees)
-    self._diverged: typing.Set[str] = set()
-    self._restored_behind: typing.List[str] = []
+    self._diverged: Set[str] = set()
+    self._restored_behind: List[str] = []
     self.global_step = 0
-    self.steps: typing.Dict[str, int] = {}
-    self.losses: typing.Dict[str, float] = {}
-    self.averages: typing.Dict[str, float] = {}
+    self.steps: Dict[str, int] = {}
+    self.losses: Dict[str, float] = {}
+    self.averages: Dict[str, float] = {}
     self.trained = {name: 0 for name in ops.trainees}
 
   def _stop(self, name, reason, **what):
-    """Ends the training of a subnetwork or ensemble.
-
-    Args:
-      name: str, its name.
-      reason: str, why.
-      **what: more attributes of `events.Stopped`.
-    """
+    """Ends the training of a subnetwork or ensemble."""
     if self._active.pop(name, None) is None:
       return
     self._pace.stop(name)
     self._hooks.stops.setdefault(name, reason)
     self._surroundings.mark_stopped(name, reason, self.steps.get(name, 0))
-    self._surroundings.report(events.Stopped(self._number, name, reason, **what))
+    self._surroundings.report(
+        events.Stopped(self._number, name, reason, **what))
 
   def _finished(self, steps):
     """Returns the names whose steps are at the limit, of pairs of both."""
@@ -220,8 +204,7 @@ class Loop:
   def _run(self, session, names):
     """Trains some names once."""
     began = time.monotonic()
-    values = self._runs.train(
-        session, names, self.global_step, self._finished)
+    values = self._runs.train(session, names, self.global_step, self._finished)
     if self._turns is not None and not self._runs.was_new:
       for name in names:
         if self._ops.trainees[name].is_subnetwork:
@@ -234,8 +217,7 @@ class Loop:
 
   def _update_pace(self):
     if self._ops.follows:
-      self._pace.update({
-          name: self.steps[name] for name in self._ops.observed})
+      self._pace.update({name: self.steps[name] for name in self._ops.observed})
 
   def _take(self, names, values):
     """Takes over the values of a run that trains some names."""
@@ -271,7 +253,7 @@ class Loop:
       self._pace.stop(name)
     self._look(session)
 
-  def progress(self, rate: typing.Optional[float] = None) -> events.Progress:
+  def progress(self, rate: Optional[float] = None) -> events.Progress:
     """Returns how far the iteration is.
 
     Args:
@@ -291,9 +273,8 @@ class Loop:
     rate = (self.global_step - first_step) / seconds if seconds > .1 else None
     self._surroundings.report(self.progress(rate))
 
-  def start(self, session: typing.Any,
-            stopped: typing.Callable[[typing.Dict[str, int]], typing.Dict[
-                str, str]]) -> None:
+  def start(self, session: Any,
+            stopped: Callable[[Dict[str, int]], Dict[str, str]]) -> None:
     """Reads how far the iteration is. Call it again for a new session.
 
     Args:
@@ -329,11 +310,8 @@ class Loop:
       return Ending.MAX_STEPS
     return None
 
-  def run(self, session: typing.Any) -> Ending:
+  def run(self, session: Any) -> Ending:
     """Trains until the iteration is over, or training is.
-
-    Args:
-      session: `Session`.
 
     Raises:
       selection.AllNaNError: no ensemble has a loss that is a number.

@@ -9,6 +9,7 @@ import adanet
 from adanet import tf_compat
 from adanet.history import store
 from adanet.testing import builders
+from adanet.testing import searches
 
 
 class RecordingTest(absltest.TestCase):
@@ -18,12 +19,9 @@ class RecordingTest(absltest.TestCase):
     self._model_dir = self.create_tempdir().full_path
 
   def _estimator(self):
-    return adanet.Estimator(
-        adanet.heads.RegressionHead(),
-        builders.generator(builders.Dense("a"), builders.Dense("b")),
-        max_iteration_steps=4, max_iterations=2, force_grow=True,
-        config=tf_compat.RunConfig(
-            model_dir=self._model_dir, tf_random_seed=1))
+    return searches.estimator(
+        self._model_dir, builders.Dense("a"), builders.Dense("b"),
+        force_grow=True, config=tf_compat.RunConfig(tf_random_seed=1))
 
   def test_seconds_of_all_processes(self):
     self._estimator().train(builders.input_fn(), steps=2)

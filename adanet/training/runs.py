@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The runs of a session that train, each compiled once."""
 
-import typing
+from typing import Any, Callable, Collection, Dict, Iterable, Set, Tuple
 
 from adanet import tf_compat
 from adanet.training import hooks as hooks_lib
 from adanet.training import train_ops
 from adanet.training import training_summaries
 
-_Names = typing.Tuple[str, ...]
+_Names = Tuple[str, ...]
 
 
 def _leaves(fetches):
@@ -35,12 +35,11 @@ class Runs:
     self._ops = ops
     self._hooks = hooks
     self._summaries = summaries
-    self._fetches: typing.Dict[_Names, typing.Dict[str, typing.Any]] = {}
-    self._calls: typing.Dict[typing.Tuple[_Names, bool], typing.Any] = {}
-    self._with_hooks: typing.Set[typing.Tuple[_Names, bool]] = set()
-    self._observe: typing.Any = None
-    self._global_steps: typing.Dict[
-        typing.Tuple[_Names, typing.Tuple[str, ...]], typing.Any] = {}
+    self._fetches: Dict[_Names, Dict[str, Any]] = {}
+    self._calls: Dict[Tuple[_Names, bool], Any] = {}
+    self._with_hooks: Set[Tuple[_Names, bool]] = set()
+    self._observe: Any = None
+    self._global_steps: Dict[Tuple[_Names, Tuple[str, ...]], Any] = {}
     self.was_new = False
 
   def renew(self) -> None:
@@ -67,14 +66,10 @@ class Runs:
         self._global_steps[key] = self._ops.set_global_step(names)
     return self._global_steps[key]
 
-  def look(self, session: typing.Any) -> typing.Tuple[typing.Any, int]:
-    """Returns the steps of the observed subnetworks, and the global step.
-
-    Args:
-      session: `Session`.
-    """
+  def look(self, session: Any) -> Tuple[Any, int]:
+    """Returns the steps of the observed subnetworks, and the global step."""
     steps, global_step = session.run(
-        (self._observed(), self._global_step_after((), {})))
+        (self._observed(), self._global_step_after(names=(), fetched={})))
     return steps, int(global_step)
 
   def _call(self, session, names, summaries):
@@ -87,10 +82,9 @@ class Runs:
           global_step=self._global_step_after(names, {})))
     return self._calls[key]
 
-  def train(self, session: typing.Any, names: _Names, global_step: int,
-            finished: typing.Callable[
-                [typing.Iterable[typing.Tuple[str, int]]],
-                typing.Collection[str]]) -> typing.Dict[str, typing.Any]:
+  def train(self, session: Any, names: _Names, global_step: int,
+            finished: Callable[[Iterable[Tuple[str, int]]], Collection[str]]
+            ) -> Dict[str, Any]:
     """Trains some names once.
 
     Args:

@@ -4,7 +4,7 @@
 
 import os
 import time
-import typing
+from typing import Any, Callable, List, Optional, Sequence
 
 from absl import logging
 from adanet import tf_compat
@@ -31,15 +31,11 @@ class Saver:
     del global_step
     return False
 
-  def save(self, session: typing.Any, global_step: int) -> bool:
+  def save(self, session: Any, global_step: int) -> bool:
     """Saves a checkpoint, unless nothing has trained since the last one.
 
     A disk that is full does not stop training: a warning says so, and a later
     call tries again.
-
-    Args:
-      session: `Session`.
-      global_step: int.
 
     Returns:
       Whether a listener asks to stop training.
@@ -47,15 +43,9 @@ class Saver:
     del session, global_step
     return False
 
-  def end(self, session: typing.Any, global_step: int,
-          end_hooks: typing.Callable[[], None]) -> None:
-    """Ends the hooks, saves the last checkpoint, and ends the listeners.
-
-    Args:
-      session: `Session`.
-      global_step: int.
-      end_hooks: ends the hooks.
-    """
+  def end(self, session: Any, global_step: int,
+          end_hooks: Callable[[], None]) -> None:
+    """Ends the hooks, saves the last checkpoint, and ends the listeners."""
     del session, global_step
     end_hooks()
 
@@ -73,10 +63,9 @@ class CheckpointSaver(Saver):
     graph_files: `GraphFiles` of the default graph.
   """
 
-  def __init__(self, model_dir: model_dir_lib.ModelDir, config: typing.Any,
-               steps: typing.Sequence[typing.Any],
-               listeners: typing.Sequence[typing.Any], report: events.Report,
-               wait_for_space: typing.Callable[[str], None]):
+  def __init__(self, model_dir: model_dir_lib.ModelDir, config: Any,
+               steps: Sequence[Any], listeners: Sequence[Any],
+               report: events.Report, wait_for_space: Callable[[str], None]):
     """Prepares to save, and begins the listeners.
 
     Args:
@@ -103,9 +92,9 @@ class CheckpointSaver(Saver):
     self.graph_files = graph_files.GraphFiles(model_dir.path, self._saver)
     self._step_names = [step.op.name for step in steps]
     self._read_steps = tf_compat.v1.stack([step.read_value() for step in steps])
-    self.checkpoint: typing.Optional[str] = None
-    self._saved_steps: typing.Optional[typing.List[int]] = None
-    self._saved_global_step: typing.Optional[int] = None
+    self.checkpoint: Optional[str] = None
+    self._saved_steps: Optional[List[int]] = None
+    self._saved_global_step: Optional[int] = None
     self._saved_time = time.time()
     self._next_try = 0.
     for listener in listeners:
@@ -162,15 +151,9 @@ class CheckpointSaver(Saver):
     self._saved_global_step = global_step
     self._saved_time = time.time()
 
-  def begin_iteration(self, session: typing.Any, number: int,
+  def begin_iteration(self, session: Any, number: int,
                       global_step: int) -> None:
-    """Saves the checkpoint with which an iteration after the first begins.
-
-    Args:
-      session: `Session`.
-      number: int, the iteration's.
-      global_step: int.
-    """
+    """Saves the checkpoint with which an iteration after the first begins."""
     path = f"{self._model_dir.increment_checkpoint_path}-{number}"
     steps = self._steps(session)
     self._write_surely(session, path)
@@ -219,12 +202,12 @@ class CheckpointSaver(Saver):
     self._save(session, global_step, self._model_dir.checkpoint_path, listeners,
                self._write_surely)
 
-  def save(self, session: typing.Any, global_step: int) -> bool:
+  def save(self, session: Any, global_step: int) -> bool:
     """Saves a checkpoint; see `Saver`."""
     return self._save_or_warn(
         session, global_step, self._model_dir.checkpoint_path, self._listeners)
 
-  def save_or_fail(self, session: typing.Any, global_step: int) -> None:
+  def save_or_fail(self, session: Any, global_step: int) -> None:
     """Saves a checkpoint now.
 
     Raises:
@@ -233,8 +216,8 @@ class CheckpointSaver(Saver):
     self._save(session, global_step, self._model_dir.checkpoint_path,
                self._listeners, self._write)
 
-  def end(self, session: typing.Any, global_step: int,
-          end_hooks: typing.Callable[[], None]) -> None:
+  def end(self, session: Any, global_step: int,
+          end_hooks: Callable[[], None]) -> None:
     """Ends the hooks, saves the last checkpoint, and ends the listeners.
 
     It waits for space where the disk is full.
@@ -246,31 +229,21 @@ class CheckpointSaver(Saver):
 
 
 class HookedSaver(CheckpointSaver):
-  """Saves as a user's hooks say, in place of the config, as `tf.estimator`.
+  """Saves when a user's hooks say so, not the config, as `tf.estimator` does.
 
-  They call their listeners. The search goes on from the checkpoint at the end
-  of an iteration: where no hook saves that one, this does. A hook may also save
-  in another folder.
+  The hooks call their listeners. A search goes on from the checkpoint at the
+  end of an iteration. If no hook saves that one, this saver does. A hook may
+  also save in another folder.
   """
 
-  def __init__(self, hooks: typing.Sequence[typing.Any],
-               model_dir: model_dir_lib.ModelDir, config: typing.Any,
-               steps: typing.Sequence[typing.Any], report: events.Report,
-               wait_for_space: typing.Callable[[str], None]):
-    """Prepares to save; see `CheckpointSaver`.
-
-    Args:
-      hooks: `CheckpointSaverHook`s, which have begun.
-      model_dir: `ModelDir`.
-      config: RunConfig.
-      steps: list of variables.
-      report: function.
-      wait_for_space: function.
-    """
+  def __init__(self, hooks: Sequence[Any], model_dir: model_dir_lib.ModelDir,
+               config: Any, steps: Sequence[Any], report: events.Report,
+               wait_for_space: Callable[[str], None]):
+    """Prepares to save; see `CheckpointSaver`."""
     super().__init__(model_dir, config, steps, (), report, wait_for_space)
     self._listeners = [listener for hook in hooks
                        for listener in saver_hooks.listeners(hook)]
-    self._hook_global_step: typing.Optional[int] = None
+    self._hook_global_step: Optional[int] = None
     saver_hooks.offer(self._saver, self._save_for_hook)
 
   def is_due(self, global_step: int) -> bool:
@@ -296,16 +269,13 @@ class HookedSaver(CheckpointSaver):
       self._saver.recover_last_checkpoints(
           checkpoint_file.kept(self._model_dir.path))
 
-  def save(self, session: typing.Any, global_step: int) -> bool:
-    """Saves the first checkpoint, without a word to listeners.
-
-    The hooks tell them when the session begins.
-    """
+  def save(self, session: Any, global_step: int) -> bool:
+    """Saves the first checkpoint. The hooks tell the listeners about it."""
     return self._save_or_warn(
         session, global_step, self._model_dir.checkpoint_path, ())
 
-  def end(self, session: typing.Any, global_step: int,
-          end_hooks: typing.Callable[[], None]) -> None:
+  def end(self, session: Any, global_step: int,
+          end_hooks: Callable[[], None]) -> None:
     """Ends the hooks, and saves the last checkpoint where they do not.
 
     A hook saves at its end if the global step is not that of its last save.

@@ -13,6 +13,7 @@ from adanet.core import checkpoints
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.testing import searches
 from adanet.tf_compat import saver_hooks
 from adanet.training import saving
 import hypothesis
@@ -98,8 +99,7 @@ class CheckpointSaverTest(absltest.TestCase):
               num_stale += 1
               expected.append((saver.checkpoint, search.values()))
             is_stale = False
-        self.assertEqual(
-            saver.checkpoint, search.model_dir.latest_checkpoint())
+        self.assertEqual(saver.checkpoint, search.model_dir.latest_checkpoint())
       self.assertLen(expected, num_stale)
       self.assertEqual(
           [events.CheckpointSaved(path, values["global_step"])
@@ -168,22 +168,6 @@ class CheckpointSaverTest(absltest.TestCase):
                       "model.ckpt-2"], found)
 
 
-class _Calls(list):
-  """A `CheckpointSaverListener` that notes what it is told."""
-
-  def begin(self):
-    self.append("begin")
-
-  def before_save(self, unused_session, global_step):
-    self.append(f"before {global_step}")
-
-  def after_save(self, unused_session, global_step):
-    self.append(f"after {global_step}")
-
-  def end(self, unused_session, global_step):
-    self.append(f"end {global_step}")
-
-
 class HookedSaverTest(parameterized.TestCase):
 
   def _run(self, actions, folder, model_dir):
@@ -199,7 +183,7 @@ class HookedSaverTest(parameterized.TestCase):
       those that it should have.
     """
     train = tf_compat.v1.train
-    calls = _Calls()
+    calls = searches.Calls()
     with tf_compat.v1.Graph().as_default():
       search = _Search(model_dir)
       session = search.session
@@ -239,8 +223,7 @@ class HookedSaverTest(parameterized.TestCase):
     told = ["begin"]
     for step in [0] + saves:
       told += [f"before {step}", f"after {step}"]
-    self.assertEqual(
-        told + [f"end {expected['global_step']}"], calls)
+    self.assertEqual(told + [f"end {expected['global_step']}"], calls)
     self.assertEqual(expected, saved)
 
   def test_hook_of_another_folder(self):

@@ -4,7 +4,7 @@
 
 import contextlib
 import re
-import typing
+from typing import Any, Iterator, List, NamedTuple, Optional, Sequence
 
 from adanet import tf_compat
 from adanet.core import checkpoints
@@ -13,7 +13,7 @@ from adanet.core import checkpoints
 _AVERAGE_STATE = re.compile(r".*/adanet_loss/(biased|local_step)\Z")
 
 
-class _Saved(typing.NamedTuple):
+class _Saved(NamedTuple):
   """What of the graph a checkpoint has under a name.
 
   Attributes:
@@ -22,8 +22,8 @@ class _Saved(typing.NamedTuple):
     saved: the variable, or the `SaveableObject` of a table or a resource.
   """
   name: str
-  shape: typing.Any
-  saved: typing.Any
+  shape: Any
+  saved: Any
 
 
 def _variable(variable):
@@ -54,7 +54,7 @@ class Restorer:
     checkpoint: str, its prefix.
   """
 
-  def __init__(self, checkpoint: str, new: typing.Optional[str] = None):
+  def __init__(self, checkpoint: str, new: Optional[str] = None):
     """Checks that the checkpoint has what the graph needs.
 
     Args:
@@ -98,7 +98,7 @@ class Restorer:
     self._savers = [v1.train.Saver(group) for group in (
         list(found.values()), others) if group]
 
-  def restore(self, session: typing.Any) -> None:
+  def restore(self, session: Any) -> None:
     """Gives the variables their values."""
     for saver in self._savers:
       saver.restore(session, self.checkpoint)
@@ -110,9 +110,9 @@ class Initializers:
   Make it when the graph is complete.
   """
 
-  def __init__(self, restorer: typing.Optional[Restorer],
-               local_init_ops: typing.Sequence[typing.Any],
-               input_initializers: typing.Sequence[typing.Any]):
+  def __init__(self, restorer: Optional[Restorer],
+               local_init_ops: Sequence[Any],
+               input_initializers: Sequence[Any]):
     """Takes what there is to initialize.
 
     Args:
@@ -129,18 +129,18 @@ class Initializers:
     self._init = v1.group(
         v1.global_variables_initializer(),
         *[resource.create for resource in self._resources])
-    self._are_set: typing.Any = None
+    self._are_set: Any = None
     self._local_init = local_init_op(local_init_ops)
     self._start_input = v1.group(*input_initializers)
     self._queues = v1.get_collection(v1.GraphKeys.QUEUE_RUNNERS)
 
-  def set_variables(self, session: typing.Any) -> None:
+  def set_variables(self, session: Any) -> None:
     """Gives all variables their values, those of the checkpoint if any."""
     session.run(self._init)
     if self._restorer:
       self._restorer.restore(session)
 
-  def unset_variables(self, session: typing.Any) -> typing.List[str]:
+  def unset_variables(self, session: Any) -> List[str]:
     """Returns the names of the variables and resources that have no value."""
     if self._are_set is None:
       self._are_set = [
@@ -152,7 +152,7 @@ class Initializers:
         names, session.run(self._are_set)) if not is_set]
 
   @contextlib.contextmanager
-  def started(self, session: typing.Any) -> typing.Iterator[typing.Any]:
+  def started(self, session: Any) -> Iterator[Any]:
     """Starts the tables and the input of this process.
 
     Args:
@@ -176,12 +176,8 @@ class Initializers:
                        ignore_live_threads=True)
 
 
-def local_init_op(local_init_ops: typing.Sequence[typing.Any]) -> typing.Any:
-  """Returns the op that initializes what each process has by itself.
-
-  Args:
-    local_init_ops: ops of subnetworks that initialize what they have.
-  """
+def local_init_op(local_init_ops: Sequence[Any]) -> Any:
+  """Returns the op that initializes what each process has by itself."""
   v1 = tf_compat.v1
   return v1.group(
       v1.local_variables_initializer(), v1.tables_initializer(),
@@ -189,7 +185,7 @@ def local_init_op(local_init_ops: typing.Sequence[typing.Any]) -> typing.Any:
           v1.GraphKeys.LOCAL_RESOURCES)], *local_init_ops)
 
 
-def local_session(session_config: typing.Any) -> typing.Any:
+def local_session(session_config: Any) -> Any:
   """Returns a session on the default graph, in this process.
 
   Args:

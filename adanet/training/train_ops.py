@@ -3,13 +3,14 @@
 """The ops of a training step, for those of an iteration that still train."""
 
 import fractions as fractions_lib
-import typing
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional
+from typing import Tuple
 
 from adanet import tf_compat
 from adanet.core import iteration as iteration_lib
 
 
-class Trainee(typing.NamedTuple):
+class Trainee(NamedTuple):
   """A subnetwork or ensemble that trains.
 
   Attributes:
@@ -23,11 +24,11 @@ class Trainee(typing.NamedTuple):
   """
   name: str
   is_subnetwork: bool
-  step: typing.Any
-  advance: typing.Any
-  loss: typing.Any
-  chief_hooks: typing.Tuple[typing.Any, ...]
-  hooks: typing.Tuple[typing.Any, ...]
+  step: Any
+  advance: Any
+  loss: Any
+  chief_hooks: Tuple[Any, ...]
+  hooks: Tuple[Any, ...]
 
 
 def _tensor(assigned):
@@ -65,16 +66,14 @@ class TrainOps:
   """
 
   def __init__(self, iteration: iteration_lib.Iteration,
-               global_step_combiner_fn: typing.Callable[
-                   [typing.List[typing.Any]], typing.Any]):
+               global_step_combiner_fn: Callable[[List[Any]], Any]):
     share = iteration.share
     names = dict(zip(share.subnetworks, (
         spec.name for spec in iteration.subnetworks)))
     is_trained = frozenset(share.trained).__contains__
     trained = [spec for i, spec in zip(share.subnetworks, iteration.subnetworks)
                if is_trained(i)]
-    self.fractions: typing.Optional[
-        typing.Dict[str, fractions_lib.Fraction]] = None
+    self.fractions: Optional[Dict[str, fractions_lib.Fraction]] = None
     if share.fractions is not None and (
         len(share.trained) > 1 or iteration.candidates):
       self.fractions = {names[i]: part for i, part in share.fractions}
@@ -96,12 +95,8 @@ class TrainOps:
     self._iteration = iteration
     self._combine = global_step_combiner_fn
 
-  def fetches(self, names: typing.Iterable[str]) -> typing.Dict[
-      str, typing.Any]:
+  def fetches(self, names: Iterable[str]) -> Dict[str, Any]:
     """Returns what one step fetches: three tensors, as each one costs time.
-
-    Args:
-      names: those that train in this step.
 
     Returns:
       Dict with "steps" and "losses", tensors of shape [number of names], and
@@ -121,23 +116,20 @@ class TrainOps:
                      self.trains_ensembles(names) else []),
     }
 
-  def trains_ensembles(self, names: typing.Iterable[str]) -> bool:
+  def trains_ensembles(self, names: Iterable[str]) -> bool:
     """Returns whether a run of these names is one for the ensembles.
 
     Where all train in each run, each one is. In turns, the ensembles may have
     to wait; then their averages and summaries do so, too.
-
-    Args:
-      names: those that train in the run.
     """
     return self.fractions is None or not all(
         self.trainees[name].is_subnetwork for name in names)
 
-  def observe(self) -> typing.Any:
+  def observe(self) -> Any:
     """Returns a tensor, the steps of `observed`."""
     return tf_compat.v1.stack(list(self._reads.values()))
 
-  def set_global_step(self, after: typing.Iterable[str]) -> typing.Any:
+  def set_global_step(self, after: Iterable[str]) -> Any:
     """Returns the global step, as a tensor.
 
     A worker that builds all subnetworks, or ensembles, sets it from the steps

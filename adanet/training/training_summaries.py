@@ -3,7 +3,7 @@
 """When training writes to TensorBoard's folders, and what."""
 
 import time
-import typing
+from typing import Any, Dict, Optional
 
 from adanet.core import iteration as iteration_lib
 from adanet.core import selection
@@ -13,12 +13,12 @@ from adanet.core import summary as summary_lib
 class StepRate:
   """Writes the global steps a second, as `tf.train.StepCounterHook` does."""
 
-  def __init__(self, writer: typing.Optional[summary_lib.SummaryWriter],
-               every_steps: typing.Optional[int]):
+  def __init__(self, writer: Optional[summary_lib.SummaryWriter],
+               every_steps: Optional[int]):
     """Takes where to and how often; None for never."""
     self._writer = writer
     self._every_steps = every_steps
-    self._last_step: typing.Optional[int] = None
+    self._last_step: Optional[int] = None
     self._last_time = 0.
 
   def count(self, global_step: int) -> None:
@@ -43,8 +43,7 @@ class TrainingSummaries:
   """
 
   def __init__(self, iteration: iteration_lib.Iteration,
-               writer: typing.Optional[summary_lib.SummaryWriter],
-               config: typing.Any):
+               writer: Optional[summary_lib.SummaryWriter], config: Any):
     """Merges the summaries that the iteration's graph has.
 
     Args:
@@ -56,7 +55,7 @@ class TrainingSummaries:
     self._iteration = iteration
     self._writer = writer
     self._every_steps = config.save_summary_steps if writer else None
-    self._last_step: typing.Optional[int] = None
+    self._last_step: Optional[int] = None
     merged = [(s, s.merged()) for s in iteration.summaries]
     self._summaries = [s for s, op in merged if op is not None]
     self._fetches = {
@@ -64,7 +63,7 @@ class TrainingSummaries:
         "losses": {c.spec.name: c.spec.loss for c in iteration.candidates},
     }
 
-  def fetches(self, global_step: int) -> typing.Dict[str, typing.Any]:
+  def fetches(self, global_step: int) -> Dict[str, Any]:
     """Returns what to fetch in the step that follows this global step.
 
     The first step is written, and then, as AdaNet does, one every
@@ -77,8 +76,8 @@ class TrainingSummaries:
       return {}
     return self._fetches
 
-  def write(self, values: typing.Dict[str, typing.Any],
-            averages: typing.Dict[str, float], global_step: int) -> None:
+  def write(self, values: Dict[str, Any],
+            averages: Dict[str, float], global_step: int) -> None:
     """Writes what was fetched.
 
     Args:

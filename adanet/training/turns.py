@@ -3,7 +3,7 @@
 """Who may train next: subnetworks by their turns, ensembles by their pace."""
 
 import fractions as fractions_lib
-import typing
+from typing import Collection, Dict, FrozenSet, Mapping, Optional, Union
 
 
 class Turns:
@@ -14,19 +14,15 @@ class Turns:
   trains no further, the others get what it leaves, in proportion to theirs.
   """
 
-  def __init__(self, fractions: typing.Mapping[
-      str, typing.Union[fractions_lib.Fraction, float]]):
-    """Takes the part of the time for each one.
-
-    Args:
-      fractions: dict from a name to a positive number.
-    """
+  def __init__(self, fractions: Mapping[
+      str, Union[fractions_lib.Fraction, float]]):
+    """Takes the part of the time for each one."""
     self._fractions = {name: float(part) for name, part in fractions.items()}
     # Seconds by part of the time.
     self._served = {name: 0. for name in fractions}
-    self._active: typing.FrozenSet[str] = frozenset()
+    self._active: FrozenSet[str] = frozenset()
 
-  def next(self, active: typing.Collection[str]) -> str:
+  def next(self, active: Collection[str]) -> str:
     """Returns the least served one; the first of them if some are equal.
 
     One that was not active at the last call starts level with the least served
@@ -38,8 +34,7 @@ class Turns:
     stayed = [self._served[name] for name in active if name in self._active]
     for name in active:
       if name not in self._active:
-        self._served[name] = max(
-            self._served[name], min(stayed, default=0.))
+        self._served[name] = max(self._served[name], min(stayed, default=0.))
     self._active = frozenset(active)
     return min(active, key=self._served.__getitem__)
 
@@ -58,8 +53,7 @@ class Pace:
     steps: dict from a subnetwork's name to its step.
   """
 
-  def __init__(self, limit: typing.Optional[int],
-               untrained: typing.Collection[str] = ()):
+  def __init__(self, limit: Optional[int], untrained: Collection[str] = ()):
     """Takes when a subnetwork is done.
 
     Args:
@@ -68,9 +62,9 @@ class Pace:
     """
     self._limit = limit
     self._stopped = set(untrained)
-    self.steps: typing.Dict[str, int] = {}
+    self.steps: Dict[str, int] = {}
 
-  def update(self, steps: typing.Dict[str, int]) -> None:
+  def update(self, steps: Dict[str, int]) -> None:
     """Takes over the steps of all subnetworks that other tasks train."""
     self.steps = dict(steps)
 
@@ -79,7 +73,7 @@ class Pace:
     self._stopped.add(name)
 
   @property
-  def unfinished(self) -> typing.Dict[str, int]:
+  def unfinished(self) -> Dict[str, int]:
     """The steps of those that are not done, by name."""
     return {name: step for name, step in self.steps.items()
             if name not in self._stopped and (

@@ -98,8 +98,7 @@ class TurnsTest(absltest.TestCase):
 
   def test_nothing_is_idle(self):
     taken = turns.Turns({"a": .001, "b": .999})
-    self.assertEqual(
-        {"a": 5.}, _run(taken, {"a": 1.}, ["a"], 5.))
+    self.assertEqual({"a": 5.}, _run(taken, {"a": 1.}, ["a"], 5.))
 
 
 class PaceTest(parameterized.TestCase):

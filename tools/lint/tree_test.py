@@ -10,6 +10,7 @@ import os
 
 from absl.testing import absltest
 import runfiles
+from tools.lint import import_graph
 from tools.lint import python_rules
 from tools.lint import tensorflow_imports
 
@@ -23,36 +24,60 @@ _MAY_USE_TENSORFLOW = (
 
 _MAY_LOAD_PYTHON_RULES = ("tools/build_defs/python.bzl",)
 
+_MAX_LINES = 450
+
+# They import what they like, and nothing but tests and pages imports them.
+_ABOVE_ALL = ("adanet/examples/", "adanet/testing/")
+
+
+def _sources(*suffixes):
+  """Returns a dict from path to text of the files with these suffixes."""
+  # The runfile is a link into the source tree.
+  workspace = os.path.realpath(runfiles.Create().Rlocation("adanet/WORKSPACE"))
+  root = os.path.dirname(workspace)
+  found = {}
+  for folder, folders, names in os.walk(root):
+    folders[:] = [name for name in folders if not name.startswith(".")]
+    if folder == os.path.join(root, _OTHER_PROJECT):
+      folders.clear()
+    for name in names:
+      if name.endswith(suffixes):
+        path = os.path.join(folder, name)
+        with open(path, encoding="utf-8") as f:
+          found[os.path.relpath(path, root)] = f.read()
+  return found
+
 
 class TreeTest(absltest.TestCase):
 
-  def _check(self, check, suffixes, exempt):
-    """Fails if a check finds something in the files with these suffixes."""
-    # The runfile is a link into the source tree.
-    workspace = os.path.realpath(
-        runfiles.Create().Rlocation("adanet/WORKSPACE"))
-    root = os.path.dirname(workspace)
-    num_checked = 0
-    found = []
-    for folder, folders, names in os.walk(root):
-      folders[:] = [name for name in folders if not name.startswith(".")]
-      if folder == os.path.join(root, _OTHER_PROJECT):
-        folders.clear()
-      for name in names:
-        path = os.path.relpath(os.path.join(folder, name), root)
-        if name.endswith(suffixes) and not path.startswith(exempt):
-          num_checked += 1
-          with open(os.path.join(root, path), encoding="utf-8") as f:
-            found += [f"{path}:{line}: {message}"
-                      for line, message in check(f.read())]
-    self.assertGreater(num_checked, 10)
-    self.assertEqual("", "\n".join(found))
+  def _check(self, check, sources, exempt):
+    """Fails if a check finds something in one of these files."""
+    self.assertGreater(len(sources), 10)
+    self.assertEqual("", "\n".join(
+        f"{path}:{line}: {message}" for path, text in sources.items()
+        if not path.startswith(exempt) for line, message in check(text)))
 
   def test_tensorflow_imports(self):
-    self._check(tensorflow_imports.check, (".py",), _MAY_USE_TENSORFLOW)
+    self._check(tensorflow_imports.check, _sources(".py"), _MAY_USE_TENSORFLOW)
 
   def test_python_rules(self):
-    self._check(python_rules.check, ("BUILD", ".bzl"), _MAY_LOAD_PYTHON_RULES)
+    self._check(python_rules.check, _sources("BUILD", ".bzl"),
+                _MAY_LOAD_PYTHON_RULES)
+
+  def test_modules_are_short(self):
+    lengths = {path: text.count("\n") for path, text in _sources(".py").items()
+               if not path.endswith("_test.py")}
+    self.assertEqual({}, {path: length for path, length in lengths.items()
+                          if length > _MAX_LINES})
+
+  def test_imports_have_no_circle(self):
+    edges = import_graph.graph({
+        path: text for path, text in _sources(".py").items()
+        if path.startswith("adanet/") and not path.endswith("_test.py") and
+        not path.startswith(_ABOVE_ALL)})
+    self.assertGreater(len(edges), 100)
+    self.assertEqual([], import_graph.circles(edges))
+    self.assertEqual([], import_graph.mutual_folders(edges))
 
 
 if __name__ == "__main__":

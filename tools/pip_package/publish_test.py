@@ -228,12 +228,15 @@ class PublishTest(parameterized.TestCase):
                   self.environment.pip("check"))
 
   def test_plans(self):
-    plan = ["adanet-plan", "--workers=3", "--subnetworks=5"]
-    code, output = self.environment.run(*plan, "--drop_remainder", "--strict")
-    self.assertEqual(1, code, output)
-    self.assertIn("\nNo worker trains subnetworks 3, 4. ", output)
+    flags = ["--workers=3", "--subnetworks=5"]
+    for program in (["adanet-plan"],
+                    ["python3", "-m", "adanet.distributed.plan"]):
+      code, output = self.environment.run(
+          *program, *flags, "--drop_remainder", "--strict")
+      self.assertEqual(1, code, output)
+      self.assertIn("\nNo worker trains subnetworks 3, 4. ", output)
     # Matplotlib is not installed.
-    code, output = self.environment.run(*plan, "--format=svg")
+    code, output = self.environment.run("adanet-plan", *flags, "--format=svg")
     self.assertEqual(2, code, output)
     self.assertIn("pip install 'adanet-distributed[plot]'\n", output)
 

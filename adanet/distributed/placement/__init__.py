@@ -9,7 +9,7 @@ are in `layout.py`; a strategy applies them to the worker of its config.
 """
 
 import functools
-import typing
+from typing import Optional, Sequence, TypeVar
 
 from adanet import _sole_owner
 # Python prefers this folder to AdaNet's placement.py, which AdaNet's __init__.py
@@ -25,7 +25,7 @@ from adanet.distributed import strategy as strategy_lib
 
 PlacementStrategy = strategy_lib.PlacementStrategy
 
-_Balanced = typing.TypeVar("_Balanced", bound="BalancedStrategy")
+_Balanced = TypeVar("_Balanced", bound="BalancedStrategy")
 
 
 class ReplicationStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
@@ -155,8 +155,7 @@ class BalancedStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
   """
 
   def __init__(self, costs: lengths_lib.Given = None,
-               sizes: lengths_lib.Given = None,
-               num_ensemble_workers: int = 1,
+               sizes: lengths_lib.Given = None, num_ensemble_workers: int = 1,
                dedicate_parameter_servers: bool = True):
     """Makes a strategy; set its `config` before asking it for a decision.
 
@@ -191,10 +190,8 @@ class BalancedStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
     return self.layout.costs.is_measured or self.layout.sizes.is_measured
 
   def with_measured(
-      self: _Balanced,
-      costs: typing.Optional[typing.Sequence[line_lib.Number]] = None,
-      sizes: typing.Optional[typing.Sequence[line_lib.Number]] = None
-  ) -> _Balanced:
+      self: _Balanced, costs: Optional[Sequence[line_lib.Number]] = None,
+      sizes: Optional[Sequence[line_lib.Number]] = None) -> _Balanced:
     """Returns a copy of this strategy that knows what was measured.
 
     Args:
@@ -224,8 +221,7 @@ class BalancedStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
         self.layout.dedicates_parameter_servers)
     return strategy
 
-  def costs_of(
-      self, num_subnetworks: int) -> typing.Sequence[line_lib.Number]:
+  def costs_of(self, num_subnetworks: int) -> Sequence[line_lib.Number]:
     """Returns the cost of each subnetwork; ones if they are equal.
 
     Raises:
@@ -234,8 +230,7 @@ class BalancedStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
     return self.layout.costs.numbers(
         _arguments.check_num_subnetworks(num_subnetworks))
 
-  def sizes_of(
-      self, num_subnetworks: int) -> typing.Sequence[line_lib.Number]:
+  def sizes_of(self, num_subnetworks: int) -> Sequence[line_lib.Number]:
     """Returns the size of each subnetwork; ones if they are equal.
 
     Raises:
@@ -252,8 +247,7 @@ class BalancedStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
     if layout.sizes.given is not None:
       options.append(f"sizes={layout.sizes!r}")
     if layout.num_ensemble_workers != 1:
-      options.append(
-          f"num_ensemble_workers={layout.num_ensemble_workers}")
+      options.append(f"num_ensemble_workers={layout.num_ensemble_workers}")
     if not layout.dedicates_parameter_servers:
       options.append("dedicate_parameter_servers=False")
     return f"{type(self).__name__}({', '.join(options)})"

@@ -13,7 +13,8 @@ from adanet.testing import launches
 from adanet.testing import processes
 import runfiles
 
-_PROGRAM = ("-m", "adanet.examples.digits.digits", "--verbosity=-1")
+_PROGRAM = ("-m", "adanet.examples.digits.digits", "--verbosity=-1",
+            "--steps=150")
 _SERVED = re.compile(r"^\[chief:0\] (.*) reads (.*)% of new digits$",
                      re.MULTILINE)
 
@@ -59,7 +60,8 @@ class DigitsTest(absltest.TestCase):
     self.assertEqual(
         ["chief:0", "worker:0", "worker:1", "worker:2", "ps:0", "ps:1"],
         re.findall("^# (.*)$", output, re.MULTILINE))
-    self.assertIn("4 workers, 2 parameter servers, 3 subnetworks", output)
+    self.assertIn("a chief and 3 workers, 2 parameter servers, 3 subnetworks",
+                  output)
 
 
 if __name__ == "__main__":
