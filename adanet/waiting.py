@@ -116,7 +116,7 @@ class Wait:
     self._begin()
 
 
-def until_space(write: Callable[[], Any], wait: Wait, path: str) -> Any:
+def wait_until_space(write: Callable[[], Any], wait: Wait, path: str) -> Any:
   """Calls a function again and again while the disk is full.
 
   Args:

@@ -170,7 +170,7 @@ class UntilSpaceTest(absltest.TestCase):
       return 7
 
     wait = clock.wait(10., "free it")
-    self.assertEqual(7, waiting.until_space(write, wait, "/m"))
+    self.assertEqual(7, waiting.wait_until_space(write, wait, "/m"))
     self.assertEqual(6., clock.now)
     self.assertEqual(
         (6., "Waited 6 s for space on the full disk of /m."), clock.log[-1])
@@ -185,11 +185,11 @@ class UntilSpaceTest(absltest.TestCase):
     with self.assertRaisesRegex(
         waiting.WaitTimeoutError,
         "waited 10 s for space on the full disk of /m: free it"):
-      waiting.until_space(write, wait, "/m")
+      waiting.wait_until_space(write, wait, "/m")
 
   def test_another_error_is_raised(self):
     with self.assertRaises(ZeroDivisionError):
-      waiting.until_space(lambda: 1 / 0, waiting.Wait(10.), "/m")
+      waiting.wait_until_space(lambda: 1 / 0, waiting.Wait(10.), "/m")
 
 
 if __name__ == "__main__":

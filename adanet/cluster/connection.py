@@ -151,7 +151,7 @@ class Connection:
       waiting.WaitTimeoutError: a parameter server is absent for too long.
     """
     servers = self.servers
-    session = sessions.connect(
+    session = sessions.wait_until_connected(
         self.server.target, graph, sessions.configured(
             self.config.session_config, ["/job:ps", self.device]),
         lambda: addresses_lib.silent(servers),
@@ -196,7 +196,7 @@ class Connection:
   def wait_until_written(
       self, write: typing.Callable[[], typing.Any]) -> typing.Any:
     """Calls a function that writes to model_dir, until the disk has space."""
-    return waiting.until_space(
+    return waiting.wait_until_space(
         write, self.wait("free some space"), self.config.model_dir)
 
 

@@ -102,11 +102,12 @@ class Opening:
     return self._session
 
 
-def connect(target: str, graph: typing.Any, config: typing.Any,
-            absent: typing.Callable[[], typing.Dict[str, str]],
-            wait: waiting.Wait,
-            names: str = "the parameter servers",
-            look: typing.Callable[[], None] = lambda: None) -> typing.Any:
+def wait_until_connected(
+    target: str, graph: typing.Any, config: typing.Any,
+    absent: typing.Callable[[], typing.Dict[str, str]],
+    wait: waiting.Wait,
+    names: str = "the parameter servers",
+    look: typing.Callable[[], None] = lambda: None) -> typing.Any:
   """Opens a session on a graph, when all of its tasks are there.
 
   Args:

@@ -20,7 +20,7 @@ _END_SECS = 30.  # On a busy machine. One that hangs does it for ever.
 
 def _connect(**arguments):
   """Opens a session on a cluster without its parameter server."""
-  return sessions.connect(
+  return sessions.wait_until_connected(
       "grpc://127.0.0.1:1", tf_compat.v1.Graph(), None,
       lambda: {"ps:0": "127.0.0.1:1"}, waiting.Wait(_SECS, "start it"),
       **arguments)
@@ -50,12 +50,12 @@ def _lose(connection, cluster, is_open):
   if not is_open:
     stop_server()
     try:
-      sessions.connect(server.target, graph, config, **lost)
+      sessions.wait_until_connected(server.target, graph, config, **lost)
     except waiting.WaitTimeoutError:
       processes.end_as_a_program(7)
     return
   ps = {"ps:0": cluster["ps"][0]}
-  session = sessions.connect(
+  session = sessions.wait_until_connected(
       server.target, graph, config, lambda: addresses.silent(ps),
       waiting.Wait(60.))
   session.run(value)

@@ -59,10 +59,10 @@ class Check:
             *name.split(":"))):
           self._texts[name] = v1.io.read_file(self._path)
 
-  def run(self, session: typing.Any, generation: int,
-          told: typing.Callable[[int], typing.Optional[str]],
-          wait: waiting.Wait,
-          delay_secs: float = _DELAY_SECS) -> None:
+  def wait_until_seen(
+      self, session: typing.Any, generation: int,
+      told: typing.Callable[[int], typing.Optional[str]],
+      wait: waiting.Wait, delay_secs: float = _DELAY_SECS) -> None:
     """Checks that all have the agreement of a generation.
 
     Args:

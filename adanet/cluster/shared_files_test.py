@@ -43,8 +43,9 @@ class SharedFilesTest(parameterized.TestCase):
     check = shared_files.Check(chief, {"ps:0": self._address})
     with tf_compat.v1.Session(
         "grpc://" + self._address, graph=check.graph) as session:
-      check.run(session, generation, lambda ps: next(told), waiting.Wait(60.),
-                delay_secs=secs)
+      check.wait_until_seen(
+          session, generation, lambda ps: next(told), waiting.Wait(60.),
+          delay_secs=secs)
 
   def test_same_folder(self):
     self._check(self._chief, self._chief)

@@ -256,7 +256,7 @@ class Chief:
     connection = self._connection
     check = shared_files.Check(connection.config.model_dir, connection.servers)
     with connection.session(check.graph) as session:
-      check.run(
+      check.wait_until_seen(
           session, generation,
           lambda ps: connection.boards[ps].model_dir(board_lib.SERVER),
           connection.wait("see what it prints"))

@@ -111,7 +111,7 @@ def _end_iteration(model, training, trained, goes_on):
     model.model_dir.write_architecture(number, winner.architecture._replace(
         global_step=trained.global_step))
 
-  waiting.until_space(
+  waiting.wait_until_space(
       write, waiting.Wait(training.request.wait_timeout_secs,
                           "free some space"), model.model_dir.path)
 

@@ -140,7 +140,7 @@ class ResultsFile:
 
   def _write(self, record):
     text = json.dumps(record._asdict(), sort_keys=True)
-    waiting.until_space(
+    waiting.wait_until_space(
         lambda: files.write_text(self._path, text),
         waiting.Wait(self._timeout_secs, "free some space"), self._model_dir)
 
