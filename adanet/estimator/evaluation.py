@@ -7,16 +7,16 @@ import typing
 
 from absl import logging
 from adanet import tf_compat
-from adanet.training import hooks as hooks_lib
 from adanet.core import iteration as iteration_lib
-from adanet.training import sessions
 from adanet.core import summary
-from adanet.training import choosing
 from adanet.estimator import export as export_lib
+from adanet.heads import export_output
+from adanet.training import choosing
+from adanet.training import hooks as hooks_lib
 from adanet.training import input as input_lib
 from adanet.training import model as model_lib
 from adanet.training import recording
-from adanet.heads import export_output
+from adanet.training import sessions
 
 
 def _own_metrics(iteration: iteration_lib.Iteration) -> typing.Dict[

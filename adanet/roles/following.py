@@ -60,11 +60,11 @@ def opened(model: model_lib.Model, request: trainer.Request, name: str
 
 
 class Follower:
-  """Sees what the chief announces. Whatever looks may raise:
+  """Sees what the chief announces.
 
-  ended.Over: training is over.
-  ended.StoppedError: the job was stopped.
-  shared_files.SharedFilesError: the chief writes to another folder.
+  What looks at the file raises `ended.Over` or `ended.StoppedError` when the
+  job has ended, and `shared_files.SharedFilesError` if the chief has another
+  folder.
   """
 
   def __init__(self, connection: connection_lib.Connection):

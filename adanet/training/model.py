@@ -13,10 +13,10 @@ from adanet.core import iteration as iteration_lib
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import reports
 from adanet.core import scopes
-from adanet.training import sessions
 from adanet.core import subnetworks
 from adanet.distributed import layout
 from adanet.training import input as input_lib
+from adanet.training import sessions
 
 # Evaluation and export build the whole graph locally, and read all input.
 _ALONE = layout.TaskConfig(
