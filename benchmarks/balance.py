@@ -12,9 +12,6 @@ chief sees that all subnetworks and ensembles have taken their last one. So the
 start of processes, and building the graphs, is not part of it.
 """
 
-import contextlib
-import multiprocessing
-import os
 import shutil
 import statistics
 import sys
@@ -25,7 +22,7 @@ import typing
 from adanet import distributed
 from adanet import tf_compat
 from adanet.distributed import plan as plan_lib
-from adanet.launch import ports
+from adanet.testing import processes
 from benchmarks import balance_task
 from benchmarks import program
 
@@ -45,7 +42,6 @@ _MIN_UNIT_SECS = .06
 # Of an iteration under the round robin, and in a short run.
 _ITERATION_SECS = 24.
 _SHORT_SECS = 3.
-_TIMEOUT_SECS = 200.
 
 
 class Case(typing.NamedTuple):
@@ -112,32 +108,22 @@ class Tasks:
     # They are forked when TensorFlow is imported, and its threads do not run
     # yet, so that not each of them imports it.
     program.check(tf_compat.v1.Graph, "there is no TensorFlow")
-    context = multiprocessing.get_context("fork")
-    self._connections = []
-    for _ in range(count):
-      connection, other = context.Pipe()
-      context.Process(target=balance_task.run, args=(other, os.getpid()),
-                      daemon=True).start()
-      other.close()
-      self._connections.append(connection)
+    self._processes = [
+        processes.Process(balance_task.run) for _ in range(count)]
 
   def __enter__(self):
     return self
 
   def __exit__(self, *_):
-    for connection in self._connections:
-      with contextlib.suppress(OSError):
-        connection.send(None)
-      connection.close()
+    for process in self._processes:
+      process.kill()
 
   @staticmethod
-  def _receive(connection, task):
-    program.check(connection.poll(_TIMEOUT_SECS),
-                  f"{task} says nothing")
+  def _receive(process, task):
     try:
-      message = connection.recv()
-    except EOFError:
-      raise program.CheckError(f"{task} has died") from None
+      message = process.receive()
+    except (EOFError, TimeoutError):
+      raise program.CheckError(f"{task} has died, or hangs") from None
     program.check(message[0] != "failed",
                   f"{task}: {message[1]}")
     return message
@@ -152,25 +138,22 @@ class Tasks:
     names = [("chief", 0)] + [
         ("worker", i) for i in range(plan.num_workers - 1)] + [
             ("ps", i) for i in range(plan.num_ps)]
-    with ports.HeldPorts(len(names)) as held:
-      cluster = {}
-      for (kind, _), port in zip(names, held.ports):
-        cluster.setdefault(kind, []).append(f"127.0.0.1:{port}")
-      job = job._replace(cluster=cluster)
-      tasks = dict(zip(names, self._connections))
-      for name, connection in tasks.items():
-        connection.send((job,) + name)
-      trainers = [
-          name for w, name in enumerate(names[:plan.num_workers])
-          if plan.worker(w).trains_subnetworks]
-      for name in trainers:
-        program.check(self._receive(tasks[name], name) == "ready",
-                      f"{name} has ended before it took a step")
-      begin = time.monotonic()
-      for name in trainers:
-        tasks[name].send("go")
-      ends = {name: self._receive(connection, name)[1]
-              for name, connection in tasks.items()}
+    job = job._replace(cluster=processes.free_cluster(
+        chief=1, worker=plan.num_workers - 1, ps=plan.num_ps))
+    tasks = dict(zip(names, self._processes))
+    for name, process in tasks.items():
+      process.send((job,) + name)
+    trainers = [
+        name for w, name in enumerate(names[:plan.num_workers])
+        if plan.worker(w).trains_subnetworks]
+    for name in trainers:
+      program.check(self._receive(tasks[name], name) == "ready",
+                    f"{name} has ended before it took a step")
+    begin = time.monotonic()
+    for name in trainers:
+      tasks[name].send("go")
+    ends = {name: self._receive(process, name)[1]
+            for name, process in tasks.items()}
     end = ends["chief", 0]
     program.check(end is not None and end > begin,
                   "the chief has not trained")

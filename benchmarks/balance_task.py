@@ -10,7 +10,6 @@ that far.
 
 import json
 import os
-import signal
 import threading
 import time
 import traceback
@@ -20,7 +19,6 @@ from adanet import tf_compat
 from adanet.cluster import connection as connection_lib
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
-from adanet.launch import processes
 from adanet.roles import chief
 from adanet.roles import parameter_server
 from adanet.roles import worker
@@ -132,22 +130,17 @@ def _train(connection, job, task_type, index):
     return None
 
 
-def run(connection, parent):
-  """Runs tasks, one after another, until there is no more to do.
+def run(connection):
+  """Runs tasks, one after another, until it is killed.
 
   Args:
-    connection: gets triples of a `Job`, the type of the task and its index, or
-      None. It sends "ready" before the first step of a subnetwork, and waits
-      for any answer; in the end it sends the time at which the iteration was
-      over, or the text of an error.
-    parent: int, the process that started this one, and ends it.
+    connection: gets triples of a `Job`, the type of the task and its index. It
+      sends "ready" before the first step of a subnetwork, and waits for any
+      answer; in the end it sends the time at which the iteration was over, or
+      the text of an error.
   """
-  processes.end_with_parent(parent, signal.SIGKILL)
   while True:
     given = connection.recv()
-    if given is None:
-      # Not even TensorFlow's threads may hold it.
-      os._exit(0)  # pylint: disable=protected-access
     try:
       connection.send(("ended", _train(connection, *given)))
     except BaseException:  # pylint: disable=broad-except

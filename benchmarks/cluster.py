@@ -10,9 +10,7 @@ beside bare ones, and `adanet-launch` beside tasks that are started by hand.
 import contextlib
 import json
 import os
-import select
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
@@ -20,8 +18,7 @@ import tempfile
 import time
 
 from adanet import tf_compat
-from adanet.launch import ports
-from adanet.launch import processes
+from adanet.testing import processes
 from benchmarks import cluster_steps
 from benchmarks import cluster_task
 from benchmarks import program
@@ -85,45 +82,24 @@ class Tasks:
       command: list of str.
       env: dict, the environment; each task has a TF_CONFIG beside it.
     """
-    self._exits = contextlib.ExitStack()
-    self._processes = {}
-    self._logs = {}
+    cluster = processes.free_cluster(**dict(SHAPE))
+    self._programs = {}
     try:
-      self._start(command, env)
+      for job, count in SHAPE:
+        for i in range(count):
+          self._programs[f"{job}:{i}"] = processes.Program(
+              command, dict(env, TF_CONFIG=json.dumps({
+                  "cluster": cluster, "task": {"type": job, "index": i}})))
     except BaseException:
-      self._exits.close()
+      self.__exit__()
       raise
-
-  def _start(self, command, env):
-    tasks = [(job, i) for job, count in SHAPE for i in range(count)]
-    held = self._exits.enter_context(ports.HeldPorts(len(tasks)))
-    addresses = {job: [] for job, _ in SHAPE}
-    for (job, _), port in zip(tasks, held.ports):
-      addresses[job].append(f"127.0.0.1:{port}")
-    parent = os.getpid()
-    for job, i in tasks:
-      name = f"{job}:{i}"
-      self._logs[name] = self._exits.enter_context(
-          tempfile.TemporaryFile("w+"))
-      process = subprocess.Popen(
-          command, env=dict(env, TF_CONFIG=json.dumps({
-              "cluster": addresses, "task": {"type": job, "index": i}})),
-          stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-          stderr=self._logs[name], universal_newlines=True,
-          preexec_fn=lambda: processes.end_with_parent(parent, signal.SIGKILL))
-      self._processes[name] = process
-      self._exits.callback(_end, process)
 
   def __enter__(self):
     return self
 
   def __exit__(self, *_):
-    self._exits.close()
-
-  def _fail(self, name, what):
-    log = self._logs[name]
-    log.seek(0)
-    raise program.CheckError(f"{name} {what}: {log.read()[-3000:]}")
+    for one in self._programs.values():
+      one.close()
 
   def wait(self, names, must_end=True):
     """Waits until these tasks have ended well.
@@ -135,39 +111,29 @@ class Tasks:
     end = time.monotonic() + _TIMEOUT_SECS
     left = list(names)
     while left:
-      left = [n for n in left if self._processes[n].poll() is None]
-      for name, process in self._processes.items():
-        if process.poll():
-          self._fail(name, f"ended with {process.returncode}")
+      left = [n for n in left if self._programs[n].status is None]
+      for name, one in self._programs.items():
+        program.check(not one.status,
+                      f"{name} ended with {one.status}: {one.log}")
       if left and time.monotonic() > end:
-        if must_end:
-          self._fail(left[0], "does not end")
+        program.check(not must_end, f"{left[0]} does not end")
         return
       time.sleep(_POLL_SECS)
 
   def read(self, name):
     """Returns the next line of a task."""
-    output = self._processes[name].stdout
-    if not select.select([output], [], [], _TIMEOUT_SECS)[0]:
-      self._fail(name, "prints nothing")
-    line = output.readline()
-    if not line:
-      self._fail(name, "ended")
-    return line
+    try:
+      return self._programs[name].read(_TIMEOUT_SECS)
+    except (EOFError, TimeoutError) as e:
+      raise program.CheckError(f"{name}: {e}") from e
 
   def write(self, name, line):
     """Sends a line to a task."""
-    print(line, file=self._processes[name].stdin, flush=True)
+    self._programs[name].write(line)
 
   @property
   def names(self):
-    return list(self._processes)
-
-
-def _end(process):
-  """Ends a process, if it still runs, and closes its pipes."""
-  process.kill()
-  process.communicate()
+    return list(self._programs)
 
 
 @contextlib.contextmanager

@@ -16,11 +16,11 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import time
 
 from adanet import tf_compat
 from adanet.core import model_dir
+from adanet.testing import processes
 from adanet.training import train_ops
 from adanet.training import model as model_lib
 from benchmarks import cluster
@@ -58,6 +58,8 @@ _DEAR_OPS = ("MatMul", "SparseSoftmaxCrossEntropyWithLogits")
 
 _LAYER = re.compile(r"adanet/iteration_0/subnetwork_t0_(\w+)/MatMul(_\d+)?\Z")
 
+_TURN_TIMEOUT_SECS = 1000.
+
 _IMPORT = """
 import json, sys, time
 started = time.process_time()
@@ -79,38 +81,25 @@ def _row(kind, what, against, ratio, figure):
           "figure": figure, "limits": limit}
 
 
-class _AdaNet:
+class _AdaNet(processes.Program):
   """AdaNet 0.8.0 in a process of its own, which takes turns with this one."""
 
   def __init__(self, folder):
-    self._log = tempfile.TemporaryFile("w+")
-    self._process = subprocess.Popen(
-        [sys.executable, search.__file__], env=_child_env([folder]),
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log,
-        universal_newlines=True)
-    version = self._process.stdout.readline().strip()
+    super().__init__([sys.executable, search.__file__], _child_env([folder]))
+    version = self._answer().strip()
     program.check(version == _ADANET_VERSION,
-                  f"expected AdaNet {_ADANET_VERSION}, got {version!r}: "
-                  f"{self._end_of_log()}")
+                  f"expected AdaNet {_ADANET_VERSION}, got {version!r}")
 
-  def __enter__(self):
-    return self
-
-  def __exit__(self, *_):
-    self._process.kill()
-    self._process.communicate()
-    self._log.close()
-
-  def _end_of_log(self):
-    self._log.seek(0)
-    return self._log.read()[-3000:]
+  def _answer(self):
+    try:
+      return self.read(_TURN_TIMEOUT_SECS)
+    except (EOFError, TimeoutError) as e:
+      raise program.CheckError(f"AdaNet failed: {e}") from e
 
   def take_turn(self, line):
     """Returns the seconds of a turn of `search.py`."""
-    print(line.rstrip(), file=self._process.stdin, flush=True)
-    answer = self._process.stdout.readline()
-    program.check(answer, "AdaNet failed: " + self._end_of_log())
-    return float(answer)
+    self.write(line.rstrip())
+    return float(self._answer())
 
 
 def _time_bare_steps(session, ops, num_steps=search.NUM_STEPS):

@@ -13,7 +13,6 @@ from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.cluster import server
 from adanet.testing import processes
-from adanet.testing import servers
 
 
 def _config(cluster, task_type, index, **kwargs):
@@ -76,7 +75,7 @@ class ServerTest(parameterized.TestCase):
       self.assertEqual({}, server.addresses(tf_compat.RunConfig()))
 
   def test_serves_each_task(self):
-    cluster = servers.free_cluster(chief=1, worker=1, ps=1)
+    cluster = processes.free_cluster(chief=1, worker=1, ps=1)
     for job in sorted(cluster):
       _, target = self._start(_serve, cluster, job, 0)
       self.assertEqual("grpc://" + cluster[job][0].replace(
@@ -85,7 +84,7 @@ class ServerTest(parameterized.TestCase):
       self.assertEqual(2, result)
 
   def test_killed_and_started_again(self):
-    cluster = servers.free_cluster(chief=1, ps=1)
+    cluster = processes.free_cluster(chief=1, ps=1)
     for _ in range(3):
       started, target = self._start(_serve, cluster, "ps", 0)
       # Its connections are open as it is killed.
@@ -115,7 +114,7 @@ class ServerTest(parameterized.TestCase):
     self.assertNotIn("\n", message)
 
   def test_protocol_that_tensorflow_does_not_have(self):
-    cluster = servers.free_cluster(chief=1, ps=1)
+    cluster = processes.free_cluster(chief=1, ps=1)
     _, message = self._start(
         _serve, cluster, "chief", 0, protocol="grpc+verbs")
     self.assertStartsWith(message, "cannot start the server of chief:0 on "
@@ -130,7 +129,7 @@ class ServerTest(parameterized.TestCase):
         "Expected a chief, worker or ps of the cluster in TF_CONFIG.", message)
 
   def test_session_config(self):
-    cluster = servers.free_cluster(chief=1, ps=1)
+    cluster = processes.free_cluster(chief=1, ps=1)
     config = tf_compat.v1.ConfigProto(
         device_count={"CPU": 3}, device_filters=["/job:ps"])
     _, target = self._start(_serve, cluster, "ps", 0, session_config=config)

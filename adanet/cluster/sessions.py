@@ -5,13 +5,15 @@
 TensorFlow opens a session when the first op runs, and waits then until all
 tasks that its device filters name have answered; no timeout holds there. To
 close one takes as long when a task is gone. So both happen in a thread, which
-is left alone if it does not come back.
+is left alone if it does not come back. It is a daemon, and it keeps its
+session: neither Python nor TensorFlow waits for one of them when the process
+ends. But it must not come back in that moment, because TensorFlow aborts when
+Python ends a thread of it. So the end waits a little for those that are slow.
 """
 
 import atexit
-import os
-import sys
 import threading
+import time
 import typing
 
 from absl import logging
@@ -22,7 +24,9 @@ from adanet import waiting
 OPERATION_TIMEOUT_SECS = 60.
 _CLOSE_SECS = 2.
 _POLL_SECS = .02
-_THREAD = "adanet-session"
+_END_SECS = 1.
+
+_threads: typing.List[threading.Thread] = []
 
 
 def configured(config: typing.Any, filters: typing.Sequence[str],
@@ -45,6 +49,22 @@ def configured(config: typing.Any, filters: typing.Sequence[str],
   return result
 
 
+def _start_thread(call: typing.Callable[[], None]) -> threading.Thread:
+  """Returns a thread that calls a function."""
+  _threads[:] = [thread for thread in _threads if thread.is_alive()]
+  _threads.append(threading.Thread(target=call, daemon=True))
+  _threads[-1].start()
+  return _threads[-1]
+
+
+@atexit.register
+def _wait_for_threads():
+  """Waits for those threads that are about to come back."""
+  end = time.monotonic() + _END_SECS
+  for thread in _threads:
+    thread.join(max(0., end - time.monotonic()))
+
+
 class Opening:
   """A session that is being opened."""
 
@@ -60,9 +80,7 @@ class Opening:
       self._first_op = tf_compat.v1.no_op()
     self._session = tf_compat.v1.Session(target, graph=graph, config=config)
     self._error: typing.Optional[Exception] = None
-    self._thread = threading.Thread(
-        target=self._open, name=_THREAD, daemon=True)
-    self._thread.start()
+    self._thread = _start_thread(self._open)
 
   def _open(self):
     try:
@@ -129,9 +147,6 @@ def connect(target: str, graph: typing.Any, config: typing.Any,
       logging.debug("cannot open a session: %s", error)
       pause(.25)
       continue
-    except BaseException:
-      atexit.register(_leave)
-      raise
     wait.done()
     return session
 
@@ -144,30 +159,4 @@ def close(session: typing.Any) -> None:
     except tf_compat.v1.errors.OpError as error:
       logging.debug("cannot close a session: %s", error)
 
-  thread = threading.Thread(target=call, name=_THREAD, daemon=True)
-  thread.start()
-  thread.join(_CLOSE_SECS)
-  if thread.is_alive():
-    atexit.register(_leave)
-
-
-def _leave():
-  """Ends this process without the end of TensorFlow.
-
-  TensorFlow 1.15 would wait for a session that neither opens nor closes.
-  """
-  # Python sets it when it prints an error that nobody has caught.
-  leave(1 if getattr(sys, "last_value", None) is not None else 0)
-
-
-def leave(status: int) -> None:
-  """Ends this process at once, after what it has printed."""
-  logging.flush()
-  for stream in (sys.stdout, sys.stderr):
-    stream.flush()
-  os._exit(status)
-
-
-def hang() -> bool:
-  """Returns whether a session of this process neither opens nor closes."""
-  return any(thread.name == _THREAD for thread in threading.enumerate())
+  _start_thread(call).join(_CLOSE_SECS)

@@ -14,6 +14,7 @@ from adanet.cluster import agreement
 from adanet.cluster import board as board_lib
 from adanet.cluster import ended
 from adanet.cluster import shared_files
+from adanet.testing import processes
 from adanet.testing import servers
 
 _AGREEMENT = agreement.Agreement("job", 3, 0, ("a",), 1, 1, "", None)
@@ -26,7 +27,7 @@ class SharedFilesTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls._cluster = servers.free_cluster(ps=1)
+    cls._cluster = processes.free_cluster(ps=1)
     cls._servers = servers.start(cls._cluster, "ps")
     cls._address = cls._cluster["ps"][0]
 

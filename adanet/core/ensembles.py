@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds one ensemble of an iteration."""
 
-from typing import Any, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from absl import logging
 from adanet import ensemble as ensemble_lib
@@ -45,7 +45,7 @@ class EnsembleSpec(NamedTuple):
   predictions: Any = None
   export_outputs: Any = None
   train_op: Any = None
-  metrics: Mapping[str, Any] = {}
+  metrics: Dict[str, Any] = {}
 
 
 class MovingAverage(NamedTuple):

@@ -5,7 +5,7 @@
 import contextlib
 import inspect
 import re
-from typing import Any, Callable, ContextManager, Dict, Mapping, NamedTuple
+from typing import Any, Callable, ContextManager, Dict, NamedTuple
 from typing import Optional, Sequence
 
 from adanet import subnetwork as subnetwork_lib
@@ -109,7 +109,7 @@ class SubnetworkSpec(NamedTuple):
   summary: Any
   loss: Any = None
   train_op: Any = None
-  metrics: Mapping[str, Any] = {}
+  metrics: Dict[str, Any] = {}
 
 
 def check_names(builders: Sequence[Any], iteration_number: int) -> None:

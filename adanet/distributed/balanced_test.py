@@ -132,12 +132,12 @@ class WorkersTest(parameterized.TestCase):
   def test_small_clusters(self, m, k, e, data):
     self.check(m, k, e, data, 5)
 
-  @hypothesis.settings(max_examples=12)
+  @hypothesis.settings(max_examples=6)
   @hypothesis.given(**_LARGE)
   def test_large_clusters(self, m, k, e, data):
     self.check(m, k, e, data, 5)
 
-  @hypothesis.settings(max_examples=3)
+  @hypothesis.settings(max_examples=1)
   @hypothesis.given(data=st.data())
   def test_the_largest_cluster(self, data):
     self.check(10**6, 10**4, 1, data, 5)

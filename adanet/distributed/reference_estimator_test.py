@@ -10,15 +10,13 @@ their import path is a folder `adanet` of links.
 import collections
 import json
 import os
-import select
-import subprocess
 import sys
 
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import distributed
 from adanet.distributed import devices
-from adanet.testing import servers
+from adanet.testing import processes
 from adanet.testing import strategies
 import runfiles
 
@@ -75,13 +73,6 @@ def _built(names, iteration):
   return any(name.startswith(ensemble) for name in names), subnetworks
 
 
-def _read(process):
-  """Returns the value that a process prints next as a line of JSON."""
-  if not select.select([process.stdout], [], [], _TIMEOUT_SECS)[0]:
-    raise TimeoutError(f"no output in {_TIMEOUT_SECS} s")
-  return json.loads(process.stdout.readline())
-
-
 class ReferenceEstimatorTest(parameterized.TestCase):
 
   def setUp(self):
@@ -107,18 +98,11 @@ class ReferenceEstimatorTest(parameterized.TestCase):
   def _start(self, strategy, cluster, job, index):
     """Starts a task, which ends with the test at the latest."""
     tf_config = {"cluster": cluster, "task": {"type": job, "index": index}}
-    process = subprocess.Popen(
-        # The kernel kills it when this process ends.
-        ["setpriv", "--pdeathsig", "KILL", "--", sys.executable, _TASK,
-         strategy, self._model_dir],
-        env=dict(
-            os.environ,
-            TF_CONFIG=json.dumps(tf_config),
-            PYTHONPATH=os.pathsep.join([self._import_path] + sys.path)),
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    self.addCleanup(process.communicate)
-    self.addCleanup(process.kill)
-    return process
+    return self.enter_context(processes.Program(
+        [sys.executable, _TASK, strategy, self._model_dir],
+        dict(os.environ, TF_CONFIG=json.dumps(tf_config),
+             PYTHONPATH=os.pathsep.join([self._import_path] + sys.path)),
+        stderr=None))
 
   def _run(self, strategy, num_ps, num_workers, num_iterations):
     """Runs a cluster, and then an evaluator.
@@ -127,7 +111,7 @@ class ReferenceEstimatorTest(parameterized.TestCase):
       For each iteration a list of the workers' records, and the evaluator's
       metrics.
     """
-    cluster = servers.free_cluster(ps=num_ps, chief=1, worker=num_workers - 1)
+    cluster = processes.free_cluster(ps=num_ps, chief=1, worker=num_workers - 1)
     tasks = {
         job: [self._start(strategy, cluster, job, i) for i in range(len(tasks))]
         for job, tasks in cluster.items()
@@ -135,13 +119,13 @@ class ReferenceEstimatorTest(parameterized.TestCase):
     workers = tasks["chief"] + tasks["worker"]
     records = []
     for _ in range(num_iterations):
-      records.append([_read(worker) for worker in workers])
+      records.append([json.loads(worker.read()) for worker in workers])
       for worker in workers:
-        worker.stdin.write(b"\n")
-        worker.stdin.flush()
+        worker.write("")
     for worker in workers:
-      self.assertEqual(0, worker.wait(timeout=_TIMEOUT_SECS))
-    return records, _read(self._start(strategy, cluster, "evaluator", 0))
+      self.assertEqual(0, worker.process.wait(_TIMEOUT_SECS))
+    evaluator = self._start(strategy, cluster, "evaluator", 0)
+    return records, json.loads(evaluator.read())
 
   @parameterized.named_parameters(
       ("round_robin", "RoundRobinStrategy", 3, 5, _ROUND_ROBIN),

@@ -9,6 +9,7 @@ import os
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
+from adanet.testing import processes
 from adanet.testing import servers
 from adanet.testing import strategies
 import numpy as np
@@ -21,7 +22,7 @@ _processes = []
 
 
 def setUpModule():
-  cluster = servers.free_cluster(chief=1, ps=_NUM_PS)
+  cluster = processes.free_cluster(chief=1, ps=_NUM_PS)
   _processes.extend(servers.start(cluster, "ps"))
   v1.enable_v2_behavior()
   v2.config.experimental_connect_to_cluster(

@@ -13,6 +13,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.testing import regression
+from adanet.testing import processes
 from adanet.testing import servers
 from adanet.testing import strategies
 import numpy as np
@@ -27,7 +28,7 @@ _servers = []
 
 
 def setUpModule():
-  _cluster.update(servers.free_cluster(worker=1, ps=_NUM_PS))
+  _cluster.update(processes.free_cluster(worker=1, ps=_NUM_PS))
   servers.start(_cluster, "ps")
   v1.enable_v2_behavior()
   cpu, = v2.config.experimental.list_physical_devices("CPU")

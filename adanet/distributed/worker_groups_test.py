@@ -152,7 +152,7 @@ class WorkerGroupsTest(parameterized.TestCase):
       ("round_robin", "function", "strategy"),
       ("balanced", "function", "subnetwork"))
   def test_multi_worker_mirrored_strategy(self, placement, mode, outer_scope):
-    addresses = servers.free_addresses(4)
+    addresses = processes.free_cluster(worker=4)["worker"]
     fast, slow = ([
         self.start(_train_in_group, placement, w, i,
                    addresses[2 * i:2 * i + 2], mode, outer_scope)
@@ -183,7 +183,7 @@ class WorkerGroupsTest(parameterized.TestCase):
     if not hasattr(v2.distribute, "ParameterServerStrategy"):
       self.skipTest("this TensorFlow has no tf.distribute."
                     "ParameterServerStrategy for TensorFlow 2")
-    cluster = servers.free_cluster(chief=1, worker=1, ps=2)
+    cluster = processes.free_cluster(chief=1, worker=1, ps=2)
     for job in ("worker", "ps"):
       for server in servers.start(cluster, job):
         self.addCleanup(server.kill)

@@ -16,7 +16,6 @@ from adanet import distributed
 from adanet import tf_compat
 from adanet.testing import builders
 from adanet.testing import processes
-from adanet.testing import servers
 
 _WAIT_SECS = 300
 # Workers, the chief included, and parameter servers.
@@ -136,9 +135,8 @@ class ClusterShapesTest(parameterized.TestCase):
   def _train(self, model_dir, strategy, num_workers, num_ps, max_steps=None,
              of_user=False):
     """Trains on a cluster and waits until all tasks have ended."""
-    shape = {"chief": 1, "worker": num_workers - 1, "ps": num_ps}
-    cluster = servers.free_cluster(
-        **{job: count for job, count in shape.items() if count})
+    cluster = processes.free_cluster(
+        chief=1, worker=num_workers - 1, ps=num_ps)
     tasks = [
         (job, i, processes.Process(
             _task, model_dir, strategy, cluster, job, i, max_steps, of_user))

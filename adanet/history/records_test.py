@@ -72,6 +72,7 @@ class RecordsTest(parameterized.TestCase):
     self.assertIs(candidate, record.winning)
     self.assertIsNone(record._replace(winner="b").winning)
 
+  @hypothesis.settings(max_examples=20)
   @hypothesis.given(_TASKS, _TASKS, _TASKS)
   def test_added(self, first, second, third):
     self.assertEqual(first, records.added(None, first))

@@ -138,6 +138,7 @@ Nothing was compared: it is the only candidate.
     self.assertIn("* [bold]a[/] ", text)
     self.assertIn("[red] x 1", text)
 
+  @hypothesis.settings(max_examples=15)
   @hypothesis.given(_REPORTS)
   def test_any_report_fits(self, report):
     text = str(report)

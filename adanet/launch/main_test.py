@@ -18,6 +18,7 @@ from absl.testing import parameterized
 from adanet import version
 from adanet.launch import main as launch_main
 from adanet.testing import launches
+from adanet.testing import processes
 
 _TF_CONFIG = {"cluster": {"chief": ["c:1"], "ps": ["p:2"]},
               "task": {"type": "ps", "index": 0}}
@@ -43,7 +44,7 @@ class MainTest(parameterized.TestCase):
   def run_main(self, *args):
     """Returns exit code, standard output and standard error, of this process.
     """
-    environment = launches.environment(BUILD_WORKING_DIRECTORY=self.folder)
+    environment = processes.python_environment(BUILD_WORKING_DIRECTORY=self.folder)
     output = io.TextIOWrapper(io.BytesIO(), "utf-8")
     with mock.patch.dict(os.environ, environment, clear=True), \
         contextlib.redirect_stdout(output), \
@@ -200,7 +201,7 @@ class MainTest(parameterized.TestCase):
   def test_python_module(self):
     finished = subprocess.run(
         [sys.executable, "-m", "adanet.launch", "--version"],
-        env=launches.environment(), stdout=subprocess.PIPE, timeout=100,
+        env=processes.python_environment(), stdout=subprocess.PIPE, timeout=100,
         check=True)
     self.assertIn(version.VERSION.encode(), finished.stdout)
 
@@ -212,7 +213,7 @@ class MainTest(parameterized.TestCase):
         "print(sorted({name.partition('.')[0] for name in sys.modules} &\n"
         "             {'tensorflow', 'numpy', 'matplotlib', 'rich'}))")
     finished = subprocess.run(
-        [sys.executable, "-c", program], env=launches.environment(),
+        [sys.executable, "-c", program], env=processes.python_environment(),
         stdout=subprocess.PIPE, timeout=100, check=True)
     self.assertEqual(b"[]\n", finished.stdout)
 

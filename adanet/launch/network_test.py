@@ -9,7 +9,7 @@ import sys
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.launch import network
-from adanet.testing import launches
+from adanet.testing import processes
 
 _ANY_USER = 12345
 
@@ -46,12 +46,9 @@ class NetworkTest(parameterized.TestCase):
     with socket.socket() as outside:
       outside.bind(("127.0.0.1", 0))
       port = outside.getsockname()[1]
-      inside = subprocess.Popen(
+      inside = self.enter_context(processes.Program(
           [sys.executable, "-c", _SERVE.format(port=port, user=user)],
-          env=launches.environment(), stdin=subprocess.PIPE,
-          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-          universal_newlines=True)
-      self.addCleanup(inside.kill)
+          stderr=subprocess.PIPE)).process
       lines = [inside.stdout.readline(), inside.stdout.readline()]
       with self.assertRaises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port))

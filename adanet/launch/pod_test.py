@@ -19,6 +19,7 @@ from adanet.launch import job as job_lib
 from adanet.launch import kubernetes
 from adanet.launch import pod
 from adanet.testing import launches
+from adanet.testing import processes
 import runfiles
 
 _TIMEOUT_SECS = 120
@@ -163,7 +164,7 @@ class ManifestsRunTest(absltest.TestCase):
     for name, command, environment in _pods(
         kubernetes.manifests(spec, "digits-1")):
       hosts.append(f"127.0.1.{len(hosts)} {name}")
-      pods.append((name, command, launches.environment(
+      pods.append((name, command, processes.python_environment(
           NUM_TASKS="6",
           PATH=os.pathsep.join([self._folder, os.environ["PATH"]]),
           **environment)))
@@ -172,7 +173,7 @@ class ManifestsRunTest(absltest.TestCase):
          self._write("runner.py", _RUNNER),
          self._write("hosts", "\n".join(hosts) + "\n"),
          self._write("pods.json", json.dumps(pods)), str(_TIMEOUT_SECS)],
-        env=launches.environment(), timeout=2 * _TIMEOUT_SECS)
+        env=processes.python_environment(), timeout=2 * _TIMEOUT_SECS)
     written = {}
     for name in os.listdir(results):
       with open(os.path.join(results, name)) as f:
@@ -214,18 +215,14 @@ class RunTest(parameterized.TestCase):
         warn = lambda line: print("adanet-launch:", line, file=sys.stderr)
         sys.exit(pod.run(sys.argv[1:], dict(os.environ), warn, wait=wait))
         """).format(waits)
-    environment = launches.environment(
+    environment = processes.python_environment(
         ADANET_CLUSTER=json.dumps(
             {"name": "a", "workers": 0, "ps": 0, "evaluator": False}),
         ADANET_TASK_TYPE="chief", ADANET_JOB_ID="a-1", JOB_COMPLETION_INDEX="0",
         **variables)
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, sys.executable, path], env=environment,
-        stderr=subprocess.PIPE, universal_newlines=True)
-    self.addCleanup(process.stderr.close)
-    self.addCleanup(process.wait)
-    self.addCleanup(process.kill)
-    return process
+    return self.enter_context(processes.Program(
+        [sys.executable, "-c", code, sys.executable, path], environment,
+        stdout=None, stderr=subprocess.PIPE)).process
 
   @parameterized.named_parameters(
       ("done", "works()", {}, 0),
@@ -269,7 +266,7 @@ class RunTest(parameterized.TestCase):
         touch("ready")
         time.sleep(100)
         """.format(int(number)))
-    launches.wait_until(
+    processes.wait_until(
         lambda: os.path.exists(os.path.join(self._folder, "ready")), "ready")
     process.send_signal(number)
     self.assertEqual(status, process.wait(_TIMEOUT_SECS))

@@ -9,6 +9,7 @@ import time
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.testing import launches
+from adanet.testing import processes
 
 
 def _parent(pid):
@@ -109,7 +110,7 @@ time.sleep(1000)""")
       self.assertEmpty(launch.left())
     else:
       launch.process.kill()
-      launches.wait_until(lambda: not launch.left(), "the end of all")
+      processes.wait_until(lambda: not launch.left(), "the end of all")
 
   def test_both_processes_killed(self):
     # The kernel ends the tasks.
@@ -121,7 +122,7 @@ time.sleep(1000)""")
     os.kill(first, signal.SIGSTOP)  # Now it cannot end what the other leaves.
     os.kill(second, signal.SIGKILL)
     os.kill(first, signal.SIGKILL)
-    launches.wait_until(lambda: not launch.left(), "the end of all")
+    processes.wait_until(lambda: not launch.left(), "the end of all")
 
 
 if __name__ == "__main__":

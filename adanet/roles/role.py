@@ -7,7 +7,6 @@ import typing
 
 from absl import logging
 from adanet import tf_compat
-from adanet.cluster import sessions
 from adanet.core import events
 from adanet.core import nan_loss
 from adanet.progress import reporter
@@ -17,7 +16,6 @@ from adanet.roles import parameter_server
 from adanet.roles import worker
 from adanet.tf_compat import files
 from adanet.training import model as model_lib
-from adanet.training import signals
 from adanet.training import trainer
 
 
@@ -67,11 +65,5 @@ def train(model: model_lib.Model, request: trainer.Request) -> None:
   if role == Role.EVALUATOR:
     logging.info("An evaluator does not train: see adanet.train_and_evaluate.")
     return
-  try:
-    with nan_loss.raised_in_training():
-      _TRAIN[role](model, request)
-  except SystemExit as error:
-    if (role != Role.ALONE and isinstance(error.code, int) and
-        sessions.hang() and not signals.is_interactive()):
-      sessions.leave(error.code)
-    raise
+  with nan_loss.raised_in_training():
+    _TRAIN[role](model, request)

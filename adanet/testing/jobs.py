@@ -15,46 +15,24 @@
 A task tells its events through a pipe; what it prints is in a file.
 """
 
-import contextlib
-import ctypes
 import json
 import os
-import random
 import selectors
 import signal
 import socket
-import sys
 import time
-import traceback
 import typing
 
 from adanet.core import events
 from adanet.progress import event_json
 from adanet.progress import reporter
+from adanet.testing import processes
 
-_PR_SET_PDEATHSIG = 1  # Of <linux/prctl.h>.
 _POLL_SECS = .01
 
 
 class JobError(AssertionError):
   """The job does not do what was expected of it."""
-
-
-def free_ports(count: int) -> typing.List[int]:
-  """Returns ports that nobody uses, and that nobody gets who asks for any.
-
-  The kernel gives those above 32767 to connections, also while their task is
-  down.
-  """
-  found: typing.List[int] = []
-  while len(found) < count:
-    port = random.SystemRandom().randrange(11000, 32000)
-    with socket.socket() as s:
-      with contextlib.suppress(OSError):
-        s.bind(("", port))
-        if port not in found:
-          found.append(port)
-  return found
 
 
 class Seen(typing.NamedTuple):
@@ -70,72 +48,37 @@ class Seen(typing.NamedTuple):
   event: typing.Any
 
 
-class _Process:
-  """A task: a child of this process."""
+class _Task(processes.Process):
+  """A task, which writes its events to its connection."""
 
   def __init__(self, run: typing.Callable[[], None], log: str,
                environ: typing.Dict[str, str]):
-    self.started = time.monotonic()
-    self.status: typing.Optional[int] = None
-    self.ended = 0.
-    self.text = b""
-    self.pipe, descriptor = os.pipe()
-    parent = os.getpid()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    self.pid = os.fork()
-    if self.pid:
-      os.close(descriptor)
-      os.set_blocking(self.pipe, False)
-      return
-    status = 1
-    try:
-      os.setsid()
-      ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-      if os.getppid() != parent:
-        os._exit(1)
-      os.set_inheritable(descriptor, True)
+    def as_task(connection):
       output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
       for number in (1, 2):
         os.dup2(output, number)
+      os.set_inheritable(connection.fileno(), True)
       os.environ.update(environ)
-      os.environ[reporter.EVENTS_FD] = str(descriptor)
+      os.environ[reporter.EVENTS_FD] = str(connection.fileno())
       run()
-      status = 0
-    except SystemExit as error:
-      status = error.code if isinstance(error.code, int) else 1
-    except KeyboardInterrupt:
-      status = 128 + signal.SIGINT
-    except BaseException:  # pylint: disable=broad-except
-      traceback.print_exc()
-    finally:
-      sys.stdout.flush()
-      sys.stderr.flush()
-      os._exit(status)
+
+    super().__init__(as_task)
+    self._text = b""
+    os.set_blocking(self.connection.fileno(), False)
 
   def read(self) -> typing.List[bytes]:
-    """Returns the lines that are in the pipe."""
+    """Returns the lines of its events that are there."""
     while True:
       try:
-        found = os.read(self.pipe, 1 << 16)
+        found = os.read(self.connection.fileno(), 1 << 16)
       except BlockingIOError:
         break
       if not found:
         break
-      self.text += found
-    lines = self.text.split(b"\n")
-    self.text = lines.pop()
+      self._text += found
+    lines = self._text.split(b"\n")
+    self._text = lines.pop()
     return lines
-
-  def reap(self) -> None:
-    """Notes if it has ended."""
-    if self.status is not None:
-      return
-    pid, status = os.waitpid(self.pid, os.WNOHANG)
-    if pid:
-      self.ended = time.monotonic()
-      self.status = (-os.WTERMSIG(status) if os.WIFSIGNALED(status)
-                     else os.WEXITSTATUS(status))
 
 
 class Job:
@@ -165,16 +108,13 @@ class Job:
     self.names = [f"{job}:{i}"
                   for job, count in tasks.items() for i in range(count)]
     # An evaluator has no server.
-    served = {job: count for job, count in tasks.items()
-              if count and job != "evaluator"}
-    self.ports = free_ports(sum(served.values()))
-    ports = iter(self.ports)
-    self.cluster = {
-        job: [f"127.0.0.1:{next(ports)}" for _ in range(count)]
-        for job, count in served.items()}
+    self.cluster = processes.free_cluster(**{
+        job: count for job, count in tasks.items() if job != "evaluator"})
+    self.ports = [int(address.rpartition(":")[2])
+                  for job in self.cluster.values() for address in job]
     self._run = run
     self._environ = environ or {}
-    self._processes: typing.Dict[str, _Process] = {}
+    self._processes: typing.Dict[str, _Task] = {}
     self._next_read = 0
 
   def start(self, name: str,
@@ -183,11 +123,11 @@ class Job:
     old = self._processes.pop(name, None)
     if old is not None:
       assert old.status is not None, name
-      os.close(old.pipe)
+      old.connection.close()
     job, _, index = name.partition(":")
     config = json.dumps({
         "cluster": self.cluster, "task": {"type": job, "index": int(index)}})
-    self._processes[name] = _Process(
+    self._processes[name] = _Task(
         self._run, self.log_path(name),
         dict(self._environ, TF_CONFIG=config, **(environ or {})))
 
@@ -215,7 +155,6 @@ class Job:
 
   def status(self, name: str) -> typing.Optional[int]:
     """Returns the exit status; negative for a signal; None if it runs."""
-    self._processes[name].reap()
     return self._processes[name].status
 
   @property
@@ -228,13 +167,9 @@ class Job:
 
     It waits for the end of a task that it kills.
     """
-    if self.status(name) is not None:
-      return False
     process = self._processes[name]
-    os.kill(process.pid, number)
-    while number == signal.SIGKILL and self.status(name) is None:
-      time.sleep(.001)
-    return True
+    return (process.kill() if number == signal.SIGKILL
+            else process.signal(number))
 
   def read(self) -> None:
     """Reads the events that are there."""
@@ -248,13 +183,11 @@ class Job:
     with selectors.DefaultSelector() as selector:
       for process in self._processes.values():
         if process.status is None:
-          selector.register(process.pipe, selectors.EVENT_READ)
+          selector.register(process.connection, selectors.EVENT_READ)
       if selector.get_map():
         selector.select(secs)
       else:
         time.sleep(secs)
-    for process in self._processes.values():
-      process.reap()
     self.read()
     new = self.seen[self._next_read:]
     self._next_read = len(self.seen)
@@ -330,7 +263,7 @@ class Job:
 
   def close(self) -> None:
     """Kills what runs."""
-    for name, process in self._processes.items():
-      self.signal(name, signal.SIGKILL)
-      os.close(process.pipe)
+    for process in self._processes.values():
+      process.kill()
+      process.connection.close()
     self._processes = {}

@@ -6,16 +6,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import uuid
 
 from absl.testing import absltest
+from adanet.testing import processes
 import runfiles
 
 _MARK = "ADANET_TEST_LAUNCH"
 _PROGRAM = "adanet/adanet/launch/main.py"
 _TIMEOUT_SECS = 200.
-_SECS_BETWEEN_LOOKS = .05
 
 # The begin of a program for tasks that need no TensorFlow.
 PREAMBLE = """
@@ -66,35 +65,7 @@ for is_far in (False, True):
 """
 
 
-def wait_until(condition, what):
-  """Waits for a condition, or raises AssertionError.
-
-  Args:
-    condition: a function.
-    what: str, what is waited for.
-  """
-  end = time.monotonic() + _TIMEOUT_SECS
-  while not condition():
-    if time.monotonic() > end:
-      raise AssertionError(f"waited {_TIMEOUT_SECS:.0f} s for {what}")
-    time.sleep(_SECS_BETWEEN_LOOKS)
-
-
-def environment(**variables):
-  """Returns this process's environment for a Python program.
-
-  Args:
-    **variables: those to add; those that are None are left out.
-  """
-  names = ("TF_CONFIG", "NO_COLOR", "COLUMNS", "BUILD_WORKING_DIRECTORY",
-           "CUDA_VISIBLE_DEVICES", "PYTHONUNBUFFERED", "TF_CPP_MIN_LOG_LEVEL")
-  result = {k: v for k, v in os.environ.items() if k not in names}
-  result["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
-  result.update(variables)
-  return {k: v for k, v in result.items() if v is not None}
-
-
-class Launch:
+class Launch(processes.Program):
   """A run of adanet-launch. A context manager: all is killed at its end."""
 
   def __init__(self, *args, **kwargs):
@@ -108,26 +79,19 @@ class Launch:
     self._mark = uuid.uuid4().hex
     variables = dict({_MARK: self._mark}, **kwargs.pop("variables", {}))
     path = runfiles.Create().Rlocation(_PROGRAM)
-    self.process = subprocess.Popen(
+    super().__init__(
         (sys.executable, path) + args,
-        **dict({
-            "env": environment(**variables),
+        processes.python_environment(**variables), **dict({
             "stdin": subprocess.DEVNULL,
-            "stdout": subprocess.PIPE,
             "stderr": subprocess.PIPE,
-            "universal_newlines": True,
+            # A test may kill it, and wants to see what it leaves.
+            "preexec_fn": None,
         }, **kwargs))
 
-  def __enter__(self):
-    return self
-
-  def __exit__(self, *exc_info):
+  def close(self):
     for pid in self.left():
       os.kill(pid, signal.SIGKILL)
-    self.process.wait()
-    for stream in (self.process.stdout, self.process.stderr):
-      if stream:
-        stream.close()
+    super().close()
 
   def left(self):
     """Returns the process ids of all that live and descend from this run."""
@@ -171,7 +135,7 @@ class LaunchTestCase(absltest.TestCase):
 
   def wait_for(self, *names):
     """Waits for files in the folder."""
-    wait_until(lambda: self._exists(*names), ", ".join(names))
+    processes.wait_until(lambda: self._exists(*names), ", ".join(names))
 
   def start(self, *args, **kwargs):
     """Returns a `Launch`, which ends with the test."""

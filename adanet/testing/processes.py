@@ -1,16 +1,109 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Child processes that a test talks to and that end when it ends."""
+"""Processes that tests and benchmarks start, watch and end.
 
+A `Process` runs a function in a fork of this process, a `Program` a command.
+The kernel kills both when this process ends.
+"""
+
+import contextlib
 import ctypes
 import multiprocessing
 import os
+import random
+import selectors
 import signal
+import socket
+import subprocess
 import sys
+import tempfile
+import time
 import traceback
+import typing
+import weakref
 
-_PR_SET_PDEATHSIG = 1  # Of <linux/prctl.h>.
-_REPLY_TIMEOUT_SECS = 200.
+from adanet.launch import processes
+
+_TIMEOUT_SECS = 200.
+_POLL_SECS = .01
+
+
+def wait_until(condition: typing.Callable[[], typing.Any], what: str,
+               secs: float = _TIMEOUT_SECS) -> typing.Any:
+  """Waits for a condition, and returns its value.
+
+  Args:
+    condition: a function.
+    what: str, what is waited for.
+    secs: float, how long at most.
+
+  Raises:
+    TimeoutError: it does not hold in time.
+  """
+  end = time.monotonic() + secs
+  while True:
+    found = condition()
+    if found:
+      return found
+    if time.monotonic() > end:
+      raise TimeoutError(f"waited {secs:g} s for {what}")
+    time.sleep(_POLL_SECS)
+
+
+def free_ports(count: int) -> typing.List[int]:
+  """Returns ports that nobody uses, and that nobody gets who asks for any.
+
+  The kernel gives those above 32767 to connections, also while their task is
+  down.
+  """
+  found: typing.List[int] = []
+  while len(found) < count:
+    port = random.SystemRandom().randrange(11000, 32000)
+    with socket.socket() as s:
+      with contextlib.suppress(OSError):
+        s.bind(("", port))
+        if port not in found:
+          found.append(port)
+  return found
+
+
+def free_cluster(**num_tasks: int) -> typing.Dict[str, typing.List[str]]:
+  """Returns a cluster on free ports of this machine.
+
+  Args:
+    **num_tasks: for each job how many tasks it has.
+
+  Returns:
+    dict from job to list of addresses.
+  """
+  ports = iter(free_ports(sum(num_tasks.values())))
+  return {job: [f"127.0.0.1:{next(ports)}" for _ in range(count)]
+          for job, count in num_tasks.items() if count}
+
+
+def python_environment(**variables: typing.Optional[str]
+                      ) -> typing.Dict[str, str]:
+  """Returns this process's environment for a Python program.
+
+  Args:
+    **variables: those to add; those that are None are left out.
+  """
+  names = ("TF_CONFIG", "NO_COLOR", "COLUMNS", "BUILD_WORKING_DIRECTORY",
+           "CUDA_VISIBLE_DEVICES", "PYTHONUNBUFFERED", "TF_CPP_MIN_LOG_LEVEL")
+  result = {k: v for k, v in os.environ.items() if k not in names}
+  result["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+  result.update(typing.cast(typing.Dict[str, str], variables))
+  return {k: v for k, v in result.items() if v is not None}
+
+
+def end_as_a_program(status: int) -> None:
+  """Ends a `Process` as a program ends: with the ends of Python and TensorFlow.
+
+  It has threads of TensorFlow by then, and some of them may hang.
+  """
+  # The temporary folders of the parent are not the child's to remove.
+  weakref.finalize._registry.clear()  # pylint: disable=protected-access
+  ctypes.pythonapi.Py_Exit(status)
 
 
 class Process:
@@ -18,15 +111,15 @@ class Process:
 
   The child is forked, so that it need not import TensorFlow again. TensorFlow
   starts its threads with its first op, and they do not survive a fork: start
-  the processes before that.
-
-  The kernel kills the child when this process ends.
+  the processes before that. It ends at once when the function returns.
 
   Attributes:
     pid: int, the child's process ID.
+    started: float, when; of `time.monotonic`.
+    ended: float, when its end was seen.
   """
 
-  def __init__(self, function, *args):
+  def __init__(self, function: typing.Callable[..., None], *args: typing.Any):
     """Starts `function(connection, *args)`.
 
     Args:
@@ -34,7 +127,10 @@ class Process:
         to this process's `send` and `receive`.
       *args: more arguments for it.
     """
-    self._connection, connection = multiprocessing.Pipe()
+    self.started = time.monotonic()
+    self.ended = 0.
+    self._status: typing.Optional[int] = None
+    self.connection, connection = multiprocessing.Pipe()
     parent = os.getpid()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -42,37 +138,152 @@ class Process:
     if self.pid:
       connection.close()
       return
+    status = 1
     try:
-      ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-      self._connection.close()
-      if os.getppid() == parent:
-        function(connection, *args)
+      os.setsid()
+      processes.end_with_parent(parent, signal.SIGKILL)
+      self.connection.close()
+      function(connection, *args)
+      status = 0
+    except SystemExit as error:
+      status = error.code if isinstance(error.code, int) else 1
+    except KeyboardInterrupt:
+      status = 128 + signal.SIGINT
     except BaseException:  # pylint: disable=broad-except
       traceback.print_exc()
     finally:
+      sys.stdout.flush()
       sys.stderr.flush()
-      os._exit(0)
+      os._exit(status)
 
-  def send(self, message):
+  @property
+  def status(self) -> typing.Optional[int]:
+    """The exit status; negative for a signal; None if it runs."""
+    if self._status is None:
+      pid, status = os.waitpid(self.pid, os.WNOHANG)
+      if pid:
+        self.ended = time.monotonic()
+        self._status = (-os.WTERMSIG(status) if os.WIFSIGNALED(status)
+                        else os.WEXITSTATUS(status))
+    return self._status
+
+  def wait_until_ended(self, secs: float = _TIMEOUT_SECS) -> int:
+    """Waits for its end, and returns the exit status."""
+    wait_until(lambda: self.status is not None, f"process {self.pid}", secs)
+    return typing.cast(int, self.status)
+
+  def send(self, message: typing.Any) -> None:
     """Sends a message, anything that can be pickled, to the child."""
-    self._connection.send(message)
+    self.connection.send(message)
 
-  def has_replied(self, timeout_secs=0.):
+  def has_replied(self, timeout_secs: float = 0.) -> bool:
     """Returns whether there is a message to receive, or the child has ended."""
-    return self._connection.poll(timeout_secs)
+    return self.connection.poll(timeout_secs)
 
-  def receive(self):
+  def receive(self) -> typing.Any:
     """Returns the next message of the child.
 
     Raises:
       EOFError: the child has ended.
       TimeoutError: it has sent nothing for a long time.
     """
-    if not self.has_replied(_REPLY_TIMEOUT_SECS):
+    if not self.has_replied(_TIMEOUT_SECS):
       raise TimeoutError(f"process {self.pid} has sent nothing in "
-                         f"{_REPLY_TIMEOUT_SECS} s")
-    return self._connection.recv()
+                         f"{_TIMEOUT_SECS} s")
+    return self.connection.recv()
 
-  def kill(self):
-    os.kill(self.pid, signal.SIGKILL)
-    os.waitpid(self.pid, 0)
+  def signal(self, number: int) -> bool:
+    """Sends a signal; returns whether the child still ran."""
+    if self.status is not None:
+      return False
+    os.kill(self.pid, number)
+    return True
+
+  def kill(self) -> bool:
+    """Kills it if it runs, and waits for its end; returns whether it ran."""
+    is_killed = self.signal(signal.SIGKILL)
+    self.wait_until_ended()
+    return is_killed
+
+
+class Program:
+  """A program that this process talks to in lines.
+
+  A context manager: it is killed at its end.
+
+  Attributes:
+    process: `subprocess.Popen`.
+  """
+
+  def __init__(self, command: typing.Sequence[str],
+               env: typing.Optional[typing.Dict[str, str]] = None,
+               **kwargs: typing.Any):
+    """Starts it.
+
+    Args:
+      command: the program and its arguments.
+      env: its environment; `python_environment()` by default.
+      **kwargs: others of `subprocess.Popen` than the default ones: standard
+        input and output are pipes, and what it says of errors is in `log`.
+    """
+    self._log = tempfile.TemporaryFile("w+")  # pylint: disable=consider-using-with
+    parent = os.getpid()
+    self.process = subprocess.Popen(  # pylint: disable=consider-using-with
+        command, **dict({
+            "env": python_environment() if env is None else env,
+            "stdin": subprocess.PIPE,
+            "stdout": subprocess.PIPE,
+            "stderr": self._log,
+            "universal_newlines": True,
+            "preexec_fn":
+                lambda: processes.end_with_parent(parent, signal.SIGKILL),
+        }, **kwargs))
+
+  def __enter__(self) -> typing.Any:
+    return self
+
+  def __exit__(self, *unused_error: typing.Any) -> None:
+    self.close()
+
+  @property
+  def status(self) -> typing.Optional[int]:
+    """The exit status; negative for a signal; None if it runs."""
+    return self.process.poll()
+
+  @property
+  def log(self) -> str:
+    """The end of what it has written to standard error."""
+    self._log.seek(0)
+    return self._log.read()[-3000:]
+
+  def read(self, secs: float = _TIMEOUT_SECS) -> str:
+    """Returns the next line that it prints.
+
+    Call it when the last one was asked for: two at once are one here.
+
+    Raises:
+      TimeoutError: there is none in time.
+      EOFError: it prints nothing more.
+    """
+    with selectors.DefaultSelector() as selector:
+      selector.register(self.process.stdout, selectors.EVENT_READ)
+      if not selector.select(secs):
+        raise TimeoutError(f"it prints nothing: {self.log}")
+    line = self.process.stdout.readline()
+    if not line:
+      raise EOFError(f"it has ended: {self.log}")
+    return line
+
+  def write(self, line: str) -> None:
+    """Sends it a line."""
+    print(line, file=self.process.stdin, flush=True)
+
+  def close(self) -> None:
+    """Kills it, if it still runs, and closes its pipes."""
+    self.process.kill()
+    self.process.wait()
+    for stream in (self.process.stdin, self.process.stdout,
+                   self.process.stderr, self._log):
+      if stream:
+        with contextlib.suppress(BrokenPipeError):
+          stream.close()

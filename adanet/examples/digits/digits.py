@@ -6,11 +6,14 @@ Data: UCI, "Optical Recognition of Handwritten Digits", 1,797 images of 8x8.
 """
 
 from absl import app
+from absl import flags
 import adanet
 from adanet.estimator import export
 from adanet.tf_compat import v1 as tf
 import numpy as np
 from sklearn import datasets
+
+_STEPS = flags.DEFINE_integer("steps", 300, "Steps of an iteration.", 1)
 
 
 class _Builder(adanet.subnetwork.Builder):
@@ -61,7 +64,7 @@ def main(unused_argv):
   estimator = adanet.Estimator(
       adanet.heads.MultiClassHead(10),
       adanet.subnetwork.SimpleGenerator([_Builder(i) for i in range(3)]),
-      max_iteration_steps=300, max_iterations=3, force_grow=True,
+      max_iteration_steps=_STEPS.value, max_iterations=3, force_grow=True,
       ensemblers=[adanet.ensemble.ComplexityRegularizedEnsembler("Adam")],
       placement_strategy=adanet.distributed.RoundRobinStrategy())
   adanet.train_and_evaluate(

@@ -10,9 +10,11 @@ import sys
 from absl.testing import absltest
 import adanet
 from adanet.testing import launches
+from adanet.testing import processes
 import runfiles
 
-_PROGRAM = ("-m", "adanet.examples.digits.digits", "--verbosity=-1")
+_PROGRAM = ("-m", "adanet.examples.digits.digits", "--verbosity=-1",
+            "--steps=150")
 _SERVED = re.compile(r"^\[chief:0\] (.*) reads (.*)% of new digits$",
                      re.MULTILINE)
 
@@ -54,11 +56,12 @@ class DigitsTest(absltest.TestCase):
     path = runfiles.Create().Rlocation("adanet/adanet/examples/digits/main.py")
     output = subprocess.check_output(
         [sys.executable, path, "--dry_run", "--subnetworks=3"],
-        env=launches.environment(), text=True)
+        env=processes.python_environment(), text=True)
     self.assertEqual(
         ["chief:0", "worker:0", "worker:1", "worker:2", "ps:0", "ps:1"],
         re.findall("^# (.*)$", output, re.MULTILINE))
-    self.assertIn("4 workers, 2 parameter servers, 3 subnetworks", output)
+    self.assertIn("a chief and 3 workers, 2 parameter servers, 3 subnetworks",
+                  output)
 
 
 if __name__ == "__main__":
