@@ -128,11 +128,10 @@ class Command:
       signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
       arguments = self._parse(list(sys.argv if argv is None else argv))
-      info = self._info()
-      if info is None:
+      if not self._wants_info():
         return run(arguments)
       with standard_output() as output:
-        output.write(info)
+        output.write(self._info())
       return 0
     except BadInput as e:
       self.warn(_one_line(str(e)))
@@ -160,7 +159,7 @@ class Command:
       flag_values.set_gnu_getopt(not self._takes_program)
     try:
       info_flags(argv, known_only=True)
-      if self._info() is not None:  # Even if other flags are wrong.
+      if self._wants_info():  # Even if other flags are wrong.
         return []
       return self.flags(argv)[1:]
     except flags.IllegalFlagValueError as e:
@@ -183,16 +182,17 @@ class Command:
       found[name] = self.flags[name]
     return found
 
+  def _wants_info(self):
+    return self.flags["help"].value or self.flags["version"].value
+
   def _info(self):
-    """Returns the text for --help or --version; None if neither is given."""
+    """Returns the text for --help or --version."""
     if self.flags["help"].value:
       names = {self.flags[name].name for name in self.flags}
       flags_help = self._without_modules(*names).get_help(
           prefix="  ", include_special_flags=False)
       return f"{inspect.cleandoc(self._manual)}\n\nFlags:\n\n{flags_help}\n"
-    if self.flags["version"].value:
-      return f"{self._name} {version.VERSION}\n"
-    return None
+    return f"{self._name} {version.VERSION}\n"
 
 
 @contextlib.contextmanager

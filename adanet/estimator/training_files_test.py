@@ -27,8 +27,8 @@ class TrainingFilesTest(absltest.TestCase):
   def _train(self, hooks=(), saving_listeners=(), **config):
     """Trains two iterations of 8 steps; returns the estimator."""
     estimator = searches.estimator(
-        self._model_dir, builders.Dense("a"), builders.Dense("b", width=3),
-        max_iteration_steps=8, config=tf_compat.RunConfig(**config))
+        self._model_dir, builders.Dense("a"), max_iteration_steps=8,
+        config=tf_compat.RunConfig(**config))
     return estimator.train(builders.input_fn(), hooks=hooks,
                            saving_listeners=saving_listeners)
 

@@ -3,40 +3,41 @@
 """The chief of a cluster: it announces, saves, chooses winners, ends the job.
 
 The variables are on the parameter servers. A *generation* is one life of them:
-each iteration is a new one, and so is each restore. A generation goes through
-these states, and the chief tells them to all other tasks:
+each iteration begins a new one, and so does each restore from a checkpoint. The
+*agreement* is a file in the model_dir, and a *board* a few variables on each
+parameter server: both tell the other tasks the state of the generation:
 
-    announced    its number is in the agreement (a file) and on the board of
-                 each parameter server; its variables have no values yet
-    ready        all variables have their values, which the boards say; the
+    announced    its number is in the agreement and on the boards; its variables
+                 have no values yet
+    ready        all variables have their values, and the boards say so; the
                  chief and the workers train
     over         the chief has saved the last checkpoint of the iteration; it
                  chooses the winner, and announces the next iteration
     lost         a parameter server has lost its variables; the chief announces
                  another generation, from the latest checkpoint
 
-At last the agreement says that the job is OVER, or that it was STOPPED, and all
-tasks end.
+At the end the agreement says that the job is OVER or STOPPED, and all tasks
+end.
 
 When a parameter server is lost in the middle of an iteration:
 
 1. A run of the chief's session fails (`tf.errors.OpError`): at once if the
    server was killed, after 60 s if it hangs. See `_train_in_sessions`.
-2. The chief waits until the servers answer, and says for which it waits. After
+2. The chief waits until the servers answer, and logs for which it waits. After
    `worker_wait_timeout_secs` it gives up: `waiting.WaitTimeoutError`. If a
-   signal has asked for a stop before, it ends now, and nothing more is saved.
+   signal has asked for a stop before, the chief ends now, without saving.
 3. If all have kept their variables (it was the network), it opens another
    session and trains on. Nothing is lost. When that fails 4 times without a
    step in between, the servers are not the cause, and the error is raised.
 4. If one was started again, its variables are gone: the generation is lost, and
    `_VariablesLostError` ends it. `_train_iterations` then announces another
    generation, whose variables, on all servers, get the values of the latest
-   checkpoint. What was trained since is trained again. The workers see the new
-   generation on their boards, and follow.
+   checkpoint. The steps since then are trained again. The workers see the new
+   generation on the boards, and join it.
 
-When the chief itself is lost, the workers train on. One that is started again
-takes their generation over if all servers have kept its variables and it would
-train the same. Else it announces another one, as in 4.
+When the chief itself is lost, the workers train on. A restarted chief goes on
+with their generation, if all servers have kept its variables and it would train
+the same. Otherwise it announces another one, as in 4.
 """
 
 import time
@@ -114,10 +115,10 @@ class Chief:
     _end(self._connection, agreement_lib.State.OVER, reason)
 
   def _wait_until_known_to_be_over(self):
-    """Returns whether this chief comes back to a job that is over.
+    """Returns whether this chief was restarted after the end of its job.
 
-    The id may be that of a job that was over before, and begins anew. Then its
-    parameter servers are there, or come soon.
+    A new job may have the same id as one that is over. Then parameter servers
+    run, or start soon. So this waits for them for a while.
     """
     connection = self._connection
     end = time.monotonic() + _OVER_SECS
@@ -217,7 +218,7 @@ class Chief:
   def _figures(self, start, is_ready):
     """Returns what the strategy wants to know of an iteration's candidates."""
     known = None
-    # Until there is a checkpoint, the builders may become others.
+    # Before the first checkpoint, a restart may bring other builders.
     if is_ready or start.checkpoint is not None:
       known = self._known_figures(start.number)
     if known is None and measuring.is_wanted(self._model.placement):

@@ -107,7 +107,7 @@ def _times(model, built):
   """Returns what a step of each subnetwork takes, in nanoseconds.
 
   They take turns, because a machine is not always as fast. If the input ends
-  before each has taken a step, all are taken to cost the same.
+  before each has taken a step, all count as equally expensive.
   """
   specs = built.iteration.subnetworks
   taken = [[] for _ in specs]
@@ -127,7 +127,7 @@ def _times(model, built):
     if not taken[-1]:
       logging.warning(
           "Iteration %d: the input ends before each subnetwork has taken two "
-          "steps. So they are taken to cost the same.", built.iteration.number)
+          "steps. So all count as equally expensive.", built.iteration.number)
       return (1,) * len(specs)
   return tuple(max(1, round(statistics.median(secs) * 1e9)) for secs in taken)
 

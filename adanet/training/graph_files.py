@@ -65,7 +65,7 @@ class GraphFiles:
       except (ValueError, message.DecodeError):
         logging.warning(
             "The graph has more than 2 GB, so %s gets no graph.pbtxt and no "
-            ".meta files. An input_fn of adanet.inputs holds no data in it.",
+            ".meta files. With adanet.inputs the data stays out of the graph.",
             self._model_dir)
         self._content = b""
         return self._content
