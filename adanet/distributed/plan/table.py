@@ -336,7 +336,7 @@ def show_comparison(plans: Sequence[plan_lib.PlacementPlan],
   num_workers, num_ps, num_subnetworks = (
       figures.pop(name) for name in ("num_workers", "num_ps",
                                      "num_subnetworks"))
-  figures = dict(workers=[m - 1 for m in num_workers], ps=num_ps,
+  figures = dict(workers=tuple(m - 1 for m in num_workers), ps=num_ps,
                  subnetworks=num_subnetworks, **figures)
   rows = [["figure"] + [letter + "  " for letter in shown]]
   rows += _compared_rows(figures)
