@@ -135,13 +135,16 @@ class Follower:
     self._look_time = 0.
     self._is_said = False
 
-  def sees(self, agreed: typing.Optional[agreement_lib.Agreement],
-           announced: int) -> bool:
-    """Returns whether this task sees the generation that was announced.
+  def check_seen(self, agreed: typing.Optional[agreement_lib.Agreement],
+                 announced: int) -> bool:
+    """Checks that this task sees the generation that was announced.
 
     Args:
       agreed: `Agreement`, what the file in its model_dir has; None for no file.
       announced: int, a generation.
+
+    Returns:
+      False while it may still come.
 
     Raises:
       SharedFilesError: it does not, and will not.
@@ -207,7 +210,8 @@ class Onlooker:
         self._board.model_dir, board_lib.CHIEF))
     self._time = 0.
 
-  def look(self, agreed: typing.Optional[agreement_lib.Agreement]) -> None:
+  def check_seen(
+      self, agreed: typing.Optional[agreement_lib.Agreement]) -> None:
     """Checks that this task sees what is announced, until it once did.
 
     Args:
@@ -221,7 +225,7 @@ class Onlooker:
       return
     self._time = now
     notice = self._board.read()
-    if notice and notice.announced and self._follower.sees(
+    if notice and notice.announced and self._follower.check_seen(
         agreed, notice.announced):
       self._board.close()
       self._board = None

@@ -78,7 +78,7 @@ class SharedFilesTest(parameterized.TestCase):
     follower = shared_files.Follower(self._other, job, lambda: told)
     with mock.patch.object(shared_files.time, "monotonic") as monotonic:
       for monotonic.return_value in (1000., 1000. + secs):
-        found = follower.sees(agreed, announced)
+        found = follower.check_seen(agreed, announced)
     return found
 
   def test_follower_sees(self):
@@ -93,14 +93,14 @@ class SharedFilesTest(parameterized.TestCase):
       for monotonic.return_value, announced, expected in (
           (1000., 4, False), (1050., 3, True), (1100., 4, False),
           (1150., 4, False)):
-        self.assertEqual(expected, follower.sees(_AGREEMENT, announced))
+        self.assertEqual(expected, follower.check_seen(_AGREEMENT, announced))
 
   def test_follower_says_once_what_it_does_not_see(self):
     follower = shared_files.Follower(self._other, _JOB, lambda: None)
     with mock.patch.object(shared_files.time, "monotonic") as monotonic:
       with self.assertLogs(level="WARNING") as logged:
         for monotonic.return_value in (1000., 1009., 1011., 1030.):
-          follower.sees(None, 3)
+          follower.check_seen(None, 3)
     self.assertLen(logged.output, 1)
     self.assertIn(f"'{self._other}', and does not see there what the "
                   "chief", logged.output[0])

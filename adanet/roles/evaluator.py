@@ -261,7 +261,7 @@ class Evaluator:
   def _state(self):
     agreed = self._agreement.read()
     if self._onlooker is not None:
-      self._onlooker.look(agreed)
+      self._onlooker.check_seen(agreed)
     return self._job_state.after(agreed)
 
   def _is_superseded(self):

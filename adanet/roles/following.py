@@ -115,7 +115,7 @@ class Follower:
     if notice is None or not notice.announced:
       return None  # The chief will announce another one.
     agreed = self._agreement
-    if not self._files.sees(agreed, notice.announced):
+    if not self._files.check_seen(agreed, notice.announced):
       return None
     assert agreed is not None
     if agreed.is_training and agreed.generation == notice.announced:

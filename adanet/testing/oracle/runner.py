@@ -28,11 +28,11 @@ def has_reference():
 def _import_path(folder):
   """Makes a package `adanet` of links, with this folder in AdaNet 0.8.0."""
   theirs = runfiles.Create().Rlocation(_REFERENCE)
-  os.makedirs(os.path.join(folder, "adanet", "estimator"))
+  os.makedirs(os.path.join(folder, "adanet", "testing"))
   for name in os.listdir(theirs):
     os.symlink(
         os.path.join(theirs, name), os.path.join(folder, "adanet", name))
-  os.symlink(_HERE, os.path.join(folder, "adanet", "estimator", "oracle"))
+  os.symlink(_HERE, os.path.join(folder, "adanet", "testing", "oracle"))
   return folder
 
 
