@@ -128,16 +128,16 @@ class SharedFilesTest(parameterized.TestCase):
       self.assertEqual(owner, board.model_dir(owner))
     board.write_model_dir(board_lib.CHIEF, self._chief)
     self.assertTrue(board.write(board_lib.Notice(3, 0)))
-    looks = {folder: shared_files.Onlooker(folder, _JOB, self._address).look
-             for folder in (self._chief, self._other)}
-    looks[self._chief](_AGREEMENT)
+    chief, other = (shared_files.Onlooker(folder, _JOB, self._address)
+                    for folder in (self._chief, self._other))
+    chief.check_seen(_AGREEMENT)
     with self.assertRaisesRegex(
         shared_files.SharedFilesError, f"has '{self._chief}'"):
       while True:
-        looks[self._other](None)
+        other.check_seen(None)
         time.sleep(.1)
     board.write(board_lib.Notice(4, 0))
-    looks[self._chief](_AGREEMENT)  # It was seen once, and may be late now.
+    chief.check_seen(_AGREEMENT)  # It was seen once, and may be late now.
 
 
 if __name__ == "__main__":
