@@ -199,9 +199,9 @@ class Estimator:
     if self._config.num_worker_replicas > 1 and (
         not self._config.num_ps_replicas):
       raise ValueError(
-          f"config has a cluster of {self._config.num_worker_replicas} workers "
-          "and no parameter server: add a ps to TF_CONFIG, because the workers "
-          "share their variables")
+          "config.num_ps_replicas=0: expected at least 1 in a cluster with "
+          "workers, to hold the variables that the chief and the workers share. "
+          "Add a ps to TF_CONFIG.")
     self._wait_timeout_secs = worker_wait_timeout_secs
     self._max_iterations = max_iterations
     folder = model_dir_lib.ModelDir(self._config.model_dir)
