@@ -16,12 +16,14 @@ import multiprocessing
 import os
 import tempfile
 import threading
+import time
 import typing
 import unittest
 from concurrent import futures
 from multiprocessing import connection as connection_lib
 
 _END_SECS = 10.
+_POLL_SECS = .01
 
 
 @contextlib.contextmanager
@@ -38,11 +40,12 @@ def _killing_processes() -> typing.Iterator[None]:
     left = set(multiprocessing.active_children()) - before
     for process in left:
       process.kill()
-    for process in left:
-      process.join(_END_SECS)
-    left &= set(multiprocessing.active_children())
-    if left:
-      raise TimeoutError(f"still there {_END_SECS:g} s after a kill: {left}")
+    end = time.monotonic() + _END_SECS
+    # Not `join`: it returns early if a thread of the executor joins too.
+    while left & set(multiprocessing.active_children()):
+      if time.monotonic() > end:
+        raise TimeoutError(f"still there {_END_SECS:g} s after a kill: {left}")
+      time.sleep(_POLL_SECS)
 
 
 def _end_with_pool(connection: connection_lib.Connection) -> None:
