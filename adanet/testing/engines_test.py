@@ -40,7 +40,7 @@ def _fail():
   raise _Error("of a task")
 
 
-def _imports():
+def _import_path():
   return sys.path
 
 
@@ -127,15 +127,11 @@ class EnginesTest(parameterized.TestCase):
     self._assert_ended(pids)
 
   @_for_each_engine
-  def test_error_of_a_task(self, engine):
+  def test_processes_import_what_this_one_does_and_raise_to_it(self, engine):
     with engine() as executor:
+      found = executor.submit(_import_path).result(_SECS)
       with self.assertRaisesRegex(_Error, "^of a task$"):
         executor.submit(_fail).result(_SECS)
-
-  @_for_each_engine
-  def test_processes_import_what_this_one_does(self, engine):
-    with engine() as executor:
-      found = executor.submit(_imports).result(_SECS)
     self.assertContainsSubset(
         [path for path in sys.path if path != os.path.dirname(__file__)], found)
 
