@@ -375,6 +375,7 @@ class ImportTest(parameterized.TestCase):
       "import adanet.heads",
       "import adanet.subnetwork",
       "import adanet; adanet.distributed.RoundRobinStrategy()",
+      "from adanet.distributed import plan",
       "from adanet import tf_compat; tf_compat.RunConfig()",
       "from adanet import distributed as d, tf_compat; "
       "s = d.RoundRobinStrategy(); s.config = tf_compat.RunConfig(); "
