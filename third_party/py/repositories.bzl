@@ -174,6 +174,9 @@ _pip_hub = repository_rule(
 )
 
 _SUBSTITUTES = {
+    # Dask is for the default TensorFlow version only: on the others, tests skip
+    # what needs it.
+    "distributed": "cloudpickle",
     # TensorFlow 1.15 has none: its tests skip what needs it.
     "kubernetes_validate": "six",
     "tensorflow": "tensorflow_cpu",
