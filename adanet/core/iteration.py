@@ -337,8 +337,9 @@ class _Builder:
       names = tuple(builder.name for builder in builders)
       share = self._share(names)
       with v1.variable_scope(f"iteration_{number}"):
-        logging.info("Building iteration %d: %s", number,
-                     ", ".join(names[i] for i in share.subnetworks))
+        if share.subnetworks:
+          logging.info("Building iteration %d: %s", number,
+                       ", ".join(names[i] for i in share.subnetworks))
         specs = [
             self._subnetwork(builders, i, number, previous, frozen=False)
             for i in share.subnetworks]
