@@ -10,12 +10,9 @@ For each iteration it
 3. joins them to one checkpoint, with AdaNet's names;
 4. chooses the winner, and goes on.
 
-What the executor loses is given to it again. An error in a part, or Ctrl-C,
-asks the others to save and to stop, by a file. So nothing is cancelled, and all
-executors do the same.
+An error in a part, or Ctrl-C, asks the others to save and to stop.
 """
 
-import concurrent.futures
 import time
 import typing
 
@@ -26,6 +23,7 @@ from adanet.core import parts as parts_lib
 from adanet.core import selection
 from adanet.history import records
 from adanet.history import store
+from adanet.roles import execution
 from adanet.roles import leading
 from adanet.roles import part as part_lib
 from adanet.roles import part_files
@@ -36,35 +34,28 @@ from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 from adanet.training import trainer
 
-_MAX_LOSSES = 5  # How often an executor may lose a part.
-_POLL_SECS = .5
-_STOP_SECS = 60.  # For parts to save and stop.
+def check_executor(executor: typing.Any, config: typing.Any) -> None:
+  """Checks that a search may be trained on an executor.
 
-_Results = typing.Dict[parts_lib.Part, part_files.Result]
-
-
-class PartError(RuntimeError):
-  """A part failed on a worker. The message has the worker's own traceback."""
-
-
-class ExecutorError(RuntimeError):
-  """The executor lost its workers, and starts no others."""
-
-
-def _check(model, request, executor):
-  """Checks what cannot be trained on an executor.
+  Args:
+    executor: what a user gave as one.
+    config: RunConfig.
 
   Raises:
-    ValueError: it is an argument. The message says which.
+    ValueError: it is no executor, or the config has a cluster.
   """
   if not callable(getattr(executor, "submit", None)):
     raise ValueError(
         "executor must be a concurrent.futures.Executor, or have its method "
         f"submit, got {executor!r}")
-  if model.config.cluster_spec:
+  if config.cluster_spec:
     raise ValueError(
         f"executor={executor!r} was given, and config has the cluster of "
         "TF_CONFIG: use one of both. Unset TF_CONFIG to train on the executor")
+
+
+def _check_hooks(request):
+  """Checks that no hook saves checkpoints."""
   for hook in saver_hooks.among(request.hooks):
     raise ValueError(
         f"hooks has {hook!r}: on an executor each part saves its own "
@@ -82,11 +73,12 @@ def train(model: model_lib.Model, request: trainer.Request,
     executor: `concurrent.futures.Executor`.
 
   Raises:
-    PartError: a part failed.
-    ExecutorError: the executor is broken. What is done is kept.
+    execution.PartError: a part failed.
+    execution.ExecutorError: the executor is broken. What is done is kept.
     ValueError: an argument does not fit, or cannot be sent to a worker.
   """
-  _check(model, request, executor)
+  check_executor(executor, model.config)
+  _check_hooks(request)
   pickled = _pickled(model, request)
   request, over = leading.resolved(model, request)
   if over is not None:
@@ -219,8 +211,8 @@ class _Driver:
             model_dir=model.model_dir.path, driver=id_)
         for part in parts_lib.longest_first(parts, self._seconds, dict(zip(
             iteration.builder_names, iteration.builder_costs)))}
-    results = _Run(
-        self._executor, self._training, files, tasks, iteration).results()
+    results = execution.Execution(
+        self._executor, self._training, files, tasks, start.number).results()
     results = {part: results[part] for part in parts}
     self._write_tasks(start.number, files, parts)
     self._seconds = {name: result.seconds / len(part)
@@ -332,142 +324,3 @@ def _reports(results, included):
   return [
       found[name]._replace(included_in_final_ensemble=name in included)
       for name in order if name in found]
-
-
-class _Run:
-  """Has the parts of an iteration trained by an executor."""
-
-  def __init__(self, executor, training, files, tasks, iteration):
-    self._executor = executor
-    self._training = training
-    self._files = files
-    self._tasks = tasks
-    self._iteration = iteration
-    self._results: _Results = {}
-    self._pending: typing.Dict[typing.Any, parts_lib.Part] = {}
-    self._num_losses = dict.fromkeys(tasks, 0)
-    self._error: typing.Optional[Exception] = None
-    self._began = time.time()
-
-  def results(self) -> _Results:
-    """Returns the results of all parts, when they are done."""
-    with self._training.stops.deferred():
-      for part in self._tasks:
-        if not self._find_result(part):
-          self._submit(part)
-      while self._pending and not self._is_to_stop():
-        self._wait()
-      if self._is_to_stop():
-        self._stop()
-    self._training.stops.raise_asked()
-    if self._error is not None:
-      raise self._error
-    return self._results
-
-  def _is_to_stop(self):
-    return self._error is not None or self._training.asked_to_stop()
-
-  def _find_result(self, part):
-    """Reads the result of a part; returns whether there is one."""
-    task = self._tasks[part]
-    result = self._files.result(part, task.driver, task.max_steps)
-    if result is not None:
-      self._results[part] = result
-    return result is not None
-
-  def _submit(self, part):
-    try:
-      future = self._executor.submit(part_lib.train, self._tasks[part])
-    except Exception as error:  # pylint: disable=broad-except
-      self._break(error)
-    else:
-      self._pending[future] = part
-
-  def _break(self, error):
-    """Notes that the executor takes no more work."""
-    self._error = self._error or ExecutorError(
-        f"iteration {self._iteration.number}: the executor takes no more work "
-        f"({type(error).__name__}: {error}). Call train again with a new one: "
-        "parts that are done are not trained again")
-    self._error.__cause__ = self._error.__cause__ or error
-
-  def _wait(self):
-    """Waits a moment, and takes what has ended."""
-    done, _ = concurrent.futures.wait(
-        self._pending, timeout=_POLL_SECS,
-        return_when=concurrent.futures.FIRST_COMPLETED)
-    for future in done:
-      self._take(self._pending.pop(future), future)
-    self._report_progress()
-
-  def _take(self, part, future):
-    """Takes how a part has ended."""
-    try:
-      outcome = future.result()
-    except concurrent.futures.BrokenExecutor as error:
-      if not self._find_result(part):
-        self._break(error)
-      return
-    except (Exception, concurrent.futures.CancelledError) as error:  # pylint: disable=broad-except
-      self._lose(part, error)
-      return
-    if outcome.error:
-      self._error = self._error or PartError(
-          f"iteration {self._iteration.number}: the part "
-          f"{part_files.part_name(part)!r} failed on {outcome.worker}: "
-          f"{outcome.error}\n\n{outcome.details}")
-    elif not outcome.is_done or not self._find_result(part):
-      self._lose(part, None)
-
-  def _lose(self, part, error):
-    """Gives a part to the executor again that ended without a result."""
-    if self._find_result(part) or self._is_to_stop():
-      return
-    self._num_losses[part] += 1
-    name = part_files.part_name(part)
-    why = f"{type(error).__name__}: {error}" if error else "its worker stopped"
-    if self._num_losses[part] >= _MAX_LOSSES:
-      self._error = ExecutorError(
-          f"iteration {self._iteration.number}: the executor lost the part "
-          f"{name!r} {_MAX_LOSSES} times ({why}). See what the workers print; "
-          "then call train again: it goes on from the last checkpoints")
-      self._error.__cause__ = error
-      return
-    logging.warning(
-        "Iteration %d: the executor lost the part %r (%s). It is started "
-        "again.", self._iteration.number, name, why)
-    self._submit(part)
-
-  def _stop(self):
-    """Asks the parts that still run to save and to stop, and waits for that."""
-    self._files.ask_to_stop()
-    end = time.monotonic() + _STOP_SECS
-    while self._pending and time.monotonic() < end:
-      done, _ = concurrent.futures.wait(
-          self._pending, timeout=_POLL_SECS,
-          return_when=concurrent.futures.FIRST_COMPLETED)
-      for future in done:
-        del self._pending[future]
-    if self._pending:
-      logging.warning(
-          "After %.0f s, these parts have not stopped: %s. They stop at their "
-          "next look at the model_dir.", _STOP_SECS,
-          ", ".join(sorted(map(part_files.part_name, self._pending.values()))))
-
-  def _report_progress(self):
-    """Reports how far the parts are together."""
-    known = [self._files.progress(part) for part in self._tasks]
-    known = [progress for progress in known if progress is not None]
-    if not known:
-      return
-    steps: typing.Dict[str, int] = {}
-    losses: typing.Dict[str, typing.Optional[float]] = {}
-    for progress in known:
-      steps.update(progress.steps)
-      losses.update(progress.losses)
-    rates = [p.steps_per_second for p in known if p.steps_per_second]
-    self._training.report(events.Progress(
-        self._iteration.number,
-        sum(p.global_step for p in known) // len(known), steps, losses,
-        min(rates) if rates else None,
-        max((p.seconds_left or 0. for p in known), default=None)))
