@@ -51,6 +51,7 @@ _SEAMS = (
     "adanet.distributed.lengths",
     "adanet.distributed.line",
     "adanet.distributed.strategy",
+    "adanet.distributed.tasks",
     "adanet.estimator.auto_builders",
     "adanet.estimator.auto_ensemble",
     "adanet.estimator.auto_networks",

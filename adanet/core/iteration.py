@@ -201,8 +201,8 @@ class _Builder:
       if one.name == name:
         return one
     raise ValueError(
-        f"iteration {number}: {kind[1]} has no {kind[0]} {name!r}, which the "
-        f"architecture in model_dir {self._config.model_dir!r} names: use the "
+        f"iteration {number}: model_dir {self._config.model_dir!r} needs the "
+        f"{kind[0]} {name!r}, and {kind[1]} has none of this name: use the "
         "search that wrote this model_dir, or another model_dir")
 
   def _rebuild(self, architecture, number, previous):

@@ -127,9 +127,9 @@ class InputContextTest(parameterized.TestCase):
       strategy.config = strategies.WorkerConfig(num_workers, w)
       reads_for = _reads_for(strategy, num_subnetworks, index)
       if reads_for == "nothing":
+        task = f"worker:{w - 1}" if w else "chief:0"
         with self.assertRaisesRegex(
-            ValueError, f"subnetwork_index={index}: .* worker {w} of "
-                        f"{num_workers} trains"):
+            ValueError, f"subnetwork_index={index}: .* {task} trains"):
           strategy.input_context(num_subnetworks, index)
       else:
         number, id_ = _share(strategy, num_subnetworks, index)
@@ -176,7 +176,7 @@ class InputContextTest(parameterized.TestCase):
     # Workers 2 and 3 train; 0 and 1 build something and train nothing.
     self.assertEqual((1, 0), _share(strategy, 3, 2))
     strategy.config = strategies.WorkerConfig(4, 1)
-    with self.assertRaisesRegex(ValueError, "worker 1 of 4 trains"):
+    with self.assertRaisesRegex(ValueError, "that worker:0 trains"):
       strategy.input_context(3, 0)
 
   def test_a_strategy_is_asked_with_what_describes_a_worker(self):

@@ -212,7 +212,10 @@ class DroppedSubnetworksTest(parameterized.TestCase):
         strategy.should_build_subnetwork(num_subnetworks, 0)
         strategy.should_train_subnetworks(num_subnetworks)
     self.assertLen(logs.output, 1)
-    self.assertIn(f"subnetworks {indices}.", logs.output[0])
+    self.assertIn(f"subnetworks {indices}. Use at least {num_subnetworks} "
+                  "workers beside the chief", logs.output[0])
+    self.assertIn(f"with the chief and {num_workers - 1} worker",
+                  logs.output[0])
 
   def test_warns_once_of_each_of_two_shapes(self):
     with self.assertLogs("absl", "WARNING") as logs:

@@ -15,6 +15,7 @@ from adanet import tf_compat
 from adanet.distributed import _arguments
 from adanet.distributed import devices
 from adanet.distributed import layout as layout_lib
+from adanet.distributed import tasks
 import six
 
 _Strategy = TypeVar("_Strategy", bound="PlacementStrategy")
@@ -224,7 +225,7 @@ class PlacementStrategy:
     if share is None:
       raise ValueError(
           f"subnetwork_index={subnetwork_index}: expected a subnetwork that "
-          f"worker {worker_index} of {num_workers} trains. Ask "
+          f"{tasks.WorkerNames(num_workers)[worker_index]} trains. Ask "
           "should_build_subnetwork and should_train_subnetworks first.")
     return tf_compat.v1.distribute.InputContext(*share)
 

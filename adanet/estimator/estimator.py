@@ -59,7 +59,8 @@ def _placed_config(config, model_dir):
   if model_dir is None:
     if config.num_worker_replicas != 1 or config.num_ps_replicas:
       raise ValueError(
-          "model_dir must be set for a cluster: a folder that all tasks see")
+          "model_dir=None: expected a folder that all tasks of the cluster see. "
+          "Set it in the RunConfig, or with adanet-launch --model_dir.")
     model_dir = tempfile.mkdtemp()
     logging.warning("model_dir is not set: the model goes to %s.", model_dir)
   # A shell does not expand it in --model_dir=~/model.
@@ -192,16 +193,16 @@ class Estimator:
       raise TypeError(f"adanet.Estimator has no argument {', '.join(unknown)}")
     if kwargs and ensemblers:
       raise ValueError(
-          f"{', '.join(sorted(kwargs))} must be given to an "
-          "adanet.ensemble.ComplexityRegularizedEnsembler where ensemblers are "
-          "given")
+          f"{', '.join(sorted(kwargs))}: expected no such argument beside "
+          "ensemblers. Give it to the "
+          "adanet.ensemble.ComplexityRegularizedEnsembler among them.")
     self._config = _placed_config(config, model_dir)
     if self._config.num_worker_replicas > 1 and (
         not self._config.num_ps_replicas):
       raise ValueError(
-          f"config has a cluster of {self._config.num_worker_replicas} workers "
-          "and no parameter server: add a ps to TF_CONFIG, because the workers "
-          "share their variables")
+          "config.num_ps_replicas=0: expected at least 1 in a cluster with "
+          "workers, to hold the variables that the chief and the workers share. "
+          "Add a ps to TF_CONFIG.")
     self._wait_timeout_secs = worker_wait_timeout_secs
     self._max_iterations = max_iterations
     folder = model_dir_lib.ModelDir(self._config.model_dir)

@@ -104,7 +104,7 @@ def _remove_oldest(export_path, exports_to_keep):
     try:
       gfile.rmtree(os.path.join(export_path, name))
     except tf_compat.v1.errors.OpError as e:
-      logging.warning("An old export stays behind: %s", e)
+      logging.warning("Cannot delete an old export: %s", e)
 
 
 class FinalExporter(_SavedModelExporter):

@@ -63,7 +63,8 @@ def train(model: model_lib.Model, request: trainer.Request) -> None:
   role = role_of(model.config)
   reporter.tell(events.Joined(files.real_path(model.model_dir.path)))
   if role == Role.EVALUATOR:
-    logging.info("An evaluator does not train: see adanet.train_and_evaluate.")
+    logging.info("Skipped training: this task is the evaluator. It works in "
+                 "adanet.train_and_evaluate.")
     return
   with nan_loss.raised_in_training():
     _TRAIN[role](model, request)

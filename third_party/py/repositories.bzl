@@ -174,8 +174,11 @@ _pip_hub = repository_rule(
 )
 
 _SUBSTITUTES = {
+    # Dask is for the default TensorFlow version only: on the others, tests skip
+    # what needs it.
+    "distributed": "cloudpickle",
     # TensorFlow 1.15 has none: its tests skip what needs it.
-    "kubernetes_validate": "pyyaml",
+    "kubernetes_validate": "six",
     "tensorflow": "tensorflow_cpu",
     # In a graph of TensorFlow 1, TensorFlow's own Keras works until 2.15.
     "tf_keras": "tensorflow",

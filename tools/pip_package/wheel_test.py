@@ -98,9 +98,10 @@ class WheelTest(parameterized.TestCase):
   def test_requirements(self):
     requirement = re.compile(r'([\w-]+)>=[\d.]+(?: ; extra == "([\w-]+)")?$')
     self.assertCountEqual(
-        [("absl-py", None), ("numpy", None), ("rich", None), ("six", None),
-         ("tensorflow", "tensorflow"), ("tensorflow-cpu", "tensorflow-cpu"),
-         ("matplotlib", "plot")],
+        [("absl-py", None), ("cloudpickle", None), ("numpy", None),
+         ("rich", None), ("six", None), ("distributed", "dask"),
+         ("matplotlib", "plot"), ("tensorflow", "tensorflow"),
+         ("tensorflow-cpu", "tensorflow-cpu")],
         [requirement.match(line).groups()
          for line in self.metadata.get_all("Requires-Dist")])
 

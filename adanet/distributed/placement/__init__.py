@@ -22,6 +22,7 @@ from adanet.distributed import layout as layout_lib
 from adanet.distributed import lengths as lengths_lib
 from adanet.distributed import line as line_lib
 from adanet.distributed import strategy as strategy_lib
+from adanet.distributed import tasks
 
 PlacementStrategy = strategy_lib.PlacementStrategy
 
@@ -51,10 +52,10 @@ def _warn_of_untrained_subnetworks(num_workers, num_subnetworks, untrained):
   indices = (", ".join(map(str, untrained)) if len(untrained) <= 20 else
              f"{untrained[0]} to {untrained[-1]}")
   logging.warning(
-      "drop_remainder=True with %d workers and %d subnetworks: no worker "
-      "trains subnetworks [%s]. Use at least %d workers, or "
-      "drop_remainder=False.", num_workers, num_subnetworks, indices,
-      num_subnetworks + 1)
+      "drop_remainder=True with the %s, and %d subnetworks: no worker trains "
+      "subnetworks [%s]. Use at least %d workers beside the chief, or "
+      "drop_remainder=False.", tasks.trainers_text(num_workers),
+      num_subnetworks, indices, num_subnetworks)
 
 
 class RoundRobinStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):

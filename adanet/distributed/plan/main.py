@@ -52,8 +52,8 @@ from absl import flags
 from adanet import distributed
 from adanet.console import cluster_flags
 from adanet.console import command
+from adanet.distributed import tasks
 from adanet.distributed.plan import inputs
-from adanet.distributed.plan import tasks
 
 # Slow imports are inside functions, so that the program starts fast: only plans
 # need NumPy, only tables need Rich, and only pictures need Matplotlib.

@@ -9,9 +9,9 @@ import collections
 import math
 
 from adanet.console import page as page_lib
+from adanet.distributed import tasks
 from adanet.distributed.plan import groups
 from adanet.distributed.plan import problems as problems_lib
-from adanet.distributed.plan import tasks
 
 #: A panel with more subnetworks does not name each of them.
 MAX_NAMED_ROWS = 40

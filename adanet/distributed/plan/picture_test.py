@@ -14,10 +14,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.distributed import placement
 from adanet.distributed import plan as plan_lib
+from adanet.distributed import tasks
 from adanet.distributed.plan import bins
 from adanet.distributed.plan import picture as plan_picture
 from adanet.distributed.plan import problems as problems_lib
-from adanet.distributed.plan import tasks
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 import hypothesis
 from hypothesis import strategies as st

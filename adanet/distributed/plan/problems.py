@@ -8,8 +8,8 @@ import typing
 from adanet.distributed import _arguments
 from adanet.distributed import indices as indices_lib
 from adanet.distributed import placement
+from adanet.distributed import tasks
 from adanet.distributed.plan import predictions as predictions_lib
-from adanet.distributed.plan import tasks
 
 import numpy as np
 

@@ -20,9 +20,9 @@ from adanet.console import tables
 from adanet.distributed import _arguments
 from adanet.distributed import indices as indices_lib
 from adanet.distributed import plan as plan_lib
+from adanet.distributed import tasks
 from adanet.distributed.plan import groups as groups_lib
 from adanet.distributed.plan import problems as problems_lib
-from adanet.distributed.plan import tasks
 from adanet.distributed.plan import value
 from rich import console as rich_console
 from rich import table as rich_table

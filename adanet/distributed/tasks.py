@@ -1,8 +1,8 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How tables, pictures and errors name tasks: as TF_CONFIG does.
+"""How tables, pictures, warnings and errors name tasks: as TF_CONFIG does.
 
-To a plan the chief is worker 0, and worker 1 is the task "worker:0".
+To a strategy and a plan the chief is worker 0, and worker 1 is the task "worker:0".
 """
 
 import typing
@@ -59,10 +59,15 @@ def count(number: typing.Union[int, str], noun: str) -> str:
   return f"{number} {noun}{'' if str(number) == '1' else 's'}"
 
 
+def trainers_text(num_workers: int) -> str:
+  """Returns for example "chief and 3 workers" for `num_workers=4`."""
+  if num_workers == 1:
+    return "chief"
+  return "chief and " + count(f"{num_workers - 1:,}", "worker")
+
+
 def cluster_text(num_workers: int, num_ps: int, num_subnetworks: int) -> str:
   """Returns the shape of a plan in words: "a chief and 3 workers, ..."."""
-  chief = "a chief"
-  if num_workers > 1:
-    chief += " and " + count(f"{num_workers - 1:,}", "worker")
-  return ", ".join([chief, count(f"{num_ps:,}", "parameter server"),
+  return ", ".join(["a " + trainers_text(num_workers),
+                    count(f"{num_ps:,}", "parameter server"),
                     count(f"{num_subnetworks:,}", "subnetwork")])

@@ -5,7 +5,7 @@
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.distributed import indices
-from adanet.distributed.plan import tasks
+from adanet.distributed import tasks
 
 
 class TasksTest(parameterized.TestCase):
