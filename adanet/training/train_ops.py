@@ -155,8 +155,9 @@ class TrainOps:
     known = dict(self._reads)
     known.update((name, self.trainees[name].advance) for name in after)
     by_builder = {
-        spec.builder.name: known[spec.name] if spec.name in known
-        else spec.step.read_value() for spec in iteration.subnetworks}
+        iteration.builder_names[i]: known[spec.name] if spec.name in known
+        else spec.step.read_value()
+        for i, spec in zip(iteration.share.subnetworks, iteration.subnetworks)}
     if self.is_part:
       furthest = v1.reduce_max(v1.stack([
           known[name] if name in known else step.read_value()
