@@ -213,6 +213,7 @@ def build_ensemble(
     iteration_step = v1.convert_to_tensor(step)
     with summary.current_scope():
       summary.scalar("iteration_step/adanet/iteration_step", iteration_step)
+    tf_compat.reset_layer_names()
     with summary.capture(), scopes.builder_scope(variable_scope) as variables:
       ensemble = ensembler.build_ensemble(
           [s.subnetwork for s in used],
