@@ -28,11 +28,13 @@ class _Source(NamedTuple):
   """What the seeds come from that a program does not give.
 
   Attributes:
+    graph_seed: int, the graph's; `tf.set_random_seed` in the scope changes it.
     op_seed: int, the seed of the next op; None where none was made.
     python: state of `random`.
     numpy: state of `numpy.random`.
     keras: the generator of Keras 2; None where a program set none.
   """
+  graph_seed: int
   op_seed: Optional[int]
   python: Any
   numpy: Any
@@ -98,12 +100,14 @@ def _keras_generators():
 
 def _current(graph):
   """Returns the `_Source` that is in use."""
-  return _Source(graph.op_seed, random.getstate(), np.random.get_state(),
+  return _Source(graph.seed, graph.op_seed, random.getstate(),
+                 np.random.get_state(),
                  getattr(_keras_generators(), "generator", None))
 
 
 def _use(graph, source):
   """Makes a `_Source` the one in use."""
+  graph.seed = source.graph_seed
   graph.op_seed = source.op_seed
   random.setstate(source.python)
   np.random.set_state(source.numpy)
@@ -121,7 +125,7 @@ def _first(graph, name):
 
   # TensorFlow adds the graph's seed to that of an op, and Python does not.
   seed = number(f"{graph.seed}/{name}")
-  return _Source(number(name), random.Random(seed).getstate(),
+  return _Source(graph.seed, number(name), random.Random(seed).getstate(),
                  np.random.RandomState(seed).get_state(), None)
 
 
