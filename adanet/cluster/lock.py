@@ -93,8 +93,8 @@ def owned(model_dir: str) -> Iterator[None]:
     if e.errno not in _NO_LOCKS:
       raise
     logging.log_first_n(
-        logging.WARNING, "Nobody checks that only one job uses model_dir %r: "
-        "its file system has no locks (%s).", 1, model_dir, e.strerror)
+        logging.WARNING, "Use model_dir %r in one job only. This is not checked, "
+        "because its file system has no locks (%s).", 1, model_dir, e.strerror)
     yield
     return
   lock = _Lock(fd)

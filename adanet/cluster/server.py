@@ -49,9 +49,8 @@ def start(config: Any) -> Any:
   address = addresses(config).get(task)
   if address is None:
     raise ServerError(
-        f"cannot start a server for {task}: its cluster has "
-        f"{', '.join(addresses(config)) or 'no tasks'}. Expected a chief, "
-        "worker or ps of the cluster in TF_CONFIG.")
+        f"cannot start a server for {task}: expected a chief, worker or ps of "
+        "the cluster in TF_CONFIG.")
   try:
     _check_port(address)
   except (OSError, OverflowError, ValueError) as e:

@@ -125,8 +125,8 @@ class ServerTest(parameterized.TestCase):
     _, message = self._start(
         _serve, {"chief": ["host:1"], "ps": ["host:2"]}, "evaluator", 0)
     self.assertEqual(
-        "cannot start a server for evaluator:0: its cluster has no tasks. "
-        "Expected a chief, worker or ps of the cluster in TF_CONFIG.", message)
+        "cannot start a server for evaluator:0: expected a chief, worker or ps "
+        "of the cluster in TF_CONFIG.", message)
 
   def test_session_config(self):
     cluster = processes.free_cluster(chief=1, ps=1)

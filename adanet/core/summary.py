@@ -162,7 +162,7 @@ def _add_value(proto, tag, value):
       parts = tf_compat.v1.Summary.FromString(value).value
     except message.DecodeError:
       logging.warning(
-          "The value of %r is not shown in TensorBoard: its bytes are no "
+          "The value of %r is not shown in TensorBoard: its bytes are not a "
           "Summary proto.", tag)
       return
     for i, part in enumerate(parts):

@@ -70,10 +70,9 @@ def _check_accumulators(name):
   for shared_name, found in owners.items():
     if shared_name and len(found) > 1:
       raise ValueError(
-          f"candidate_pool[{name!r}]: the estimator has an accumulator "
-          f"{shared_name!r}, and so has another one of this iteration: "
-          "expected one estimator of boosted trees, because those of "
-          "TensorFlow disturb each other")
+          f"candidate_pool[{name!r}]: expected at most one estimator of "
+          "boosted trees in the pool, because those of TensorFlow share the "
+          f"accumulator {shared_name!r}. Leave one out.")
 
 
 class EstimatorBuilder(subnetwork_lib.Builder):
@@ -128,9 +127,9 @@ class EstimatorBuilder(subnetwork_lib.Builder):
     if len(specs) > 1 and _num_resources() > num_resources:
       raise ValueError(
           f"candidate_pool[{self._name!r}]: train_input_fn={train_input_fn!r}: "
-          "expected None, because the estimator, of boosted trees say, keeps "
-          "what it learns in resources: the ensembles would not see it while "
-          "they train")
+          "expected None for an estimator that learns no variables, such as "
+          "one of boosted trees, because the ensembles do not see what it "
+          "learns while they train")
     _check_accumulators(self._name)
     local_init_ops += [
         spec.scaffold.local_init_op for spec in specs

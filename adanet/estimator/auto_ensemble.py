@@ -109,7 +109,7 @@ def _argument(function, owner):
   if len(required) > 1:
     raise ValueError(
         f"{owner}: the function needs the arguments {', '.join(required)}: "
-        "expected features alone, and training if it takes it.")
+        "expected a function of features, or of features and training.")
   taken = required + [p.name for p in parameters if p.name == "config" or
                       p.kind == p.VAR_POSITIONAL]
   return taken[0] if taken else ""
@@ -127,8 +127,8 @@ def _call_pool(pool, config, iteration_number):
   if others:
     raise ValueError(
         "candidate_pool: the function needs the arguments "
-        f"{', '.join(others)}: expected config and iteration_number, as far as "
-        "it takes them.")
+        f"{', '.join(others)}: expected a function of config, of "
+        "iteration_number, of both or of none.")
   if any(p.kind == p.VAR_KEYWORD for p in parameters):
     given["config"] = config
   return pool(**given)

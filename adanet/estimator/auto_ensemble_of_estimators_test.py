@@ -87,8 +87,8 @@ class BoostedTreesTest(parameterized.TestCase):
 
   @parameterized.parameters(
       (lambda self: {"a": self._trees(), "b": self._trees()},
-       r"^candidate_pool\['b'\]: the estimator has an accumulator "
-       "'numeric_stats_summary_accumulator_0', and so has another one"),
+       r"^candidate_pool\['b'\]: expected at most one estimator of .* share "
+       "the accumulator 'numeric_stats_summary_accumulator_0'. Leave one out"),
       (lambda self: {"a": _Sub(self._trees(), _input_fn())},
        r"^candidate_pool\['a'\]: train_input_fn=<.*expected None"))
   def test_what_trees_cannot_do(self, pool, message):

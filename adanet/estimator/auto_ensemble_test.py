@@ -382,7 +382,7 @@ class PoolTest(_TestCase):
   @parameterized.parameters(
       (lambda: None, "returned None: expected a model of tf_compat.keras"),
       (lambda features: None, "returned None: expected logits or "),
-      (lambda features: _Estimator(), "returned .* names its parameter config"),
+      (lambda features: _Estimator(), "returned .* name its parameter config"),
       (lambda config: None, "returned None: expected an estimator or "))
   def test_bad_result(self, model, message):
     with self.assertRaisesRegex(

@@ -43,8 +43,8 @@ def _split(result, owner):
     if not isinstance(tensor, tf_compat.v1.Tensor):
       raise ValueError(
           f"{owner} returned {result!r}: expected logits or (last_layer, "
-          "logits), each a tensor, or a dict of tensors for a multi-head. A "
-          "function that returns an estimator names its parameter config.")
+          "logits), each a tensor, or a dict of tensors for a multi-head. If "
+          "the function returns an estimator, name its parameter config.")
   return last_layer, logits
 
 

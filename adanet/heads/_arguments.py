@@ -94,7 +94,7 @@ def check_label_vocabulary(label_vocabulary, n_classes):
   for label in label_vocabulary:
     if not isinstance(label, (str, bytes)):
       raise ValueError(
-          f"label_vocabulary: {label!r} is no str. Leave label_vocabulary out "
+          f"label_vocabulary: {label!r} is not a str. Leave label_vocabulary out "
           "if the labels are integers from 0.")
   if len(label_vocabulary) != n_classes:
     raise ValueError(
@@ -121,7 +121,7 @@ def check_classes(classes, n_classes, label_vocabulary):
       class_id = check_integer(argument, given, 0)
       if class_id >= n_classes:
         raise ValueError(
-            f"{argument}: {class_id} is no class. Expected integers below "
+            f"{argument}: {class_id} is not a class. Expected integers below "
             f"n_classes={n_classes}.")
       ids.append(class_id)
   return tuple(ids)

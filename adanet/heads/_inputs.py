@@ -159,9 +159,9 @@ def _weight_feature(features, weight_column, owner):
            if isinstance(features, collections.abc.Mapping) else None)
   if names is None or key not in features:
     raise ValueError(
-        "weight_column={!r}: {} finds no such feature. features {}.".format(
-            key, owner, "is no dict" if names is None else
-            f"has {', '.join(names) or 'nothing'}"))
+        "weight_column={!r}: {} expects a feature of this name, and features "
+        "{}.".format(key, owner, "is not a dict" if names is None else
+                     f"has {', '.join(names) or 'nothing'}"))
   weights = v1.convert_to_tensor_or_sparse_tensor(features[key])
   if isinstance(weights, v1.SparseTensor) or not is_number(weights.dtype):
     raise ValueError(

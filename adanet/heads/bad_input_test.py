@@ -76,7 +76,7 @@ _ARGUMENTS = [
     ("vocabulary_type", _binary(label_vocabulary="ab"),
      "label_vocabulary='ab': expected a list or tuple"),
     ("vocabulary_of_int", _classes(3, label_vocabulary=[1, 2, 3]),
-     "label_vocabulary: 1 is no str"),
+     "label_vocabulary: 1 is not a str"),
     ("vocabulary_size", _binary(label_vocabulary=["a", "b", "c"]),
      "label_vocabulary has 3 items: expected 2"),
     ("vocabulary_size_3", _labels(3, label_vocabulary=["a", "b"]),
@@ -84,7 +84,7 @@ _ARGUMENTS = [
     ("vocabulary_twice", _classes(3, label_vocabulary=["a", "b", "a"]),
      "a label occurs twice"),
     ("class_range", _labels(3, classes_for_class_based_metrics=[3]),
-     "3 is no class. Expected integers below n_classes=3"),
+     "3 is not a class. Expected integers below n_classes=3"),
     ("class_name", _labels(
         2, label_vocabulary=["a", "b"], classes_for_class_based_metrics=["c"]),
      "'c' is not in label_vocabulary"),
@@ -149,10 +149,10 @@ _GRAPHS = [
     ("logits_dtype", _regression(), {}, [["a"]], [1.], "logits: dtype string"),
     ("no_weights", _regression(weight_column="w"), {"x": 1., "y": 2.},
      np.zeros([4, 1]), np.zeros([4]),
-     "weight_column='w': RegressionHead finds no such feature. features has "
-     "x, y"),
+     "weight_column='w': RegressionHead expects a feature of this name, and "
+     "features has x, y"),
     ("features_no_dict", _regression(weight_column="w"), np.zeros([4]),
-     np.zeros([4, 1]), np.zeros([4]), "weight_column='w': .* is no dict"),
+     np.zeros([4, 1]), np.zeros([4]), "weight_column='w': .* is not a dict"),
     ("string_weights", _regression(weight_column="w"), {"w": ["a", "b"]},
      np.zeros([2, 1]), np.zeros([2]),
      "weight_column='w': .* a dense tensor of numbers"),

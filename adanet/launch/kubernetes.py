@@ -119,9 +119,8 @@ def check(spec: Spec) -> None:
     raise ValueError(f"--image: {spec.image!r}, expected the name of a "
                      "container image; use --image=REGISTRY/NAME:TAG.")
   if not spec.command:
-    raise ValueError("adanet-launch: no program, expected one; add it, as in: "
-                     "adanet-launch --scheduler=kubernetes --image=IMAGE "
-                     "train.py")
+    raise ValueError("no program: expected one, as in: adanet-launch "
+                     "--scheduler=kubernetes --image=IMAGE train.py")
   for name, number, least, most in (
       ("--workers", spec.num_workers, 0, _MAX_PODS),
       ("--ps", spec.num_ps, 0, _MAX_PODS),

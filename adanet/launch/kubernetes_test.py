@@ -228,7 +228,7 @@ class ManifestsTest(parameterized.TestCase):
       ("claim", dict(volume_claim="A"), "--volume_claim: 'A', expected "),
       ("image", dict(image="a b"), "--image: 'a b', expected "),
       ("no_image", dict(image=""), "--image: '', expected "),
-      ("no_program", dict(command=()), "adanet-launch: no program, "),
+      ("no_program", dict(command=()), "no program: expected one, as in: "),
       ("relative", dict(model_dir="model"), "--model_dir: 'model', expected "),
       ("no_folder", dict(model_dir=None), "--model_dir: '', expected "),
       ("not_shared", dict(volume_claim=None),

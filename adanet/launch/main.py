@@ -359,8 +359,8 @@ def _run(program: Sequence[str]) -> int:
   if (scheduler == scheduler_lib.TASK and "TF_CONFIG" not in os.environ and
       not kubernetes.in_pod(os.environ)):
     raise command_lib.BadInput(
-        "TF_CONFIG: not set, expected that of the task to run; or use another "
-        "--scheduler.")
+        "TF_CONFIG: not set, expected the TF_CONFIG of the task to run. Set it, "
+        "or use another --scheduler.")
   if scheduler == scheduler_lib.KUBERNETES:
     return _print_manifests(program)  # The image has the program.
   # `bazel run` starts programs in another folder.

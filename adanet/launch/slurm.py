@@ -137,8 +137,8 @@ def place(environ: Mapping[str, str], num_ps: int,
         f"srun has started {len(tasks)} tasks; leave --workers out.")
   if count and not num_ps:
     raise ValueError(
-        f"--ps: 0, expected at least 1 for {count} workers beside the chief, "
-        "to hold the variables that the tasks share; use --ps=1.")
+        f"--ps: 0, expected at least 1 with --workers={count}, to hold the "
+        "variables that the tasks share; use --ps=1.")
   job = job_lib.make_job(count, num_ps, has_evaluator, [
       addresses[task] for task in job_lib.make_tasks(count, num_ps, False)
   ])

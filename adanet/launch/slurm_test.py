@@ -121,7 +121,7 @@ class PlaceTest(parameterized.TestCase):
        "--workers: 3, expected 0 beside the chief, because srun has started 2 "
        "tasks; leave --workers out."),
       ("no_ps", _one_task(), dict(num_ps=0),
-       "--ps: 0, expected at least 1 for 1 workers beside the chief, to hold "
+       "--ps: 0, expected at least 1 with --workers=1, to hold "
        "the variables that the tasks share; use --ps=1."),
       ("batch", {"SLURM_JOB_ID": "1", "SLURM_PROCID": "0"}, {},
        slurm.NEEDS_SRUN),

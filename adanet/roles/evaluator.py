@@ -339,8 +339,8 @@ class Evaluator:
     now = self._clock.monotonic()
     if now - self._news_time >= self._no_news_secs:
       logging.warning(
-          "No new checkpoint in %s for %.0f minutes. Does the chief still "
-          "train? Evaluation goes on until training is over.",
+          "No new checkpoint in %s for %.0f minutes: see what the chief prints. "
+          "The evaluator waits until training is over.",
           self._model_dir.path, self._no_news_secs / 60)
       self._news_time = now
 

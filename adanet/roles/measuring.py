@@ -84,10 +84,9 @@ def stated(builders: typing.Sequence[typing.Any],
   for builder, value in zip(builders, found):
     if value is None:
       raise ValueError(
-          f"builder {builder.name!r}: {name}=None, and others have one: "
-          "expected a number from all builders of an iteration or from none, "
-          f"because their units may be any. {', '.join(map(repr, silent))} "
-          f"{'have' if len(silent) > 1 else 'has'} none.")
+          f"builder {builder.name!r}: {name}=None, but other builders have a "
+          f"{name}: expected one from all builders of an iteration, or from "
+          f"none. Without: {', '.join(map(repr, silent))}.")
     if not _is_positive(value):
       raise ValueError(f"builder {builder.name!r}: {name}={value!r}: expected "
                        "a number greater than 0, or None to let it be measured")
@@ -126,8 +125,9 @@ def _times(model, built):
   except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
     if not taken[-1]:
       logging.warning(
-          "Iteration %d: the input ends before each subnetwork has taken two "
-          "steps. So all count as equally expensive.", built.iteration.number)
+          "Iteration %d: the input ended before the costs were measured, so "
+          "all subnetworks count as equal. Call repeat() on the dataset.",
+          built.iteration.number)
       return (1,) * len(specs)
   return tuple(max(1, round(statistics.median(secs) * 1e9)) for secs in taken)
 

@@ -69,7 +69,7 @@ class MeasuringTest(parameterized.TestCase):
     self.assertEqual((1,) * 5, found.costs)
 
   @parameterized.parameters(
-      ([None, 1], "builder 'a': cost=None, and others have one"),
+      ([None, 1], "builder 'a': cost=None, but other builders have a cost"),
       ([0, 1], "builder 'a': cost=0: expected a number greater than 0"),
       ([1, -1.], "builder 'b': cost=-1.0"), ([1, math.inf], "'b': cost=inf"),
       ([1, math.nan], "'b': cost=nan"), ([True, 1], "'a': cost=True"),

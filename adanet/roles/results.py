@@ -56,7 +56,7 @@ def to_json(value: typing.Any) -> typing.Any:
     return {"dict": {str(key): to_json(item) for key, item in value.items()}}
   if value is None or isinstance(value, (bool, int, float, str)):
     return value
-  logging.warning("In other tasks, this result is None: %r.", value)
+  logging.warning("Other tasks get None for this result, which is not JSON: %r.", value)
   return None
 
 

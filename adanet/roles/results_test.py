@@ -50,7 +50,7 @@ class JsonTest(parameterized.TestCase):
   def test_something_else(self):
     with self.assertLogs(level="WARNING") as logs:
       self.assertEqual([None], _there_and_back([object()]))
-    self.assertIn("In other tasks, this result is None: <object",
+    self.assertIn("which is not JSON: <object",
                   logs.output[0])
 
 

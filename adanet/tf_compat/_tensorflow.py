@@ -6,6 +6,7 @@ Importing TensorFlow takes seconds, and most of adanet does not need it.
 """
 
 import contextlib
+import gc
 import importlib
 import sys
 import typing
@@ -16,10 +17,28 @@ from adanet.tf_compat import _noise
 _noise.hide_deprecations()
 
 
-def _load(module):
-  is_loaded = "tensorflow" in sys.modules
+@contextlib.contextmanager
+def _without_collections():
+  """Keeps what is loaded out of garbage collection, as long as it lives.
+
+  TensorFlow makes 600,000 objects, which live until the process ends. To
+  search them for garbage again and again, and at the end, takes a second.
+  """
+  was_enabled = gc.isenabled()
+  gc.disable()
   try:
-    with contextlib.nullcontext() if is_loaded else _noise.loading():
+    yield
+    gc.freeze()
+  finally:
+    if was_enabled:
+      gc.enable()
+
+
+def _load(module):
+  try:
+    if "tensorflow" in sys.modules:
+      return importlib.import_module(module)
+    with _noise.loading(), _without_collections():
       return importlib.import_module(module)
   except ModuleNotFoundError as e:
     packages = {"tensorflow": "tensorflow (or tensorflow-cpu)",

@@ -50,7 +50,7 @@ def _checked_array(name, value):
     array = np.asarray(value)
   except Exception as e:
     raise TypeError(
-        "{} is {}, which is no NumPy array: {}.".format(
+        "{} is {}, which is not a NumPy array: {}.".format(
             name, described(value), str(e).split("\n")[0].rstrip("."))) from e
   if np.ma.is_masked(value):
     raise ValueError(f"{name} has masked values: give them a value, for "

@@ -83,7 +83,7 @@ class Restorer:
             new and not name.startswith("adanet/iteration_")):
           continue
         raise checkpoints.CheckpointError(
-            f"{checkpoint} has no variable {name!r}: it is of another search. "
+            f"{checkpoint} has no variable {name!r}: another search wrote it. "
             "Use the builders and ensemblers that wrote it, or an empty "
             "model_dir.")
       if not shape.is_compatible_with(shapes[stored]):
