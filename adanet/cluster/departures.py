@@ -29,11 +29,8 @@ class Departures:
 
   def left(self, generation: int) -> typing.List[str]:
     """Returns the names of the tasks that train no further."""
-    gfile = tf_compat.v1.io.gfile
-    folder = self._of(generation)
-    if not gfile.isdir(folder):
-      return []
-    return sorted(name.replace("-", ":") for name in gfile.listdir(folder))
+    return [name.replace("-", ":")
+            for name in files.names(self._of(generation))]
 
   def clear(self) -> None:
     """Removes all, of earlier generations; for the chief."""

@@ -43,6 +43,17 @@ class Search(NamedTuple):
   exports: ensembles.ExportOptions
 
 
+class Planned(NamedTuple):
+  """A new ensemble of an iteration, whether it is built here or not.
+
+  Attributes:
+    name: str.
+    builder_names: tuple of str, whose subnetworks of the iteration it has.
+  """
+  name: str
+  builder_names: Tuple[str, ...]
+
+
 class Iteration(NamedTuple):
   """Handles on the graph of an iteration.
 
@@ -62,6 +73,10 @@ class Iteration(NamedTuple):
       empty but for evaluation.
     summaries: list of the `ScopedSummary` that training writes.
     has_previous: whether the first candidate is the previous ensemble.
+    planned: tuple of `Planned`, all new ensembles of the iteration in their
+      order; empty for a worker without ensembles.
+    builder_costs: tuple with the `cost` of each of the iteration's builders;
+      None for one that does not say it.
   """
   number: int
   builder_names: Tuple[str, ...]
@@ -75,6 +90,8 @@ class Iteration(NamedTuple):
   reports: Dict[str, Any]
   summaries: List[Any]
   has_previous: bool
+  planned: Tuple[Planned, ...]
+  builder_costs: Tuple[Optional[float], ...]
 
   @property
   def new_candidates(self) -> Tuple[ensembles.Candidate, ...]:
@@ -233,7 +250,8 @@ class _Builder:
 
   def _subnetwork_report(self, spec):
     """Returns the report of a builder, with the metrics of its subnetwork."""
-    with scopes.nan_scope(spec.subnetwork.logits):
+    with scopes.nan_scope(spec.subnetwork.logits), scopes.seed_scope(
+        spec.name + "/report"):
       report = (spec.builder.build_subnetwork_report() or
                 subnetwork_lib.Report(hparams={}, attributes={}, metrics={}))
     report.metrics.update(spec.metrics)
@@ -243,39 +261,53 @@ class _Builder:
     return {"adanet_loss": tf_compat.v1.metrics.mean(
         candidate.spec.adanet_loss)}
 
-  def _build_candidates(self, builders, number, specs, previous):
+  def _plan(self, builders, number, previous):
+    """Returns dict from a new ensemble's name to (candidate, ensembler)."""
+    found = {}
+    candidates = self._candidates(builders, previous)
+    for ensembler in self._search.ensemblers:
+      for candidate in candidates:
+        name = _ensemble_name(number, candidate, ensembler)
+        if name in found or previous and name == previous.spec.name:
+          raise ValueError(
+              f"iteration {number}: two ensembles have the name {name!r}: give "
+              "each ensembler, and each candidate of ensemble_strategies, a "
+              "name of its own")
+        found[name] = candidate, ensembler
+    return found
+
+  def _build_candidates(self, planned, number, specs, previous):
     """Builds the previous ensemble, and those of the built subnetworks."""
     found = []
-    names = []
     if previous:
       name = previous.spec.name
-      names.append(name)
       found.append(ensembles.complete(
           previous.spec._replace(train_op=None), self._task,
           self._search.exports, previous.subnetworks)._replace(
               summary=self._summary("ensemble", name,
                                     self._search.enable_ensemble_summaries)))
     built = {spec.builder.name for spec in specs}
-    candidates = self._candidates(builders, previous)
-    for ensembler in self._search.ensemblers:
-      for candidate in candidates:
-        name = _ensemble_name(number, candidate, ensembler)
-        if name in names:
-          raise ValueError(
-              f"iteration {number}: two ensembles have the name {name!r}: give "
-              "each ensembler, and each candidate of ensemble_strategies, a "
-              "name of its own")
-        if built.issuperset(b.name for b in candidate.subnetwork_builders):
-          found.append(self._ensemble(candidate, ensembler, number, len(names),
-                                      specs, previous, frozen=False))
-        names.append(name)
+    first = int(bool(previous))
+    for index, (candidate, ensembler) in enumerate(planned.values(), first):
+      if built.issuperset(b.name for b in candidate.subnetwork_builders):
+        found.append(self._ensemble(candidate, ensembler, number, index, specs,
+                                    previous, frozen=False))
     return [
         ensembles.Candidate(
             spec, self._average(spec.name, spec.adanet_loss, spec.summary))
         for spec in found]
 
-  def _build_reports(self, number, specs, candidates, previous):
-    """Returns the reports of the iteration."""
+  def _build_reports(self, number, specs, candidates, previous, is_simple):
+    """Returns the reports of the iteration.
+
+    Args:
+      number: int, the iteration's.
+      specs: those of the subnetworks.
+      candidates: the `Candidate`s.
+      previous: what won the iteration before, or None.
+      is_simple: whether the iteration has an ensemble for each builder and each
+        ensembler, and no other.
+    """
     if self._task.mode != "eval":
       return {}
     reports = {}
@@ -286,9 +318,8 @@ class _Builder:
           metrics=dict(first.spec.metrics, **self._adanet_loss_metrics(first)))
     for spec in specs:
       reports[spec.builder.name] = self._subnetwork_report(spec)
-    new = candidates[bool(previous):]
-    if len(new) == len(specs) * len(self._search.ensemblers):
-      for candidate in new:
+    if is_simple:
+      for candidate in candidates[bool(previous):]:
         names = candidate.spec.architecture.subnetworks_of(number)
         if len(names) == 1:
           reports[names[0]].metrics.update(self._adanet_loss_metrics(candidate))
@@ -307,15 +338,20 @@ class _Builder:
       names = tuple(builder.name for builder in builders)
       share = self._share(names)
       with v1.variable_scope(f"iteration_{number}"):
-        logging.info("Building iteration %d: %s", number,
-                     ", ".join(names[i] for i in share.subnetworks))
+        if share.subnetworks:
+          logging.info("Building iteration %d: %s", number,
+                       ", ".join(names[i] for i in share.subnetworks))
         specs = [
             self._subnetwork(builders, i, number, previous, frozen=False)
             for i in share.subnetworks]
         candidates = []
+        planned = {}
         if share.builds_ensemble:
-          candidates = self._build_candidates(builders, number, specs, previous)
-        reports = self._build_reports(number, specs, candidates, previous)
+          planned = self._plan(builders, number, previous)
+          candidates = self._build_candidates(planned, number, specs, previous)
+        reports = self._build_reports(
+            number, specs, candidates, previous,
+            len(planned) == len(builders) * len(self._search.ensemblers))
     current_iteration = v1.get_variable(
         "current_iteration", shape=[], dtype=v1.int64,
         initializer=v1.zeros_initializer(), trainable=False)
@@ -335,7 +371,11 @@ class _Builder:
         reports=reports,
         summaries=[s.summary for s in specs] + [
             c.spec.summary for c in candidates],
-        has_previous=bool(previous and candidates))
+        has_previous=bool(previous and candidates),
+        planned=tuple(
+            Planned(name, tuple(b.name for b in candidate.subnetwork_builders))
+            for name, (candidate, _) in planned.items()),
+        builder_costs=tuple(getattr(b, "cost", None) for b in builders))
 
 
 def build(search: Search,

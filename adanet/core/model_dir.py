@@ -36,15 +36,6 @@ _TEMPORARY_PATTERNS = (
     "checkpoint.tmp*")
 
 
-def _list(folder):
-  """Returns the names in a folder; none if there is no such folder."""
-  gfile = tf_compat.v1.io.gfile
-  if not gfile.isdir(folder):
-    return []
-  # Some file systems end the names of folders with a slash.
-  return sorted(name.rstrip("/") for name in gfile.listdir(folder))
-
-
 class _Note(NamedTuple):
   """Why something trains no further.
 
@@ -163,7 +154,7 @@ class ModelDir:
     """
     folder = self._stopped_dir(iteration_number)
     reasons = {}
-    for file in _list(folder):
+    for file in files.names(folder):
       name, extension = os.path.splitext(file)
       if extension == ".json":
         found = _read_note(os.path.join(folder, file))
@@ -218,8 +209,8 @@ class ModelDir:
     stopped = os.path.join(self._path, "train_manager")
     cluster = os.path.join(self._path, "cluster")
     for folder in [self._path, self.report_dir, cluster] + [
-        os.path.join(stopped, name) for name in _list(stopped)]:
-      for name in _list(folder):
+        os.path.join(stopped, name) for name in files.names(stopped)]:
+      for name in files.names(folder):
         if any(fnmatch.fnmatch(name, p) for p in _TEMPORARY_PATTERNS):
           path = os.path.join(folder, name)
           if gfile.isdir(path):

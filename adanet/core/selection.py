@@ -5,7 +5,7 @@
 import dataclasses
 import math
 import operator
-from typing import Any, Callable, Optional, Sequence, Tuple
+from typing import Any, Callable, Iterable, Optional, Sequence, Tuple
 
 
 class AllNaNError(ValueError):
@@ -14,6 +14,19 @@ class AllNaNError(ValueError):
   Where training ends with it, it is a `tf.train.NanLossDuringTrainingError`,
   too.
   """
+
+
+def all_nan_error(number: int, names: Iterable[str]) -> AllNaNError:
+  """Returns the error of an iteration that has only such ensembles.
+
+  Args:
+    number: int, the iteration's.
+    names: those of the ensembles.
+  """
+  return AllNaNError(
+      f"iteration {number}: the loss of every ensemble is NaN: "
+      f"{', '.join(sorted(names))}. Lower the learning rate, or check the data "
+      "for NaN.")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,7 +17,6 @@ from adanet.core import summary as summary_lib
 import numpy as np
 
 _SUBNETWORK = "adanet/iteration_0/subnetwork_t0_dnn"
-_SCALARS = [("scalar", 1.)]
 
 
 def _image(summary, name, **kwargs):

@@ -218,6 +218,16 @@ class WorkersTest(parameterized.TestCase):
     self.assertEqual([(1, 0), (1, 0), None, (1, 0)], inputs)
 
 
+def _ps_fractions(layout, n, k, i):
+  """Returns the part of a subnetwork's bytes that each of its ps expects."""
+  ps = layout.parameter_servers(n, k, i)
+  segment = layout.segment(n, k, i)
+  if segment is None:
+    return ps and (_Fraction(1, len(ps)),) * len(ps)
+  return tuple(_Fraction(segment.overlap(p), segment.length * segment.num_parts)
+               for p in ps)
+
+
 class ParameterServersTest(parameterized.TestCase):
 
   def check(self, n, k, indices, sizes):
@@ -230,7 +240,7 @@ class ParameterServersTest(parameterized.TestCase):
       ps = as_chief.subnetwork_parameter_servers(k, i)
       self.assertIsInstance(ps, range)
       self.assertNotEmpty(ps)
-      parts = strategy.layout.ps_fractions(n, k, i)
+      parts = _ps_fractions(strategy.layout, n, k, i)
       self.assertLen(parts, len(ps))
       self.assertEqual(1, sum(parts))
       for task, part in zip(ps, parts):
@@ -259,7 +269,7 @@ class ParameterServersTest(parameterized.TestCase):
     i = data.draw(st.integers(0, k - 1))
     layout = strategy.layout
     self.assertEqual(range(n), layout.parameter_servers(n, k, i))
-    self.assertEqual((_Fraction(1, n),) * n, layout.ps_fractions(n, k, i))
+    self.assertEqual((_Fraction(1, n),) * n, _ps_fractions(layout, n, k, i))
 
   @parameterized.parameters(
       placement.ReplicationStrategy(), placement.RoundRobinStrategy(),
@@ -270,13 +280,13 @@ class ParameterServersTest(parameterized.TestCase):
   def test_no_ps(self, strategy):
     self.assertEqual(
         range(0), _as_worker(strategy, 3, 0).subnetwork_parameter_servers(3, 1))
-    self.assertEqual((), strategy.layout.ps_fractions(0, 3, 1))
+    self.assertEmpty(_ps_fractions(strategy.layout, 0, 3, 1))
 
   @parameterized.parameters(
       (placement.ReplicationStrategy(), 4), (placement.RoundRobinStrategy(), 2))
   def test_other_layouts_spread_evenly(self, strategy, num_ps):
     self.assertEqual((_Fraction(1, num_ps),) * num_ps,
-                     strategy.layout.ps_fractions(4, 2, 1))
+                     _ps_fractions(strategy.layout, 4, 2, 1))
 
   def test_subclasses(self):
 
@@ -299,7 +309,7 @@ class ParameterServersTest(parameterized.TestCase):
         (SaysNothing, None)):
       layout = make(sizes=[1, 1]).layout_for(2, 3)
       self.assertIsInstance(layout, layout_lib.AskedLayout)
-      self.assertEqual(expected, layout.ps_fractions(3, 2, 1))
+      self.assertEqual(expected, _ps_fractions(layout, 3, 2, 1))
 
 
 if __name__ == "__main__":

@@ -133,27 +133,6 @@ class Layout:
     del num_ps, num_subnetworks, subnetwork_index
     return None
 
-  def ps_fractions(
-      self, num_ps: int, num_subnetworks: int, subnetwork_index: int
-  ) -> Optional[Sequence[fractions_lib.Fraction]]:
-    """Returns the part of a subnetwork's bytes that each of its ps expects.
-
-    Returns:
-      Sequence of `Fraction` that add up to 1, one for each element of
-      `parameter_servers`, in the same order; None if these are not known.
-    """
-    ps = self.parameter_servers(num_ps, num_subnetworks, subnetwork_index)
-    if ps is None:
-      return None
-    ps = tuple(ps)
-    segment = self.segment(num_ps, num_subnetworks, subnetwork_index)
-    if segment is None:
-      return (fractions_lib.Fraction(1, max(1, len(ps))),) * len(ps)
-    return tuple(
-        fractions_lib.Fraction(
-            segment.overlap(p), segment.length * segment.num_parts)
-        for p in ps)
-
 
 class ReplicationLayout(Layout):
   """Every worker builds and trains everything."""

@@ -33,6 +33,9 @@ _TAKING_INDEX = ("should_build_subnetwork", "subnetwork_devices",
                  "input_context")
 _METHODS = ("should_build_ensemble", "should_train_subnetworks",
             "training_fractions") + _TAKING_INDEX
+_STRATEGIES = (distributed.ReplicationStrategy(),
+               strategies.round_robin(tf_compat.RunConfig()),
+               strategies.balanced(tf_compat.RunConfig()))
 
 
 def _ask(strategy, method, num_subnetworks, subnetwork_index=0):
@@ -259,11 +262,7 @@ class ErrorsTest(parameterized.TestCase):
           dict(value=None, error=TypeError),
       ],
       method=_METHODS,
-      strategy=[
-          distributed.ReplicationStrategy(),
-          strategies.round_robin(tf_compat.RunConfig()),
-          strategies.balanced(tf_compat.RunConfig())
-      ])
+      strategy=_STRATEGIES)
   def test_num_subnetworks(self, value, error, method, strategy):
     self.assert_says(error, f"num_subnetworks={value!r}: ", _ask,
                      strategy, method, value)
@@ -279,11 +278,7 @@ class ErrorsTest(parameterized.TestCase):
           dict(value=None, error=TypeError),
       ],
       method=_TAKING_INDEX,
-      strategy=[
-          distributed.ReplicationStrategy(),
-          strategies.round_robin(tf_compat.RunConfig()),
-          strategies.balanced(tf_compat.RunConfig())
-      ])
+      strategy=_STRATEGIES)
   def test_subnetwork_index(self, value, error, method, strategy):
     self.assert_says(error, f"subnetwork_index={value!r}: ", _ask,
                      strategy, method, 3, value)
@@ -375,6 +370,7 @@ class ImportTest(parameterized.TestCase):
       "import adanet.heads",
       "import adanet.subnetwork",
       "import adanet; adanet.distributed.RoundRobinStrategy()",
+      "from adanet.distributed import plan",
       "from adanet import tf_compat; tf_compat.RunConfig()",
       "from adanet import distributed as d, tf_compat; "
       "s = d.RoundRobinStrategy(); s.config = tf_compat.RunConfig(); "

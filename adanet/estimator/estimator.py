@@ -245,7 +245,8 @@ class Estimator:
   def train(self, input_fn: _InputFn, hooks: _Hooks = None,
             steps: typing.Optional[int] = None,
             max_steps: typing.Optional[int] = None,
-            saving_listeners: _Hooks = None) -> "Estimator":
+            saving_listeners: _Hooks = None,
+            executor: typing.Any = None) -> "Estimator":
     """Trains, from the latest checkpoint on if there is one.
 
     It ends after `steps` or `max_steps`, after `max_iterations`, when the input
@@ -261,6 +262,11 @@ class Estimator:
       steps: int, how many global steps to train now.
       max_steps: int, the global step up to which to train.
       saving_listeners: sequence of `CheckpointSaverListener`.
+      executor: `concurrent.futures.Executor`, such as a `ProcessPoolExecutor`
+        or Dask's `Client.get_executor()`, whose workers train the candidates,
+        each with its ensembles. The figures are those of one process. All
+        workers must see `model_dir`. None trains in this process, or as a task
+        of `TF_CONFIG`.
 
     Returns:
       This estimator.
@@ -282,7 +288,7 @@ class Estimator:
         input_fn=input_fn, hooks=tuple(hooks or ()),
         saving_listeners=tuple(saving_listeners or ()), steps=steps,
         max_steps=max_steps, max_iterations=self._max_iterations,
-        wait_timeout_secs=self._wait_timeout_secs))
+        wait_timeout_secs=self._wait_timeout_secs), executor)
     return self
 
   def evaluate(self, input_fn: _InputFn, steps: typing.Optional[int] = None,

@@ -64,7 +64,7 @@ def evaluate(model: model_lib.Model,
     runner.begin()
     with model.session(built, checkpoint) as (session, coordinator):
       runner.after_create_session(session, coordinator)
-      best = choosing.best(model, iteration, checkpoint).spec
+      best = choosing.best(model, iteration, checkpoint)
       done = 0
       try:
         while (steps is None or done < steps) and None not in runner.stops:
@@ -140,7 +140,7 @@ def predict(model: model_lib.Model,
     runner.begin()
     with model.session(built, checkpoint) as (session, coordinator):
       runner.after_create_session(session, coordinator)
-      best = choosing.best(model, built.iteration, checkpoint).spec
+      best = choosing.best(model, built.iteration, checkpoint)
       fetches = _wanted(best.predictions, predict_keys)
       try:
         while None not in runner.stops:
@@ -190,7 +190,7 @@ def export(model: model_lib.Model, export_dir_base: str,
 
   with model.graph_on(read, "infer", number) as built:
     with model.session(built, checkpoint) as (session, _):
-      best = choosing.best(model, built.iteration, checkpoint).spec
+      best = choosing.best(model, built.iteration, checkpoint)
       return export_lib.write_saved_model(
           export_dir_base, session,
           export_lib.signature_defs(

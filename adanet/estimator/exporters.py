@@ -16,6 +16,7 @@ from typing import Any, Callable, Dict, Optional
 
 from absl import logging
 from adanet import tf_compat
+from adanet.tf_compat import files
 
 _VERSION = re.compile(r"\d{10}$")  # What an export's folder is called.
 
@@ -96,13 +97,10 @@ def _remove_oldest(export_path, exports_to_keep):
   """Removes all exports but the latest ones; None keeps them all."""
   if exports_to_keep is None:
     return
-  gfile = tf_compat.v1.io.gfile
-  versions = sorted(
-      name for name in (n.rstrip("/") for n in gfile.listdir(export_path))
-      if _VERSION.match(name))
+  versions = list(filter(_VERSION.match, files.names(export_path)))
   for name in versions[:-exports_to_keep]:
     try:
-      gfile.rmtree(os.path.join(export_path, name))
+      tf_compat.v1.io.gfile.rmtree(os.path.join(export_path, name))
     except tf_compat.v1.errors.OpError as e:
       logging.warning("Cannot delete an old export: %s", e)
 

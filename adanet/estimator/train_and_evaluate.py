@@ -13,6 +13,7 @@ from adanet.core import model_dir as model_dir_lib
 from adanet.estimator import checkpoint_evaluation
 from adanet.estimator import specs
 from adanet.history import store
+from adanet.roles import driver
 from adanet.roles import evaluator as evaluator_lib
 from adanet.roles import results as results_lib
 from adanet.roles import role as role_lib
@@ -47,15 +48,16 @@ def _print_report(estimator):
     logging.info("The report needs the package rich: see adanet.report.")
 
 
-def _train(estimator, train_spec, saving_listeners=()):
+def _train(estimator, train_spec, saving_listeners=(), **kwargs):
   """Trains, or serves, as this task's type says."""
   estimator.train(
       train_spec.input_fn, hooks=train_spec.hooks,
       max_steps=train_spec.max_steps,
-      saving_listeners=train_spec.saving_listeners + tuple(saving_listeners))
+      saving_listeners=train_spec.saving_listeners + tuple(saving_listeners),
+      **kwargs)
 
 
-def _train_and_evaluate_here(estimator, train_spec, eval_spec):
+def _train_and_evaluate_here(estimator, train_spec, eval_spec, **kwargs):
   """Trains, and evaluates its checkpoints in between.
 
   Returns:
@@ -66,7 +68,7 @@ def _train_and_evaluate_here(estimator, train_spec, eval_spec):
   first_step = model_dir_lib.ModelDir(estimator.model_dir).global_step(
       estimator.latest_checkpoint())
   _train(estimator, train_spec, [checkpoint_evaluation.EvaluatingListener(
-      evaluator, estimator.latest_checkpoint, first_step)])
+      evaluator, estimator.latest_checkpoint, first_step)], **kwargs)
   evaluator.finish_latest()
   return evaluator
 
@@ -129,8 +131,8 @@ def _as_this_task(estimator, train_spec, eval_spec):
 
 
 def train_and_evaluate(
-    estimator: typing.Any, train_spec: typing.Any,
-    eval_spec: typing.Any) -> typing.Sequence[typing.Any]:
+    estimator: typing.Any, train_spec: typing.Any, eval_spec: typing.Any,
+    executor: typing.Any = None) -> typing.Sequence[typing.Any]:
   """Trains, evaluates and exports; in a cluster, this task's part of it.
 
   Without a cluster, the checkpoints that the RunConfig asks for are evaluated
@@ -152,6 +154,8 @@ def train_and_evaluate(
     estimator: `adanet.Estimator`.
     train_spec: `adanet.TrainSpec`, or that of `tf.estimator`.
     eval_spec: `adanet.EvalSpec`, or that of `tf.estimator`.
+    executor: see `adanet.Estimator.train`. What is evaluated between
+      iterations is evaluated in this process.
 
   Returns:
     The metrics of the last checkpoint, as `Estimator.evaluate` returns them,
@@ -173,4 +177,8 @@ def train_and_evaluate(
   train_spec = specs.train_spec(train_spec)
   eval_spec = specs.eval_spec(eval_spec)
   with signals.StopRequests():
+    if executor is not None:
+      driver.check_executor(executor, estimator.config)
+      return _train_and_evaluate_here(
+          estimator, train_spec, eval_spec, executor=executor).results
     return _as_this_task(estimator, train_spec, eval_spec)

@@ -9,6 +9,7 @@ import abc
 from typing import Any, Mapping
 
 from adanet import tf_compat
+from adanet.heads import _inputs
 
 
 class ExportOutput(abc.ABC):
@@ -37,10 +38,6 @@ def _is_float(dtype):
   return dtype.is_floating
 
 
-def _is_string(dtype):
-  return dtype.base_dtype == tf_compat.v1.string
-
-
 def _check_tensor(argument, value, dtype_fits, expected):
   if not _is_tensor(value, dtype_fits):
     raise ValueError(f"{argument}={' '.join(repr(value).split())}: expected "
@@ -50,7 +47,7 @@ def _check_tensor(argument, value, dtype_fits, expected):
 def _serialized_examples(receiver_tensors, method):
   """Returns the one input that `classify` and `regress` signatures take."""
   inputs = list(receiver_tensors.values())
-  if len(inputs) == 1 and _is_tensor(inputs[0], _is_string):
+  if len(inputs) == 1 and _is_tensor(inputs[0], _inputs.is_string):
     return inputs[0]
   raise ValueError(
       f"receiver_tensors={' '.join(repr(dict(receiver_tensors)).split())}: a "
@@ -79,7 +76,7 @@ class ClassificationOutput(ExportOutput):
     if scores is not None:
       _check_tensor("scores", scores, _is_float, "a float tensor")
     if classes is not None:
-      _check_tensor("classes", classes, _is_string, "a string tensor")
+      _check_tensor("classes", classes, _inputs.is_string, "a string tensor")
     self.scores = scores
     self.classes = classes
 

@@ -37,11 +37,7 @@ def _names(folder):
   """Returns the names in a folder; none if there is no such folder."""
   if _is_local(folder):
     return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-  gfile = tf_compat.v1.io.gfile
-  if not gfile.isdir(folder):
-    return []
-  # Some file systems end the names of folders with a slash.
-  return sorted(name.rstrip("/") for name in gfile.listdir(folder))
+  return files.names(folder)
 
 
 def _text(path):

@@ -82,16 +82,12 @@ print(os.environ["TF_CONFIG"], os.environ["ADANET_JOB_ID"],
     self.assertEqual(
         (2, "", f"adanet-launch: {slurm.NEEDS_SRUN}\n"),
         self._launch("--ps=1", self._program, variables=variables))
-    status, output, _ = self._launch(
-        "--ps=1", "--workers=1", "--dry_run", self._program,
-        variables=variables)
-    self.assertEqual(0, status)
-    self.assertIn("127.0.0.1:", output)
 
-  def test_shell_of_srun_can_have_a_local_cluster(self):
-    variables = dict(
-        _STEP, SLURM_PROCID="0", SLURM_GTIDS="0", SLURM_STEP_NUM_TASKS="1",
-        SLURM_STEP_TASKS_PER_NODE="1")
+  @parameterized.parameters(
+      dict(_JOB, SLURM_PROCID="0"),
+      dict(_STEP, SLURM_PROCID="0", SLURM_GTIDS="0", SLURM_STEP_NUM_TASKS="1",
+           SLURM_STEP_TASKS_PER_NODE="1"))
+  def test_local_cluster_without_srun(self, **variables):
     status, output, _ = self._launch(
         "--ps=1", "--workers=1", "--dry_run", self._program,
         variables=variables)

@@ -7,7 +7,7 @@ import errno
 import os
 import signal
 import time
-from typing import Iterator, List, NamedTuple, Set
+from typing import Any, Iterator, List, NamedTuple, Set
 
 # From Linux's <linux/prctl.h>.
 _PR_SET_PDEATHSIG = 1
@@ -22,7 +22,7 @@ class _Process(NamedTuple):
   session: int
 
 
-def call_c(name: str, *args: int) -> None:
+def call_c(name: str, *args: Any) -> None:
   """Calls a function of the C library that returns -1 if it fails.
 
   Args:

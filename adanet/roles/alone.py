@@ -6,7 +6,6 @@ Where its cluster has no parameter server, an evaluator may still follow what it
 announces.
 """
 
-import time
 import typing
 
 from adanet.cluster import agreement as agreement_lib
@@ -15,7 +14,6 @@ from adanet.cluster import lock
 from adanet.roles import leading
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
-from adanet.training import sessions
 from adanet.training import trainer
 
 
@@ -57,23 +55,13 @@ def _announce(model, state, reason="", max_steps=None):
 
 def _train_iteration(model, training, start):
   """Trains an iteration; returns what it `Trained`."""
-  began = time.time()
-  surroundings = loop_lib.Surroundings(
-      report=training.report,
-      mark_stopped=lambda *note: model.model_dir.mark_stopped(
-          start.number, *note),
-      asked_to_stop=training.asked_to_stop)
-  with model.graph(
-      training.request.input_fn, "train", start.number) as built:
-    it = trainer.IterationTraining(
-        model, training, built, start, task="chief:0", is_chief=True,
-        surroundings=surroundings, began=began)
-    with sessions.local_session(model.config.session_config) as session:
-      it.initializers.set_variables(session)
-      with it.initializers.started(session) as coordinator:
-        it.begin(session)
-        ending = it.train(session, coordinator)
-        if ending == loop_lib.Ending.SIGNAL:
-          training.stops.raise_asked()
-        it.end(session)
-        return it.trained(session, ending)
+  trained = leading.train_here(
+      model, training, start, loop_lib.Surroundings(
+          report=training.report,
+          mark_stopped=lambda *note: model.model_dir.mark_stopped(
+              start.number, *note),
+          asked_to_stop=training.asked_to_stop))
+  if trained is None:
+    training.stops.raise_asked()
+  assert trained is not None
+  return trained

@@ -57,6 +57,7 @@ from adanet.roles import measuring
 from adanet.roles import others as others_lib
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
+from adanet.training import recording
 from adanet.training import trainer
 
 _POLL_SECS = .1  # Between two looks at the boards.
@@ -207,7 +208,8 @@ class Chief:
             start.number, built.iteration.builder_names, generation, figures))
       trained = self._train_in_sessions(it, work, generation, is_ready)
     return trained._replace(
-        generation=generation, costs=figures.costs, sizes=figures.sizes)
+        generation=generation, costs=recording.costs(
+            built.iteration, figures.costs, figures.sizes))
 
   def _known_figures(self, number):
     """Returns what this job has measured of an iteration, or None."""

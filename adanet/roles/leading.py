@@ -3,18 +3,21 @@
 """What the tasks that lead a search share: how they start, and go on."""
 
 import contextlib
+import time
 import typing
 
 from absl import logging
 from adanet import waiting
 from adanet.cluster import lock
 from adanet.core import events
+from adanet.core import model_dir as model_dir_lib
 from adanet.core import summary
 from adanet.progress import reporter
 from adanet.training import choosing
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 from adanet.training import recording
+from adanet.training import sessions
 from adanet.training import signals
 from adanet.training import trainer
 
@@ -43,26 +46,27 @@ def resolved(model: model_lib.Model, request: trainer.Request
   return request, over
 
 
-def _say_what_is_saved(model_dir):
-  """Says from where training goes on that was stopped."""
-  latest = model_dir.latest_checkpoint()
-  reporter.log_or_print(
-      logging.INFO,
+def what_is_saved(model: model_lib.Model) -> str:
+  """Returns a line that says from where training goes on that was stopped."""
+  latest = model.model_dir.latest_checkpoint()
+  return (
       "Stopped before the first checkpoint: nothing is saved."
       if latest is None else
-      f"Stopped: step {model_dir.global_step(latest)} of iteration "
-      f"{model_dir.current_iteration(latest)} is saved, and training goes on "
-      "from there.")
+      f"Stopped: step {model.model_dir.global_step(latest)} of iteration "
+      f"{model.model_dir.current_iteration(latest)} is saved, and training "
+      "goes on from there.")
 
 
 @contextlib.contextmanager
-def opened(model: model_lib.Model, request: trainer.Request
+def opened(model: model_lib.Model, request: trainer.Request,
+           saved: typing.Callable[[model_lib.Model], str] = what_is_saved
           ) -> typing.Iterator[trainer.Training]:
   """Takes the model_dir for this task, and ends what it opens.
 
   Args:
     model: `Model`.
     request: `Request`.
+    saved: returns the line for the user when training was stopped.
 
   Yields:
     `Training`.
@@ -78,7 +82,7 @@ def opened(model: model_lib.Model, request: trainer.Request
     try:
       yield trainer.Training(request, stops, report, writer)
     except (KeyboardInterrupt, SystemExit):
-      _say_what_is_saved(model.model_dir)
+      reporter.log_or_print(logging.INFO, saved(model))
       raise
 
 
@@ -90,24 +94,65 @@ def latest_start(model: model_lib.Model) -> trainer.Start:
   return trainer.Start(number, checkpoint)
 
 
+def train_here(
+    model: model_lib.Model, training: trainer.Training, start: trainer.Start,
+    surroundings: loop_lib.Surroundings,
+    folder: typing.Optional[model_dir_lib.ModelDir] = None,
+    adapt: typing.Callable[[model_lib.Built], model_lib.Built] =
+    lambda built: built) -> typing.Optional[trainer.Trained]:
+  """Trains an iteration, or a part of one, in this process alone.
+
+  Args:
+    model: `Model`.
+    training: `Training`.
+    start: `Start`.
+    surroundings: `Surroundings` of the loop.
+    folder: `ModelDir` for its checkpoints; None for the model's.
+    adapt: function from the `Built` graph to the one that is trained.
+
+  Returns:
+    `Trained`; None if a signal asked for a stop. Then its checkpoint is saved,
+    if there was space.
+  """
+  began = time.time()
+  with model.graph(
+      training.request.input_fn, "train", start.number) as built:
+    it = trainer.IterationTraining(
+        model, training, adapt(built), start, task="chief:0", is_chief=True,
+        surroundings=surroundings, began=began, folder=folder)
+    with sessions.local_session(model.config.session_config) as session:
+      it.initializers.set_variables(session)
+      with it.initializers.started(session) as coordinator:
+        it.begin(session)
+        ending = it.train(session, coordinator)
+        if ending == loop_lib.Ending.SIGNAL:
+          return None
+        it.end(session)
+        return it.trained(session, ending)
+
+
 def _end_iteration(model, training, trained, goes_on):
   """Finds the winner, and writes what the next iteration needs of it."""
-  winner = choosing.winner(model, trained.iteration, trained.checkpoint)
-  number = trained.iteration.number
+  winner = choosing.winner(model.rules, trained.contest)
+  number = trained.contest.number
   ended = events.IterationEnded(
       number, winner.choice, trained.seconds, model.rules.metric_name)
   training.report(ended)
   recording.write_iteration(
-      model.model_dir.path, trained.iteration, ended, winner.values,
-      trained.weights, trained.progress, generation=trained.generation,
-      costs=trained.costs, sizes=trained.sizes)
+      model.model_dir.path, ended, trained.contest.architectures,
+      winner.values, trained.weights, trained.progress,
+      generation=trained.generation, costs_by_name=trained.costs)
   if not goes_on:
     return
 
+  reports = None
+  if model.report_materializer:
+    reports = trained.reports(winner.architecture.subnetworks_of(number))
+
   def write():
-    if model.report_materializer:
-      choosing.write_reports(
-          model, number, winner.architecture, trained.checkpoint)
+    if reports is not None:
+      assert model.report_store is not None
+      model.report_store.write(number, reports)
     model.model_dir.write_architecture(number, winner.architecture._replace(
         global_step=trained.global_step))
 
@@ -139,7 +184,7 @@ def after_iteration(model: model_lib.Model, training: trainer.Training,
     ending = loop_lib.Ending.MAX_STEPS
   if ending != loop_lib.Ending.ITERATION_OVER:
     return over(ending.value)
-  number = trained.iteration.number
+  number = trained.contest.number
   last = (request.max_iterations is not None and
           number + 1 >= request.max_iterations)
   _end_iteration(model, training, trained, goes_on=not last)

@@ -12,6 +12,7 @@ from adanet.core import nan_loss
 from adanet.progress import reporter
 from adanet.roles import alone
 from adanet.roles import chief
+from adanet.roles import driver
 from adanet.roles import parameter_server
 from adanet.roles import worker
 from adanet.tf_compat import files
@@ -47,12 +48,15 @@ _TRAIN = {
 }
 
 
-def train(model: model_lib.Model, request: trainer.Request) -> None:
+def train(model: model_lib.Model, request: trainer.Request,
+          executor: typing.Any = None) -> None:
   """Trains in the role that the model's config gives this process.
 
   Args:
     model: `Model`.
     request: `Request`.
+    executor: `concurrent.futures.Executor`, whose workers train for this
+      process; None for none.
 
   Raises:
     selection.AllNaNError: no ensemble can win. It is a
@@ -62,6 +66,10 @@ def train(model: model_lib.Model, request: trainer.Request) -> None:
   """
   role = role_of(model.config)
   reporter.tell(events.Joined(files.real_path(model.model_dir.path)))
+  if executor is not None:
+    with nan_loss.raised_in_training():
+      driver.train(model, request, executor)
+    return
   if role == Role.EVALUATOR:
     logging.info("Skipped training: this task is the evaluator. It works in "
                  "adanet.train_and_evaluate.")

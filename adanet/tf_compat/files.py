@@ -5,7 +5,7 @@
 import contextlib
 import os
 import uuid
-from typing import Iterator, Optional
+from typing import Iterator, List, Optional
 
 from adanet.tf_compat import _tensorflow
 
@@ -83,3 +83,12 @@ def read_text(path: str) -> Optional[str]:
       return f.read().decode("utf-8", "replace")
   except _tensorflow.v1.errors.NotFoundError:
     return None
+
+
+def names(folder: str) -> List[str]:
+  """Returns the names in a folder, sorted; none if there is no such folder."""
+  gfile = _tensorflow.v1.io.gfile
+  if not gfile.isdir(folder):
+    return []
+  # Some file systems end the names of folders with a slash.
+  return sorted(name.rstrip("/") for name in gfile.listdir(folder))

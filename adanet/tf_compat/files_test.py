@@ -38,6 +38,12 @@ class FilesTest(absltest.TestCase):
         f.write(b"a\xff")
     self.assertEqual("a\ufffd", files.read_text(self._path))
 
+  def test_names(self):
+    os.makedirs(os.path.join(self._folder, "b"))
+    files.write_text(self._path, "")
+    self.assertEqual(["a.txt", "b"], files.names(self._folder))
+    self.assertEqual([], files.names(os.path.join(self._folder, "none")))
+
   def test_failed_write_leaves_the_old_file(self):
     files.write_text(self._path, "old")
     with self.assertRaisesRegex(ValueError, "stop"):

@@ -1,16 +1,35 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the best candidate of an iteration, and materializes its reports."""
+"""Finds the best candidate of an iteration, and makes its reports."""
 
 import typing
 
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
 from adanet.core import checkpoints
+from adanet.core import ensembles
 from adanet.core import iteration as iteration_lib
 from adanet.core import selection
 from adanet.training import model as model_lib
 import numpy as np
+
+
+class Contest(typing.NamedTuple):
+  """The candidates of an iteration, and what they are compared by.
+
+  Attributes:
+    number: int, the iteration's.
+    architectures: dict from the name of each candidate to its `Architecture`,
+      in their order.
+    has_previous: whether the first one is the previous ensemble.
+    values: function that returns the value of each candidate: the metric of
+      the evaluator, or the moving average of its loss. It is called if the
+      rules do not say who wins.
+  """
+  number: int
+  architectures: typing.Dict[str, architecture_lib.Architecture]
+  has_previous: bool
+  values: typing.Callable[[], typing.Sequence[float]]
 
 
 class Winner(typing.NamedTuple):
@@ -18,17 +37,12 @@ class Winner(typing.NamedTuple):
 
   Attributes:
     choice: `Choice`.
-    spec: that of the candidate.
+    architecture: of which subnetworks the candidate is.
     values: what all candidates were compared by; None if nothing was compared.
   """
   choice: selection.Choice
-  spec: typing.Any
+  architecture: architecture_lib.Architecture
   values: typing.Optional[typing.Sequence[float]] = None
-
-  @property
-  def architecture(self) -> architecture_lib.Architecture:
-    """Of which subnetworks the candidate is."""
-    return self.spec.architecture
 
 
 _OF_EVALUATORS = ("input_fn", "metric_name", "objective_fn", "evaluate")
@@ -49,28 +63,36 @@ def check_evaluator(evaluator: typing.Any) -> None:
         f"{', '.join(missing)}")
 
 
-def candidate_names(
-    iteration: iteration_lib.Iteration) -> typing.List[str]:
-  """Returns the names of an iteration's candidates."""
-  return [c.spec.name for c in iteration.candidates]
+def preset(rules: model_lib.Rules, names: typing.Sequence[str], number: int,
+           has_previous: bool) -> typing.Optional[selection.Choice]:
+  """Returns the winner where nothing needs to be compared, or None.
 
-
-def _preset(rules, names, number, previous):
-  """Returns the winner where nothing needs to be compared, or None."""
+  Args:
+    rules: `Rules`.
+    names: those of the candidates.
+    number: int, the iteration's.
+    has_previous: whether the first candidate is the previous ensemble.
+  """
   if rules.replay_config:
     index = rules.replay_config.get_best_ensemble_index(number)
     if index is not None:
       return selection.preset(names, index, "replay_config says so")
   if len(names) == 1:
     return selection.preset(names, 0, "it is the only candidate")
-  if rules.force_grow and previous == 0 and len(names) == 2:
+  if rules.force_grow and has_previous and len(names) == 2:
     return selection.preset(
         names, 1, "it is the only new candidate, and force_grow is set")
   return None
 
 
-def _averages(iteration, checkpoint):
-  """Returns the moving averages of the candidates' AdaNet losses."""
+def averages(iteration: iteration_lib.Iteration,
+             checkpoint: typing.Optional[str]) -> typing.List[float]:
+  """Returns the moving averages of the candidates' AdaNet losses.
+
+  Args:
+    iteration: see `contest`.
+    checkpoint: see `contest`.
+  """
   names = [c.average.value.op.name for c in iteration.candidates]
   if checkpoint is None:
     return [0.] * len(names)
@@ -99,67 +121,84 @@ def _objective(evaluator):
   return {"objective_fn": objective_fn}
 
 
-def winner(model: model_lib.Model, iteration: iteration_lib.Iteration,
-           checkpoint: typing.Optional[str]) -> Winner:
-  """Returns which candidate wins an iteration, by the model's rules.
+def contest(model: model_lib.Model, iteration: iteration_lib.Iteration,
+            checkpoint: typing.Optional[str]) -> Contest:
+  """Returns the contest of an iteration's candidates.
 
   Args:
     model: `Model`.
-    iteration: `Iteration` of any graph that has all candidates.
+    iteration: `Iteration` of any graph that has the candidates.
     checkpoint: str, the prefix of the checkpoint that has their values; None
       for the initial ones.
+  """
+  def values():
+    if model.rules.evaluator:
+      return _evaluated(model, iteration.number, checkpoint)
+    return averages(iteration, checkpoint)
+
+  return Contest(
+      iteration.number,
+      {c.spec.name: c.spec.architecture for c in iteration.candidates},
+      iteration.has_previous, values)
+
+
+def winner(rules: model_lib.Rules, candidates: Contest) -> Winner:
+  """Returns which candidate wins an iteration.
+
+  Args:
+    rules: `Rules`.
+    candidates: `Contest`.
 
   Raises:
     selection.AllNaNError: there is none whose value is a number.
   """
-  rules, names = model.rules, candidate_names(iteration)
-  previous = 0 if iteration.has_previous else None
-  choice, values = _preset(rules, names, iteration.number, previous), None
+  names = list(candidates.architectures)
+  choice, values = preset(
+      rules, names, candidates.number, candidates.has_previous), None
   if choice is None:
-    if rules.evaluator:
-      values = _evaluated(model, iteration.number, checkpoint)
-      objective = _objective(rules.evaluator)
-    else:
-      values, objective = _averages(iteration, checkpoint), {}
+    values = candidates.values()
     choice = selection.choose(
-        names, values, previous=previous, force_grow=rules.force_grow,
-        **objective)
-  return Winner(choice, iteration.candidates[choice.index].spec, values)
+        names, values, previous=0 if candidates.has_previous else None,
+        force_grow=rules.force_grow,
+        **(_objective(rules.evaluator) if rules.evaluator else {}))
+  return Winner(choice, candidates.architectures[choice.name], values)
 
 
 def best(model: model_lib.Model, iteration: iteration_lib.Iteration,
-         checkpoint: typing.Optional[str]) -> Winner:
-  """Returns which candidate answers: the best so far.
+         checkpoint: typing.Optional[str]) -> ensembles.EnsembleSpec:
+  """Returns the candidate that answers: the best so far.
 
   As in AdaNet, the previous ensemble is compared too, unless an evaluator
   compares.
 
   Args:
-    model: see `winner`.
-    iteration: see `winner`.
-    checkpoint: see `winner`.
+    model: see `contest`.
+    iteration: see `contest`.
+    checkpoint: see `contest`.
+
+  Raises:
+    selection.AllNaNError: there is none whose value is a number.
   """
-  if not model.rules.evaluator:
-    model = model._replace(rules=model.rules._replace(force_grow=False))
-  return winner(model, iteration, checkpoint)
+  rules = model.rules
+  if not rules.evaluator:
+    rules = rules._replace(force_grow=False)
+  found = winner(rules, contest(model, iteration, checkpoint))
+  return iteration.candidates[found.choice.index].spec
 
 
-def write_reports(
-    model: model_lib.Model, number: int,
-    architecture: architecture_lib.Architecture, checkpoint: str) -> None:
-  """Materializes the reports of an iteration and stores them.
+def materialized_reports(
+    model: model_lib.Model, number: int, checkpoint: str,
+    included: typing.Sequence[str]) -> typing.List[typing.Any]:
+  """Returns the `MaterializedReport`s of an iteration.
 
   Args:
     model: `Model`, with a report_materializer.
     number: int, the iteration's.
-    architecture: the winner's.
     checkpoint: str, the prefix of the iteration's last checkpoint.
+    included: the names of the builders that are in the winner.
   """
   materializer = model.report_materializer
   with model.graph(materializer.input_fn, "eval", number) as built:
     with model.session(built, checkpoint) as (session, _):
-      found = materializer.materialize_subnetwork_reports(
-          session, number, built.iteration.reports,
-          list(architecture.subnetworks_of(number)))
-  assert model.report_store is not None
-  model.report_store.write(number, found)
+      return materializer.materialize_subnetwork_reports(
+          session, number, built.iteration.reports, list(included))

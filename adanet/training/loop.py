@@ -128,7 +128,10 @@ class Loop:
                        "steps.", is_complete=True)
 
   def _stop_diverged(self, losses):
-    """Stops those whose loss is NaN; fails if no ensemble is left."""
+    """Stops those whose loss is NaN; fails if no ensemble is left.
+
+    A part does not fail, as the ensembles of other parts may be left.
+    """
     names = [name for name, loss in losses.items() if math.isnan(loss)]
     if not names:
       return
@@ -137,13 +140,10 @@ class Loop:
       self._stop(name, f"Its loss is NaN after {self.steps[name]} "
                        "steps.", is_nan=True)
     candidates = self._ops.averages
-    if candidates and all(
+    if candidates and not self._ops.is_part and all(
         name in self._diverged or math.isnan(self.averages.get(name, 0.))
         for name in candidates):
-      raise selection.AllNaNError(
-          f"iteration {self._number}: the loss of every ensemble is NaN: "
-          f"{', '.join(sorted(candidates))}. Lower the learning rate, or check "
-          "the data for NaN.")
+      raise selection.all_nan_error(self._number, candidates)
 
   def _is_at_max_steps(self):
     limit = self._limits.global_step
@@ -197,9 +197,18 @@ class Loop:
       names = []
     return tuple(names + self._ensembles())
 
+  def _outlasts_subnetworks(self):
+    """Returns whether ensembles train on, as a subnetwork elsewhere does.
+
+    Ensembles train until the last subnetwork of their iteration is done. A part
+    presumes that one in another part trains to the limit.
+    """
+    return (self._ops.is_part and self._limits.iteration_steps is not None and
+            bool(self._active))
+
   def _is_over(self):
     return not (self._pace.unfinished or self._trains_subnetworks() or
-                self._catching_up())
+                self._catching_up() or self._outlasts_subnetworks())
 
   def _run(self, session, names):
     """Trains some names once."""

@@ -60,6 +60,9 @@ class Model(typing.NamedTuple):
     rules: `Rules`.
     report_materializer: `adanet.ReportMaterializer` or None.
     report_store: `ReportStore`, or None without a report_materializer.
+    part: tuple of str, the names of the builders of one part of an iteration,
+      which is then all that is built, with the ensembles of these alone; None
+      for what `placement` says.
   """
   search: iteration_lib.Search
   model_dir: model_dir_lib.ModelDir
@@ -68,6 +71,7 @@ class Model(typing.NamedTuple):
   rules: Rules = Rules()
   report_materializer: typing.Any = None
   report_store: typing.Optional[reports.ReportStore] = None
+  part: typing.Optional[typing.Tuple[str, ...]] = None
 
   def _reports(self, number):
     if self.report_store is None:
@@ -76,6 +80,10 @@ class Model(typing.NamedTuple):
 
   def _share(self, strategy, builder_names):
     """Returns what this worker builds and trains, by what its strategy says."""
+    if self.part is not None:
+      return layout.Share(
+          builds_ensemble=True, trains_subnetworks=True, subnetworks=tuple(
+              i for i, name in enumerate(builder_names) if name in self.part))
     share = strategy.worker_share(len(builder_names))
     if self.config.num_worker_replicas > 1:
       return share

@@ -9,6 +9,7 @@ import typing
 
 from absl import logging
 from adanet import tf_compat
+from adanet.core import architecture as architecture_lib
 from adanet.core import checkpoints
 from adanet.core import events
 from adanet.core import iteration as iteration_lib
@@ -138,18 +139,22 @@ def mixture_weights(
       if hasattr(c.spec.ensemble, "weighted_subnetworks")}
 
 
-def _costs(iteration, costs, sizes):
+def costs(
+    iteration: iteration_lib.Iteration,
+    measured: typing.Optional[typing.Sequence[float]],
+    sizes: typing.Optional[typing.Sequence[float]]
+) -> typing.Dict[str, typing.Dict[str, typing.Any]]:
   """Returns what is known of the costs of subnetworks, as in a record.
 
   Args:
     iteration: `Iteration` with all subnetworks.
-    costs: a number for each, as `Trained` has them, or None.
-    sizes: likewise.
+    measured: what a step of each one costs, if a placement strategy asked.
+    sizes: likewise the bytes of its variables.
   """
   found = {spec.name: {} for spec in iteration.subnetworks}
   # It is 1 for all of them where the input was too short to measure.
-  if costs and set(costs) != {1}:
-    for spec, cost in zip(iteration.subnetworks, costs):
+  if measured and set(measured) != {1}:
+    for spec, cost in zip(iteration.subnetworks, measured):
       found[spec.name].update(
           {"measured_seconds": cost / 1e9}
           if getattr(spec.builder, "cost", None) is None else
@@ -181,33 +186,31 @@ def write_evaluation(
 
 
 def write_iteration(
-    model_dir: str, iteration: iteration_lib.Iteration,
-    ended: events.IterationEnded,
+    model_dir: str, ended: events.IterationEnded,
+    architectures: typing.Mapping[str, architecture_lib.Architecture],
     values: typing.Optional[typing.Sequence[float]],
     weights: typing.Dict[str, typing.List[float]],
     progress: events.Progress,
     generation: typing.Optional[int] = None,
-    costs: typing.Optional[typing.Sequence[float]] = None,
-    sizes: typing.Optional[typing.Sequence[float]] = None) -> None:
+    costs_by_name: typing.Optional[
+        typing.Dict[str, typing.Dict[str, typing.Any]]] = None) -> None:
   """Writes what an iteration found.
 
   Args:
     model_dir: str.
-    iteration: `Iteration`.
     ended: the event of its end.
+    architectures: dict from the name of each candidate to its `Architecture`.
     values: what its candidates were compared by; None if they were not.
     weights: see `mixture_weights`.
     progress: the last event of its progress.
     generation: int, that of a cluster; None without one.
-    costs: what a step of each subnetwork costs; None if nobody asked.
-    sizes: likewise the bytes of its variables.
+    costs_by_name: see `costs`; None if nobody asked.
   """
   candidates = {
-      c.spec.name: ["t{}_{}".format(*pair)
-                    for pair in c.spec.architecture.subnetworks]
-      for c in iteration.candidates}
+      name: ["t{}_{}".format(*pair) for pair in architecture.subnetworks]
+      for name, architecture in architectures.items()}
   _write(store.History(model_dir).write_iteration, records.iteration_record(
       ended, candidates, values,
       {name: found for name, found in weights.items()
        if len(found) == len(candidates[name])}, progress,
-      progress.global_step, generation, _costs(iteration, costs, sizes)))
+      progress.global_step, generation, costs_by_name))

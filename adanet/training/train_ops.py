@@ -63,10 +63,14 @@ class TrainOps:
     observed: dict from a subnetwork's name to its step, of those that others
       train, too, or in other runs, and that matter here.
     follows: whether its ensembles keep pace with the observed ones.
+    is_part: whether this is a part of an iteration, whose other subnetworks
+      train in other parts, in as many steps.
   """
 
   def __init__(self, iteration: iteration_lib.Iteration,
-               global_step_combiner_fn: Callable[[List[Any]], Any]):
+               global_step_combiner_fn: Callable[[List[Any]], Any],
+               is_part: bool = False):
+    self.is_part = is_part
     share = iteration.share
     names = dict(zip(share.subnetworks, (
         spec.name for spec in iteration.subnetworks)))
@@ -102,7 +106,8 @@ class TrainOps:
       Dict with "steps" and "losses", tensors of shape [number of names], and
       "averages", a tensor of shape [number of averages]; empty for one
       candidate alone, which wins whatever its average is, and in a turn in
-      which no ensemble trains.
+      which no ensemble trains. A part's candidate is not alone: it is compared
+      with those of other parts.
     """
     v1 = tf_compat.v1
     names = list(names)
@@ -112,7 +117,8 @@ class TrainOps:
         "losses": v1.stack([
             v1.reshape(v1.cast(t.loss, v1.float32), []) for t in active]),
         "averages": (v1.stack(list(self.averages.values()))
-                     if len(self.averages) > 1 and
+                     if self.averages and
+                     (len(self.averages) > 1 or self.is_part) and
                      self.trains_ensembles(names) else []),
     }
 
@@ -133,7 +139,8 @@ class TrainOps:
     """Returns the global step, as a tensor.
 
     A worker that builds all subnetworks, or ensembles, sets it from the steps
-    of what it builds. The others read what that one has set.
+    of what it builds. The others read what that one has set. A part presumes
+    that the subnetworks of other parts train in all of its runs.
 
     Args:
       after: the names of those that train in the same run, before this.
@@ -141,15 +148,23 @@ class TrainOps:
     v1 = tf_compat.v1
     iteration = self._iteration
     global_step = iteration.global_step
-    if not iteration.candidates and (
+    if not self.is_part and not iteration.candidates and (
         len(iteration.subnetworks) < len(iteration.builder_names)):
       return global_step.read_value()
     # What is observed is read once in a run, and may be read before it trains.
     known = dict(self._reads)
     known.update((name, self.trainees[name].advance) for name in after)
-    steps = [iteration.base_global_step + (
-        known[spec.name] if spec.name in known else spec.step.read_value())
-             for spec in iteration.subnetworks]
+    by_builder = {
+        iteration.builder_names[i]: known[spec.name] if spec.name in known
+        else spec.step.read_value()
+        for i, spec in zip(iteration.share.subnetworks, iteration.subnetworks)}
+    if self.is_part:
+      furthest = v1.reduce_max(v1.stack([
+          known[name] if name in known else step.read_value()
+          for name, step in iteration.steps.items()]))
+      by_builder = {name: by_builder.get(name, furthest)
+                    for name in iteration.builder_names}
+    steps = [iteration.base_global_step + step for step in by_builder.values()]
     return v1.assign(
         global_step,
         v1.cast(self._combine(steps), global_step.dtype.base_dtype))

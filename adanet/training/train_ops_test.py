@@ -29,21 +29,25 @@ class TrainOpsTest(parameterized.TestCase):
   @parameterized.named_parameters(
       ("all_and_ensembles", layout.Share(True, [0, 1], True), 12),
       ("all", layout.Share(False, [0, 1], True), 12),
-      ("a_part", layout.Share(True, [1], True), 12),
-      ("a_share", layout.Share(False, [1], True), 10))
-  def test_who_sets_the_global_step(self, share, expected):
+      ("ensembles_and_one", layout.Share(True, [1], True), 12),
+      ("a_share", layout.Share(False, [1], True), 10),
+      ("a_part", layout.Share(True, [1], True), 12, True),
+      ("a_part_without_ensembles", layout.Share(False, [1], True), 12, True))
+  def test_who_sets_the_global_step(self, share, expected, is_part=False):
     v1 = tf_compat.v1
     with v1.Graph().as_default(), v1.Session() as session:
       subnetworks = tuple(_spec(f"t0_{i}") for i in share.subnetworks)
       candidates = tuple(types.SimpleNamespace(
           spec=_spec("e"), average=types.SimpleNamespace(update=v1.constant(1.))
       ) for _ in range(share.builds_ensemble))
+      specs = subnetworks + tuple(c.spec for c in candidates)
       ops = train_ops.TrainOps(types.SimpleNamespace(
           share=share, subnetworks=subnetworks, candidates=candidates,
           new_candidates=candidates, builder_names=("a", "b"),
+          steps={s.name: s.step for s in specs},
           base_global_step=10, global_step=v1.get_variable(
               "global_step", initializer=v1.constant(10, v1.int64))),
-                                v1.reduce_mean)
+                                v1.reduce_mean, is_part)
       names = [s.name for s in subnetworks]
       run = ops.fetches(names), ops.set_global_step(names)
       session.run(v1.global_variables_initializer())

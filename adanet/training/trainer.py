@@ -9,6 +9,7 @@ from adanet import tf_compat
 from adanet import waiting
 from adanet.core import checkpoints
 from adanet.core import events
+from adanet.core import model_dir as model_dir_lib
 from adanet.core import summary
 from adanet.tf_compat import saver_hooks
 from adanet.training import choosing
@@ -72,10 +73,12 @@ class Start(typing.NamedTuple):
     number: int, the iteration's.
     checkpoint: str, the prefix of the latest checkpoint, or None.
     begins: whether the checkpoint is that of the iteration before.
+    is_elsewhere: whether it is in another folder than those that follow.
   """
   number: int
   checkpoint: typing.Optional[str]
   begins: bool = False
+  is_elsewhere: bool = False
 
 
 class Trained(typing.NamedTuple):
@@ -83,27 +86,32 @@ class Trained(typing.NamedTuple):
 
   Attributes:
     ending: `Ending`.
-    iteration: `Iteration`.
+    contest: `Contest` of its candidates.
+    reports: function from the names of the winner's builders to the
+      `MaterializedReport`s; called if there is a report_materializer.
+    averages: dict from the name of each candidate to the moving average of its
+      loss.
     weights: dict from an ensemble's name to its mean mixture weights.
     progress: the last event of its progress.
     checkpoint: str, the prefix of its last checkpoint.
     global_step: int, that of the checkpoint.
     seconds: float, how long it took, in all processes that led it.
     generation: int, that of a cluster; None without one.
-    costs: what a step of each subnetwork costs, if a placement strategy asked:
-      a number for each builder, or None.
-    sizes: likewise the bytes of its variables.
+    costs: dict from a subnetwork's name to what a record has of its costs; see
+      `recording.costs`.
   """
   ending: loop_lib.Ending
-  iteration: typing.Any
+  contest: choosing.Contest
+  reports: typing.Callable[[typing.Sequence[str]], typing.List[typing.Any]]
+  averages: typing.Dict[str, float]
   weights: typing.Dict[str, typing.List[float]]
   progress: events.Progress
   checkpoint: str
   global_step: int
   seconds: float
   generation: typing.Optional[int] = None
-  costs: typing.Optional[typing.Sequence[float]] = None
-  sizes: typing.Optional[typing.Sequence[float]] = None
+  costs: typing.Optional[
+      typing.Dict[str, typing.Dict[str, typing.Any]]] = None
 
 
 def _hook_runner(training, ops, is_chief):
@@ -140,7 +148,8 @@ class IterationTraining:
 
   def __init__(self, model: model_lib.Model, training: Training,
                built: model_lib.Built, start: Start, task: str, is_chief: bool,
-               surroundings: loop_lib.Surroundings, began: float):
+               surroundings: loop_lib.Surroundings, began: float,
+               folder: typing.Optional[model_dir_lib.ModelDir] = None):
     """Completes the graph.
 
     Args:
@@ -152,13 +161,18 @@ class IterationTraining:
       is_chief: whether this task restores and saves.
       surroundings: `Surroundings` of the loop.
       began: float, when this process began with the iteration; of `time.time`.
+      folder: `ModelDir` for its checkpoints and its record; None for the
+        model's.
     """
     self.iteration = built.iteration
+    self._folder = folder or model.model_dir
     self._model = model
     self._training = training
     self._start = start
     ops = train_ops.TrainOps(
-        self.iteration, model.search.global_step_combiner_fn)
+        self.iteration, model.search.global_step_combiner_fn,
+        is_part=model.part is not None and
+        len(self.iteration.subnetworks) < len(self.iteration.builder_names))
     self._set_number = tf_compat.v1.assign(
         self.iteration.current_iteration, start.number)
     if is_chief:
@@ -186,7 +200,7 @@ class IterationTraining:
         surroundings._replace(report=self._report))
     self._pass_on = surroundings.report
     self._recorder = recording.TaskRecorder(
-        model.model_dir.path, task, self.iteration, began)
+        self._folder.path, task, self.iteration, began)
     self.initializers = sessions.Initializers(
         restorer, self.iteration.local_init_ops, built.initializers)
 
@@ -198,10 +212,10 @@ class IterationTraining:
     wait_for_space = lambda problem: wait.pause(2., lambda: problem)
     if user_savers:
       return saving.HookedSaver(
-          user_savers, model.model_dir, model.config, steps, training.report,
+          user_savers, self._folder, model.config, steps, training.report,
           wait_for_space)
     return saving.CheckpointSaver(
-        model.model_dir, model.config, steps,
+        self._folder, model.config, steps,
         training.request.saving_listeners, training.report, wait_for_space)
 
   def _report(self, event):
@@ -221,7 +235,7 @@ class IterationTraining:
     global_step = int(session.run(self.iteration.global_step))
     if start.begins:
       saver.begin_iteration(session, start.number, global_step)
-    elif start.checkpoint is None:
+    elif start.checkpoint is None or start.is_elsewhere:
       saver.save(session, global_step)
     else:
       saver.go_on_from(start.checkpoint)
@@ -247,7 +261,7 @@ class IterationTraining:
       self._chief_saver.graph_files.write(self._training.writer)
     self._training.report(events.IterationBegan(
         number, tuple(s.name for s in self.iteration.subnetworks),
-        tuple(choosing.candidate_names(self.iteration)),
+        tuple(c.spec.name for c in self.iteration.candidates),
         self._model.search.max_iteration_steps, self.loop.global_step,
         request.max_iterations, request.max_steps))
     try:
@@ -307,8 +321,14 @@ class IterationTraining:
     self._recorder.write_parameter_servers()
     if self._training.writer:
       self._training.writer.flush()
+    number = self.iteration.number
     return Trained(
-        ending=ending, iteration=self.iteration,
+        ending=ending,
+        contest=choosing.contest(self._model, self.iteration, checkpoint),
+        reports=lambda included: choosing.materialized_reports(
+            self._model, number, checkpoint, included),
+        averages=dict(zip((c.spec.name for c in self.iteration.candidates),
+                          choosing.averages(self.iteration, checkpoint))),
         weights=recording.mixture_weights(session, self.iteration, checkpoint),
         progress=progress, checkpoint=checkpoint, global_step=global_step,
         seconds=self._recorder.total_seconds)

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A disk of this process and its children alone, which can be filled."""
 
-import ctypes
 import os
 import typing
+
+from adanet.launch import processes
 
 # From Linux's <linux/sched.h> and <linux/mount.h>.
 _CLONE_NEWNS = 0x20000
@@ -12,26 +13,19 @@ _CLONE_NEWUSER = 0x10000000
 _MS_REC, _MS_PRIVATE = 0x4000, 0x40000
 
 
-def _call(name: str, *args: typing.Any) -> None:
-  """Calls a function of the C library, or raises OSError."""
-  if getattr(ctypes.CDLL(None, use_errno=True), name)(*args) == -1:
-    number = ctypes.get_errno()
-    raise OSError(number, f"{name}: {os.strerror(number)}")
-
-
 def _enter() -> None:
   """Moves this process to a mount namespace of its own."""
   uid, gid = os.getuid(), os.getgid()
   try:
-    _call("unshare", _CLONE_NEWNS)
+    processes.call_c("unshare", _CLONE_NEWNS)
   except OSError:
-    _call("unshare", _CLONE_NEWUSER | _CLONE_NEWNS)
+    processes.call_c("unshare", _CLONE_NEWUSER | _CLONE_NEWNS)
     for path, text in (("setgroups", "deny"),
                        ("uid_map", f"{uid} {uid} 1"),
                        ("gid_map", f"{gid} {gid} 1")):
       with open("/proc/self/" + path, "w") as f:
         f.write(text)
-  _call("mount", None, b"/", None, _MS_REC | _MS_PRIVATE, None)
+  processes.call_c("mount", None, b"/", None, _MS_REC | _MS_PRIVATE, None)
 
 
 def mount(folder: str, megabytes: int) -> typing.Optional[str]:
@@ -49,7 +43,7 @@ def mount(folder: str, megabytes: int) -> typing.Optional[str]:
   """
   try:
     _enter()
-    _call("mount", b"tmpfs", folder.encode("utf-8"), b"tmpfs", 0,
+    processes.call_c("mount", b"tmpfs", folder.encode("utf-8"), b"tmpfs", 0,
           f"size={megabytes}m".encode())
   except OSError as error:
     return str(error)

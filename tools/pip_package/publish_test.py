@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import pathlib
-import socket
 import subprocess
 import tempfile
 import threading
@@ -17,6 +16,7 @@ from urllib import parse
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import version
+from adanet.testing import processes
 import flit_core
 import runfiles
 from tools.pip_package import virtual_environment
@@ -86,12 +86,6 @@ class _AnyAnswer(server.BaseHTTPRequestHandler):
     pass
 
 
-def _free_port():
-  with socket.socket() as s:
-    s.bind(("127.0.0.1", 0))
-    return s.getsockname()[1]
-
-
 def _contents(path):
   with zipfile.ZipFile(path) as wheel:
     return [(name, wheel.read(name)) for name in wheel.namelist()]
@@ -110,11 +104,12 @@ class PublishTest(parameterized.TestCase):
     # Without the keyring and the settings of this machine.
     env = {"HOME": home, "PATH": os.environ["PATH"],
            "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
-    cls.index = cls.stack.enter_context(subprocess.Popen(
+    cls.index = cls.stack.enter_context(processes.Program(
         [_FOLDER / "local_index", "serve", cls.packages, "ada", _PASSWORD],
-        env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        encoding="utf-8"))
-    cls.url = f"http://127.0.0.1:{int(cls.index.stdout.readline())}/"
+        env=env))
+    # At the end of its input, it ends the process that serves.
+    cls.stack.callback(cls.index.process.communicate)
+    cls.url = f"http://127.0.0.1:{int(cls.index.read())}/"
     answers = cls.stack.enter_context(
         server.HTTPServer(("127.0.0.1", 0), _AnyAnswer))
     threading.Thread(target=answers.serve_forever, daemon=True).start()
@@ -122,7 +117,7 @@ class PublishTest(parameterized.TestCase):
     cls.urls = {
         "answers": f"http://127.0.0.1:{answers.server_port}/",
         "index": cls.url,
-        "nothing": f"http://127.0.0.1:{_free_port()}/",
+        "nothing": f"http://127.0.0.1:{processes.free_ports(1)[0]}/",
         "tls": cls.url.replace("http:", "https:"),
     }
 
@@ -146,9 +141,8 @@ class PublishTest(parameterized.TestCase):
   def _assert_fails(self, expected_code, expected, args, env):
     """Asserts that `publish` fails with one line, without a password."""
     args = [arg.format(**self.urls) for arg in args]
-    self.index.stdin.write(json.dumps([args, env]) + "\n")
-    self.index.stdin.flush()
-    code, output = json.loads(self.index.stdout.readline())
+    self.index.write(json.dumps([args, env]))
+    code, output = json.loads(self.index.read())
     self.assertEqual(expected_code, code, output)
     self.assertEqual(1, output.count("\n"), output)
     self.assertIn(expected.format(**self.urls), output)
@@ -260,8 +254,7 @@ class PublishTest(parameterized.TestCase):
     self.assertEqual(_contents(_WHEEL), _contents(folder / _WHEEL.name))
 
   def test_trains_on_a_cluster(self):
-    addresses = [f"127.0.0.1:{_free_port()}" for _ in range(3)]
-    tf_config = {"cluster": {"chief": addresses[:1], "ps": addresses[1:]},
+    tf_config = {"cluster": processes.free_cluster(chief=1, ps=2),
                  "task": {"type": "chief", "index": 0}}
     code, output = self.environment.python(
         _TRAIN, TF_CONFIG=json.dumps(tf_config), CUDA_VISIBLE_DEVICES="-1",

@@ -338,18 +338,13 @@ class ErrorsTest(parameterized.TestCase):
       plan_lib.PlacementPlan(Strategy(), 4, 2, 3)
 
 
-class ImportTest(parameterized.TestCase):
+class ImportTest(absltest.TestCase):
 
-  @parameterized.parameters(
-      ("numpy", "import adanet.distributed"),
-      ("numpy", "from adanet.distributed import plan"),
-      ("tensorflow", "from adanet import distributed as d; "
-       "p = d.plan.PlacementPlan(d.RoundRobinStrategy(), 9, 4, 3); "
-       "p.to_json_dict()"))
-  def test_does_not_import(self, module, statement):
-    program = "import sys; {}; sys.exit('{}' in sys.modules)"
-    subprocess.run([sys.executable, "-c", program.format(statement, module)],
-                   check=True)
+  def test_imports_no_tensorflow(self):
+    subprocess.run(
+        [sys.executable, "-c", "import sys; from adanet import distributed as d"
+         "; d.plan.PlacementPlan(d.RoundRobinStrategy(), 9, 4, 3).to_json_dict()"
+         "; sys.exit('tensorflow' in sys.modules)"], check=True)
 
   def test_names(self):
     self.assertEqual(plan_lib.__all__, sorted(plan_lib.__all__))

@@ -3,10 +3,10 @@
 """Runs the program in a process of its own, with one of the two packages."""
 
 import os
-import subprocess
 import sys
 import tempfile
 
+from adanet.testing import processes
 from adanet.testing.oracle import figures
 import runfiles
 
@@ -48,27 +48,22 @@ class Program:
     """
     self._folder = tempfile.TemporaryDirectory()
     self._output = os.path.join(self._folder.name, "output.json")
-    self._log = os.path.join(self._folder.name, "log.txt")
-    paths = list(sys.path)
+    env = processes.python_environment()
     if is_reference:
-      paths.insert(0, _import_path(os.path.join(self._folder.name, "path")))
-    with open(self._log, "w", encoding="utf-8") as log:
-      self._process = subprocess.Popen(
-          # The kernel kills it when this process ends.
-          ["setpriv", "--pdeathsig", "KILL", "--", sys.executable,
-           os.path.join(_HERE, "program.py"), "--output=" + self._output] +
-          list(arguments),
-          env=dict(os.environ, PYTHONPATH=os.pathsep.join(paths)),
-          stdout=log, stderr=subprocess.STDOUT)
+      env["PYTHONPATH"] = os.pathsep.join([
+          _import_path(os.path.join(self._folder.name, "path")),
+          env["PYTHONPATH"]])
+    self._program = processes.Program(
+        [sys.executable, os.path.join(_HERE, "program.py"),
+         "--output=" + self._output] + list(arguments), env, stdout=None)
 
   def figures(self):
     """Waits for the end, and returns the figures of each setting.
 
     Raises:
-      RuntimeError: if the program failed; the message has its output.
+      RuntimeError: if the program failed; the message has its errors.
     """
-    with self._folder:
-      if self._process.wait():
-        with open(self._log, encoding="utf-8") as log:
-          raise RuntimeError(log.read())
+    with self._folder, self._program as program:
+      if program.process.wait():
+        raise RuntimeError(program.log)
       return figures.read(self._output)

@@ -1,0 +1,56 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The parts of an iteration: builders that can be trained apart from others.
+
+A part has some builders of an iteration, and the ensembles of these alone.
+"""
+
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+
+from adanet.core import iteration as iteration_lib
+
+Part = Tuple[str, ...]
+"""The names of its builders, in the order of the iteration."""
+
+
+def divide(builder_names: Sequence[str],
+           planned: Sequence[iteration_lib.Planned]) -> List[Part]:
+  """Returns the parts of an iteration, as many as there can be.
+
+  Builders that an ensemble has together are in one part.
+
+  Args:
+    builder_names: those of all builders of the iteration.
+    planned: its new ensembles.
+  """
+  group_of: Dict[str, List[str]] = {name: [name] for name in builder_names}
+  for ensemble in planned:
+    for name in ensemble.builder_names[1:]:
+      joined, other = group_of[ensemble.builder_names[0]], group_of[name]
+      if joined is not other:
+        joined.extend(other)
+        group_of.update((member, joined) for member in other)
+  return list(dict.fromkeys(
+      tuple(name for name in builder_names if group_of[name] is group)
+      for group in map(group_of.get, builder_names)))
+
+
+def longest_first(parts: Sequence[Part],
+                  seconds: Mapping[str, float],
+                  costs: Mapping[str, Optional[float]]) -> List[Part]:
+  """Returns the parts in the order in which to begin them.
+
+  Args:
+    parts: the parts of an iteration.
+    seconds: dict from the name of a builder to how long the part with it took
+      an iteration ago; empty for the first one.
+    costs: dict from the name of each builder to the cost that it says, in any
+      unit, or None. It counts where the seconds of one are not known.
+  """
+  def duration(part):
+    return sum(figures[name] or 0. for name in part)
+
+  figures: Mapping[str, Optional[float]] = (
+      seconds if all(name in seconds for part in parts for name in part)
+      else costs)
+  return sorted(parts, key=duration, reverse=True)

@@ -1,0 +1,326 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The process that leads a search on an executor.
+
+For each iteration it
+
+1. asks the generator for builders, and divides them into parts;
+2. gives the parts to the executor, the longest first, and shows how far they
+   are. A part that is done, also by a driver before, is not done again;
+3. joins them to one checkpoint, with AdaNet's names;
+4. chooses the winner, and goes on.
+
+An error in a part, or Ctrl-C, asks the others to save and to stop.
+"""
+
+import time
+import typing
+
+from absl import logging
+from adanet.core import events
+from adanet.core import iteration as iteration_lib
+from adanet.core import parts as parts_lib
+from adanet.core import selection
+from adanet.history import records
+from adanet.history import store
+from adanet.roles import execution
+from adanet.roles import leading
+from adanet.roles import part as part_lib
+from adanet.roles import part_files
+from adanet.tf_compat import saver_hooks
+from adanet.training import choosing
+from adanet.training import joining
+from adanet.training import loop as loop_lib
+from adanet.training import model as model_lib
+from adanet.training import trainer
+
+def check_executor(executor: typing.Any, config: typing.Any) -> None:
+  """Checks that a search may be trained on an executor.
+
+  Args:
+    executor: what a user gave as one.
+    config: RunConfig.
+
+  Raises:
+    ValueError: it is no executor, or the config has a cluster.
+  """
+  if not callable(getattr(executor, "submit", None)):
+    raise ValueError(
+        "executor must be a concurrent.futures.Executor, or have its method "
+        f"submit, got {executor!r}")
+  if config.cluster_spec:
+    raise ValueError(
+        f"executor={executor!r}: expected None with the cluster in TF_CONFIG. "
+        "Unset TF_CONFIG to train on the executor")
+
+
+def _check_hooks(request):
+  """Checks that no hook saves checkpoints."""
+  for hook in saver_hooks.among(request.hooks):
+    raise ValueError(
+        f"hooks has {hook!r}: on an executor each part saves its own "
+        "checkpoints. Say how often in a RunConfig, by save_checkpoints_steps "
+        "or save_checkpoints_secs")
+
+
+def train(model: model_lib.Model, request: trainer.Request,
+          executor: typing.Any) -> None:
+  """Trains until the search ends, or its steps or input do.
+
+  Args:
+    model: `Model`.
+    request: `Request`.
+    executor: `concurrent.futures.Executor`.
+
+  Raises:
+    execution.PartError: a part failed.
+    execution.ExecutorError: the executor is broken. What is done is kept.
+    ValueError: an argument does not fit, or cannot be sent to a worker.
+  """
+  check_executor(executor, model.config)
+  _check_hooks(request)
+  pickled = _pickled(model, request)
+  request, over = leading.resolved(model, request)
+  if over is not None:
+    return
+  with leading.opened(model, request, _what_is_saved) as training:
+    driver = _Driver(model, training, executor, pickled)
+    start: typing.Union[trainer.Start, str] = _latest_start(model)
+    while isinstance(start, trainer.Start):
+      start = leading.after_iteration(
+          model, training, driver.train_iteration(start))
+
+
+def _what_is_saved(model):
+  """Says from where a search goes on that was stopped."""
+  checkpoint = model.model_dir.latest_checkpoint()
+  step = model.model_dir.global_step(checkpoint)
+  return (f"Stopped: step {step} is saved, and so are the parts of the "
+          "iteration, each at its own step. Training goes on from there.")
+
+
+def _latest_start(model):
+  """Returns from where training goes on."""
+  start = leading.latest_start(model)
+  won = model.model_dir.architecture(start.number)
+  if start.checkpoint is not None and won is not None and (
+      won.global_step == model.model_dir.global_step(start.checkpoint)):
+    return trainer.Start(start.number + 1, start.checkpoint, begins=True)
+  return start
+
+
+def _pickled(model, request):
+  """Returns a function from a `Request` to what is sent to a worker.
+
+  Raises:
+    ValueError: something cannot be sent. The message names it.
+  """
+  import cloudpickle  # pylint: disable=g-import-not-at-top
+
+  def dumps(request):
+    return cloudpickle.dumps((model, request._replace(saving_listeners=())))
+
+  try:
+    dumps(request)
+  except Exception as error:  # pylint: disable=broad-except
+    given = dict(
+        model.search._asdict(), input_fn=request.input_fn, hooks=request.hooks,
+        report_materializer=model.report_materializer, config=model.config,
+        **model.rules._asdict())
+    for name, value in given.items():
+      try:
+        cloudpickle.dumps(value)
+      except Exception as cause:  # pylint: disable=broad-except
+        raise ValueError(
+            f"{name}={value!r} cannot be sent to a worker of the executor: "
+            f"{cause}. Make in the function itself what it cannot bring along, "
+            "such as locks, sessions and open files") from cause
+    raise ValueError(
+        "the search cannot be sent to a worker of the executor: "
+        f"{error}") from error
+  return dumps
+
+
+class _Driver:
+  """What stays the same from iteration to iteration."""
+
+  def __init__(self, model, training, executor, pickled):
+    self._model = model
+    self._training = training
+    self._executor = executor
+    self._search = pickled(training.request)
+    self._seconds: typing.Dict[str, float] = {}
+    self._has_said_one_part = False
+
+  def _planned(self, start):
+    """Returns the `Iteration` without its builders: what it will have."""
+    with self._model._replace(part=()).graph(
+        self._training.request.input_fn, "train", start.number) as built:
+      return built.iteration
+
+  def _parts(self, iteration):
+    """Divides an iteration; returns its parts in their order."""
+    found = parts_lib.divide(iteration.builder_names, iteration.planned)
+    if len(found) == 1 < len(iteration.builder_names) and (
+        not self._has_said_one_part):
+      self._has_said_one_part = True
+      logging.warning(
+          "Iteration %d: its ensembles have all builders together, so one "
+          "worker trains all of it. To divide it, use a GrowStrategy or "
+          "SoloStrategy, or a cluster with parameter servers.",
+          iteration.number)
+    return found
+
+  def train_iteration(self, start: trainer.Start) -> trainer.Trained:
+    """Trains an iteration, and joins its parts.
+
+    Each part ends at `max_steps` as if all subnetworks trained as long. Where
+    some stopped early, the global step is less, and the others train on.
+    """
+    began = time.time()
+    limit = max_steps = self._training.request.max_steps
+    while True:
+      trained = self._train_parts(start, max_steps)
+      if (trained.ending != loop_lib.Ending.MAX_STEPS or
+          trained.global_step >= limit):
+        return trained._replace(seconds=time.time() - began)
+      max_steps += limit - trained.global_step
+      start = trainer.Start(start.number, trained.checkpoint)
+
+  def _train_parts(self, start, max_steps):
+    """Has all parts of an iteration trained, and joins them."""
+    model, request = self._model, self._training.request
+    iteration = self._planned(start)
+    parts = self._parts(iteration)
+    names = _candidate_names(iteration)
+    choice = choosing.preset(
+        model.rules, names, start.number, iteration.has_previous)
+    self._training.report(events.IterationBegan(
+        start.number,
+        tuple(f"t{start.number}_{name}" for name in iteration.builder_names),
+        names, model.search.max_iteration_steps,
+        model.model_dir.global_step(start.checkpoint), request.max_iterations,
+        request.max_steps))
+    files = part_files.PartFiles(model.model_dir.path, start.number)
+    id_ = files.begin(start.checkpoint)
+    tasks = {
+        part: part_lib.Task(
+            self._search, part, len(parts), is_first=part == parts[0],
+            compares=choice is None, start=start, max_steps=max_steps,
+            builder_names=iteration.builder_names,
+            model_dir=model.model_dir.path, driver=id_)
+        for part in parts_lib.longest_first(parts, self._seconds, dict(zip(
+            iteration.builder_names, iteration.builder_costs)))}
+    results = execution.Execution(
+        self._executor, self._training, files, tasks, start.number).results()
+    results = {part: results[part] for part in parts}
+    self._write_tasks(start.number, files, parts)
+    self._seconds = {name: result.seconds / len(part)
+                     for part, result in results.items() for name in part}
+    trained = self._joined(iteration, files, results, names)
+    files.remove()
+    return trained
+
+  def _joined(self, iteration, files, results, names):
+    """Joins the parts of an iteration; returns what is `Trained`."""
+    averages = _of_first(results, lambda result: result.averages)
+    if names and all(averages[name] != averages[name] for name in names):
+      files.remove()
+      raise selection.all_nan_error(iteration.number, names)
+    for result in results.values():
+      for event in result.stopped:
+        self._training.report(event)
+    steps = _of_first(results, lambda result: result.steps)
+    checkpoint, global_step = joining.join(
+        self._model, self._training,
+        [files.checkpoint(result) for result in _longest_first(results)],
+        [iteration.base_global_step + steps[f"t{iteration.number}_{name}"]
+         for name in iteration.builder_names])
+    progress = events.Progress(
+        iteration.number, global_step, steps,
+        _of_first(results, lambda result: result.losses))
+    self._training.report(progress)
+    architectures = _of_first(results, lambda result: result.architectures)
+    self._write_curves(iteration.number, progress, averages)
+    return trainer.Trained(
+        ending=_ending(results),
+        contest=choosing.Contest(
+            iteration.number, {name: architectures[name] for name in names},
+            iteration.has_previous, lambda: _values(results, names)),
+        reports=lambda included: _reports(results, included),
+        averages=averages,
+        weights=_of_first(results, lambda result: result.weights),
+        progress=progress, checkpoint=checkpoint, global_step=global_step,
+        seconds=0.)
+
+  def _write_curves(self, number, progress, averages):
+    """Draws a point of the search's own curves."""
+    values = {"iteration/adanet/iteration": number}
+    known = {name: value for name, value in averages.items()
+             if value == value and name in progress.losses}
+    if known:
+      values["loss"] = progress.losses[min(known, key=known.get)]
+    self._training.writer.add_scalars("", values, progress.global_step)
+
+  def _write_tasks(self, number, files, parts):
+    """Records which worker of the executor trained what."""
+    by_worker: typing.Dict[str, records.TaskRecord] = {}
+    for part in parts:
+      for attempt in files.attempts(part):
+        record = store.History(attempt).task("chief:0", number)
+        if record is not None:
+          worker = part_files.worker_of(attempt)
+          by_worker[worker] = records.added(by_worker.get(worker), record)
+    history = store.History(self._model.model_dir.path)
+    for i, record in enumerate(by_worker.values()):
+      history.write_task(record._replace(task=f"worker:{i}"))
+
+
+def _candidate_names(iteration: iteration_lib.Iteration):
+  """Returns the names of all candidates of an iteration, in their order."""
+  return tuple([c.spec.name for c in iteration.candidates] +
+               [ensemble.name for ensemble in iteration.planned])
+
+
+def _longest_first(results):
+  """Returns results, that of the part which trained in most steps first.
+
+  What all parts have, the previous ensemble, is taken from this one: in one
+  process, too, it is run until the last subnetwork is done.
+  """
+  return sorted(results.values(), key=lambda result: -result.runs)
+
+
+def _of_first(results, get):
+  """Returns the dicts of all results as one; see `_longest_first`."""
+  found: typing.Dict[str, typing.Any] = {}
+  for result in reversed(_longest_first(results)):
+    found.update(get(result))
+  return found
+
+
+def _ending(results):
+  """Returns why an iteration ended, of the endings of its parts."""
+  endings = {result.ending for result in results.values()}
+  return next(
+      (ending for ending in loop_lib.Ending
+       if ending in endings and ending != loop_lib.Ending.ITERATION_OVER),
+      loop_lib.Ending.ITERATION_OVER)
+
+
+def _values(results, names):
+  """Returns what the candidates are compared by, in their order."""
+  found = _of_first(results, lambda result: dict(
+      zip(result.architectures, result.values or ())))
+  return [found[name] for name in names]
+
+
+def _reports(results, included):
+  """Returns the reports of all builders: that of the previous ensemble first.
+  """
+  found = {report.name: report for result in reversed(_longest_first(results))
+           for report in result.reports}
+  order = ["previous_ensemble"] + [name for part in results for name in part]
+  return [
+      found[name]._replace(included_in_final_ensemble=name in included)
+      for name in order if name in found]

@@ -1,0 +1,239 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A part of an iteration: what a worker of an executor trains for a driver.
+
+`train` is the function that the executor calls, in a process of any machine. It
+
+1. looks whether it sees the folder of the parts, and whether the part is done;
+2. begins, from the newest checkpoint of an attempt before, or else from that of
+   the model_dir;
+3. trains its builders and the ensembles of these alone, as one process does,
+   and keeps checkpoints of its own;
+4. compares its candidates on the evaluator's data, and makes reports;
+5. writes what it found.
+
+It raises nothing: what an executor raises is then the executor's own error.
+"""
+
+import os
+import time
+import traceback
+import typing
+
+from absl import logging
+from adanet import tf_compat
+from adanet import waiting
+from adanet.core import events
+from adanet.core import model_dir as model_dir_lib
+from adanet.core import parts
+from adanet.core import summary
+from adanet.roles import leading
+from adanet.roles import part_files
+from adanet.training import loop as loop_lib
+from adanet.training import model as model_lib
+from adanet.training import signals
+from adanet.training import trainer
+
+_LOOK_SECS = .5  # Between two looks at whether to stop.
+_SEEN_SECS = 10.  # A network's file system may show a new file late.
+
+
+class Task(typing.NamedTuple):
+  """What a driver asks of a worker.
+
+  Attributes:
+    search: bytes, the `Model` and the `Request`, made by `cloudpickle`.
+    part: `Part`.
+    num_parts: int, of the iteration.
+    is_first: whether this part draws the curves of the previous ensemble.
+    compares: whether candidates are compared when the iteration is over.
+    start: `Start`, with the checkpoint of the model_dir.
+    max_steps: int, the global step up to which to train, or None.
+    builder_names: those of all builders of the iteration.
+    model_dir: str.
+    driver: str, the driver's id.
+  """
+  search: bytes
+  part: parts.Part
+  num_parts: int
+  is_first: bool
+  compares: bool
+  start: trainer.Start
+  max_steps: typing.Optional[int]
+  builder_names: typing.Tuple[str, ...]
+  model_dir: str
+  driver: str
+
+
+class Outcome(typing.NamedTuple):
+  """How a task ended.
+
+  Attributes:
+    is_done: whether the part is done. If not, and without an error, it was
+      asked to stop.
+    error: str, the error of the part, "" if there was none.
+    details: str, its traceback.
+    worker: str, the name of the process.
+  """
+  is_done: bool
+  error: str = ""
+  details: str = ""
+  worker: str = ""
+
+
+class _Curves(summary.SummaryWriter):
+  """Writes the curves of a part; the driver writes those of the search."""
+
+  def add_scalars(self, folder, values, global_step):
+    if folder:
+      super().add_scalars(folder, values, global_step)
+
+  def add_graph(self, meta_graph):
+    """Writes nothing: the graph of a part is not that of the iteration."""
+
+
+class _Watch:
+  """Looks now and then at whether the driver still wants the part."""
+
+  def __init__(self, files: part_files.PartFiles,
+               stops: signals.StopRequests):
+    self._files = files
+    self._stops = stops
+    self._next_look = 0.
+    self._is_over = False
+
+  def asked_to_stop(self) -> bool:
+    if not self._is_over and time.monotonic() >= self._next_look:
+      self._next_look = time.monotonic() + _LOOK_SECS
+      self._is_over = not self._files.is_wanted()
+    return self._is_over or self._stops.asked is not None
+
+
+def train(task: Task) -> Outcome:
+  """Trains a part, as far as it is wanted.
+
+  Args:
+    task: `Task`.
+  """
+  worker = part_files.worker_name()
+  try:
+    return _train(task)._replace(worker=worker)
+  except Exception as error:  # pylint: disable=broad-except
+    return Outcome(False, f"{type(error).__name__}: {error}",
+                   traceback.format_exc(), worker)
+  except (KeyboardInterrupt, SystemExit):
+    return Outcome(False, worker=worker)
+
+
+def _train(task):
+  """See `train`. It raises what goes wrong."""
+  files = part_files.PartFiles(task.model_dir, task.start.number)
+  if not _is_asked(task, files):
+    return Outcome(False)
+  if files.result(task.part, task.driver, task.max_steps) is not None:
+    return Outcome(True)
+  model, request = _unpacked(task)
+  with signals.StopRequests() as stops:
+    attempt = files.new_attempt(task.part)
+    try:
+      return Outcome(_trained(task, model, request, files, attempt, stops))
+    finally:
+      files.remove_attempt(attempt)
+
+
+def _is_asked(task, files):
+  """Returns whether the driver that sent the task still waits for it."""
+  wait = waiting.Wait(
+      _SEEN_SECS, "use a folder that all workers of the executor see, or start "
+      "the workers where it is", log=logging.info)
+  while files.driver() is None:
+    wait.pause(.2, lambda: (
+        f"the driver's file in model_dir {task.model_dir!r} on "
+        f"{part_files.worker_name()}, a worker of the executor"))
+  return files.driver() == task.driver and files.is_wanted()
+
+
+def _unpacked(task):
+  """Returns the `Model` of the part, and the `Request`."""
+  import cloudpickle  # pylint: disable=g-import-not-at-top
+  model, request = cloudpickle.loads(task.search)
+  if model.config.session_config is None:
+    model = model._replace(config=model.config.replace(
+        session_config=_session_config(task.num_parts)))
+  return (model._replace(part=task.part),
+          request._replace(steps=None, max_steps=task.max_steps))
+
+
+def _session_config(num_parts):
+  """Returns a `ConfigProto` with this part's share of the machine's CPUs."""
+  threads = max(1, (os.cpu_count() or 1) // num_parts)
+  return tf_compat.v1.ConfigProto(
+      allow_soft_placement=True, intra_op_parallelism_threads=threads,
+      inter_op_parallelism_threads=threads)
+
+
+def _trained(task, model, request, files, attempt, stops):
+  """Trains the part; returns whether it is done."""
+  watch = _Watch(files, stops)
+  stopped: typing.List[events.Stopped] = []
+
+  def report(event):
+    if isinstance(event, events.Progress):
+      files.write_progress(task.part, event)
+    elif isinstance(event, events.Stopped):
+      stopped.append(event)
+
+  start = task.start
+  newest = files.newest_checkpoint(task.part)
+  if newest is not None:
+    start = start._replace(checkpoint=newest, begins=False)
+  writer = _Curves(model.model_dir.path)
+  try:
+    trained = leading.train_here(
+        model, trainer.Training(request, stops, report, writer),
+        start._replace(is_elsewhere=not start.begins), loop_lib.Surroundings(
+            report=report,
+            mark_stopped=lambda *note: model.model_dir.mark_stopped(
+                start.number, *note),
+            asked_to_stop=watch.asked_to_stop),
+        model_dir_lib.ModelDir(attempt),
+        lambda built: built._replace(
+            iteration=_checked(built.iteration, task)))
+  finally:
+    writer.close()
+  if trained is None:
+    return False
+  files.write_result(task.part, _result(task, model, request, files, trained,
+                                        stopped))
+  return True
+
+
+def _checked(iteration, task):
+  """Returns the `Iteration` with the summaries that this part writes."""
+  if iteration.builder_names != task.builder_names:
+    raise ValueError(
+        f"iteration {iteration.number}: subnetwork_generator makes the "
+        f"builders {list(iteration.builder_names)} on a worker of the executor, "
+        f"and {list(task.builder_names)} in the program that called train: it "
+        "must make the same in each process")
+  if task.is_first or not iteration.has_previous:
+    return iteration
+  of_previous = iteration.candidates[0].spec.summary
+  return iteration._replace(
+      summaries=[s for s in iteration.summaries if s is not of_previous])
+
+
+def _result(task, model, request, files, trained, stopped):
+  """Compares the candidates, and returns the `Result`."""
+  values, reports = None, ()
+  if trained.ending == loop_lib.Ending.ITERATION_OVER:
+    if task.compares:
+      values = tuple(trained.contest.values())
+    if model.report_materializer:
+      reports = tuple(trained.reports(task.part))
+  return part_files.Result(
+      trained.ending, task.driver, request.max_steps,
+      files.relative(trained.checkpoint), trained.progress.steps,
+      trained.progress.losses, trained.contest.architectures,
+      trained.contest.has_previous, values, trained.averages,
+      trained.weights, reports, tuple(stopped), trained.seconds)

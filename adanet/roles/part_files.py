@@ -1,0 +1,290 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The files of the parts of an iteration, which a driver and its workers share.
+
+    <model_dir>/parts/<iteration>/
+      start.json               which driver asked, and from which checkpoint
+      stop                     it asks all parts to stop
+      <builder>/               or "<builder>+2" for one of three builders
+        progress.json          how far the part is
+        result                 what it found, when it is done
+        <host>-<process>-<id>/ an attempt: checkpoints, and what it trained
+
+A part may run twice, even at once. Each run is an attempt with a folder of its
+own, which begins with the newest checkpoint of all attempts. What is shared is
+written whole, and has the same content whoever writes it.
+"""
+
+import contextlib
+import json
+import os
+import pickle
+import socket
+import typing
+import urllib.parse
+import uuid
+
+from adanet import tf_compat
+from adanet import typed_json
+from adanet.core import checkpoints
+from adanet.core import events
+from adanet.core import model_dir as model_dir_lib
+from adanet.core import parts
+from adanet.tf_compat import files
+from adanet.training import loop as loop_lib
+
+_FOLDER = "parts"
+
+
+class _Start(typing.NamedTuple):
+  """What start.json says.
+
+  Attributes:
+    driver: str, an id of the driver that asks for the parts now.
+    checkpoint: str, the name of the checkpoint from which they began, or None.
+  """
+  driver: str
+  checkpoint: typing.Optional[str]
+
+
+class Result(typing.NamedTuple):
+  """What a part found.
+
+  Attributes:
+    ending: `Ending`.
+    driver: str, the id of the driver that asked.
+    max_steps: int, the global step up to which it was asked to train, or None.
+    checkpoint: str, the prefix of its last checkpoint, relative to the folder
+      of the iteration's parts.
+    steps: dict from the name of each subnetwork and ensemble to its step.
+    losses: dict from such a name to the loss of its last step.
+    architectures: dict from the name of each candidate to its `Architecture`.
+    has_previous: whether the first one is the previous ensemble.
+    values: tuple with what each candidate is compared by; None if nothing was
+      to compare, or the iteration is not over.
+    averages: dict from such a name to the moving average of its loss.
+    weights: see `recording.mixture_weights`.
+    reports: tuple of `MaterializedReport`.
+    stopped: tuple of `events.Stopped`.
+    seconds: float, how long it took, in all attempts.
+  """
+  ending: loop_lib.Ending
+  driver: str
+  max_steps: typing.Optional[int]
+  checkpoint: str
+  steps: typing.Dict[str, int]
+  losses: typing.Dict[str, float]
+  architectures: typing.Dict[str, typing.Any]
+  has_previous: bool
+  values: typing.Optional[typing.Tuple[float, ...]]
+  averages: typing.Dict[str, float]
+  weights: typing.Dict[str, typing.List[float]]
+  reports: typing.Tuple[typing.Any, ...]
+  stopped: typing.Tuple[events.Stopped, ...]
+  seconds: float
+
+  @property
+  def runs(self) -> int:
+    """In how many steps something was trained."""
+    return max(self.steps.values(), default=0)
+
+
+def worker_name() -> str:
+  """Returns a name for this process: its host and its number."""
+  return f"{socket.gethostname()}-{os.getpid()}"
+
+
+def worker_of(attempt: str) -> str:
+  """Returns the name of the process that made the folder of an attempt."""
+  return os.path.basename(attempt).rpartition("-")[0]
+
+
+class PartFiles:
+  """The files of the parts of one iteration."""
+
+  def __init__(self, model_dir: str, number: int):
+    """Reads and writes nothing.
+
+    Args:
+      model_dir: str.
+      number: int, the iteration's.
+    """
+    self._root = os.path.join(model_dir, _FOLDER)
+    self._path = os.path.join(self._root, str(number))
+
+  # The driver's.
+
+  def begin(self, checkpoint: typing.Optional[str]) -> str:
+    """Makes the folder, for this driver.
+
+    Parts that began from another checkpoint, and other iterations, go.
+
+    Args:
+      checkpoint: str, the prefix of that from which all parts begin, or None.
+
+    Returns:
+      The id of this driver.
+    """
+    gfile = tf_compat.v1.io.gfile
+    name = checkpoint and os.path.basename(checkpoint)
+    start = self._start()
+    if start is None or start.checkpoint != name:
+      self.remove()
+    if gfile.exists(self._stop_path):
+      gfile.remove(self._stop_path)
+    driver = uuid.uuid4().hex
+    files.write_text(self._start_path, json.dumps(
+        typed_json.to_json(_Start, _Start(driver, name))))
+    return driver
+
+  def ask_to_stop(self) -> None:
+    """Asks all parts to save a checkpoint and to stop."""
+    files.write_text(self._stop_path, "")
+
+  def remove(self) -> None:
+    """Removes the parts of this iteration, and of all others."""
+    gfile = tf_compat.v1.io.gfile
+    if gfile.exists(self._start_path):  # So that what still runs ends first.
+      gfile.remove(self._start_path)
+    if gfile.isdir(self._root):
+      gfile.rmtree(self._root)
+
+  def progress(self, part: parts.Part) -> typing.Optional[events.Progress]:
+    """Returns how far a part is, or None."""
+    text = files.read_text(os.path.join(self._folder(part), "progress.json"))
+    try:
+      return typed_json.from_json(
+          events.Progress, typed_json.loads(text or ""))
+    except ValueError:
+      return None
+
+  # Both's.
+
+  def result(self, part: parts.Part, driver: str,
+             max_steps: typing.Optional[int]) -> typing.Optional[Result]:
+    """Returns what a part found; None if it is not done.
+
+    A part whose input ended has more to do for the next driver.
+
+    Args:
+      part: `Part`.
+      driver: str, the id of the driver that asks.
+      max_steps: int, the global step up to which to train, or None.
+    """
+    gfile = tf_compat.v1.io.gfile
+    path = os.path.join(self._folder(part), "result")
+    if not gfile.exists(path):
+      return None
+    try:
+      with gfile.GFile(path, "rb") as f:
+        result = pickle.loads(f.read())
+    except Exception:  # pylint: disable=broad-except
+      return None  # Of another version: it is trained again.
+    endings = loop_lib.Ending
+    is_done = result.ending == endings.ITERATION_OVER or (
+        result.ending == endings.MAX_STEPS and result.max_steps == max_steps
+    ) or result.driver == driver
+    return result if is_done else None
+
+  def attempts(self, part: parts.Part) -> typing.List[str]:
+    """Returns the folders of all attempts."""
+    gfile = tf_compat.v1.io.gfile
+    folder = self._folder(part)
+    if not gfile.isdir(folder):
+      return []
+    paths = [os.path.join(folder, name.rstrip("/"))
+             for name in sorted(gfile.listdir(folder))]
+    return [path for path in paths if gfile.isdir(path)]
+
+  def checkpoint(self, result: Result) -> str:
+    """Returns the prefix of the last checkpoint of a part that is done."""
+    return os.path.join(self._path, result.checkpoint)
+
+  def relative(self, checkpoint: str) -> str:
+    """Returns the prefix of a checkpoint as it is in a `Result`."""
+    return checkpoint[len(self._path) + 1:]
+
+  # A part's.
+
+  def driver(self) -> typing.Optional[str]:
+    """Returns the id of the driver that asks for the parts now, or None."""
+    start = self._start()
+    return start and start.driver
+
+  def is_wanted(self) -> bool:
+    """Returns whether a driver waits for the parts, and asks for no stop."""
+    gfile = tf_compat.v1.io.gfile
+    return gfile.exists(self._start_path) and not gfile.exists(self._stop_path)
+
+  def remove_attempt(self, attempt: str) -> None:
+    """Removes the folder of an attempt, if nobody wants it any more.
+
+    The folders above it go, too, if a late file made them again.
+    """
+    gfile = tf_compat.v1.io.gfile
+    if gfile.exists(self._start_path):
+      return
+    for path in (attempt, self._path):
+      if gfile.isdir(path):
+        gfile.rmtree(path)
+    with contextlib.suppress(OSError):  # It has those of another iteration.
+      os.rmdir(self._root)
+
+  def newest_checkpoint(self, part: parts.Part) -> typing.Optional[str]:
+    """Returns the prefix of the newest whole checkpoint of all attempts."""
+    found = []
+    for attempt in self.attempts(part):
+      folder = model_dir_lib.ModelDir(attempt)
+      try:
+        checkpoint = folder.latest_checkpoint()
+        if checkpoint is not None:
+          checkpoints.check_readable(checkpoint)
+          found.append((folder.global_step(checkpoint), checkpoint))
+      except checkpoints.CheckpointError:
+        continue  # It runs elsewhere, or was cut off.
+    return max(found)[1] if found else None
+
+  def new_attempt(self, part: parts.Part) -> str:
+    """Makes the folder of a new attempt, and returns its path."""
+    path = os.path.join(
+        self._folder(part), f"{worker_name()}-{uuid.uuid4().hex[:8]}")
+    tf_compat.v1.io.gfile.makedirs(path)
+    return path
+
+  def write_progress(self, part: parts.Part,
+                     progress: events.Progress) -> None:
+    """Writes how far a part is."""
+    files.write_text(
+        os.path.join(self._folder(part), "progress.json"),
+        json.dumps(typed_json.to_json(events.Progress, progress)))
+
+  def write_result(self, part: parts.Part, result: Result) -> None:
+    """Writes what a part found. It is then done."""
+    files.write_bytes(
+        os.path.join(self._folder(part), "result"), pickle.dumps(result))
+
+  # Paths.
+
+  @property
+  def _start_path(self):
+    return os.path.join(self._path, "start.json")
+
+  @property
+  def _stop_path(self):
+    return os.path.join(self._path, "stop")
+
+  def _start(self):
+    text = files.read_text(self._start_path)
+    try:
+      return typed_json.from_json(_Start, typed_json.loads(text or ""))
+    except ValueError:
+      return None
+
+  def _folder(self, part):
+    return os.path.join(
+        self._path, urllib.parse.quote(part_name(part), safe="+"))
+
+
+def part_name(part: parts.Part) -> str:
+  """Returns the name of a part, as it is shown. No builder is called so."""
+  return part[0] if len(part) == 1 else f"{part[0]}+{len(part) - 1}"

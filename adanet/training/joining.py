@@ -1,0 +1,92 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Joins the checkpoints of the parts of an iteration to one of a search."""
+
+import typing
+
+from adanet import tf_compat
+from adanet import waiting
+from adanet.core import model_dir as model_dir_lib
+from adanet.core import scopes
+from adanet.training import model as model_lib
+from adanet.training import saving
+from adanet.training import sessions
+from adanet.training import trainer
+
+_GLOBAL_STEP = "global_step"
+
+
+def _restored(checkpoints):
+  """Makes a variable for each one of some checkpoints, in the default graph.
+
+  Args:
+    checkpoints: prefixes. What several have is that of the first one.
+  """
+  v1 = tf_compat.v1
+  seen = {_GLOBAL_STEP}
+  for checkpoint in checkpoints:
+    reader = v1.train.NewCheckpointReader(checkpoint)
+    dtypes = reader.get_variable_to_dtype_map()
+    shapes = reader.get_variable_to_shape_map()
+    names = [name for name in sorted(shapes) if name not in seen]
+    seen.update(names)
+    if not names:
+      continue
+    values = v1.raw_ops.RestoreV2(
+        prefix=checkpoint, tensor_names=names,
+        shape_and_slices=[""] * len(names),
+        dtypes=[dtypes[name] for name in names])
+    for name, value in zip(names, values):
+      value.set_shape(shapes[name])
+      v1.Variable(value, name=name, trainable=False, use_resource=True)
+
+
+def _global_step(model, steps):
+  """Makes the global step of an iteration, with its value.
+
+  Args:
+    model: `Model`.
+    steps: the steps of the subnetworks, all iterations together.
+  """
+  v1 = tf_compat.v1
+  value = model.search.global_step_combiner_fn(
+      [v1.constant(step, v1.int64) for step in steps])
+  return v1.Variable(
+      v1.cast(value, v1.int64), name=_GLOBAL_STEP, trainable=False,
+      use_resource=True,
+      collections=[v1.GraphKeys.GLOBAL_VARIABLES, v1.GraphKeys.GLOBAL_STEP])
+
+
+def join(model: model_lib.Model, training: trainer.Training,
+         checkpoints: typing.Sequence[str],
+         steps: typing.Sequence[int]) -> typing.Tuple[str, int]:
+  """Saves one checkpoint with the variables of all parts of an iteration.
+
+  It tells the saving listeners, with a session that has these variables.
+
+  Args:
+    model: `Model`.
+    training: `Training`.
+    checkpoints: the prefixes of the parts' checkpoints. What several have, such
+      as the previous ensemble, is that of the first one.
+    steps: the steps of the iteration's subnetworks, in their order, all
+      iterations together.
+
+  Returns:
+    The prefix of the checkpoint, and its global step.
+  """
+  v1 = tf_compat.v1
+  wait = waiting.Wait(training.request.wait_timeout_secs, "free some space")
+  with scopes.new_graph(None).as_default():
+    _restored(checkpoints)
+    global_step = _global_step(model, steps)
+    saver = saving.CheckpointSaver(
+        model_dir_lib.ModelDir(model.model_dir.path), model.config,
+        [global_step], training.request.saving_listeners, training.report,
+        lambda problem: wait.pause(2., lambda: problem))
+    with sessions.local_session(model.config.session_config) as session:
+      session.run(v1.global_variables_initializer())
+      step = int(session.run(global_step))
+      saver.end(session, step, lambda: None)
+  assert saver.checkpoint is not None
+  return saver.checkpoint, step
