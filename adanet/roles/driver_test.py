@@ -1,28 +1,19 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Breaks and stops searches on executors."""
+"""Tests of searches on executors that lose parts, or break."""
 
-import functools
 import os
-import signal
-import sys
 import tempfile
-import threading
-import time
 import typing
 from concurrent import futures
 from unittest import mock
 
-from absl import logging
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
-from adanet.history import store
 from adanet.roles import execution
 from adanet.roles import part
 from adanet.testing import builders
-from adanet.testing import engines
-from adanet.testing import processes
 from adanet.testing import searches
 import numpy as np
 
@@ -42,10 +33,6 @@ def _variables(model_dir):
       tf_compat.v1.train.latest_checkpoint(model_dir))
   return {name: reader.get_tensor(name)
           for name in reader.get_variable_to_shape_map()}
-
-
-def _winners(model_dir):
-  return [record.winner for record in store.report(model_dir).iterations]
 
 
 class _Here(futures.Executor):
@@ -132,18 +119,14 @@ class DriverTest(parameterized.TestCase):
     model_dir = self.create_tempdir().full_path
     broken = _Here()
     broken.submit = mock.Mock(side_effect=[
-        _Here().submit, futures.BrokenExecutor("a worker died")])
-    submit = _Here().submit
-    broken.submit = mock.Mock(side_effect=lambda fn, task: (
-        submit(fn, task) if task.part == ("a",) else
-        (_ for _ in ()).throw(futures.BrokenExecutor("a worker died"))))
+        futures.Future(), futures.BrokenExecutor("a worker died")])
     with self.assertRaisesRegex(
         execution.ExecutorError, "the executor takes no more work "
         ".BrokenExecutor: a worker died.*with a new one"):
       self._train(broken, model_dir)
     new = _Here()
     self._assert_same(self._train(), self._train(new, model_dir))
-    self.assertEqual(["b", "c", "a", "b", "c"], new.trained)
+    self.assertEqual(["a", "b", "c"] * 2, new.trained)
 
   def test_worker_that_sees_another_disk(self):
     elsewhere = self.create_tempdir().full_path
@@ -159,85 +142,9 @@ class DriverTest(parameterized.TestCase):
     estimator = searches.estimator(
         self.create_tempdir().full_path, builders.Dense("a"), bad)
     with self.assertRaisesRegex(
-        execution.PartError, "(?s)the part 'bad' failed on .*ValueError.*"
+        execution.PartError, "(?s)the part 'bad' failed on .*Error: .*\n\n"
         "Traceback.*build_subnetwork"):
       estimator.train(builders.input_fn(), executor=_Here())
-
-
-def _program(model_dir, step_secs):
-  """A user's program."""
-  logging.use_absl_handler()
-  logging.set_verbosity(logging.INFO)
-  with engines.process_pool(2) as pool:
-    _estimator(model_dir, step_secs, steps=12).train(
-        builders.input_fn(), executor=pool)
-
-
-def _program_process(unused_connection, *args):
-  _program(*args)
-
-
-class FaultsTest(absltest.TestCase):
-  """With real processes."""
-
-  def setUp(self):
-    super().setUp()
-    self._model_dir = self.create_tempdir().full_path
-
-  def _wait_until_trained(self, number, name, step):
-    """Waits until a part has a checkpoint of a step, or of one after it."""
-    folder = os.path.join(self._model_dir, "parts", str(number), name)
-
-    def is_saved():
-      return any(
-          file.endswith(".index") and int(file.split("-")[1].split(".")[0]) >=
-          step for _, _, files in os.walk(folder) for file in files
-          if file.startswith("model.ckpt-"))
-
-    processes.wait_until(is_saved, f"step {step} of {name} in {number}")
-
-  def test_driver_is_stopped_and_killed_and_started_again(self):
-    stopped = processes.Process(_program_process, self._model_dir, .2)
-    self._wait_until_trained(0, "a", 3)
-    stopped.signal(signal.SIGINT)
-    self.assertEqual(130, stopped.wait_until_ended())
-    killed = processes.Process(_program_process, self._model_dir, .2)
-    self._wait_until_trained(0, "c", 9)
-    killed.kill()
-    last = processes.Process(_program_process, self._model_dir, 0.)
-    self.assertEqual(0, last.wait_until_ended())
-    self.assertFalse(os.path.exists(os.path.join(self._model_dir, "parts")))
-    trained = {}
-    for task in store.report(self._model_dir).tasks:
-      if task.iteration == 0:
-        for name, steps in task.trained.items():
-          trained[name] = trained.get(name, 0) + steps
-    # What came after a last checkpoint is trained again; the killed run wrote
-    # no record of its last steps.
-    self.assertLessEqual(trained["t0_a"], 12 + 3)
-
-  def test_dask_loses_and_gets_workers(self):
-    undisturbed = self.create_tempdir().full_path
-    with engines.dask_client(2) as client:
-      executor = client.get_executor(pure=False)
-
-      def disturb():
-        self._wait_until_trained(0, "a", 3)
-        pid = next(iter(client.run(os.getpid).values()))
-        os.kill(pid, signal.SIGKILL)
-        self._wait_until_trained(1, "a", 3)
-        client.cluster.scale(3)
-        client.cluster.scale(1)
-
-      thread = threading.Thread(target=disturb, daemon=True)
-      thread.start()
-      _estimator(self._model_dir, .1, steps=12).train(
-          builders.input_fn(), executor=executor)
-      thread.join(10)
-      _estimator(undisturbed, 0., steps=12).train(
-          builders.input_fn(), executor=executor)
-    self.assertFalse(os.path.exists(os.path.join(self._model_dir, "parts")))
-    self.assertEqual(_winners(undisturbed), _winners(self._model_dir))
 
 
 if __name__ == "__main__":
