@@ -84,7 +84,7 @@ class ExecutorPlan:
     """Yields the groups, by their first worker."""
     num_busy = min(self.num_workers, self.num_subnetworks)
     free = [(0, worker) for worker in range(num_busy)]  # A heap, too.
-    trained: typing.List[typing.List[int]] = [[] for _ in free]
+    trained = [[] for _ in free]
     for i in sorted(
         range(self.num_subnetworks), key=lambda i: (-self._scaled[i], i)):
       time, worker = free[0]
