@@ -213,6 +213,7 @@ def build_ensemble(
     iteration_step = v1.convert_to_tensor(step)
     with summary.current_scope():
       summary.scalar("iteration_step/adanet/iteration_step", iteration_step)
+    tf_compat.reset_layer_names()
     with summary.capture(), scopes.builder_scope(variable_scope) as variables:
       ensemble = ensembler.build_ensemble(
           [s.subnetwork for s in used],
@@ -255,7 +256,10 @@ def complete(spec: EnsembleSpec, task: subnetworks_lib.Task,
     subnetworks: those that are exported; none for none.
   """
   ensemble = spec.ensemble
-  head_spec = task.apply_head(ensemble.logits, f"ensemble {spec.name!r}")
+  owner = f"ensemble {spec.name!r}"
+  with scopes.seed_scope(owner):
+    head_spec = task.apply_head(ensemble.logits, owner)
+    found = metrics.of_candidate(task, head_spec)
   adanet_loss = head_spec.loss
   if (adanet_loss is not None and
       isinstance(ensemble, ensemble_lib.ComplexityRegularized)):
@@ -266,7 +270,6 @@ def complete(spec: EnsembleSpec, task: subnetworks_lib.Task,
   exports = head_spec.export_outputs
   if exports and subnetworks:
     exports = _exported(exports, ensemble, subnetworks, options)
-  found = metrics.of_candidate(task, head_spec)
   if found:
     found["architecture/adanet/ensembles"] = metrics.architecture_metric(
         [builder for _, builder in spec.architecture.subnetworks])

@@ -5,21 +5,23 @@
 A builder or an ensembler sees a global step of its own and its own trainable
 variables. Both are in collections of the graph. Assertions of a head that fail
 for a NaN are left out. No function of TensorFlow is replaced: the graph answers
-otherwise, until the scope ends.
+otherwise, until the scope ends. Where the graph has a seed, the seeds that a
+builder does not give follow from the scope's name, not from what else is built.
 """
 
 import contextlib
 import functools
-from typing import Any, Iterator, List, Optional, Sequence
+from typing import Any, ContextManager, Iterator, List, Optional, Sequence
 
 from adanet import tf_compat
+from adanet.tf_compat import seeds
 
 
 @functools.lru_cache(maxsize=None)
 def _graph_class():
   """Returns the class of `new_graph`, made when TensorFlow is needed."""
 
-  class SearchGraph(tf_compat.v1.Graph):
+  class SearchGraph(seeds.UnseededOps, tf_compat.v1.Graph):
     """A graph that asks the current scope for the global step.
 
     Attributes:
@@ -98,6 +100,15 @@ def new_graph(seed: Optional[int]) -> Any:
   return graph
 
 
+def seed_scope(name: str) -> ContextManager[None]:
+  """Lets seeds that are not given in the default graph follow from a name.
+
+  Args:
+    name: str, see `seeds.seed_scope`.
+  """
+  return seeds.seed_scope(tf_compat.v1.get_default_graph(), name)
+
+
 def _step_in(variable_scope):
   """Returns the step that a builder asks for, made at the first request.
 
@@ -145,7 +156,8 @@ def builder_scope(variable_scope: Any, trainable_variables: Sequence[Any] = ()
 
   In it, `tf.train.get_global_step()` is the builder's own step, and
   `tf.trainable_variables()` has only `trainable_variables` and those that the
-  builder makes. At its end, tables have names of their own in checkpoints.
+  builder makes. Seeds that it does not give follow from the name of its scope;
+  see `seed_scope`. At its end, tables have names of their own in checkpoints.
 
   Args:
     variable_scope: the `VariableScope` that has the builder's step.
@@ -166,7 +178,8 @@ def builder_scope(variable_scope: Any, trainable_variables: Sequence[Any] = ()
   saveables = graph.get_collection_ref(v1.GraphKeys.SAVEABLE_OBJECTS)
   num_saveables = len(saveables)
   try:
-    yield made
+    with seed_scope(variable_scope.name):
+      yield made
     _put_into_scope(variable_scope.name, saveables[num_saveables:],
                     saveables[:num_saveables])
   finally:

@@ -208,7 +208,9 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int, task: Task,
     if frozen:
       return SubnetworkSpec(
           name, builder, subnetwork, step, iteration_step, summary)
-    spec = task.apply_head(subnetwork.logits, owner)
+    with scopes.seed_scope(variable_scope.name + "/head"):
+      spec = task.apply_head(subnetwork.logits, owner)
+      found = metrics.of_candidate(task, spec)
     train_op = None
     if task.training:
       with summary.current_scope():
@@ -221,4 +223,4 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int, task: Task,
                 summary=summary, previous_ensemble=previous_ensemble), owner)
     return SubnetworkSpec(
         name, builder, subnetwork, step, iteration_step, summary, spec.loss,
-        train_op, metrics.of_candidate(task, spec))
+        train_op, found)

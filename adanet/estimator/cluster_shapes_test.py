@@ -128,6 +128,7 @@ class ClusterShapesTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
+    tf_compat.v1.ConfigProto()  # Loads TensorFlow once for all processes.
     with tempfile.TemporaryDirectory() as model_dir:
       cls._expected = processes.Process(
           _local, model_dir, distributed.ReplicationStrategy()).receive()

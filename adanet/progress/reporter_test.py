@@ -104,24 +104,21 @@ class ReporterTest(parameterized.TestCase):
                     for step in range(0, 300, 100)], 60.)
     self.assertEqual(["Iteration 0: step 300."] * 3, lines[1:])
 
-  def test_pipe(self):
-    reader, writer = os.pipe()
+  def _assert_logs_a_line(self, reader, writer):
     with os.fdopen(reader), os.fdopen(writer, "w") as stream, \
          self.assertLogs(level="INFO") as logs:
       with reporter.reporter(stream) as report:
         report(_ENDED)
     self.assertLen(logs.records, 1)
 
+  def test_pipe(self):
+    self._assert_logs_a_line(*os.pipe())
+
   def test_terminal_without_rich(self):
     with mock.patch.dict(sys.modules, {
         "rich": None, "adanet.progress.live": None}):
       sys.modules.pop("adanet.progress.live")
-      main, terminal = os.openpty()
-      with os.fdopen(main), os.fdopen(terminal, "w") as stream, \
-           self.assertLogs(level="INFO") as logs:
-        with reporter.reporter(stream) as report:
-          report(_ENDED)
-    self.assertLen(logs.records, 1)
+      self._assert_logs_a_line(*os.openpty())
 
   def test_error_passes_through(self):
     with self.assertRaisesRegex(ValueError, "stop"):

@@ -50,8 +50,8 @@ def check_executor(executor: typing.Any, config: typing.Any) -> None:
         f"submit, got {executor!r}")
   if config.cluster_spec:
     raise ValueError(
-        f"executor={executor!r} was given, and config has the cluster of "
-        "TF_CONFIG: use one of both. Unset TF_CONFIG to train on the executor")
+        f"executor={executor!r}: expected None with the cluster in TF_CONFIG. "
+        "Unset TF_CONFIG to train on the executor")
 
 
 def _check_hooks(request):

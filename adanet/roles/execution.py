@@ -165,8 +165,8 @@ class Execution:
         del self._pending[future]
     if self._pending:
       logging.warning(
-          "After %.0f s, these parts have not stopped: %s. They stop at their "
-          "next look at the model_dir.", _STOP_SECS,
+          "After %.0f s, these parts have not stopped: %s. They stop when they "
+          "next read the model_dir.", _STOP_SECS,
           ", ".join(sorted(map(part_files.part_name, self._pending.values()))))
 
   def _report_progress(self):

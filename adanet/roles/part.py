@@ -215,7 +215,7 @@ def _checked(iteration, task):
         f"iteration {iteration.number}: subnetwork_generator makes the "
         f"builders {list(iteration.builder_names)} on a worker of the executor, "
         f"and {list(task.builder_names)} in the program that called train: it "
-        "must make the same wherever it is asked")
+        "must make the same in each process")
   if task.is_first or not iteration.has_previous:
     return iteration
   of_previous = iteration.candidates[0].spec.summary

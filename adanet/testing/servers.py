@@ -23,6 +23,7 @@ def start(cluster, job):
   Returns:
     list of `processes.Process`.
   """
+  tf_compat.v1.ConfigProto()  # Loads TensorFlow once for all processes.
   return [
       processes.Process(_serve, cluster, job, index)
       for index in range(len(cluster[job]))

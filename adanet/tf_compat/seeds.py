@@ -1,0 +1,154 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The seeds that random ops and Keras layers get where a program gives none.
+
+TensorFlow makes the seed of an op from that of the graph and from a count: of
+all ops of the graph in TensorFlow 1, of random ops without a seed since. Keras
+2 draws from `random`, or from a generator of its own, and some of its functions
+from `numpy.random`. In a scope of this module all of these follow from the
+scope's name alone.
+"""
+
+import contextlib
+import hashlib
+import random
+import sys
+import threading
+from typing import Any, Dict, Iterator, NamedTuple, Optional
+
+from adanet.tf_compat import _tensorflow
+import numpy as np
+
+# What is drawn from belongs to the process, and parts of a search may be built
+# in several threads of it.
+_LOCK = threading.RLock()
+
+
+class _Source(NamedTuple):
+  """What the seeds come from that a program does not give.
+
+  Attributes:
+    graph_seed: int, the graph's; `tf.set_random_seed` in the scope changes it.
+    op_seed: int, the seed of the next op; None where none was made.
+    python: state of `random`.
+    numpy: state of `numpy.random`.
+    keras: the generator of Keras 2; None where a program set none.
+  """
+  graph_seed: int
+  op_seed: Optional[int]
+  python: Any
+  numpy: Any
+  keras: Optional[random.Random]
+
+
+class UnseededOps:
+  """Mixin of a `tf.Graph` whose seeds can follow from the name of a scope.
+
+  Attributes:
+    sources: dict from the name of a scope to where its seeds go on, for
+      `seed_scope`.
+  """
+
+  def __init__(self, *args: Any, **kwargs: Any) -> None:
+    super().__init__(*args, **kwargs)
+    self.sources: Dict[str, Any] = {}
+    self._op_seed: Optional[int] = None
+
+  @property
+  def op_seed(self) -> Optional[int]:
+    """The seed of the next op without one; None for TensorFlow's first."""
+    counts = _op_counts()
+    return self._op_seed if counts is None else counts.get(self)
+
+  @op_seed.setter
+  def op_seed(self, seed: Optional[int]) -> None:
+    counts = _op_counts()
+    if counts is None:
+      self._op_seed = seed
+    elif seed is None:
+      counts.pop(self, None)
+    else:
+      counts[self] = seed
+
+  @property
+  def _last_id(self):
+    # Only TensorFlow 1 reads it, and only for the seed of an op.
+    if self._op_seed is None:
+      return super()._last_id
+    self._op_seed += 1
+    return self._op_seed - 1
+
+
+def _op_counts():
+  """Returns TensorFlow's counts of a graph's unseeded ops, or None.
+
+  They are not public: they are in the module of a public function. TensorFlow 1
+  has none, and asks the graph.
+  """
+  module = sys.modules[_tensorflow.v1.get_seed.__module__]
+  return getattr(module, "_graph_to_seed_dict", None)
+
+
+def _keras_generators():
+  """Returns what has Keras 2's generator, where that is loaded, or None."""
+  for module in ("tf_keras.src.backend", "keras.src.backend"):
+    found = getattr(sys.modules.get(module), "_SEED_GENERATOR", None)
+    if found is not None:
+      return found
+  return None
+
+
+def _current(graph):
+  """Returns the `_Source` that is in use."""
+  return _Source(graph.seed, graph.op_seed, random.getstate(),
+                 np.random.get_state(),
+                 getattr(_keras_generators(), "generator", None))
+
+
+def _use(graph, source):
+  """Makes a `_Source` the one in use."""
+  graph.seed = source.graph_seed
+  graph.op_seed = source.op_seed
+  random.setstate(source.python)
+  np.random.set_state(source.numpy)
+  generators = _keras_generators()
+  if generators is not None:
+    generators.generator = source.keras
+
+
+def _first(graph, name):
+  """Returns where the seeds of a scope begin."""
+
+  def number(text):
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return int.from_bytes(digest[:4], "big") % (2**31 - 1)
+
+  # TensorFlow adds the graph's seed to that of an op, and Python does not.
+  seed = number(f"{graph.seed}/{name}")
+  return _Source(graph.seed, number(name), random.Random(seed).getstate(),
+                 np.random.RandomState(seed).get_state(), None)
+
+
+@contextlib.contextmanager
+def seed_scope(graph: Any, name: str) -> Iterator[None]:
+  """Lets the seeds that a program does not give follow from a name.
+
+  They do not depend on what else the graph has. A scope with the name of an
+  earlier one goes on where that ended. After the scope, everything that seeds
+  are drawn from is as it was. A graph without a seed is not changed.
+
+  Args:
+    graph: the default graph, an `UnseededOps`.
+    name: str.
+  """
+  if graph.seed is None:
+    yield
+    return
+  with _LOCK:
+    outer = _current(graph)
+    _use(graph, graph.sources.get(name) or _first(graph, name))
+    try:
+      yield
+    finally:
+      graph.sources[name] = _current(graph)
+      _use(graph, outer)
