@@ -83,7 +83,7 @@ class ExamplesTest(parameterized.TestCase):
   def test_finds_the_examples(self):
     self.assertLen([output for page in _PAGES
                     for _, output in pages.programs(page) if output], 13)
-    self.assertLen(list(_commands()), 10)
+    self.assertLen(list(_commands()), 11)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The placement of a whole cluster, without a cluster and without TensorFlow.
 
-See `PlacementPlan`. Each name is loaded at its first use, because the command
+See `PlacementPlan`, and `ExecutorPlan` for an executor. Each name is loaded at its first use, because the command
 line prints its help without NumPy.
 """
 
@@ -12,14 +12,16 @@ import typing
 from adanet import _submodules
 
 __all__ = [
-    "Indices", "JSON_VERSION", "PROBLEM_KINDS", "PlacementPlan", "Problem",
-    "PsGroup", "Subnetwork", "SubnetworkGroup", "WorkerGroup", "compare",
+    "ExecutorPlan", "ExecutorWorkers", "Indices", "JSON_VERSION",
+    "PROBLEM_KINDS", "PlacementPlan", "Problem", "PsGroup", "Subnetwork",
+    "SubnetworkGroup", "WorkerGroup", "compare",
 ]
 
 if typing.TYPE_CHECKING:
   # pylint: disable=g-import-not-at-top,g-multiple-import
   from adanet.distributed.indices import Indices
   from adanet.distributed.plan import picture, predictions, table
+  from adanet.distributed.plan.executor import ExecutorPlan, ExecutorWorkers
   from adanet.distributed.plan.groups import (
       PsGroup, Subnetwork, SubnetworkGroup, WorkerGroup)
   from adanet.distributed.plan.problems import Problem, PROBLEM_KINDS
@@ -31,7 +33,7 @@ else:  # A type checker takes a module with __getattr__ to have every name.
 
   def __getattr__(name):
     if name in __all__:
-      for module_name in ("groups", "problems", "value"):
+      for module_name in ("groups", "executor", "problems", "value"):
         module = importlib.import_module(__name__ + "." + module_name)
         if hasattr(module, name):
           value = globals()[name] = getattr(module, name)

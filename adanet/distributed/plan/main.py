@@ -33,6 +33,10 @@ Let the costs of the subnetworks decide who trains what:
 
   adanet-plan --workers=4 --subnetworks=3 --strategy=balanced --costs=1,2,4
 
+How long an iteration takes on an executor of 4 workers:
+
+  adanet-plan --executor_workers=4 --costs=8,5,4,4,3,2,1
+
 Plan a strategy of your own, the class Mine in mine.py:
 
   adanet-plan --workers=3 --ps=2 --subnetworks=3 --strategy=mine:Mine
@@ -76,8 +80,11 @@ _BALANCED = "balanced"
 _COMMAND = command.Command("adanet-plan", __doc__)
 _CLUSTER = cluster_flags.ClusterFlags(_COMMAND, _MAX_WORKERS - 1, _MAX_PS)
 _SUBNETWORKS = _COMMAND.define_integer(
-    "subnetworks", None, "Number of subnetworks in the iteration. Required.", 1,
-    _MAX_SUBNETWORKS)
+    "subnetworks", None, "Number of subnetworks in the iteration. Required, "
+    "but with --executor_workers and --costs.", 1, _MAX_SUBNETWORKS)
+_EXECUTOR_WORKERS = _COMMAND.define_integer(
+    "executor_workers", None, "Number of workers of an executor. Show which "
+    "worker trains what, and how long an iteration takes.", 1, _MAX_WORKERS)
 _TF_CONFIG = flags.DEFINE_string(
     "tf_config", None, "File with the TF_CONFIG of any task of the cluster; - "
     "for standard input. Default: the TF_CONFIG of the environment, unless "
@@ -107,6 +114,10 @@ _ENSEMBLE_WORKERS = _COMMAND.define_integer(
 _OPTIONS = ((_DROP_REMAINDER, (_ROUND_ROBIN,)),
             (_DEDICATE, (_ROUND_ROBIN, _BALANCED)),
             (_ENSEMBLE_WORKERS, (_BALANCED,)))
+# What an executor has not.
+_CLUSTER_ONLY = ("workers", "ps", "evaluator", "tf_config", "sizes", "strategy",
+                 "drop_remainder", "dedicate_parameter_servers",
+                 "num_ensemble_workers", "compare", "strict")
 _FORMAT = flags.DEFINE_enum(
     "format", "table", ["table", "json", "svg", "png"],
     "What to write to standard output.", flag_values=_COMMAND.flags)
@@ -195,6 +206,10 @@ def _to_json(plans):
     value = dict(version=plan_lib.JSON_VERSION, **plan_lib.compare(plans))
   else:
     value = plans[0].to_json_dict()
+  return _dumps(value)
+
+
+def _dumps(value):
   return json.dumps(value, indent=2, allow_nan=False) + "\n"
 
 
@@ -215,6 +230,34 @@ def _write_tables(plans, worker_names, output):
     plan_table.show(plans[0], console, worker_names)
 
 
+def _run_executor():
+  """Prints the plan of an executor."""
+  given = [name for name in _CLUSTER_ONLY if _COMMAND.is_given(name)]
+  source = f"--executor_workers={_EXECUTOR_WORKERS.value}: expected "
+  if given:
+    raise command.BadInput(
+        f"{source}no --{given[0]}, which is for a cluster with parameter "
+        "servers.")
+  if _FORMAT.value not in ("table", "json"):
+    raise command.BadInput(
+        f"{source}--format=table or json, got --format={_FORMAT.value}.")
+  count = _SUBNETWORKS.value
+  if count is None:
+    if _COSTS.value is None:
+      raise command.BadInput(f"{source}--costs or --subnetworks.")
+    count = _COSTS.value.count(",") + 1
+  from adanet.distributed.plan import executor  # pylint: disable=g-import-not-at-top
+  plan = executor.ExecutorPlan(
+      _EXECUTOR_WORKERS.value, count, inputs.parse_weights(_COSTS, count))
+  with command.standard_output() as output:
+    if _FORMAT.value == "json":
+      output.write(_dumps(plan.to_json_dict()))
+      return
+    from adanet.console import tables  # pylint: disable=g-import-not-at-top
+    from adanet.distributed.plan import table as plan_table  # pylint: disable=g-import-not-at-top
+    plan_table.show_executor(plan, tables.new_console(output))
+
+
 def _problems(plan, worker_names):
   from adanet.distributed.plan import problems  # pylint: disable=g-import-not-at-top
   return problems.of_tasks(plan, worker_names)
@@ -225,6 +268,9 @@ def _run(arguments):
   if arguments:
     raise command.BadInput(f"{' '.join(arguments)}: expected flags only "
                            "(--help lists them)")
+  if _EXECUTOR_WORKERS.value is not None:
+    _run_executor()
+    return 0
   if _SUBNETWORKS.value is None:
     raise command.BadInput("--subnetworks: expected the number of subnetworks "
                            "in the iteration (--help lists the flags)")

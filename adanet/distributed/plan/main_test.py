@@ -346,7 +346,7 @@ class InfoTest(MainTestCase):
     self.assertCountEqual(
         ["workers", "ps", "[no]evaluator", "subnetworks", "tf_config", "strategy",
          "[no]drop_remainder", "[no]dedicate_parameter_servers",
-         "num_ensemble_workers", "costs", "sizes", "format",
+         "num_ensemble_workers", "executor_workers", "costs", "sizes", "format",
          "[no]compare", "[no]strict", "[no]help", "[no]version"],
         re.findall(r"(?m)^  (?:-h,)?--(\S+): ", output))
     self.assertLessEqual(max(map(len, output.splitlines())), 80)

@@ -10,6 +10,7 @@ amount of work share a row::
     console = rich.console.Console()
     plan_table.show(plan, console)
     plan_table.show_comparison([plan, other_plan], console)
+    plan_table.show_executor(executor_plan, console)
 """
 
 import itertools
@@ -21,6 +22,7 @@ from adanet.distributed import _arguments
 from adanet.distributed import indices as indices_lib
 from adanet.distributed import plan as plan_lib
 from adanet.distributed import tasks
+from adanet.distributed.plan import executor as executor_lib
 from adanet.distributed.plan import groups as groups_lib
 from adanet.distributed.plan import problems as problems_lib
 from adanet.distributed.plan import value
@@ -208,6 +210,13 @@ def _weights_table(plan, subnetwork_names):
       lambda gs: (map(_number, gs[0][1:]), False), "subnetwork")
 
 
+def _figures_table(plan):
+  figures = tables.new_table("figure", ">value")
+  for name, value in plan.figures().items():
+    tables.add_row(figures, name, _figure(name, value))
+  return figures
+
+
 def _problems_text(messages):
   """Returns the messages of problems, one a line."""
   if not messages:
@@ -255,11 +264,9 @@ def show(plan: plan_lib.PlacementPlan, console: rich_console.Console,
         if plan.sizes is None else
         "The load is in the unit of the sizes, and assumes evenly spread bytes."
     )]
-  figures = tables.new_table("figure", ">value")
-  for name, value in plan.figures().items():
-    tables.add_row(figures, name, _figure(name, value))
   problems = problems_lib.of_tasks(plan, worker_names, subnetwork_names)
-  parts += [figures, _problems_text([p.message for p in problems])]
+  parts += [_figures_table(plan),
+            _problems_text([p.message for p in problems])]
   tables.print_parts(console, parts)
 
 
@@ -350,3 +357,37 @@ def show_comparison(plans: Sequence[plan_lib.PlacementPlan],
       for letter, plan in shown.items()
       for problem in problems_lib.of_tasks(plan, worker_names)]))
   tables.print_parts(console, parts)
+
+
+def _ideal_text(plan):
+  """Returns the sentence that compares an `ExecutorPlan` with the ideal."""
+  time, ideal = plan.training_time(), plan.ideal_time()
+  return "The time is {}: {}.".format(
+      "the ideal" if time == ideal else
+      f"{time / ideal:.3g} times the ideal of {_number(ideal)}",
+      "that of the longest subnetwork" if ideal == max(plan.costs or (1,)) else
+      "all costs, divided by the workers")
+
+
+def show_executor(plan: executor_lib.ExecutorPlan,
+                  console: rich_console.Console) -> None:
+  """Prints which worker of an executor trains what, and how long.
+
+  Args:
+    plan: an `ExecutorPlan`.
+    console: as for `show`.
+  """
+  time = plan.training_time()
+  tables.print_parts(console, [
+      rich_text.Text("An executor: {}, {}, the longest first".format(
+          tasks.count(f"{plan.num_workers:,}", "worker"),
+          tasks.count(f"{plan.num_subnetworks:,}", "subnetwork")),
+                     style="bold"),
+      _groups_table(
+          ["worker", "trains", ">time", ">busy"], plan.worker_groups,
+          lambda g: (len(g.subnetworks), _number(g.time)), _texts(str),
+          lambda gs: ([_subnetworks_text([g.subnetworks for g in gs], str),
+                       _number(gs[0].time), f"{gs[0].time / time:.0%}"], False),
+          "worker"),
+      _figures_table(plan),
+      rich_text.Text(_ideal_text(plan))])

@@ -1,0 +1,170 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""How long an iteration takes on an executor.
+
+There each subnetwork is a part that one worker trains from its first step to
+its last. A worker that is done takes the next part, the longest first.
+"""
+
+import fractions
+import heapq
+import math
+import typing
+
+from adanet.distributed import _arguments
+from adanet.distributed import indices as indices_lib
+from adanet.distributed import line as line_lib
+
+Indices = indices_lib.Indices
+
+
+class ExecutorWorkers(typing.NamedTuple):
+  """Workers of an executor that train the same.
+
+  Attributes:
+    workers: the workers: one, or all that have nothing to train.
+    subnetworks: the subnetworks that they train.
+    time: the cost of these.
+  """
+  workers: Indices
+  subnetworks: Indices
+  time: line_lib.Number
+
+
+class ExecutorPlan:
+  """Which worker of an executor trains which subnetworks, and how long.
+
+  Times are in the unit of `PlacementPlan.training_time`: what one worker needs
+  for one step of a subnetwork that costs 1. So an iteration takes as often
+  this time as it has steps.
+
+  Longest first takes at most 4/3 - 1/(3 m) of the shortest possible time for m
+  workers (Graham, Bounds on multiprocessing timing anomalies, 1969).
+
+  Attributes:
+    num_workers: int.
+    num_subnetworks: int.
+    costs: tuple of numbers; None if all are 1.
+    worker_groups: tuple of `ExecutorWorkers`.
+  """
+
+  def __init__(self, num_workers: int, num_subnetworks: int,
+               costs: typing.Optional[typing.Sequence[line_lib.Number]] = None):
+    """Makes a plan.
+
+    Args:
+      num_workers: at least 1.
+      num_subnetworks: at least 1.
+      costs: what a step of each subnetwork costs, with its ensembles: positive
+        numbers in any unit. None: all cost 1.
+
+    Raises:
+      ValueError: an argument is out of range.
+    """
+    self.num_workers = _arguments.check_integer("num_workers", num_workers, 1)
+    self.num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
+    if costs is not None:
+      expected = (f"{num_subnetworks} numbers greater than 0, one for each "
+                  "subnetwork")
+      given = costs
+      costs = _arguments.check_lengths("costs", given, expected)
+      if len(costs) != num_subnetworks:
+        raise ValueError(
+            f"costs={_arguments.show(given)}: expected {expected}.")
+    self.costs = costs
+    self._scale, self._scaled = _integers(costs or (1,) * self.num_subnetworks)
+    self.worker_groups = tuple(self._groups())
+
+  def __repr__(self):
+    costs = "" if self.costs is None else f", costs={self.costs}"
+    return (f"ExecutorPlan(num_workers={self.num_workers}, "
+            f"num_subnetworks={self.num_subnetworks}{costs})")
+
+  def _groups(self):
+    """Yields the groups, by their first worker."""
+    num_busy = min(self.num_workers, self.num_subnetworks)
+    free = [(0, worker) for worker in range(num_busy)]  # A heap, too.
+    trained = [[] for _ in free]
+    for i in sorted(
+        range(self.num_subnetworks), key=lambda i: (-self._scaled[i], i)):
+      time, worker = free[0]
+      heapq.heapreplace(free, (time + self._scaled[i], worker))
+      trained[worker].append(i)
+    for time, worker in sorted(free, key=lambda pair: pair[1]):
+      yield ExecutorWorkers(
+          Indices([worker]), Indices(trained[worker]), self._time(time))
+    if num_busy < self.num_workers:
+      yield ExecutorWorkers(
+          Indices(range(num_busy, self.num_workers)), Indices(), 0)
+
+  def training_time(self) -> line_lib.Number:
+    """Returns when the last worker is done."""
+    return max(group.time for group in self.worker_groups)
+
+  def ideal_time(self) -> line_lib.Number:
+    """Returns a time that no other division goes below.
+
+    It is the larger one of all costs divided by the workers, and of the cost of
+    the most expensive subnetwork.
+    """
+    return self._time(max(
+        fractions.Fraction(sum(self._scaled), self.num_workers),
+        max(self._scaled)))
+
+  def _time(self, scaled):
+    """Returns a sum of scaled costs in the unit of the costs."""
+    return _plain(fractions.Fraction(scaled) / self._scale)
+
+  def figures(self) -> typing.Dict[str, line_lib.Number]:
+    """Returns the figures of the plan.
+
+    Returns:
+      Dict with the keys "training_time"; "ideal_time"; "speedup", how many
+      times as fast as one worker; "utilization", the mean fraction of the time
+      in which a worker trains; "idle_workers", which have no subnetwork.
+    """
+    time = self.training_time()
+    speedup = float(fractions.Fraction(
+        sum(self._scaled), self._scale) / fractions.Fraction(time))
+    return {
+        "training_time": time,
+        "ideal_time": self.ideal_time(),
+        "speedup": speedup,
+        "utilization": speedup / self.num_workers,
+        "idle_workers": max(0, self.num_workers - self.num_subnetworks),
+    }
+
+  def to_json_dict(self) -> typing.Dict[str, typing.Any]:
+    """Returns the plan as a dict for `json.dumps`.
+
+    A set of indices is a list of [start, stop, step], as in `PlacementPlan`.
+    """
+    return {
+        "version": 1,
+        "num_workers": self.num_workers,
+        "num_subnetworks": self.num_subnetworks,
+        "costs": self.costs and list(map(_plain, self.costs)),
+        "worker_groups": [
+            {"workers": group.workers.to_json(),
+             "subnetworks": group.subnetworks.to_json(), "time": group.time}
+            for group in self.worker_groups],
+        "figures": self.figures(),
+    }
+
+
+def _integers(costs):
+  """Returns a number and costs times it, which are integers.
+
+  So no order of adding them makes a difference.
+  """
+  exact = list(map(fractions.Fraction, costs))
+  scale = 1
+  for cost in exact:
+    scale *= cost.denominator // math.gcd(scale, cost.denominator)
+  return scale, [
+      cost.numerator * (scale // cost.denominator) for cost in exact]
+
+
+def _plain(number):
+  """Returns an exact number as an int or a float."""
+  return int(number) if number == int(number) else float(number)

@@ -1,0 +1,175 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the plans of executors, against all divisions of a few costs."""
+
+import contextlib
+import fractions
+import io
+import itertools
+import json
+import os
+import signal
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.distributed import plan as plan_lib
+from adanet.distributed.plan import main as plan_main
+from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+import hypothesis
+from hypothesis import strategies as st
+
+_costs = st.lists(st.one_of(
+    st.integers(1, 20), st.floats(.01, 100.)), min_size=1, max_size=6)
+
+
+def _shortest(num_workers, costs):
+  """Returns the shortest time of all divisions."""
+  return min(
+      max(sum(cost for cost, owner in zip(costs, owners) if owner == worker)
+          for worker in range(num_workers))
+      for owners in itertools.product(range(num_workers), repeat=len(costs)))
+
+
+class ExecutorPlanTest(parameterized.TestCase):
+
+  @hypothesis.given(st.integers(1, 3), _costs)
+  def test_is_near_the_shortest_time(self, num_workers, costs):
+    exact = list(map(fractions.Fraction, costs))
+    plan = plan_lib.ExecutorPlan(num_workers, len(costs), costs)
+    times = [sum(exact[i] for i in group.subnetworks)
+             for group in plan.worker_groups]
+    shortest = _shortest(num_workers, exact)
+    self.assertLessEqual(
+        max(times),
+        (fractions.Fraction(4, 3) - fractions.Fraction(1, 3 * num_workers)) *
+        shortest)
+    self.assertLessEqual(plan.ideal_time(), float(shortest))
+    self.assertEqual(float(max(times)), plan.training_time())
+
+  @hypothesis.given(st.integers(1, 8), st.one_of(_costs, st.integers(1, 30)))
+  def test_trains_each_subnetwork_once(self, num_workers, given):
+    costs = given if isinstance(given, list) else None
+    count = len(given) if costs else given
+    plan = plan_lib.ExecutorPlan(num_workers, count, costs)
+    self.assertCountEqual(
+        range(num_workers), [w for g in plan.worker_groups for w in g.workers])
+    self.assertCountEqual(
+        range(count), [i for g in plan.worker_groups for i in g.subnetworks])
+    figures = plan.figures()
+    self.assertEqual(
+        num_workers,
+        sum(bool(g.subnetworks) for g in plan.worker_groups) +
+        figures["idle_workers"])
+    self.assertLessEqual(figures["ideal_time"], figures["training_time"])
+    self.assertBetween(figures["utilization"], 0., 1.)
+    self.assertEqual(plan.to_json_dict(), json.loads(json.dumps(
+        plan.to_json_dict(), allow_nan=False)))
+
+  def test_the_longest_first(self):
+    plan = plan_lib.ExecutorPlan(2, 5, (1, 3., 2, 2, .5))
+    self.assertEqual(
+        [([0], [0, 1, 4], 4.5), ([1], [2, 3], 4)],
+        [(list(g.workers), list(g.subnetworks), g.time)
+         for g in plan.worker_groups])
+    self.assertEqual(
+        {"training_time": 4.5, "ideal_time": 4.25, "speedup": 8.5 / 4.5,
+         "utilization": 8.5 / 9, "idle_workers": 0}, plan.figures())
+    self.assertEqual("ExecutorPlan(num_workers=2, num_subnetworks=5, "
+                     "costs=(1, 3.0, 2, 2, 0.5))", repr(plan))
+
+  def test_more_workers_than_subnetworks(self):
+    plan = plan_lib.ExecutorPlan(10**9, 3)
+    self.assertEqual(1, plan.training_time())
+    self.assertEqual(10**9 - 3, plan.figures()["idle_workers"])
+    self.assertLen(plan.worker_groups, 4)
+
+  @parameterized.parameters(
+      ((0, 1), "num_workers=0: expected an integer of at least 1."),
+      ((1, 0), "num_subnetworks=0: expected an integer of at least 1."),
+      ((1, 2, (1,)), "costs=(1,): expected 2 numbers greater than 0, one for "
+                     "each subnetwork."),
+      ((1, 1, (0,)), "costs[0]=0: expected a number greater than 0."))
+  def test_bad_arguments(self, arguments, message):
+    with self.assertRaises(ValueError) as caught:
+      plan_lib.ExecutorPlan(*arguments)
+    self.assertEqual(message, str(caught.exception))
+
+
+_TABLE = """\
+An executor: 3 workers, 7 subnetworks, the longest first
+
+worker  trains   time  busy
+0       0, 4, 6    11  100%
+1       1, 5        8   73%
+2       2, 3        8   73%
+
+figure          value
+training_time      11
+ideal_time          9
+speedup         2.455
+utilization    0.8182
+idle_workers        0
+
+The time is 1.22 times the ideal of 9: all costs, divided by the workers.
+"""
+
+
+@mock.patch.dict(os.environ, TF_CONFIG="{}")
+class CommandTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.addCleanup(
+        signal.signal, signal.SIGPIPE, signal.getsignal(signal.SIGPIPE))
+
+  def run_main(self, *flags):
+    """Returns the exit code, standard output, and standard error."""
+    output = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    with contextlib.redirect_stdout(output), \
+        contextlib.redirect_stderr(io.StringIO()) as errors:
+      code = plan_main.main(["adanet-plan", *flags])
+    return code, output.buffer.getvalue().decode(), errors.getvalue()
+
+  def test_table(self):
+    for flags in ((), ("--subnetworks=7",)):
+      self.assertEqual((0, _TABLE, ""), self.run_main(
+          "--executor_workers=3", "--costs=5,5,4,4,3,3,3", *flags))
+
+  def test_table_of_many(self):
+    _, output, _ = self.run_main("--executor_workers=50", "--subnetworks=100000")
+    self.assertLess(output.count("\n"), 15)
+    self.assertIn("  2000 subnetworks each  2000  100%\n", output)
+    self.assertIn("The time is the ideal: all costs, divided", output)
+
+  def test_json(self):
+    code, output, errors = self.run_main(
+        "--executor_workers=4", "--costs=1,2.5", "--format=json")
+    self.assertEqual((0, ""), (code, errors))
+    self.assertEqual(plan_lib.ExecutorPlan(4, 2, (1, 2.5)).to_json_dict(),
+                     json.loads(output))
+
+  @parameterized.parameters(
+      ("--ps=2", "expected no --ps, which is for a cluster with parameter "
+                 "servers."),
+      ("--strict", "expected no --strict, which is for a cluster with "
+                   "parameter servers."),
+      ("--format=svg", "expected --format=table or json, got --format=svg."),
+      ("--noevaluator", "expected no --evaluator, which is for a cluster with "
+                        "parameter servers."),
+      (None, "expected --costs or --subnetworks."))
+  def test_refuses(self, flag, message):
+    flags = ["--costs=1,2", flag] if flag else []
+    self.assertEqual(
+        (2, "", f"adanet-plan: --executor_workers=2: {message}\n"),
+        self.run_main("--executor_workers=2", *flags))
+
+  def test_costs_and_subnetworks(self):
+    code, _, error = self.run_main(
+        "--executor_workers=2", "--costs=1,2", "--subnetworks=3")
+    self.assertEqual(2, code)
+    self.assertStartsWith(error, "adanet-plan: --costs=1,2: expected 3 numbers")
+
+
+if __name__ == "__main__":
+  absltest.main()
