@@ -65,6 +65,15 @@ class _Twice(futures.ThreadPoolExecutor):
     return super().submit(fn, task)
 
 
+class _Breaking(_Here):
+  """Trains one part, and breaks."""
+
+  def submit(self, fn, task):
+    if self.trained:
+      raise futures.BrokenExecutor("a worker died")
+    return super().submit(fn, task)
+
+
 def _losing(error, times):
   """Returns an executor that loses its first tasks."""
   left = [times]
@@ -117,25 +126,27 @@ class DriverTest(parameterized.TestCase):
 
   def test_broken_executor(self):
     model_dir = self.create_tempdir().full_path
-    broken = _Here()
-    broken.submit = mock.Mock(side_effect=[
-        futures.Future(), futures.BrokenExecutor("a worker died")])
     with self.assertRaisesRegex(
         execution.ExecutorError, "the executor takes no more work "
         ".BrokenExecutor: a worker died.*with a new one"):
-      self._train(broken, model_dir)
+      self._train(_Breaking(), model_dir)
     new = _Here()
     self._assert_same(self._train(), self._train(new, model_dir))
-    self.assertEqual(["a", "b", "c"] * 2, new.trained)
+    self.assertEqual(["b", "c", "a", "b", "c"], new.trained)
 
   def test_worker_that_sees_another_disk(self):
     elsewhere = self.create_tempdir().full_path
     executor = _Here(lambda task: task._replace(model_dir=elsewhere))
     with mock.patch.object(part, "SEEN_SECS", .1):
       with self.assertRaisesRegex(
-          execution.PartError, "the part 'a' failed on .*a folder that all "
+          execution.PartError, "the part '.' failed on .*a folder that all "
           "workers of the executor see"):
         self._train(executor)
+
+  def test_names_that_differ_in_their_case(self):
+    with self.assertRaisesRegex(
+        ValueError, "iteration 0: .*'a', 'A'.* only in upper and lower case"):
+      self._train(_Here(), names="aA")
 
   def test_error_in_a_part(self):
     bad = builders.Dense("bad", logits="no tensor")
