@@ -18,7 +18,9 @@ def _search(scheduler_file, model_dir, num_workers):
     client.wait_for_workers(int(num_workers), timeout=60)
     search.estimator(model_dir=model_dir).train(
         search.input_fn, executor=client.get_executor(pure=False))
-    print(f"trained on {len(client.scheduler_info()['workers'])} workers")
+    workers = client.scheduler_info()["workers"].values()
+    hosts = {worker["host"] for worker in workers}
+    print(f"trained on {len(workers)} workers of {len(hosts)} hosts")
     client.shutdown()
 
 
