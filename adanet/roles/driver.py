@@ -179,11 +179,15 @@ class _Driver:
     """
     began = time.time()
     limit = max_steps = self._training.request.max_steps
+    losses: typing.Dict[str, typing.Optional[float]] = {}
     while True:
       trained = self._train_parts(start, max_steps)
+      losses.update(trained.progress.losses)
       if (trained.ending != loop_lib.Ending.MAX_STEPS or
           trained.global_step >= limit):
-        return trained._replace(seconds=time.time() - began)
+        return trained._replace(
+            seconds=time.time() - began,
+            progress=trained.progress._replace(losses=losses))
       max_steps += limit - trained.global_step
       start = trainer.Start(start.number, trained.checkpoint)
 
@@ -214,10 +218,10 @@ class _Driver:
     results = execution.Execution(
         self._executor, self._training, files, tasks, start.number).results()
     results = {part: results[part] for part in parts}
-    self._write_tasks(start.number, files, parts)
     self._seconds = {name: result.seconds / len(part)
                      for part, result in results.items() for name in part}
     trained = self._joined(iteration, files, results, names)
+    self._write_tasks(start.number, files, parts)
     files.remove()
     return trained
 
@@ -263,7 +267,10 @@ class _Driver:
     self._training.writer.add_scalars("", values, progress.global_step)
 
   def _write_tasks(self, number, files, parts):
-    """Records which worker of the executor trained what."""
+    """Records which worker of the executor trained what.
+
+    It adds to what the workers did until an earlier stop in the iteration.
+    """
     by_worker: typing.Dict[str, records.TaskRecord] = {}
     for part in parts:
       for attempt in files.attempts(part):
@@ -273,7 +280,9 @@ class _Driver:
           by_worker[worker] = records.added(by_worker.get(worker), record)
     history = store.History(self._model.model_dir.path)
     for i, record in enumerate(by_worker.values()):
-      history.write_task(record._replace(task=f"worker:{i}"))
+      task = f"worker:{i}"
+      history.write_task(records.added(
+          history.task(task, number), record._replace(task=task)))
 
 
 def _candidate_names(iteration: iteration_lib.Iteration):
