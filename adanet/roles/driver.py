@@ -160,8 +160,14 @@ class _Driver:
 
   def _parts(self, iteration):
     """Divides an iteration; returns its parts in their order."""
-    found = parts_lib.divide(iteration.builder_names, iteration.planned)
-    if len(found) == 1 < len(iteration.builder_names) and (
+    names = iteration.builder_names
+    if len({name.lower() for name in names}) < len(names):
+      raise ValueError(
+          f"iteration {iteration.number}: of the builders {list(names)}, some "
+          "differ only in upper and lower case, where TensorFlow renames "
+          "variables: on an executor, give them other names")
+    found = parts_lib.divide(names, iteration.planned)
+    if len(found) == 1 < len(names) and (
         not self._has_said_one_part):
       self._has_said_one_part = True
       logging.warning(

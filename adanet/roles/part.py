@@ -35,7 +35,7 @@ from adanet.training import signals
 from adanet.training import trainer
 
 _LOOK_SECS = .5  # Between two looks at whether to stop.
-_SEEN_SECS = 10.  # A network's file system may show a new file late.
+SEEN_SECS = 10.  # A network's file system may show a new file late.
 
 
 class Task(typing.NamedTuple):
@@ -144,7 +144,7 @@ def _train(task):
 def _is_asked(task, files):
   """Returns whether the driver that sent the task still waits for it."""
   wait = waiting.Wait(
-      _SEEN_SECS, "use a folder that all workers of the executor see, or start "
+      SEEN_SECS, "use a folder that all workers of the executor see, or start "
       "the workers where it is", log=logging.info)
   while files.driver() is None:
     wait.pause(.2, lambda: (

@@ -1,0 +1,162 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of searches on executors that lose parts, or break."""
+
+import os
+import tempfile
+import typing
+from concurrent import futures
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import tf_compat
+from adanet.roles import execution
+from adanet.roles import part
+from adanet.testing import builders
+from adanet.testing import searches
+import numpy as np
+
+
+def _estimator(model_dir, step_secs=0., steps=4, names="abc", **arguments):
+  """Returns an estimator whose every third step is saved."""
+  return searches.estimator(
+      model_dir, *[builders.Slow(name, step_secs, width=2 + i)
+                   for i, name in enumerate(names)],
+      max_iteration_steps=steps, config=tf_compat.RunConfig(
+          tf_random_seed=1, save_checkpoints_steps=3), **arguments)
+
+
+def _variables(model_dir):
+  """Returns the values of all variables of the last checkpoint, by name."""
+  reader = tf_compat.v1.train.NewCheckpointReader(
+      tf_compat.v1.train.latest_checkpoint(model_dir))
+  return {name: reader.get_tensor(name)
+          for name in reader.get_variable_to_shape_map()}
+
+
+class _Here(futures.Executor):
+  """Trains each part at once, in this process.
+
+  Attributes:
+    trained: list of the names of the builders of each part that it got.
+  """
+
+  def __init__(self, change: typing.Callable[[part.Task], part.Task] =
+               lambda task: task):
+    self.trained: typing.List[str] = []
+    self._change = change
+
+  def submit(self, fn, task):
+    self.trained.append("".join(task.part))
+    future: futures.Future = futures.Future()
+    try:
+      future.set_result(fn(self._change(task)))
+    except Exception as error:  # pylint: disable=broad-except
+      future.set_exception(error)
+    return future
+
+
+class _Twice(futures.ThreadPoolExecutor):
+  """Trains each part twice at once, as an engine that thinks it lost one."""
+
+  def submit(self, fn, task):
+    super().submit(fn, task)
+    return super().submit(fn, task)
+
+
+class _Breaking(_Here):
+  """Trains one part, and breaks."""
+
+  def submit(self, fn, task):
+    if self.trained:
+      raise futures.BrokenExecutor("a worker died")
+    return super().submit(fn, task)
+
+
+def _losing(error, times):
+  """Returns an executor that loses its first tasks."""
+  left = [times]
+
+  def change(task):
+    left[0] -= 1
+    if left[0] >= 0:
+      raise error
+    return task
+
+  return _Here(change)
+
+
+class DriverTest(parameterized.TestCase):
+
+  def _train(self, executor=None, model_dir=None, **arguments):
+    """Trains a search, and returns its model_dir."""
+    model_dir = model_dir or tempfile.mkdtemp(
+        dir=absltest.get_default_test_tmpdir())
+    _estimator(model_dir, **arguments).train(
+        builders.input_fn(), executor=executor)
+    self.assertFalse(os.path.exists(os.path.join(model_dir, "parts")))
+    return model_dir
+
+  def _assert_same(self, expected, actual):
+    expected, actual = _variables(expected), _variables(actual)
+    self.assertEqual(sorted(expected), sorted(actual))
+    for name, value in expected.items():
+      np.testing.assert_array_equal(value, actual[name], name)
+
+  def test_part_that_runs_twice_does_no_harm(self):
+    with _Twice(6) as executor:
+      model_dir = self._train(executor)
+    self.assertFalse(os.path.exists(os.path.join(model_dir, "parts")))
+    self._assert_same(self._train(), model_dir)
+
+  @parameterized.parameters(
+      RuntimeError("KilledWorker"), futures.CancelledError(),)
+  def test_lost_parts_are_trained_again(self, error):
+    executor = _losing(error, 2)
+    self._assert_same(self._train(), self._train(executor))
+    self.assertLen(executor.trained, 8)
+
+  def test_part_that_is_lost_again_and_again(self):
+    with self.assertRaisesRegex(
+        execution.ExecutorError,
+        "iteration 0: the executor lost the part '.' 5 times .RuntimeError: "
+        "KilledWorker.*call train again"):
+      self._train(_losing(RuntimeError("KilledWorker"), 99))
+
+  def test_broken_executor(self):
+    model_dir = self.create_tempdir().full_path
+    with self.assertRaisesRegex(
+        execution.ExecutorError, "the executor takes no more work "
+        ".BrokenExecutor: a worker died.*with a new one"):
+      self._train(_Breaking(), model_dir)
+    new = _Here()
+    self._assert_same(self._train(), self._train(new, model_dir))
+    self.assertEqual(["b", "c", "a", "b", "c"], new.trained)
+
+  def test_worker_that_sees_another_disk(self):
+    elsewhere = self.create_tempdir().full_path
+    executor = _Here(lambda task: task._replace(model_dir=elsewhere))
+    with mock.patch.object(part, "SEEN_SECS", .1):
+      with self.assertRaisesRegex(
+          execution.PartError, "the part '.' failed on .*a folder that all "
+          "workers of the executor see"):
+        self._train(executor)
+
+  def test_names_that_differ_in_their_case(self):
+    with self.assertRaisesRegex(
+        ValueError, "iteration 0: .*'a', 'A'.* only in upper and lower case"):
+      self._train(_Here(), names="aA")
+
+  def test_error_in_a_part(self):
+    bad = builders.Dense("bad", logits="no tensor")
+    estimator = searches.estimator(
+        self.create_tempdir().full_path, builders.Dense("a"), bad)
+    with self.assertRaisesRegex(
+        execution.PartError, "(?s)the part 'bad' failed on .*Error: .*\n\n"
+        "Traceback.*build_subnetwork"):
+      estimator.train(builders.input_fn(), executor=_Here())
+
+
+if __name__ == "__main__":
+  absltest.main()
