@@ -21,7 +21,9 @@ _MODULES = {
     "Estimator": "adanet.estimator.estimator",
     "EvalSpec": "adanet.estimator.specs",
     "Evaluator": "adanet.core.evaluation",
+    "ExecutorError": "adanet.roles.execution",
     "MixtureWeightType": "adanet.ensemble",
+    "PartError": "adanet.roles.execution",
     "ReportMaterializer": "adanet.core.evaluation",
     "Subnetwork": "adanet.subnetwork",
     "Summary": "adanet.subnetwork.summary",
@@ -35,11 +37,11 @@ _NAMES = {"Ensemble": "ComplexityRegularized"}
 
 __all__ = [
     "AllNaNError", "AutoEnsembleEstimator", "AutoEnsembleSubestimator",
-    "Ensemble", "Estimator", "EvalSpec", "Evaluator", "MixtureWeightType",
-    "ReportMaterializer", "Subnetwork", "Summary", "TrainSpec",
-    "WeightedSubnetwork", "__version__", "distributed", "ensemble", "estimator",
-    "heads", "history", "inputs", "replay", "report", "subnetwork", "tf_compat",
-    "train_and_evaluate",
+    "Ensemble", "Estimator", "EvalSpec", "Evaluator", "ExecutorError",
+    "MixtureWeightType", "PartError", "ReportMaterializer", "Subnetwork",
+    "Summary", "TrainSpec", "WeightedSubnetwork", "__version__", "distributed",
+    "ensemble", "estimator", "heads", "history", "inputs", "replay", "report",
+    "subnetwork", "tf_compat", "train_and_evaluate",
 ]
 
 if typing.TYPE_CHECKING:
@@ -65,6 +67,8 @@ if typing.TYPE_CHECKING:
   from adanet.estimator.specs import TrainSpec
   from adanet.estimator.train_and_evaluate import train_and_evaluate
   from adanet.history.store import report
+  from adanet.roles.execution import ExecutorError
+  from adanet.roles.execution import PartError
   from adanet.subnetwork import Subnetwork
   from adanet.subnetwork.summary import Summary
 else:

@@ -30,8 +30,9 @@ class ClusterProgramTest(absltest.TestCase):
         os.path.join(folder, "train.py"), _program()).full_path
     model_dir = os.path.join(folder, "model")
     with launches.Launch(
-        "--workers=1", "--ps=1", "--model_dir=" + model_dir,
-        program) as launch:
+        "--workers=1", "--ps=1", "--model_dir=" + model_dir, program,
+        # No Keras 3, which loads scikit-learn and Matplotlib in each task.
+        variables={"TF_USE_LEGACY_KERAS": "1"}) as launch:
       status, output, errors = launch.finish()
       self.assertEmpty(launch.left())
     self.assertEqual(0, status, errors)

@@ -23,7 +23,7 @@ from adanet.launch import main as launch_main
 from docs import pages
 
 _PAGES = ("README.md", "docs/auto_ensemble.rst", "docs/estimator.rst",
-          "docs/getting_started.rst", "docs/inputs.rst", "docs/kubernetes.rst",
+          "docs/executor.rst", "docs/getting_started.rst", "docs/inputs.rst", "docs/kubernetes.rst",
           "docs/launch.rst", "docs/placement_steps.rst", "docs/plan.rst",
           "docs/report.rst", "docs/strategies.rst", "docs/tf_distribute.rst",
           "docs/train_and_evaluate.rst")
@@ -57,7 +57,7 @@ class ExamplesTest(parameterized.TestCase):
 
   @parameterized.parameters(*filter(pages.programs, _PAGES))
   def test_programs(self, page):
-    variables = {}
+    variables = {"__name__": "__main__"}
     for program, expected in pages.programs(page):
       with mock.patch.dict(os.environ):
         exec(compile(program, page, "exec"), variables)  # pylint: disable=exec-used
@@ -82,7 +82,7 @@ class ExamplesTest(parameterized.TestCase):
 
   def test_finds_the_examples(self):
     self.assertLen([output for page in _PAGES
-                    for _, output in pages.programs(page) if output], 13)
+                    for _, output in pages.programs(page) if output], 16)
     self.assertLen(list(_commands()), 11)
 
 

@@ -79,6 +79,7 @@ _SEAMS = (
     "adanet.tf_compat.estimator_config",
     "adanet.tf_compat.files",
     "adanet.tf_compat.saver_hooks",
+    "adanet.tf_compat.seeds",
     "adanet.tf_compat.optimizers.check_optimizer",
     "adanet.tf_compat.optimizers.for_any_graph",
     "adanet.typed_json",

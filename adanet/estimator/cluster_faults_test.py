@@ -205,7 +205,7 @@ class ClusterFaultsTest(absltest.TestCase):
         r"\(127.0.0.1:\d+\), which does not answer, to train t\d_b \(at step")
 
   def test_step_that_takes_too_long(self):
-    job = self._job(dict(chief=1, worker=1, ps=1), step_secs=4.,
+    job = self._job(dict(chief=1, worker=1, ps=1), step_secs=2.,
                     timeout_secs=1.)
     job.start_all()
     job.finish(60., status=1, names=["worker:0"])

@@ -40,10 +40,20 @@ class _Builder(adanet.subnetwork.Builder):
     return tf.train.AdamOptimizer(.01).minimize(loss, var_list=var_list)
 
 
-def _input_fn():
+def input_fn():
+  """Returns a dataset of a line."""
   x = [[i / 8., 1.] for i in range(8)]
   return tf.data.Dataset.from_tensor_slices(
       ({"x": x}, [[2 * a + b] for a, b in x])).repeat().batch(4)
+
+
+def estimator(**arguments):
+  """Returns the search, with more arguments."""
+  return adanet.Estimator(
+      adanet.heads.RegressionHead(),
+      adanet.subnetwork.SimpleGenerator([_Builder(2), _Builder(3)]), _STEPS,
+      max_iterations=_NUM_ITERATIONS,
+      config=adanet.tf_compat.RunConfig(tf_random_seed=1), **arguments)
 
 
 def main(folder, failing=None):
@@ -51,15 +61,11 @@ def main(folder, failing=None):
   name = f"{task['type']}-{task['index']}"
   if name == failing:
     sys.exit(_FAILED)
-  estimator = adanet.Estimator(
-      adanet.heads.RegressionHead(),
-      adanet.subnetwork.SimpleGenerator([_Builder(2), _Builder(3)]), _STEPS,
-      max_iterations=_NUM_ITERATIONS,
-      experimental_placement_strategy=adanet.distributed.RoundRobinStrategy(),
-      config=adanet.tf_compat.RunConfig(tf_random_seed=1))
   adanet.train_and_evaluate(
-      estimator, adanet.TrainSpec(_input_fn),
-      adanet.EvalSpec(_input_fn, steps=2))
+      estimator(experimental_placement_strategy=(
+          adanet.distributed.RoundRobinStrategy())),
+      adanet.TrainSpec(input_fn),
+      adanet.EvalSpec(input_fn, steps=2))
   with open(os.path.join(folder, name), "w") as f:
     f.write(os.environ["ADANET_JOB_ID"] + "\n")
 
