@@ -47,7 +47,7 @@ class _Run:
     arguments.update(self._setting.estimator(self._context))
     self._report_dir = arguments.get("report_dir") or os.path.join(
         self._model_dir, "report")
-    self._estimator = adanet.Estimator(**arguments)
+    self._estimator = arguments.pop("make", adanet.Estimator)(**arguments)
 
   def _input_fn(self, arguments):
     if arguments == "tensors":
