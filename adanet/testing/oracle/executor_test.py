@@ -16,7 +16,6 @@ import json
 import os
 import shutil
 import tempfile
-from concurrent import futures
 
 from absl import flags
 from absl.testing import absltest
@@ -56,20 +55,11 @@ _ALLOWED = {
 }
 
 
-class _Here(futures.Executor):
-  """Trains each part at once, in this process."""
-
-  def submit(self, fn, task):
-    future = futures.Future()
-    future.set_result(fn(task))
-    return future
-
-
 def _engine():
   """Returns what enters the executor that the flag names."""
   kind, _, workers = _ENGINE.value.partition(":")
   if kind == "here":
-    return contextlib.nullcontext(_Here())
+    return contextlib.nullcontext(engines.Here())
   return {"pool": engines.process_pool, "dask": engines.dask_cluster}[kind](
       int(workers))
 
