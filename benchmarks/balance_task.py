@@ -40,24 +40,27 @@ class Job(typing.NamedTuple):
     model_dir: str.
     step_secs: the seconds of a step of each subnetwork.
     num_steps: int, how often each one is trained.
+    forward_secs: the seconds of a forward pass of any subnetwork, also where it
+      is not trained. They are not part of `step_secs`.
   """
   strategy: typing.Any
   cluster: typing.Dict[str, typing.List[str]]
   model_dir: str
   step_secs: typing.Sequence[float]
   num_steps: int
+  forward_secs: float = 0.
 
 
 class _Processor:
   """Computes for some seconds: one step after another, as a processor does.
 
-  It begins with its first step when the benchmark says so.
+  That of a worker begins with its first step when the benchmark says so.
   """
 
-  def __init__(self, connection):
+  def __init__(self, connection, is_chief):
     self._connection = connection
     self._lock = threading.Lock()
-    self._is_open = False
+    self._is_open = is_chief
 
   def compute(self, secs):
     with self._lock:  # TensorFlow runs ops at the same time.
@@ -71,19 +74,30 @@ class _Processor:
 class _Builder(search.Builder):
   """A builder whose subnetwork takes its time for a step."""
 
-  def __init__(self, index, step_secs, processor):
+  def __init__(self, index, step_secs, forward_secs, processor):
     super().__init__(index)
     self._step_secs = step_secs
+    self._forward_secs = forward_secs
     self._processor = processor
 
-  def build_subnetwork_train_op(self, *args, **kwargs):
+  def _after(self, secs):
+    """Returns a scope whose ops wait so long."""
     v1 = tf_compat.v1
 
     def pause(unused_step):
-      self._processor.compute(self._step_secs)
+      self._processor.compute(secs)
       return True
 
-    with v1.control_dependencies([v1.py_func(pause, [0], v1.bool)]):
+    return v1.control_dependencies([v1.py_func(pause, [0], v1.bool)])
+
+  def build_subnetwork(self, features, *args, **kwargs):
+    if self._forward_secs:
+      with self._after(self._forward_secs):
+        features = {"x": tf_compat.v1.identity(features["x"])}
+    return super().build_subnetwork(features, *args, **kwargs)
+
+  def build_subnetwork_train_op(self, *args, **kwargs):
+    with self._after(self._step_secs):
       return super().build_subnetwork_train_op(*args, **kwargs)
 
 
@@ -113,8 +127,8 @@ def _train(connection, job, task_type, index):
     if config.task_type == tf_compat.TaskType.PS:
       parameter_server.serve(cluster, stops)
       return None
-    processor = _Processor(connection)
-    builders = [_Builder(i, secs, processor)
+    processor = _Processor(connection, config.is_chief)
+    builders = [_Builder(i, secs, job.forward_secs, processor)
                 for i, secs in enumerate(job.step_secs)]
     model = model_lib.Model(
         endless_search.make(builders, search.Ensembler())._replace(

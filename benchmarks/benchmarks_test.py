@@ -23,6 +23,7 @@ from benchmarks import claims
 from benchmarks import cluster
 from benchmarks import cluster_steps
 from benchmarks import decisions
+from benchmarks import executor
 from benchmarks import plan
 from benchmarks import program
 from benchmarks import scope
@@ -201,6 +202,24 @@ class BenchmarksTest(parameterized.TestCase):
     self.assertEqual({"ratio": 1 / 1.7, "deviation": .15}, row["limits"])
     self.assertEqual([row["ratio"], row["deviation"]],
                      [bar.measured for bar in balance.bars([row])])
+
+  def test_rows_of_an_executor(self):
+    recorder = executor.Recorder(None)
+    recorder.began, recorder.ended = [0., 1., 9., 9.], [5., 3., 12., 11.]
+    rows = [
+        executor.row_of_steps([(1., 1.), (1.2, 1.), (4., 2.)]),
+        executor.row_of_iteration(8, 4, 10., 30.),
+        executor.row_of_passes(3, 2, {11: 10, 12: 20}),
+        executor.row_of_driver(2, recorder),
+        executor.row_of_bytes(50000),
+    ]
+    for expected, row, bar in zip(
+        (1.2, 4 / 3, 20 / 15, 4 / 2.1, .5), rows, executor.bars(rows)):
+      self.assertAlmostEqual(expected, row["ratio"])
+      self.assertEqual(row["ratio"], bar.measured)
+    self.assertEqual(
+        [1 / .95, 1 / .85, 1.25, 1., 1.],
+        [bar.limit for bar in executor.bars(rows)])
 
   def test_cases_of_a_balance(self):
     for case in balance.ALL_CASES:
