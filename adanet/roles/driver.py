@@ -178,23 +178,8 @@ class _Driver:
     return found
 
   def train_iteration(self, start: trainer.Start) -> trainer.Trained:
-    """Trains an iteration, and joins its parts.
-
-    Each part ends at `max_steps` as if all subnetworks trained as long. Where
-    some stopped early, the global step is less, and the others train on.
-    """
+    """Trains an iteration, and joins its parts."""
     began = time.time()
-    limit = max_steps = self._training.request.max_steps
-    while True:
-      trained = self._train_parts(start, max_steps)
-      if (trained.ending != loop_lib.Ending.MAX_STEPS or
-          trained.global_step >= limit):
-        return trained._replace(seconds=time.time() - began)
-      max_steps += limit - trained.global_step
-      start = trainer.Start(start.number, trained.checkpoint)
-
-  def _train_parts(self, start, max_steps):
-    """Has all parts of an iteration trained, and joins them."""
     model, request = self._model, self._training.request
     iteration = self._planned(start)
     parts = self._parts(iteration)
@@ -208,24 +193,41 @@ class _Driver:
         model.model_dir.global_step(start.checkpoint), request.max_iterations,
         request.max_steps))
     files = part_files.PartFiles(model.model_dir.path, start.number)
-    id_ = files.begin(start.checkpoint)
-    tasks = {
-        part: part_lib.Task(
-            self._search, part, len(parts), is_first=part == parts[0],
-            compares=choice is None, start=start, max_steps=max_steps,
-            builder_names=iteration.builder_names,
-            model_dir=model.model_dir.path, driver=id_)
+    first = part_lib.Task(
+        self._search, (), len(parts), is_first=False, compares=choice is None,
+        start=start, max_steps=request.max_steps, stops={},
+        builder_names=iteration.builder_names, model_dir=model.model_dir.path,
+        driver=files.begin(start.checkpoint))
+    results = self._results(files, {
+        part: first._replace(part=part, is_first=part == parts[0])
         for part in parts_lib.longest_first(parts, self._seconds, dict(zip(
-            iteration.builder_names, iteration.builder_costs)))}
-    results = execution.Execution(
-        self._executor, self._training, files, tasks, start.number).results()
+            iteration.builder_names, iteration.builder_costs)))})
     results = {part: results[part] for part in parts}
-    self._write_tasks(start.number, files, parts)
     self._seconds = {name: result.seconds / len(part)
                      for part, result in results.items() for name in part}
     trained = self._joined(iteration, files, results, names)
+    self._write_tasks(start.number, files, parts)
     files.remove()
-    return trained
+    return trained._replace(seconds=time.time() - began)
+
+  def _results(self, files, tasks):
+    """Returns the `Result` of each part.
+
+    A part ends at `max_steps` as if the subnetworks of all others trained as
+    long. Where one has stopped, it trains again, and knows that.
+    """
+    number = next(iter(tasks.values())).start.number
+    results: typing.Dict[parts_lib.Part, part_files.Result] = {}
+    todo = tasks
+    while todo:
+      results.update(execution.Execution(
+          self._executor, self._training, files, todo, number).results())
+      stops = _stops(number, results)
+      todo = {part: task._replace(stops=stops) for part, task in tasks.items()
+              if _ended_too_early(part, results[part], stops)}
+      for part in todo:
+        files.remove_part(part)
+    return results
 
   def _joined(self, iteration, files, results, names):
     """Joins the parts of an iteration; returns what is `Trained`."""
@@ -269,7 +271,10 @@ class _Driver:
     self._training.writer.add_scalars("", values, progress.global_step)
 
   def _write_tasks(self, number, files, parts):
-    """Records which worker of the executor trained what."""
+    """Records which worker of the executor trained what.
+
+    It adds to what the workers did until an earlier stop in the iteration.
+    """
     by_worker: typing.Dict[str, records.TaskRecord] = {}
     for part in parts:
       for attempt in files.attempts(part):
@@ -279,7 +284,9 @@ class _Driver:
           by_worker[worker] = records.added(by_worker.get(worker), record)
     history = store.History(self._model.model_dir.path)
     for i, record in enumerate(by_worker.values()):
-      history.write_task(record._replace(task=f"worker:{i}"))
+      task = f"worker:{i}"
+      history.write_task(records.added(
+          history.task(task, number), record._replace(task=task)))
 
 
 def _candidate_names(iteration: iteration_lib.Iteration):
@@ -312,6 +319,23 @@ def _ending(results):
       (ending for ending in loop_lib.Ending
        if ending in endings and ending != loop_lib.Ending.ITERATION_OVER),
       loop_lib.Ending.ITERATION_OVER)
+
+
+def _stops(number, results):
+  """Returns the steps of the builders that train no further, by their names.
+  """
+  return {
+      name: result.steps[f"t{number}_{name}"]
+      for part, result in results.items() for name in part
+      if result.ending == loop_lib.Ending.ITERATION_OVER or
+      result.steps[f"t{number}_{name}"] < result.runs}
+
+
+def _ended_too_early(part, result, stops):
+  """Returns whether a part took a builder of another one for further."""
+  return result.ending == loop_lib.Ending.MAX_STEPS and any(
+      step < min(result.runs, result.stops.get(name, result.runs))
+      for name, step in stops.items() if name not in part)
 
 
 def _values(results, names):

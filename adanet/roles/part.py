@@ -49,6 +49,7 @@ class Task(typing.NamedTuple):
     compares: whether candidates are compared when the iteration is over.
     start: `Start`, with the checkpoint of the model_dir.
     max_steps: int, the global step up to which to train, or None.
+    stops: what is known of other parts; see `Model`.
     builder_names: those of all builders of the iteration.
     model_dir: str.
     driver: str, the driver's id.
@@ -60,6 +61,7 @@ class Task(typing.NamedTuple):
   compares: bool
   start: trainer.Start
   max_steps: typing.Optional[int]
+  stops: typing.Mapping[str, int]
   builder_names: typing.Tuple[str, ...]
   model_dir: str
   driver: str
@@ -160,7 +162,7 @@ def _unpacked(task):
   if model.config.session_config is None:
     model = model._replace(config=model.config.replace(
         session_config=_session_config(task.num_parts)))
-  return (model._replace(part=task.part),
+  return (model._replace(part=task.part, stops=task.stops),
           request._replace(steps=None, max_steps=task.max_steps))
 
 
@@ -232,7 +234,7 @@ def _result(task, model, request, files, trained, stopped):
     if model.report_materializer:
       reports = tuple(trained.reports(task.part))
   return part_files.Result(
-      trained.ending, task.driver, request.max_steps,
+      trained.ending, task.driver, request.max_steps, task.stops,
       files.relative(trained.checkpoint), trained.progress.steps,
       trained.progress.losses, trained.contest.architectures,
       trained.contest.has_previous, values, trained.averages,

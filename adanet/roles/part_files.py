@@ -54,6 +54,7 @@ class Result(typing.NamedTuple):
     ending: `Ending`.
     driver: str, the id of the driver that asked.
     max_steps: int, the global step up to which it was asked to train, or None.
+    stops: what it knew of other parts; see `Model`.
     checkpoint: str, the prefix of its last checkpoint, relative to the folder
       of the iteration's parts.
     steps: dict from the name of each subnetwork and ensemble to its step.
@@ -71,6 +72,7 @@ class Result(typing.NamedTuple):
   ending: loop_lib.Ending
   driver: str
   max_steps: typing.Optional[int]
+  stops: typing.Mapping[str, int]
   checkpoint: str
   steps: typing.Dict[str, int]
   losses: typing.Dict[str, float]
@@ -185,6 +187,12 @@ class PartFiles:
         result.ending == endings.MAX_STEPS and result.max_steps == max_steps
     ) or result.driver == driver
     return result if is_done else None
+
+  def remove_part(self, part: parts.Part) -> None:
+    """Removes what a part has found, so that it trains again."""
+    gfile = tf_compat.v1.io.gfile
+    if gfile.isdir(self._folder(part)):
+      gfile.rmtree(self._folder(part))
 
   def attempts(self, part: parts.Part) -> typing.List[str]:
     """Returns the folders of all attempts."""

@@ -26,6 +26,18 @@ _END_SECS = 10.
 _POLL_SECS = .01
 
 
+class Here(futures.Executor):
+  """Runs each task at once, in this process."""
+
+  def submit(self, fn, *args, **kwargs):  # pylint: disable=arguments-differ
+    future: futures.Future = futures.Future()
+    try:
+      future.set_result(fn(*args, **kwargs))
+    except Exception as error:  # pylint: disable=broad-except
+      future.set_exception(error)
+    return future
+
+
 @contextlib.contextmanager
 def _killing_processes() -> typing.Iterator[None]:
   """Kills the processes of multiprocessing that its block leaves.

@@ -63,6 +63,8 @@ class Model(typing.NamedTuple):
     part: tuple of str, the names of the builders of one part of an iteration,
       which is then all that is built, with the ensembles of these alone; None
       for what `placement` says.
+    stops: dict from the name of a builder of another part to the step at which
+      it stops, as far as that is known.
   """
   search: iteration_lib.Search
   model_dir: model_dir_lib.ModelDir
@@ -72,6 +74,7 @@ class Model(typing.NamedTuple):
   report_materializer: typing.Any = None
   report_store: typing.Optional[reports.ReportStore] = None
   part: typing.Optional[typing.Tuple[str, ...]] = None
+  stops: typing.Mapping[str, int] = {}
 
   def _reports(self, number):
     if self.report_store is None:

@@ -3,8 +3,8 @@
 """The ops of a training step, for those of an iteration that still train."""
 
 import fractions as fractions_lib
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional
-from typing import Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple
+from typing import Optional, Tuple
 
 from adanet import tf_compat
 from adanet.core import iteration as iteration_lib
@@ -69,8 +69,9 @@ class TrainOps:
 
   def __init__(self, iteration: iteration_lib.Iteration,
                global_step_combiner_fn: Callable[[List[Any]], Any],
-               is_part: bool = False):
+               is_part: bool = False, stops: Mapping[str, int] = {}):  # pylint: disable=dangerous-default-value
     self.is_part = is_part
+    self._stops = stops
     share = iteration.share
     names = dict(zip(share.subnetworks, (
         spec.name for spec in iteration.subnetworks)))
@@ -140,7 +141,8 @@ class TrainOps:
 
     A worker that builds all subnetworks, or ensembles, sets it from the steps
     of what it builds. The others read what that one has set. A part presumes
-    that the subnetworks of other parts train in all of its runs.
+    that the subnetworks of other parts train in all of its runs, but for those
+    of which it knows when they stop.
 
     Args:
       after: the names of those that train in the same run, before this.
@@ -162,7 +164,11 @@ class TrainOps:
       furthest = v1.reduce_max(v1.stack([
           known[name] if name in known else step.read_value()
           for name, step in iteration.steps.items()]))
-      by_builder = {name: by_builder.get(name, furthest)
+      others = {
+          name: v1.minimum(furthest, v1.constant(self._stops[name], v1.int64))
+          if name in self._stops else furthest
+          for name in iteration.builder_names if name not in by_builder}
+      by_builder = {name: by_builder.get(name, others.get(name))
                     for name in iteration.builder_names}
     steps = [iteration.base_global_step + step for step in by_builder.values()]
     return v1.assign(

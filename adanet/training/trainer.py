@@ -172,7 +172,8 @@ class IterationTraining:
     ops = train_ops.TrainOps(
         self.iteration, model.search.global_step_combiner_fn,
         is_part=model.part is not None and
-        len(self.iteration.subnetworks) < len(self.iteration.builder_names))
+        len(self.iteration.subnetworks) < len(self.iteration.builder_names),
+        stops=model.stops)
     self._set_number = tf_compat.v1.assign(
         self.iteration.current_iteration, start.number)
     if is_chief:

@@ -1,0 +1,150 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of training on an executor: what it refuses, and how it goes on.
+
+`adanet/testing/oracle:executor_test` compares figures in many settings.
+"""
+
+import json
+import os
+import tempfile
+import threading
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import adanet
+from adanet import tf_compat
+from adanet.testing import builders
+from adanet.testing import engines
+from adanet.testing import searches
+import numpy as np
+
+_TF_CONFIG = json.dumps({
+    "cluster": {"chief": ["127.0.0.1:1"], "ps": ["127.0.0.1:2"]},
+    "task": {"type": "chief", "index": 0}})
+
+
+def _folder():
+  return tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
+
+
+def _estimator(model_dir, **arguments):
+  return searches.estimator(
+      model_dir, builders.Dense("a"), builders.Dense("b", 3), **arguments)
+
+
+class _Changed(adanet.subnetwork.Generator):
+  """Makes other builders in a process that it was sent to."""
+
+  def __init__(self, name):
+    self._name = name
+
+  def __reduce__(self):
+    return _Changed, ("there",)
+
+  def generate_candidates(self, previous_ensemble, iteration_number,
+                          previous_ensemble_reports, all_reports):
+    return [builders.Dense("both"), builders.Dense(self._name)]
+
+
+class RefusalTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self._model_dir = _folder()
+
+  def _refused(self, message, executor=None, input_fn=None, hooks=None,
+               **arguments):
+    """Asserts that nothing is trained, and that one line says why."""
+    with self.assertRaisesRegex(ValueError, message) as raised:
+      _estimator(self._model_dir, **arguments).train(
+          input_fn or builders.input_fn(), hooks=hooks,
+          executor=executor or engines.Here())
+    self.assertNotIn("\n", str(raised.exception))
+    self.assertIsNone(tf_compat.v1.train.latest_checkpoint(self._model_dir))
+
+  def test_no_executor(self):
+    self._refused("executor must be a concurrent.futures.Executor.* got 4",
+                  executor=4)
+
+  def test_no_executor_for_train_and_evaluate(self):
+    with self.assertRaisesRegex(ValueError, "executor must be .* got 4"):
+      adanet.train_and_evaluate(
+          _estimator(self._model_dir), adanet.TrainSpec(builders.input_fn()),
+          adanet.EvalSpec(builders.input_fn(1)), executor=4)
+
+  @mock.patch.dict(os.environ, TF_CONFIG=_TF_CONFIG)
+  def test_cluster(self):
+    self._refused("executor=.*: expected None with the cluster in TF_CONFIG",
+                  config=tf_compat.RunConfig())
+
+  def test_hook_that_saves(self):
+    self._refused(
+        "hooks has .*CheckpointSaverHook.*save_checkpoints_steps", hooks=[
+            tf_compat.v1.train.CheckpointSaverHook(
+                self._model_dir, save_steps=2)])
+
+  def test_input_fn_that_cannot_be_sent(self):
+    lock = threading.Lock()
+
+    def input_fn():
+      with lock:
+        return builders.input_fn()()
+
+    self._refused("input_fn=.*input_fn.* cannot be sent to a worker of the "
+                  "executor: .*lock.*Make in the function", input_fn=input_fn)
+
+  def test_generator_that_cannot_be_sent(self):
+    generator = builders.generator(builders.Dense("a"))
+    generator.lock = threading.Lock()
+    self._refused("generator=.*SimpleGenerator.* cannot be sent .*lock",
+                  subnetwork_generator=generator)
+
+  def test_other_builders_on_a_worker(self):
+    with self.assertRaisesRegex(
+        RuntimeError, r"iteration 0: the part '\w+' failed on .*makes the "
+        r"builders \['both', 'there'\] on a worker of the executor, and "
+        r"\['both', 'here'\] in the program that called train"):
+      _estimator(self._model_dir, subnetwork_generator=_Changed("here")).train(
+          builders.input_fn(), executor=engines.Here())
+
+
+class WaysTest(parameterized.TestCase):
+  """Stops at steps 2, 4, 6 and 8 of two iterations, and goes on otherwise."""
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls._expected = cls._train("0000")
+
+  @staticmethod
+  def _train(ways):
+    """Trains; returns the variables and the text of the architecture.
+
+    Args:
+      ways: str, for each stop "0" for one process or "1" for an executor.
+    """
+    model_dir = _folder()
+    for i, way in enumerate(ways):
+      _estimator(model_dir).train(
+          builders.input_fn(), max_steps=2 + 2 * i,
+          executor=engines.Here() if way == "1" else None)
+    reader = tf_compat.v1.train.NewCheckpointReader(
+        tf_compat.v1.train.latest_checkpoint(model_dir))
+    values = {name: reader.get_tensor(name)
+              for name in reader.get_variable_to_shape_map()}
+    with open(os.path.join(model_dir, "architecture-0.json")) as f:
+      return values, f.read()
+
+  @parameterized.parameters("0101", "1010", "0011", "1100")
+  def test_goes_on_as_one_process_does(self, ways):
+    values, architecture = self._train(ways)
+    self.assertEqual(self._expected[1], architecture)
+    self.assertEqual(sorted(self._expected[0]), sorted(values))
+    for name, value in self._expected[0].items():
+      np.testing.assert_array_equal(value, values[name], name)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,67 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests a search that goes on in other ways, a cluster with a ps among them."""
+
+import functools
+import os
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import adanet
+from adanet import distributed
+from adanet import tf_compat
+from adanet.testing import builders
+from adanet.testing import engines
+from adanet.testing import jobs
+import numpy as np
+
+_CLUSTER = {"chief": 1, "worker": 1, "ps": 1}
+
+
+def _program(model_dir, way, max_steps):
+  """A user's program: one task, or all of the search."""
+  if way != "cluster":
+    del os.environ["TF_CONFIG"]
+  estimator = adanet.Estimator(
+      adanet.heads.RegressionHead(),
+      builders.generator(builders.Dense("a"), builders.Dense("b", 3)),
+      max_iteration_steps=4,
+      config=tf_compat.RunConfig(model_dir=model_dir, tf_random_seed=1),
+      placement_strategy=distributed.RoundRobinStrategy())
+  adanet.train_and_evaluate(
+      estimator, adanet.TrainSpec(builders.input_fn(), max_steps=max_steps),
+      adanet.EvalSpec(builders.input_fn(1)),
+      executor=engines.Here() if way == "executor" else None)
+
+
+class ExecutorWaysTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      (["executor", "cluster", "alone", "executor"],),
+      (["cluster", "executor", "cluster"],))
+  def test_goes_on(self, ways):
+    model_dir = os.path.join(self.create_tempdir().full_path, "model")
+    for i, way in enumerate(ways):
+      step = 3 * (i + 1)  # Most are in the middle of an iteration.
+      job = jobs.Job(
+          functools.partial(_program, model_dir, way, step),
+          _CLUSTER if way == "cluster" else {"chief": 1},
+          self.create_tempdir().full_path)
+      self.addCleanup(job.close)
+      job.start_all()
+      job.finish(90.)
+      reader = tf_compat.v1.train.NewCheckpointReader(
+          tf_compat.v1.train.latest_checkpoint(model_dir))
+      # Workers of a cluster may be further than they were asked to be.
+      self.assertGreaterEqual(reader.get_tensor("global_step"), step)
+      for name in reader.get_variable_to_shape_map():
+        self.assertTrue(np.all(np.isfinite(reader.get_tensor(name))), name)
+      self.assertFalse(os.path.exists(os.path.join(model_dir, "parts")))
+    number = reader.get_tensor("current_iteration")
+    for t in range(number):
+      self.assertTrue(os.path.exists(
+          os.path.join(model_dir, f"architecture-{t}.json")), t)
+
+
+if __name__ == "__main__":
+  absltest.main()

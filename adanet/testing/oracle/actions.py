@@ -1,0 +1,113 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Performs the actions of a setting: what a user asks of an Estimator.
+
+  train: `Estimator.train`. Arguments: its own, and `batches`, the arguments
+    of `data.dataset` or "tensors"; `stop_after`, after how many steps a hook
+    requests a stop. The value is what lies in the model_dir then, and the
+    global step after each step.
+  restart: makes a new Estimator on the same model_dir.
+  evaluate, predict: the methods; `checkpoint` is a name in the model_dir.
+  export: `export_saved_model` with a receiver of `data.receiver`.
+"""
+
+import os
+import traceback
+
+import adanet
+from adanet.testing.oracle import data
+from adanet.testing.oracle import figures
+from adanet.testing.oracle import hooks as hooks_lib
+from adanet.testing.oracle import setting as setting_lib
+
+_NUM_PREDICTIONS = 5
+
+
+class _Notes(dict):
+  """What hooks have noted, by the name that they gave."""
+
+  def record(self, name, tensor):
+    return hooks_lib.Record(tensor, self.setdefault(name, []))
+
+
+class _Run:
+  """A setting in a model_dir."""
+
+  def __init__(self, setting, model_dir, ways):
+    self._setting = setting
+    self._ways = iter(ways)
+    self._model_dir = model_dir
+    self._notes = _Notes()
+    self._context = setting_lib.Context(
+        model_dir, self._notes.record, self._notes)
+    self.restart()
+
+  def restart(self):
+    arguments = setting_lib.defaults(self._context, self._setting.task)
+    arguments.update(self._setting.estimator(self._context))
+    self._report_dir = arguments.get("report_dir") or os.path.join(
+        self._model_dir, "report")
+    self._estimator = arguments.pop("make", adanet.Estimator)(**arguments)
+
+  def _input_fn(self, arguments):
+    if arguments == "tensors":
+      return data.tensors(self._setting.task)
+    return data.dataset(self._setting.task, **dict(arguments))
+
+  def train(self, batches=(), stop_after=None, **kwargs):
+    steps = []
+    hooks = [hooks_lib.RecordSteps(steps)]
+    if stop_after:
+      hooks.append(hooks_lib.StopAfter(stop_after))
+    self._estimator.train(
+        self._input_fn(batches),
+        hooks=hooks, **kwargs, **next(self._ways, {}))
+    result = figures.state(self._model_dir, self._report_dir)
+    result["steps"] = steps
+    if self._notes:
+      result["notes"] = figures.plain(self._notes)
+    return result
+
+  def _checkpoint(self, name):
+    return os.path.join(self._model_dir, name) if name else None
+
+  def evaluate(self, checkpoint=None, steps=None, name=None):
+    return figures.plain(self._estimator.evaluate(
+        data.dataset(self._setting.task, num_epochs=1), steps=steps,
+        checkpoint_path=self._checkpoint(checkpoint), name=name))
+
+  def predict(self, checkpoint=None, predict_keys=None):
+    rows = data.dataset(
+        self._setting.task, num_epochs=1, rows=slice(0, _NUM_PREDICTIONS))
+    return figures.plain(list(self._estimator.predict(
+        rows, predict_keys=predict_keys,
+        checkpoint_path=self._checkpoint(checkpoint))))
+
+  def export(self, receiver):
+    path = self._estimator.export_saved_model(
+        os.path.join(self._model_dir, "export_" + receiver),
+        data.receiver(receiver))
+    return figures.export(path)
+
+
+def perform(setting, model_dir, ways=()):
+  """Performs the actions of a setting in a model_dir.
+
+  Args:
+    setting: a `setting.Setting`.
+    model_dir: str, a folder.
+    ways: iterable of dicts, more arguments of `train` for its first, second,
+      ... call.
+
+  Returns:
+    A list of values of JSON. Where an action failed, it ends with the error.
+  """
+  results = []
+  try:
+    run = _Run(setting, model_dir, ways)
+    for action in setting.actions:
+      results.append(getattr(run, action.name)(**action.arguments))
+  except Exception as error:  # pylint: disable=broad-except
+    traceback.print_exc()
+    results.append({"exception": f"{type(error).__name__}: {error}"})
+  return results
