@@ -54,13 +54,13 @@ class Job(typing.NamedTuple):
 class _Processor:
   """Computes for some seconds: one step after another, as a processor does.
 
-  That of a worker begins with its first step when the benchmark says so.
+  That of a trainer begins with its first step when the benchmark says so.
   """
 
-  def __init__(self, connection, is_chief):
+  def __init__(self, connection, trains_subnetworks):
     self._connection = connection
     self._lock = threading.Lock()
-    self._is_open = is_chief
+    self._is_open = not trains_subnetworks
 
   def compute(self, secs):
     with self._lock:  # TensorFlow runs ops at the same time.
@@ -127,7 +127,9 @@ def _train(connection, job, task_type, index):
     if config.task_type == tf_compat.TaskType.PS:
       parameter_server.serve(cluster, stops)
       return None
-    processor = _Processor(connection, config.is_chief)
+    processor = _Processor(
+        connection, job.strategy.with_config(config).should_train_subnetworks(
+            len(job.step_secs)))
     builders = [_Builder(i, secs, job.forward_secs, processor)
                 for i, secs in enumerate(job.step_secs)]
     model = model_lib.Model(

@@ -202,7 +202,8 @@ def row_of_iteration(num_candidates, num_workers, secs, secs_of_one):
   speedup = secs_of_one / secs
   return {
       "kind": "iteration",
-      "what": f"iteration of {num_candidates} candidates, {num_workers} workers",
+      "what": f"iteration of {num_candidates} candidates, "
+              f"{num_workers} workers",
       "against": "that on 1 worker, divided by the workers",
       "ratio": num_workers / speedup, "secs": secs,
       "figure": f"{speedup:.2f}x as fast as 1 worker, {secs:.1f} s",
