@@ -98,9 +98,13 @@ class ExecutorTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    with contextlib.ExitStack() as stack:
-      cls._executor = stack.enter_context(_engine())
-      cls.addClassCleanup(stack.pop_all().close)
+    cls._exits = contextlib.ExitStack()
+    cls._executor = cls._exits.enter_context(_engine())
+
+  @classmethod
+  def tearDownClass(cls):
+    cls._exits.close()
+    super().tearDownClass()
 
   def _figures(self, setting, executor):
     """Returns the figures of a setting, and of the history of its search."""
