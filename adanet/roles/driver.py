@@ -18,7 +18,6 @@ import typing
 
 from absl import logging
 from adanet.core import events
-from adanet.core import iteration as iteration_lib
 from adanet.core import parts as parts_lib
 from adanet.core import selection
 from adanet.history import records
@@ -149,7 +148,7 @@ class _Driver:
     self._training = training
     self._executor = executor
     self._search = pickled(training.request)
-    self._seconds: typing.Dict[str, float] = {}
+    self._seconds = {}
     self._has_said_one_part = False
 
   def _planned(self, start):
@@ -217,7 +216,7 @@ class _Driver:
     long. Where one has stopped, it trains again, and knows that.
     """
     number = next(iter(tasks.values())).start.number
-    results: typing.Dict[parts_lib.Part, part_files.Result] = {}
+    results = {}
     todo = tasks
     while todo:
       results.update(execution.Execution(
@@ -275,7 +274,7 @@ class _Driver:
 
     It adds to what the workers did until an earlier stop in the iteration.
     """
-    by_worker: typing.Dict[str, records.TaskRecord] = {}
+    by_worker = {}
     for part in parts:
       for attempt in files.attempts(part):
         record = store.History(attempt).task("chief:0", number)
@@ -289,7 +288,7 @@ class _Driver:
           history.task(task, number), record._replace(task=task)))
 
 
-def _candidate_names(iteration: iteration_lib.Iteration):
+def _candidate_names(iteration):
   """Returns the names of all candidates of an iteration, in their order."""
   return tuple([c.spec.name for c in iteration.candidates] +
                [ensemble.name for ensemble in iteration.planned])
@@ -306,7 +305,7 @@ def _longest_first(results):
 
 def _of_first(results, get):
   """Returns the dicts of all results as one; see `_longest_first`."""
-  found: typing.Dict[str, typing.Any] = {}
+  found = {}
   for result in reversed(_longest_first(results)):
     found.update(get(result))
   return found

@@ -175,8 +175,8 @@ class Execution:
     known = [progress for progress in known if progress is not None]
     if not known:
       return
-    steps: typing.Dict[str, int] = {}
-    losses: typing.Dict[str, typing.Optional[float]] = {}
+    steps = {}
+    losses = {}
     for progress in known:
       steps.update(progress.steps)
       losses.update(progress.losses)

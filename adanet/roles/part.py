@@ -177,7 +177,7 @@ def _session_config(num_parts):
 def _trained(task, model, request, files, attempt, stops):
   """Trains the part; returns whether it is done."""
   watch = _Watch(files, stops)
-  stopped: typing.List[events.Stopped] = []
+  stopped = []
 
   def report(event):
     if isinstance(event, events.Progress):

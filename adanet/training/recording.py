@@ -151,7 +151,8 @@ def costs(
     measured: what a step of each one costs, if a placement strategy asked.
     sizes: likewise the bytes of its variables.
   """
-  found = {spec.name: {} for spec in iteration.subnetworks}
+  found: typing.Dict[str, typing.Dict[str, typing.Any]] = {
+      spec.name: {} for spec in iteration.subnetworks}
   # It is 1 for all of them where the input was too short to measure.
   if measured and set(measured) != {1}:
     for spec, cost in zip(iteration.subnetworks, measured):

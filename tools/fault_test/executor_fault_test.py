@@ -28,8 +28,8 @@ import time
 
 from absl import app
 from absl import flags
+import adanet
 from adanet import tf_compat
-from adanet.history import store
 from adanet.testing import builders
 from adanet.testing import engines
 from adanet.testing import processes
@@ -140,7 +140,7 @@ class _Search:
     train = tf_compat.v1.train
     reader = train.NewCheckpointReader(train.latest_checkpoint(self.model_dir))
     return ([record.winner
-             for record in store.report(self.model_dir).iterations],
+             for record in adanet.report(self.model_dir).iterations],
             {name: reader.get_tensor(name).tolist()
              for name in reader.get_variable_to_shape_map()})
 
