@@ -14,6 +14,7 @@ from adanet import tf_compat
 from adanet.roles import execution
 from adanet.roles import part
 from adanet.testing import builders
+from adanet.testing import engines
 from adanet.testing import searches
 import numpy as np
 
@@ -35,7 +36,7 @@ def _variables(model_dir):
           for name in reader.get_variable_to_shape_map()}
 
 
-class _Here(futures.Executor):
+class _Here(engines.Here):
   """Trains each part at once, in this process.
 
   Attributes:
@@ -49,12 +50,7 @@ class _Here(futures.Executor):
 
   def submit(self, fn, task):
     self.trained.append("".join(task.part))
-    future: futures.Future = futures.Future()
-    try:
-      future.set_result(fn(self._change(task)))
-    except Exception as error:  # pylint: disable=broad-except
-      future.set_exception(error)
-    return future
+    return super().submit(lambda: fn(self._change(task)))
 
 
 class _Twice(futures.ThreadPoolExecutor):
