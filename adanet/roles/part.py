@@ -97,9 +97,10 @@ class _Curves(summary.SummaryWriter):
 class _Watch:
   """Looks now and then at whether the driver still wants the part."""
 
-  def __init__(self, files: part_files.PartFiles,
+  def __init__(self, files: part_files.PartFiles, driver: str,
                stops: signals.StopRequests):
     self._files = files
+    self._driver = driver
     self._stops = stops
     self._next_look = 0.
     self._is_over = False
@@ -107,7 +108,7 @@ class _Watch:
   def asked_to_stop(self) -> bool:
     if not self._is_over and time.monotonic() >= self._next_look:
       self._next_look = time.monotonic() + _LOOK_SECS
-      self._is_over = not self._files.is_wanted()
+      self._is_over = not self._files.is_wanted(self._driver)
     return self._is_over or self._stops.asked is not None
 
 
@@ -152,7 +153,7 @@ def _is_asked(task, files):
     wait.pause(.2, lambda: (
         f"the driver's file in model_dir {task.model_dir!r} on "
         f"{part_files.worker_name()}, a worker of the executor"))
-  return files.driver() == task.driver and files.is_wanted()
+  return files.is_wanted(task.driver)
 
 
 def _unpacked(task):
@@ -176,7 +177,7 @@ def _session_config(num_parts):
 
 def _trained(task, model, request, files, attempt, stops):
   """Trains the part; returns whether it is done."""
-  watch = _Watch(files, stops)
+  watch = _Watch(files, task.driver, stops)
   stopped = []
 
   def report(event):
@@ -205,8 +206,10 @@ def _trained(task, model, request, files, attempt, stops):
     writer.close()
   if trained is None:
     return False
-  files.write_result(task.part, _result(task, model, request, files, trained,
-                                        stopped))
+  result = _result(task, model, request, files, trained, stopped)
+  # Another attempt may have been faster.
+  if files.result(task.part, task.driver, task.max_steps) is None:
+    files.write_result(task.part, result)
   return True
 
 

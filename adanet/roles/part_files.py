@@ -219,10 +219,14 @@ class PartFiles:
     start = self._start()
     return start and start.driver
 
-  def is_wanted(self) -> bool:
-    """Returns whether a driver waits for the parts, and asks for no stop."""
-    gfile = tf_compat.v1.io.gfile
-    return gfile.exists(self._start_path) and not gfile.exists(self._stop_path)
+  def is_wanted(self, driver: str) -> bool:
+    """Returns whether a driver waits for the parts, and asks for no stop.
+
+    Args:
+      driver: str, its id. One that was started again has another.
+    """
+    return self.driver() == driver and not tf_compat.v1.io.gfile.exists(
+        self._stop_path)
 
   def remove_attempt(self, attempt: str) -> None:
     """Removes the folder of an attempt, if nobody wants it any more.

@@ -95,6 +95,7 @@ class _Search:
         path = os.path.join(folder, "result")
         time_written = os.stat(path).st_mtime
         if self._results.setdefault(path, time_written) != time_written:
+          self._results[path] = time_written
           self.problems.append(f"{path} was written again")
       newest = self._newest.get(folder, -1)
       for attempt in [os.path.join(folder, name) for name in folders
