@@ -128,7 +128,8 @@ class DriverTest(parameterized.TestCase):
       self._train(_Breaking(), model_dir)
     new = _Here()
     self._assert_same(self._train(), self._train(new, model_dir))
-    self.assertEqual(["b", "c", "a", "b", "c"], new.trained)
+    self.assertEqual(["b", "c"], new.trained[:2])
+    self.assertCountEqual("abc", new.trained[2:])
 
   def test_worker_that_sees_another_disk(self):
     elsewhere = self.create_tempdir().full_path
