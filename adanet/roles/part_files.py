@@ -20,6 +20,7 @@ import json
 import os
 import pickle
 import socket
+import time
 import typing
 import urllib.parse
 import uuid
@@ -34,6 +35,7 @@ from adanet.tf_compat import files
 from adanet.training import loop as loop_lib
 
 _FOLDER = "parts"
+_REMOVALS = 50  # How often to try it, within 5 s.
 
 
 class _Start(typing.NamedTuple):
@@ -89,6 +91,20 @@ class Result(typing.NamedTuple):
   def runs(self) -> int:
     """In how many steps something was trained."""
     return max(self.steps.values(), default=0)
+
+
+def _remove(folder):
+  """Removes a folder, while others may write in it or remove it, too."""
+  gfile = tf_compat.v1.io.gfile
+  for tries_left in reversed(range(_REMOVALS)):
+    if not gfile.isdir(folder):
+      return
+    try:
+      return gfile.rmtree(folder)
+    except tf_compat.v1.errors.OpError:
+      if not tries_left:
+        raise
+      time.sleep(.1)
 
 
 def worker_name() -> str:
@@ -148,8 +164,7 @@ class PartFiles:
     gfile = tf_compat.v1.io.gfile
     if gfile.exists(self._start_path):  # So that what still runs ends first.
       gfile.remove(self._start_path)
-    if gfile.isdir(self._root):
-      gfile.rmtree(self._root)
+    _remove(self._root)
 
   def progress(self, part: parts.Part) -> typing.Optional[events.Progress]:
     """Returns how far a part is, or None."""
@@ -190,9 +205,7 @@ class PartFiles:
 
   def remove_part(self, part: parts.Part) -> None:
     """Removes what a part has found, so that it trains again."""
-    gfile = tf_compat.v1.io.gfile
-    if gfile.isdir(self._folder(part)):
-      gfile.rmtree(self._folder(part))
+    _remove(self._folder(part))
 
   def attempts(self, part: parts.Part) -> typing.List[str]:
     """Returns the folders of all attempts."""
@@ -233,12 +246,10 @@ class PartFiles:
 
     The folders above it go, too, if a late file made them again.
     """
-    gfile = tf_compat.v1.io.gfile
-    if gfile.exists(self._start_path):
+    if tf_compat.v1.io.gfile.exists(self._start_path):
       return
     for path in (attempt, self._path):
-      if gfile.isdir(path):
-        gfile.rmtree(path)
+      _remove(path)
     with contextlib.suppress(OSError):  # It has those of another iteration.
       os.rmdir(self._root)
 
