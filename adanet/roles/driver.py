@@ -84,7 +84,8 @@ def train(model: model_lib.Model, request: trainer.Request,
     return
   with leading.opened(model, request, _what_is_saved) as training:
     driver = _Driver(model, training, executor, pickled)
-    start: typing.Union[trainer.Start, str] = _latest_start(model)
+    start: typing.Union[trainer.Start, str] = _latest_start(
+        model, request.max_iterations)
     while isinstance(start, trainer.Start):
       start = leading.after_iteration(
           model, training, driver.train_iteration(start))
@@ -98,9 +99,11 @@ def _what_is_saved(model):
           "iteration, each at its own step. Training goes on from there.")
 
 
-def _latest_start(model):
+def _latest_start(model, max_iterations):
   """Returns from where training goes on."""
   start = leading.latest_start(model)
+  if max_iterations is not None and start.number + 1 >= max_iterations:
+    return start
   won = model.model_dir.architecture(start.number)
   if start.checkpoint is not None and won is not None and (
       won.global_step == model.model_dir.global_step(start.checkpoint)):
