@@ -33,6 +33,7 @@ from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 from adanet.training import trainer
 
+
 def check_executor(executor: typing.Any, config: typing.Any) -> None:
   """Checks that a search may be trained on an executor.
 

@@ -62,10 +62,14 @@ class _Twice(futures.ThreadPoolExecutor):
 
 
 class _Breaking(_Here):
-  """Trains one part, and breaks."""
+  """Trains some parts, and breaks."""
+
+  def __init__(self, num_parts):
+    super().__init__()
+    self._num_parts = num_parts
 
   def submit(self, fn, task):
-    if self.trained:
+    if len(self.trained) == self._num_parts:
       raise futures.BrokenExecutor("a worker died")
     return super().submit(fn, task)
 
@@ -125,11 +129,18 @@ class DriverTest(parameterized.TestCase):
     with self.assertRaisesRegex(
         execution.ExecutorError, "the executor takes no more work "
         ".BrokenExecutor: a worker died.*with a new one"):
-      self._train(_Breaking(), model_dir)
+      self._train(_Breaking(1), model_dir)
     new = _Here()
     self._assert_same(self._train(), self._train(new, model_dir))
     self.assertEqual(["b", "c"], new.trained[:2])
     self.assertCountEqual("abc", new.trained[2:])
+
+  def test_max_iterations_lowered_between_two_iterations(self):
+    model_dir = self.create_tempdir().full_path
+    with self.assertRaises(execution.ExecutorError):
+      self._train(_Breaking(3), model_dir)
+    self._train(_Here(), model_dir, max_iterations=1)
+    self._assert_same(self._train(max_iterations=1), model_dir)
 
   def test_worker_that_sees_another_disk(self):
     elsewhere = self.create_tempdir().full_path

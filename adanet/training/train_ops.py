@@ -42,10 +42,12 @@ def _tensor(assigned):
 
 def _trainee(spec, is_subnetwork):
   v1 = tf_compat.v1
-  with v1.control_dependencies([spec.train_op.train_op, spec.iteration_step]):
+  loss = spec.loss if is_subnetwork else spec.adanet_loss
+  # A train op that does nothing does not notice that the input has ended.
+  with v1.control_dependencies(
+      [spec.train_op.train_op, spec.iteration_step, loss]):
     # Other workers may train it, too.
     advance = _tensor(v1.assign_add(spec.step, 1, use_locking=True))
-  loss = spec.loss if is_subnetwork else spec.adanet_loss
   return Trainee(spec.name, is_subnetwork, spec.step, advance, loss,
                  spec.train_op.chief_hooks, spec.train_op.hooks)
 

@@ -83,7 +83,7 @@ def table():
                actions=[_train(batches=once, max_steps=9)]),
       _setting("input_ends_after_one_stopped", lambda c: dict(
           subnetwork_generator=_stops_after(2, 100)),
-               actions=[_train(batches=once)]),
+               actions=[_train(batches=once), _train(batches=once)]),
       _setting("mean_of_steps", lambda c: dict(
           subnetwork_generator=_stops_after(2, 100, 200),
           max_iteration_steps=9), actions=[_train(max_steps=4)]),
