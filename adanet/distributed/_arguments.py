@@ -103,6 +103,27 @@ def check_lengths(name, value, expected):
   return found
 
 
+def check_length(name, value, expected):
+  """Returns a cost as an int, a float or a Fraction, after checking it.
+
+  Args:
+    name: str, the argument's name, for the error.
+    value: the argument.
+    expected: str, what to give, for the error.
+
+  Raises:
+    TypeError: `value` is not a number.
+    ValueError: it is not greater than 0, or not finite.
+  """
+  number = _plain_number(value)
+  if number is None or number <= 0:
+    is_number = isinstance(value, numbers.Number) and not isinstance(
+        value, bool)
+    raise (ValueError if is_number else TypeError)(
+        f"{name}={show(value)}: expected {expected}.")
+  return number
+
+
 def check_num_subnetworks(num_subnetworks):
   """Returns the number of subnetworks as an int, after checking it."""
   return check_integer("num_subnetworks", num_subnetworks, 1)

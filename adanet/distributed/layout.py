@@ -16,6 +16,7 @@ import collections
 import fractions as fractions_lib
 from typing import Any, Dict, Iterable, NamedTuple, Optional, Sequence, Tuple
 
+from adanet.distributed import lengths
 from adanet.distributed import line as line_lib
 import six
 
@@ -34,13 +35,16 @@ class Share(NamedTuple):
       range in every layout but `AskedLayout`.
     trains_subnetworks: whether it trains subnetworks.
     fractions: sequence of pairs of a subnetwork that it trains, increasing, and
-      the part of its time that this one gets, a `Fraction`. None: it trains all
-      that it builds, each of them in every step.
+      the part of its time for subnetworks that this one gets, a `Fraction`.
+      None: it trains all that it builds, each of them in every step.
+    ensemble_fraction: the part of its time for ensembles, a `Fraction`, if it
+      divides its time between these and subnetworks. Otherwise None.
   """
   builds_ensemble: bool
   subnetworks: Sequence[int]
   trains_subnetworks: bool
   fractions: Optional[Sequence[Tuple[int, fractions_lib.Fraction]]] = None
+  ensemble_fraction: Optional[fractions_lib.Fraction] = None
 
   @property
   def trained(self) -> Sequence[int]:
@@ -57,11 +61,27 @@ class Share(NamedTuple):
     return len(self.trained)
 
   def training_fractions(self) -> Dict[int, fractions_lib.Fraction]:
-    """Returns the part of its time for each subnetwork that it trains."""
+    """Returns the part of its time for subnetworks that each of them gets."""
     if self.fractions is not None:
       return dict(self.fractions)
     return {i: fractions_lib.Fraction(1, self.num_trained)
             for i in self.trained}
+
+  def time_for_ensembles(self, num_subnetworks: int) -> fractions_lib.Fraction:
+    """Returns the part of its time for ensembles.
+
+    In lockstep it follows from costs that are equal, and from ensembles that
+    take `lengths.FORWARD` of all subnetworks.
+
+    Args:
+      num_subnetworks: int, of the iteration.
+    """
+    if not (self.builds_ensemble and self.trains_subnetworks):
+      return fractions_lib.Fraction(int(self.builds_ensemble))
+    if self.ensemble_fraction is not None:
+      return self.ensemble_fraction
+    ensembles = num_subnetworks * lengths.FORWARD
+    return ensembles / (ensembles + self.num_trained)
 
 
 Group = Tuple[range, Share]

@@ -63,34 +63,37 @@ class Segment(NamedTuple):
 
 
 class Line:
-  """Lengths laid end to end.
+  """Lengths laid end to end, behind a head.
 
   Attributes:
-    starts: increasing sequence of int, where each segment starts on the line;
-      the last element is the length of the line.
+    starts: increasing sequence of int, where each segment starts on the line:
+      the first one behind the head; the last element is the length of the line.
   """
 
-  def __init__(self, lengths: Iterable[Number]):
+  def __init__(self, lengths: Iterable[Number], head: Number = 0):
     """Lays out segments.
 
     Args:
       lengths: iterable of numbers greater than 0, at least one. They are taken
         by their exact values, and scaled to integers.
+      head: number, at least 0, the length of what is before the first segment.
     """
-    exact = [fractions.Fraction(length) for length in lengths]
+    exact = [fractions.Fraction(length) for length in (head, *lengths)]
     # Powers of two, for floats: then each step of this is fast.
     denominator = functools.reduce(_least_common_multiple,
                                    {f.denominator for f in exact}, 1)
     numerators = [f.numerator * (denominator // f.denominator) for f in exact]
     divisor = functools.reduce(math.gcd, numerators)
-    self.starts: Sequence[int] = (0,) + tuple(
+    self.starts: Sequence[int] = tuple(
         itertools.accumulate(n // divisor for n in numerators))
 
   @classmethod
-  def of_equal(cls, num_segments: int) -> "Line":
+  def of_equal(cls, num_segments: int, head: Number = 0) -> "Line":
     """Returns a line with segments of length 1, in constant time."""
     line = cls.__new__(cls)
-    line.starts = range(num_segments + 1)
+    head = fractions.Fraction(head)
+    start, step = head.numerator, head.denominator
+    line.starts = range(start, start + step * num_segments + 1, step)
     return line
 
   def segment(self, index: int, num_parts: int) -> Segment:
@@ -104,7 +107,17 @@ class Line:
     total = self.starts[-1]
     first = bisect.bisect_right(self.starts, index * total // num_parts) - 1
     stop = bisect.bisect_left(self.starts, -(-(index + 1) * total // num_parts))
-    return Part(self, index, num_parts, range(first, stop))
+    return Part(self, index, num_parts, range(max(first, 0), stop))
+
+  def head_of_part(self, index: int, num_parts: int) -> fractions.Fraction:
+    """Returns which fraction of a part the head covers."""
+    total = self.starts[-1]
+    covered = self.starts[0] * num_parts - index * total
+    return fractions.Fraction(min(max(covered, 0), total), total)
+
+  def parts_of_head(self, num_parts: int) -> int:
+    """Returns how many parts the head overlaps: the first ones."""
+    return -(-self.starts[0] * num_parts // self.starts[-1])
 
 
 def _least_common_multiple(a, b):
@@ -114,8 +127,8 @@ def _least_common_multiple(a, b):
 class Part(Sequence[Tuple[int, fractions.Fraction]]):
   """A part of a line, as pairs of a segment's index and a fraction.
 
-  The fraction is that of the part which the segment covers. The pairs are made
-  when they are asked for, and equal those of a tuple.
+  The fraction is that of the part, without the head, which the segment covers.
+  The pairs are made when they are asked for, and equal those of a tuple.
 
   Attributes:
     segments: range, the indices of the segments that the part overlaps.
@@ -127,10 +140,12 @@ class Part(Sequence[Tuple[int, fractions.Fraction]]):
     self._line = line
     self._index = index
     self._num_parts = num_parts
+    start = max(index * line.starts[-1], line.starts[0] * num_parts)
+    self._length = (index + 1) * line.starts[-1] - start
 
   def _pair(self, i):
     segment = self._line.segment(i, self._num_parts)
-    return i, fractions.Fraction(segment.overlap(self._index), segment.total)
+    return i, fractions.Fraction(segment.overlap(self._index), self._length)
 
   def __len__(self):
     return len(self.segments)

@@ -118,7 +118,7 @@ class PlacementStrategy:
   @_derived
   def training_fractions(
       self, num_subnetworks: int) -> Dict[int, fractions.Fraction]:
-    """The part of this worker's training time for each of its subnetworks.
+    """The part of its time for subnetworks that each of these gets.
 
     Unless a strategy says something else, a worker trains all subnetworks that
     it builds, each in every step, so the parts are equal.
@@ -134,6 +134,25 @@ class PlacementStrategy:
                      if self.should_build_subnetwork(num_subnetworks, i)],
         trains_subnetworks=self.should_train_subnetworks(num_subnetworks)
     ).training_fractions()
+
+  @_derived
+  def ensemble_fraction(self, num_subnetworks: int) -> fractions.Fraction:
+    """The part of this worker's time for ensembles.
+
+    Unless a strategy says something else, a worker with ensembles and
+    subnetworks takes a step of all of them in turn. A step of a subnetwork then
+    counts as 1, and one of all ensembles as a third of a step of all
+    subnetworks of the iteration: they run these forward.
+
+    Returns:
+      A `Fraction`: 0 without ensembles, 1 if this worker trains no subnetwork.
+    """
+    num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
+    return layout_lib.Share(
+        builds_ensemble=bool(self.should_build_ensemble(num_subnetworks)),
+        subnetworks=tuple(self.training_fractions(num_subnetworks)),
+        trains_subnetworks=bool(self.should_train_subnetworks(num_subnetworks))
+    ).time_for_ensembles(num_subnetworks)
 
   @property
   def divides_time(self) -> bool:
@@ -153,8 +172,11 @@ class PlacementStrategy:
         bool(self.should_train_subnetworks(num_subnetworks)))
     if not (self.divides_time and share.trains_subnetworks):
       return share
-    return share._replace(fractions=tuple(sorted(
-        self.training_fractions(num_subnetworks).items())))
+    return share._replace(
+        fractions=tuple(sorted(
+            self.training_fractions(num_subnetworks).items())),
+        ensemble_fraction=self.ensemble_fraction(num_subnetworks)
+        if share.builds_ensemble else None)
 
   def layout_for(self, num_workers: int,
                  num_ps: Optional[int]) -> layout_lib.Layout:
@@ -274,6 +296,7 @@ class LayoutStrategy(PlacementStrategy):
   def _share(self, num_subnetworks):
     """Returns the `Share` of this worker; the argument has been checked."""
 
+  @_derived
   def should_build_ensemble(self, num_subnetworks: int) -> bool:
     num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
     return self._share(num_subnetworks).builds_ensemble
@@ -299,6 +322,16 @@ class LayoutStrategy(PlacementStrategy):
       return self._share(num_subnetworks).training_fractions()
     # A subclass trains other subnetworks than its layout says.
     return super().training_fractions(num_subnetworks)
+
+  @_derived
+  def ensemble_fraction(self, num_subnetworks: int) -> fractions.Fraction:
+    num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
+    if _are_derived(
+        self, "should_build_ensemble", "should_build_subnetwork",
+        "should_train_subnetworks", "training_fractions"):
+      return self._share(num_subnetworks).time_for_ensembles(num_subnetworks)
+    # A subclass builds or trains something else than its layout says.
+    return super().ensemble_fraction(num_subnetworks)
 
   @property
   def divides_time(self) -> bool:

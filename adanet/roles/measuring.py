@@ -162,11 +162,11 @@ def measure(model: model_lib.Model,
     specs = built.iteration.subnetworks
     builders = [spec.builder for spec in specs]
     costs = sizes = None
-    if layout.costs.is_measured:
+    if layout.work.costs.is_measured:
       costs = stated(builders, "cost")
     if layout.sizes.is_measured:
       sizes = stated(builders, "size") or tuple(map(_num_bytes, specs))
-    if layout.costs.is_measured and costs is None:
+    if layout.work.costs.is_measured and costs is None:
       costs = _times(alone, built)
     figures = Figures(costs, sizes)
     _log(built.iteration, figures)
@@ -189,7 +189,7 @@ def known(agreed: typing.Optional[agreement_lib.Agreement],
   if agreed is None or (agreed.job, agreed.iteration, agreed.strategy) != (
       now.job, now.iteration, now.strategy):
     return None
-  if (placement.layout.costs.is_measured and not agreed.costs or
+  if (placement.layout.work.costs.is_measured and not agreed.costs or
       placement.layout.sizes.is_measured and not agreed.sizes):
     return None
   return Figures(agreed.costs, agreed.sizes)

@@ -116,24 +116,28 @@ class RoundRobinStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
 class BalancedStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
   """Gives every worker the same work, whatever the subnetworks cost.
 
-  The subnetworks are laid end to end on a line, each as long as it costs. The
-  line is cut into equal parts, one for each worker that trains, in the order of
-  their indices. A worker builds and trains the subnetworks that its part
-  covers, each with the fraction of its time that the part has of it. So no
-  worker waits for another: with costs that add up to C, p workers train one
-  step of every subnetwork in a time of C / p, and nothing is faster. A worker
-  trains neighboring subnetworks. There are at most k + p - 1 pairs of a worker
-  and a subnetwork that it trains.
+  The ensembles and the subnetworks are laid end to end on a line, each as long
+  as it costs: first what a step of all ensembles takes, then the subnetworks.
+  The line is cut into equal parts, one for each worker, in the order of their
+  indices. A worker whose part covers some of the ensembles builds these and all
+  subnetworks, and trains all ensembles in one run, with the fraction of its
+  time that the part has of them. It builds and trains the subnetworks that its
+  part covers, each likewise. So no worker waits for another: with costs that
+  add up to C, and E for the ensembles, m workers train one step of everything
+  in a time of (C + E) / m, and nothing is faster. A worker trains neighboring
+  subnetworks. There are at most k + m - 1 pairs of a worker and a subnetwork
+  that it trains.
 
   This is McNaughton's wrap-around rule (R. McNaughton, "Scheduling with
   deadlines and loss functions", Management Science 6(1), 1959), except that
-  several workers may train one subnetwork at the same time.
+  several workers may train one subnetwork, or the ensembles, at the same time.
 
-  The first `num_ensemble_workers` workers build the ensemble and all
-  subnetworks, and train nothing. At least one worker trains: if it is alone, or
-  if `num_ensemble_workers` is 0, the first worker builds the ensemble and all
-  subnetworks, and trains its part. So it is also for a single subnetwork, which
-  all workers train.
+  With a number as `num_ensemble_workers`, the first workers build the ensembles
+  and all subnetworks, and train nothing; the others have the parts of a line of
+  subnetworks alone. At least one worker trains: if it is alone, or if the
+  number is 0, the first worker builds the ensembles and all subnetworks, and
+  trains its part. So it is also for a single subnetwork, which all workers
+  train.
 
   The parameter servers follow the same rule. The subnetworks are laid end to
   end by their sizes, and each parameter server has one of n equal parts. The
@@ -145,19 +149,22 @@ class BalancedStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
   k not above m and n:
 
   * Training speedup: O(m / k).
-  * Variable fetches from parameter servers: O(m n / k).
-  * Memory per worker: O(1), one or two subnetworks.
+  * Variable fetches from parameter servers: O(m n / k) by those that train
+    subnetworks, O(m n) by those that train ensembles: about a quarter of all.
+  * Memory per worker: O(1), one or two subnetworks; O(k) with ensembles.
   * Stale gradients per subnetwork with asynchronous SGD: O(m / k).
 
-  Use it if the subnetworks cost unequal time, if one worker is enough for the
-  ensemble, or if there are few workers. With one worker for the ensemble it is
-  never slower than `RoundRobinStrategy`. Keep to that one if a worker has no
-  memory for two subnetworks.
+  Use it if the subnetworks cost unequal time, if there are more than four
+  subnetworks, whose ensembles are too much for one worker, or if there are few
+  workers. It is never slower than `RoundRobinStrategy`. Keep to that one if
+  only the chief has the memory for all subnetworks.
   """
 
   def __init__(self, costs: lengths_lib.Given = None,
-               sizes: lengths_lib.Given = None, num_ensemble_workers: int = 1,
-               dedicate_parameter_servers: bool = True):
+               sizes: lengths_lib.Given = None,
+               num_ensemble_workers: Optional[int] = None,
+               dedicate_parameter_servers: bool = True,
+               ensemble_cost: lengths_lib.GivenEnsembleCost = None):
     """Makes a strategy; set its `config` before asking it for a decision.
 
     Args:
@@ -168,31 +175,48 @@ class BalancedStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
         iteration. Until then they are equal. All tasks must have the same. A
         float is taken by its exact value.
       sizes: how many bytes the variables of each subnetwork have, like `costs`.
-      num_ensemble_workers: int, at least 0, the workers that build the ensemble
-        and train nothing. With 0 the chief builds it and trains too.
+      num_ensemble_workers: int, at least 0, the workers that build the
+        ensembles and train nothing. With 0 the chief builds them and trains
+        too. None: as many as the ensembles need, and fractions of them.
       dedicate_parameter_servers: bool. Whether the parameter servers are
         divided among the subnetworks, by `sizes`. Otherwise variables go to the
         default devices.
+      ensemble_cost: how long a step of all ensembles takes, in the units of
+        `costs`: it runs the new subnetworks forward, and those of the previous
+        ensemble. A number greater than 0, or a function from the number of
+        subnetworks to one. None for a third of the sum of the costs; with
+        measured costs it is measured too, in nanoseconds.
 
     Raises:
       TypeError: an argument has a wrong type.
       ValueError: a number is out of range.
     """
+    if num_ensemble_workers is not None:
+      num_ensemble_workers = _arguments.check_integer(
+          "num_ensemble_workers", num_ensemble_workers, at_least=0)
     self.layout = balanced.BalancedLayout(
-        lengths_lib.Lengths("costs", costs),
-        lengths_lib.Lengths("sizes", sizes),
-        _arguments.check_integer(
-            "num_ensemble_workers", num_ensemble_workers, at_least=0),
+        lengths_lib.Work(lengths_lib.Lengths("costs", costs), ensemble_cost),
+        lengths_lib.Lengths("sizes", sizes), num_ensemble_workers,
         dedicate_parameter_servers)
 
   @property
   def measures(self) -> bool:
     """Whether costs or sizes are "measured"."""
-    return self.layout.costs.is_measured or self.layout.sizes.is_measured
+    return (self.layout.work.costs.is_measured or
+            self.layout.sizes.is_measured)
+
+  def _with_layout(self, work, sizes):
+    """Returns a copy that divides other work and other sizes."""
+    strategy = self.with_config(self._config)
+    strategy.layout = balanced.BalancedLayout(
+        work, sizes, self.layout.num_ensemble_workers,
+        self.layout.dedicates_parameter_servers)
+    return strategy
 
   def with_measured(
       self: _Balanced, costs: Optional[Sequence[line_lib.Number]] = None,
-      sizes: Optional[Sequence[line_lib.Number]] = None) -> _Balanced:
+      sizes: Optional[Sequence[line_lib.Number]] = None,
+      ensemble_cost: Optional[line_lib.Number] = None) -> _Balanced:
     """Returns a copy of this strategy that knows what was measured.
 
     Args:
@@ -200,27 +224,24 @@ class BalancedStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
         "measured"; None for equal ones. If `costs` of this strategy is
         something else, it stays.
       sizes: the same for `sizes`.
+      ensemble_cost: number, what a step of all ensembles takes, in the units of
+        these costs; None for a third of their sum. If `ensemble_cost` of this
+        strategy is not None, it stays.
 
     Raises:
       TypeError: an argument is not a sequence of numbers, or as for
         `with_config`.
       ValueError: a number is not greater than 0.
     """
-    strategy = self.with_config(self._config)
-    layout = strategy.layout
-    strategy.layout = balanced.BalancedLayout(
-        layout.costs.with_measured(costs), layout.sizes.with_measured(sizes),
-        layout.num_ensemble_workers, layout.dedicates_parameter_servers)
-    return strategy
+    return self._with_layout(
+        self.layout.work.with_measured(costs, ensemble_cost),
+        self.layout.sizes.with_measured(sizes))
 
   def for_earlier_iterations(self: "_Balanced") -> "_Balanced":
     """As in `PlacementStrategy`: with equal costs and sizes."""
-    strategy = self.with_config(self._config)
-    strategy.layout = balanced.BalancedLayout(
-        lengths_lib.Lengths("costs", None), lengths_lib.Lengths("sizes", None),
-        self.layout.num_ensemble_workers,
-        self.layout.dedicates_parameter_servers)
-    return strategy
+    return self._with_layout(
+        lengths_lib.Work(lengths_lib.Lengths("costs", None), None),
+        lengths_lib.Lengths("sizes", None))
 
   def costs_of(self, num_subnetworks: int) -> Sequence[line_lib.Number]:
     """Returns the cost of each subnetwork; ones if they are equal.
@@ -228,7 +249,16 @@ class BalancedStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
     Raises:
       TypeError, ValueError: there are no such costs for `num_subnetworks`.
     """
-    return self.layout.costs.numbers(
+    return self.layout.work.costs.numbers(
+        _arguments.check_num_subnetworks(num_subnetworks))
+
+  def ensemble_cost_of(self, num_subnetworks: int) -> line_lib.Number:
+    """Returns what a step of all ensembles takes, in the units of the costs.
+
+    Raises:
+      TypeError, ValueError: there is no such cost for `num_subnetworks`.
+    """
+    return self.layout.work.ensemble_cost(
         _arguments.check_num_subnetworks(num_subnetworks))
 
   def sizes_of(self, num_subnetworks: int) -> Sequence[line_lib.Number]:
@@ -243,14 +273,16 @@ class BalancedStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
   def __repr__(self) -> str:
     layout = self.layout
     options = []
-    if layout.costs.given is not None:
-      options.append(f"costs={layout.costs!r}")
+    if layout.work.costs.given is not None:
+      options.append(f"costs={layout.work.costs!r}")
     if layout.sizes.given is not None:
       options.append(f"sizes={layout.sizes!r}")
-    if layout.num_ensemble_workers != 1:
+    if layout.num_ensemble_workers is not None:
       options.append(f"num_ensemble_workers={layout.num_ensemble_workers}")
     if not layout.dedicates_parameter_servers:
       options.append("dedicate_parameter_servers=False")
+    if layout.work.given is not None:
+      options.append(f"ensemble_cost={layout.work!r}")
     return f"{type(self).__name__}({', '.join(options)})"
 
   def _share(self, num_subnetworks):
