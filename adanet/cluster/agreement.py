@@ -53,6 +53,8 @@ class Agreement(typing.NamedTuple):
       asks for measured costs: nanoseconds, or what the builders say. None if it
       does not ask.
     sizes: likewise the bytes of its variables.
+    ensemble_cost: what a step of all ensembles takes, in nanoseconds, where it
+      was measured with the costs.
   """
   job: str
   generation: int
@@ -67,6 +69,7 @@ class Agreement(typing.NamedTuple):
   written: float = 0.
   costs: Optional[Figures] = None
   sizes: Optional[Figures] = None
+  ensemble_cost: Optional[Union[int, float]] = None
 
   @property
   def is_training(self) -> bool:
@@ -108,12 +111,16 @@ class Agreement(typing.NamedTuple):
       ValueError: a value is absent or out of range.
     """
     for name, value in self._asdict().items():
-      if name in ("costs", "sizes"):  # Older files do not have these.
+      # Older files have no figures.
+      if name in ("costs", "sizes"):
         if value is not None and not (
             len(value) == len(self.builders) and
             all(0 < figure < math.inf for figure in value)):
           raise ValueError(f"{name} is {list(value)}, not a number > 0 for "
                            f"each of the {len(self.builders)} builders")
+      elif name == "ensemble_cost":
+        if value is not None and not 0 < value < math.inf:
+          raise ValueError(f"{name} is {value}, not a number > 0")
       elif name not in names:
         raise ValueError(f"it lacks {name}")
       elif isinstance(value, int) and value < 0:

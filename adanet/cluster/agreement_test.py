@@ -16,6 +16,7 @@ _AGREEMENT = agreement.Agreement(
     "job", 3, 1, ("linear", "deep"), 3, 2, "RoundRobinStrategy", 300)
 _COUNT = st.integers(0, 2**40)
 _NAMES = st.lists(st.text(), min_size=1, max_size=5).map(tuple)
+_FIGURES = ("costs", "sizes", "ensemble_cost")
 _FIGURE = st.integers(1, 2**80) | st.floats(5e-324, 1e308)
 
 
@@ -26,7 +27,8 @@ class AgreementTest(parameterized.TestCase):
       builders=st.lists(st.text()).map(tuple), num_workers=_COUNT,
       num_ps=_COUNT, strategy=st.text(), max_steps=st.none() | _COUNT,
       state=st.sampled_from(agreement.State), reason=st.text(),
-      written=st.floats(0., 1e12), costs=st.none(), sizes=st.none()))
+      written=st.floats(0., 1e12), costs=st.none(), sizes=st.none(),
+      ensemble_cost=st.none() | _FIGURE))
   def test_json(self, value):
     self._check_json(value)
 
@@ -39,8 +41,10 @@ class AgreementTest(parameterized.TestCase):
 
   def test_older_files_have_no_figures(self):
     content = json.loads(
-        _AGREEMENT._replace(costs=(1, 2), sizes=(3, 4)).to_json())
-    del content["costs"], content["sizes"]
+        _AGREEMENT._replace(
+            costs=(1, 2), sizes=(3, 4), ensemble_cost=5).to_json())
+    for name in _FIGURES:
+      del content[name]
     self.assertEqual(_AGREEMENT, agreement.Agreement.from_json(
         json.dumps(content), "path"))
 
@@ -70,7 +74,8 @@ class AgreementTest(parameterized.TestCase):
       ("written", "now"), ("written", None), ("costs", 1), ("costs", []),
       ("costs", [1, 0]), ("costs", [1, "2"]), ("costs", [True, 2]),
       ("sizes", [1, -2.5]), ("sizes", [1, float("nan")]),
-      ("sizes", [float("inf"), 1]), ("sizes", {}))
+      ("sizes", [float("inf"), 1]), ("sizes", {}), ("ensemble_cost", 0),
+      ("ensemble_cost", float("inf")), ("ensemble_cost", [1]))
   def test_wrong_value(self, name, value):
     content = dict(json.loads(_AGREEMENT.to_json()), **{name: value})
     self._check_corrupt(json.dumps(content), name + r"(\[1\]|\[0\])? is ")
@@ -84,7 +89,7 @@ class AgreementTest(parameterized.TestCase):
 
   @parameterized.parameters(
       name for name in agreement.Agreement._fields
-      if name not in ("costs", "sizes"))
+      if name not in _FIGURES)
   def test_missing_value(self, name):
     content = json.loads(_AGREEMENT.to_json())
     del content[name]

@@ -252,7 +252,7 @@ class IterationTest(parameterized.TestCase):
 
   def test_a_worker_divides_its_time(self):
     made = [builders.Dense("a"), builders.Dense("b")]
-    strategy = distributed.BalancedStrategy(costs=[1, 5])
+    strategy = distributed.BalancedStrategy([1, 5], num_ensemble_workers=1)
     third = fractions.Fraction(1, 3)
     # Four of five workers train, and each has 1.5 of the costs.
     for index, expected in ((0, ((0, 2 * third), (1, third))), (1, ((1, 1),))):

@@ -49,7 +49,8 @@ class SubclassesTest(absltest.TestCase):
       def should_build_subnetwork(self, num_subnetworks, subnetwork_index):
         return True
 
-    _, trained = self.shares(Everything([1, 2, 4]), 3, 3)
+    _, trained = self.shares(
+        Everything([1, 2, 4], num_ensemble_workers=1), 3, 3)
     self.assertEqual([{}] + [dict.fromkeys(range(3), _Fraction(1, 3))] * 2,
                      trained)
 
@@ -107,9 +108,12 @@ class StrategyTest(parameterized.TestCase):
         strategies.Config(4, 2, 2), costs="measured", sizes="measured")
     measured = strategy.with_measured([1, 2], np.array([3., 1.]))
     self.assertTrue(strategy.measures)
+    # The line is 1, 1, 2 long, or 2/3, 1, 1.
     self.assertEqual({1: 1}, measured.training_fractions(2))
     self.assertEqual({0: _Fraction(1, 2), 1: _Fraction(1, 2)},
                      strategy.training_fractions(2))
+    self.assertEqual(7, strategy.with_measured([1, 2], None, 7).ensemble_cost_of(
+        2))
     self.assertEqual(strategy.config, measured.config)
     self.assertEqual(repr(strategy), repr(measured))
     self.assertEqual((1, 2), measured.costs_of(2))
@@ -148,6 +152,7 @@ class StrategyTest(parameterized.TestCase):
       (dict(sizes=[1, -1]), ValueError, "sizes[1]=-1: expected a number "),
       (dict(num_ensemble_workers=-1), ValueError,
        "num_ensemble_workers=-1: expected an integer of at least 0."),
+      (dict(ensemble_cost=0), ValueError, "ensemble_cost=0: expected None, a "),
       (dict(num_ensemble_workers=True), TypeError, "num_ensemble_workers=True"))
   def test_errors(self, arguments, error, text):
     with self.assertRaises(error) as raised:

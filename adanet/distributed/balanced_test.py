@@ -122,11 +122,67 @@ class WorkersTest(parameterized.TestCase):
     self.assertIs(share.trains_subnetworks,
                   strategy.should_train_subnetworks(k))
     self.assertEqual(share.training_fractions(), strategy.training_fractions(k))
+    self.assertEqual(
+        share.time_for_ensembles(k), strategy.ensemble_fraction(k))
     first, last = share.subnetworks[0], share.subnetworks[-1]
     for i in {0, first - 1, first, last, last + 1, k - 1}:
       if 0 <= i < k:
         self.assertEqual(i in share.subnetworks,
                          strategy.should_build_subnetwork(k, i))
+
+  def check_line(self, m, k, data, num_asked):
+    """Checks a cluster whose ensembles are on the line, too."""
+    strategy = distributed.BalancedStrategy(
+        data.draw(_numbers(k)), ensemble_cost=data.draw(st.sampled_from(
+            [None, .01, 3, 10**4, lambda k: k * k])))
+    costs = _exact(strategy.costs_of(k))
+    of_ensembles = _Fraction(strategy.ensemble_cost_of(k))
+    width = (sum(costs) + of_ensembles) / m  # The work of each worker.
+    groups = list(strategy.layout.groups(m, k))
+    self.assertLessEqual(len(groups), 2 * k + 2)
+    trained = [_Fraction(0)] * k
+    ensembles = num_pairs = next_worker = 0
+    builds_before = True
+    for workers, share in groups:
+      self.assertEqual(next_worker, workers[0])
+      next_worker = workers[-1] + 1
+      part = share.time_for_ensembles(k)
+      self.assertEqual(part > 0, share.builds_ensemble)
+      # The first workers train the ensembles.
+      self.assertLessEqual(share.builds_ensemble, builds_before)
+      builds_before = share.builds_ensemble
+      self.assertEqual(part < 1, share.trains_subnetworks)
+      if share.builds_ensemble:
+        self.assertEqual(range(k), share.subnetworks)
+      ensembles += part * width * len(workers)
+      parts = share.training_fractions()
+      self.assertEqual(part < 1, sum(parts.values()) == 1)
+      if not share.builds_ensemble:
+        self.assertEqual(list(parts), list(share.subnetworks))
+      for i, fraction in parts.items():
+        self.assertIsInstance(fraction, _Fraction)
+        self.assertGreater(fraction, 0)
+        trained[i] += fraction * (1 - part) * width * len(workers)
+      num_pairs += len(parts) * len(workers)
+    self.assertEqual(m, next_worker)
+    self.assertEqual(of_ensembles, ensembles)
+    self.assertEqual(costs, trained)
+    self.assertLessEqual(num_pairs, k + m - 1)
+    for _ in range(num_asked):
+      workers, share = data.draw(st.sampled_from(groups))
+      w = data.draw(st.sampled_from([workers[0], workers[-1]]))
+      self.check_worker(strategy, m, w, k, share)
+
+  @hypothesis.given(
+      m=st.integers(1, 30), k=st.integers(1, 12), data=st.data())
+  def test_small_clusters_with_ensembles_on_the_line(self, m, k, data):
+    self.check_line(m, k, data, 5)
+
+  @hypothesis.settings(max_examples=6)
+  @hypothesis.given(
+      m=st.integers(1, 10**6), k=st.integers(1, 10**4), data=st.data())
+  def test_large_clusters_with_ensembles_on_the_line(self, m, k, data):
+    self.check_line(m, k, data, 5)
 
   @hypothesis.given(**_SMALL)
   def test_small_clusters(self, m, k, e, data):
@@ -141,6 +197,7 @@ class WorkersTest(parameterized.TestCase):
   @hypothesis.given(data=st.data())
   def test_the_largest_cluster(self, data):
     self.check(10**6, 10**4, 1, data, 5)
+    self.check_line(10**6, 10**4, data, 5)
 
   @parameterized.parameters(
       # A worker that is alone; the chief trains too; more for the ensemble than
@@ -165,23 +222,54 @@ class WorkersTest(parameterized.TestCase):
           {i: _Fraction(part) for i, part in expected.items()},
           _as_worker(strategy, m, w).training_fractions(k))
 
+  @parameterized.parameters(
+      # Costs of 1, 2 and 4, and 7 / 3 for the ensembles: 28 / 3 in all.
+      dict(m=1, ensembles=["1/4"], parts=[{0: "1/7", 1: "2/7", 2: "4/7"}]),
+      dict(m=2, ensembles=["1/2", 0], parts=[
+          {0: "3/7", 1: "4/7"}, {1: "1/7", 2: "6/7"}]),
+      dict(m=4, ensembles=[1, 0, 0, 0], parts=[
+          {}, {0: "3/7", 1: "4/7"}, {1: "2/7", 2: "5/7"}, {2: 1}]),
+      dict(m=6, ensembles=[1, "1/2", 0, 0, 0, 0], parts=[
+          {}, {0: 1}, {0: "1/7", 1: "6/7"}, {1: "3/7", 2: "4/7"}, {2: 1},
+          {2: 1}]),
+      # The chief trains too, but is not relieved of it.
+      dict(m=2, e=0, ensembles=["2/5", 0], parts=[
+          {0: "2/7", 1: "4/7", 2: "1/7"}, {2: 1}]),
+      dict(m=3, e=2, ensembles=[1, 1, 0], parts=[
+          {}, {}, {0: "1/7", 1: "2/7", 2: "4/7"}]))
+  def test_ensembles_beside_costs_that_double(
+      self, m, ensembles, parts, e=None):
+    strategy = distributed.BalancedStrategy(
+        lambda k: [2**i for i in range(k)], num_ensemble_workers=e)
+    for w, (expected, of_ensembles) in enumerate(zip(parts, ensembles)):
+      worker = _as_worker(strategy, m, w)
+      self.assertEqual(
+          {i: _Fraction(part) for i, part in expected.items()},
+          worker.training_fractions(3))
+      self.assertEqual(_Fraction(of_ensembles), worker.ensemble_fraction(3))
+      self.assertEqual(of_ensembles != 0, worker.should_build_ensemble(3))
+
   @hypothesis.given(
       m=st.integers(1, 40), k=st.integers(1, 12), data=st.data())
   def test_is_never_slower_than_the_round_robin(self, m, k, data):
     costs = _exact(distributed.BalancedStrategy(
         data.draw(_numbers(k))).costs_of(k))
-    speeds = [_Fraction(0)] * k
+    of_ensembles = sum(costs) / 3
+    speeds = [_Fraction(0)] * (k + 1)  # The last one is that of the ensembles.
     for workers, share in distributed.RoundRobinStrategy().layout.groups(m, k):
-      for i in share.trained:
-        # It trains all in every step.
-        speeds[i] += len(workers) / sum(costs[j] for j in share.trained)
-    p = m if k == 1 else max(1, m - 1)
-    self.assertLessEqual(sum(costs) / p, 1 / min(speeds))
+      # It trains all in every step.
+      rate = len(workers) / (
+          sum(costs[j] for j in share.trained) +
+          of_ensembles * share.builds_ensemble)
+      for i in list(share.trained) + [k] * share.builds_ensemble:
+        speeds[i] += rate
+    self.assertLessEqual((sum(costs) + of_ensembles) / m, 1 / min(speeds))
 
   @hypothesis.given(**_SMALL)
   def test_input(self, m, k, e, data):
     strategy = distributed.BalancedStrategy(
-        data.draw(_numbers(k)), num_ensemble_workers=e)
+        data.draw(_numbers(k)),
+        num_ensemble_workers=data.draw(st.sampled_from([None, e])))
     layout = strategy.layout
     asked = layout_lib.AskedLayout(strategy, m, 0)
     shares = [layout.share(m, w, k) for w in range(m)]
@@ -189,7 +277,8 @@ class WorkersTest(parameterized.TestCase):
       inputs = [layout.input_share(m, w, k, i) for w in range(m)]
       for readers in (
           [w for w in range(m) if i in shares[w].trained],
-          [w for w in range(m) if not shares[w].trains_subnetworks]):
+          [w for w in range(m) if shares[w].builds_ensemble and
+           i not in shares[w].trained]):
         self.assertEqual(
             [(len(readers), place) for place in range(len(readers))],
             [inputs[w] for w in readers])

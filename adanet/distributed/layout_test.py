@@ -48,7 +48,8 @@ def _answers(strategy, num_workers, worker_index, num_ps, num_subnetworks):
       [i for i in range(num_subnetworks)
        if strategy.should_build_subnetwork(num_subnetworks, i)],
       strategy.should_train_subnetworks(num_subnetworks),
-      strategy.training_fractions(num_subnetworks))
+      strategy.training_fractions(num_subnetworks),
+      strategy.ensemble_fraction(num_subnetworks))
 
 
 class LayoutTest(parameterized.TestCase):
@@ -68,7 +69,8 @@ class LayoutTest(parameterized.TestCase):
                       strategy.with_config(config).worker_share(k)):
           self.assertEqual(answers, share._replace(
               subnetworks=list(share.subnetworks),
-              fractions=share.training_fractions()))
+              fractions=share.training_fractions(),
+              ensemble_fraction=share.time_for_ensembles(k)))
       seen.extend(workers)
     self.assertCountEqual(range(m), seen)
     as_chief = strategy.with_config(strategies.Config(m, n, 0))

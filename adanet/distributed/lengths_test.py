@@ -143,5 +143,73 @@ class LengthsTest(parameterized.TestCase):
       self.assertNotIn("\n", str(raised.exception))
 
 
+def _work(costs=None, ensemble_cost=None):
+  return lengths_lib.Work(lengths_lib.Lengths("costs", costs), ensemble_cost)
+
+
+class WorkTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      (None, None, fractions.Fraction(2, 3)),
+      ([1, 3], None, fractions.Fraction(4, 3)),
+      ([.1, .3], None, (fractions.Fraction(.1) + fractions.Fraction(.3)) / 3),
+      ([1, 3], 5, 5), ([1, 3], np.float32(.5), .5),
+      (None, lambda k: 10 * k, 20), ("measured", None, fractions.Fraction(2, 3)))
+  def test_ensemble_cost(self, costs, given, expected):
+    work = _work(costs, given)
+    self.assertEqual(expected, work.ensemble_cost(2))
+    starts = work.line(2).starts
+    first, second = map(fractions.Fraction, work.costs.numbers(2))
+    expected = fractions.Fraction(expected)
+    total = expected + first + second
+    self.assertEqual(
+        [expected / total, (expected + first) / total, 1],
+        [fractions.Fraction(start, starts[-1]) for start in starts])
+
+  def test_measured(self):
+    work = _work("measured")
+    measured = work.with_measured([4, 5], 7)
+    self.assertEqual(7, measured.ensemble_cost(2))
+    # An iteration of other candidates: theirs have been forgotten.
+    self.assertEqual(1, measured.ensemble_cost(3))
+    self.assertEqual(3, work.with_measured([4, 5], None).ensemble_cost(2))
+    self.assertEqual(
+        2, _work("measured", 2).with_measured([4, 5], 7).ensemble_cost(2))
+    for other in (_work(), _work([1, 2])):
+      self.assertIs(other, other.with_measured([4, 5], 7))
+
+  def test_a_function_is_asked_once(self):
+    asked = []
+    work = _work(ensemble_cost=lambda k: asked.append(k) or k)
+    for k in (3, 2, 3, 2):
+      copy.deepcopy(work).ensemble_cost(k)
+      work.line(k)
+    self.assertEqual([3, 2], asked)
+
+  def test_pickles(self):
+    work = _work("measured").with_measured([4, 5], 7)
+    copied = pickle.loads(pickle.dumps(work, 2))
+    self.assertEqual(7, copied.ensemble_cost(2))
+    self.assertEqual((4, 5), copied.costs.numbers(2))
+
+  @parameterized.parameters(
+      (0, ValueError, "ensemble_cost=0: expected None, a number greater "),
+      (-1., ValueError, "ensemble_cost=-1.0: "),
+      (float("inf"), ValueError, "ensemble_cost=inf: "),
+      (float("nan"), ValueError, "ensemble_cost=nan: "),
+      (True, TypeError, "ensemble_cost=True: "),
+      ("measured", TypeError, "ensemble_cost='measured': "),
+      ([1], TypeError, "ensemble_cost=[1]: "))
+  def test_errors(self, given, error, text):
+    with self.assertRaises(error) as raised:
+      _work(ensemble_cost=given)
+    self.assertStartsWith(str(raised.exception), text)
+    self.assertNotIn("\n", str(raised.exception))
+    text = text.replace("cost=", "cost(2)=").replace("None, a", "a")
+    with self.assertRaises(error) as raised:
+      _work(ensemble_cost=lambda k: given).line(2)
+    self.assertStartsWith(str(raised.exception), text)
+
+
 if __name__ == "__main__":
   absltest.main()

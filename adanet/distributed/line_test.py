@@ -55,6 +55,29 @@ class LineTest(absltest.TestCase):
           fractions.Fraction(segments[i].overlap(index),
                              segments[i].length * num_parts))
 
+  @hypothesis.given(lengths=_LENGTHS, num_parts=_NUM_PARTS, data=st.data())
+  def test_a_head_is_a_segment_ahead_of_the_others(
+      self, lengths, num_parts, data):
+    head = data.draw(st.sampled_from([lengths[0] / 3, 1, .1, 10**7]))
+    line = line_lib.Line(lengths, head)
+    whole = line_lib.Line([head] + lengths)
+    self.assertEqual(whole.segment(0, num_parts).parts,
+                     range(line.parts_of_head(num_parts)))
+    for index in range(num_parts):
+      expected = dict(whole.part(index, num_parts))
+      of_head = expected.pop(0, 0)
+      self.assertEqual(of_head, line.head_of_part(index, num_parts))
+      part = line.part(index, num_parts)
+      self.assertEqual({i - 1: fraction / (1 - of_head)
+                        for i, fraction in expected.items()}, dict(part))
+      self.assertEqual([i - 1 for i in expected], list(part.segments))
+
+  def test_no_head(self):
+    line = line_lib.Line([1, 2])
+    self.assertEqual(0, line.starts[0])
+    self.assertEqual(0, line.parts_of_head(5))
+    self.assertEqual(0, line.head_of_part(0, 5))
+
   @hypothesis.given(lengths=_LENGTHS, scale=st.fractions(
       fractions.Fraction(1, 100), 100))
   def test_only_ratios_count(self, lengths, scale):
@@ -65,13 +88,17 @@ class LineTest(absltest.TestCase):
   @hypothesis.given(num_segments=st.integers(1, 50), num_parts=_NUM_PARTS,
                     data=st.data())
   def test_equal_lengths(self, num_segments, num_parts, data):
-    of_equal = line_lib.Line.of_equal(num_segments)
-    line = line_lib.Line([2.5] * num_segments)
+    head = data.draw(st.sampled_from([0, 1, 7, fractions.Fraction(5, 3)]))
+    of_equal = line_lib.Line.of_equal(num_segments, head)
+    line = line_lib.Line([2.5] * num_segments, head * fractions.Fraction(5, 2))
     index = data.draw(st.integers(0, num_parts - 1))
     self.assertEqual(line.part(index, num_parts),
                      of_equal.part(index, num_parts))
+    self.assertEqual(line.head_of_part(index, num_parts),
+                     of_equal.head_of_part(index, num_parts))
     i = data.draw(st.integers(0, num_segments - 1))
-    self.assertEqual(line.segment(i, num_parts), of_equal.segment(i, num_parts))
+    self.assertEqual(line.segment(i, num_parts).parts,
+                     of_equal.segment(i, num_parts).parts)
 
   @hypothesis.given(lengths=_LENGTHS, num_parts=_NUM_PARTS, data=st.data())
   def test_a_hash_picks_a_point_of_the_segment(self, lengths, num_parts, data):

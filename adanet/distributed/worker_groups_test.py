@@ -6,6 +6,7 @@ The workers that train one subnetwork form a group and take each step together.
 The groups do not wait for each other.
 """
 
+import functools
 import json
 import os
 
@@ -28,7 +29,8 @@ _NUM_STEPS = 3
 # train each subnetwork.
 _PLACEMENTS = {
     "round_robin": (strategies.round_robin, 6, ((1, 4), (2, 5))),
-    "balanced": (strategies.balanced, 5, ((1, 2), (3, 4))),
+    "balanced": (functools.partial(strategies.balanced, num_ensemble_workers=1),
+                 5, ((1, 2), (3, 4))),
 }
 
 

@@ -30,6 +30,36 @@ _NAMES = ("t0_a", "t0_b", "t0_c")
 _ENSEMBLES = tuple(name + "_grow_complexity_regularized" for name in _NAMES)
 
 
+def _one_for_ensembles(costs=None):
+  return distributed.BalancedStrategy(costs, num_ensemble_workers=1)
+
+
+class _OthersAreDone(tf_compat.v1.train.SessionRunHook):
+  """Sets the steps of subnetworks to their last one, as other workers do."""
+
+  def __init__(self, names):
+    self._suffixes = tuple(f"subnetwork_t0_{name}/step" for name in names)
+
+  def begin(self):
+    self._done = [tf_compat.v1.assign(v, _STEPS)
+                  for v in tf_compat.v1.global_variables()
+                  if v.op.name.endswith(self._suffixes)]
+
+  def after_create_session(self, session, coord):
+    session.run(self._done)
+
+
+class _SlowForward(builders.Dense):
+  """Takes its time to run forward."""
+
+  def build_subnetwork(self, *args, **kwargs):
+    v1 = tf_compat.v1
+    made = super().build_subnetwork(*args, **kwargs)
+    pause = v1.py_func(lambda _: time.sleep(.02) or True, [0], v1.bool)
+    with v1.control_dependencies([pause]):
+      return made._replace(logits=v1.identity(made.logits))
+
+
 class _Counts(tf_compat.v1.train.SessionRunHook):
   """Counts the runs that it sees."""
 
@@ -133,7 +163,7 @@ class TurnsTest(parameterized.TestCase):
     return it.loop, ending
 
   def test_a_worker_without_ensembles(self):
-    loop, ending = self._train(distributed.BalancedStrategy([1, 2, 4]), 1)
+    loop, ending = self._train(_one_for_ensembles([1, 2, 4]), 1)
     self.assertEqual(loop_lib.Ending.ITERATION_OVER, ending)
     self.assertEqual(dict.fromkeys(_NAMES, _STEPS), loop.steps)
     self.assertEqual(loop.steps, loop.trained)
@@ -144,7 +174,7 @@ class TurnsTest(parameterized.TestCase):
 
   def test_one_trains_in_each_run(self):
     seen = _Steps(_NAMES)
-    loop, _ = self._train(distributed.BalancedStrategy(), 1, hooks=[seen])
+    loop, _ = self._train(_one_for_ensembles(), 1, hooks=[seen])
     self.assertEqual(
         list(range(1, 3 * _STEPS + 1)), [sum(s.values()) for s in seen.found])
     self.assertEqual(_STEPS, loop.global_step)
@@ -152,7 +182,7 @@ class TurnsTest(parameterized.TestCase):
   def test_time_is_divided(self):
     # Of the same cost, but said to be 1 and 9. So the second gets more steps.
     seen = _Steps(_NAMES)
-    self._train(distributed.BalancedStrategy([1, 1, 18]), 1, [
+    self._train(_one_for_ensembles([1, 1, 18]), 1, [
         builders.Slow(n, .02) for n in "abc"], hooks=[seen])
     at = next(s for s in seen.found if s["t0_c"] == _STEPS)
     self.assertLess(at["t0_a"] + at["t0_b"], _STEPS)
@@ -168,7 +198,7 @@ class TurnsTest(parameterized.TestCase):
         [set(steps.values()) for steps in seen.found])
 
   def test_one_subnetwork_trains_as_before(self):
-    loop, _ = self._train(distributed.BalancedStrategy(), 1, num_workers=4)
+    loop, _ = self._train(_one_for_ensembles(), 1, num_workers=4)
     self.assertEqual({"t0_a": _STEPS}, loop.trained)
     # There is nothing to observe, and no turn to take.
     self.assertEqual({"t0_a": _STEPS}, loop.steps)
@@ -191,6 +221,37 @@ class TurnsTest(parameterized.TestCase):
       for name in _ENSEMBLES:
         self.assertLessEqual(steps[name], slowest + 1)
 
+  def test_ensembles_have_a_turn_of_their_own(self):
+    # The chief has half of its time for the ensembles, half for the first.
+    seen = _Steps(_NAMES + _ENSEMBLES)
+    loop, ending = self._train(
+        distributed.BalancedStrategy(), 0, hooks=[seen], num_others=_STEPS)
+    self.assertEqual(loop_lib.Ending.ITERATION_OVER, ending)
+    self.assertEqual(dict.fromkeys(_NAMES + _ENSEMBLES, _STEPS), loop.steps)
+    self.assertEqual(
+        dict.fromkeys(_NAMES[:1] + _ENSEMBLES, _STEPS), loop.trained)
+    before = dict.fromkeys(_NAMES + _ENSEMBLES, 0)
+    for steps in seen.found:
+      trained = {name for name, step in steps.items() if step > before[name]}
+      self.assertIn(trained - set(_NAMES[1:]),
+                    [{_NAMES[0]}, set(_ENSEMBLES)])
+      before = steps
+      slowest = min(steps[name] for name in _NAMES)
+      for name in _ENSEMBLES:
+        self.assertLessEqual(steps[name], slowest + 1)
+
+  @parameterized.parameters((1, 5, 7), (20, 1, 3))
+  def test_ensembles_have_their_part_of_the_time(self, cost, least, most):
+    # A step of the ensembles takes as long as one of a subnetwork, whatever
+    # they are said to cost: the parts are 4/5 and 1/5, or 1/6 and 5/6.
+    seen = _Steps(_NAMES + _ENSEMBLES)
+    self._train(
+        distributed.BalancedStrategy([cost, 1, 1], ensemble_cost=2), 0,
+        [_SlowForward("a"), builders.Dense("b"), builders.Dense("c")],
+        hooks=[seen, _OthersAreDone("bc")])
+    half = next(s for s in seen.found if s["t0_a"] == _STEPS // 2)
+    self.assertBetween(half[_ENSEMBLES[0]], least, most)
+
   def test_summaries_wait_for_ensembles(self):
     writer = mock.create_autospec(summary.SummaryWriter, instance=True)
     self._train(distributed.BalancedStrategy(num_ensemble_workers=0), 0,
@@ -212,7 +273,7 @@ class TurnsTest(parameterized.TestCase):
   def test_one_that_diverges(self):
     made = [builders.Dense("a"), builders.Dense("b", learning_rate=1e30),
             builders.Dense("c")]
-    loop, ending = self._train(distributed.BalancedStrategy(), 1, made)
+    loop, ending = self._train(_one_for_ensembles(), 1, made)
     self.assertEqual(loop_lib.Ending.ITERATION_OVER, ending)
     self.assertLess(loop.trained["t0_b"], _STEPS)
     self.assertEqual(_STEPS, loop.trained["t0_a"])
@@ -229,7 +290,7 @@ class TurnsTest(parameterized.TestCase):
       def after_run(self, run_context, run_values):
         run_context.session.run(self._op)
 
-    loop, _ = self._train(distributed.BalancedStrategy(), 1, hooks=[Finishes()])
+    loop, _ = self._train(_one_for_ensembles(), 1, hooks=[Finishes()])
     self.assertLessEqual(loop.trained["t0_b"], 1)
     self.assertEqual(_STEPS, loop.trained["t0_a"])
     self.assertEqual(_STEPS, loop.trained["t0_c"])
@@ -265,7 +326,8 @@ class TurnsTest(parameterized.TestCase):
         distributed.BalancedStrategy(num_ensemble_workers=index), index,
         repeat=2)
     self.assertEqual(loop_lib.Ending.INPUT_ENDED, ending)
-    self.assertEqual(8, sum(loop.trained.get(name, 0) for name in _NAMES))
+    self.assertEqual(8, sum(loop.trained.get(name, 0)
+                            for name in _NAMES + _ENSEMBLES[:1]))
 
 
 if __name__ == "__main__":

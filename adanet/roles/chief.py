@@ -166,7 +166,7 @@ class Chief:
     return (agreed is not None and figures is not None and
             decisions.may_go_on(agreed, self._agreement(
                 latest.number, agreed.builders, agreed.generation,
-                measuring.Figures(agreed.costs, agreed.sizes))) and
+                measuring.agreed_figures(agreed))) and
             self._wait_until_servers_answer(agreed.generation))
 
   # Announce.
@@ -235,8 +235,7 @@ class Chief:
         job=self._connection.job.text, generation=generation, iteration=number,
         builders=builders, num_workers=config.num_worker_replicas,
         num_ps=config.num_ps_replicas, strategy=repr(self._model.placement),
-        max_steps=self._training.request.max_steps, costs=figures.costs,
-        sizes=figures.sizes)
+        max_steps=self._training.request.max_steps, **figures._asdict())
 
   def _announce(self, agreement):
     """Writes an agreement, and tells the boards that there is another one."""

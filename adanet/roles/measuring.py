@@ -17,7 +17,9 @@ from absl import logging
 from adanet import distributed
 from adanet import tf_compat
 from adanet.cluster import agreement as agreement_lib
+from adanet.distributed import line
 from adanet.training import model as model_lib
+from adanet.training import train_ops
 
 _NUM_STEPS = 5  # Of each subnetwork; before them one that compiles.
 _MAX_SECS = 30.  # Of all, if a step takes long: then each takes fewer.
@@ -29,16 +31,19 @@ class Figures(typing.NamedTuple):
   Attributes:
     costs: a positive number for each builder; None if nobody asks.
     sizes: likewise.
+    ensemble_cost: what a step of all ensembles takes, in the units of the
+      costs; None if it was not measured.
   """
   costs: typing.Optional[agreement_lib.Figures] = None
   sizes: typing.Optional[agreement_lib.Figures] = None
+  ensemble_cost: typing.Optional[line.Number] = None
 
 
-class _Subnetworks(distributed.PlacementStrategy):
-  """Builds and trains all subnetworks here, and no ensemble."""
+class _Everything(distributed.PlacementStrategy):
+  """Builds and trains all subnetworks and ensembles here."""
 
   def should_build_ensemble(self, num_subnetworks):
-    return False
+    return True
 
   def should_build_subnetwork(self, num_subnetworks, subnetwork_index):
     return True
@@ -103,16 +108,24 @@ def _num_bytes(spec):
 
 
 def _times(model, built):
-  """Returns what a step of each subnetwork takes, in nanoseconds.
+  """Returns what steps take, in nanoseconds.
 
   They take turns, because a machine is not always as fast. If the input ends
-  before each has taken a step, all count as equally expensive.
+  before each has taken a step, all subnetworks count as equally expensive.
+
+  Returns:
+    A tuple with the time of each subnetwork, and that of all ensembles, the
+    previous one included; None if it is not known.
   """
-  specs = built.iteration.subnetworks
-  taken = [[] for _ in specs]
+  iteration = built.iteration
+  ensembles = train_ops.TrainOps(
+      iteration, model.search.global_step_combiner_fn).fetches(
+          c.spec.name for c in iteration.new_candidates)
+  fetches = [s.train_op.train_op for s in iteration.subnetworks] + [ensembles]
+  taken = [[] for _ in fetches]
   try:
     with model.session(built, None) as (session, _):
-      steps = [session.make_callable(s.train_op.train_op) for s in specs]
+      steps = [session.make_callable(fetch) for fetch in fetches]
       for step in steps:
         step()
       end = time.monotonic() + _MAX_SECS
@@ -127,17 +140,21 @@ def _times(model, built):
       logging.warning(
           "Iteration %d: the input ended before the costs were measured, so "
           "all subnetworks count as equal. Call repeat() on the dataset.",
-          built.iteration.number)
-      return (1,) * len(specs)
-  return tuple(max(1, round(statistics.median(secs) * 1e9)) for secs in taken)
+          iteration.number)
+      return (1,) * len(iteration.subnetworks), None
+  times = [max(1, round(statistics.median(secs) * 1e9)) for secs in taken]
+  return tuple(times[:-1]), times[-1]
 
 
 def _log(iteration, figures):
-  for kind, values in figures._asdict().items():
+  for kind, values in (("costs", figures.costs), ("sizes", figures.sizes)):
     if values:
       logging.info("Iteration %d: measured %s: %s.", iteration.number, kind,
                    ", ".join("{} {:g}".format(*pair) for pair in zip(
                        iteration.builder_names, values)))
+  if figures.ensemble_cost:
+    logging.info("Iteration %d: measured the cost of a step of all ensembles: "
+                 "%g.", iteration.number, figures.ensemble_cost)
 
 
 def measure(model: model_lib.Model,
@@ -145,7 +162,8 @@ def measure(model: model_lib.Model,
             number: int) -> Figures:
   """Measures what the placement strategy wants to know of an iteration.
 
-  A builder that has a `cost` and a `size` is asked, and not measured.
+  A builder that has a `cost` and a `size` is asked, and not measured. Nor are
+  then the ensembles, as nobody knows the units of this cost.
 
   Args:
     model: `Model`.
@@ -157,18 +175,18 @@ def measure(model: model_lib.Model,
   """
   placement: typing.Any = model.placement
   layout = placement.layout
-  alone = model._replace(placement=_Subnetworks())
+  alone = model._replace(placement=_Everything())
   with alone.graph(input_fn, "train", number) as built:
     specs = built.iteration.subnetworks
     builders = [spec.builder for spec in specs]
-    costs = sizes = None
+    costs = sizes = ensemble_cost = None
     if layout.work.costs.is_measured:
       costs = stated(builders, "cost")
     if layout.sizes.is_measured:
       sizes = stated(builders, "size") or tuple(map(_num_bytes, specs))
     if layout.work.costs.is_measured and costs is None:
-      costs = _times(alone, built)
-    figures = Figures(costs, sizes)
+      costs, ensemble_cost = _times(alone, built)
+    figures = Figures(costs, sizes, ensemble_cost)
     _log(built.iteration, figures)
     return figures
 
@@ -192,7 +210,12 @@ def known(agreed: typing.Optional[agreement_lib.Agreement],
   if (placement.layout.work.costs.is_measured and not agreed.costs or
       placement.layout.sizes.is_measured and not agreed.sizes):
     return None
-  return Figures(agreed.costs, agreed.sizes)
+  return agreed_figures(agreed)
+
+
+def agreed_figures(agreed: agreement_lib.Agreement) -> Figures:
+  """Returns what an agreement says was measured."""
+  return Figures(agreed.costs, agreed.sizes, agreed.ensemble_cost)
 
 
 def placed(model: model_lib.Model, figures: Figures) -> model_lib.Model:

@@ -19,7 +19,7 @@ from adanet.testing import searches
 _MEASURED = distributed.BalancedStrategy("measured", "measured")
 _AGREED = agreement.Agreement(
     "job", 7, 2, ("a", "b"), 3, 2, repr(_MEASURED), 100, costs=(1, 2),
-    sizes=(3, 4))
+    sizes=(3, 4), ensemble_cost=5)
 
 
 class _Says(builders.Slow):
@@ -48,14 +48,16 @@ class MeasuringTest(parameterized.TestCase):
     # Weights and momenta, 4 bytes each, and the step.
     self.assertEqual((4 * 2 * (3 * 2 + 2) + 8, 4 * 2 * (3 * 5 + 5) + 8),
                      found.sizes)
-    for values in found:
+    for values in found.costs, found.sizes:
       self.assertTrue(all(isinstance(value, int) for value in values))
+    # Of a delay in training, it has nothing.
+    self.assertBetween(found.ensemble_cost, 1, .08 * 1e9)
 
   def test_builders_say_it(self):
     # A step would take a year.
     found = self._measure([_Says("a", 1, 7., step_secs=3e7),
                            _Says("b", .5, 8., step_secs=3e7)])
-    self.assertEqual(((1, .5), (7., 8.)), found)
+    self.assertEqual(((1, .5), (7., 8.), None), found)
 
   @parameterized.parameters(
       (distributed.BalancedStrategy(costs="measured"), True, False),
@@ -67,6 +69,7 @@ class MeasuringTest(parameterized.TestCase):
   def test_input_that_ends(self):
     found = self._measure([_Says(f"a{i}") for i in range(5)], repeat=1)
     self.assertEqual((1,) * 5, found.costs)
+    self.assertIsNone(found.ensemble_cost)
 
   @parameterized.parameters(
       ([None, 1], "builder 'a': cost=None, but other builders have a cost"),
@@ -103,7 +106,7 @@ class MeasuringTest(parameterized.TestCase):
         _AGREED._replace(**changed), _AGREED._replace(costs=None, sizes=None),
         _MEASURED)
     self.assertEqual(
-        measuring.Figures((1, 2), (3, 4)) if is_known else None, found)
+        measuring.Figures((1, 2), (3, 4), 5) if is_known else None, found)
 
   def test_nothing_is_known_before(self):
     self.assertIsNone(measuring.known(None, _AGREED, _MEASURED))
@@ -112,7 +115,8 @@ class MeasuringTest(parameterized.TestCase):
 
   def test_placed(self):
     model = model_lib.Model(None, None, None, _MEASURED)
-    found = measuring.placed(model, measuring.Figures((1, 3), (5, 2)))
+    found = measuring.placed(model, measuring.Figures((1, 3), (5, 2), 7))
+    self.assertEqual(7, found.placement.ensemble_cost_of(2))
     self.assertEqual([1, 3], list(found.placement.costs_of(2)))
     self.assertEqual([5, 2], list(found.placement.sizes_of(2)))
     # Of an earlier iteration, with as many.

@@ -81,8 +81,7 @@ class Worker:
     began = time.time()
     follower = self._follower
     number, generation = agreed.iteration, agreed.generation
-    model = measuring.placed(
-        self._model, measuring.Figures(agreed.costs, agreed.sizes))
+    model = measuring.placed(self._model, measuring.agreed_figures(agreed))
     training = self._training._replace(
         request=self._training.request._replace(max_steps=agreed.max_steps))
     work = generation_lib.Generation(

@@ -70,8 +70,8 @@ class Surroundings(NamedTuple):
 class Loop:
   """Trains one iteration, or a worker's share of it.
 
-  All that train here do so in each run, or the subnetworks take turns; see
-  `TrainOps.fractions`.
+  All that train here do so in each run, or the subnetworks and the ensembles
+  take turns; see `TrainOps.fractions`.
 
   Attributes:
     global_step: int.
@@ -189,13 +189,17 @@ class Loop:
       if self._ops.follows:
         return tuple(self._ensembles())
       return tuple(self._catching_up() or self._active)
-    names = [name for name, t in self._active.items() if t.is_subnetwork]
+    active = [name for name, t in self._active.items() if t.is_subnetwork]
     # At the last step, only ensembles train that lag behind.
-    if names and not (self._ops.follows and self._is_at_max_steps()):
-      names = [self._turns.next(names)]
-    else:
-      names = []
-    return tuple(names + self._ensembles())
+    if self._ops.follows and self._is_at_max_steps():
+      active = []
+    ensembles = self._ensembles()
+    if ensembles:
+      active.append(turns_lib.ENSEMBLES)
+    if not active:
+      return ()
+    turn = self._turns.next(active, waiting=[turns_lib.ENSEMBLES])
+    return tuple(ensembles) if turn == turns_lib.ENSEMBLES else (turn,)
 
   def _outlasts_subnetworks(self):
     """Returns whether ensembles train on, as a subnetwork elsewhere does.
@@ -215,9 +219,9 @@ class Loop:
     began = time.monotonic()
     values = self._runs.train(session, names, self.global_step, self._finished)
     if self._turns is not None and not self._runs.was_new:
-      for name in names:
-        if self._ops.trainees[name].is_subnetwork:
-          self._turns.served(name, time.monotonic() - began)
+      is_subnetwork = self._ops.trainees[names[0]].is_subnetwork
+      self._turns.served(names[0] if is_subnetwork else turns_lib.ENSEMBLES,
+                         time.monotonic() - began)
     self._take(names, values)
 
   def _take_observed(self, steps):

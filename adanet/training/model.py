@@ -24,6 +24,16 @@ _ALONE = layout.TaskConfig(
     is_chief=True, task_type="worker", task_id=0)
 
 
+def _check_time(share, strategy):
+  """Checks that ensembles get time where a worker divides it."""
+  if share.fractions is not None and share.builds_ensemble and not (
+      0 < (share.ensemble_fraction or 0) < 1):
+    raise ValueError(
+        f"placement_strategy={strategy!r}: ensemble_fraction="
+        f"{share.ensemble_fraction} of a worker that builds the ensemble and "
+        "trains subnetworks: expected a number between 0 and 1")
+
+
 class Built(typing.NamedTuple):
   """The graph of an iteration, which is the default graph meanwhile.
 
@@ -89,10 +99,11 @@ class Model(typing.NamedTuple):
               i for i, name in enumerate(builder_names) if name in self.part))
     share = strategy.worker_share(len(builder_names))
     if self.config.num_worker_replicas > 1:
+      _check_time(share, strategy)
       return share
     # A worker that is alone has nobody to divide the work with. There, one
     # batch trains all.
-    return share._replace(fractions=None)
+    return share._replace(fractions=None, ensemble_fraction=None)
 
   def history(self, number: int) -> typing.List[
       typing.Tuple[int, architecture_lib.Architecture]]:

@@ -8,6 +8,7 @@ from typing import Optional, Tuple
 
 from adanet import tf_compat
 from adanet.core import iteration as iteration_lib
+from adanet.training import turns
 
 
 class Trainee(NamedTuple):
@@ -59,8 +60,8 @@ class TrainOps:
     trainees: dict from a name to a `Trainee`, those that this worker trains.
     averages: dict from an ensemble's name to the tensor that updates and
       returns the moving average of its AdaNet loss.
-    fractions: dict from a subnetwork's name to the part of this worker's time
-      that it gets. Then one of them trains in each run. None if all train in
+    fractions: dict from the name of a turn to the part of this worker's time
+      that it gets: a subnetwork, or `turns.ENSEMBLES`. None if all train in
       each run.
     observed: dict from a subnetwork's name to its step, of those that others
       train, too, or in other runs, and that matter here.
@@ -83,7 +84,11 @@ class TrainOps:
     self.fractions: Optional[Dict[str, fractions_lib.Fraction]] = None
     if share.fractions is not None and (
         len(share.trained) > 1 or iteration.candidates):
-      self.fractions = {names[i]: part for i, part in share.fractions}
+      ensembles = share.ensemble_fraction or 0
+      self.fractions = {
+          names[i]: part * (1 - ensembles) for i, part in share.fractions}
+      if ensembles:
+        self.fractions[turns.ENSEMBLES] = ensembles
     new = [c.spec for c in iteration.new_candidates]
     self.trainees = {
         spec.name: _trainee(spec, is_subnetwork)
@@ -128,8 +133,8 @@ class TrainOps:
   def trains_ensembles(self, names: Iterable[str]) -> bool:
     """Returns whether a run of these names is one for the ensembles.
 
-    Where all train in each run, each one is. In turns, the ensembles may have
-    to wait; then their averages and summaries do so, too.
+    Where all train in each run, each one is. In turns, their averages and
+    summaries are those of their own turn.
     """
     return self.fractions is None or not all(
         self.trainees[name].is_subnetwork for name in names)

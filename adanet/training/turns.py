@@ -6,8 +6,12 @@ import fractions as fractions_lib
 from typing import Collection, Dict, FrozenSet, Mapping, Optional, Union
 
 
+#: The turn in which all ensembles train, in one run.
+ENSEMBLES = ""
+
+
 class Turns:
-  """The turns of the subnetworks that one worker trains.
+  """The turns of one worker: for each subnetwork, and for all ensembles.
 
   The next one is always the least served: that whose seconds, divided by its
   part of the time, are the fewest. So each one gets its part, and when one
@@ -22,20 +26,22 @@ class Turns:
     self._served = {name: 0. for name in fractions}
     self._active: FrozenSet[str] = frozenset()
 
-  def next(self, active: Collection[str]) -> str:
+  def next(self, active: Collection[str],
+           waiting: Collection[str] = ()) -> str:
     """Returns the least served one; the first of them if some are equal.
 
     One that was not active at the last call starts level with the least served
-    of the others. What it missed is not made up for.
+    of the others. What it missed is not made up for, unless it was waiting.
 
     Args:
       active: the names of those that may train, at least one.
+      waiting: the names of those that may train when others have done so.
     """
     stayed = [self._served[name] for name in active if name in self._active]
     for name in active:
       if name not in self._active:
         self._served[name] = max(self._served[name], min(stayed, default=0.))
-    self._active = frozenset(active)
+    self._active = frozenset(active).union(waiting)
     return min(active, key=self._served.__getitem__)
 
   def served(self, name: str, secs: float) -> None:

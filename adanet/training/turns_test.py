@@ -96,6 +96,14 @@ class TurnsTest(absltest.TestCase):
     self.assertEqual({"a": 0., "b": 4.}, _run(
         taken, {"a": 1., "b": 1.}, ["a", "b"], 4.))
 
+  def test_what_one_misses_while_it_waits_is_made_up_for(self):
+    taken = turns.Turns({"a": .5, "b": .5})
+    for _ in range(4):
+      self.assertEqual("a", taken.next(["a"], waiting=["b"]))
+      taken.served("a", 1.)
+    self.assertEqual({"a": 0., "b": 4.}, _run(
+        taken, {"a": 1., "b": 1.}, ["a", "b"], 4.))
+
   def test_nothing_is_idle(self):
     taken = turns.Turns({"a": .001, "b": .999})
     self.assertEqual({"a": 5.}, _run(taken, {"a": 1.}, ["a"], 5.))
