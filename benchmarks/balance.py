@@ -3,11 +3,13 @@
 """How long does an iteration take under BalancedStrategy, beside RoundRobin?
 
 Each task is a process of this machine, with a server of its own. The compute of
-a step is a delay in the graph, so workers overlap although there are few
-processors. The two strategies take turns on the same processes.
+a step is delays in the graph, so workers overlap although there are few
+processors: one part of a step for the forward pass, which ensembles make too,
+and two for the backward pass. The two strategies take turns on the same
+processes.
 
-An iteration is timed from the moment at which all workers that train are about
-to take their first step, which they do together, to the moment at which the
+An iteration is timed from the moment at which all workers are about to take
+their first step, which they do together, to the moment at which the
 chief sees that all subnetworks and ensembles have taken their last one. So the
 start of processes, and building the graphs, is not part of it.
 """
@@ -35,6 +37,7 @@ SIDES = (("", "ours"),)
 
 _SHORT_TURNS = 5  # With fewer turns, only some shapes are timed, briefly.
 _MAX_DEVIATION = .15
+_FORWARD = 1 / 3  # Of a step.
 # A step takes a few ms of a processor, whatever the delay. All workers together
 # take so many steps a second that this is a small part of two processors.
 _MAX_STEPS_PER_SEC = 40.
@@ -59,16 +62,14 @@ class Case(typing.NamedTuple):
   num_workers: int
   num_ps: int
   costs: typing.Tuple[int, ...]
-  num_ensemble_workers: int = 1
+  num_ensemble_workers: typing.Optional[int] = None
   least: float = .97
   in_short_run: bool = False
 
   @property
   def unit_secs(self):
     """The seconds that a cost of 1 takes."""
-    num_trainers = self.num_workers - min(
-        self.num_ensemble_workers, self.num_workers - 1)
-    return max(_MIN_UNIT_SECS, num_trainers * len(self.costs) / (
+    return max(_MIN_UNIT_SECS, self.num_workers * len(self.costs) / (
         sum(self.costs) * _MAX_STEPS_PER_SEC))
 
   def strategies(self):
@@ -143,14 +144,12 @@ class Tasks:
     tasks = dict(zip(names, self._processes))
     for name, process in tasks.items():
       process.send((job,) + name)
-    trainers = [
-        name for w, name in enumerate(names[:plan.num_workers])
-        if plan.worker(w).trains_subnetworks]
-    for name in trainers:
+    workers = names[:plan.num_workers]
+    for name in workers:
       program.check(self._receive(tasks[name], name) == "ready",
                     f"{name} has ended before it took a step")
     begin = time.monotonic()
-    for name in trainers:
+    for name in workers:
       tasks[name].send("go")
     ends = {name: self._receive(process, name)[1]
             for name, process in tasks.items()}
@@ -176,8 +175,9 @@ def _turn(tasks, case, strategy, count):
   model_dir = tempfile.mkdtemp()
   try:
     return tasks.time(balance_task.Job(
-        strategy, {}, model_dir, [case.unit_secs * cost for cost in case.costs],
-        count), case.plan(strategy))
+        strategy, {}, model_dir, *(
+            [case.unit_secs * cost * part for cost in case.costs]
+            for part in (_FORWARD, 1 - _FORWARD)), count), case.plan(strategy))
   finally:
     shutil.rmtree(model_dir, ignore_errors=True)
 
@@ -201,8 +201,8 @@ def row(case, count, turns):
       "workers": case.num_workers, "ps": case.num_ps,
       "costs": ", ".join(map(str, case.costs)),
       "strategy": "BalancedStrategy({})".format(
-          "" if case.num_ensemble_workers == 1 else "num_ensemble_workers={}"
-          .format(case.num_ensemble_workers)),
+          "" if case.num_ensemble_workers is None else
+          f"num_ensemble_workers={case.num_ensemble_workers}"),
       "steps": count, "unit_secs": case.unit_secs, "turns": turns,
       "ratio": ratio, "speedup": 1 / ratio,
       "planned_speedup": other_planned / planned,

@@ -38,29 +38,29 @@ class Job(typing.NamedTuple):
     strategy: `PlacementStrategy`.
     cluster: dict from a job's name to a list of addresses, as in TF_CONFIG.
     model_dir: str.
-    step_secs: the seconds of a step of each subnetwork.
+    forward_secs: the seconds of a forward pass of each subnetwork, also where
+      it is not trained.
+    backward_secs: the seconds of what else a step of it takes.
     num_steps: int, how often each one is trained.
-    forward_secs: the seconds of a forward pass of any subnetwork, also where it
-      is not trained. They are not part of `step_secs`.
   """
   strategy: typing.Any
   cluster: typing.Dict[str, typing.List[str]]
   model_dir: str
-  step_secs: typing.Sequence[float]
+  forward_secs: typing.Sequence[float]
+  backward_secs: typing.Sequence[float]
   num_steps: int
-  forward_secs: float = 0.
 
 
 class _Processor:
   """Computes for some seconds: one step after another, as a processor does.
 
-  That of a trainer begins with its first step when the benchmark says so.
+  It begins with its first step when the benchmark says so.
   """
 
-  def __init__(self, connection, trains_subnetworks):
+  def __init__(self, connection):
     self._connection = connection
     self._lock = threading.Lock()
-    self._is_open = not trains_subnetworks
+    self._is_open = False
 
   def compute(self, secs):
     with self._lock:  # TensorFlow runs ops at the same time.
@@ -74,10 +74,10 @@ class _Processor:
 class _Builder(search.Builder):
   """A builder whose subnetwork takes its time for a step."""
 
-  def __init__(self, index, step_secs, forward_secs, processor):
+  def __init__(self, index, forward_secs, backward_secs, processor):
     super().__init__(index)
-    self._step_secs = step_secs
     self._forward_secs = forward_secs
+    self._backward_secs = backward_secs
     self._processor = processor
 
   def _after(self, secs):
@@ -91,13 +91,12 @@ class _Builder(search.Builder):
     return v1.control_dependencies([v1.py_func(pause, [0], v1.bool)])
 
   def build_subnetwork(self, features, *args, **kwargs):
-    if self._forward_secs:
-      with self._after(self._forward_secs):
-        features = {"x": tf_compat.v1.identity(features["x"])}
+    with self._after(self._forward_secs):
+      features = {"x": tf_compat.v1.identity(features["x"])}
     return super().build_subnetwork(features, *args, **kwargs)
 
   def build_subnetwork_train_op(self, *args, **kwargs):
-    with self._after(self._step_secs):
+    with self._after(self._backward_secs):
       return super().build_subnetwork_train_op(*args, **kwargs)
 
 
@@ -127,11 +126,10 @@ def _train(connection, job, task_type, index):
     if config.task_type == tf_compat.TaskType.PS:
       parameter_server.serve(cluster, stops)
       return None
-    processor = _Processor(
-        connection, job.strategy.with_config(config).should_train_subnetworks(
-            len(job.step_secs)))
-    builders = [_Builder(i, secs, job.forward_secs, processor)
-                for i, secs in enumerate(job.step_secs)]
+    processor = _Processor(connection)
+    builders = [
+        _Builder(i, *secs, processor)
+        for i, secs in enumerate(zip(job.forward_secs, job.backward_secs))]
     model = model_lib.Model(
         endless_search.make(builders, search.Ensembler())._replace(
             max_iteration_steps=job.num_steps),
@@ -151,8 +149,7 @@ def run(connection):
 
   Args:
     connection: gets triples of a `Job`, the type of the task and its index. It
-      sends "ready" before the first step of a subnetwork, and waits for any
-      answer; in the end it sends the time at which the iteration was over, or
+      sends "ready" before its first step, and waits for any answer; in the end it sends the time at which the iteration was over, or
       the text of an error.
   """
   while True:

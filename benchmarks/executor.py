@@ -268,9 +268,10 @@ def _measure_cluster(size):
   with balance.Tasks(size.workers[0] + _NUM_PS) as tasks, \
       tempfile.TemporaryDirectory() as model_dir:
     return tasks.time(balance_task.Job(
-        strategy, {}, model_dir,
-        [executor_task.BACKWARD * size.delay_secs] * size.num_candidates,
-        size.num_steps, executor_task.FORWARD * size.delay_secs), plan)
+        strategy, {}, model_dir, *(
+            [delays * size.delay_secs] * size.num_candidates
+            for delays in (executor_task.FORWARD, executor_task.BACKWARD)),
+        size.num_steps), plan)
 
 
 def _row_of_cluster(size, secs, secs_of_one):

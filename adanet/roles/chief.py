@@ -201,7 +201,8 @@ class Chief:
       it = trainer.IterationTraining(
           model, self._training, built, start, task=self._connection.name,
           is_chief=True, surroundings=work.surroundings._replace(
-              wait_for=others.wait_until_trained, untrained=others.untrained),
+              wait_for=others.wait_until_trained, untrained=others.untrained,
+              shares_ensembles=others.share_ensembles),
           began=began)
       if not is_ready:
         self._announce(self._agreement(

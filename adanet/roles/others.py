@@ -23,14 +23,20 @@ def _first(names):
 
 
 def _trainers(placement, config, count):
-  """Returns, for each subnetwork, the workers that train it."""
+  """Returns, for each subnetwork, the workers that train it.
+
+  Returns:
+    A list of lists of int; and how many workers train the ensembles.
+  """
   num_workers = config.num_worker_replicas
   layout = placement.layout_for(num_workers, config.num_ps_replicas)
   found = [[] for _ in range(count)]
+  num_of_ensembles = 0
   for workers, share in layout.groups(num_workers, count):
+    num_of_ensembles += len(workers) * share.builds_ensemble
     for i in share.trained:
       found[i].extend(workers)
-  return found
+  return found, num_of_ensembles
 
 
 class Others:
@@ -38,6 +44,7 @@ class Others:
 
   Attributes:
     untrained: tuple of str, the names of subnetworks that no task trains.
+    share_ensembles: whether they train this task's ensembles, too.
   """
 
   def __init__(self, model: model_lib.Model,
@@ -61,14 +68,17 @@ class Others:
     self._steps: typing.Dict[str, int] = {}
     self._file_time = 0.
     self._trainers: typing.Dict[str, typing.List[str]] = {}
+    self.share_ensembles = False
     share = iteration.share
     if iteration.candidates and (
         share.fractions is not None or not share.trains_subnetworks):
       names = connection.worker_names
+      trainers, num_of_ensembles = _trainers(
+          model.placement, model.config, len(iteration.builder_names))
+      self.share_ensembles = num_of_ensembles > 1
       self._trainers = {
           f"t{iteration.number}_{builder}": [names[w] for w in found]
-          for builder, found in zip(iteration.builder_names, _trainers(
-              model.placement, model.config, len(iteration.builder_names)))}
+          for builder, found in zip(iteration.builder_names, trainers)}
     self.untrained = tuple(
         name for name, found in self._trainers.items() if not found)
     # When this task waits, it trains no further itself.

@@ -98,7 +98,8 @@ class Worker:
           surroundings=work.surroundings._replace(
               asked_to_stop=lambda: (training.asked_to_stop() or
                                      follower.look_for_move(generation)),
-              wait_for=others.wait_until_trained, untrained=others.untrained),
+              wait_for=others.wait_until_trained, untrained=others.untrained,
+              shares_ensembles=others.share_ensembles),
           began=began)
       while True:
         follower.wait_until_ready(generation)

@@ -59,12 +59,14 @@ class Surroundings(NamedTuple):
       sleeps, and returns a dict from the names of those that no other task
       trains further to the reason.
     untrained: the names of subnetworks that no task trains.
+    shares_ensembles: whether other tasks train its ensembles, too.
   """
   report: events.Report
   mark_stopped: Callable[[str, str, int], None]
   asked_to_stop: Callable[[], bool] = lambda: False
   wait_for: Callable[[Dict[str, int]], Dict[str, str]] = _nobody_else
   untrained: Tuple[str, ...] = ()
+  shares_ensembles: bool = False
 
 
 class Loop:
@@ -225,12 +227,13 @@ class Loop:
     self._take(names, values)
 
   def _take_observed(self, steps):
-    """Takes over the steps of subnetworks that others train, too."""
+    """Takes over the steps of what others train, too."""
     self.steps.update(zip(self._ops.observed, map(int, steps)))
 
   def _update_pace(self):
     if self._ops.follows:
-      self._pace.update({name: self.steps[name] for name in self._ops.observed})
+      self._pace.update({
+          name: self.steps[name] for name in self._ops.pacemakers})
 
   def _take(self, names, values):
     """Takes over the values of a run that trains some names."""
@@ -339,6 +342,10 @@ class Loop:
         ending = Ending.ITERATION_OVER
         break
       try:
+        if self._surroundings.shares_ensembles:
+          # A step of all ensembles takes long, and others may have done it.
+          self._look(session)
+          self._stop_finished()
         names = self._next()
         if names:
           self._run(session, names)

@@ -18,7 +18,7 @@ class Trainee(NamedTuple):
     name: str.
     is_subnetwork: bool.
     step: variable, how often it was trained.
-    advance: tensor, int64 of shape []: trains it once and returns its new step.
+    train: op that trains it once, but does not count that.
     loss: float tensor of shape [].
     chief_hooks: tuple of hooks that run on the chief while it trains.
     hooks: tuple of hooks that run on each worker while it trains.
@@ -26,7 +26,7 @@ class Trainee(NamedTuple):
   name: str
   is_subnetwork: bool
   step: Any
-  advance: Any
+  train: Any
   loss: Any
   chief_hooks: Tuple[Any, ...]
   hooks: Tuple[Any, ...]
@@ -42,14 +42,11 @@ def _tensor(assigned):
 
 
 def _trainee(spec, is_subnetwork):
-  v1 = tf_compat.v1
   loss = spec.loss if is_subnetwork else spec.adanet_loss
   # A train op that does nothing does not notice that the input has ended.
-  with v1.control_dependencies(
-      [spec.train_op.train_op, spec.iteration_step, loss]):
-    # Other workers may train it, too.
-    advance = _tensor(v1.assign_add(spec.step, 1, use_locking=True))
-  return Trainee(spec.name, is_subnetwork, spec.step, advance, loss,
+  train = tf_compat.v1.group(
+      spec.train_op.train_op, spec.iteration_step, loss)
+  return Trainee(spec.name, is_subnetwork, spec.step, train, loss,
                  spec.train_op.chief_hooks, spec.train_op.hooks)
 
 
@@ -63,16 +60,28 @@ class TrainOps:
     fractions: dict from the name of a turn to the part of this worker's time
       that it gets: a subnetwork, or `turns.ENSEMBLES`. None if all train in
       each run.
-    observed: dict from a subnetwork's name to its step, of those that others
-      train, too, or in other runs, and that matter here.
-    follows: whether its ensembles keep pace with the observed ones.
+    observed: dict from a name to its step, of those that others train, too, or
+      in other runs, and that matter here.
+    pacemakers: the names of the observed subnetworks with which its ensembles
+      keep pace.
+    follows: whether they do so.
     is_part: whether this is a part of an iteration, whose other subnetworks
       train in other parts, in as many steps.
   """
 
   def __init__(self, iteration: iteration_lib.Iteration,
                global_step_combiner_fn: Callable[[List[Any]], Any],
-               is_part: bool = False, stops: Mapping[str, int] = {}):  # pylint: disable=dangerous-default-value
+               is_part: bool = False, stops: Mapping[str, int] = {},  # pylint: disable=dangerous-default-value
+               shares_ensembles: bool = False):
+    """Adds what all runs have in common to the graph.
+
+    Args:
+      iteration: `Iteration`.
+      global_step_combiner_fn: see `adanet.Estimator`.
+      is_part: see the attribute.
+      stops: see `Model`.
+      shares_ensembles: whether other workers train its ensembles, too.
+    """
     self.is_part = is_part
     self._stops = stops
     share = iteration.share
@@ -101,11 +110,30 @@ class TrainOps:
         spec.name: spec.step for spec in iteration.subnetworks
         if self.fractions is not None or (
             iteration.candidates and spec.name not in self.trainees)}
-    self.follows = bool(iteration.candidates and self.observed)
+    self.pacemakers = tuple(self.observed) if iteration.candidates else ()
+    self.follows = bool(self.pacemakers)
+    if shares_ensembles:
+      self.observed.update((spec.name, spec.step) for spec in new)
     self._reads = {name: step.read_value()
                    for name, step in self.observed.items()}
     self._iteration = iteration
     self._combine = global_step_combiner_fn
+    self._advances: Dict[Tuple[str, ...], Dict[str, Any]] = {}
+
+  def _advance(self, names):
+    """Returns the new steps of some that train in one run, by name.
+
+    They count together, at its end: other workers that train them too see all
+    steps of a run or none.
+    """
+    v1 = tf_compat.v1
+    if names not in self._advances:
+      trainees = [self.trainees[name] for name in names]
+      with v1.control_dependencies([v1.group(*[t.train for t in trainees])]):
+        self._advances[names] = {
+            t.name: _tensor(v1.assign_add(t.step, 1, use_locking=True))
+            for t in trainees}
+    return self._advances[names]
 
   def fetches(self, names: Iterable[str]) -> Dict[str, Any]:
     """Returns what one step fetches: three tensors, as each one costs time.
@@ -118,10 +146,10 @@ class TrainOps:
       with those of other parts.
     """
     v1 = tf_compat.v1
-    names = list(names)
+    names = tuple(names)
     active = [self.trainees[name] for name in names]
     return {
-        "steps": v1.stack([t.advance for t in active]),
+        "steps": v1.stack(list(self._advance(names).values())),
         "losses": v1.stack([
             v1.reshape(v1.cast(t.loss, v1.float32), []) for t in active]),
         "averages": (v1.stack(list(self.averages.values()))
@@ -162,7 +190,7 @@ class TrainOps:
       return global_step.read_value()
     # What is observed is read once in a run, and may be read before it trains.
     known = dict(self._reads)
-    known.update((name, self.trainees[name].advance) for name in after)
+    known.update(self._advance(tuple(after)))
     by_builder = {
         iteration.builder_names[i]: known[spec.name] if spec.name in known
         else spec.step.read_value()

@@ -173,7 +173,7 @@ class IterationTraining:
         self.iteration, model.search.global_step_combiner_fn,
         is_part=model.part is not None and
         len(self.iteration.subnetworks) < len(self.iteration.builder_names),
-        stops=model.stops)
+        stops=model.stops, shares_ensembles=surroundings.shares_ensembles)
     self._set_number = tf_compat.v1.assign(
         self.iteration.current_iteration, start.number)
     if is_chief:
