@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the chief asks all workers at the end of an iteration, and the answers.
 
-    <model_dir>/cluster/question.json         there is one at a time
-    <model_dir>/cluster/answers/<id of the question>/
-      <job>-<index>.begun                     this worker works on it
-      <job>-<index>.json                      what it found
+    <model_dir>/cluster/question.json      there is one at a time
+    <model_dir>/cluster/answers/<id of the question>/<job>-<index>.json
 
 Each question has an id of its own, so an answer is never taken for that to
 another one.
+
+The chief makes all files, empty at first. A network's file system may show a
+new file late to those who have looked for it before, but not what was written
+to an old one.
 """
 
 import enum
@@ -59,9 +61,11 @@ class Answer(typing.NamedTuple):
   Attributes:
     content: what JSON can have.
     error: str, why there is no content, or "".
+    is_done: False while the worker works on it.
   """
   content: typing.Any = None
   error: str = ""
+  is_done: bool = True
 
 
 class Questions:
@@ -77,17 +81,15 @@ class Questions:
   def ask(self, question: Question) -> None:
     """Asks a question, instead of any before."""
     self.clear()
+    for task in question.shares:
+      files.write_text(self._of(question, task), "")
     files.write_text(self._path, json.dumps(
         typed_json.to_json(Question, question), sort_keys=True))
 
-  def has_begun(self, question: Question, task: str) -> bool:
-    """Returns whether a task works on its answer."""
-    return tf_compat.v1.io.gfile.exists(self._of(question, task, "begun"))
-
   def answer(self, question: Question, task: str) -> typing.Optional[Answer]:
-    """Returns the answer of a task; None if there is none yet."""
-    text = files.read_text(self._of(question, task, "json"))
-    if text is None:
+    """Returns the answer of a task; None if it has not begun."""
+    text = files.read_text(self._of(question, task))
+    if not text:
       return None
     try:
       return typed_json.from_json(Answer, typed_json.loads(text))
@@ -96,8 +98,13 @@ class Questions:
 
   def clear(self) -> None:
     """Takes the question back, and removes all answers."""
+    files.write_text(self._path, "")  # First, so that no more are written.
+    files.remove_folder(self._answers)
+
+  def remove(self) -> None:
+    """Removes the question, too: there will be no other one."""
     gfile = tf_compat.v1.io.gfile
-    if gfile.exists(self._path):  # First, so that no more are written.
+    if gfile.exists(self._path):
       gfile.remove(self._path)
     files.remove_folder(self._answers)
 
@@ -116,17 +123,15 @@ class Questions:
     found = self.read()
     return found is not None and found.id == question.id
 
-  def begin(self, question: Question, task: str) -> None:
-    """Notes that a task works on its answer."""
-    if self.is_asked(question):
-      files.write_text(self._of(question, task, "begun"), "")
-
   def write(self, question: Question, task: str, answer: Answer) -> None:
-    """Writes the answer of a task, if the chief still waits for it."""
+    """Writes the answer of a task, if the chief still waits for it.
+
+    A worker writes one that is not done when it begins.
+    """
     text = json.dumps(typed_json.to_json(Answer, answer))
     if self.is_asked(question):
-      files.write_text(self._of(question, task, "json"), text)
+      files.write_text(self._of(question, task), text)
 
-  def _of(self, question, task, extension):
-    return os.path.join(self._answers, question.id,
-                        f"{task.replace(':', '-')}.{extension}")
+  def _of(self, question, task):
+    return os.path.join(
+        self._answers, question.id, f"{task.replace(':', '-')}.json")

@@ -30,11 +30,11 @@ class QuestionsTest(absltest.TestCase):
     self.assertIsNone(self._worker.read())
     self._chief.ask(_QUESTION)
     self.assertEqual(_QUESTION, self._worker.read())
-    self.assertFalse(self._chief.has_begun(_QUESTION, _TASK))
-    self._worker.begin(_QUESTION, _TASK)
-    self.assertTrue(self._chief.has_begun(_QUESTION, _TASK))
-    self.assertFalse(self._chief.has_begun(_QUESTION, "worker:1"))
     self.assertIsNone(self._chief.answer(_QUESTION, _TASK))
+    begun = questions.Answer(is_done=False)
+    self._worker.write(_QUESTION, _TASK, begun)
+    self.assertEqual(begun, self._chief.answer(_QUESTION, _TASK))
+    self.assertIsNone(self._chief.answer(_QUESTION, "worker:1"))
     content = {"b": .1, "c": math.inf}
     self._worker.write(_QUESTION, _TASK, questions.Answer(content))
     self.assertEqual(questions.Answer(content),
@@ -43,7 +43,10 @@ class QuestionsTest(absltest.TestCase):
     self._chief.clear()
     self.assertIsNone(self._worker.read())
     self.assertIsNone(self._chief.answer(_QUESTION, _TASK))
-    self.assertEmpty(self._files())
+    self.assertEqual(["question.json"], self._files())
+    for _ in range(2):
+      self._chief.remove()
+      self.assertEmpty(self._files())
 
   def test_error(self):
     self._chief.ask(_QUESTION)
@@ -58,9 +61,9 @@ class QuestionsTest(absltest.TestCase):
       end()
       count = len(self._files())
       self.assertFalse(self._worker.is_asked(_QUESTION))
-      self._worker.begin(_QUESTION, _TASK)
       self._worker.write(_QUESTION, _TASK, questions.Answer({}))
       self.assertLen(self._files(), count)
+      self.assertIsNone(self._chief.answer(_QUESTION, _TASK))
 
   def test_answer_to_another_question(self):
     self._chief.ask(_QUESTION)
@@ -69,14 +72,23 @@ class QuestionsTest(absltest.TestCase):
     self.assertIsNone(self._chief.answer(other, _TASK))
     self._chief.ask(other)
     self.assertIsNone(self._chief.answer(_QUESTION, _TASK))
-    self.assertLen(self._files(), 1)
+    self.assertIsNone(self._chief.answer(other, _TASK))
+
+  def test_all_files_are_there_when_it_is_asked(self):
+    self._chief.clear()
+    before = self._files()
+    self._chief.ask(_QUESTION)
+    asked = self._files()
+    self.assertContainsSubset(before, asked)
+    self._worker.write(_QUESTION, _TASK, questions.Answer(is_done=False))
+    self._worker.write(_QUESTION, _TASK, questions.Answer({}))
+    self.assertEqual(asked, self._files())
 
   def test_what_cannot_be_read(self):
     self._chief.ask(_QUESTION)
-    self._worker.begin(_QUESTION, _TASK)
     folder = os.path.join(self._model_dir, "cluster")
-    begun = os.path.join(folder, "answers", "1", "worker-10.begun")
-    files.write_text(begun.replace(".begun", ".json"), '{"content": ')
+    files.write_text(os.path.join(folder, "answers", "1", "worker-10.json"),
+                     '{"content": ')
     self.assertStartsWith(self._chief.answer(_QUESTION, _TASK).error,
                           "its answer cannot be read: not JSON")
     files.write_text(os.path.join(folder, "question.json"), '{"id": "1"}')

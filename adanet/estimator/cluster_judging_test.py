@@ -157,8 +157,11 @@ class ClusterJudgingTest(absltest.TestCase):
                f"({job.cluster['worker'][0]}) does not answer.")
     job.start("worker:0")
     self._wait(job, "worker:0", evaluates["worker:0"], 3)
+    # A signal ends it in the middle.
+    job.signal("worker:0", signal.SIGTERM)
+    job.finish(10., status=143, names=["worker:0"])
     os.remove(self._held)
-    job.finish(30.)
+    job.finish(30., names=["chief:0", "worker:1", "ps:0"])
     self.assertEmpty(job.listening())
     values = self._values()
     self.assertEqual(_CANDIDATES, list(values))

@@ -247,7 +247,7 @@ class Chief:
     """Writes an agreement, and tells the boards that there is another one."""
     connection = self._connection
     connection.departures.clear()
-    connection.questions.clear()
+    connection.wait_until_written(connection.questions.clear)
     connection.wait_until_written(lambda: connection.file.write(agreement))
     for one in connection.boards:
       one.write_model_dir(board_lib.CHIEF, connection.model_dir)
@@ -378,6 +378,6 @@ def _end(connection, state, reason):
   generation = (announce() if state == agreement_lib.State.STOPPED else
                 connection.wait_until_written(announce))
   connection.write_boards(board_lib.Notice(generation, ready=0))
-  connection.questions.clear()  # A late worker may have written an answer.
+  connection.questions.remove()  # A late worker may have written an answer.
   for one in connection.boards:
     one.close()

@@ -12,9 +12,12 @@ The chief asks twice at most: for the metric of an evaluator, and for reports.
    not answer on its address, that failed, or that does not begin in time.
 4. It takes the question back. A worker that is late stops then.
 
-If there is only one part, or nobody else, nothing is asked.
+If there is only one part, or nobody else, nothing is asked. A chief that was
+lost meanwhile asks again. A worker that was lost joins its generation again,
+which has nothing left to train, and then answers.
 """
 
+import contextlib
 import os
 import time
 import typing
@@ -22,6 +25,7 @@ import uuid
 
 from absl import logging
 from adanet import subnetwork
+from adanet import tf_compat
 from adanet import waiting
 from adanet.cluster import connection as connection_lib
 from adanet.cluster import questions as questions_lib
@@ -34,7 +38,8 @@ from adanet.training import model as model_lib
 from adanet.training import trainer
 
 _LOOK_SECS = 1.  # Between two looks at what others do.
-_POLL_SECS = .1  # Between two looks for answers.
+_POLL_SECS = .1  # Between two looks for answers, at least.
+_FILES_A_SEC = 200.  # How many answers the chief looks for.
 _BEGIN_SECS = 10.  # How much later than the chief's end a worker may begin.
 
 _Kind = questions_lib.Kind
@@ -145,15 +150,17 @@ class _Panel:
       connection.wait_until_written(lambda: connection.questions.ask(question))
       return self._answers(question)
     finally:
-      connection.questions.clear()
+      # If the disk is full, the next question takes it back.
+      with contextlib.suppress(tf_compat.v1.errors.OpError):
+        connection.questions.clear()
 
   def _answers(self, question):
     """Does the chief's share, and returns the answers of all."""
     pending = dict(question.shares)
     own = pending.pop(self._connection.name)
-    logging.info("Iteration %d: the chief evaluates %s, and %d workers the other "
-                 "candidates.", question.iteration,
-                 others_lib.first_names(own), len(pending))
+    logging.info(
+        "Iteration %d: the chief evaluates %s, and %d workers the others.",
+        question.iteration, others_lib.first_names(own), len(pending))
     found = [_found(self._model, question, own)]
     wait = self._connection.wait("see what these workers print")
     begin_time = time.monotonic() + _BEGIN_SECS
@@ -166,7 +173,8 @@ class _Panel:
                                look_time >= begin_time))
       if pending and not left:
         try:
-          wait.pause(_POLL_SECS, lambda: self._message(pending))
+          wait.pause(max(_POLL_SECS, len(pending) / _FILES_A_SEC),
+                     lambda: self._message(pending))
         except waiting.WaitTimeoutError:
           left = dict.fromkeys(pending, "has not answered in time")
       if left:
@@ -182,7 +190,7 @@ class _Panel:
       answer = self._connection.questions.answer(question, name)
       if answer is not None and answer.error:
         failed[name] = f"failed: {answer.error}"
-      elif answer is not None:
+      elif answer is not None and answer.is_done:
         found.append(answer.content)
         del pending[name]
     return failed
@@ -193,7 +201,7 @@ class _Panel:
     if is_late:
       found.update(
           (name, "has not begun") for name in names.difference(found)
-          if not self._connection.questions.has_begun(question, name))
+          if self._connection.questions.answer(question, name) is None)
     return found
 
   def _found_instead(self, question, left, pending):
@@ -259,17 +267,16 @@ class Judge:
     """
     if time.monotonic() - self._look_time < _LOOK_SECS:
       return False
-    question = self._connection.questions.read()
-    is_new = (
-        question is not None and question.id != self._last_id and
-        self._connection.job.is_of(question) and
-        question.generation == self._generation and
-        self._connection.name in question.shares)
-    if is_new:
-      self._last_id = question.id
-      self._answer(question)
     self._look_time = time.monotonic()
-    return is_new
+    question = self._connection.questions.read()
+    if question is None or question.id == self._last_id or not (
+        question.job == self._connection.job.text and
+        question.generation == self._generation and
+        self._connection.name in question.shares):
+      return False
+    self._last_id = question.id
+    self._answer(question)
+    return True
 
   def _answer(self, question):
     """Answers a question, unless it is taken back."""
@@ -277,8 +284,10 @@ class Judge:
     share = question.shares[connection.name]
     logging.info("Iteration %d: %s evaluates %s.", question.iteration,
                  connection.name, others_lib.first_names(share))
-    connection.wait_until_written(
-        lambda: questions.begin(question, connection.name))
+
+    def write(answer):
+      connection.wait_until_written(
+          lambda: questions.write(question, connection.name, answer))
 
     def check():
       if time.monotonic() - self._look_time >= _LOOK_SECS:
@@ -286,6 +295,7 @@ class Judge:
         if not questions.is_asked(question):
           raise _TakenBack()
 
+    write(questions_lib.Answer(is_done=False))
     try:
       answer = questions_lib.Answer(_found(
           self._model, question, share,
@@ -299,5 +309,4 @@ class Judge:
                       others_lib.first_names(share), type(error).__name__,
                       error)
       answer = questions_lib.Answer(error=f"{type(error).__name__}: {error}")
-    connection.wait_until_written(
-        lambda: questions.write(question, connection.name, answer))
+    write(answer)

@@ -96,8 +96,9 @@ class _Test(parameterized.TestCase):
 
   def files(self):
     """Returns what there is of questions and answers."""
-    return sorted(set(os.listdir(os.path.join(self.path, "cluster"))) - {
-        "lock"})
+    with open(os.path.join(self.path, "cluster", "question.json")) as f:
+      return f.read(), os.path.exists(
+          os.path.join(self.path, "cluster", "answers"))
 
 
 class JudgingTest(_Test):
@@ -147,7 +148,7 @@ class JudgingTest(_Test):
     self.assertEmpty(asks.asked)
     for _ in range(2):
       self.assertEqual([9., ord("a"), ord("b"), ord("c")], values())
-      self.assertEmpty(self.files())
+      self.assertEqual(("", False), self.files())
       self.assertEqual(
           {"chief:0": ("a",), "worker:0": ("b",), "worker:1": ("c",)},
           asks.asked[-1].shares)
@@ -194,7 +195,7 @@ class JudgingTest(_Test):
       if reason == "does not answer":
         self.silent = ["worker:1"]
       elif reason == "has not answered in time":
-        asks.begin(asks.asked[-1], "worker:1")
+        asks.write(asks.asked[-1], "worker:1", questions.Answer(is_done=False))
 
     asks.workers.append(begin)
     with self.assertLogs(level="WARNING") as logged:
@@ -205,13 +206,13 @@ class JudgingTest(_Test):
                   f"address) {reason}.", lines)
     self.assertEqual(secs > 0, "Waiting for worker:1 (worker:1's address) to "
                      "evaluate c: 5 s so far" in lines)
-    self.assertEmpty(self.files())
+    self.assertEqual(("", False), self.files())
 
   def test_chief_that_fails(self):
     _, values = self._judged(self._workers(), self._model(search="fails"))
     with self.assertRaisesRegex(OSError, "no such file"):
       values()
-    self.assertEmpty(self.files())
+    self.assertEqual(("", False), self.files())
 
   def _question(self):
     return questions.Question(
@@ -252,7 +253,7 @@ class JudgingTest(_Test):
       self.assertTrue(self._workers()[0]())
     self.assertIn("worker:0 ends this: the chief does not wait",
                   logged.output[-1])
-    self.assertEmpty(self.files())
+    self.assertEqual(("", False), self.files())
 
 
 class ValuesTest(_Test):
