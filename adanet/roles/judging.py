@@ -265,7 +265,8 @@ class Judge:
     Returns:
       Whether there was one for this task.
     """
-    if time.monotonic() - self._look_time < _LOOK_SECS:
+    if (not self._generation or  # The chief may not have made the file yet.
+        time.monotonic() - self._look_time < _LOOK_SECS):
       return False
     self._look_time = time.monotonic()
     question = self._connection.questions.read()
