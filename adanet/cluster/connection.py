@@ -17,6 +17,7 @@ from adanet.cluster import agreement as agreement_lib
 from adanet.cluster import board as board_lib
 from adanet.cluster import departures as departures_lib
 from adanet.cluster import ended
+from adanet.cluster import questions as questions_lib
 from adanet.cluster import server as server_lib
 from adanet.cluster import sessions
 from adanet.tf_compat import files
@@ -47,6 +48,7 @@ class Connection:
     boards: sequence of `Board`, one for each parameter server.
     file: `AgreementFile`.
     departures: `Departures`.
+    questions: `Questions`.
     job_state: `JobState` since this task started.
   """
   config: typing.Any
@@ -56,6 +58,7 @@ class Connection:
   boards: typing.Sequence[board_lib.Board]
   file: agreement_lib.AgreementFile
   departures: departures_lib.Departures
+  questions: questions_lib.Questions
   job_state: ended.JobState
 
   @property
@@ -227,4 +230,5 @@ def connect(config: typing.Any, wait_timeout_secs: float) -> Connection:
           for i in range(config.num_ps_replicas)],
       file=agreement_lib.AgreementFile(config.model_dir),
       departures=departures_lib.Departures(config.model_dir),
+      questions=questions_lib.Questions(config.model_dir),
       job_state=job_state)

@@ -54,3 +54,35 @@ def longest_first(parts: Sequence[Part],
       seconds if all(name in seconds for part in parts for name in part)
       else costs)
   return sorted(parts, key=duration, reverse=True)
+
+
+def deal(parts: Sequence[Part], costs: Mapping[str, Optional[float]],
+         tasks: Sequence[str]) -> Dict[str, Part]:
+  """Divides parts among tasks: the longest first, each to the least busy task.
+
+  Args:
+    parts: the parts of an iteration.
+    costs: dict from the name of each builder to its cost, in any unit, or None.
+      Where one is not known, all count alike.
+    tasks: the names of the tasks. The first one gets the first part.
+
+  Returns:
+    dict from a task to the names of its builders, in the order of the parts;
+    without the tasks that get none.
+  """
+  known = {name: cost for name, cost in costs.items() if cost is not None}
+  if len(known) < len(costs):
+    known = dict.fromkeys(costs, 1.)
+  shares: Dict[str, List[Part]] = {task: [] for task in tasks}
+
+  def busy(task):
+    return (sum(known[name] for part in shares[task] for name in part),
+            len(shares[task]))
+
+  for part in longest_first(parts, {}, known):
+    shares[min(tasks, key=busy)].append(part)
+  order = [name for part in parts for name in part]
+  return {
+      task: tuple(sorted((name for part in share for name in part),
+                         key=order.index))
+      for task, share in shares.items() if share}

@@ -71,6 +71,30 @@ class PartsTest(absltest.TestCase):
       if sum(known[n] or 0. for n in one) == sum(known[n] or 0. for n in other):
         self.assertLess(given.index(one), given.index(other))
 
+  @hypothesis.given(
+      _iterations(), st.lists(st.none() | st.integers(0, 9),
+                              min_size=len(_NAMES), max_size=len(_NAMES)),
+      st.integers(1, 4))
+  def test_deal(self, drawn, costs, num_tasks):
+    names, planned = drawn
+    given = parts.divide(names, planned)
+    costs = dict(zip(names, costs))
+    tasks = list(range(num_tasks))
+    found = parts.deal(given, costs, tasks)
+    self.assertCountEqual(names, itertools.chain(*found.values()))
+    self.assertLen(found, min(num_tasks, len(given)))
+    self.assertIn(0, found)
+    for part in given:
+      self.assertLen([s for s in found.values() if set(s) & set(part)], 1)
+    for share in found.values():
+      order = [name for part in given for name in part if name in share]
+      self.assertEqual(tuple(order), share)
+    if None in costs.values():
+      costs = dict.fromkeys(costs, 1)
+    loads = [sum(costs[name] for name in share) for share in found.values()]
+    longest = max(sum(costs[name] for name in part) for part in given)
+    self.assertLessEqual(max(loads) - min(loads), longest)
+
 
 if __name__ == "__main__":
   absltest.main()

@@ -11,8 +11,10 @@ parameter server: both tell the other tasks the state of the generation:
                  have no values yet
     ready        all variables have their values, and the boards say so; the
                  chief and the workers train
-    over         the chief has saved the last checkpoint of the iteration; it
-                 chooses the winner, and announces the next iteration
+    over         the chief has saved the last checkpoint of the iteration; all
+                 judge the candidates, if there is an evaluator, and make the
+                 reports. It chooses the winner, and announces the next
+                 iteration
     lost         a parameter server has lost its variables; the chief announces
                  another generation, from the latest checkpoint
 
@@ -52,6 +54,7 @@ from adanet.cluster import decisions
 from adanet.cluster import lock
 from adanet.cluster import shared_files
 from adanet.roles import generation as generation_lib
+from adanet.roles import judging
 from adanet.roles import leading
 from adanet.roles import measuring
 from adanet.roles import others as others_lib
@@ -208,9 +211,11 @@ class Chief:
         self._announce(self._agreement(
             start.number, built.iteration.builder_names, generation, figures))
       trained = self._train_in_sessions(it, work, generation, is_ready)
-    return trained._replace(
-        generation=generation, costs=recording.costs(
-            built.iteration, figures.costs, figures.sizes))
+    return judging.judged_by_all(
+        self._model, self._connection, built.iteration,
+        figures.costs or built.iteration.builder_costs, trained._replace(
+            generation=generation, costs=recording.costs(
+                built.iteration, figures.costs, figures.sizes)))
 
   def _known_figures(self, number):
     """Returns what this job has measured of an iteration, or None."""
@@ -242,6 +247,7 @@ class Chief:
     """Writes an agreement, and tells the boards that there is another one."""
     connection = self._connection
     connection.departures.clear()
+    connection.wait_until_written(connection.questions.clear)
     connection.wait_until_written(lambda: connection.file.write(agreement))
     for one in connection.boards:
       one.write_model_dir(board_lib.CHIEF, connection.model_dir)
@@ -372,5 +378,6 @@ def _end(connection, state, reason):
   generation = (announce() if state == agreement_lib.State.STOPPED else
                 connection.wait_until_written(announce))
   connection.write_boards(board_lib.Notice(generation, ready=0))
+  connection.questions.remove()  # A late worker may have written an answer.
   for one in connection.boards:
     one.close()

@@ -351,9 +351,8 @@ def _values(results, names):
 def _reports(results, included):
   """Returns the reports of all builders: that of the previous ensemble first.
   """
-  found = {report.name: report for result in reversed(_longest_first(results))
-           for report in result.reports}
-  order = ["previous_ensemble"] + [name for part in results for name in part]
   return [
-      found[name]._replace(included_in_final_ensemble=name in included)
-      for name in order if name in found]
+      report._replace(included_in_final_ensemble=report.name in included)
+      for report in choosing.joined_reports(
+          [result.reports for result in _longest_first(results)],
+          [name for part in results for name in part])]

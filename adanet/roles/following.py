@@ -151,11 +151,14 @@ class Follower:
     """Returns the pause of a wait for the chief; see `ChiefWatch.pause`."""
     return self._watch.pause(what, level)
 
-  def wait_until_announced(self, generation: int) -> agreement_lib.Agreement:
+  def wait_until_announced(
+      self, generation: int, meanwhile: typing.Callable[[], bool]
+      ) -> agreement_lib.Agreement:
     """Waits for another agreement than that of a generation.
 
     Args:
       generation: int; 0 for none.
+      meanwhile: called again and again; returns whether it did something.
 
     Raises:
       waiting.WaitTimeoutError: the chief is absent for too long.
@@ -165,6 +168,8 @@ class Follower:
       agreed = self.look()
       if agreed is not None and agreed.generation != generation:
         return agreed
+      if meanwhile():
+        pause = self.pause("begin what follows")
       pause(self._poll_secs)
 
   def wait_until_ready(self, generation: int) -> None:

@@ -15,8 +15,8 @@ _FILE_SECS = 1.  # Between two looks at what other tasks wrote.
 _MAX_NAMES = 3
 
 
-def _first(names):
-  """Returns the first names, and how many more there are."""
+def first_names(names: typing.Sequence[str]) -> str:
+  """Returns the first names, and how many more there are, for messages."""
   more = len(names) - _MAX_NAMES
   return ", ".join(names[:_MAX_NAMES]) + (
       f" and {more} more" if more > 0 else "")
@@ -87,19 +87,19 @@ class Others:
         for name, found in self._trainers.items()}
     self._wait = connection.wait("start these workers, or see what they print")
     if self.untrained and raise_if_moved is None:
-      logging.warning("No worker trains %s.", _first(self.untrained))
+      logging.warning("No worker trains %s.", first_names(self.untrained))
 
   def _message(self, unfinished):
     """Returns for whom this task waits, and for what."""
     workers = sorted({w for name in unfinished for w in self._trainers[name]})
     silent = self._connection.silent(workers)
     return "{}{} to train {}, which nobody trains now".format(
-        _first([f"{w} ({self._connection.address(w)})"
-                for w in silent or workers]),
+        first_names([f"{w} ({self._connection.address(w)})"
+                     for w in silent or workers]),
         ", which do not answer," if len(silent) > 1 else
         ", which does not answer," if silent else "",
-        _first(["{} (at step {})".format(*item)
-                for item in unfinished.items()]))
+        first_names(["{} (at step {})".format(*item)
+                     for item in unfinished.items()]))
 
   def wait_until_trained(self, unfinished: typing.Dict[str, int]
                         ) -> typing.Dict[str, str]:

@@ -20,7 +20,6 @@ import json
 import os
 import pickle
 import socket
-import time
 import typing
 import urllib.parse
 import uuid
@@ -35,7 +34,6 @@ from adanet.tf_compat import files
 from adanet.training import loop as loop_lib
 
 _FOLDER = "parts"
-_REMOVALS = 50  # How often to try it, within 5 s.
 
 
 class _Start(typing.NamedTuple):
@@ -91,20 +89,6 @@ class Result(typing.NamedTuple):
   def runs(self) -> int:
     """In how many steps something was trained."""
     return max(self.steps.values(), default=0)
-
-
-def _remove(folder):
-  """Removes a folder, while others may write in it or remove it, too."""
-  gfile = tf_compat.v1.io.gfile
-  for tries_left in reversed(range(_REMOVALS)):
-    if not gfile.isdir(folder):
-      return
-    try:
-      return gfile.rmtree(folder)
-    except tf_compat.v1.errors.OpError:
-      if not tries_left:
-        raise
-      time.sleep(.1)
 
 
 def worker_name() -> str:
@@ -164,7 +148,7 @@ class PartFiles:
     gfile = tf_compat.v1.io.gfile
     if gfile.exists(self._start_path):  # So that what still runs ends first.
       gfile.remove(self._start_path)
-    _remove(self._root)
+    files.remove_folder(self._root)
 
   def progress(self, part: parts.Part) -> typing.Optional[events.Progress]:
     """Returns how far a part is, or None."""
@@ -205,7 +189,7 @@ class PartFiles:
 
   def remove_part(self, part: parts.Part) -> None:
     """Removes what a part has found, so that it trains again."""
-    _remove(self._folder(part))
+    files.remove_folder(self._folder(part))
 
   def attempts(self, part: parts.Part) -> typing.List[str]:
     """Returns the folders of all attempts."""
@@ -249,7 +233,7 @@ class PartFiles:
     if tf_compat.v1.io.gfile.exists(self._start_path):
       return
     for path in (attempt, self._path):
-      _remove(path)
+      files.remove_folder(path)
     with contextlib.suppress(OSError):  # It has those of another iteration.
       os.rmdir(self._root)
 

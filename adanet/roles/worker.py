@@ -7,6 +7,7 @@
     build    the graph of its share
     wait     until the chief has given all variables their values
     train    until the iteration is over, or the chief announces another one
+    judge    its part of the candidates, if the chief asks for that
     end      when the chief says that training is over
 
 After a parameter server was lost, a step fails. The worker waits until all
@@ -23,6 +24,7 @@ from adanet.cluster import connection as connection_lib
 from adanet.cluster import ended
 from adanet.roles import following
 from adanet.roles import generation as generation_lib
+from adanet.roles import judging
 from adanet.roles import measuring
 from adanet.roles import others as others_lib
 from adanet.training import loop as loop_lib
@@ -63,7 +65,9 @@ class Worker:
     generation = 0
     try:
       while True:
-        agreed = self._follower.wait_until_announced(generation)
+        judge = judging.Judge(self._model, self._connection, generation)
+        agreed = self._follower.wait_until_announced(
+            generation, judge.answer_if_asked)
         generation = agreed.generation
         try:
           self._train_generation(agreed)

@@ -4,12 +4,14 @@
 
 import contextlib
 import os
+import time
 import uuid
 from typing import Iterator, List, Optional
 
 from adanet.tf_compat import _tensorflow
 
 _TEMPORARY = ".adanet-tmp-"
+_REMOVALS = 50  # How often to try it, within 5 s.
 
 # What the names of the files match that a process that died left behind.
 TEMPORARY_PATTERN = "*" + _TEMPORARY + "*"
@@ -92,3 +94,21 @@ def names(folder: str) -> List[str]:
     return []
   # Some file systems end the names of folders with a slash.
   return sorted(name.rstrip("/") for name in gfile.listdir(folder))
+
+
+def remove_folder(folder: str) -> None:
+  """Removes a folder, while others may write in it or remove it, too.
+
+  Raises:
+    tf.errors.OpError: it cannot be removed.
+  """
+  gfile = _tensorflow.v1.io.gfile
+  for tries_left in reversed(range(_REMOVALS)):
+    if not gfile.isdir(folder):
+      return
+    try:
+      return gfile.rmtree(folder)
+    except _tensorflow.v1.errors.OpError:
+      if not tries_left:
+        raise
+      time.sleep(.1)

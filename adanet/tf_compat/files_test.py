@@ -64,6 +64,13 @@ class FilesTest(absltest.TestCase):
         [fnmatch.fnmatch(name, files.TEMPORARY_PATTERN)
          for name in ["a.txt"] + os.listdir(self._folder)])
 
+  def test_remove_folder(self):
+    folder = self.create_tempdir().full_path
+    files.write_text(os.path.join(folder, "a", "b", "c"), "text")
+    for _ in range(2):
+      files.remove_folder(os.path.join(folder, "a"))
+      self.assertEmpty(os.listdir(folder))
+
 
 if __name__ == "__main__":
   absltest.main()

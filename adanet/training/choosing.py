@@ -100,16 +100,39 @@ def averages(iteration: iteration_lib.Iteration,
   return [float(values[name]) for name in names]
 
 
-def _evaluated(model, number, checkpoint):
-  """Returns the evaluator's metric of each candidate."""
+def evaluated(model: model_lib.Model, number: int,
+              checkpoint: typing.Optional[str],
+              watched: typing.Callable[[typing.Any], typing.Any] =
+              lambda session: session) -> typing.Dict[str, typing.Any]:
+  """Evaluates the candidates of an iteration, or of a part of it.
+
+  Args:
+    model: `Model`, with an evaluator.
+    number: int, the iteration's.
+    checkpoint: see `contest`.
+    watched: function from the session to the one that the evaluator gets.
+
+  Returns:
+    dict from the name of each candidate to the evaluator's metric.
+
+  Raises:
+    ValueError: the evaluator returns too few values, or too many.
+  """
   evaluator = model.rules.evaluator
   with model.graph(evaluator.input_fn, "eval", number) as built:
-    metrics = [
-        dict(c.spec.metrics,
-             adanet_loss=tf_compat.v1.metrics.mean(c.spec.adanet_loss))
-        for c in built.iteration.candidates]
+    metrics = {
+        c.spec.name: dict(
+            c.spec.metrics,
+            adanet_loss=tf_compat.v1.metrics.mean(c.spec.adanet_loss))
+        for c in built.iteration.candidates}
+    if not metrics:  # Nothing would ever end the input.
+      return {}
     with model.session(built, checkpoint) as (session, _):
-      return evaluator.evaluate(session, metrics)
+      values = evaluator.evaluate(watched(session), list(metrics.values()))
+  if len(values) != len(metrics):
+    raise ValueError(f"evaluator={evaluator!r} returned {values!r}: expected "
+                     f"one value for each of the {len(metrics)} candidates")
+  return dict(zip(metrics, values))
 
 
 def _objective(evaluator):
@@ -133,7 +156,7 @@ def contest(model: model_lib.Model, iteration: iteration_lib.Iteration,
   """
   def values():
     if model.rules.evaluator:
-      return _evaluated(model, iteration.number, checkpoint)
+      return list(evaluated(model, iteration.number, checkpoint).values())
     return averages(iteration, checkpoint)
 
   return Contest(
@@ -188,17 +211,38 @@ def best(model: model_lib.Model, iteration: iteration_lib.Iteration,
 
 def materialized_reports(
     model: model_lib.Model, number: int, checkpoint: str,
-    included: typing.Sequence[str]) -> typing.List[typing.Any]:
-  """Returns the `MaterializedReport`s of an iteration.
+    included: typing.Sequence[str],
+    watched: typing.Callable[[typing.Any], typing.Any] =
+    lambda session: session) -> typing.List[typing.Any]:
+  """Returns the `MaterializedReport`s of an iteration, or of a part of it.
 
   Args:
     model: `Model`, with a report_materializer.
     number: int, the iteration's.
     checkpoint: str, the prefix of the iteration's last checkpoint.
     included: the names of the builders that are in the winner.
+    watched: function from the session to the one that the materializer gets.
   """
   materializer = model.report_materializer
   with model.graph(materializer.input_fn, "eval", number) as built:
     with model.session(built, checkpoint) as (session, _):
       return materializer.materialize_subnetwork_reports(
-          session, number, built.iteration.reports, list(included))
+          watched(session), number, built.iteration.reports, list(included))
+
+
+def joined_reports(
+    parts: typing.Iterable[typing.Sequence[typing.Any]],
+    builder_names: typing.Iterable[str]) -> typing.List[typing.Any]:
+  """Returns the reports of all parts, that of the previous ensemble first.
+
+  Args:
+    parts: the `MaterializedReport`s of each part. What several parts have is
+      taken from the first one.
+    builder_names: those of all builders, in the order of their reports.
+  """
+  found: typing.Dict[str, typing.Any] = {}
+  for reports in parts:
+    for report in reports:
+      found.setdefault(report.name, report)
+  return [found[name] for name in ("previous_ensemble", *builder_names)
+          if name in found]

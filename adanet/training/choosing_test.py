@@ -94,6 +94,14 @@ class EvaluatorOfAUserTest(parameterized.TestCase):
     self.assertEqual(
         max(values), estimator.evaluate(builders.input_fn(1))["average_loss"])
 
+  def test_too_many_values(self):
+    judge = _Judge(np.argmax, [])
+    judge.evaluate = lambda sess, ensemble_metrics: [1., 2., 3.]
+    with self.assertRaisesRegex(
+        ValueError, r"^evaluator=<.*> returned \[1.0, 2.0, 3.0\]: expected one "
+        "value for each of the 2 candidates$"):
+      self._train(judge)
+
   def test_what_an_evaluator_lacks(self):
     judge = _Judge(None, [])
     with self.assertRaisesRegex(

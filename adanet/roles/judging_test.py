@@ -1,0 +1,318 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of how all workers judge the candidates of an iteration.
+
+The workers are in this process, and answer while the chief asks.
+"""
+
+import os
+import types
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import adanet
+from adanet import distributed
+from adanet import tf_compat
+from adanet import waiting
+from adanet.cluster import connection
+from adanet.cluster import ended
+from adanet.cluster import questions
+from adanet.core import iteration
+from adanet.core import model_dir as model_dir_lib
+from adanet.roles import judging
+from adanet.testing import builders
+from adanet.testing import searches
+from adanet.training import choosing
+from adanet.training import model as model_lib
+from adanet.training import trainer
+import numpy as np
+
+_GENERATION = 4
+
+
+def _input_fn():
+  """Returns the data in an order that no seed of its own says."""
+  features, labels = builders.data()
+  return tf_compat.v1.data.Dataset.from_tensor_slices(
+      ({"x": features}, labels)).shuffle(len(labels)).batch(4)
+
+
+class _Questions(questions.Questions):
+  """Those of a chief whose workers answer at once."""
+
+  def __init__(self, model_dir, workers):
+    super().__init__(model_dir)
+    self.asked = []
+    self.workers = workers
+
+  def ask(self, question):
+    self.asked.append(question)
+    super().ask(question)
+    for answer_if_asked in self.workers:
+      answer_if_asked()
+
+
+class _Test(parameterized.TestCase):
+  """What both tests have.
+
+  Attributes:
+    path: str, the model_dir.
+    now: float, the time.
+    silent: list of the tasks that do not answer.
+  """
+
+  def setUp(self):
+    super().setUp()
+    self.path = self.create_tempdir().full_path
+    self.now = 1000.
+    patch = mock.patch.object(
+        judging, "time", mock.Mock(monotonic=lambda: self.now))
+    patch.start()
+    self.addCleanup(patch.stop)
+    self.silent = []
+
+  def _sleep(self, secs):
+    self.now += secs
+
+  def connection(self, name, asks=None):
+    """Returns the `Connection` of a task."""
+    made = mock.create_autospec(connection.Connection, instance=True)
+    made.name = name
+    made.worker_names = ["chief:0", "worker:0", "worker:1"]
+    made.address = "{}'s address".format
+    made.silent = lambda names: sorted(set(names) & set(self.silent))
+    made.job = ended.JobId("job", True)
+    made.questions = asks or questions.Questions(self.path)
+    made.wait_until_written = lambda write: write()
+    made.wait = lambda advice: waiting.Wait(
+        100., advice, clock=lambda: self.now, sleep=self._sleep)
+    return made
+
+  def worker(self, model, name):
+    """Returns the `answer_if_asked` of a worker."""
+    return judging.Judge(
+        model, self.connection(name), _GENERATION).answer_if_asked
+
+  def files(self):
+    """Returns what there is of questions and answers."""
+    with open(os.path.join(self.path, "cluster", "question.json")) as f:
+      return f.read(), os.path.exists(
+          os.path.join(self.path, "cluster", "answers"))
+
+
+class JudgingTest(_Test):
+  """Who does what. Nothing is really evaluated."""
+
+  def setUp(self):
+    super().setUp()
+    patch = mock.patch.object(choosing, "evaluated", self._evaluated)
+    patch.start()
+    self.addCleanup(patch.stop)
+
+  def _evaluated(self, model, number, checkpoint, watched):
+    self.assertEqual(1, number)
+    self.assertEqual(os.path.join(self.path, "model.ckpt-8"), checkpoint)
+    watched(mock.Mock()).run([])
+    if model.search == "fails":
+      raise OSError("no such file")
+    return dict({"before": 9.}, **{name: ord(name) for name in model.part})
+
+  def _model(self, seed=None, search=None):
+    return model_lib.Model(
+        search, model_dir_lib.ModelDir(self.path),
+        tf_compat.RunConfig(tf_random_seed=seed), None,
+        model_lib.Rules("an evaluator"))
+
+  def _workers(self):
+    return [self.worker(self._model(), "worker:0"),
+            self.worker(self._model(), "worker:1")]
+
+  def _judged(self, workers, model=None, planned="abc", costs=(1, 1, 1)):
+    """Returns the `_Questions`, and a function that returns the values."""
+    asks = _Questions(self.path, workers)
+    names = ["before"] + sorted(set("".join(planned)))
+    judged = judging.judged_by_all(
+        model or self._model(), self.connection("chief:0", asks),
+        types.SimpleNamespace(builder_names=("a", "b", "c"), planned=[
+            iteration.Planned(members, tuple(members)) for members in planned]),
+        costs, trainer.Trained(
+            None, choosing.Contest(1, dict.fromkeys(names), True, lambda: None),
+            lambda included: None, {}, {}, None,
+            os.path.join(self.path, "model.ckpt-8"), 8, 0., _GENERATION))
+    return asks, judged.contest.values
+
+  @parameterized.parameters(None, 7, 0)
+  def test_all_answer(self, seed):
+    asks, values = self._judged(self._workers(), self._model(seed))
+    self.assertEmpty(asks.asked)
+    for _ in range(2):
+      self.assertEqual([9., ord("a"), ord("b"), ord("c")], values())
+      self.assertEqual(("", False), self.files())
+      self.assertEqual(
+          {"chief:0": ("a",), "worker:0": ("b",), "worker:1": ("c",)},
+          asks.asked[-1].shares)
+      self.now += 1
+    seeds = {question.seed for question in asks.asked}
+    if seed is None:
+      self.assertLen(seeds, 2)
+    else:
+      self.assertEqual({seed}, seeds)
+
+  @parameterized.parameters(
+      ([], "abc", (1, 5, 2), {"chief:0": ("b",), "worker:0": ("c",),
+                              "worker:1": ("a",)}),
+      ([], ("ac", "b"), (1, 5, 2), {"chief:0": ("b",), "worker:0": ("a", "c")}),
+      ([], "ac", (1, 1, None), {"chief:0": ("a",), "worker:0": ("c",)}),
+      (["worker:0"], "abc", (1, 5, 2), {"chief:0": ("b",),
+                                        "worker:1": ("a", "c")}),
+      (["worker:0", "worker:1"], "abc", (1, 1, 1), None),
+      ([], ("abc",), (1, 1, 1), None), ([], "a", (1, 1, 1), None))
+  def test_shares(self, silent, planned, costs, shares):
+    self.silent = silent
+    asks, values = self._judged(self._workers(), None, planned, costs)
+    found = values()
+    self.assertEqual(shares, asks.asked[0].shares if asks.asked else None)
+    self.assertEqual(shares is None, found is None)  # The chief alone did it.
+
+  def test_worker_that_fails(self):
+    _, values = self._judged([
+        self.worker(self._model(search="fails"), "worker:0"),
+        self._workers()[1]])
+    with self.assertLogs(level="WARNING") as logged:
+      self.assertEqual([9., ord("a"), ord("b"), ord("c")], values())
+    self.assertIn("the chief evaluates b itself, because worker:0 (worker:0's "
+                  "address) failed: OSError: no such file.", logged.output[-1])
+    self.assertBetween(self.now, 1000., 1000.1)
+
+  @parameterized.parameters(
+      ("does not answer", 0), ("has not begun", 10),
+      ("has not answered in time", 100))
+  def test_worker_without_an_answer(self, reason, secs):
+    asks, values = self._judged(self._workers()[:1])
+
+    def begin():
+      if reason == "does not answer":
+        self.silent = ["worker:1"]
+      elif reason == "has not answered in time":
+        asks.write(asks.asked[-1], "worker:1", questions.Answer(is_done=False))
+
+    asks.workers.append(begin)
+    with self.assertLogs(level="WARNING") as logged:
+      self.assertEqual([9., ord("a"), ord("b"), ord("c")], values())
+    self.assertBetween(self.now, 1000 + secs, 1001.1 + secs)
+    lines = "\n".join(logged.output)
+    self.assertIn("the chief evaluates c itself, because worker:1 (worker:1's "
+                  f"address) {reason}.", lines)
+    self.assertEqual(secs > 0, "Waiting for worker:1 (worker:1's address) to "
+                     "evaluate c: 5 s so far" in lines)
+    self.assertEqual(("", False), self.files())
+
+  def test_chief_that_fails(self):
+    _, values = self._judged(self._workers(), self._model(search="fails"))
+    with self.assertRaisesRegex(OSError, "no such file"):
+      values()
+    self.assertEqual(("", False), self.files())
+
+  def _question(self):
+    return questions.Question(
+        "1", "job", _GENERATION, 1, questions.Kind.VALUES, "model.ckpt-8", 0,
+        (), {"worker:0": ("a",)})
+
+  def test_questions_for_others(self):
+    asks = questions.Questions(self.path)
+    answer_if_asked = self._workers()[0]
+    asked = self._question()
+    self.assertFalse(answer_if_asked())
+    for question in (asked._replace(job="other"),
+                     asked._replace(generation=_GENERATION - 1),
+                     asked._replace(shares={"worker:1": ("a",)})):
+      asks.ask(question)
+      self.now += 1
+      self.assertFalse(answer_if_asked())
+    asks.ask(asked)
+    self.assertFalse(answer_if_asked())  # It looks once a second.
+    self.now += 1
+    self.assertTrue(answer_if_asked())
+    self.assertEqual(questions.Answer({"before": 9., "a": ord("a")}),
+                     asks.answer(asked, "worker:0"))
+    self.now += 1
+    self.assertFalse(answer_if_asked())
+
+  def test_question_that_is_taken_back(self):
+    asks = questions.Questions(self.path)
+    asks.ask(self._question())
+
+    def late(*args):
+      asks.clear()
+      self.now += 1
+      return self._evaluated(*args)
+
+    with mock.patch.object(choosing, "evaluated", late), self.assertLogs(
+        level="INFO") as logged:
+      self.assertTrue(self._workers()[0]())
+    self.assertIn("worker:0 ends this: the chief does not wait",
+                  logged.output[-1])
+    self.assertEqual(("", False), self.files())
+
+
+class ValuesTest(_Test):
+  """What is found is what one process finds, on the same batches."""
+
+  def test_values_and_reports(self):
+    # The last two are the same.
+    made = [builders.Dense(name, width=width)
+            for name, width in (("a", 2), ("b", 3), ("c", 3))]
+    searches.estimator(
+        self.path, *made, force_grow=True, enable_ensemble_summaries=False,
+        enable_subnetwork_summaries=False).train(builders.input_fn())
+    model = model_lib.Model(
+        searches.make(made), model_dir_lib.ModelDir(self.path),
+        tf_compat.RunConfig(model_dir=self.path),
+        distributed.RoundRobinStrategy(),
+        # What is found on 3 of 8 batches depends on their order.
+        model_lib.Rules(adanet.Evaluator(_input_fn, steps=3)),
+        adanet.ReportMaterializer(_input_fn, steps=3))
+    checkpoint = model.model_dir.latest_checkpoint()
+    asks = _Questions(self.path, [
+        self.worker(model, name) for name in ("worker:0", "worker:1")])
+    with model.graph(_input_fn, "eval", 1) as built:
+      contest = choosing.contest(model, built.iteration, checkpoint)
+    judged = judging.judged_by_all(
+        model, self.connection("chief:0", asks), built.iteration,
+        built.iteration.builder_costs, trainer.Trained(
+            None, contest, lambda included: None, {}, {}, None, checkpoint, 8,
+            0., _GENERATION))
+    values = judged.contest.values()
+    self.now += 1
+    reports = judged.reports(["b"])
+    self.assertLen(asks.asked, 2)
+    self._assert_values(model, checkpoint, asks.asked[0].seed, values)
+    self._assert_reports(model, checkpoint, asks.asked[1].seed, reports)
+
+  def _assert_values(self, model, checkpoint, seed, values):
+    expected = choosing.evaluated(_seeded(model, seed), 1, checkpoint)
+    self.assertLen(values, 4)
+    np.testing.assert_allclose(
+        list(expected.values()), values, atol=1e-6, rtol=0)
+    self.assertAlmostEqual(*values[2:], delta=1e-6)
+
+  def _assert_reports(self, model, checkpoint, seed, reports):
+    expected = choosing.materialized_reports(
+        _seeded(model, seed), 1, checkpoint, ["b"])
+    self.assertEqual(["previous_ensemble", "a", "b", "c"],
+                     [report.name for report in reports])
+    for one, other in zip(expected, reports):
+      self.assertNotEmpty(one.metrics)
+      self.assertEqual(one.metrics.keys(), other.metrics.keys())
+      for name, value in one.metrics.items():
+        self.assertAlmostEqual(value, other.metrics[name], delta=1e-6)
+      self.assertEqual(one._replace(metrics={}), other._replace(metrics={}))
+
+
+def _seeded(model, seed):
+  return model._replace(config=model.config.replace(tf_random_seed=seed))
+
+
+if __name__ == "__main__":
+  absltest.main()
