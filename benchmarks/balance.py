@@ -57,6 +57,7 @@ class Case(typing.NamedTuple):
     num_ensemble_workers: int, of the `BalancedStrategy`.
     least: float, how many times as fast as under the round robin an iteration
       is at least.
+    num_eval_steps: int, on how many batches an evaluator compares candidates.
     in_short_run: whether a short run times it.
   """
   num_workers: int
@@ -64,6 +65,7 @@ class Case(typing.NamedTuple):
   costs: typing.Tuple[int, ...]
   num_ensemble_workers: typing.Optional[int] = None
   least: float = .97
+  num_eval_steps: int = 0
   in_short_run: bool = False
 
   @property
@@ -93,7 +95,21 @@ ALL_CASES = (
     Case(4, 2, (1, 2, 4, 8)),
     Case(6, 2, (1, 2, 3, 4)),
     Case(8, 2, (1, 2)),
+    Case(8, 2, (1,) * 15, least=1.5, num_eval_steps=8),
 )
+
+
+class Timed(typing.NamedTuple):
+  """How an iteration went.
+
+  Attributes:
+    secs: float, how long it took.
+    training: list of float, the seconds that each worker trained.
+    evaluation: list of float, the seconds that each worker evaluated.
+  """
+  secs: float
+  training: typing.List[float]
+  evaluation: typing.List[float]
 
 
 class Tasks:
@@ -130,7 +146,7 @@ class Tasks:
     return message
 
   def time(self, job, plan):
-    """Returns the seconds of the only iteration of a job.
+    """Returns how the only iteration of a job went, as `Timed`.
 
     Args:
       job: `Job`, whose cluster is set here.
@@ -151,12 +167,13 @@ class Tasks:
     begin = time.monotonic()
     for name in workers:
       tasks[name].send("go")
-    ends = {name: self._receive(process, name)[1]
+    done = {name: self._receive(process, name)[1]
             for name, process in tasks.items()}
-    end = ends["chief", 0]
+    end = done["chief", 0].end
     program.check(end is not None and end > begin,
                   "the chief has not trained")
-    return end - begin
+    return Timed(end - begin, [done[name].training_secs for name in workers],
+                 [done[name].evaluation_secs for name in workers])
 
 
 def num_steps(case, is_short):
@@ -171,15 +188,21 @@ def num_steps(case, is_short):
 
 
 def _turn(tasks, case, strategy, count):
-  """Returns the seconds of an iteration."""
+  """Returns how an iteration went, as `Timed`."""
   model_dir = tempfile.mkdtemp()
   try:
     return tasks.time(balance_task.Job(
         strategy, {}, model_dir, *(
             [case.unit_secs * cost * part for cost in case.costs]
-            for part in (_FORWARD, 1 - _FORWARD)), count), case.plan(strategy))
+            for part in (_FORWARD, 1 - _FORWARD)), count,
+        case.num_eval_steps), case.plan(strategy))
   finally:
     shutil.rmtree(model_dir, ignore_errors=True)
+
+
+def _busiest(secs, total):
+  """Returns what the busiest worker computed, in equal parts of a total."""
+  return max(secs) * len(secs) / total
 
 
 def row(case, count, turns):
@@ -188,28 +211,42 @@ def row(case, count, turns):
   Args:
     case: `Case`.
     count: int, how often each candidate was trained.
-    turns: list of pairs of the seconds of an iteration under the two
-      strategies.
+    turns: list of pairs of `Timed`, under the two strategies.
   """
   ours, others = case.strategies()
   planned, other_planned = (
       case.plan(s).training_time() * case.unit_secs * count
       for s in (ours, others))
-  secs, other_secs = map(statistics.median, zip(*turns))
-  ratio = statistics.median(our / other for our, other in turns)
-  return {
+  secs, other_secs = (
+      statistics.median(timed.secs for timed in side) for side in zip(*turns))
+  ratio = statistics.median(our.secs / other.secs for our, other in turns)
+  forward = sum(case.costs) * case.unit_secs * _FORWARD
+  found = {
       "workers": case.num_workers, "ps": case.num_ps,
-      "costs": ", ".join(map(str, case.costs)),
+      "costs": ", ".join(map(str, case.costs)) if len(case.costs) < 5 else
+               f"{len(case.costs)} x {case.costs[0]}",
       "strategy": "BalancedStrategy({})".format(
           "" if case.num_ensemble_workers is None else
           f"num_ensemble_workers={case.num_ensemble_workers}"),
-      "steps": count, "unit_secs": case.unit_secs, "turns": turns,
+      "steps": count, "unit_secs": case.unit_secs,
+      "turns": [[timed.secs for timed in pair] for pair in turns],
       "ratio": ratio, "speedup": 1 / ratio,
       "planned_speedup": other_planned / planned,
       "secs": secs, "planned_secs": planned, "other_secs": other_secs,
       "other_planned_secs": other_planned,
       "deviation": abs(secs / planned - 1),
-      "limits": {"ratio": 1 / case.least, "deviation": _MAX_DEVIATION}}
+      "other_deviation": abs(other_secs / other_planned - 1),
+      "limits": {"ratio": 1 / case.least, "deviation": _MAX_DEVIATION,
+                 "other_deviation": _MAX_DEVIATION}}
+  if case.num_eval_steps:
+    found["training"] = statistics.median(
+        _busiest(our.training, (1 / _FORWARD + 1) * forward * count)
+        for our, _ in turns)
+    found["evaluation"] = statistics.median(
+        _busiest(our.evaluation, forward * case.num_eval_steps)
+        for our, _ in turns)
+    found["limits"].update(training=1.2, evaluation=2.)
+  return found
 
 
 def measure(unused_placement, num_turns):
@@ -225,24 +262,27 @@ def measure(unused_placement, num_turns):
       for turn in range(max(1, num_turns // 7)):
         # The second of the two finds another state of the machine.
         order = (0, 1) if turn % 2 else (1, 0)
-        secs = {i: _turn(tasks, case, strategies[i], count) for i in order}
-        turns.append((secs[0], secs[1]))
+        timed = {i: _turn(tasks, case, strategies[i], count) for i in order}
+        turns.append((timed[0], timed[1]))
       rows.append(row(case, count, turns))
   return rows
 
 
+_BARS = {
+    "ratio": "time, in that of RoundRobinStrategy",
+    "deviation": "deviation from the planned time",
+    "other_deviation": "the same, RoundRobinStrategy",
+    "training": "training of the busiest worker, in its part",
+    "evaluation": "evaluation of the busiest worker, in its part",
+}
+
+
 def bars(rows):
   """Returns list of `program.Bar`."""
-  result = []
-  for found in rows:
-    name = "{workers} workers, {ps} ps, costs {costs}".format(**found)
-    result.append(program.Bar(
-        name + ": time, in that of RoundRobinStrategy", found["ratio"],
-        found["limits"]["ratio"]))
-    result.append(program.Bar(
-        name + ": deviation from the planned time", found["deviation"],
-        found["limits"]["deviation"]))
-  return result
+  return [
+      program.Bar("{workers} workers, {ps} ps, costs {costs}: ".format(**found)
+                  + text, found[name], found["limits"][name])
+      for found in rows for name, text in _BARS.items() if name in found]
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import time
 import traceback
 import typing
 
+import adanet
 from adanet import tf_compat
 from adanet.cluster import connection as connection_lib
 from adanet.core import events
@@ -42,6 +43,8 @@ class Job(typing.NamedTuple):
       it is not trained.
     backward_secs: the seconds of what else a step of it takes.
     num_steps: int, how often each one is trained.
+    num_eval_steps: int, on how many batches an evaluator compares candidates;
+      0 for no evaluator.
   """
   strategy: typing.Any
   cluster: typing.Dict[str, typing.List[str]]
@@ -49,26 +52,46 @@ class Job(typing.NamedTuple):
   forward_secs: typing.Sequence[float]
   backward_secs: typing.Sequence[float]
   num_steps: int
+  num_eval_steps: int = 0
+
+
+class Done(typing.NamedTuple):
+  """What a task did.
+
+  Attributes:
+    end: float, when its iteration was over, of `time.monotonic`; None for all
+      but the chief.
+    training_secs: float, how long it computed for training.
+    evaluation_secs: float, how long it computed for evaluation.
+  """
+  end: typing.Optional[float] = None
+  training_secs: float = 0.
+  evaluation_secs: float = 0.
 
 
 class _Processor:
   """Computes for some seconds: one step after another, as a processor does.
 
   It begins with its first step when the benchmark says so.
+
+  Attributes:
+    secs: dict from whether it was for training to the seconds so far.
   """
 
   def __init__(self, connection):
     self._connection = connection
     self._lock = threading.Lock()
     self._is_open = False
+    self.secs = {True: 0., False: 0.}
 
-  def compute(self, secs):
+  def compute(self, secs, training):
     with self._lock:  # TensorFlow runs ops at the same time.
       if not self._is_open:
         self._connection.send("ready")
         self._connection.recv()
         self._is_open = True
       time.sleep(secs)
+      self.secs[training] += secs
 
 
 class _Builder(search.Builder):
@@ -80,23 +103,24 @@ class _Builder(search.Builder):
     self._backward_secs = backward_secs
     self._processor = processor
 
-  def _after(self, secs):
+  def _after(self, secs, training):
     """Returns a scope whose ops wait so long."""
     v1 = tf_compat.v1
 
     def pause(unused_step):
-      self._processor.compute(secs)
+      self._processor.compute(secs, training)
       return True
 
     return v1.control_dependencies([v1.py_func(pause, [0], v1.bool)])
 
-  def build_subnetwork(self, features, *args, **kwargs):
-    with self._after(self._forward_secs):
+  def build_subnetwork(self, features, training, **kwargs):
+    with self._after(self._forward_secs, training):
       features = {"x": tf_compat.v1.identity(features["x"])}
-    return super().build_subnetwork(features, *args, **kwargs)
+    return super().build_subnetwork(
+        features=features, training=training, **kwargs)
 
   def build_subnetwork_train_op(self, *args, **kwargs):
-    with self._after(self._backward_secs):
+    with self._after(self._backward_secs, training=True):
       return super().build_subnetwork_train_op(*args, **kwargs)
 
 
@@ -115,7 +139,7 @@ class _Ends:
 
 
 def _train(connection, job, task_type, index):
-  """Runs one task of a job; returns when the iteration was over, or None."""
+  """Runs one task of a job; returns what it has `Done`."""
   os.environ["TF_CONFIG"] = json.dumps(
       {"cluster": job.cluster, "task": {"type": task_type, "index": index}})
   config = tf_compat.RunConfig(
@@ -125,7 +149,7 @@ def _train(connection, job, task_type, index):
   with signals.StopRequests() as stops:
     if config.task_type == tf_compat.TaskType.PS:
       parameter_server.serve(cluster, stops)
-      return None
+      return Done()
     processor = _Processor(connection)
     builders = [
         _Builder(i, *secs, processor)
@@ -133,15 +157,18 @@ def _train(connection, job, task_type, index):
     model = model_lib.Model(
         endless_search.make(builders, search.Ensembler())._replace(
             max_iteration_steps=job.num_steps),
-        model_dir_lib.ModelDir(job.model_dir), config, job.strategy)
+        model_dir_lib.ModelDir(job.model_dir), config, job.strategy,
+        model_lib.Rules(adanet.Evaluator(search.input_fn, steps=job.num_eval_steps)
+                        if job.num_eval_steps else None))
     training = trainer.Training(trainer.Request(
         search.input_fn, max_iterations=1, wait_timeout_secs=_TIMEOUT_SECS),
                                 stops, ends.report)
     if config.is_chief:
       chief.Chief(model, training, cluster).train()
-      return ends.time
-    worker.Worker(model, training, cluster).train()
-    return None
+    else:
+      worker.Worker(model, training, cluster).train()
+    return Done(ends.time if config.is_chief else None, processor.secs[True],
+                processor.secs[False])
 
 
 def run(connection):
@@ -149,8 +176,8 @@ def run(connection):
 
   Args:
     connection: gets triples of a `Job`, the type of the task and its index. It
-      sends "ready" before its first step, and waits for any answer; in the end it sends the time at which the iteration was over, or
-      the text of an error.
+      sends "ready" before its first step, and waits for any answer; in the
+      end it sends what it has `Done`, or the text of an error.
   """
   while True:
     given = connection.recv()

@@ -271,7 +271,7 @@ def _measure_cluster(size):
         strategy, {}, model_dir, *(
             [delays * size.delay_secs] * size.num_candidates
             for delays in (executor_task.FORWARD, executor_task.BACKWARD)),
-        size.num_steps), plan)
+        size.num_steps), plan).secs
 
 
 def _row_of_cluster(size, secs, secs_of_one):
