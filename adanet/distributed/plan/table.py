@@ -43,7 +43,8 @@ _NEITHER_IS_BETTER = ("workers", "ps", "subnetworks", "min_trainers")
 
 def _number(value):
   """Returns a figure as text of at most nine characters."""
-  if value >= 10**9 or not (value >= 1000 or float(value).is_integer()):
+  value = float(value)
+  if value >= 10**9 or not (value >= 1000 or value.is_integer()):
     return f"{value:.4g}"
   return f"{value:.0f}"
 
