@@ -42,7 +42,7 @@ from adanet.distributed.plan import speeds as speeds_lib
 import numpy as np
 
 Indices = indices_lib.Indices
-# What rounding may change in a number of workers.
+# The most that rounding may change in a number of workers.
 _ROUNDING = 1e-6
 
 Weights = typing.Optional[typing.Sequence[line_lib.Number]]
@@ -352,24 +352,28 @@ class Predictions:
   def duplicated_ensembles(self) -> int:
     """The number of workers that build the ensembles, but are not needed there.
 
-    duplicated = builders - max(1, needed), at least 0. Workers divide the steps
-    of the ensembles, so several may be needed:
+    It is 0 if the ensembles are slower than the slowest subnetwork. Otherwise
+    it is builders - max(1, needed). Workers divide the steps of the ensembles,
+    so several may be needed:
 
     * Of those that train no subnetwork, as many as keep the ensembles as fast
       as the slowest subnetwork: each takes 1 / E steps a unit of time.
     * All that give the ensembles a fraction of their time.
-    * None of those that train in lockstep: they build the ensembles in addition
-      to all of their work.
+    * None of those that train in lockstep: these repeat all of each other's
+      work.
 
-    It is m - 1 under replication, and 0 where C + E is cut into equal parts. In
-    the round robin with equal costs, each round needs its worker with
-    ensembles if k is at least 3: there E is k / 3.
+    So it is m - 1 under replication, and 0 where C + E is cut into equal parts.
+    In the round robin with equal costs, E is k / 3, and each whole round needs
+    its worker with ensembles if k is at least 3.
 
     Returns:
       int, in workers.
     """
     num_builders = num_idle = num_needed = 0
-    missing = float(self.ensemble_cost) * float(self._training.speeds.min())
+    slowest = float(self._training.speeds.min())
+    if self.ensemble_speed() < slowest * (1 - _ROUNDING):
+      return 0
+    missing = float(self.ensemble_cost) * slowest
     for (share, workers), fraction in zip(self.shares, self.ensemble_fractions):
       if not share.builds_ensemble:
         continue
@@ -381,7 +385,7 @@ class Predictions:
         num_needed += count
         missing -= count * float(fraction)
     num_needed += min(num_idle, max(0, math.ceil(missing - _ROUNDING)))
-    return max(0, num_builders - max(1, num_needed))
+    return num_builders - max(1, num_needed) if num_builders else 0
 
   def wasted_training(self) -> float:
     """The training of subnetworks that does not shorten the iteration.
