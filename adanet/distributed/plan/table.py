@@ -317,15 +317,17 @@ def _compared_rows(figures):
   ends = [time is not None for time in figures["training_time"]]
   rows = []
   for name, values in figures.items():
-    candidates = {v for v, ending in zip(values, ends) if ending}
+    # Plans that differ by rounding only are equally good.
+    rounded = [v if v is None else float(f"{v:.9g}") for v in values]
+    candidates = {v for v, ending in zip(rounded, ends) if ending}
     best = ()
     if (len(candidates) > 1 and None not in candidates and
         name not in _NEITHER_IS_BETTER):
       best = (max(candidates) if name in _MORE_IS_BETTER else min(candidates),)
     # A place for the star in every cell keeps the digits in line.
     rows.append([name] + [
-        _figure(name, v) + (" *" if ending and v in best else "  ")
-        for v, ending in zip(values, ends)])
+        _figure(name, v) + (" *" if ending and r in best else "  ")
+        for v, r, ending in zip(values, rounded, ends)])
   return rows
 
 
