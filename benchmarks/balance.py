@@ -35,6 +35,8 @@ SIDES = (("", "ours"),)
 
 _SHORT_TURNS = 5  # With fewer turns, only some shapes are timed, briefly.
 _MAX_DEVIATION = .15
+# To run a candidate forward takes no time here, beside a step of it.
+_ENSEMBLE_COST = 1e-3
 # A step takes a few ms of a processor, whatever the delay. All workers together
 # take so many steps a second that this is a small part of two processors.
 _MAX_STEPS_PER_SEC = 40.
@@ -74,14 +76,14 @@ class Case(typing.NamedTuple):
   def strategies(self):
     """Returns the `BalancedStrategy`, and what it is compared with."""
     return (distributed.BalancedStrategy(
-        costs=self.costs, num_ensemble_workers=self.num_ensemble_workers),
-            distributed.RoundRobinStrategy())
+        costs=self.costs, num_ensemble_workers=self.num_ensemble_workers,
+        ensemble_cost=_ENSEMBLE_COST), distributed.RoundRobinStrategy())
 
   def plan(self, strategy):
     """Returns the plan under a strategy, with the costs."""
     return plan_lib.PlacementPlan(
         strategy, self.num_workers, self.num_ps, len(self.costs),
-        costs=self.costs)
+        costs=self.costs, ensemble_cost=_ENSEMBLE_COST)
 
 
 ALL_CASES = (
