@@ -123,8 +123,8 @@ class Panel:
             if self.plan.costs is None else
             "steps in the time that one worker takes for a cost of 1")
     self.legend.add_note(
-        f"speed: {unit}. A step of the ensembles is one of all. Training time "
-        "is 1 / the lowest speed.")
+        f"speed: {unit}. A step of the ensembles is one of all of them. "
+        "Training time is 1 / the lowest speed.")
     x = max(self.draw_heading(x, "speed"), self.draw_speeds(x))
     if self.plan.num_ps and self.plan.ps_groups is None:
       self.draw_heading(x + _PS_GAP, "parameter servers: not known")

@@ -252,10 +252,10 @@ class Predictions:
     """The expected staleness of a gradient, with asynchronous SGD.
 
     It counts the updates of subnetwork i by other workers between a worker's
-    read of its variables and its write, as a mean over all gradients. In a step
-    of w, of the time d(w, i), with the ensembles if w is in lockstep with them,
-    the others make speed(i) - r(w, i) updates a
-    unit of time. Of all gradients, w makes the part r(w, i) / speed(i). So
+    read of its variables and its write, as a mean over all gradients. During a
+    step of w, of the time d(w, i), the others make speed(i) - r(w, i) updates a
+    unit of time. In lockstep with ensembles, these are a part of the step. Of
+    all gradients, w makes the part r(w, i) / speed(i). So
 
         stale(i) = the sum of r(w, i) / speed(i) d(w, i) (speed(i) - r(w, i))
                    over the trainers w of i; 0 without any.
@@ -274,9 +274,9 @@ class Predictions:
 
     slowest(i) = the maximum of d(w, i) (speed(i) - r(w, i)) over the trainers w
     of i, derived in `stale_gradients`. In lockstep it is speed(i) d(w, i) - 1
-    for the w with the longest step. It is far above the mean if one worker trains
-    many subnetworks that also have workers of their own, as in the partial
-    round of the round robin.
+    for the w with the longest step. It is far above the mean if one worker
+    trains many subnetworks that also have workers of their own, as in the
+    partial round of the round robin.
 
     Returns:
       float64 [k], in updates; 0 if no worker trains the subnetwork.
@@ -316,9 +316,9 @@ class Predictions:
     not, steps take different times. Then a worker that trains i in lockstep
     counts c trained(w) / work(w), with the mean cost c: one of its steps is one
     of each, and its reads serve the ensembles too. A worker with fractions
-    counts by the steps of i in the time c, c r(w, i), and e(w) more if it builds
-    the ensembles: that part of its time it reads all subnetworks for them. One
-    that only builds the ensembles counts 1, a step of these.
+    counts by the steps of i in the time c, c r(w, i), and e(w) more if it
+    builds the ensembles: for that part of its time it reads all subnetworks for
+    them. One that only builds the ensembles counts 1, a step of these.
 
     Returns:
       float64 [n], in the unit of the sizes; if they are equal, 1 is all

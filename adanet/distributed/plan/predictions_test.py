@@ -348,8 +348,8 @@ class PredictionsTest(parameterized.TestCase):
 
   @parameterized.parameters(
       # Round robin, and the number of workers that build ensembles.
-      (3, 1, 2), (4, 2, 1), (6, 2, 0), (9, 2, 1), (9, 1, 8), (12, 3, 0), (13, 3, 1),
-      (32, 15, 0))
+      (3, 1, 2), (4, 2, 1), (6, 2, 0), (9, 2, 1), (9, 1, 8), (12, 3, 0),
+      (13, 3, 1), (32, 15, 0))
   def test_duplicated_ensembles(self, num_workers, k, num_duplicated):
     self.assertEqual(num_duplicated, plan_lib.PlacementPlan(
         distributed.RoundRobinStrategy(), num_workers, 0,

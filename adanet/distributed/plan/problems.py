@@ -22,8 +22,8 @@ PROBLEM_KINDS = ("untrained_subnetworks", "unused_ps", "overloaded_ps",
 
 # Rounding may lift what is exactly twice the mean above it.
 _LIMIT = 2 * (1 + 1e-9)
-# How much longer than the subnetworks the ensembles may take. Costs are not
-# known better.
+# How much longer than the subnetworks the ensembles may take. What they cost is
+# hardly known better.
 _SLOW_ENSEMBLES = 1.01
 _PS_KINDS = {"unused_ps", "overloaded_ps"}
 
@@ -38,8 +38,8 @@ class Problem(typing.NamedTuple):
     kind: one of `PROBLEM_KINDS`.
     indices: subnetworks for "untrained_subnetworks", parameter servers for
       "unused_ps" and "overloaded_ps", workers for "overloaded_workers",
-      "slow_ensembles" and "duplicated_ensembles". Empty if no worker builds
-      the ensembles, which is the slowest way.
+      "slow_ensembles" and "duplicated_ensembles". Empty for "slow_ensembles"
+      if no worker builds them.
     message: what is wrong, with the indices, and how to fix it.
     fixes: single changes after which the plan has no problem: "num_workers" or
       "num_ps" to an int, "strategy" to the `repr` of one.

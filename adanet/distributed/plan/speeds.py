@@ -17,7 +17,7 @@ import numpy as np
 
 
 class Training(typing.NamedTuple):
-  """Figures of the ensembles, of the subnetworks, arrays [k], and of the shares.
+  """Figures of the ensembles, the subnetworks, arrays [k], and the shares.
 
   Attributes:
     ensemble_speed: float.
@@ -229,7 +229,7 @@ def _of_all_time(share, ensemble_fraction):
 
 
 def _forward_reads(share, ensemble_fraction):
-  """Returns how often a worker reads what it builds, but does not train then.
+  """Returns how often a worker reads what it builds for more than training it.
   """
   if not share.trains_subnetworks:
     return 1.
@@ -288,5 +288,6 @@ def predict(
       num_builders.astype(np.int64), num_trainers.astype(np.int64), speeds,
       mean, largest,
       built.add_up(built.counts * forward[built.owners], k) +
-      lockstep.reads() + float_costs.mean() * divided.speeds, lockstep.work, np.concatenate([lockstep.owners, divided.owners])[order],
+      lockstep.reads() + float_costs.mean() * divided.speeds,
+      lockstep.work, np.concatenate([lockstep.owners, divided.owners])[order],
       np.searchsorted(trained[order], np.arange(k + 1)))

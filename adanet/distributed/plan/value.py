@@ -470,6 +470,7 @@ def compare(plans: typing.Iterable[PlacementPlan]
       dict(strategy=plan.strategy, num_workers=plan.num_workers,
            num_ps=plan.num_ps, num_subnetworks=plan.num_subnetworks,
            costs=_to_json(plan.costs), sizes=_to_json(plan.sizes),
-           ensemble_cost=_to_json(plan.ensemble_cost), **plan.figures()) for plan in plans
+           ensemble_cost=_to_json(plan.ensemble_cost), **plan.figures())
+      for plan in plans
   ]
   return {name: tuple(c[name] for c in columns) for name in columns[0]}
