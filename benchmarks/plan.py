@@ -78,9 +78,11 @@ def _check_plan(plan, answers):
   num_builders = sum(len(subnetworks) for _, subnetworks, _ in answers)
   num_trainers = sum(
       len(subnetworks) for _, subnetworks, trains in answers if trains)
-  # Workers that divide their time take one step each, of the mean cost.
+  # Workers that divide their time take one step each: of the mean cost, or for
+  # a part of it one of the ensembles, with all subnetworks.
   load = num_builders if plan.costs is None else sum(
-      1 if trains else len(subnetworks) for _, subnetworks, trains in answers)
+      float(1 + w.ensemble_fraction * (plan.num_subnetworks - 1))
+      for w in workers)
   program.check(
       plan.trainers_per_subnetwork().sum() == num_trainers
       and abs(plan.load_per_ps().sum() - load) < 1e-6 * load,

@@ -60,12 +60,14 @@ def draw_all(folder):
       "costs": [
           _plan(strategy, num_workers=5, num_ps=2, costs=costs)
           for strategy in (replication, round_robin, balanced(costs=costs),
-                           balanced(costs=costs, num_ensemble_workers=0))],
+                           balanced(costs=costs, num_ensemble_workers=1))],
       "compared_costs": [
           _plan(strategy, num_workers=5, num_ps=2, costs=costs)
           for strategy in (balanced(costs=costs), round_robin)],
-      "equal_costs": [_plan(round_robin, num_workers=8),
-                      _plan(balanced(), num_workers=8)],
+      "equal_costs": [
+          plan_lib.PlacementPlan(
+              strategy, num_workers=8, num_ps=0, num_subnetworks=7)
+          for strategy in (round_robin, balanced())],
       "sizes": [_plan(round_robin, num_ps=4, sizes=sizes),
                 _plan(balanced(sizes=sizes), num_ps=4, sizes=sizes)],
       "large_cluster": [plan_lib.PlacementPlan(

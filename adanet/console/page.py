@@ -125,7 +125,8 @@ def text_width(text, size, fontweight="normal"):
 
 def format_number(value):
   """Returns a number in at most three digits, or as a whole one."""
-  return ("{:,.0f}" if 1000 <= value < 10**7 else "{:.3g}").format(value)
+  return ("{:,.0f}" if 1000 <= value < 10**7 else "{:.3g}").format(
+      float(value))
 
 
 def set_scale(axis, largest, name=""):

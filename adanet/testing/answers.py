@@ -61,6 +61,8 @@ LOCKSTEP = [distributed.ReplicationStrategy()] + [
 BALANCED = [
     distributed.BalancedStrategy(),
     distributed.BalancedStrategy(num_ensemble_workers=0),
+    distributed.BalancedStrategy(num_ensemble_workers=1),
+    distributed.BalancedStrategy(ensemble_cost=lambda k: k**1.5),
     distributed.BalancedStrategy(_squares, num_ensemble_workers=2),
     distributed.BalancedStrategy(sizes=_squares),
     distributed.BalancedStrategy(_squares, dedicate_parameter_servers=False),
@@ -90,6 +92,7 @@ class Answers:
     trained: list of lists of int, for each worker those it trains.
     fractions: list of dicts from int to `Fraction`, for each worker; None if it
       trains all of its subnetworks in every step.
+    ensemble_fractions: list of `Fraction`, for each worker, of its time.
     trainers: list of lists of int, for each subnetwork the workers.
     builders: list of lists of int, for each subnetwork the workers.
     ps: list of lists of int, for each subnetwork; None if not known.
@@ -98,6 +101,7 @@ class Answers:
   def __init__(self, strategy, num_workers, num_ps, num_subnetworks):
     k = num_subnetworks
     self.ensemble, self.built, self.trained, self.fractions = [], [], [], []
+    self.ensemble_fractions = []
     divides = isinstance(strategy, distributed.BalancedStrategy)
     for w in range(num_workers):
       strategy.config = strategies.Config(num_workers, num_ps, w)
@@ -106,6 +110,7 @@ class Answers:
           [i for i in range(k) if strategy.should_build_subnetwork(k, i)])
       fractions = strategy.training_fractions(k) if divides else None
       self.fractions.append(fractions)
+      self.ensemble_fractions.append(strategy.ensemble_fraction(k))
       self.trained.append(
           sorted(fractions) if divides else
           self.built[-1] if strategy.should_train_subnetworks(k) else [])

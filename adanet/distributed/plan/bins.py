@@ -80,18 +80,20 @@ def map_workers(plan, subnetworks, workers):
       rows, _ = subnetworks.count(indices_lib.Indices(
           set(group.subnetworks).difference(group.trained)))
       maps.runs[np.ix_(rows, columns)] = True
+    rest = 1 - group.ensemble_fraction
     if group.fractions is not None:
       for i, fraction in group.fractions:
         row = i // subnetworks.width
         maps.speeds[row, columns] += num_workers * float(
-            fraction if plan.costs is None else fraction / plan.costs[i]
+            fraction * rest / (1 if plan.costs is None else plan.costs[i])
         ) / subnetworks.counts[row]
     elif group.num_trained:
       rows, num_subnetworks = subnetworks.count(group.subnetworks)
       work = group.num_trained if plan.costs is None else float(
           sum(plan.costs[i] for i in group.subnetworks))
       maps.speeds[np.ix_(rows, columns)] += np.outer(
-          num_subnetworks / (subnetworks.counts[rows] * work), num_workers)
+          num_subnetworks * float(rest) / (subnetworks.counts[rows] * work),
+          num_workers)
   return maps
 
 

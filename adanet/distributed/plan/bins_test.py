@@ -56,6 +56,8 @@ class PlanBinsTest(absltest.TestCase):
           placement.RoundRobinStrategy(dedicate_parameter_servers=False),
           placement.BalancedStrategy(),
           placement.BalancedStrategy(num_ensemble_workers=0),
+          placement.BalancedStrategy(num_ensemble_workers=1),
+          placement.BalancedStrategy(ensemble_cost=7),
           placement.BalancedStrategy(_costs),
       ]), st.booleans(), st.integers(1, 40), st.integers(1, 30), st.integers(1, 15), _BINS,
       _BINS)
@@ -71,16 +73,22 @@ class PlanBinsTest(absltest.TestCase):
     for w in range(m):
       owned = plan.worker(w)
       work = sum(costs[i] for i in owned.trained)
+      rest = 1
+      if owned.builds_ensemble:
+        rest -= (owned.ensemble_fraction if owned.fractions else
+                 plan.ensemble_cost / (work + plan.ensemble_cost))
       fractions = dict(owned.fractions or ())
       for i in owned.subnetworks:
         if i in owned.trained:
-          speeds[i, w] = fractions[i] / costs[i] if fractions else 1 / work
+          speeds[i, w] = rest * (
+              fractions[i] / costs[i] if fractions else 1 / work)
         else:
           runs[i, w] = 1
     for i in range(k):
       serves[i, list(plan.subnetwork(i).ps)] = 1
     ensemble = np.array([plan.worker(w).builds_ensemble for w in range(m)], int)
     maps = bins_lib.map_workers(plan, subnetworks, workers)
+    np.testing.assert_allclose(speeds.sum(1), plan.effective_speeds())
     np.testing.assert_allclose(
         _sums(speeds, subnetworks, workers) / subnetworks.counts[:, np.newaxis],
         maps.speeds)

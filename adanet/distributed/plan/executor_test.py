@@ -152,6 +152,8 @@ class CommandTest(parameterized.TestCase):
   @parameterized.parameters(
       ("--ps=2", "expected no --ps, which is for a cluster with parameter "
                  "servers."),
+      ("--ensemble_cost=2", "expected no --ensemble_cost, which is for a "
+                            "cluster with parameter servers."),
       ("--strict", "expected no --strict, which is for a cluster with "
                    "parameter servers."),
       ("--format=svg", "expected --format=table or json, got --format=svg."),

@@ -33,8 +33,10 @@ class WorkerGroup(typing.NamedTuple):
     subnetworks: the subnetworks that each of them builds.
     trains_subnetworks: whether each of them trains subnetworks.
     fractions: pairs of a subnetwork that each of them trains, increasing, and
-      the fraction of its time for this one. None: each trains all subnetworks
-      that it builds, one step of each in turn.
+      the fraction of its time for subnetworks that this one gets. None: each
+      trains all subnetworks that it builds, one step of each in turn.
+    ensemble_fraction: the fraction of its time for the ensembles: 0 if it
+      builds none, and 1 if it trains no subnetwork.
   """
   workers: Indices
   builds_ensemble: bool
@@ -42,6 +44,7 @@ class WorkerGroup(typing.NamedTuple):
   trains_subnetworks: bool
   fractions: typing.Optional[typing.Tuple[
       typing.Tuple[int, fractions_lib.Fraction], ...]] = None
+  ensemble_fraction: fractions_lib.Fraction = fractions_lib.Fraction(0)
 
   @property
   def trained(self) -> Indices:
@@ -65,16 +68,20 @@ class WorkerGroup(typing.NamedTuple):
   ) -> typing.Dict[int, line_lib.Number]:
     """Returns the fraction of its time for each subnetwork that it trains.
 
+    With `ensemble_fraction` they add up to 1.
+
     Args:
       costs: as in `PlacementPlan`.
     """
+    rest = 1 - self.ensemble_fraction
+    if not self.trains_subnetworks:
+      return {}
     if self.fractions is not None:
-      return dict(self.fractions)
+      return {i: fraction * rest for i, fraction in self.fractions}
     if costs is None:
-      return {i: fractions_lib.Fraction(1, self.num_trained)
-              for i in self.trained}
+      return {i: rest / self.num_trained for i in self.trained}
     work = sum(costs[i] for i in self.trained)
-    return {i: costs[i] / work for i in self.trained}
+    return {i: costs[i] * rest / work for i in self.trained}
 
 
 class SubnetworkGroup(typing.NamedTuple):

@@ -148,6 +148,12 @@ class HeatMap(panel.Panel):
     axes.set_xlim(0, self.scale.speed * 1.05)
     axes.set_ylim(self._rows.size - 0.5, -0.5)
     page_lib.set_scale(axes.xaxis, self.scale.speed)
+    # The bar of the ensembles has the scale of these axes.
+    self.page.rectangle(
+        x, self.strip_y + panel.STRIP_HEIGHT / 2 - 0.06,
+        panel.SPEED_WIDTH / 1.05 * self.plan.ensemble_speed() /
+        self.scale.speed, 0.12, facecolor=page_lib.ENSEMBLE,
+        gid=self.gid("ensemble", "speed"))
     return x + panel.SPEED_WIDTH
 
   def draw_ps(self, x):

@@ -92,6 +92,24 @@ def parse_weights(flag, num_subnetworks):
   return weights
 
 
+def parse_weight(flag):
+  """Returns a cost as an int or a float; None for none.
+
+  Args:
+    flag: an absl flag, whose value is a str or None.
+
+  Raises:
+    BadInput: it is no number, or out of range.
+  """
+  if flag.value is None:
+    return None
+  try:
+    return _parse_weight(flag.value)
+  except ValueError as e:
+    raise command.BadInput(f"--{flag.name}={flag.value}: expected a number "
+                           "greater than 0.") from e
+
+
 def _parse_weight(text):
   """Returns a number of at least 1e-100 and at most 1e100, or raises."""
   number = float(text)

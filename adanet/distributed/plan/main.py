@@ -92,6 +92,10 @@ _TF_CONFIG = flags.DEFINE_string(
 _COSTS = flags.DEFINE_string(
     "costs", None, "What a step of each subnetwork costs: numbers with commas "
     "between them, in any unit. Default: equal.", flag_values=_COMMAND.flags)
+_ENSEMBLE_COST = flags.DEFINE_string(
+    "ensemble_cost", None, "What a step of all ensembles costs, in the unit of "
+    "--costs: a number. Default: a third of the costs.",
+    flag_values=_COMMAND.flags)
 _SIZES = flags.DEFINE_string(
     "sizes", None, "How large the variables of each subnetwork are, like "
     "--costs.", flag_values=_COMMAND.flags)
@@ -108,16 +112,18 @@ _DEDICATE = flags.DEFINE_boolean(
     "each subnetwork has its own parameter servers.",
     flag_values=_COMMAND.flags)
 _ENSEMBLE_WORKERS = _COMMAND.define_integer(
-    "num_ensemble_workers", 1, "For balanced: how many of the chief and the "
-    "workers build the ensemble and train nothing.", 0, _MAX_WORKERS)
+    "num_ensemble_workers", None, "For balanced: how many of the chief and the "
+    "workers build the ensembles and train nothing. Default: as many as the "
+    "ensembles need, and fractions of them.", 0, _MAX_WORKERS)
 # Flags, and the strategies that each is for.
 _OPTIONS = ((_DROP_REMAINDER, (_ROUND_ROBIN,)),
             (_DEDICATE, (_ROUND_ROBIN, _BALANCED)),
             (_ENSEMBLE_WORKERS, (_BALANCED,)))
 # What an executor has not.
-_CLUSTER_ONLY = ("workers", "ps", "evaluator", "tf_config", "sizes", "strategy",
-                 "drop_remainder", "dedicate_parameter_servers",
-                 "num_ensemble_workers", "compare", "strict")
+_CLUSTER_ONLY = ("workers", "ps", "evaluator", "tf_config", "sizes",
+                 "ensemble_cost", "strategy", "drop_remainder",
+                 "dedicate_parameter_servers", "num_ensemble_workers",
+                 "compare", "strict")
 _FORMAT = flags.DEFINE_enum(
     "format", "table", ["table", "json", "svg", "png"],
     "What to write to standard output.", flag_values=_COMMAND.flags)
@@ -145,7 +151,7 @@ def _shape():
   return inputs.shape_of_tf_config(path)
 
 
-def _make_strategy(costs, sizes):
+def _make_strategy(costs, sizes, ensemble_cost):
   """Returns the strategy that the flags name."""
   name = _STRATEGY.value
   options = {}
@@ -161,7 +167,8 @@ def _make_strategy(costs, sizes):
   if name == _REPLICATION:
     return distributed.ReplicationStrategy()
   if name == _BALANCED:
-    return distributed.BalancedStrategy(costs, sizes, **options)
+    return distributed.BalancedStrategy(
+        costs, sizes, ensemble_cost=ensemble_cost, **options)
   return inputs.load_strategy(name)
 
 
@@ -176,12 +183,13 @@ def _check_num_workers(num_workers):
           f"{at_most - 1} with --{flag.name}={flag.value}.")
 
 
-def _make_plans(strategy, num_workers, num_ps, costs, sizes):
+def _make_plans(strategy, num_workers, num_ps, costs, sizes, ensemble_cost):
   """Returns the plan of a strategy and, with --compare, those of others."""
   from adanet.distributed import plan as plan_lib  # pylint: disable=g-import-not-at-top
   shape = (num_workers, num_ps, _SUBNETWORKS.value)
   try:
-    plans = [plan_lib.PlacementPlan(strategy, *shape, costs, sizes)]
+    plans = [plan_lib.PlacementPlan(
+        strategy, *shape, costs, sizes, ensemble_cost)]
   except (Exception, SystemExit) as e:  # pylint: disable=broad-except
     if ":" not in _STRATEGY.value:
       raise
@@ -190,12 +198,15 @@ def _make_plans(strategy, num_workers, num_ps, costs, sizes):
   if _COMPARE.value:
     # A strategy may have costs and sizes of its own. Then all plans have these.
     costs, sizes = plans[0].costs, plans[0].sizes
+    ensemble_cost = plans[0].own_ensemble_cost
     for other in (distributed.RoundRobinStrategy(),
                   distributed.RoundRobinStrategy(drop_remainder=True),
                   distributed.ReplicationStrategy(),
-                  distributed.BalancedStrategy(costs, sizes)):
+                  distributed.BalancedStrategy(
+                      costs, sizes, ensemble_cost=ensemble_cost)):
       if (type(other), repr(other)) != (type(strategy), repr(strategy)):
-        plans.append(plan_lib.PlacementPlan(other, *shape, costs, sizes))
+        plans.append(plan_lib.PlacementPlan(
+            other, *shape, costs, sizes, ensemble_cost))
   return plans
 
 
@@ -282,6 +293,7 @@ def _run(arguments):
                              "output: add > plan.png")
     weights = [inputs.parse_weights(flag, _SUBNETWORKS.value)
                for flag in (_COSTS, _SIZES)]
+    weights.append(inputs.parse_weight(_ENSEMBLE_COST))
     strategy = _make_strategy(*weights)
     num_workers, num_ps, chief = _shape()
     worker_names = tasks.WorkerNames(num_workers, chief)

@@ -198,6 +198,37 @@ class PlanTest(MainTestCase):
           json.loads(json.dumps(dict(expected, version=1))), self.compared(
               "--strategy=" + name, "--costs=1, 2.5,4e2", "--sizes=3,2,1"))
 
+  def test_ensemble_cost(self):
+    balanced = distributed.BalancedStrategy((1, 2, 3), ensemble_cost=4.5)
+    others = [_ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION]
+    for name, strategies in (("balanced", [balanced] + others),
+                             ("round_robin", others + [balanced])):
+      expected = plan_lib.compare([
+          plan_lib.PlacementPlan(s, 5, 2, 3, (1, 2, 3), ensemble_cost=4.5)
+          for s in strategies])
+      self.assertEqual(
+          json.loads(json.dumps(dict(expected, version=1))), self.compared(
+              "--strategy=" + name, "--costs=1,2,3", "--ensemble_cost=4.5"))
+    value = json.loads(self.output(
+        "--format=json", "--strategy=balanced", *_shape_flags(5, 2, 3)))
+    self.assertEqual(("BalancedStrategy()", 1.),
+                     (value["strategy"], value["ensemble_cost"]))
+
+  def test_all_plans_have_the_ensemble_cost_of_the_strategy(self):
+    self.write("mine.py", """
+from adanet.distributed import BalancedStrategy
+class Mine(BalancedStrategy):
+  def __init__(self):
+    super().__init__(ensemble_cost=2)
+""")
+    compared = self.compared("--strategy=mine:Mine")
+    self.assertEqual([2] * 5, compared["ensemble_cost"])
+    self.assertEqual("BalancedStrategy(ensemble_cost=2)",
+                     compared["strategy"][-1])
+    self.assertEqual(
+        [3] * 5, self.compared("--strategy=mine:Mine",
+                               "--ensemble_cost=3")["ensemble_cost"])
+
   def test_all_plans_have_the_costs_of_the_strategy(self):
     self.write("mine.py", """
 from adanet.distributed import BalancedStrategy
@@ -207,7 +238,9 @@ class Mine(BalancedStrategy):
 """)
     compared = self.compared("--strategy=mine:Mine")
     self.assertEqual([[1, 2, 3]] * 5, compared["costs"])
-    self.assertEqual([1.5, 3, 3, 1.2, 1.5], compared["training_time"])
+    for time, expected in zip(
+        compared["training_time"], [1.6, 3, 3, 1.6, 1.6]):
+      self.assertAlmostEqual(expected, time)
     compared = self.compared("--strategy=mine:Mine", "--costs=1,1,1")
     self.assertEqual([[1, 1, 1]] * 5, compared["costs"])
 
@@ -273,7 +306,7 @@ class ClusterTest(MainTestCase):
           "--subnetworks=1", "--strategy=replication", TF_CONFIG=json.dumps(
               {"cluster": {chief: ["m:1"], "worker": ["w:1"], "ps": ["p:1"]}}))
       self.assertIn(f"\n{chief}:0, worker:0  0, ensemble  0, ensemble\n", output)
-      self.assertIn(f"\n{chief}:0, worker:0 build the ensemble;", output)
+      self.assertIn(f"\n{chief}:0, worker:0 build the ensembles;", output)
 
   @parameterized.parameters(
       ("", "must be a JSON object"),
@@ -335,6 +368,12 @@ class BadInputTest(MainTestCase):
       self.assert_refused(flag + ": expected 2 numbers greater than 0 with ",
                           "--workers=3", "--subnetworks=2", flag)
 
+  @parameterized.parameters("two", "", "0", "-1", "nan", "inf", "1e101", "1,2")
+  def test_ensemble_cost(self, value):
+    self.assert_refused(
+        f"--ensemble_cost={value}: expected a number greater than 0.",
+        "--workers=3", "--subnetworks=2", "--ensemble_cost=" + value)
+
   def test_no_subnetworks(self):
     self.assert_refused("--subnetworks: expected the number", "--workers=3")
 
@@ -346,7 +385,8 @@ class InfoTest(MainTestCase):
     self.assertCountEqual(
         ["workers", "ps", "[no]evaluator", "subnetworks", "tf_config", "strategy",
          "[no]drop_remainder", "[no]dedicate_parameter_servers",
-         "num_ensemble_workers", "executor_workers", "costs", "sizes", "format",
+         "num_ensemble_workers", "executor_workers", "costs", "sizes",
+         "ensemble_cost", "format",
          "[no]compare", "[no]strict", "[no]help", "[no]version"],
         re.findall(r"(?m)^  (?:-h,)?--(\S+): ", output))
     self.assertLessEqual(max(map(len, output.splitlines())), 80)

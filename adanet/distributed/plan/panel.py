@@ -83,7 +83,7 @@ class Panel:
     self._figures = self.plan.figures()
     self._speed_colors = speed_colors
     self.largest = Scale(
-        self.plan.effective_speeds().max(),
+        max(self.plan.effective_speeds().max(), self.plan.ensemble_speed()),
         self._figures["max_load_per_ps"] or 0., cell_speed=0., cell_share=0.)
     # With room for a mark, so that the columns of several panels are in line.
     self._columns_x = page_lib.MARGIN + 0.08 + page_lib.text_width(
@@ -123,7 +123,8 @@ class Panel:
             if self.plan.costs is None else
             "steps in the time that one worker takes for a cost of 1")
     self.legend.add_note(
-        f"speed: {unit}. Training time is 1 / the lowest speed.")
+        f"speed: {unit}. A step of the ensembles is one of all of them. "
+        "Training time is 1 / the lowest speed.")
     x = max(self.draw_heading(x, "speed"), self.draw_speeds(x))
     if self.plan.num_ps and self.plan.ps_groups is None:
       self.draw_heading(x + _PS_GAP, "parameter servers: not known")
@@ -146,19 +147,30 @@ class Panel:
 
   def draw_speeds(self, x):
     """Draws the speed of each subnetwork; returns the x on the right."""
-    right = x + SPEED_WIDTH
-    for i, speed in enumerate(self.plan.effective_speeds()):
-      y = self.row_y(i)
-      text, text_x = "untrained", x
-      if speed:
-        length = 0.5 * speed / self.scale.speed
-        text, text_x = page_lib.format_number(speed), x + length + 0.05
-        self.page.rectangle(
-            x, y - 0.06, length, 0.12, facecolor=self._speed_colors[i],
-            gid=self.gid("subnetwork", i, "speed"))
-      right = max(right, text_x + self.page.text(
-          text_x, y, text, 7.5, **page_lib.problem_style(not speed)))
-    return right
+    rows = [(self.strip_y + STRIP_HEIGHT / 2, self.plan.ensemble_speed(),
+             page_lib.ENSEMBLE, self.gid("ensemble", "speed"))]
+    rows += [
+        (self.row_y(i), speed, self._speed_colors[i],
+         self.gid("subnetwork", i, "speed"))
+        for i, speed in enumerate(self.plan.effective_speeds())]
+    return max([x + SPEED_WIDTH] + [self._draw_speed(x, *row) for row in rows])
+
+  def _draw_speed(self, x, y, speed, color, gid):
+    """Draws a speed in a row; returns the x on its right."""
+    text, text_x = "untrained", x
+    if speed:
+      length = 0.5 * speed / self.scale.speed
+      text, text_x = page_lib.format_number(speed), x + length + 0.05
+      self.page.rectangle(
+          x, y - 0.06, length, 0.12, facecolor=color, gid=gid)
+    return text_x + self.page.text(
+        text_x, y, text, 7.5, **page_lib.problem_style(not speed))
+
+  def _ensemble_costs(self):
+    """Returns what the title says ensembles cost; None for nothing."""
+    if self.plan.costs is None and self.plan.own_ensemble_cost is None:
+      return None
+    return (self.plan.ensemble_cost,)
 
   def _draw_title(self, y):
     plan = self.plan
@@ -171,8 +183,9 @@ class Panel:
              if len(self._plans) > 1 else "A" + shape[1:])
     shape += "".join(
         ", {} {}".format(noun, ", ".join(map(page_lib.format_number, weights)))
-        for noun, weights in (("costs", plan.costs), ("sizes", plan.sizes))
-        if weights is not None)
+        for noun, weights in (
+            ("costs", plan.costs), ("ensemble cost", self._ensemble_costs()),
+            ("sizes", plan.sizes)) if weights is not None)
     y = self.page.paragraph(x, y + 0.04, shape, 2, 9)
     figures = self._figures
     time = figures["training_time"]
@@ -190,7 +203,10 @@ class Panel:
 
   def _draw_row_names(self):
     x = self._columns_x - 0.08
-    self.page.text(x, self.strip_y + STRIP_HEIGHT / 2, "ensemble", ha="right")
+    is_slow = any(p.kind == "slow_ensembles" for p in self._problems)
+    self.page.text(
+        x, self.strip_y + STRIP_HEIGHT / 2, "! " * is_slow + "ensemble",
+        ha="right", **page_lib.problem_style(is_slow))
     if not self.names_rows:
       self.page.text(x - 0.5, self.top + self.height / 2, "subnetwork",
                      rotation=90, ha="center")
@@ -255,6 +271,8 @@ class SmallPanel(Panel):
       self.legend.add("builds the ensemble", **style)
       style["gid"] = self.gid("worker", w, "ensemble")
     self._draw_cell(x, self.strip_y, STRIP_HEIGHT, **style)
+    self._draw_part(x, self.strip_y + STRIP_HEIGHT / 2,
+                    group.ensemble_fraction, page_lib.ENSEMBLE)
     fractions = group.time_fractions(self.plan.costs)
     for i in group.subnetworks:
       color = self._colors[i]
@@ -267,11 +285,15 @@ class SmallPanel(Panel):
       self._draw_cell(
           x, self.top + i * self.row_height + 0.015, self.row_height - 0.03,
           gid=self.gid("worker", w, does, i), **style)
-      if fractions.get(i, 1) < 1:
-        share = groups.format_fraction(fractions[i])
-        self.legend.add("share of the worker's time", share, **style)
-        self.page.text(x + COLUMN_WIDTH / 2, self.row_y(i), share, 7,
-                       ha="center", color=page_lib.text_color_on(color))
+      self._draw_part(x, self.row_y(i), fractions.get(i, 0), color)
+
+  def _draw_part(self, x, y, fraction, color):
+    """Writes a fraction of a worker's time, unless it is all or nothing."""
+    if 0 < fraction < 1:
+      share = groups.format_fraction(fraction)
+      self.legend.add("share of the worker's time", share, facecolor=color)
+      self.page.text(x + COLUMN_WIDTH / 2, y, share, 7, ha="center",
+                     color=page_lib.text_color_on(color))
 
   def draw_ps(self, x):
     self.draw_heading(x, "parameter servers")

@@ -98,8 +98,9 @@ def _cells(plan):
   for p in range(plan.num_ps):
     cells.extend(f"plan-0-ps-{p}-serves-{i}"
                  for i in plan.parameter_server(p).subnetworks)
-  return cells + [f"plan-0-subnetwork-{i}-speed"
-                  for i in np.flatnonzero(plan.effective_speeds())]
+  return cells + ["plan-0-ensemble-speed"] + [
+      f"plan-0-subnetwork-{i}-speed"
+      for i in np.flatnonzero(plan.effective_speeds())]
 
 
 class PlanPictureTest(parameterized.TestCase):
@@ -170,29 +171,34 @@ class PlanPictureTest(parameterized.TestCase):
     written = collections.Counter(_texts(plan_picture.draw([plan])))
     # Worker 9 trains two of the three. Columns have numbers too.
     self.assertEqual([2.5, 3, 2.5], plan.effective_speeds().tolist())
+    self.assertEqual(3, plan.ensemble_speed())
     self.assertEqual([3, 3, 6, 6], plan.load_per_ps().tolist())
     self.assertEqual(
-        {"1/2": 2 + 1, "2.5": 2, "6": 2 + 1, "3": 2 + 2 + 1},
+        {"1/2": 2 + 1, "2.5": 2, "6": 2 + 1, "3": 2 + 2 + 2},
         {number: written[number] for number in ("1/2", "2.5", "6", "3")})
 
   def test_writes_fractions(self):
     figure = _draw(
         (placement.BalancedStrategy((1, 2, 4.5)), 5, 2, 3, None, (10, 20, 45)))
     written = collections.Counter(_texts(figure))
+    # The ensembles are the first 2.5 of a line of 10. Four speeds are 0.5.
     self.assertEqual(
-        {"8/15": 1 + 1, "7/15": 1, "3/5": 1, "2/5": 1, "0.533": 3, "1": 2},
+        {"1/2": 1, "1/4": 3 + 1, "3/4": 1, "0.5": 4, "1": 2},
         {number: written[number]
-         for number in ("8/15", "7/15", "3/5", "2/5", "0.533", "1")})
+         for number in ("1/2", "1/4", "3/4", "0.5", "1")})
     text_of_figure = " ".join(_texts(figure))
-    for expected in ("costs 1, 2, 4.5, sizes 10, 20, 45", "the unit of the size",
+    for expected in ("costs 1, 2, 4.5, ensemble cost 2.5, sizes 10, 20, 45",
+                     "the unit of the size",
                      "one worker takes for a cost of 1."):
       self.assertIn(expected, text_of_figure)
     # In lockstep, a step of each takes as long as it costs.
     written = collections.Counter(_texts(_draw(
-        (_REPLICATION, 2, 0, 3, (1, 2, 4)))))
+        (_REPLICATION, 2, 0, 3, (1, 2, 4), None, 3))))
     self.assertEqual(
-        {"1/7": 2 + 1, "2/7": 2, "4/7": 2, "0.286": 3},
-        {number: written[number] for number in ("1/7", "2/7", "4/7", "0.286")})
+        {"3/10": 2 + 1, "1/10": 2, "1/5": 2, "2/5": 2, "0.2": 4},
+        {number: written[number]
+         for number in ("3/10", "1/10", "1/5", "2/5", "0.2")})
+    self.assertIn("ensemble cost 3", " ".join(written))
 
   @parameterized.parameters((1e9, "load / 1e+09", "2"), (1e-9, "load / 1e-09", "2"),
                             (100, "load", "200"))
@@ -214,8 +220,21 @@ class PlanPictureTest(parameterized.TestCase):
     self.assertLen(maps, 6)
     self.assertLen({(m.get_clim(), m.to_rgba(1. / 3)) for m in maps}, 1)
     limits = [a.get_xlim() for a in figure.axes
-              if [t.get_text() for t in a.get_xticklabels()] == ["0", "14"]]
-    self.assertEqual([(0, 14 * 1.05)] * 3, limits)
+              if [t.get_text() for t in a.get_xticklabels()] == ["0", "11"]]
+    # The ensembles of the round robin: 11 of 42 workers build them.
+    self.assertEqual([(0, 11 * 1.05)] * 3, limits)
+
+  @parameterized.parameters(8, 60)
+  def test_speed_of_ensembles_has_the_scale_of_the_others(self, m):
+    shape = _BALANCED, m, 0, m - 1
+    figure = _draw(shape, (_ROUND_ROBIN,) + shape[1:])
+    (balanced, _), (round_robin, _) = _named(figure, "ensemble-speed")
+    self.assertAlmostEqual(
+        _plan(*shape).ensemble_speed() / balanced.get_width(),
+        3 / (m - 1) / round_robin.get_width())
+    if m == 8:
+      for bar, _ in _named(figure, r"plan-0-subnetwork-\d-speed"):
+        self.assertAlmostEqual(balanced.get_width(), bar.get_width())
 
   @parameterized.parameters((8, 4, 3), (88, 20, 7))
   def test_equal_plans_are_drawn_once(self, *shape):
@@ -233,7 +252,9 @@ class PlanPictureTest(parameterized.TestCase):
   @parameterized.parameters(
       (_ROUND_ROBIN, 6, 3, 3, ["4!"]),
       (_DROP, 4, 3, 5, ["! subnetwork 3", "! subnetwork 4"]),
-      (_Lopsided(), 7, 3, 6, ["0!", "1!", "2!"]),
+      (_Lopsided(), 7, 3, 6, ["! ensemble", "0!", "1!", "2!"]),
+      (_Lopsided(), 4, 3, 3, ["0!", "1!", "2!"]),
+      (_ROUND_ROBIN, 50, 0, 60, ["! ensemble"]),
   )
   def test_marks_problems(self, strategy, m, n, k, marked):
     plan = _plan(strategy, m, n, k)
@@ -246,7 +267,7 @@ class PlanPictureTest(parameterized.TestCase):
     texts = _texts(plan_picture.draw(
         [_plan(_REPLICATION, 2, 1, 1)], tasks.WorkerNames(2, "master")))
     self.assertContainsSubset(["master", "0"], texts)
-    self.assertIn("master:0, worker:0 build the ensemble; one is enough.",
+    self.assertIn("master:0, worker:0 build the ensembles; one is enough.",
                   " ".join(texts))
 
   @parameterized.parameters(

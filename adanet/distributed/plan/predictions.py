@@ -8,23 +8,33 @@ i of a subnetwork, p of a parameter server. The formulas assume that all workers
 are equally fast.
 
 cost(i) is what a step of subnetwork i costs, and size(i) the bytes of its
-variables, in any units; where they are not known, they are equal, and 1. One
-unit of time is what a worker takes for a cost of 1. Worker w makes r(w, i)
-steps of subnetwork i in a unit of time, and one of these steps takes the time
-d(w, i):
+variables, in any units; where they are not known, they are equal, and 1. C is
+the sum of the costs. E is what a step of all ensembles costs, in the same unit:
+it runs all subnetworks forward. Where it is not known, it is C / 3; see
+`lengths.FORWARD`. One unit of time is what a worker takes for a cost of 1.
+
+Worker w gives the ensembles the part e(w) of its time, so it makes e(w) / E
+steps of them in a unit of time; e(w) is 0 without ensembles, and 1 if it trains
+no subnetwork. It makes r(w, i) steps of subnetwork i in a unit of time, and one
+of these steps takes the time d(w, i):
 
 * A worker without fractions trains in lockstep: one step of each subnetwork
-  that it trains, again and again. So d(w, i) is the sum of cost(j) over all j
-  that w trains, work(w), and r(w, i) = 1 / work(w).
-* A worker that gives subnetwork i the fraction f(w, i) of its time trains one
-  subnetwork at a time: d(w, i) = cost(i), and r(w, i) = f(w, i) / cost(i).
+  that it trains, and of the ensembles if it builds these, again and again. With
+  work(w), the sum of cost(j) over all j that w trains, d(w, i) is work(w), or
+  work(w) + E with the ensembles. So r(w, i) = 1 / d(w, i), and e(w) = E /
+  (work(w) + E).
+* A worker with fractions says e(w), and gives subnetwork i the fraction f(w, i)
+  of the rest of its time. It trains one subnetwork, or the ensembles, at a
+  time: d(w, i) = cost(i), and r(w, i) = (1 - e(w)) f(w, i) / cost(i).
 """
 
+import math
 import typing
 
 from adanet.distributed import _arguments
 from adanet.distributed import indices as indices_lib
 from adanet.distributed import layout as layout_lib
+from adanet.distributed import lengths
 from adanet.distributed import line as line_lib
 from adanet.distributed import placement
 from adanet.distributed.plan import speeds as speeds_lib
@@ -32,7 +42,17 @@ from adanet.distributed.plan import speeds as speeds_lib
 import numpy as np
 
 Indices = indices_lib.Indices
+# The most that rounding may change in a number of workers.
+_ROUNDING = 1e-6
+
 Weights = typing.Optional[typing.Sequence[line_lib.Number]]
+
+
+def implied_ensemble_cost(num_subnetworks: int,
+                          costs: Weights) -> line_lib.Number:
+  """Returns E where it is not known: `lengths.FORWARD` of all costs."""
+  return lengths.FORWARD * (
+      num_subnetworks if costs is None else speeds_lib.add_up_costs(costs))
 
 
 class Predictions:
@@ -45,16 +65,19 @@ class Predictions:
     num_subnetworks: int, k.
     costs: tuple of k positive numbers, cost(i); None if they are equal.
     sizes: tuple of k positive numbers, size(i); None if they are equal.
+    ensemble_cost: positive number, E.
     shares: list of pairs of a `layout.Share` and the workers that have it, a
       list of range. Each worker is in one pair. They are in the order of their
       first worker.
+    ensemble_fractions: list of `Fraction`, e(w) of a worker of each share.
     work: float64 array, work(w) of a worker of each share; 0 with fractions,
       and without training.
   """
 
   def __init__(self, strategy: placement.PlacementStrategy, num_workers: int,
-               num_ps: int, num_subnetworks: int, costs: Weights = None,
-               sizes: Weights = None, with_ps: bool = True):
+               num_ps: int, num_subnetworks: int, costs: Weights,
+               sizes: Weights, ensemble_cost: line_lib.Number,
+               with_ps: bool = True):
     """Asks a strategy; without `with_ps` not about parameter servers."""
     self.strategy = repr(strategy)
     self.num_workers = num_workers
@@ -62,6 +85,7 @@ class Predictions:
     self.num_subnetworks = num_subnetworks
     self.costs = costs
     self.sizes = sizes
+    self.ensemble_cost = ensemble_cost
     self._asked = strategy
     layout = strategy.layout_for(num_workers, num_ps)
     workers_of: typing.Dict[layout_lib.Share, typing.List[range]] = {}
@@ -70,7 +94,13 @@ class Predictions:
         share = share._replace(fractions=tuple(share.fractions))
       workers_of.setdefault(share, []).append(workers)
     self.shares = list(workers_of.items())
-    self._training = speeds_lib.predict(self.shares, num_subnetworks, costs)
+    self.ensemble_fractions = [
+        speeds_lib.time_for_ensembles(
+            share, num_subnetworks, costs, ensemble_cost)
+        for share, _ in self.shares]
+    self._training = speeds_lib.predict(
+        self.shares, num_subnetworks, costs, ensemble_cost,
+        self.ensemble_fractions)
     self.work = self._training.work
     # The places of subnetworks whose parameter servers hold unequal parts.
     self._segments: typing.Dict[int, line_lib.Segment] = {}
@@ -83,7 +113,14 @@ class Predictions:
     """Returns other predictions; where an argument is None, it is the same."""
     return Predictions(
         self._asked, num_workers or self.num_workers, num_ps or self.num_ps,
-        self.num_subnetworks, self.costs, self.sizes, with_ps)
+        self.num_subnetworks, self.costs, self.sizes, self.ensemble_cost,
+        with_ps)
+
+  @property
+  def own_ensemble_cost(self) -> typing.Optional[line_lib.Number]:
+    """`ensemble_cost`; None if it is what follows from the costs, C / 3."""
+    implied = implied_ensemble_cost(self.num_subnetworks, self.costs)
+    return None if self.ensemble_cost == implied else self.ensemble_cost
 
   def _ask_for_ps(self, layout):
     """Returns list of `Indices`, for each subnetwork; None if not known."""
@@ -178,16 +215,19 @@ class Predictions:
 
   @property
   def trains_everything(self) -> bool:
-    """Whether each subnetwork has a trainer; if not, training never ends."""
-    return bool(self._training.num_trainers.all())
+    """Whether each subnetwork has a trainer, and some worker the ensembles.
+
+    If not, training never ends.
+    """
+    return self.training_time() < float("inf")
 
   def effective_speeds(self) -> np.ndarray:
     """The speed of each subnetwork, in steps a unit of time.
 
     speed(i) = the sum of r(w, i) over the workers w that train i: of 1 /
-    trained(w) in lockstep, if costs are equal. With fractions that are cut by
-    these costs into p equal parts of their sum C, it is p / C for each
-    subnetwork: cost(i) p / C workers train it, at 1 / cost(i) steps each.
+    trained(w) in lockstep, if costs are equal and others build the ensembles.
+    Where C + E is cut into m equal parts, it is m / (C + E) for each
+    subnetwork: cost(i) m / (C + E) workers train it, at 1 / cost(i) steps each.
 
     Returns:
       float64 [k]. 1 / cost(i) is the speed of one worker that trains nothing
@@ -195,13 +235,27 @@ class Predictions:
     """
     return self._training.speeds.copy()
 
+  def ensemble_speed(self) -> float:
+    """The speed of the ensembles, in steps a unit of time.
+
+    It is the sum of e(w) / E over all workers w. Each step is one of all
+    ensembles. A worker that trains no subnetwork takes 1 / E of them, and so do
+    the m E / (C + E) workers that the ensembles cover where C + E is cut into m
+    equal parts. Together these take m / (C + E), like the subnetworks.
+
+    Returns:
+      float; 0 means that no worker builds the ensembles.
+    """
+    return self._training.ensemble_speed
+
   def stale_gradients(self) -> np.ndarray:
     """The expected staleness of a gradient, with asynchronous SGD.
 
     It counts the updates of subnetwork i by other workers between a worker's
     read of its variables and its write, as a mean over all gradients. During a
     step of w, of the time d(w, i), the others make speed(i) - r(w, i) updates a
-    unit of time. Of all gradients, w makes the part r(w, i) / speed(i). So
+    unit of time. In lockstep with ensembles, these are a part of the step. Of
+    all gradients, w makes the part r(w, i) / speed(i). So
 
         stale(i) = the sum of r(w, i) / speed(i) d(w, i) (speed(i) - r(w, i))
                    over the trainers w of i; 0 without any.
@@ -219,10 +273,10 @@ class Predictions:
     """The expected staleness of the gradients of the slowest trainer.
 
     slowest(i) = the maximum of d(w, i) (speed(i) - r(w, i)) over the trainers w
-    of i, derived in `stale_gradients`. In lockstep it is speed(i) work(w) - 1
-    for the w with the most work. It is far above the mean if one worker trains
-    many subnetworks that also have workers of their own, as in the partial
-    round of the round robin.
+    of i, derived in `stale_gradients`. In lockstep it is speed(i) d(w, i) - 1
+    for the w with the longest step. It is far above the mean if one worker
+    trains many subnetworks that also have workers of their own, as in the
+    partial round of the round robin.
 
     Returns:
       float64 [k], in updates; 0 if no worker trains the subnetwork.
@@ -259,11 +313,12 @@ class Predictions:
     such as an embedding, makes the real load less even.
 
     reads(i) is builders(i) if costs are equal and no worker has fractions. If
-    not, steps take different times. Then a worker that trains i counts by the
-    steps of i that it takes in the time of a step of the mean cost c: c r(w, i)
-    with fractions, and c trained(w) r(w, i) in lockstep, where one step is one
-    of each. A worker with fractions that builds the ensemble reads i for that
-    too, and counts 1 more.
+    not, steps take different times. Then a worker that trains i in lockstep
+    counts c trained(w) / work(w), with the mean cost c: one of its steps is one
+    of each, and its reads serve the ensembles too. A worker with fractions
+    counts by the steps of i in the time c, c r(w, i), and e(w) more if it
+    builds the ensembles: for that part of its time it reads all subnetworks for
+    them. One that only builds the ensembles counts 1, a step of these.
 
     Returns:
       float64 [n], in the unit of the sizes; if they are equal, 1 is all
@@ -272,41 +327,68 @@ class Predictions:
     return None if self._ps_of_subnetworks is None else self._load.copy()
 
   def training_time(self, num_steps: int = 1) -> float:
-    """An upper bound of the time of the iteration, by the slowest subnetwork.
+    """An upper bound of the time of the iteration, by what is slowest in it.
 
-    time = num_steps / min(speed(i) over i). It is an upper bound of the time to
+    time = num_steps / min(ensemble_speed, speed(i) over i): the ensembles take
+    as many steps as the subnetworks. It is an upper bound of the time to
     compute: a worker with one subnetwork done has more time for its others.
-    Time spent waiting for parameter servers is not included. With fractions
-    that are cut by these costs it is exactly num_steps C / p, the least for p
-    workers, because all of them train all of the time.
+    Time spent waiting for parameter servers is not included. Where C + E is cut
+    into m equal parts it is exactly num_steps (C + E) / m, the least for m
+    workers, because all of them work all of the time.
 
     Args:
-      num_steps: int, at least 1, the steps that each subnetwork must take.
+      num_steps: int, at least 1, the steps that each subnetwork, and the
+        ensembles, must take.
 
     Returns:
       float; 1 is the time that one worker takes for a step of cost 1.
-      Infinity if some subnetwork has no trainer.
+      Infinity if some subnetwork has no trainer, or no worker builds the
+      ensembles.
     """
     num_steps = _arguments.check_integer("num_steps", num_steps, at_least=1)
-    slowest = float(self._training.speeds.min())
+    slowest = min(float(self._training.speeds.min()), self.ensemble_speed())
     return num_steps / slowest if slowest else float("inf")
 
   def duplicated_ensembles(self) -> int:
-    """The number of workers that repeat the work of another on the ensemble.
+    """The number of workers that build the ensembles, but are not needed there.
 
-    ``duplicated = max(0, |{w : w builds the ensemble}| - 1)``: m - 1 under
-    replication; in the round robin one for each round after the first, whole or
-    partial. In the round robin these workers train no subnetwork.
+    It is 0 if the ensembles are slower than the slowest subnetwork. Otherwise
+    it is builders - max(1, needed). Workers divide the steps of the ensembles,
+    so several may be needed:
+
+    * Of those that train no subnetwork, as many as keep the ensembles as fast
+      as the slowest subnetwork: each takes 1 / E steps a unit of time.
+    * All that give the ensembles a fraction of their time.
+    * None of those that train in lockstep: these repeat all of each other's
+      work.
+
+    So it is m - 1 under replication, and 0 where C + E is cut into equal parts.
+    In the round robin with equal costs, E is k / 3, and each whole round needs
+    its worker with ensembles if k is at least 3.
 
     Returns:
       int, in workers.
     """
-    return max(0, sum(
-        sum(map(len, workers))
-        for share, workers in self.shares if share.builds_ensemble) - 1)
+    num_builders = num_idle = num_needed = 0
+    slowest = float(self._training.speeds.min())
+    if self.ensemble_speed() < slowest * (1 - _ROUNDING):
+      return 0
+    missing = float(self.ensemble_cost) * slowest
+    for (share, workers), fraction in zip(self.shares, self.ensemble_fractions):
+      if not share.builds_ensemble:
+        continue
+      count = sum(map(len, workers))
+      num_builders += count
+      if not share.trains_subnetworks:
+        num_idle += count
+      elif share.fractions is not None:
+        num_needed += count
+        missing -= count * float(fraction)
+    num_needed += min(num_idle, max(0, math.ceil(missing - _ROUNDING)))
+    return num_builders - max(1, num_needed) if num_builders else 0
 
   def wasted_training(self) -> float:
-    """The training that does not shorten the iteration.
+    """The training of subnetworks that does not shorten the iteration.
 
     wasted = the sum of cost(i) (speed(i) - min(speed(j) over j)) over i:
     subnetworks faster than the slowest are done first, and then their trainers

@@ -12,6 +12,7 @@ from absl.testing import parameterized
 from adanet import distributed
 from adanet.distributed import plan as plan_lib
 from adanet.testing import answers as answers_lib
+from adanet.testing import strategies
 import hypothesis
 from hypothesis import strategies as st
 import numpy as np
@@ -24,26 +25,54 @@ def _weights(num_subnetworks):
       min_size=num_subnetworks, max_size=num_subnetworks)
 
 
-def _rates_and_times(answers, costs):
-  """Returns r(w, i) and d(w, i), exactly: two lists of a dict for each worker.
+_costs = (st.integers(1, 10**6) | st.floats(1e-3, 1e3) |
+          st.fractions(fractions.Fraction(1, 1000), 1000))
+
+
+def _rates_and_times(answers, costs, ensemble_cost):
+  """Returns r(w, i), d(w, i) and e(w), exactly: three lists, for each worker.
   """
-  rates, times = [], []
-  for trained, parts in zip(answers.trained, answers.fractions):
-    work = sum(costs[i] for i in trained)
-    times.append({i: work if parts is None else costs[i] for i in trained})
-    rates.append({i: (1 if parts is None else parts[i]) / times[-1][i]
-                  for i in trained})
-  return rates, times
+  rates, times, ensemble_parts = [], [], []
+  for w, (trained, parts) in enumerate(zip(answers.trained, answers.fractions)):
+    if parts is None:
+      step = ensemble_cost * answers.ensemble[w] + sum(
+          costs[i] for i in trained)
+      times.append(dict.fromkeys(trained, step))
+      rates.append(dict.fromkeys(trained, 1 / step if trained else 0))
+      ensemble_parts.append(answers.ensemble[w] * (
+          ensemble_cost / step if trained else 1))
+    else:
+      part = answers.ensemble_fractions[w]
+      times.append({i: costs[i] for i in trained})
+      rates.append({i: (1 - part) * parts[i] / costs[i] for i in trained})
+      ensemble_parts.append(part)
+  return rates, times, ensemble_parts
 
 
-def _num_reads(answers, w, i, rates, mean):
+def _num_reads(answers, w, i, rates, ensemble_part, mean, costs):
   """Returns how often a worker reads a subnetwork that it builds, for a load.
   """
-  if i not in rates:
+  if not rates:
     return 1
   if answers.fractions[w] is None:
-    return mean * len(rates) * rates[i]
-  return mean * rates[i] + answers.ensemble[w]
+    return mean * len(rates) / sum(costs[j] for j in rates)
+  return mean * rates.get(i, 0) + ensemble_part
+
+
+def _num_duplicated(answers, ensemble_parts, ensemble_cost, slowest):
+  """Returns how many workers build the ensembles in vain, by trying."""
+  builders = [w for w, builds in enumerate(answers.ensemble) if builds]
+  idle = [w for w in builders if not answers.trained[w]]
+  dividing = [w for w in builders if answers.trained[w] and
+              answers.fractions[w] is not None]
+  if sum(ensemble_parts) / ensemble_cost < slowest * (1 - 1e-9):
+    return 0
+  speed = sum(ensemble_parts[w] for w in dividing) / ensemble_cost
+  num_needed = 0
+  while num_needed < len(idle) and speed < slowest * (1 - 1e-9):
+    num_needed += 1
+    speed += 1 / ensemble_cost
+  return len(builders) and len(builders) - max(1, num_needed + len(dividing))
 
 
 def _part(strategy, all_ps, shape, i, p):
@@ -65,11 +94,15 @@ class PredictionsTest(parameterized.TestCase):
   def test_follow_from_answers(self, strategy, shape, data):
     m, n, k = shape
     costs, sizes = data.draw(_weights(k)), data.draw(_weights(k))
-    plan = plan_lib.PlacementPlan(strategy, m, n, k, costs, sizes)
+    given = data.draw(st.none() | _costs)
+    plan = plan_lib.PlacementPlan(strategy, m, n, k, costs, sizes, given)
     answers = answers_lib.Answers(strategy, m, n, k)
     costs, sizes = (list(map(fractions.Fraction, weights or [1] * k))
                     for weights in (plan.costs, plan.sizes))
-    rates, times = _rates_and_times(answers, costs)
+    ensemble_cost = fractions.Fraction(plan.ensemble_cost)
+    rates, times, ensemble_parts = _rates_and_times(
+        answers, costs, ensemble_cost)
+    ensemble_speed = sum(ensemble_parts) / ensemble_cost
     speeds = [sum(rate.get(i, 0) for rate in rates) for i in range(k)]
     slowest = min(speeds)
 
@@ -95,11 +128,16 @@ class PredictionsTest(parameterized.TestCase):
     np.testing.assert_allclose(plan.wasted_training(), float(sum(
         cost * (speed - slowest) for cost, speed in zip(costs, speeds))),
                                rtol=1e-9, atol=1e-9)
-    self.assertEqual(max(0, sum(answers.ensemble) - 1),
-                     plan.duplicated_ensembles())
+    self.assertEqual(
+        _num_duplicated(answers, ensemble_parts, ensemble_cost, slowest),
+        plan.duplicated_ensembles())
+    np.testing.assert_allclose(
+        plan.ensemble_speed(), float(ensemble_speed), rtol=1e-12)
+    slowest = min(slowest, ensemble_speed)
     self.assertEqual(slowest > 0, plan.trains_everything)
     np.testing.assert_allclose(
-        plan.training_time(60), float(60 / slowest) if slowest else np.inf)
+        plan.training_time(60), float(60 / slowest) if slowest else np.inf,
+        rtol=1e-12)
     if answers.ps is None:
       self.assertIsNone(plan.fetches_per_ps())
       self.assertIsNone(plan.load_per_ps())
@@ -108,7 +146,8 @@ class PredictionsTest(parameterized.TestCase):
     check([sum(len(answers.builders[i]) for i in on[p]) for p in range(n)],
           plan.fetches_per_ps(), np.int64)
     mean = sum(costs) / k
-    reads = [sum(_num_reads(answers, w, i, rates[w], mean)
+    reads = [sum(_num_reads(
+        answers, w, i, rates[w], ensemble_parts[w], mean, costs)
                  for w in answers.builders[i]) for i in range(k)]
     check([sum(reads[i] * sizes[i] * _part(strategy, answers.ps, shape, i, p)
                for i in on[p]) for p in range(n)], plan.load_per_ps(),
@@ -119,13 +158,14 @@ class PredictionsTest(parameterized.TestCase):
       for shape in ((1, 0, 1), (9, 4, 3), (11, 3, 5), (40, 9, 7), (3, 2, 7)):
         plan = plan_lib.PlacementPlan(strategy, *shape)
         answers = answers_lib.Answers(strategy, *shape)
-        speeds = [sum(1. / len(answers.trained[w]) for w in ws)
-                  for ws in answers.trainers]
+        steps = [len(trained) + answers.ensemble[w] * shape[2] / 3
+                 for w, trained in enumerate(answers.trained)]
+        speeds = [sum(1. / steps[w] for w in ws) for ws in answers.trainers]
+        np.testing.assert_allclose(speeds, plan.effective_speeds())
         np.testing.assert_array_equal(
             [max(0, len(ws) - 1) for ws in answers.trainers],
             plan.stale_gradients())
-        most = [max([len(answers.trained[w]) for w in ws] or [0])
-                for ws in answers.trainers]
+        most = [max([steps[w] for w in ws] or [0]) for ws in answers.trainers]
         np.testing.assert_allclose(
             np.maximum(0, np.multiply(speeds, most) - 1), plan.max_staleness(),
             atol=1e-12)
@@ -151,9 +191,13 @@ class PredictionsTest(parameterized.TestCase):
     """Workers read, compute for as long as their work costs, and write."""
     num_subnetworks = len(costs)
     shape = num_workers, 2, num_subnetworks
-    plan = plan_lib.PlacementPlan(strategy, *shape, costs)
     answers = answers_lib.Answers(strategy, *shape)
-    work = [sum(costs[i] for i in trained) for trained in answers.trained]
+    # So that a step with ensembles takes whole units too.
+    ensemble_cost = len(costs)
+    plan = plan_lib.PlacementPlan(
+        strategy, *shape, costs, ensemble_cost=ensemble_cost)
+    work = [sum(costs[i] for i in trained) + builds * ensemble_cost
+            for trained, builds in zip(answers.trained, answers.ensemble)]
     cycle = functools.reduce(
         lambda a, b: a * b // math.gcd(a, b), filter(None, work), 1)
     for i in range(num_subnetworks):
@@ -176,42 +220,97 @@ class PredictionsTest(parameterized.TestCase):
           np.mean(staleness[slowest]) if everything else 0.,
           plan.max_staleness()[i])
 
-  def test_balanced_is_optimal_and_never_slower_than_the_round_robin(self):
+  def assert_is_optimal(self, plan):
+    """Asserts that all m workers of a plan work until the end."""
+    k = plan.num_subnetworks
+    total = sum(map(fractions.Fraction, plan.costs or [1] * k))
+    if plan.own_ensemble_cost is None:
+      self.assertEqual(total / 3, plan.ensemble_cost)
+    total += fractions.Fraction(plan.ensemble_cost)
+    self.assertAlmostEqual(
+        1, plan.training_time() * float(plan.num_workers / total), delta=1e-9)
+    self.assertAlmostEqual(
+        1, plan.ensemble_speed() * plan.training_time(), delta=1e-9)
+    self.assertLen(set(plan.effective_speeds().tolist()), 1)
+    self.assertEqual(0, plan.wasted_training())
+    self.assertEqual(0, plan.duplicated_ensembles())
+    self.assertEqual((), plan.problems())
+
+  @hypothesis.settings(max_examples=200)
+  @hypothesis.given(
+      st.none() | st.lists(_costs, min_size=1, max_size=40), st.none() | _costs,
+      st.integers(1, 60) | st.integers(1, 10**9), st.integers(0, 9))
+  def test_balanced_is_optimal(self, costs, ensemble_cost, m, n):
+    self.assert_is_optimal(plan_lib.PlacementPlan(
+        distributed.BalancedStrategy(costs, ensemble_cost=ensemble_cost), m, n,
+        len(costs or [1] * 17)))
+
+  def test_balanced_is_never_slower_than_the_others(self):
     draw = random.Random(13)
     for k in range(1, 13):
       for costs in (None, tuple(range(1, k + 1)), [2**i for i in range(k)],
                     [10**draw.uniform(-3, 3) for _ in range(k)]):
-        balanced = distributed.BalancedStrategy(costs)
-        total = sum(map(fractions.Fraction, costs or [1] * k))
         for m in range(1, 41):
-          plan, other = (
-              plan_lib.PlacementPlan(strategy, m, 0, k, costs)
-              for strategy in (balanced, distributed.RoundRobinStrategy()))
-          num_trainers = m if k == 1 else max(1, m - 1)
-          time = plan.training_time()
-          self.assertAlmostEqual(
-              1, time * float(num_trainers / total), delta=1e-9)
-          self.assertLessEqual(time, other.training_time() * (1 + 1e-12))
-          self.assertLen(set(plan.effective_speeds().tolist()), 1)
-          self.assertEqual(0, plan.wasted_training())
-          self.assertEqual((), plan.problems())
+          plan, *others = (
+              plan_lib.PlacementPlan(strategy, m, 0, k, costs) for strategy in (
+                  distributed.BalancedStrategy(costs),
+                  distributed.BalancedStrategy(costs, num_ensemble_workers=1),
+                  distributed.RoundRobinStrategy(),
+                  distributed.ReplicationStrategy()))
+          self.assert_is_optimal(plan)
+          for other in others:
+            self.assertLessEqual(
+                plan.training_time(), other.training_time() * (1 + 1e-12))
 
   @parameterized.parameters(
-      # From the issue that asked for it, and by hand.
-      (5, (1, 2, 4), 1.75, 4.), (12, (1, 1), 2 / 11, .25),
-      (100, (1,) * 7, 7 / 99, 1 / (12 + 2 / 6)), (3, (1, 2), 1.5, 2.))
+      # From the issues that asked for it, and by hand.
+      (5, (1, 2, 4), 28 / 15, 4.), (12, (1, 1), 2 / 9, .25),
+      (100, (1,) * 7, 28 / 300, 7 / 39), (3, (1, 2), 4 / 3, 2.),
+      (4, (1,) * 3, 1., 1.), (5, (1,) * 4, 16 / 15, 4 / 3),
+      (8, (1,) * 7, 7 / 6, 7 / 3), (16, (1,) * 15, 1.25, 5.),
+      (64, (1,) * 31, 31 / 48, 31 / 6))
   def test_times(self, num_workers, costs, balanced, round_robin):
     for strategy, time in (
         (distributed.BalancedStrategy(costs), balanced),
         (distributed.RoundRobinStrategy(), round_robin)):
       self.assertAlmostEqual(time, plan_lib.PlacementPlan(
-          strategy, num_workers, 0, len(costs), costs).training_time())
+          strategy, num_workers, 0, len(costs), costs).training_time(),
+                             delta=1e-9)
+
+  def test_what_ensembles_cost(self):
+    balanced = distributed.BalancedStrategy((1, 2), ensemble_cost=5)
+    measured = distributed.BalancedStrategy("measured").with_measured(
+        (3, 6), ensemble_cost=4)
+    for expected, strategy, args in (
+        (5, balanced, ()), (5, balanced, ((2, 4),)),
+        (7, balanced, (None, None, 7)), (4, measured, ()),
+        (2, measured, ((2, 4),)),
+        (1, distributed.BalancedStrategy(), ((1, 2),)),
+        (1, distributed.BalancedStrategy((1, 2)), ()),
+        (fractions.Fraction(2, 3), distributed.RoundRobinStrategy(), ()),
+        (1, distributed.RoundRobinStrategy(), ((1, 2),)),
+        (.5, distributed.RoundRobinStrategy(), ((1, 2), None, .5))):
+      plan = plan_lib.PlacementPlan(strategy, 3, 0, 2, *args)
+      self.assertEqual(expected, plan.ensemble_cost)
+      self.assertEqual(None if expected == sum(plan.costs or (1, 1)) /
+                       fractions.Fraction(3) else expected,
+                       plan.own_ensemble_cost)
 
   def test_costs_of_the_plan_may_differ_from_those_of_the_strategy(self):
     plan = plan_lib.PlacementPlan(
-        distributed.BalancedStrategy(), 5, 0, 2, costs=(1, 3))
+        distributed.BalancedStrategy(num_ensemble_workers=1), 5, 0, 2,
+        costs=(1, 3))
     self.assertEqual([2., 2 / 3], plan.effective_speeds().tolist())
     self.assertAlmostEqual(4 / 3, plan.wasted_training())
+
+  def test_no_worker_builds_the_ensembles(self):
+    plan = plan_lib.PlacementPlan(
+        strategies.Custom(lambda config: False, lambda config, i: True,
+                          lambda config: True), 3, 0, 2)
+    self.assertEqual(0, plan.ensemble_speed())
+    self.assertEqual(float("inf"), plan.training_time())
+    self.assertFalse(plan.trains_everything)
+    self.assertIsNone(plan.figures()["training_time"])
 
   @parameterized.parameters(1, 2, 5, 12)
   def test_claims(self, num_rounds):
@@ -224,15 +323,16 @@ class PredictionsTest(parameterized.TestCase):
     self.assertEqual(m * n * k, replication.fetches_per_ps().sum())
     self.assertEqual(2 * num_rounds * n, round_robin.fetches_per_ps().sum())
     self.assertEqual(2 * num_rounds * n * k, shared_ps.fetches_per_ps().sum())
-    for plan, num_trainers, built, num_ensembles, time in (
-        (replication, m, [k] * m, m, k / m),
-        (round_robin, num_rounds, ([k] + [1] * k) * num_rounds, num_rounds,
-         1 / num_rounds)):
+    # The ensembles are a third of the work, and more than a round has for them.
+    for plan, num_trainers, built, num_duplicated, time in (
+        (replication, m, [k] * m, m - 1, 4 / 3 * k / m),
+        (round_robin, num_rounds, ([k] + [1] * k) * num_rounds, 0,
+         k / 3 / num_rounds)):
       self.assertEqual([num_trainers] * k,
                        plan.trainers_per_subnetwork().tolist())
       self.assertEqual([num_trainers - 1] * k, plan.stale_gradients().tolist())
       self.assertEqual(built, plan.subnetworks_per_worker().tolist())
-      self.assertEqual(num_ensembles - 1, plan.duplicated_ensembles())
+      self.assertEqual(num_duplicated, plan.duplicated_ensembles())
       self.assertAlmostEqual(time, plan.training_time())
 
   @parameterized.parameters(
@@ -245,6 +345,24 @@ class PredictionsTest(parameterized.TestCase):
         distributed.RoundRobinStrategy(drop_remainder), num_workers, 0, 3)
     self.assertAlmostEqual(slowest, plan.effective_speeds().min())
     self.assertAlmostEqual(wasted, plan.wasted_training())
+
+  @parameterized.parameters(
+      # Round robin, and the number of workers that build ensembles.
+      (3, 1, 2), (4, 2, 1), (6, 2, 0), (9, 2, 1), (9, 1, 8), (12, 3, 0),
+      (13, 3, 1), (32, 15, 0))
+  def test_duplicated_ensembles(self, num_workers, k, num_duplicated):
+    self.assertEqual(num_duplicated, plan_lib.PlacementPlan(
+        distributed.RoundRobinStrategy(), num_workers, 0,
+        k).duplicated_ensembles())
+
+  @parameterized.parameters((1, 0), (2, 0), (3, 1), (6, 5), (8, 7))
+  def test_more_ensemble_workers_than_needed(self, num_ensembles,
+                                             num_duplicated):
+    # The others of 9 workers train 6 subnetworks. Ensembles take a third of it.
+    plan = plan_lib.PlacementPlan(
+        distributed.BalancedStrategy(num_ensemble_workers=num_ensembles), 9, 0,
+        6)
+    self.assertEqual(num_duplicated, plan.duplicated_ensembles())
 
   def test_arrays_are_copies(self):
     plan = plan_lib.PlacementPlan(distributed.RoundRobinStrategy(), 7, 3, 2)

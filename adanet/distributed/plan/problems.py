@@ -18,10 +18,13 @@ Predictions = predictions_lib.Predictions
 
 #: The kinds of `Problem`, in the order of `PlacementPlan.problems`.
 PROBLEM_KINDS = ("untrained_subnetworks", "unused_ps", "overloaded_ps",
-                 "overloaded_workers", "duplicated_ensembles")
+                 "overloaded_workers", "slow_ensembles", "duplicated_ensembles")
 
 # Rounding may lift what is exactly twice the mean above it.
 _LIMIT = 2 * (1 + 1e-9)
+# How much longer than the subnetworks the ensembles may take. What they cost is
+# hardly known better.
+_SLOW_ENSEMBLES = 1.01
 _PS_KINDS = {"unused_ps", "overloaded_ps"}
 
 # Maps the kind of each problem to its indices.
@@ -34,8 +37,9 @@ class Problem(typing.NamedTuple):
   Attributes:
     kind: one of `PROBLEM_KINDS`.
     indices: subnetworks for "untrained_subnetworks", parameter servers for
-      "unused_ps" and "overloaded_ps", workers for "overloaded_workers" and
-      "duplicated_ensembles".
+      "unused_ps" and "overloaded_ps", workers for "overloaded_workers",
+      "slow_ensembles" and "duplicated_ensembles". Empty for "slow_ensembles"
+      if no worker builds them.
     message: what is wrong, with the indices, and how to fix it.
     fixes: single changes after which the plan has no problem: "num_workers" or
       "num_ps" to an int, "strategy" to the `repr` of one.
@@ -83,10 +87,13 @@ def find(plan: Predictions) -> _Found:
         np.flatnonzero(load > _LIMIT * load.mean()))
   found["overloaded_workers"] = _workers(
       plan, plan.work > _LIMIT * _median_work(plan))
+  found = {kind: indices for kind, indices in found.items() if indices}
+  builders = _workers(plan, [share.builds_ensemble for share, _ in plan.shares])
+  if plan.ensemble_speed() * _SLOW_ENSEMBLES < plan.effective_speeds().min():
+    found["slow_ensembles"] = builders
   if plan.duplicated_ensembles():
-    found["duplicated_ensembles"] = _workers(
-        plan, [share.builds_ensemble for share, _ in plan.shares])
-  return {kind: indices for kind, indices in found.items() if indices}
+    found["duplicated_ensembles"] = builders
+  return found
 
 
 def _is_fixed(plan, key, value, with_ps):
@@ -141,7 +148,8 @@ def _find_fixes(plan, found):
     fixes["num_ps"] = _least_fix(plan, found, "num_ps", k)
   # It has none of these problems, whatever the cluster.
   fixes["strategy"] = repr(
-      placement.BalancedStrategy(plan.costs, plan.sizes))
+      placement.BalancedStrategy(
+          plan.costs, plan.sizes, ensemble_cost=plan.own_ensemble_cost))
   return {key: value for key, value in fixes.items() if value is not None}
 
 
@@ -201,6 +209,13 @@ def _describe(plan, kind, indices, terms):
     return "{} {} more than twice the mean load of {}.".format(
         terms.ps("Parameter server", indices), "serves" if is_one else "serve",
         tasks.count(mean, "subnetwork") if plan.sizes is None else mean)
+  if kind == "slow_ensembles":
+    if not indices:
+      return "No worker builds the ensembles."
+    return "{} {} {:.4g} for a step of the ensembles, but the slowest " \
+        "subnetwork takes {:.4g}.".format(
+            terms.workers("Worker", indices), "takes" if is_one else "take",
+            1 / plan.ensemble_speed(), 1 / plan.effective_speeds().min())
   workers = terms.workers("Worker", indices)
   if kind == "overloaded_workers":
     return "{} {} more than twice the median {}.".format(
@@ -208,7 +223,9 @@ def _describe(plan, kind, indices, terms):
         "of " + tasks.count(f"{_median_work(plan):g}", "subnetwork")
         if plan.costs is None else
         f"cost of {_median_work(plan):.4g}")
-  return workers + " build the ensemble; one is enough."
+  num_enough = len(indices) - plan.duplicated_ensembles()
+  return "{} build the ensembles; {} enough.".format(
+      workers, "one is" if num_enough == 1 else f"{num_enough:,} are")
 
 
 def _problems(plan, terms):

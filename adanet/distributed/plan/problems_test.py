@@ -40,23 +40,32 @@ def _train_first(shares, used_ps=0):
 class ProblemsTest(parameterized.TestCase):
 
   @parameterized.parameters(
-      (_ROUND_ROBIN, (7, 3, 6)),
+      (_ROUND_ROBIN, (4, 3, 3)),
+      (_ROUND_ROBIN, (8, 3, 3)),
       (_ROUND_ROBIN, (1, 0, 6)),
+      (_ROUND_ROBIN, (5, 3, 3),
+       "Workers 0, 4 build the ensembles; one is enough. Fix: use "
+       "num_workers=7, or BalancedStrategy()."),
+      (_ROUND_ROBIN, (7, 3, 6),
+       "Worker 0 takes 2 for a step of the ensembles, but the slowest "
+       "subnetwork takes 1." + _FIX),
+      # More workers train faster, but more rounds do not help the ensembles.
       (_ROUND_ROBIN, (12, 3, 6),
-       "Workers 0, 7 build the ensemble; one is enough." + _FIX),
+       "Workers 0, 7 take 1 for a step of the ensembles, but the slowest "
+       "subnetwork takes 0.6667." + _FIX),
       (_ROUND_ROBIN, (9, 3, 6),
        "Worker 8 trains more than twice the median of 1 subnetwork." + _FIX,
-       "Workers 0, 7 build the ensemble; one is enough." + _FIX),
-      (_DROPPING, (4, 2, 5), "No worker trains subnetworks 3, 4. Fix: use "
-       "num_workers=6, or BalancedStrategy()."),
-      (_DROPPING, (6, 0, 6), "No worker trains subnetwork 5. Fix: use "
-       "num_workers=7, or BalancedStrategy()."),
+       "Workers 0, 7 take 1 for a step of the ensembles, but the slowest "
+       "subnetwork takes 0.8571." + _FIX),
+      # With 6 workers, the ensembles would be too slow.
+      (_DROPPING, (4, 2, 5), "No worker trains subnetworks 3, 4." + _FIX),
+      (_DROPPING, (3, 0, 3), "No worker trains subnetwork 2. Fix: use "
+       "num_workers=4, or BalancedStrategy()."),
       # One more parameter server would fix the second problem only.
-      (_DROPPING, (2, 5, 6), "No worker trains subnetworks 1, 2, 3, 4, 5. Fix: "
-       "use num_workers=7, or BalancedStrategy().",
-       "Parameter server 0 serves more than twice the mean load of 1.4 "
-       "subnetworks. Fix: use num_workers=7, or BalancedStrategy()."),
-      (_REPLICATION, (3, 3, 6), "Workers 0, 1, 2 build the ensemble; one is "
+      (_DROPPING, (2, 5, 6), "No worker trains subnetworks 1, 2, 3, 4, 5." +
+       _FIX, "Parameter server 0 serves more than twice the mean load of 1.4 "
+       "subnetworks." + _FIX),
+      (_REPLICATION, (3, 3, 6), "Workers 0, 1, 2 build the ensembles; one is "
        "enough." + _FIX),
       (answers_lib.FirstPs(), (4, 5, 3),
        "No worker trains subnetwork 1." + _FIX,
@@ -66,28 +75,39 @@ class ProblemsTest(parameterized.TestCase):
       (_train_first([1] * 6, used_ps=1), (6, 3, 1),
        "No worker uses parameter servers 1, 2." + _FIX,
        "Parameter server 0 serves more than twice the mean load of 2 "
-       "subnetworks." + _FIX),
+       "subnetworks." + _FIX,
+       "Worker 0 takes 1.333 for a step of the ensembles, but the slowest "
+       "subnetwork takes 0.1739." + _FIX),
       (strategies.Custom(
           lambda config: config.global_id_in_cluster == 0,
-          lambda config, i: True, lambda config: True,
+          lambda config, i: config.global_id_in_cluster in (0, i + 1),
+          lambda config: config.global_id_in_cluster > 0,
           lambda config, i: range(config.num_ps_replicas)
           if config.num_ps_replicas > 4 else [config.num_ps_replicas - 1]),
        (4, 3, 3), "No worker uses parameter servers 0, 1. Fix: use num_ps=5, "
        "or BalancedStrategy().",
-       "Parameter server 2 serves more than twice the mean load of 4 "
+       "Parameter server 2 serves more than twice the mean load of 2 "
        "subnetworks. Fix: use num_ps=5, or BalancedStrategy()."),
+      # All train in lockstep, and then only some have ensembles.
       (strategies.Custom(
-          lambda config: (config.num_worker_replicas == 9 and
+          lambda config: (config.num_worker_replicas != 9 or
                           config.global_id_in_cluster < 2),
           lambda config, i: True, lambda config: True), (9, 4, 3),
-       "Workers 0, 1 build the ensemble; one is enough. Fix: use "
-       "num_workers=10, or BalancedStrategy()."),
-      (Refuses(_REPLICATION), (3, 2, 9), "Workers 0, 1, 2 build the ensemble; "
+       "Workers 0, 1 take 2 for a step of the ensembles, but the slowest "
+       "subnetwork takes 0.3529." + _FIX),
+      (strategies.Custom(
+          lambda config: False, lambda config, i: True, lambda config: True),
+       (3, 0, 2), "No worker builds the ensembles." + _FIX),
+      (Refuses(_REPLICATION), (3, 2, 9), "Workers 0, 1, 2 build the ensembles; "
        "one is enough." + _FIX),
       (Refuses(_ROUND_ROBIN), (3, 0, 1),
-       "Workers 0, 1, 2 build the ensemble; one is enough." + _FIX),
+       "Workers 0, 1, 2 build the ensembles; one is enough." + _FIX),
       (distributed.BalancedStrategy(num_ensemble_workers=3), (9, 0, 5),
-       "Workers 0, 1, 2 build the ensemble; one is enough." + _FIX),
+       "Workers 0, 1, 2 build the ensembles; 2 are enough. Fix: use "
+       "num_workers=10, or BalancedStrategy()."),
+      (distributed.BalancedStrategy(num_ensemble_workers=1), (9, 0, 5),
+       "Worker 0 takes 1.667 for a step of the ensembles, but the slowest "
+       "subnetwork takes 0.625." + _FIX),
       (distributed.BalancedStrategy((1, 2, 9)), (9, 4, 3)))
   def test_messages(self, strategy, shape, *expected):
     plan = plan_lib.PlacementPlan(strategy, *shape)
@@ -98,7 +118,7 @@ class ProblemsTest(parameterized.TestCase):
       ((9, 2, 3), (1, 2, 10), None,
        "Workers 3, 7 train more than twice the median cost of 2. Fix: use "
        "BalancedStrategy(costs=(1, 2, 10)).",
-       "Workers 0, 4, 8 build the ensemble; one is enough. Fix: use "
+       "Workers 0, 4, 8 build the ensembles; one is enough. Fix: use "
        "BalancedStrategy(costs=(1, 2, 10))."),
       ((4, 4, 3), None, (10, 10, 1e3),
        "Parameter server 3 serves more than twice the mean load of 510. Fix: "
@@ -113,14 +133,41 @@ class ProblemsTest(parameterized.TestCase):
     self.assertEqual(list(expected), [p.message for p in plan.problems()])
 
   @parameterized.parameters(
-      (_DROPPING, (4, 2, 5), "No worker trains subnetworks 3, 4. Fix: use 5 "
+      (1., 0), (1.009, 0), (1.011, 1), (2.5, 1), (.3, 0))
+  def test_slow_ensembles(self, ensemble_cost, num_problems):
+    plan = plan_lib.PlacementPlan(
+        _ROUND_ROBIN, 4, 2, 3, ensemble_cost=ensemble_cost)
+    fixes = {"strategy": "BalancedStrategy(" + (
+        "" if ensemble_cost == 1 else f"ensemble_cost={ensemble_cost}") + ")"}
+    self.assertEqual(
+        [("slow_ensembles", plan_lib.Indices([0]), fixes)] * num_problems,
+        [(p.kind, p.indices, p.fixes) for p in plan.problems()])
+
+  def test_more_workers_may_fix_slow_ensembles(self):
+    # From 8 workers on, half of them build the ensembles.
+    strategy = strategies.Custom(
+        lambda config: (config.global_id_in_cluster % 2 == 0 and
+                        config.global_id_in_cluster
+                        <= 7 * (config.num_worker_replicas > 7)),
+        lambda config, i: True,
+        lambda config: config.global_id_in_cluster % 2 == 1)
+    problem, = plan_lib.PlacementPlan(
+        strategy, 6, 0, 3, ensemble_cost=3).problems()
+    self.assertEqual("slow_ensembles", problem.kind)
+    self.assertEqual(8, problem.fixes["num_workers"])
+
+  @parameterized.parameters(
+      (_DROPPING, (3, 2, 3), "No worker trains subnetwork 2. Fix: use 3 "
        "workers beside the chief, or BalancedStrategy()."),
       (_ROUND_ROBIN, (9, 3, 6),
        "worker:7 trains more than twice the median of 1 subnetwork." + _FIX,
-       "chief:0, worker:6 build the ensemble; one is enough." + _FIX),
+       "chief:0, worker:6 take 1 for a step of the ensembles, but the slowest "
+       "subnetwork takes 0.8571." + _FIX),
       (_train_first([1] * 6, used_ps=1), (6, 3, 1),
        "No worker uses ps:1, ps:2." + _FIX,
-       "ps:0 serves more than twice the mean load of 2 subnetworks." + _FIX))
+       "ps:0 serves more than twice the mean load of 2 subnetworks." + _FIX,
+       "chief:0 takes 1.333 for a step of the ensembles, but the slowest "
+       "subnetwork takes 0.1739." + _FIX))
   def test_messages_of_tasks(self, strategy, shape, *expected):
     plan = plan_lib.PlacementPlan(strategy, *shape)
     problems = problems_lib.of_tasks(plan)
@@ -163,6 +210,7 @@ class ProblemsTest(parameterized.TestCase):
         answers.trained, answers.fractions)]
     median = np.median([s for s in shares if s] or [0])
     ensembles = [w for w in range(m) if answers.ensemble[w]]
+    is_slow = 1.01 * plan.ensemble_speed() < min(plan.effective_speeds())
     load = plan.load_per_ps()
     if load is None:
       load = np.ones(n)
@@ -175,11 +223,13 @@ class ProblemsTest(parameterized.TestCase):
             p for p in range(n) if load[p] > 2 * load.mean() + 1e-9
         ],
         "overloaded_workers": [w for w in range(m) if shares[w] > 2 * median],
-        "duplicated_ensembles": ensembles if len(ensembles) > 1 else [],
+        "slow_ensembles": ensembles if is_slow else [],
+        "duplicated_ensembles":
+            ensembles if plan.duplicated_ensembles() else [],
     }
     self.assertEqual(
-        [(kind, expected[kind])
-         for kind in plan_lib.PROBLEM_KINDS if expected[kind]],
+        [(kind, expected[kind]) for kind in plan_lib.PROBLEM_KINDS
+         if expected[kind] or kind == "slow_ensembles" and is_slow],
         [(p.kind, list(p.indices)) for p in plan.problems()])
 
   @hypothesis.settings(max_examples=200)
@@ -193,7 +243,10 @@ class ProblemsTest(parameterized.TestCase):
         self.assertIn(str(value), problem.message)
     if problems:
       fixes = dict(problems[0].fixes)
-      balanced = distributed.BalancedStrategy(plan.costs, plan.sizes)
+      balanced = distributed.BalancedStrategy(
+          plan.costs, plan.sizes, ensemble_cost=plan.own_ensemble_cost)
+      self.assertEqual((), plan_lib.PlacementPlan(
+          balanced, *shape).problems())
       self.assertEqual(repr(balanced), fixes.pop("strategy"))
       for key, value in fixes.items():
         self.assertGreater(value, getattr(plan, key))
@@ -208,9 +261,10 @@ class ProblemsTest(parameterized.TestCase):
     costs, sizes = (
         data.draw(st.lists(st.floats(1e-3, 1e3), min_size=shape[2],
                            max_size=shape[2])) for _ in range(2))
+    ensemble_cost = data.draw(st.floats(1e-3, 1e3))
     for strategy in (distributed.BalancedStrategy(costs, sizes),
                      distributed.BalancedStrategy(
-                         costs, sizes, num_ensemble_workers=0)):
+                         costs, sizes, ensemble_cost=ensemble_cost)):
       plan = plan_lib.PlacementPlan(strategy, *shape)
       self.assertEqual((), plan.problems())
       load = plan.load_per_ps()
@@ -229,11 +283,11 @@ class ProblemsTest(parameterized.TestCase):
       self.assertNoCommonElements(
           ["overloaded_ps", "untrained_subnetworks"], kinds)
     # No smaller number of workers would do.
-    fixed = {p.kind: p.fixes["num_workers"]
-             for p in problems if "num_workers" in p.fixes}
-    for fewer in range(shape[0] + 1, max(fixed.values(), default=0)):
-      changed = plan_lib.PlacementPlan(strategy, fewer, *shape[1:])
-      self.assertTrue(fixed.keys() & {p.kind for p in changed.problems()})
+    fixed = [p.fixes["num_workers"] for p in problems
+             if "num_workers" in p.fixes]
+    for fewer in range(shape[0] + 1, max(fixed, default=0)):
+      self.assertNotEmpty(plan_lib.PlacementPlan(
+          strategy, fewer, *shape[1:]).problems())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How fast each subnetwork is trained, and how stale its gradients are.
+"""How fast all is trained, and how stale the gradients are.
 
 `predictions.py` explains the letters and derives the formulas.
 """
@@ -17,9 +17,10 @@ import numpy as np
 
 
 class Training(typing.NamedTuple):
-  """Figures of the subnetworks, arrays [k], and of the shares.
+  """Figures of the ensembles, the subnetworks, arrays [k], and the shares.
 
   Attributes:
+    ensemble_speed: float.
     num_builders, num_trainers: int64.
     speeds, stale_gradients, max_staleness: float64.
     reads: float64, as in `Predictions.load_per_ps`.
@@ -28,6 +29,7 @@ class Training(typing.NamedTuple):
     trainers, first_trainers: int64 arrays; the shares that train subnetwork i
       are at the places trainers[first_trainers[i]:first_trainers[i + 1]].
   """
+  ensemble_speed: float
   num_builders: np.ndarray
   num_trainers: np.ndarray
   speeds: np.ndarray
@@ -73,18 +75,26 @@ class _Lockstep(_Pairs):
 
   Attributes:
     work: as in `Training`.
-    num_trainers, speeds, stale_gradients: of these trainers alone, float64 [k].
+    num_trainers, speeds: of these trainers alone, float64 [k].
   """
 
-  def __init__(self, num_workers, subnetworks, costs):
-    """Makes the pairs; `costs` is a float64 array [k]."""
+  def __init__(self, num_workers, subnetworks, costs, ensemble_costs):
+    """Makes the pairs.
+
+    Args:
+      num_workers: float64 array, how many workers have each share.
+      subnetworks: list of a sequence of int for each share.
+      costs: float64 [k].
+      ensemble_costs: float64 array, for each share what the ensembles add to a
+        step.
+    """
     super().__init__(num_workers, subnetworks)
     self.work = np.bincount(
         self.owners, costs[self.subnetworks], len(num_workers))
     self._costs = costs
-    self._work_of_pairs = self.work[self.owners]
+    self._step_of_pairs = (self.work + ensemble_costs)[self.owners]
     self.num_trainers = self.add_up(self.counts, len(costs))
-    self.speeds = self.add_up(self.counts / self._work_of_pairs, len(costs))
+    self.speeds = self.add_up(self.counts / self._step_of_pairs, len(costs))
 
   def stale_gradients(self, speeds):
     """Returns the part of the mean staleness that is theirs."""
@@ -94,18 +104,21 @@ class _Lockstep(_Pairs):
     """Returns that of the slowest; below 0 where there is none."""
     k = len(self._costs)
     largest = np.zeros(k)
-    np.maximum.at(largest, self.subnetworks, self._work_of_pairs)
+    np.maximum.at(largest, self.subnetworks, self._step_of_pairs)
     # The updates by all trainers during one step of the slowest. (speeds *
     # largest is the same, but with rounding errors.)
     return self.add_up(
-        self.counts * largest[self.subnetworks] / self._work_of_pairs,
+        self.counts * largest[self.subnetworks] / self._step_of_pairs,
         k) + largest * speeds_of_others - 1
 
   def reads(self):
-    """Returns the reads by these trainers, in one step of each."""
+    """Returns the reads by these trainers, in one step of each.
+
+    One read of a subnetwork serves its training and the ensembles.
+    """
     sizes = np.bincount(self.owners, minlength=len(self.work))[self.owners]
     return self.add_up(
-        self.counts * sizes * self._costs.mean() / self._work_of_pairs,
+        self.counts * sizes * self._costs.mean() / self.work[self.owners],
         len(self._costs))
 
 
@@ -116,15 +129,13 @@ class _Divided(_Pairs):
     num_trainers, speeds: of these trainers alone, float64 [k].
   """
 
-  def __init__(self, num_workers, builds_ensemble, fractions, costs,
-               exact_costs):
+  def __init__(self, num_workers, fractions, costs, exact_costs):
     """Makes the pairs.
 
     Args:
       num_workers: float64 array, how many workers have each share.
-      builds_ensemble: bool array, whether these build the ensemble.
-      fractions: list of the pairs of a subnetwork and a `Fraction` for each
-        share; empty for a worker without fractions.
+      fractions: list of the pairs of a subnetwork and a `Fraction` of all of
+        the worker's time for each share; empty for one without fractions.
       costs: float64 [k].
       exact_costs: sequence of k numbers; None if all are 1.
     """
@@ -132,7 +143,6 @@ class _Divided(_Pairs):
         num_workers, [[i for i, _ in pairs] for pairs in fractions])
     parts = [part for pairs in fractions for _, part in pairs]
     self._costs = costs
-    self._builds_ensemble = builds_ensemble[self.owners]
     # The division of two int is exact but for its result's rounding, and faster
     # than float(part).
     self._rates = np.array([
@@ -174,23 +184,73 @@ class _Divided(_Pairs):
     np.minimum.at(least, self.subnetworks, self._rates)
     return self._costs * (speeds - least)
 
-  def reads(self):
-    """Returns the reads by these trainers, in one step of the mean cost."""
-    return self._costs.mean() * self.speeds + self.add_up(
-        self.counts * self._builds_ensemble, len(self._costs))
+
+def add_up_costs(
+    costs: typing.Iterable[line_lib.Number]) -> fractions_lib.Fraction:
+  """Returns the sum of costs, exactly."""
+  whole, rest = 0, fractions_lib.Fraction(0)
+  for cost in costs:
+    if isinstance(cost, int):  # Much faster.
+      whole += cost
+    else:
+      rest += fractions_lib.Fraction(cost)
+  return whole + rest
+
+
+def time_for_ensembles(
+    share: layout_lib.Share, num_subnetworks: int,
+    costs: typing.Optional[typing.Sequence[line_lib.Number]],
+    ensemble_cost: line_lib.Number) -> fractions_lib.Fraction:
+  """Returns the part of a worker's time for ensembles, e(w).
+
+  Args:
+    share: the `Share` of the worker.
+    num_subnetworks: k.
+    costs: k positive numbers; None if all are 1.
+    ensemble_cost: E.
+  """
+  if share.fractions is None and (
+      share.builds_ensemble and share.trains_subnetworks):
+    cost = fractions_lib.Fraction(ensemble_cost)
+    return cost / (cost + (share.num_trained if costs is None else
+                           add_up_costs(costs[i] for i in share.trained)))
+  return fractions_lib.Fraction(share.time_for_ensembles(num_subnetworks))
+
+
+def _of_all_time(share, ensemble_fraction):
+  """Returns the pairs of a share with fractions, of all of the worker's time.
+  """
+  if not share.trains_subnetworks:
+    return ()
+  pairs = tuple(share.fractions or ())
+  if not ensemble_fraction:
+    return pairs
+  return tuple((i, part * (1 - ensemble_fraction)) for i, part in pairs)
+
+
+def _forward_reads(share, ensemble_fraction):
+  """Returns how often a worker reads what it builds for more than training it.
+  """
+  if not share.trains_subnetworks:
+    return 1.
+  return 0. if share.fractions is None else float(ensemble_fraction)
 
 
 def predict(
     shares: typing.Sequence[
         typing.Tuple[layout_lib.Share, typing.Sequence[range]]],
     num_subnetworks: int,
-    costs: typing.Optional[typing.Sequence[line_lib.Number]]) -> Training:
+    costs: typing.Optional[typing.Sequence[line_lib.Number]],
+    ensemble_cost: line_lib.Number,
+    ensemble_fractions: typing.Sequence[fractions_lib.Fraction]) -> Training:
   """Returns the `Training` of a cluster.
 
   Args:
     shares: as `Predictions.shares`.
     num_subnetworks: k.
     costs: k positive numbers; None if all are 1.
+    ensemble_cost: E.
+    ensemble_fractions: for each share, what `time_for_ensembles` returns.
   """
   k = num_subnetworks
   num_workers = np.array(
@@ -201,16 +261,18 @@ def predict(
   lockstep = _Lockstep(
       num_workers,
       [share.trained if share.fractions is None else () for share, _ in shares],
-      float_costs)
+      float_costs, float(ensemble_cost) * np.array(
+          [share.builds_ensemble for share, _ in shares], np.float64))
   divided = _Divided(
-      num_workers, np.array([share.builds_ensemble for share, _ in shares]),
-      [tuple(share.fractions or ()) if share.trains_subnetworks else ()
-       for share, _ in shares], float_costs, costs)
+      num_workers, [_of_all_time(share, part) for (share, _), part in zip(
+          shares, ensemble_fractions)], float_costs, costs)
+  forward = np.array([_forward_reads(share, part) for (share, _), part in zip(
+      shares, ensemble_fractions)])
   num_builders = built.add_up(built.counts, k)
   num_trainers = lockstep.num_trainers + divided.num_trainers
   speeds = lockstep.speeds + divided.speeds
   # A trainer that is alone never waits, whatever rounding says.
-  is_shared = num_trainers > 1
+  is_shared = (num_trainers > 1) & (speeds > 0)
   some_speeds = np.where(is_shared, speeds, 1.)
   mean, largest = (
       np.where(is_shared, np.maximum(figures, 0.), 0.) for figures in (
@@ -221,8 +283,11 @@ def predict(
   trained = np.concatenate([lockstep.subnetworks, divided.subnetworks])
   order = np.argsort(trained, kind="mergesort")
   return Training(
+      math.fsum(num_workers * list(map(float, ensemble_fractions)))
+      / float(ensemble_cost),
       num_builders.astype(np.int64), num_trainers.astype(np.int64), speeds,
       mean, largest,
-      num_builders - num_trainers + lockstep.reads() + divided.reads(),
+      built.add_up(built.counts * forward[built.owners], k) +
+      lockstep.reads() + float_costs.mean() * divided.speeds,
       lockstep.work, np.concatenate([lockstep.owners, divided.owners])[order],
       np.searchsorted(trained[order], np.arange(k + 1)))

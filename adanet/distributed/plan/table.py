@@ -37,13 +37,14 @@ _MAX_FRACTIONS = 5
 _MAX_UNION = 100000
 
 # Of all other figures, less is better.
-_MORE_IS_BETTER = ("min_effective_speed",)
+_MORE_IS_BETTER = ("min_effective_speed", "ensemble_speed")
 _NEITHER_IS_BETTER = ("workers", "ps", "subnetworks", "min_trainers")
 
 
 def _number(value):
   """Returns a figure as text of at most nine characters."""
-  if value >= 10**9 or not (value >= 1000 or float(value).is_integer()):
+  value = float(value)
+  if value >= 10**9 or not (value >= 1000 or value.is_integer()):
     return f"{value:.4g}"
   return f"{value:.0f}"
 
@@ -129,16 +130,21 @@ def _trained_text(groups, name):
   """Returns what the groups in one row train, with the fractions of the time.
   """
   group = groups[0]
-  if len(groups) == 1 and group.num_trained > 1 and group.fractions:
+  ensemble = ["ensemble"] * group.builds_ensemble
+  if len(groups) == 1 and group.fractions and (
+      group.num_trained + group.builds_ensemble > 1):
     equal = [(fraction, plan_lib.Indices(i for i, _ in pairs))
              for fraction, pairs in itertools.groupby(
-                 group.fractions, operator.itemgetter(1))]
+                 group.time_fractions().items(), operator.itemgetter(1))]
     if len(equal) <= _MAX_FRACTIONS:
-      return ", ".join(
-          "{} ({}{})".format(
-              part.to_text(name), groups_lib.format_fraction(fraction),
-              "" if len(part) == 1 else " each") for fraction, part in equal)
-  return _subnetworks_text([g.trained for g in groups], name)
+      parts = ["{} ({}{})".format(
+          part.to_text(name), groups_lib.format_fraction(fraction),
+          "" if len(part) == 1 else " each") for fraction, part in equal]
+      return ", ".join(parts + [
+          f"{text} ({groups_lib.format_fraction(group.ensemble_fraction)})"
+          for text in ensemble])
+  text = _subnetworks_text([g.trained for g in groups], name)
+  return ", ".join(filter(None, [text] + ensemble))
 
 
 def workers_table(
@@ -165,10 +171,10 @@ def workers_table(
 
   def cells(groups):
     name = _namer(subnetwork_names)
+    built = _subnetworks_text([g.subnetworks for g in groups], name)
     ensemble = ["ensemble"] * groups[0].builds_ensemble
-    return [", ".join(filter(None, [text] + ensemble)) for text in (
-        _subnetworks_text([g.subnetworks for g in groups], name),
-        _trained_text(groups, name))], False
+    return [", ".join(filter(None, [built] + ensemble)),
+            _trained_text(groups, name)], False
 
   return _groups_table(
       ["task", "builds", "trains"], plan.worker_groups,
@@ -198,16 +204,28 @@ def _ps_table(plan, subnetwork_names):
                   not gs[0].subnetworks), "parameter server")
 
 
+def _knows_costs(plan):
+  """Returns whether a plan knows what subnetworks, or ensembles, cost."""
+  return plan.costs is not None or plan.own_ensemble_cost is not None
+
+
 def _weights_table(plan, subnetwork_names):
   """Returns a table of the costs and sizes that a plan knows."""
-  columns = {name: weights for name, weights in (
-      ("cost", plan.costs), ("size", plan.sizes)) if weights is not None}
+  columns = {}
+  if _knows_costs(plan):
+    columns["cost"] = plan.costs or (1,) * plan.num_subnetworks
+  if plan.sizes is not None:
+    columns["size"] = plan.sizes
   groups = [(subnetworks,) + weights for weights, subnetworks in
             indices_lib.places_of(zip(*columns.values())).items()]
-  return _groups_table(
+  table = _groups_table(
       ["subnetwork"] + [">" + name for name in columns], groups,
       lambda g: g[1:], _texts(_namer(subnetwork_names)),
       lambda gs: (map(_number, gs[0][1:]), False), "subnetwork")
+  if "cost" in columns:
+    tables.add_row(table, "all ensembles", _number(plan.ensemble_cost),
+                   *[""] * (len(columns) - 1))
+  return table
 
 
 def _figures_table(plan):
@@ -252,7 +270,7 @@ def show(plan: plan_lib.PlacementPlan, console: rich_console.Console,
                      style="bold"),
       workers_table(plan, worker_names, subnetwork_names),
   ]
-  if plan.costs is not None or plan.sizes is not None:
+  if _knows_costs(plan) or plan.sizes is not None:
     parts.append(_weights_table(plan, subnetwork_names))
   parts.append(_subnetworks_table(plan, subnetwork_names))
   if plan.ps_groups is None:
@@ -281,11 +299,12 @@ def _letters(plans):
 
 def _weights_text(plan):
   """Returns the costs and sizes that a plan knows, after a strategy's name."""
+  ensemble_cost = (plan.ensemble_cost,) if _knows_costs(plan) else None
   return "".join(
       ", {} {}".format(noun, _arguments.shorten(", ".join(map(
           _number, weights)))) for noun, weights in (
-              ("costs", plan.costs), ("sizes", plan.sizes))
-      if weights is not None)
+              ("costs", plan.costs), ("ensemble cost", ensemble_cost),
+              ("sizes", plan.sizes)) if weights is not None)
 
 
 def _compared_rows(figures):
@@ -298,15 +317,17 @@ def _compared_rows(figures):
   ends = [time is not None for time in figures["training_time"]]
   rows = []
   for name, values in figures.items():
-    candidates = {v for v, ending in zip(values, ends) if ending}
+    # Plans that differ by rounding only are equally good.
+    rounded = [v if v is None else float(f"{v:.9g}") for v in values]
+    candidates = {v for v, ending in zip(rounded, ends) if ending}
     best = ()
     if (len(candidates) > 1 and None not in candidates and
         name not in _NEITHER_IS_BETTER):
       best = (max(candidates) if name in _MORE_IS_BETTER else min(candidates),)
     # A place for the star in every cell keeps the digits in line.
     rows.append([name] + [
-        _figure(name, v) + (" *" if ending and v in best else "  ")
-        for v, ending in zip(values, ends)])
+        _figure(name, v) + (" *" if ending and r in best else "  ")
+        for v, r, ending in zip(values, rounded, ends)])
   return rows
 
 
@@ -337,7 +358,7 @@ def show_comparison(plans: Sequence[plan_lib.PlacementPlan],
   if len(shown) < len(plans):
     legend.append("Plans with the same letter place everything alike.")
   figures = plan_lib.compare(shown.values())
-  for name in ("strategy", "costs", "sizes"):
+  for name in ("strategy", "costs", "sizes", "ensemble_cost"):
     del figures[name]
   # As the flags of adanet-plan.
   num_workers, num_ps, num_subnetworks = (

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the tables: whole for small clusters, short for large ones."""
 
+import fractions
 import io
 import itertools
 import re
@@ -128,8 +129,7 @@ max_subnetworks_per_worker       5
     self.assertEndsWith(text, """
 
 Problems:
-No worker trains subnetworks 3, 4. Fix: use 5 workers beside the chief, or \
-BalancedStrategy().
+No worker trains subnetworks 3, 4. Fix: use BalancedStrategy().
 """)
 
   def test_costs_and_fractions(self):
@@ -140,42 +140,73 @@ BalancedStrategy(costs=(1, 2, 4.5)): a chief and 4 workers, 2 parameter servers,
 
 task                builds             trains
 chief:0             0, 1, 2, ensemble  ensemble
-worker:0            0, 1               0 (8/15), 1 (7/15)
-worker:1            1, 2               1 (3/5), 2 (2/5)
+worker:0            0, 1, 2, ensemble  0 (1/2), 1 (1/4), ensemble (1/4)
+worker:1            1, 2               1 (3/4), 2 (1/4)
 worker:2, worker:3  2                  2
 
-subnetwork  cost   size
-0              1  1e+09
-1              2      5
-2            4.5  1e+09
+subnetwork     cost   size
+0                 1  1e+09
+1                 2      5
+2               4.5  1e+09
+all ensembles   2.5
 
-subnetwork  builders  trainers   speed  staleness  max staleness
-0                  2         1  0.5333          0              0
-1                  3         2  0.5333      0.525            0.6
-2                  4         3  0.5333        1.5              2
+subnetwork  builders  trainers  speed  staleness  max staleness
+0                  2         1    0.5          0              0
+1                  3         2    0.5      0.375           0.75
+2                  5         3    0.5      1.333              2
 
-ps    variables of  fetches       load
-ps:0  0, 1                5  2.333e+09
-ps:1  1, 2                7  2.333e+09
+ps    variables of  fetches     load
+ps:0  0, 1                5  2.5e+09
+ps:1  1, 2                8  2.5e+09
 
 The load is in the unit of the sizes, and assumes evenly spread bytes.
 """)
 
   @parameterized.parameters(
-      ((1, 2), 1, 0, "0 (1/3), 1 (2/3), ensemble"),
-      ((1,) * 9, 2, 0, "0, 1, 2, 3 (2/9 each), 4 (1/9), ensemble"),
-      ((1, 1e4), 1, 0, "0 (<0.001), 1 (0.999), ensemble"),
-      ((3.7, .1, .2), 1, 0, "0 (0.925), 1 (0.025), 2 (1/20), ensemble"),
+      ((1, 2), 1, 0, "0 (1/4), 1 (1/2), ensemble (1/4)"),
+      ((1,) * 9, 2, 0, "0, 1, 2 (1/6 each), ensemble (1/2)"),
+      ((1,) * 9, 2, 1, "3, 4, 5, 6, 7, 8 (1/6 each)"),
+      ((1,) * 3, 5, 0, "ensemble"),
+      ((1,) * 3, 5, 1, "0 (3/4), ensemble (1/4)"),
+      ((1, 1e5), 2, 1, "1"),
+      ((1, 1e5), 1, 0, "0 (<0.001), 1 (0.75), ensemble (1/4)"),
+      ((3.7, .1, .2), 1, 0, "0 (0.694), 1 (0.019), 2 (0.037), ensemble (1/4)"),
       ((1, 2, 3, 4, 5, 6), 1, 0, "0, 1, 2, 3, 4, 5, ensemble"))
   def test_fractions_of(self, costs, num_workers, worker, trains):
     text = _printed(plan_table.show, _plan(
-        num_workers, 0, len(costs), distributed.BalancedStrategy(
-            costs, num_ensemble_workers=0)))
+        num_workers, 0, len(costs), distributed.BalancedStrategy(costs)))
     self.assertEqual(trains, _tables(text)["task"][worker][2])
+
+  def test_fractions_beside_a_part(self):
+    text = _printed(plan_table.show, _plan(
+        2, 0, 3, distributed.BalancedStrategy(
+            (1, 2, 3), num_ensemble_workers=0)))
+    self.assertEqual(
+        [["chief:0", "0, 1, 2, ensemble", "0 (1/5), 1 (2/5), ensemble (2/5)"],
+         ["worker:0", "2", "2"]], _tables(text)["task"])
+
+  def test_ensemble_cost(self):
+    text = _printed(plan_table.show, _plan(4, 0, 3, ensemble_cost=2.5))
+    self.assertIn("""
+subnetwork     cost
+0, 1, 2           1
+all ensembles   2.5
+""", text)
+    self.assertEndsWith(text, """
+Problems:
+chief:0 takes 2.5 for a step of the ensembles, but the slowest subnetwork \
+takes 1. Fix: use BalancedStrategy(ensemble_cost=2.5).
+""")
+    text = _printed(plan_table.show, _plan(
+        4, 0, 3, costs=[fractions.Fraction(1, 3)] * 3))
+    self.assertIn("\n0, 1, 2        0.3333\nall ensembles  0.3333\n", text)
+    self.assertNotIn("all ensembles", _printed(
+        plan_table.show, _plan(4, 0, 3, sizes=(1, 2, 3))))
 
   def test_many_fractions(self):
     text = _printed(
-        plan_table.show, _plan(40, 0, 30, distributed.BalancedStrategy()))
+        plan_table.show, _plan(
+            40, 0, 30, distributed.BalancedStrategy(num_ensemble_workers=1)))
     self.assertEqual(
         [["chief:0", "0 to 29, ensemble", "ensemble"],
          [", ".join(f"worker:{i}" for i in (
@@ -222,7 +253,7 @@ The load is in the unit of the sizes, and assumes evenly spread bytes.
         tables["task"])
     self.assertEqual("[b]wide[/b], deep", tables["subnetwork"][0][0])
     self.assertEqual("[b]wide[/b], deep", tables["ps"][0][1])
-    self.assertIn("\na, d build the ensemble; one is enough. ", text)
+    self.assertIn("\na, d build the ensembles; one is enough. ", text)
 
   def test_unknown_parameter_servers(self):
     text = _printed(plan_table.show, _plan(3, 2, 2, strategies.arbitrary(1)))
@@ -325,28 +356,29 @@ A  RoundRobinStrategy(drop_remainder=True)
 B  ReplicationStrategy()
 Plans with the same letter place everything alike.
 
-figure                           A        B
-workers                          3        3
-ps                               2        2
-subnetworks                      3        3
-max_subnetworks_per_worker       3        3
-mean_subnetworks_per_worker  1.5 *        3
-min_trainers                     1        4
-min_effective_speed              1  1.333 *
-training_time                    1   0.75 *
-max_stale_gradients            0 *        3
-max_staleness                  0 *        3
-fetches                        6 *       24
-max_fetches_per_ps             4 *       12
-max_load_per_ps                4 *        6
-duplicated_ensembles           0 *        3
-wasted_training                  0        0
-num_problems                   0 *        1
+figure                           A     B
+workers                          3     3
+ps                               2     2
+subnetworks                      3     3
+max_subnetworks_per_worker       3     3
+mean_subnetworks_per_worker  1.5 *     3
+min_trainers                     1     4
+min_effective_speed              1     1
+ensemble_speed                   1     1
+training_time                    1     1
+max_stale_gradients            0 *     3
+max_staleness                  0 *     3
+fetches                        6 *    24
+max_fetches_per_ps             4 *    12
+max_load_per_ps                4 *     6
+duplicated_ensembles           0 *     3
+wasted_training                  0     0
+num_problems                   0 *     1
 
 * best of the plans that train everything
 
 Problems:
-B: chief:0, worker:0, worker:1, worker:2 build the ensemble; one is enough. \
+B: chief:0, worker:0, worker:1, worker:2 build the ensembles; one is enough. \
 Fix: use BalancedStrategy().
 """, _printed(plan_table.show_comparison, plans))
 
@@ -356,14 +388,14 @@ Fix: use BalancedStrategy().
     self.assertStartsWith(_printed(plan_table.show_comparison, plans), """\
 A  RoundRobinStrategy()
 B  ReplicationStrategy()
-All with costs 1, 2, 4.5, sizes 1, 2, 3.
+All with costs 1, 2, 4.5, ensemble cost 2.5, sizes 1, 2, 3.
 
 figure """)
     plans.append(_plan(4, 2, 3, costs=(3, 2, 1)))
     self.assertStartsWith(_printed(plan_table.show_comparison, plans), """\
-A  RoundRobinStrategy(), costs 1, 2, 4.5, sizes 1, 2, 3
-B  ReplicationStrategy(), costs 1, 2, 4.5, sizes 1, 2, 3
-C  RoundRobinStrategy(), costs 3, 2, 1
+A  RoundRobinStrategy(), costs 1, 2, 4.5, ensemble cost 2.5, sizes 1, 2, 3
+B  ReplicationStrategy(), costs 1, 2, 4.5, ensemble cost 2.5, sizes 1, 2, 3
+C  RoundRobinStrategy(), costs 3, 2, 1, ensemble cost 2
 
 figure """)
 
@@ -383,9 +415,11 @@ figure """)
     shown = {a: plan for a, plan in zip(letters, plans)}
     for name, *cells in _tables(text)["figure"][3:]:
       values = [shown[a].figures()[name] for a in sorted(shown)]
+      # Rounding is no difference.
+      values = [v if v is None else float(f"{v:.9g}") for v in values]
       ends = [shown[a].training_time() < float("inf") for a in sorted(shown)]
       candidates = list(itertools.compress(values, ends))
-      extreme = max if name == "min_effective_speed" else min
+      extreme = max if name.endswith("_speed") else min
       for value, ending, cell in zip(values, ends, cells):
         self.assertEqual(
             ending and None not in candidates and len(set(candidates)) > 1 and

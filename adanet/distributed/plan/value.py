@@ -24,6 +24,7 @@ import typing
 
 from adanet.distributed import _arguments
 from adanet.distributed import indices as indices_lib
+from adanet.distributed import line as line_lib
 from adanet.distributed import placement
 from adanet.distributed.plan import groups as groups_lib
 from adanet.distributed.plan import predictions
@@ -33,8 +34,8 @@ import numpy as np
 
 #: The version of what `PlacementPlan.to_json_dict` returns.
 JSON_VERSION = 1
-#: The least and the most that a cost or a size may be. Predictions multiply and
-#: divide them, as float.
+#: The least and the most that a cost or a size may be, or what ensembles cost.
+#: Predictions multiply and divide them, as float.
 LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100
 
 Indices = indices_lib.Indices
@@ -45,7 +46,7 @@ class PlacementPlan(predictions.Predictions):
   """What each worker builds and trains, and what each parameter server holds.
 
   Two plans are equal if the `repr` of their strategies, the numbers of their
-  clusters, their costs and sizes, and their groups are equal.
+  clusters, all costs and sizes, and their groups are equal.
 
   A plan takes O(k + n) time and memory for the strategies of `placement`,
   and O(m) more for figures of each worker. Any other strategy, including a
@@ -61,6 +62,7 @@ class PlacementPlan(predictions.Predictions):
       are 1.
     sizes: tuple of k numbers, how large the variables of each subnetwork are;
       None if all are 1.
+    ensemble_cost: number, what a step of all ensembles costs.
     worker_groups: tuple of `WorkerGroup`, by their first worker. Each worker is
       in one group.
     subnetwork_groups: tuple of `SubnetworkGroup`, by their first subnetwork.
@@ -73,7 +75,8 @@ class PlacementPlan(predictions.Predictions):
   def __init__(self, strategy: placement.PlacementStrategy, num_workers: int,
                num_ps: int, num_subnetworks: int,
                costs: predictions.Weights = None,
-               sizes: predictions.Weights = None):
+               sizes: predictions.Weights = None,
+               ensemble_cost: typing.Optional[line_lib.Number] = None):
     """Makes the plan of one iteration.
 
     Args:
@@ -89,6 +92,11 @@ class PlacementPlan(predictions.Predictions):
         for those of a `BalancedStrategy`; for any other strategy all are 1.
       sizes: sequence of k numbers from 1e-100 to 1e100, how large the variables
         of each subnetwork are, in any unit. None as for `costs`.
+      ensemble_cost: number from 1e-100 to 1e100, what a step of all ensembles
+        costs, in the unit of the costs. None for that of a `BalancedStrategy`,
+        unless it follows from other costs than these; for any other strategy a
+        third of the sum of the costs, because ensembles run the subnetworks
+        forward.
 
     Raises:
       TypeError: an argument has a wrong type.
@@ -101,20 +109,24 @@ class PlacementPlan(predictions.Predictions):
           "PlacementStrategy, such as RoundRobinStrategy().")
     num_subnetworks = _arguments.check_integer(
         "num_subnetworks", num_subnetworks, at_least=1)
+    plan_costs = _weights("costs", costs, strategy, num_subnetworks)
     # The plan keeps a copy, because the caller may change the strategy.
     super().__init__(
         strategy.with_config(None),
         _arguments.check_integer("num_workers", num_workers, at_least=1),
         _arguments.check_integer("num_ps", num_ps, at_least=0),
-        num_subnetworks,
-        _weights("costs", costs, strategy, num_subnetworks),
-        _weights("sizes", sizes, strategy, num_subnetworks))
+        num_subnetworks, plan_costs,
+        _weights("sizes", sizes, strategy, num_subnetworks),
+        _ensemble_cost(ensemble_cost, strategy, num_subnetworks, plan_costs,
+                       has_other_costs=costs is not None))
     self.worker_groups = tuple(
         groups_lib.WorkerGroup(
             Indices.union(map(Indices, workers)), share.builds_ensemble,
             Indices(share.subnetworks), share.trains_subnetworks,
-            None if share.fractions is None else tuple(share.fractions))
-        for share, workers in self.shares)
+            None if share.fractions is None else tuple(share.fractions),
+            ensemble_fraction)
+        for (share, workers), ensemble_fraction in zip(
+            self.shares, self.ensemble_fractions))
     training = self._training
     rows = zip(*(figures.tolist() for figures in (
         training.num_builders, training.num_trainers, training.speeds,
@@ -156,6 +168,8 @@ class PlacementPlan(predictions.Predictions):
     arguments += [
         f"{name}={getattr(self, name)}"
         for name in ("costs", "sizes") if getattr(self, name) is not None]
+    if self.own_ensemble_cost is not None:
+      arguments.append(f"ensemble_cost={self.ensemble_cost}")
     return f"PlacementPlan({', '.join(arguments)})"
 
   def worker(self, worker_index: int) -> groups_lib.WorkerGroup:
@@ -223,6 +237,7 @@ class PlacementPlan(predictions.Predictions):
         min_effective_speed, max_stale_gradients, max_staleness,
         max_fetches_per_ps, max_load_per_ps: the maximum, mean or minimum of
         what the method returns. Without parameter servers the last two are 0.
+      * ensemble_speed: as the method returns.
       * training_time: of one step.
       * fetches: the sum of `fetches_per_ps`.
       * duplicated_ensembles, wasted_training: as the methods return.
@@ -242,6 +257,7 @@ class PlacementPlan(predictions.Predictions):
         "mean_subnetworks_per_worker": num_built / self.num_workers,
         "min_trainers": int(self._training.num_trainers.min()),
         "min_effective_speed": float(self._training.speeds.min()),
+        "ensemble_speed": self.ensemble_speed(),
         "training_time":
             self.training_time() if self.trains_everything else None,
         "max_stale_gradients": float(self._training.stale_gradients.max()),
@@ -266,8 +282,11 @@ class PlacementPlan(predictions.Predictions):
       than twice the median, taken over the workers that train. If costs are
       equal, this is their number. Workers that divide their time by fractions
       are left out of it: these say how much work they have.
-    * duplicated_ensembles: the workers that build the ensemble, if more than
-      one.
+    * slow_ensembles: the workers that build the ensembles, if a step of these
+      takes more than 1 % longer than one of the slowest subnetwork. Then the
+      subnetworks wait for them.
+    * duplicated_ensembles: the workers that build the ensembles, if there are
+      more than these need; see the method.
 
     If the strategy does not say what parameter servers hold, no problem of
     theirs is found.
@@ -275,8 +294,9 @@ class PlacementPlan(predictions.Predictions):
     A fix is one change after which no problem remains, of any kind. There are
     up to three, the same for all problems:
 
-    * `BalancedStrategy` with the costs and sizes of this plan, which never has
-      one of these problems.
+    * `BalancedStrategy` with the costs and sizes of this plan, and
+      `ensemble_cost` if it is not a third of the costs. It never has one of
+      these problems.
     * The least number of more workers, if up to a whole round of k + 1 more
       help. Fewer are never offered, because they train more slowly.
     * The least number of more parameter servers, if these have a problem and
@@ -303,9 +323,9 @@ class PlacementPlan(predictions.Predictions):
       Dict with the keys "version" (`JSON_VERSION`, which changes when a key is
       removed or means something else, but not when one is added), "strategy",
       "num_workers", "num_ps", "num_subnetworks", "costs", "sizes",
-      "worker_groups", "subnetwork_groups", "ps_groups", "figures" and
-      "problems", in this order. A group or a problem is a dict with its
-      attributes as keys.
+      "ensemble_cost", "worker_groups", "subnetwork_groups", "ps_groups",
+      "figures" and "problems", in this order. A group or a problem is a dict
+      with its attributes as keys.
     """
     return {
         "version": JSON_VERSION,
@@ -315,6 +335,7 @@ class PlacementPlan(predictions.Predictions):
         "num_subnetworks": self.num_subnetworks,
         "costs": _to_json(self.costs),
         "sizes": _to_json(self.sizes),
+        "ensemble_cost": _to_json(self.ensemble_cost),
         "worker_groups": _to_json(self.worker_groups),
         "subnetwork_groups": _to_json(self.subnetwork_groups),
         "ps_groups": _to_json(self.ps_groups),
@@ -348,9 +369,36 @@ def _weights(name, weights, strategy, num_subnetworks):
   return checked
 
 
+def _ensemble_cost(given, strategy, num_subnetworks, costs, has_other_costs):
+  """Returns what a step of all ensembles costs, after checking it.
+
+  Args:
+    given: what the caller of `PlacementPlan` gave.
+    strategy: the strategy, which may know its own.
+    num_subnetworks: int.
+    costs: those of the plan, checked.
+    has_other_costs: bool, whether these need not be those of the strategy.
+  """
+  implied = predictions.implied_ensemble_cost(num_subnetworks, costs)
+  if given is None:
+    if not isinstance(strategy, placement.BalancedStrategy) or (
+        has_other_costs and strategy.layout.work.given is None):
+      return implied
+    given = strategy.ensemble_cost_of(num_subnetworks)
+    if given == implied:
+      return implied
+  expected = (
+      f"None or a number from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}")
+  checked = _arguments.check_length("ensemble_cost", given, expected)
+  if not LEAST_WEIGHT <= checked <= MOST_WEIGHT:
+    raise ValueError(
+        f"ensemble_cost={_arguments.show(given)}: expected {expected}.")
+  return checked
+
+
 def _shape(plan):
   return (plan.num_workers, plan.num_ps, plan.num_subnetworks, plan.costs,
-          plan.sizes)
+          plan.sizes, plan.ensemble_cost)
 
 
 def _key(plan):
@@ -411,7 +459,7 @@ def compare(plans: typing.Iterable[PlacementPlan]
   Returns:
     Dict from str to tuple with one value for each plan. The keys are
     "strategy", "num_workers", "num_ps", "num_subnetworks", "costs", "sizes",
-    and those of `PlacementPlan.figures`, in this order.
+    "ensemble_cost", and those of `PlacementPlan.figures`, in this order.
 
   Raises:
     TypeError: `plans` is not an iterable of `PlacementPlan`.
@@ -422,6 +470,7 @@ def compare(plans: typing.Iterable[PlacementPlan]
       dict(strategy=plan.strategy, num_workers=plan.num_workers,
            num_ps=plan.num_ps, num_subnetworks=plan.num_subnetworks,
            costs=_to_json(plan.costs), sizes=_to_json(plan.sizes),
-           **plan.figures()) for plan in plans
+           ensemble_cost=_to_json(plan.ensemble_cost), **plan.figures())
+      for plan in plans
   ]
   return {name: tuple(c[name] for c in columns) for name in columns[0]}

@@ -55,7 +55,8 @@ class PlanEqualsStrategyTest(parameterized.TestCase):
         "PlacementPlan({!r}, num_workers={}, num_ps={}, num_subnetworks={}{})"
         .format(strategy, *shape, "".join(
             f", {name}={weights}" for name, weights in (
-                ("costs", plan.costs), ("sizes", plan.sizes)) if weights)),
+                ("costs", plan.costs), ("sizes", plan.sizes),
+                ("ensemble_cost", plan.own_ensemble_cost)) if weights)),
         repr(plan))
     for w in range(m):
       group = plan.worker(w)
@@ -66,6 +67,11 @@ class PlanEqualsStrategyTest(parameterized.TestCase):
       self.assertEqual(answers.trained[w], list(group.trained))
       if answers.fractions[w]:
         self.assertEqual(answers.fractions[w], dict(group.fractions))
+        self.assertEqual(answers.ensemble_fractions[w],
+                         group.ensemble_fraction)
+      if group.builds_ensemble or group.num_trained:
+        self.assertAlmostEqual(1, float(group.ensemble_fraction + sum(
+            group.time_fractions(plan.costs).values())))
     speeds = plan.effective_speeds()
     for i in range(k):
       self.assertEqual(
@@ -130,20 +136,20 @@ class ValuesTest(parameterized.TestCase):
         "version": 1,
         "strategy": "RoundRobinStrategy(drop_remainder=True)",
         "num_workers": 7, "num_ps": 2, "num_subnetworks": 3,
-        "costs": None, "sizes": None,
+        "costs": None, "sizes": None, "ensemble_cost": 1.0,
         "worker_groups": [
             {"workers": [[0, 5, 4]], "builds_ensemble": True,
              "subnetworks": [[0, 3, 1]], "trains_subnetworks": False,
-             "fractions": None},
+             "fractions": None, "ensemble_fraction": 1.0},
             {"workers": [[1, 6, 4]], "builds_ensemble": False,
              "subnetworks": [[0, 1, 1]], "trains_subnetworks": True,
-             "fractions": None},
+             "fractions": None, "ensemble_fraction": 0.0},
             {"workers": [[2, 7, 4]], "builds_ensemble": False,
              "subnetworks": [[1, 2, 1]], "trains_subnetworks": True,
-             "fractions": None},
+             "fractions": None, "ensemble_fraction": 0.0},
             {"workers": [[3, 4, 1]], "builds_ensemble": False,
              "subnetworks": [[2, 3, 1]], "trains_subnetworks": True,
-             "fractions": None}],
+             "fractions": None, "ensemble_fraction": 0.0}],
         "subnetwork_groups": [
             {"subnetworks": [[0, 2, 1]], "num_builders": 4, "num_trainers": 2,
              "effective_speed": 2.0, "stale_gradients": 1.0,
@@ -160,30 +166,37 @@ class ValuesTest(parameterized.TestCase):
             "max_subnetworks_per_worker": 3,
             "mean_subnetworks_per_worker": 11 / 7,
             "min_trainers": 1, "min_effective_speed": 1.0,
+            "ensemble_speed": 2.0,
             "training_time": 1.0, "max_stale_gradients": 1.0,
             "max_staleness": 1.0, "fetches": 11, "max_fetches_per_ps": 7,
             "max_load_per_ps": 7.0, "duplicated_ensembles": 1,
             "wasted_training": 2.0, "num_problems": 1},
         "problems": [{
             "kind": "duplicated_ensembles", "indices": [[0, 5, 4]],
-            "message": "Workers 0, 4 build the ensemble; one is enough. Fix: "
-                       "use BalancedStrategy().",
-            "fixes": {"strategy": "BalancedStrategy()"}}],
+            "message": "Workers 0, 4 build the ensembles; one is enough. Fix: "
+                       "use num_workers=8, or BalancedStrategy().",
+            "fixes": {"num_workers": 8, "strategy": "BalancedStrategy()"}}],
     }
     # As text, so that the order of the keys and the types count too.
     self.assertEqual(json.dumps(expected, indent=1),
                      json.dumps(plan.to_json_dict(), indent=1))
 
   def test_json_with_costs(self):
-    plan = _plan(distributed.BalancedStrategy((1, 2, 4)), 3, 1, 3,
-                 sizes=[.5, fractions.Fraction(1, 3), 7])
+    plan = _plan(distributed.BalancedStrategy((1, 2, 4), ensemble_cost=5), 3, 1,
+                 3, sizes=[.5, fractions.Fraction(1, 3), 7])
     value = plan.to_json_dict()
     self.assertEqual([1, 2, 4], value["costs"])
+    self.assertEqual(5, value["ensemble_cost"])
     self.assertEqual([.5, 1 / 3, 7], value["sizes"])
+    # The line has a length of 12, and each part of 4.
     self.assertEqual(
-        [None, [[0, 2 / 7], [1, 4 / 7], [2, 1 / 7]], [[2, 1.]]],
-        [group["fractions"] for group in value["worker_groups"]])
+        [(None, 1.), ([[0, 1 / 3], [1, 2 / 3]], 1 / 4), ([[2, 1.]], 0.)],
+        [(group["fractions"], group["ensemble_fraction"])
+         for group in value["worker_groups"]])
     json.dumps(value, allow_nan=False)
+    self.assertEqual(5, json.loads(json.dumps(_plan(
+        distributed.RoundRobinStrategy(), 3, 0, 3,
+        ensemble_cost=fractions.Fraction(5)).to_json_dict()))["ensemble_cost"])
 
   def test_costs(self):
     balanced = distributed.BalancedStrategy((1, 2, 4), [3, 2, 1])
@@ -198,10 +211,11 @@ class ValuesTest(parameterized.TestCase):
     self.assertEqual(((1, 2, 4), (3, 2, 1)),
                      (round_robin.costs, round_robin.sizes))
     self.assertEqual(4, round_robin.training_time())
-    self.assertEqual(7 / 4, own.training_time())
+    self.assertAlmostEqual(28 / 15, own.training_time())
     self.assertLen(
         {_plan(distributed.RoundRobinStrategy(), 5, 0, 3, *weights) for weights
-         in ((), ((1, 2, 4),), ((1, 2, 4.),), (None, (1, 2, 4)))}, 3)
+         in ((), ((1, 2, 4),), ((1, 2, 4.),), (None, (1, 2, 4)),
+             (None, None, 1), (None, None, 1.5), ((1, 2, 4), None, 1.5))}, 5)
 
   def test_does_not_grow_with_workers(self):
     for strategy in OURS:
@@ -230,13 +244,15 @@ class ValuesTest(parameterized.TestCase):
     rows = plan_lib.compare(iter(plans))
     self.assertEqual(
         ["strategy", "num_workers", "num_ps", "num_subnetworks", "costs",
-         "sizes"] + list(plans[0].figures()), list(rows))
+         "sizes", "ensemble_cost"] + list(plans[0].figures()), list(rows))
     self.assertEqual((None, None), rows["costs"])
     self.assertEqual(("ReplicationStrategy()", "RoundRobinStrategy()"),
                      rows["strategy"])
     self.assertEqual((5 * 4 * 4, 2 * 4), rows["fetches"])
     self.assertEqual((4, 0), rows["duplicated_ensembles"])
-    self.assertEqual((4 / 5, 1.), rows["training_time"])
+    self.assertEqual((4 / 3, 4 / 3), rows["ensemble_cost"])
+    np.testing.assert_allclose((16 / 15, 4 / 3), rows["training_time"])
+    np.testing.assert_allclose((15 / 16, 3 / 4), rows["ensemble_speed"])
 
   def test_equality(self):
     strategy = distributed.RoundRobinStrategy()
@@ -294,6 +310,16 @@ class ErrorsTest(parameterized.TestCase):
       (ValueError, "costs[0]=-1: ", OURS[0], 3, 2, 2, (-1, 2)),
       (TypeError, "costs[1]='2': ", OURS[0], 3, 2, 2, (1, "2")),
       (TypeError, "costs=5: expected 2 numbers", OURS[0], 3, 2, 2, 5),
+      (ValueError, "ensemble_cost=0: expected None or a number from 1e-100 to "
+       "1e+100.", OURS[0], 3, 2, 3, None, None, 0),
+      (ValueError, "ensemble_cost=1e+101: expected None or ", OURS[0], 3, 2, 3,
+       None, None, 1e101),
+      (ValueError, "ensemble_cost=nan: ", OURS[0], 3, 2, 3, None, None,
+       float("nan")),
+      (TypeError, "ensemble_cost='2': ", OURS[0], 3, 2, 3, None, None, "2"),
+      (TypeError, "ensemble_cost=[1]: ", OURS[0], 3, 2, 3, None, None, [1]),
+      (ValueError, "ensemble_cost=1e-101: ",
+       distributed.BalancedStrategy(ensemble_cost=1e-101), 3, 2, 3),
       (ValueError, "costs=(1, 2): expected num_subnetworks=3 numbers",
        distributed.BalancedStrategy((1, 2)), 3, 2, 3))
   def test_plan(self, error, text, *args):
