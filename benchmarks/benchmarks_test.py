@@ -191,17 +191,33 @@ class BenchmarksTest(parameterized.TestCase):
 
   def test_rows_of_a_balance(self):
     case = balance.Case(5, 2, (1, 2, 4), least=1.7)
-    planned = 100 * 7 / 4 * case.unit_secs
-    row = balance.row(
-        case, 100, [(planned * 1.2, 400.), (planned * 1.1, 200.),
-                    (planned, 100.)])
+    planned = 100 * (7 + 7 / 3) / 5 * case.unit_secs
+    row = balance.row(case, 100, [
+        (balance.Timed(planned * ours, [], []), balance.Timed(others, [], []))
+        for ours, others in ((1.2, 400.), (1.1, 200.), (1., 100.))])
     self.assertAlmostEqual(.1, row["deviation"])
     self.assertAlmostEqual(planned * 1.1 / 200., row["ratio"])
-    self.assertAlmostEqual(4 / (7 / 4), row["planned_speedup"])
+    self.assertAlmostEqual(4 / (28 / 15), row["planned_speedup"])
     self.assertAlmostEqual(planned, row["planned_secs"])
-    self.assertEqual({"ratio": 1 / 1.7, "deviation": .15}, row["limits"])
-    self.assertEqual([row["ratio"], row["deviation"]],
-                     [bar.measured for bar in balance.bars([row])])
+    other_planned = 100 * 4 * case.unit_secs
+    self.assertAlmostEqual(200. / other_planned - 1, row["other_deviation"])
+    self.assertEqual(
+        {"ratio": 1 / 1.7, "deviation": .15, "other_deviation": .15},
+        row["limits"])
+    self.assertEqual(
+        [row["ratio"], row["deviation"], row["other_deviation"]],
+        [bar.measured for bar in balance.bars([row])])
+
+  def test_row_of_a_balance_with_an_evaluator(self):
+    case = balance.Case(2, 1, (1, 2), num_eval_steps=5)
+    unit = case.unit_secs
+    timed = balance.Timed(9., [30 * unit, 10 * unit], [2 * unit, 4 * unit])
+    row = balance.row(case, 10, [(timed, timed)])
+    # Each has half of 10 steps of 4 units, or of 5 of 1 unit.
+    self.assertAlmostEqual(1.5, row["training"])
+    self.assertAlmostEqual(1.6, row["evaluation"])
+    self.assertEqual([1.5, 1.6], [
+        round(bar.measured, 6) for bar in balance.bars([row])[3:]])
 
   def test_rows_of_an_executor(self):
     recorder = executor.Recorder(None)

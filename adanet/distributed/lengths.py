@@ -3,7 +3,7 @@
 """What a user says of costs and sizes, for any number of subnetworks."""
 
 import fractions
-from typing import Callable, Dict, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Union
 
 from adanet.distributed import _arguments
 from adanet.distributed import line as line_lib
@@ -103,9 +103,9 @@ class Lengths:
       # An iteration of other candidates: theirs have been forgotten.
       fits = self._measured and len(self._measured) == num_segments
       return self._measured if fits else None
-    if not callable(self.given):
-      numbers, source = self.given, self._name
-    else:
+    numbers: Any = self.given
+    source = self._name
+    if callable(self.given):
       source = f"{self._name}({num_segments})"
       numbers = _arguments.check_lengths(
           source, self.given(num_segments),

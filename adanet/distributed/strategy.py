@@ -9,7 +9,8 @@ import abc
 import contextlib
 import copy
 import fractions
-from typing import Any, ContextManager, Dict, Iterable, Optional, TypeVar
+from typing import Any, Callable, ContextManager, Dict, Iterable, Optional
+from typing import TypeVar
 
 from adanet import tf_compat
 from adanet.distributed import _arguments
@@ -18,6 +19,7 @@ from adanet.distributed import layout as layout_lib
 from adanet.distributed import tasks
 import six
 
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 _Strategy = TypeVar("_Strategy", bound="PlacementStrategy")
 
 
@@ -26,10 +28,10 @@ def _default_devices():
   yield
 
 
-def _derived(method):
+def _derived(method: _Method) -> _Method:
   """Marks a method whose answer follows from others. An override has no mark.
   """
-  method.is_derived = True
+  setattr(method, "is_derived", True)
   return method
 
 

@@ -151,7 +151,7 @@ class BalancedStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
   * Training speedup: O(m / k).
   * Variable fetches from parameter servers: O(m n / k) by those that train
     subnetworks, O(m n) by those that train ensembles: about a quarter of all.
-  * Memory per worker: O(1), one or two subnetworks; O(k) with ensembles.
+  * Memory per worker: O(1), two subnetworks or three; O(k) with ensembles.
   * Stale gradients per subnetwork with asynchronous SGD: O(m / k).
 
   Use it if the subnetworks cost unequal time, if there are more than four
