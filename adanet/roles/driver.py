@@ -197,10 +197,10 @@ class _Driver:
         request.max_steps))
     files = part_files.PartFiles(model.model_dir.path, start.number)
     first = part_lib.Task(
-        self._search, (), len(parts), is_first=False, compares=choice is None,
+        (), len(parts), is_first=False, compares=choice is None,
         start=start, max_steps=request.max_steps, stops={},
         builder_names=iteration.builder_names, model_dir=model.model_dir.path,
-        driver=files.begin(start.checkpoint))
+        driver=files.begin(start.checkpoint, self._search))
     results = self._results(files, {
         part: first._replace(part=part, is_first=part == parts[0])
         for part in parts_lib.longest_first(parts, self._seconds, dict(zip(

@@ -3,6 +3,7 @@
 """Tests of searches on executors that lose parts, or break."""
 
 import os
+import pickle
 import tempfile
 import typing
 from concurrent import futures
@@ -51,6 +52,19 @@ class _Here(engines.Here):
   def submit(self, fn, task):
     self.trained.append("".join(task.part))
     return super().submit(lambda: fn(self._change(task)))
+
+
+class _Weighing(_Here):
+  """Weighs what it is given.
+
+  Attributes:
+    num_bytes: int, the most for a part.
+  """
+  num_bytes = 0
+
+  def submit(self, fn, task):
+    self.num_bytes = max(self.num_bytes, len(pickle.dumps((fn, task))))
+    return super().submit(fn, task)
 
 
 class _Twice(futures.ThreadPoolExecutor):
@@ -109,6 +123,14 @@ class DriverTest(parameterized.TestCase):
       model_dir = self._train(executor)
     self.assertFalse(os.path.exists(os.path.join(model_dir, "parts")))
     self._assert_same(self._train(), model_dir)
+
+  def test_an_executor_sends_little(self):
+    array = np.zeros(10**5)  # The input_fn refers to it.
+    executor = _Weighing()
+    _estimator(self.create_tempdir().full_path, max_iterations=1).train(
+        lambda: builders.input_fn()() if array.size else None,
+        executor=executor)
+    self.assertBetween(executor.num_bytes, 100, 3000)
 
   @parameterized.parameters(
       RuntimeError("KilledWorker"), futures.CancelledError(),)

@@ -39,10 +39,9 @@ SEEN_SECS = 10.  # A network's file system may show a new file late.
 
 
 class Task(typing.NamedTuple):
-  """What a driver asks of a worker.
+  """What a driver asks of a worker. It is small, whatever the search is.
 
   Attributes:
-    search: bytes, the `Model` and the `Request`, made by `cloudpickle`.
     part: `Part`.
     num_parts: int, of the iteration.
     is_first: whether this part draws the curves of the previous ensemble.
@@ -54,7 +53,6 @@ class Task(typing.NamedTuple):
     model_dir: str.
     driver: str, the driver's id.
   """
-  search: bytes
   part: parts.Part
   num_parts: int
   is_first: bool
@@ -135,7 +133,7 @@ def _train(task):
     return Outcome(False)
   if files.result(task.part, task.driver, task.max_steps) is not None:
     return Outcome(True)
-  model, request = _unpacked(task)
+  model, request = _unpacked(task, files)
   with signals.StopRequests() as stops:
     attempt = files.new_attempt(task.part)
     try:
@@ -156,10 +154,10 @@ def _is_asked(task, files):
   return files.is_wanted(task.driver)
 
 
-def _unpacked(task):
+def _unpacked(task, files):
   """Returns the `Model` of the part, and the `Request`."""
   import cloudpickle  # pylint: disable=g-import-not-at-top
-  model, request = cloudpickle.loads(task.search)
+  model, request = cloudpickle.loads(files.search(task.driver))
   if model.config.session_config is None:
     model = model._replace(config=model.config.replace(
         session_config=_session_config(task.num_parts)))

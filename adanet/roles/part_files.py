@@ -4,6 +4,7 @@
 
     <model_dir>/parts/<iteration>/
       start.json               which driver asked, and from which checkpoint
+      search-<driver>          what it asked to train, the same for all parts
       stop                     it asks all parts to stop
       <builder>/               or "<builder>+2" for one of three builders
         progress.json          how far the part is
@@ -116,13 +117,14 @@ class PartFiles:
 
   # The driver's.
 
-  def begin(self, checkpoint: typing.Optional[str]) -> str:
+  def begin(self, checkpoint: typing.Optional[str], search: bytes) -> str:
     """Makes the folder, for this driver.
 
     Parts that began from another checkpoint, and other iterations, go.
 
     Args:
       checkpoint: str, the prefix of that from which all parts begin, or None.
+      search: bytes, what workers need to train any part.
 
     Returns:
       The id of this driver.
@@ -132,9 +134,11 @@ class PartFiles:
     start = self._start()
     if start is None or start.checkpoint != name:
       self.remove()
-    if gfile.exists(self._stop_path):
-      gfile.remove(self._stop_path)
+    for name in gfile.listdir(self._path) if gfile.isdir(self._path) else ():
+      if name == "stop" or name.startswith("search-"):
+        gfile.remove(os.path.join(self._path, name))
     driver = uuid.uuid4().hex
+    files.write_bytes(self._search_path(driver), search)
     files.write_text(self._start_path, json.dumps(
         typed_json.to_json(_Start, _Start(driver, name))))
     return driver
@@ -216,6 +220,15 @@ class PartFiles:
     start = self._start()
     return start and start.driver
 
+  def search(self, driver: str) -> bytes:
+    """Returns what a driver gave to `begin`.
+
+    Raises:
+      tf.errors.NotFoundError: another driver has begun, or the parts are done.
+    """
+    with tf_compat.v1.io.gfile.GFile(self._search_path(driver), "rb") as f:
+      return f.read()
+
   def is_wanted(self, driver: str) -> bool:
     """Returns whether a driver waits for the parts, and asks for no stop.
 
@@ -279,6 +292,9 @@ class PartFiles:
   @property
   def _stop_path(self):
     return os.path.join(self._path, "stop")
+
+  def _search_path(self, driver):
+    return os.path.join(self._path, f"search-{driver}")
 
   def _start(self):
     text = files.read_text(self._start_path)
