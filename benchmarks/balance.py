@@ -40,8 +40,8 @@ _MAX_DEVIATION = .15
 _FORWARD = 1 / 3  # Of a step.
 # A step takes a few ms of a processor, whatever the delay. All workers together
 # take so many steps a second that this is a small part of two processors.
-_MAX_STEPS_PER_SEC = 40.
-_MIN_UNIT_SECS = .06
+_MAX_STEPS_PER_SEC = 30.
+_MIN_UNIT_SECS = .08
 # Of an iteration under the round robin, and in a short run.
 _ITERATION_SECS = 24.
 _SHORT_SECS = 3.
@@ -89,7 +89,7 @@ class Case(typing.NamedTuple):
 
 ALL_CASES = (
     Case(5, 2, (1, 2, 4), least=1.7, in_short_run=True),
-    Case(8, 2, (1, 1, 1), least=1.1),
+    Case(8, 2, (1, 1, 1)),
     Case(2, 1, (1, 2), num_ensemble_workers=0, in_short_run=True),
     Case(3, 1, (1, 1)),
     Case(4, 2, (1, 2, 4, 8)),

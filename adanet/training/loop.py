@@ -18,6 +18,9 @@ from adanet.training import training_summaries
 from adanet.training import turns as turns_lib
 
 _PROGRESS_SECS = .5  # Between two events of progress.
+# How many steps of the ensembles a worker leaves to those that train nothing
+# else, and would wait. It trains subnetworks meanwhile.
+_LEFT_STEPS = 3
 
 
 class Ending(enum.Enum):
@@ -151,11 +154,12 @@ class Loop:
     limit = self._limits.global_step
     return limit is not None and self.global_step >= limit
 
-  def _ensembles(self):
-    """Returns the names of the ensembles that may take a step now."""
+  def _ensembles(self, num_steps=1):
+    """Returns the names of the ensembles, if they may take so many steps now.
+    """
     names = [name for name, t in self._active.items() if not t.is_subnetwork]
     if self._ops.follows and not all(
-        self._pace.allows(self.steps[name]) for name in names):
+        self._pace.allows(self.steps[name] + num_steps - 1) for name in names):
       return []
     return names
 
@@ -195,7 +199,8 @@ class Loop:
     # At the last step, only ensembles train that lag behind.
     if self._ops.follows and self._is_at_max_steps():
       active = []
-    ensembles = self._ensembles()
+    leaves_some = bool(active) and self._surroundings.shares_ensembles
+    ensembles = self._ensembles(1 + (_LEFT_STEPS if leaves_some else 0))
     if ensembles:
       active.append(turns_lib.ENSEMBLES)
     if not active:
