@@ -111,7 +111,7 @@ class TurnsTest(parameterized.TestCase):
 
   def _train(self, strategy, index, made=None, max_steps=None, hooks=(),
              repeat=None, num_workers=2, writer=None, num_others=0,
-             pace_of_others=1):
+             pace_of_others=1, shares_ensembles=False):
     """Trains as a worker of a cluster; returns the loop and why it ended.
 
     Args:
@@ -125,6 +125,7 @@ class TurnsTest(parameterized.TestCase):
       writer: `SummaryWriter` or None.
       num_others: int, how often others train each one.
       pace_of_others: int, how many steps they take then.
+      shares_ensembles: whether others train the ensembles, too.
     """
     self._steps_of_others = dict.fromkeys(_NAMES, num_others)
     folder = self.create_tempdir().full_path
@@ -148,7 +149,7 @@ class TurnsTest(parameterized.TestCase):
     surroundings = loop_lib.Surroundings(
         self._events.append,
         lambda *note: model.model_dir.mark_stopped(0, *note),
-        wait_for=self._wait_for)
+        wait_for=self._wait_for, shares_ensembles=shares_ensembles)
     with model.graph(request.input_fn, "train", 0) as built:
       it = trainer.IterationTraining(
           model, training, built, trainer.Start(0, None), task="a task",
@@ -239,6 +240,18 @@ class TurnsTest(parameterized.TestCase):
       slowest = min(steps[name] for name in _NAMES)
       for name in _ENSEMBLES:
         self.assertLessEqual(steps[name], slowest + 1)
+
+  def test_some_steps_of_ensembles_are_left_to_others(self):
+    seen = _Steps(_NAMES + _ENSEMBLES)
+    loop, _ = self._train(
+        distributed.BalancedStrategy(), 0, hooks=[seen, _OthersAreDone("bc")],
+        shares_ensembles=True)
+    self.assertEqual(dict.fromkeys(_NAMES + _ENSEMBLES, _STEPS), loop.steps)
+    for steps in seen.found:
+      if steps["t0_a"] < _STEPS:
+        # It could have been one step ahead.
+        self.assertLessEqual(
+            steps[_ENSEMBLES[0]], max(0, steps["t0_a"] - 2))
 
   @parameterized.parameters((1, 5, 7), (20, 1, 3))
   def test_ensembles_have_their_part_of_the_time(self, cost, least, most):
