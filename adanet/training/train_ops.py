@@ -93,7 +93,7 @@ class TrainOps:
     self.fractions: Optional[Dict[str, fractions_lib.Fraction]] = None
     if share.fractions is not None and (
         len(share.trained) > 1 or iteration.candidates):
-      ensembles = share.ensemble_fraction or 0
+      ensembles = share.ensemble_fraction or fractions_lib.Fraction(0)
       self.fractions = {
           names[i]: part * (1 - ensembles) for i, part in share.fractions}
       if ensembles:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The placement of a whole cluster, without a cluster and without TensorFlow.
 
-See `PlacementPlan`, and `ExecutorPlan` for an executor. Each name is loaded at its first use, because the command
-line prints its help without NumPy.
+See `PlacementPlan`, and `ExecutorPlan` for an executor. Each name is loaded at
+its first use, because the command line prints its help without NumPy.
 """
 
 import importlib

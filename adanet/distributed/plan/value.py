@@ -29,14 +29,12 @@ from adanet.distributed import placement
 from adanet.distributed.plan import groups as groups_lib
 from adanet.distributed.plan import predictions
 from adanet.distributed.plan import problems as problems_lib
+from adanet.distributed.plan import weights as weights_lib
 
 import numpy as np
 
 #: The version of what `PlacementPlan.to_json_dict` returns.
 JSON_VERSION = 1
-#: The least and the most that a cost or a size may be, or what ensembles cost.
-#: Predictions multiply and divide them, as float.
-LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100
 
 Indices = indices_lib.Indices
 Names = typing.Optional[typing.Sequence[str]]
@@ -109,16 +107,17 @@ class PlacementPlan(predictions.Predictions):
           "PlacementStrategy, such as RoundRobinStrategy().")
     num_subnetworks = _arguments.check_integer(
         "num_subnetworks", num_subnetworks, at_least=1)
-    plan_costs = _weights("costs", costs, strategy, num_subnetworks)
+    plan_costs = weights_lib.weights("costs", costs, strategy, num_subnetworks)
     # The plan keeps a copy, because the caller may change the strategy.
     super().__init__(
         strategy.with_config(None),
         _arguments.check_integer("num_workers", num_workers, at_least=1),
         _arguments.check_integer("num_ps", num_ps, at_least=0),
         num_subnetworks, plan_costs,
-        _weights("sizes", sizes, strategy, num_subnetworks),
-        _ensemble_cost(ensemble_cost, strategy, num_subnetworks, plan_costs,
-                       has_other_costs=costs is not None))
+        weights_lib.weights("sizes", sizes, strategy, num_subnetworks),
+        weights_lib.ensemble_cost(
+            ensemble_cost, strategy, num_subnetworks, plan_costs,
+            has_other_costs=costs is not None))
     self.worker_groups = tuple(
         groups_lib.WorkerGroup(
             Indices.union(map(Indices, workers)), share.builds_ensemble,
@@ -342,58 +341,6 @@ class PlacementPlan(predictions.Predictions):
         "figures": self.figures(),
         "problems": _to_json(self.problems()),
     }
-
-
-def _weights(name, weights, strategy, num_subnetworks):
-  """Returns costs or sizes as a tuple, after checking them; None if all are 1.
-
-  Args:
-    name: str, "costs" or "sizes".
-    weights: what the caller of `PlacementPlan` gave.
-    strategy: the strategy, which may know its own.
-    num_subnetworks: int.
-  """
-  if weights is None:
-    if not isinstance(strategy, placement.BalancedStrategy):
-      return None
-    weights = (strategy.costs_of if name == "costs" else strategy.sizes_of)(
-        num_subnetworks)
-    if set(weights) == {1}:
-      return None
-  expected = (f"{num_subnetworks} numbers from {LEAST_WEIGHT:g} to "
-              f"{MOST_WEIGHT:g}, one for each subnetwork")
-  checked = _arguments.check_lengths(name, weights, expected)
-  if len(checked) != num_subnetworks or not all(
-      LEAST_WEIGHT <= weight <= MOST_WEIGHT for weight in checked):
-    raise ValueError(f"{name}={_arguments.show(weights)}: expected {expected}.")
-  return checked
-
-
-def _ensemble_cost(given, strategy, num_subnetworks, costs, has_other_costs):
-  """Returns what a step of all ensembles costs, after checking it.
-
-  Args:
-    given: what the caller of `PlacementPlan` gave.
-    strategy: the strategy, which may know its own.
-    num_subnetworks: int.
-    costs: those of the plan, checked.
-    has_other_costs: bool, whether these need not be those of the strategy.
-  """
-  implied = predictions.implied_ensemble_cost(num_subnetworks, costs)
-  if given is None:
-    if not isinstance(strategy, placement.BalancedStrategy) or (
-        has_other_costs and strategy.layout.work.given is None):
-      return implied
-    given = strategy.ensemble_cost_of(num_subnetworks)
-    if given == implied:
-      return implied
-  expected = (
-      f"None or a number from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}")
-  checked = _arguments.check_length("ensemble_cost", given, expected)
-  if not LEAST_WEIGHT <= checked <= MOST_WEIGHT:
-    raise ValueError(
-        f"ensemble_cost={_arguments.show(given)}: expected {expected}.")
-  return checked
 
 
 def _shape(plan):
