@@ -43,9 +43,7 @@ def _tensor(assigned):
 
 def _trainee(spec, is_subnetwork):
   loss = spec.loss if is_subnetwork else spec.adanet_loss
-  # A train op that does nothing does not notice that the input has ended.
-  train = tf_compat.v1.group(
-      spec.train_op.train_op, spec.iteration_step, loss)
+  train = tf_compat.v1.group(spec.train_op.train_op, spec.iteration_step)
   return Trainee(spec.name, is_subnetwork, spec.step, train, loss,
                  spec.train_op.chief_hooks, spec.train_op.hooks)
 
@@ -112,6 +110,7 @@ class TrainOps:
             iteration.candidates and spec.name not in self.trainees)}
     self.pacemakers = tuple(self.observed) if iteration.candidates else ()
     self.follows = bool(self.pacemakers)
+    self._shares_ensembles = shares_ensembles
     if shares_ensembles:
       self.observed.update((spec.name, spec.step) for spec in new)
     self._reads = {name: step.read_value()
@@ -123,16 +122,18 @@ class TrainOps:
   def _advance(self, names):
     """Returns the new steps of some that train in one run, by name.
 
-    They count together, at its end: other workers that train them too see all
-    steps of a run or none.
+    Ensembles that other workers train, too, count together, at the end of their
+    run: so these see all of its steps or none.
     """
     v1 = tf_compat.v1
     if names not in self._advances:
       trainees = [self.trainees[name] for name in names]
-      with v1.control_dependencies([v1.group(*[t.train for t in trainees])]):
-        self._advances[names] = {
-            t.name: _tensor(v1.assign_add(t.step, 1, use_locking=True))
-            for t in trainees}
+      ensembles = [t.train for t in trainees if not t.is_subnetwork]
+      found = self._advances[names] = {}
+      for t in trainees:
+        is_shared = self._shares_ensembles and not t.is_subnetwork
+        with v1.control_dependencies(ensembles if is_shared else [t.train]):
+          found[t.name] = _tensor(v1.assign_add(t.step, 1, use_locking=True))
     return self._advances[names]
 
   def fetches(self, names: Iterable[str]) -> Dict[str, Any]:

@@ -83,7 +83,7 @@ def table():
                actions=[_train(batches=once, max_steps=9)]),
       _setting("input_ends_after_one_stopped", lambda c: dict(
           subnetwork_generator=_stops_after(2, 100)),
-               actions=[_train(batches=once), _train(batches=once)]),
+               actions=[_train(batches=once)]),
       _setting("mean_of_steps", lambda c: dict(
           subnetwork_generator=_stops_after(2, 100, 200),
           max_iteration_steps=9), actions=[_train(max_steps=4)]),
@@ -134,6 +134,13 @@ def differing():
           "all_stop_early", lambda c: dict(
               subnetwork_generator=_stops_after(2, 3), max_iteration_steps=9),
           actions=[_train(max_steps=3)]),
+      # Where an ensemble without an optimizer counts the batch that is not
+      # there, as in AdaNet, it may be done before the subnetworks, and its
+      # part is. In one process its average goes on.
+      "the iteration goes on after its input ended": _setting(
+          "goes_on_after_its_input_ended", lambda c: dict(
+              subnetwork_generator=_stops_after(2, 100)),
+          actions=[_train(batches={"num_epochs": 1})] * 2),
       # Each part gets a copy of it, as it was when `train` was called.
       "a hook counts over two iterations": _setting(
           "hook_counts_on", actions=[_train(stop_after=7, max_steps=9)]),
