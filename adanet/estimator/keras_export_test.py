@@ -1,0 +1,175 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of exports as a layer of Keras 3, as docs/export.rst describes them."""
+
+import os
+import shutil
+
+from absl.testing import absltest
+from adanet import heads
+from adanet import tf_compat
+from adanet.estimator import export
+from adanet.testing import builders
+from adanet.testing import searches
+import numpy as np
+
+_ROWS = 32
+_WORDS = np.array(["red", "green", "blue"])
+
+
+def _features():
+  """Returns several features, of several types."""
+  numbers, _ = builders.data(_ROWS)
+  return {"x": numbers, "count": np.arange(_ROWS),
+          "word": _WORDS[np.arange(_ROWS) % len(_WORDS)]}
+
+
+def _several_input():
+  """Is the input_fn of `_features`, for two heads."""
+  features = _features()
+  labels = {"color": features["word"], "sum": features["x"].sum(1)}
+  return tf_compat.v1.data.Dataset.from_tensor_slices(
+      (features, labels)).repeat().batch(8)
+
+
+def _several_once():
+  return tf_compat.v1.data.Dataset.from_tensor_slices(_features()).batch(8)
+
+
+def _word_ids(features):
+  """Returns the number of each word, by a table."""
+  v1 = tf_compat.v1
+  table = v1.lookup.StaticHashTable(
+      v1.lookup.KeyValueTensorInitializer(
+          v1.constant(list(_WORDS)), v1.constant([1., 2., 3.])), 0.)
+  return table.lookup(features["word"])
+
+
+class _Several(builders.Dense):
+  """Is a network whose logits need all features, and a table."""
+
+  def build_subnetwork(self, features, *args, **kwargs):
+    v1 = tf_compat.v1
+    made = super().build_subnetwork(features, *args, **kwargs)
+    more = _word_ids(features) + .1 * v1.cast(features["count"], v1.float32)
+    return made._replace(logits=made.logits + more[:, None])
+
+
+class KerasExportTest(absltest.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    # Not where TF_USE_LEGACY_KERAS=1 makes it Keras 2, either.
+    self.keras = tf_compat.v2.keras
+    if not hasattr(self.keras.layers, "TFSMLayer"):
+      self.skipTest("Keras 3 needs TensorFlow 2.16 or later.")
+
+  def _train(self, input_fn, head, *made):
+    return searches.estimator(
+        self.create_tempdir().full_path, *made, head=head).train(input_fn)
+
+  def _export(self, estimator, input_fn):
+    return estimator.export_saved_model(
+        self.create_tempdir().full_path,
+        export.build_raw_serving_input_receiver_fn(input_fn)).decode()
+
+  def _one_feature(self):
+    """Returns a model of one feature, its folder, and what is expected."""
+    estimator = self._train(
+        builders.input_fn(), heads.RegressionHead(), builders.Dense("a"),
+        builders.Dense("b", 3))
+    folder = self._export(estimator, builders.input_fn())
+    inputs = self.keras.Input([3], name="x")
+    layer = self.keras.layers.TFSMLayer(folder, call_endpoint="predict")
+    expected = np.array([
+        p["predictions"] for p in estimator.predict(builders.input_fn(1))])
+    return self.keras.Model(inputs, layer(inputs)), folder, expected
+
+  def _several_features(self):
+    """Returns a model of several features and heads, and what is expected."""
+
+    class Exported(self.keras.layers.TFSMLayer):
+
+      def call(self, inputs):
+        return self.call_endpoint_fn(**inputs)
+
+    estimator = self._train(
+        _several_input,
+        heads.MultiHead([
+            heads.MultiClassHead(
+                3, label_vocabulary=list(_WORDS), name="color"),
+            heads.RegressionHead(name="sum")]),
+        _Several("a"), _Several("b", 3))
+    folder = self._export(estimator, _several_input)
+    inputs = {"x": self.keras.Input([3], name="x"),
+              "count": self.keras.Input([], name="count", dtype="int64"),
+              "word": self.keras.Input([], name="word", dtype="string")}
+    layer = Exported(folder, call_endpoint="predict")
+    expected = list(estimator.predict(_several_once))
+    return self.keras.Model(inputs, layer(inputs)), expected
+
+  def test_predicts_what_the_estimator_does(self):
+    model, _, expected = self._one_feature()
+    features, _ = builders.data(_ROWS)
+    for batch_size in (1, 5, _ROWS):
+      found = model.predict(features, batch_size=batch_size, verbose=0)
+      self.assertEqual(["predictions"], list(found))
+      np.testing.assert_allclose(
+          found["predictions"], expected, rtol=1e-6, atol=1e-6)
+
+  def test_several_features_and_heads(self):
+    model, expected = self._several_features()
+    features = _features()
+    features["word"] = features["word"].astype(object)
+    for batch_size in (3, _ROWS):
+      found = model.predict(features, batch_size=batch_size, verbose=0)
+      self.assertCountEqual(map("/".join, expected[0]), found)
+      for key in expected[0]:
+        theirs = np.stack([example[key] for example in expected])
+        ours = found["/".join(key)]
+        self.assertEqual(theirs.shape, ours.shape, key)
+        if theirs.dtype.kind == "f":
+          np.testing.assert_allclose(
+              ours, theirs, rtol=1e-5, atol=1e-6, err_msg=str(key))
+        else:
+          np.testing.assert_array_equal(ours, theirs, str(key))
+
+  def test_a_keras_file_has_the_path_of_the_export(self):
+    model, folder, expected = self._one_feature()
+    features, _ = builders.data(_ROWS)
+    path = os.path.join(self.create_tempdir().full_path, "model.keras")
+    model.save(path)
+    with self.assertRaisesRegex(ValueError, "safe_mode=False"):
+      self.keras.models.load_model(path)
+    loaded = self.keras.models.load_model(path, safe_mode=False)
+    np.testing.assert_allclose(
+        loaded(features)["predictions"], expected, rtol=1e-6, atol=1e-6)
+    shutil.rmtree(folder)
+    with self.assertRaisesRegex(OSError, folder):
+      self.keras.models.load_model(path, safe_mode=False)
+
+  def test_an_export_by_keras_needs_no_other_folder(self):
+    model, folder, expected = self._one_feature()
+    features, _ = builders.data(_ROWS)
+    path = self.create_tempdir().full_path
+    model.export(path, verbose=False)
+    shutil.rmtree(folder)
+    loaded = tf_compat.v2.saved_model.load(path)
+    for rows in (1, 5, _ROWS):
+      np.testing.assert_allclose(
+          loaded.serve(features[:rows])["predictions"], expected[:rows],
+          rtol=1e-6, atol=1e-6)
+
+  def test_an_export_by_keras_has_no_tables(self):
+    model, _ = self._several_features()
+    path = self.create_tempdir().full_path
+    model.export(path, verbose=False)
+    loaded = tf_compat.v2.saved_model.load(path)
+    with self.assertRaisesRegex(
+        tf_compat.v1.errors.FailedPreconditionError, "Table not initialized"):
+      loaded.serve({name: tf_compat.v1.constant(feature)
+                    for name, feature in _features().items()})
+
+
+if __name__ == "__main__":
+  absltest.main()
