@@ -26,8 +26,8 @@ _STEPS = 40
 _CLUSTER = {"chief": 1, "worker": 1, "ps": 1}
 
 
-def _train_op(optimizer):
-  """Returns a function that makes an optimizer: of TensorFlow, or Keras 3."""
+def _optimizer(optimizer):
+  """Returns an optimizer, of TensorFlow or of Keras 3."""
   if optimizer == "tensorflow":
     return tf_compat.v1.train.GradientDescentOptimizer(.1)
   return getattr(tf_compat.keras_3.optimizers, optimizer)(.1)
@@ -69,7 +69,7 @@ class _Network(adanet.subnetwork.Builder):
   def build_subnetwork_train_op(self, subnetwork, loss, var_list, labels,
                                 iteration_step, summary, previous_ensemble):
     return tf_compat.optimizers.minimize(
-        _train_op(self._optimizer), loss, var_list)
+        _optimizer(self._optimizer), loss, var_list)
 
 
 def _estimator(model_dir, *made, **arguments):
@@ -78,7 +78,7 @@ def _estimator(model_dir, *made, **arguments):
       config=tf_compat.RunConfig(model_dir=model_dir, tf_random_seed=1),
       **{"max_iteration_steps": 5, "max_iterations": 2, "force_grow": True,
          "ensemblers": [adanet.ensemble.ComplexityRegularizedEnsembler(
-             functools.partial(_train_op, "Adam"))], **arguments})
+             _optimizer("Adam"))], **arguments})
 
 
 def _two(model_dir):
@@ -144,7 +144,7 @@ class Keras3Test(parameterized.TestCase):
                             ("Adam", "Adam"))
   def test_weights_are_those_of_keras(self, optimizer, expected):
     model = _model(3)
-    model.compile(_train_op(expected), "mse")
+    model.compile(_optimizer(expected), "mse")
     features, labels = builders.data()
     for i in range(_STEPS):
       rows = slice(8 * (i % 4), 8 * (i % 4) + 8)

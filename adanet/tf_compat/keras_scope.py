@@ -32,6 +32,11 @@ _STATE = ("object_name_uids", "global_seed_generator", "name_scope_stack")
 _MOST_FRAMES = 24
 
 _READS = frozenset(["ReadVariableOp", "ResourceGather", "ResourceGatherNd"])
+# What Keras says of a layer whose variables are not in the graph.
+_OTHER_GRAPH = (
+    "resource: Attempting to capture an EagerTensor without building a function",
+    "must be from the same graph as Tensor")
+
 _BRANCHES = ("CondBranchFuncGraph", "WhileBodyFuncGraph", "WhileCondFuncGraph")
 
 
@@ -86,20 +91,25 @@ def _exchange(state):
 
 
 def _in_the_making():
-  """Returns the `keras.Variable` that is being made, and its layer, or None."""
+  """Returns the `keras.Variable` that is being made, and its owner.
+
+  The owner is the layer or the optimizer; None for none. Both are None outside
+  of Keras.
+  """
   keras = loaded()
-  variable, layer = None, None
+  variable = None
   frame = inspect.currentframe()
   for _ in range(_MOST_FRAMES):
-    if frame is None or layer is not None:
+    if frame is None:
       break
-    owner = frame.f_locals.get("self")
-    if variable is None and isinstance(owner, keras.Variable):
-      variable = owner
-    elif variable is not None and isinstance(owner, keras.layers.Layer):
-      layer = owner
+    this = frame.f_locals.get("self")
+    if variable is None and isinstance(this, keras.Variable):
+      variable = this
+    elif variable is not None and isinstance(
+        this, (keras.layers.Layer, keras.optimizers.Optimizer)):
+      return variable, this
     frame = frame.f_back
-  return variable, layer
+  return variable, None
 
 
 @functools.lru_cache(maxsize=None)
@@ -186,14 +196,16 @@ class KerasScope:
     # From a variable's name to the variable, and to what it gets.
     self._assigned: Dict[str, Tuple[Any, Any]] = {}
     self._in_branches: List[str] = []
-    self._layers: Dict[str, Tuple[Any, Any]] = {}
+    # From a variable's name to Keras's variable, and its owner.
+    self._made: Dict[str, Tuple[Any, Any]] = {}
 
   @contextlib.contextmanager
   def entered(self) -> Iterator[None]:
     """Lets Keras build in this scope in the default graph.
 
     Raises:
-      ValueError: Keras is used, and does not compute with TensorFlow.
+      ValueError: Keras is used, and does not compute with TensorFlow, or with
+        layers of another graph.
     """
     if not _tensorflow.HAS_KERAS_3:
       yield
@@ -203,6 +215,13 @@ class KerasScope:
     try:
       with _tensorflow.v1.variable_creator_scope(self._make):
         yield
+    except (RuntimeError, ValueError) as error:
+      if any(text in str(error) for text in _OTHER_GRAPH):
+        raise ValueError(
+            f"{self._name}: a layer or model of Keras was made before, eagerly "
+            "or in another graph: make it anew each time that the network is "
+            "built.") from error
+      raise
     finally:
       self._active = False
       self._state = _exchange(outer)
@@ -222,7 +241,7 @@ class KerasScope:
     """Makes a variable: a creator of `variable_creator_scope`."""
     if loaded() is None:
       return next_creator(**kwargs)
-    keras_variable, layer = _in_the_making()
+    keras_variable, owner = _in_the_making()
     if keras_variable is None:
       return next_creator(**kwargs)
     # With the slash, no scope of ops gives it a number.
@@ -235,7 +254,7 @@ class KerasScope:
     made.__class__ = _waiting_class(type(made))
     made.scope = self
     made.keras_variable = keras_variable
-    self._layers[made.name] = keras_variable, layer
+    self._made[made.name] = keras_variable, owner
     return made
 
   def _free_name(self, path):
@@ -253,8 +272,8 @@ class KerasScope:
 
   def is_frozen(self, variable: Any) -> bool:
     """Whether Keras does not train a variable, or the layer that has it."""
-    return any(part is not None and not part.trainable
-               for part in self._layers.get(variable.name, ()))
+    return not all(getattr(part, "trainable", True)
+                   for part in self._made.get(variable.name, ()))
 
   def waits(self, variable: Any) -> bool:
     """Whether what is assigned to a variable now waits for `updates`."""
@@ -262,8 +281,19 @@ class KerasScope:
         _tensorflow.v1.get_default_graph() is variable.graph)
 
   def takes(self, variable: Any, value: Any) -> bool:
-    """Takes what is assigned to a variable, if that waits for `updates`."""
+    """Takes what is assigned to a variable, if that waits for `updates`.
+
+    Raises:
+      ValueError: the variable is an optimizer's. Its branches and comparisons
+        would not do what they do eagerly.
+    """
     if self.waits(variable):
+      owner = self._made[variable.name][1]
+      if isinstance(owner, loaded().optimizers.Optimizer):
+        raise ValueError(
+            f"{owner!r} is applied in a graph: call "
+            "adanet.tf_compat.optimizers.minimize(optimizer, loss, var_list) "
+            "instead, which returns the train op.")
       self._assigned[variable.name] = variable, _as(variable, value)
       return True
     if self._active and _in_branches_of(variable.graph):
@@ -289,8 +319,7 @@ class KerasScope:
     if self._in_branches:
       raise ValueError(
           f"{self._in_branches[0]} is assigned in a branch or a loop of a "
-          "graph, whose end nothing tells: assign it outside, or, for an "
-          "optimizer, call adanet.tf_compat.optimizers.minimize.")
+          "graph, where it cannot wait for the train op: assign it outside.")
     found = []
     for name, (variable, value) in list(self._assigned.items()):
       if only_trainable and not variable.trainable:

@@ -105,6 +105,9 @@ if tf_compat.HAS_KERAS_3:
       "constraint": lambda: _layers(keras.layers.Dense(
           4, kernel_initializer=_initializer(3),
           kernel_constraint="unit_norm")),
+      "losses": lambda: _layers(keras.layers.Dense(
+          4, kernel_initializer=_initializer(3), kernel_regularizer="l2",
+          activity_regularizer="l2")),
       "frozen": _frozen,
       "frozen later": _frozen_later,
   }
@@ -176,7 +179,7 @@ class _Graph:
       with self.scope.entered(), v1.control_dependencies(updates):
         optimizer = make_optimizer()
         step = optimizers.minimize(
-            optimizer, self.loss,
+            optimizer, v1.add_n([self.loss, *self.model.losses]),
             [variable for variable in v1.trainable_variables()
              if not self.scope.is_frozen(variable)])
       step = v1.group(step, updates, self.scope.updates())
@@ -314,6 +317,24 @@ class KerasScopeTest(parameterized.TestCase):
           ValueError, "^Keras has the backend 'jax': expected 'tensorflow'.* "
           "Set KERAS_BACKEND=tensorflow"):
         _Graph(_layers)
+
+  def test_layers_of_another_graph(self):
+    eager = _layers()
+    eager(np.zeros([1, 3], "f"))
+    for model in eager, _Graph(_layers).model:
+      with self.assertRaisesRegex(
+          ValueError, "^scope: a layer or model of Keras was made before"):
+        _Graph(lambda made=model: made)
+
+  def test_optimizer_that_is_applied_in_the_graph(self):
+    graph = _Graph(_layers)
+    with graph.graph.as_default(), graph.scope.entered():
+      variables = v1.trainable_variables()
+      with self.assertRaisesRegex(
+          ValueError, "^<.*SGD.* is applied in a graph: call "
+          "adanet.tf_compat.optimizers.minimize"):
+        keras.optimizers.SGD().apply(
+            v1.gradients(graph.loss, variables), variables)
 
   def test_optimizer_of_another_graph(self):
     for optimizer in keras.optimizers.Adam(), keras.optimizers.SGD(.1):

@@ -78,7 +78,6 @@ def _keras_3_step(optimizer, loss, var_list):
   """Returns the op of one step of an optimizer of Keras 3."""
   tf = _tensorflow.v1
   keras_scope.check_backend()
-  var_list = [keras_scope.in_graph(variable) for variable in var_list]
   graphs = [getattr(keras_scope.in_graph(variable), "graph", None)
             for variable in optimizer.variables]
   if any(graph is not tf.get_default_graph() for graph in graphs):
@@ -115,13 +114,8 @@ def _keras_3_step(optimizer, loss, var_list):
 
 
 def _keras_step(optimizer, loss, var_list):
-  """Returns the op of one step of a Keras optimizer."""
+  """Returns the op of one step of an optimizer of Keras 2."""
   tf = _tensorflow.v1
-  if any(variable.dtype.name.endswith("_ref") for variable in var_list):
-    raise ValueError(
-        f"optimizer={optimizer!r}: a Keras optimizer needs resource variables. "
-        "Call tf_compat.v1.enable_resource_variables() at the program's start, "
-        "or use an optimizer of tf_compat.v1.train.")
   if hasattr(optimizer, "get_updates"):
     return tf.group(*optimizer.get_updates(loss, var_list))
   # The optimizers of Keras since 2.11 rely on the order of eager execution,
@@ -165,18 +159,23 @@ def minimize(optimizer: typing.Any, loss: typing.Any,
   if isinstance(optimizer, str):
     for_any_graph(optimizer)
     optimizer = getattr(tf.train, _CLASSES[optimizer])(_LEARNING_RATE)
+  var_list = [keras_scope.in_graph(variable) for variable in var_list]
+  if _is_keras(optimizer) and any(
+      variable.dtype.name.endswith("_ref") for variable in var_list):
+    raise ValueError(
+        f"optimizer={optimizer!r}: a Keras optimizer needs resource variables. "
+        "Call tf_compat.v1.enable_resource_variables() at the program's start, "
+        "or use an optimizer of tf_compat.v1.train.")
   if _is_keras(optimizer) and _is_keras_3(optimizer):
-    return _keras_3_step(optimizer, loss, list(var_list))
+    return _keras_3_step(optimizer, loss, var_list)
   if _is_keras(optimizer):
     # Keras 2 names variables by the name scope, which is numbered where it is
     # opened again. This one is as the variable scope.
     scope = tf.get_variable_scope().name
     with tf.name_scope(scope + "/" if scope else ""):
-      return _keras_step(optimizer, loss, list(var_list))
+      return _keras_step(optimizer, loss, var_list)
   if not hasattr(optimizer, "minimize") or hasattr(optimizer, "get_config"):
     raise TypeError(
         f"optimizer={optimizer!r}: expected an optimizer of "
         "tf_compat.v1.train, keras.optimizers or tf_compat.keras.optimizers.")
-  return optimizer.minimize(
-      loss=loss,
-      var_list=[keras_scope.in_graph(variable) for variable in var_list])
+  return optimizer.minimize(loss=loss, var_list=var_list)
