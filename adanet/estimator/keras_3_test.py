@@ -49,6 +49,29 @@ def _model(seed):
           seed=None if seed is None else seed + 1))])
 
 
+def _compiled(optimizer):
+  """Returns `_model(3)` with an optimizer."""
+  model = _model(3)
+  model.compile(_optimizer(optimizer), "mse")
+  return model
+
+
+def _subclass():
+  """Returns a model that is a subclass, and takes a dict."""
+  keras = tf_compat.keras_3
+
+  class Subclass(keras.Model):
+
+    def __init__(self):
+      super().__init__()
+      self.dense = keras.layers.Dense(1)
+
+    def call(self, features):
+      return self.dense(features["x"])
+
+  return Subclass()
+
+
 class _Network(adanet.subnetwork.Builder):
   """Trains a model of Keras 3."""
 
@@ -140,19 +163,21 @@ class Keras3Test(parameterized.TestCase):
   def _folder(self):
     return self.create_tempdir().full_path
 
-  @parameterized.parameters(("tensorflow", "SGD"), ("SGD", "SGD"),
-                            ("Adam", "Adam"))
-  def test_weights_are_those_of_keras(self, optimizer, expected):
+  def _assert_weights_of_keras(self, estimator, optimizer, input_fn=None):
+    """Asserts that training gives what `train_on_batch` gives.
+
+    Args:
+      estimator: it trains `_model(3)` as the candidate "a".
+      optimizer: str, that of Keras.
+      input_fn: the input, if it is not that on which the candidate trains.
+    """
     model = _model(3)
-    model.compile(_optimizer(expected), "mse")
+    model.compile(_optimizer(optimizer), "mse")
     features, labels = builders.data()
     for i in range(_STEPS):
       rows = slice(8 * (i % 4), 8 * (i % 4) + 8)
       model.train_on_batch(features[rows], labels[rows])
-    estimator = _estimator(
-        self._folder(), _Network("a", optimizer, 3),
-        max_iteration_steps=_STEPS, max_iterations=1)
-    estimator.train(builders.input_fn())
+    estimator.train(input_fn or builders.input_fn())
     scope = "adanet/iteration_0/subnetwork_t0_a/"
     found = _values(estimator)
     variables = {
@@ -171,6 +196,48 @@ class Keras3Test(parameterized.TestCase):
       np.testing.assert_allclose(
           own[name].numpy(), found[scope + path], rtol=1e-5, atol=1e-5,
           err_msg=name)
+
+  @parameterized.parameters(("tensorflow", "SGD"), ("SGD", "SGD"),
+                            ("Adam", "Adam"))
+  def test_builder_trains_as_keras(self, optimizer, expected):
+    self._assert_weights_of_keras(_estimator(
+        self._folder(), _Network("a", optimizer, 3),
+        max_iteration_steps=_STEPS, max_iterations=1), expected)
+
+  def _pool(self, model, **arguments):
+    return adanet.AutoEnsembleEstimator(
+        adanet.heads.RegressionHead(), {"a": model, "b": _subclass},
+        model_dir=self._folder(),
+        **{"max_iteration_steps": _STEPS, "max_iterations": 1, **arguments})
+
+  def test_pool_trains_as_keras(self):
+    self._assert_weights_of_keras(
+        self._pool(lambda: _compiled("Adam")), "Adam")
+    self._assert_weights_of_keras(
+        self._pool(lambda: _model(3), optimizer=_optimizer("SGD")), "SGD")
+
+  def test_pool_with_an_input_of_its_own(self):
+    def other_input():
+      features, labels = builders.data()
+      return tf_compat.v1.data.Dataset.from_tensors(
+          ({"x": 0. * features}, labels)).repeat()
+
+    self._assert_weights_of_keras(
+        self._pool(adanet.AutoEnsembleSubestimator(
+            lambda: _compiled("Adam"), builders.input_fn())), "Adam",
+        other_input)
+
+  def test_pool_in_a_search(self):
+    estimator = self._pool(
+        lambda: _compiled("Adam"), max_iteration_steps=4, max_iterations=2,
+        force_grow=True)
+    estimator.train(builders.input_fn())
+    self.assertIn("loss", estimator.evaluate(builders.input_fn(1)))
+    self.assertLen(list(estimator.predict(builders.input_fn(1))), 32)
+    scope = "adanet/iteration_1/subnetwork_t1_"
+    self.assertContainsSubset(
+        [scope + "a/sequential/dense_1/kernel", scope + "a/adam/iteration",
+         scope + "b/subclass/dense/kernel"], estimator.get_variable_names())
 
   def test_a_search(self):
     model_dir = self._folder()

@@ -21,6 +21,7 @@ import contextlib
 import functools
 import inspect
 import sys
+import threading
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from adanet.tf_compat import _tensorflow
@@ -38,6 +39,10 @@ _OTHER_GRAPH = (
     "must be from the same graph as Tensor")
 
 _BRANCHES = ("CondBranchFuncGraph", "WhileBodyFuncGraph", "WhileCondFuncGraph")
+
+
+# Where each thread has its scopes, the innermost last.
+_ENTERED = threading.local()
 
 
 def loaded() -> Any:
@@ -211,6 +216,8 @@ class KerasScope:
       yield
       return
     outer = _exchange(self._state)
+    scopes = _ENTERED.__dict__.setdefault("scopes", [])
+    scopes.append(self)
     self._active = True
     try:
       with _tensorflow.v1.variable_creator_scope(self._make):
@@ -224,6 +231,7 @@ class KerasScope:
       raise
     finally:
       self._active = False
+      scopes.pop()
       self._state = _exchange(outer)
       if self._state.get("object_name_uids"):
         check_backend()
@@ -326,9 +334,33 @@ class KerasScope:
         continue
       del self._assigned[name]
       reads = [op for op in variable.handle.consumers() if op.type in _READS]
-      with _tensorflow.v1.control_dependencies(reads):
+      with _tensorflow.v1.control_dependencies(reads), self.in_function():
         found.append(variable.assign(value, read_value=False))
     return found
+
+  @contextlib.contextmanager
+  def apart(self) -> Iterator[List[Any]]:
+    """See the function `apart`."""
+    outer, self._assigned = self._assigned, {}
+    found: List[Any] = []
+    yield found
+    found += self.updates()
+    self._assigned = outer
+
+
+@contextlib.contextmanager
+def apart() -> Iterator[List[Any]]:
+  """Keeps what is assigned in a block out of the updates of the scope.
+
+  Yields:
+    A list. At the end of the block it has the ops that assign it.
+  """
+  scopes = getattr(_ENTERED, "scopes", [])
+  if not scopes:
+    yield []
+    return
+  with scopes[-1].apart() as found:
+    yield found
 
 
 @contextlib.contextmanager
