@@ -72,6 +72,23 @@ def _subclass():
   return Subclass()
 
 
+def _function(features, training):
+  """Returns what layers make of features."""
+  layers = tf_compat.keras_3.layers
+  hidden = layers.Dropout(.3)(layers.Dense(4)(features["x"]), training=training)
+  return hidden, layers.Dense(1)(hidden)
+
+
+class _Normalizing(adanet.ensemble.ComplexityRegularizedEnsembler):
+  """Has a layer of its own."""
+
+  def build_ensemble(self, *args, **kwargs):
+    made = super().build_ensemble(*args, **kwargs)
+    layer = tf_compat.keras_3.layers.BatchNormalization()
+    return made._replace(
+        logits=layer(made.logits, training=kwargs["training"]))
+
+
 class _Network(adanet.subnetwork.Builder):
   """Trains a model of Keras 3."""
 
@@ -206,7 +223,8 @@ class Keras3Test(parameterized.TestCase):
 
   def _pool(self, model, **arguments):
     return adanet.AutoEnsembleEstimator(
-        adanet.heads.RegressionHead(), {"a": model, "b": _subclass},
+        adanet.heads.RegressionHead(),
+        {"a": model, "b": _subclass, "c": _function},
         model_dir=self._folder(),
         **{"max_iteration_steps": _STEPS, "max_iterations": 1, **arguments})
 
@@ -237,7 +255,22 @@ class Keras3Test(parameterized.TestCase):
     scope = "adanet/iteration_1/subnetwork_t1_"
     self.assertContainsSubset(
         [scope + "a/sequential/dense_1/kernel", scope + "a/adam/iteration",
-         scope + "b/subclass/dense/kernel"], estimator.get_variable_names())
+         scope + "b/subclass/dense/kernel", scope + "c/dense_1/bias"],
+        estimator.get_variable_names())
+
+  def test_ensembler(self):
+    estimator = _estimator(self._folder(), _Network("a"), ensemblers=[
+        _Normalizing(optimizer=_optimizer("Adam"), use_bias=True)])
+    estimator.train(builders.input_fn())
+    found = _values(estimator)
+    for t in range(2):
+      scope = (f"adanet/iteration_{t}/ensemble_t{t}_a_grow_"
+               "complexity_regularized/")
+      self.assertNotEqual(
+          0., found[scope + "batch_normalization/moving_mean"][0])
+    # Slots are in the checkpoint while they are needed.
+    self.assertEqual(5, found[scope + "adam/iteration"])
+    self.assertIn("loss", estimator.evaluate(builders.input_fn(1)))
 
   def test_a_search(self):
     model_dir = self._folder()
