@@ -35,7 +35,7 @@ _MOST_FRAMES = 24
 _READS = frozenset(["ReadVariableOp", "ResourceGather", "ResourceGatherNd"])
 # What Keras says of a layer whose variables are not in the graph.
 _OTHER_GRAPH = (
-    "resource: Attempting to capture an EagerTensor without building a function",
+    "Attempting to capture an EagerTensor without building a function",
     "must be from the same graph as Tensor")
 
 _BRANCHES = ("CondBranchFuncGraph", "WhileBodyFuncGraph", "WhileCondFuncGraph")

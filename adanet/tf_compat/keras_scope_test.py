@@ -52,6 +52,17 @@ if tf_compat.HAS_KERAS_3:
           inputs = keras.random.dropout(inputs, .3, seed=self.seeds)
       return inputs
 
+  class Embedding(keras.layers.Layer):
+    """Has rows, of which a batch uses some: gradients are sparse."""
+
+    def __init__(self):
+      super().__init__()
+      self.rows = keras.layers.Embedding(
+          5, 4, embeddings_initializer=_initializer(3))
+
+    def call(self, inputs):
+      return inputs + self.rows(keras.ops.cast(inputs[:, 0] > 0, "int32"))
+
   def _layers(*more):
     """Returns a Sequential with some layers, from the same weights always."""
     return keras.Sequential([
@@ -108,6 +119,7 @@ if tf_compat.HAS_KERAS_3:
       "losses": lambda: _layers(keras.layers.Dense(
           4, kernel_initializer=_initializer(3), kernel_regularizer="l2",
           activity_regularizer="l2")),
+      "embedding": lambda: _layers(Embedding()),
       "frozen": _frozen,
       "frozen later": _frozen_later,
   }
@@ -227,6 +239,12 @@ class KerasScopeTest(parameterized.TestCase):
     got = _Graph(_MODELS["spectral"]).train(
         lambda: v1.train.GradientDescentOptimizer(.1))
     self._assert_close(expected[:1], got)
+
+  def test_optimizer_with_sparse_gradients(self):
+    for make_optimizer in (_OPTIMIZERS["adam"], _OPTIMIZERS["global clipnorm"]):
+      self._assert_close(
+          _eager_weights(_MODELS["embedding"], make_optimizer),
+          _Graph(_MODELS["embedding"]).train(make_optimizer))
 
   def test_names_are_the_same_whatever_was_made_before(self):
     def names(training=True):

@@ -66,14 +66,6 @@ def for_any_graph(optimizer: typing.Any) -> typing.Any:
   return optimizer
 
 
-def _spec(tensor):
-  """Returns the type of a gradient, which may be of some rows only."""
-  tf = _tensorflow.v2
-  if isinstance(tensor, tf.IndexedSlices):
-    return tf.IndexedSlicesSpec(tensor.shape, tensor.dtype)
-  return tf.TensorSpec.from_tensor(tensor)
-
-
 def _keras_3_step(optimizer, loss, var_list):
   """Returns the op of one step of an optimizer of Keras 3."""
   tf = _tensorflow.v1
@@ -108,9 +100,10 @@ def _keras_3_step(optimizer, loss, var_list):
     with futures.ThreadPoolExecutor(1) as thread:
       step = thread.submit(
           _tensorflow.v2.function(apply).get_concrete_function,
-          _tensorflow.v2.nest.map_structure(_spec, gradients)).result()
-    return step(*_tensorflow.v2.nest.flatten(
-        gradients, expand_composites=True)).op
+          # A gradient may be of some rows only.
+          [_tensorflow.v2.type_spec_from_value(gradient)
+           for gradient in gradients]).result()
+    return step(gradients).op
 
 
 def _keras_step(optimizer, loss, var_list):
