@@ -240,6 +240,23 @@ class KerasScopeTest(parameterized.TestCase):
         lambda: v1.train.GradientDescentOptimizer(.1))
     self._assert_close(expected[:1], got)
 
+  def test_optimizer_without_eager_execution(self):
+    with mock.patch.object(
+        tf_compat.v2, "executing_eagerly", return_value=False):
+      _Graph(_layers).train(_OPTIMIZERS["adam"])
+      for name in "average", "accumulation":
+        with self.assertRaisesRegex(
+            ValueError, "^optimizer=.*: gradient_accumulation_steps and .*"):
+          _Graph(_layers).train(_OPTIMIZERS[name])
+
+  def test_optimizer_of_other_variables(self):
+    graph = _Graph(_layers)
+    with graph.graph.as_default(), graph.scope.entered():
+      with self.assertRaisesRegex(
+          ValueError, r"^optimizer=.* depends on no variable of \['x:0'\]"):
+        optimizers.minimize(keras.optimizers.SGD, graph.loss,
+                            [v1.get_variable("x", [])])
+
   def test_optimizer_with_sparse_gradients(self):
     for make_optimizer in (_OPTIMIZERS["adam"], _OPTIMIZERS["global clipnorm"]):
       self._assert_close(

@@ -94,15 +94,25 @@ def _keras_3_step(optimizer, loss, var_list):
     return tf.convert_to_tensor(optimizer.iterations)
 
   gradients = [gradient for gradient, _ in pairs]
+
+  def trace():
+    if not _tensorflow.v2.executing_eagerly() and (
+        optimizer.gradient_accumulation_steps or
+        optimizer.use_ema and optimizer.ema_overwrite_frequency):
+      raise ValueError(
+          f"optimizer={optimizer!r}: gradient_accumulation_steps and "
+          "ema_overwrite_frequency need eager execution around graphs: do not "
+          "call disable_v2_behavior or disable_eager_execution.")
+    # A gradient may be of some rows only.
+    return _tensorflow.v2.function(apply).get_concrete_function(
+        [_tensorflow.v2.type_spec_from_value(gradient)
+         for gradient in gradients])
+
   with keras_scope.assigning(trained + optimizer.variables):
     # A graph of TensorFlow 1 compares tensors by identity, also in functions
     # that are traced in it. In a thread, eager execution is around it.
     with futures.ThreadPoolExecutor(1) as thread:
-      step = thread.submit(
-          _tensorflow.v2.function(apply).get_concrete_function,
-          # A gradient may be of some rows only.
-          [_tensorflow.v2.type_spec_from_value(gradient)
-           for gradient in gradients]).result()
+      step = thread.submit(trace).result()
     return step(gradients).op
 
 
