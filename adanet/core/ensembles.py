@@ -214,7 +214,7 @@ def build_ensemble(
     with summary.current_scope():
       summary.scalar("iteration_step/adanet/iteration_step", iteration_step)
     tf_compat.reset_layer_names()
-    with summary.capture(), scopes.builder_scope(variable_scope) as variables:
+    with summary.capture(), scopes.builder_scope(variable_scope) as built:
       ensemble = ensembler.build_ensemble(
           [s.subnetwork for s in used],
           previous_ensemble_subnetworks=kept.subnetworks,
@@ -234,13 +234,16 @@ def build_ensemble(
     with summary.current_scope():
       summary.scalar("loss", spec.loss)
     with v1.variable_scope("train_mixture_weights"):
-      with summary.capture(), scopes.builder_scope(variable_scope, variables):
+      with summary.capture(), subnetworks_lib.train_op_scope(
+          variable_scope, built) as updates:
         train_op = subnetworks_lib.as_train_op_spec(
             _train_op(
-                _Mixture(ensemble, spec.adanet_loss, variables, task.labels,
+                _Mixture(ensemble, spec.adanet_loss,
+                         list(built.trainable_variables), task.labels,
                          iteration_step, summary),
                 candidate, ensembler, previous_ensemble),
             f"ensemble {name!r}")
+      train_op = subnetworks_lib.with_updates(train_op, updates)
     return spec._replace(train_op=train_op)
 
 

@@ -7,13 +7,15 @@ variables. Both are in collections of the graph. Assertions of a head that fail
 for a NaN are left out. No function of TensorFlow is replaced: the graph answers
 otherwise, until the scope ends. Where the graph has a seed, the seeds that a
 builder does not give follow from the scope's name, not from what else is built.
+What layers of Keras 3 assign waits for the train op.
 """
 
 import contextlib
 import functools
-from typing import Any, ContextManager, Iterator, List, Optional, Sequence
+from typing import Any, ContextManager, Iterator, List, Optional
 
 from adanet import tf_compat
+from adanet.tf_compat import keras_scope
 from adanet.tf_compat import seeds
 
 
@@ -149,23 +151,35 @@ def _put_into_scope(scope, saveables, others):
                    else f"{new}/{spec.name}")
 
 
+class Built:
+  """What a builder or an ensembler has made in its scope so far.
+
+  Attributes:
+    trainable_variables: list of the variables.
+    keras: the `KerasScope` of its layers.
+  """
+
+  def __init__(self, name: str) -> None:
+    self.trainable_variables: List[Any] = []
+    self.keras = keras_scope.KerasScope(name)
+
+
 @contextlib.contextmanager
-def builder_scope(variable_scope: Any, trainable_variables: Sequence[Any] = ()
-                  ) -> Iterator[List[Any]]:
+def builder_scope(variable_scope: Any, built: Optional[Built] = None
+                  ) -> Iterator[Built]:
   """Enters the scope of one builder or ensembler in the default graph.
 
   In it, `tf.train.get_global_step()` is the builder's own step, and
-  `tf.trainable_variables()` has only `trainable_variables` and those that the
-  builder makes. Seeds that it does not give follow from the name of its scope;
-  see `seed_scope`. At its end, tables have names of their own in checkpoints.
+  `tf.trainable_variables()` has only those that the builder makes. Seeds that
+  it does not give follow from the name of its scope; see `seed_scope`. At its
+  end, tables have names of their own in checkpoints.
 
   Args:
     variable_scope: the `VariableScope` that has the builder's step.
-    trainable_variables: variables that the builder sees from the start.
+    built: what the builder has made before, and goes on with; None for nothing.
 
   Yields:
-    A list. At the end of the scope it has the trainable variables that were
-    made in it.
+    `built`, or a new one. At the end of the scope it has what was made in it.
   """
   v1 = tf_compat.v1
   graph = v1.get_default_graph()
@@ -173,16 +187,18 @@ def builder_scope(variable_scope: Any, trainable_variables: Sequence[Any] = ()
   graph.step_of_scope = functools.partial(_step_in, variable_scope)
   visible = graph.get_collection_ref(v1.GraphKeys.TRAINABLE_VARIABLES)
   hidden = list(visible)
-  visible[:] = trainable_variables
-  made: List[Any] = []
+  built = built or Built(variable_scope.name)
+  visible[:] = before = list(built.trainable_variables)
   saveables = graph.get_collection_ref(v1.GraphKeys.SAVEABLE_OBJECTS)
   num_saveables = len(saveables)
   try:
-    with seed_scope(variable_scope.name):
-      yield made
+    with seed_scope(variable_scope.name), built.keras.entered():
+      yield built
     _put_into_scope(variable_scope.name, saveables[num_saveables:],
                     saveables[:num_saveables])
   finally:
-    made.extend(visible[len(trainable_variables):])
+    made = [variable for variable in visible[len(before):]
+            if not built.keras.is_frozen(variable)]
+    built.trainable_variables += made
     visible[:] = hidden + made
     graph.step_of_scope = outer_step

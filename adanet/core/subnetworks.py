@@ -5,8 +5,8 @@
 import contextlib
 import inspect
 import re
-from typing import Any, Callable, ContextManager, Dict, NamedTuple
-from typing import Optional, Sequence
+from typing import Any, Callable, ContextManager, Dict, Iterator, NamedTuple
+from typing import List, Optional, Sequence
 
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
@@ -162,6 +162,35 @@ def as_train_op_spec(train_op: Any, owner: str) -> Any:
   return subnetwork_lib.TrainOpSpec(train_op)
 
 
+@contextlib.contextmanager
+def train_op_scope(variable_scope: Any, built: scopes.Built
+                   ) -> Iterator[List[Any]]:
+  """Enters the scope of a builder's or an ensembler's train op.
+
+  Args:
+    variable_scope: see `scopes.builder_scope`.
+    built: what it has made before.
+
+  Yields:
+    A list. At the end of the scope it has the ops that are to run with the
+    train op: they assign what layers of Keras 3 have assigned.
+  """
+  v1 = tf_compat.v1
+  # What is trained is changed by a layer before, and then by the optimizer.
+  updates = built.keras.updates(only_trainable=True)
+  with scopes.builder_scope(variable_scope, built):
+    with v1.control_dependencies(updates):
+      yield updates
+  updates += built.keras.updates()
+
+
+def with_updates(spec: Any, updates: Sequence[Any]) -> Any:
+  """Returns a `TrainOpSpec` that runs some ops with its train op."""
+  if not updates:
+    return spec
+  return spec._replace(train_op=tf_compat.v1.group(spec.train_op, *updates))
+
+
 def build_subnetwork(builder: Any, name: str, iteration_number: int, task: Task,
                      summary: Any, previous_ensemble: Any, config: Any,
                      frozen: bool, training: bool) -> SubnetworkSpec:
@@ -199,7 +228,7 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int, task: Task,
     if "config" in taken:
       arguments["config"] = config
     tf_compat.reset_layer_names()
-    with summary.capture(), scopes.builder_scope(variable_scope) as variables:
+    with summary.capture(), scopes.builder_scope(variable_scope) as built:
       subnetwork = builder.build_subnetwork(**arguments)
     if not isinstance(subnetwork, subnetwork_lib.Subnetwork):
       raise ValueError(
@@ -215,12 +244,14 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int, task: Task,
     if task.training:
       with summary.current_scope():
         summary.scalar("loss", spec.loss)
-      with summary.capture(), scopes.builder_scope(variable_scope, variables):
+      with summary.capture(), train_op_scope(variable_scope, built) as updates:
         train_op = as_train_op_spec(
             builder.build_subnetwork_train_op(
-                subnetwork=subnetwork, loss=spec.loss, var_list=variables,
+                subnetwork=subnetwork, loss=spec.loss,
+                var_list=list(built.trainable_variables),
                 labels=task.labels, iteration_step=iteration_step,
                 summary=summary, previous_ensemble=previous_ensemble), owner)
+      train_op = with_updates(train_op, updates)
     return SubnetworkSpec(
         name, builder, subnetwork, step, iteration_step, summary, spec.loss,
         train_op, found)

@@ -8,6 +8,7 @@ from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
 from adanet.training import input as input_lib
 from adanet.tf_compat import estimator_config
+from adanet.tf_compat import keras_scope
 from adanet.tf_compat import optimizers
 
 
@@ -195,10 +196,15 @@ class NetworkBuilder(subnetwork_lib.Builder):
     network = self._make_network()
     own_input = None
     trained = None
+    updates = []
     if training and self._train_input_fn:
       own_input = _read(self._train_input_fn, config)
-      trained = network(own_input.features, training)
-    outputs = network(features, training)
+      with keras_scope.apart() as updates:
+        trained = network(own_input.features, training)
+      with keras_scope.apart():  # It does not train on this input.
+        outputs = network(features, training)
+    else:
+      outputs = network(features, training)
     return subnetwork_lib.Subnetwork(
         last_layer=outputs.last_layer,
         logits=outputs.logits,
@@ -206,6 +212,7 @@ class NetworkBuilder(subnetwork_lib.Builder):
         shared={
             "own_input": own_input,
             "outputs": trained or outputs,
+            "updates": updates,
             "optimizer": (self._optimizer or
                           getattr(network, "optimizer", None) or
                           self._default_optimizer),
@@ -226,9 +233,10 @@ class NetworkBuilder(subnetwork_lib.Builder):
       loss = self._head.create_estimator_spec(
           features=own_input.features, mode="eval", logits=outputs.logits,
           labels=own_input.labels).loss
-    step = optimizers.minimize(
-        subnetwork.shared["optimizer"],
-        v1.add_n([loss, *outputs.regularization]), variables)
+    with v1.control_dependencies(subnetwork.shared["updates"]):
+      step = optimizers.minimize(
+          subnetwork.shared["optimizer"],
+          v1.add_n([loss, *outputs.regularization]), variables)
     train_op = v1.group(step, *outputs.updates)
     return _apart(train_op) if own_input else train_op
 

@@ -138,10 +138,6 @@ def _check_model(model, owner):
   """Checks that a model of the pool is one of the kinds that there are."""
   if hasattr(model, "model_fn"):
     return
-  if auto_networks.is_keras_3(model):
-    raise ValueError(
-        f"{owner} is a model of Keras 3: expected a function that makes a "
-        "model of tf_compat.keras, which is Keras 2 (package tf-keras).")
   if hasattr(type(model), "trainable_weights"):
     raise ValueError(
         f"{owner} is a Keras model: expected a function that makes it, because "
@@ -267,10 +263,10 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
   A model of the pool is told by what it is:
 
   - an estimator, of `tf.estimator` where that exists: it has a `model_fn`;
-  - a function without arguments, or a class: it makes a Keras model, of
-    `tf_compat.keras`, a new one at each call. The model returns logits. Its
-    losses, such as those of regularizers, are added to that of the head, and
-    its updates run in each step;
+  - a function without arguments, or a class: it makes a Keras model, of Keras 3
+    or of `tf_compat.keras`, a new one at each call. The model returns logits.
+    Its losses, such as those of regularizers, are added to that of the head,
+    and its updates run in each step;
   - a function of `config`: it makes an estimator, or an
     `AutoEnsembleSubestimator` of one;
   - a function of `features`: it returns the logits, or a pair of the last layer

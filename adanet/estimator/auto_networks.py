@@ -30,7 +30,7 @@ class Outputs(NamedTuple):
 
 
 def is_keras_3(value: Any) -> bool:
-  """Whether a layer or model is of Keras 3, which no graph can hold."""
+  """Whether a layer or model is of Keras 3, without loading that."""
   return hasattr(value, "stateless_call")
 
 
@@ -125,7 +125,8 @@ def _model_inputs(model, features, owner):
     return features
   single = len(features) == 1
   if getattr(model, "inputs", None):
-    names = list(model.input_names)
+    names = ([tensor.name for tensor in model.inputs] if is_keras_3(model)
+             else list(model.input_names))
     values = [features[name] for name in names if name in features]
     if single and len(names) == 1:
       values = list(features.values())
@@ -134,7 +135,14 @@ def _model_inputs(model, features, owner):
           f"{owner}: the model has the inputs {sorted(names)}, and input_fn "
           f"gives the features {sorted(features)}. Name each keras.Input as "
           "its feature.")
+    if is_keras_3(model) and isinstance(getattr(model, "input", None), dict):
+      by_name = dict(zip(names, values))
+      return {key: by_name[tensor.name] for key, tensor in model.input.items()}
     return values[0] if len(values) == 1 else values
+  if is_keras_3(model):
+    if single and isinstance(model, tf_compat.keras_3.Sequential):
+      return list(features.values())[0]
+    return features
   layers = tf_compat.keras.layers
   if single and isinstance(model, tf_compat.keras.Sequential) and not (
       isinstance(model.layers[0], getattr(layers, "DenseFeatures", ()))):
@@ -154,8 +162,8 @@ class KerasNetwork:
     """Takes the function.
 
     Args:
-      make_model: function without arguments that makes a model of
-        `tf_compat.keras`, a new one at each call.
+      make_model: function without arguments that makes a model of Keras 3 or
+        of `tf_compat.keras`, a new one at each call.
       owner: str, whose function it is, for messages.
     """
     self._make_model = make_model
@@ -166,18 +174,20 @@ class KerasNetwork:
   def _new_model(self):
     """Returns a model that belongs to the default graph."""
     model = self._make_model()
-    if is_keras_3(model):
+    is_new = is_keras_3(model)
+    if not (hasattr(type(model), "trainable_weights") and
+            isinstance(model, (tf_compat.keras_3 if is_new
+                               else tf_compat.keras).Model)):
       raise ValueError(
-          f"{self._owner} returned {model!r}, a model of Keras 3: expected one "
-          "of tf_compat.keras, which is Keras 2 (package tf-keras).")
-    if not isinstance(model, tf_compat.keras.Model):
-      raise ValueError(
-          f"{self._owner} returned {model!r}: expected a model of "
-          "tf_compat.keras, because the function takes no arguments.")
+          f"{self._owner} returned {model!r}: expected a model of Keras, "
+          "because the function takes no arguments.")
     graph = tf_compat.v1.get_default_graph()
-    weights = model.weights if model.built else []
-    # A model that was made in eager execution has no get_updates_for.
-    if not hasattr(model, "get_updates_for") or any(
+    if is_new:
+      weights = [variable.value for variable in model.variables]
+    else:
+      weights = model.weights if model.built else []
+    # One of Keras 2 that was made in eager execution has no get_updates_for.
+    if not (is_new or hasattr(model, "get_updates_for")) or any(
         getattr(weight, "graph", None) is not graph for weight in weights):
       raise ValueError(
           f"{self._owner} returned a model that was made before: expected a "
@@ -200,6 +210,11 @@ class KerasNetwork:
       last_layer, logits = _split(model(inputs, training=training), self._owner)
       if not training:
         return Outputs(last_layer, logits, variables=[])
+      if is_keras_3(model):
+        # What it assigns runs with the train op; see `keras_scope`.
+        return Outputs(
+            last_layer, logits, regularization=list(model.losses),
+            variables=[v.value for v in model.trainable_variables])
       return Outputs(
           last_layer, logits,
           regularization=(model.get_losses_for(None) +

@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of networks that are functions or Keras models, without training."""
 
+import functools
+import unittest
+
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.estimator import auto_networks
+from adanet.tf_compat import keras_scope
 
 
 def _dense(units=1, **kwargs):
@@ -240,21 +244,121 @@ class KerasTest(_TestCase):
         ValueError, "^owner returned a model that was made before"):
       self._keras(lambda: models[1])
 
-  def test_keras_3(self):
-    class Keras3:
-      """What tells Keras 3 from Keras 2, on all versions."""
-
-      def stateless_call(self):
-        raise NotImplementedError
-
-    with self.assertRaisesRegex(
-        ValueError, "^owner returned .*, a model of Keras 3: .*tf-keras"):
-      self._keras(Keras3)
-
   @parameterized.parameters(None, "model")
   def test_no_model(self, result):
     with self.assertRaisesRegex(ValueError, "^owner returned .*: expected a m"):
       self._keras(lambda: result)
+
+
+@unittest.skipUnless(tf_compat.HAS_KERAS_3,
+                     "Keras 3 needs TensorFlow 2.16 or later.")
+class Keras3Test(_TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self._scope = keras_scope.KerasScope("scope")
+    self.enter_context(self._scope.entered())
+
+  def _dense(self, **kwargs):
+    return tf_compat.keras_3.layers.Dense(
+        1, use_bias=False, kernel_initializer="ones", **kwargs)
+
+  def _normalizing(self):
+    keras = tf_compat.keras_3
+    return keras.Sequential([
+        keras.layers.BatchNormalization(momentum=.5),
+        self._dense(kernel_regularizer=keras.regularizers.L2(3.)),
+        self._dense(trainable=False)])
+
+  def _functional(self, names, as_dict=False):
+    """Returns a model whose logits are the first input less the second."""
+    keras = tf_compat.keras_3
+    inputs = {name: keras.Input([1], name=name) for name in names}
+    tensors = list(inputs.values())
+    if len(tensors) > 1:
+      tensors = [keras.layers.subtract(tensors)]
+    return keras.Model(inputs if as_dict else list(inputs.values()),
+                       self._dense()(tensors[0]))
+
+  def test_training(self):
+    outputs = self._keras(self._normalizing, 4.)
+    self.assertEqual([[3.]], self._run(outputs.regularization))
+    normalization = "scope/sequential/batch_normalization/"
+    self.assertEqual(
+        [normalization + "gamma", normalization + "beta",
+         "scope/sequential/dense/kernel"],
+        [v.op.name for v in outputs.variables])
+    self.assertEqual((), outputs.updates)
+    self.assertLen(self._scope.updates(), 2)
+
+  def test_evaluation(self):
+    outputs = self._keras(self._normalizing, 4., training=False)
+    self.assertAlmostEqual(4., self._run(outputs.logits)[0], delta=.01)
+    self.assertEqual(((), (), []), outputs[2:])
+    self.assertEmpty(self._scope.updates())
+
+  @parameterized.parameters(True, False)
+  def test_inputs_by_name(self, as_dict):
+    for names, features, expected in (
+        ("ba", {"a": 3., "b": 5., "c": 100.}, 2.), ("a", {"z": 3.}, 3.),
+        ("a", {"a": 4., "b": 5.}, 4.)):
+      outputs = self._keras(
+          functools.partial(self._functional, names, as_dict), features)
+      self.assertEqual([expected], self._run(outputs.logits))
+
+  def test_input_without_a_feature(self):
+    with self.assertRaisesRegex(
+        ValueError, r"^owner: the model has the inputs \['a', 'b'\], and "):
+      self._keras(lambda: self._functional("ab"), {"a": 1., "c": 2.})
+
+  def test_single_feature_of_a_sequential(self):
+    outputs = self._keras(
+        lambda: tf_compat.keras_3.Sequential([self._dense()]), {"z": 3.})
+    self.assertEqual([3.], self._run(outputs.logits))
+    outputs = self._keras(
+        lambda: tf_compat.keras_3.Sequential(
+            [tf_compat.keras_3.Input([1]), self._dense()]), {"z": 4.})
+    self.assertEqual([4.], self._run(outputs.logits))
+
+  def test_subclass(self):
+    class Subclass(tf_compat.keras_3.Model):
+
+      def __init__(self, layer):
+        super().__init__()
+        self.dense = layer
+
+      def call(self, features):
+        return features["y"], self.dense(features["x"])
+
+    outputs = self._keras(
+        lambda: Subclass(self._dense()), {"x": 3., "y": 5.})
+    self.assertEqual([[5.], [3.]],
+                     self._run([outputs.last_layer, outputs.logits]))
+    self.assertEqual(["scope/subclass/dense/kernel"], self._names())
+
+  def test_optimizer(self):
+    def compiled():
+      model = self._normalizing()
+      model.compile("sgd", "mse")
+      return model
+
+    for make_model, is_compiled in (
+        (compiled, True), (self._normalizing, False)):
+      network = auto_networks.KerasNetwork(make_model, "owner")
+      network(self._constants(1.), True)
+      self.assertEqual(is_compiled, network.optimizer is not None)
+
+  def test_model_that_was_made_before(self):
+    with tf_compat.v1.Graph().as_default():
+      model = self._normalizing()
+      model.build([None, 1])
+    with self.assertRaisesRegex(
+        ValueError, "^owner returned a model that was made before"):
+      self._keras(lambda: model)
+
+  def test_no_model(self):
+    with self.assertRaisesRegex(ValueError, "^owner returned .*: expected a m"):
+      self._keras(self._dense)
 
 
 class FeaturesTest(_TestCase):

@@ -7,17 +7,19 @@ Attributes:
     graphs and sessions under this name.
   v2: the module `tensorflow.compat.v2`, for what came with TensorFlow 2.
     TensorFlow 1.15 has most of it.
-  keras: the Keras that works in a graph of TensorFlow 1: `tf.keras` before
+  keras: Keras 2, which every version of TensorFlow has: `tf.keras` before
     TensorFlow 2.16, and the package `tf_keras` since. A target that uses it
     names that package in its deps.
+  keras_3: Keras 3, the package `keras`. An ImportError before TensorFlow 2.16.
+  HAS_KERAS_3: bool, whether Keras 3 works with this TensorFlow.
   STANDARD_PS_OPS: frozenset of str, the types of the ops that hold variables,
     for a device function. It is TensorFlow's own list, which is not public.
   IS_TENSORFLOW_1: bool, whether this is TensorFlow 1.15.
   eager_device: a function that returns the device of the eager scope as str.
     No version of TensorFlow has a public function for that.
-  reset_layer_names: a function that lets Keras number its layers from the start
-    again, so that no name depends on layers made before. It does nothing where
-    Keras is not loaded.
+  reset_layer_names: a function that lets Keras 2 number its layers from the
+    start again, so that no name depends on layers made before. It does nothing
+    where Keras 2 is not loaded.
 
 Each of these loads TensorFlow when it is first read. Importing this module and
 making a `RunConfig` do not. `metric_op` makes a Keras metric one of TensorFlow
@@ -38,6 +40,8 @@ if typing.TYPE_CHECKING:
   v1: typing.Any
   v2: typing.Any
   keras: typing.Any
+  keras_3: typing.Any
+  HAS_KERAS_3: bool
   STANDARD_PS_OPS: typing.FrozenSet[str]
   IS_TENSORFLOW_1: bool
   eager_device: typing.Callable[[], str]

@@ -42,7 +42,7 @@ def _load(module):
       return importlib.import_module(module)
   except ModuleNotFoundError as e:
     packages = {"tensorflow": "tensorflow (or tensorflow-cpu)",
-                "tf_keras": "tf-keras"}
+                "keras": "keras", "tf_keras": "tf-keras"}
     if e.name not in packages:
       raise
     raise ModuleNotFoundError(
@@ -73,8 +73,16 @@ def _keras():
   return _load("tf_keras")
 
 
+def _keras_3():
+  if _version() < (2, 16):
+    raise ImportError(
+        "Keras 3 needs TensorFlow 2.16 or later, and this is TensorFlow "
+        f"{_load('tensorflow.compat.v1').VERSION}: use tf_compat.keras.")
+  return _load("keras")
+
+
 def reset_layer_names() -> None:
-  """Lets Keras number its layers from the start again, where it is loaded."""
+  """Lets Keras 2 number its layers from the start again, where it is loaded."""
   package = ("tf_keras" if _version() >= (2, 16) else
              "keras" if _version() >= (2, 6) else "tensorflow")
   if package in sys.modules:
@@ -91,7 +99,9 @@ LOADERS = {
     "v1": lambda: _load("tensorflow.compat.v1"),
     "v2": lambda: _load("tensorflow.compat.v2"),
     "keras": _keras,
+    "keras_3": _keras_3,
     "STANDARD_PS_OPS": _standard_ps_ops,
+    "HAS_KERAS_3": lambda: _version() >= (2, 16),
     "IS_TENSORFLOW_1": lambda: _version() < (2, 0),
 }
 

@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimizers in a graph of TensorFlow 1, whichever way they were made."""
 
+from concurrent import futures
 import functools
+import re
 import typing
 
 from adanet.tf_compat import _tensorflow
+from adanet.tf_compat import keras_scope
 
 _CLASSES = {
     "Adagrad": "AdagradOptimizer",
@@ -20,9 +23,23 @@ _LEARNING_RATE = .05
 
 
 def _is_keras(optimizer):
-  """Whether an optimizer is of `tf_compat.keras`, without loading that."""
-  return hasattr(optimizer, "get_config") and not hasattr(
-      optimizer, "stateless_apply")  # Which only Keras 3 has.
+  """Whether an optimizer is of Keras 2 or Keras 3, without loading these."""
+  return hasattr(optimizer, "get_config") and hasattr(
+      optimizer, "apply_gradients")
+
+
+def _is_keras_3(optimizer):
+  """Whether a Keras optimizer is of Keras 3."""
+  return hasattr(optimizer, "stateless_apply")  # Which only Keras 3 has.
+
+
+def _has_number(optimizer):
+  """Whether an optimizer has the name that Keras 3 gives, such as adam_1.
+
+  The number says only how many the process has made before.
+  """
+  name = re.sub(r"_[0-9]+\Z", "", optimizer.name)
+  return name.replace("_", "") == type(optimizer).__name__.lower()
 
 
 def for_any_graph(optimizer: typing.Any) -> typing.Any:
@@ -42,19 +59,66 @@ def for_any_graph(optimizer: typing.Any) -> typing.Any:
         f"{', '.join(sorted(_CLASSES))}, an optimizer, or a function that "
         "makes one.")
   if _is_keras(optimizer) and not callable(optimizer):
-    return functools.partial(
-        type(optimizer).from_config, optimizer.get_config())
+    config = optimizer.get_config()
+    if _is_keras_3(optimizer) and _has_number(optimizer):
+      del config["name"]
+    return functools.partial(type(optimizer).from_config, config)
   return optimizer
 
 
-def _keras_step(optimizer, loss, var_list):
-  """Returns the op of one step of a Keras optimizer."""
+def _keras_3_step(optimizer, loss, var_list):
+  """Returns the op of one step of an optimizer of Keras 3."""
   tf = _tensorflow.v1
-  if any(variable.dtype.name.endswith("_ref") for variable in var_list):
+  keras_scope.check_backend()
+  graphs = [getattr(keras_scope.in_graph(variable), "graph", None)
+            for variable in optimizer.variables]
+  if any(graph is not tf.get_default_graph() for graph in graphs):
     raise ValueError(
-        f"optimizer={optimizer!r}: a Keras optimizer needs resource variables. "
-        "Call tf_compat.v1.enable_resource_variables() at the program's start, "
-        "or use an optimizer of tf_compat.v1.train.")
+        f"optimizer={optimizer!r} was made in another graph or eagerly: "
+        "expected one that this graph alone uses. Make it in "
+        "build_subnetwork_train_op, or give a function that makes it.")
+  if not optimizer.built:
+    optimizer.build([keras_scope.of_keras(variable) for variable in var_list])
+  # A scale of the loss may be a variable, so it comes after `build`.
+  pairs = [(gradient, variable) for gradient, variable in zip(
+      tf.gradients(optimizer.scale_loss(loss), var_list), var_list)
+           if gradient is not None]
+  if not pairs:
+    raise ValueError(
+        f"optimizer={optimizer!r}: the loss depends on no variable of "
+        f"{[variable.name for variable in var_list]}.")
+  trained = [keras_scope.of_keras(variable) for _, variable in pairs]
+
+  def apply(gradients):
+    optimizer.apply(gradients, trained)
+    return tf.convert_to_tensor(optimizer.iterations)
+
+  gradients = [gradient for gradient, _ in pairs]
+
+  def trace():
+    if not _tensorflow.v2.executing_eagerly() and (
+        optimizer.gradient_accumulation_steps or
+        optimizer.use_ema and optimizer.ema_overwrite_frequency):
+      raise ValueError(
+          f"optimizer={optimizer!r}: gradient_accumulation_steps and "
+          "ema_overwrite_frequency need eager execution around graphs: do not "
+          "call disable_v2_behavior or disable_eager_execution.")
+    # A gradient may be of some rows only.
+    return _tensorflow.v2.function(apply).get_concrete_function(
+        [_tensorflow.v2.type_spec_from_value(gradient)
+         for gradient in gradients])
+
+  with keras_scope.assigning(trained + optimizer.variables):
+    # A graph of TensorFlow 1 compares tensors by identity, also in functions
+    # that are traced in it. In a thread, eager execution is around it.
+    with futures.ThreadPoolExecutor(1) as thread:
+      step = thread.submit(trace).result()
+    return step(gradients).op
+
+
+def _keras_step(optimizer, loss, var_list):
+  """Returns the op of one step of an optimizer of Keras 2."""
+  tf = _tensorflow.v1
   if hasattr(optimizer, "get_updates"):
     return tf.group(*optimizer.get_updates(loss, var_list))
   # The optimizers of Keras since 2.11 rely on the order of eager execution,
@@ -77,11 +141,11 @@ def minimize(optimizer: typing.Any, loss: typing.Any,
   """Returns the op of one step that lowers a loss.
 
   Args:
-    optimizer: an optimizer of `tf_compat.v1.train`; one of
-      `tf_compat.keras.optimizers`, which no other graph has used; the name of
-      one: "Adagrad", "Adam", "Ftrl", "RMSProp" or "SGD", with a learning rate
-      of 0.05; a function without arguments that makes one of these; or None to
-      change nothing.
+    optimizer: an optimizer of `tf_compat.v1.train`; one of Keras 3, made in
+      this graph; one of `tf_compat.keras.optimizers`, which no other graph has
+      used; the name of one: "Adagrad", "Adam", "Ftrl", "RMSProp" or "SGD", with
+      a learning rate of 0.05; a function without arguments that makes one of
+      these; or None to change nothing.
     loss: float tensor of shape [].
     var_list: list of the variables to change.
 
@@ -98,14 +162,23 @@ def minimize(optimizer: typing.Any, loss: typing.Any,
   if isinstance(optimizer, str):
     for_any_graph(optimizer)
     optimizer = getattr(tf.train, _CLASSES[optimizer])(_LEARNING_RATE)
+  var_list = [keras_scope.in_graph(variable) for variable in var_list]
+  if _is_keras(optimizer) and any(
+      variable.dtype.name.endswith("_ref") for variable in var_list):
+    raise ValueError(
+        f"optimizer={optimizer!r}: a Keras optimizer needs resource variables. "
+        "Call tf_compat.v1.enable_resource_variables() at the program's start, "
+        "or use an optimizer of tf_compat.v1.train.")
+  if _is_keras(optimizer) and _is_keras_3(optimizer):
+    return _keras_3_step(optimizer, loss, var_list)
   if _is_keras(optimizer):
-    # Keras names variables by the name scope, which is numbered where it is
+    # Keras 2 names variables by the name scope, which is numbered where it is
     # opened again. This one is as the variable scope.
     scope = tf.get_variable_scope().name
     with tf.name_scope(scope + "/" if scope else ""):
-      return _keras_step(optimizer, loss, list(var_list))
+      return _keras_step(optimizer, loss, var_list)
   if not hasattr(optimizer, "minimize") or hasattr(optimizer, "get_config"):
     raise TypeError(
-        f"optimizer={optimizer!r}: expected an optimizer of tf_compat.v1.train "
-        "or of tf_compat.keras.optimizers.")
+        f"optimizer={optimizer!r}: expected an optimizer of "
+        "tf_compat.v1.train, keras.optimizers or tf_compat.keras.optimizers.")
   return optimizer.minimize(loss=loss, var_list=var_list)

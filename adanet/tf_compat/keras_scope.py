@@ -1,0 +1,377 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What layers and optimizers of Keras 3 make and assign in a graph.
+
+Keras 3 is made for eager execution. In a graph of TensorFlow 1 its variables
+work, but two things do not: the numbers in names, such as `dense_2`, go on
+through the whole process, and what a layer assigns, such as moving averages and
+the state of a random generator, is an op that nobody runs.
+
+In a scope of this module the names of variables are `<scope>/<Keras's path>`,
+with numbers that begin anew. What is assigned waits: a later read in the scope
+gets the new value, as in eager execution, and the graph assigns nothing before
+its `updates` run. So the outputs of a layer can be computed without changing
+it, as often as wanted.
+
+Nothing is imported here but what the program has imported: without Keras 3 all
+of this does nothing. Keras keeps its numbers in a module that is not public.
+"""
+
+import contextlib
+import functools
+import inspect
+import sys
+import threading
+from typing import Any, Dict, Iterator, List, Sequence, Tuple
+
+from adanet.tf_compat import _tensorflow
+
+# What Keras has for a whole thread, and here each scope has for itself.
+_STATE = ("object_name_uids", "global_seed_generator", "name_scope_stack")
+
+# Between a Keras variable and what makes its TensorFlow variable are fewer.
+_MOST_FRAMES = 24
+
+_READS = frozenset(["ReadVariableOp", "ResourceGather", "ResourceGatherNd"])
+# What Keras says of a layer whose variables are not in the graph.
+_OTHER_GRAPH = (
+    "Attempting to capture an EagerTensor without building a function",
+    "must be from the same graph as Tensor")
+
+_BRANCHES = ("CondBranchFuncGraph", "WhileBodyFuncGraph", "WhileCondFuncGraph")
+
+
+# Where each thread has its scopes, the innermost last.
+_ENTERED = threading.local()
+
+
+def loaded() -> Any:
+  """Returns the package Keras 3, if the program has imported it; or None."""
+  keras = sys.modules.get("keras")
+  return keras if hasattr(keras, "StatelessScope") else None
+
+
+def is_variable(value: Any) -> bool:
+  """Whether a value is a `keras.Variable` of Keras 3."""
+  keras = loaded()
+  return keras is not None and isinstance(value, keras.Variable)
+
+
+def in_graph(variable: Any) -> Any:
+  """Returns TensorFlow's variable of a `keras.Variable`, others as they are."""
+  return variable.value if is_variable(variable) else variable
+
+
+def of_keras(variable: Any) -> Any:
+  """Returns the `keras.Variable` of a variable; others as they are.
+
+  It knows its constraint and its path, which optimizers of Keras 3 need.
+  """
+  return getattr(variable, "keras_variable", variable)
+
+
+def check_backend() -> None:
+  """Checks that Keras 3, if it is loaded, computes with TensorFlow.
+
+  Raises:
+    ValueError: it does not.
+  """
+  keras = loaded()
+  if keras is not None and keras.backend.backend() != "tensorflow":
+    raise ValueError(
+        f"Keras has the backend {keras.backend.backend()!r}: expected "
+        "'tensorflow', the only one that adanet can train. Set "
+        "KERAS_BACKEND=tensorflow before the program imports keras.")
+
+
+def _exchange(state):
+  """Makes some state of Keras the current one, and returns the one before."""
+  if loaded() is None:
+    return {}
+  module = sys.modules["keras.src.backend.common.global_state"]
+  before = {name: module.get_global_attribute(name) for name in _STATE}
+  for name in _STATE:
+    module.set_global_attribute(name, state.get(name))
+  return before
+
+
+def _in_the_making():
+  """Returns the `keras.Variable` that is being made, and its owner.
+
+  The owner is the layer or the optimizer; None for none. Both are None outside
+  of Keras.
+  """
+  keras = loaded()
+  variable = None
+  frame = inspect.currentframe()
+  for _ in range(_MOST_FRAMES):
+    if frame is None:
+      break
+    this = frame.f_locals.get("self")
+    if variable is None and isinstance(this, keras.Variable):
+      variable = this
+    elif variable is not None and isinstance(
+        this, (keras.layers.Layer, keras.optimizers.Optimizer)):
+      return variable, this
+    frame = frame.f_back
+  return variable, None
+
+
+@functools.lru_cache(maxsize=None)
+def _waiting_class(base):
+  """Returns the class of the variables that Keras makes in a scope."""
+
+  class Waiting(base):
+    """A variable whose assignments wait for the updates of its scope.
+
+    Attributes:
+      keras_variable: the `keras.Variable`.
+      scope: the `KerasScope` that it was made in.
+    """
+
+    def assign(self, value, use_locking=None, name=None, read_value=True):
+      if self.scope.takes(self, value):
+        return self
+      return super().assign(value, use_locking, name, read_value)
+
+    def assign_add(self, delta, use_locking=None, name=None, read_value=True):
+      if self.scope.waits(self):
+        return self.assign(self.value() + _as(self, delta))
+      return super().assign_add(delta, use_locking, name, read_value)
+
+    def assign_sub(self, delta, use_locking=None, name=None, read_value=True):
+      if self.scope.waits(self):
+        return self.assign(self.value() - _as(self, delta))
+      return super().assign_sub(delta, use_locking, name, read_value)
+
+    def value(self):
+      assigned = self.scope.assigned_to(self)
+      if assigned is None:
+        return super().value()
+      # As in eager execution, gradients end here, at the variable.
+      assigned = _tensorflow.v1.stop_gradient(assigned)
+      if self.trainable and self.dtype.is_floating:
+        read = super().value()
+        assigned += read - _tensorflow.v1.stop_gradient(read)
+      return assigned
+
+    def read_value(self):
+      if self.scope.assigned_to(self) is None:
+        return super().read_value()
+      return self.value()
+
+    def sparse_read(self, indices, name=None):
+      if self.scope.assigned_to(self) is None:
+        return super().sparse_read(indices, name)
+      return _tensorflow.v1.gather(self.value(), indices)
+
+  Waiting.__name__ = base.__name__
+  return Waiting
+
+
+def _as(variable, value):
+  return _tensorflow.v1.convert_to_tensor(value, variable.dtype)
+
+
+def _in_branches_of(graph):
+  """Whether the default graph is a branch or a loop of a graph's."""
+  inner = _tensorflow.v1.get_default_graph()
+  if inner is graph:
+    return False
+  while inner is not None and type(inner).__name__ in _BRANCHES:
+    inner = inner.outer_graph
+  return inner is graph
+
+
+class KerasScope:
+  """What one builder makes and assigns with Keras 3.
+
+  `entered` can be entered again and goes on where it ended.
+  """
+
+  def __init__(self, name: str) -> None:
+    """Makes the scope.
+
+    Args:
+      name: str, with which the names of variables begin.
+    """
+    self._name = name
+    self._state: Dict[str, Any] = {}
+    self._active = False
+    # From a variable's name to the variable, and to what it gets.
+    self._assigned: Dict[str, Tuple[Any, Any]] = {}
+    self._in_branches: List[str] = []
+    # From a variable's name to Keras's variable, and its owner.
+    self._made: Dict[str, Tuple[Any, Any]] = {}
+
+  @contextlib.contextmanager
+  def entered(self) -> Iterator[None]:
+    """Lets Keras build in this scope in the default graph.
+
+    Raises:
+      ValueError: Keras is used, and does not compute with TensorFlow, or with
+        layers of another graph.
+    """
+    if not _tensorflow.HAS_KERAS_3:
+      yield
+      return
+    outer = _exchange(self._state)
+    scopes = _ENTERED.__dict__.setdefault("scopes", [])
+    scopes.append(self)
+    self._active = True
+    try:
+      with _tensorflow.v1.variable_creator_scope(self._make):
+        yield
+    except (RuntimeError, ValueError) as error:
+      if any(text in str(error) for text in _OTHER_GRAPH):
+        raise ValueError(
+            f"{self._name}: a layer or model of Keras was made before, eagerly "
+            "or in another graph: make it anew each time that the network is "
+            "built.") from error
+      raise
+    finally:
+      self._active = False
+      scopes.pop()
+      self._state = _exchange(outer)
+      if self._state.get("object_name_uids"):
+        check_backend()
+
+  @contextlib.contextmanager
+  def in_function(self) -> Iterator[None]:
+    """Lets what is assigned be ops, for a function that orders them itself."""
+    was_active, self._active = self._active, False
+    try:
+      yield
+    finally:
+      self._active = was_active
+
+  def _make(self, next_creator, **kwargs):
+    """Makes a variable: a creator of `variable_creator_scope`."""
+    if loaded() is None:
+      return next_creator(**kwargs)
+    keras_variable, owner = _in_the_making()
+    if keras_variable is None:
+      return next_creator(**kwargs)
+    # With the slash, no scope of ops gives it a number.
+    kwargs["name"] = self._free_name(keras_variable.path) + "/"
+    # A constant that waits for nothing, whatever the scope of ops waits for.
+    constant = _tensorflow.v2.get_static_value(kwargs["initial_value"])
+    if constant is not None:
+      kwargs["initial_value"] = constant
+    made = next_creator(**kwargs)
+    made.__class__ = _waiting_class(type(made))
+    made.scope = self
+    made.keras_variable = keras_variable
+    self._made[made.name] = keras_variable, owner
+    return made
+
+  def _free_name(self, path):
+    """Returns the name of a variable, which no op of the graph has yet."""
+    graph = _tensorflow.v1.get_default_graph()
+    name = first = f"{self._name}/{path}"
+    number = 0
+    while True:
+      try:
+        graph.get_operation_by_name(name)
+      except KeyError:
+        return name
+      number += 1
+      name = f"{first}_{number}"
+
+  def is_frozen(self, variable: Any) -> bool:
+    """Whether Keras does not train a variable, or the layer that has it."""
+    return not all(getattr(part, "trainable", True)
+                   for part in self._made.get(variable.name, ()))
+
+  def waits(self, variable: Any) -> bool:
+    """Whether what is assigned to a variable now waits for `updates`."""
+    return self._active and (
+        _tensorflow.v1.get_default_graph() is variable.graph)
+
+  def takes(self, variable: Any, value: Any) -> bool:
+    """Takes what is assigned to a variable, if that waits for `updates`.
+
+    Raises:
+      ValueError: the variable is an optimizer's. Its branches and comparisons
+        would not do what they do eagerly.
+    """
+    if self.waits(variable):
+      owner = self._made[variable.name][1]
+      if isinstance(owner, loaded().optimizers.Optimizer):
+        raise ValueError(
+            f"{owner!r} is applied in a graph: call "
+            "adanet.tf_compat.optimizers.minimize(optimizer, loss, var_list) "
+            "instead, which returns the train op.")
+      self._assigned[variable.name] = variable, _as(variable, value)
+      return True
+    if self._active and _in_branches_of(variable.graph):
+      self._in_branches.append(variable.name)
+      return True
+    return False
+
+  def assigned_to(self, variable: Any) -> Any:
+    """Returns the tensor that waits for a variable; None for none."""
+    if not self._active:
+      return None
+    return self._assigned.get(variable.name, (None, None))[1]
+
+  def updates(self, only_trainable: bool = False) -> List[Any]:
+    """Returns the ops that assign what waits, each after all reads so far.
+
+    Args:
+      only_trainable: whether the others go on waiting.
+
+    Raises:
+      ValueError: a variable is assigned where that cannot wait.
+    """
+    if self._in_branches:
+      raise ValueError(
+          f"{self._in_branches[0]} is assigned in a branch or a loop of a "
+          "graph, where it cannot wait for the train op: assign it outside.")
+    found = []
+    for name, (variable, value) in list(self._assigned.items()):
+      if only_trainable and not variable.trainable:
+        continue
+      del self._assigned[name]
+      reads = [op for op in variable.handle.consumers() if op.type in _READS]
+      with _tensorflow.v1.control_dependencies(reads), self.in_function():
+        found.append(variable.assign(value, read_value=False))
+    return found
+
+  @contextlib.contextmanager
+  def apart(self) -> Iterator[List[Any]]:
+    """See the function `apart`."""
+    outer, self._assigned = self._assigned, {}
+    found: List[Any] = []
+    yield found
+    found += self.updates()
+    self._assigned = outer
+
+
+@contextlib.contextmanager
+def apart() -> Iterator[List[Any]]:
+  """Keeps what is assigned in a block out of the updates of the scope.
+
+  Yields:
+    A list. At the end of the block it has the ops that assign it.
+  """
+  scopes = getattr(_ENTERED, "scopes", [])
+  if not scopes:
+    yield []
+    return
+  with scopes[-1].apart() as found:
+    yield found
+
+
+@contextlib.contextmanager
+def assigning(variables: Sequence[Any]) -> Iterator[None]:
+  """Lets what is assigned to variables be ops, for a function of TensorFlow.
+
+  The function puts them in their order, and its one op runs them.
+  """
+  with contextlib.ExitStack() as stack:
+    for variable in variables:
+      scope = getattr(in_graph(variable), "scope", None)
+      if isinstance(scope, KerasScope):
+        stack.enter_context(scope.in_function())
+    yield

@@ -1,0 +1,447 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests that layers and optimizers in a graph do what Keras 3 does eagerly.
+
+`adanet/estimator:keras_3_test` has what follows for a search.
+"""
+
+import random
+import subprocess
+import sys
+import unittest
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import tf_compat
+from adanet.tf_compat import keras_scope
+from adanet.tf_compat import optimizers
+import numpy as np
+
+v1 = tf_compat.v1
+
+if tf_compat.HAS_KERAS_3:
+  keras = tf_compat.keras_3
+
+  class Counter(keras.layers.Layer):
+    """Counts its calls twice, so that one count depends on the other."""
+
+    def build(self, input_shape):
+      del input_shape
+      self.calls = self.add_weight(
+          shape=(), initializer="zeros", trainable=False, dtype="int32")
+      self.seen = keras.metrics.Mean()
+
+    def call(self, inputs, training=False):
+      if training:
+        self.calls.assign_add(1)
+        self.calls.assign(self.calls * 2)
+        self.seen.update_state(inputs)
+      return inputs
+
+  class SharedSeeds(keras.layers.Layer):
+    """Draws twice from one generator."""
+
+    def __init__(self):
+      super().__init__()
+      self.seeds = keras.random.SeedGenerator(5)
+
+    def call(self, inputs, training=False):
+      if training:
+        for _ in range(2):
+          inputs = keras.random.dropout(inputs, .3, seed=self.seeds)
+      return inputs
+
+  class Embedding(keras.layers.Layer):
+    """Has rows, of which a batch uses some: gradients are sparse."""
+
+    def __init__(self):
+      super().__init__()
+      self.rows = keras.layers.Embedding(
+          5, 4, embeddings_initializer=_initializer(3))
+
+    def call(self, inputs):
+      return inputs + self.rows(keras.ops.cast(inputs[:, 0] > 0, "int32"))
+
+  def _layers(*more):
+    """Returns a Sequential with some layers, from the same weights always."""
+    return keras.Sequential([
+        keras.layers.Dense(4, kernel_initializer=_initializer(1)), *more,
+        keras.layers.Dense(1, kernel_initializer=_initializer(2))])
+
+  def _functional():
+    inputs = keras.Input([3], name="x")
+    hidden = keras.layers.Dense(4, kernel_initializer=_initializer(1))(inputs)
+    hidden = keras.layers.BatchNormalization()(hidden)
+    outputs = keras.layers.Dense(1, kernel_initializer=_initializer(2))(hidden)
+    return keras.Model(inputs, outputs)
+
+  class Subclassed(keras.Model):
+    """Makes its layers when it is made, and builds them when it is called."""
+
+    def __init__(self):
+      super().__init__()
+      self.block = _layers(keras.layers.BatchNormalization())
+      self.top = keras.layers.Dense(1, kernel_initializer=_initializer(3))
+
+    def call(self, inputs, training=False):
+      return self.top(self.block(inputs, training=training))
+
+  def _frozen():
+    layer = keras.layers.Dense(4, kernel_initializer=_initializer(3))
+    layer.trainable = False
+    return _layers(layer)
+
+  def _frozen_later():
+    model = _layers(keras.layers.Dense(4, kernel_initializer=_initializer(3)))
+    model.build([None, 3])
+    model.layers[0].trainable = False
+    return model
+
+  _MODELS = {
+      "sequential": _layers,
+      "functional": _functional,
+      "subclassed": lambda: Subclassed(),
+      "dropout": lambda: _layers(keras.layers.Dropout(.3, seed=1)),
+      "noise": lambda: _layers(keras.layers.GaussianNoise(.3, seed=1)),
+      "shared seeds": lambda: _layers(SharedSeeds()),
+      "counter": lambda: _layers(Counter()),
+      "spectral": lambda: _layers(keras.layers.SpectralNormalization(
+          keras.layers.Dense(4, kernel_initializer=_initializer(3)))),
+      "recurrent": lambda: _layers(
+          keras.layers.Reshape([2, 2]),
+          keras.layers.LSTM(3, dropout=.3, recurrent_dropout=.2, seed=4,
+                            kernel_initializer=_initializer(3),
+                            recurrent_initializer=_initializer(4))),
+      "constraint": lambda: _layers(keras.layers.Dense(
+          4, kernel_initializer=_initializer(3),
+          kernel_constraint="unit_norm")),
+      "losses": lambda: _layers(keras.layers.Dense(
+          4, kernel_initializer=_initializer(3), kernel_regularizer="l2",
+          activity_regularizer="l2")),
+      "embedding": lambda: _layers(Embedding()),
+      "frozen": _frozen,
+      "frozen later": _frozen_later,
+  }
+  _OPTIMIZERS = {
+      "sgd": lambda: keras.optimizers.SGD(.1),
+      "momentum": lambda: keras.optimizers.SGD(.1, momentum=.9, nesterov=True),
+      "adam": lambda: keras.optimizers.Adam(.1),
+      "schedule": lambda: keras.optimizers.Adam(
+          keras.optimizers.schedules.ExponentialDecay(.1, 1, .5)),
+      "clipnorm": lambda: keras.optimizers.Adam(.1, clipnorm=.1),
+      "global clipnorm": lambda: keras.optimizers.Adam(
+          .1, global_clipnorm=.1, amsgrad=True),
+      "weight decay": lambda: keras.optimizers.AdamW(.1, weight_decay=.1),
+      "average": lambda: keras.optimizers.RMSprop(
+          .1, use_ema=True, ema_momentum=.5, ema_overwrite_frequency=2),
+      "accumulation": lambda: keras.optimizers.Adagrad(
+          .1, gradient_accumulation_steps=2),
+      "loss scale": lambda: keras.optimizers.LossScaleOptimizer(
+          keras.optimizers.Adam(.1), dynamic_growth_steps=2),
+  }
+else:
+  _MODELS, _OPTIMIZERS = {"none": None}, {"none": None}
+
+
+def _initializer(seed):
+  return keras.initializers.GlorotUniform(seed=seed)
+
+
+def _batches(count=4):
+  source = np.random.RandomState(7)
+  return [(source.normal(size=[8, 3]).astype("f"),
+           source.normal(size=[8, 1]).astype("f")) for _ in range(count)]
+
+
+def _eager_weights(make_model, make_optimizer):
+  """Returns the weights of Keras's own training, and the optimizer's."""
+  random.seed(1)
+  model, optimizer = make_model(), make_optimizer()
+  model.compile(optimizer, "mse", jit_compile=False)
+  for features, labels in _batches():
+    model.train_on_batch(features, labels)
+  return [[v.numpy() for v in variables] for variables in (
+      model.weights, optimizer.variables)]
+
+
+class _Graph:
+  """A model that is trained in a graph of TensorFlow 1."""
+
+  def __init__(self, make_model, training=True, name="scope"):
+    random.seed(1)
+    self.scope = keras_scope.KerasScope(name)
+    self.graph = v1.Graph()
+    with self.graph.as_default(), self.scope.entered():
+      self.features = v1.placeholder(v1.float32, [None, 3])
+      self.labels = v1.placeholder(v1.float32, [None, 1])
+      self.model = make_model()
+      self.outputs = self.model(self.features, training=training)
+      self.loss = v1.reduce_mean(v1.square(self.outputs - self.labels))
+
+  @property
+  def names(self):
+    with self.graph.as_default():
+      return [variable.op.name for variable in v1.global_variables()]
+
+  def train(self, make_optimizer, runs_outputs=False):
+    """Returns the weights after training, and the optimizer's."""
+    with self.graph.as_default():
+      updates = self.scope.updates(only_trainable=True)
+      with self.scope.entered(), v1.control_dependencies(updates):
+        optimizer = make_optimizer()
+        step = optimizers.minimize(
+            optimizer, v1.add_n([self.loss, *self.model.losses]),
+            [variable for variable in v1.trainable_variables()
+             if not self.scope.is_frozen(variable)])
+      step = v1.group(step, updates, self.scope.updates())
+      slots = [] if isinstance(optimizer, v1.train.Optimizer) else (
+          optimizer.variables)
+      found = [[v.value for v in variables]
+               for variables in (self.model.weights, slots)]
+      with v1.Session() as session:
+        session.run(v1.global_variables_initializer())
+        for features, labels in _batches():
+          feeds = {self.features: features, self.labels: labels}
+          if runs_outputs:
+            session.run(self.outputs, feeds)
+          session.run(step, feeds)
+        return session.run(found)
+
+
+@unittest.skipUnless(tf_compat.HAS_KERAS_3,
+                     "Keras 3 needs TensorFlow 2.16 or later.")
+class KerasScopeTest(parameterized.TestCase):
+
+  def _assert_close(self, expected, got):
+    for one, other in zip(expected, got):
+      self.assertLen(other, len(one))
+      for i, (value, other_value) in enumerate(zip(one, other)):
+        np.testing.assert_allclose(
+            value, other_value, rtol=1e-5, atol=1e-5, err_msg=str(i))
+
+  @parameterized.named_parameters(*_MODELS.items())
+  def test_model(self, make_model):
+    make_optimizer = _OPTIMIZERS["sgd"]
+    expected = _eager_weights(make_model, make_optimizer)
+    # To look at the outputs changes nothing.
+    self._assert_close(expected, _Graph(make_model).train(
+        make_optimizer, runs_outputs=True))
+
+  @parameterized.named_parameters(*_OPTIMIZERS.items())
+  def test_optimizer(self, make_optimizer):
+    self._assert_close(
+        _eager_weights(_functional, make_optimizer),
+        _Graph(_functional).train(make_optimizer))
+
+  def test_optimizer_of_tensorflow(self):
+    expected = _eager_weights(_MODELS["spectral"], _OPTIMIZERS["sgd"])
+    got = _Graph(_MODELS["spectral"]).train(
+        lambda: v1.train.GradientDescentOptimizer(.1))
+    self._assert_close(expected[:1], got)
+
+  def test_optimizer_without_eager_execution(self):
+    with mock.patch.object(
+        tf_compat.v2, "executing_eagerly", return_value=False):
+      _Graph(_layers).train(_OPTIMIZERS["adam"])
+      for name in "average", "accumulation":
+        with self.assertRaisesRegex(
+            ValueError, "^optimizer=.*: gradient_accumulation_steps and .*"):
+          _Graph(_layers).train(_OPTIMIZERS[name])
+
+  def test_optimizer_of_other_variables(self):
+    graph = _Graph(_layers)
+    with graph.graph.as_default(), graph.scope.entered():
+      with self.assertRaisesRegex(
+          ValueError, r"^optimizer=.* depends on no variable of \['x:0'\]"):
+        optimizers.minimize(keras.optimizers.SGD, graph.loss,
+                            [v1.get_variable("x", [])])
+
+  def test_optimizer_with_sparse_gradients(self):
+    for make_optimizer in (_OPTIMIZERS["adam"], _OPTIMIZERS["global clipnorm"]):
+      self._assert_close(
+          _eager_weights(_MODELS["embedding"], make_optimizer),
+          _Graph(_MODELS["embedding"]).train(make_optimizer))
+
+  def test_names_are_the_same_whatever_was_made_before(self):
+    def names(training=True):
+      graph = _Graph(lambda: _layers(
+          keras.layers.BatchNormalization(), keras.layers.Dropout(.5)),
+                     training)
+      if training:
+        graph.train(_OPTIMIZERS["adam"])
+      return graph.names
+
+    keras.layers.Dense(1)
+    first = names()
+    self.assertContainsSubset(
+        ["scope/sequential/dense/kernel", "scope/sequential/dense_1/bias",
+         "scope/sequential/batch_normalization/moving_mean",
+         "scope/seed_generator/seed_generator_state", "scope/adam/iteration",
+         "scope/adam/sequential_dense_kernel_velocity"], first)
+    before = keras.layers.Dense(1).name
+    self.assertEqual(first, names())
+    self.assertContainsSubset(names(training=False), first)
+    # What the program makes elsewhere goes on with its own numbers.
+    number = int(before.rpartition("_")[2])
+    self.assertEqual(f"dense_{number + 1}", keras.layers.Dense(1).name)
+
+  def test_an_op_takes_no_name_from_a_layer(self):
+    def make(first):
+      def model():
+        if first:
+          v1.nn.conv2d(v1.zeros([1, 1, 1, 1]), v1.zeros([1, 1, 1, 1]),
+                       padding="SAME", name="Dense")
+        return _layers()
+      return _Graph(model).names
+
+    self.assertEqual(make(False), make(True))
+
+  def test_two_variables_with_one_path(self):
+    def model():
+      for _ in range(2):
+        keras.layers.Dense(1, name="same").build([None, 3])
+      return _layers()
+
+    self.assertContainsSubset(["scope/same/kernel", "scope/same/kernel_1"],
+                              _Graph(model).names)
+
+  def test_random_functions_of_keras(self):
+    # Their generator belongs to the process. Here each graph has its own.
+    keras.random.normal([2])
+    for _ in range(2):
+      graph = _Graph(_layers)
+      with graph.graph.as_default():
+        with graph.scope.entered():
+          noise = keras.random.normal([4]), keras.random.normal([4])
+        updates = graph.scope.updates()
+        with v1.Session() as session:
+          session.run(v1.global_variables_initializer())
+          found = []
+          for _ in range(2):
+            found += session.run(noise)
+            session.run(updates)
+      self.assertLen({tuple(one) for one in found}, 4)
+    keras.random.normal([2])
+
+  def test_nothing_is_assigned_without_updates(self):
+    graph = _Graph(lambda: _layers(Counter()))
+    types = {op.type for op in graph.graph.get_operations()
+             if op.type.startswith("Assign") and "/Assign" not in op.name}
+    self.assertEmpty(types)
+
+  def test_assignment_in_a_branch(self):
+    def model():
+      made = _layers(Counter())
+      made.build([None, 3])
+      v1.cond(v1.placeholder(v1.bool, []),
+              lambda: made.layers[1].calls.assign(1), lambda: 1)
+      return made
+
+    graph = _Graph(model)
+    with self.assertRaisesRegex(
+        ValueError, "scope/.*counter/.* is assigned in a branch"):
+      graph.train(_OPTIMIZERS["sgd"])
+
+  def test_backend(self):
+    # Only TensorFlow's is installed here.
+    with mock.patch.object(keras.backend, "backend", return_value="jax"):
+      with v1.Graph().as_default(), keras_scope.KerasScope("scope").entered():
+        v1.get_variable("own", [])  # It uses no Keras.
+      with self.assertRaisesRegex(
+          ValueError, "^Keras has the backend 'jax': expected 'tensorflow'.* "
+          "Set KERAS_BACKEND=tensorflow"):
+        _Graph(_layers)
+
+  def test_layers_of_another_graph(self):
+    eager = _layers()
+    eager(np.zeros([1, 3], "f"))
+    for model in eager, _Graph(_layers).model:
+      with self.assertRaisesRegex(
+          ValueError, "^scope: a layer or model of Keras was made before"):
+        _Graph(lambda made=model: made)
+
+  def test_optimizer_that_is_applied_in_the_graph(self):
+    graph = _Graph(_layers)
+    with graph.graph.as_default(), graph.scope.entered():
+      variables = v1.trainable_variables()
+      with self.assertRaisesRegex(
+          ValueError, "^<.*SGD.* is applied in a graph: call "
+          "adanet.tf_compat.optimizers.minimize"):
+        keras.optimizers.SGD().apply(
+            v1.gradients(graph.loss, variables), variables)
+
+  def test_optimizer_of_another_graph(self):
+    for optimizer in keras.optimizers.Adam(), keras.optimizers.SGD(.1):
+      with self.assertRaisesRegex(
+          ValueError, "^optimizer=.*another graph or eagerly: expected one"):
+        _Graph(_layers).train(lambda made=optimizer: made)
+
+  def test_optimizer_for_any_graph(self):
+    # The number in its name says only how many the process made before.
+    keras.optimizers.SGD()
+    make = optimizers.for_any_graph(keras.optimizers.SGD(.1, momentum=.5))
+    for _ in range(2):
+      graph = _Graph(_layers)
+      graph.train(make)
+      self.assertIn("scope/sgd/iteration", graph.names)
+    make = optimizers.for_any_graph(keras.optimizers.SGD(.1, name="mine"))
+    graph = _Graph(_layers)
+    graph.train(make)
+    self.assertIn("scope/mine/iteration", graph.names)
+
+
+class OtherKerasTest(absltest.TestCase):
+
+  def _run(self, program, **environ):
+    """Returns what a program prints that begins with some imports."""
+    begin = """if True:
+        import os, sys
+        os.environ.update({})
+        from adanet import tf_compat
+        from adanet.tf_compat import keras_scope
+        v1 = tf_compat.v1
+        def use(make):
+          with v1.Graph().as_default():
+            with keras_scope.KerasScope("scope").entered():
+              make()(v1.zeros([2, 3]))
+            return [v.op.name for v in v1.global_variables()]
+        """.format(environ)
+    return subprocess.run(
+        [sys.executable, "-c", begin + program], text=True, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+
+  def test_keras_2_as_before(self):
+    self.assertEqual("['dense/kernel', 'dense/bias']\n", self._run("""
+        print(use(lambda: tf_compat.keras.layers.Dense(1)))
+        """))
+
+  def test_keras_3_imports_no_keras_2(self):
+    if not tf_compat.HAS_KERAS_3:
+      self.assertIn("Keras 3 needs TensorFlow 2.16 or later, and this is",
+                    self._run("tf_compat.keras_3"))
+      return
+    # With this variable TensorFlow itself imports tf_keras.
+    for legacy in "0", "1":
+      self.assertEqual(
+          f"['scope/dense/kernel', 'scope/dense/bias'] {legacy == '1'}\n",
+          self._run("""
+        print(use(lambda: tf_compat.keras_3.layers.Dense(1)),
+              "tf_keras" in sys.modules)
+        """, TF_USE_LEGACY_KERAS=legacy))
+
+  @unittest.skipUnless(tf_compat.HAS_KERAS_3,
+                       "Keras 3 needs TensorFlow 2.16 or later.")
+  def test_both_in_one_program(self):
+    self.assertEqual("""['scope/dense/kernel', 'scope/dense/bias']
+['dense/kernel', 'dense/bias']
+['scope/dense/kernel', 'scope/dense/bias']
+""", self._run("""
+        for keras in tf_compat.keras_3, tf_compat.keras, tf_compat.keras_3:
+          tf_compat.reset_layer_names()
+          print(use(lambda: keras.layers.Dense(1)))
+        """))
+
+
+if __name__ == "__main__":
+  absltest.main()
