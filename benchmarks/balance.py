@@ -184,7 +184,9 @@ def num_steps(case, is_short):
     is_short: whether the run is.
   """
   secs = case.plan(case.strategies()[1]).training_time() * case.unit_secs
-  return max(10, round((_SHORT_SECS if is_short else _ITERATION_SECS) / secs))
+  # The last step of each ends when it ends, which few steps would not hide.
+  return (max(10, round(_SHORT_SECS / secs)) if is_short else
+          max(36, round(_ITERATION_SECS / secs)))
 
 
 def _turn(tasks, case, strategy, count):
