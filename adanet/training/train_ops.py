@@ -18,7 +18,7 @@ class Trainee(NamedTuple):
     name: str.
     is_subnetwork: bool.
     step: variable, how often it was trained.
-    train: op that trains it once, but does not count that.
+    advance: tensor, int64 of shape []: trains it once and returns its new step.
     loss: float tensor of shape [].
     chief_hooks: tuple of hooks that run on the chief while it trains.
     hooks: tuple of hooks that run on each worker while it trains.
@@ -26,7 +26,7 @@ class Trainee(NamedTuple):
   name: str
   is_subnetwork: bool
   step: Any
-  train: Any
+  advance: Any
   loss: Any
   chief_hooks: Tuple[Any, ...]
   hooks: Tuple[Any, ...]
@@ -41,11 +41,20 @@ def _tensor(assigned):
   return tf_compat.v1.identity(assigned)
 
 
+def _advance(spec, with_specs):
+  """Returns the new step of one, after some have been trained once."""
+  v1 = tf_compat.v1
+  trained = [op for s in with_specs
+             for op in (s.train_op.train_op, s.iteration_step)]
+  with v1.control_dependencies(trained):
+    # Other workers may train it, too.
+    return _tensor(v1.assign_add(spec.step, 1, use_locking=True))
+
+
 def _trainee(spec, is_subnetwork):
   loss = spec.loss if is_subnetwork else spec.adanet_loss
-  train = tf_compat.v1.group(spec.train_op.train_op, spec.iteration_step)
-  return Trainee(spec.name, is_subnetwork, spec.step, train, loss,
-                 spec.train_op.chief_hooks, spec.train_op.hooks)
+  return Trainee(spec.name, is_subnetwork, spec.step, _advance(spec, [spec]),
+                 loss, spec.train_op.chief_hooks, spec.train_op.hooks)
 
 
 class TrainOps:
@@ -110,31 +119,22 @@ class TrainOps:
             iteration.candidates and spec.name not in self.trainees)}
     self.pacemakers = tuple(self.observed) if iteration.candidates else ()
     self.follows = bool(self.pacemakers)
-    self._shares_ensembles = shares_ensembles
+    # They count together, at the end of their run, so that those who share them
+    # see all of its steps or none.
+    self._together: Dict[str, Any] = {}
     if shares_ensembles:
+      self._together = {spec.name: _advance(spec, new) for spec in new}
       self.observed.update((spec.name, spec.step) for spec in new)
     self._reads = {name: step.read_value()
                    for name, step in self.observed.items()}
     self._iteration = iteration
     self._combine = global_step_combiner_fn
-    self._advances: Dict[Tuple[str, ...], Dict[str, Any]] = {}
 
   def _advance(self, names):
-    """Returns the new steps of some that train in one run, by name.
-
-    Ensembles that other workers train, too, count together, at the end of their
-    run: so these see all of its steps or none.
-    """
-    v1 = tf_compat.v1
-    if names not in self._advances:
-      trainees = [self.trainees[name] for name in names]
-      ensembles = [t.train for t in trainees if not t.is_subnetwork]
-      found = self._advances[names] = {}
-      for t in trainees:
-        is_shared = self._shares_ensembles and not t.is_subnetwork
-        with v1.control_dependencies(ensembles if is_shared else [t.train]):
-          found[t.name] = _tensor(v1.assign_add(t.step, 1, use_locking=True))
-    return self._advances[names]
+    """Returns the new steps of some that train in one run, by name."""
+    if self._together.keys() == set(names):
+      return self._together
+    return {name: self.trainees[name].advance for name in names}
 
   def fetches(self, names: Iterable[str]) -> Dict[str, Any]:
     """Returns what one step fetches: three tensors, as each one costs time.
