@@ -115,13 +115,14 @@ def _times(model, built):
 
   Returns:
     A tuple with the time of each subnetwork, and that of all ensembles, the
-    previous one included; None if it is not known.
+    previous one included; None if it is not known, or there are no new ones.
   """
   iteration = built.iteration
-  ensembles = train_ops.TrainOps(
-      iteration, model.search.global_step_combiner_fn).fetches(
-          c.spec.name for c in iteration.new_candidates)
-  fetches = [s.train_op.train_op for s in iteration.subnetworks] + [ensembles]
+  fetches = [s.train_op.train_op for s in iteration.subnetworks]
+  ensembles = [c.spec.name for c in iteration.new_candidates]
+  if ensembles:
+    fetches.append(train_ops.TrainOps(
+        iteration, model.search.global_step_combiner_fn).fetches(ensembles))
   taken = [[] for _ in fetches]
   try:
     with model.session(built, None) as (session, _):
@@ -143,7 +144,8 @@ def _times(model, built):
           iteration.number)
       return (1,) * len(iteration.subnetworks), None
   times = [max(1, round(statistics.median(secs) * 1e9)) for secs in taken]
-  return tuple(times[:-1]), times[-1]
+  count = len(iteration.subnetworks)
+  return tuple(times[:count]), times[count] if ensembles else None
 
 
 def _log(iteration, figures):

@@ -33,10 +33,10 @@ class _Says(builders.Slow):
 
 class MeasuringTest(parameterized.TestCase):
 
-  def _measure(self, made, strategy=_MEASURED, repeat=None):
+  def _measure(self, made, strategy=_MEASURED, repeat=None, **changes):
     folder = self.create_tempdir().full_path
     model = model_lib.Model(
-        searches.make(made), model_dir_lib.ModelDir(folder),
+        searches.make(made)._replace(**changes), model_dir_lib.ModelDir(folder),
         tf_compat.RunConfig(model_dir=folder), strategy)
     return measuring.measure(model, builders.input_fn(repeat), 0)
 
@@ -65,6 +65,11 @@ class MeasuringTest(parameterized.TestCase):
   def test_measures_what_is_asked_for(self, strategy, costs, sizes):
     found = self._measure([_Says("a"), _Says("b")], strategy)
     self.assertEqual((costs, sizes), (bool(found.costs), bool(found.sizes)))
+
+  def test_no_new_ensembles(self):
+    found = self._measure([_Says("a"), _Says("b")], strategies=[])
+    self.assertLen(found.costs, 2)
+    self.assertIsNone(found.ensemble_cost)
 
   def test_input_that_ends(self):
     found = self._measure([_Says(f"a{i}") for i in range(5)], repeat=1)
