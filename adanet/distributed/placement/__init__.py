@@ -154,8 +154,8 @@ class BalancedStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
   * Memory per worker: O(1), two subnetworks or three; O(k) with ensembles.
   * Stale gradients per subnetwork with asynchronous SGD: O(m / k).
 
-  Use it if the subnetworks cost unequal time, if there are more than four
-  subnetworks, whose ensembles are too much for one worker, or if there are few
+  Use it if the subnetworks cost unequal time, if there are four subnetworks or
+  more, whose ensembles are too much for one worker, or if there are few
   workers. It is never slower than `RoundRobinStrategy`. Keep to that one if
   only the chief has the memory for all subnetworks.
   """
