@@ -11,7 +11,8 @@ In a scope of this module the names of variables are `<scope>/<Keras's path>`,
 with numbers that begin anew. What is assigned waits: a later read in the scope
 gets the new value, as in eager execution, and the graph assigns nothing before
 its `updates` run. So the outputs of a layer can be computed without changing
-it, as often as wanted.
+it, as often as wanted. A constant that is assigned outside of a layer's `call`,
+as where weights are loaded from a file, is where the variable starts.
 
 Nothing is imported here but what the program has imported: without Keras 3 all
 of this does nothing. Keras keeps its numbers in a module that is not public.
@@ -22,9 +23,10 @@ import functools
 import inspect
 import sys
 import threading
-from typing import Any, Dict, Iterator, List, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from adanet.tf_compat import _tensorflow
+from adanet.tf_compat import keras_2_weights
 
 # What Keras has for a whole thread, and here each scope has for itself.
 _STATE = ("object_name_uids", "global_seed_generator", "name_scope_stack")
@@ -37,6 +39,13 @@ _READS = frozenset(["ReadVariableOp", "ResourceGather", "ResourceGatherNd"])
 _OTHER_GRAPH = (
     "Attempting to capture an EagerTensor without building a function",
     "must be from the same graph as Tensor")
+
+# Functions of a layer that run once in eager execution, and those of them whose
+# values come from elsewhere.
+_LOADING = ("load_own_variables", "load_weights", "set_weights")
+_ONCE = ("__init__", "build") + _LOADING
+
+_PLACEHOLDERS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
 
 _BRANCHES = ("CondBranchFuncGraph", "WhileBodyFuncGraph", "WhileCondFuncGraph")
 
@@ -117,6 +126,47 @@ def _in_the_making():
   return variable, None
 
 
+def _caller():
+  """Returns which function of a layer assigns: "call", one of `_ONCE`, or ""."""
+  keras = loaded()
+  frame = inspect.currentframe()
+  while frame is not None:
+    name = frame.f_code.co_name
+    if name == "call" or name in _ONCE:
+      this = frame.f_locals.get("self")
+      if isinstance(this, keras.layers.Layer) or (
+          name in _LOADING and hasattr(this, "load_own_variables")):
+        return name
+    frame = frame.f_back
+  return ""
+
+
+def _is_constant(tensor):
+  """Whether a tensor is the same whenever it is computed."""
+  seen = set()
+  waiting = [tensor.op]
+  while waiting:
+    op = waiting.pop()
+    if op.name in seen:
+      continue
+    seen.add(op.name)
+    if op.control_inputs or op.op_def.is_stateful or op.type in _PLACEHOLDERS:
+      return False
+    waiting += [tensor.op for tensor in op.inputs]
+  return True
+
+
+def _as_constant(tensor):
+  """Returns a tensor that waits for nothing; None if the value may change."""
+  if _is_constant(tensor):
+    return tensor
+  value = _tensorflow.v2.get_static_value(tensor)
+  if value is None:
+    return None
+  with _tensorflow.v1.init_scope():
+    return _tensorflow.v1.constant(value, tensor.dtype)
+
+
 @functools.lru_cache(maxsize=None)
 def _waiting_class(base):
   """Returns the class of the variables that Keras makes in a scope."""
@@ -128,6 +178,16 @@ def _waiting_class(base):
       keras_variable: the `keras.Variable`.
       scope: the `KerasScope` that it was made in.
     """
+
+    @property
+    def initializer(self):
+      started = self.scope.start_of(self)
+      return started[1] if started else super().initializer
+
+    @property
+    def initial_value(self):
+      started = self.scope.start_of(self)
+      return started[0] if started else super().initial_value
 
     def assign(self, value, use_locking=None, name=None, read_value=True):
       if self.scope.takes(self, value):
@@ -183,6 +243,24 @@ def _in_branches_of(graph):
   return inner is graph
 
 
+def _is_optimizer(owner):
+  return isinstance(owner, loaded().optimizers.Optimizer)
+
+
+def _global_variables():
+  """Returns the list of those that the default graph saves and initializes."""
+  return _tensorflow.v1.get_collection_ref(
+      _tensorflow.v1.GraphKeys.GLOBAL_VARIABLES)
+
+
+def use(optimizer: Any) -> None:
+  """Lets the default graph save and initialize an optimizer's variables."""
+  known = {id(variable) for variable in _global_variables()}
+  _global_variables().extend(
+      variable for variable in map(in_graph, optimizer.variables)
+      if id(variable) not in known)
+
+
 class KerasScope:
   """What one builder makes and assigns with Keras 3.
 
@@ -200,6 +278,11 @@ class KerasScope:
     self._active = False
     # From a variable's name to the variable, and to what it gets.
     self._assigned: Dict[str, Tuple[Any, Any]] = {}
+    # The names of those whose waiting value is not read, because it was
+    # computed before they got the value that they start from.
+    self._outdated: Set[str] = set()
+    # From a variable's name to the value it starts from, and the initializer.
+    self._starts: Dict[str, Tuple[Any, Any]] = {}
     self._in_branches: List[str] = []
     # From a variable's name to Keras's variable, and its owner.
     self._made: Dict[str, Tuple[Any, Any]] = {}
@@ -210,8 +293,14 @@ class KerasScope:
 
     Raises:
       ValueError: Keras is used, and does not compute with TensorFlow, or with
-        layers of another graph.
+        layers of another graph; or Keras 2 loads weights.
     """
+    with keras_2_weights.not_loaded(self._name), self._entered_keras_3():
+      yield
+
+  @contextlib.contextmanager
+  def _entered_keras_3(self):
+    """Lets Keras 3 build in this scope."""
     if not _tensorflow.HAS_KERAS_3:
       yield
       return
@@ -263,6 +352,10 @@ class KerasScope:
     made.scope = self
     made.keras_variable = keras_variable
     self._made[made.name] = keras_variable, owner
+    if _is_optimizer(owner):
+      # A compiled model has an optimizer in each graph, and uses it in one.
+      variables = _global_variables()
+      variables[:] = [v for v in variables if v is not made]
     return made
 
   def _free_name(self, path):
@@ -289,29 +382,61 @@ class KerasScope:
         _tensorflow.v1.get_default_graph() is variable.graph)
 
   def takes(self, variable: Any, value: Any) -> bool:
-    """Takes what is assigned to a variable, if that waits for `updates`.
+    """Takes what is assigned to a variable, if no op is to assign it now.
+
+    It waits for `updates`. A constant that no layer assigns in its `call` is
+    what the variable starts from.
 
     Raises:
       ValueError: the variable is an optimizer's. Its branches and comparisons
-        would not do what they do eagerly.
+        would not do what they do eagerly. Or it is loaded, with no constant.
     """
     if self.waits(variable):
+      value = _as(variable, value)
+      caller = _caller()
+      constant = _as_constant(value) if caller != "call" else None
+      if constant is not None:
+        self._start(variable, constant)
+        return True
       owner = self._made[variable.name][1]
-      if isinstance(owner, loaded().optimizers.Optimizer):
+      if _is_optimizer(owner):
         raise ValueError(
             f"{owner!r} is applied in a graph: call "
             "adanet.tf_compat.optimizers.minimize(optimizer, loss, var_list) "
             "instead, which returns the train op.")
-      self._assigned[variable.name] = variable, _as(variable, value)
+      if caller in _LOADING:
+        raise ValueError(
+            f"{variable.op.name}: {caller} assigns {value.op.name}, which other "
+            "variables or inputs change: expected a constant, such as an array "
+            "of numpy.")
+      self._assigned[variable.name] = variable, value
+      self._outdated.discard(variable.name)
       return True
     if self._active and _in_branches_of(variable.graph):
       self._in_branches.append(variable.name)
       return True
     return False
 
+  def _start(self, variable, constant):
+    """Lets a variable start from a constant."""
+    v1 = _tensorflow.v1
+    with v1.init_scope(), v1.name_scope(None), v1.device(variable.device):
+      with self.in_function():
+        initializer = variable.assign(
+            constant, name=variable.op.name + "/Assign", read_value=False)
+    self._starts[variable.name] = constant, initializer
+    self._outdated.add(variable.name)
+
+  def start_of(self, variable: Any) -> Optional[Tuple[Any, Any]]:
+    """Returns the constant that a variable starts from, and its initializer.
+
+    None for a variable that starts as Keras says.
+    """
+    return self._starts.get(variable.name)
+
   def assigned_to(self, variable: Any) -> Any:
     """Returns the tensor that waits for a variable; None for none."""
-    if not self._active:
+    if not self._active or variable.name in self._outdated:
       return None
     return self._assigned.get(variable.name, (None, None))[1]
 

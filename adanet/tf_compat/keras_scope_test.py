@@ -330,6 +330,180 @@ class KerasScopeTest(parameterized.TestCase):
              if op.type.startswith("Assign") and "/Assign" not in op.name}
     self.assertEmpty(types)
 
+  def _step(self, graph, runs=1):
+    """Returns the weights before and after some runs of the updates."""
+    with graph.graph.as_default(), v1.Session() as session:
+      updates = graph.scope.updates()
+      weights = [v.value for v in graph.model.weights]
+      session.run(v1.global_variables_initializer())
+      before = session.run(weights)
+      for _ in range(runs):
+        session.run(updates, {graph.features: _batches()[0][0]})
+      return before, session.run(weights)
+
+  def test_weights_of_a_file(self):
+    saved = _layers(keras.layers.BatchNormalization(),
+                    keras.layers.Dropout(.3, seed=1))
+    saved.compile("adam", "mse", jit_compile=False)
+    for features, labels in _batches():
+      saved.train_on_batch(features, labels)
+    path = self.create_tempdir().full_path + "/model.keras"
+    saved.save(path)
+    weights = saved.get_weights()  # Which Keras does not know in a graph.
+
+    def load():
+      return keras.models.load_model(path)
+
+    def load_weights():
+      model = _layers(keras.layers.BatchNormalization(),
+                      keras.layers.Dropout(.3, seed=1))
+      model(v1.zeros([1, 3]))
+      model.load_weights(path)
+      return model
+
+    def set_weights():
+      model = _layers(keras.layers.BatchNormalization(),
+                      keras.layers.Dropout(.3, seed=1))
+      model.build([None, 3])
+      model.set_weights(weights)
+      return model
+
+    for make in load, load_weights, set_weights:
+      # Neither does evaluation change any, nor does it need an optimizer.
+      graph = _Graph(make, training=False)
+      for got in self._step(graph):
+        self._assert_close([weights], [got])
+      self.assertFalse([name for name in graph.names if "adam" in name])
+      self.assertContainsSubset(graph.names, _Graph(make).names)
+
+    def optimizer():
+      return graph.model.optimizer
+
+    # Both go on where the file ends, the optimizer's momentum too.
+    graph = _Graph(load)
+    got = graph.train(optimizer)
+    self.assertLen([name for name in graph.names
+                    if name.endswith("/iteration")], 1)
+    loaded = load()  # Its masks begin anew.
+    for features, labels in _batches():
+      loaded.train_on_batch(features, labels)
+    self._assert_close([[v.numpy() for v in variables] for variables in (
+        loaded.weights, loaded.optimizer.variables)], got)
+
+  def test_last_start_wins(self):
+    def model():
+      made = _layers()
+      made.build([None, 3])
+      for value in 1., 2.:
+        made.layers[0].bias.assign(np.full([4], value))
+      made.layers[1].kernel.assign(
+          keras.ops.transpose(np.full([1, 4], 3., "f")))
+      with v1.control_dependencies([v1.placeholder(v1.float32, [])]):
+        made.layers[1].bias.assign([4.])
+      bias = made.layers[0].bias.value
+      self.assertEqual(bias.initializer.inputs[1].op.type, "Const")
+      self.assertIs(bias.initial_value, bias.initializer.inputs[1])
+      return made
+
+    for weights in self._step(_Graph(model)):
+      self.assertEqual([2., 3., 4.], [value.min() for value in weights[1:]])
+
+  def test_a_layer_that_is_built_in_a_call(self):
+    class Inner(keras.layers.Layer):
+
+      def build(self, input_shape):
+        del input_shape
+        self.start = self.add_weight(shape=())
+        self.start.assign(5.)
+
+      def call(self, inputs):
+        self.start.assign(7.)
+        return inputs * self.start
+
+    class Outer(keras.Model):
+
+      def __init__(self):
+        super().__init__()
+        self.inner = Inner()
+
+      def build(self, input_shape):
+        del input_shape  # Else Keras calls it once, without assigning anything.
+
+      def call(self, inputs):
+        return self.inner(inputs)[:, :1]
+
+    before, after = self._step(_Graph(Outer))
+    self.assertEqual(([5.], [7.]), (before, after))
+
+  def test_updates_that_are_no_constants(self):
+    def model():
+      made = _layers()
+      made.build([None, 3])
+      kernel = made.layers[0].kernel
+      kernel.assign(keras.ops.ones_like(kernel))
+      kernel.assign(kernel * 2.)
+      return made
+
+    before, after = self._step(_Graph(model), runs=3)
+    np.testing.assert_array_equal(before[0], np.ones([3, 4]))
+    np.testing.assert_array_equal(after[0], np.full([3, 4], 8.))
+
+  def test_start_after_a_call(self):
+    # As eagerly, a later call reads the start value and not the call's.
+    def model():
+      made = _layers(keras.layers.BatchNormalization(momentum=.5))
+      made(v1.zeros([8, 3]), training=True)
+      made.layers[1].set_weights([np.full([4], 2.)] * 4)
+      return made
+
+    before, after = self._step(_Graph(model, training=False))
+    self.assertEqual(2., before[4][0])
+    self.assertEqual(1., after[4][0])  # The first call moves it to 0.
+
+  def test_loading_what_changes(self):
+    def model():
+      made = _layers()
+      made.build([None, 3])
+      made.set_weights([v.value * 1. for v in made.weights])
+      return made
+
+    with self.assertRaisesRegex(
+        ValueError, "^scope/.*/kernel: set_weights assigns .* expected a con"):
+      _Graph(model)
+
+  def test_start_on_a_ps(self):
+    def model():
+      made = _layers()
+      with v1.device("/job:ps/task:1"):
+        made.build([None, 3])
+      with v1.device("/job:worker"):
+        made.set_weights([np.ones(v.shape) for v in made.weights])
+      return made
+
+    graph = _Graph(model)
+    for variable in graph.model.weights:
+      self.assertEqual("/job:ps/task:1",
+                       variable.value.initializer.device)
+
+  def test_no_file(self):
+    with self.assertRaisesRegex(ValueError, "not found: filepath=none.keras"):
+      _Graph(lambda: keras.models.load_model("none.keras"))
+
+  def test_optimizer_of_an_h5_file(self):
+    path = self.create_tempdir().full_path + "/model.h5"
+    saved = _functional()
+    saved.compile("adam", keras.losses.MeanSquaredError())
+    saved.train_on_batch(*_batches()[0])
+    saved.save(path)
+    # Keras itself builds this optimizer for no variables.
+    graph = _Graph(lambda: keras.models.load_model(path))
+    with self.assertRaisesRegex(
+        ValueError, "^optimizer=.* built for other variables.*compile=False"):
+      graph.train(lambda: graph.model.optimizer)
+    graph = _Graph(lambda: keras.models.load_model(path, compile=False))
+    self._assert_close([[v.numpy() for v in saved.weights]],
+                       [self._step(graph)[0]])
+
   def test_assignment_in_a_branch(self):
     def model():
       made = _layers(Counter())

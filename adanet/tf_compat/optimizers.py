@@ -87,6 +87,7 @@ def _keras_3_step(optimizer, loss, var_list):
     raise ValueError(
         f"optimizer={optimizer!r}: the loss depends on no variable of "
         f"{[variable.name for variable in var_list]}.")
+  keras_scope.use(optimizer)
   trained = [keras_scope.of_keras(variable) for _, variable in pairs]
 
   def apply(gradients):
@@ -112,7 +113,15 @@ def _keras_3_step(optimizer, loss, var_list):
     # A graph of TensorFlow 1 compares tensors by identity, also in functions
     # that are traced in it. In a thread, eager execution is around it.
     with futures.ThreadPoolExecutor(1) as thread:
-      step = thread.submit(trace).result()
+      try:
+        step = thread.submit(trace).result()
+      except ValueError as error:
+        if "Unknown variable" not in str(error):
+          raise
+        raise ValueError(
+            f"optimizer={optimizer!r} was built for other variables. If it "
+            "comes with a model from an .h5 file, call load_model with "
+            "compile=False, and give an optimizer.") from error
     return step(gradients).op
 
 
