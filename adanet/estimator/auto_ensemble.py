@@ -198,12 +198,13 @@ class _PoolGenerator(subnetwork_lib.Generator):
         self._logits_fn, self._last_layer_fn, config)
     if argument == "config":
       return of_config
-    network = (auto_networks.FunctionNetwork if argument else
-               auto_networks.KerasNetwork)
+    network = functools.partial(
+        auto_networks.FunctionNetwork if argument else functools.partial(
+            auto_networks.KerasNetwork,
+            heads=auto_networks.head_names(self._head)), model, owner)
     builder = auto_builders.NetworkBuilder(
-        name, functools.partial(network, model, owner), candidate.optimizer,
-        self._optimizer, candidate.train_input_fn, candidate.prediction_only,
-        self._head)
+        name, network, candidate.optimizer, self._optimizer,
+        candidate.train_input_fn, candidate.prediction_only, self._head)
     if argument in ("", "features"):
       return builder
     return auto_builders.EitherBuilder(
@@ -279,7 +280,9 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
 
   A Keras model gets the features by the names of its inputs. With one feature
   and one input the names do not matter. A model that is a subclass gets the
-  features as the input_fn returns them.
+  features as the input_fn returns them. For a multi-head it returns a dict from
+  head to logits, or a list: that of a functional model by the names of its
+  outputs, or in the order of the heads where none of them is a head's.
 
   Each is trained alone, and the ensembler learns how to combine them. They have
   a complexity of 0, so only `adanet_beta` of an ensembler counts.

@@ -168,6 +168,44 @@ class NetworkTest(_TestCase):
     # The loss is w^2 + 4 w^2.
     self.assertEqual([1. - .625], self._trained(estimator, "network/w"))
 
+  @parameterized.parameters("list", "dict", "wide")
+  def test_multi_head_of_keras(self, outputs):
+    if outputs == "dict" and tf_compat.IS_TENSORFLOW_1:
+      self.skipTest("Keras of TensorFlow 1 has no dict of outputs.")
+
+    def model():
+      x = keras.Input([1], name="x")
+      made = {name: keras.layers.Dense(
+          size, use_bias=False, name=name,
+          kernel_initializer=keras.initializers.Constant(start))(x)
+              for name, size, start in (("b", 1, 2.), ("a", 1, 1.))}
+      if outputs == "wide":
+        made["a"] = keras.layers.Dense(2, name="a")(x)
+      return keras.Model(
+          x, made if outputs == "dict" else [made["b"], made["a"]])
+
+    def input_fn():
+      return _input_fn(batches=1)().map(
+          lambda x, y: (x, {"a": y, "b": y})).repeat(2)
+
+    for keras in ([tf_compat.keras, tf_compat.keras_3]
+                  if tf_compat.HAS_KERAS_3 else [tf_compat.keras]):
+      estimator = self._estimator(
+          {"m": model}, head=heads.MultiHead([
+              heads.RegressionHead(name="a"), heads.RegressionHead(name="b")]),
+          ensemblers=[adanet.ensemble.MeanEnsembler()],
+          max_iteration_steps=2, optimizer=_sgd(.25))
+      if outputs == "wide":
+        with self.assertRaisesRegex(
+            ValueError, "^builder 'm' of iteration 0: .*'a' expects .* 2 in"):
+          estimator.train(input_fn)
+        continue
+      estimator.train(input_fn)
+      # The loss is a^2 + b^2, so each step halves both.
+      found = next(iter(estimator.predict(input_fn)))
+      self.assertEqual([.25, .5], [
+          found[name, "predictions"][0] for name in "ab"])
+
 
 class StepTest(_TestCase):
   """What a step does to w: the loss is (w x - y)^2 for x = 1 and y = 0."""

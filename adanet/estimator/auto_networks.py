@@ -7,7 +7,7 @@ first call, and all calls share them.
 """
 
 import inspect
-from typing import Any, Callable, NamedTuple, Optional, Sequence
+from typing import Any, Callable, List, NamedTuple, Optional, Sequence
 
 from adanet import tf_compat
 
@@ -32,6 +32,42 @@ class Outputs(NamedTuple):
 def is_keras_3(value: Any) -> bool:
   """Whether a layer or model is of Keras 3, without loading that."""
   return hasattr(value, "stateless_call")
+
+
+def head_names(head: Any) -> List[str]:
+  """Returns the names of the heads of a multi-head; [] for another head."""
+  dimension = getattr(head, "logits_dimension", None)
+  if isinstance(dimension, dict):
+    return list(dimension)
+  return [part.name for part in getattr(head, "heads", ())]
+
+
+def _by_head(result, model, heads, owner):
+  """Returns what a model returned, with a list of outputs as a dict.
+
+  Args:
+    result: what a call of the model returned.
+    model: model of Keras.
+    heads: list of str, the names of the heads; empty for one without parts.
+    owner: str, whose model it is, for messages.
+
+  Raises:
+    ValueError: it is not clear which output is for which head.
+  """
+  if not heads or not isinstance(result, (list, tuple)) or (
+      len(result) == 2 and isinstance(result[1], dict)):
+    return result
+  names = list(getattr(model, "output_names", None) or ())
+  if len(result) == len(heads):
+    if not set(names) & set(heads):
+      return dict(zip(heads, result))  # As Keras reads a list of losses.
+    if set(names) == set(heads):
+      return dict(zip(names, result))
+  raise ValueError(
+      f"{owner}: the model has the {len(result)} outputs "
+      f"{', '.join(map(str, names)) or 'without names'}, and the heads are "
+      f"{', '.join(heads)}: expected one output for each head, all with the "
+      "heads' names, or with others in the order of the heads.")
 
 
 def _split(result, owner):
@@ -158,16 +194,21 @@ class KerasNetwork:
       set by the first call.
   """
 
-  def __init__(self, make_model: Callable[[], Any], owner: str) -> None:
+  def __init__(self, make_model: Callable[[], Any], owner: str,
+               heads: Sequence[str] = ()) -> None:
     """Takes the function.
 
     Args:
       make_model: function without arguments that makes a model of Keras 3 or
         of `tf_compat.keras`, a new one at each call.
       owner: str, whose function it is, for messages.
+      heads: the names of a multi-head's parts. A list that the model returns
+        has an output for each: by the names of a functional model's outputs,
+        or in this order where none of them is a head's.
     """
     self._make_model = make_model
     self._owner = owner
+    self._heads = list(heads)
     self._model: Any = None
     self.optimizer: Any = None
 
@@ -199,15 +240,17 @@ class KerasNetwork:
     """Builds the network in the default graph.
 
     Raises:
-      ValueError: the function makes no model that can be used, or the features
-        are not the model's inputs.
+      ValueError: the function makes no model that can be used, the features
+        are not the model's inputs, or its outputs are not the heads'.
     """
     with _name_scope():
       if self._model is None:
         self._model = self._new_model()
       model = self._model
       inputs = _model_inputs(model, features, self._owner)
-      last_layer, logits = _split(model(inputs, training=training), self._owner)
+      last_layer, logits = _split(
+          _by_head(model(inputs, training=training), model, self._heads,
+                   self._owner), self._owner)
       if not training:
         return Outputs(last_layer, logits, variables=[])
       if is_keras_3(model):

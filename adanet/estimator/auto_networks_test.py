@@ -37,9 +37,9 @@ class _TestCase(parameterized.TestCase):
     network = auto_networks.FunctionNetwork(function, "owner")
     return network(self._constants(features), training)
 
-  def _keras(self, make_model, features=1., training=True):
+  def _keras(self, make_model, features=1., training=True, heads=()):
     tf_compat.reset_layer_names()
-    network = auto_networks.KerasNetwork(make_model, "owner")
+    network = auto_networks.KerasNetwork(make_model, "owner", heads)
     return network(self._constants(features), training)
 
   def _run(self, tensors):
@@ -402,6 +402,92 @@ class FeaturesTest(_TestCase):
         ValueError, r"^owner: the model has the inputs \['a', 'b'\], and "
         r"input_fn gives the features \['a', 'c'\]"):
       self._keras(self._two_inputs, {"a": 1., "c": 2.})
+
+
+class HeadsTest(_TestCase):
+  """Models of several outputs: 1 and 2 times the feature."""
+
+  def setUp(self):
+    super().setUp()
+    scope = keras_scope.KerasScope("scope")
+    self.enter_context(scope.entered())
+    self._kerases = [tf_compat.keras]
+    if tf_compat.HAS_KERAS_3:
+      self._kerases.append(tf_compat.keras_3)
+
+  def _model(self, keras, names, wrap=list):
+    """Returns a model with an output by each name: 1, 2, 3 .. times x."""
+    x = keras.Input([1], name="x")
+    return keras.Model(x, wrap([
+        keras.layers.Dense(
+            1, use_bias=False, name=name,
+            kernel_initializer=keras.initializers.Constant(i + 1.))(x)
+        for i, name in enumerate(names)]))
+
+  @parameterized.parameters(
+      (("a", "b"), {"a": 1., "b": 2.}), (("b", "a"), {"a": 2., "b": 1.}),
+      (("other", "names"), {"a": 1., "b": 2.}))
+  def test_list(self, names, expected):
+    for keras in self._kerases:
+      for wrap in list, tuple:
+        with tf_compat.v1.variable_scope(None, "model"):
+          outputs = self._keras(
+              lambda: self._model(keras, names, wrap), {"x": 1.},
+              heads=("a", "b"))
+          self.assertEqual({name: [value] for name, value in expected.items()},
+                           self._run(outputs.logits))
+          self.assertIs(outputs.logits, outputs.last_layer)
+
+  def test_list_of_a_subclass(self):
+    for keras in self._kerases:
+      class Subclass(keras.Model):
+
+        def call(self, features):
+          return features, 2. * features
+
+      self.assertEqual(
+          {"a": [1.], "b": [2.]},
+          self._run(self._keras(Subclass, heads=("a", "b")).logits))
+
+  def test_dict_and_pair(self):
+    for keras in self._kerases:
+      class Subclass(keras.Model):
+
+        def __init__(self, with_last_layer):
+          super().__init__()
+          self.with_last_layer = with_last_layer
+
+        def call(self, features):
+          logits = {"b": 2. * features, "a": features}
+          return (-features, logits) if self.with_last_layer else logits
+
+      for with_last_layer in True, False:
+        outputs = self._keras(
+            lambda: Subclass(with_last_layer), heads=("a", "b"))
+        self.assertEqual({"a": [1.], "b": [2.]}, self._run(outputs.logits))
+        self.assertEqual([-1.] if with_last_layer else {"a": [1.], "b": [2.]},
+                         self._run(outputs.last_layer))
+
+  @parameterized.parameters(
+      (("a", "other"), ("a", "b")), (("a", "b", "c"), ("a", "b")),
+      (("a", "b"), ("a", "b", "c")), (("x1", "x2", "x3"), ("a", "b")))
+  def test_outputs_that_are_not_the_heads(self, names, heads):
+    for keras in self._kerases:
+      with self.assertRaisesRegex(
+          ValueError,
+          f"^owner: the model has the {len(names)} outputs {', '.join(names)}, "
+          f"and the heads are {', '.join(heads)}: expected") as caught:
+        self._keras(lambda: self._model(keras, names), {"x": 1.}, heads=heads)
+      self.assertNotIn("\n", str(caught.exception))
+
+  def test_inputs_by_position(self):
+    for keras in self._kerases:
+      def model():
+        inputs = [keras.Input([1], name=name) for name in "yx"]
+        return keras.Model(inputs, keras.layers.subtract(inputs))
+
+      for features in [5., 3.], (5., 3.):
+        self.assertEqual([2.], self._run(self._keras(model, features).logits))
 
 
 if __name__ == "__main__":
