@@ -454,9 +454,16 @@ class KerasScopeTest(parameterized.TestCase):
       made = _layers(keras.layers.BatchNormalization(momentum=.5))
       made(v1.zeros([8, 3]), training=True)
       made.layers[1].set_weights([np.full([4], 2.)] * 4)
+      reads.append(made.layers[1].moving_mean + 0.)
       return made
 
-    before, after = self._step(_Graph(model, training=False))
+    reads = []
+    graph = _Graph(model, training=False)
+    with v1.Session(graph=graph.graph) as session:
+      with graph.graph.as_default():
+        session.run(v1.global_variables_initializer())
+      self.assertEqual([2.] * 4, session.run(reads[0]).tolist())
+    before, after = self._step(graph)
     self.assertEqual(2., before[4][0])
     self.assertEqual(1., after[4][0])  # The first call moves it to 0.
 
