@@ -127,7 +127,7 @@ def _in_the_making():
 
 
 def _caller():
-  """Returns which function of a layer assigns: "call", one of `_ONCE`, or ""."""
+  """Returns the layer's function that assigns: "call", of `_ONCE`, or ""."""
   keras = loaded()
   frame = inspect.currentframe()
   while frame is not None:
@@ -406,9 +406,9 @@ class KerasScope:
             "instead, which returns the train op.")
       if caller in _LOADING:
         raise ValueError(
-            f"{variable.op.name}: {caller} assigns {value.op.name}, which other "
-            "variables or inputs change: expected a constant, such as an array "
-            "of numpy.")
+            f"{variable.op.name}: {caller} assigns {value.op.name}, which "
+            "other variables or inputs change: expected a constant, such as an "
+            "array of numpy.")
       self._assigned[variable.name] = variable, value
       self._outdated.discard(variable.name)
       return True
