@@ -225,9 +225,9 @@ class KerasScope:
     except (RuntimeError, ValueError) as error:
       if any(text in str(error) for text in _OTHER_GRAPH):
         raise ValueError(
-            f"{self._name}: a layer or model of Keras was made before, eagerly "
-            "or in another graph: make it anew each time that the network is "
-            "built.") from error
+            f"{self._name}: a layer, model or metric of Keras was made before, "
+            "eagerly or in another graph: make it anew each time that the "
+            "network is built.") from error
       raise
     finally:
       self._active = False
@@ -324,15 +324,25 @@ class KerasScope:
     Raises:
       ValueError: a variable is assigned where that cannot wait.
     """
+    return self.updates_of([
+        variable for variable, _ in self._assigned.values()
+        if variable.trainable or not only_trainable])
+
+  def updates_of(self, variables: Sequence[Any]) -> List[Any]:
+    """Returns the ops that assign what waits for some variables.
+
+    Raises:
+      ValueError: see `updates`.
+    """
     if self._in_branches:
       raise ValueError(
           f"{self._in_branches[0]} is assigned in a branch or a loop of a "
           "graph, where it cannot wait for the train op: assign it outside.")
     found = []
-    for name, (variable, value) in list(self._assigned.items()):
-      if only_trainable and not variable.trainable:
+    for variable in variables:
+      if variable.name not in self._assigned:
         continue
-      del self._assigned[name]
+      value = self._assigned.pop(variable.name)[1]
       reads = [op for op in variable.handle.consumers() if op.type in _READS]
       with _tensorflow.v1.control_dependencies(reads), self.in_function():
         found.append(variable.assign(value, read_value=False))
@@ -361,6 +371,21 @@ def apart() -> Iterator[List[Any]]:
     return
   with scopes[-1].apart() as found:
     yield found
+
+
+def updates_of(variables: Sequence[Any]) -> List[Any]:
+  """Returns the ops that assign what waits for variables of Keras 3.
+
+  Args:
+    variables: `keras.Variable`s. For one that was not made in a scope of the
+      default graph there is no op.
+  """
+  found = []
+  for variable in variables:
+    scope = getattr(in_graph(variable), "scope", None)
+    if isinstance(scope, KerasScope):
+      found += scope.updates_of([in_graph(variable)])
+  return found
 
 
 @contextlib.contextmanager

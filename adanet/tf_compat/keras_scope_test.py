@@ -358,7 +358,7 @@ class KerasScopeTest(parameterized.TestCase):
     eager(np.zeros([1, 3], "f"))
     for model in eager, _Graph(_layers).model:
       with self.assertRaisesRegex(
-          ValueError, "^scope: a layer or model of Keras was made before"):
+          ValueError, "^scope: a layer, model or metric of Keras was made"):
         _Graph(lambda made=model: made)
 
   def test_optimizer_that_is_applied_in_the_graph(self):
