@@ -31,9 +31,8 @@ def metric_op(metric: typing.Any) -> typing.Any:
 
   Args:
     metric: a pair `(value, update_op)`, or a metric of Keras 2 or Keras 3: an
-      object with `result()`. It must have been updated in the current graph. One
-      of Keras 3 must have been made and updated where adanet asks for metrics:
-      in a `metric_fn`, a head or a report.
+      object with `result()`. It must have been updated in the current graph; one
+      of Keras 3 in a `metric_fn`, a head or a report.
 
   Returns:
     `(value, update_op)` for a Keras metric. Anything else is returned as it is.
