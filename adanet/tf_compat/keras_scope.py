@@ -22,12 +22,15 @@ import functools
 import inspect
 import sys
 import threading
+import traceback
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from adanet.tf_compat import _tensorflow
 
 # What Keras has for a whole thread, and here each scope has for itself.
 _STATE = ("object_name_uids", "global_seed_generator", "name_scope_stack")
+
+_OLDEST = (3, 7)
 
 # Between a Keras variable and what makes its TensorFlow variable are fewer.
 _MOST_FRAMES = 24
@@ -54,7 +57,7 @@ def loaded() -> Any:
 def is_variable(value: Any) -> bool:
   """Whether a value is a `keras.Variable` of Keras 3."""
   keras = loaded()
-  return keras is not None and isinstance(value, keras.Variable)
+  return keras is not None and isinstance(value, keras.src.backend.Variable)
 
 
 def in_graph(variable: Any) -> Any:
@@ -70,18 +73,31 @@ def of_keras(variable: Any) -> Any:
   return getattr(variable, "keras_variable", variable)
 
 
-def check_backend() -> None:
-  """Checks that Keras 3, if it is loaded, computes with TensorFlow.
+def check_keras() -> None:
+  """Checks that Keras 3, if it is loaded, is one that adanet can train.
 
   Raises:
-    ValueError: it does not.
+    ValueError: it is too old, or does not compute with TensorFlow.
   """
   keras = loaded()
-  if keras is not None and keras.backend.backend() != "tensorflow":
+  if keras is None:
+    return
+  if tuple(map(int, keras.__version__.split(".")[:2])) < _OLDEST:
+    raise ValueError(
+        f"Keras is {keras.__version__}: expected 3.7 or later, because the "
+        "optimizers of earlier ones lose values in a graph. Run "
+        "pip install --upgrade keras.")
+  if keras.backend.backend() != "tensorflow":
     raise ValueError(
         f"Keras has the backend {keras.backend.backend()!r}: expected "
         "'tensorflow', the only one that adanet can train. Set "
         "KERAS_BACKEND=tensorflow before the program imports keras.")
+
+
+def _is_of_keras(error):
+  """Whether an error was raised while code of Keras 3 ran."""
+  return any(frame.f_globals.get("__name__", "").startswith("keras.")
+             for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 def _exchange(state):
@@ -108,7 +124,7 @@ def _in_the_making():
     if frame is None:
       break
     this = frame.f_locals.get("self")
-    if variable is None and isinstance(this, keras.Variable):
+    if variable is None and isinstance(this, keras.src.backend.Variable):
       variable = this
     elif variable is not None and isinstance(
         this, (keras.layers.Layer, keras.optimizers.Optimizer)):
@@ -222,7 +238,9 @@ class KerasScope:
     try:
       with _tensorflow.v1.variable_creator_scope(self._make):
         yield
-    except (RuntimeError, ValueError) as error:
+    except Exception as error:
+      if _is_of_keras(error):
+        check_keras()
       if any(text in str(error) for text in _OTHER_GRAPH):
         raise ValueError(
             f"{self._name}: a layer, model or metric of Keras was made before, "
@@ -234,7 +252,7 @@ class KerasScope:
       scopes.pop()
       self._state = _exchange(outer)
       if self._state.get("object_name_uids"):
-        check_backend()
+        check_keras()
 
   @contextlib.contextmanager
   def in_function(self) -> Iterator[None]:
@@ -252,6 +270,7 @@ class KerasScope:
     keras_variable, owner = _in_the_making()
     if keras_variable is None:
       return next_creator(**kwargs)
+    check_keras()
     # With the slash, no scope of ops gives it a number.
     kwargs["name"] = self._free_name(keras_variable.path) + "/"
     # A constant that waits for nothing, whatever the scope of ops waits for.
