@@ -44,12 +44,10 @@ def metric_op(metric: typing.Any) -> typing.Any:
   if isinstance(metric, (tuple, list)) or not callable(
       getattr(metric, "result", None)):
     return metric
-  is_keras_3 = all(map(keras_scope.is_variable, metric.variables))
+  is_keras_3 = all(keras_scope.is_variable(one) for one in metric.variables)
   variables = [keras_scope.in_graph(one) for one in metric.variables]
-  if is_keras_3:
-    updates = keras_scope.updates_of(metric.variables)
-  else:
-    updates = getattr(metric, "updates", None)
+  updates = (keras_scope.updates_of(metric.variables) if is_keras_3
+             else getattr(metric, "updates", None))
   if not updates:
     raise ValueError(
         f"metric={metric!r}: expected a Keras metric that was updated in this "
