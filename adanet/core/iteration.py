@@ -251,7 +251,7 @@ class _Builder:
   def _subnetwork_report(self, spec):
     """Returns the report of a builder, with the metrics of its subnetwork."""
     with scopes.nan_scope(spec.subnetwork.logits), scopes.seed_scope(
-        spec.name + "/report"):
+        spec.name + "/report"), scopes.metrics_scope():
       report = (spec.builder.build_subnetwork_report() or
                 subnetwork_lib.Report(hparams={}, attributes={}, metrics={}))
     report.metrics.update(spec.metrics)

@@ -50,7 +50,7 @@ def of_candidate(task: Any, spec: Any) -> Metrics:
   if task.metric_fn is not None:
     known = dict(features=task.features, labels=task.labels,
                  predictions=spec.predictions)
-    with scopes.nan_scope(spec.predictions):
+    with scopes.nan_scope(spec.predictions), scopes.metrics_scope():
       found.update(task.metric_fn(**{
           name: known[name]
           for name in inspect.signature(task.metric_fn).parameters}))

@@ -111,6 +111,11 @@ def seed_scope(name: str) -> ContextManager[None]:
   return seeds.seed_scope(tf_compat.v1.get_default_graph(), name)
 
 
+def metrics_scope() -> ContextManager[None]:
+  """Lets what metrics of Keras 3 assign wait for `tf_compat.metric_op`."""
+  return keras_scope.KerasScope("metrics").entered()
+
+
 def _step_in(variable_scope):
   """Returns the step that a builder asks for, made at the first request.
 

@@ -50,11 +50,11 @@ class Task(NamedTuple):
       ValueError: the head cannot take the logits or the labels.
     """
     _check_logits(logits, self.head.logits_dimension, owner)
-    scope: ContextManager[None] = contextlib.nullcontext()
+    nan_scope: ContextManager[None] = contextlib.nullcontext()
     if self.mode == "eval":
-      scope = scopes.nan_scope(logits)
+      nan_scope = scopes.nan_scope(logits)
     try:
-      with scope:
+      with nan_scope, scopes.metrics_scope():
         return self.head.create_estimator_spec(
             features=self.features, mode=self.mode, logits=logits,
             labels=self.labels,

@@ -307,6 +307,43 @@ class Keras3Test(parameterized.TestCase):
     for name, value in _values(estimator).items():
       np.testing.assert_array_equal(after[name], value, name)
 
+  def test_metrics(self):
+    def updated(labels, predictions):
+      metric = tf_compat.keras_3.metrics.R2Score()
+      metric.update_state(labels, predictions["predictions"])
+      return {"r2": metric}
+
+    class Reporting(_Network):
+
+      def build_subnetwork_report(self):
+        metric = tf_compat.keras_3.metrics.Mean()
+        metric.update_state([1., 2.])
+        return adanet.subnetwork.Report({}, {}, {"mean": metric})
+
+    reports = []
+
+    class Materializer(adanet.ReportMaterializer):
+
+      def materialize_subnetwork_reports(self, *args):
+        reports.extend(super().materialize_subnetwork_reports(*args))
+        return reports
+
+    model_dir = self._folder()
+    estimator = _estimator(
+        model_dir, Reporting("a"), Reporting("b"), metric_fn=updated,
+        evaluator=adanet.Evaluator(
+            builders.input_fn(1), "r2", adanet.Evaluator.Objective.MAXIMIZE),
+        report_materializer=Materializer(builders.input_fn(1)))
+    estimator.train(builders.input_fn())
+    metric = tf_compat.keras_3.metrics.R2Score()
+    metric.update_state(builders.data()[1], np.array([
+        one["predictions"] for one in estimator.predict(builders.input_fn(1))]))
+    found = estimator.evaluate(builders.input_fn(1))
+    self.assertAlmostEqual(float(metric.result()), found["r2"], places=5)
+    record = adanet.report(model_dir).iterations[-1].winning
+    self.assertAlmostEqual(found["r2"], record.value, places=5)
+    self.assertEqual([1.5, 1.5], [one.metrics["mean"] for one in reports])
+
   @parameterized.parameters("here", "processes")
   def test_executor(self, kind):
     alone = _two(self._folder())

@@ -23,6 +23,7 @@ import functools
 import inspect
 import sys
 import threading
+import traceback
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from adanet.tf_compat import _tensorflow
@@ -30,6 +31,8 @@ from adanet.tf_compat import keras_2_weights
 
 # What Keras has for a whole thread, and here each scope has for itself.
 _STATE = ("object_name_uids", "global_seed_generator", "name_scope_stack")
+
+_OLDEST = (3, 7)
 
 # Between a Keras variable and what makes its TensorFlow variable are fewer.
 _MOST_FRAMES = 24
@@ -40,8 +43,9 @@ _OTHER_GRAPH = (
     "Attempting to capture an EagerTensor without building a function",
     "must be from the same graph as Tensor")
 
-# Functions of a layer that run once in eager execution, and those of them whose
-# values come from elsewhere.
+# Functions of layers and metrics that run in each step, those that run once in
+# eager execution, and those of them whose values come from elsewhere.
+_EACH_STEP = ("call", "update_state")
 _LOADING = ("load_own_variables", "load_weights", "set_weights")
 _ONCE = ("__init__", "build") + _LOADING
 
@@ -63,7 +67,7 @@ def loaded() -> Any:
 def is_variable(value: Any) -> bool:
   """Whether a value is a `keras.Variable` of Keras 3."""
   keras = loaded()
-  return keras is not None and isinstance(value, keras.Variable)
+  return keras is not None and isinstance(value, keras.src.backend.Variable)
 
 
 def in_graph(variable: Any) -> Any:
@@ -79,18 +83,31 @@ def of_keras(variable: Any) -> Any:
   return getattr(variable, "keras_variable", variable)
 
 
-def check_backend() -> None:
-  """Checks that Keras 3, if it is loaded, computes with TensorFlow.
+def check_keras() -> None:
+  """Checks that Keras 3, if it is loaded, is one that adanet can train.
 
   Raises:
-    ValueError: it does not.
+    ValueError: it is too old, or does not compute with TensorFlow.
   """
   keras = loaded()
-  if keras is not None and keras.backend.backend() != "tensorflow":
+  if keras is None:
+    return
+  if tuple(map(int, keras.__version__.split(".")[:2])) < _OLDEST:
+    raise ValueError(
+        f"Keras is {keras.__version__}: expected 3.7 or later, because the "
+        "optimizers of earlier ones lose values in a graph. Run "
+        "pip install --upgrade keras.")
+  if keras.backend.backend() != "tensorflow":
     raise ValueError(
         f"Keras has the backend {keras.backend.backend()!r}: expected "
         "'tensorflow', the only one that adanet can train. Set "
         "KERAS_BACKEND=tensorflow before the program imports keras.")
+
+
+def _is_of_keras(error):
+  """Whether an error was raised while code of Keras 3 ran."""
+  return any(frame.f_globals.get("__name__", "").startswith("keras.")
+             for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 def _exchange(state):
@@ -117,7 +134,7 @@ def _in_the_making():
     if frame is None:
       break
     this = frame.f_locals.get("self")
-    if variable is None and isinstance(this, keras.Variable):
+    if variable is None and isinstance(this, keras.src.backend.Variable):
       variable = this
     elif variable is not None and isinstance(
         this, (keras.layers.Layer, keras.optimizers.Optimizer)):
@@ -127,14 +144,14 @@ def _in_the_making():
 
 
 def _caller():
-  """Returns the layer's function that assigns: "call", of `_ONCE`, or ""."""
+  """Returns which of `_EACH_STEP` and `_ONCE` assigns; "" for none."""
   keras = loaded()
   frame = inspect.currentframe()
   while frame is not None:
     name = frame.f_code.co_name
-    if name == "call" or name in _ONCE:
+    if name in _EACH_STEP or name in _ONCE:
       this = frame.f_locals.get("self")
-      if isinstance(this, keras.layers.Layer) or (
+      if isinstance(this, (keras.layers.Layer, keras.metrics.Metric)) or (
           name in _LOADING and hasattr(this, "load_own_variables")):
         return name
     frame = frame.f_back
@@ -311,19 +328,21 @@ class KerasScope:
     try:
       with _tensorflow.v1.variable_creator_scope(self._make):
         yield
-    except (RuntimeError, ValueError) as error:
+    except Exception as error:
+      if _is_of_keras(error):
+        check_keras()
       if any(text in str(error) for text in _OTHER_GRAPH):
         raise ValueError(
-            f"{self._name}: a layer or model of Keras was made before, eagerly "
-            "or in another graph: make it anew each time that the network is "
-            "built.") from error
+            f"{self._name}: a layer, model or metric of Keras was made before, "
+            "eagerly or in another graph: make it anew each time that the "
+            "network is built.") from error
       raise
     finally:
       self._active = False
       scopes.pop()
       self._state = _exchange(outer)
       if self._state.get("object_name_uids"):
-        check_backend()
+        check_keras()
 
   @contextlib.contextmanager
   def in_function(self) -> Iterator[None]:
@@ -341,6 +360,7 @@ class KerasScope:
     keras_variable, owner = _in_the_making()
     if keras_variable is None:
       return next_creator(**kwargs)
+    check_keras()
     # With the slash, no scope of ops gives it a number.
     kwargs["name"] = self._free_name(keras_variable.path) + "/"
     # A constant that waits for nothing, whatever the scope of ops waits for.
@@ -384,8 +404,8 @@ class KerasScope:
   def takes(self, variable: Any, value: Any) -> bool:
     """Takes what is assigned to a variable, if no op is to assign it now.
 
-    It waits for `updates`. A constant that no layer assigns in its `call` is
-    what the variable starts from.
+    It waits for `updates`. A constant that is assigned outside of `_EACH_STEP`
+    is what the variable starts from.
 
     Raises:
       ValueError: the variable is an optimizer's. Its branches and comparisons
@@ -394,7 +414,7 @@ class KerasScope:
     if self.waits(variable):
       value = _as(variable, value)
       caller = _caller()
-      constant = _as_constant(value) if caller != "call" else None
+      constant = None if caller in _EACH_STEP else _as_constant(value)
       if constant is not None:
         self._start(variable, constant)
         return True
@@ -449,15 +469,25 @@ class KerasScope:
     Raises:
       ValueError: a variable is assigned where that cannot wait.
     """
+    return self.updates_of([
+        variable for variable, _ in self._assigned.values()
+        if variable.trainable or not only_trainable])
+
+  def updates_of(self, variables: Sequence[Any]) -> List[Any]:
+    """Returns the ops that assign what waits for some variables.
+
+    Raises:
+      ValueError: see `updates`.
+    """
     if self._in_branches:
       raise ValueError(
           f"{self._in_branches[0]} is assigned in a branch or a loop of a "
           "graph, where it cannot wait for the train op: assign it outside.")
     found = []
-    for name, (variable, value) in list(self._assigned.items()):
-      if only_trainable and not variable.trainable:
+    for variable in variables:
+      if variable.name not in self._assigned:
         continue
-      del self._assigned[name]
+      value = self._assigned.pop(variable.name)[1]
       reads = [op for op in variable.handle.consumers() if op.type in _READS]
       with _tensorflow.v1.control_dependencies(reads), self.in_function():
         found.append(variable.assign(value, read_value=False))
@@ -486,6 +516,21 @@ def apart() -> Iterator[List[Any]]:
     return
   with scopes[-1].apart() as found:
     yield found
+
+
+def updates_of(variables: Sequence[Any]) -> List[Any]:
+  """Returns the ops that assign what waits for variables of Keras 3.
+
+  Args:
+    variables: `keras.Variable`s. For one that was not made in a scope of the
+      default graph there is no op.
+  """
+  found = []
+  for variable in variables:
+    scope = getattr(in_graph(variable), "scope", None)
+    if isinstance(scope, KerasScope):
+      found += scope.updates_of([in_graph(variable)])
+  return found
 
 
 @contextlib.contextmanager

@@ -5,41 +5,63 @@
 import typing
 
 from adanet.tf_compat import _tensorflow
+from adanet.tf_compat import keras_scope
+
+
+def _add_to(name, variables):
+  """Adds variables to a collection of the graph, those that it has not."""
+  # Variables of TensorFlow 2 have no hash, and `==` compares their values.
+  known = {id(variable) for variable in _tensorflow.v1.get_collection(name)}
+  for variable in variables:
+    if id(variable) not in known:
+      _tensorflow.v1.add_to_collection(name, variable)
+
+
+def _remove_from(name, variables):
+  collection = _tensorflow.v1.get_collection_ref(name)
+  removed = {id(variable) for variable in variables}
+  collection[:] = [one for one in collection if id(one) not in removed]
 
 
 def metric_op(metric: typing.Any) -> typing.Any:
   """Returns a metric as the pair that `tf.metrics` makes.
 
-  A Keras metric keeps its variables out of all collections. This function adds
-  them to the local variables and to the metric variables, so that the usual
-  initializer sets them to 0.
+  The variables of a Keras metric are then local variables and metric variables,
+  so that the usual initializer sets them to 0 and no checkpoint has them.
 
   Args:
-    metric: a pair `(value, update_op)`, or a Keras metric: an object with
-      `result()` and `updates`. A Keras metric must have been updated in the
-      current graph.
+    metric: a pair `(value, update_op)`, or a metric of Keras 2 or Keras 3: an
+      object with `result()`. It must have been updated in the current graph; one
+      of Keras 3 in a `metric_fn`, a head or a report.
 
   Returns:
     `(value, update_op)` for a Keras metric. Anything else is returned as it is.
 
   Raises:
-    ValueError: the Keras metric was not updated in this graph.
+    ValueError: the Keras metric was not updated in this graph, or its result is
+      not one tensor.
   """
   if isinstance(metric, (tuple, list)) or not callable(
       getattr(metric, "result", None)):
     return metric
-  updates = getattr(metric, "updates", None)
+  is_keras_3 = all(keras_scope.is_variable(one) for one in metric.variables)
+  variables = [keras_scope.in_graph(one) for one in metric.variables]
+  updates = (keras_scope.updates_of(metric.variables) if is_keras_3
+             else getattr(metric, "updates", None))
   if not updates:
     raise ValueError(
         f"metric={metric!r}: expected a Keras metric that was updated in this "
-        "graph. Make it with tf_compat.keras.metrics inside the graph and call "
-        "its update_state() first.")
+        "graph. Make it inside the graph, and call its update_state() first; "
+        "one of Keras 3 in metric_fn or build_subnetwork_report.")
   v1 = _tensorflow.v1
-  for name in (v1.GraphKeys.LOCAL_VARIABLES, v1.GraphKeys.METRIC_VARIABLES):
-    # Variables of TensorFlow 2 have no hash, and `==` compares their values.
-    known = {id(variable) for variable in v1.get_collection(name)}
-    for variable in metric.variables:
-      if id(variable) not in known:
-        v1.add_to_collection(name, variable)
+  keys = v1.GraphKeys
+  _remove_from(keys.GLOBAL_VARIABLES, variables)
+  for name in (keys.LOCAL_VARIABLES, keys.METRIC_VARIABLES):
+    _add_to(name, variables)
   update_op = updates[0] if len(updates) == 1 else v1.group(*updates)
-  return metric.result(), update_op
+  value = metric.result()
+  if isinstance(value, dict):
+    raise ValueError(
+        f"metric={metric!r}: its result is a dict of {', '.join(value)}: "
+        "expected a metric of one tensor. Use one metric for each.")
+  return value, update_op

@@ -69,7 +69,7 @@ def for_any_graph(optimizer: typing.Any) -> typing.Any:
 def _keras_3_step(optimizer, loss, var_list):
   """Returns the op of one step of an optimizer of Keras 3."""
   tf = _tensorflow.v1
-  keras_scope.check_backend()
+  keras_scope.check_keras()
   graphs = [getattr(keras_scope.in_graph(variable), "graph", None)
             for variable in optimizer.variables]
   if any(graph is not tf.get_default_graph() for graph in graphs):
