@@ -127,16 +127,18 @@ def _embedding():
 
 
 def _spectral():
-  """Returns a Sequential with regularizers, of mixed precision."""
+  """Returns a Sequential with regularizers, of mixed precision, compiled."""
   layers = tf_compat.keras_3.layers
   policy = "mixed_float16"
-  return tf_compat.keras_3.Sequential([
+  model = tf_compat.keras_3.Sequential([
       layers.Flatten(),
       layers.SpectralNormalization(
           layers.Dense(8, "relu", kernel_regularizer="l2", dtype=policy),
           dtype=policy),
       layers.GaussianNoise(.1, dtype=policy),
       layers.Dense(_CLASSES, activity_regularizer="l2", dtype=policy)])
+  model.compile(tf_compat.keras_3.optimizers.Adam(.01))
+  return model
 
 
 def _subclass():
@@ -206,8 +208,7 @@ def _estimator(model_dir, pool, strategy=None):
       ensemble_strategies=[adanet.ensemble.AllStrategy() if pool is _ten
                            else adanet.ensemble.GrowStrategy()],
       ensemblers=[adanet.ensemble.ComplexityRegularizedEnsembler("SGD")],
-      optimizer=lambda: tf_compat.keras_3.optimizers.SGD(.01),
-      max_iteration_steps=3, max_iterations=2, force_grow=True,
+      optimizer="SGD", max_iteration_steps=3, max_iterations=2, force_grow=True,
       placement_strategy=strategy,
       config=tf_compat.RunConfig(
           model_dir=model_dir, tf_random_seed=1, save_summary_steps=None))
