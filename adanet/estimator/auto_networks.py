@@ -84,6 +84,14 @@ def _split(result, owner):
   return last_layer, logits
 
 
+def _as_float32(tensor):
+  """Returns a tensor as ensembles and heads take it: float16 as float32."""
+  v1 = tf_compat.v1
+  if isinstance(tensor, dict):
+    return {key: _as_float32(value) for key, value in tensor.items()}
+  return v1.cast(tensor, v1.float32) if tensor.dtype.is_floating else tensor
+
+
 def _name_scope():
   """Opens the name scope that is called as the variable scope.
 
@@ -223,6 +231,12 @@ class KerasNetwork:
           f"{self._owner} returned {model!r}: expected a model of Keras, "
           "because the function takes no arguments.")
     graph = tf_compat.v1.get_default_graph()
+    if is_new and type(model).train_step is not (
+        tf_compat.keras_3.Model.train_step):
+      raise ValueError(
+          f"{self._owner} returned {model!r}, which has a train_step of its "
+          "own: expected none, because its loss is that of the head. Use "
+          "add_loss, or write an adanet.subnetwork.Builder.")
     if is_new:
       weights = [variable.value for variable in model.variables]
     else:
@@ -251,12 +265,16 @@ class KerasNetwork:
       last_layer, logits = _split(
           _by_head(model(inputs, training=training), model, self._heads,
                    self._owner), self._owner)
+      if is_keras_3(model):  # It may compute with float16 or float64.
+        last_layer, logits = _as_float32(last_layer), _as_float32(logits)
       if not training:
         return Outputs(last_layer, logits, variables=[])
       if is_keras_3(model):
         # What it assigns runs with the train op; see `keras_scope`.
         return Outputs(
-            last_layer, logits, regularization=list(model.losses),
+            last_layer, logits, regularization=[
+                tf_compat.v1.reduce_sum(_as_float32(loss))
+                for loss in model.losses],
             variables=[v.value for v in model.trainable_variables])
       return Outputs(
           last_layer, logits,

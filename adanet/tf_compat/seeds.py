@@ -5,8 +5,8 @@
 TensorFlow makes the seed of an op from that of the graph and from a count: of
 all ops of the graph in TensorFlow 1, of random ops without a seed since. Keras
 2 draws from `random`, or from a generator of its own, and some of its functions
-from `numpy.random`. In a scope of this module all of these follow from the
-scope's name alone.
+from `numpy.random`. Keras 3 draws from `random`. In a scope of this module all
+of these follow from the scope's name alone.
 """
 
 import contextlib
@@ -33,12 +33,16 @@ class _Source(NamedTuple):
     python: state of `random`.
     numpy: state of `numpy.random`.
     keras: the generator of Keras 2; None where a program set none.
+    keras_3: what Keras 3 draws from instead of `random`, which other threads of
+      the process, such as those of Dask, use at the same time; None where it is
+      not loaded.
   """
   graph_seed: int
   op_seed: Optional[int]
   python: Any
   numpy: Any
   keras: Optional[random.Random]
+  keras_3: Any
 
 
 class UnseededOps:
@@ -98,11 +102,21 @@ def _keras_generators():
   return None
 
 
+def _keras_3_seeds():
+  """Returns the module that has Keras 3's `random`, if it is loaded, or None.
+
+  The module is not public.
+  """
+  module = sys.modules.get("keras.src.random.seed_generator")
+  return module if hasattr(module, "python_random") else None
+
+
 def _current(graph):
   """Returns the `_Source` that is in use."""
   return _Source(graph.seed, graph.op_seed, random.getstate(),
                  np.random.get_state(),
-                 getattr(_keras_generators(), "generator", None))
+                 getattr(_keras_generators(), "generator", None),
+                 getattr(_keras_3_seeds(), "python_random", None))
 
 
 def _use(graph, source):
@@ -114,6 +128,9 @@ def _use(graph, source):
   generators = _keras_generators()
   if generators is not None:
     generators.generator = source.keras
+  keras_3_seeds = _keras_3_seeds()
+  if keras_3_seeds is not None and source.keras_3 is not None:
+    keras_3_seeds.python_random = source.keras_3
 
 
 def _first(graph, name):
@@ -126,7 +143,8 @@ def _first(graph, name):
   # TensorFlow adds the graph's seed to that of an op, and Python does not.
   seed = number(f"{graph.seed}/{name}")
   return _Source(graph.seed, number(name), random.Random(seed).getstate(),
-                 np.random.RandomState(seed).get_state(), None)
+                 np.random.RandomState(seed).get_state(), None,
+                 random.Random(seed))
 
 
 @contextlib.contextmanager

@@ -6,6 +6,8 @@
 """
 
 import random
+import threading
+import unittest
 
 from absl.testing import absltest
 from adanet import tf_compat
@@ -97,6 +99,38 @@ class SeedsTest(absltest.TestCase):
       self.assertEqual(
           [(None, None), random.Random(3).random(),
            np.random.RandomState(3).uniform()], _draw()[:3])
+
+  @unittest.skipUnless(tf_compat.HAS_KERAS_3,
+                       "Keras 3 needs TensorFlow 2.16 or later.")
+  def test_other_threads_draw_nothing_from_keras_3(self):
+    make = tf_compat.keras_3.initializers.GlorotUniform  # Now it is loaded.
+
+    def value():
+      made = make()([2, 3])
+      with v1.Session() as session:
+        return session.run(made).tolist()
+
+    def draw(disturb):
+      graph = self._graph()
+      found = []
+      for _ in range(2):
+        with seeds.seed_scope(graph, "a"):
+          if disturb:
+            thread = threading.Thread(target=random.random)
+            thread.start()
+            thread.join()
+          found.append(value())
+      return found
+
+    undisturbed = draw(False)
+    self.assertNotEqual(*undisturbed)
+    self.assertEqual(undisturbed, draw(True))
+    # After the scope it draws from `random` again.
+    outside = []
+    for _ in range(2):
+      random.seed(1)
+      outside.append(value())
+    self.assertEqual(*outside)
 
 
 if __name__ == "__main__":
