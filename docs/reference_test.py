@@ -79,6 +79,7 @@ _SEAMS = (
     "adanet.tf_compat.estimator_config",
     "adanet.tf_compat.files",
     "adanet.tf_compat.keras_2_weights",
+    "adanet.tf_compat.keras_loaded",
     "adanet.tf_compat.keras_scope",
     "adanet.tf_compat.saver_hooks",
     "adanet.tf_compat.seeds",

@@ -20,22 +20,12 @@ of this does nothing. Keras keeps its numbers in a module that is not public.
 
 import contextlib
 import functools
-import inspect
-import sys
 import threading
-import traceback
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from adanet.tf_compat import _tensorflow
 from adanet.tf_compat import keras_2_weights
-
-# What Keras has for a whole thread, and here each scope has for itself.
-_STATE = ("object_name_uids", "global_seed_generator", "name_scope_stack")
-
-_OLDEST = (3, 7)
-
-# Between a Keras variable and what makes its TensorFlow variable are fewer.
-_MOST_FRAMES = 24
+from adanet.tf_compat import keras_loaded
 
 _READS = frozenset(["ReadVariableOp", "ResourceGather", "ResourceGatherNd"])
 # What Keras says of a layer whose variables are not in the graph.
@@ -43,119 +33,11 @@ _OTHER_GRAPH = (
     "Attempting to capture an EagerTensor without building a function",
     "must be from the same graph as Tensor")
 
-# Functions of layers and metrics that run in each step, those that run once in
-# eager execution, and those of them whose values come from elsewhere.
-_EACH_STEP = ("call", "update_state")
-_LOADING = ("load_own_variables", "load_weights", "set_weights")
-_ONCE = ("__init__", "build") + _LOADING
-
 _PLACEHOLDERS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
-
-_BRANCHES = ("CondBranchFuncGraph", "WhileBodyFuncGraph", "WhileCondFuncGraph")
 
 
 # Where each thread has its scopes, the innermost last.
 _ENTERED = threading.local()
-
-
-def loaded() -> Any:
-  """Returns the package Keras 3, if the program has imported it; or None."""
-  keras = sys.modules.get("keras")
-  return keras if hasattr(keras, "StatelessScope") else None
-
-
-def is_variable(value: Any) -> bool:
-  """Whether a value is a `keras.Variable` of Keras 3."""
-  keras = loaded()
-  return keras is not None and isinstance(value, keras.src.backend.Variable)
-
-
-def in_graph(variable: Any) -> Any:
-  """Returns TensorFlow's variable of a `keras.Variable`, others as they are."""
-  return variable.value if is_variable(variable) else variable
-
-
-def of_keras(variable: Any) -> Any:
-  """Returns the `keras.Variable` of a variable; others as they are.
-
-  It knows its constraint and its path, which optimizers of Keras 3 need.
-  """
-  return getattr(variable, "keras_variable", variable)
-
-
-def check_keras() -> None:
-  """Checks that Keras 3, if it is loaded, is one that adanet can train.
-
-  Raises:
-    ValueError: it is too old, or does not compute with TensorFlow.
-  """
-  keras = loaded()
-  if keras is None:
-    return
-  if tuple(map(int, keras.__version__.split(".")[:2])) < _OLDEST:
-    raise ValueError(
-        f"Keras is {keras.__version__}: expected 3.7 or later, because the "
-        "optimizers of earlier ones lose values in a graph. Run "
-        "pip install --upgrade keras.")
-  if keras.backend.backend() != "tensorflow":
-    raise ValueError(
-        f"Keras has the backend {keras.backend.backend()!r}: expected "
-        "'tensorflow', the only one that adanet can train. Set "
-        "KERAS_BACKEND=tensorflow before the program imports keras.")
-
-
-def _is_of_keras(error):
-  """Whether an error was raised while code of Keras 3 ran."""
-  return any(frame.f_globals.get("__name__", "").startswith("keras.")
-             for frame, _ in traceback.walk_tb(error.__traceback__))
-
-
-def _exchange(state):
-  """Makes some state of Keras the current one, and returns the one before."""
-  if loaded() is None:
-    return {}
-  module = sys.modules["keras.src.backend.common.global_state"]
-  before = {name: module.get_global_attribute(name) for name in _STATE}
-  for name in _STATE:
-    module.set_global_attribute(name, state.get(name))
-  return before
-
-
-def _in_the_making():
-  """Returns the `keras.Variable` that is being made, and its owner.
-
-  The owner is the layer or the optimizer; None for none. Both are None outside
-  of Keras.
-  """
-  keras = loaded()
-  variable = None
-  frame = inspect.currentframe()
-  for _ in range(_MOST_FRAMES):
-    if frame is None:
-      break
-    this = frame.f_locals.get("self")
-    if variable is None and isinstance(this, keras.src.backend.Variable):
-      variable = this
-    elif variable is not None and isinstance(
-        this, (keras.layers.Layer, keras.optimizers.Optimizer)):
-      return variable, this
-    frame = frame.f_back
-  return variable, None
-
-
-def _caller():
-  """Returns which of `_EACH_STEP` and `_ONCE` assigns; "" for none."""
-  keras = loaded()
-  frame = inspect.currentframe()
-  while frame is not None:
-    name = frame.f_code.co_name
-    if name in _EACH_STEP or name in _ONCE:
-      this = frame.f_locals.get("self")
-      if isinstance(this, (keras.layers.Layer, keras.metrics.Metric)) or (
-          name in _LOADING and hasattr(this, "load_own_variables")):
-        return name
-    frame = frame.f_back
-  return ""
 
 
 def _is_constant(tensor):
@@ -250,18 +132,18 @@ def _as(variable, value):
   return _tensorflow.v1.convert_to_tensor(value, variable.dtype)
 
 
-def _in_branches_of(graph):
-  """Whether the default graph is a branch or a loop of a graph's."""
+def _in_function_of(graph):
+  """Whether the default graph is a branch, loop or function of a graph's."""
   inner = _tensorflow.v1.get_default_graph()
   if inner is graph:
     return False
-  while inner is not None and type(inner).__name__ in _BRANCHES:
-    inner = inner.outer_graph
+  while inner is not None and inner is not graph:
+    inner = getattr(inner, "outer_graph", None)
   return inner is graph
 
 
 def _is_optimizer(owner):
-  return isinstance(owner, loaded().optimizers.Optimizer)
+  return isinstance(owner, keras_loaded.loaded().optimizers.Optimizer)
 
 
 def _global_variables():
@@ -274,7 +156,7 @@ def use(optimizer: Any) -> None:
   """Lets the default graph save and initialize an optimizer's variables."""
   known = {id(variable) for variable in _global_variables()}
   _global_variables().extend(
-      variable for variable in map(in_graph, optimizer.variables)
+      variable for variable in map(keras_loaded.in_graph, optimizer.variables)
       if id(variable) not in known)
 
 
@@ -300,7 +182,7 @@ class KerasScope:
     self._outdated: Set[str] = set()
     # From a variable's name to the value it starts from, and the initializer.
     self._starts: Dict[str, Tuple[Any, Any]] = {}
-    self._in_branches: List[str] = []
+    self._in_functions: List[str] = []
     # From a variable's name to Keras's variable, and its owner.
     self._made: Dict[str, Tuple[Any, Any]] = {}
 
@@ -321,7 +203,7 @@ class KerasScope:
     if not _tensorflow.HAS_KERAS_3:
       yield
       return
-    outer = _exchange(self._state)
+    outer = keras_loaded.exchange_state(self._state)
     scopes = _ENTERED.__dict__.setdefault("scopes", [])
     scopes.append(self)
     self._active = True
@@ -329,8 +211,8 @@ class KerasScope:
       with _tensorflow.v1.variable_creator_scope(self._make):
         yield
     except Exception as error:
-      if _is_of_keras(error):
-        check_keras()
+      if keras_loaded.has_raised(error):
+        keras_loaded.check_keras()
       if any(text in str(error) for text in _OTHER_GRAPH):
         raise ValueError(
             f"{self._name}: a layer, model or metric of Keras was made before, "
@@ -340,9 +222,9 @@ class KerasScope:
     finally:
       self._active = False
       scopes.pop()
-      self._state = _exchange(outer)
+      self._state = keras_loaded.exchange_state(outer)
       if self._state.get("object_name_uids"):
-        check_keras()
+        keras_loaded.check_keras()
 
   @contextlib.contextmanager
   def in_function(self) -> Iterator[None]:
@@ -355,12 +237,12 @@ class KerasScope:
 
   def _make(self, next_creator, **kwargs):
     """Makes a variable: a creator of `variable_creator_scope`."""
-    if loaded() is None:
+    if keras_loaded.loaded() is None:
       return next_creator(**kwargs)
-    keras_variable, owner = _in_the_making()
+    keras_variable, owner = keras_loaded.variable_in_the_making()
     if keras_variable is None:
       return next_creator(**kwargs)
-    check_keras()
+    keras_loaded.check_keras()
     # With the slash, no scope of ops gives it a number.
     kwargs["name"] = self._free_name(keras_variable.path) + "/"
     # A constant that waits for nothing, whatever the scope of ops waits for.
@@ -404,8 +286,8 @@ class KerasScope:
   def takes(self, variable: Any, value: Any) -> bool:
     """Takes what is assigned to a variable, if no op is to assign it now.
 
-    It waits for `updates`. A constant that is assigned outside of `_EACH_STEP`
-    is what the variable starts from.
+    It waits for `updates`. A constant that no function assigns in each step is
+    what the variable starts from.
 
     Raises:
       ValueError: the variable is an optimizer's. Its branches and comparisons
@@ -413,27 +295,28 @@ class KerasScope:
     """
     if self.waits(variable):
       value = _as(variable, value)
-      caller = _caller()
-      constant = None if caller in _EACH_STEP else _as_constant(value)
-      if constant is not None:
-        self._start(variable, constant)
-        return True
+      function = keras_loaded.assigning_function()
+      if function not in keras_loaded.EACH_STEP:
+        constant = _as_constant(value)
+        if constant is not None:
+          self._start(variable, constant)
+          return True
       owner = self._made[variable.name][1]
       if _is_optimizer(owner):
         raise ValueError(
             f"{owner!r} is applied in a graph: call "
             "adanet.tf_compat.optimizers.minimize(optimizer, loss, var_list) "
             "instead, which returns the train op.")
-      if caller in _LOADING:
+      if function in keras_loaded.ONCE:
         raise ValueError(
-            f"{variable.op.name}: {caller} assigns {value.op.name}, which "
-            "other variables or inputs change: expected a constant, such as an "
-            "array of numpy.")
+            f"{variable.op.name}: {function} assigns {value.op.name}, which "
+            "variables, inputs or random numbers change: expected a constant, "
+            "such as an array of numpy.")
       self._assigned[variable.name] = variable, value
       self._outdated.discard(variable.name)
       return True
-    if self._active and _in_branches_of(variable.graph):
-      self._in_branches.append(variable.name)
+    if self._active and _in_function_of(variable.graph):
+      self._in_functions.append(variable.name)
       return True
     return False
 
@@ -479,10 +362,11 @@ class KerasScope:
     Raises:
       ValueError: see `updates`.
     """
-    if self._in_branches:
+    if self._in_functions:
       raise ValueError(
-          f"{self._in_branches[0]} is assigned in a branch or a loop of a "
-          "graph, where it cannot wait for the train op: assign it outside.")
+          f"{self._in_functions[0]} is assigned in a branch, a loop or a "
+          "tf.function, where it cannot wait for the train op: assign it "
+          "outside.")
     found = []
     for variable in variables:
       if variable.name not in self._assigned:
@@ -527,9 +411,9 @@ def updates_of(variables: Sequence[Any]) -> List[Any]:
   """
   found = []
   for variable in variables:
-    scope = getattr(in_graph(variable), "scope", None)
+    scope = getattr(keras_loaded.in_graph(variable), "scope", None)
     if isinstance(scope, KerasScope):
-      found += scope.updates_of([in_graph(variable)])
+      found += scope.updates_of([keras_loaded.in_graph(variable)])
   return found
 
 
@@ -541,7 +425,7 @@ def assigning(variables: Sequence[Any]) -> Iterator[None]:
   """
   with contextlib.ExitStack() as stack:
     for variable in variables:
-      scope = getattr(in_graph(variable), "scope", None)
+      scope = getattr(keras_loaded.in_graph(variable), "scope", None)
       if isinstance(scope, KerasScope):
         stack.enter_context(scope.in_function())
     yield

@@ -543,18 +543,41 @@ class KerasScopeTest(parameterized.TestCase):
     self._assert_close([[v.numpy() for v in saved.weights]],
                        [self._step(graph)[0]])
 
-  def test_assignment_in_a_branch(self):
+  @parameterized.named_parameters(
+      ("branch", lambda assign: v1.cond(
+          v1.placeholder(v1.bool, []), assign, lambda: 1.)),
+      ("loop", lambda assign: tf_compat.v2.while_loop(
+          lambda i: i < 3, lambda i: [assign() + i], [v1.constant(0.)])),
+      ("function", lambda assign: tf_compat.v2.function(assign)()))
+  def test_assignment_in_a(self, call):
     def model():
       made = _layers(Counter())
       made.build([None, 3])
-      v1.cond(v1.placeholder(v1.bool, []),
-              lambda: made.layers[1].calls.assign(1), lambda: 1)
+      variable = made.layers[1].calls
+
+      def assign():
+        variable.assign(1)
+        return v1.constant(1.)
+
+      call(assign)
       return made
 
     graph = _Graph(model)
     with self.assertRaisesRegex(
         ValueError, "scope/.*counter/.* is assigned in a branch"):
       graph.train(_OPTIMIZERS["sgd"])
+
+  def test_build_that_assigns_what_changes(self):
+    class Drawing(keras.layers.Dense):
+
+      def build(self, input_shape):
+        super().build(input_shape)
+        self.kernel.assign(v1.random_normal(self.kernel.shape))
+
+    with self.assertRaisesRegex(
+        ValueError, "scope/.*/kernel: build assigns .*random_normal.* expected "
+        "a constant"):
+      _Graph(lambda: _layers(Drawing(2)))
 
   def test_backend(self):
     # Only TensorFlow's is installed here.

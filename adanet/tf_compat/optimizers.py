@@ -8,6 +8,7 @@ import re
 import typing
 
 from adanet.tf_compat import _tensorflow
+from adanet.tf_compat import keras_loaded
 from adanet.tf_compat import keras_scope
 
 _CLASSES = {
@@ -69,8 +70,8 @@ def for_any_graph(optimizer: typing.Any) -> typing.Any:
 def _keras_3_step(optimizer, loss, var_list):
   """Returns the op of one step of an optimizer of Keras 3."""
   tf = _tensorflow.v1
-  keras_scope.check_keras()
-  graphs = [getattr(keras_scope.in_graph(variable), "graph", None)
+  keras_loaded.check_keras()
+  graphs = [getattr(keras_loaded.in_graph(variable), "graph", None)
             for variable in optimizer.variables]
   if any(graph is not tf.get_default_graph() for graph in graphs):
     raise ValueError(
@@ -78,7 +79,7 @@ def _keras_3_step(optimizer, loss, var_list):
         "expected one that this graph alone uses. Make it in "
         "build_subnetwork_train_op, or give a function that makes it.")
   if not optimizer.built:
-    optimizer.build([keras_scope.of_keras(variable) for variable in var_list])
+    optimizer.build([keras_loaded.of_keras(variable) for variable in var_list])
   # A scale of the loss may be a variable, so it comes after `build`.
   pairs = [(gradient, variable) for gradient, variable in zip(
       tf.gradients(optimizer.scale_loss(loss), var_list), var_list)
@@ -88,7 +89,7 @@ def _keras_3_step(optimizer, loss, var_list):
         f"optimizer={optimizer!r}: the loss depends on no variable of "
         f"{[variable.name for variable in var_list]}.")
   keras_scope.use(optimizer)
-  trained = [keras_scope.of_keras(variable) for _, variable in pairs]
+  trained = [keras_loaded.of_keras(variable) for _, variable in pairs]
 
   def apply(gradients):
     optimizer.apply(gradients, trained)
@@ -171,7 +172,7 @@ def minimize(optimizer: typing.Any, loss: typing.Any,
   if isinstance(optimizer, str):
     for_any_graph(optimizer)
     optimizer = getattr(tf.train, _CLASSES[optimizer])(_LEARNING_RATE)
-  var_list = [keras_scope.in_graph(variable) for variable in var_list]
+  var_list = [keras_loaded.in_graph(variable) for variable in var_list]
   if _is_keras(optimizer) and any(
       variable.dtype.name.endswith("_ref") for variable in var_list):
     raise ValueError(

@@ -1,0 +1,128 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Keras 3 as the program has loaded it, and what it is doing just now.
+
+Nothing is imported here but what the program has imported. Keras keeps its
+numbers in a module that is not public, and only the calls that have not
+returned yet tell what a variable is made or assigned for.
+"""
+
+import inspect
+import sys
+import traceback
+from typing import Any, Dict, Tuple
+
+# What Keras has for a whole thread, and here each scope has for itself.
+_STATE = ("object_name_uids", "global_seed_generator", "name_scope_stack")
+
+_OLDEST = (3, 7)
+
+# Between a Keras variable and what makes its TensorFlow variable are fewer.
+_MOST_FRAMES = 24
+
+# Functions of layers and metrics that run in each step, and those that run once
+# in eager execution. A model or a file gives the values to some of them.
+EACH_STEP = ("call", "update_state")
+_LOADING = ("load_own_variables", "load_weights", "set_weights")
+ONCE = ("__init__", "build") + _LOADING
+
+
+def loaded() -> Any:
+  """Returns the package Keras 3, if the program has imported it; or None."""
+  keras = sys.modules.get("keras")
+  return keras if hasattr(keras, "StatelessScope") else None
+
+
+def is_variable(value: Any) -> bool:
+  """Whether a value is a `keras.Variable` of Keras 3."""
+  keras = loaded()
+  return keras is not None and isinstance(value, keras.src.backend.Variable)
+
+
+def in_graph(variable: Any) -> Any:
+  """Returns TensorFlow's variable of a `keras.Variable`, others as they are."""
+  return variable.value if is_variable(variable) else variable
+
+
+def of_keras(variable: Any) -> Any:
+  """Returns the `keras.Variable` of a variable; others as they are.
+
+  It knows its constraint and its path, which optimizers of Keras 3 need.
+  """
+  return getattr(variable, "keras_variable", variable)
+
+
+def check_keras() -> None:
+  """Checks that Keras 3, if it is loaded, is one that adanet can train.
+
+  Raises:
+    ValueError: it is too old, or does not compute with TensorFlow.
+  """
+  keras = loaded()
+  if keras is None:
+    return
+  if tuple(map(int, keras.__version__.split(".")[:2])) < _OLDEST:
+    raise ValueError(
+        f"Keras is {keras.__version__}: expected 3.7 or later, because the "
+        "optimizers of earlier ones lose values in a graph. Run "
+        "pip install --upgrade keras.")
+  if keras.backend.backend() != "tensorflow":
+    raise ValueError(
+        f"Keras has the backend {keras.backend.backend()!r}: expected "
+        "'tensorflow', the only one that adanet can train. Set "
+        "KERAS_BACKEND=tensorflow before the program imports keras.")
+
+
+def has_raised(error: BaseException) -> bool:
+  """Whether an error was raised while code of Keras 3 ran."""
+  return any(frame.f_globals.get("__name__", "").startswith("keras.")
+             for frame, _ in traceback.walk_tb(error.__traceback__))
+
+
+def exchange_state(state: Dict[str, Any]) -> Dict[str, Any]:
+  """Makes some state of Keras the current one, and returns the one before."""
+  if loaded() is None:
+    return {}
+  module = sys.modules["keras.src.backend.common.global_state"]
+  before = {name: module.get_global_attribute(name) for name in _STATE}
+  for name in _STATE:
+    module.set_global_attribute(name, state.get(name))
+  return before
+
+
+def variable_in_the_making() -> Tuple[Any, Any]:
+  """Returns the `keras.Variable` that is being made, and its owner.
+
+  The owner is the layer or the optimizer; None for none. Both are None outside
+  of Keras.
+  """
+  keras = loaded()
+  variable = None
+  frame = inspect.currentframe()
+  for _ in range(_MOST_FRAMES):
+    if frame is None:
+      break
+    this = frame.f_locals.get("self")
+    if variable is None and isinstance(this, keras.src.backend.Variable):
+      variable = this
+    elif variable is not None and isinstance(
+        this, (keras.layers.Layer, keras.optimizers.Optimizer)):
+      return variable, this
+    frame = frame.f_back
+  return variable, None
+
+
+def assigning_function() -> str:
+  """Returns which of `EACH_STEP` and `ONCE` assigns; "" for none."""
+  keras = loaded()
+  frame = inspect.currentframe()
+  while frame is not None:
+    name = frame.f_code.co_name
+    if name in EACH_STEP or name in ONCE:
+      this = frame.f_locals.get("self")
+      if isinstance(this, (keras.layers.Layer, keras.metrics.Metric)) or (
+          # An optimizer has it, too.
+          name in _LOADING and hasattr(this, "load_own_variables")):
+        return name
+    frame = frame.f_back
+  return ""
