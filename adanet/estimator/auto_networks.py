@@ -70,6 +70,16 @@ def _by_head(result, model, heads, owner):
       "heads' names, or with others in the order of the heads.")
 
 
+def _as_float32(value):
+  """Returns a tensor as ensembles and heads take it: float16 as float32."""
+  v1 = tf_compat.v1
+  if isinstance(value, dict):
+    return {key: _as_float32(one) for key, one in value.items()}
+  if isinstance(value, v1.Tensor) and value.dtype.is_floating:
+    return v1.cast(value, v1.float32)
+  return value
+
+
 def _split(result, owner):
   """Returns the last layer and the logits of what a network returned."""
   last_layer, logits = result, result
@@ -81,15 +91,9 @@ def _split(result, owner):
           f"{owner} returned {result!r}: expected logits or (last_layer, "
           "logits), each a tensor, or a dict of tensors for a multi-head. If "
           "the function returns an estimator, name its parameter config.")
-  return last_layer, logits
-
-
-def _as_float32(tensor):
-  """Returns a tensor as ensembles and heads take it: float16 as float32."""
-  v1 = tf_compat.v1
-  if isinstance(tensor, dict):
-    return {key: _as_float32(value) for key, value in tensor.items()}
-  return v1.cast(tensor, v1.float32) if tensor.dtype.is_floating else tensor
+  if last_layer is logits:
+    return (_as_float32(logits),) * 2
+  return _as_float32(last_layer), _as_float32(logits)
 
 
 def _name_scope():
@@ -265,8 +269,6 @@ class KerasNetwork:
       last_layer, logits = _split(
           _by_head(model(inputs, training=training), model, self._heads,
                    self._owner), self._owner)
-      if is_keras_3(model):  # It may compute with float16 or float64.
-        last_layer, logits = _as_float32(last_layer), _as_float32(logits)
       if not training:
         return Outputs(last_layer, logits, variables=[])
       if is_keras_3(model):
