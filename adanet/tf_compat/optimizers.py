@@ -116,7 +116,7 @@ def _keras_3_step(optimizer, loss, var_list):
     with futures.ThreadPoolExecutor(1) as thread:
       try:
         step = thread.submit(trace).result()
-      except ValueError as error:
+      except (NotImplementedError, ValueError) as error:
         if "Unknown variable" not in str(error):
           raise
         raise ValueError(
