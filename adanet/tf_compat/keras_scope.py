@@ -14,8 +14,7 @@ its `updates` run. So the outputs of a layer can be computed without changing
 it, as often as wanted. A constant that is assigned outside of a layer's `call`,
 as where weights are loaded from a file, is where the variable starts.
 
-Nothing is imported here but what the program has imported: without Keras 3 all
-of this does nothing. Keras keeps its numbers in a module that is not public.
+Where the program has not imported Keras 3, all of this does nothing.
 """
 
 import contextlib
