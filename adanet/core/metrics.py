@@ -5,6 +5,7 @@
 A metric here is a pair of tensors: its value, and the update by one batch.
 """
 
+import collections.abc
 import inspect
 from typing import Any, Dict, Sequence, Tuple
 
@@ -33,6 +34,24 @@ def check_metric_fn(metric_fn: Any) -> None:
         f"{', '.join(sorted(unknown))}")
 
 
+def _check_made(made):
+  """Checks what a user's `metric_fn` returned.
+
+  Raises:
+    ValueError: it is no dict of metrics.
+  """
+  if not isinstance(made, collections.abc.Mapping):
+    raise ValueError(
+        f"metric_fn returned {made!r}: expected a dict from name to metric")
+  for name, metric in made.items():
+    if isinstance(metric, type) or not (
+        isinstance(metric, (tuple, list)) or hasattr(metric, "result")):
+      raise ValueError(
+          f"metric_fn: the metric {name!r} is {metric!r}: expected a pair "
+          "(value, update_op), as functions of tf.metrics return it, or a "
+          "metric of Keras itself, after its update_state")
+
+
 def of_candidate(task: Any, spec: Any) -> Metrics:
   """Returns the metrics of a subnetwork or an ensemble.
 
@@ -51,9 +70,11 @@ def of_candidate(task: Any, spec: Any) -> Metrics:
     known = dict(features=task.features, labels=task.labels,
                  predictions=spec.predictions)
     with scopes.nan_scope(spec.predictions), scopes.metrics_scope():
-      found.update(task.metric_fn(**{
+      made = task.metric_fn(**{
           name: known[name]
-          for name in inspect.signature(task.metric_fn).parameters}))
+          for name in inspect.signature(task.metric_fn).parameters})
+    _check_made(made)
+    found.update(made)
   return {name: tf_compat.metric_op(found[name]) for name in sorted(found)}
 
 

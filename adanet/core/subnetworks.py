@@ -76,7 +76,10 @@ def _check_logits(logits, dimension, owner):
     return
   if isinstance(logits, dict) or isinstance(dimension, dict):
     return  # The head splits one tensor, or says what is wrong.
-  shape = logits.shape
+  shape = getattr(logits, "shape", None)
+  if not hasattr(shape, "ndims"):
+    raise ValueError(
+        f"{owner}: logits must be a tensor of the graph, got {logits!r}")
   if shape.ndims is None:
     return
   last = tf_compat.v1.dimension_value(shape[-1]) if shape.ndims else None

@@ -168,6 +168,15 @@ def _rank_and_size(name, tensor, ranks):
   return rank, size
 
 
+def _check_type(name, tensor, weight):
+  """Checks that a tensor can be multiplied by a mixture weight."""
+  if tensor.dtype.base_dtype != weight.dtype.base_dtype:
+    raise ValueError(
+        f"{name} has the type {tensor.dtype.name}: expected "
+        f"{weight.dtype.base_dtype.name}, as the mixture weights have. Use "
+        "tf.cast in build_subnetwork.")
+
+
 def _times_matrix(last_layer, weight, rank):
   """Returns `last_layer` times `weight`, over the last dimension."""
   tf = tf_compat.v1
@@ -328,6 +337,9 @@ class ComplexityRegularizedEnsembler(Ensembler):
     with tf.variable_scope("logits" + head.suffix):
       weight = tf.get_variable(
           "mixture_weight", shape=shape, initializer=initializer)
+      _check_type(
+          *(("last_layer" + head.tag, last_layer) if is_matrix else
+            ("logits" + head.tag, logits)), weight)
       if is_matrix:
         return weight, _times_matrix(last_layer, weight, rank)
       return weight, tf.multiply(logits, weight)

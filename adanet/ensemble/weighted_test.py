@@ -391,6 +391,17 @@ class BadValueTest(_TestCase):
           mixture_weight_type=weight_type), [made])
     self.assertNotIn("\n", str(caught.exception))
 
+  @parameterized.parameters((_SCALAR, "logits"), (_MATRIX, "last_layer"))
+  def test_type(self, weight_type, name):
+    zeros = tf_compat.v1.zeros
+    tensors = {"logits": zeros([2, 1]), "last_layer": zeros([2, 1]),
+               name: zeros([2, 1], "float16")}
+    with self.assertRaisesRegex(
+        ValueError, f"^{name} has the type float16: expected float32"):
+      _build(ensemble.ComplexityRegularizedEnsembler(
+          mixture_weight_type=weight_type),
+             [subnetwork.Subnetwork(complexity=1., **tensors)])
+
   @parameterized.parameters(
       ([2, 2], [2, 1]), ([2, 2], [3, 2]), ([2, 1], [2]))
   def test_logits_that_would_be_broadcast(self, shape, other_shape):

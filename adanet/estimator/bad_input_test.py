@@ -92,6 +92,8 @@ class BadInputTest(parameterized.TestCase):
        ["'a' of iteration 0", "adanet.subnetwork.Subnetwork"]),
       ("no_train_op", [_WithoutTrainOp("a")], ["'a' of iteration 0", "None"]),
       ("logits", [_Wide("wide")], ["'wide' of iteration 0", "logits", "4"]),
+      ("no_tensor", [_Dense("a", logits=(3,))],
+       ["'a' of iteration 0", "logits", "(3,)"]),
   )
   def test_builders(self, made, parts):
     estimator = self._estimator(*made)
@@ -138,6 +140,17 @@ class BadInputTest(parameterized.TestCase):
   def test_arguments(self, arguments, parts):
     with self.assertRaises(ValueError) as caught:
       self._estimator(_Dense("a"), **arguments)
+    self._assert_one_line(caught.exception, *parts)
+
+  @parameterized.parameters(
+      (lambda: 3, ["metric_fn", "3", "dict"]),
+      (lambda: {"m": tf_compat.v1.constant(3.)}, ["metric_fn", "'m'", "pair"]),
+      (lambda: {"m": tf_compat.keras.metrics.Mean}, ["metric_fn", "Mean"]))
+  def test_metrics(self, metric_fn, parts):
+    self._estimator(_Dense("a")).train(builders.input_fn(), max_steps=1)
+    estimator = self._estimator(_Dense("a"), metric_fn=metric_fn)
+    with self.assertRaises(ValueError) as caught:
+      estimator.evaluate(builders.input_fn(1))
     self._assert_one_line(caught.exception, *parts)
 
   def test_replay_of_a_candidate_that_is_not_there(self):
