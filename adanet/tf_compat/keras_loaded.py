@@ -73,10 +73,16 @@ def check_keras() -> None:
         "KERAS_BACKEND=tensorflow before the program imports keras.")
 
 
-def has_raised(error: BaseException) -> bool:
-  """Whether an error was raised while code of Keras 3 ran."""
+def has_raised(error: BaseException, innermost: bool = False) -> bool:
+  """Whether an error was raised while code of Keras 3 ran.
+
+  Args:
+    error: the error.
+    innermost: whether that code itself must have raised it.
+  """
+  frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
   return any(frame.f_globals.get("__name__", "").startswith("keras.")
-             for frame, _ in traceback.walk_tb(error.__traceback__))
+             for frame in (frames[-1:] if innermost else frames))
 
 
 def exchange_state(state: Dict[str, Any]) -> Dict[str, Any]:

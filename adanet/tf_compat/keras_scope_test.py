@@ -579,6 +579,36 @@ class KerasScopeTest(parameterized.TestCase):
         "a constant"):
       _Graph(lambda: _layers(Drawing(2)))
 
+  @parameterized.parameters(
+      (lambda model: keras.utils.clear_session(),
+       "^scope: keras.utils.clear_session cannot .* leave it out"),
+      (lambda model: model.get_weights(), "^scope: get_weights .* eagerly"),
+      (lambda model: model.predict(np.zeros([1, 3])), "^scope: .* predict "),
+      (lambda model: model(v1.zeros([1, 5])), "^scope: .*found shape=.1, 5."),
+      # Around this error Keras puts some lines.
+      (lambda model: _layers()({"a": v1.zeros([1]), "b": v1.zeros([1])}),
+       r"^scope: Sequential.call\(\): Layer .* expects 1 input[^\n\x1b]*$"))
+  def test_one_line(self, call, expected):
+    def model():
+      made = _functional()
+      call(made)
+      return made
+
+    with self.assertRaisesRegex(ValueError, expected):
+      _Graph(model)
+
+  def test_errors_of_others(self):
+    class Own(keras.layers.Layer):
+
+      def call(self, inputs):
+        raise KeyError("mine")
+
+    with self.assertRaisesRegex(KeyError, "mine"):
+      _Graph(lambda: _layers(Own()))
+    with self.assertRaisesRegex(ValueError, "^mine$"):
+      with v1.Graph().as_default(), keras_scope.KerasScope("scope").entered():
+        raise ValueError("mine")
+
   def test_backend(self):
     # Only TensorFlow's is installed here.
     with mock.patch.object(keras.backend, "backend", return_value="jax"):
@@ -633,6 +663,50 @@ class KerasScopeTest(parameterized.TestCase):
     graph = _Graph(_layers)
     graph.train(make)
     self.assertIn("scope/mine/iteration", graph.names)
+
+
+  def test_copies_of_optimizers(self):
+    for make_optimizer in (
+        _OPTIMIZERS["loss scale"],
+        lambda: keras.optimizers.Muon(.1, exclude_layers=["top"])):
+      make = optimizers.for_any_graph(make_optimizer())
+      names = []
+      for _ in range(2):
+        graph = _Graph(_functional)
+        self._assert_close(_eager_weights(_functional, make_optimizer),
+                           graph.train(make))
+        names.append(graph.names)
+      self.assertEqual(*names)
+      self.assertFalse(
+          [name for name in names[0] if name.startswith("scope/adam_")])
+
+  def test_optimizer_that_cannot_be_copied(self):
+    class Schedule(keras.optimizers.schedules.LearningRateSchedule):
+
+      def __call__(self, step):
+        return .1
+
+    decayed = keras.optimizers.AdamW()
+    decayed.exclude_from_weight_decay(var_list=_functional().weights)
+    for optimizer in (keras.optimizers.SGD(Schedule()),
+                      keras.optimizers.SGD(lambda: .1), decayed):
+      with self.assertRaisesRegex(
+          ValueError, "^optimizer=.*cannot be copied: expected a function"):
+        optimizers.for_any_graph(optimizer)
+
+  @parameterized.parameters(False, True)
+  def test_names_without_weight_decay(self, copied):
+    def make_optimizer():
+      optimizer = keras.optimizers.AdamW(.1, weight_decay=.5)
+      optimizer.exclude_from_weight_decay(var_names=["bias", "gamma"])
+      return optimizer
+
+    # What is in the name of the builder does not count.
+    self._assert_close(
+        _eager_weights(_functional, make_optimizer),
+        _Graph(_functional, name="no_bias").train(
+            optimizers.for_any_graph(make_optimizer()) if copied
+            else make_optimizer))
 
 
 class OtherKerasTest(absltest.TestCase):

@@ -43,6 +43,55 @@ def _has_number(optimizer):
   return name.replace("_", "") == type(optimizer).__name__.lower()
 
 
+def _excluded_names(optimizer):
+  """Returns the names whose variables weight decay leaves out.
+
+  Raises:
+    ValueError: it leaves out some variables, which other graphs do not have.
+  """
+  if getattr(optimizer, "_exclude_from_weight_decay", None):
+    raise ValueError(
+        "exclude_from_weight_decay got var_list, and only var_names are the "
+        "same in each graph.")
+  pattern = getattr(optimizer, "_exclude_from_weight_decay_pattern", None)
+  return [pattern.pattern] if pattern else list(
+      getattr(optimizer, "_exclude_from_weight_decay_names", None) or ())
+
+
+def _plain(value):
+  """Returns a copy of a part of a config, without what tracks variables."""
+  if isinstance(value, dict):
+    return {key: _plain(one) for key, one in value.items()}
+  if isinstance(value, (list, tuple)):
+    return [_plain(one) for one in value]
+  return value
+
+
+def _copy(optimizer_class, config, excluded):
+  """Returns a new optimizer; see `for_any_graph`."""
+  # Some classes take what they need out of the dict.
+  made = optimizer_class.from_config(_plain(config))
+  if excluded:
+    made.exclude_from_weight_decay(var_names=excluded)
+  return made
+
+
+def _copies(optimizer):
+  """Returns a function that makes copies of a Keras optimizer."""
+  config = optimizer.get_config()
+  make = functools.partial(
+      _copy, type(optimizer), config, _excluded_names(optimizer))
+  if not _is_keras_3(optimizer):
+    return make
+  if _has_number(optimizer):
+    del config["name"]
+  inner = getattr(optimizer, "inner_optimizer", None)
+  if inner is not None and _has_number(inner):
+    del config["inner_optimizer"]["config"]["name"]
+  make()  # Where it fails, the user is told now.
+  return make
+
+
 def for_any_graph(optimizer: typing.Any) -> typing.Any:
   """Returns an optimizer that `minimize` can use in many graphs.
 
@@ -52,7 +101,7 @@ def for_any_graph(optimizer: typing.Any) -> typing.Any:
       arguments are read now, which is possible only outside of graphs.
 
   Raises:
-    ValueError: `optimizer` is a str that names none.
+    ValueError: `optimizer` is a str that names none, or it cannot be copied.
   """
   if isinstance(optimizer, str) and optimizer not in _CLASSES:
     raise ValueError(
@@ -60,11 +109,29 @@ def for_any_graph(optimizer: typing.Any) -> typing.Any:
         f"{', '.join(sorted(_CLASSES))}, an optimizer, or a function that "
         "makes one.")
   if _is_keras(optimizer) and not callable(optimizer):
-    config = optimizer.get_config()
-    if _is_keras_3(optimizer) and _has_number(optimizer):
-      del config["name"]
-    return functools.partial(type(optimizer).from_config, config)
+    try:
+      return _copies(optimizer)
+    except (NotImplementedError, TypeError, ValueError) as error:
+      raise ValueError(
+          f"optimizer={optimizer!r} cannot be copied: expected a function that "
+          "makes it, because each graph needs its own. Its class says: "
+          f"{' '.join(str(error).split())}") from error
   return optimizer
+
+
+def _exclude_by_path(optimizer, variables):
+  """Lets Keras 3 search the names without weight decay in its own paths.
+
+  It searches in the names in the graph, which begin with the builder's name.
+  """
+  pattern = getattr(optimizer, "_exclude_from_weight_decay_pattern", None)
+  if pattern is None:
+    return
+  given = getattr(optimizer, "_exclude_from_weight_decay", ())
+  optimizer.exclude_from_weight_decay(var_list=[
+      variable for variable in variables
+      if optimizer._var_key(variable) in given or pattern.search(  # pylint: disable=protected-access
+          getattr(variable, "path", variable.name))])
 
 
 def _keras_3_step(optimizer, loss, var_list):
@@ -79,7 +146,10 @@ def _keras_3_step(optimizer, loss, var_list):
         "expected one that this graph alone uses. Make it in "
         "build_subnetwork_train_op, or give a function that makes it.")
   if not optimizer.built:
-    optimizer.build([keras_loaded.of_keras(variable) for variable in var_list])
+    variables = [keras_loaded.of_keras(variable) for variable in var_list]
+    for one in (optimizer, getattr(optimizer, "inner_optimizer", None)):
+      _exclude_by_path(one, variables)
+    optimizer.build(variables)
   # A scale of the loss may be a variable, so it comes after `build`.
   pairs = [(gradient, variable) for gradient, variable in zip(
       tf.gradients(optimizer.scale_loss(loss), var_list), var_list)
