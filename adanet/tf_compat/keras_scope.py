@@ -50,7 +50,9 @@ _REASONS = {
 _AROUND = re.compile(
     r"Exception encountered when calling (?P<call>.*?)\.\n\n(?P<text>.*?)"
     r"(\n\nArguments received by .*)?\Z", re.DOTALL)
-_COLORS = re.compile(r"\x1b\[[0-9;]*m")
+# What it puts into messages for a terminal, and whole configurations.
+_NOISE = re.compile(
+    r"\x1b\[[0-9;]*m|^config=\{.*\}$|Full object config: \{.*\}$", re.MULTILINE)
 
 _PLACEHOLDERS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
 
@@ -161,7 +163,7 @@ def _reason(error):
     text = f"{found.group('call')}: {found.group('text')}"
   elif not keras_loaded.has_raised(error, innermost=True):
     return ""
-  return " ".join(_COLORS.sub("", text).split())
+  return " ".join(_NOISE.sub("", text).split())
 
 
 def _as(variable, value):

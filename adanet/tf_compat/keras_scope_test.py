@@ -528,6 +528,16 @@ class KerasScopeTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "not found: filepath=none.keras"):
       _Graph(lambda: keras.models.load_model("none.keras"))
 
+  def test_class_that_is_not_known(self):
+    class Unknown(keras.layers.Layer):
+      pass
+
+    config = _layers(Unknown()).get_config()
+    with self.assertRaisesRegex(
+        ValueError, "^scope: .*Could not locate class 'Unknown'") as caught:
+      _Graph(lambda: keras.Sequential.from_config(config))
+    self.assertNotIn("{", str(caught.exception))
+
   def test_optimizer_of_an_h5_file(self):
     path = self.create_tempdir().full_path + "/model.h5"
     saved = _functional()
