@@ -145,7 +145,7 @@ class BadInputTest(parameterized.TestCase):
   @parameterized.parameters(
       (lambda: 3, ["metric_fn", "3", "dict"]),
       (lambda: {"m": tf_compat.v1.constant(3.)}, ["metric_fn", "'m'", "pair"]),
-      (lambda: {"m": tf_compat.keras.metrics.Mean}, ["metric_fn", "Mean"]))
+      (lambda: {"m": adanet.Evaluator}, ["metric_fn", "Evaluator"]))
   def test_metrics(self, metric_fn, parts):
     self._estimator(_Dense("a")).train(builders.input_fn(), max_steps=1)
     estimator = self._estimator(_Dense("a"), metric_fn=metric_fn)
