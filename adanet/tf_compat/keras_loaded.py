@@ -8,6 +8,7 @@ returned yet tell what a variable is made or assigned for.
 """
 
 import inspect
+import re
 import sys
 import traceback
 from typing import Any, Dict, Tuple
@@ -25,6 +26,32 @@ _MOST_FRAMES = 24
 EACH_STEP = ("call", "update_state")
 _LOADING = ("load_own_variables", "load_weights", "set_weights")
 ONCE = ("__init__", "build") + _LOADING
+
+_OTHER_GRAPH = (
+    "a layer, model or metric of Keras was made before, eagerly or in another "
+    "graph: make it anew each time that the network is built.")
+# From what an error says to what it means here.
+_REASONS = {
+    "Attempting to capture an EagerTensor without building a function":
+        _OTHER_GRAPH,
+    "must be from the same graph as Tensor": _OTHER_GRAPH,
+    "numpy() is only available when eager execution is enabled":
+        "get_weights or numpy asks for a value, and variables have none while "
+        "the graph is built: call it before, eagerly.",
+    "Do not use tf.reset_default_graph()":
+        "keras.utils.clear_session cannot be called while the graph is built: "
+        "leave it out. The names of layers begin anew in any case.",
+    "tf.data.Dataset` only supports Python-style iteration":
+        "fit, evaluate and predict of Keras need eager execution: call them "
+        "before. What is built here is trained by the Estimator.",
+}
+# What Keras puts around the message of an error.
+_AROUND = re.compile(
+    r"Exception encountered when calling (?P<call>.*?)\.\n\n(?P<text>.*?)"
+    r"(\n\nArguments received by .*)?\Z", re.DOTALL)
+# What it puts into messages for a terminal, and whole configurations.
+_NOISE = re.compile(
+    r"\x1b\[[0-9;]*m|^config=\{.*\}$|Full object config: \{.*\}$", re.MULTILINE)
 
 
 def loaded() -> Any:
@@ -83,6 +110,22 @@ def has_raised(error: BaseException, innermost: bool = False) -> bool:
   frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
   return any(frame.f_globals.get("__name__", "").startswith("keras.")
              for frame in (frames[-1:] if innermost else frames))
+
+
+def reason(error: BaseException) -> str:
+  """Returns one line about an error of Keras's; "" for another error."""
+  if not has_raised(error):
+    return ""
+  text = str(error)
+  for part, meaning in _REASONS.items():
+    if part in text:
+      return meaning
+  found = _AROUND.match(text)
+  if found:
+    text = f"{found.group('call')}: {found.group('text')}"
+  elif not has_raised(error, innermost=True):
+    return ""
+  return " ".join(_NOISE.sub("", text).split())
 
 
 def exchange_state(state: Dict[str, Any]) -> Dict[str, Any]:

@@ -19,7 +19,6 @@ Where the program has not imported Keras 3, all of this does nothing.
 
 import contextlib
 import functools
-import re
 import threading
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
@@ -28,32 +27,6 @@ from adanet.tf_compat import keras_2_weights
 from adanet.tf_compat import keras_loaded
 
 _READS = frozenset(["ReadVariableOp", "ResourceGather", "ResourceGatherNd"])
-_OTHER_GRAPH = (
-    "a layer, model or metric of Keras was made before, eagerly or in another "
-    "graph: make it anew each time that the network is built.")
-# From what an error says to what it means here.
-_REASONS = {
-    "Attempting to capture an EagerTensor without building a function":
-        _OTHER_GRAPH,
-    "must be from the same graph as Tensor": _OTHER_GRAPH,
-    "numpy() is only available when eager execution is enabled":
-        "get_weights or numpy asks for a value, and variables have none while "
-        "the graph is built: call it before, eagerly.",
-    "Do not use tf.reset_default_graph()":
-        "keras.utils.clear_session cannot be called while the graph is built: "
-        "leave it out. The names of layers begin anew in any case.",
-    "tf.data.Dataset` only supports Python-style iteration":
-        "fit, evaluate and predict of Keras need eager execution: call them "
-        "before. What is built here is trained by the Estimator.",
-}
-# What Keras puts around the message of an error.
-_AROUND = re.compile(
-    r"Exception encountered when calling (?P<call>.*?)\.\n\n(?P<text>.*?)"
-    r"(\n\nArguments received by .*)?\Z", re.DOTALL)
-# What it puts into messages for a terminal, and whole configurations.
-_NOISE = re.compile(
-    r"\x1b\[[0-9;]*m|^config=\{.*\}$|Full object config: \{.*\}$", re.MULTILINE)
-
 _PLACEHOLDERS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
 
 
@@ -149,23 +122,6 @@ def _waiting_class(base):
   return Waiting
 
 
-def _reason(error):
-  """Returns one line about an error of Keras's; "" for another error."""
-  text = str(error)
-  if not isinstance(error, (TypeError, ValueError)) and (
-      not keras_loaded.has_raised(error)):
-    return ""
-  for part, reason in _REASONS.items():
-    if part in text:
-      return reason
-  found = _AROUND.match(text)
-  if found:
-    text = f"{found.group('call')}: {found.group('text')}"
-  elif not keras_loaded.has_raised(error, innermost=True):
-    return ""
-  return " ".join(_NOISE.sub("", text).split())
-
-
 def _as(variable, value):
   return _tensorflow.v1.convert_to_tensor(value, variable.dtype)
 
@@ -251,7 +207,7 @@ class KerasScope:
     except Exception as error:
       if keras_loaded.has_raised(error):
         keras_loaded.check_keras()
-      reason = _reason(error)
+      reason = keras_loaded.reason(error)
       if reason:
         raise ValueError(f"{self._name}: {reason}") from error
       raise

@@ -128,10 +128,10 @@ def _exclude_by_path(optimizer, variables):
   if pattern is None:
     return
   given = getattr(optimizer, "_exclude_from_weight_decay", ())
+  key = optimizer._var_key  # pylint: disable=protected-access
   optimizer.exclude_from_weight_decay(var_list=[
-      variable for variable in variables
-      if optimizer._var_key(variable) in given or pattern.search(  # pylint: disable=protected-access
-          getattr(variable, "path", variable.name))])
+      variable for variable in variables if key(variable) in given or
+      pattern.search(getattr(variable, "path", variable.name))])
 
 
 def _keras_3_step(optimizer, loss, var_list):
