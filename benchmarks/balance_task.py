@@ -3,14 +3,11 @@
 """A task of the clusters that `balance` times, in a process of its own.
 
 It may be a task of one job after another. The compute of a subnetwork's step is
-a delay in the graph, so that the workers of a small machine overlap as those of
-many machines do. The first delay of a job waits until all workers have come
-that far.
+`delays`. The first one of a job waits until all workers have come that far.
 """
 
 import json
 import os
-import threading
 import time
 import traceback
 import typing
@@ -26,6 +23,7 @@ from adanet.roles import worker
 from adanet.training import model as model_lib
 from adanet.training import signals
 from adanet.training import trainer
+from benchmarks import delays
 from benchmarks import endless_search
 from benchmarks import search
 
@@ -69,61 +67,6 @@ class Done(typing.NamedTuple):
   evaluation_secs: float = 0.
 
 
-class _Processor:
-  """Computes for some seconds: one step after another, as a processor does.
-
-  It begins with its first step when the benchmark says so.
-
-  Attributes:
-    secs: dict from whether it was for training to the seconds so far.
-  """
-
-  def __init__(self, connection):
-    self._connection = connection
-    self._lock = threading.Lock()
-    self._is_open = False
-    self.secs = {True: 0., False: 0.}
-
-  def compute(self, secs, training):
-    with self._lock:  # TensorFlow runs ops at the same time.
-      if not self._is_open:
-        self._connection.send("ready")
-        self._connection.recv()
-        self._is_open = True
-      time.sleep(secs)
-      self.secs[training] += secs
-
-
-class _Builder(search.Builder):
-  """A builder whose subnetwork takes its time for a step."""
-
-  def __init__(self, index, forward_secs, backward_secs, processor):
-    super().__init__(index)
-    self._forward_secs = forward_secs
-    self._backward_secs = backward_secs
-    self._processor = processor
-
-  def _after(self, secs, training):
-    """Returns a scope whose ops wait so long."""
-    v1 = tf_compat.v1
-
-    def pause(unused_step):
-      self._processor.compute(secs, training)
-      return True
-
-    return v1.control_dependencies([v1.py_func(pause, [0], v1.bool)])
-
-  def build_subnetwork(self, features, training, **kwargs):
-    with self._after(self._forward_secs, training):
-      features = {"x": tf_compat.v1.identity(features["x"])}
-    return super().build_subnetwork(
-        features=features, training=training, **kwargs)
-
-  def build_subnetwork_train_op(self, *args, **kwargs):
-    with self._after(self._backward_secs, training=True):
-      return super().build_subnetwork_train_op(*args, **kwargs)
-
-
 class _Ends:
   """Notes when the chief's loop ends: all subnetworks and ensembles are done.
 
@@ -150,9 +93,9 @@ def _train(connection, job, task_type, index):
     if config.task_type == tf_compat.TaskType.PS:
       parameter_server.serve(cluster, stops)
       return Done()
-    processor = _Processor(connection)
+    processor = delays.Processor(connection)
     builders = [
-        _Builder(i, *secs, processor)
+        delays.Builder(i, *secs, processor)
         for i, secs in enumerate(zip(job.forward_secs, job.backward_secs))]
     model = model_lib.Model(
         endless_search.make(builders, search.Ensembler())._replace(

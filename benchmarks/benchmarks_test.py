@@ -17,6 +17,7 @@ from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.distributed import placement
 from adanet.distributed import plan as plan_lib
+from benchmarks import adanet_cluster
 from benchmarks import balance
 from benchmarks import bytes as bytes_lib
 from benchmarks import claims
@@ -236,6 +237,37 @@ class BenchmarksTest(parameterized.TestCase):
     self.assertEqual(
         [1 / .95, 1 / .85, 1.25, 1., 1.],
         [bar.limit for bar in executor.bars(rows)])
+
+  def test_rows_of_clusters(self):
+    size = executor.Size(2, 2, (8, 1), 8, 100, .06, (), 2, 2)
+    ours, theirs = executor.rows_of_clusters(
+        size, 50., {"secs": 40., "ensemble_steps": 75}, 160.)
+    self.assertEqual([2.5, 2.], [ours["ratio"], theirs["ratio"]])
+    self.assertEqual(theirs["against"], ours["against"])
+    self.assertEqual(
+        ours["what"] + ", AdaNet 0.8.0 on TensorFlow 1.15", theirs["what"])
+    self.assertEqual(
+        "4.00x as fast as 1 worker, 40.0 s, ensembles 75 of 100 steps",
+        theirs["figure"])
+    self.assertEmpty(executor.bars([ours, theirs]))
+
+  @parameterized.parameters(
+      ({}, (3., 4)), ({"subnetwork_t0_b": 9}, "candidates took"),
+      ({"subnetwork_t0_c": 10}, "candidates took"),
+      ({"ensemble_t0_c": 9}, "3 ensembles"))
+  def test_found_by_a_chief_of_adanet(self, more, expected):
+    steps = {
+        "subnetwork_t0_a": 10, "subnetwork_t0_b": 10, "ensemble_t0_a": 7,
+        "ensemble_t0_b": 4, **more}
+    arguments = (5., 8., {
+        f"adanet/iteration_0/{name}/step": count
+        for name, count in steps.items()
+    }, {"num_candidates": 2, "num_steps": 10})
+    if isinstance(expected, tuple):
+      self.assertEqual(expected, adanet_cluster.found(*arguments))
+    else:
+      with self.assertRaisesRegex(program.CheckError, expected):
+        adanet_cluster.found(*arguments)
 
   def test_cases_of_a_balance(self):
     for case in balance.ALL_CASES:

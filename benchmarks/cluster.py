@@ -75,17 +75,18 @@ print(repr(time.monotonic()))
 class Tasks:
   """A context manager: the tasks of a job, all of which end with it."""
 
-  def __init__(self, command, env):
+  def __init__(self, command, env, shape=SHAPE):
     """Starts a process for each task.
 
     Args:
       command: list of str.
       env: dict, the environment; each task has a TF_CONFIG beside it.
+      shape: pairs of a job's name and how many tasks it has.
     """
-    cluster = processes.free_cluster(**dict(SHAPE))
+    cluster = processes.free_cluster(**dict(shape))
     self._programs = {}
     try:
-      for job, count in SHAPE:
+      for job, count in shape:
         for i in range(count):
           self._programs[f"{job}:{i}"] = processes.Program(
               command, dict(env, TF_CONFIG=json.dumps({

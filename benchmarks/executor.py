@@ -6,11 +6,14 @@ The executor is a `ProcessPoolExecutor` whose processes have TensorFlow already.
 The compute of a network is delays in its graph, see `executor_task`, so workers
 overlap although there are few processors. An iteration is timed as a user
 sees it: from the call of `train` to its return, with the graphs, checkpoints
-and the join. The cluster with parameter servers, which is timed beside it, is
-timed from its first step to its last one.
+and the join. The clusters with parameter servers, which are timed beside it,
+are timed from their first step to their last one: this project's, and AdaNet
+0.8.0's, see `adanet_cluster`. The latter is measured by this program on
+TensorFlow 1.15.
 """
 
 import contextlib
+import json
 import os
 import pickle
 import statistics
@@ -21,8 +24,11 @@ import typing
 
 import adanet
 from adanet import distributed
+from adanet import tf_compat
 from adanet.distributed import plan as plan_lib
 from adanet.testing import engines
+from adanet.testing import processes
+from benchmarks import adanet_cluster
 from benchmarks import balance
 from benchmarks import balance_task
 from benchmarks import executor_task
@@ -37,6 +43,7 @@ SIDES = (("", "ours"),)
 _SHORT_TURNS = 5  # With fewer turns, everything is small.
 _DELAYS = executor_task.FORWARD + executor_task.BACKWARD  # Of a step.
 _NUM_PS = 2
+_ADANET_TIMEOUT_SECS = 400.  # What an idle machine needs is a quarter of it.
 _MAX_SECS, _MAX_SECS_OF_CANDIDATE = 2., .05  # Of a driver, between iterations.
 _MAX_BYTES = 100e3
 _LEAST_SPEED = .95
@@ -274,21 +281,63 @@ def _measure_cluster(size):
         size.num_steps), plan).secs
 
 
-def _row_of_cluster(size, secs, secs_of_one):
-  found = row_of_iteration(
-      size.num_candidates, size.workers[0], secs, secs_of_one)
-  return dict(
-      found, kind="cluster", limits={},
-      what=found["what"].replace("workers", "tasks") +
-      f" and {_NUM_PS} ps, RoundRobinStrategy",
-      against=found["against"] + ", on an executor")
+def _measure_adanet(size):
+  """Returns the row of AdaNet's cluster, for the program that asks for it."""
+  return adanet_cluster.measure(
+      size.workers[0], _NUM_PS, num_candidates=size.num_candidates,
+      forward_secs=executor_task.FORWARD * size.delay_secs,
+      backward_secs=executor_task.BACKWARD * size.delay_secs,
+      num_steps=size.num_steps)._asdict()
+
+
+def _ask_adanet(num_turns):
+  """Returns the row of `_measure_adanet` on TensorFlow 1.15."""
+  path, _ = os.path.splitext(os.path.abspath(__file__))
+  # A program of its own, with its own packages.
+  env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+  with processes.Program(
+      [path + "_tf1_15", "--side=ours", f"--num_turns={num_turns}"],
+      env) as other:
+    try:
+      measured = json.loads(other.read(_ADANET_TIMEOUT_SECS))
+    except (EOFError, TimeoutError) as e:
+      raise program.CheckError(f"AdaNet's cluster: {e}") from e
+  return measured["rows"][0]
+
+
+def rows_of_clusters(size, secs, adanet, secs_of_one):
+  """Returns the rows of an iteration on clusters with parameter servers.
+
+  Args:
+    size: `Size`.
+    secs: float, of this project's.
+    adanet: dict, the fields of `adanet_cluster.Found`.
+    secs_of_one: float, of one worker of an executor.
+  """
+  rows = []
+  for whose, secs_of_cluster, more in (
+      ("", secs, ""),
+      (f", {adanet_cluster.NAME} on TensorFlow 1.15", adanet["secs"],
+       f", ensembles {adanet['ensemble_steps']} of {size.num_steps} steps")):
+    row = row_of_iteration(
+        size.num_candidates, size.workers[0], secs_of_cluster, secs_of_one)
+    rows.append(dict(
+        row, kind="cluster", limits={},
+        what=row["what"].replace("workers", "tasks") +
+        f" and {_NUM_PS} ps, RoundRobinStrategy{whose}",
+        against=row["against"] + ", on an executor",
+        figure=row["figure"] + more))
+  return rows
 
 
 def measure(unused_placement, num_turns):
   """Measures one side; see `program`."""
   size = _SHORT if num_turns < _SHORT_TURNS else _FULL
+  if tf_compat.IS_TENSORFLOW_1:  # This is the program of `_ask_adanet`.
+    return [_measure_adanet(size)]
   # It forks, so before TensorFlow has threads here.
   cluster_secs = _measure_cluster(size)
+  adanet_found = _ask_adanet(num_turns)
   rows = [_measure_bytes()]
   secs = {}
   for num_workers in size.workers:
@@ -303,7 +352,7 @@ def measure(unused_placement, num_turns):
     if num_workers > 1:
       rows.append(row_of_iteration(
           size.num_candidates, num_workers, secs[num_workers], secs[1]))
-  return rows + [_row_of_cluster(size, cluster_secs, secs[1])]
+  return rows + rows_of_clusters(size, cluster_secs, adanet_found, secs[1])
 
 
 def bars(rows):
