@@ -68,7 +68,8 @@ def _scopes_in_function(make, scopes):
       variables.append(_directly(make, scopes))
     return variables[0] * 2.
 
-  assert read().numpy() == 6.
+  value = read().numpy()
+  assert value == 6., value
   return variables[0]
 
 
