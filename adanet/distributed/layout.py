@@ -196,20 +196,16 @@ class RoundRobinLayout(Layout):
 
   def share(self, num_workers, worker_index, num_subnetworks):
     if num_subnetworks == 1:
-      return Share(builds_ensemble=True, subnetworks=range(1),
-                   trains_subnetworks=True)
+      return Share(True, range(1), True)
     round_size = num_subnetworks + 1
     task = worker_index % round_size
     if task == 0:
-      return Share(builds_ensemble=True, subnetworks=range(num_subnetworks),
-                   trains_subnetworks=num_workers == 1)
+      return Share(True, range(num_subnetworks), num_workers == 1)
     tail = num_workers % round_size
     shares_the_tail = (
         worker_index >= num_workers - tail and not self.drop_remainder)
     stride = tail - 1 if shares_the_tail else num_subnetworks
-    return Share(
-        builds_ensemble=False, trains_subnetworks=True,
-        subnetworks=range(task - 1, num_subnetworks, stride))
+    return Share(False, range(task - 1, num_subnetworks, stride), True)
 
   def groups(self, num_workers, num_subnetworks):
     if num_subnetworks == 1:
