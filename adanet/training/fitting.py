@@ -58,7 +58,7 @@ def _placeholder(value):
 
 def _put(tensors):
   """Returns features and labels of a dict from path to tensor."""
-  found: typing.Dict[str, typing.Any] = {"features": {}, "labels": None}
+  found = {"features": {}, "labels": None}
   for path, tensor in tensors.items():
     inside = found
     for i, key in enumerate(path[:-1]):

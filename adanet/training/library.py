@@ -163,8 +163,10 @@ def _networks(iteration, with_previous):
             for spec in iteration.subnetworks]
   for name, network in found:
     logits[name], complexities[name] = network.logits, network.complexity
-  return logits, {name: 0. if complexity is None else complexity
-                  for name, complexity in complexities.items()}
+  return logits, {
+      name: tf_compat.v1.cast(0. if complexity is None else complexity,
+                              tf_compat.v1.float32)
+      for name, complexity in complexities.items()}
 
 
 def record(model: model_lib.Model, number: int, checkpoint: Optional[str],
