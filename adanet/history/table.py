@@ -155,6 +155,8 @@ def _iteration_parts(record: records.IterationRecord, search: records.Search,
   if record.reason:
     notes.append(_filled(
         f"Nothing was compared: {record.reason.rstrip('.')}.", width))
+  if record.fit is not None:
+    notes.append(_filled(record.fit.message(), width))
   notes += _notes(record.subnetworks, search, record.iteration, names, width)
   parts = [_bold(f"Iteration {record.iteration}: {', '.join(facts)}", width),
            _candidates_table(record, width)]
