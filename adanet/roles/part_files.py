@@ -134,9 +134,9 @@ class PartFiles:
     start = self._start()
     if start is None or start.checkpoint != name:
       self.remove()
-    for name in gfile.listdir(self._path) if gfile.isdir(self._path) else ():
-      if name == "stop" or name.startswith("search-"):
-        gfile.remove(os.path.join(self._path, name))
+    for file in files.names(self._path):
+      if file == "stop" or file.startswith("search-"):
+        gfile.remove(os.path.join(self._path, file))
     driver = uuid.uuid4().hex
     files.write_bytes(self._search_path(driver), search)
     files.write_text(self._start_path, json.dumps(
