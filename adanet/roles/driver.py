@@ -42,12 +42,14 @@ def check_executor(executor: typing.Any, config: typing.Any) -> None:
     config: RunConfig.
 
   Raises:
-    ValueError: it is no executor, or the config has a cluster.
+    ValueError: it is no executor, its workers are forks, or the config has a
+      cluster.
   """
   if not callable(getattr(executor, "submit", None)):
     raise ValueError(
         "executor must be a concurrent.futures.Executor, or have its method "
         f"submit, got {executor!r}")
+  execution.check_start_method(executor)
   if config.cluster_spec:
     raise ValueError(
         f"executor={executor!r}: expected None with the cluster in TF_CONFIG. "
@@ -200,7 +202,8 @@ class _Driver:
         (), len(parts), is_first=False, compares=choice is None,
         start=start, max_steps=request.max_steps, stops={},
         builder_names=iteration.builder_names, model_dir=model.model_dir.path,
-        driver=files.begin(start.checkpoint, self._search))
+        driver=files.begin(start.checkpoint, self._search),
+        driver_process=part_files.worker_name())
     results = self._results(files, {
         part: first._replace(part=part, is_first=part == parts[0])
         for part in parts_lib.longest_first(parts, self._seconds, dict(zip(

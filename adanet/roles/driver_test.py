@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of searches on executors that lose parts, or break."""
 
+import glob
+import multiprocessing
 import os
 import pickle
 import tempfile
+import time
 import typing
 from concurrent import futures
 from unittest import mock
@@ -16,6 +19,7 @@ from adanet.roles import execution
 from adanet.roles import part
 from adanet.testing import builders
 from adanet.testing import engines
+from adanet.testing import processes
 from adanet.testing import searches
 import numpy as np
 
@@ -35,6 +39,15 @@ def _variables(model_dir):
       tf_compat.v1.train.latest_checkpoint(model_dir))
   return {name: reader.get_tensor(name)
           for name in reader.get_variable_to_shape_map()}
+
+
+def _results(model_dir):
+  """Returns what each file of a result is on the disk, by its path."""
+  found = {}
+  for path in glob.glob(os.path.join(model_dir, "parts", "*", "*", "result")):
+    with open(path, "rb") as f:
+      found[path] = os.stat(path).st_mtime_ns, f.read()
+  return found
 
 
 class _Here(engines.Here):
@@ -86,6 +99,47 @@ class _Breaking(_Here):
     if len(self.trained) == self._num_parts:
       raise futures.BrokenExecutor("a worker died")
     return super().submit(fn, task)
+
+
+class _ForkingItself(_Here):
+  """Trains each part in a fork, in a way of its own."""
+
+  def submit(self, fn, task):
+    worker = processes.Process(lambda connection: connection.send(fn(task)))
+    try:
+      self.trained.append("".join(task.part))
+      return engines.Here().submit(worker.receive)
+    finally:
+      worker.kill()
+
+
+class _ForkingWithMultiprocessing(_Here):
+  """Trains each part in a process of multiprocessing that is a fork."""
+
+  def submit(self, fn, task):
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    worker = context.Process(target=lambda: sender.send(fn(task)), daemon=True)
+    worker.start()
+    try:
+      self.trained.append("".join(task.part))
+      receiver.poll(20)  # One that hangs is killed.
+      return engines.Here().submit(receiver.recv)
+    finally:
+      worker.kill()
+      worker.join()
+
+
+class _Late(futures.ThreadPoolExecutor):
+  """Begins with its work when it has been asked for a while."""
+
+  def submit(self, fn, task):
+
+    def train():
+      time.sleep(1.)
+      return fn(task)
+
+    return super().submit(train)
 
 
 def _losing(error, times):
@@ -157,12 +211,51 @@ class DriverTest(parameterized.TestCase):
     self.assertEqual(["b", "c"], new.trained[:2])
     self.assertCountEqual("abc", new.trained[2:])
 
+  def test_what_is_done_stays_done_at_every_start(self):
+    model_dir = self.create_tempdir().full_path
+    search = dict(names="abcdef", max_iterations=1)
+    trained, results = [], {}
+    for start in range(5):
+      executor = _Breaking(1)
+      with self.assertRaises(execution.ExecutorError):
+        self._train(executor, model_dir, **search)
+      trained += executor.trained
+      found = _results(model_dir)
+      self.assertLen(found, start + 1)
+      self.assertEqual(results, {path: found[path] for path in results})
+      results = found
+    self.assertLen(set(trained), 5)
+    new = _Here()
+    self._assert_same(self._train(**search),
+                      self._train(new, model_dir, **search))
+    self.assertEqual(set("abcdef") - set(trained), set(new.trained))
+
   def test_max_iterations_lowered_between_two_iterations(self):
     model_dir = self.create_tempdir().full_path
     with self.assertRaises(execution.ExecutorError):
       self._train(_Breaking(3), model_dir)
     self._train(_Here(), model_dir, max_iterations=1)
     self._assert_same(self._train(max_iterations=1), model_dir)
+
+  @parameterized.parameters(_ForkingItself, _ForkingWithMultiprocessing)
+  def test_workers_that_were_forked(self, make):
+    executor = make()
+    with self.assertRaisesRegex(
+        execution.ExecutorError, r"\Aexecutor=.*: its workers are forks.*"
+        r"get_context.\"spawn\".;.*\Z"):
+      self._train(executor)
+
+  def test_no_worker_begins(self):
+    with mock.patch.object(execution, "_SILENT_SECS", .1):
+      with self.assertLogs(level="WARNING") as logs:
+        with _Late(1) as executor:
+          self._train(executor, max_iterations=1)
+    found = [line for line in logs.output if "Still waiting" in line]
+    self.assertLen(found, 1)
+    self.assertRegex(
+        found[0], r"Iteration 0: in 0 s no worker of .*_Late object.* has "
+        r"trained a step. Still waiting for the parts: 'a' .begun by no worker"
+        r".*'b' .begun by no worker.*'c' .begun by no worker")
 
   def test_worker_that_sees_another_disk(self):
     elsewhere = self.create_tempdir().full_path

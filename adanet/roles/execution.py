@@ -20,6 +20,12 @@ from adanet.training import trainer
 _MAX_LOSSES = 5  # How often an executor may lose a part.
 _POLL_SECS = .5
 _STOP_SECS = 60.  # For parts to save and stop.
+_SILENT_SECS = 60.  # Without a step, from the beginning.
+_FORKS = (
+    "executor={!r}: its workers are forks, in which TensorFlow hangs: expected "
+    "spawned ones. Fix: context = multiprocessing.get_context(\"spawn\"); "
+    "executor = ProcessPoolExecutor(2, mp_context=context), in a program with "
+    "if __name__ == \"__main__\":")
 
 _Results = typing.Dict[parts_lib.Part, part_files.Result]
 
@@ -30,6 +36,17 @@ class PartError(RuntimeError):
 
 class ExecutorError(RuntimeError):
   """The executor lost its workers, and starts no others."""
+
+
+def check_start_method(executor: typing.Any) -> None:
+  """Checks that an executor does not fork its workers, as far as it says so.
+
+  Raises:
+    ValueError: it does. Nothing was trained.
+  """
+  context = getattr(executor, "_mp_context", None)
+  if context is not None and context.get_start_method() == "fork":
+    raise ValueError(_FORKS.format(executor))
 
 
 class Execution:
@@ -57,6 +74,10 @@ class Execution:
     self._pending: typing.Dict[typing.Any, parts_lib.Part] = {}
     self._num_losses = dict.fromkeys(tasks, 0)
     self._error: typing.Optional[Exception] = None
+    self._before = {part: files.progress(part) for part in tasks}
+    self._attempts = {part: files.attempts(part) for part in tasks}
+    self._silent_until: typing.Optional[float] = (
+        time.monotonic() + _SILENT_SECS)
 
   def results(self) -> _Results:
     """Returns the results of all parts, when they are done.
@@ -126,7 +147,9 @@ class Execution:
     except (Exception, concurrent.futures.CancelledError) as error:  # pylint: disable=broad-except
       self._lose(part, error)
       return
-    if outcome.error:
+    if outcome.is_fork:
+      self._error = self._error or ExecutorError(_FORKS.format(self._executor))
+    elif outcome.error:
       self._error = self._error or PartError(
           f"iteration {self._number}: the part "
           f"{part_files.part_name(part)!r} failed on {outcome.worker}: "
@@ -171,8 +194,9 @@ class Execution:
 
   def _report_progress(self):
     """Reports how far the parts are together."""
-    known = [self._files.progress(part) for part in self._tasks]
-    known = [progress for progress in known if progress is not None]
+    found = {part: self._files.progress(part) for part in self._tasks}
+    self._warn_of_silence(found)
+    known = [progress for progress in found.values() if progress is not None]
     if not known:
       return
     steps = {}
@@ -186,3 +210,23 @@ class Execution:
         sum(p.global_step for p in known) // len(known), steps, losses,
         min(rates) if rates else None,
         max((p.seconds_left or 0. for p in known), default=None)))
+
+  def _warn_of_silence(self, found):
+    """Says so once if no worker has trained a step after a while."""
+    if self._silent_until is None or self._results or found != self._before:
+      self._silent_until = None
+    elif time.monotonic() >= self._silent_until:
+      self._silent_until = None
+      logging.warning(
+          "Iteration %d: in %.0f s no worker of %r has trained a step. Still "
+          "waiting for the parts: %s. See whether it has workers, and what they "
+          "print.", self._number, _SILENT_SECS, self._executor,
+          ", ".join(f"{part_files.part_name(part)!r} ({self._where(part)})"
+                    for part in self._tasks))
+
+  def _where(self, part):
+    """Returns where a part was begun, for a message."""
+    workers = [part_files.worker_of(attempt)
+               for attempt in self._files.attempts(part)
+               if attempt not in self._attempts[part]]
+    return f"begun by {', '.join(workers) or 'no worker'}"

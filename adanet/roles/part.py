@@ -15,6 +15,7 @@
 It raises nothing: what an executor raises is then the executor's own error.
 """
 
+import multiprocessing
 import os
 import time
 import traceback
@@ -34,6 +35,7 @@ from adanet.training import model as model_lib
 from adanet.training import signals
 from adanet.training import trainer
 
+_IMPORTED_BY = os.getpid()
 _LOOK_SECS = .5  # Between two looks at whether to stop.
 SEEN_SECS = 10.  # A network's file system may show a new file late.
 
@@ -52,6 +54,7 @@ class Task(typing.NamedTuple):
     builder_names: those of all builders of the iteration.
     model_dir: str.
     driver: str, the driver's id.
+    driver_process: str, the name of its process.
   """
   part: parts.Part
   num_parts: int
@@ -63,6 +66,7 @@ class Task(typing.NamedTuple):
   builder_names: typing.Tuple[str, ...]
   model_dir: str
   driver: str
+  driver_process: str
 
 
 class Outcome(typing.NamedTuple):
@@ -74,11 +78,13 @@ class Outcome(typing.NamedTuple):
     error: str, the error of the part, "" if there was none.
     details: str, its traceback.
     worker: str, the name of the process.
+    is_fork: whether the process cannot train, because it was forked.
   """
   is_done: bool
   error: str = ""
   details: str = ""
   worker: str = ""
+  is_fork: bool = False
 
 
 class _Curves(summary.SummaryWriter):
@@ -117,6 +123,8 @@ def train(task: Task) -> Outcome:
     task: `Task`.
   """
   worker = part_files.worker_name()
+  if worker != task.driver_process and _is_fork():
+    return Outcome(False, worker=worker, is_fork=True)
   try:
     return _train(task)._replace(worker=worker)
   except Exception as error:  # pylint: disable=broad-except
@@ -124,6 +132,19 @@ def train(task: Task) -> Outcome:
                    traceback.format_exc(), worker)
   except (KeyboardInterrupt, SystemExit):
     return Outcome(False, worker=worker)
+
+
+def _is_fork():
+  """Returns whether this process was forked, by multiprocessing or otherwise.
+
+  The threads of TensorFlow do not survive a fork, and what needs them hangs. A
+  server of forks is another program, which has none.
+  """
+  process = multiprocessing.current_process()
+  if isinstance(process, multiprocessing.get_context("forkserver").Process):
+    return False
+  return _IMPORTED_BY != os.getpid() or isinstance(
+      process, multiprocessing.get_context("fork").Process)
 
 
 def _train(task):
