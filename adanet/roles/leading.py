@@ -3,6 +3,7 @@
 """What the tasks that lead a search share: how they start, and go on."""
 
 import contextlib
+import os
 import time
 import typing
 
@@ -14,6 +15,7 @@ from adanet.core import model_dir as model_dir_lib
 from adanet.core import summary
 from adanet.progress import reporter
 from adanet.training import choosing
+from adanet.training import input_position
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 from adanet.training import recording
@@ -94,6 +96,15 @@ def latest_start(model: model_lib.Model) -> trainer.Start:
   return trainer.Start(number, checkpoint)
 
 
+def _noted_position(model, start):
+  """Returns where the input was at the checkpoint of a `Start`."""
+  if start.checkpoint is None or start.begins or not getattr(
+      model.config, "rereads_input", True):
+    return {}
+  return model_dir_lib.ModelDir(
+      os.path.dirname(start.checkpoint)).input_position(start.checkpoint)
+
+
 def train_here(
     model: model_lib.Model, training: trainer.Training, start: trainer.Start,
     surroundings: loop_lib.Surroundings,
@@ -119,7 +130,8 @@ def train_here(
       training.request.input_fn, "train", start.number) as built:
     it = trainer.IterationTraining(
         model, training, adapt(built), start, task="chief:0", is_chief=True,
-        surroundings=surroundings, began=began, folder=folder)
+        surroundings=surroundings, began=began, folder=folder,
+        position=input_position.InputPosition(_noted_position(model, start)))
     with sessions.local_session(model.config.session_config) as session:
       it.initializers.set_variables(session)
       with it.initializers.started(session) as coordinator:
@@ -175,6 +187,8 @@ def after_iteration(model: model_lib.Model, training: trainer.Training,
     How the next iteration starts, or why training is over.
   """
   def over(reason):
+    # Another `train` begins its input anew, as AdaNet's does.
+    model.model_dir.forget_input_positions()
     training.report(events.TrainingEnded(trained.global_step, reason))
     return reason
 

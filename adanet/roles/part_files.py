@@ -169,7 +169,7 @@ class PartFiles:
              max_steps: typing.Optional[int]) -> typing.Optional[Result]:
     """Returns what a part found; None if it is not done.
 
-    A part whose input ended has more to do for the next driver.
+    A part that a hook stopped has more to do for the next driver.
 
     Args:
       part: `Part`.
@@ -186,7 +186,8 @@ class PartFiles:
     except Exception:  # pylint: disable=broad-except
       return None  # Of another version: it is trained again.
     endings = loop_lib.Ending
-    is_done = result.ending == endings.ITERATION_OVER or (
+    is_done = result.ending in (
+        endings.ITERATION_OVER, endings.INPUT_ENDED) or (
         result.ending == endings.MAX_STEPS and result.max_steps == max_steps
     ) or result.driver == driver
     return result if is_done else None
