@@ -165,8 +165,8 @@ class ModelDir:
                            position: Mapping[str, int]) -> None:
     """Notes how many batches have been read at a checkpoint.
 
-    Call it before the checkpoint is saved: a kill in between leaves a note about
-    nothing, which the next checkpoint of this name replaces.
+    Call it before the checkpoint is saved: a kill in between leaves a note
+    about nothing, which the next checkpoint of this name replaces.
 
     Args:
       checkpoint: str, its prefix.

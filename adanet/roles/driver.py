@@ -202,7 +202,9 @@ class _Driver:
         (), len(parts), is_first=False, compares=choice is None,
         start=start, max_steps=request.max_steps, stops={},
         builder_names=iteration.builder_names, model_dir=model.model_dir.path,
-        driver=files.begin(start.checkpoint, self._search),
+        driver=leading.written_surely(
+            lambda: files.begin(start.checkpoint, self._search), model,
+            request),
         driver_process=part_files.worker_name())
     results = self._results(files, {
         part: first._replace(part=part, is_first=part == parts[0])

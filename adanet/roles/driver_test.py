@@ -15,12 +15,15 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
+from adanet import waiting
 from adanet.roles import execution
 from adanet.roles import part
+from adanet.roles import part_files
 from adanet.testing import builders
 from adanet.testing import engines
 from adanet.testing import processes
 from adanet.testing import searches
+from adanet.tf_compat import files
 import numpy as np
 
 
@@ -130,6 +133,21 @@ class _ForkingWithMultiprocessing(_Here):
       worker.join()
 
 
+class _Dying(_Here):
+  """Trains some parts, until a worker dies in one; others have begun then."""
+
+  def submit(self, fn, task):
+    if "b" not in task.part:
+      return super().submit(fn, task)
+    number = task.start.number
+    part_files.PartFiles(task.model_dir, number).new_attempt(task.part)
+
+    def die(unused_task):
+      raise futures.process.BrokenProcessPool("terminated abruptly")
+
+    return super().submit(die, task)
+
+
 class _Late(futures.ThreadPoolExecutor):
   """Begins with its work when it has been asked for a while."""
 
@@ -229,6 +247,31 @@ class DriverTest(parameterized.TestCase):
     self._assert_same(self._train(**search),
                       self._train(new, model_dir, **search))
     self.assertEqual(set("abcdef") - set(trained), set(new.trained))
+
+  def test_worker_that_dies_is_named_with_its_part(self):
+    with self.assertRaisesRegex(
+        execution.ExecutorError, r"takes no more work while it trained 'b' on "
+        r"\S+-\d+ .BrokenProcessPool: terminated.*needs more memory"):
+      self._train(_Dying())
+
+  def test_disk_that_is_full_for_a_while(self):
+    left = {}
+
+    def write(path, content):
+      kind = os.path.basename(path).split("-")[0]
+      if left.setdefault(kind, 2):
+        left[kind] -= 1
+        raise tf_compat.v1.errors.ResourceExhaustedError(
+            None, None, f"{path}; No space left on device")
+      write_bytes(path, content)
+
+    write_bytes = files.write_bytes
+    with mock.patch.object(files, "write_bytes", write):
+      with mock.patch.object(waiting, "_SPACE_SECS", .01):
+        model_dir = self._train(_Here())
+    self.assertIn("progress.json", left)
+    self.assertIn("result", left)
+    self._assert_same(self._train(), model_dir)
 
   def test_max_iterations_lowered_between_two_iterations(self):
     model_dir = self.create_tempdir().full_path

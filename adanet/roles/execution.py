@@ -121,10 +121,15 @@ class Execution:
 
   def _break(self, error):
     """Notes that the executor takes no more work."""
+    ran = [f"{part_files.part_name(part)!r} on {', '.join(workers)}"
+           for part, workers in self._workers().items()
+           if workers and not self._find_result(part)]
+    while_ = f" while it trained {'; '.join(ran)}" if ran else ""
     self._error = self._error or ExecutorError(
-        f"iteration {self._number}: the executor takes no more work "
+        f"iteration {self._number}: the executor takes no more work{while_} "
         f"({type(error).__name__}: {error}). Call train again with a new one: "
-        "parts that are done are not trained again")
+        "parts that are done are not trained again. If the same part is there "
+        "each time, see whether its builder needs more memory than there is")
     self._error.__cause__ = self._error.__cause__ or error
 
   def _wait(self):
@@ -219,14 +224,15 @@ class Execution:
       self._silent_until = None
       logging.warning(
           "Iteration %d: in %.0f s no worker of %r has trained a step. Still "
-          "waiting for the parts: %s. See whether it has workers, and what they "
-          "print.", self._number, _SILENT_SECS, self._executor,
-          ", ".join(f"{part_files.part_name(part)!r} ({self._where(part)})"
-                    for part in self._tasks))
+          "waiting for the parts: %s. See whether it has workers, and what "
+          "they print.", self._number, _SILENT_SECS, self._executor,
+          ", ".join(f"{part_files.part_name(part)!r} (begun by "
+                    f"{', '.join(workers) or 'no worker'})"
+                    for part, workers in self._workers().items()))
 
-  def _where(self, part):
-    """Returns where a part was begun, for a message."""
-    workers = [part_files.worker_of(attempt)
-               for attempt in self._files.attempts(part)
-               if attempt not in self._attempts[part]]
-    return f"begun by {', '.join(workers) or 'no worker'}"
+  def _workers(self):
+    """Returns the names of the workers that have begun each part."""
+    return {part: [part_files.worker_of(attempt)
+                   for attempt in self._files.attempts(part)
+                   if attempt not in self._attempts[part]]
+            for part in self._tasks}

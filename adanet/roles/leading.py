@@ -88,6 +88,24 @@ def opened(model: model_lib.Model, request: trainer.Request,
       raise
 
 
+def written_surely(write: typing.Callable[[], typing.Any],
+                   model: model_lib.Model,
+                   request: trainer.Request) -> typing.Any:
+  """Writes what training cannot go on without; a full disk is waited for.
+
+  Args:
+    write: function that writes in the model_dir.
+    model: `Model`.
+    request: `Request`, which says how long to wait.
+
+  Returns:
+    What `write` returns.
+  """
+  return waiting.wait_until_space(
+      write, waiting.Wait(request.wait_timeout_secs, "free some space"),
+      model.model_dir.path)
+
+
 def latest_start(model: model_lib.Model) -> trainer.Start:
   """Returns from where training goes on, and removes what is broken."""
   checkpoint = model.model_dir.latest_checkpoint()
@@ -168,9 +186,7 @@ def _end_iteration(model, training, trained, goes_on):
     model.model_dir.write_architecture(number, winner.architecture._replace(
         global_step=trained.global_step))
 
-  waiting.wait_until_space(
-      write, waiting.Wait(training.request.wait_timeout_secs,
-                          "free some space"), model.model_dir.path)
+  written_surely(write, model, training.request)
 
 
 def after_iteration(model: model_lib.Model, training: trainer.Training,

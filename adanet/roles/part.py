@@ -30,6 +30,7 @@ from adanet.core import parts
 from adanet.core import summary
 from adanet.roles import leading
 from adanet.roles import part_files
+from adanet.tf_compat import files as tf_files
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 from adanet.training import signals
@@ -156,7 +157,8 @@ def _train(task):
     return Outcome(True)
   model, request = _unpacked(task, files)
   with signals.StopRequests() as stops:
-    attempt = files.new_attempt(task.part)
+    attempt = leading.written_surely(
+        lambda: files.new_attempt(task.part), model, request)
     try:
       return Outcome(_trained(task, model, request, files, attempt, stops))
     finally:
@@ -201,7 +203,7 @@ def _trained(task, model, request, files, attempt, stops):
 
   def report(event):
     if isinstance(event, events.Progress):
-      files.write_progress(task.part, event)
+      _write_progress(files, task.part, event)
     elif isinstance(event, events.Stopped):
       stopped.append(event)
 
@@ -215,8 +217,9 @@ def _trained(task, model, request, files, attempt, stops):
         model, trainer.Training(request, stops, report, writer),
         start._replace(is_elsewhere=not start.begins), loop_lib.Surroundings(
             report=report,
-            mark_stopped=lambda *note: model.model_dir.mark_stopped(
-                start.number, *note),
+            mark_stopped=lambda *note: leading.written_surely(
+                lambda: model.model_dir.mark_stopped(start.number, *note),
+                model, request),
             asked_to_stop=watch.asked_to_stop),
         model_dir_lib.ModelDir(attempt),
         lambda built: built._replace(
@@ -228,8 +231,18 @@ def _trained(task, model, request, files, attempt, stops):
   result = _result(task, model, request, files, trained, stopped)
   # Another attempt may have been faster.
   if files.result(task.part, task.driver, task.max_steps) is None:
-    files.write_result(task.part, result)
+    leading.written_surely(
+        lambda: files.write_result(task.part, result), model, request)
   return True
+
+
+def _write_progress(files, part, progress):
+  """Shows how far a part is; the next one will do if there is no space."""
+  try:
+    files.write_progress(part, progress)
+  except Exception as error:  # pylint: disable=broad-except
+    if not tf_files.is_disk_full(error):
+      raise
 
 
 def _checked(iteration, task):

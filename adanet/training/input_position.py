@@ -144,8 +144,8 @@ class InputPosition:
         ("the input's Python functions, if they have one", python)) if names]
     if differs:
       logging.warning(
-          "Iteration %d goes on after %s batches of its input. Not as if it had "
-          "gone on at once: %s.", number, max(self._start.values()),
+          "Iteration %d goes on after %s batches of its input. Not as if it "
+          "had gone on at once: %s.", number, max(self._start.values()),
           "; ".join(differs))
 
 
@@ -167,13 +167,13 @@ def _take(session, op, batches, asked_to_stop):
       take()
       taken += 1
       wait.pause(0., lambda: (
-          f"the input to give {batches} batches again, which were trained on "
-          f"before the last checkpoint. It has given {taken}. To begin it anew, "
-          "use RunConfig(rereads_input=False)"))
+          f"the input to give the {batches} batches again that are trained on. "
+          f"It has given {taken}. RunConfig(rereads_input=False) begins it "
+          "anew"))
   except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
     logging.warning(
-        "The input ended after %d of %d batches that were trained on before the "
-        "last checkpoint: it is not the same as before.", taken, batches)
+        "The input ended after %d of %d batches that are trained on: it is not "
+        "the one that it was.", taken, batches)
   wait.done()
   return True
 

@@ -21,8 +21,8 @@ class LoopNamesTest(parameterized.TestCase):
                    "\n      pass\n  return name\n", 4, 6),
       ("in a tuple", "def f(name, xs):\n  for a, (name, b) in xs:\n    a += b\n"
                      "  return name\n", 2, 4),
-      ("of an outer round", "def f(name, xs):\n  for x in xs:\n    print(name)\n"
-                            "    for name in x:\n      pass\n", 4, 3),
+      ("of an outer round", "def f(name, xs):\n  for x in xs:\n"
+                            "    print(name)\n    for name in x:\n      pass\n", 4, 3),
       ("of a module", "name = len([])\nfor name in range(3):\n  pass\n"
                       "print(name)\n", 2, 4))
   def test_finds(self, source, loop, use):
@@ -39,8 +39,8 @@ class LoopNamesTest(parameterized.TestCase):
                            "  for name in xs:\n    print(name)\n"),
       ("constant for no round", "def f(xs):\n  name = None\n  for name in xs:\n"
                                 "    break\n  return name\n"),
-      ("of a comprehension", "def f(name, xs):\n  print([name for name in xs])\n"
-                             "  return name\n"))
+      ("of a comprehension", "def f(name, xs):\n"
+                             "  print([name for name in xs])\n  return name\n"))
   def test_finds_nothing(self, source):
     self.assertEqual([], loop_names.check(source))
 
