@@ -31,6 +31,7 @@ from adanet.training import choosing
 from adanet.training import joining
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
+from adanet.training import recording
 from adanet.training import trainer
 
 
@@ -293,7 +294,7 @@ class _Driver:
     history = store.History(self._model.model_dir.path)
     for i, record in enumerate(by_worker.values()):
       task = f"worker:{i}"
-      history.write_task(records.added(
+      recording.write_or_warn(history.write_task, records.added(
           history.task(task, number), record._replace(task=task)))
 
 

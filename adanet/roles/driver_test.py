@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of searches on executors that lose parts, or break."""
 
+import collections
 import glob
 import multiprocessing
 import os
 import pickle
+import re
 import tempfile
 import time
 import typing
@@ -27,13 +29,16 @@ from adanet.tf_compat import files
 import numpy as np
 
 
-def _estimator(model_dir, step_secs=0., steps=4, names="abc", **arguments):
+def _estimator(model_dir, steps=4, names="abc", learning_rates=None,
+               save_summary_steps=100, **arguments):
   """Returns an estimator whose every third step is saved."""
   return searches.estimator(
-      model_dir, *[builders.Slow(name, step_secs, width=2 + i)
-                   for i, name in enumerate(names)],
+      model_dir, *[
+          builders.Dense(name, 2 + i, (learning_rates or {}).get(name, .05))
+          for i, name in enumerate(names)],
       max_iteration_steps=steps, config=tf_compat.RunConfig(
-          tf_random_seed=1, save_checkpoints_steps=3), **arguments)
+          tf_random_seed=1, save_checkpoints_steps=3,
+          save_summary_steps=save_summary_steps), **arguments)
 
 
 def _variables(model_dir):
@@ -61,11 +66,15 @@ class _Here(engines.Here):
   """
 
   def __init__(self, change: typing.Callable[[part.Task], part.Task] =
-               lambda task: task):
+               lambda task: task, most: int = 100):
+    """Takes what to change in a task, and how many to take at most."""
     self.trained: typing.List[str] = []
     self._change = change
+    self._most = most
 
   def submit(self, fn, task):
+    if len(self.trained) >= self._most:
+      raise ValueError("it gets one part after the other")
     self.trained.append("".join(task.part))
     return super().submit(lambda: fn(self._change(task)))
 
@@ -175,17 +184,19 @@ def _losing(error, times):
 
 class DriverTest(parameterized.TestCase):
 
-  def _train(self, executor=None, model_dir=None, **arguments):
+  def _train(self, executor=None, model_dir=None, max_steps=None, **arguments):
     """Trains a search, and returns its model_dir."""
     model_dir = model_dir or tempfile.mkdtemp(
         dir=absltest.get_default_test_tmpdir())
     _estimator(model_dir, **arguments).train(
-        builders.input_fn(), executor=executor)
+        builders.input_fn(), max_steps=max_steps, executor=executor)
     self.assertFalse(os.path.exists(os.path.join(model_dir, "parts")))
     return model_dir
 
   def _assert_same(self, expected, actual):
-    expected, actual = _variables(expected), _variables(actual)
+    self._assert_equal(_variables(expected), _variables(actual))
+
+  def _assert_equal(self, expected, actual):
     self.assertEqual(sorted(expected), sorted(actual))
     for name, value in expected.items():
       np.testing.assert_array_equal(value, actual[name], name)
@@ -247,6 +258,40 @@ class DriverTest(parameterized.TestCase):
     self._assert_same(self._train(**search),
                       self._train(new, model_dir, **search))
     self.assertEqual(set("abcdef") - set(trained), set(new.trained))
+
+  def test_part_that_diverges_says_nothing_of_the_others(self):
+    # It is the first one, and knows the previous ensemble for a few steps.
+    search = dict(names="abc", steps=9, learning_rates={"a": 1e30})
+    expected, found = self._train(**search), self._train(_Here(), **search)
+    expected, found = [
+        {name: value for name, value in _variables(folder).items()
+         if not re.search("t[01]_a", name)} for folder in (expected, found)]
+    self.assertTrue([name for name in expected
+                     if name.startswith("adanet/iteration_1/candidate_t0_")])
+    self._assert_equal(expected, found)
+
+  def test_max_steps_where_some_have_stopped(self):
+    search = dict(names="abc", steps=9, learning_rates={"a": 1e30},
+                  max_steps=6)
+    executor = _Here(most=12)
+    found = self._train(executor, **search)
+    self.assertEqual(
+        tf_compat.v1.train.latest_checkpoint(self._train(**search)).split(
+            "/")[-1], tf_compat.v1.train.latest_checkpoint(found).split("/")[-1])
+    # Those that took the first one for further train again.
+    self.assertEqual(list("abcbc"), executor.trained)
+
+  def test_curves_of_the_previous_ensemble_are_drawn_once(self):
+    counts = []
+    for executor in None, _Here():
+      folder = self._train(executor, save_summary_steps=1)
+      counts.append(collections.Counter(
+          (value.tag, event.step) for path in glob.glob(os.path.join(
+              folder, "ensemble", "t0_*", "events*"))
+          for event in tf_compat.v1.train.summary_iterator(path)
+          for value in event.summary.value))
+    self.assertNotEmpty(counts[0])
+    self.assertEqual(*counts)
 
   def test_worker_that_dies_is_named_with_its_part(self):
     with self.assertRaisesRegex(
