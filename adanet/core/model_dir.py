@@ -9,6 +9,8 @@
       graph.pbtxt                         the graph, to look at
       architecture-<t>.json               what won iteration t
       train_manager/t<t>/<name>.json      why <name> trains no further
+      input.json                          how far the input was at checkpoints,
+                                          until training ends as asked
       cluster/                            what the tasks of a cluster share
       report/iteration_reports.tfrecord   what the builders reported
       assets/<subnetwork>/                files of a builder
@@ -134,6 +136,57 @@ class ModelDir:
       checkpoints.CheckpointError: it cannot be read, or is not AdaNet's.
     """
     return checkpoints.integer(checkpoint, "global_step")
+
+  # How far the input was.
+
+  @property
+  def _input_path(self):
+    return os.path.join(self._path, "input.json")
+
+  def _input_positions(self):
+    """Returns what `write_input_position` was given, by checkpoint's name."""
+    try:
+      return typed_json.from_json(
+          Dict[str, Dict[str, int]],
+          typed_json.loads(files.read_text(self._input_path) or ""))
+    except ValueError:
+      return {}
+
+  def input_position(self, checkpoint: str) -> Dict[str, int]:
+    """Returns how many batches had been read at a checkpoint of this folder.
+
+    Returns:
+      Dict from the name of an input to a number. It is empty where the input is
+      to begin: training ended as asked, or did not say.
+    """
+    return self._input_positions().get(os.path.basename(checkpoint), {})
+
+  def write_input_position(self, checkpoint: str,
+                           position: Mapping[str, int]) -> None:
+    """Notes how many batches have been read at a checkpoint.
+
+    Call it before the checkpoint is saved: a kill in between leaves a note
+    about nothing, which the next checkpoint of this name replaces.
+
+    Args:
+      checkpoint: str, its prefix.
+      position: see `input_position`.
+    """
+    noted = self._input_positions()
+    kept = {name: value for name, value in noted.items()
+            if tf_compat.v1.io.gfile.exists(
+                os.path.join(self._path, name + ".index"))}
+    kept.pop(os.path.basename(checkpoint), None)
+    if any(position.values()):
+      kept[os.path.basename(checkpoint)] = dict(position)
+    if kept != noted:
+      files.write_text(self._input_path, json.dumps(kept, sort_keys=True))
+
+  def forget_input_positions(self) -> None:
+    """Lets the input begin anew in the next training."""
+    gfile = tf_compat.v1.io.gfile
+    if gfile.exists(self._input_path):
+      gfile.remove(self._input_path)
 
   # What trains no further.
 

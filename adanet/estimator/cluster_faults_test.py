@@ -124,6 +124,27 @@ class ClusterFaultsTest(absltest.TestCase):
         self.assertGreater(subnetwork.measured_bytes, 0)
         self.assertIsNotNone(subnetwork.loss)
 
+  def test_what_is_done_stays_done_at_every_start_of_the_chief(self):
+    job = self._job(iterations=1, step_secs=.4, strategy=(
+        distributed.BalancedStrategy(costs="measured", sizes="measured")))
+    job.start_all()
+    step = job.await_step(1, "chief:0")
+    for _ in range(5):
+      count = len(job.seen)
+      job.signal("chief:0", signal.SIGKILL)
+      time.sleep(.3)
+      job.start("chief:0")
+      after = job.await_step(step + 1, "chief:0",
+                             since=job.started("chief:0"))
+      resumed = [s.event.global_step for s in job.seen[count:]
+                 if isinstance(s.event, events.Resumed)]
+      self.assertGreaterEqual(min(resumed), step)
+      step = after
+    self._finish(job, 1)
+    for what in ("costs", "sizes"):
+      self.assertEqual(1, job.log("chief:0").count(
+          f"Iteration 0: measured {what}"))
+
   def test_kill_worker(self):
     job = self._job(iterations=1)
     job.start_all()

@@ -33,6 +33,7 @@ from adanet.training import joining
 from adanet.training import library as library_lib
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
+from adanet.training import recording
 from adanet.training import trainer
 
 
@@ -44,12 +45,14 @@ def check_executor(executor: typing.Any, config: typing.Any) -> None:
     config: RunConfig.
 
   Raises:
-    ValueError: it is no executor, or the config has a cluster.
+    ValueError: it is no executor, its workers are forks, or the config has a
+      cluster.
   """
   if not callable(getattr(executor, "submit", None)):
     raise ValueError(
         "executor must be a concurrent.futures.Executor, or have its method "
         f"submit, got {executor!r}")
+  execution.check_start_method(executor)
   if config.cluster_spec:
     raise ValueError(
         f"executor={executor!r}: expected None with the cluster in TF_CONFIG. "
@@ -206,7 +209,10 @@ class _Driver:
         records=choosing.needs_library(choice, iteration),
         start=start, max_steps=request.max_steps, stops={},
         builder_names=iteration.builder_names, model_dir=model.model_dir.path,
-        driver=files.begin(start.checkpoint, self._search))
+        driver=leading.written_surely(
+            lambda: files.begin(start.checkpoint, self._search), model,
+            request),
+        driver_process=part_files.worker_name())
     results = self._results(files, {
         part: first._replace(part=part, is_first=part == parts[0])
         for part in parts_lib.longest_first(parts, self._seconds, dict(zip(
@@ -294,7 +300,7 @@ class _Driver:
     history = store.History(self._model.model_dir.path)
     for i, record in enumerate(by_worker.values()):
       task = f"worker:{i}"
-      history.write_task(records.added(
+      recording.write_or_warn(history.write_task, records.added(
           history.task(task, number), record._replace(task=task)))
 
 

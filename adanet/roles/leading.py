@@ -3,6 +3,7 @@
 """What the tasks that lead a search share: how they start, and go on."""
 
 import contextlib
+import os
 import time
 import typing
 
@@ -15,6 +16,7 @@ from adanet.core import summary
 from adanet.progress import reporter
 from adanet.training import choosing
 from adanet.training import joining
+from adanet.training import input_position
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 from adanet.training import recording
@@ -88,12 +90,39 @@ def opened(model: model_lib.Model, request: trainer.Request,
       raise
 
 
+def written_surely(write: typing.Callable[[], typing.Any],
+                   model: model_lib.Model,
+                   request: trainer.Request) -> typing.Any:
+  """Writes what training cannot go on without; a full disk is waited for.
+
+  Args:
+    write: function that writes in the model_dir.
+    model: `Model`.
+    request: `Request`, which says how long to wait.
+
+  Returns:
+    What `write` returns.
+  """
+  return waiting.wait_until_space(
+      write, waiting.Wait(request.wait_timeout_secs, "free some space"),
+      model.model_dir.path)
+
+
 def latest_start(model: model_lib.Model) -> trainer.Start:
   """Returns from where training goes on, and removes what is broken."""
   checkpoint = model.model_dir.latest_checkpoint()
   number = model.model_dir.current_iteration(checkpoint)
   model.model_dir.remove_temporary_files()
   return trainer.Start(number, checkpoint)
+
+
+def _noted_position(model, start):
+  """Returns where the input was at the checkpoint of a `Start`."""
+  if start.checkpoint is None or start.begins or not getattr(
+      model.config, "rereads_input", True):
+    return {}
+  return model_dir_lib.ModelDir(
+      os.path.dirname(start.checkpoint)).input_position(start.checkpoint)
 
 
 def train_here(
@@ -121,7 +150,8 @@ def train_here(
       training.request.input_fn, "train", start.number) as built:
     it = trainer.IterationTraining(
         model, training, adapt(built), start, task="chief:0", is_chief=True,
-        surroundings=surroundings, began=began, folder=folder)
+        surroundings=surroundings, began=began, folder=folder,
+        position=input_position.InputPosition(_noted_position(model, start)))
     with sessions.local_session(model.config.session_config) as session:
       it.initializers.set_variables(session)
       with it.initializers.started(session) as coordinator:
@@ -172,9 +202,7 @@ def _end_iteration(model, training, trained, goes_on):
     model.model_dir.write_architecture(number, winner.architecture._replace(
         global_step=trained.global_step))
 
-  waiting.wait_until_space(
-      write, waiting.Wait(training.request.wait_timeout_secs,
-                          "free some space"), model.model_dir.path)
+  written_surely(write, model, training.request)
   return checkpoint
 
 
@@ -192,6 +220,8 @@ def after_iteration(model: model_lib.Model, training: trainer.Training,
     How the next iteration starts, or why training is over.
   """
   def over(reason):
+    # Another `train` begins its input anew, as AdaNet's does.
+    model.model_dir.forget_input_positions()
     training.report(events.TrainingEnded(trained.global_step, reason))
     return reason
 

@@ -15,6 +15,7 @@
 It raises nothing: what an executor raises is then the executor's own error.
 """
 
+import multiprocessing
 import os
 import time
 import traceback
@@ -30,11 +31,13 @@ from adanet.core import summary
 from adanet.roles import leading
 from adanet.roles import part_files
 from adanet.training import library as library_lib
+from adanet.tf_compat import files as tf_files
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 from adanet.training import signals
 from adanet.training import trainer
 
+_IMPORTED_BY = os.getpid()
 _LOOK_SECS = .5  # Between two looks at whether to stop.
 SEEN_SECS = 10.  # A network's file system may show a new file late.
 
@@ -54,6 +57,7 @@ class Task(typing.NamedTuple):
     builder_names: those of all builders of the iteration.
     model_dir: str.
     driver: str, the driver's id.
+    driver_process: str, the name of its process.
   """
   part: parts.Part
   num_parts: int
@@ -66,6 +70,7 @@ class Task(typing.NamedTuple):
   builder_names: typing.Tuple[str, ...]
   model_dir: str
   driver: str
+  driver_process: str
 
 
 class Outcome(typing.NamedTuple):
@@ -77,11 +82,13 @@ class Outcome(typing.NamedTuple):
     error: str, the error of the part, "" if there was none.
     details: str, its traceback.
     worker: str, the name of the process.
+    is_fork: whether the process cannot train, because it was forked.
   """
   is_done: bool
   error: str = ""
   details: str = ""
   worker: str = ""
+  is_fork: bool = False
 
 
 class _Curves(summary.SummaryWriter):
@@ -120,6 +127,8 @@ def train(task: Task) -> Outcome:
     task: `Task`.
   """
   worker = part_files.worker_name()
+  if worker != task.driver_process and _is_fork():
+    return Outcome(False, worker=worker, is_fork=True)
   try:
     return _train(task)._replace(worker=worker)
   except Exception as error:  # pylint: disable=broad-except
@@ -127,6 +136,19 @@ def train(task: Task) -> Outcome:
                    traceback.format_exc(), worker)
   except (KeyboardInterrupt, SystemExit):
     return Outcome(False, worker=worker)
+
+
+def _is_fork():
+  """Returns whether this process was forked, by multiprocessing or otherwise.
+
+  The threads of TensorFlow do not survive a fork, and what needs them hangs. A
+  server of forks is another program, which has none.
+  """
+  process = multiprocessing.current_process()
+  if isinstance(process, multiprocessing.get_context("forkserver").Process):
+    return False
+  return _IMPORTED_BY != os.getpid() or isinstance(
+      process, multiprocessing.get_context("fork").Process)
 
 
 def _train(task):
@@ -138,7 +160,8 @@ def _train(task):
     return Outcome(True)
   model, request = _unpacked(task, files)
   with signals.StopRequests() as stops:
-    attempt = files.new_attempt(task.part)
+    attempt = leading.written_surely(
+        lambda: files.new_attempt(task.part), model, request)
     try:
       return Outcome(_trained(task, model, request, files, attempt, stops))
     finally:
@@ -183,7 +206,7 @@ def _trained(task, model, request, files, attempt, stops):
 
   def report(event):
     if isinstance(event, events.Progress):
-      files.write_progress(task.part, event)
+      _write_progress(files, task.part, event)
     elif isinstance(event, events.Stopped):
       stopped.append(event)
 
@@ -197,8 +220,9 @@ def _trained(task, model, request, files, attempt, stops):
         model, trainer.Training(request, stops, report, writer),
         start._replace(is_elsewhere=not start.begins), loop_lib.Surroundings(
             report=report,
-            mark_stopped=lambda *note: model.model_dir.mark_stopped(
-                start.number, *note),
+            mark_stopped=lambda *note: leading.written_surely(
+                lambda: model.model_dir.mark_stopped(start.number, *note),
+                model, request),
             asked_to_stop=watch.asked_to_stop),
         model_dir_lib.ModelDir(attempt),
         lambda built: built._replace(
@@ -210,8 +234,18 @@ def _trained(task, model, request, files, attempt, stops):
   result = _result(task, model, request, files, attempt, trained, stopped)
   # Another attempt may have been faster.
   if files.result(task.part, task.driver, task.max_steps) is None:
-    files.write_result(task.part, result)
+    leading.written_surely(
+        lambda: files.write_result(task.part, result), model, request)
   return True
+
+
+def _write_progress(files, part, progress):
+  """Shows how far a part is; the next one will do if there is no space."""
+  try:
+    files.write_progress(part, progress)
+  except Exception as error:  # pylint: disable=broad-except
+    if not tf_files.is_disk_full(error):
+      raise
 
 
 def _checked(iteration, task):
@@ -237,8 +271,10 @@ def _result(task, model, request, files, attempt, trained, stopped):
       values = trained.contest.values()
     if task.records:
       library = os.path.join(attempt, "library")
-      library_lib.record(model, task.start.number, trained.checkpoint, library,
-                         with_previous=task.is_first)
+      leading.written_surely(
+          lambda: library_lib.record(
+              model, task.start.number, trained.checkpoint, library,
+              with_previous=task.is_first), model, request)
     if model.report_materializer:
       reports = tuple(trained.reports(task.part))
   return part_files.Result(

@@ -133,9 +133,9 @@ class PartFiles:
     start = self._start()
     if start is None or start.checkpoint != name:
       self.remove()
-    for name in gfile.listdir(self._path) if gfile.isdir(self._path) else ():
-      if name == "stop" or name.startswith("search-"):
-        gfile.remove(os.path.join(self._path, name))
+    for file in files.names(self._path):
+      if file == "stop" or file.startswith("search-"):
+        gfile.remove(os.path.join(self._path, file))
     driver = uuid.uuid4().hex
     files.write_bytes(self._search_path(driver), search)
     files.write_text(self._start_path, json.dumps(
@@ -168,7 +168,7 @@ class PartFiles:
              max_steps: typing.Optional[int]) -> typing.Optional[Result]:
     """Returns what a part found; None if it is not done.
 
-    A part whose input ended has more to do for the next driver.
+    A part that a hook stopped has more to do for the next driver.
 
     Args:
       part: `Part`.
@@ -185,7 +185,8 @@ class PartFiles:
     except Exception:  # pylint: disable=broad-except
       return None  # Of another version: it is trained again.
     endings = loop_lib.Ending
-    is_done = result.ending == endings.ITERATION_OVER or (
+    is_done = result.ending in (
+        endings.ITERATION_OVER, endings.INPUT_ENDED) or (
         result.ending == endings.MAX_STEPS and result.max_steps == max_steps
     ) or result.driver == driver
     return result if is_done else None

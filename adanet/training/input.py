@@ -8,6 +8,7 @@ import typing
 
 from adanet import tf_compat
 from adanet.training import arrays
+from adanet.training import input_position
 
 
 class Input(typing.NamedTuple):
@@ -87,6 +88,8 @@ def call(input_fn: typing.Callable[..., typing.Any], mode: str,
       iterator = v1.data.make_initializable_iterator(batch)
       initializers.append(iterator.initializer)
       batch = iterator.get_next()
+    if mode == "train" and not config.num_ps_replicas:
+      batch = input_position.counted(batch, initializers)
   features, labels = _pair(batch, mode)
   if labels is None and mode != "infer":
     raise ValueError(

@@ -331,6 +331,10 @@ class Loop:
       return Ending.MAX_STEPS
     return None
 
+  def is_done(self) -> bool:
+    """Returns whether nothing is left to train here."""
+    return self._max_steps_ending() is not None or self._is_over()
+
   def run(self, session: Any) -> Ending:
     """Trains until the iteration is over, or training is.
 

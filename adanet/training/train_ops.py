@@ -172,6 +172,12 @@ class TrainOps:
     return self.fractions is None or not all(
         self.trainees[name].is_subnetwork for name in names)
 
+  def all(self) -> List[Any]:
+    """Returns the ops that train all trainees, and update the averages."""
+    return [tensor.op for tensor in [
+        *(t.advance for t in self.trainees.values()),
+        *(t.loss for t in self.trainees.values()), *self.averages.values()]]
+
   def observe(self) -> Any:
     """Returns a tensor, the steps of `observed`."""
     return tf_compat.v1.stack(list(self._reads.values()))

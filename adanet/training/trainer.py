@@ -14,6 +14,7 @@ from adanet.core import summary
 from adanet.tf_compat import saver_hooks
 from adanet.training import choosing
 from adanet.training import hooks as hooks_lib
+from adanet.training import input_position
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 from adanet.training import recording
@@ -149,7 +150,9 @@ class IterationTraining:
   def __init__(self, model: model_lib.Model, training: Training,
                built: model_lib.Built, start: Start, task: str, is_chief: bool,
                surroundings: loop_lib.Surroundings, began: float,
-               folder: typing.Optional[model_dir_lib.ModelDir] = None):
+               folder: typing.Optional[model_dir_lib.ModelDir] = None,
+               position: typing.Optional[
+                   input_position.InputPosition] = None):
     """Completes the graph.
 
     Args:
@@ -163,13 +166,15 @@ class IterationTraining:
       began: float, when this process began with the iteration; of `time.time`.
       folder: `ModelDir` for its checkpoints and its record; None for the
         model's.
+      position: `InputPosition`, where this process reads all input.
     """
     self.iteration = built.iteration
     self._folder = folder or model.model_dir
     self._model = model
     self._training = training
     self._start = start
-    ops = train_ops.TrainOps(
+    self._position = position or input_position.InputPosition({})
+    self._ops = ops = train_ops.TrainOps(
         self.iteration, model.search.global_step_combiner_fn,
         is_part=model.part is not None and
         len(self.iteration.subnetworks) < len(self.iteration.builder_names),
@@ -200,6 +205,7 @@ class IterationTraining:
         self._hooks, saver, summaries,
         surroundings._replace(report=self._report))
     self._pass_on = surroundings.report
+    self._surroundings = surroundings
     self._recorder = recording.TaskRecorder(
         self._folder.path, task, self.iteration, began)
     self.initializers = sessions.Initializers(
@@ -214,10 +220,11 @@ class IterationTraining:
     if user_savers:
       return saving.HookedSaver(
           user_savers, self._folder, model.config, steps, training.report,
-          wait_for_space)
+          wait_for_space, self._position.read)
     return saving.CheckpointSaver(
         self._folder, model.config, steps,
-        training.request.saving_listeners, training.report, wait_for_space)
+        training.request.saving_listeners, training.report, wait_for_space,
+        self._position.read)
 
   def _report(self, event):
     if isinstance(event, events.Progress):
@@ -267,7 +274,9 @@ class IterationTraining:
         request.max_iterations, request.max_steps))
     try:
       with self._training.stops.deferred():
-        ending = self.loop.run(session)
+        ending = loop_lib.Ending.SIGNAL
+        if self._restore_input(session):
+          ending = self.loop.run(session)
         if ending == loop_lib.Ending.SIGNAL:
           self._save_for_signal(session)
         elif ending == loop_lib.Ending.INPUT_ENDED:
@@ -275,6 +284,13 @@ class IterationTraining:
         return ending
     finally:
       self._recorder.write(self.loop)
+
+  def _restore_input(self, session):
+    """Lets the input go on where it was; returns False if asked to stop."""
+    if self.loop.is_done():
+      return True
+    self._position.say_what_differs(self._start.number, self._ops.all())
+    return self._position.restore(session, self._surroundings.asked_to_stop)
 
   def _warn_of_short_input(self):
     """Says so if the input ended before the iteration could."""
