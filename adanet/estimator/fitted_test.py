@@ -78,7 +78,8 @@ class FittedTest(parameterized.TestCase):
 
   def _weights(self, estimator, record):
     """Returns the weights that the latest checkpoint has of a winner."""
-    prefix = f"adanet/iteration_{record.iteration}/ensemble_{record.winner}/"
+    number = record.winner.partition("_")[0][1:]
+    prefix = f"adanet/iteration_{number}/ensemble_{record.winner}/"
     return [float(estimator.get_variable_value(
         f"{prefix}weighted_subnetwork_{i}/logits/mixture_weight"))
             for i in range(len(record.winning.subnetworks))]
@@ -86,7 +87,8 @@ class FittedTest(parameterized.TestCase):
   @parameterized.parameters(
       {}, {"max_members": 1}, {"adanet_lambda": .01, "adanet_beta": .02})
   def test_all_speak_of_the_same(self, **arguments):
-    estimator = _estimator(self._model_dir, ensemblers=[_greedy(**arguments)])
+    estimator = _estimator(self._model_dir, ensemblers=[_greedy(**arguments)],
+                           force_grow=True)
     estimator.train(builders.input_fn())
     record = self._record(1)
     winning = record.winning
@@ -126,7 +128,7 @@ class FittedTest(parameterized.TestCase):
 
   def test_architecture_has_members_only(self):
     seen = []
-    estimator = _estimator(self._model_dir, ensemblers=[_Fixed(
+    estimator = _estimator(self._model_dir, force_grow=True, ensemblers=[_Fixed(
         lambda members: [0.] * (len(members) - 2) + [.25, .75], seen)])
     estimator.train(builders.input_fn())
     with open(os.path.join(

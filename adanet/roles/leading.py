@@ -184,6 +184,9 @@ def _end_iteration(model, training, trained, goes_on):
   training.report(ended)
   weights = dict(trained.weights, **{
       name: list(fit.members.values()) for name, fit in winner.fits.items()})
+  before = recording.read_iteration(model.model_dir.path, number - 1)
+  if before is not None and before.winning is not None:
+    weights.setdefault(before.winner, list(before.winning.weights))
   recording.write_iteration(
       model.model_dir.path, ended, winner.architectures, winner.values, weights,
       trained.progress, checkpoint, generation=trained.generation,
