@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from absl import logging
 from adanet import tf_compat
+from adanet.core import empty_input
 from adanet.subnetwork import report as report_lib
 import numpy as np
 
@@ -21,6 +22,9 @@ def _run_batches(sess, update_ops, steps, what):
     update_ops: what a session can run.
     steps: int, the number of batches; None for all that the input has.
     what: str, what is done, for the log: "Evaluation of the ensembles".
+
+  Raises:
+    EmptyInputError: the input has no batch.
   """
   log_every = 1000 if steps is None else max(1, steps // 10)
   done = 0
@@ -28,6 +32,8 @@ def _run_batches(sess, update_ops, steps, what):
     try:
       sess.run(update_ops)
     except tf_compat.v1.errors.OutOfRangeError:
+      if not done:
+        raise empty_input.empty_input_error(what) from None
       logging.info("%s: the input ended after %d batches.", what, done)
       break
     done += 1
@@ -135,6 +141,7 @@ class Evaluator:
 
     Raises:
       MetricNameError: an ensemble has no metric of this name.
+      EmptyInputError: the input has no batch.
     """
     with sess.graph.as_default():
       metrics = [
@@ -203,6 +210,9 @@ class ReportMaterializer:
 
     Returns:
       One materialized report for each report, in the same order.
+
+    Raises:
+      EmptyInputError: a report has metrics, and the input has no batch.
     """
     with sess.graph.as_default():
       metrics_by_name = {

@@ -6,12 +6,14 @@ import contextlib
 import inspect
 import re
 from typing import Any, Callable, ContextManager, Dict, Iterator, NamedTuple
-from typing import List, Optional, Sequence
+from typing import List, Optional, Sequence, Tuple
 
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
 from adanet.core import metrics
+from adanet.core import probabilities
 from adanet.core import scopes
+from adanet.core import user_errors
 
 # What TensorFlow takes in the name of a scope.
 _SCOPE_NAME = re.compile(r"[A-Za-z0-9_.\\/-]+\Z")
@@ -103,6 +105,8 @@ class SubnetworkSpec(NamedTuple):
     train_op: `adanet.subnetwork.TrainOpSpec`; None but for training.
     metrics: dict from a name to a pair of tensors (value, update); empty but
       for evaluation.
+    variables: tuple of str, the names of its float variables, without those of
+      optimizers.
   """
   name: str
   builder: Any
@@ -113,6 +117,26 @@ class SubnetworkSpec(NamedTuple):
   loss: Any = None
   train_op: Any = None
   metrics: Dict[str, Any] = {}
+  variables: Tuple[str, ...] = ()
+
+
+def num_variables() -> int:
+  """Returns how many variables the default graph saves."""
+  return len(tf_compat.v1.global_variables())
+
+
+def made_since(count: int) -> Tuple[str, ...]:
+  """Returns the names of float variables that are new in the default graph.
+
+  Args:
+    count: int, what `num_variables` returned before. A builder that makes its
+      train op at once makes the slots of its optimizer, too: these are left
+      out.
+  """
+  found = [v.op.name for v in tf_compat.v1.global_variables()[count:]
+           if v.dtype.base_dtype.is_floating]
+  return tuple(name for name in found if not any(
+      name.startswith(other + "/") for other in found))
 
 
 def check_names(builders: Sequence[Any], iteration_number: int) -> None:
@@ -231,12 +255,15 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int, task: Task,
     if "config" in taken:
       arguments["config"] = config
     tf_compat.reset_layer_names()
+    count = num_variables()
     with summary.capture(), scopes.builder_scope(variable_scope) as built:
-      subnetwork = builder.build_subnetwork(**arguments)
+      with user_errors.explained_in_builder(owner, task.features, task.labels):
+        subnetwork = builder.build_subnetwork(**arguments)
     if not isinstance(subnetwork, subnetwork_lib.Subnetwork):
       raise ValueError(
           f"{owner}: build_subnetwork must return an "
           f"adanet.subnetwork.Subnetwork, got {subnetwork!r}")
+    variables = made_since(count)
     if frozen:
       return SubnetworkSpec(
           name, builder, subnetwork, step, iteration_step, summary)
@@ -245,6 +272,8 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int, task: Task,
       found = metrics.of_candidate(task, spec)
     train_op = None
     if task.training:
+      probabilities.warn_of_probabilities(
+          subnetwork.logits, spec.predictions, owner, variable_scope.name)
       with summary.current_scope():
         summary.scalar("loss", spec.loss)
       with summary.capture(), train_op_scope(variable_scope, built) as updates:
@@ -257,4 +286,4 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int, task: Task,
       train_op = with_updates(train_op, updates)
     return SubnetworkSpec(
         name, builder, subnetwork, step, iteration_step, summary, spec.loss,
-        train_op, found)
+        train_op, found, variables)

@@ -25,11 +25,13 @@ import functools
 import inspect
 from typing import Any, Callable, List, Optional, Sequence
 
+from absl import logging
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
 from adanet.estimator import auto_builders
 from adanet.estimator import auto_networks
 from adanet.estimator import estimator as estimator_lib
+from adanet.progress import reporter
 from adanet.tf_compat import estimator_config
 from adanet.tf_compat import optimizers
 
@@ -253,8 +255,16 @@ def _default_logits(estimator_spec):
   return predictions
 
 
+@functools.lru_cache(maxsize=None)
+def _say_once(line):
+  reporter.log_or_print(logging.INFO, line)
+
+
 def _default_optimizer():
-  """Returns Adam with the learning rate that it has in Keras."""
+  """Returns Adam with the learning rate that it has in Keras, and says so."""
+  _say_once(
+      "optimizer=None: Adam with a learning rate of 0.001 trains the models of "
+      "the pool that come without an optimizer.")
   return tf_compat.v1.train.AdamOptimizer(.001)
 
 

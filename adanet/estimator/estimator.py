@@ -16,8 +16,10 @@ from adanet.core import metrics
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import reports
 from adanet.estimator import evaluation
+from adanet.estimator import specs
 from adanet.roles import role
 from adanet.training import choosing
+from adanet.training import input as input_lib
 from adanet.training import model as model_lib
 from adanet.training import signals
 from adanet.training import trainer
@@ -34,11 +36,6 @@ _ENSEMBLER_ARGUMENTS = frozenset([
 def _mean(steps):
   """Returns the mean of the subnetworks' steps, an int64 tensor."""
   return tf_compat.v1.reduce_mean(steps)
-
-
-def _check_positive(name, value):
-  if value is not None and value <= 0:
-    raise ValueError(f"{name} must be greater than 0, or None, got {value!r}")
 
 
 def _placed_config(config, model_dir):
@@ -177,12 +174,12 @@ class Estimator:
       raise ValueError(
           "subnetwork_generator must be an adanet.subnetwork.Generator, got "
           f"{subnetwork_generator!r}")
-    _check_positive("max_iteration_steps", max_iteration_steps)
-    _check_positive("max_iterations", max_iterations)
-    _check_positive("worker_wait_timeout_secs", worker_wait_timeout_secs)
-    if not 0 <= adanet_loss_decay < 1:
-      raise ValueError("adanet_loss_decay must be in [0, 1), got "
-                       f"{adanet_loss_decay!r}")
+    specs.check_count("max_iteration_steps", max_iteration_steps)
+    specs.check_count("max_iterations", max_iterations)
+    specs.check_number("worker_wait_timeout_secs", worker_wait_timeout_secs,
+                       lambda value: value > 0, "a number > 0")
+    specs.check_number("adanet_loss_decay", adanet_loss_decay,
+                       lambda value: 0 <= value < 1, "a number in [0, 1)")
     metrics.check_metric_fn(metric_fn)
     choosing.check_evaluator(evaluator)
     placement_strategy = (
@@ -272,22 +269,24 @@ class Estimator:
       This estimator.
 
     Raises:
+      EmptyInputError: the input has no batch.
       ValueError: both `steps` and `max_steps` are given, or one is not greater
         than 0; or what the search makes does not fit.
       KeyboardInterrupt: Ctrl-C, whose last checkpoint is saved. A program that
         does not catch it ends without a traceback, with the exit status 130.
       SystemExit: it was stopped by SIGTERM, likewise, with the status 143.
     """
+    input_lib.check_input_fn(input_fn)
     if steps is not None and max_steps is not None:
       raise ValueError(
           f"steps and max_steps cannot both be given, got {steps!r} and "
           f"{max_steps!r}")
-    _check_positive("steps", steps)
-    _check_positive("max_steps", max_steps)
+    specs.check_count("steps", steps)
+    specs.check_count("max_steps", max_steps)
     role.train(self._model, trainer.Request(
-        input_fn=input_fn, hooks=tuple(hooks or ()),
-        saving_listeners=tuple(saving_listeners or ()), steps=steps,
-        max_steps=max_steps, max_iterations=self._max_iterations,
+        input_fn=input_fn, hooks=specs.checked_hooks(hooks),
+        saving_listeners=specs.checked_listeners(saving_listeners),
+        steps=steps, max_steps=max_steps, max_iterations=self._max_iterations,
         wait_timeout_secs=self._wait_timeout_secs), executor)
     return self
 
@@ -312,13 +311,16 @@ class Estimator:
       serialized `Summary`.
 
     Raises:
-      ValueError: `steps` is not greater than 0, or the input does not fit.
+      EmptyInputError: the input has no batch.
+      ValueError: `model_dir` has no checkpoint, `steps` is not greater than 0,
+        or the input does not fit.
     """
-    _check_positive("steps", steps)
+    input_lib.check_input_fn(input_fn)
+    specs.check_count("steps", steps)
     with signals.StopRequests():
       return evaluation.evaluate(
-          self._model, input_fn, steps, tuple(hooks or ()),
-          checkpoint_path or self.latest_checkpoint(), name)
+          self._model, input_fn, steps, specs.checked_hooks(hooks),
+          self._trained_checkpoint(checkpoint_path), name)
 
   def predict(self, input_fn: _InputFn, predict_keys: typing.Any = None,
               hooks: _Hooks = None,
@@ -329,7 +331,7 @@ class Estimator:
 
     Args:
       input_fn: function that returns features, or see `train`; labels are not
-        used. Where a dataset ends, predictions do.
+        used. Where a dataset ends, predictions do; an empty one has none.
       predict_keys: list of the keys of the predictions to yield; None for all.
       hooks: sequence of `SessionRunHook`.
       checkpoint_path: str, the prefix of a checkpoint; None for the latest.
@@ -340,11 +342,13 @@ class Estimator:
       Dict from a key to an array.
 
     Raises:
-      ValueError: no prediction has a key of `predict_keys`.
+      ValueError: `model_dir` has no checkpoint, or no prediction has a key of
+        `predict_keys`.
     """
+    input_lib.check_input_fn(input_fn)
     return evaluation.predict(
-        self._model, input_fn, predict_keys, tuple(hooks or ()),
-        checkpoint_path or self.latest_checkpoint(), yield_single_examples)
+        self._model, input_fn, predict_keys, specs.checked_hooks(hooks),
+        self._trained_checkpoint(checkpoint_path), yield_single_examples)
 
   def export_saved_model(
       self, export_dir_base: str,
@@ -372,7 +376,7 @@ class Estimator:
     """
     return evaluation.export(
         self._model, export_dir_base, serving_input_receiver_fn,
-        assets_extra, as_text, checkpoint_path or self.latest_checkpoint())
+        assets_extra, as_text, self._trained_checkpoint(checkpoint_path))
 
   def export_savedmodel(
       self, export_dir_base: str,
@@ -393,19 +397,50 @@ class Estimator:
     """
     return evaluation.export(
         self._model, export_dir_base, serving_input_receiver_fn,
-        assets_extra, as_text, checkpoint_path or self.latest_checkpoint(),
+        assets_extra, as_text, self._trained_checkpoint(checkpoint_path),
         strip_default_attrs)
 
   def latest_checkpoint(self) -> typing.Optional[str]:
     """Returns the prefix of the latest checkpoint, or None."""
     return self._model.model_dir.latest_checkpoint()
 
+  def _trained_checkpoint(self, path=None):
+    """Returns the prefix of the checkpoint that answers.
+
+    Args:
+      path: what a user gave as `checkpoint_path`, also one of step 0.
+
+    Raises:
+      ValueError: nothing was trained.
+    """
+    if path:
+      return path
+    checkpoint = self._saved_checkpoint()
+    if not self._model.model_dir.is_trained(checkpoint):
+      raise ValueError(
+          f"model_dir {self.model_dir!r} has only the checkpoint of step 0: "
+          "train first, or ask for initial weights on purpose, by "
+          f"checkpoint_path={checkpoint!r}")
+    return checkpoint
+
+  def _saved_checkpoint(self):
+    """Returns the prefix of the latest checkpoint.
+
+    Raises:
+      ValueError: there is none.
+    """
+    checkpoint = self.latest_checkpoint()
+    if checkpoint is None:
+      raise ValueError(
+          f"model_dir {self.model_dir!r} has no checkpoint: train first, or "
+          "give the folder of a search that was trained")
+    return checkpoint
+
   def get_variable_names(self) -> typing.List[str]:
     """Returns the names of all variables of the latest checkpoint."""
     return [name for name, _ in tf_compat.v1.train.list_variables(
-        self.latest_checkpoint() or self.model_dir)]
+        self._saved_checkpoint())]
 
   def get_variable_value(self, name: str) -> typing.Any:
     """Returns the value of a variable of the latest checkpoint, an array."""
-    return tf_compat.v1.train.load_variable(
-        self.latest_checkpoint() or self.model_dir, name)
+    return tf_compat.v1.train.load_variable(self._saved_checkpoint(), name)

@@ -7,6 +7,7 @@ import typing
 
 from absl import logging
 from adanet import tf_compat
+from adanet.core import empty_input
 from adanet.core import iteration as iteration_lib
 from adanet.core import summary
 from adanet.estimator import export as export_lib
@@ -48,7 +49,7 @@ def evaluate(model: model_lib.Model,
              input_fn: typing.Callable[..., typing.Any],
              steps: typing.Optional[int],
              hooks: typing.Sequence[typing.Any],
-             checkpoint: typing.Optional[str],
+             checkpoint: str,
              name: typing.Optional[str]) -> typing.Dict[str, typing.Any]:
   """Returns the metrics of the best ensemble; see `adanet.Estimator.evaluate`.
 
@@ -71,6 +72,8 @@ def evaluate(model: model_lib.Model,
           runner.run(session, update)
           done += 1
       except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
+        if not done:
+          raise empty_input.empty_input_error("evaluate") from None
         logging.info("The input ended after %d evaluations.", done)
       runner.end(session)
       values, global_step = session.run(
@@ -131,7 +134,7 @@ def _examples(values):
 def predict(model: model_lib.Model,
             input_fn: typing.Callable[..., typing.Any],
             predict_keys: typing.Any, hooks: typing.Sequence[typing.Any],
-            checkpoint: typing.Optional[str],
+            checkpoint: str,
             yield_single_examples: bool) -> typing.Iterator[typing.Any]:
   """Yields predictions of the best ensemble; see `adanet.Estimator.predict`."""
   number = model.model_dir.current_iteration(checkpoint)
@@ -173,13 +176,9 @@ def _export_outputs(iteration, best):
 def export(model: model_lib.Model, export_dir_base: str,
            serving_input_receiver_fn: typing.Callable[[], typing.Any],
            assets_extra: typing.Optional[typing.Dict[str, str]], as_text: bool,
-           checkpoint: typing.Optional[str],
+           checkpoint: str,
            strip_default_attrs: bool = True) -> bytes:
   """Writes a SavedModel; see `adanet.Estimator.export_saved_model`."""
-  if checkpoint is None:
-    raise ValueError(
-        f"model_dir {model.model_dir.path!r} has no checkpoint to export: "
-        "train first, or give checkpoint_path")
   number = model.model_dir.current_iteration(checkpoint)
   receivers = []
 

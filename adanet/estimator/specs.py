@@ -6,19 +6,15 @@ import collections
 import typing
 
 from adanet.training import arrays
+from adanet.training import input as input_lib
 
 _InputFn = typing.Callable[..., typing.Any]
 _Several = typing.Optional[typing.Iterable[typing.Any]]
 
 
-def _check_input_fn(input_fn):
-  if not callable(input_fn):
-    raise TypeError(
-        "input_fn must be a function that returns the input, got "
-        f"{arrays.described(input_fn)}")
-
-
-def _check_number(name, value, is_good, expected):
+def check_number(name: str, value: typing.Any,
+                 is_good: typing.Callable[[typing.Any], bool],
+                 expected: str) -> None:
   """Raises a TypeError or ValueError unless a number is as expected."""
   message = f"{name} must be {expected}, got {value!r}"
   try:
@@ -29,9 +25,12 @@ def _check_number(name, value, is_good, expected):
     raise ValueError(message)
 
 
-def _check_steps(name, value):
+def check_count(name: str, value: typing.Any) -> None:
+  """Raises an error unless a value is a whole number > 0, such as 1e3, or None.
+  """
   if value is not None:
-    _check_number(name, value, lambda v: v > 0, "a number > 0 or None")
+    check_number(name, value, lambda v: v > 0 and v % 1 == 0,
+                 "a whole number > 0, or None")
 
 
 def _checked(name, values, method, expected):
@@ -44,13 +43,14 @@ def _checked(name, values, method, expected):
     expected: str, what each value must be.
   """
   try:
-    values = tuple(values or ())
+    values = () if values is None else tuple(values)
   except TypeError:
     raise TypeError(f"{name} must be a sequence of {expected}, got "
-                    f"{values!r}") from None
+                    f"{arrays.described(values)}") from None
   for value in values:
     if not callable(getattr(value, method, None)):
-      raise TypeError(f"{name} must have only {expected}, got {value!r}")
+      raise TypeError(f"{name} must have only {expected}, got "
+                      f"{arrays.described(value)}")
   return values
 
 
@@ -74,6 +74,17 @@ def _checked_exporters(exporters):
   return exporters
 
 
+def checked_hooks(values: _Several) -> typing.Tuple[typing.Any, ...]:
+  """Returns hooks as a tuple, after checking them."""
+  return _checked("hooks", values, "before_run", "SessionRunHooks")
+
+
+def checked_listeners(values: _Several) -> typing.Tuple[typing.Any, ...]:
+  """Returns saving listeners as a tuple, after checking them."""
+  return _checked("saving_listeners", values, "after_save",
+                  "CheckpointSaverListeners")
+
+
 class TrainSpec(
     collections.namedtuple(
         "TrainSpec", ["input_fn", "max_steps", "hooks", "saving_listeners"])):
@@ -90,13 +101,11 @@ class TrainSpec(
   def __new__(cls, input_fn: _InputFn, max_steps: typing.Optional[int] = None,
               hooks: _Several = None,
               saving_listeners: _Several = None) -> "TrainSpec":
-    _check_input_fn(input_fn)
-    _check_steps("max_steps", max_steps)
+    input_lib.check_input_fn(input_fn, TypeError)
+    check_count("max_steps", max_steps)
     return super().__new__(
-        cls, input_fn, max_steps,
-        _checked("hooks", hooks, "before_run", "SessionRunHooks"),
-        _checked("saving_listeners", saving_listeners, "after_save",
-                 "CheckpointSaverListeners"))
+        cls, input_fn, max_steps, checked_hooks(hooks),
+        checked_listeners(saving_listeners))
 
 
 class EvalSpec(
@@ -123,16 +132,16 @@ class EvalSpec(
               name: typing.Optional[str] = None, hooks: _Several = None,
               exporters: typing.Any = None, start_delay_secs: float = 120,
               throttle_secs: float = 600) -> "EvalSpec":
-    _check_input_fn(input_fn)
-    _check_steps("steps", steps)
+    input_lib.check_input_fn(input_fn, TypeError)
+    check_count("steps", steps)
     if name is not None and not isinstance(name, str):
       raise TypeError(f"name must be a string or None, got {name!r}")
     for argument, value in (("start_delay_secs", start_delay_secs),
                             ("throttle_secs", throttle_secs)):
-      _check_number(argument, value, lambda v: v >= 0, "a number >= 0")
+      check_number(argument, value, lambda v: v >= 0, "a number >= 0")
     return super().__new__(
         cls, input_fn, steps, name,
-        _checked("hooks", hooks, "before_run", "SessionRunHooks"),
+        checked_hooks(hooks),
         _checked_exporters(exporters), start_delay_secs, throttle_secs)
 
 

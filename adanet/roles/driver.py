@@ -235,12 +235,12 @@ class _Driver:
   def _joined(self, iteration, files, results, names):
     """Joins the parts of an iteration; returns what is `Trained`."""
     averages = _of_first(results, lambda result: result.averages)
-    if names and all(averages[name] != averages[name] for name in names):
-      files.remove()
-      raise selection.all_nan_error(iteration.number, names)
     for result in results.values():
       for event in result.stopped:
         self._training.report(event)
+    if names and all(averages[name] != averages[name] for name in names):
+      files.remove()
+      raise selection.all_nan_error(iteration.number, names)
     steps = _of_first(results, lambda result: result.steps)
     checkpoint, global_step = joining.join(
         self._model, self._training,
@@ -257,7 +257,8 @@ class _Driver:
         ending=_ending(results),
         contest=choosing.Contest(
             iteration.number, {name: architectures[name] for name in names},
-            iteration.has_previous, lambda: _values(results, names)),
+            iteration.has_previous, lambda: _values(results, names),
+            lambda: _of_first(results, lambda result: result.not_finite)),
         reports=lambda included: _reports(results, included),
         averages=averages,
         weights=_of_first(results, lambda result: result.weights),

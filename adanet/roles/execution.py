@@ -11,6 +11,7 @@ import time
 import typing
 
 from absl import logging
+from adanet.core import empty_input
 from adanet.core import events
 from adanet.core import parts as parts_lib
 from adanet.roles import part as part_lib
@@ -63,6 +64,7 @@ class Execution:
 
     Raises:
       PartError: a part failed.
+      EmptyInputError: the input of a part has no batch.
       ExecutorError: the executor is broken, or loses a part again and again.
       KeyboardInterrupt, SystemExit: a signal asked for it.
     """
@@ -126,7 +128,10 @@ class Execution:
     except (Exception, concurrent.futures.CancelledError) as error:  # pylint: disable=broad-except
       self._lose(part, error)
       return
-    if outcome.error:
+    if outcome.is_input_empty:
+      self._error = self._error or empty_input.EmptyInputError(
+          f"iteration {self._number}: {outcome.error}")
+    elif outcome.error:
       self._error = self._error or PartError(
           f"iteration {self._number}: the part "
           f"{part_files.part_name(part)!r} failed on {outcome.worker}: "

@@ -3,6 +3,7 @@
 """What the tasks that lead a search share: how they start, and go on."""
 
 import contextlib
+import math
 import time
 import typing
 
@@ -133,8 +134,15 @@ def train_here(
 
 def _end_iteration(model, training, trained, goes_on):
   """Finds the winner, and writes what the next iteration needs of it."""
-  winner = choosing.winner(model.rules, trained.contest)
-  number = trained.contest.number
+  number, broken = trained.contest.number, trained.contest.not_finite()
+  for name, variable in sorted(broken.items()):
+    if not math.isnan(trained.averages[name]):  # Of this it was told already.
+      logging.warning(
+          "Iteration %d: %s counts as NaN, because its variable %r has NaN or "
+          "infinity. Check the data for NaN, or lower the learning rate.",
+          number, name, variable)
+  winner = choosing.winner(
+      model.rules, trained.contest._replace(not_finite=lambda: broken))
   ended = events.IterationEnded(
       number, winner.choice, trained.seconds, model.rules.metric_name)
   training.report(ended)
@@ -159,6 +167,14 @@ def _end_iteration(model, training, trained, goes_on):
   waiting.wait_until_space(
       write, waiting.Wait(training.request.wait_timeout_secs,
                           "free some space"), model.model_dir.path)
+
+
+def _has_diverged(trained):
+  """Returns whether the last loss of all new subnetworks is NaN."""
+  losses = [trained.progress.losses.get(name, 0.)
+            for name in trained.progress.steps
+            if name not in trained.contest.architectures]
+  return bool(losses) and all(map(math.isnan, losses))
 
 
 def after_iteration(model: model_lib.Model, training: trainer.Training,
@@ -189,5 +205,7 @@ def after_iteration(model: model_lib.Model, training: trainer.Training,
           number + 1 >= request.max_iterations)
   _end_iteration(model, training, trained, goes_on=not last)
   if last:
-    return over(f"it reached max_iterations={request.max_iterations}")
+    diverged = ("all subnetworks of the last iteration diverged, and "
+                if _has_diverged(trained) else "")
+    return over(f"{diverged}it reached max_iterations={request.max_iterations}")
   return trainer.Start(number + 1, trained.checkpoint, begins=True)

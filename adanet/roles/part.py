@@ -23,6 +23,7 @@ import typing
 from absl import logging
 from adanet import tf_compat
 from adanet import waiting
+from adanet.core import empty_input
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import parts
@@ -74,11 +75,13 @@ class Outcome(typing.NamedTuple):
     error: str, the error of the part, "" if there was none.
     details: str, its traceback.
     worker: str, the name of the process.
+    is_input_empty: whether the error is an `EmptyInputError`.
   """
   is_done: bool
   error: str = ""
   details: str = ""
   worker: str = ""
+  is_input_empty: bool = False
 
 
 class _Curves(summary.SummaryWriter):
@@ -119,6 +122,8 @@ def train(task: Task) -> Outcome:
   worker = part_files.worker_name()
   try:
     return _train(task)._replace(worker=worker)
+  except empty_input.EmptyInputError as error:
+    return Outcome(False, str(error), worker=worker, is_input_empty=True)
   except Exception as error:  # pylint: disable=broad-except
     return Outcome(False, f"{type(error).__name__}: {error}",
                    traceback.format_exc(), worker)
@@ -228,8 +233,9 @@ def _checked(iteration, task):
 
 def _result(task, model, request, files, trained, stopped):
   """Compares the candidates, and returns the `Result`."""
-  values, reports = None, ()
+  values, not_finite, reports = None, {}, ()
   if trained.ending == loop_lib.Ending.ITERATION_OVER:
+    not_finite = trained.contest.not_finite()
     if task.compares:
       values = tuple(trained.contest.values())
     if model.report_materializer:
@@ -238,5 +244,5 @@ def _result(task, model, request, files, trained, stopped):
       trained.ending, task.driver, request.max_steps, task.stops,
       files.relative(trained.checkpoint), trained.progress.steps,
       trained.progress.losses, trained.contest.architectures,
-      trained.contest.has_previous, values, trained.averages,
+      trained.contest.has_previous, values, not_finite, trained.averages,
       trained.weights, reports, tuple(stopped), trained.seconds)

@@ -64,6 +64,7 @@ class Result(typing.NamedTuple):
     has_previous: whether the first one is the previous ensemble.
     values: tuple with what each candidate is compared by; None if nothing was
       to compare, or the iteration is not over.
+    not_finite: see `Contest`.
     averages: dict from such a name to the moving average of its loss.
     weights: see `recording.mixture_weights`.
     reports: tuple of `MaterializedReport`.
@@ -80,6 +81,7 @@ class Result(typing.NamedTuple):
   architectures: typing.Dict[str, typing.Any]
   has_previous: bool
   values: typing.Optional[typing.Tuple[float, ...]]
+  not_finite: typing.Dict[str, str]
   averages: typing.Dict[str, float]
   weights: typing.Dict[str, typing.List[float]]
   reports: typing.Tuple[typing.Any, ...]

@@ -25,11 +25,14 @@ class Contest(typing.NamedTuple):
     values: function that returns the value of each candidate: the metric of
       the evaluator, or the moving average of its loss. It is called if the
       rules do not say who wins.
+    not_finite: function that returns dict from the name of each candidate that
+      counts as NaN, whatever its value, to a variable of it that has NaN.
   """
   number: int
   architectures: typing.Dict[str, architecture_lib.Architecture]
   has_previous: bool
   values: typing.Callable[[], typing.Sequence[float]]
+  not_finite: typing.Callable[[], typing.Dict[str, str]] = dict
 
 
 class Winner(typing.NamedTuple):
@@ -100,6 +103,26 @@ def averages(iteration: iteration_lib.Iteration,
   return [float(values[name]) for name in names]
 
 
+def _not_finite(iteration, checkpoint):
+  """Returns which new candidates have variables with NaN; see `Contest`.
+
+  A relu may hide it from the loss. What an earlier iteration trained does not
+  change any more.
+  """
+  def first(variables):
+    return checkpoints.not_finite(checkpoint, variables)
+
+  found = {spec.builder.name: first(spec.variables)
+           for spec in iteration.subnetworks}
+  broken = {}
+  for spec in (c.spec for c in iteration.new_candidates):
+    names = [first(spec.variables)] + [
+        found[name] for name in spec.architecture.subnetworks_of(
+            iteration.number)]
+    broken.update((spec.name, name) for name in names if name is not None)
+  return broken
+
+
 def evaluated(model: model_lib.Model, number: int,
               checkpoint: typing.Optional[str],
               watched: typing.Callable[[typing.Any], typing.Any] =
@@ -162,7 +185,8 @@ def contest(model: model_lib.Model, iteration: iteration_lib.Iteration,
   return Contest(
       iteration.number,
       {c.spec.name: c.spec.architecture for c in iteration.candidates},
-      iteration.has_previous, values)
+      iteration.has_previous, values,
+      lambda: {} if checkpoint is None else _not_finite(iteration, checkpoint))
 
 
 def winner(rules: model_lib.Rules, candidates: Contest) -> Winner:
@@ -179,7 +203,9 @@ def winner(rules: model_lib.Rules, candidates: Contest) -> Winner:
   choice, values = preset(
       rules, names, candidates.number, candidates.has_previous), None
   if choice is None:
-    values = candidates.values()
+    broken = candidates.not_finite()
+    values = [float("nan") if name in broken else value
+              for name, value in zip(names, candidates.values())]
     choice = selection.choose(
         names, values, previous=0 if candidates.has_previous else None,
         force_grow=rules.force_grow,

@@ -14,6 +14,7 @@ from adanet.core import model_dir as model_dir_lib
 from adanet.core import reports
 from adanet.core import scopes
 from adanet.core import subnetworks
+from adanet.core import user_errors
 from adanet.distributed import layout
 from adanet.training import input as input_lib
 from adanet.training import sessions
@@ -130,10 +131,17 @@ class Model(typing.NamedTuple):
       number: see `graph_on`.
       scope: see `graph_on`.
     """
-    return self.graph_on(
-        lambda strategy: input_lib.call(
-            input_fn, mode, self.config, lambda: strategy.input_context(1, 0)),
-        mode, number, scope)
+    return self.graph_on(functools.partial(self._read, input_fn, mode), mode,
+                         number, scope)
+
+  def _read(self, input_fn, mode, strategy):
+    return input_lib.call(
+        input_fn, mode, self.config, lambda: strategy.input_context(1, 0))
+
+  def not_finite(self, input_fn: typing.Callable[..., typing.Any]) -> str:
+    """Returns what of the input of training has NaN; see `input.not_finite`."""
+    return input_lib.not_finite(lambda: self._read(
+        input_fn, "train", self.placement.with_config(self.config)))
 
   @contextlib.contextmanager
   def graph_on(self, read: typing.Callable[[distributed.PlacementStrategy],
@@ -190,5 +198,6 @@ class Model(typing.NamedTuple):
         built.iteration.local_init_ops, built.initializers)
     with sessions.local_session(self.config.session_config) as session:
       initializers.set_variables(session)
-      with initializers.started(session) as coordinator:
+      with initializers.started(session) as coordinator, (
+          user_errors.explained_in_run(built.task.features)):
         yield session, coordinator
