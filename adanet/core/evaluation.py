@@ -5,6 +5,7 @@
 The public `adanet.Evaluator` and `adanet.ReportMaterializer`.
 """
 
+import numbers
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from absl import logging
@@ -41,8 +42,17 @@ def _run_batches(sess, update_ops, steps, what):
       logging.info("%s: %d of %s batches.", what, done, steps or "all")
 
 
+def _checked_input_fn(input_fn):
+  if not callable(input_fn):
+    raise ValueError(
+        "input_fn must be a function that returns (features, labels) or a "
+        f"tf.data.Dataset, got a value of type {type(input_fn).__name__}")
+  return input_fn
+
+
 def _checked_steps(steps):
-  if steps is not None and steps <= 0:
+  if steps is not None and not (
+      isinstance(steps, numbers.Real) and steps > 0 and steps % 1 == 0):
     raise ValueError(
         f"steps={steps!r}: expected a positive number of batches, or None for "
         "all that the input has.")
@@ -85,13 +95,13 @@ class Evaluator:
       steps: int, how many batches; None for all that the input has.
 
     Raises:
-      ValueError: `objective` or `steps` is something else.
+      ValueError: an argument is something else.
     """
     if objective not in (self.Objective.MINIMIZE, self.Objective.MAXIMIZE):
       raise ValueError(
           f"objective={objective!r}: expected Evaluator.Objective.MINIMIZE or "
           "Evaluator.Objective.MAXIMIZE.")
-    self._input_fn = input_fn
+    self._input_fn = _checked_input_fn(input_fn)
     self._metric_name = metric_name
     self._objective = objective
     self._steps = _checked_steps(steps)
@@ -178,9 +188,9 @@ class ReportMaterializer:
       steps: int, how many batches; None for all that the input has.
 
     Raises:
-      ValueError: `steps` is not positive.
+      ValueError: an argument is something else.
     """
-    self._input_fn = input_fn
+    self._input_fn = _checked_input_fn(input_fn)
     self._steps = _checked_steps(steps)
 
   @property

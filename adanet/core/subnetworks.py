@@ -152,6 +152,10 @@ def check_names(builders: Sequence[Any], iteration_number: int) -> None:
         "return a list of adanet.subnetwork.Builder from generate_candidates")
   seen = set()
   for builder in builders:
+    if isinstance(builder, type):
+      raise ValueError(
+          f"{where}: the generator made the class {builder.__name__}, expected "
+          "a builder: call it")
     name = getattr(builder, "name", None)
     if not isinstance(name, str) or not _SCOPE_NAME.match(name):
       raise ValueError(

@@ -14,7 +14,9 @@ from adanet import tf_compat
 # What an assertion of a head says, and the values that it shows.
 _ASSERTION = re.compile(
     r"assertion failed: \[(?P<text>(?:labels|logits|weight_column|loss_fn)\b"
-    r"[^\]]*)\] ?(?P<values>[^\n]*)")
+    r".*?)\] (?P<values>\[[^\n]*)")
+_SHAPES = re.compile(
+    r"\[Condition .*?= \] (?P<got>\[.*?\]) .*?= \] (?P<expected>\[.*?\])")
 _STRINGS = re.compile(r"\bstring\b", re.IGNORECASE)
 _RANKS = re.compile(r"\b(rank|ndim|min_ndim|dimensions?)\b")
 _BUILDER = re.compile(r"\biteration_(\d+)/subnetwork_t\d+_([^/]+)/")
@@ -32,6 +34,17 @@ def _strings(features):
   names = sorted(name for name, tensor in _tensors("features", features).items()
                  if getattr(tensor, "dtype", None) == tf_compat.v1.string)
   return ", ".join(names) or None
+
+
+def _of_other_types(features, message):
+  """Returns the features whose type of numbers a message names: a text."""
+  found = []
+  for name, tensor in sorted(_tensors("features", features).items()):
+    dtype = getattr(tensor, "dtype", None)
+    if dtype is not None and dtype != tf_compat.v1.float32 and (
+        " match" in message and re.search(rf"\b{dtype.name}\b", message)):
+      found.append(f"{name}, which is {dtype.name}")
+  return ", ".join(found)
 
 
 def _shape(tensor) -> Optional[List[Optional[int]]]:
@@ -73,12 +86,21 @@ def explained_in_builder(owner: str, features: Any,
     message, line = str(error), None
     strings = _strings(features)
     shapes = _shapes_of_one_example(features, labels)
-    if strings and _STRINGS.search(message):
+    names = _of_other_types(features, message)
+    if (isinstance(error, KeyError) and isinstance(features, dict) and
+        error.args and error.args[0] not in features):
+      line = (f"{owner} asks for the feature {message}, and input_fn gives "
+              f"{', '.join(map(repr, sorted(features, key=str)))}")
+      message = "KeyError: " + message
+    elif strings and _STRINGS.search(message):
       line = (f"{owner} cannot take strings, and the feature {strings} has "
               "them: make numbers of them in input_fn, or leave it out")
     elif shapes and _RANKS.search(message):
       line = (f"{owner} cannot take features of the shape {shapes}: if this is "
               "one example, call batch() on the dataset")
+    elif names:
+      line = (f"{owner} cannot take the type of the feature {names}: cast it "
+              "to float32 in input_fn")
     if line is None:
       raise
     raise ValueError(f"{line}\n{message}") from error
@@ -88,8 +110,12 @@ def _line(message, features):
   """Returns what an error of a run means, or None."""
   assertion = _ASSERTION.search(message)
   if assertion:
-    return (assertion.group("text").rstrip(": ") + ": " +
-            assertion.group("values").strip())
+    text, values = assertion.group("text"), assertion.group("values").strip()
+    shapes = _SHAPES.match(values)
+    if shapes:
+      return (f"{text}, here {shapes.group('expected')}, but the shape is "
+              f"{shapes.group('got')}")
+    return f"{text.rstrip(': ')}: {values}"
   strings = _strings(features)
   if strings and re.search("string to (float|number|int)|StringToNumber",
                            message, re.IGNORECASE):

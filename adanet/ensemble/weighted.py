@@ -13,6 +13,7 @@ over m examples (x, y), where Phi is the head's loss and r the complexity.
 
 import collections
 import math
+import numbers
 from typing import Any, Iterable, Optional
 
 from absl import logging
@@ -232,8 +233,9 @@ class ComplexityRegularizedEnsembler(Ensembler):
           f"{', '.join(_TYPES)}. Use adanet.ensemble.MixtureWeightType.")
     for argument, value in (("adanet_lambda", adanet_lambda),
                             ("adanet_beta", adanet_beta)):
-      if isinstance(value, float) and math.isnan(value):
-        raise ValueError(f"{argument}=nan: expected a number of at least 0.")
+      if not isinstance(value, numbers.Real) or math.isnan(value):
+        raise ValueError(
+            f"{argument}={value!r}: expected a number of at least 0.")
     self._optimizer = optimizers.for_any_graph(optimizer)
     self._mixture_weight_type = mixture_weight_type
     self._mixture_weight_initializer = mixture_weight_initializer
@@ -396,6 +398,10 @@ class ComplexityRegularizedEnsembler(Ensembler):
       return tf.constant(0.)
     if self._adanet_lambda == 0.:
       return tf.scalar_mul(self._adanet_beta, norm)
+    if complexity is None or isinstance(complexity, (str, bytes)):
+      raise ValueError(
+          f"complexity={complexity!r} of a subnetwork: expected a number or a "
+          "scalar tensor, because adanet_lambda is not 0")
     gamma = tf.scalar_mul(
         self._adanet_lambda,
         tf.cast(complexity, tf.float32)) + self._adanet_beta

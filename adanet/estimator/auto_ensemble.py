@@ -164,6 +164,10 @@ class _PoolGenerator(subnetwork_lib.Generator):
   def _named(self, pool):
     """Returns pairs of a name and a candidate, after checking the pool."""
     if isinstance(pool, dict):
+      for name in pool:
+        if not isinstance(name, str):
+          raise ValueError(
+              f"candidate_pool: the name {name!r} must be a str")
       named = sorted(pool.items())
     elif isinstance(pool, (list, tuple)) and not isinstance(
         pool, AutoEnsembleSubestimator):

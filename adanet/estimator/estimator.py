@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`adanet.Estimator`: searches for an ensemble, and answers with it."""
 
-import os
-import tempfile
 import typing
 
-from absl import logging
 from adanet import distributed
 from adanet import ensemble as ensemble_lib
 from adanet import tf_compat
@@ -15,8 +12,9 @@ from adanet.core import iteration as iteration_lib
 from adanet.core import metrics
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import reports
+from adanet.estimator import arguments
 from adanet.estimator import evaluation
-from adanet.estimator import specs
+from adanet.estimator import placed_config
 from adanet.roles import role
 from adanet.training import choosing
 from adanet.training import input as input_lib
@@ -36,32 +34,6 @@ _ENSEMBLER_ARGUMENTS = frozenset([
 def _mean(steps):
   """Returns the mean of the subnetworks' steps, an int64 tensor."""
   return tf_compat.v1.reduce_mean(steps)
-
-
-def _placed_config(config, model_dir):
-  """Returns a RunConfig that has the model_dir, a new one if need be."""
-  config = config if config is not None else tf_compat.RunConfig()
-  for name in ("train_distribute", "eval_distribute", "device_fn"):
-    if getattr(config, name, None) is not None:
-      raise ValueError(
-          f"config.{name} must be None, got {getattr(config, name)!r}: "
-          "placement_strategy says which worker builds what, and a builder may "
-          "use tf.device")
-  model_dir = None if model_dir is None else os.fspath(model_dir)
-  if model_dir is not None and config.model_dir not in (None, model_dir):
-    raise ValueError(
-        "model_dir must equal config.model_dir where both are set, got "
-        f"{model_dir!r} and {config.model_dir!r}")
-  model_dir = model_dir or config.model_dir
-  if model_dir is None:
-    if config.num_worker_replicas != 1 or config.num_ps_replicas:
-      raise ValueError(
-          "model_dir=None: expected a folder that all tasks of the cluster see. "
-          "Set it in the RunConfig, or with adanet-launch --model_dir.")
-    model_dir = tempfile.mkdtemp()
-    logging.warning("model_dir is not set: the model goes to %s.", model_dir)
-  # A shell does not expand it in --model_dir=~/model.
-  return config.replace(model_dir=os.path.expanduser(model_dir))
 
 
 class Estimator:
@@ -167,24 +139,38 @@ class Estimator:
       TypeError: an argument is unknown.
     """
     del delay_secs_per_worker, max_worker_delay_secs, worker_wait_secs
-    if head is None or not hasattr(head, "create_estimator_spec"):
-      raise ValueError(
-          f"head must be a head of adanet.heads or tf.estimator, got {head!r}")
-    if not callable(getattr(subnetwork_generator, "generate_candidates", None)):
-      raise ValueError(
-          "subnetwork_generator must be an adanet.subnetwork.Generator, got "
-          f"{subnetwork_generator!r}")
-    specs.check_count("max_iteration_steps", max_iteration_steps)
-    specs.check_count("max_iterations", max_iterations)
-    specs.check_number("worker_wait_timeout_secs", worker_wait_timeout_secs,
-                       lambda value: value > 0, "a number > 0")
-    specs.check_number("adanet_loss_decay", adanet_loss_decay,
-                       lambda value: 0 <= value < 1, "a number in [0, 1)")
-    metrics.check_metric_fn(metric_fn)
-    choosing.check_evaluator(evaluator)
     placement_strategy = (
         kwargs.pop("experimental_placement_strategy", None) or
         placement_strategy or distributed.ReplicationStrategy())
+    for name, value, methods, expected in (
+        ("head", head, ["create_estimator_spec"],
+         "a head of adanet.heads or tf.estimator"),
+        ("subnetwork_generator", subnetwork_generator, ["generate_candidates"],
+         "an adanet.subnetwork.Generator"),
+        ("report_materializer", report_materializer,
+         ["input_fn", "materialize_subnetwork_reports"],
+         "an adanet.ReportMaterializer"),
+        ("replay_config", replay_config, ["get_best_ensemble_index"],
+         "an adanet.replay.Config"),
+        ("placement_strategy", placement_strategy, ["with_config"],
+         "a PlacementStrategy of adanet.distributed"),
+        ("global_step_combiner_fn", global_step_combiner_fn, ["__call__"],
+         "a function")):
+      if value is not None or name in ("head", "subnetwork_generator"):
+        arguments.check_object(name, value, methods, expected)
+    ensemblers = arguments.checked(
+        "ensemblers", ensemblers, "build_ensemble", "adanet.ensemble.Ensembler")
+    ensemble_strategies = arguments.checked(
+        "ensemble_strategies", ensemble_strategies,
+        "generate_ensemble_candidates", "adanet.ensemble.Strategy")
+    arguments.check_count("max_iteration_steps", max_iteration_steps)
+    arguments.check_count("max_iterations", max_iterations)
+    arguments.check_number("worker_wait_timeout_secs", worker_wait_timeout_secs,
+                           lambda value: value > 0, "a number > 0")
+    arguments.check_number("adanet_loss_decay", adanet_loss_decay,
+                           lambda value: 0 <= value < 1, "a number in [0, 1)")
+    metrics.check_metric_fn(metric_fn)
+    choosing.check_evaluator(evaluator)
     unknown = sorted(set(kwargs) - _ENSEMBLER_ARGUMENTS)
     if unknown:
       raise TypeError(f"adanet.Estimator has no argument {', '.join(unknown)}")
@@ -193,7 +179,7 @@ class Estimator:
           f"{', '.join(sorted(kwargs))}: expected no such argument beside "
           "ensemblers. Give it to the "
           "adanet.ensemble.ComplexityRegularizedEnsembler among them.")
-    self._config = _placed_config(config, model_dir)
+    self._config = placed_config.placed_config(config, model_dir)
     if self._config.num_worker_replicas > 1 and (
         not self._config.num_ps_replicas):
       raise ValueError(
@@ -281,11 +267,11 @@ class Estimator:
       raise ValueError(
           f"steps and max_steps cannot both be given, got {steps!r} and "
           f"{max_steps!r}")
-    specs.check_count("steps", steps)
-    specs.check_count("max_steps", max_steps)
+    arguments.check_count("steps", steps)
+    arguments.check_count("max_steps", max_steps)
     role.train(self._model, trainer.Request(
-        input_fn=input_fn, hooks=specs.checked_hooks(hooks),
-        saving_listeners=specs.checked_listeners(saving_listeners),
+        input_fn=input_fn, hooks=arguments.checked_hooks(hooks),
+        saving_listeners=arguments.checked_listeners(saving_listeners),
         steps=steps, max_steps=max_steps, max_iterations=self._max_iterations,
         wait_timeout_secs=self._wait_timeout_secs), executor)
     return self
@@ -316,10 +302,11 @@ class Estimator:
         or the input does not fit.
     """
     input_lib.check_input_fn(input_fn)
-    specs.check_count("steps", steps)
+    arguments.check_count("steps", steps)
+    arguments.check_name(name)
     with signals.StopRequests():
       return evaluation.evaluate(
-          self._model, input_fn, steps, specs.checked_hooks(hooks),
+          self._model, input_fn, steps, arguments.checked_hooks(hooks),
           self._trained_checkpoint(checkpoint_path), name)
 
   def predict(self, input_fn: _InputFn, predict_keys: typing.Any = None,
@@ -347,7 +334,7 @@ class Estimator:
     """
     input_lib.check_input_fn(input_fn)
     return evaluation.predict(
-        self._model, input_fn, predict_keys, specs.checked_hooks(hooks),
+        self._model, input_fn, predict_keys, arguments.checked_hooks(hooks),
         self._trained_checkpoint(checkpoint_path), yield_single_examples)
 
   def export_saved_model(

@@ -10,8 +10,10 @@ from adanet import tf_compat
 from adanet.core import empty_input
 from adanet.core import iteration as iteration_lib
 from adanet.core import summary
+from adanet.estimator import arguments
 from adanet.estimator import export as export_lib
 from adanet.heads import export_output
+from adanet.training import arrays
 from adanet.training import choosing
 from adanet.training import hooks as hooks_lib
 from adanet.training import input as input_lib
@@ -179,12 +181,19 @@ def export(model: model_lib.Model, export_dir_base: str,
            checkpoint: str,
            strip_default_attrs: bool = True) -> bytes:
   """Writes a SavedModel; see `adanet.Estimator.export_saved_model`."""
+  expected = "that returns an adanet.estimator.export.ServingInputReceiver"
+  name = "serving_input_receiver_fn"
+  arguments.check_function(name, serving_input_receiver_fn, expected)
   number = model.model_dir.current_iteration(checkpoint)
   receivers = []
 
   def read(strategy):
     del strategy  # A request has all of its input.
-    receivers.append(serving_input_receiver_fn())
+    made = serving_input_receiver_fn()
+    if not hasattr(made, "features") or not hasattr(made, "receiver_tensors"):
+      raise ValueError(f"{name} must be a function {expected}, and it returned "
+                       f"{arrays.described(made)}")
+    receivers.append(made)
     return input_lib.Input(receivers[0].features, None, [])
 
   with model.graph_on(read, "infer", number) as built:

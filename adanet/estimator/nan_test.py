@@ -42,23 +42,6 @@ class _Diverging(builders.Dense):
         metrics={})
 
 
-class _Hidden(builders.Dense):
-  """A network that is good, with a NaN in a variable that its logits hide."""
-
-  def build_subnetwork(self, *args, **kwargs):
-    v1 = tf_compat.v1
-    made = super().build_subnetwork(*args, **kwargs)
-    self._variable = v1.get_variable("hides", [2], initializer=(
-        v1.zeros_initializer()))
-    hidden = v1.where([True, True], v1.zeros([2]), self._variable)
-    return made._replace(logits=made.logits + v1.reduce_sum(hidden))
-
-  def build_subnetwork_train_op(self, *args, **kwargs):
-    v1 = tf_compat.v1
-    return v1.group(super().build_subnetwork_train_op(*args, **kwargs),
-                    v1.assign(self._variable, [0., float("nan")]))
-
-
 class _Slots(builders.Dense):
   """A network whose optimizer, made with it, has a slot with infinity."""
 
@@ -214,7 +197,7 @@ class NanTest(parameterized.TestCase):
   def test_nan_that_the_loss_does_not_show_does_not_win(
       self, executor, evaluator):
     estimator = self._estimator(
-        _Hidden("best", 9), builders.Dense("good"), _Slots("slots", 1),
+        builders.HidingNan("best", 9), builders.Dense("good"), _Slots("slots", 1),
         evaluator=evaluator)
     with self.assertLogs(level="WARNING") as logged:
       estimator.train(builders.input_fn(), executor=executor)
@@ -269,7 +252,7 @@ class NanTest(parameterized.TestCase):
         adanet.AllNaNError) as caught:
       with np.errstate(divide="ignore"):
         estimator.train(input_fn, executor=executor)
-    named = "Of the input, the feature 'x' has NaN or infinity."
+    named = "The input has NaN or infinity in the feature 'x'."
     self.assertIn(named, "\n".join(logged.output))
     if executor is None:
       self.assertEndsWith(str(caught.exception), named)

@@ -5,60 +5,18 @@
 import collections
 import typing
 
-from adanet.training import arrays
+from adanet.estimator import arguments
 from adanet.training import input as input_lib
 
 _InputFn = typing.Callable[..., typing.Any]
 _Several = typing.Optional[typing.Iterable[typing.Any]]
 
 
-def check_number(name: str, value: typing.Any,
-                 is_good: typing.Callable[[typing.Any], bool],
-                 expected: str) -> None:
-  """Raises a TypeError or ValueError unless a number is as expected."""
-  message = f"{name} must be {expected}, got {value!r}"
-  try:
-    good = is_good(value)
-  except TypeError:
-    raise TypeError(message) from None
-  if not good:
-    raise ValueError(message)
-
-
-def check_count(name: str, value: typing.Any) -> None:
-  """Raises an error unless a value is a whole number > 0, such as 1e3, or None.
-  """
-  if value is not None:
-    check_number(name, value, lambda v: v > 0 and v % 1 == 0,
-                 "a whole number > 0, or None")
-
-
-def _checked(name, values, method, expected):
-  """Returns values as a tuple, each of which has a method.
-
-  Args:
-    name: str, the argument.
-    values: what was given for it.
-    method: str, the name of the method.
-    expected: str, what each value must be.
-  """
-  try:
-    values = () if values is None else tuple(values)
-  except TypeError:
-    raise TypeError(f"{name} must be a sequence of {expected}, got "
-                    f"{arrays.described(values)}") from None
-  for value in values:
-    if not callable(getattr(value, method, None)):
-      raise TypeError(f"{name} must have only {expected}, got "
-                      f"{arrays.described(value)}")
-  return values
-
-
 def _checked_exporters(exporters):
   """Returns exporters as a tuple, with names of which none is there twice."""
   if hasattr(exporters, "export"):
     exporters = [exporters]
-  exporters = _checked(
+  exporters = arguments.checked(
       "exporters", exporters, "export",
       "exporters, such as an adanet.estimator.exporters.LatestExporter")
   names = [getattr(exporter, "name", None) for exporter in exporters]
@@ -72,17 +30,6 @@ def _checked_exporters(exporters):
           f"exporters must have different names, got {name!r} "
           f"{names.count(name)} times: each writes to a folder of its name")
   return exporters
-
-
-def checked_hooks(values: _Several) -> typing.Tuple[typing.Any, ...]:
-  """Returns hooks as a tuple, after checking them."""
-  return _checked("hooks", values, "before_run", "SessionRunHooks")
-
-
-def checked_listeners(values: _Several) -> typing.Tuple[typing.Any, ...]:
-  """Returns saving listeners as a tuple, after checking them."""
-  return _checked("saving_listeners", values, "after_save",
-                  "CheckpointSaverListeners")
 
 
 class TrainSpec(
@@ -102,10 +49,10 @@ class TrainSpec(
               hooks: _Several = None,
               saving_listeners: _Several = None) -> "TrainSpec":
     input_lib.check_input_fn(input_fn, TypeError)
-    check_count("max_steps", max_steps)
+    arguments.check_count("max_steps", max_steps)
     return super().__new__(
-        cls, input_fn, max_steps, checked_hooks(hooks),
-        checked_listeners(saving_listeners))
+        cls, input_fn, max_steps, arguments.checked_hooks(hooks),
+        arguments.checked_listeners(saving_listeners))
 
 
 class EvalSpec(
@@ -133,15 +80,14 @@ class EvalSpec(
               exporters: typing.Any = None, start_delay_secs: float = 120,
               throttle_secs: float = 600) -> "EvalSpec":
     input_lib.check_input_fn(input_fn, TypeError)
-    check_count("steps", steps)
-    if name is not None and not isinstance(name, str):
-      raise TypeError(f"name must be a string or None, got {name!r}")
+    arguments.check_count("steps", steps)
+    arguments.check_name(name)
     for argument, value in (("start_delay_secs", start_delay_secs),
                             ("throttle_secs", throttle_secs)):
-      check_number(argument, value, lambda v: v >= 0, "a number >= 0")
+      arguments.check_number(argument, value, lambda v: v >= 0, "a number >= 0")
     return super().__new__(
         cls, input_fn, steps, name,
-        checked_hooks(hooks),
+        arguments.checked_hooks(hooks),
         _checked_exporters(exporters), start_delay_secs, throttle_secs)
 
 

@@ -44,7 +44,8 @@ def check_executor(executor: typing.Any, config: typing.Any) -> None:
   Raises:
     ValueError: it is no executor, or the config has a cluster.
   """
-  if not callable(getattr(executor, "submit", None)):
+  if isinstance(executor, type) or not callable(
+      getattr(executor, "submit", None)):
     raise ValueError(
         "executor must be a concurrent.futures.Executor, or have its method "
         f"submit, got {executor!r}")

@@ -61,6 +61,10 @@ def _pair(batch, mode):
     raise ValueError(
         "input_fn must return a pair (features, labels), or a Dataset of such "
         f"pairs, got {len(batch)} values{advice}")
+  if batch is None or hasattr(batch, "__next__"):
+    raise ValueError(
+        "input_fn must return (features, labels) or a tf.data.Dataset, got "
+        f"{arrays.described(batch)}")
   if mode != "infer":
     raise ValueError(
         "input_fn must return labels, too, as a pair (features, labels) or a "

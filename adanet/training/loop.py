@@ -146,7 +146,7 @@ class Loop:
     found = ""
     if any(self.trained[name] == 1 for name in names):
       found = self._surroundings.not_finite()
-    advice = f" Of the input, {found} has NaN or infinity." if found else ""
+    advice = f" The input has NaN or infinity in {found}." if found else ""
     for name in names:
       self._diverged.add(name)
       self._stop(name, f"Its loss is NaN after {self.steps[name]} "
