@@ -15,6 +15,28 @@ from adanet.subnetwork import report as report_lib
 import numpy as np
 
 
+# The collection of a graph that has the cardinality of its input's dataset.
+INPUT_CARDINALITY = "adanet_input_cardinality"
+_ENDLESS = -1  # What TensorFlow calls the cardinality of `repeat()`.
+
+
+def check_ends(sess: Any, what: str) -> None:
+  """Checks that all batches of a graph's input can be read.
+
+  Args:
+    sess: a session.
+    what: str, what reads them.
+
+  Raises:
+    ValueError: the input is known to have no end.
+  """
+  for cardinality in sess.graph.get_collection(INPUT_CARDINALITY):
+    if sess.run(cardinality) == _ENDLESS:
+      raise ValueError(
+          f"{what}: steps=None, and the input has no end: say how many batches "
+          "to read by steps, or leave out repeat()")
+
+
 def _run_batches(sess, update_ops, steps, what):
   """Runs update ops over the input of their graph, and logs how far it is.
 
@@ -27,6 +49,8 @@ def _run_batches(sess, update_ops, steps, what):
   Raises:
     EmptyInputError: the input has no batch.
   """
+  if steps is None:
+    check_ends(sess, what)
   log_every = 1000 if steps is None else max(1, steps // 10)
   done = 0
   while steps is None or done < steps:
@@ -152,6 +176,7 @@ class Evaluator:
     Raises:
       MetricNameError: an ensemble has no metric of this name.
       EmptyInputError: the input has no batch.
+      ValueError: `steps` is None, and the input has no end.
     """
     with sess.graph.as_default():
       metrics = [

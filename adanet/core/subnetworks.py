@@ -15,6 +15,7 @@ from adanet.core import probabilities
 from adanet.core import scopes
 from adanet.core import user_errors
 
+_METHODS = ("build_subnetwork", "build_subnetwork_train_op")
 # What TensorFlow takes in the name of a scope.
 _SCOPE_NAME = re.compile(r"[A-Za-z0-9_.\\/-]+\Z")
 
@@ -156,6 +157,12 @@ def check_names(builders: Sequence[Any], iteration_number: int) -> None:
       raise ValueError(
           f"{where}: the generator made the class {builder.__name__}, expected "
           "a builder: call it")
+    missing = [method for method in _METHODS
+               if not callable(getattr(builder, method, None))]
+    if missing:
+      raise ValueError(
+          f"{where}: the generator made {builder!r}, expected an "
+          f"adanet.subnetwork.Builder, which has {', '.join(missing)}")
     name = getattr(builder, "name", None)
     if not isinstance(name, str) or not _SCOPE_NAME.match(name):
       raise ValueError(
@@ -190,6 +197,9 @@ def as_train_op_spec(train_op: Any, owner: str) -> Any:
     raise ValueError(
         f"{owner}: a train op must be an op or a TrainOpSpec, got None: return "
         "what the optimizer's minimize returns, or tf.no_op()")
+  if not hasattr(train_op, "graph"):
+    raise ValueError(
+        f"{owner}: a train op must be an op or a TrainOpSpec, got {train_op!r}")
   return subnetwork_lib.TrainOpSpec(train_op)
 
 

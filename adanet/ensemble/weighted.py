@@ -13,7 +13,6 @@ over m examples (x, y), where Phi is the head's loss and r the complexity.
 
 import collections
 import math
-import numbers
 from typing import Any, Iterable, Optional
 
 from absl import logging
@@ -159,6 +158,8 @@ def _previous_weights(previous_ensemble, kept_subnetworks):
 
 def _rank_and_size(name, tensor, ranks):
   """Returns the rank of a tensor and the size of its last dimension."""
+  if not hasattr(tensor, "shape"):
+    raise ValueError(f"{name} must be a tensor, got {tensor!r}")
   rank = tensor.shape.ndims
   size = tensor.shape.as_list()[-1] if rank else None
   if rank not in ranks or (size is None and rank > 1):
@@ -233,9 +234,11 @@ class ComplexityRegularizedEnsembler(Ensembler):
           f"{', '.join(_TYPES)}. Use adanet.ensemble.MixtureWeightType.")
     for argument, value in (("adanet_lambda", adanet_lambda),
                             ("adanet_beta", adanet_beta)):
-      if not isinstance(value, numbers.Real) or math.isnan(value):
+      if value is None or isinstance(value, (str, bytes)):
         raise ValueError(
             f"{argument}={value!r}: expected a number of at least 0.")
+      if isinstance(value, float) and math.isnan(value):
+        raise ValueError(f"{argument}=nan: expected a number of at least 0.")
     self._optimizer = optimizers.for_any_graph(optimizer)
     self._mixture_weight_type = mixture_weight_type
     self._mixture_weight_initializer = mixture_weight_initializer

@@ -28,6 +28,7 @@ from typing import Any, Callable, List, Optional, Sequence
 from absl import logging
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
+from adanet.estimator import arguments
 from adanet.estimator import auto_builders
 from adanet.estimator import auto_networks
 from adanet.estimator import estimator as estimator_lib
@@ -153,6 +154,10 @@ class _PoolGenerator(subnetwork_lib.Generator):
   """Makes a builder of each model of a pool."""
 
   def __init__(self, candidate_pool, logits_fn, last_layer_fn, optimizer, head):
+    for name, function in (
+        ("logits_fn", logits_fn), ("last_layer_fn", last_layer_fn)):
+      if function is not None:
+        arguments.check_function(name, function, "of estimator_spec")
     self._pool = candidate_pool
     self._logits_fn = logits_fn or _default_logits
     self._last_layer_fn = last_layer_fn

@@ -31,6 +31,44 @@ class _WithoutTrainOp(_Dense):
     return None
 
 
+class _TrainsByNumber(_Dense):
+
+  def build_subnetwork_train_op(self, *args, **kwargs):
+    return 3
+
+
+class _Reports(_Dense):
+
+  def build_subnetwork_report(self):
+    return {"a": 1}
+
+
+class _Nameless:
+  name = "a"
+
+
+class _Strategy(adanet.ensemble.Strategy):
+  """Returns what it is told."""
+
+  def __init__(self, made):
+    self._made = made
+
+  def generate_ensemble_candidates(
+      self, subnetwork_builders, previous_ensemble_subnetwork_builders):
+    return self._made
+
+
+class _Generator(adanet.subnetwork.Generator):
+  """Returns what it is told."""
+
+  def __init__(self, made):
+    self._made = made
+
+  def generate_candidates(self, previous_ensemble, iteration_number,
+                          previous_ensemble_reports, all_reports):
+    return self._made
+
+
 class _Wide(_Dense):
 
   def build_subnetwork(self, features, logits_dimension, *args, **kwargs):
@@ -118,6 +156,8 @@ class BadInputTest(parameterized.TestCase):
       ("no_tensor", [_Dense("a", logits=(3,))],
        ["'a' of iteration 0", "logits", "(3,)"]),
       ("class", [_Dense], ["iteration 0", "the class Dense", "call it"]),
+      ("train_op", [_TrainsByNumber("a")], ["'a' of iteration 0", "op", "3"]),
+      ("no_builder_at_all", [_Nameless()], ["iteration 0", "build_subnetwork"]),
   )
   def test_builders(self, made, parts):
     estimator = self._estimator(*made)
@@ -134,6 +174,8 @@ class BadInputTest(parameterized.TestCase):
       ("array", np.zeros([9, 3]), ["input_fn", "ndarray", "numpy_input_fn"]),
       ("none", lambda: None, ["input_fn must return (features, ", "None"]),
       ("iterator", _iterator, ["input_fn must return", "list_iterator"]),
+      ("lists", lambda: ({"x": [[1.], [2.]]}, [[1.], [2.]]),
+       ["'x'", "list", "numpy.asarray"]),
       ("single_examples", _single_examples, ["labels", "[]", "call batch()"]),
       ("text_labels", _with_labels([["a"]] * 32), ["'a' of iteration 0"]),
       ("label_dimension", _with_labels([[1., 2.]] * 32),
@@ -189,7 +231,8 @@ class BadInputTest(parameterized.TestCase):
           tf_compat.v1.errors.InvalidArgumentError) as caught:
         call(_with_labels([[5]] * 32))
       self.assertRegex(
-          caught.exception.message, r"(?s)^labels: BinaryClassHead expects values "
+          caught.exception.message,
+          r"(?s)^labels: BinaryClassHead expects values "
           r"from 0 to 1.*\[5\].*\n.*assertion failed")
 
   @parameterized.named_parameters(
@@ -283,11 +326,25 @@ class BadInputTest(parameterized.TestCase):
       call(estimator)
     self._assert_one_line(caught.exception)
 
-  def test_combiner_that_returns_no_scalar(self):
-    estimator = self._estimator(
-        _Dense("a"), global_step_combiner_fn=lambda steps: steps)
-    with self.assertRaisesRegex(ValueError, "global_step_combiner_fn must.*1"):
-      estimator.train(builders.input_fn(), max_steps=1)
+  @parameterized.named_parameters(
+      ("combiner", dict(global_step_combiner_fn=lambda steps: steps),
+       "global_step_combiner_fn must .*1"),
+      ("generator", dict(subnetwork_generator=_Generator(_Dense("a"))),
+       "generate_candidates must return a list of builders, got"),
+      ("strategy", dict(ensemble_strategies=[_Strategy(None)]),
+       "generate_ensemble_candidates of .* got None"),
+      ("candidates", dict(ensemble_strategies=[_Strategy([3])]),
+       "ensemble_strategies must make an adanet.ensemble.Candidate each, got 3"
+      ),
+      ("report", dict(
+          report_materializer=adanet.ReportMaterializer(builders.input_fn(1)),
+          subnetwork_generator=_Generator([_Reports("a")])),
+       "builder 'a': build_subnetwork_report must return .*got {'a': 1}"))
+  def test_what_functions_return(self, arguments, message):
+    estimator = self._estimator(_Dense("a"), **arguments)
+    with self.assertRaisesRegex(ValueError, message) as caught:
+      estimator.train(builders.input_fn(), max_steps=4)
+    self._assert_one_line(caught.exception)
 
   def test_model_dir_that_cannot_be_made(self):
     file = self.create_tempfile().full_path

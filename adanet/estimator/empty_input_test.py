@@ -141,6 +141,31 @@ class EmptyInputTest(parameterized.TestCase):
     self._assert_empty("^train", estimator.train, _Once(0))
 
 
+class EndlessInputTest(absltest.TestCase):
+
+  def test_nothing_waits_without_an_end(self):
+    endless = builders.input_fn()
+    for argument, message in (
+        (adanet.Evaluator(endless), "^Evaluation of the ensembles"),
+        (None, "^evaluate")):
+      estimator = searches.estimator(
+          self.create_tempdir().full_path, builders.Dense("a"),
+          builders.Dense("b", 3), evaluator=argument)
+      with self.assertRaisesRegex(
+          ValueError, message + ": steps=None, and the input has no end"):
+        estimator.train(endless)
+        estimator.evaluate(endless)
+    self.assertIn("loss", estimator.evaluate(endless, steps=1))
+    self.assertIn("loss", estimator.evaluate(endless, hooks=[
+        tf_compat.v1.train.FinalOpsHook([]), _StopAtOnce()]))
+
+
+class _StopAtOnce(tf_compat.v1.train.SessionRunHook):
+
+  def after_run(self, run_context, run_values):
+    run_context.request_stop()
+
+
 class UntrainedTest(parameterized.TestCase):
 
   @parameterized.parameters("", "model", "odel")

@@ -8,6 +8,7 @@ import typing
 from absl import logging
 from adanet import tf_compat
 from adanet.core import empty_input
+from adanet.core import evaluation as core_evaluation
 from adanet.core import iteration as iteration_lib
 from adanet.core import summary
 from adanet.estimator import arguments
@@ -67,6 +68,8 @@ def evaluate(model: model_lib.Model,
     runner.begin()
     with model.session(built, checkpoint) as (session, coordinator):
       runner.after_create_session(session, coordinator)
+      if steps is None and not hooks:
+        core_evaluation.check_ends(session, "evaluate")
       best = choosing.best(model, iteration, checkpoint)
       done = 0
       try:

@@ -45,7 +45,7 @@ def placed_config(config: typing.Any, model_dir: typing.Any) -> typing.Any:
     raise ValueError(
         "model_dir must equal config.model_dir where both are set, got "
         f"{model_dir!r} and {config.model_dir!r}")
-  model_dir = model_dir or config.model_dir
+  model_dir = model_dir or _as_str(config.model_dir)
   if model_dir is None:
     if config.num_worker_replicas != 1 or config.num_ps_replicas:
       raise ValueError(

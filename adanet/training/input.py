@@ -8,6 +8,7 @@ import typing
 
 from absl import logging
 from adanet import tf_compat
+from adanet.core import evaluation
 from adanet.training import arrays
 import numpy as np
 
@@ -77,6 +78,13 @@ def _check_is_batch(features, labels):
 
   A feature of shape [] beside others may be an argument for the network.
   """
+  for name, value in (features.items() if isinstance(features, dict) else
+                      [("features", features)]):
+    if isinstance(value, (list, tuple)) and not all(
+        hasattr(leaf, "dtype") for leaf in tf_compat.v1.nest.flatten(value)):
+      raise ValueError(
+          f"input_fn: the feature {name!r} is a {type(value).__name__} of "
+          "Python's values: make an array of it by numpy.asarray")
   named = {name: [getattr(getattr(leaf, "shape", None), "ndims", None)
                   for leaf in tf_compat.v1.nest.flatten(value)]
            for name, value in (("features", features), ("labels", labels))}
@@ -178,6 +186,9 @@ def call(input_fn: typing.Callable[..., typing.Any], mode: str,
     if isinstance(batch, tf_compat.v2.data.Dataset):
       iterator = v1.data.make_initializable_iterator(batch)
       initializers.append(iterator.initializer)
+      if mode == "eval":
+        v1.add_to_collection(evaluation.INPUT_CARDINALITY,
+                             v1.data.experimental.cardinality(batch))
       batch = iterator.get_next()
   features, labels = _pair(batch, mode)
   _check_is_batch(features, labels)

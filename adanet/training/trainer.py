@@ -293,9 +293,13 @@ class IterationTraining:
     A worker of a cluster may have a share without a batch. And an input that
     can be read once only has none for the second iteration of a call.
     """
-    if (self._chief_saver is not None and not any(self.loop.trained.values())
-        and (self._model.part is not None or not self._start.begins)):
-      raise empty_input.empty_input_error("train")
+    if not any(self.loop.trained.values()):
+      if self._chief_saver is not None and (
+          self._model.part is not None or not self._start.begins):
+        raise empty_input.empty_input_error("train")
+      logging.warning("Iteration %d: the input has no batch for this process.",
+                      self._start.number)
+      return
     limit = self._model.search.max_iteration_steps
     short = [self.loop.steps[name] for name in self.loop.trained
              if limit is not None and self.loop.steps[name] < limit]
