@@ -47,8 +47,8 @@ def _of_other_types(features, message):
   return ", ".join(found)
 
 
-def _shape(tensor) -> Optional[List[Optional[int]]]:
-  shape = getattr(tensor, "shape", None)
+def _shape(tensor: Any) -> Optional[List[Optional[int]]]:
+  shape: Any = getattr(tensor, "shape", None)
   if getattr(shape, "ndims", None) is None:
     return None
   return shape.as_list()
