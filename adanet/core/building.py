@@ -5,6 +5,7 @@
 What a worker builds of it, or what a part of it has, is said by one `Share`.
 """
 
+import collections.abc
 import inspect
 import os
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
@@ -75,16 +76,32 @@ class _Builder:
         all_reports=of_all)
     if "config" in inspect.signature(generate).parameters:
       arguments["config"] = self._config
-    builders = list(generate(**arguments) or ())
+    made = generate(**arguments)
+    if made is not None and not isinstance(made, collections.abc.Iterable):
+      raise ValueError(
+          f"iteration {number}: generate_candidates must return a list of "
+          f"builders, got {made!r}")
+    builders = list(made or ())
     subnetworks.check_names(builders, number)
     return builders
 
   def _candidates(self, builders, previous):
     """Returns the candidates of all strategies."""
-    return [
-        candidate for strategy in self._search.strategies
-        for candidate in strategy.generate_ensemble_candidates(
-            builders, previous.spec.builders if previous else None)]
+    found = []
+    for strategy in self._search.strategies:
+      made = strategy.generate_ensemble_candidates(
+          builders, previous.spec.builders if previous else None)
+      if not isinstance(made, collections.abc.Iterable):
+        raise ValueError(
+            f"generate_ensemble_candidates of {strategy!r} must return a list "
+            f"of adanet.ensemble.Candidate, got {made!r}")
+      found += made
+    for candidate in found:
+      if not hasattr(candidate, "subnetwork_builders"):
+        raise ValueError(
+            "ensemble_strategies must make an adanet.ensemble.Candidate each, "
+            f"got {candidate!r}")
+    return found
 
   def _summary(self, namespace, name, enabled):
     return scoped_summary.ScopedSummary(
@@ -206,6 +223,10 @@ class _Builder:
         spec.name + "/report"), scopes.metrics_scope():
       report = (spec.builder.build_subnetwork_report() or
                 subnetwork_lib.Report(hparams={}, attributes={}, metrics={}))
+    if not hasattr(report, "metrics"):
+      raise ValueError(
+          f"builder {spec.builder.name!r}: build_subnetwork_report must return "
+          f"an adanet.subnetwork.Report or None, got {report!r}")
     report.metrics.update(spec.metrics)
     return report
 

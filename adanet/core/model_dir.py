@@ -137,6 +137,16 @@ class ModelDir:
     """
     return checkpoints.integer(checkpoint, "global_step")
 
+  def is_trained(self, checkpoint: str) -> bool:
+    """Returns whether a checkpoint has more than initial values.
+
+    Raises:
+      checkpoints.CheckpointError: it cannot be read, or is not AdaNet's.
+    """
+    return self.current_iteration(checkpoint) > 0 or any(
+        checkpoints.integers(
+            checkpoint, "adanet/iteration_0/(.+)/step").values())
+
   # How far the input was.
 
   @property

@@ -48,7 +48,8 @@ def check_executor(executor: typing.Any, config: typing.Any) -> None:
     ValueError: it is no executor, its workers are forks, or the config has a
       cluster.
   """
-  if not callable(getattr(executor, "submit", None)):
+  if isinstance(executor, type) or not callable(
+      getattr(executor, "submit", None)):
     raise ValueError(
         "executor must be a concurrent.futures.Executor, or have its method "
         f"submit, got {executor!r}")
@@ -246,12 +247,12 @@ class _Driver:
   def _joined(self, iteration, files, results, names):
     """Joins the parts of an iteration; returns what is `Trained`."""
     averages = _of_first(results, lambda result: result.averages)
-    if names and all(averages[name] != averages[name] for name in names):
-      files.remove()
-      raise selection.all_nan_error(iteration.number, names)
     for result in results.values():
       for event in result.stopped:
         self._training.report(event)
+    if names and all(averages[name] != averages[name] for name in names):
+      files.remove()
+      raise selection.all_nan_error(iteration.number, names)
     steps = _of_first(results, lambda result: result.steps)
     checkpoint, global_step = joining.join(
         self._model, self._training,
@@ -269,7 +270,8 @@ class _Driver:
             iteration, lambda: _of_first(results, lambda result: result.values),
             lambda: contextlib.nullcontext(library_lib.joined([
                 library_lib.read(files.absolute(result.library))
-                for result in results.values()]))),
+                for result in results.values()])),
+            lambda: _of_first(results, lambda result: result.not_finite)),
         reports=lambda included: _reports(results, included),
         averages=averages,
         weights=_of_first(results, lambda result: result.weights),

@@ -11,6 +11,7 @@ import time
 import typing
 
 from absl import logging
+from adanet.core import empty_input
 from adanet.core import events
 from adanet.core import parts as parts_lib
 from adanet.roles import part as part_lib
@@ -84,6 +85,7 @@ class Execution:
 
     Raises:
       PartError: a part failed.
+      EmptyInputError: the input of a part has no batch.
       ExecutorError: the executor is broken, or loses a part again and again.
       KeyboardInterrupt, SystemExit: a signal asked for it.
     """
@@ -154,6 +156,9 @@ class Execution:
       return
     if outcome.is_fork:
       self._error = self._error or ExecutorError(_FORKS.format(self._executor))
+    elif outcome.is_input_empty:
+      self._error = self._error or empty_input.EmptyInputError(
+          f"iteration {self._number}: {outcome.error}")
     elif outcome.error:
       self._error = self._error or PartError(
           f"iteration {self._number}: the part "

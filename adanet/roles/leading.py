@@ -4,6 +4,7 @@
 
 import contextlib
 import os
+import math
 import time
 import typing
 
@@ -169,8 +170,17 @@ def _end_iteration(model, training, trained, goes_on):
   Returns:
     The prefix of the checkpoint that has all of the winner.
   """
-  winner = choosing.winner(model, trained.contest)
   number = trained.contest.number
+  not_finite = trained.contest.not_finite()
+  contest = trained.contest._replace(not_finite=lambda: not_finite)
+  for name, variable in sorted(choosing.broken(contest).items()):
+    # Of the others it was told already.
+    if not math.isnan(trained.averages.get(name, 0.)):
+      logging.warning(
+          "Iteration %d: %s counts as NaN, because its variable %r has NaN or "
+          "infinity. Check the data for NaN, or lower the learning rate.",
+          number, name, variable)
+  winner = choosing.winner(model, contest)
   ended = events.IterationEnded(
       number, winner.choice, trained.seconds, model.rules.metric_name,
       winner.fits.get(winner.name))
@@ -209,6 +219,14 @@ def _end_iteration(model, training, trained, goes_on):
   return checkpoint
 
 
+def _has_diverged(trained):
+  """Returns whether the last loss of all new subnetworks is NaN."""
+  losses = [trained.progress.losses.get(name, 0.)
+            for name in trained.progress.steps
+            if name not in trained.contest.architectures]
+  return bool(losses) and all(map(math.isnan, losses))
+
+
 def after_iteration(model: model_lib.Model, training: trainer.Training,
                     trained: trainer.Trained
                    ) -> typing.Union[trainer.Start, str]:
@@ -239,5 +257,7 @@ def after_iteration(model: model_lib.Model, training: trainer.Training,
           number + 1 >= request.max_iterations)
   checkpoint = _end_iteration(model, training, trained, goes_on=not last)
   if last:
-    return over(f"it reached max_iterations={request.max_iterations}")
+    diverged = ("all subnetworks of the last iteration diverged, and "
+                if _has_diverged(trained) else "")
+    return over(f"{diverged}it reached max_iterations={request.max_iterations}")
   return trainer.Start(number + 1, checkpoint, begins=True)

@@ -24,6 +24,7 @@ import typing
 from absl import logging
 from adanet import tf_compat
 from adanet import waiting
+from adanet.core import empty_input
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import parts
@@ -83,12 +84,14 @@ class Outcome(typing.NamedTuple):
     details: str, its traceback.
     worker: str, the name of the process.
     is_fork: whether the process cannot train, because it was forked.
+    is_input_empty: whether the error is an `EmptyInputError`.
   """
   is_done: bool
   error: str = ""
   details: str = ""
   worker: str = ""
   is_fork: bool = False
+  is_input_empty: bool = False
 
 
 class _Curves(summary.SummaryWriter):
@@ -131,6 +134,8 @@ def train(task: Task) -> Outcome:
     return Outcome(False, worker=worker, is_fork=True)
   try:
     return _train(task)._replace(worker=worker)
+  except empty_input.EmptyInputError as error:
+    return Outcome(False, str(error), worker=worker, is_input_empty=True)
   except Exception as error:  # pylint: disable=broad-except
     return Outcome(False, f"{type(error).__name__}: {error}",
                    traceback.format_exc(), worker)
@@ -265,8 +270,9 @@ def _checked(iteration, task):
 
 def _result(task, model, request, files, attempt, trained, stopped):
   """Compares the candidates, and returns the `Result`."""
-  values, reports, library = {}, (), None
+  values, not_finite, reports, library = {}, {}, (), None
   if trained.ending == loop_lib.Ending.ITERATION_OVER:
+    not_finite = trained.contest.not_finite()
     if task.compares:
       values = trained.contest.values()
     if task.records:
@@ -280,6 +286,6 @@ def _result(task, model, request, files, attempt, trained, stopped):
   return part_files.Result(
       trained.ending, task.driver, request.max_steps, task.stops,
       files.relative(trained.checkpoint), trained.progress.steps,
-      trained.progress.losses, values, library and files.relative(library),
-      trained.averages, trained.weights, reports, tuple(stopped),
-      trained.seconds)
+      trained.progress.losses, values, not_finite,
+      library and files.relative(library), trained.averages, trained.weights,
+      reports, tuple(stopped), trained.seconds)

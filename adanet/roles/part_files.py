@@ -62,6 +62,7 @@ class Result(typing.NamedTuple):
     losses: dict from such a name to the loss of its last step.
     values: dict from the name of each candidate to what it is compared by;
       empty if nothing was to compare, or the iteration is not over.
+    not_finite: see `Contest`.
     library: str, the folder of its `Library`, relative likewise; None if nobody
       wants it.
     averages: dict from such a name to the moving average of its loss.
@@ -78,6 +79,7 @@ class Result(typing.NamedTuple):
   steps: typing.Dict[str, int]
   losses: typing.Dict[str, float]
   values: typing.Dict[str, float]
+  not_finite: typing.Dict[str, str]
   library: typing.Optional[str]
   averages: typing.Dict[str, float]
   weights: typing.Dict[str, typing.List[float]]

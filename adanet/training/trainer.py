@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains an iteration of a search, wherever its session runs."""
 
+import functools
 import typing
 
 from absl import logging
 from adanet import tf_compat
 from adanet import waiting
 from adanet.core import checkpoints
+from adanet.core import empty_input
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import summary
+from adanet.core import user_errors
 from adanet.tf_compat import saver_hooks
 from adanet.training import choosing
 from adanet.training import hooks as hooks_lib
@@ -169,6 +172,7 @@ class IterationTraining:
       position: `InputPosition`, where this process reads all input.
     """
     self.iteration = built.iteration
+    self._features = built.task.features
     self._folder = folder or model.model_dir
     self._model = model
     self._training = training
@@ -203,7 +207,10 @@ class IterationTraining:
         loop_lib.Limits(
             model.search.max_iteration_steps, training.request.max_steps),
         self._hooks, saver, summaries,
-        surroundings._replace(report=self._report))
+        surroundings._replace(
+            report=self._report,
+            not_finite=functools.lru_cache()(
+                lambda: model.not_finite(training.request.input_fn))))
     self._pass_on = surroundings.report
     self._surroundings = surroundings
     self._recorder = recording.TaskRecorder(
@@ -260,6 +267,9 @@ class IterationTraining:
     Args:
       session: `Session` that is ready.
       coordinator: `Coordinator` of its input.
+
+    Raises:
+      EmptyInputError: the input has no batch.
     """
     number, request = self._start.number, self._training.request
     self._hooks.after_create_session(session, coordinator)
@@ -273,14 +283,15 @@ class IterationTraining:
         self._model.search.max_iteration_steps, self.loop.global_step,
         request.max_iterations, request.max_steps))
     try:
-      with self._training.stops.deferred():
+      with self._training.stops.deferred(), user_errors.explained_in_run(
+          self._features):
         ending = loop_lib.Ending.SIGNAL
         if self._restore_input(session):
           ending = self.loop.run(session)
         if ending == loop_lib.Ending.SIGNAL:
           self._save_for_signal(session)
         elif ending == loop_lib.Ending.INPUT_ENDED:
-          self._warn_of_short_input()
+          self._check_input()
         return ending
     finally:
       self._recorder.write(self.loop)
@@ -292,8 +303,19 @@ class IterationTraining:
     self._position.say_what_differs(self._start.number, self._ops.all())
     return self._position.restore(session, self._surroundings.asked_to_stop)
 
-  def _warn_of_short_input(self):
-    """Says so if the input ended before the iteration could."""
+  def _check_input(self):
+    """Says so if the input ended before the iteration could.
+
+    A worker of a cluster may have a share without a batch. And an input that
+    can be read once only has none for the second iteration of a call.
+    """
+    if not any(self.loop.trained.values()):
+      if self._chief_saver is not None and (
+          self._model.part is not None or not self._start.begins):
+        raise empty_input.empty_input_error("train")
+      logging.warning("Iteration %d: the input has no batch for this process.",
+                      self._start.number)
+      return
     limit = self._model.search.max_iteration_steps
     short = [self.loop.steps[name] for name in self.loop.trained
              if limit is not None and self.loop.steps[name] < limit]
