@@ -260,7 +260,9 @@ def _run_guarded(command, log_dir):
             _COMMAND.warn) as display:
           status = local.LocalJob(
               command, _environments(job), supervision, output, display.add,
-              _COMMAND.warn).run()
+              display.lose, _COMMAND.warn).run()
+        if supervision.has_unsaved:
+          _COMMAND.warn(display.lost())
         message = failure_message.message(supervision, output, not why_open)
         if message:
           _COMMAND.warn(message)
