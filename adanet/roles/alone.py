@@ -55,11 +55,13 @@ def _announce(model, state, reason="", max_steps=None):
 
 def _train_iteration(model, training, start):
   """Trains an iteration; returns what it `Trained`."""
+  def mark_stopped(*note):
+    leading.write_surely(model, training, lambda: model.model_dir.mark_stopped(
+        start.number, *note))
+
   trained = leading.train_here(
       model, training, start, loop_lib.Surroundings(
-          report=training.report,
-          mark_stopped=lambda *note: model.model_dir.mark_stopped(
-              start.number, *note),
+          report=training.report, mark_stopped=mark_stopped,
           asked_to_stop=training.asked_to_stop))
   if trained is None:
     training.stops.raise_asked()

@@ -94,6 +94,14 @@ def latest_start(model: model_lib.Model) -> trainer.Start:
   return trainer.Start(number, checkpoint)
 
 
+def write_surely(model: model_lib.Model, training: trainer.Training,
+                 write: typing.Callable[[], typing.Any]) -> None:
+  """Writes to the model_dir, and waits for space where the disk is full."""
+  waiting.wait_until_space(
+      write, waiting.Wait(training.request.wait_timeout_secs,
+                          "free some space"), model.model_dir.path)
+
+
 def train_here(
     model: model_lib.Model, training: trainer.Training, start: trainer.Start,
     surroundings: loop_lib.Surroundings,
@@ -156,9 +164,7 @@ def _end_iteration(model, training, trained, goes_on):
     model.model_dir.write_architecture(number, winner.architecture._replace(
         global_step=trained.global_step))
 
-  waiting.wait_until_space(
-      write, waiting.Wait(training.request.wait_timeout_secs,
-                          "free some space"), model.model_dir.path)
+  write_surely(model, training, write)
 
 
 def after_iteration(model: model_lib.Model, training: trainer.Training,
