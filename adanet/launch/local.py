@@ -28,7 +28,7 @@ _MAX_READS = 64  # A pipe holds at most 1 MB, by default 64 kB.
 # How long tasks may take to end after they were asked to.
 _STOP_SECS = 10.
 # The same if the chief is starting again, and has to save first.
-_SAVE_SECS = 30.
+_SAVE_SECS = 60.
 # How long tasks may take to end by themselves when training is over.
 _END_SECS = 60.
 # An evaluator evaluates the last checkpoint, and exports it.

@@ -127,7 +127,7 @@ time.sleep(1000)""")
       launch.process.send_signal(signal.SIGINT)
     status, output, errors = launch.finish()
     self.assertEqual(130, status, errors)
-    self.assertIn("SIGINT: all tasks end now, within 30 s, when the chief has "
+    self.assertIn("SIGINT: all tasks end now, within 60 s, when the chief has "
                   "started again and saved. Ctrl-C kills them.", errors)
     stopped = ["worker:0", "worker:1"]
     if saves:

@@ -194,8 +194,8 @@ class Chief:
     self._late_time = min(self._late_time, now + _TAKE_OVER_SECS)
     if now >= self._late_time:
       logging.error(
-          "Stopped before all parameter servers have answered: what was trained "
-          "since the last checkpoint is lost.")
+          "Stopped before all parameter servers have answered: what was "
+          "trained since the last checkpoint is lost.")
       self._training.stops.raise_asked()
 
   def _end_takeover(self):
