@@ -277,8 +277,10 @@ class Loop:
 
   def _await_others(self, session):
     """Lets others train, and reads how far they are."""
-    for name in self._surroundings.wait_for(self._pace.unfinished):
-      self._pace.stop(name)
+    unfinished = self._pace.unfinished
+    if unfinished:
+      for name in self._surroundings.wait_for(unfinished):
+        self._pace.stop(name)
     self._look(session)
 
   def progress(self, rate: Optional[float] = None) -> events.Progress:
