@@ -17,6 +17,7 @@ from adanet.core import architecture as architecture_lib
 from adanet.core import ensembles
 from adanet.core import scoped_summary
 from adanet.core import scopes
+from adanet.core import searched
 from adanet.core import subnetworks
 from adanet.distributed import layout
 
@@ -77,6 +78,8 @@ class Iteration(NamedTuple):
       order; empty for a worker without ensembles.
     builder_costs: tuple with the `cost` of each of the iteration's builders;
       None for one that does not say it.
+    graphs: dict of the graphs of all subnetworks that were built, for a
+      `Searched`; empty but for training.
   """
   number: int
   builder_names: Tuple[str, ...]
@@ -92,6 +95,7 @@ class Iteration(NamedTuple):
   has_previous: bool
   planned: Tuple[Planned, ...]
   builder_costs: Tuple[Optional[float], ...]
+  graphs: Dict[str, searched.Graph]
 
   @property
   def new_candidates(self) -> Tuple[ensembles.Candidate, ...]:
@@ -143,6 +147,7 @@ class _Builder:
     self._strategy_before = strategy.for_earlier_iterations()
     self._share = share
     self._reports = reports
+    self._graphs = {}
 
   def _generate(self, number, previous):
     """Returns the builders that the generator makes for an iteration."""
@@ -175,8 +180,10 @@ class _Builder:
     name = f"t{number}_{builder.name}"
     replicated = self._search.replicate_ensemble_in_training
     strategy = self._strategy_before if frozen else self._strategy
+    first = searched.num_ops()
+    training = self._task.training and (replicated or not frozen)
     with strategy.subnetwork_devices(len(builders), index):
-      return subnetworks.build_subnetwork(
+      spec = subnetworks.build_subnetwork(
           builder, name, number, self._task,
           self._summary("subnetwork", name, not frozen and
                         self._search.enable_subnetwork_summaries),
@@ -184,7 +191,12 @@ class _Builder:
           self._config.replace(model_dir=os.path.join(
               self._config.model_dir, "assets", name)),
           frozen=frozen and not (replicated and self._task.training),
-          training=self._task.training and (replicated or not frozen))
+          training=training)
+    if self._task.training:
+      made = spec.subnetwork
+      self._graphs[searched.key(name, frozen, training)] = searched.ops(
+          [made.last_layer, made.logits], first)
+    return spec
 
   def _ensemble(self, candidate, ensembler, number, index, specs, previous,
                 frozen):
@@ -375,7 +387,8 @@ class _Builder:
         planned=tuple(
             Planned(name, tuple(b.name for b in candidate.subnetwork_builders))
             for name, (candidate, _) in planned.items()),
-        builder_costs=tuple(getattr(b, "cost", None) for b in builders))
+        builder_costs=tuple(getattr(b, "cost", None) for b in builders),
+        graphs=self._graphs)
 
 
 def build(search: Search,

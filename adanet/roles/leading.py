@@ -16,6 +16,7 @@ from adanet.progress import reporter
 from adanet.training import choosing
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
+from adanet.training import noting
 from adanet.training import recording
 from adanet.training import sessions
 from adanet.training import signals
@@ -41,6 +42,8 @@ def resolved(model: model_lib.Model, request: trainer.Request
   if (request.max_steps is None or first < request.max_steps or
       model.model_dir.has_ensembles_behind(checkpoint)):
     return request, None
+  noting.Note(model, model.model_dir.current_iteration(checkpoint),
+              request.max_iterations)
   over = f"step {request.max_steps} is reached already"
   logging.info("Skipped training: %s.", over)
   return request, over
