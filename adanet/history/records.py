@@ -157,6 +157,7 @@ class Search(typing.NamedTuple):
   iterations: Tuple[IterationRecord, ...] = ()
   tasks: Tuple[TaskRecord, ...] = ()
   evaluations: Tuple[EvaluationRecord, ...] = ()
+  undecided: Optional[events.IterationUndecided] = None
 
   @property
   def final(self) -> Optional[CandidateRecord]:

@@ -94,6 +94,7 @@ def latest_start(model: model_lib.Model) -> trainer.Start:
   checkpoint = model.model_dir.latest_checkpoint()
   number = model.model_dir.current_iteration(checkpoint)
   model.model_dir.remove_temporary_files()
+  recording.write_undecided(model.model_dir.path)
   return trainer.Start(number, checkpoint)
 
 
@@ -164,6 +165,24 @@ def _end_iteration(model, training, trained, goes_on):
                           "free some space"), model.model_dir.path)
 
 
+def _tell_undecided(model, training, trained):
+  """Says which ensemble answers after the last step, without a winner."""
+  choice, averages = None, trained.averages
+  if all(value != value for value in averages.values()):
+    return
+  if not model.rules.evaluator:  # Its values are not known.
+    choice = choosing.winner(
+        model.rules._replace(force_grow=False), trained.contest._replace(
+            values=lambda: [
+                averages[name] for name in trained.contest.architectures]),
+    ).choice
+  event = events.IterationUndecided(
+      trained.contest.number, trained.global_step, choice,
+      model.rules.metric_name)
+  training.report(event)
+  recording.write_undecided(model.model_dir.path, event)
+
+
 def after_iteration(model: model_lib.Model, training: trainer.Training,
                     trained: trainer.Trained
                    ) -> typing.Union[trainer.Start, str]:
@@ -185,6 +204,7 @@ def after_iteration(model: model_lib.Model, training: trainer.Training,
   if (request.max_steps is not None and
       trained.global_step >= request.max_steps):
     ending = loop_lib.Ending.MAX_STEPS
+    _tell_undecided(model, training, trained)
   if ending != loop_lib.Ending.ITERATION_OVER:
     return over(ending.value)
   number = trained.contest.number

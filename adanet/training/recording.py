@@ -186,6 +186,18 @@ def write_evaluation(
        if isinstance(value, (numbers.Real, np.number))}, name or ""))
 
 
+def write_undecided(
+    model_dir: str,
+    event: typing.Optional[events.IterationUndecided] = None) -> None:
+  """Writes which ensemble answers while an iteration has no winner.
+
+  Args:
+    model_dir: str.
+    event: `IterationUndecided`; None if training goes on.
+  """
+  _write(store.History(model_dir).write_undecided, event)
+
+
 def write_iteration(
     model_dir: str, ended: events.IterationEnded,
     architectures: typing.Mapping[str, architecture_lib.Architecture],
