@@ -22,8 +22,8 @@ Graph = Dict[str, int]
 
 _PLUMBING = frozenset([
     "BroadcastTo", "Cast", "CheckNumerics", "Const", "ExpandDims", "Fill",
-    "Identity", "IdentityN", "OnesLike", "Placeholder", "PlaceholderWithDefault",
-    "PreventGradient", "ReadVariableOp", "Reshape", "Shape", "Squeeze",
+    "Identity", "IdentityN", "OnesLike", "Placeholder",
+    "PlaceholderWithDefault", "PreventGradient", "ReadVariableOp", "Reshape", "Shape", "Squeeze",
     "StopGradient", "Tile", "Transpose", "Variable", "VariableV2", "ZerosLike"])
 
 # Their keys in `Searched.graphs`; no builder's name has a space.

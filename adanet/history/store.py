@@ -17,7 +17,6 @@ from typing import Any, Callable, List, Optional
 from absl import logging
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
-from adanet.core import events
 from adanet.history import records
 from adanet.history import report as report_lib
 from adanet.tf_compat import files
@@ -133,15 +132,15 @@ class History:
     return os.path.join(self._folder, "undecided.json")
 
   def write_undecided(
-      self, event: Optional[events.IterationUndecided]) -> None:
+      self, record: Optional[records.UndecidedRecord]) -> None:
     """Writes which ensemble answers while an iteration has no winner.
 
     Args:
-      event: `IterationUndecided`; None if training goes on.
+      record: `UndecidedRecord`; None if training goes on.
     """
     gfile = tf_compat.v1.io.gfile
-    if event is not None:
-      files.write_text(self._undecided_path, records.dumps(event))
+    if record is not None:
+      files.write_text(self._undecided_path, records.dumps(record))
     elif gfile.exists(self._undecided_path):
       gfile.remove(self._undecided_path)
 
@@ -221,7 +220,7 @@ class History:
     evaluations = self._read_evaluations(found, problems)
     undecided = self._read(
         self._undecided_path, problems,
-        lambda text, _: records.loads(events.IterationUndecided, text))
+        lambda text, _: records.loads(records.UndecidedRecord, text))
     _warn(problems, warn)
     return report_lib.Report(
         self._model_dir, tuple(found), tuple(tasks), evaluations, undecided)

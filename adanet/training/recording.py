@@ -195,7 +195,8 @@ def write_undecided(
     model_dir: str.
     event: `IterationUndecided`; None if training goes on.
   """
-  _write(store.History(model_dir).write_undecided, event)
+  _write(store.History(model_dir).write_undecided,
+         records.undecided_record(event) if event else None)
 
 
 def write_iteration(

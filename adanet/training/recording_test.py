@@ -63,18 +63,18 @@ class RecordingTest(parameterized.TestCase):
     report = adanet.report(self._model_dir)
     self.assertLen(report.iterations, number)
     found = report.undecided
-    self.assertEqual((number, step), (found.iteration_number, found.global_step))
+    self.assertEqual((number, step), (found.iteration, found.global_step))
     # It is the one that answers, and leads as in the checkpoint.
     estimator.evaluate(builders.input_fn(1))
     self.assertEqual(adanet.report(self._model_dir).evaluations[-1].ensemble,
-                     found.choice.name)
+                     found.leader)
     values = sorted(
         float(estimator.get_variable_value(name))
         for name in estimator.get_variable_names() if name.startswith(
             f"adanet/iteration_{number}/candidate_") and name.endswith("_loss"))
-    self.assertAlmostEqual(values[0], found.choice.value, places=6)
+    self.assertAlmostEqual(values[0], found.value, places=6)
     self.assertAlmostEqual(
-        values[1] - values[0], found.choice.margin, places=6)
+        values[1] - values[0], found.margin, places=6)
     for text in (line, " ".join(str(report).split())):
       self.assertRegex(text, (
           f"Iteration {number} has no winner yet at step {step}, the last one: "
@@ -90,7 +90,7 @@ class RecordingTest(parameterized.TestCase):
     self._estimator(evaluator=adanet.Evaluator(builders.input_fn(1))).train(
         builders.input_fn(), max_steps=4)
     found = adanet.report(self._model_dir).undecided
-    self.assertEqual((0, 4, None, "adanet_loss"), found)
+    self.assertEqual((0, 4, "adanet_loss", None), found[:4])
 
   def test_evaluations(self):
     estimator = self._estimator()
