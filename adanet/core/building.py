@@ -19,6 +19,7 @@ from adanet.core import ensembles
 from adanet.core import iteration as iteration_lib
 from adanet.core import scoped_summary
 from adanet.core import scopes
+from adanet.core import searched
 from adanet.core import subnetworks
 from adanet.distributed import layout
 
@@ -64,6 +65,7 @@ class _Builder:
     self._share = share
     self._reports = reports
     self._only = only
+    self._graphs = {}
     self._all_are_fitted = all(map(iteration_lib.is_fitted, search.ensemblers))
 
   def _generate(self, number, previous):
@@ -113,8 +115,10 @@ class _Builder:
     name = f"t{number}_{builder.name}"
     replicated = self._search.replicate_ensemble_in_training
     strategy = self._strategy_before if frozen else self._strategy
+    first = searched.num_ops()
+    training = self._task.training and (replicated or not frozen)
     with strategy.subnetwork_devices(len(builders), index):
-      return subnetworks.build_subnetwork(
+      spec = subnetworks.build_subnetwork(
           builder, name, number, self._task,
           self._summary("subnetwork", name, not frozen and
                         self._search.enable_subnetwork_summaries),
@@ -122,7 +126,12 @@ class _Builder:
           self._config.replace(model_dir=os.path.join(
               self._config.model_dir, "assets", name)),
           frozen=frozen and not (replicated and self._task.training),
-          training=self._task.training and (replicated or not frozen))
+          training=training)
+    if self._task.training:
+      made = spec.subnetwork
+      self._graphs[searched.key(name, frozen, training)] = searched.ops(
+          [made.last_layer, made.logits], first)
+    return spec
 
   def _ensemble(self, combined, ensembler, number, index, specs, previous,
                 frozen):
@@ -385,7 +394,8 @@ class _Builder:
             c.spec.summary for c in candidates],
         has_previous=bool(previous and candidates),
         planned=tuple(self._planned(planned, number, previous)),
-        builder_costs=tuple(getattr(b, "cost", None) for b in builders))
+        builder_costs=tuple(getattr(b, "cost", None) for b in builders),
+        graphs=self._graphs)
 
 
 def build(search: iteration_lib.Search,

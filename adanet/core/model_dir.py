@@ -8,6 +8,7 @@
       increment.ckpt-<t>.*                the checkpoint that begins iteration t
       graph.pbtxt                         the graph, to look at
       architecture-<t>.json               what won iteration t
+      search.json                         what was searched
       train_manager/t<t>/<name>.json      why <name> trains no further
       input.json                          how far the input was at checkpoints,
                                           until training ends as asked
@@ -16,7 +17,7 @@
       assets/<subnetwork>/                files of a builder
       subnetwork/<name>/, ensemble/<name>/, eval/   TensorBoard's curves
 
-These are the names of AdaNet 0.8. A path may be that of any file system that
+But for search.json, these are the names of AdaNet 0.8. A path may be that of any file system that
 TensorFlow knows.
 """
 
@@ -29,6 +30,7 @@ from adanet import tf_compat
 from adanet import typed_json
 from adanet.core import architecture as architecture_lib
 from adanet.core import checkpoints
+from adanet.core import searched as searched_lib
 from adanet.tf_compat import files
 
 # Ours, and what TensorFlow writes before it renames: the parts of a checkpoint,
@@ -109,6 +111,26 @@ class ModelDir:
                          architecture: architecture_lib.Architecture) -> None:
     files.write_text(
         self.architecture_path(iteration_number), architecture.to_json())
+
+  # The search.
+
+  @property
+  def _search_path(self):
+    return os.path.join(self._path, "search.json")
+
+  def searched(self) -> Optional[searched_lib.Searched]:
+    """Returns what was searched; None if that is not known."""
+    try:
+      return typed_json.from_json(
+          searched_lib.Searched,
+          typed_json.loads(files.read_text(self._search_path) or ""),
+          skips_unknown=True)
+    except ValueError:
+      return None
+
+  def write_searched(self, searched: searched_lib.Searched) -> None:
+    files.write_text(self._search_path, json.dumps(
+        typed_json.to_json(searched_lib.Searched, searched), sort_keys=True))
 
   # Checkpoints.
 

@@ -60,9 +60,10 @@ class Choice:
   nan: Tuple[str, ...] = ()
   reason: str = ""
 
-  def message(self, metric_name: str = "adanet_loss") -> str:
+  def message(self, metric_name: str = "adanet_loss",
+              verb: str = "won") -> str:
     """Returns one line: which candidate won, by how much, and over what."""
-    line = f"{self.name} won"
+    line = f"{self.name} {verb}"
     if self.value is not None:
       line += f" with {metric_name} {self.value:.6g}"
     if self.next_best is not None and self.margin is not None:

@@ -178,6 +178,9 @@ def _under_way_parts(search: records.Search, width: int) -> List[Any]:
           name: records.SubnetworkRecord(count)
           for name, count in steps.items()}), tasks)
   notes = _notes(so_far.subnetworks, search, number, names, width)
+  if search.undecided is not None:
+    notes.append(_filled(event_text.undecided(
+        search.undecided.event, names), width))
   if not tasks and not notes:
     return []
   return [_bold(f"Iteration {number} has not ended", width)] + [

@@ -34,6 +34,7 @@ from adanet.training import library as library_lib
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 from adanet.training import recording
+from adanet.training import noting
 from adanet.training import trainer
 
 
@@ -214,7 +215,8 @@ class _Driver:
             lambda: files.begin(start.checkpoint, self._search), model,
             request),
         driver_process=part_files.worker_name())
-    results = self._results(files, {
+    note = self._noted(start, iteration, files, parts, first)
+    results = self._results(files, note, {
         part: first._replace(part=part, is_first=part == parts[0])
         for part in parts_lib.longest_first(parts, self._seconds, dict(zip(
             iteration.builder_names, iteration.builder_costs)))})
@@ -225,7 +227,28 @@ class _Driver:
     self._write_tasks(start.number, files, parts)
     return trained._replace(seconds=time.time() - began)
 
-  def _results(self, files, tasks):
+  def _noted(self, start, iteration, files, parts, task):
+    """Returns the `Note` of the search, compared with that of before.
+
+    Nobody builds the builders of parts that are done. If the builders are
+    others now, their weights do not fit, so they are built here.
+    """
+    request = self._training.request
+    has_begun = any(files.attempts(part) for part in parts)
+    note = noting.Note(
+        self._model, start.number, request.max_iterations,
+        iteration.builder_names, iteration.graphs,
+        has_weights=start.checkpoint is not None or has_begun,
+        resumes=has_begun or not start.begins)
+    done = tuple(name for part in parts for name in part
+                 if files.result(part, task.driver, task.max_steps))
+    if done:
+      with self._model._replace(part=done).graph(
+          request.input_fn, "train", start.number) as built:
+        note.write(request.wait_timeout_secs, built.iteration.graphs)
+    return note
+
+  def _results(self, files, note, tasks):
     """Returns the `Result` of each part.
 
     A part ends at `max_steps` as if the subnetworks of all others trained as
@@ -236,7 +259,8 @@ class _Driver:
     todo = tasks
     while todo:
       results.update(execution.Execution(
-          self._executor, self._training, files, todo, number).results())
+          self._executor, self._training, files, todo, number,
+          note).results())
       stops = _stops(number, results)
       todo = {part: task._replace(stops=stops) for part, task in tasks.items()
               if _ended_too_early(part, results[part], stops)}

@@ -16,6 +16,7 @@ from adanet.core import events
 from adanet.core import parts as parts_lib
 from adanet.roles import part as part_lib
 from adanet.roles import part_files
+from adanet.training import noting
 from adanet.training import trainer
 
 _MAX_LOSSES = 5  # How often an executor may lose a part.
@@ -56,7 +57,7 @@ class Execution:
   def __init__(self, executor: typing.Any, training: trainer.Training,
                files: part_files.PartFiles,
                tasks: typing.Dict[parts_lib.Part, part_lib.Task],
-               number: int):
+               number: int, note: noting.Note):
     """Begins nothing yet.
 
     Args:
@@ -65,12 +66,15 @@ class Execution:
       files: `PartFiles` of the iteration.
       tasks: dict from each part to its `Task`, in the order to begin them.
       number: int, the iteration's.
+      note: `Note`, which gets the graphs of parts that have begun.
     """
     self._executor = executor
     self._training = training
     self._files = files
     self._tasks = tasks
     self._number = number
+    self._note = note
+    self._noted: typing.Set[parts_lib.Part] = set()
     self._results: _Results = {}
     self._pending: typing.Dict[typing.Any, parts_lib.Part] = {}
     self._num_losses = dict.fromkeys(tasks, 0)
@@ -95,6 +99,7 @@ class Execution:
           self._submit(part)
       while self._pending and not self._is_to_stop():
         self._wait()
+      self._note_graphs()
       if self._is_to_stop():
         self._stop()
     self._training.stops.raise_asked()
@@ -141,6 +146,7 @@ class Execution:
         return_when=concurrent.futures.FIRST_COMPLETED)
     for future in done:
       self._take(self._pending.pop(future), future)
+    self._note_graphs()
     self._report_progress()
 
   def _take(self, part, future):
@@ -201,6 +207,19 @@ class Execution:
           "After %.0f s, these parts have not stopped: %s. They stop when they "
           "next read the model_dir.", _STOP_SECS,
           ", ".join(sorted(map(part_files.part_name, self._pending.values()))))
+
+  def _note_graphs(self):
+    """Notes the graphs of the parts that have begun."""
+    found = {}
+    for part, task in self._tasks.items():
+      graphs = None
+      if part not in self._noted:
+        graphs = self._files.graphs(part, task.driver)
+      if graphs is not None:
+        self._noted.add(part)
+        found.update(graphs)
+    if found:
+      self._note.write(self._training.request.wait_timeout_secs, found)
 
   def _report_progress(self):
     """Reports how far the parts are together."""

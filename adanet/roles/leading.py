@@ -20,6 +20,7 @@ from adanet.training import joining
 from adanet.training import input_position
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
+from adanet.training import noting
 from adanet.training import recording
 from adanet.training import sessions
 from adanet.training import signals
@@ -46,6 +47,8 @@ def resolved(model: model_lib.Model, request: trainer.Request
   if (request.max_steps is None or first < request.max_steps or
       model.model_dir.has_ensembles_behind(checkpoint)):
     return request, None
+  noting.Note(model, model.model_dir.current_iteration(checkpoint),
+              request.max_iterations)
   over = f"step {request.max_steps} is reached already"
   logging.info("Skipped training: %s.", over)
   return request, over
@@ -114,6 +117,7 @@ def latest_start(model: model_lib.Model) -> trainer.Start:
   checkpoint = model.model_dir.latest_checkpoint()
   number = model.model_dir.current_iteration(checkpoint)
   model.model_dir.remove_temporary_files()
+  recording.write_undecided(model.model_dir.path)
   return trainer.Start(number, checkpoint)
 
 
@@ -227,6 +231,22 @@ def _has_diverged(trained):
   return bool(losses) and all(map(math.isnan, losses))
 
 
+def _tell_undecided(model, training, trained):
+  """Says which ensemble answers after the last step, without a winner."""
+  choice, averages = None, trained.averages
+  if averages and all(value != value for value in averages.values()):
+    return
+  if not model.rules.evaluator:  # Its values are not known.
+    choice = choosing.winner(
+        model._replace(rules=model.rules._replace(force_grow=False)),
+        trained.contest._replace(values=lambda: averages)).choice
+  event = events.IterationUndecided(
+      trained.contest.number, trained.global_step, choice,
+      model.rules.metric_name)
+  training.report(event)
+  recording.write_undecided(model.model_dir.path, event)
+
+
 def after_iteration(model: model_lib.Model, training: trainer.Training,
                     trained: trainer.Trained
                    ) -> typing.Union[trainer.Start, str]:
@@ -250,6 +270,7 @@ def after_iteration(model: model_lib.Model, training: trainer.Training,
   if (request.max_steps is not None and
       trained.global_step >= request.max_steps):
     ending = loop_lib.Ending.MAX_STEPS
+    _tell_undecided(model, training, trained)
   if ending != loop_lib.Ending.ITERATION_OVER:
     return over(ending.value)
   number = trained.contest.number

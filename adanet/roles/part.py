@@ -208,10 +208,17 @@ def _trained(task, model, request, files, attempt, stops):
   """Trains the part; returns whether it is done."""
   watch = _Watch(files, task.driver, stops)
   stopped = []
+  graphs = {}
+
+  def adapt(built):
+    graphs.update(built.iteration.graphs)
+    return built._replace(iteration=_checked(built.iteration, task))
 
   def report(event):
     if isinstance(event, events.Progress):
       _write_progress(files, task.part, event)
+    elif isinstance(event, events.IterationBegan):
+      files.write_graphs(task.part, task.driver, graphs)
     elif isinstance(event, events.Stopped):
       stopped.append(event)
 
@@ -229,9 +236,7 @@ def _trained(task, model, request, files, attempt, stops):
                 lambda: model.model_dir.mark_stopped(start.number, *note),
                 model, request),
             asked_to_stop=watch.asked_to_stop),
-        model_dir_lib.ModelDir(attempt),
-        lambda built: built._replace(
-            iteration=_checked(built.iteration, task)))
+        model_dir_lib.ModelDir(attempt), adapt)
   finally:
     writer.close()
   if trained is None:

@@ -8,6 +8,7 @@
       stop                     it asks all parts to stop
       <builder>/               or "<builder>+2" for one of three builders
         progress.json          how far the part is
+        graphs.json            of what ops its subnetworks are
         result                 what it found, when it is done
         <host>-<process>-<id>/ an attempt: checkpoints, and what it trained
 
@@ -46,6 +47,13 @@ class _Start(typing.NamedTuple):
   """
   driver: str
   checkpoint: typing.Optional[str]
+
+
+class _Graphs(typing.NamedTuple):
+  """What graphs.json says: for which driver they were built; see `Iteration`.
+  """
+  driver: str
+  graphs: typing.Dict[str, typing.Dict[str, int]]
 
 
 class Result(typing.NamedTuple):
@@ -164,6 +172,16 @@ class PartFiles:
     except ValueError:
       return None
 
+  def graphs(self, part: parts.Part, driver: str
+            ) -> typing.Optional[typing.Dict[str, typing.Dict[str, int]]]:
+    """Returns the graphs of a part that has begun for a driver, or None."""
+    text = files.read_text(os.path.join(self._folder(part), "graphs.json"))
+    try:
+      found = typed_json.from_json(_Graphs, typed_json.loads(text or ""))
+    except ValueError:
+      return None
+    return found.graphs if found.driver == driver else None
+
   # Both's.
 
   def result(self, part: parts.Part, driver: str,
@@ -279,6 +297,19 @@ class PartFiles:
     files.write_text(
         os.path.join(self._folder(part), "progress.json"),
         json.dumps(typed_json.to_json(events.Progress, progress)))
+
+  def write_graphs(self, part: parts.Part, driver: str,
+                   graphs: typing.Dict[str, typing.Dict[str, int]]) -> None:
+    """Writes of what ops the subnetworks of a part are.
+
+    Args:
+      part: `Part`.
+      driver: str, the id of the driver that asks for it.
+      graphs: those of its `Iteration`.
+    """
+    files.write_text(
+        os.path.join(self._folder(part), "graphs.json"),
+        json.dumps(typed_json.to_json(_Graphs, _Graphs(driver, graphs))))
 
   def write_result(self, part: parts.Part, result: Result) -> None:
     """Writes what a part found. It is then done."""

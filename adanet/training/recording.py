@@ -182,10 +182,24 @@ def write_evaluation(
     global_step: int, that of the checkpoint.
     metrics: dict; what is no number is left out.
   """
-  write_or_warn(store.History(model_dir).write_evaluation, records.EvaluationRecord(
+  write = store.History(model_dir).write_evaluation
+  write_or_warn(write, records.EvaluationRecord(
       number, int(global_step), ensemble,
       {key: float(value) for key, value in metrics.items()
        if isinstance(value, (numbers.Real, np.number))}, name or ""))
+
+
+def write_undecided(
+    model_dir: str,
+    event: typing.Optional[events.IterationUndecided] = None) -> None:
+  """Writes which ensemble answers while an iteration has no winner.
+
+  Args:
+    model_dir: str.
+    event: `IterationUndecided`; None if training goes on.
+  """
+  write_or_warn(store.History(model_dir).write_undecided,
+         records.undecided_record(event) if event else None)
 
 
 def write_iteration(
@@ -216,7 +230,8 @@ def write_iteration(
       for name, architecture in architectures.items()}
   won = architectures[ended.choice.name]._replace(
       global_step=progress.global_step)
-  write_or_warn(store.History(model_dir).write_iteration, records.iteration_record(
+  write = store.History(model_dir).write_iteration
+  write_or_warn(write, records.iteration_record(
       ended, candidates, values,
       {name: found for name, found in weights.items()
        if len(found) == len(candidates[name])}, progress,

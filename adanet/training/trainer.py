@@ -20,6 +20,7 @@ from adanet.training import hooks as hooks_lib
 from adanet.training import input_position
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
+from adanet.training import noting
 from adanet.training import recording
 from adanet.training import saving
 from adanet.training import sessions
@@ -177,6 +178,12 @@ class IterationTraining:
     self._model = model
     self._training = training
     self._start = start
+    self._note = None
+    if is_chief and folder is None:
+      self._note = noting.Note(
+          model, start.number, training.request.max_iterations,
+          self.iteration.builder_names, self.iteration.graphs,
+          has_weights=start.checkpoint is not None, resumes=not start.begins)
     self._position = position or input_position.InputPosition({})
     self._ops = ops = train_ops.TrainOps(
         self.iteration, model.search.global_step_combiner_fn,
@@ -246,6 +253,8 @@ class IterationTraining:
     """
     saver, start = self._chief_saver, self._start
     assert saver is not None
+    if self._note is not None:
+      self._note.write(self._training.request.wait_timeout_secs)
     session.run(self._set_number)
     global_step = int(session.run(self.iteration.global_step))
     if start.begins:
