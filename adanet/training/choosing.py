@@ -397,8 +397,8 @@ def recorded(model: model_lib.Model, number: int,
     return None
   if rules.replay_config:
     index = rules.replay_config.get_best_ensemble_index(number)
-    if index is not None and [c.name for c in record.candidates[index:]][:1] != (
-        [record.winner]):
+    names = [candidate.name for candidate in record.candidates]
+    if index is not None and names[index:index + 1] != [record.winner]:
       return None
   won = Winner(record.winner, architecture_lib.Architecture.from_json(
       record.architecture, f"the record of iteration {number}"))

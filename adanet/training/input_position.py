@@ -90,6 +90,11 @@ class InputPosition:
     self._reads = {found.name: found.batches.read_value()
                    for found in self._inputs}
 
+  @property
+  def goes_on(self) -> bool:
+    """Whether an input does not begin: it may be at its end already."""
+    return any(self._start.values())
+
   def read(self, session: Any) -> Dict[str, int]:
     """Returns by the name of each input how many batches it has given.
 

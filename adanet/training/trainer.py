@@ -319,6 +319,8 @@ class IterationTraining:
     can be read once only has none for the second iteration of a call.
     """
     if not any(self.loop.trained.values()):
+      if self._position.goes_on:
+        return
       if self._chief_saver is not None and (
           self._model.part is not None or not self._start.begins):
         raise empty_input.empty_input_error("train")
