@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of what a caller gives: arguments, and a config's attributes."""
 
+import collections
 import collections.abc
 import fractions
 import numbers
@@ -131,6 +132,9 @@ def check_num_subnetworks(num_subnetworks):
 
 def check_subnetwork(num_subnetworks, subnetwork_index):
   """Returns the number and the index as ints, after checking them."""
+  if type(num_subnetworks) is type(subnetwork_index) is int and (
+      0 <= subnetwork_index < num_subnetworks):
+    return num_subnetworks, subnetwork_index  # Asked most often.
   num_subnetworks = check_integer("num_subnetworks", num_subnetworks, 1)
   return num_subnetworks, check_integer(
       "subnetwork_index", subnetwork_index, 0, num_subnetworks)
@@ -143,6 +147,20 @@ def _incomplete(config, attributes):
       "RunConfig has.")
 
 
+class TaskConfig(collections.namedtuple("TaskConfig", [
+    "num_worker_replicas", "num_ps_replicas", "global_id_in_cluster",
+    "is_chief", "task_type", "task_id"])):
+  """The attributes of a `RunConfig` that tell one worker from another."""
+  __slots__ = ()
+
+  def __getattr__(self, name):
+    raise AttributeError(
+        f"config.{name}: expected only "
+        f"config.{', config.'.join(self._fields)}. A strategy of your own is "
+        "asked as each worker, and these are all that is known of another "
+        "worker.")
+
+
 def read_worker(config):
   """Returns `(num_workers, worker_index)` of a `RunConfig`, as ints.
 
@@ -150,6 +168,8 @@ def read_worker(config):
     TypeError: an attribute is missing or no integer.
     ValueError: an attribute is out of range.
   """
+  if type(config) is TaskConfig:  # A plan's, which is right, and reads often.
+    return config[0], config[2]
   try:
     num_workers = config.num_worker_replicas
     worker_index = config.global_id_in_cluster

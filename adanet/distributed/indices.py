@@ -1,54 +1,32 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Sets of indices that stay small if the cluster is large."""
+"""Sets of indices, as people and programs read them: "0, 4, 8" or [0, 9, 4]."""
 
-import itertools
 import operator
-from typing import Any, Callable, Collection, Dict, Iterable, Iterator, List
-from typing import Tuple, TypeVar
+from typing import Callable, Dict, Hashable, Iterable, List, Tuple, TypeVar
 
-_Key = TypeVar("_Key")
-
-
-def _canonical(run):
-  """Returns an equal range, the same for all that are equal; not empty."""
-  if len(run) == 1:
-    return range(run[0], run[0] + 1)
-  return range(run[0], run[-1] + 1, run.step)
+_Key = TypeVar("_Key", bound=Hashable)
 
 
-def _merge(parts):
-  """Returns the same integers as tuple of a few ranges.
+def _ranges(indices):
+  """Returns increasing indices as ranges, each as long as can be.
 
-  Args:
-    parts: iterable of range with positive steps. Each begins after the end of
-      the one before. Equal integers give equal results, in whatever parts.
+  Two indices alone are a range only at the end: the second one may begin a
+  longer range.
   """
-  runs = []
-  run = range(0)
-  for part in parts:
-    while part:
-      first = part[0]
-      continues = len(run) > 1 and first == run[-1] + run.step
-      if continues and (len(part) == 1 or part.step == run.step):
-        run = range(run[0], part[-1] + 1, run.step)
-        break
-      part = part[1:]
-      if not run:
-        run = range(first, first + 1)
-      elif len(run) == 1:
-        run = range(run[0], first + 1, first - run[0])
-      elif continues:
-        run = range(run[0], first + 1, run.step)
-      elif len(run) == 2:  # The second may begin a longer run.
-        runs.append(run[:1])
-        run = range(run[1], first + 1, first - run[1])
-      else:
-        runs.append(run)
-        run = range(first, first + 1)
-  if run:
-    runs.append(run)
-  return tuple(map(_canonical, runs))
+  if len(indices) > 2:  # The usual case, and faster.
+    run = range(indices[0], indices[-1] + 1, indices[1] - indices[0])
+    if len(run) == len(indices) and tuple(run) == indices:
+      return (run,)
+  runs = [[]]
+  for i in indices:
+    run = runs[-1]
+    if len(run) > 1 and i - run[-1] != run[1] - run[0]:
+      runs.append([run.pop()] if len(run) == 2 else [])
+    runs[-1].append(i)
+  return tuple(
+      range(run[0], run[-1] + 1, run[1] - run[0] if len(run) > 1 else 1)
+      for run in runs if run)
 
 
 def _name_run(run, name):
@@ -58,67 +36,22 @@ def _name_run(run, name):
   return f"{name(run[0])} to {name(run[-1])}{by}"
 
 
-class Indices(Collection[int]):
-  """An immutable set of indices in increasing order, stored as a few ranges.
+class Indices(Tuple[int, ...]):
+  """A tuple of indices in increasing order, each once.
 
   `str` lists up to 20 indices, and more of them as ranges: "0, 4, 8" or
   "0 to 400 by 4".
-
-  Attributes:
-    ranges: tuple of range, the same for equal sets.
   """
 
-  __slots__ = ("ranges",)
+  __slots__ = ()
 
-  def __init__(self, indices: Iterable[int] = ()):
-    """Makes a set; of a range in constant time."""
-    self.ranges: Tuple[range, ...] = ()
-    if isinstance(indices, range) and indices.step > 0:
-      if indices:
-        self.ranges = (_canonical(indices),)
-      return
-    indices = sorted(set(map(operator.index, indices)))
-    if not indices:
-      return
-    step = indices[1] - indices[0] if len(indices) > 1 else 1
-    run = range(indices[0], indices[-1] + 1, step)
-    if len(run) == len(indices) and all(map(operator.eq, run, indices)):
-      self.ranges = (run,)  # The usual case, and faster.
-    else:
-      self.ranges = _merge(range(i, i + 1) for i in indices)
+  def __new__(cls, indices: Iterable[int] = ()) -> "Indices":
+    return super().__new__(cls, sorted(set(map(operator.index, indices))))
 
-  @classmethod
-  def union(cls, parts: Iterable["Indices"]) -> "Indices":
-    """Returns the indices that are in any of several sets."""
-    parts = tuple(parts)
-    if len(parts) == 1:
-      return parts[0]
-    ranges = sorted((r for part in parts for r in part.ranges),
-                    key=operator.itemgetter(0))
-    if any(b[0] <= a[-1] for a, b in zip(ranges, ranges[1:])):
-      return cls(itertools.chain.from_iterable(ranges))
-    union = cls()
-    union.ranges = _merge(ranges)
-    return union
-
-  def __len__(self) -> int:
-    return sum(map(len, self.ranges))
-
-  def __iter__(self) -> Iterator[int]:
-    return itertools.chain.from_iterable(self.ranges)
-
-  def __contains__(self, index: Any) -> bool:
-    # `in range(...)` takes linear time for an integer of NumPy.
-    index = operator.index(index)
-    return any(index in r for r in self.ranges)
-
-  def __eq__(self, other):
-    if not isinstance(other, Indices):
-      return NotImplemented
-    return self.ranges == other.ranges
-
-  def __hash__(self):
-    return hash(self.ranges)
+  @property
+  def ranges(self) -> Tuple[range, ...]:
+    """The same indices as ranges, the same for equal sets."""
+    return _ranges(self)
 
   def __str__(self):
     return self.to_text()
@@ -136,13 +69,10 @@ class Indices(Collection[int]):
     if len(self) <= 20:
       names = [name(i) for i in self]
     else:
-      names = [_name_run(run, name) for run in self.ranges[:10]]
-      num_more += sum(map(len, self.ranges[10:]))
+      ranges = self.ranges
+      names = [_name_run(run, name) for run in ranges[:10]]
+      num_more += sum(map(len, ranges[10:]))
     return ", ".join(names) + (f" and {num_more} more" if num_more else "")
-
-  def slices(self) -> List[slice]:
-    """Returns slices that together select these indices of an array."""
-    return [slice(r.start, r.stop, r.step) for r in self.ranges]
 
   def to_json(self) -> List[List[int]]:
     """Returns list of [start, stop, step], each as in Python's `range`."""

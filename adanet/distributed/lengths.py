@@ -3,20 +3,20 @@
 """What a user says of costs and sizes, for any number of subnetworks."""
 
 import fractions
-from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Union
+import functools
+from typing import Any, Callable, Optional, Sequence, Union
 
 from adanet.distributed import _arguments
 from adanet.distributed import line as line_lib
+
+Number = line_lib.Number
 
 #: Stands for numbers that the chief measures.
 MEASURED = "measured"
 
 #: What a user may give.
-Given = Union[
-    None, str, Sequence[line_lib.Number],
-    Callable[[int], Sequence[line_lib.Number]]]
-GivenEnsembleCost = Union[
-    None, line_lib.Number, Callable[[int], line_lib.Number]]
+Given = Union[None, str, Sequence[Number], Callable[[int], Sequence[Number]]]
+GivenEnsembleCost = Union[None, Number, Callable[[int], Number]]
 
 #: A step of all ensembles runs the subnetworks forward: a third of what their
 #: training takes, by J. Kaplan et al., "Scaling laws for neural language
@@ -24,26 +24,43 @@ GivenEnsembleCost = Union[
 FORWARD = fractions.Fraction(1, 3)
 
 
-class Lengths:
-  """The lengths of segments on a line.
+class _Value:
+  """What does not change, so its deep copies are itself.
 
-  It does not change, so its deep copies are itself. It asks a user's function
-  once for each number of segments.
+  So a user's function is asked once for each number of subnetworks, however
+  many copies of a strategy ask for the answer.
+  """
+
+  def __init__(self, *arguments):
+    self._arguments = arguments
+
+  def __reduce__(self):
+    return type(self), self._arguments
+
+  def __deepcopy__(self, memo):
+    return self
+
+
+_once = functools.lru_cache(maxsize=1024)
+
+
+class Lengths(_Value):
+  """Costs or sizes: as many numbers as there are subnetworks.
 
   Attributes:
-    given: None, for equal lengths; a tuple of numbers; a function from the
-      number of segments to as many numbers; or `MEASURED`.
+    given: None, for equal numbers; a tuple of numbers; a function from the
+      number of subnetworks to as many numbers; or `MEASURED`.
   """
 
   def __init__(self, name: str, given: Given,
-               measured: Optional[Sequence[line_lib.Number]] = None):
+               measured: Optional[Sequence[Number]] = None):
     """Makes lengths, and checks what was given.
 
     Args:
       name: str, the name of the user's argument, for errors.
       given: as the attribute, or any sequence of numbers.
       measured: sequence of numbers to take for `MEASURED`, if there are as many
-        segments. Otherwise the lengths are equal.
+        subnetworks. Otherwise the lengths are equal.
 
     Raises:
       TypeError: an argument has a wrong type.
@@ -55,87 +72,55 @@ class Lengths:
       self.given = _arguments.check_lengths(
           name, given, "None, a sequence of numbers greater than 0, a function "
                        f"from num_subnetworks to one, or {MEASURED!r}")
-    self._measured = None
     if measured is not None:
-      self._measured = _arguments.check_lengths(
+      measured = _arguments.check_lengths(
           name, measured, "None or a sequence of numbers greater than 0")
-    # From the number of segments to numbers and line.
-    self._known: Dict[int, Tuple[tuple, line_lib.Line]] = {}
-
-  def __reduce__(self):
-    return Lengths, (self._name, self.given, self._measured)
-
-  def __deepcopy__(self, memo):
-    return self
+    self._measured = measured
+    super().__init__(name, self.given, measured)
 
   @property
   def is_measured(self) -> bool:
     """Whether the user asked for measured lengths."""
     return isinstance(self.given, str) and self.given == MEASURED
 
-  def with_measured(self,
-                    measured: Optional[Sequence[line_lib.Number]]) -> "Lengths":
+  def with_measured(self, measured: Optional[Sequence[Number]]) -> "Lengths":
     """Returns lengths with other measured numbers, if these are asked for."""
     return (Lengths(self._name, self.given, measured) if self.is_measured
             else self)
 
-  def _look_up(self, num_segments):
-    """Returns `(numbers, line)`; None for equal lengths."""
-    known = self._known.get(num_segments)
-    if known is None:
-      numbers = self.given_numbers(num_segments)
-      if numbers is None:
-        return None
-      known = numbers, line_lib.Line(numbers)
-      self._known[num_segments] = known
-    return known
-
-  def given_numbers(
-      self, num_segments: int) -> Optional[Sequence[line_lib.Number]]:
+  @_once
+  def given_numbers(self, num_subnetworks: int) -> Optional[Sequence[Number]]:
     """Returns as many numbers, or None for equal lengths.
 
     Raises:
-      TypeError, ValueError: as for `numbers`.
+      TypeError: the user's function returned no numbers.
+      ValueError: there are not as many numbers as subnetworks.
     """
-    if self.given is None:
-      return None
-    if self.is_measured:
-      # An iteration of other candidates: theirs have been forgotten.
-      fits = self._measured and len(self._measured) == num_segments
-      return self._measured if fits else None
-    numbers: Any = self.given
+    numbers: Any = self._measured if self.is_measured else self.given
+    if numbers is None or self.is_measured and len(numbers) != num_subnetworks:
+      return None  # Or they are of another iteration's candidates.
     source = self._name
-    if callable(self.given):
-      source = f"{self._name}({num_segments})"
+    if callable(numbers):
+      source = f"{self._name}({num_subnetworks})"
       numbers = _arguments.check_lengths(
-          source, self.given(num_segments),
-          "a sequence of numbers greater than 0")
-    if len(numbers) != num_segments:
+          source, numbers(num_subnetworks), "a sequence of numbers greater "
+                                            "than 0")
+    if len(numbers) != num_subnetworks:
       raise ValueError(
           f"{source}={_arguments.show(numbers)}: expected "
-          f"num_subnetworks={num_segments} numbers, one for each subnetwork, "
+          f"num_subnetworks={num_subnetworks} numbers, one for each subnetwork, "
           f"not {len(numbers)}. Iterations that differ need a function from "
           "num_subnetworks to them.")
     return numbers
 
-  def numbers(self, num_segments: int) -> Sequence[line_lib.Number]:
-    """Returns the lengths as they were given; ones if they are equal.
+  def numbers(self, num_subnetworks: int) -> Sequence[Number]:
+    """Returns as `given_numbers`; ones for equal lengths."""
+    return self.given_numbers(num_subnetworks) or (1,) * num_subnetworks
 
-    Raises:
-      TypeError: the user's function returned no numbers.
-      ValueError: there are not as many numbers as segments.
-    """
-    known = self._look_up(num_segments)
-    return (1,) * num_segments if known is None else known[0]
-
-  def line(self, num_segments: int) -> line_lib.Line:
-    """Returns the lengths end to end.
-
-    Raises:
-      TypeError, ValueError: as for `numbers`.
-    """
-    known = self._look_up(num_segments)
-    return (line_lib.Line.of_equal(num_segments) if known is None else known[1])
+  @_once
+  def line(self, num_subnetworks: int) -> line_lib.Line:
+    """Returns the lengths end to end; raises as `given_numbers`."""
+    return line_lib.Line(self.numbers(num_subnetworks))
 
   def __repr__(self):
     return _show(self.given)
@@ -148,11 +133,8 @@ def _show(given):
   return repr(given)
 
 
-class Work:
+class Work(_Value):
   """What a step of an iteration takes: of all ensembles, and each subnetwork.
-
-  It does not change, so its deep copies are itself. It asks a user's function
-  once for each number of subnetworks.
 
   Attributes:
     costs: the `Lengths` of the subnetworks.
@@ -162,7 +144,7 @@ class Work:
   """
 
   def __init__(self, costs: Lengths, given: GivenEnsembleCost,
-               measured: Optional[line_lib.Number] = None):
+               measured: Optional[Number] = None):
     """Makes a value, and checks what was given.
 
     Args:
@@ -181,22 +163,16 @@ class Work:
       self.given = _arguments.check_length(
           "ensemble_cost", given, "None, a number greater than 0, or a function "
           "from num_subnetworks to one")
-    # From the number of subnetworks to what ensembles take, and the line.
-    self._known: Dict[int, Tuple[line_lib.Number, line_lib.Line]] = {}
+    super().__init__(costs, self.given, measured)
 
-  def __reduce__(self):
-    return Work, (self.costs, self.given, self._measured)
-
-  def __deepcopy__(self, memo):
-    return self
-
-  def with_measured(self, costs: Optional[Sequence[line_lib.Number]],
-                    ensemble_cost: Optional[line_lib.Number]) -> "Work":
+  def with_measured(self, costs: Optional[Sequence[Number]],
+                    ensemble_cost: Optional[Number]) -> "Work":
     """Returns other measured numbers, if they are asked for."""
     return (Work(self.costs.with_measured(costs), self.given, ensemble_cost)
             if self.costs.is_measured else self)
 
-  def ensemble_cost(self, num_subnetworks: int) -> line_lib.Number:
+  @_once
+  def ensemble_cost(self, num_subnetworks: int) -> Number:
     """Returns what a step of all ensembles takes.
 
     Raises:
@@ -204,38 +180,27 @@ class Work:
       ValueError: there are not as many costs as subnetworks, or the number is
         not greater than 0.
     """
-    return self._look_up(num_subnetworks)[0]
-
-  def line(self, num_subnetworks: int) -> line_lib.Line:
-    """Returns the subnetworks end to end by cost, behind the ensembles.
-
-    Raises:
-      TypeError, ValueError: as for `ensemble_cost`.
-    """
-    return self._look_up(num_subnetworks)[1]
-
-  def _look_up(self, num_subnetworks):
-    known = self._known.get(num_subnetworks)
-    if known is None:
-      numbers = self.costs.given_numbers(num_subnetworks)
-      total = (num_subnetworks if numbers is None else
-               sum(map(fractions.Fraction, numbers)))
-      cost = self._ensemble_cost(num_subnetworks, numbers, total)
-      line = (line_lib.Line.of_equal(num_subnetworks, cost)
-              if numbers is None else line_lib.Line(numbers, cost))
-      self._known[num_subnetworks] = known = cost, line
-    return known
-
-  def _ensemble_cost(self, num_subnetworks, numbers, total):
+    costs = self.costs.given_numbers(num_subnetworks)
     if callable(self.given):
       return _arguments.check_length(
           f"ensemble_cost({num_subnetworks})", self.given(num_subnetworks),
           "a number greater than 0")
     if self.given is not None:
       return self.given
-    if self._measured is not None and numbers is not None:
+    if self._measured is not None and costs is not None:
       return self._measured
-    return total * FORWARD
+    return FORWARD * sum(
+        map(fractions.Fraction, self.costs.numbers(num_subnetworks)))
+
+  @_once
+  def line(self, num_subnetworks: int) -> line_lib.Line:
+    """Returns the subnetworks end to end by cost, behind the ensembles.
+
+    Raises:
+      TypeError, ValueError: as for `ensemble_cost`.
+    """
+    return line_lib.Line(self.costs.numbers(num_subnetworks),
+                         self.ensemble_cost(num_subnetworks))
 
   def __repr__(self):
     """Returns the ensembles' cost as it was given."""
