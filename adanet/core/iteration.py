@@ -18,7 +18,7 @@ from adanet.core import ensembles
 from adanet.core import scoped_summary
 from adanet.core import scopes
 from adanet.core import subnetworks
-from adanet.distributed import layout
+from adanet.distributed import placement
 
 _Reports = Tuple[List[Any], List[Any]]
 
@@ -81,7 +81,7 @@ class Iteration(NamedTuple):
   number: int
   builder_names: Tuple[str, ...]
   base_global_step: int
-  share: layout.Share
+  share: placement.Share
   subnetworks: Tuple[subnetworks.SubnetworkSpec, ...]
   candidates: Tuple[ensembles.Candidate, ...]
   global_step: Any
@@ -381,7 +381,7 @@ class _Builder:
 def build(search: Search,
           history: Sequence[Tuple[int, architecture_lib.Architecture]],
           number: int, task: subnetworks.Task, config: Any, strategy: Any,
-          share: Callable[[Sequence[str]], layout.Share],
+          share: Callable[[Sequence[str]], placement.Share],
           reports: Callable[[int], _Reports]) -> Iteration:
   """Builds an iteration in the default graph, which `scopes.new_graph` made.
 

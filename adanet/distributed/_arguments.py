@@ -125,6 +125,22 @@ def check_length(name, value, expected):
   return number
 
 
+#: A plan asks each worker about every subnetwork.
+MAX_WORKERS = 20000
+_MAX_PAIRS = 10**7
+
+
+def check_cluster(num_workers, num_subnetworks):
+  """Raises a ValueError if a cluster is too large for a plan."""
+  source = f"num_workers={num_workers}"
+  if num_workers > MAX_WORKERS:
+    raise ValueError(f"{source}: expected at most {MAX_WORKERS:,} workers.")
+  if num_workers * num_subnetworks > _MAX_PAIRS:
+    raise ValueError(
+        f"{source}, num_subnetworks={num_subnetworks}: expected at most "
+        f"{_MAX_PAIRS:,} pairs of a worker and a subnetwork.")
+
+
 def check_num_subnetworks(num_subnetworks):
   """Returns the number of subnetworks as an int, after checking it."""
   return check_integer("num_subnetworks", num_subnetworks, 1)

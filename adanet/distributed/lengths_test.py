@@ -36,8 +36,7 @@ class LengthsTest(parameterized.TestCase):
     self.assertEqual(expected, numbers)
     for number in numbers:
       self.assertIn(type(number), (int, float, fractions.Fraction))
-    line = lengths_lib.Lengths("costs", expected).line(3)
-    self.assertLen(line.starts, 4)
+    self.assertLen(lengths_lib.Lengths("costs", expected).line(3).starts, 4)
 
   def test_floats_are_exact(self):
     line = lengths_lib.Lengths("costs", [.1, .3]).line(2)

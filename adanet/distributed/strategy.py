@@ -62,9 +62,10 @@ class Share(NamedTuple):
 
 
 def overrides(strategy: "PlacementStrategy", base: type, *names: str) -> bool:
-  """Returns whether a strategy's class has other methods than a base of it."""
-  return any(getattr(type(strategy), name) is not getattr(base, name)
-             for name in names)
+  """Returns whether a strategy has other methods than a base of its class."""
+  return any(
+      getattr(getattr(strategy, name), "__func__", None)
+      is not getattr(base, name) for name in names)
 
 
 @six.add_metaclass(abc.ABCMeta)
@@ -355,6 +356,11 @@ class RuleStrategy(PlacementStrategy):
     num_subnetworks, subnetwork_index = _arguments.check_subnetwork(
         num_subnetworks, subnetwork_index)
     return subnetwork_index in self._share(num_subnetworks).subnetworks
+
+  def _built(self, num_subnetworks):
+    if overrides(self, RuleStrategy, "should_build_subnetwork"):
+      return super()._built(num_subnetworks)
+    return tuple(self._share(num_subnetworks).subnetworks)  # The same, sooner.
 
   def should_train_subnetworks(self, num_subnetworks: int) -> bool:
     return self._share(

@@ -49,9 +49,7 @@ def workers_text(workers: Indices, names: typing.Sequence[str],
   name = names.__getitem__
   if 0 not in workers or len(workers) == 1:
     return workers.to_text(name, num_more)
-  first, *others = workers.ranges
-  rest = Indices.union([Indices(first[1:]), *map(Indices, others)])
-  return f"{name(0)}, {rest.to_text(name, num_more)}"
+  return f"{name(0)}, {Indices(workers[1:]).to_text(name, num_more)}"
 
 
 def count(number: typing.Union[int, str], noun: str) -> str:

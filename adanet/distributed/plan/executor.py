@@ -8,8 +8,7 @@ its last. A worker that is done takes the next part, the longest first.
 
 import fractions
 import heapq
-import math
-import typing
+from typing import Any, Dict, NamedTuple, Optional, Sequence
 
 from adanet.distributed import _arguments
 from adanet.distributed import indices as indices_lib
@@ -18,7 +17,7 @@ from adanet.distributed import line as line_lib
 Indices = indices_lib.Indices
 
 
-class ExecutorWorkers(typing.NamedTuple):
+class ExecutorWorkers(NamedTuple):
   """Workers of an executor that train the same.
 
   Attributes:
@@ -49,7 +48,7 @@ class ExecutorPlan:
   """
 
   def __init__(self, num_workers: int, num_subnetworks: int,
-               costs: typing.Optional[typing.Sequence[line_lib.Number]] = None):
+               costs: Optional[Sequence[line_lib.Number]] = None):
     """Makes a plan.
 
     Args:
@@ -63,6 +62,7 @@ class ExecutorPlan:
     """
     self.num_workers = _arguments.check_integer("num_workers", num_workers, 1)
     self.num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
+    _arguments.check_cluster(num_workers, num_subnetworks)
     if costs is not None:
       expected = (f"{num_subnetworks} numbers greater than 0, one for each "
                   "subnetwork")
@@ -115,7 +115,7 @@ class ExecutorPlan:
     """Returns a sum of scaled costs in the unit of the costs."""
     return _plain(fractions.Fraction(scaled) / self._scale)
 
-  def figures(self) -> typing.Dict[str, line_lib.Number]:
+  def figures(self) -> Dict[str, line_lib.Number]:
     """Returns the figures of the plan.
 
     Returns:
@@ -134,7 +134,7 @@ class ExecutorPlan:
         "idle_workers": max(0, self.num_workers - self.num_subnetworks),
     }
 
-  def to_json_dict(self) -> typing.Dict[str, typing.Any]:
+  def to_json_dict(self) -> Dict[str, Any]:
     """Returns the plan as a dict for `json.dumps`.
 
     A set of indices is a list of [start, stop, step], as in `PlacementPlan`.
@@ -158,9 +158,7 @@ def _integers(costs):
   So no order of adding them makes a difference.
   """
   exact = list(map(fractions.Fraction, costs))
-  scale = 1
-  for cost in exact:
-    scale *= cost.denominator // math.gcd(scale, cost.denominator)
+  scale = line_lib.common_denominator(exact)
   return scale, [
       cost.numerator * (scale // cost.denominator) for cost in exact]
 

@@ -79,13 +79,14 @@ class ExecutorPlanTest(parameterized.TestCase):
                      "costs=(1, 3.0, 2, 2, 0.5))", repr(plan))
 
   def test_more_workers_than_subnetworks(self):
-    plan = plan_lib.ExecutorPlan(10**9, 3)
+    plan = plan_lib.ExecutorPlan(20000, 3)
     self.assertEqual(1, plan.training_time())
-    self.assertEqual(10**9 - 3, plan.figures()["idle_workers"])
+    self.assertEqual(20000 - 3, plan.figures()["idle_workers"])
     self.assertLen(plan.worker_groups, 4)
 
   @parameterized.parameters(
       ((0, 1), "num_workers=0: expected an integer of at least 1."),
+      ((10**5, 3), "num_workers=100000: expected at most 20,000 workers."),
       ((1, 0), "num_subnetworks=0: expected an integer of at least 1."),
       ((1, 2, (1,)), "costs=(1,): expected 2 numbers greater than 0, one for "
                      "each subnetwork."),

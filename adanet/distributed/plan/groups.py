@@ -3,7 +3,7 @@
 """The parts of a plan: workers, subnetworks and parameter servers in groups."""
 
 import fractions as fractions_lib
-import typing
+from typing import Dict, NamedTuple, Optional, Sequence
 
 from adanet.distributed import indices as indices_lib
 from adanet.distributed import line as line_lib
@@ -24,7 +24,7 @@ def format_fraction(fraction: line_lib.Number) -> str:
   return f"{min(float(fraction), 0.999):.3f}".rstrip("0")
 
 
-class WorkerGroup(typing.NamedTuple):
+class WorkerGroup(NamedTuple):
   """Workers that build and train the same.
 
   Attributes:
@@ -42,8 +42,7 @@ class WorkerGroup(typing.NamedTuple):
   builds_ensemble: bool
   subnetworks: Indices
   trains_subnetworks: bool
-  fractions: typing.Optional[typing.Tuple[
-      typing.Tuple[int, fractions_lib.Fraction], ...]] = None
+  fractions: Optional[line_lib.Fractions] = None
   ensemble_fraction: fractions_lib.Fraction = fractions_lib.Fraction(0)
 
   @property
@@ -58,14 +57,16 @@ class WorkerGroup(typing.NamedTuple):
   @property
   def num_trained(self) -> int:
     """The number of subnetworks that each of the workers trains."""
-    if not self.trains_subnetworks:
-      return 0
-    return len(
-        self.subnetworks if self.fractions is None else self.fractions)
+    return len(self.trained)
+
+  @property
+  def in_lockstep(self) -> bool:
+    """Whether each trains subnetworks, one step of each in turn."""
+    return self.trains_subnetworks and self.fractions is None
 
   def time_fractions(
-      self, costs: typing.Optional[typing.Sequence[line_lib.Number]] = None
-  ) -> typing.Dict[int, line_lib.Number]:
+      self, costs: Optional[Sequence[line_lib.Number]] = None
+  ) -> Dict[int, line_lib.Number]:
     """Returns the fraction of its time for each subnetwork that it trains.
 
     With `ensemble_fraction` they add up to 1.
@@ -74,17 +75,15 @@ class WorkerGroup(typing.NamedTuple):
       costs: as in `PlacementPlan`.
     """
     rest = 1 - self.ensemble_fraction
-    if not self.trains_subnetworks:
-      return {}
-    if self.fractions is not None:
-      return {i: fraction * rest for i, fraction in self.fractions}
+    if not self.in_lockstep:
+      return {i: fraction * rest for i, fraction in self.fractions or ()}
     if costs is None:
       return {i: rest / self.num_trained for i in self.trained}
     work = sum(costs[i] for i in self.trained)
     return {i: costs[i] * rest / work for i in self.trained}
 
 
-class SubnetworkGroup(typing.NamedTuple):
+class SubnetworkGroup(NamedTuple):
   """Subnetworks that have the same figures.
 
   Attributes:
@@ -103,7 +102,7 @@ class SubnetworkGroup(typing.NamedTuple):
   max_staleness: float
 
 
-class PsGroup(typing.NamedTuple):
+class PsGroup(NamedTuple):
   """Parameter servers that hold variables of the same subnetworks.
 
   Attributes:
@@ -118,7 +117,7 @@ class PsGroup(typing.NamedTuple):
   load: float
 
 
-class Subnetwork(typing.NamedTuple):
+class Subnetwork(NamedTuple):
   """One subnetwork of a plan.
 
   Attributes:
@@ -129,4 +128,4 @@ class Subnetwork(typing.NamedTuple):
   """
   trainers: Indices
   effective_speed: float
-  ps: typing.Optional[Indices]
+  ps: Optional[Indices]

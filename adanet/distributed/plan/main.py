@@ -56,6 +56,7 @@ from absl import flags
 from adanet import distributed
 from adanet.console import cluster_flags
 from adanet.console import command
+from adanet.distributed import _arguments
 from adanet.distributed import tasks
 from adanet.distributed.plan import inputs
 
@@ -64,12 +65,7 @@ from adanet.distributed.plan import inputs
 
 _EXIT_PROBLEM = 1
 
-# These count the chief as a worker, as a plan does. Our strategies answer for
-# groups of workers. A user's strategy is asked as each worker: a million workers
-# take seconds and 400 MB.
-_MAX_WORKERS = 10**9
-_MAX_ASKED_WORKERS = 10**6
-_MAX_DRAWN_WORKERS = 10**7
+_MAX_WORKERS = _arguments.MAX_WORKERS  # With the chief, as in a plan.
 _MAX_PS = 10**5
 _MAX_SUBNETWORKS = 10**5
 
@@ -172,15 +168,12 @@ def _make_strategy(costs, sizes, ensemble_cost):
   return inputs.load_strategy(name)
 
 
-def _check_num_workers(num_workers):
-  """Raises if a cluster is too large for --format or --strategy."""
-  for is_limited, flag, at_most in (
-      (_FORMAT.value in ("svg", "png"), _FORMAT, _MAX_DRAWN_WORKERS),
-      (":" in _STRATEGY.value, _STRATEGY, _MAX_ASKED_WORKERS)):
-    if is_limited and num_workers > at_most:
-      raise command.BadInput(
-          f"--workers={num_workers - 1}: expected an integer of at most "
-          f"{at_most - 1} with --{flag.name}={flag.value}.")
+def _check_size(num_workers, num_subnetworks):
+  """Raises if a cluster, or an executor, is too large for a plan."""
+  try:
+    _arguments.check_cluster(num_workers, num_subnetworks)
+  except ValueError as e:
+    raise command.BadInput(str(e)) from e
 
 
 def _make_plans(strategy, num_workers, num_ps, costs, sizes, ensemble_cost):
@@ -257,6 +250,7 @@ def _run_executor():
     if _COSTS.value is None:
       raise command.BadInput(f"{source}--costs or --subnetworks.")
     count = _COSTS.value.count(",") + 1
+  _check_size(_EXECUTOR_WORKERS.value, count)
   from adanet.distributed.plan import executor  # pylint: disable=g-import-not-at-top
   plan = executor.ExecutorPlan(
       _EXECUTOR_WORKERS.value, count, inputs.parse_weights(_COSTS, count))
@@ -296,8 +290,8 @@ def _run(arguments):
     weights.append(inputs.parse_weight(_ENSEMBLE_COST))
     strategy = _make_strategy(*weights)
     num_workers, num_ps, chief = _shape()
+    _check_size(num_workers, _SUBNETWORKS.value)
     worker_names = tasks.WorkerNames(num_workers, chief)
-    _check_num_workers(num_workers)
     plans = _make_plans(strategy, num_workers, num_ps, *weights)
     if _FORMAT.value == "json":
       output.write(_to_json(plans))

@@ -43,7 +43,7 @@ _COMPARED = (
      "--nodedicate_parameter_servers", distributed.BalancedStrategy(
          num_ensemble_workers=0, dedicate_parameter_servers=False)),
 )
-_SHAPES = ((1, 0, 1), (4, 2, 5), (10**9, 3, 2))
+_SHAPES = ((1, 0, 1), (4, 2, 5), (2000, 3, 2))
 
 _CLUSTER = {"chief": ["c:1"], "worker": ["w:1", "w:2"], "ps": ["p:1", "p:2"]}
 
@@ -330,7 +330,7 @@ class BadInputTest(MainTestCase):
   @parameterized.parameters(
       ("--workers=-1", "--workers=-1: expected an integer in the range [0, "),
       ("--workers=1e3", "--workers=1e3: expected an integer in the range [0, "
-       "999999999], got a non-integer."),
+       "19999], got a non-integer."),
       ("--ps=-1", "--ps=-1: expected an integer in the range [0, 100000]."),
       ("--format=gif", "<table|json|svg|png>"),
       ("--compare=perhaps", "--compare=perhaps: expected true or false."),
@@ -348,10 +348,12 @@ class BadInputTest(MainTestCase):
       ("--tf_config=a.json --ps=1", "--tf_config=a.json: expected no --work"),
       ("--tf_config=nowhere.json", "--tf_config=nowhere.json: No such file"),
       ("--tf_config=.", "--tf_config=.: Is a directory"),
-      ("--format=svg --workers=10000000", "--workers=10000000: expected an "
-       "integer of at most 9999999 with --format=svg."),
-      ("--strategy=mine:Mine --workers=1000000", "--workers=1000000: "
-       "expected an integer of at most 999999 with --strategy=mine:Mine."),
+      ("--workers=20000", "--workers=20000: expected an integer in the range "
+       "[0, 19999]."),
+      ("--workers=9999 --subnetworks=1001", "num_workers=10000, "
+       "num_subnetworks=1001: expected at most 10,000,000 pairs of a worker "),
+      ("--executor_workers=20001", "--executor_workers=20001: expected an "
+       "integer in the range [1, 20000]."),
       ("--strategy=ends:It", "cannot import ends: SystemExit: 0"),
       ("--strategy=mine:It", "expected a subclass of PlacementStrategy in "),
       ("--strategy=mine:Needs", "cannot call Needs without arguments: Type"),

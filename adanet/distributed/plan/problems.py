@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is wrong with a placement, and what fixes it."""
 
-import collections
-import typing
+from typing import Dict, NamedTuple, Optional, Sequence, Tuple, Union
 
 from adanet.distributed import _arguments
 from adanet.distributed import indices as indices_lib
@@ -28,10 +27,10 @@ _SLOW_ENSEMBLES = 1.01
 _PS_KINDS = {"unused_ps", "overloaded_ps"}
 
 # Maps the kind of each problem to its indices.
-_Found = typing.Dict[str, Indices]
+_Found = Dict[str, Indices]
 
 
-class Problem(typing.NamedTuple):
+class Problem(NamedTuple):
   """Something that is wrong with a placement.
 
   Attributes:
@@ -47,33 +46,13 @@ class Problem(typing.NamedTuple):
   kind: str
   indices: Indices
   message: str
-  fixes: typing.Dict[str, typing.Union[int, str]]
+  fixes: Dict[str, Union[int, str]]
 
 
 def _median_work(plan):
   """Returns the median of `Predictions.work`, of the workers in lockstep."""
-  num_workers = collections.Counter()
-  for (_, workers), work in zip(plan.shares, plan.work.tolist()):
-    num_workers[work] += sum(map(len, workers))
-  del num_workers[0]
-  if not num_workers:
-    return 0.
-  amounts = sorted(num_workers)
-  ends = np.cumsum([num_workers[amount] for amount in amounts])
-  middle = [(ends[-1] - 1) // 2, ends[-1] // 2]
-  return np.mean(np.take(amounts, np.searchsorted(ends, middle, "right")))
-
-
-def _workers(plan, is_meant):
-  """Returns `Indices` of the workers that have some of the shares.
-
-  Args:
-    plan: `Predictions`.
-    is_meant: bool for each of its shares.
-  """
-  return Indices.union(
-      Indices(part) for (_, workers), is_one in zip(plan.shares, is_meant)
-      if is_one for part in workers)
+  work = plan.work[plan.work > 0]
+  return np.median(work) if work.size else 0.
 
 
 def find(plan: Predictions) -> _Found:
@@ -85,10 +64,11 @@ def find(plan: Predictions) -> _Found:
     found["unused_ps"] = Indices(np.flatnonzero(plan.fetches_per_ps() == 0))
     found["overloaded_ps"] = Indices(
         np.flatnonzero(load > _LIMIT * load.mean()))
-  found["overloaded_workers"] = _workers(
-      plan, plan.work > _LIMIT * _median_work(plan))
+  found["overloaded_workers"] = Indices(
+      np.flatnonzero(plan.work > _LIMIT * _median_work(plan)))
   found = {kind: indices for kind, indices in found.items() if indices}
-  builders = _workers(plan, [share.builds_ensemble for share, _ in plan.shares])
+  builders = Indices(w for group in plan.worker_groups if group.builds_ensemble
+                     for w in group.workers)
   if plan.ensemble_speed() * _SLOW_ENSEMBLES < plan.effective_speeds().min():
     found["slow_ensembles"] = builders
   if plan.duplicated_ensembles():
@@ -106,6 +86,8 @@ def _is_fixed(plan, key, value, with_ps):
     with_ps: bool, whether to look for problems of parameter servers too.
   """
   try:
+    if key == "num_workers":
+      _arguments.check_cluster(value, plan.num_subnetworks)
     changed = plan.changed(with_ps=with_ps, **{key: value})
   except (Exception, SystemExit):  # pylint: disable=broad-except
     return False  # A strategy may refuse another cluster.
@@ -243,18 +225,18 @@ def _problems(plan, terms):
 
 def describe(
     plan: Predictions,
-    worker_names: typing.Optional[typing.Sequence[str]] = None,
-    subnetwork_names: typing.Optional[typing.Sequence[str]] = None
-) -> typing.Tuple[Problem, ...]:
+    worker_names: Optional[Sequence[str]] = None,
+    subnetwork_names: Optional[Sequence[str]] = None
+) -> Tuple[Problem, ...]:
   """Returns the problems of a plan; see `PlacementPlan.problems`."""
   return _problems(plan, _Terms(worker_names, subnetwork_names))
 
 
 def of_tasks(
     plan: Predictions,
-    worker_names: typing.Optional[typing.Sequence[str]] = None,
-    subnetwork_names: typing.Optional[typing.Sequence[str]] = None
-) -> typing.Tuple[Problem, ...]:
+    worker_names: Optional[Sequence[str]] = None,
+    subnetwork_names: Optional[Sequence[str]] = None
+) -> Tuple[Problem, ...]:
   """Returns the same with messages in the terms of a TF_CONFIG.
 
   Args:

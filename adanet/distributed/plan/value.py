@@ -13,14 +13,14 @@ server is, and what is wrong. It starts no worker and needs no TensorFlow::
     for problem in plan.problems():
       print(problem.message)
 
-Workers with the same share form one group; so do subnetworks, and parameter
-servers. Under the strategies of `placement` there are O(k + n) groups,
-however many workers there are. `predictions.py` explains the letters m, n, k.
+Workers that do the same form one group; so do subnetworks, and parameter
+servers. `predictions.py` explains the letters m, n, k.
 """
 
 import collections.abc
 import fractions
-import typing
+import itertools
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 from adanet.distributed import _arguments
 from adanet.distributed import indices as indices_lib
@@ -29,15 +29,58 @@ from adanet.distributed import placement
 from adanet.distributed.plan import groups as groups_lib
 from adanet.distributed.plan import predictions
 from adanet.distributed.plan import problems as problems_lib
-from adanet.distributed.plan import weights as weights_lib
-
-import numpy as np
 
 #: The version of what `PlacementPlan.to_json_dict` returns.
 JSON_VERSION = 1
 
 Indices = indices_lib.Indices
-Names = typing.Optional[typing.Sequence[str]]
+Names = Optional[Sequence[str]]
+
+
+# The least and the most of a cost or a size: predictions divide them, as float.
+_LEAST, _MOST = 1e-100, 1e100
+
+
+def _weights(name, given, strategy, num_subnetworks):
+  """Returns costs or sizes as a tuple, after checking them; None if all are 1.
+
+  A strategy may know its own.
+  """
+  if given is None:
+    if not isinstance(strategy, placement.BalancedStrategy):
+      return None
+    given = (strategy.costs_of if name == "costs" else strategy.sizes_of)(
+        num_subnetworks)
+    if set(given) == {1}:
+      return None
+  expected = (f"{num_subnetworks} numbers from {_LEAST:g} to {_MOST:g}, one for "
+              "each subnetwork")
+  checked = _arguments.check_lengths(name, given, expected)
+  if len(checked) != num_subnetworks or not all(
+      _LEAST <= weight <= _MOST for weight in checked):
+    raise ValueError(f"{name}={_arguments.show(given)}: expected {expected}.")
+  return checked
+
+
+def _ensemble_cost(given, strategy, num_subnetworks, costs, has_other_costs):
+  """Returns what a step of all ensembles costs, after checking it.
+
+  A strategy may know its own, for its costs.
+  """
+  implied = predictions.implied_ensemble_cost(num_subnetworks, costs)
+  if given is None:
+    if not isinstance(strategy, placement.BalancedStrategy) or (
+        has_other_costs and strategy.work.given is None):
+      return implied
+    given = strategy.ensemble_cost_of(num_subnetworks)
+    if given == implied:
+      return implied
+  expected = f"None or a number from {_LEAST:g} to {_MOST:g}"
+  checked = _arguments.check_length("ensemble_cost", given, expected)
+  if not _LEAST <= checked <= _MOST:
+    raise ValueError(
+        f"ensemble_cost={_arguments.show(given)}: expected {expected}.")
+  return checked
 
 
 class PlacementPlan(predictions.Predictions):
@@ -46,10 +89,8 @@ class PlacementPlan(predictions.Predictions):
   Two plans are equal if the `repr` of their strategies, the numbers of their
   clusters, all costs and sizes, and their groups are equal.
 
-  A plan takes O(k + n) time and memory for the strategies of `placement`,
-  and O(m) more for figures of each worker. Any other strategy, including a
-  subclass that overrides something, is asked through its public methods:
-  m (k + 2) questions.
+  A strategy is asked as each worker, m (k + 2) questions or more. So a plan is
+  for at most 20,000 workers, and 10 million pairs of a worker and a subnetwork.
 
   Attributes:
     strategy: str, the `repr` of the strategy.
@@ -74,7 +115,7 @@ class PlacementPlan(predictions.Predictions):
                num_ps: int, num_subnetworks: int,
                costs: predictions.Weights = None,
                sizes: predictions.Weights = None,
-               ensemble_cost: typing.Optional[line_lib.Number] = None):
+               ensemble_cost: Optional[line_lib.Number] = None):
     """Makes the plan of one iteration.
 
     Args:
@@ -82,9 +123,9 @@ class PlacementPlan(predictions.Predictions):
         change: a deep copy is asked as each worker, with a config that has
         `num_worker_replicas`, `num_ps_replicas`, `global_id_in_cluster`,
         `is_chief`, `task_type` and `task_id`.
-      num_workers: int, at least 1, m.
+      num_workers: int, at least 1 and at most 20,000, m.
       num_ps: int, at least 0, n.
-      num_subnetworks: int, at least 1, k.
+      num_subnetworks: int, at least 1, k; m k is at most 10 million.
       costs: sequence of k numbers from 1e-100 to 1e100, what a step of each
         subnetwork costs, in any unit. The predictions are made with these. None
         for those of a `BalancedStrategy`; for any other strategy all are 1.
@@ -107,25 +148,19 @@ class PlacementPlan(predictions.Predictions):
           "PlacementStrategy, such as RoundRobinStrategy().")
     num_subnetworks = _arguments.check_integer(
         "num_subnetworks", num_subnetworks, at_least=1)
-    plan_costs = weights_lib.weights("costs", costs, strategy, num_subnetworks)
+    num_workers = _arguments.check_integer(
+        "num_workers", num_workers, at_least=1)
+    _arguments.check_cluster(num_workers, num_subnetworks)
+    plan_costs = _weights("costs", costs, strategy, num_subnetworks)
     # The plan keeps a copy, because the caller may change the strategy.
     super().__init__(
         strategy.with_config(None),
-        _arguments.check_integer("num_workers", num_workers, at_least=1),
-        _arguments.check_integer("num_ps", num_ps, at_least=0),
+        num_workers, _arguments.check_integer("num_ps", num_ps, at_least=0),
         num_subnetworks, plan_costs,
-        weights_lib.weights("sizes", sizes, strategy, num_subnetworks),
-        weights_lib.ensemble_cost(
+        _weights("sizes", sizes, strategy, num_subnetworks),
+        _ensemble_cost(
             ensemble_cost, strategy, num_subnetworks, plan_costs,
             has_other_costs=costs is not None))
-    self.worker_groups = tuple(
-        groups_lib.WorkerGroup(
-            Indices.union(map(Indices, workers)), share.builds_ensemble,
-            Indices(share.subnetworks), share.trains_subnetworks,
-            None if share.fractions is None else tuple(share.fractions),
-            ensemble_fraction)
-        for (share, workers), ensemble_fraction in zip(
-            self.shares, self.ensemble_fractions))
     training = self._training
     rows = zip(*(figures.tolist() for figures in (
         training.num_builders, training.num_trainers, training.speeds,
@@ -135,22 +170,20 @@ class PlacementPlan(predictions.Predictions):
         for row, subnetworks in indices_lib.places_of(rows).items())
     self.ps_groups = self._group_ps()
     self._group_of_ps = {p: g for g in self.ps_groups or () for p in g.ps}
-    self._group_of_worker: typing.Optional[np.ndarray] = None
 
   def _group_ps(self):
     if self._ps_of_subnetworks is None:
       return None
     parts = [[] for _ in range(self.num_ps)]
-    for all_ps, subnetworks in self._subnetworks_on.items():
+    for number, (all_ps, _) in enumerate(self._subnetworks_on):
       for p in all_ps:
-        parts[p].append(subnetworks)
-    groups = indices_lib.places_of(map(tuple, parts))
+        parts[p].append(number)
     return tuple(
         groups_lib.PsGroup(
-            ps, Indices.union(subnetworks),
-            int(self._fetches[ps.ranges[0][0]]),
-            float(self._load[ps.ranges[0][0]]))
-        for subnetworks, ps in groups.items())
+            ps, Indices(itertools.chain.from_iterable(
+                self._subnetworks_on[number][1] for number in numbers)),
+            int(self._fetches[ps[0]]), float(self._load[ps[0]]))
+        for numbers, ps in indices_lib.places_of(map(tuple, parts)).items())
 
   def __eq__(self, other):
     if not isinstance(other, PlacementPlan):
@@ -183,11 +216,6 @@ class PlacementPlan(predictions.Predictions):
     """
     worker_index = _arguments.check_integer(
         "worker_index", worker_index, at_least=0, below=self.num_workers)
-    if self._group_of_worker is None:
-      self._group_of_worker = np.empty(self.num_workers, np.int32)
-      for number, group in enumerate(self.worker_groups):
-        for s in group.workers.slices():
-          self._group_of_worker[s] = number
     return self.worker_groups[self._group_of_worker[worker_index]]
 
   def subnetwork(self, subnetwork_index: int) -> groups_lib.Subnetwork:
@@ -203,15 +231,14 @@ class PlacementPlan(predictions.Predictions):
         "subnetwork_index", subnetwork_index, at_least=0,
         below=self.num_subnetworks)
     ps = self._ps_of_subnetworks
-    first, stop = self._training.first_trainers[i:i + 2]
-    groups = self._training.trainers[first:stop]
     return groups_lib.Subnetwork(
-        trainers=Indices.union(self.worker_groups[g].workers for g in groups),
+        trainers=Indices(w for group in self.worker_groups if i in group.trained
+                         for w in group.workers),
         effective_speed=float(self._training.speeds[i]),
         ps=None if ps is None else ps[i])
 
   def parameter_server(
-      self, ps_index: int) -> typing.Optional[groups_lib.PsGroup]:
+      self, ps_index: int) -> Optional[groups_lib.PsGroup]:
     """Returns the `PsGroup` that a parameter server is in; None if not known.
 
     Args:
@@ -224,7 +251,7 @@ class PlacementPlan(predictions.Predictions):
         "ps_index", ps_index, at_least=0, below=self.num_ps)
     return self._group_of_ps.get(p)
 
-  def figures(self) -> typing.Dict[str, typing.Union[int, float, None]]:
+  def figures(self) -> Dict[str, Union[int, float, None]]:
     """The predictions as single numbers, to compare plans by.
 
     Returns:
@@ -271,7 +298,7 @@ class PlacementPlan(predictions.Predictions):
 
   def problems(
       self, worker_names: Names = None, subnetwork_names: Names = None
-  ) -> typing.Tuple[problems_lib.Problem, ...]:
+  ) -> Tuple[problems_lib.Problem, ...]:
     """Returns what is wrong, in the order of `PROBLEM_KINDS`.
 
     * untrained_subnetworks: no worker trains them, so training never ends.
@@ -312,7 +339,7 @@ class PlacementPlan(predictions.Predictions):
     """
     return problems_lib.describe(self, worker_names, subnetwork_names)
 
-  def to_json_dict(self) -> typing.Dict[str, typing.Any]:
+  def to_json_dict(self) -> Dict[str, Any]:
     """Returns the plan as a value for `json.dumps`, the same for equal plans.
 
     A set of indices is a list of [start, stop, step], each as in Python's
@@ -364,7 +391,7 @@ def _to_json(value):
 
 
 def check_plans(
-    plans: typing.Iterable[PlacementPlan]) -> typing.Tuple[PlacementPlan, ...]:
+    plans: Iterable[PlacementPlan]) -> Tuple[PlacementPlan, ...]:
   """Returns plans as a tuple, after checking that they are plans."""
   if isinstance(plans, collections.abc.Iterable):
     plans = tuple(plans)
@@ -377,7 +404,7 @@ def check_plans(
 
 
 def alike(
-    plans: typing.Iterable[PlacementPlan]) -> typing.List[typing.List[int]]:
+    plans: Iterable[PlacementPlan]) -> List[List[int]]:
   """Groups plans of the same shape and costs that place everything alike.
 
   Args:
@@ -387,7 +414,7 @@ def alike(
     Lists of the plans' positions in `plans`, by their first plan. A plan whose
     parameter servers are not known is alone.
   """
-  groups: typing.Dict[tuple, typing.List[int]] = {}
+  groups: Dict[tuple, List[int]] = {}
   for number, plan in enumerate(plans):
     ps = number if plan.ps_groups is None else plan.ps_groups
     groups.setdefault(
@@ -395,8 +422,8 @@ def alike(
   return list(groups.values())
 
 
-def compare(plans: typing.Iterable[PlacementPlan]
-           ) -> typing.Dict[str, typing.Tuple[typing.Any, ...]]:
+def compare(plans: Iterable[PlacementPlan]
+           ) -> Dict[str, Tuple[Any, ...]]:
   """Puts the figures of plans side by side.
 
   Args:
