@@ -45,7 +45,6 @@ _SEAMS = (
     "adanet.cluster",
     "adanet.console",
     "adanet.core",
-    "adanet.distributed.indices",
     "adanet.distributed.lengths",
     "adanet.distributed.line",
     "adanet.distributed.strategy",

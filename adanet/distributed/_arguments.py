@@ -23,16 +23,10 @@ def shorten(text):
 
 
 def check_integer(name, value, at_least, below=None):
-  """Returns an argument as an int, after checking its type and range.
+  """Returns an argument as an int in [at_least, below), after checking it.
 
-  Args:
-    name: str, the argument's name, for the error.
-    value: the argument. NumPy's integers are integers, booleans are not.
-    at_least: int, the lowest value allowed.
-    below: int, one more than the highest value allowed; None for no limit.
-
-  Returns:
-    int. (A NumPy integer would make `in range(...)` take linear time.)
+  NumPy's integers are integers, booleans are not. (A NumPy integer would make
+  `in range(...)` take linear time.)
 
   Raises:
     TypeError: `value` is not an integer.
@@ -68,48 +62,12 @@ def _plain_number(value):
   return float(value) if is_float and float(value) == exact else exact
 
 
-def check_lengths(name, value, expected):
-  """Returns costs or sizes as a tuple, after checking them.
+def check_length(name, value, expected):
+  """Returns a cost or size as an int, float or Fraction, after checking it.
 
   Args:
     name: str, the argument's name, for the error.
     value: the argument. NumPy's numbers are numbers, booleans are not.
-    expected: str, what to give, for the error.
-
-  Returns:
-    Tuple of int, float and Fraction, equal to what was given.
-
-  Raises:
-    TypeError: `value` is not a sequence of numbers.
-    ValueError: a number is not greater than 0, or not finite; or there is none.
-  """
-  message = f"{name}={show(value)}: expected {expected}."
-  try:
-    if isinstance(value, (
-        str, bytes, collections.abc.Mapping, collections.abc.Set)):
-      raise TypeError  # No numbers, or in no order.
-    value = tuple(value)
-  except TypeError:
-    raise TypeError(message) from None
-  if not value:
-    raise ValueError(message)
-  found = tuple(map(_plain_number, value))
-  for index, number in enumerate(found):
-    if number is None or number <= 0:
-      given = value[index]
-      is_number = isinstance(given, numbers.Number) and not isinstance(
-          given, bool)
-      raise (ValueError if is_number else TypeError)(
-          f"{name}[{index}]={show(given)}: expected a number greater than 0.")
-  return found
-
-
-def check_length(name, value, expected):
-  """Returns a cost as an int, a float or a Fraction, after checking it.
-
-  Args:
-    name: str, the argument's name, for the error.
-    value: the argument.
     expected: str, what to give, for the error.
 
   Raises:
@@ -123,6 +81,22 @@ def check_length(name, value, expected):
     raise (ValueError if is_number else TypeError)(
         f"{name}={show(value)}: expected {expected}.")
   return number
+
+
+def check_lengths(name, value, expected):
+  """Returns costs or sizes as a tuple, at least one; else as `check_length`."""
+  message = f"{name}={show(value)}: expected {expected}."
+  try:
+    if isinstance(value, (
+        str, bytes, collections.abc.Mapping, collections.abc.Set)):
+      raise TypeError  # No numbers, or in no order.
+    value = tuple(value)
+  except TypeError:
+    raise TypeError(message) from None
+  if not value:
+    raise ValueError(message)
+  return tuple(check_length(f"{name}[{i}]", number, "a number greater than 0")
+               for i, number in enumerate(value))
 
 
 #: A plan asks each worker about every subnetwork.
@@ -151,7 +125,7 @@ def check_subnetwork(num_subnetworks, subnetwork_index):
   if type(num_subnetworks) is type(subnetwork_index) is int and (
       0 <= subnetwork_index < num_subnetworks):
     return num_subnetworks, subnetwork_index  # Asked most often.
-  num_subnetworks = check_integer("num_subnetworks", num_subnetworks, 1)
+  num_subnetworks = check_num_subnetworks(num_subnetworks)
   return num_subnetworks, check_integer(
       "subnetwork_index", subnetwork_index, 0, num_subnetworks)
 

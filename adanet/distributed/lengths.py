@@ -59,12 +59,8 @@ class Lengths(_Value):
     Args:
       name: str, the name of the user's argument, for errors.
       given: as the attribute, or any sequence of numbers.
-      measured: sequence of numbers to take for `MEASURED`, if there are as many
+      measured: the numbers to take for `MEASURED`, if there are as many
         subnetworks. Otherwise the lengths are equal.
-
-    Raises:
-      TypeError: an argument has a wrong type.
-      ValueError: a number is not greater than 0.
     """
     self._name = name
     self.given = given
@@ -93,8 +89,7 @@ class Lengths(_Value):
     """Returns as many numbers, or None for equal lengths.
 
     Raises:
-      TypeError: the user's function returned no numbers.
-      ValueError: there are not as many numbers as subnetworks.
+      TypeError, ValueError: the user gave no numbers, or not as many.
     """
     numbers: Any = self._measured if self.is_measured else self.given
     if numbers is None or self.is_measured and len(numbers) != num_subnetworks:
@@ -119,7 +114,7 @@ class Lengths(_Value):
 
   @_once
   def line(self, num_subnetworks: int) -> line_lib.Line:
-    """Returns the lengths end to end; raises as `given_numbers`."""
+    """Returns the lengths end to end."""
     return line_lib.Line(self.numbers(num_subnetworks))
 
   def __repr__(self):
@@ -145,17 +140,7 @@ class Work(_Value):
 
   def __init__(self, costs: Lengths, given: GivenEnsembleCost,
                measured: Optional[Number] = None):
-    """Makes a value, and checks what was given.
-
-    Args:
-      costs: as the attribute.
-      given: as the attribute.
-      measured: number, what was measured with the costs.
-
-    Raises:
-      TypeError: an argument has a wrong type.
-      ValueError: a number is not greater than 0.
-    """
+    """Makes a value, and checks what was given; see the attributes."""
     self.costs = costs
     self.given = given
     self._measured = measured
@@ -173,13 +158,7 @@ class Work(_Value):
 
   @_once
   def ensemble_cost(self, num_subnetworks: int) -> Number:
-    """Returns what a step of all ensembles takes.
-
-    Raises:
-      TypeError: a user's function returned no number.
-      ValueError: there are not as many costs as subnetworks, or the number is
-        not greater than 0.
-    """
+    """Returns what a step of all ensembles takes; raises likewise."""
     costs = self.costs.given_numbers(num_subnetworks)
     if callable(self.given):
       return _arguments.check_length(
@@ -194,11 +173,7 @@ class Work(_Value):
 
   @_once
   def line(self, num_subnetworks: int) -> line_lib.Line:
-    """Returns the subnetworks end to end by cost, behind the ensembles.
-
-    Raises:
-      TypeError, ValueError: as for `ensemble_cost`.
-    """
+    """Returns the subnetworks end to end by cost, behind the ensembles."""
     return line_lib.Line(self.costs.numbers(num_subnetworks),
                          self.ensemble_cost(num_subnetworks))
 

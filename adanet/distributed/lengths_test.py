@@ -38,12 +38,6 @@ class LengthsTest(parameterized.TestCase):
       self.assertIn(type(number), (int, float, fractions.Fraction))
     self.assertLen(lengths_lib.Lengths("costs", expected).line(3).starts, 4)
 
-  def test_floats_are_exact(self):
-    line = lengths_lib.Lengths("costs", [.1, .3]).line(2)
-    self.assertEqual(
-        fractions.Fraction(.1) / (fractions.Fraction(.1) + fractions.Fraction(
-            .3)), fractions.Fraction(line.starts[1], line.starts[2]))
-
   def test_long_doubles_are_exact(self):
     given = np.longdouble(1) + np.finfo(np.longdouble).eps
     number, = lengths_lib.Lengths("costs", [given]).numbers(1)
@@ -63,20 +57,6 @@ class LengthsTest(parameterized.TestCase):
       copy.deepcopy(lengths).numbers(k)
     self.assertEqual([3, 2], asked)
 
-  def test_measured(self):
-    lengths = lengths_lib.Lengths("costs", "measured")
-    measured = lengths.with_measured(np.array([1., 3.]))
-    self.assertEqual((1., 3.), measured.numbers(2))
-    self.assertEqual((1, 1, 1), measured.numbers(3))
-    self.assertEqual((1, 1), lengths.numbers(2))
-    self.assertEqual((5, 6), measured.with_measured([5, 6]).numbers(2))
-    self.assertEqual((1, 1), measured.with_measured(None).numbers(2))
-    self.assertTrue(measured.is_measured)
-    for given in (None, [1, 2], _squares):
-      lengths = lengths_lib.Lengths("costs", given)
-      self.assertIs(lengths, lengths.with_measured([3, 4]))
-      self.assertFalse(lengths.is_measured)
-
   @parameterized.parameters(
       (None,), ("measured",), ([1, 2.5, fractions.Fraction(1, 3)],),
       (_squares,))
@@ -86,13 +66,6 @@ class LengthsTest(parameterized.TestCase):
     copied = pickle.loads(pickle.dumps(lengths, 2))
     self.assertEqual(lengths.numbers(3), copied.numbers(3))
     self.assertEqual(repr(lengths), repr(copied))
-
-  @parameterized.parameters(
-      (None, "None"), ("measured", "'measured'"), ([1, .5], "(1, 0.5)"),
-      (np.array([.5]), "(0.5,)"), (_squares, "_squares"),
-      (fractions.Fraction, "Fraction"))
-  def test_repr(self, given, expected):
-    self.assertEqual(expected, repr(lengths_lib.Lengths("costs", given)))
 
   @parameterized.parameters(
       (3, TypeError, "costs=3: expected None, a sequence of "),

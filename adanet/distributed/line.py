@@ -32,8 +32,6 @@ def common_denominator(numbers: Iterable[fractions.Fraction]) -> int:
 class Segment(NamedTuple):
   """The place of one length on a line that is cut into equal parts.
 
-  Two lines that have the same segment in the same place have equal ones.
-
   Attributes:
     start: int, where it starts on the line.
     length: int, greater than 0.
@@ -78,13 +76,7 @@ class Line:
   """
 
   def __init__(self, lengths: Iterable[Number], head: Number = 0):
-    """Lays out segments.
-
-    Args:
-      lengths: iterable of numbers greater than 0, at least one. They are taken
-        by their exact values, and scaled to integers.
-      head: number, at least 0, the length of what is before the first segment.
-    """
+    """Lays out segments; the numbers are taken exactly, as integers."""
     exact = [fractions.Fraction(length) for length in (head, *lengths)]
     scale = common_denominator(exact)
     scaled = [f.numerator * (scale // f.denominator) for f in exact]

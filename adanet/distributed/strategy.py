@@ -72,10 +72,9 @@ def overrides(strategy: "PlacementStrategy", base: type, *names: str) -> bool:
 class PlacementStrategy:
   """Answers, for one worker, which part of the graph is its own.
 
-  A subclass overrides the four abstract methods. They read what they need to
-  know of the cluster from `config`. It may override the others too. All that
-  uses a strategy, such as training, plans and `input_context`, asks these
-  methods, as each worker that it wants to know of.
+  A subclass overrides the four abstract methods, and may override others. They
+  read what they need to know of the cluster from `config`. Training, plans and
+  `input_context` ask these methods, as each worker that they want to know of.
 
   Each question is about one iteration: `num_subnetworks` is the number of its
   subnetworks, an int of at least 1, and `subnetwork_index` is an int in
@@ -91,10 +90,10 @@ class PlacementStrategy:
   def config(self) -> Any:
     """The `RunConfig` that describes the cluster and this worker's place in it.
 
-    Anything with the attributes that a decision reads will do:
-    `num_worker_replicas` and `global_id_in_cluster` for what a worker builds
-    and trains, `num_ps_replicas` for the devices. It is read at each question,
-    so a config that changes in place is seen.
+    Any object will do that has what a decision reads: `num_worker_replicas` and
+    `global_id_in_cluster` for what a worker builds and trains,
+    `num_ps_replicas` for the devices. It is read at each question, so a config
+    that changes in place is seen.
 
     Raises:
       RuntimeError: no config has been set.
@@ -110,34 +109,27 @@ class PlacementStrategy:
     self._config = config
 
   def with_config(self: _Strategy, config: Any) -> _Strategy:
-    """Returns a deep copy of this strategy with another config.
-
-    Args:
-      config: the config of the copy, or None. This strategy's own config is
-        not copied.
+    """Returns a deep copy of this strategy with another config, or with None.
 
     Raises:
       TypeError: the strategy cannot be copied, or its config cannot be set.
     """
+    expected = "that copy.deepcopy can copy"
     try:
       strategy = copy.deepcopy(self, {id(self._config): None})
+      expected = "whose config can be set"
+      strategy.config = config
     except Exception as e:
       raise TypeError(
-          f"strategy={_arguments.show(self)}: expected one that copy.deepcopy "
-          "can copy, because a copy is asked as each worker.") from e
-    try:
-      strategy.config = config
-    except AttributeError as e:
-      raise TypeError(
-          f"strategy={_arguments.show(self)}: expected one whose config can be "
-          "set, because a copy is asked as each worker.") from e
+          f"strategy={_arguments.show(self)}: expected one {expected}, because "
+          "a copy is asked as each worker.") from e
     return strategy
 
   def as_workers(self: _Strategy, num_workers: int,
                  num_ps: Optional[int]) -> Iterator[_Strategy]:
     """Yields this strategy as each worker of a cluster has it.
 
-    It is one copy, with another config each time: only what describes the
+    It is one copy with another config each time, which has only the size of the
     cluster and the worker's place in it.
 
     Args:
@@ -268,14 +260,10 @@ class PlacementStrategy:
     workers that build a subnetwork for their ensemble only, and train others.
     An evaluator has all of the input.
 
-    A copy of this strategy is asked as each worker, with a config that has only
-    the size of the cluster and the worker's place in it.
-
     Returns:
       A `tf.distribute.InputContext`: its `num_input_pipelines` are the workers
-      that divide the input, and its `input_pipeline_id`, in
-      [0, num_input_pipelines), is this worker's place among them in the order
-      of their indices.
+      that divide the input, and its `input_pipeline_id` is this worker's place
+      among them. A copy of this strategy is asked as each worker.
 
     Raises:
       ValueError: also if this worker has no use for the subnetwork.
@@ -296,7 +284,7 @@ class PlacementStrategy:
     if purpose is None:
       raise ValueError(
           f"subnetwork_index={subnetwork_index}: expected a subnetwork that "
-          f"{tasks.WorkerNames(num_workers)[worker_index]} trains. Ask "
+          f"{tasks.worker_names(num_workers)[worker_index]} trains. Ask "
           "should_build_subnetwork and should_train_subnetworks first.")
     return tf_compat.v1.distribute.InputContext(
         purposes.count(purpose), purposes[:worker_index].count(purpose))
@@ -383,9 +371,8 @@ class RuleStrategy(PlacementStrategy):
     _arguments.check_subnetwork(num_subnetworks, subnetwork_index)
     servers = (self._hashed_to(num_subnetworks, subnetwork_index)
                if self._dedicates else None)
-    if servers is not None and not isinstance(servers, range):
-      servers = (servers if isinstance(servers, line.Segment) else
-                 tuple(servers))
+    if not isinstance(servers, (range, line.Segment)):
+      servers = () if servers is None else tuple(servers)
     return devices.variables_on(servers) if servers else _default_devices()
 
   def subnetwork_parameter_servers(

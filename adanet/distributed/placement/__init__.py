@@ -169,10 +169,8 @@ def _warn_of_untrained_subnetworks(num_workers, num_subnetworks):
 class RoundRobinStrategy(strategy_lib.RuleStrategy):
   """Deals the ensemble and the subnetworks out to the workers in turn.
 
-  The first worker of each round of k + 1 works on the ensemble, and each of the
-  others builds and trains one subnetwork, so a worker's memory does not grow
-  with the number of candidates. With fewer than k + 1 workers, those that train
-  share the subnetworks.
+  `round_robin` is the rule. A worker that trains builds one subnetwork only, so
+  its memory does not grow with the number of candidates.
 
   With m workers, n parameter servers and k subnetworks:
 
@@ -226,17 +224,12 @@ class RoundRobinStrategy(strategy_lib.RuleStrategy):
 class BalancedStrategy(strategy_lib.RuleStrategy):
   """Gives every worker the same work, whatever the subnetworks cost.
 
-  The ensembles and the subnetworks are laid end to end on a line, each as long
-  as it costs: first what a step of all ensembles takes, then the subnetworks.
-  The line is cut into equal parts, one for each worker, in the order of their
-  indices. A worker whose part covers some of the ensembles builds these and all
-  subnetworks, and trains all ensembles in one run, with the fraction of its
-  time that the part has of them. It builds and trains the subnetworks that its
-  part covers, each likewise. So no worker waits for another: with costs that
-  add up to C, and E for the ensembles, m workers train one step of everything
-  in a time of (C + E) / m, and nothing is faster. A worker trains neighboring
-  subnetworks. There are at most k + m - 1 pairs of a worker and a subnetwork
-  that it trains.
+  `balanced` is the rule: equal parts of a line of the ensembles and the
+  subnetworks, each as long as it costs. A worker divides its time by what its
+  part covers, so no worker waits for another: with costs that add up to C, and
+  E for the ensembles, m workers train one step of everything in a time of
+  (C + E) / m, and nothing is faster. A worker trains neighboring subnetworks.
+  There are at most k + m - 1 pairs of a worker and a subnetwork that it trains.
 
   This is McNaughton's wrap-around rule (R. McNaughton, "Scheduling with
   deadlines and loss functions", Management Science 6(1), 1959), except that
@@ -292,8 +285,8 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
         divided among the subnetworks, by `sizes`. Otherwise variables go to the
         default devices.
       ensemble_cost: how long a step of all ensembles takes, in the units of
-        `costs`: it runs the new subnetworks forward, and those of the previous
-        ensemble. A number greater than 0, or a function from the number of
+        `costs`: it runs the new subnetworks and the previous ensemble forward.
+        A number greater than 0, or a function from the number of
         subnetworks to one. None for a third of the sum of the costs; with
         measured costs it is measured too, in nanoseconds.
 
@@ -337,9 +330,7 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
         strategy is not None, it stays.
 
     Raises:
-      TypeError: an argument is not a sequence of numbers, or as for
-        `with_config`.
-      ValueError: a number is not greater than 0.
+      TypeError, ValueError: an argument is wrong, or as for `with_config`.
     """
     return self._with(self.work.with_measured(costs, ensemble_cost),
                       self.sizes.with_measured(sizes))
@@ -351,29 +342,18 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
         lengths_lib.Lengths("sizes", None))
 
   def costs_of(self, num_subnetworks: int) -> Sequence[line_lib.Number]:
-    """Returns the cost of each subnetwork; ones if they are equal.
-
-    Raises:
-      TypeError, ValueError: there are no such costs for `num_subnetworks`.
-    """
+    """Returns the cost of each subnetwork; ones if they are equal."""
     return self.work.costs.numbers(
         _arguments.check_num_subnetworks(num_subnetworks))
 
   def ensemble_cost_of(self, num_subnetworks: int) -> line_lib.Number:
     """Returns what a step of all ensembles takes, in the units of the costs.
-
-    Raises:
-      TypeError, ValueError: there is no such cost for `num_subnetworks`.
     """
     return self.work.ensemble_cost(
         _arguments.check_num_subnetworks(num_subnetworks))
 
   def sizes_of(self, num_subnetworks: int) -> Sequence[line_lib.Number]:
-    """Returns the size of each subnetwork; ones if they are equal.
-
-    Raises:
-      TypeError, ValueError: there are no such sizes for `num_subnetworks`.
-    """
+    """Returns the size of each subnetwork; ones if they are equal."""
     return self.sizes.numbers(
         _arguments.check_num_subnetworks(num_subnetworks))
 

@@ -10,8 +10,8 @@ import fractions
 import heapq
 from typing import Any, Dict, NamedTuple, Optional, Sequence
 
+from adanet.console import indices as indices_lib
 from adanet.distributed import _arguments
-from adanet.distributed import indices as indices_lib
 from adanet.distributed import line as line_lib
 
 Indices = indices_lib.Indices
@@ -41,8 +41,7 @@ class ExecutorPlan:
   workers (Graham, Bounds on multiprocessing timing anomalies, 1969).
 
   Attributes:
-    num_workers: int.
-    num_subnetworks: int.
+    num_workers, num_subnetworks: int.
     costs: tuple of numbers; None if all are 1.
     worker_groups: tuple of `ExecutorWorkers`.
   """
@@ -52,8 +51,8 @@ class ExecutorPlan:
     """Makes a plan.
 
     Args:
-      num_workers: at least 1.
-      num_subnetworks: at least 1.
+      num_workers: at least 1, and at most 20,000.
+      num_subnetworks: at least 1; 10 million pairs with a worker at most.
       costs: what a step of each subnetwork costs, with its ensembles: positive
         numbers in any unit. None: all cost 1.
 
@@ -72,7 +71,10 @@ class ExecutorPlan:
         raise ValueError(
             f"costs={_arguments.show(given)}: expected {expected}.")
     self.costs = costs
-    self._scale, self._scaled = _integers(costs or (1,) * self.num_subnetworks)
+    # As integers: then no order of adding them makes a difference.
+    exact = list(map(fractions.Fraction, costs or (1,) * num_subnetworks))
+    self._scale = line_lib.common_denominator(exact)
+    self._scaled = [int(cost * self._scale) for cost in exact]
     self.worker_groups = tuple(self._groups())
 
   def __repr__(self):
@@ -104,8 +106,7 @@ class ExecutorPlan:
   def ideal_time(self) -> line_lib.Number:
     """Returns a time that no other division goes below.
 
-    It is the larger one of all costs divided by the workers, and of the cost of
-    the most expensive subnetwork.
+    It is what all costs are for each worker, or the largest cost if it is more.
     """
     return self._time(max(
         fractions.Fraction(sum(self._scaled), self.num_workers),
@@ -150,17 +151,6 @@ class ExecutorPlan:
             for group in self.worker_groups],
         "figures": self.figures(),
     }
-
-
-def _integers(costs):
-  """Returns a number and costs times it, which are integers.
-
-  So no order of adding them makes a difference.
-  """
-  exact = list(map(fractions.Fraction, costs))
-  scale = line_lib.common_denominator(exact)
-  return scale, [
-      cost.numerator * (scale // cost.denominator) for cost in exact]
 
 
 def _plain(number):

@@ -5,7 +5,7 @@
 import fractions as fractions_lib
 from typing import Dict, NamedTuple, Optional, Sequence
 
-from adanet.distributed import indices as indices_lib
+from adanet.console import indices as indices_lib
 from adanet.distributed import line as line_lib
 
 Indices = indices_lib.Indices
@@ -69,10 +69,7 @@ class WorkerGroup(NamedTuple):
   ) -> Dict[int, line_lib.Number]:
     """Returns the fraction of its time for each subnetwork that it trains.
 
-    With `ensemble_fraction` they add up to 1.
-
-    Args:
-      costs: as in `PlacementPlan`.
+    With `ensemble_fraction` they add up to 1. The costs are those of the plan.
     """
     rest = 1 - self.ensemble_fraction
     if not self.in_lockstep:
@@ -88,11 +85,9 @@ class SubnetworkGroup(NamedTuple):
 
   Attributes:
     subnetworks: the subnetworks, at least one.
-    num_builders: the number of workers that build each of them.
-    num_trainers: the number of workers that train each of them.
-    effective_speed: as in `PlacementPlan.effective_speeds`.
-    stale_gradients: as in `PlacementPlan.stale_gradients`.
-    max_staleness: as in `PlacementPlan.max_staleness`.
+    num_builders, num_trainers: how many workers build, and train, each.
+    effective_speed, stale_gradients, max_staleness: as the methods of a
+      `PlacementPlan` return.
   """
   subnetworks: Indices
   num_builders: int
@@ -108,8 +103,7 @@ class PsGroup(NamedTuple):
   Attributes:
     ps: the parameter servers, at least one.
     subnetworks: the subnetworks with variables on each of them.
-    fetches: as in `PlacementPlan.fetches_per_ps`.
-    load: as in `PlacementPlan.load_per_ps`.
+    fetches, load: as `fetches_per_ps` and `load_per_ps` return.
   """
   ps: Indices
   subnetworks: Indices

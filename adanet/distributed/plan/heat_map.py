@@ -24,8 +24,7 @@ class _Axis:
 
   Attributes:
     size: int, the number of indices.
-    width: int, the indices in a bin.
-    num_bins: int.
+    width, num_bins: int, the indices in a bin, and how many bins there are.
     counts: int64 [num_bins], the indices in each bin.
     edges: float64 [num_bins + 1], halfway between the indices of two bins.
   """
@@ -88,10 +87,8 @@ def _map_workers(plan, subnetworks, workers):
 def _map_ps(plan, subnetworks, ps):
   """Returns which parameter servers serve what, in bins of the two axes.
 
-  Returns:
-    float64 [subnetwork bins, ps bins], the fraction of the pairs (subnetwork,
-    parameter server) in a cell where the server holds variables of the
-    subnetwork.
+  That is, which part of the pairs of a subnetwork and a parameter server in a
+  bin are such that this holds variables of that: float64.
   """
   return sum(np.outer(subnetworks.add_up(group.subnetworks) /
                       subnetworks.counts, ps.add_up(group.ps) / ps.counts)

@@ -177,7 +177,7 @@ def _check_size(num_workers, num_subnetworks):
 
 
 def _make_plans(strategy, num_workers, num_ps, costs, sizes, ensemble_cost):
-  """Returns the plan of a strategy and, with --compare, those of others."""
+  """Returns the plan of a strategy and, with --compare, of others."""
   from adanet.distributed import plan as plan_lib  # pylint: disable=g-import-not-at-top
   shape = (num_workers, num_ps, _SUBNETWORKS.value)
   try:
@@ -291,7 +291,7 @@ def _run(arguments):
     strategy = _make_strategy(*weights)
     num_workers, num_ps, chief = _shape()
     _check_size(num_workers, _SUBNETWORKS.value)
-    worker_names = tasks.WorkerNames(num_workers, chief)
+    worker_names = tasks.worker_names(num_workers, chief)
     plans = _make_plans(strategy, num_workers, num_ps, *weights)
     if _FORMAT.value == "json":
       output.write(_to_json(plans))
@@ -307,8 +307,7 @@ def _run(arguments):
 
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
-  """Runs the program with `argv`, or those of the process; see `Command.main`.
-  """
+  """Runs the program; see `Command.main`."""
   return _COMMAND.main(_run, argv)
 
 

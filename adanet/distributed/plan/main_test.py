@@ -229,21 +229,6 @@ class Mine(BalancedStrategy):
         [3] * 5, self.compared("--strategy=mine:Mine",
                                "--ensemble_cost=3")["ensemble_cost"])
 
-  def test_all_plans_have_the_costs_of_the_strategy(self):
-    self.write("mine.py", """
-from adanet.distributed import BalancedStrategy
-class Mine(BalancedStrategy):
-  def __init__(self):
-    super().__init__(costs=lambda k: range(1, k + 1))
-""")
-    compared = self.compared("--strategy=mine:Mine")
-    self.assertEqual([[1, 2, 3]] * 5, compared["costs"])
-    for time, expected in zip(
-        compared["training_time"], [1.6, 3, 3, 1.6, 1.6]):
-      self.assertAlmostEqual(expected, time)
-    compared = self.compared("--strategy=mine:Mine", "--costs=1,1,1")
-    self.assertEqual([[1, 1, 1]] * 5, compared["costs"])
-
   def test_strategy_of_a_user(self):
     self.write_strategy()
     flags = ["--strategy=mine:Mine"] + _shape_flags(4, 2, 3)

@@ -32,8 +32,8 @@ import fractions as fractions_lib
 import math
 from typing import Dict, List, Optional, Sequence
 
+from adanet.console import indices as indices_lib
 from adanet.distributed import _arguments
-from adanet.distributed import indices as indices_lib
 from adanet.distributed import lengths
 from adanet.distributed import line as line_lib
 from adanet.distributed import strategy as strategy_lib
@@ -65,7 +65,7 @@ class Predictions:
 
   Attributes:
     work: float64 [m], work(w); 0 with fractions, and without training.
-    All others are those of a `PlacementPlan`.
+    The others are as in `PlacementPlan`.
   """
 
   def __init__(self, strategy: strategy_lib.PlacementStrategy, num_workers: int,
@@ -188,32 +188,21 @@ class Predictions:
     return np.array(list(counts), np.int64)[self._group_of_worker]
 
   def subnetworks_per_worker(self) -> np.ndarray:
-    """The number of subnetworks that each worker builds: its use of memory.
-
-    Returns:
-      int64 [m]. In a whole round of the round robin it is 1, but k for the
-      worker on the ensemble, which runs all of them forward.
+    """Returns how many subnetworks each worker builds, int64 [m]: its memory.
     """
     return self._per_worker(
         len(group.subnetworks) for group in self.worker_groups)
 
   def trained_per_worker(self) -> np.ndarray:
-    """The number of subnetworks that each worker trains: they share its time.
-
-    Returns:
-      int64 [m].
-    """
+    """Returns how many subnetworks each worker trains, int64 [m]."""
     return self._per_worker(
         group.num_trained for group in self.worker_groups)
 
   def trainers_per_subnetwork(self) -> np.ndarray:
-    """The number of workers that train each subnetwork.
+    """Returns how many workers train each subnetwork, int64 [k].
 
     If each worker trains its subnetworks in parallel on devices of its own,
     this is the speedup over one worker.
-
-    Returns:
-      int64 [k].
     """
     return self._training.num_trainers.copy()
 
@@ -226,32 +215,24 @@ class Predictions:
     return self.training_time() < float("inf")
 
   def effective_speeds(self) -> np.ndarray:
-    """The speed of each subnetwork, in steps a unit of time.
+    """Returns the speed of each subnetwork, in steps a unit of time.
 
-    speed(i) = the sum of r(w, i) over the workers w that train i. Where C + E
-    is cut into m equal parts, it is m / (C + E) for each subnetwork.
-
-    Returns:
-      float64 [k]. 1 / cost(i) is the speed of one worker that trains nothing
-      else; 0 means that no worker trains the subnetwork.
+    float64 [k], the sum of r(w, i) over the workers w that train i. 1 / cost(i)
+    is the speed of one worker that trains nothing else.
     """
     return self._training.speeds.copy()
 
   def ensemble_speed(self) -> float:
-    """The speed of the ensembles, in steps a unit of time.
+    """Returns the speed of the ensembles, in steps a unit of time.
 
-    It is the sum of e(w) / E over all workers w. Where C + E is cut into m
-    equal parts, it is m / (C + E), as that of the subnetworks.
-
-    Returns:
-      float; 0 means that no worker builds the ensembles.
+    It is the sum of e(w) / E over all workers w.
     """
     return self._training.ensemble_speed
 
   def stale_gradients(self) -> np.ndarray:
-    """The expected staleness of a gradient, with asynchronous SGD.
+    """Returns the expected staleness of a gradient, with asynchronous SGD.
 
-    It counts the updates of subnetwork i by other workers between a worker's
+    float64 [k]: the updates of subnetwork i by other workers between a worker's
     read of its variables and its write, as a mean over all gradients. During a
     step of w, of the time d(w, i), the others make speed(i) - r(w, i) updates a
     unit of time. Of all gradients, w makes the part r(w, i) / speed(i). So
@@ -261,32 +242,25 @@ class Predictions:
 
     In lockstep it is max(0, trainers(i) - 1). With fractions it is less,
     because a worker reads a subnetwork only when its turn comes.
-
-    Returns:
-      float64 [k], in updates.
     """
     return self._training.stale_gradients.copy()
 
   def max_staleness(self) -> np.ndarray:
-    """The expected staleness of the gradients of the slowest trainer.
+    """Returns the expected staleness of the gradients of the slowest trainer.
 
-    It is the maximum of d(w, i) (speed(i) - r(w, i)) over the trainers w of i,
-    far above the mean if one worker trains many subnetworks that also have
-    workers of their own.
-
-    Returns:
-      float64 [k], in updates; 0 if no worker trains the subnetwork.
+    float64 [k], the maximum of d(w, i) (speed(i) - r(w, i)) over the trainers w
+    of i: far above the mean if one worker trains many subnetworks that also
+    have workers of their own.
     """
     return self._training.max_staleness.copy()
 
   def fetches_per_ps(self) -> Optional[np.ndarray]:
-    """The requests to each parameter server, in one step of every worker.
+    """Returns the requests to each parameter server, in a step of all workers.
 
     A fetch is one worker's read of one subnetwork's variables on one parameter
     server, to train it or to run it forward for the ensemble. So it is the sum
-    of builders(i) over the subnetworks i with variables on p: in all m n k
-    under replication, and 2 m n / (k + 1) in whole rounds of the round robin if
-    n >= k. Variables of the ensemble itself are not counted.
+    of builders(i) over the subnetworks i with variables on p. Variables of the
+    ensemble itself are not counted.
 
     Returns:
       int64 [n]; None if the strategy does not say which parameter servers it
@@ -295,7 +269,7 @@ class Predictions:
     return None if self._ps_of_subnetworks is None else self._fetches.copy()
 
   def load_per_ps(self) -> Optional[np.ndarray]:
-    """The data that each parameter server sends, in one step of every worker.
+    """Returns the data that each parameter server sends, in such a step.
 
     It is the sum of reads(i) size(i) part(i, p) over the subnetworks i with
     variables on p. part(i, p) is the part of the bytes of i that p holds: what
@@ -306,9 +280,8 @@ class Predictions:
     not, steps take different times. Then a worker that trains i in lockstep
     counts c trained(w) / work(w), with the mean cost c: one of its steps is one
     of each, and its reads serve the ensembles too. A worker with fractions
-    counts c r(w, i), and e(w) more if it builds the ensembles: for that part of
-    its time it reads all subnetworks for them. One that only builds the
-    ensembles counts 1, a step of these.
+    counts c r(w, i), and e(w) more if it builds the ensembles. One that only
+    builds the ensembles counts 1, a step of these.
 
     Returns:
       float64 [n], in the unit of the sizes; if they are equal, 1 is all
@@ -317,14 +290,12 @@ class Predictions:
     return None if self._ps_of_subnetworks is None else self._load.copy()
 
   def training_time(self, num_steps: int = 1) -> float:
-    """An upper bound of the time of the iteration, by what is slowest in it.
+    """Returns an upper bound of the time that the iteration takes to compute.
 
-    time = num_steps / min(ensemble_speed, speed(i) over i): the ensembles take
-    as many steps as the subnetworks. It is an upper bound of the time to
-    compute: a worker with one subnetwork done has more time for its others.
-    Time spent waiting for parameter servers is not included. Where C + E is cut
-    into m equal parts it is exactly num_steps (C + E) / m, the least for m
-    workers.
+    It is num_steps / min(ensemble_speed, speed(i) over i): the ensembles take
+    as many steps as the subnetworks. Really, a worker with one subnetwork done
+    has more time for its others. Where C + E is cut into m equal parts it is
+    exactly num_steps (C + E) / m, the least for m workers.
 
     Args:
       num_steps: int, at least 1, the steps that each subnetwork, and the
@@ -339,7 +310,7 @@ class Predictions:
     return num_steps / slowest if slowest else float("inf")
 
   def duplicated_ensembles(self) -> int:
-    """The number of workers that build the ensembles, but are not needed there.
+    """Returns how many workers build the ensembles, but are not needed there.
 
     It is 0 if the ensembles are slower than the slowest subnetwork. Otherwise
     it is builders - max(1, needed). Needed are:
@@ -349,10 +320,6 @@ class Predictions:
     * All that give the ensembles a fraction of their time.
     * None of those that train in lockstep: these repeat all of each other's
       work.
-
-    Returns:
-      int, in workers: m - 1 under replication, 0 where C + E is cut into equal
-      parts.
     """
     slowest = float(self._training.speeds.min())
     if self.ensemble_speed() < slowest * (1 - _ROUNDING):
@@ -372,14 +339,10 @@ class Predictions:
     return num_builders - max(1, num_needed) if num_builders else 0
 
   def wasted_training(self) -> float:
-    """The training of subnetworks that does not shorten the iteration.
+    """Returns the training that does not shorten the iteration, in workers.
 
-    wasted = the sum of cost(i) (speed(i) - min(speed(j) over j)) over i:
-    subnetworks faster than the slowest are done first, and then their trainers
-    wait. If some subnetwork has no trainer, all training is wasted.
-
-    Returns:
-      float, in workers.
+    It is the sum of cost(i) (speed(i) - min(speed(j) over j)) over i: faster
+    subnetworks are done first, and then their trainers wait.
     """
     wasted = self._training.speeds - self._training.speeds.min()
     return float(np.sum(

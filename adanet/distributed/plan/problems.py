@@ -4,8 +4,8 @@
 
 from typing import Dict, NamedTuple, Optional, Sequence, Tuple, Union
 
+from adanet.console import indices as indices_lib
 from adanet.distributed import _arguments
-from adanet.distributed import indices as indices_lib
 from adanet.distributed import placement
 from adanet.distributed import tasks
 from adanet.distributed.plan import predictions as predictions_lib
@@ -14,6 +14,7 @@ import numpy as np
 
 Indices = indices_lib.Indices
 Predictions = predictions_lib.Predictions
+_Names = Optional[Sequence[str]]
 
 #: The kinds of `Problem`, in the order of `PlacementPlan.problems`.
 PROBLEM_KINDS = ("untrained_subnetworks", "unused_ps", "overloaded_ps",
@@ -25,9 +26,6 @@ _LIMIT = 2 * (1 + 1e-9)
 # hardly known better.
 _SLOW_ENSEMBLES = 1.01
 _PS_KINDS = {"unused_ps", "overloaded_ps"}
-
-# Maps the kind of each problem to its indices.
-_Found = Dict[str, Indices]
 
 
 class Problem(NamedTuple):
@@ -55,7 +53,7 @@ def _median_work(plan):
   return np.median(work) if work.size else 0.
 
 
-def find(plan: Predictions) -> _Found:
+def find(plan: Predictions) -> Dict[str, Indices]:
   """Returns what each problem of a plan is about, by its kind."""
   found = {"untrained_subnetworks": Indices(
       np.flatnonzero(plan.trainers_per_subnetwork() == 0))}
@@ -77,13 +75,9 @@ def find(plan: Predictions) -> _Found:
 
 
 def _is_fixed(plan, key, value, with_ps):
-  """Returns whether a plan has no problem with another number.
+  """Returns whether a plan has no problem with another number of a key.
 
-  Args:
-    plan: `Predictions`.
-    key: str, "num_workers" or "num_ps".
-    value: int.
-    with_ps: bool, whether to look for problems of parameter servers too.
+  `with_ps` says whether to look for problems of parameter servers too.
   """
   try:
     if key == "num_workers":
@@ -99,12 +93,8 @@ def _is_fixed(plan, key, value, with_ps):
 def _least_fix(plan, found, key, period):
   """Returns the least larger number after which no problem remains, or None.
 
-  Args:
-    plan: `Predictions`.
-    found: what `find` returns for it.
-    key: str, "num_workers" or "num_ps".
-    period: int. The next multiple of it is tried. If that helps, bisection
-      finds the least number.
+  It tries the next multiple of `period`. If that helps, bisection finds the
+  least number.
   """
   # To be fast, bisection looks at parameter servers only if they have problems.
   with_ps = bool(_PS_KINDS & found.keys())
@@ -135,33 +125,30 @@ def _find_fixes(plan, found):
   return {key: value for key, value in fixes.items() if value is not None}
 
 
-class _Terms:
-  """How messages name what is in a plan: by its index, or by a user's name.
+def _named(noun, indices, names=None):
+  plural = "" if len(indices) == 1 else "s"
+  name = str if names is None else names.__getitem__
+  return f"{noun}{plural} {indices.to_text(name)}"
 
-  Methods that name a set of indices take the noun too, as it is to be written.
-  """
+
+class _Terms:
+  """How messages name what is in a plan: by its index, or by a user's name."""
 
   def __init__(self, worker_names, subnetwork_names):
     self._worker_names = worker_names
     self._subnetwork_names = subnetwork_names
 
   def subnetworks(self, noun, indices):
-    return self._text(noun, indices, self._subnetwork_names)
+    return _named(noun, indices, self._subnetwork_names)
 
   def workers(self, noun, indices):
-    return self._text(noun, indices, self._worker_names)
+    return _named(noun, indices, self._worker_names)
 
   def ps(self, noun, indices):
-    return self._text(noun, indices, None)
+    return _named(noun, indices)
 
   def fix(self, key, value):
-    """Returns one change as text."""
     return f"{key}={value}"
-
-  def _text(self, noun, indices, names):
-    return "{}{} {}".format(
-        noun, "" if len(indices) == 1 else "s",
-        indices.to_text(str if names is None else names.__getitem__))
 
 
 class _TaskTerms(_Terms):
@@ -223,29 +210,18 @@ def _problems(plan, terms):
       for kind, indices in found.items())
 
 
-def describe(
-    plan: Predictions,
-    worker_names: Optional[Sequence[str]] = None,
-    subnetwork_names: Optional[Sequence[str]] = None
-) -> Tuple[Problem, ...]:
+def describe(plan: Predictions, worker_names: _Names = None,
+             subnetwork_names: _Names = None) -> Tuple[Problem, ...]:
   """Returns the problems of a plan; see `PlacementPlan.problems`."""
   return _problems(plan, _Terms(worker_names, subnetwork_names))
 
 
-def of_tasks(
-    plan: Predictions,
-    worker_names: Optional[Sequence[str]] = None,
-    subnetwork_names: Optional[Sequence[str]] = None
-) -> Tuple[Problem, ...]:
+def of_tasks(plan: Predictions, worker_names: _Names = None,
+             subnetwork_names: _Names = None) -> Tuple[Problem, ...]:
   """Returns the same with messages in the terms of a TF_CONFIG.
 
-  Args:
-    plan: the plan.
-    worker_names: sequence of str, the name of each worker; None for that in a
-      TF_CONFIG, such as "chief:0" or "worker:0".
-    subnetwork_names: sequence of str, the name of each subnetwork; None for its
-      index.
+  Without `worker_names`, workers are "chief:0", "worker:0" and so on.
   """
   if worker_names is None:
-    worker_names = tasks.WorkerNames(plan.num_workers)
+    worker_names = tasks.worker_names(plan.num_workers)
   return _problems(plan, _TaskTerms(worker_names, subnetwork_names))

@@ -48,7 +48,7 @@ class _Pairs:
   """
 
   def __init__(self, groups, subnetworks, num_subnetworks):
-    """Makes the pairs; `subnetworks` has those of each group."""
+    """Makes the pairs; `subnetworks` has a sequence for each group."""
     sizes = list(map(len, subnetworks))
     self.owners = np.repeat(np.arange(len(sizes)), sizes)
     self.subnetworks = np.fromiter(

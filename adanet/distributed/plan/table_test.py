@@ -202,20 +202,6 @@ takes 1. Fix: use BalancedStrategy(ensemble_cost=2.5).
     self.assertNotIn("all ensembles", _printed(
         plan_table.show, _plan(4, 0, 3, sizes=(1, 2, 3))))
 
-  def test_many_fractions(self):
-    text = _printed(
-        plan_table.show, _plan(
-            40, 0, 30, distributed.BalancedStrategy(num_ensemble_workers=1)))
-    self.assertEqual(
-        [["chief:0", "0 to 29, ensemble", "ensemble"],
-         [", ".join(f"worker:{i}" for i in (
-             0, 4, 8, 12, 13, 17, 21, 25, 26, 30, 34, 38)),
-          "1 subnetwork each", "1 subnetwork each"],
-         [", ".join(f"worker:{i} to worker:{i + 2}" for i in (
-             1, 5, 9, 14, 18, 22, 27, 31, 35)),
-          "2 subnetworks each", "2 subnetworks each"]],
-        _tables(text)["task"])
-
   def test_large_cluster(self):
     text = _printed(plan_table.show, _plan(20000, 0, 498))
     self.assertEqual([
@@ -230,13 +216,6 @@ takes 1. Fix: use BalancedStrategy(ensemble_cost=2.5).
          "13 subnetworks each"],
     ], _tables(text)["task"])
     self.assertNotIn("variables of", text)
-
-  def test_figures_that_look_the_same_share_a_row(self):
-    text = _printed(plan_table.show, _plan(
-        10**4, 0, 100, distributed.BalancedStrategy()))
-    rows = _tables(text)["subnetwork"]
-    self.assertLess(len(rows), 20)
-    self.assertLen({tuple(row[1:]) for row in rows}, len(rows))
 
   def test_names(self):
     names = {

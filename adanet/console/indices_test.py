@@ -4,7 +4,7 @@
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.distributed import indices as indices_lib
+from adanet.console import indices as indices_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 import hypothesis
 from hypothesis import strategies as st
