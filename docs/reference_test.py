@@ -47,6 +47,7 @@ _SEAMS = (
     "adanet.core",
     "adanet.distributed.lengths",
     "adanet.distributed.line",
+    "adanet.distributed.placement.TaskConfig",
     "adanet.distributed.strategy",
     "adanet.distributed.tasks",
     "adanet.estimator.auto_builders",

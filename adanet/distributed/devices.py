@@ -213,7 +213,8 @@ def monkey_patch_default_variable_placement_strategy() -> Iterator[None]:
   """
   name = "_RoundRobinStrategy"
   with _patch_lock:
-    _patched.append(_patched[0] if _patched else getattr(_device_setter(), name))
+    _patched.append(
+        _patched[0] if _patched else getattr(_device_setter(), name))
     setattr(_device_setter(), name, OpNameHashStrategy)
   try:
     yield

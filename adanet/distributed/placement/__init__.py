@@ -47,13 +47,13 @@ def round_robin(num_workers: int, worker_index: int, num_subnetworks: int,
   """Returns what a worker does under `RoundRobinStrategy`.
 
   A round is k + 1 workers: the first has the ensemble, the others one
-  subnetwork each. 9 workers with 3 subnetworks are two rounds and a tail of 1:
+  subnetwork each. 9 workers with 3 subnetworks are two rounds and one more::
 
       worker    0  1  2  3 | 4  5  6  7 | 8
       trains    E  0  1  2 | E  0  1  2 | E
 
   So worker 5 of 9 trains subnetwork 0. In a longer tail, those that train share
-  all subnetworks. Here are 7 workers, with a tail of 3:
+  all subnetworks. Here are 7 workers, with a tail of 3::
 
       worker    0  1  2  3 | 4  5     6
       trains    E  0  1  2 | E  0, 2  1
@@ -100,7 +100,7 @@ def balanced(num_workers: int, worker_index: int, num_subnetworks: int,
 
   The ensembles and the subnetworks are laid on a line, each as long as it
   costs, and worker w has part w of m equal ones. Here the ensembles cost 5, the
-  subnetworks 1, 2 and 4, and there are 3 workers:
+  subnetworks 1, 2 and 4, and there are 3 workers::
 
       | ensembles         | 0 | 1     | 2             |
       | worker 0      | worker 1      | worker 2      |

@@ -186,33 +186,20 @@ class PlanTest(MainTestCase):
     return json.loads(self.output(
         "--format=json", "--compare", *_shape_flags(5, 2, 3), *flags))
 
-  def test_costs_and_sizes(self):
-    weights = (1, 2.5, 4e2), (3, 2, 1)
-    balanced = distributed.BalancedStrategy(*weights)
+  @parameterized.parameters(
+      (dict(costs=(1, 2.5, 4e2), sizes=(3, 2, 1)),
+       "--costs=1, 2.5,4e2", "--sizes=3,2,1"),
+      (dict(costs=(1, 2, 3), ensemble_cost=4.5),
+       "--costs=1,2,3", "--ensemble_cost=4.5"))
+  def test_costs(self, weights, *flags):
+    balanced = distributed.BalancedStrategy(**weights)
     others = [_ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION]
     for name, strategies in (("balanced", [balanced] + others),
                              ("round_robin", others + [balanced])):
       expected = plan_lib.compare([
-          plan_lib.PlacementPlan(s, 5, 2, 3, *weights) for s in strategies])
-      self.assertEqual(
-          json.loads(json.dumps(dict(expected, version=1))), self.compared(
-              "--strategy=" + name, "--costs=1, 2.5,4e2", "--sizes=3,2,1"))
-
-  def test_ensemble_cost(self):
-    balanced = distributed.BalancedStrategy((1, 2, 3), ensemble_cost=4.5)
-    others = [_ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION]
-    for name, strategies in (("balanced", [balanced] + others),
-                             ("round_robin", others + [balanced])):
-      expected = plan_lib.compare([
-          plan_lib.PlacementPlan(s, 5, 2, 3, (1, 2, 3), ensemble_cost=4.5)
-          for s in strategies])
-      self.assertEqual(
-          json.loads(json.dumps(dict(expected, version=1))), self.compared(
-              "--strategy=" + name, "--costs=1,2,3", "--ensemble_cost=4.5"))
-    value = json.loads(self.output(
-        "--format=json", "--strategy=balanced", *_shape_flags(5, 2, 3)))
-    self.assertEqual(("BalancedStrategy()", 1.),
-                     (value["strategy"], value["ensemble_cost"]))
+          plan_lib.PlacementPlan(s, 5, 2, 3, **weights) for s in strategies])
+      self.assertEqual(json.loads(json.dumps(dict(expected, version=1))),
+                       self.compared("--strategy=" + name, *flags))
 
   def test_all_plans_have_the_ensemble_cost_of_the_strategy(self):
     self.write("mine.py", """

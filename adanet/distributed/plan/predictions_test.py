@@ -303,26 +303,6 @@ class PredictionsTest(parameterized.TestCase):
       self.assertEqual(num_duplicated, plan.duplicated_ensembles())
       self.assertAlmostEqual(time, plan.training_time())
 
-  @parameterized.parameters(
-      # The number of workers, drop_remainder, the least speed, the waste.
-      (4, False, 1., 0.), (5, False, 1., 0.), (6, False, 4 / 3, 0.),
-      (7, False, 1.5, .5), (8, False, 2., 0.), (6, True, 1., 1.),
-      (7, True, 1., 2.), (3, True, 0., 2.))
-  def test_partial_rounds(self, num_workers, drop_remainder, slowest, wasted):
-    plan = plan_lib.PlacementPlan(
-        distributed.RoundRobinStrategy(drop_remainder), num_workers, 0, 3)
-    self.assertAlmostEqual(slowest, plan.effective_speeds().min())
-    self.assertAlmostEqual(wasted, plan.wasted_training())
-
-  @parameterized.parameters((1, 0), (2, 0), (3, 1), (6, 5), (8, 7))
-  def test_more_ensemble_workers_than_needed(self, num_ensembles,
-                                             num_duplicated):
-    # The others of 9 workers train 6 subnetworks. Ensembles take a third of it.
-    plan = plan_lib.PlacementPlan(
-        distributed.BalancedStrategy(num_ensemble_workers=num_ensembles), 9, 0,
-        6)
-    self.assertEqual(num_duplicated, plan.duplicated_ensembles())
-
   def test_arrays_are_copies(self):
     plan = plan_lib.PlacementPlan(distributed.RoundRobinStrategy(), 7, 3, 2)
     for name in ("subnetworks_per_worker", "trained_per_worker",

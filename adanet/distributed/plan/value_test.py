@@ -335,13 +335,6 @@ class ErrorsTest(parameterized.TestCase):
     self.assert_says(TypeError, "plans=PlacementPlan(", plan_lib.compare, plan)
     self.assert_says(TypeError, "plans=(7,): ", plan_lib.compare, [7])
 
-  def test_ps_of_a_strategy(self):
-    for strategy in OURS:
-      with self.assertRaisesRegex(ValueError, "subnetwork_index=3: "):
-        strategy.subnetwork_parameter_servers(3, 3)
-    with self.assertRaisesRegex(RuntimeError, "config=None: "):
-      distributed.ReplicationStrategy().subnetwork_parameter_servers(3, 1)
-
   @parameterized.parameters(
       ([2], ValueError), ([-1], ValueError), ("01", TypeError),
       (3, TypeError), ([1.], TypeError))
