@@ -24,28 +24,14 @@ GivenEnsembleCost = Union[None, Number, Callable[[int], Number]]
 FORWARD = fractions.Fraction(1, 3)
 
 
-class _Value:
-  """What does not change, so its deep copies are itself.
-
-  So a user's function is asked once for each number of subnetworks, however
-  many copies of a strategy ask for the answer.
-  """
-
-  def __init__(self, *arguments):
-    self._arguments = arguments
-
-  def __reduce__(self):
-    return type(self), self._arguments
-
-  def __deepcopy__(self, memo):
-    return self
-
-
 _once = functools.lru_cache(maxsize=1024)
 
 
-class Lengths(_Value):
+class Lengths:
   """Costs or sizes: as many numbers as there are subnetworks.
+
+  They do not change, so their deep copies are the same object, and a user's
+  function is asked once, however many copies of a strategy want its answer.
 
   Attributes:
     given: None, for equal numbers; a tuple of numbers; a function from the
@@ -72,7 +58,12 @@ class Lengths(_Value):
       measured = _arguments.check_lengths(
           name, measured, "None or a sequence of numbers greater than 0")
     self._measured = measured
-    super().__init__(name, self.given, measured)
+
+  def __reduce__(self):
+    return Lengths, (self._name, self.given, self._measured)
+
+  def __deepcopy__(self, memo):
+    return self
 
   @property
   def is_measured(self) -> bool:
@@ -118,65 +109,63 @@ class Lengths(_Value):
     return line_lib.Line(self.numbers(num_subnetworks))
 
   def __repr__(self):
-    return _show(self.given)
+    return show(self.given)
 
 
-def _show(given):
+def show(given: Any) -> str:
   """Returns what was given; Python can evaluate all but a function's name."""
   if callable(given):
     return getattr(given, "__qualname__", type(given).__qualname__)
   return repr(given)
 
 
-class Work(_Value):
-  """What a step of an iteration takes: of all ensembles, and each subnetwork.
+class Work(Lengths):
+  """What a step takes: of each subnetwork, the costs, and of all ensembles.
 
   Attributes:
-    costs: the `Lengths` of the subnetworks.
-    given: what a step of all ensembles takes, in the units of the costs: a
+    ensembles: what a step of all ensembles takes, in the units of the costs: a
       number, a function from the number of subnetworks to one, or None. Then it
       is what was measured with the costs, or else `FORWARD` of their sum.
   """
 
-  def __init__(self, costs: Lengths, given: GivenEnsembleCost,
-               measured: Optional[Number] = None):
-    """Makes a value, and checks what was given; see the attributes."""
-    self.costs = costs
-    self.given = given
-    self._measured = measured
-    if not (given is None or callable(given)):
-      self.given = _arguments.check_length(
-          "ensemble_cost", given, "None, a number greater than 0, or a function "
-          "from num_subnetworks to one")
-    super().__init__(costs, self.given, measured)
+  def __init__(self, costs: Given, ensembles: GivenEnsembleCost,
+               measured: Optional[Sequence[Number]] = None,
+               measured_ensembles: Optional[Number] = None):
+    """Makes a value, and checks what was given; see `Lengths`."""
+    super().__init__("costs", costs, measured)
+    if not (ensembles is None or callable(ensembles)):
+      ensembles = _arguments.check_length(
+          "ensemble_cost", ensembles, "None, a number greater than 0, or a "
+          "function from num_subnetworks to one")
+    self.ensembles = ensembles
+    self._measured_ensembles = measured_ensembles
 
-  def with_measured(self, costs: Optional[Sequence[Number]],
-                    ensemble_cost: Optional[Number]) -> "Work":
+  def __reduce__(self):
+    return Work, (self.given, self.ensembles, self._measured,
+                  self._measured_ensembles)
+
+  def with_measured(self, measured: Optional[Sequence[Number]],
+                    measured_ensembles: Optional[Number] = None) -> "Work":
     """Returns other measured numbers, if they are asked for."""
-    return (Work(self.costs.with_measured(costs), self.given, ensemble_cost)
-            if self.costs.is_measured else self)
+    return (Work(self.given, self.ensembles, measured, measured_ensembles)
+            if self.is_measured else self)
 
   @_once
   def ensemble_cost(self, num_subnetworks: int) -> Number:
-    """Returns what a step of all ensembles takes; raises likewise."""
-    costs = self.costs.given_numbers(num_subnetworks)
-    if callable(self.given):
+    """Returns what a step of all ensembles takes; raises as `given_numbers`."""
+    costs = self.given_numbers(num_subnetworks)
+    if callable(self.ensembles):
       return _arguments.check_length(
-          f"ensemble_cost({num_subnetworks})", self.given(num_subnetworks),
+          f"ensemble_cost({num_subnetworks})", self.ensembles(num_subnetworks),
           "a number greater than 0")
-    if self.given is not None:
-      return self.given
-    if self._measured is not None and costs is not None:
-      return self._measured
-    return FORWARD * sum(
-        map(fractions.Fraction, self.costs.numbers(num_subnetworks)))
+    if self.ensembles is not None:
+      return self.ensembles
+    if self._measured_ensembles is not None and costs is not None:
+      return self._measured_ensembles
+    return FORWARD * sum(map(fractions.Fraction, self.numbers(num_subnetworks)))
 
   @_once
-  def line(self, num_subnetworks: int) -> line_lib.Line:
+  def line_behind_ensembles(self, num_subnetworks: int) -> line_lib.Line:
     """Returns the subnetworks end to end by cost, behind the ensembles."""
-    return line_lib.Line(self.costs.numbers(num_subnetworks),
+    return line_lib.Line(self.numbers(num_subnetworks),
                          self.ensemble_cost(num_subnetworks))
-
-  def __repr__(self):
-    """Returns the ensembles' cost as it was given."""
-    return _show(self.given)

@@ -116,7 +116,7 @@ class LengthsTest(parameterized.TestCase):
 
 
 def _work(costs=None, ensemble_cost=None):
-  return lengths_lib.Work(lengths_lib.Lengths("costs", costs), ensemble_cost)
+  return lengths_lib.Work(costs, ensemble_cost)
 
 
 class WorkTest(parameterized.TestCase):
@@ -130,8 +130,8 @@ class WorkTest(parameterized.TestCase):
   def test_ensemble_cost(self, costs, given, expected):
     work = _work(costs, given)
     self.assertEqual(expected, work.ensemble_cost(2))
-    starts = work.line(2).starts
-    first, second = map(fractions.Fraction, work.costs.numbers(2))
+    starts = work.line_behind_ensembles(2).starts
+    first, second = map(fractions.Fraction, work.numbers(2))
     expected = fractions.Fraction(expected)
     total = expected + first + second
     self.assertEqual(
@@ -155,14 +155,14 @@ class WorkTest(parameterized.TestCase):
     work = _work(ensemble_cost=lambda k: asked.append(k) or k)
     for k in (3, 2, 3, 2):
       copy.deepcopy(work).ensemble_cost(k)
-      work.line(k)
+      work.line_behind_ensembles(k)
     self.assertEqual([3, 2], asked)
 
   def test_pickles(self):
     work = _work("measured").with_measured([4, 5], 7)
     copied = pickle.loads(pickle.dumps(work, 2))
     self.assertEqual(7, copied.ensemble_cost(2))
-    self.assertEqual((4, 5), copied.costs.numbers(2))
+    self.assertEqual((4, 5), copied.numbers(2))
 
   @parameterized.parameters(
       (0, ValueError, "ensemble_cost=0: expected None, a number greater "),
@@ -179,7 +179,7 @@ class WorkTest(parameterized.TestCase):
     self.assertNotIn("\n", str(raised.exception))
     text = text.replace("cost=", "cost(2)=").replace("None, a", "a")
     with self.assertRaises(error) as raised:
-      _work(ensemble_cost=lambda k: given).line(2)
+      _work(ensemble_cost=lambda k: given).line_behind_ensembles(2)
     self.assertStartsWith(str(raised.exception), text)
 
 

@@ -181,11 +181,11 @@ def measure(model: model_lib.Model,
     specs = built.iteration.subnetworks
     builders = [spec.builder for spec in specs]
     costs = sizes = ensemble_cost = None
-    if placement.work.costs.is_measured:
+    if placement.work.is_measured:
       costs = stated(builders, "cost")
     if placement.sizes.is_measured:
       sizes = stated(builders, "size") or tuple(map(_num_bytes, specs))
-    if placement.work.costs.is_measured and costs is None:
+    if placement.work.is_measured and costs is None:
       costs, ensemble_cost = _times(alone, built)
     figures = Figures(costs, sizes, ensemble_cost)
     _log(built.iteration, figures)
@@ -208,7 +208,7 @@ def known(agreed: typing.Optional[agreement_lib.Agreement],
   if agreed is None or (agreed.job, agreed.iteration, agreed.strategy) != (
       now.job, now.iteration, now.strategy):
     return None
-  if (placement.work.costs.is_measured and not agreed.costs or
+  if (placement.work.is_measured and not agreed.costs or
       placement.sizes.is_measured and not agreed.sizes):
     return None
   return agreed_figures(agreed)

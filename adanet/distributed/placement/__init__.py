@@ -114,9 +114,9 @@ def balanced(num_workers: int, worker_index: int, num_subnetworks: int,
   """
   builder = Share(builds_ensemble=True, subnetworks=range(num_subnetworks),
                   trains_subnetworks=False)
-  line, num_ahead = work.line, 0
+  line, num_ahead = work.line_behind_ensembles, 0
   if num_ensemble_workers is not None:
-    line = work.costs.line
+    line = work.line
     if num_subnetworks > 1:  # At least one worker trains.
       num_ahead = min(num_ensemble_workers, num_workers - 1)
   if num_workers == 0 or worker_index < num_ahead:
@@ -133,7 +133,7 @@ def balanced(num_workers: int, worker_index: int, num_subnetworks: int,
     ensembles = num_workers * fractions.Fraction(
         work.ensemble_cost(num_subnetworks))
     of_ensembles = ensembles / (ensembles + sum(
-        map(fractions.Fraction, work.costs.numbers(num_subnetworks))))
+        map(fractions.Fraction, work.numbers(num_subnetworks))))
   return builder._replace(trains_subnetworks=True, fractions=parts,
                           ensemble_fraction=of_ensembles)
 
@@ -297,8 +297,7 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
     if num_ensemble_workers is not None:
       num_ensemble_workers = _arguments.check_integer(
           "num_ensemble_workers", num_ensemble_workers, at_least=0)
-    self.work = lengths_lib.Work(
-        lengths_lib.Lengths("costs", costs), ensemble_cost)
+    self.work = lengths_lib.Work(costs, ensemble_cost)
     self.sizes = lengths_lib.Lengths("sizes", sizes)
     self._num_ensemble_workers = num_ensemble_workers
     self._dedicates = dedicate_parameter_servers
@@ -306,7 +305,7 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
   @property
   def measures(self) -> bool:
     """Whether costs or sizes are "measured"."""
-    return self.work.costs.is_measured or self.sizes.is_measured
+    return self.work.is_measured or self.sizes.is_measured
 
   def _with(self, work, sizes):
     """Returns a copy with other costs and sizes."""
@@ -337,13 +336,12 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
 
   def for_earlier_iterations(self: "_Balanced") -> "_Balanced":
     """As in `PlacementStrategy`: with equal costs and sizes."""
-    return self._with(
-        lengths_lib.Work(lengths_lib.Lengths("costs", None), None),
-        lengths_lib.Lengths("sizes", None))
+    return self._with(lengths_lib.Work(None, None),
+                      lengths_lib.Lengths("sizes", None))
 
   def costs_of(self, num_subnetworks: int) -> Sequence[line_lib.Number]:
     """Returns the cost of each subnetwork; ones if they are equal."""
-    return self.work.costs.numbers(
+    return self.work.numbers(
         _arguments.check_num_subnetworks(num_subnetworks))
 
   def ensemble_cost_of(self, num_subnetworks: int) -> line_lib.Number:
@@ -359,16 +357,16 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
 
   def __repr__(self) -> str:
     options = []
-    if self.work.costs.given is not None:
-      options.append(f"costs={self.work.costs!r}")
+    if self.work.given is not None:
+      options.append(f"costs={self.work!r}")
     if self.sizes.given is not None:
       options.append(f"sizes={self.sizes!r}")
     if self._num_ensemble_workers is not None:
       options.append(f"num_ensemble_workers={self._num_ensemble_workers}")
     if not self._dedicates:
       options.append("dedicate_parameter_servers=False")
-    if self.work.given is not None:
-      options.append(f"ensemble_cost={self.work!r}")
+    if self.work.ensembles is not None:
+      options.append(f"ensemble_cost={lengths_lib.show(self.work.ensembles)}")
     return f"{type(self).__name__}({', '.join(options)})"
 
   def _share(self, num_subnetworks):

@@ -70,7 +70,7 @@ def _ensemble_cost(given, strategy, num_subnetworks, costs, has_other_costs):
   implied = predictions.implied_ensemble_cost(num_subnetworks, costs)
   if given is None:
     if not isinstance(strategy, placement.BalancedStrategy) or (
-        has_other_costs and strategy.work.given is None):
+        has_other_costs and strategy.work.ensembles is None):
       return implied
     given = strategy.ensemble_cost_of(num_subnetworks)
     if given == implied:
