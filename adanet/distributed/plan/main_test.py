@@ -62,6 +62,25 @@ class Needs(Mine):
 """
 
 
+_EXECUTOR_TABLE = """\
+An executor: 3 workers, 7 subnetworks, the longest first
+
+worker  trains   time  busy
+0       0, 4, 6    11  100%
+1       1, 5        8   73%
+2       2, 3        8   73%
+
+figure          value
+training_time      11
+ideal_time          9
+speedup         2.455
+utilization    0.8182
+idle_workers        0
+
+The time is 1.22 times the ideal of 9: all costs, divided by the workers.
+"""
+
+
 class _Terminal(io.TextIOWrapper):
 
   def isatty(self):
@@ -350,6 +369,44 @@ class BadInputTest(MainTestCase):
 
   def test_no_subnetworks(self):
     self.assert_refused("--subnetworks: expected the number", "--workers=3")
+
+
+class ExecutorTest(MainTestCase):
+
+  def test_table(self):
+    for flags in ((), ("--subnetworks=7",)):
+      self.assertEqual(_EXECUTOR_TABLE, self.output(
+          "--executor_workers=3", "--costs=5,5,4,4,3,3,3", *flags))
+
+  def test_table_of_many(self):
+    output = self.output("--executor_workers=50", "--subnetworks=100000")
+    self.assertLess(output.count("\n"), 15)
+    self.assertIn("  2000 subnetworks each  2000  100%\n", output)
+    self.assertIn("The time is the ideal: all costs, divided", output)
+
+  def test_json(self):
+    self.assertEqual(
+        plan_lib.ExecutorPlan(4, 2, (1, 2.5)).to_json_dict(), json.loads(
+            self.output("--executor_workers=4", "--costs=1,2.5",
+                        "--format=json")))
+
+  @parameterized.parameters(
+      ("--costs=1,2 --ps=2", "expected no --ps, which is for a cluster with "
+       "parameter servers."),
+      ("--costs=1,2 --ensemble_cost=2", "expected no --ensemble_cost, which is "),
+      ("--costs=1,2 --strict", "expected no --strict, which is for a cluster "),
+      ("--costs=1,2 --format=svg", "expected --format=table or json, got "
+       "--format=svg."),
+      ("--costs=1,2 --noevaluator", "expected no --evaluator, which is for a "),
+      ("", "expected --costs or --subnetworks."))
+  def test_refuses(self, flags, message):
+    self.assert_refused(f"adanet-plan: --executor_workers=2: {message}",
+                        "--executor_workers=2", *flags.split(), TF_CONFIG="{}")
+
+  def test_costs_and_subnetworks(self):
+    self.assert_refused(
+        "--costs=1,2: expected 3 numbers", "--executor_workers=2",
+        "--costs=1,2", "--subnetworks=3")
 
 
 class InfoTest(MainTestCase):
