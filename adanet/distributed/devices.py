@@ -13,7 +13,7 @@ import functools
 import hashlib
 import sys
 import threading
-from typing import Any, ContextManager, Iterable, Iterator, Union
+from typing import Any, ContextManager, Iterable, Iterator, List, Union
 
 from adanet import tf_compat
 from adanet.distributed import _arguments
@@ -199,7 +199,8 @@ def variables_on(tasks: Union[Iterable[int], line.Segment]
 
 
 _patch_lock = threading.Lock()
-_patched = []  # TensorFlow's default strategy, once for each open context.
+# TensorFlow's default strategy, once for each open context.
+_patched: List[Any] = []
 
 
 @contextlib.contextmanager

@@ -162,7 +162,7 @@ class Work(Lengths):
       return self.ensembles
     if self._measured_ensembles is not None and costs is not None:
       return self._measured_ensembles
-    return FORWARD * sum(map(fractions.Fraction, self.numbers(num_subnetworks)))
+    return FORWARD * line_lib.exact_sum(self.numbers(num_subnetworks))
 
   @_once
   def line_behind_ensembles(self, num_subnetworks: int) -> line_lib.Line:

@@ -29,6 +29,11 @@ def common_denominator(numbers: Iterable[fractions.Fraction]) -> int:
                           {n.denominator for n in numbers}, 1)
 
 
+def exact_sum(numbers: Iterable[Number]) -> fractions.Fraction:
+  """Returns the sum of numbers by their exact values."""
+  return sum((fractions.Fraction(n) for n in numbers), fractions.Fraction(0))
+
+
 class Segment(NamedTuple):
   """The place of one length on a line that is cut into equal parts.
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How tables, pictures, warnings and errors name tasks: as TF_CONFIG does.
 
-To a strategy and a plan the chief is worker 0, and worker 1 the task "worker:0".
+To a strategy and a plan the chief is worker 0, and worker 1 is "worker:0".
 """
 
 from typing import Any, List, Sequence, Union

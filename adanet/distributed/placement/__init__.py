@@ -132,8 +132,8 @@ def balanced(num_workers: int, worker_index: int, num_subnetworks: int,
   if not of_ensembles:  # The chief builds them beside its part of the line.
     ensembles = num_workers * fractions.Fraction(
         work.ensemble_cost(num_subnetworks))
-    of_ensembles = ensembles / (ensembles + sum(
-        map(fractions.Fraction, work.numbers(num_subnetworks))))
+    of_ensembles = ensembles / (
+        ensembles + line_lib.exact_sum(work.numbers(num_subnetworks)))
   return builder._replace(trains_subnetworks=True, fractions=parts,
                           ensemble_fraction=of_ensembles)
 
@@ -212,7 +212,7 @@ class RoundRobinStrategy(strategy_lib.RuleStrategy):
     config = self.config
     num_workers, worker_index = _arguments.read_worker(config)
     if (self._drop_remainder and 1 < num_workers <= num_subnetworks and
-        not isinstance(config, TaskConfig)):  # A plan needs no warning.
+        type(config) is not _arguments.TaskConfig):  # A plan does not warn.
       _warn_of_untrained_subnetworks(num_workers, num_subnetworks)
     return round_robin(
         num_workers, worker_index, num_subnetworks, self._drop_remainder)

@@ -72,7 +72,8 @@ class ExecutorPlan:
             f"costs={_arguments.show(given)}: expected {expected}.")
     self.costs = costs
     # As integers: then no order of adding them makes a difference.
-    exact = list(map(fractions.Fraction, costs or (1,) * num_subnetworks))
+    exact = [fractions.Fraction(cost)
+             for cost in costs or (1,) * num_subnetworks]
     self._scale = line_lib.common_denominator(exact)
     self._scaled = [int(cost * self._scale) for cost in exact]
     self.worker_groups = tuple(self._groups())

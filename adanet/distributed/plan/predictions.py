@@ -49,15 +49,11 @@ _ROUNDING = 1e-6
 Weights = Optional[Sequence[line_lib.Number]]
 
 
-def _exact_sum(costs):
-  return sum(map(fractions_lib.Fraction, costs))
-
-
 def implied_ensemble_cost(num_subnetworks: int,
                           costs: Weights) -> line_lib.Number:
   """Returns E where it is not known: `lengths.FORWARD` of all costs."""
   return lengths.FORWARD * (
-      num_subnetworks if costs is None else _exact_sum(costs))
+      num_subnetworks if costs is None else line_lib.exact_sum(costs))
 
 
 class Predictions:
@@ -112,7 +108,7 @@ class Predictions:
     cost = fractions_lib.Fraction(self.ensemble_cost)
     return cost / (cost + (
         share.num_trained if self.costs is None else
-        _exact_sum(self.costs[i] for i in share.trained)))
+        line_lib.exact_sum(self.costs[i] for i in share.trained)))
 
   def changed(self, num_workers: Optional[int] = None,
               num_ps: Optional[int] = None,

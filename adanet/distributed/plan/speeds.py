@@ -114,10 +114,10 @@ def predict(groups: Sequence[groups_lib.WorkerGroup], num_subnetworks: int,
   speeds_in_lockstep = lockstep.add_up(lockstep.counts / times)
 
   # The parts of all of a worker's time.
-  divided = [() if group.in_lockstep else group.time_fractions().items()
-             for group in groups]
-  parts = [part for pairs in divided for _, part in pairs]
-  divided = _Pairs(groups, [[i for i, _ in pairs] for pairs in divided], k)
+  fractions = [{} if group.in_lockstep else group.time_fractions()
+               for group in groups]
+  parts = [part for pairs in fractions for part in pairs.values()]
+  divided = _Pairs(groups, [list(pairs) for pairs in fractions], k)
   rates = np.array(list(map(float, parts))) / costs[divided.subnetworks]
   divided_speeds = _exact_speeds(divided, parts, exact_costs)
 
