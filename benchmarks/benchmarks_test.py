@@ -23,7 +23,6 @@ from benchmarks import bytes as bytes_lib
 from benchmarks import claims
 from benchmarks import cluster
 from benchmarks import cluster_steps
-from benchmarks import decisions
 from benchmarks import executor
 from benchmarks import plan
 from benchmarks import program
@@ -32,22 +31,6 @@ from benchmarks import search
 from benchmarks import timing
 from benchmarks import training
 from benchmarks import variables
-
-
-class _OthersSubnetwork(placement.RoundRobinStrategy):
-
-  def should_build_subnetwork(self, num_subnetworks, subnetwork_index):
-    return super().should_build_subnetwork(
-        num_subnetworks, (subnetwork_index + 1) % num_subnetworks)
-
-
-class _Remembers(placement.RoundRobinStrategy):
-
-  def should_build_ensemble(self, num_subnetworks):
-    if not hasattr(self, "answer"):
-      self.answer = super().should_build_ensemble(
-          num_subnetworks)
-    return self.answer
 
 
 class _Nowhere(placement.RoundRobinStrategy):
@@ -107,8 +90,7 @@ class BenchmarksTest(parameterized.TestCase):
 
   @parameterized.parameters(
       (bytes_lib, _Nowhere), (bytes_lib, _OthersServers), (claims, _Nowhere),
-      (decisions, _OthersSubnetwork),
-      (decisions, _Remembers), (scope, _Nowhere), (scope, _OthersServers))
+      (scope, _Nowhere), (scope, _OthersServers))
   def test_refuses_wrong_strategies(self, benchmark, round_robin):
     with self.assertRaises(program.CheckError):
       benchmark.measure(

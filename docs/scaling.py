@@ -90,16 +90,16 @@ def on_paper(plan: typing.Any, machines: Machines) -> typing.Tuple[
 class _Worker:
   """What a worker exchanges with the parameter servers in a step."""
 
-  def __init__(self, plan, share, machines):
+  def __init__(self, plan, group, machines):
     loads = np.zeros(plan.num_ps)
-    for i in share.subnetworks:
+    for i in group.subnetworks:
       ps = list(plan.subnetwork(i).ps)
       loads[ps] += machines.read_secs / len(ps)
     self.ps = np.flatnonzero(loads)
     self.secs = loads[self.ps]  # For which the link of each of these is busy.
     self.own_secs = self.secs.sum()
-    self.compute_secs = machines.compute_secs * max(share.num_trained, 1)
-    self.is_trainer = share.trains_subnetworks
+    self.compute_secs = machines.compute_secs * max(group.num_trained, 1)
+    self.is_trainer = group.trains_subnetworks
 
 
 def simulate(plan: typing.Any, machines: Machines, end: float,
@@ -113,9 +113,9 @@ def simulate(plan: typing.Any, machines: Machines, end: float,
     seed: int, of the moments at which the workers begin.
   """
   workers = {}
-  for share, ranges in plan.shares:
-    worker = _Worker(plan, share, machines)
-    workers.update((w, worker) for part in ranges for w in part)
+  for group in plan.worker_groups:
+    workers.update(dict.fromkeys(
+        group.workers, _Worker(plan, group, machines)))
   begins = np.random.RandomState(seed).uniform(0., end / _STEPS, len(workers))
   # (time, worker, whether it sends gradients): a heap.
   events = sorted((begins[w], w, False) for w in workers)

@@ -21,7 +21,7 @@ from adanet.core import scoped_summary
 from adanet.core import scopes
 from adanet.core import searched
 from adanet.core import subnetworks
-from adanet.distributed import layout
+from adanet.distributed import placement
 
 _Reports = Tuple[List[Any], List[Any]]
 
@@ -401,7 +401,7 @@ class _Builder:
 def build(search: iteration_lib.Search,
           history: Sequence[Tuple[int, architecture_lib.Architecture]],
           number: int, task: subnetworks.Task, config: Any, strategy: Any,
-          share: Callable[[Sequence[str]], layout.Share],
+          share: Callable[[Sequence[str]], placement.Share],
           reports: Callable[[int], _Reports],
           only: Optional[architecture_lib.Architecture] = None) -> iteration_lib.Iteration:
   """Builds an iteration in the default graph, which `scopes.new_graph` made.

@@ -10,7 +10,7 @@ from adanet.core import architecture as architecture_lib
 from adanet.core import ensembles
 from adanet.core import searched
 from adanet.core import subnetworks
-from adanet.distributed import layout
+from adanet.distributed import placement
 
 
 class Search(NamedTuple):
@@ -81,7 +81,7 @@ class Iteration(NamedTuple):
   number: int
   builder_names: Tuple[str, ...]
   base_global_step: int
-  share: layout.Share
+  share: placement.Share
   subnetworks: Tuple[subnetworks.SubnetworkSpec, ...]
   candidates: Tuple[ensembles.Candidate, ...]
   previous: Optional[ensembles.EnsembleSpec]

@@ -18,7 +18,7 @@ from adanet.core import building
 from adanet.core import iteration
 from adanet.core import scopes
 from adanet.core import subnetworks
-from adanet.distributed import layout
+from adanet.distributed import placement
 from adanet.testing import builders
 from adanet.testing import searches
 import numpy as np
@@ -279,7 +279,7 @@ class IterationTest(parameterized.TestCase):
 
     whole, graph = _build(made(), **kwargs)
     part, graph_of_part = _build(
-        made(), share=layout.Share(True, [1], True), **kwargs)
+        made(), share=placement.Share(True, [1], True), **kwargs)
     self.assertEqual("abc", "".join(part.builder_names))
     self.assertEqual(["t0_b"], [s.name for s in part.subnetworks])
     # With the index that each has among all candidates.
@@ -311,7 +311,7 @@ class IterationTest(parameterized.TestCase):
       before, _ = build([])
       history.append((0, before.candidates[2].spec.architecture))
     wholes = _values(*build(history))
-    parts = _values(*build(history, share=layout.Share(True, (1,), True)))
+    parts = _values(*build(history, share=placement.Share(True, (1,), True)))
     for whole, part in zip(wholes, parts):
       self.assertContainsSubset(list(part), list(whole))
       for name, value in part.items():

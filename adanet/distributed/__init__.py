@@ -5,7 +5,7 @@
 See https://arxiv.org/abs/1607.01097 for what a subnetwork and an ensemble are.
 """
 
-import typing
+from typing import TYPE_CHECKING
 
 from adanet import _submodules
 from adanet.distributed import devices
@@ -22,7 +22,7 @@ __all__ = [
     "devices",
 ]
 
-if typing.TYPE_CHECKING:
+if TYPE_CHECKING:
   from adanet.distributed import plan
 else:
   # At its first use: NumPy takes longer than the rest.

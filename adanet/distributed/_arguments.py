@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of what a caller gives: arguments, and a config's attributes."""
 
+import collections
 import collections.abc
 import fractions
 import numbers
@@ -22,16 +23,10 @@ def shorten(text):
 
 
 def check_integer(name, value, at_least, below=None):
-  """Returns an argument as an int, after checking its type and range.
+  """Returns an argument as an int in [at_least, below), after checking it.
 
-  Args:
-    name: str, the argument's name, for the error.
-    value: the argument. NumPy's integers are integers, booleans are not.
-    at_least: int, the lowest value allowed.
-    below: int, one more than the highest value allowed; None for no limit.
-
-  Returns:
-    int. (A NumPy integer would make `in range(...)` take linear time.)
+  NumPy's integers are integers, booleans are not. (A NumPy integer would make
+  `in range(...)` take linear time.)
 
   Raises:
     TypeError: `value` is not an integer.
@@ -67,48 +62,12 @@ def _plain_number(value):
   return float(value) if is_float and float(value) == exact else exact
 
 
-def check_lengths(name, value, expected):
-  """Returns costs or sizes as a tuple, after checking them.
+def check_length(name, value, expected):
+  """Returns a cost or size as an int, float or Fraction, after checking it.
 
   Args:
     name: str, the argument's name, for the error.
     value: the argument. NumPy's numbers are numbers, booleans are not.
-    expected: str, what to give, for the error.
-
-  Returns:
-    Tuple of int, float and Fraction, equal to what was given.
-
-  Raises:
-    TypeError: `value` is not a sequence of numbers.
-    ValueError: a number is not greater than 0, or not finite; or there is none.
-  """
-  message = f"{name}={show(value)}: expected {expected}."
-  try:
-    if isinstance(value, (
-        str, bytes, collections.abc.Mapping, collections.abc.Set)):
-      raise TypeError  # No numbers, or in no order.
-    value = tuple(value)
-  except TypeError:
-    raise TypeError(message) from None
-  if not value:
-    raise ValueError(message)
-  found = tuple(map(_plain_number, value))
-  for index, number in enumerate(found):
-    if number is None or number <= 0:
-      given = value[index]
-      is_number = isinstance(given, numbers.Number) and not isinstance(
-          given, bool)
-      raise (ValueError if is_number else TypeError)(
-          f"{name}[{index}]={show(given)}: expected a number greater than 0.")
-  return found
-
-
-def check_length(name, value, expected):
-  """Returns a cost as an int, a float or a Fraction, after checking it.
-
-  Args:
-    name: str, the argument's name, for the error.
-    value: the argument.
     expected: str, what to give, for the error.
 
   Raises:
@@ -124,6 +83,38 @@ def check_length(name, value, expected):
   return number
 
 
+def check_lengths(name, value, expected):
+  """Returns costs or sizes as a tuple, at least one; else as `check_length`."""
+  message = f"{name}={show(value)}: expected {expected}."
+  try:
+    if isinstance(value, (
+        str, bytes, collections.abc.Mapping, collections.abc.Set)):
+      raise TypeError  # No numbers, or in no order.
+    value = tuple(value)
+  except TypeError:
+    raise TypeError(message) from None
+  if not value:
+    raise ValueError(message)
+  return tuple(check_length(f"{name}[{i}]", number, "a number greater than 0")
+               for i, number in enumerate(value))
+
+
+#: A plan asks each worker about every subnetwork.
+MAX_WORKERS = 20000
+_MAX_PAIRS = 10**7
+
+
+def check_cluster(num_workers, num_subnetworks):
+  """Raises a ValueError if a cluster is too large for a plan."""
+  source = f"num_workers={num_workers}"
+  if num_workers > MAX_WORKERS:
+    raise ValueError(f"{source}: expected at most {MAX_WORKERS:,} workers.")
+  if num_workers * num_subnetworks > _MAX_PAIRS:
+    raise ValueError(
+        f"{source}, num_subnetworks={num_subnetworks}: expected at most "
+        f"{_MAX_PAIRS:,} pairs of a worker and a subnetwork.")
+
+
 def check_num_subnetworks(num_subnetworks):
   """Returns the number of subnetworks as an int, after checking it."""
   return check_integer("num_subnetworks", num_subnetworks, 1)
@@ -131,7 +122,10 @@ def check_num_subnetworks(num_subnetworks):
 
 def check_subnetwork(num_subnetworks, subnetwork_index):
   """Returns the number and the index as ints, after checking them."""
-  num_subnetworks = check_integer("num_subnetworks", num_subnetworks, 1)
+  if type(num_subnetworks) is type(subnetwork_index) is int and (
+      0 <= subnetwork_index < num_subnetworks):
+    return num_subnetworks, subnetwork_index  # Asked most often.
+  num_subnetworks = check_num_subnetworks(num_subnetworks)
   return num_subnetworks, check_integer(
       "subnetwork_index", subnetwork_index, 0, num_subnetworks)
 
@@ -143,6 +137,20 @@ def _incomplete(config, attributes):
       "RunConfig has.")
 
 
+class TaskConfig(collections.namedtuple("TaskConfig", [
+    "num_worker_replicas", "num_ps_replicas", "global_id_in_cluster",
+    "is_chief", "task_type", "task_id"])):
+  """The attributes of a `RunConfig` that tell one worker from another."""
+  __slots__ = ()
+
+  def __getattr__(self, name):
+    raise AttributeError(
+        f"config.{name}: expected only "
+        f"config.{', config.'.join(self._fields)}. A strategy of your own is "
+        "asked as each worker, and these are all that is known of another "
+        "worker.")
+
+
 def read_worker(config):
   """Returns `(num_workers, worker_index)` of a `RunConfig`, as ints.
 
@@ -150,6 +158,8 @@ def read_worker(config):
     TypeError: an attribute is missing or no integer.
     ValueError: an attribute is out of range.
   """
+  if type(config) is TaskConfig:  # A plan's, which is right, and reads often.
+    return config[0], config[2]
   try:
     num_workers = config.num_worker_replicas
     worker_index = config.global_id_in_cluster

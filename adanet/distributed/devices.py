@@ -13,7 +13,7 @@ import functools
 import hashlib
 import sys
 import threading
-from typing import Any, ContextManager, Iterable, Iterator, Union
+from typing import Any, ContextManager, Iterable, Iterator, List, Union
 
 from adanet import tf_compat
 from adanet.distributed import _arguments
@@ -24,12 +24,11 @@ _NamedOp = collections.namedtuple("_NamedOp", "name")
 
 
 def _device_setter():
-  """Returns the module that `replica_device_setter` is defined in.
+  """Returns the module of `replica_device_setter`, unchanged since 1.0.
 
-  It has the list of variable ops and the default strategy that the monkey patch
-  replaces. It is not public, but unchanged since TensorFlow 1.0. It is found
-  through `v1`, because AdaNet's `tf_compat` has that name too: this package can
-  replace AdaNet's `distributed` in a graph.
+  It has the list of variable ops and the default strategy. It is found through
+  `v1`, because this package can replace the `distributed` of AdaNet, whose
+  `tf_compat` has that name too.
   """
   return sys.modules[tf_compat.v1.train.replica_device_setter.__module__]
 
@@ -52,14 +51,10 @@ class OpNameHashStrategy:
   """
 
   def __init__(self, num_tasks: int):
-    """Makes a strategy for `num_tasks` tasks.
-
-    Args:
-      num_tasks: int, at least 1, the number of parameter servers.
+    """Makes a strategy for `num_tasks` parameter servers, at least 1.
 
     Raises:
-      TypeError: `num_tasks` is not an integer.
-      ValueError: `num_tasks` is less than 1.
+      TypeError, ValueError: `num_tasks` is not an integer, or less than 1.
     """
     self._num_tasks = _arguments.check_integer(
         "num_tasks", num_tasks, at_least=1)
@@ -203,31 +198,9 @@ def variables_on(tasks: Union[Iterable[int], line.Segment]
   return _VariablesScope(tasks if is_small else tuple(tasks))
 
 
-class _DefaultStrategyPatch:
-  """Replaces TensorFlow's default strategy while it has users."""
-
-  _NAME = "_RoundRobinStrategy"
-
-  def __init__(self):
-    self._lock = threading.Lock()
-    self._num_users = 0
-    self._original = None
-
-  def acquire(self):
-    with self._lock:
-      if not self._num_users:
-        self._original = getattr(_device_setter(), self._NAME)
-        setattr(_device_setter(), self._NAME, OpNameHashStrategy)
-      self._num_users += 1
-
-  def release(self):
-    with self._lock:
-      self._num_users -= 1
-      if not self._num_users:
-        setattr(_device_setter(), self._NAME, self._original)
-
-
-_default_strategy_patch = _DefaultStrategyPatch()
+_patch_lock = threading.Lock()
+# TensorFlow's default strategy, once for each open context.
+_patched: List[Any] = []
 
 
 @contextlib.contextmanager
@@ -239,8 +212,15 @@ def monkey_patch_default_variable_placement_strategy() -> Iterator[None]:
   `ps_strategy` instead. The default is the process's: it changes for all
   threads until the last context that is open in any of them closes.
   """
-  _default_strategy_patch.acquire()
+  name = "_RoundRobinStrategy"
+  with _patch_lock:
+    _patched.append(
+        _patched[0] if _patched else getattr(_device_setter(), name))
+    setattr(_device_setter(), name, OpNameHashStrategy)
   try:
     yield
   finally:
-    _default_strategy_patch.release()
+    with _patch_lock:
+      original = _patched.pop()
+      if not _patched:
+        setattr(_device_setter(), name, original)

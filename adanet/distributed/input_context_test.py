@@ -139,21 +139,6 @@ class InputContextTest(parameterized.TestCase):
       self.assertEqual({len(found)}, numbers[reads_for])
       self.assertEqual(list(range(len(found))), found)
 
-  @hypothesis.given(
-      num_rounds=st.integers(1, 10**6),
-      num_subnetworks=st.integers(2, 10**6),
-      data=st.data())
-  def test_large_clusters(self, num_rounds, num_subnetworks, data):
-    tail = data.draw(st.integers(0, num_subnetworks))
-    this_round = data.draw(st.integers(0, num_rounds - 1))
-    task = data.draw(st.integers(0, num_subnetworks))
-    num_workers = num_rounds * (num_subnetworks + 1) + tail
-    strategy = strategies.worker(
-        num_workers, this_round * (num_subnetworks + 1) + task)
-    has_one_in_tail = tail > (1 if task else 0)
-    self.assertEqual((num_rounds + has_one_in_tail, this_round),
-                     _share(strategy, num_subnetworks, max(0, task - 1)))
-
   @parameterized.parameters(
       (distributed.ReplicationStrategy,), (distributed.RoundRobinStrategy,),
       (distributed.BalancedStrategy,))

@@ -105,25 +105,6 @@ class RoundRobinWorkersTest(parameterized.TestCase):
     dropped = range(num_workers - 1, num_subnetworks) if is_dropping else ()
     self.assertEqual(set(range(num_subnetworks)) - set(dropped), trained)
 
-  @hypothesis.given(
-      num_rounds=st.integers(1, 10**9),
-      num_subnetworks=st.integers(2, 10**9),
-      task=st.integers(1, 10**9),
-      drop_remainder=st.booleans())
-  def test_one_subnetwork_each_in_whole_rounds(
-      self, num_rounds, num_subnetworks, task, drop_remainder):
-    round_size = num_subnetworks + 1
-    task = 1 + task % num_subnetworks
-    strategy = strategies.worker(
-        num_rounds * round_size, (num_rounds - 1) * round_size + task,
-        drop_remainder)
-    self.assertFalse(strategy.should_build_ensemble(num_subnetworks))
-    self.assertTrue(strategy.should_train_subnetworks(num_subnetworks))
-    for i in {0, task - 2, task - 1, task, num_subnetworks - 1}:
-      if 0 <= i < num_subnetworks:
-        self.assertEqual(
-            i == task - 1, strategy.should_build_subnetwork(num_subnetworks, i))
-
   def test_follows_a_config_that_changes_in_place(self):
     config = mock.Mock(num_worker_replicas=4, num_ps_replicas=3)
     strategy = strategies.round_robin(config)
@@ -219,14 +200,6 @@ class DroppedSubnetworksTest(parameterized.TestCase):
                   "workers beside the chief", logs.output[0])
     self.assertIn(f"with the chief and {num_workers - 1} worker",
                   logs.output[0])
-
-  def test_warns_once_of_each_of_two_shapes(self):
-    with self.assertLogs("absl", "WARNING") as logs:
-      for _ in range(3):
-        for num_subnetworks in (51, 52):
-          strategies.worker(50, 7, drop_remainder=True).should_build_ensemble(
-              num_subnetworks)
-    self.assertLen(logs.output, 2)
 
   @parameterized.parameters(
       (1, 6, True), (7, 6, True), (8, 6, True), (6, 1, True), (3, 6, False))

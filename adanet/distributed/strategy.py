@@ -8,45 +8,73 @@ The strategies themselves are in `placement`.
 import abc
 import contextlib
 import copy
-import fractions
-from typing import Any, Callable, ContextManager, Dict, Iterable, Optional
-from typing import TypeVar
+import fractions as fractions_lib
+import functools
+from typing import Any, ContextManager, Dict, Iterable, Iterator, NamedTuple
+from typing import Optional, Sequence, TypeVar, Union
 
 from adanet import tf_compat
 from adanet.distributed import _arguments
 from adanet.distributed import devices
-from adanet.distributed import layout as layout_lib
+from adanet.distributed import lengths
+from adanet.distributed import line
 from adanet.distributed import tasks
 import six
 
-_Method = TypeVar("_Method", bound=Callable[..., Any])
+TaskConfig = _arguments.TaskConfig
+
 _Strategy = TypeVar("_Strategy", bound="PlacementStrategy")
 
 
-@contextlib.contextmanager
-def _default_devices():
-  yield
+class Share(NamedTuple):
+  """What one worker does in one iteration, or what a part of one has.
 
-
-def _derived(method: _Method) -> _Method:
-  """Marks a method whose answer follows from others. An override has no mark.
+  Attributes:
+    builds_ensemble: whether it builds ensembles: all those whose new
+      subnetworks are among those that it builds.
+    subnetworks: the indices of the subnetworks that it builds, increasing.
+    trains_subnetworks: whether it trains subnetworks.
+    fractions: sequence of pairs of a subnetwork that it trains, increasing, and
+      the part of its time for subnetworks that this one gets, a `Fraction`.
+      None: it trains all that it builds, each of them in every step.
+    ensemble_fraction: the part of its time for ensembles, a `Fraction`, if it
+      divides its time between these and subnetworks. Otherwise None.
   """
-  setattr(method, "is_derived", True)
-  return method
+  builds_ensemble: bool
+  subnetworks: Sequence[int]
+  trains_subnetworks: bool
+  fractions: Optional[line.Fractions] = None
+  ensemble_fraction: Optional[fractions_lib.Fraction] = None
+
+  @property
+  def trained(self) -> Sequence[int]:
+    """The indices of the subnetworks that it trains, increasing."""
+    if not self.trains_subnetworks:
+      return ()
+    if self.fractions is None:
+      return self.subnetworks
+    return tuple(i for i, _ in self.fractions)
+
+  @property
+  def num_trained(self) -> int:
+    """The number of subnetworks that it trains."""
+    return len(self.trained)
 
 
-def _are_derived(strategy, *names):
-  """Returns whether a strategy's class overrides none of these methods."""
-  return all(getattr(getattr(type(strategy), name), "is_derived", False)
-             for name in names)
+def overrides(strategy: "PlacementStrategy", base: type, *names: str) -> bool:
+  """Returns whether a strategy has other methods than a base of its class."""
+  return any(
+      getattr(getattr(strategy, name), "__func__", None)
+      is not getattr(base, name) for name in names)
 
 
 @six.add_metaclass(abc.ABCMeta)
 class PlacementStrategy:
   """Answers, for one worker, which part of the graph is its own.
 
-  A subclass overrides the four abstract methods. They read what they need to
-  know of the cluster from `config`.
+  A subclass overrides the four abstract methods, and may override others. They
+  read what they need to know of the cluster from `config`. Training, plans and
+  `input_context` ask these methods, as each worker that they want to know of.
 
   Each question is about one iteration: `num_subnetworks` is the number of its
   subnetworks, an int of at least 1, and `subnetwork_index` is an int in
@@ -56,16 +84,16 @@ class PlacementStrategy:
   one is out of range.
   """
 
-  _config = None  # type: Any
+  _config: Any = None
 
   @property
   def config(self) -> Any:
     """The `RunConfig` that describes the cluster and this worker's place in it.
 
-    Anything with the attributes that a decision reads will do:
-    `num_worker_replicas` and `global_id_in_cluster` for what a worker builds
-    and trains, `num_ps_replicas` for the devices. It is read at each question,
-    so a config that changes in place is seen.
+    Any object will do that has what a decision reads: `num_worker_replicas` and
+    `global_id_in_cluster` for what a worker builds and trains,
+    `num_ps_replicas` for the devices. It is read at each question, so a config
+    that changes in place is seen.
 
     Raises:
       RuntimeError: no config has been set.
@@ -81,28 +109,46 @@ class PlacementStrategy:
     self._config = config
 
   def with_config(self: _Strategy, config: Any) -> _Strategy:
-    """Returns a deep copy of this strategy with another config.
-
-    Args:
-      config: the config of the copy, or None. This strategy's own config is
-        not copied.
+    """Returns a deep copy of this strategy with another config, or with None.
 
     Raises:
       TypeError: the strategy cannot be copied, or its config cannot be set.
     """
+    expected = "that copy.deepcopy can copy"
     try:
       strategy = copy.deepcopy(self, {id(self._config): None})
+      expected = "whose config can be set"
+      strategy.config = config
     except Exception as e:
       raise TypeError(
-          f"strategy={_arguments.show(self)}: expected one that copy.deepcopy "
-          "can copy, because a copy is asked as each worker.") from e
-    try:
-      strategy.config = config
-    except AttributeError as e:
-      raise TypeError(
-          f"strategy={_arguments.show(self)}: expected one whose config can be "
-          "set, because a copy is asked as each worker.") from e
+          f"strategy={_arguments.show(self)}: expected one {expected}, because "
+          "a copy is asked as each worker.") from e
     return strategy
+
+  def as_workers(self: _Strategy, num_workers: int,
+                 num_ps: Optional[int]) -> Iterator[_Strategy]:
+    """Yields this strategy as each worker of a cluster has it.
+
+    It is one copy with another config each time, which has only the size of the
+    cluster and the worker's place in it.
+
+    Args:
+      num_workers: int, at least 1.
+      num_ps: int, at least 0; None if it is not known.
+
+    Raises:
+      TypeError: as for `with_config`.
+    """
+    strategy = self.with_config(None)
+    for w in range(num_workers):
+      strategy.config = TaskConfig(
+          num_worker_replicas=num_workers,
+          num_ps_replicas=num_ps,
+          global_id_in_cluster=w,
+          is_chief=w == 0,
+          task_type="worker" if w else "chief",
+          task_id=max(0, w - 1))
+      yield strategy
 
   @abc.abstractmethod
   def should_build_ensemble(self, num_subnetworks: int) -> bool:
@@ -117,9 +163,8 @@ class PlacementStrategy:
   def should_train_subnetworks(self, num_subnetworks: int) -> bool:
     """Whether this worker trains the subnetworks that it builds."""
 
-  @_derived
   def training_fractions(
-      self, num_subnetworks: int) -> Dict[int, fractions.Fraction]:
+      self, num_subnetworks: int) -> Dict[int, fractions_lib.Fraction]:
     """The part of its time for subnetworks that each of these gets.
 
     Unless a strategy says something else, a worker trains all subnetworks that
@@ -130,15 +175,12 @@ class PlacementStrategy:
       `Fraction`; they add up to 1. Empty for a worker that does not train.
     """
     num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
-    return layout_lib.Share(
-        builds_ensemble=False,
-        subnetworks=[i for i in range(num_subnetworks)
-                     if self.should_build_subnetwork(num_subnetworks, i)],
-        trains_subnetworks=self.should_train_subnetworks(num_subnetworks)
-    ).training_fractions()
+    if not self.should_train_subnetworks(num_subnetworks):
+      return {}
+    built = self._built(num_subnetworks)
+    return {i: fractions_lib.Fraction(1, len(built)) for i in built}
 
-  @_derived
-  def ensemble_fraction(self, num_subnetworks: int) -> fractions.Fraction:
+  def ensemble_fraction(self, num_subnetworks: int) -> fractions_lib.Fraction:
     """The part of this worker's time for ensembles.
 
     Unless a strategy says something else, a worker with ensembles and
@@ -150,11 +192,13 @@ class PlacementStrategy:
       A `Fraction`: 0 without ensembles, 1 if this worker trains no subnetwork.
     """
     num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
-    return layout_lib.Share(
-        builds_ensemble=bool(self.should_build_ensemble(num_subnetworks)),
-        subnetworks=tuple(self.training_fractions(num_subnetworks)),
-        trains_subnetworks=bool(self.should_train_subnetworks(num_subnetworks))
-    ).time_for_ensembles(num_subnetworks)
+    if not self.should_build_ensemble(num_subnetworks):
+      return fractions_lib.Fraction(0)
+    if not self.should_train_subnetworks(num_subnetworks):
+      return fractions_lib.Fraction(1)
+    ensembles = num_subnetworks * lengths.FORWARD
+    return ensembles / (
+        ensembles + len(self.training_fractions(num_subnetworks)))
 
   @property
   def divides_time(self) -> bool:
@@ -162,16 +206,19 @@ class PlacementStrategy:
 
     Otherwise it trains all subnetworks that it builds, each in every step.
     """
-    return not _are_derived(self, "training_fractions")
+    return overrides(self, PlacementStrategy, "training_fractions")
 
-  def worker_share(self, num_subnetworks: int) -> layout_lib.Share:
+  def _built(self, num_subnetworks):
+    """Returns the subnetworks that this worker builds, a tuple of int."""
+    builds = functools.partial(self.should_build_subnetwork, num_subnetworks)
+    return tuple(filter(builds, range(num_subnetworks)))
+
+  def worker_share(self, num_subnetworks: int) -> Share:
     """What this worker builds and trains: the answers of the methods above."""
     num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
-    share = layout_lib.Share(
-        bool(self.should_build_ensemble(num_subnetworks)),
-        tuple(i for i in range(num_subnetworks)
-              if self.should_build_subnetwork(num_subnetworks, i)),
-        bool(self.should_train_subnetworks(num_subnetworks)))
+    share = Share(bool(self.should_build_ensemble(num_subnetworks)),
+                  self._built(num_subnetworks),
+                  bool(self.should_train_subnetworks(num_subnetworks)))
     if not (self.divides_time and share.trains_subnetworks):
       return share
     return share._replace(
@@ -179,25 +226,6 @@ class PlacementStrategy:
             self.training_fractions(num_subnetworks).items())),
         ensemble_fraction=self.ensemble_fraction(num_subnetworks)
         if share.builds_ensemble else None)
-
-  def layout_for(self, num_workers: int,
-                 num_ps: Optional[int]) -> layout_lib.Layout:
-    """The answers to all workers of a cluster, whatever the config is.
-
-    A copy of this strategy is asked as each worker. Override it in a strategy
-    that knows the answers without asking; they must be those of its methods.
-
-    Args:
-      num_workers: int, at least 1.
-      num_ps: int, at least 0; None if it is not known.
-
-    Returns:
-      The `Layout`, for this number of workers and parameter servers.
-
-    Raises:
-      TypeError: as for `with_config`.
-    """
-    return layout_lib.AskedLayout(self, num_workers, num_ps)
 
   def for_earlier_iterations(self: _Strategy) -> _Strategy:
     """Returns the strategy that places subnetworks of earlier iterations.
@@ -212,6 +240,17 @@ class PlacementStrategy:
                          subnetwork_index: int) -> ContextManager[None]:
     """A context manager: the ops of a subnetwork go to their devices."""
 
+  def _reads_for(self, num_subnetworks, subnetwork_index):
+    """Returns what this worker reads input for, or None for nothing."""
+    if self.should_train_subnetworks(num_subnetworks):
+      if not self.should_build_subnetwork(num_subnetworks, subnetwork_index):
+        return None
+      if (not self.divides_time or
+          subnetwork_index in self.training_fractions(num_subnetworks)):
+        return "subnetwork"
+    builds = self.should_build_ensemble(num_subnetworks)
+    return "ensemble" if builds else None
+
   def input_context(self, num_subnetworks: int, subnetwork_index: int) -> Any:
     """This worker's share of the input, among those that train the subnetwork.
 
@@ -221,16 +260,10 @@ class PlacementStrategy:
     workers that build a subnetwork for their ensemble only, and train others.
     An evaluator has all of the input.
 
-    The strategies of `placement` answer in O(log num_subnetworks) at most. Any
-    other strategy takes O(num_workers): a copy of it is asked as each worker,
-    with a config that has only the size of the cluster and the worker's place
-    in it.
-
     Returns:
       A `tf.distribute.InputContext`: its `num_input_pipelines` are the workers
-      that divide the input, and its `input_pipeline_id`, in
-      [0, num_input_pipelines), is this worker's place among them in the order
-      of their indices.
+      that divide the input, and its `input_pipeline_id` is this worker's place
+      among them. A copy of this strategy is asked as each worker.
 
     Raises:
       ValueError: also if this worker has no use for the subnetwork.
@@ -244,14 +277,17 @@ class PlacementStrategy:
     if config.global_id_in_cluster is None:
       num_workers = 1
     num_ps = getattr(config, "num_ps_replicas", None)
-    share = self.layout_for(num_workers, num_ps).input_share(
-        num_workers, worker_index, num_subnetworks, subnetwork_index)
-    if share is None:
+    purposes = [
+        worker._reads_for(num_subnetworks, subnetwork_index)  # pylint: disable=protected-access
+        for worker in self.as_workers(num_workers, num_ps)]
+    purpose = purposes[worker_index]
+    if purpose is None:
       raise ValueError(
           f"subnetwork_index={subnetwork_index}: expected a subnetwork that "
-          f"{tasks.WorkerNames(num_workers)[worker_index]} trains. Ask "
+          f"{tasks.worker_names(num_workers)[worker_index]} trains. Ask "
           "should_build_subnetwork and should_train_subnetworks first.")
-    return tf_compat.v1.distribute.InputContext(*share)
+    return tf_compat.v1.distribute.InputContext(
+        purposes.count(purpose), purposes[:worker_index].count(purpose))
 
   def subnetwork_parameter_servers(
       self, num_subnetworks: int,
@@ -271,94 +307,53 @@ class PlacementStrategy:
     _arguments.check_subnetwork(num_subnetworks, subnetwork_index)
     return None
 
+  def places_on(self, num_subnetworks: int, subnetwork_index: int
+               ) -> Union[None, Iterable[int], line.Segment]:
+    """Returns where the names of a subnetwork's variables are hashed to.
+
+    Returns:
+      The `subnetwork_parameter_servers`, if they hold equal parts; a `Segment`
+      on all parameter servers, whose parts are these; None if it is not known.
+    """
+    return self.subnetwork_parameter_servers(num_subnetworks, subnetwork_index)
+
   def __repr__(self) -> str:
     return type(self).__name__ + "()"
 
 
-class LayoutStrategy(PlacementStrategy):
-  """A strategy that decides by a layout: its methods are views of it.
+@contextlib.contextmanager
+def _default_devices():
+  yield
 
-  A subclass may override any of them, so its layout is that of any other
-  strategy, unless its class says `decides_by_layout=True`.
 
-  Attributes:
-    layout: the `Layout`.
-  """
+class RuleStrategy(PlacementStrategy):
+  """A strategy of `placement`: AdaNet's methods are views of its rule."""
 
-  layout = None  # type: Any
-  _decides_by_layout = False
-
-  def __init_subclass__(cls, decides_by_layout: bool = False,
-                        **kwargs: Any) -> None:
-    """Makes a class; it does not inherit `decides_by_layout`."""
-    super().__init_subclass__(**kwargs)
-    cls._decides_by_layout = decides_by_layout
+  _dedicates = False  # Whether subnetworks have parameter servers of their own.
 
   @abc.abstractmethod
   def _share(self, num_subnetworks):
     """Returns the `Share` of this worker; the argument has been checked."""
 
-  @_derived
   def should_build_ensemble(self, num_subnetworks: int) -> bool:
-    num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
-    return self._share(num_subnetworks).builds_ensemble
+    return self._share(
+        _arguments.check_num_subnetworks(num_subnetworks)).builds_ensemble
 
-  @_derived
   def should_build_subnetwork(self, num_subnetworks: int,
                               subnetwork_index: int) -> bool:
     num_subnetworks, subnetwork_index = _arguments.check_subnetwork(
         num_subnetworks, subnetwork_index)
     return subnetwork_index in self._share(num_subnetworks).subnetworks
 
-  @_derived
+  def _built(self, num_subnetworks):
+    if overrides(self, RuleStrategy, "should_build_subnetwork"):
+      return super()._built(num_subnetworks)
+    return tuple(self._share(num_subnetworks).subnetworks)  # The same, sooner.
+
   def should_train_subnetworks(self, num_subnetworks: int) -> bool:
-    num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
-    return self._share(num_subnetworks).trains_subnetworks
+    return self._share(
+        _arguments.check_num_subnetworks(num_subnetworks)).trains_subnetworks
 
-  @_derived
-  def training_fractions(
-      self, num_subnetworks: int) -> Dict[int, fractions.Fraction]:
-    num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
-    if _are_derived(
-        self, "should_build_subnetwork", "should_train_subnetworks"):
-      return self._share(num_subnetworks).training_fractions()
-    # A subclass trains other subnetworks than its layout says.
-    return super().training_fractions(num_subnetworks)
-
-  @_derived
-  def ensemble_fraction(self, num_subnetworks: int) -> fractions.Fraction:
-    num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
-    if _are_derived(
-        self, "should_build_ensemble", "should_build_subnetwork",
-        "should_train_subnetworks", "training_fractions"):
-      return self._share(num_subnetworks).time_for_ensembles(num_subnetworks)
-    # A subclass builds or trains something else than its layout says.
-    return super().ensemble_fraction(num_subnetworks)
-
-  @property
-  def divides_time(self) -> bool:
-    return self.layout.divides_time or super().divides_time
-
-  def worker_share(self, num_subnetworks: int) -> layout_lib.Share:
-    if self._decides_by_layout:
-      return self._share(_arguments.check_num_subnetworks(num_subnetworks))
-    return super().worker_share(num_subnetworks)
-
-  def layout_for(self, num_workers: int,
-                 num_ps: Optional[int]) -> layout_lib.Layout:
-    if self._decides_by_layout:
-      return self.layout
-    # A subclass that overrides `subnetwork_devices` alone does not say where
-    # its variables are. One that overrides `subnetwork_parameter_servers` alone
-    # moves them, unless they go to the default devices.
-    says = not _are_derived(self, "subnetwork_parameter_servers")
-    places = not _are_derived(self, "subnetwork_devices")
-    return layout_lib.AskedLayout(
-        self, num_workers, num_ps,
-        knows_parameter_servers=says == places or (
-            says and self.layout.dedicates_parameter_servers))
-
-  @_derived
   def subnetwork_devices(self, num_subnetworks: int,
                          subnetwork_index: int) -> ContextManager[None]:
     """A scope whose variables live on the subnetwork's parameter servers.
@@ -373,24 +368,44 @@ class LayoutStrategy(PlacementStrategy):
     Returns:
       A context manager; without parameter servers it changes nothing.
     """
-    if not self.layout.dedicates_parameter_servers:
-      _arguments.check_subnetwork(num_subnetworks, subnetwork_index)
-      return _default_devices()
-    tasks = self.subnetwork_parameter_servers(num_subnetworks, subnetwork_index)
-    if not isinstance(tasks, range):
-      tasks = () if tasks is None else tuple(tasks)
-    if not tasks:
-      return _default_devices()
-    segment = self.layout.segment(
-        _arguments.read_num_ps(self.config), num_subnetworks, subnetwork_index)
-    is_on_segment = segment is not None and segment.parts == tasks
-    return devices.variables_on(segment if is_on_segment else tasks)
+    _arguments.check_subnetwork(num_subnetworks, subnetwork_index)
+    servers = (self._hashed_to(num_subnetworks, subnetwork_index)
+               if self._dedicates else None)
+    if not isinstance(servers, (range, line.Segment)):
+      servers = () if servers is None else tuple(servers)
+    return devices.variables_on(servers) if servers else _default_devices()
 
-  @_derived
   def subnetwork_parameter_servers(
       self, num_subnetworks: int,
       subnetwork_index: int) -> Optional[Iterable[int]]:
-    num_subnetworks, subnetwork_index = _arguments.check_subnetwork(
+    servers = self._servers(
+        *_arguments.check_subnetwork(num_subnetworks, subnetwork_index))
+    return servers if isinstance(servers, range) else servers.parts
+
+  def _servers(self, num_subnetworks, subnetwork_index):
+    """Returns what the rule says: a range, or a `Segment` of a line."""
+    num_ps = _arguments.read_num_ps(self.config)
+    if num_ps == 0 or not self._dedicates:
+      return range(num_ps)
+    return self._dedicated(num_ps, num_subnetworks, subnetwork_index)
+
+  def _hashed_to(self, num_subnetworks, subnetwork_index):
+    """Returns the parameter servers, also if a subclass says others."""
+    answer = self.subnetwork_parameter_servers(
         num_subnetworks, subnetwork_index)
-    return self.layout.parameter_servers(
-        _arguments.read_num_ps(self.config), num_subnetworks, subnetwork_index)
+    servers = self._servers(num_subnetworks, subnetwork_index)
+    is_segment = not isinstance(servers, range) and isinstance(
+        answer, range) and servers.parts == answer
+    return servers if is_segment else answer
+
+  def places_on(self, num_subnetworks: int, subnetwork_index: int
+               ) -> Union[None, Iterable[int], line.Segment]:
+    # A subclass that overrides `subnetwork_devices` alone does not say where
+    # its variables are. One that overrides `subnetwork_parameter_servers` alone
+    # moves them, unless they go to the default devices.
+    says, places = (
+        overrides(self, RuleStrategy, name)
+        for name in ("subnetwork_parameter_servers", "subnetwork_devices"))
+    if says != places and not (says and self._dedicates):
+      return None
+    return self._hashed_to(num_subnetworks, subnetwork_index)

@@ -68,16 +68,6 @@ class BalancedDevicesTest(parameterized.TestCase):
       for task in tasks:
         self.assertIn(task, ps)
 
-  def test_parameter_servers_have_equal_parts(self):
-    sizes, num_ps = [1, 5, 2.5], 4
-    names = [f"v{v}" for v in range(1000)]
-    found = [0.] * num_ps
-    for i, size in enumerate(sizes):
-      for device in _place(
-          num_ps, 3, i, names, strategies.balanced, sizes=sizes):
-        found[_task(device)] += size / len(names)
-    np.testing.assert_allclose([sum(sizes) / num_ps] * num_ps, found, rtol=.1)
-
   def test_a_segment_is_no_tuple_of_tasks(self):
     segment = line.Segment(start=0, length=1, total=2, num_parts=4)
     names = [f"v{v}" for v in range(50)]
@@ -112,19 +102,6 @@ class RoundRobinDevicesTest(parameterized.TestCase):
     self.assertEqual([[
         "" if t is None else f"/job:ps/task:{t}" for t in tasks
     ] for tasks in task], placed)
-
-  @hypothesis.settings(max_examples=20)
-  @hypothesis.given(st.data())
-  def test_groups_are_disjoint_and_cover_all_ps(self, data):
-    num_ps = data.draw(st.integers(1, 12))
-    num_subnetworks = data.draw(st.integers(1, num_ps))
-    names = [f"v{v}" for v in range(200)]
-    used = [
-        _task(device)
-        for i in range(num_subnetworks)
-        for device in set(_place(num_ps, num_subnetworks, i, names))
-    ]
-    self.assertCountEqual(range(num_ps), used)
 
   @hypothesis.given(
       num_ps=st.integers(1, 10**9),
@@ -306,14 +283,6 @@ class DevicesTest(parameterized.TestCase):
         for slot in optimizer.get_slot_names():
           self.assertEqual(variable.device,
                            optimizer.get_slot(variable, slot).device)
-
-  @parameterized.parameters(*_MAKERS)
-  def test_every_worker_agrees(self, make):
-    names = ["a", "b", "c", "d"]
-    all_ = _place(7, 2, 1, names, make)
-    for name, device in zip(names, all_):
-      self.assertEqual([device], _place(7, 2, 1, [name], make))
-    self.assertEqual(all_[::-1], _place(7, 2, 1, names[::-1], make))
 
   @parameterized.parameters(*_MAKERS)
   def test_nests_and_closes(self, make):

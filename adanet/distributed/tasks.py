@@ -2,34 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """How tables, pictures, warnings and errors name tasks: as TF_CONFIG does.
 
-To a strategy and a plan the chief is worker 0, and worker 1 is the task "worker:0".
+To a strategy and a plan the chief is worker 0, and worker 1 is "worker:0".
 """
 
-import typing
-
-from adanet.distributed import indices as indices_lib
-
-Indices = indices_lib.Indices
+from typing import Any, List, Sequence, Union
 
 
-class WorkerNames(typing.Sequence[str]):
-  """The name of each worker of a plan: "chief:0", "worker:0", "worker:1", ..."""
+def worker_names(num_workers: int, chief: str = "chief") -> List[str]:
+  """Returns the names of a plan's workers: "chief:0", "worker:0", "worker:1"...
 
-  def __init__(self, num_workers: int, chief: str = "chief"):
-    """Makes the names, in constant time.
-
-    Args:
-      num_workers: int, with the chief.
-      chief: str, the job of the chief: "chief" or "master".
-    """
-    self._num_workers = num_workers
-    self._chief = chief
-
-  def __len__(self):
-    return self._num_workers
-
-  def __getitem__(self, index):
-    return f"worker:{index - 1}" if index else self._chief + ":0"
+  Args:
+    num_workers: int, with the chief.
+    chief: str, the job of the chief: "chief" or "master".
+  """
+  return [chief + ":0"] + [f"worker:{w}" for w in range(num_workers - 1)]
 
 
 def ps_name(index: int) -> str:
@@ -37,24 +23,17 @@ def ps_name(index: int) -> str:
   return f"ps:{index}"
 
 
-def workers_text(workers: Indices, names: typing.Sequence[str],
+def workers_text(workers: Any, names: Sequence[str],
                  num_more: int = 0) -> str:
-  """Returns the names of workers; ranges begin after the chief.
-
-  Args:
-    workers: `Indices` of workers.
-    names: the name of each worker of the plan.
-    num_more: as for `Indices.to_text`.
-  """
+  """Returns `Indices` as text; ranges of workers begin after the chief."""
   name = names.__getitem__
   if 0 not in workers or len(workers) == 1:
     return workers.to_text(name, num_more)
-  first, *others = workers.ranges
-  rest = Indices.union([Indices(first[1:]), *map(Indices, others)])
+  rest = type(workers)(workers[1:])
   return f"{name(0)}, {rest.to_text(name, num_more)}"
 
 
-def count(number: typing.Union[int, str], noun: str) -> str:
+def count(number: Union[int, str], noun: str) -> str:
   """Returns for example "1 worker" or "2 workers"."""
   return f"{number} {noun}{'' if str(number) == '1' else 's'}"
 

@@ -6,7 +6,7 @@
 import math
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
-from adanet.distributed import indices as indices_lib
+from adanet.console import indices as indices_lib
 from adanet.history import records
 from adanet.progress import event_text
 from adanet.progress import names as names_lib

@@ -176,17 +176,16 @@ def measure(model: model_lib.Model,
     ValueError: see `stated`.
   """
   placement: typing.Any = model.placement
-  layout = placement.layout
   alone = model._replace(placement=_Everything())
   with alone.graph(input_fn, "train", number) as built:
     specs = built.iteration.subnetworks
     builders = [spec.builder for spec in specs]
     costs = sizes = ensemble_cost = None
-    if layout.work.costs.is_measured:
+    if placement.work.is_measured:
       costs = stated(builders, "cost")
-    if layout.sizes.is_measured:
+    if placement.sizes.is_measured:
       sizes = stated(builders, "size") or tuple(map(_num_bytes, specs))
-    if layout.work.costs.is_measured and costs is None:
+    if placement.work.is_measured and costs is None:
       costs, ensemble_cost = _times(alone, built)
     figures = Figures(costs, sizes, ensemble_cost)
     _log(built.iteration, figures)
@@ -209,8 +208,8 @@ def known(agreed: typing.Optional[agreement_lib.Agreement],
   if agreed is None or (agreed.job, agreed.iteration, agreed.strategy) != (
       now.job, now.iteration, now.strategy):
     return None
-  if (placement.layout.work.costs.is_measured and not agreed.costs or
-      placement.layout.sizes.is_measured and not agreed.sizes):
+  if (placement.work.is_measured and not agreed.costs or
+      placement.sizes.is_measured and not agreed.sizes):
     return None
   return agreed_figures(agreed)
 

@@ -28,14 +28,14 @@ def _trainers(placement, config, count):
   Returns:
     A list of lists of int; and how many workers train the ensembles.
   """
-  num_workers = config.num_worker_replicas
-  layout = placement.layout_for(num_workers, config.num_ps_replicas)
   found = [[] for _ in range(count)]
   num_of_ensembles = 0
-  for workers, share in layout.groups(num_workers, count):
-    num_of_ensembles += len(workers) * share.builds_ensemble
+  for w, worker in enumerate(placement.as_workers(
+      config.num_worker_replicas, config.num_ps_replicas)):
+    share = worker.worker_share(count)
+    num_of_ensembles += share.builds_ensemble
     for i in share.trained:
-      found[i].extend(workers)
+      found[i].append(w)
   return found, num_of_ensembles
 
 

@@ -11,7 +11,7 @@ from adanet import distributed
 from adanet import waiting
 from adanet.cluster import connection
 from adanet.core import model_dir as model_dir_lib
-from adanet.distributed import layout
+from adanet.distributed import placement
 from adanet.roles import following
 from adanet.roles import others
 from adanet.training import model as model_lib
@@ -55,7 +55,7 @@ class OthersTest(parameterized.TestCase):
             distributed.RoundRobinStrategy()),
         self._connection, types.SimpleNamespace(
             number=0, builder_names=("a", "b"), candidates=["an ensemble"],
-            share=layout.Share(True, range(2), False)),
+            share=placement.Share(True, range(2), False)),
         _GENERATION, raise_if_moved)
 
   def _wait(self, waiting_one, unfinished, secs=2.):

@@ -16,12 +16,12 @@ from adanet.core import reports
 from adanet.core import scopes
 from adanet.core import subnetworks
 from adanet.core import user_errors
-from adanet.distributed import layout
+from adanet.distributed import placement
 from adanet.training import input as input_lib
 from adanet.training import sessions
 
 # Evaluation and export build the whole graph locally, and read all input.
-_ALONE = layout.TaskConfig(
+_ALONE = placement.TaskConfig(
     num_worker_replicas=1, num_ps_replicas=0, global_id_in_cluster=0,
     is_chief=True, task_type="worker", task_id=0)
 
@@ -104,7 +104,7 @@ class Model(typing.NamedTuple):
     if self.only is not None:
       part = self.only.subnetworks_of(number)
     if part is not None:
-      return layout.Share(
+      return placement.Share(
           builds_ensemble=True, trains_subnetworks=True, subnetworks=tuple(
               i for i, name in enumerate(builder_names) if name in part))
     share = strategy.worker_share(len(builder_names))

@@ -7,7 +7,7 @@ import types
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
-from adanet.distributed import layout
+from adanet.distributed import placement
 from adanet.training import train_ops
 
 
@@ -27,12 +27,12 @@ def _spec(name):
 class TrainOpsTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
-      ("all_and_ensembles", layout.Share(True, [0, 1], True), 12),
-      ("all", layout.Share(False, [0, 1], True), 12),
-      ("ensembles_and_one", layout.Share(True, [1], True), 12),
-      ("a_share", layout.Share(False, [1], True), 10),
-      ("a_part", layout.Share(True, [1], True), 12, True),
-      ("a_part_without_ensembles", layout.Share(False, [1], True), 12, True))
+      ("all_and_ensembles", placement.Share(True, [0, 1], True), 12),
+      ("all", placement.Share(False, [0, 1], True), 12),
+      ("ensembles_and_one", placement.Share(True, [1], True), 12),
+      ("a_share", placement.Share(False, [1], True), 10),
+      ("a_part", placement.Share(True, [1], True), 12, True),
+      ("a_part_without_ensembles", placement.Share(False, [1], True), 12, True))
   def test_who_sets_the_global_step(self, share, expected, is_part=False):
     v1 = tf_compat.v1
     with v1.Graph().as_default(), v1.Session() as session:

@@ -2,14 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who builds what, who trains it, and where its variables live.
 
-Every worker of a cluster asks its own strategy and talks to no other worker.
-So each answer is a pure function of the cluster's shape, the worker's index,
-the number of subnetworks, the subnetwork's index, and an op's name. The rules
-are in `layout.py`; a strategy applies them to the worker of its config.
+Every worker of a cluster asks its own strategy and talks to no other worker. So
+each answer follows from numbers alone: m workers, of which the chief is number
+0, and this one number w; k subnetworks in the iteration; n parameter servers.
+
+The rules come first, one function for each strategy: what worker w of m builds
+and trains, as a `Share`. A plan asks each worker about every subnetwork, so
+answers are kept. The strategies are the same rules with a config and AdaNet's
+methods. `strategy.py` has what they have in common.
 """
 
+import fractions
 import functools
-from typing import Optional, Sequence, TypeVar
+from typing import Dict, Optional, Sequence, TypeVar
 
 from adanet import _sole_owner
 # Python prefers this folder to AdaNet's placement.py, which AdaNet's __init__.py
@@ -17,19 +22,123 @@ from adanet import _sole_owner
 _sole_owner.check()
 from absl import logging
 from adanet.distributed import _arguments
-from adanet.distributed import balanced
-from adanet.distributed import layout as layout_lib
 from adanet.distributed import lengths as lengths_lib
 from adanet.distributed import line as line_lib
 from adanet.distributed import strategy as strategy_lib
 from adanet.distributed import tasks
 
 PlacementStrategy = strategy_lib.PlacementStrategy
+Share = strategy_lib.Share
+TaskConfig = strategy_lib.TaskConfig
 
 _Balanced = TypeVar("_Balanced", bound="BalancedStrategy")
 
 
-class ReplicationStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
+@functools.lru_cache(maxsize=1024)
+def replication(num_subnetworks: int) -> Share:
+  """Returns what each worker does under `ReplicationStrategy`: everything."""
+  return Share(builds_ensemble=True, subnetworks=range(num_subnetworks),
+               trains_subnetworks=True)
+
+
+@functools.lru_cache(maxsize=1024)
+def round_robin(num_workers: int, worker_index: int, num_subnetworks: int,
+                drop_remainder: bool) -> Share:
+  """Returns what a worker does under `RoundRobinStrategy`.
+
+  A round is k + 1 workers: the first has the ensemble, the others one
+  subnetwork each. 9 workers with 3 subnetworks are two rounds and one more::
+
+      worker    0  1  2  3 | 4  5  6  7 | 8
+      trains    E  0  1  2 | E  0  1  2 | E
+
+  So worker 5 of 9 trains subnetwork 0. In a longer tail, those that train share
+  all subnetworks. Here are 7 workers, with a tail of 3::
+
+      worker    0  1  2  3 | 4  5     6
+      trains    E  0  1  2 | E  0, 2  1
+
+  If the remainder is dropped, worker 5 of 7 trains subnetwork 0 alone. With one
+  subnetwork, all workers do everything, and so does a worker that is alone.
+  """
+  if num_subnetworks == 1:
+    return replication(1)
+  round_size = num_subnetworks + 1
+  place = worker_index % round_size
+  if place == 0:
+    return Share(builds_ensemble=True, subnetworks=range(num_subnetworks),
+                 trains_subnetworks=num_workers == 1)
+  stride = num_subnetworks
+  tail = num_workers % round_size
+  if worker_index >= num_workers - tail and not drop_remainder:
+    stride = tail - 1
+  return Share(builds_ensemble=False, trains_subnetworks=True,
+               subnetworks=range(place - 1, num_subnetworks, stride))
+
+
+def round_robin_servers(num_ps: int, num_subnetworks: int,
+                        subnetwork_index: int) -> range:
+  """Returns the parameter servers of a subnetwork, n at least 1.
+
+  They are dealt out in groups side by side, of sizes that differ by at most 1:
+  5 to 3 subnetworks as 0 1 | 2 3 | 4. If there are fewer than subnetworks, some
+  of these share one: 3 subnetworks have the servers 0, 1, 0 of 2.
+  """
+  if num_subnetworks > num_ps:
+    first = subnetwork_index % num_ps
+    return range(first, first + 1)
+  size, num_larger = divmod(num_ps, num_subnetworks)
+  first = subnetwork_index * size + min(subnetwork_index, num_larger)
+  return range(first, first + size + (subnetwork_index < num_larger))
+
+
+@functools.lru_cache(maxsize=1024)
+def balanced(num_workers: int, worker_index: int, num_subnetworks: int,
+             work: lengths_lib.Work,
+             num_ensemble_workers: Optional[int]) -> Share:
+  """Returns what a worker does under `BalancedStrategy`.
+
+  The ensembles and the subnetworks are laid on a line, each as long as it
+  costs, and worker w has part w of m equal ones. Here the ensembles cost 5, the
+  subnetworks 1, 2 and 4, and there are 3 workers::
+
+      | ensembles         | 0 | 1     | 2             |
+      | worker 0      | worker 1      | worker 2      |
+
+  Worker 1 gives 1/4 of its time to the ensembles, and of the rest 1/3 to
+  subnetwork 0 and 2/3 to subnetwork 1. Who has ensembles builds all subnetworks
+  too, to run them forward. The first workers may have the ensembles for
+  themselves (`num_ensemble_workers`). Then these are not on the line.
+
+  An evaluator, with m = 0, builds everything.
+  """
+  builder = Share(builds_ensemble=True, subnetworks=range(num_subnetworks),
+                  trains_subnetworks=False)
+  line, num_ahead = work.line_behind_ensembles, 0
+  if num_ensemble_workers is not None:
+    line = work.line
+    if num_subnetworks > 1:  # At least one worker trains.
+      num_ahead = min(num_ensemble_workers, num_workers - 1)
+  if num_workers == 0 or worker_index < num_ahead:
+    return builder
+  of_ensembles, parts = line(num_subnetworks).part(
+      worker_index - num_ahead, num_workers - num_ahead)
+  if not parts:
+    return builder
+  if worker_index and not of_ensembles:
+    return Share(builds_ensemble=False, trains_subnetworks=True,
+                 subnetworks=range(parts[0][0], parts[-1][0] + 1),
+                 fractions=parts)
+  if not of_ensembles:  # The chief builds them beside its part of the line.
+    ensembles = num_workers * fractions.Fraction(
+        work.ensemble_cost(num_subnetworks))
+    of_ensembles = ensembles / (
+        ensembles + line_lib.exact_sum(work.numbers(num_subnetworks)))
+  return builder._replace(trains_subnetworks=True, fractions=parts,
+                          ensemble_fraction=of_ensembles)
+
+
+class ReplicationStrategy(strategy_lib.RuleStrategy):
   """Every worker builds and trains everything, on the default devices.
 
   With m workers, n parameter servers and k subnetworks:
@@ -40,15 +149,14 @@ class ReplicationStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
   * Stale gradients per subnetwork with asynchronous SGD: O(m).
   """
 
-  layout = layout_lib.ReplicationLayout()
-
   def _share(self, num_subnetworks):
-    return self.layout.share(1, 0, num_subnetworks)  # The same for all.
+    return replication(num_subnetworks)
 
 
 @functools.lru_cache(maxsize=None)
-def _warn_of_untrained_subnetworks(num_workers, num_subnetworks, untrained):
+def _warn_of_untrained_subnetworks(num_workers, num_subnetworks):
   """Warns, once for each shape, that no worker trains some subnetworks."""
+  untrained = range(num_workers - 1, num_subnetworks)
   indices = (", ".join(map(str, untrained)) if len(untrained) <= 20 else
              f"{untrained[0]} to {untrained[-1]}")
   logging.warning(
@@ -58,13 +166,11 @@ def _warn_of_untrained_subnetworks(num_workers, num_subnetworks, untrained):
       num_subnetworks, indices, num_subnetworks)
 
 
-class RoundRobinStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
+class RoundRobinStrategy(strategy_lib.RuleStrategy):
   """Deals the ensemble and the subnetworks out to the workers in turn.
 
-  The first worker of each round of k + 1 works on the ensemble, and each of the
-  others builds and trains one subnetwork, so a worker's memory does not grow
-  with the number of candidates. With fewer than k + 1 workers, those that train
-  share the subnetworks.
+  `round_robin` is the rule. A worker that trains builds one subnetwork only, so
+  its memory does not grow with the number of candidates.
 
   With m workers, n parameter servers and k subnetworks:
 
@@ -88,45 +194,42 @@ class RoundRobinStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
         parameter servers, on one that they share). Otherwise they go to the
         default devices.
     """
-    self.layout = layout_lib.RoundRobinLayout(
-        drop_remainder, dedicate_parameter_servers)
+    self._drop_remainder = drop_remainder
+    self._dedicates = dedicate_parameter_servers
 
   def __repr__(self) -> str:
     options = []
-    if self.layout.drop_remainder:
+    if self._drop_remainder:
       options.append("drop_remainder=True")
-    if not self.layout.dedicates_parameter_servers:
+    if not self._dedicates:
       options.append("dedicate_parameter_servers=False")
     return f"{type(self).__name__}({', '.join(options)})"
 
   def _share(self, num_subnetworks):
     if num_subnetworks == 1:
       self.config  # Must be set, although one subnetwork needs nothing of it.
-      return self.layout.share(1, 0, 1)
-    num_workers, worker_index = _arguments.read_worker(self.config)
-    if self.layout.drop_remainder and not isinstance(
-        self.config, layout_lib.TaskConfig):  # A plan is not worth a warning.
-      untrained = self.layout.untrained_subnetworks(
-          num_workers, num_subnetworks)
-      if untrained:
-        _warn_of_untrained_subnetworks(num_workers, num_subnetworks, untrained)
-    return self.layout.share(num_workers, worker_index, num_subnetworks)
+      return replication(1)
+    config = self.config
+    num_workers, worker_index = _arguments.read_worker(config)
+    if (self._drop_remainder and 1 < num_workers <= num_subnetworks and
+        type(config) is not _arguments.TaskConfig):  # A plan does not warn.
+      _warn_of_untrained_subnetworks(num_workers, num_subnetworks)
+    return round_robin(
+        num_workers, worker_index, num_subnetworks, self._drop_remainder)
+
+  def _dedicated(self, num_ps, num_subnetworks, subnetwork_index):
+    return round_robin_servers(num_ps, num_subnetworks, subnetwork_index)
 
 
-class BalancedStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
+class BalancedStrategy(strategy_lib.RuleStrategy):
   """Gives every worker the same work, whatever the subnetworks cost.
 
-  The ensembles and the subnetworks are laid end to end on a line, each as long
-  as it costs: first what a step of all ensembles takes, then the subnetworks.
-  The line is cut into equal parts, one for each worker, in the order of their
-  indices. A worker whose part covers some of the ensembles builds these and all
-  subnetworks, and trains all ensembles in one run, with the fraction of its
-  time that the part has of them. It builds and trains the subnetworks that its
-  part covers, each likewise. So no worker waits for another: with costs that
-  add up to C, and E for the ensembles, m workers train one step of everything
-  in a time of (C + E) / m, and nothing is faster. A worker trains neighboring
-  subnetworks. There are at most k + m - 1 pairs of a worker and a subnetwork
-  that it trains.
+  `balanced` is the rule: equal parts of a line of the ensembles and the
+  subnetworks, each as long as it costs. A worker divides its time by what its
+  part covers, so no worker waits for another: with costs that add up to C, and
+  E for the ensembles, m workers train one step of everything in a time of
+  (C + E) / m, and nothing is faster. A worker trains neighboring subnetworks.
+  There are at most k + m - 1 pairs of a worker and a subnetwork that it trains.
 
   This is McNaughton's wrap-around rule (R. McNaughton, "Scheduling with
   deadlines and loss functions", Management Science 6(1), 1959), except that
@@ -182,8 +285,8 @@ class BalancedStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
         divided among the subnetworks, by `sizes`. Otherwise variables go to the
         default devices.
       ensemble_cost: how long a step of all ensembles takes, in the units of
-        `costs`: it runs the new subnetworks forward, and those of the previous
-        ensemble. A number greater than 0, or a function from the number of
+        `costs`: it runs the new subnetworks and the previous ensemble forward.
+        A number greater than 0, or a function from the number of
         subnetworks to one. None for a third of the sum of the costs; with
         measured costs it is measured too, in nanoseconds.
 
@@ -194,23 +297,20 @@ class BalancedStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
     if num_ensemble_workers is not None:
       num_ensemble_workers = _arguments.check_integer(
           "num_ensemble_workers", num_ensemble_workers, at_least=0)
-    self.layout = balanced.BalancedLayout(
-        lengths_lib.Work(lengths_lib.Lengths("costs", costs), ensemble_cost),
-        lengths_lib.Lengths("sizes", sizes), num_ensemble_workers,
-        dedicate_parameter_servers)
+    self.work = lengths_lib.Work(costs, ensemble_cost)
+    self.sizes = lengths_lib.Lengths("sizes", sizes)
+    self._num_ensemble_workers = num_ensemble_workers
+    self._dedicates = dedicate_parameter_servers
 
   @property
   def measures(self) -> bool:
     """Whether costs or sizes are "measured"."""
-    return (self.layout.work.costs.is_measured or
-            self.layout.sizes.is_measured)
+    return self.work.is_measured or self.sizes.is_measured
 
-  def _with_layout(self, work, sizes):
-    """Returns a copy that divides other work and other sizes."""
+  def _with(self, work, sizes):
+    """Returns a copy with other costs and sizes."""
     strategy = self.with_config(self._config)
-    strategy.layout = balanced.BalancedLayout(
-        work, sizes, self.layout.num_ensemble_workers,
-        self.layout.dedicates_parameter_servers)
+    strategy.work, strategy.sizes = work, sizes
     return strategy
 
   def with_measured(
@@ -229,62 +329,67 @@ class BalancedStrategy(strategy_lib.LayoutStrategy, decides_by_layout=True):
         strategy is not None, it stays.
 
     Raises:
-      TypeError: an argument is not a sequence of numbers, or as for
-        `with_config`.
-      ValueError: a number is not greater than 0.
+      TypeError, ValueError: an argument is wrong, or as for `with_config`.
     """
-    return self._with_layout(
-        self.layout.work.with_measured(costs, ensemble_cost),
-        self.layout.sizes.with_measured(sizes))
+    return self._with(self.work.with_measured(costs, ensemble_cost),
+                      self.sizes.with_measured(sizes))
 
   def for_earlier_iterations(self: "_Balanced") -> "_Balanced":
     """As in `PlacementStrategy`: with equal costs and sizes."""
-    return self._with_layout(
-        lengths_lib.Work(lengths_lib.Lengths("costs", None), None),
-        lengths_lib.Lengths("sizes", None))
+    return self._with(lengths_lib.Work(None, None),
+                      lengths_lib.Lengths("sizes", None))
 
   def costs_of(self, num_subnetworks: int) -> Sequence[line_lib.Number]:
-    """Returns the cost of each subnetwork; ones if they are equal.
-
-    Raises:
-      TypeError, ValueError: there are no such costs for `num_subnetworks`.
-    """
-    return self.layout.work.costs.numbers(
+    """Returns the cost of each subnetwork; ones if they are equal."""
+    return self.work.numbers(
         _arguments.check_num_subnetworks(num_subnetworks))
 
   def ensemble_cost_of(self, num_subnetworks: int) -> line_lib.Number:
     """Returns what a step of all ensembles takes, in the units of the costs.
-
-    Raises:
-      TypeError, ValueError: there is no such cost for `num_subnetworks`.
     """
-    return self.layout.work.ensemble_cost(
+    return self.work.ensemble_cost(
         _arguments.check_num_subnetworks(num_subnetworks))
 
   def sizes_of(self, num_subnetworks: int) -> Sequence[line_lib.Number]:
-    """Returns the size of each subnetwork; ones if they are equal.
-
-    Raises:
-      TypeError, ValueError: there are no such sizes for `num_subnetworks`.
-    """
-    return self.layout.sizes.numbers(
+    """Returns the size of each subnetwork; ones if they are equal."""
+    return self.sizes.numbers(
         _arguments.check_num_subnetworks(num_subnetworks))
 
   def __repr__(self) -> str:
-    layout = self.layout
     options = []
-    if layout.work.costs.given is not None:
-      options.append(f"costs={layout.work.costs!r}")
-    if layout.sizes.given is not None:
-      options.append(f"sizes={layout.sizes!r}")
-    if layout.num_ensemble_workers is not None:
-      options.append(f"num_ensemble_workers={layout.num_ensemble_workers}")
-    if not layout.dedicates_parameter_servers:
+    if self.work.given is not None:
+      options.append(f"costs={self.work!r}")
+    if self.sizes.given is not None:
+      options.append(f"sizes={self.sizes!r}")
+    if self._num_ensemble_workers is not None:
+      options.append(f"num_ensemble_workers={self._num_ensemble_workers}")
+    if not self._dedicates:
       options.append("dedicate_parameter_servers=False")
-    if layout.work.given is not None:
-      options.append(f"ensemble_cost={layout.work!r}")
+    if self.work.ensembles is not None:
+      options.append(f"ensemble_cost={lengths_lib.show(self.work.ensembles)}")
     return f"{type(self).__name__}({', '.join(options)})"
 
   def _share(self, num_subnetworks):
-    num_workers, worker_index = _arguments.read_worker(self.config)
-    return self.layout.share(num_workers, worker_index, num_subnetworks)
+    return balanced(*_arguments.read_worker(self.config), num_subnetworks,
+                    self.work, self._num_ensemble_workers)
+
+  def training_fractions(
+      self, num_subnetworks: int) -> Dict[int, fractions.Fraction]:
+    num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
+    if strategy_lib.overrides(
+        self, strategy_lib.RuleStrategy, "should_build_subnetwork",
+        "should_train_subnetworks"):
+      return super().training_fractions(num_subnetworks)  # Not as on the line.
+    return dict(self._share(num_subnetworks).fractions or ())
+
+  def ensemble_fraction(self, num_subnetworks: int) -> fractions.Fraction:
+    num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
+    share = self._share(num_subnetworks)
+    if share.ensemble_fraction is None or strategy_lib.overrides(
+        self, BalancedStrategy, "should_build_ensemble", "training_fractions",
+        "should_build_subnetwork", "should_train_subnetworks"):
+      return super().ensemble_fraction(num_subnetworks)
+    return share.ensemble_fraction
+
+  def _dedicated(self, num_ps, num_subnetworks, subnetwork_index):
+    return self.sizes.line(num_subnetworks).segment(subnetwork_index, num_ps)

@@ -7,7 +7,7 @@ its first use, because the command line prints its help without NumPy.
 """
 
 import importlib
-import typing
+from typing import TYPE_CHECKING
 
 from adanet import _submodules
 
@@ -17,9 +17,9 @@ __all__ = [
     "SubnetworkGroup", "WorkerGroup", "compare",
 ]
 
-if typing.TYPE_CHECKING:
+if TYPE_CHECKING:
   # pylint: disable=g-import-not-at-top,g-multiple-import
-  from adanet.distributed.indices import Indices
+  from adanet.console.indices import Indices
   from adanet.distributed.plan import picture, predictions, table
   from adanet.distributed.plan.executor import ExecutorPlan, ExecutorWorkers
   from adanet.distributed.plan.groups import (

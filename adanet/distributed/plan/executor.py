@@ -8,17 +8,16 @@ its last. A worker that is done takes the next part, the longest first.
 
 import fractions
 import heapq
-import math
-import typing
+from typing import Any, Dict, NamedTuple, Optional, Sequence
 
+from adanet.console import indices as indices_lib
 from adanet.distributed import _arguments
-from adanet.distributed import indices as indices_lib
 from adanet.distributed import line as line_lib
 
 Indices = indices_lib.Indices
 
 
-class ExecutorWorkers(typing.NamedTuple):
+class ExecutorWorkers(NamedTuple):
   """Workers of an executor that train the same.
 
   Attributes:
@@ -42,19 +41,18 @@ class ExecutorPlan:
   workers (Graham, Bounds on multiprocessing timing anomalies, 1969).
 
   Attributes:
-    num_workers: int.
-    num_subnetworks: int.
+    num_workers, num_subnetworks: int.
     costs: tuple of numbers; None if all are 1.
     worker_groups: tuple of `ExecutorWorkers`.
   """
 
   def __init__(self, num_workers: int, num_subnetworks: int,
-               costs: typing.Optional[typing.Sequence[line_lib.Number]] = None):
+               costs: Optional[Sequence[line_lib.Number]] = None):
     """Makes a plan.
 
     Args:
-      num_workers: at least 1.
-      num_subnetworks: at least 1.
+      num_workers: at least 1, and at most 20,000.
+      num_subnetworks: at least 1; 10 million pairs with a worker at most.
       costs: what a step of each subnetwork costs, with its ensembles: positive
         numbers in any unit. None: all cost 1.
 
@@ -63,6 +61,7 @@ class ExecutorPlan:
     """
     self.num_workers = _arguments.check_integer("num_workers", num_workers, 1)
     self.num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
+    _arguments.check_cluster(num_workers, num_subnetworks)
     if costs is not None:
       expected = (f"{num_subnetworks} numbers greater than 0, one for each "
                   "subnetwork")
@@ -72,7 +71,11 @@ class ExecutorPlan:
         raise ValueError(
             f"costs={_arguments.show(given)}: expected {expected}.")
     self.costs = costs
-    self._scale, self._scaled = _integers(costs or (1,) * self.num_subnetworks)
+    # As integers: then no order of adding them makes a difference.
+    exact = [fractions.Fraction(cost)
+             for cost in costs or (1,) * num_subnetworks]
+    self._scale = line_lib.common_denominator(exact)
+    self._scaled = [int(cost * self._scale) for cost in exact]
     self.worker_groups = tuple(self._groups())
 
   def __repr__(self):
@@ -104,8 +107,7 @@ class ExecutorPlan:
   def ideal_time(self) -> line_lib.Number:
     """Returns a time that no other division goes below.
 
-    It is the larger one of all costs divided by the workers, and of the cost of
-    the most expensive subnetwork.
+    It is what all costs are for each worker, or the largest cost if it is more.
     """
     return self._time(max(
         fractions.Fraction(sum(self._scaled), self.num_workers),
@@ -115,7 +117,7 @@ class ExecutorPlan:
     """Returns a sum of scaled costs in the unit of the costs."""
     return _plain(fractions.Fraction(scaled) / self._scale)
 
-  def figures(self) -> typing.Dict[str, line_lib.Number]:
+  def figures(self) -> Dict[str, line_lib.Number]:
     """Returns the figures of the plan.
 
     Returns:
@@ -134,7 +136,7 @@ class ExecutorPlan:
         "idle_workers": max(0, self.num_workers - self.num_subnetworks),
     }
 
-  def to_json_dict(self) -> typing.Dict[str, typing.Any]:
+  def to_json_dict(self) -> Dict[str, Any]:
     """Returns the plan as a dict for `json.dumps`.
 
     A set of indices is a list of [start, stop, step], as in `PlacementPlan`.
@@ -150,19 +152,6 @@ class ExecutorPlan:
             for group in self.worker_groups],
         "figures": self.figures(),
     }
-
-
-def _integers(costs):
-  """Returns a number and costs times it, which are integers.
-
-  So no order of adding them makes a difference.
-  """
-  exact = list(map(fractions.Fraction, costs))
-  scale = 1
-  for cost in exact:
-    scale *= cost.denominator // math.gcd(scale, cost.denominator)
-  return scale, [
-      cost.numerator * (scale // cost.denominator) for cost in exact]
 
 
 def _plain(number):

@@ -3,9 +3,9 @@
 """The parts of a plan: workers, subnetworks and parameter servers in groups."""
 
 import fractions as fractions_lib
-import typing
+from typing import Dict, NamedTuple, Optional, Sequence
 
-from adanet.distributed import indices as indices_lib
+from adanet.console import indices as indices_lib
 from adanet.distributed import line as line_lib
 
 Indices = indices_lib.Indices
@@ -24,7 +24,7 @@ def format_fraction(fraction: line_lib.Number) -> str:
   return f"{min(float(fraction), 0.999):.3f}".rstrip("0")
 
 
-class WorkerGroup(typing.NamedTuple):
+class WorkerGroup(NamedTuple):
   """Workers that build and train the same.
 
   Attributes:
@@ -42,8 +42,7 @@ class WorkerGroup(typing.NamedTuple):
   builds_ensemble: bool
   subnetworks: Indices
   trains_subnetworks: bool
-  fractions: typing.Optional[typing.Tuple[
-      typing.Tuple[int, fractions_lib.Fraction], ...]] = None
+  fractions: Optional[line_lib.Fractions] = None
   ensemble_fraction: fractions_lib.Fraction = fractions_lib.Fraction(0)
 
   @property
@@ -58,42 +57,37 @@ class WorkerGroup(typing.NamedTuple):
   @property
   def num_trained(self) -> int:
     """The number of subnetworks that each of the workers trains."""
-    if not self.trains_subnetworks:
-      return 0
-    return len(
-        self.subnetworks if self.fractions is None else self.fractions)
+    return len(self.trained)
+
+  @property
+  def in_lockstep(self) -> bool:
+    """Whether each trains subnetworks, one step of each in turn."""
+    return self.trains_subnetworks and self.fractions is None
 
   def time_fractions(
-      self, costs: typing.Optional[typing.Sequence[line_lib.Number]] = None
-  ) -> typing.Dict[int, line_lib.Number]:
+      self, costs: Optional[Sequence[line_lib.Number]] = None
+  ) -> Dict[int, line_lib.Number]:
     """Returns the fraction of its time for each subnetwork that it trains.
 
-    With `ensemble_fraction` they add up to 1.
-
-    Args:
-      costs: as in `PlacementPlan`.
+    With `ensemble_fraction` they add up to 1. The costs are those of the plan.
     """
     rest = 1 - self.ensemble_fraction
-    if not self.trains_subnetworks:
-      return {}
-    if self.fractions is not None:
-      return {i: fraction * rest for i, fraction in self.fractions}
+    if not self.in_lockstep:
+      return {i: fraction * rest for i, fraction in self.fractions or ()}
     if costs is None:
       return {i: rest / self.num_trained for i in self.trained}
     work = sum(costs[i] for i in self.trained)
     return {i: costs[i] * rest / work for i in self.trained}
 
 
-class SubnetworkGroup(typing.NamedTuple):
+class SubnetworkGroup(NamedTuple):
   """Subnetworks that have the same figures.
 
   Attributes:
     subnetworks: the subnetworks, at least one.
-    num_builders: the number of workers that build each of them.
-    num_trainers: the number of workers that train each of them.
-    effective_speed: as in `PlacementPlan.effective_speeds`.
-    stale_gradients: as in `PlacementPlan.stale_gradients`.
-    max_staleness: as in `PlacementPlan.max_staleness`.
+    num_builders, num_trainers: how many workers build, and train, each.
+    effective_speed, stale_gradients, max_staleness: as the methods of a
+      `PlacementPlan` return.
   """
   subnetworks: Indices
   num_builders: int
@@ -103,14 +97,13 @@ class SubnetworkGroup(typing.NamedTuple):
   max_staleness: float
 
 
-class PsGroup(typing.NamedTuple):
+class PsGroup(NamedTuple):
   """Parameter servers that hold variables of the same subnetworks.
 
   Attributes:
     ps: the parameter servers, at least one.
     subnetworks: the subnetworks with variables on each of them.
-    fetches: as in `PlacementPlan.fetches_per_ps`.
-    load: as in `PlacementPlan.load_per_ps`.
+    fetches, load: as `fetches_per_ps` and `load_per_ps` return.
   """
   ps: Indices
   subnetworks: Indices
@@ -118,7 +111,7 @@ class PsGroup(typing.NamedTuple):
   load: float
 
 
-class Subnetwork(typing.NamedTuple):
+class Subnetwork(NamedTuple):
   """One subnetwork of a plan.
 
   Attributes:
@@ -129,4 +122,4 @@ class Subnetwork(typing.NamedTuple):
   """
   trainers: Indices
   effective_speed: float
-  ps: typing.Optional[Indices]
+  ps: Optional[Indices]

@@ -7,7 +7,6 @@ several subnetworks.
 """
 
 from adanet.console import page as page_lib
-from adanet.distributed.plan import bins
 from adanet.distributed.plan import panel
 from matplotlib import colors
 
@@ -18,6 +17,82 @@ _WORKERS_WIDTH = 864
 _PS_WIDTH = 432
 _HEIGHT = 600
 _MAX_PS_BINS = 300
+
+
+class _Axis:
+  """Indices from 0, in bins of equal width; the last one may hold fewer.
+
+  Attributes:
+    size: int, the number of indices.
+    width, num_bins: int, the indices in a bin, and how many bins there are.
+    counts: int64 [num_bins], the indices in each bin.
+    edges: float64 [num_bins + 1], halfway between the indices of two bins.
+  """
+
+  def __init__(self, size, max_bins):
+    self.size = size
+    self.width = -(-size // max_bins)
+    self.num_bins = -(-size // self.width)
+    starts = np.arange(self.num_bins + 1) * self.width
+    self.edges = np.minimum(starts, size) - 0.5
+    self.counts = np.diff(np.minimum(starts, size))
+
+  def add_up(self, indices, values=None):
+    """Returns the sum of each bin; without values, how many indices it has."""
+    return np.bincount(
+        np.array(indices, np.int64) // self.width, values, self.num_bins)
+
+  def extremes(self, values):
+    """Returns the least and the most of a value in each bin, as two arrays."""
+    starts = np.arange(self.num_bins) * self.width
+    return (np.minimum.reduceat(values, starts),
+            np.maximum.reduceat(values, starts))
+
+
+def _map_workers(plan, subnetworks, workers):
+  """Returns what the workers of a plan do, in bins of the two axes.
+
+  Returns:
+    Three arrays. float64 [subnetwork bins, worker bins], the speed that a bin
+    of workers gives to a subnetwork, averaged over the bin of subnetworks. bool
+    of the same shape, whether a worker builds a subnetwork without training it.
+    bool [worker bins], whether a worker builds the ensemble.
+  """
+  speeds = np.zeros((subnetworks.num_bins, workers.num_bins))
+  runs = np.zeros(speeds.shape, bool)
+  builds_ensemble = np.zeros(workers.num_bins, bool)
+  costs = plan.costs or (1,) * plan.num_subnetworks
+  for group in plan.worker_groups:
+    num_workers = workers.add_up(group.workers)
+    columns = np.flatnonzero(num_workers)
+    builds_ensemble[columns] |= group.builds_ensemble
+    trained = group.trained
+    rest = 1 - group.ensemble_fraction
+    if group.in_lockstep:
+      rates = np.full(len(trained), float(rest) / float(
+          sum(costs[i] for i in trained) or 1))
+    else:
+      rates = [float(fraction * rest / costs[i])
+               for i, fraction in group.fractions or ()]
+    if trained:
+      speeds[:, columns] += np.outer(
+          subnetworks.add_up(trained, rates) / subnetworks.counts,
+          num_workers[columns])
+    rows = np.flatnonzero(subnetworks.add_up(
+        sorted(set(group.subnetworks).difference(trained))))
+    runs[np.ix_(rows, columns)] = True
+  return speeds, runs, builds_ensemble
+
+
+def _map_ps(plan, subnetworks, ps):
+  """Returns which parameter servers serve what, in bins of the two axes.
+
+  That is, which part of the pairs of a subnetwork and a parameter server in a
+  bin are such that this holds variables of that: float64.
+  """
+  return sum(np.outer(subnetworks.add_up(group.subnetworks) /
+                      subnetworks.counts, ps.add_up(group.ps) / ps.counts)
+             for group in plan.ps_groups)
 
 
 def _set_ticks(axis, size, inches, label_inches, zero=0):
@@ -45,23 +120,24 @@ class HeatMap(panel.Panel):
     """Measures the panel."""
     plan = plans[0]
     k = plan.num_subnetworks
-    self._rows = bins.Axis(k, _HEIGHT // 2)
+    self._rows = _Axis(k, _HEIGHT // 2)
     row_height = (panel.named_row_height(k) if k <= panel.MAX_NAMED_ROWS else
                   _HEIGHT // self._rows.num_bins / page_lib.DPI)
-    self._workers = bins.Axis(plan.num_workers, _WORKERS_WIDTH // 2)
-    self._maps = bins.map_workers(plan, self._rows, self._workers)
+    self._workers = _Axis(plan.num_workers, _WORKERS_WIDTH // 2)
+    self._speeds, self._runs, self._builds_ensemble = _map_workers(
+        plan, self._rows, self._workers)
     self._workers_width = _width(_WORKERS_WIDTH, self._workers)
     self._ps_width = 0.
     self._shares = np.zeros(1)
     if plan.num_ps and plan.ps_groups is not None:
-      self._ps = bins.Axis(plan.num_ps, _MAX_PS_BINS)
-      self._shares = bins.map_ps(plan, self._rows, self._ps)
+      self._ps = _Axis(plan.num_ps, _MAX_PS_BINS)
+      self._shares = _map_ps(plan, self._rows, self._ps)
       self._ps_width = _width(_PS_WIDTH, self._ps)
     super().__init__(
         page, legend, plans, number, worker_names, self._rows.num_bins,
         row_height, self._workers_width + self._ps_width, [page_lib.SPEED_BAR] * k)
     self.largest = self.largest._replace(
-        cell_speed=self._maps.speeds.max(), cell_share=self._shares.max())
+        cell_speed=self._speeds.max(), cell_share=self._shares.max())
 
   def _draw_map_heading(self, x, noun, columns):
     """Writes what the bins of a map are; returns the x on the right."""
@@ -89,25 +165,24 @@ class HeatMap(panel.Panel):
     axes.set_ylim(rows.size - 0.5, -0.5)
 
   def draw_workers(self, x):
-    maps = self._maps
     columns = self._workers
     is_single = columns.width == 1
     right = self._draw_map_heading(x, "chief (left) and workers", columns)
     axes = self.page.axes(x, self.strip_y, self._workers_width,
                           panel.STRIP_HEIGHT)
     axes.set_facecolor(page_lib.EMPTY_CELL)
-    self._add_image(axes, columns, bins.Axis(1, 1),
-                    maps.builds_ensemble[np.newaxis], 1,
+    self._add_image(axes, columns, _Axis(1, 1),
+                    self._builds_ensemble[np.newaxis], 1,
                     colors.ListedColormap([page_lib.ENSEMBLE]),
                     "workers-ensemble")
     axes = self._draw_map_axes(x, columns, self._workers_width, zero=1)
     if not self.names_rows:
       _set_ticks(axes.yaxis, self._rows.size, self.height, 0.35)
-    only_runs = maps.runs & (maps.speeds == 0)
+    only_runs = self._runs & (self._speeds == 0)
     self._add_image(axes, columns, self._rows, only_runs, 1,
                     colors.ListedColormap([page_lib.RUNS_FORWARD]),
                     "workers-run")
-    self._add_image(axes, columns, self._rows, maps.speeds,
+    self._add_image(axes, columns, self._rows, self._speeds,
                     self.scale.cell_speed, page_lib.amount_colors(),
                     "workers-train")
     self.legend.add_scale(
@@ -116,7 +191,7 @@ class HeatMap(panel.Panel):
             "the workers of a column give",
             "a subnetwork" if self._rows.width == 1 else
             "the subnetworks of a row, on average"), self.scale.cell_speed)
-    if maps.builds_ensemble.any():
+    if self._builds_ensemble.any():
       self.legend.add(
           "builds the ensemble" if is_single else
           "a worker of the column builds the ensemble",

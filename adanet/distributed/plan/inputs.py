@@ -67,15 +67,7 @@ def shape_of_tf_config(path=None):
 
 
 def parse_weights(flag, num_subnetworks):
-  """Returns costs or sizes as a tuple of int and float; None for none.
-
-  Args:
-    flag: an absl flag, whose value is a str of numbers with commas, or None.
-    num_subnetworks: int, how many are expected.
-
-  Raises:
-    BadInput: there are not as many numbers, or one is out of range.
-  """
+  """Returns the numbers of --costs or --sizes as a tuple; None for none."""
   if flag.value is None:
     return None
   try:
@@ -93,14 +85,7 @@ def parse_weights(flag, num_subnetworks):
 
 
 def parse_weight(flag):
-  """Returns a cost as an int or a float; None for none.
-
-  Args:
-    flag: an absl flag, whose value is a str or None.
-
-  Raises:
-    BadInput: it is no number, or out of range.
-  """
+  """Returns the number of --ensemble_cost; None for none."""
   if flag.value is None:
     return None
   try:
@@ -119,15 +104,9 @@ def _parse_weight(text):
 
 
 def load_strategy(name):
-  """Returns a `PlacementStrategy` of the user.
+  """Returns a `PlacementStrategy` of the user, "module:Class".
 
-  Args:
-    name: str, "module:Class". The module may be in the user's folder. The class
-      is called without arguments.
-
-  Raises:
-    BadInput: the module cannot be imported, or has no such class, or the class
-      cannot be called.
+  The module may be in the user's folder. The class is called without arguments.
   """
   source = "--strategy=" + name
   module_name, _, class_name = name.partition(":")

@@ -46,6 +46,7 @@ if there is no plan, with one line on standard error that says why.
 """
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -56,6 +57,7 @@ from absl import flags
 from adanet import distributed
 from adanet.console import cluster_flags
 from adanet.console import command
+from adanet.distributed import _arguments
 from adanet.distributed import tasks
 from adanet.distributed.plan import inputs
 
@@ -64,12 +66,7 @@ from adanet.distributed.plan import inputs
 
 _EXIT_PROBLEM = 1
 
-# These count the chief as a worker, as a plan does. Our strategies answer for
-# groups of workers. A user's strategy is asked as each worker: a million workers
-# take seconds and 400 MB.
-_MAX_WORKERS = 10**9
-_MAX_ASKED_WORKERS = 10**6
-_MAX_DRAWN_WORKERS = 10**7
+_MAX_WORKERS = _arguments.MAX_WORKERS  # With the chief, as in a plan.
 _MAX_PS = 10**5
 _MAX_SUBNETWORKS = 10**5
 
@@ -78,6 +75,9 @@ _REPLICATION = "replication"
 _BALANCED = "balanced"
 
 _COMMAND = command.Command("adanet-plan", __doc__)
+_string, _boolean = (
+    functools.partial(define, flag_values=_COMMAND.flags)
+    for define in (flags.DEFINE_string, flags.DEFINE_boolean))
 _CLUSTER = cluster_flags.ClusterFlags(_COMMAND, _MAX_WORKERS - 1, _MAX_PS)
 _SUBNETWORKS = _COMMAND.define_integer(
     "subnetworks", None, "Number of subnetworks in the iteration. Required, "
@@ -85,32 +85,28 @@ _SUBNETWORKS = _COMMAND.define_integer(
 _EXECUTOR_WORKERS = _COMMAND.define_integer(
     "executor_workers", None, "Number of workers of an executor. Show which "
     "worker trains what, and how long an iteration takes.", 1, _MAX_WORKERS)
-_TF_CONFIG = flags.DEFINE_string(
+_TF_CONFIG = _string(
     "tf_config", None, "File with the TF_CONFIG of any task of the cluster; - "
     "for standard input. Default: the TF_CONFIG of the environment, unless "
-    "--workers, --ps or --evaluator is given.", flag_values=_COMMAND.flags)
-_COSTS = flags.DEFINE_string(
+    "--workers, --ps or --evaluator is given.")
+_COSTS = _string(
     "costs", None, "What a step of each subnetwork costs: numbers with commas "
-    "between them, in any unit. Default: equal.", flag_values=_COMMAND.flags)
-_ENSEMBLE_COST = flags.DEFINE_string(
+    "between them, in any unit. Default: equal.")
+_ENSEMBLE_COST = _string(
     "ensemble_cost", None, "What a step of all ensembles costs, in the unit of "
-    "--costs: a number. Default: a third of the costs.",
-    flag_values=_COMMAND.flags)
-_SIZES = flags.DEFINE_string(
-    "sizes", None, "How large the variables of each subnetwork are, like "
-    "--costs.", flag_values=_COMMAND.flags)
-_STRATEGY = flags.DEFINE_string(
+    "--costs: a number. Default: a third of the costs.")
+_SIZES = _string("sizes", None, "How large the variables of each subnetwork "
+                                "are, like --costs.")
+_STRATEGY = _string(
     "strategy", _ROUND_ROBIN, f"{_ROUND_ROBIN}, {_REPLICATION}, {_BALANCED}, "
-                              "or module:Class for a PlacementStrategy of your "
-                              "own. The class is called without "
-                              "arguments.", flag_values=_COMMAND.flags)
-_DROP_REMAINDER = flags.DEFINE_boolean(
+    "or module:Class for a PlacementStrategy of your own. The class is called "
+    "without arguments.")
+_DROP_REMAINDER = _boolean(
     "drop_remainder", False, "For round_robin: whether the workers of a last, "
-    "partial round train one subnetwork each.", flag_values=_COMMAND.flags)
-_DEDICATE = flags.DEFINE_boolean(
+    "partial round train one subnetwork each.")
+_DEDICATE = _boolean(
     "dedicate_parameter_servers", True, "For round_robin and balanced: whether "
-    "each subnetwork has its own parameter servers.",
-    flag_values=_COMMAND.flags)
+    "each subnetwork has its own parameter servers.")
 _ENSEMBLE_WORKERS = _COMMAND.define_integer(
     "num_ensemble_workers", None, "For balanced: how many of the chief and the "
     "workers build the ensembles and train nothing. Default: as many as the "
@@ -127,13 +123,13 @@ _CLUSTER_ONLY = ("workers", "ps", "evaluator", "tf_config", "sizes",
 _FORMAT = flags.DEFINE_enum(
     "format", "table", ["table", "json", "svg", "png"],
     "What to write to standard output.", flag_values=_COMMAND.flags)
-_COMPARE = flags.DEFINE_boolean(
+_COMPARE = _boolean(
     "compare", False, "Compare the strategy with round_robin, round_robin "
-    "--drop_remainder, replication and balanced.", flag_values=_COMMAND.flags)
-_STRICT = flags.DEFINE_boolean(
+    "--drop_remainder, replication and balanced.")
+_STRICT = _boolean(
     "strict", False, f"Exit with {_EXIT_PROBLEM} if the plan of the strategy "
-                     "has a problem. With --compare, the problems of the other "
-                     "plans do not count.", flag_values=_COMMAND.flags)
+    "has a problem. With --compare, the problems of the other plans do not "
+    "count.")
 
 
 def _shape():
@@ -172,19 +168,16 @@ def _make_strategy(costs, sizes, ensemble_cost):
   return inputs.load_strategy(name)
 
 
-def _check_num_workers(num_workers):
-  """Raises if a cluster is too large for --format or --strategy."""
-  for is_limited, flag, at_most in (
-      (_FORMAT.value in ("svg", "png"), _FORMAT, _MAX_DRAWN_WORKERS),
-      (":" in _STRATEGY.value, _STRATEGY, _MAX_ASKED_WORKERS)):
-    if is_limited and num_workers > at_most:
-      raise command.BadInput(
-          f"--workers={num_workers - 1}: expected an integer of at most "
-          f"{at_most - 1} with --{flag.name}={flag.value}.")
+def _check_size(num_workers, num_subnetworks):
+  """Raises if a cluster, or an executor, is too large for a plan."""
+  try:
+    _arguments.check_cluster(num_workers, num_subnetworks)
+  except ValueError as e:
+    raise command.BadInput(str(e)) from e
 
 
 def _make_plans(strategy, num_workers, num_ps, costs, sizes, ensemble_cost):
-  """Returns the plan of a strategy and, with --compare, those of others."""
+  """Returns the plan of a strategy and, with --compare, of others."""
   from adanet.distributed import plan as plan_lib  # pylint: disable=g-import-not-at-top
   shape = (num_workers, num_ps, _SUBNETWORKS.value)
   try:
@@ -210,35 +203,31 @@ def _make_plans(strategy, num_workers, num_ps, costs, sizes, ensemble_cost):
   return plans
 
 
-def _to_json(plans):
-  """Returns the JSON of a plan or, with --compare, of the comparison."""
-  from adanet.distributed import plan as plan_lib  # pylint: disable=g-import-not-at-top
-  if _COMPARE.value:
-    value = dict(version=plan_lib.JSON_VERSION, **plan_lib.compare(plans))
-  else:
-    value = plans[0].to_json_dict()
-  return _dumps(value)
-
-
 def _dumps(value):
   return json.dumps(value, indent=2, allow_nan=False) + "\n"
 
 
-def _write_picture(plans, worker_names, output):
-  from adanet.distributed.plan import picture as plan_picture  # pylint: disable=g-import-not-at-top
-  picture = io.BytesIO()
-  plan_picture.write(plans, picture, _FORMAT.value, worker_names)
-  output.buffer.write(picture.getvalue())
-
-
-def _write_tables(plans, worker_names, output):
-  from adanet.distributed.plan import table as plan_table  # pylint: disable=g-import-not-at-top
-  from adanet.console import tables  # pylint: disable=g-import-not-at-top
-  console = tables.new_console(output)
-  if _COMPARE.value:
-    plan_table.show_comparison(plans, console, worker_names)
+def _write(plans, worker_names, output):
+  """Writes a plan or, with --compare, the comparison."""
+  # pylint: disable=g-import-not-at-top
+  from adanet.distributed import plan as plan_lib
+  if _FORMAT.value == "json":
+    output.write(_dumps(
+        dict(version=plan_lib.JSON_VERSION, **plan_lib.compare(plans))
+        if _COMPARE.value else plans[0].to_json_dict()))
+  elif _FORMAT.value == "table":
+    from adanet.console import tables
+    from adanet.distributed.plan import table
+    console = tables.new_console(output)
+    if _COMPARE.value:
+      table.show_comparison(plans, console, worker_names)
+    else:
+      table.show(plans[0], console, worker_names)
   else:
-    plan_table.show(plans[0], console, worker_names)
+    from adanet.distributed.plan import picture
+    drawn = io.BytesIO()
+    picture.write(plans, drawn, _FORMAT.value, worker_names)
+    output.buffer.write(drawn.getvalue())
 
 
 def _run_executor():
@@ -257,6 +246,7 @@ def _run_executor():
     if _COSTS.value is None:
       raise command.BadInput(f"{source}--costs or --subnetworks.")
     count = _COSTS.value.count(",") + 1
+  _check_size(_EXECUTOR_WORKERS.value, count)
   from adanet.distributed.plan import executor  # pylint: disable=g-import-not-at-top
   plan = executor.ExecutorPlan(
       _EXECUTOR_WORKERS.value, count, inputs.parse_weights(_COSTS, count))
@@ -296,15 +286,10 @@ def _run(arguments):
     weights.append(inputs.parse_weight(_ENSEMBLE_COST))
     strategy = _make_strategy(*weights)
     num_workers, num_ps, chief = _shape()
-    worker_names = tasks.WorkerNames(num_workers, chief)
-    _check_num_workers(num_workers)
+    _check_size(num_workers, _SUBNETWORKS.value)
+    worker_names = tasks.worker_names(num_workers, chief)
     plans = _make_plans(strategy, num_workers, num_ps, *weights)
-    if _FORMAT.value == "json":
-      output.write(_to_json(plans))
-    elif _FORMAT.value == "table":
-      _write_tables(plans, worker_names, output)
-    else:
-      _write_picture(plans, worker_names, output)
+    _write(plans, worker_names, output)
     problems = _problems(plans[0], worker_names) if _STRICT.value else ()
   if _FORMAT.value != "table":  # The tables have the problems already.
     for problem in problems:
@@ -313,8 +298,7 @@ def _run(arguments):
 
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
-  """Runs the program with `argv`, or those of the process; see `Command.main`.
-  """
+  """Runs the program; see `Command.main`."""
   return _COMMAND.main(_run, argv)
 
 

@@ -43,7 +43,7 @@ _COMPARED = (
      "--nodedicate_parameter_servers", distributed.BalancedStrategy(
          num_ensemble_workers=0, dedicate_parameter_servers=False)),
 )
-_SHAPES = ((1, 0, 1), (4, 2, 5), (10**9, 3, 2))
+_SHAPES = ((1, 0, 1), (4, 2, 5), (2000, 3, 2))
 
 _CLUSTER = {"chief": ["c:1"], "worker": ["w:1", "w:2"], "ps": ["p:1", "p:2"]}
 
@@ -59,6 +59,25 @@ class Mine(distributed.RoundRobinStrategy):
 class Needs(Mine):
   def __init__(self, what):
     pass
+"""
+
+
+_EXECUTOR_TABLE = """\
+An executor: 3 workers, 7 subnetworks, the longest first
+
+worker  trains   time  busy
+0       0, 4, 6    11  100%
+1       1, 5        8   73%
+2       2, 3        8   73%
+
+figure          value
+training_time      11
+ideal_time          9
+speedup         2.455
+utilization    0.8182
+idle_workers        0
+
+The time is 1.22 times the ideal of 9: all costs, divided by the workers.
 """
 
 
@@ -186,33 +205,20 @@ class PlanTest(MainTestCase):
     return json.loads(self.output(
         "--format=json", "--compare", *_shape_flags(5, 2, 3), *flags))
 
-  def test_costs_and_sizes(self):
-    weights = (1, 2.5, 4e2), (3, 2, 1)
-    balanced = distributed.BalancedStrategy(*weights)
+  @parameterized.parameters(
+      (dict(costs=(1, 2.5, 4e2), sizes=(3, 2, 1)),
+       "--costs=1, 2.5,4e2", "--sizes=3,2,1"),
+      (dict(costs=(1, 2, 3), ensemble_cost=4.5),
+       "--costs=1,2,3", "--ensemble_cost=4.5"))
+  def test_costs(self, weights, *flags):
+    balanced = distributed.BalancedStrategy(**weights)
     others = [_ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION]
     for name, strategies in (("balanced", [balanced] + others),
                              ("round_robin", others + [balanced])):
       expected = plan_lib.compare([
-          plan_lib.PlacementPlan(s, 5, 2, 3, *weights) for s in strategies])
-      self.assertEqual(
-          json.loads(json.dumps(dict(expected, version=1))), self.compared(
-              "--strategy=" + name, "--costs=1, 2.5,4e2", "--sizes=3,2,1"))
-
-  def test_ensemble_cost(self):
-    balanced = distributed.BalancedStrategy((1, 2, 3), ensemble_cost=4.5)
-    others = [_ROUND_ROBIN, _DROP_REMAINDER, _REPLICATION]
-    for name, strategies in (("balanced", [balanced] + others),
-                             ("round_robin", others + [balanced])):
-      expected = plan_lib.compare([
-          plan_lib.PlacementPlan(s, 5, 2, 3, (1, 2, 3), ensemble_cost=4.5)
-          for s in strategies])
-      self.assertEqual(
-          json.loads(json.dumps(dict(expected, version=1))), self.compared(
-              "--strategy=" + name, "--costs=1,2,3", "--ensemble_cost=4.5"))
-    value = json.loads(self.output(
-        "--format=json", "--strategy=balanced", *_shape_flags(5, 2, 3)))
-    self.assertEqual(("BalancedStrategy()", 1.),
-                     (value["strategy"], value["ensemble_cost"]))
+          plan_lib.PlacementPlan(s, 5, 2, 3, **weights) for s in strategies])
+      self.assertEqual(json.loads(json.dumps(dict(expected, version=1))),
+                       self.compared("--strategy=" + name, *flags))
 
   def test_all_plans_have_the_ensemble_cost_of_the_strategy(self):
     self.write("mine.py", """
@@ -228,21 +234,6 @@ class Mine(BalancedStrategy):
     self.assertEqual(
         [3] * 5, self.compared("--strategy=mine:Mine",
                                "--ensemble_cost=3")["ensemble_cost"])
-
-  def test_all_plans_have_the_costs_of_the_strategy(self):
-    self.write("mine.py", """
-from adanet.distributed import BalancedStrategy
-class Mine(BalancedStrategy):
-  def __init__(self):
-    super().__init__(costs=lambda k: range(1, k + 1))
-""")
-    compared = self.compared("--strategy=mine:Mine")
-    self.assertEqual([[1, 2, 3]] * 5, compared["costs"])
-    for time, expected in zip(
-        compared["training_time"], [1.6, 3, 3, 1.6, 1.6]):
-      self.assertAlmostEqual(expected, time)
-    compared = self.compared("--strategy=mine:Mine", "--costs=1,1,1")
-    self.assertEqual([[1, 1, 1]] * 5, compared["costs"])
 
   def test_strategy_of_a_user(self):
     self.write_strategy()
@@ -330,7 +321,7 @@ class BadInputTest(MainTestCase):
   @parameterized.parameters(
       ("--workers=-1", "--workers=-1: expected an integer in the range [0, "),
       ("--workers=1e3", "--workers=1e3: expected an integer in the range [0, "
-       "999999999], got a non-integer."),
+       "19999], got a non-integer."),
       ("--ps=-1", "--ps=-1: expected an integer in the range [0, 100000]."),
       ("--format=gif", "<table|json|svg|png>"),
       ("--compare=perhaps", "--compare=perhaps: expected true or false."),
@@ -348,10 +339,12 @@ class BadInputTest(MainTestCase):
       ("--tf_config=a.json --ps=1", "--tf_config=a.json: expected no --work"),
       ("--tf_config=nowhere.json", "--tf_config=nowhere.json: No such file"),
       ("--tf_config=.", "--tf_config=.: Is a directory"),
-      ("--format=svg --workers=10000000", "--workers=10000000: expected an "
-       "integer of at most 9999999 with --format=svg."),
-      ("--strategy=mine:Mine --workers=1000000", "--workers=1000000: "
-       "expected an integer of at most 999999 with --strategy=mine:Mine."),
+      ("--workers=20000", "--workers=20000: expected an integer in the range "
+       "[0, 19999]."),
+      ("--workers=9999 --subnetworks=1001", "num_workers=10000, "
+       "num_subnetworks=1001: expected at most 10,000,000 pairs of a worker "),
+      ("--executor_workers=20001", "--executor_workers=20001: expected an "
+       "integer in the range [1, 20000]."),
       ("--strategy=ends:It", "cannot import ends: SystemExit: 0"),
       ("--strategy=mine:It", "expected a subclass of PlacementStrategy in "),
       ("--strategy=mine:Needs", "cannot call Needs without arguments: Type"),
@@ -376,6 +369,44 @@ class BadInputTest(MainTestCase):
 
   def test_no_subnetworks(self):
     self.assert_refused("--subnetworks: expected the number", "--workers=3")
+
+
+class ExecutorTest(MainTestCase):
+
+  def test_table(self):
+    for flags in ((), ("--subnetworks=7",)):
+      self.assertEqual(_EXECUTOR_TABLE, self.output(
+          "--executor_workers=3", "--costs=5,5,4,4,3,3,3", *flags))
+
+  def test_table_of_many(self):
+    output = self.output("--executor_workers=50", "--subnetworks=100000")
+    self.assertLess(output.count("\n"), 15)
+    self.assertIn("  2000 subnetworks each  2000  100%\n", output)
+    self.assertIn("The time is the ideal: all costs, divided", output)
+
+  def test_json(self):
+    self.assertEqual(
+        plan_lib.ExecutorPlan(4, 2, (1, 2.5)).to_json_dict(), json.loads(
+            self.output("--executor_workers=4", "--costs=1,2.5",
+                        "--format=json")))
+
+  @parameterized.parameters(
+      ("--costs=1,2 --ps=2", "expected no --ps, which is for a cluster with "
+       "parameter servers."),
+      ("--costs=1,2 --ensemble_cost=2", "expected no --ensemble_cost, which is "),
+      ("--costs=1,2 --strict", "expected no --strict, which is for a cluster "),
+      ("--costs=1,2 --format=svg", "expected --format=table or json, got "
+       "--format=svg."),
+      ("--costs=1,2 --noevaluator", "expected no --evaluator, which is for a "),
+      ("", "expected --costs or --subnetworks."))
+  def test_refuses(self, flags, message):
+    self.assert_refused(f"adanet-plan: --executor_workers=2: {message}",
+                        "--executor_workers=2", *flags.split(), TF_CONFIG="{}")
+
+  def test_costs_and_subnetworks(self):
+    self.assert_refused(
+        "--costs=1,2: expected 3 numbers", "--executor_workers=2",
+        "--costs=1,2", "--subnetworks=3")
 
 
 class InfoTest(MainTestCase):

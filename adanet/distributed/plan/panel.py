@@ -60,11 +60,10 @@ class Panel:
       page, legend: the `Page` to draw on and its `Legend`.
       plans: list of `PlacementPlan` that differ in their strategies only.
       number: int, the place of the first of them among all.
-      worker_names: sequence of str, the name of each worker; None for that in a
-        TF_CONFIG.
+      worker_names: sequence of str; None for those in a TF_CONFIG.
       num_rows: int.
-      row_height, columns_width: floats, in inches, of a row and of all columns.
-      speed_colors: sequence of str, the color of each subnetwork's speed.
+      row_height, columns_width: in inches, of a row and of all columns.
+      speed_colors: sequence of str, for each subnetwork.
     """
     self.page = page
     self.legend = legend
@@ -75,7 +74,7 @@ class Panel:
     self.scale = self.strip_y = self.top = self._heading_y = None
     self._number = number
     self._plans = plans
-    self._worker_names = worker_names or tasks.WorkerNames(
+    self._worker_names = worker_names or tasks.worker_names(
         self.plan.num_workers)
     self._problems = [
         problem for plan in plans
@@ -233,7 +232,7 @@ class SmallPanel(Panel):
   column_names_height = 0.24
 
   def __init__(self, page, legend, plans, number, worker_names, colors):
-    """Measures the panel. The colors are those of the subnetworks."""
+    """Measures the panel; `colors` has one for each subnetwork."""
     plan = plans[0]
     k = plan.num_subnetworks
     super().__init__(

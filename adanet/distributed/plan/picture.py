@@ -10,8 +10,7 @@
 A column is a worker or a parameter server, and a row is a subnetwork. In a
 small cluster each subnetwork has a color. In a large one a column may be
 several workers, a row several subnetworks, and a darker color is a higher
-speed. All panels of a picture share their scales of speed and color. Up to some
-millions of workers, a picture takes seconds.
+speed. All panels of a picture share their scales of speed and color.
 """
 
 from typing import BinaryIO, Iterable, Optional, Sequence
@@ -82,14 +81,12 @@ def write(plans: Iterable[value.PlacementPlan], file: BinaryIO,
   """Writes the picture of plans. The same Matplotlib writes the same bytes.
 
   Args:
-    plans: iterable of `PlacementPlan`, at least one.
+    plans, worker_names: as for `draw`.
     file: a file that is open for writing bytes.
     format: str, one of `FORMATS`.
-    worker_names: as for `draw`.
 
   Raises:
-    TypeError: as for `draw`.
-    ValueError: as for `draw`, or there is no such format.
+    TypeError, ValueError: as for `draw`, or there is no such format.
   """
   if format not in FORMATS:
     raise ValueError(f"format={_arguments.show(format)}: expected one of "

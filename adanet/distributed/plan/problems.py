@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is wrong with a placement, and what fixes it."""
 
-import collections
-import typing
+from typing import Dict, NamedTuple, Optional, Sequence, Tuple, Union
 
+from adanet.console import indices as indices_lib
 from adanet.distributed import _arguments
-from adanet.distributed import indices as indices_lib
 from adanet.distributed import placement
 from adanet.distributed import tasks
 from adanet.distributed.plan import predictions as predictions_lib
@@ -15,6 +14,7 @@ import numpy as np
 
 Indices = indices_lib.Indices
 Predictions = predictions_lib.Predictions
+_Names = Optional[Sequence[str]]
 
 #: The kinds of `Problem`, in the order of `PlacementPlan.problems`.
 PROBLEM_KINDS = ("untrained_subnetworks", "unused_ps", "overloaded_ps",
@@ -27,11 +27,8 @@ _LIMIT = 2 * (1 + 1e-9)
 _SLOW_ENSEMBLES = 1.01
 _PS_KINDS = {"unused_ps", "overloaded_ps"}
 
-# Maps the kind of each problem to its indices.
-_Found = typing.Dict[str, Indices]
 
-
-class Problem(typing.NamedTuple):
+class Problem(NamedTuple):
   """Something that is wrong with a placement.
 
   Attributes:
@@ -47,36 +44,16 @@ class Problem(typing.NamedTuple):
   kind: str
   indices: Indices
   message: str
-  fixes: typing.Dict[str, typing.Union[int, str]]
+  fixes: Dict[str, Union[int, str]]
 
 
 def _median_work(plan):
   """Returns the median of `Predictions.work`, of the workers in lockstep."""
-  num_workers = collections.Counter()
-  for (_, workers), work in zip(plan.shares, plan.work.tolist()):
-    num_workers[work] += sum(map(len, workers))
-  del num_workers[0]
-  if not num_workers:
-    return 0.
-  amounts = sorted(num_workers)
-  ends = np.cumsum([num_workers[amount] for amount in amounts])
-  middle = [(ends[-1] - 1) // 2, ends[-1] // 2]
-  return np.mean(np.take(amounts, np.searchsorted(ends, middle, "right")))
+  work = plan.work[plan.work > 0]
+  return np.median(work) if work.size else 0.
 
 
-def _workers(plan, is_meant):
-  """Returns `Indices` of the workers that have some of the shares.
-
-  Args:
-    plan: `Predictions`.
-    is_meant: bool for each of its shares.
-  """
-  return Indices.union(
-      Indices(part) for (_, workers), is_one in zip(plan.shares, is_meant)
-      if is_one for part in workers)
-
-
-def find(plan: Predictions) -> _Found:
+def find(plan: Predictions) -> Dict[str, Indices]:
   """Returns what each problem of a plan is about, by its kind."""
   found = {"untrained_subnetworks": Indices(
       np.flatnonzero(plan.trainers_per_subnetwork() == 0))}
@@ -85,10 +62,11 @@ def find(plan: Predictions) -> _Found:
     found["unused_ps"] = Indices(np.flatnonzero(plan.fetches_per_ps() == 0))
     found["overloaded_ps"] = Indices(
         np.flatnonzero(load > _LIMIT * load.mean()))
-  found["overloaded_workers"] = _workers(
-      plan, plan.work > _LIMIT * _median_work(plan))
+  found["overloaded_workers"] = Indices(
+      np.flatnonzero(plan.work > _LIMIT * _median_work(plan)))
   found = {kind: indices for kind, indices in found.items() if indices}
-  builders = _workers(plan, [share.builds_ensemble for share, _ in plan.shares])
+  builders = Indices(w for group in plan.worker_groups if group.builds_ensemble
+                     for w in group.workers)
   if plan.ensemble_speed() * _SLOW_ENSEMBLES < plan.effective_speeds().min():
     found["slow_ensembles"] = builders
   if plan.duplicated_ensembles():
@@ -97,15 +75,13 @@ def find(plan: Predictions) -> _Found:
 
 
 def _is_fixed(plan, key, value, with_ps):
-  """Returns whether a plan has no problem with another number.
+  """Returns whether a plan has no problem with another number of a key.
 
-  Args:
-    plan: `Predictions`.
-    key: str, "num_workers" or "num_ps".
-    value: int.
-    with_ps: bool, whether to look for problems of parameter servers too.
+  `with_ps` says whether to look for problems of parameter servers too.
   """
   try:
+    if key == "num_workers":
+      _arguments.check_cluster(value, plan.num_subnetworks)
     changed = plan.changed(with_ps=with_ps, **{key: value})
   except (Exception, SystemExit):  # pylint: disable=broad-except
     return False  # A strategy may refuse another cluster.
@@ -117,12 +93,8 @@ def _is_fixed(plan, key, value, with_ps):
 def _least_fix(plan, found, key, period):
   """Returns the least larger number after which no problem remains, or None.
 
-  Args:
-    plan: `Predictions`.
-    found: what `find` returns for it.
-    key: str, "num_workers" or "num_ps".
-    period: int. The next multiple of it is tried. If that helps, bisection
-      finds the least number.
+  It tries the next multiple of `period`. If that helps, bisection finds the
+  least number.
   """
   # To be fast, bisection looks at parameter servers only if they have problems.
   with_ps = bool(_PS_KINDS & found.keys())
@@ -153,33 +125,30 @@ def _find_fixes(plan, found):
   return {key: value for key, value in fixes.items() if value is not None}
 
 
-class _Terms:
-  """How messages name what is in a plan: by its index, or by a user's name.
+def _named(noun, indices, names=None):
+  plural = "" if len(indices) == 1 else "s"
+  name = str if names is None else names.__getitem__
+  return f"{noun}{plural} {indices.to_text(name)}"
 
-  Methods that name a set of indices take the noun too, as it is to be written.
-  """
+
+class _Terms:
+  """How messages name what is in a plan: by its index, or by a user's name."""
 
   def __init__(self, worker_names, subnetwork_names):
     self._worker_names = worker_names
     self._subnetwork_names = subnetwork_names
 
   def subnetworks(self, noun, indices):
-    return self._text(noun, indices, self._subnetwork_names)
+    return _named(noun, indices, self._subnetwork_names)
 
   def workers(self, noun, indices):
-    return self._text(noun, indices, self._worker_names)
+    return _named(noun, indices, self._worker_names)
 
   def ps(self, noun, indices):
-    return self._text(noun, indices, None)
+    return _named(noun, indices)
 
   def fix(self, key, value):
-    """Returns one change as text."""
     return f"{key}={value}"
-
-  def _text(self, noun, indices, names):
-    return "{}{} {}".format(
-        noun, "" if len(indices) == 1 else "s",
-        indices.to_text(str if names is None else names.__getitem__))
 
 
 class _TaskTerms(_Terms):
@@ -241,29 +210,18 @@ def _problems(plan, terms):
       for kind, indices in found.items())
 
 
-def describe(
-    plan: Predictions,
-    worker_names: typing.Optional[typing.Sequence[str]] = None,
-    subnetwork_names: typing.Optional[typing.Sequence[str]] = None
-) -> typing.Tuple[Problem, ...]:
+def describe(plan: Predictions, worker_names: _Names = None,
+             subnetwork_names: _Names = None) -> Tuple[Problem, ...]:
   """Returns the problems of a plan; see `PlacementPlan.problems`."""
   return _problems(plan, _Terms(worker_names, subnetwork_names))
 
 
-def of_tasks(
-    plan: Predictions,
-    worker_names: typing.Optional[typing.Sequence[str]] = None,
-    subnetwork_names: typing.Optional[typing.Sequence[str]] = None
-) -> typing.Tuple[Problem, ...]:
+def of_tasks(plan: Predictions, worker_names: _Names = None,
+             subnetwork_names: _Names = None) -> Tuple[Problem, ...]:
   """Returns the same with messages in the terms of a TF_CONFIG.
 
-  Args:
-    plan: the plan.
-    worker_names: sequence of str, the name of each worker; None for that in a
-      TF_CONFIG, such as "chief:0" or "worker:0".
-    subnetwork_names: sequence of str, the name of each subnetwork; None for its
-      index.
+  Without `worker_names`, workers are "chief:0", "worker:0" and so on.
   """
   if worker_names is None:
-    worker_names = tasks.WorkerNames(plan.num_workers)
+    worker_names = tasks.worker_names(plan.num_workers)
   return _problems(plan, _TaskTerms(worker_names, subnetwork_names))

@@ -183,23 +183,6 @@ class ProblemsTest(parameterized.TestCase):
                      problem.fixes["strategy"])
     self.assertLess(len(problem.message), 500)
 
-  @parameterized.parameters(
-      ([1, 1, 2], []),
-      ([1, 1, 3], [2]),
-      ([1, 0, 0, 0, 2], []),
-      ([1, 0, 0, 0, 3, 1], [4]),
-      ([1, 3, 5, 1], [2]),  # The median is 2.
-      ([1, 3, 4, 1], []),
-      ([1, 3, 7, 3, 1], [2]),
-      ([1, 3, 6, 3, 1], []))
-  def test_share_over_twice_the_median(self, shares, expected):
-    plan = plan_lib.PlacementPlan(
-        _train_first(shares), len(shares), 0, max(shares))
-    self.assertEqual(expected, [
-        w for p in plan.problems() if p.kind == "overloaded_workers"
-        for w in p.indices
-    ])
-
   @hypothesis.settings(max_examples=200)
   @hypothesis.given(answers_lib.all_strategies, answers_lib.shapes)
   def test_are_found(self, strategy, shape):

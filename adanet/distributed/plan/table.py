@@ -17,12 +17,11 @@ import itertools
 import operator
 from typing import Dict, Optional, Sequence
 
+from adanet.console import indices as indices_lib
 from adanet.console import tables
 from adanet.distributed import _arguments
-from adanet.distributed import indices as indices_lib
 from adanet.distributed import plan as plan_lib
 from adanet.distributed import tasks
-from adanet.distributed.plan import executor as executor_lib
 from adanet.distributed.plan import groups as groups_lib
 from adanet.distributed.plan import problems as problems_lib
 from adanet.distributed.plan import value
@@ -68,10 +67,6 @@ def _texts(name):
 
 def _union_text(parts, to_text):
   """Returns the text of the union of disjoint sets, in bounded time for each.
-
-  Args:
-    parts: list of `Indices`.
-    to_text: function from `Indices`, and how many more, to their text.
   """
   if len(parts) == 1:
     return to_text(parts[0], 0)
@@ -92,10 +87,10 @@ def _groups_table(columns, groups, key, to_text, cells, noun):
     columns: list of str, as for `new_table`.
     groups: sequence of groups; the first field of each has its members.
     key: function from a group to a hashable. If there are more than 20 groups,
-      those with equal keys share a row, in which their figures look the same.
+      those with equal keys share a row.
     to_text: function from `Indices`, and how many more, to their text.
-    cells: function that takes the groups of a row and returns (the cells after
-      the first, whether the row is a problem).
+    cells: function from the groups of a row to the cells after the first, and
+      whether the row is a problem.
     noun: str, what the members are.
   """
   has_row_each = len(groups) <= _MAX_ROWS
@@ -167,7 +162,7 @@ def workers_table(
     A `rich.table.Table` with the columns task, builds and trains.
   """
   if worker_names is None:
-    worker_names = tasks.WorkerNames(plan.num_workers)
+    worker_names = tasks.worker_names(plan.num_workers)
 
   def cells(groups):
     name = _namer(subnetwork_names)
@@ -308,11 +303,7 @@ def _weights_text(plan):
 
 
 def _compared_rows(figures):
-  """Returns the cells of each figure, with a star at the best values.
-
-  Args:
-    figures: dict from the name of a figure to a tuple, its value in each plan.
-  """
+  """Returns the cells of each figure, with a star at the best values."""
   # A plan that never ends is not the best at anything.
   ends = [time is not None for time in figures["training_time"]]
   rows = []
@@ -390,14 +381,9 @@ def _ideal_text(plan):
       "all costs, divided by the workers")
 
 
-def show_executor(plan: executor_lib.ExecutorPlan,
+def show_executor(plan: plan_lib.ExecutorPlan,
                   console: rich_console.Console) -> None:
-  """Prints which worker of an executor trains what, and how long.
-
-  Args:
-    plan: an `ExecutorPlan`.
-    console: as for `show`.
-  """
+  """Prints which worker of an executor trains what, on a console of Rich."""
   time = plan.training_time()
   tables.print_parts(console, [
       rich_text.Text("An executor: {}, {}, the longest first".format(

@@ -6,7 +6,6 @@ import fractions
 import io
 import itertools
 import re
-import types
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -203,39 +202,15 @@ takes 1. Fix: use BalancedStrategy(ensemble_cost=2.5).
     self.assertNotIn("all ensembles", _printed(
         plan_table.show, _plan(4, 0, 3, sizes=(1, 2, 3))))
 
-  def test_many_fractions(self):
-    text = _printed(
-        plan_table.show, _plan(
-            40, 0, 30, distributed.BalancedStrategy(num_ensemble_workers=1)))
-    self.assertEqual(
-        [["chief:0", "0 to 29, ensemble", "ensemble"],
-         [", ".join(f"worker:{i}" for i in (
-             0, 4, 8, 12, 13, 17, 21, 25, 26, 30, 34, 38)),
-          "1 subnetwork each", "1 subnetwork each"],
-         [", ".join(f"worker:{i} to worker:{i + 2}" for i in (
-             1, 5, 9, 14, 18, 22, 27, 31, 35)),
-          "2 subnetworks each", "2 subnetworks each"]],
-        _tables(text)["task"])
-
   def test_large_cluster(self):
-    text = _printed(plan_table.show, _plan(10**6, 0, 10**4))
+    text = _printed(plan_table.show, _plan(12000, 0, 799))
     self.assertEqual([
-        ["chief:0, worker:10000 to worker:990098 by 10001",
-         "0 to 9999, ensemble", "ensemble"],
-        [", ".join(f"worker:{i * 10001} to worker:{i * 10001 + 9999}"
-                   for i in range(10)) + " and 899800 more",
-         "1 subnetwork each", "1 subnetwork each"],
-        ["worker:990099 to worker:990198", "2 subnetworks each",
-         "2 subnetworks each"]
-    ], _tables(text)["task"])
+        ["chief:0, worker:799 to worker:11199 by 800",
+         "0 to 798, ensemble", "ensemble"],
+        [", ".join(f"worker:{i * 800} to worker:{i * 800 + 798}"
+                   for i in range(10)) + " and 3995 more",
+         "1 subnetwork each", "1 subnetwork each"]], _tables(text)["task"])
     self.assertNotIn("variables of", text)
-
-  def test_figures_that_look_the_same_share_a_row(self):
-    text = _printed(plan_table.show, _plan(
-        10**5, 0, 100, distributed.BalancedStrategy()))
-    rows = _tables(text)["subnetwork"]
-    self.assertLess(len(rows), 20)
-    self.assertLen({tuple(row[1:]) for row in rows}, len(rows))
 
   def test_names(self):
     names = {
@@ -301,27 +276,10 @@ takes 1. Fix: use BalancedStrategy(ensemble_cost=2.5).
              if names + ensemble],
             [re.sub(r" \([^)]*\)", "", cell) for cell in cells])
 
-  def test_many_interleaved_groups_name_the_first_workers(self):
-    num_workers, num_groups = 300000, 24
-    plan = types.SimpleNamespace(num_workers=num_workers, worker_groups=[
-        plan_lib.WorkerGroup(
-            plan_lib.Indices(range(i, num_workers // (1 + i % 2), num_groups)),
-            False, plan_lib.Indices([i]), True) for i in range(num_groups)])
-    output = io.StringIO()
-    rich_console.Console(file=output, width=10**4).print(
-        plan_table.workers_table(plan))
-    named, num_more = _indices(output.getvalue().split("│")[1].strip())
-    self.assertNotEmpty(named)
-    self.assertEqual(list(range(len(named))), named)
-    self.assertEqual(sum(len(g.workers) for g in plan.worker_groups),
-                     len(named) + num_more)
-
-
 class TerminalTest(parameterized.TestCase):
 
   @parameterized.parameters(
-      (4, 2, 3), (4, 2, 5), (9, 2, 5), (30, 7, 12), (10**6, 30, 50),
-      (10**9, 3, 30))
+      (4, 2, 3), (4, 2, 5), (9, 2, 5), (30, 7, 12), (10000, 30, 50))
   def test_is_short_and_breaks_no_word_at_80_columns(self, *shape):
     k = shape[-1]
     plans = [_plan(*shape, strategy) for strategy in _BUILT_IN + _BALANCED]

@@ -13,31 +13,74 @@ server is, and what is wrong. It starts no worker and needs no TensorFlow::
     for problem in plan.problems():
       print(problem.message)
 
-Workers with the same share form one group; so do subnetworks, and parameter
-servers. Under the strategies of `placement` there are O(k + n) groups,
-however many workers there are. `predictions.py` explains the letters m, n, k.
+Workers that do the same form one group; so do subnetworks, and parameter
+servers. `predictions.py` explains the letters m, n, k.
 """
 
 import collections.abc
 import fractions
-import typing
+import itertools
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
+from adanet.console import indices as indices_lib
 from adanet.distributed import _arguments
-from adanet.distributed import indices as indices_lib
 from adanet.distributed import line as line_lib
 from adanet.distributed import placement
 from adanet.distributed.plan import groups as groups_lib
 from adanet.distributed.plan import predictions
 from adanet.distributed.plan import problems as problems_lib
-from adanet.distributed.plan import weights as weights_lib
-
-import numpy as np
 
 #: The version of what `PlacementPlan.to_json_dict` returns.
 JSON_VERSION = 1
 
 Indices = indices_lib.Indices
-Names = typing.Optional[typing.Sequence[str]]
+Names = Optional[Sequence[str]]
+
+
+# The least and the most of a cost or a size: predictions divide them, as float.
+_LEAST, _MOST = 1e-100, 1e100
+
+
+def _weights(name, given, strategy, num_subnetworks):
+  """Returns costs or sizes as a tuple, after checking them; None if all are 1.
+
+  A strategy may know its own.
+  """
+  if given is None:
+    if not isinstance(strategy, placement.BalancedStrategy):
+      return None
+    given = (strategy.costs_of if name == "costs" else strategy.sizes_of)(
+        num_subnetworks)
+    if set(given) == {1}:
+      return None
+  expected = (f"{num_subnetworks} numbers from {_LEAST:g} to {_MOST:g}, one for "
+              "each subnetwork")
+  checked = _arguments.check_lengths(name, given, expected)
+  if len(checked) != num_subnetworks or not all(
+      _LEAST <= weight <= _MOST for weight in checked):
+    raise ValueError(f"{name}={_arguments.show(given)}: expected {expected}.")
+  return checked
+
+
+def _ensemble_cost(given, strategy, num_subnetworks, costs, has_other_costs):
+  """Returns what a step of all ensembles costs, after checking it.
+
+  A strategy may know its own, for its costs.
+  """
+  implied = predictions.implied_ensemble_cost(num_subnetworks, costs)
+  if given is None:
+    if not isinstance(strategy, placement.BalancedStrategy) or (
+        has_other_costs and strategy.work.ensembles is None):
+      return implied
+    given = strategy.ensemble_cost_of(num_subnetworks)
+    if given == implied:
+      return implied
+  expected = f"None or a number from {_LEAST:g} to {_MOST:g}"
+  checked = _arguments.check_length("ensemble_cost", given, expected)
+  if not _LEAST <= checked <= _MOST:
+    raise ValueError(
+        f"ensemble_cost={_arguments.show(given)}: expected {expected}.")
+  return checked
 
 
 class PlacementPlan(predictions.Predictions):
@@ -46,50 +89,41 @@ class PlacementPlan(predictions.Predictions):
   Two plans are equal if the `repr` of their strategies, the numbers of their
   clusters, all costs and sizes, and their groups are equal.
 
-  A plan takes O(k + n) time and memory for the strategies of `placement`,
-  and O(m) more for figures of each worker. Any other strategy, including a
-  subclass that overrides something, is asked through its public methods:
-  m (k + 2) questions.
+  A strategy is asked as each worker, m (k + 2) questions or more. So a plan is
+  for at most 20,000 workers, and 10 million pairs of a worker and a subnetwork.
 
   Attributes:
     strategy: str, the `repr` of the strategy.
-    num_workers: int, m.
-    num_ps: int, n.
-    num_subnetworks: int, k.
+    num_workers, num_ps, num_subnetworks: int, m, n and k.
     costs: tuple of k numbers, what a step of each subnetwork costs; None if all
       are 1.
     sizes: tuple of k numbers, how large the variables of each subnetwork are;
       None if all are 1.
     ensemble_cost: number, what a step of all ensembles costs.
-    worker_groups: tuple of `WorkerGroup`, by their first worker. Each worker is
-      in one group.
+    worker_groups: tuple of `WorkerGroup`, by their first worker.
     subnetwork_groups: tuple of `SubnetworkGroup`, by their first subnetwork.
-      Each subnetwork is in one group.
-    ps_groups: tuple of `PsGroup`, by their first parameter server. Each is in
-      one group. None if there are parameter servers and the strategy does not
-      say what they hold (`subnetwork_parameter_servers`).
+    ps_groups: tuple of `PsGroup`, by their first parameter server. None if
+      there are parameter servers and the strategy does not say what they hold
+      (`subnetwork_parameter_servers`).
   """
 
   def __init__(self, strategy: placement.PlacementStrategy, num_workers: int,
                num_ps: int, num_subnetworks: int,
                costs: predictions.Weights = None,
                sizes: predictions.Weights = None,
-               ensemble_cost: typing.Optional[line_lib.Number] = None):
+               ensemble_cost: Optional[line_lib.Number] = None):
     """Makes the plan of one iteration.
 
     Args:
-      strategy: a `PlacementStrategy`. Its config is not read, and it does not
-        change: a deep copy is asked as each worker, with a config that has
-        `num_worker_replicas`, `num_ps_replicas`, `global_id_in_cluster`,
-        `is_chief`, `task_type` and `task_id`.
-      num_workers: int, at least 1, m.
+      strategy: a `PlacementStrategy`. It does not change: a deep copy is asked
+        as each worker, see `PlacementStrategy.as_workers`.
+      num_workers: int, at least 1 and at most 20,000, m.
       num_ps: int, at least 0, n.
-      num_subnetworks: int, at least 1, k.
+      num_subnetworks: int, at least 1, k; m k is at most 10 million.
       costs: sequence of k numbers from 1e-100 to 1e100, what a step of each
         subnetwork costs, in any unit. The predictions are made with these. None
-        for those of a `BalancedStrategy`; for any other strategy all are 1.
-      sizes: sequence of k numbers from 1e-100 to 1e100, how large the variables
-        of each subnetwork are, in any unit. None as for `costs`.
+        for what a `BalancedStrategy` knows; for any other all are 1.
+      sizes: likewise, how large the variables of each subnetwork are.
       ensemble_cost: number from 1e-100 to 1e100, what a step of all ensembles
         costs, in the unit of the costs. None for that of a `BalancedStrategy`,
         unless it follows from other costs than these; for any other strategy a
@@ -105,27 +139,19 @@ class PlacementPlan(predictions.Predictions):
       raise TypeError(
           f"strategy={_arguments.show(strategy)}: expected an instance of "
           "PlacementStrategy, such as RoundRobinStrategy().")
-    num_subnetworks = _arguments.check_integer(
-        "num_subnetworks", num_subnetworks, at_least=1)
-    plan_costs = weights_lib.weights("costs", costs, strategy, num_subnetworks)
+    num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
+    num_workers = _arguments.check_integer("num_workers", num_workers, 1)
+    _arguments.check_cluster(num_workers, num_subnetworks)
+    plan_costs = _weights("costs", costs, strategy, num_subnetworks)
     # The plan keeps a copy, because the caller may change the strategy.
     super().__init__(
-        strategy.with_config(None),
-        _arguments.check_integer("num_workers", num_workers, at_least=1),
-        _arguments.check_integer("num_ps", num_ps, at_least=0),
-        num_subnetworks, plan_costs,
-        weights_lib.weights("sizes", sizes, strategy, num_subnetworks),
-        weights_lib.ensemble_cost(
+        strategy.with_config(None), num_workers,
+        _arguments.check_integer("num_ps", num_ps, 0), num_subnetworks,
+        plan_costs,
+        _weights("sizes", sizes, strategy, num_subnetworks),
+        _ensemble_cost(
             ensemble_cost, strategy, num_subnetworks, plan_costs,
             has_other_costs=costs is not None))
-    self.worker_groups = tuple(
-        groups_lib.WorkerGroup(
-            Indices.union(map(Indices, workers)), share.builds_ensemble,
-            Indices(share.subnetworks), share.trains_subnetworks,
-            None if share.fractions is None else tuple(share.fractions),
-            ensemble_fraction)
-        for (share, workers), ensemble_fraction in zip(
-            self.shares, self.ensemble_fractions))
     training = self._training
     rows = zip(*(figures.tolist() for figures in (
         training.num_builders, training.num_trainers, training.speeds,
@@ -135,22 +161,20 @@ class PlacementPlan(predictions.Predictions):
         for row, subnetworks in indices_lib.places_of(rows).items())
     self.ps_groups = self._group_ps()
     self._group_of_ps = {p: g for g in self.ps_groups or () for p in g.ps}
-    self._group_of_worker: typing.Optional[np.ndarray] = None
 
   def _group_ps(self):
     if self._ps_of_subnetworks is None:
       return None
     parts = [[] for _ in range(self.num_ps)]
-    for all_ps, subnetworks in self._subnetworks_on.items():
+    for number, (all_ps, _) in enumerate(self._subnetworks_on):
       for p in all_ps:
-        parts[p].append(subnetworks)
-    groups = indices_lib.places_of(map(tuple, parts))
+        parts[p].append(number)
     return tuple(
         groups_lib.PsGroup(
-            ps, Indices.union(subnetworks),
-            int(self._fetches[ps.ranges[0][0]]),
-            float(self._load[ps.ranges[0][0]]))
-        for subnetworks, ps in groups.items())
+            ps, Indices(itertools.chain.from_iterable(
+                self._subnetworks_on[number][1] for number in numbers)),
+            int(self._fetches[ps[0]]), float(self._load[ps[0]]))
+        for numbers, ps in indices_lib.places_of(map(tuple, parts)).items())
 
   def __eq__(self, other):
     if not isinstance(other, PlacementPlan):
@@ -182,49 +206,30 @@ class PlacementPlan(predictions.Predictions):
       ValueError: the index is out of range.
     """
     worker_index = _arguments.check_integer(
-        "worker_index", worker_index, at_least=0, below=self.num_workers)
-    if self._group_of_worker is None:
-      self._group_of_worker = np.empty(self.num_workers, np.int32)
-      for number, group in enumerate(self.worker_groups):
-        for s in group.workers.slices():
-          self._group_of_worker[s] = number
+        "worker_index", worker_index, 0, self.num_workers)
     return self.worker_groups[self._group_of_worker[worker_index]]
 
   def subnetwork(self, subnetwork_index: int) -> groups_lib.Subnetwork:
-    """Returns the `Subnetwork` of an index.
-
-    Args:
-      subnetwork_index: int in [0, k).
-
-    Raises:
-      TypeError, ValueError: as for `worker`.
-    """
+    """Returns the `Subnetwork` of an index in [0, k); raises as `worker`."""
     i = _arguments.check_integer(
-        "subnetwork_index", subnetwork_index, at_least=0,
-        below=self.num_subnetworks)
+        "subnetwork_index", subnetwork_index, 0, self.num_subnetworks)
     ps = self._ps_of_subnetworks
-    first, stop = self._training.first_trainers[i:i + 2]
-    groups = self._training.trainers[first:stop]
     return groups_lib.Subnetwork(
-        trainers=Indices.union(self.worker_groups[g].workers for g in groups),
+        trainers=Indices(w for group in self.worker_groups if i in group.trained
+                         for w in group.workers),
         effective_speed=float(self._training.speeds[i]),
         ps=None if ps is None else ps[i])
 
-  def parameter_server(
-      self, ps_index: int) -> typing.Optional[groups_lib.PsGroup]:
-    """Returns the `PsGroup` that a parameter server is in; None if not known.
-
-    Args:
-      ps_index: int in [0, n).
+  def parameter_server(self, ps_index: int) -> Optional[groups_lib.PsGroup]:
+    """Returns the `PsGroup` of an index in [0, n); None if it is not known.
 
     Raises:
       TypeError, ValueError: as for `worker`.
     """
-    p = _arguments.check_integer(
-        "ps_index", ps_index, at_least=0, below=self.num_ps)
+    p = _arguments.check_integer("ps_index", ps_index, 0, self.num_ps)
     return self._group_of_ps.get(p)
 
-  def figures(self) -> typing.Dict[str, typing.Union[int, float, None]]:
+  def figures(self) -> Dict[str, Union[int, float, None]]:
     """The predictions as single numbers, to compare plans by.
 
     Returns:
@@ -271,24 +276,22 @@ class PlacementPlan(predictions.Predictions):
 
   def problems(
       self, worker_names: Names = None, subnetwork_names: Names = None
-  ) -> typing.Tuple[problems_lib.Problem, ...]:
+  ) -> Tuple[problems_lib.Problem, ...]:
     """Returns what is wrong, in the order of `PROBLEM_KINDS`.
 
     * untrained_subnetworks: no worker trains them, so training never ends.
     * unused_ps: no worker reads from them.
     * overloaded_ps: their load is more than twice the mean of `load_per_ps`.
     * overloaded_workers: the subnetworks that they train cost more together
-      than twice the median, taken over the workers that train. If costs are
-      equal, this is their number. Workers that divide their time by fractions
-      are left out of it: these say how much work they have.
+      than twice the median of the workers that train. Workers that divide their
+      time by fractions are left out: these say how much work they have.
     * slow_ensembles: the workers that build the ensembles, if a step of these
       takes more than 1 % longer than one of the slowest subnetwork. Then the
       subnetworks wait for them.
     * duplicated_ensembles: the workers that build the ensembles, if there are
       more than these need; see the method.
 
-    If the strategy does not say what parameter servers hold, no problem of
-    theirs is found.
+    If it is not known what parameter servers hold, they have no problem.
 
     A fix is one change after which no problem remains, of any kind. There are
     up to three, the same for all problems:
@@ -297,12 +300,9 @@ class PlacementPlan(predictions.Predictions):
       `ensemble_cost` if it is not a third of the costs. It never has one of
       these problems.
     * The least number of more workers, if up to a whole round of k + 1 more
-      help. Fewer are never offered, because they train more slowly.
+      help, and a plan with them is possible.
     * The least number of more parameter servers, if these have a problem and
       the next multiple of k helps.
-
-    The numbers are found by planning again, which takes O(log k) times as long
-    as the plan.
 
     Args:
       worker_names: sequence of str, the name of each worker in messages; None
@@ -312,40 +312,31 @@ class PlacementPlan(predictions.Predictions):
     """
     return problems_lib.describe(self, worker_names, subnetwork_names)
 
-  def to_json_dict(self) -> typing.Dict[str, typing.Any]:
+  def to_json_dict(self) -> Dict[str, Any]:
     """Returns the plan as a value for `json.dumps`, the same for equal plans.
 
     A set of indices is a list of [start, stop, step], each as in Python's
     `range`, in increasing order. No list grows with the number of workers.
 
     Returns:
-      Dict with the keys "version" (`JSON_VERSION`, which changes when a key is
-      removed or means something else, but not when one is added), "strategy",
-      "num_workers", "num_ps", "num_subnetworks", "costs", "sizes",
-      "ensemble_cost", "worker_groups", "subnetwork_groups", "ps_groups",
-      "figures" and "problems", in this order. A group or a problem is a dict
-      with its attributes as keys.
+      Dict with "version" (`JSON_VERSION`, which changes when a key is removed or
+      means something else, but not when one is added) and what is below, in
+      this order. A group or a problem is a dict with its attributes as keys.
     """
-    return {
-        "version": JSON_VERSION,
-        "strategy": self.strategy,
-        "num_workers": self.num_workers,
-        "num_ps": self.num_ps,
-        "num_subnetworks": self.num_subnetworks,
-        "costs": _to_json(self.costs),
-        "sizes": _to_json(self.sizes),
-        "ensemble_cost": _to_json(self.ensemble_cost),
-        "worker_groups": _to_json(self.worker_groups),
-        "subnetwork_groups": _to_json(self.subnetwork_groups),
-        "ps_groups": _to_json(self.ps_groups),
-        "figures": self.figures(),
-        "problems": _to_json(self.problems()),
-    }
+    value = {"version": JSON_VERSION}
+    for name in ("strategy",) + _SHAPE + (
+        "worker_groups", "subnetwork_groups", "ps_groups"):
+      value[name] = _to_json(getattr(self, name))
+    return dict(value, figures=self.figures(),
+                problems=_to_json(self.problems()))
+
+
+_SHAPE = ("num_workers", "num_ps", "num_subnetworks", "costs", "sizes",
+          "ensemble_cost")
 
 
 def _shape(plan):
-  return (plan.num_workers, plan.num_ps, plan.num_subnetworks, plan.costs,
-          plan.sizes, plan.ensemble_cost)
+  return tuple(getattr(plan, name) for name in _SHAPE)
 
 
 def _key(plan):
@@ -363,8 +354,7 @@ def _to_json(value):
   return list(map(_to_json, value)) if isinstance(value, tuple) else value
 
 
-def check_plans(
-    plans: typing.Iterable[PlacementPlan]) -> typing.Tuple[PlacementPlan, ...]:
+def check_plans(plans: Iterable[PlacementPlan]) -> Tuple[PlacementPlan, ...]:
   """Returns plans as a tuple, after checking that they are plans."""
   if isinstance(plans, collections.abc.Iterable):
     plans = tuple(plans)
@@ -376,18 +366,14 @@ def check_plans(
                   "PlacementPlan.")
 
 
-def alike(
-    plans: typing.Iterable[PlacementPlan]) -> typing.List[typing.List[int]]:
+def alike(plans: Iterable[PlacementPlan]) -> List[List[int]]:
   """Groups plans of the same shape and costs that place everything alike.
-
-  Args:
-    plans: iterable of `PlacementPlan`.
 
   Returns:
     Lists of the plans' positions in `plans`, by their first plan. A plan whose
     parameter servers are not known is alone.
   """
-  groups: typing.Dict[tuple, typing.List[int]] = {}
+  groups: Dict[tuple, List[int]] = {}
   for number, plan in enumerate(plans):
     ps = number if plan.ps_groups is None else plan.ps_groups
     groups.setdefault(
@@ -395,18 +381,17 @@ def alike(
   return list(groups.values())
 
 
-def compare(plans: typing.Iterable[PlacementPlan]
-           ) -> typing.Dict[str, typing.Tuple[typing.Any, ...]]:
+def compare(plans: Iterable[PlacementPlan]
+           ) -> Dict[str, Tuple[Any, ...]]:
   """Puts the figures of plans side by side.
 
   Args:
-    plans: iterable of `PlacementPlan`, at least one. Their strategies, their
-      numbers of workers and so on may all differ.
+    plans: iterable of `PlacementPlan`, at least one, of any shapes.
 
   Returns:
     Dict from str to tuple with one value for each plan. The keys are
     "strategy", "num_workers", "num_ps", "num_subnetworks", "costs", "sizes",
-    "ensemble_cost", and those of `PlacementPlan.figures`, in this order.
+    "ensemble_cost", and what `PlacementPlan.figures` has, in this order.
 
   Raises:
     TypeError: `plans` is not an iterable of `PlacementPlan`.
@@ -414,10 +399,7 @@ def compare(plans: typing.Iterable[PlacementPlan]
   """
   plans = check_plans(plans)
   columns = [
-      dict(strategy=plan.strategy, num_workers=plan.num_workers,
-           num_ps=plan.num_ps, num_subnetworks=plan.num_subnetworks,
-           costs=_to_json(plan.costs), sizes=_to_json(plan.sizes),
-           ensemble_cost=_to_json(plan.ensemble_cost), **plan.figures())
-      for plan in plans
-  ]
+      dict([(name, _to_json(getattr(plan, name)))
+            for name in ("strategy",) + _SHAPE], **plan.figures())
+      for plan in plans]
   return {name: tuple(c[name] for c in columns) for name in columns[0]}

@@ -4,7 +4,7 @@
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.distributed import indices as indices_lib
+from adanet.console import indices as indices_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 import hypothesis
 from hypothesis import strategies as st
@@ -27,28 +27,12 @@ class IndicesTest(parameterized.TestCase):
         list(indices),
         [i for triple in indices.to_json() for i in range(*triple)])
     self.assertEqual(indices, indices_lib.Indices(iter(numbers[::-1])))
-    times_selected = np.zeros(41, int)
-    for s in indices.slices():
-      times_selected[s] += 1
-    self.assertEqual([i in numbers for i in range(41)], times_selected.tolist())
-
-  @hypothesis.given(
-      st.lists(
-          st.builds(range, st.integers(-5, 30), st.integers(0, 60),
-                    st.integers(1, 7)),
-          max_size=6))
-  def test_equal_sets_are_stored_equally(self, ranges):
-    union = indices_lib.Indices.union(map(indices_lib.Indices, ranges))
-    expected = indices_lib.Indices(i for r in ranges for i in r)
-    self.assertEqual(expected, union)
-    self.assertEqual(hash(expected), hash(union))
-
   @parameterized.parameters(
       ([], []),
       ([7], [[7, 8, 1]]),
       ([0, 4, 8], [[0, 9, 4]]),
       ([0, 5, 6, 7], [[0, 1, 1], [5, 8, 1]]),
-      (range(3, 10**12, 7), [[3, 999999999996, 7]]),
+      (range(3, 10**4, 7), [[3, 10000, 7]]),
       (range(5, 2, -1), [[3, 6, 1]]),
   )
   def test_json(self, numbers, expected):
