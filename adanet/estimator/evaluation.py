@@ -16,7 +16,7 @@ from adanet.estimator import arguments
 from adanet.estimator import export as export_lib
 from adanet.heads import export_output
 from adanet.training import arrays
-from adanet.training import choosing
+from adanet.training import deciding
 from adanet.training import fitting
 from adanet.training import hooks as hooks_lib
 from adanet.training import input as input_lib
@@ -32,7 +32,7 @@ def _decided(model, number, checkpoint):
     The `Model` that builds the winner alone, and the `Winner`; or the model as
     it was, and None.
   """
-  winner = choosing.decided(model, number, checkpoint)
+  winner = deciding.decided(model, number, checkpoint)
   if winner is None:
     return model, None
   return model._replace(only=winner.architecture), winner
@@ -56,7 +56,7 @@ def _best(model, iteration, checkpoint):
   """Returns the `EnsembleSpec` that answers: the best so far."""
   if model.only is not None:
     return iteration.candidates[0].spec
-  return choosing.best(model, iteration, checkpoint)
+  return deciding.best(model, iteration, checkpoint)
 
 
 def _own_metrics(iteration: iteration_lib.Iteration) -> typing.Dict[

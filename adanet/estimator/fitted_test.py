@@ -10,6 +10,7 @@ process, and `cluster_fitted_test` has a cluster.
 import json
 import os
 import tempfile
+import types
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -21,6 +22,7 @@ from adanet.testing import searches
 import numpy as np
 
 _LABELS = builders.data()[1]
+_COMPLEXITY = {"a": 1., "b": 2., "c": 3.}
 _greedy = adanet.ensemble.GreedyEnsembler
 
 
@@ -37,6 +39,11 @@ def _held_out(calls=None, shuffle=False, rows=slice(None), weights=False):
         (columns, labels[rows]))
     return (data.shuffle(32) if shuffle else data).batch(7)
   return input_fn
+
+
+def _receiver():
+  given = {"x": tf_compat.v1.placeholder(tf_compat.v1.float32, [None, 3])}
+  return types.SimpleNamespace(features=given, receiver_tensors=given)
 
 
 class _Fixed(adanet.ensemble.FittedEnsembler):
@@ -105,9 +112,10 @@ class FittedTest(parameterized.TestCase):
 
     # Evaluated, on the same data: the loss, and what complexity costs.
     found = estimator.evaluate(_held_out())
-    price = sum(weight * (
-        arguments.get("adanet_lambda", 0.) * 1. +
-        arguments.get("adanet_beta", 0.)) for weight in winning.weights)
+    price = sum(
+        weight * (arguments.get("adanet_lambda", 0.) * _COMPLEXITY[name[-1]] +
+                  arguments.get("adanet_beta", 0.))
+        for name, weight in record.fit.members.items())
     self.assertAlmostEqual(compared, found["loss"] + price, places=5)
 
     # Predicted, and exported.
@@ -116,9 +124,7 @@ class FittedTest(parameterized.TestCase):
         record.fit.loss, np.square(predicted - _LABELS).mean(), places=5)
     v1 = tf_compat.v1
     exported = estimator.export_saved_model(
-        os.path.join(self._model_dir, "export"),
-        adanet.inputs.raw_serving_input_receiver_fn(
-            {"x": builders.data()[0]}))
+        os.path.join(self._model_dir, "export"), _receiver)
     with v1.Graph().as_default(), v1.Session() as session:
       meta = v1.saved_model.load(session, ["serve"], exported.decode())
       signature = meta.signature_def["predict"]
@@ -140,7 +146,8 @@ class FittedTest(parameterized.TestCase):
     # All that may be members were seen: the previous ones first.
     self.assertEqual([3, 5], [len(members) for members, _ in seen])
     # Iteration 1 has not built what iteration 0 left out.
-    self.assertNotIn("t0_a", " ".join(estimator.get_variable_names()))
+    self.assertNotIn(
+        "subnetwork_t0_a", " ".join(estimator.get_variable_names()))
 
   def test_old_members_alone(self):
     estimator = _estimator(
@@ -166,10 +173,10 @@ class FittedTest(parameterized.TestCase):
     estimator.train(lambda: _held_out(weights=True)().repeat())
     (members, losses), = seen
     weights = np.float32(_LABELS > 0) + 1
+    self.assertEqual([1., 2., 3.], [one.complexity for one in members])
     for member, loss in zip(members, losses):
       self.assertEqual(np.float32, member.logits.dtype)
       self.assertEqual((32, 1), member.logits.shape)
-      self.assertEqual(1., member.complexity)
       self.assertFalse(member.logits.flags.writeable)
       self.assertAlmostEqual(loss, (np.square(
           member.logits - _LABELS) * weights).sum() / 32, places=5)

@@ -10,13 +10,11 @@ import typing
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
 from adanet.core import checkpoints
-from adanet.core import ensembles
 from adanet.core import iteration as iteration_lib
 from adanet.core import selection
 from adanet.training import fitting
 from adanet.training import library as library_lib
 from adanet.training import model as model_lib
-from adanet.training import recording
 import numpy as np
 
 
@@ -128,7 +126,8 @@ def averages(iteration: iteration_lib.Iteration,
   return [float(values[name]) for name in names]
 
 
-def _not_finite(iteration, checkpoint):
+def not_finite(iteration: iteration_lib.Iteration,
+               checkpoint: typing.Optional[str]) -> typing.Dict[str, str]:
   """Returns what of an iteration has variables with NaN; see `Contest`.
 
   A relu may hide it from the loss. What an earlier iteration trained does not
@@ -137,7 +136,7 @@ def _not_finite(iteration, checkpoint):
   def first(variables):
     return checkpoints.not_finite(checkpoint, variables)
 
-  found = {
+  found: typing.Dict[str, typing.Optional[str]] = {
       spec.name: first(spec.variables) for spec in [
           *iteration.subnetworks, *[c.spec for c in iteration.new_candidates]]}
   return {name: variable for name, variable in found.items()
@@ -152,14 +151,14 @@ def broken(candidates: "Contest") -> typing.Dict[str, str]:
   Args:
     candidates: `Contest`.
   """
-  not_finite = candidates.not_finite()
+  parts = candidates.not_finite()
   fitted = {one.name for one in candidates.fitted}
   found = {}
   for name, architecture in candidates.architectures.items():
     for part in [name] + ["t{}_{}".format(*member)
                           for member in architecture.subnetworks]:
-      if name not in fitted and part in not_finite:
-        found.setdefault(name, not_finite[part])
+      if name not in fitted and part in parts:
+        found.setdefault(name, parts[part])
   return found
 
 
@@ -182,7 +181,7 @@ def evaluated(model: model_lib.Model, number: int,
     ValueError: the evaluator returns too few values, or too many.
   """
   evaluator = model.rules.evaluator
-  if not any(map(_trains, model.search.ensemblers)):
+  if not any(map(trains, model.search.ensemblers)):
     return {}
   with model.graph(evaluator.input_fn, "eval", number) as built:
     metrics = {
@@ -200,7 +199,8 @@ def evaluated(model: model_lib.Model, number: int,
   return dict(zip(metrics, values))
 
 
-def _trains(ensembler):
+def trains(ensembler: typing.Any) -> bool:
+  """Returns whether an ensembler's ensembles take part in the training."""
   return not iteration_lib.is_fitted(ensembler)
 
 
@@ -237,7 +237,7 @@ def contest(model: model_lib.Model, iteration: iteration_lib.Iteration,
 
   return contest_of(
       iteration, values, library,
-      lambda: {} if checkpoint is None else _not_finite(iteration, checkpoint))
+      lambda: {} if checkpoint is None else not_finite(iteration, checkpoint))
 
 
 def contest_of(
@@ -337,7 +337,7 @@ def _fitted(model, candidates):
   """
   check_fitted(model.search, model.rules)
   number, previous = candidates.number, candidates.previous
-  trains = any(map(_trains, model.search.ensemblers))
+  has_trained = any(map(trains, model.search.ensemblers))
   with candidates.library() as library:
     found = fitting.fit(model, number, candidates.fitted, library,
                         candidates.not_finite())
@@ -345,93 +345,7 @@ def _fitted(model, candidates):
         model, number, candidates.fitted, found, library,
         candidates.architectures[previous] if previous else None,
         # Beside ensembles that train, it is evaluated as they are.
-        None if trains else previous)
-
-
-def decided(model: model_lib.Model, number: int,
-            checkpoint: typing.Optional[str]) -> typing.Optional[Winner]:
-  """Returns who has won an iteration, if that is known before a graph is built.
-
-  It is what was recorded of this checkpoint. What was not, and has fitted
-  ensembles, is decided now.
-
-  Args:
-    model: `Model`.
-    number: int, the iteration's.
-    checkpoint: str, the prefix of the checkpoint that is asked; None for none.
-  """
-  found = recorded(model, number, checkpoint)
-  if found is not None or all(map(_trains, model.search.ensemblers)):
-    return found
-  check_fitted(model.search, model.rules)
-  with tempfile.TemporaryDirectory() as folder:
-    iteration = library_lib.record(model, number, checkpoint, folder)
-    return winner(model, contest_of(
-        iteration, lambda: evaluated(model, number, checkpoint),
-        lambda: contextlib.nullcontext(library_lib.read(folder)),
-        lambda: {} if checkpoint is None else _not_finite(
-            iteration, checkpoint)))
-
-
-def recorded(model: model_lib.Model, number: int,
-             checkpoint: typing.Optional[str]) -> typing.Optional[Winner]:
-  """Returns the winner that the record of an iteration has.
-
-  As in AdaNet, all candidates are compared, the previous ensemble too, unless
-  an evaluator compares: `force_grow` is a rule of training.
-
-  Args:
-    model: see `decided`.
-    number: see `decided`.
-    checkpoint: see `decided`.
-
-  Returns:
-    `Winner`; None if the record is not of this checkpoint, or was made by other
-    rules.
-  """
-  record = recording.read_iteration(model.model_dir.path, number)
-  rules = model.rules
-  if (record is None or checkpoint is None or record.winning is None or
-      not record.is_of(checkpoint) or
-      record.metric_name != rules.metric_name):
-    return None
-  if rules.replay_config:
-    index = rules.replay_config.get_best_ensemble_index(number)
-    names = [candidate.name for candidate in record.candidates]
-    if index is not None and names[index:index + 1] != [record.winner]:
-      return None
-  won = Winner(record.winner, architecture_lib.Architecture.from_json(
-      record.architecture, f"the record of iteration {number}"))
-  if not rules.force_grow or rules.evaluator or not number:
-    return won
-  before, value = record.candidates[0], record.winning.value
-  previous = model.model_dir.architecture(number - 1)
-  if previous is None or before.value is None or value is None:
-    return None
-  return Winner(before.name, previous) if before.value <= value else won
-
-
-def best(model: model_lib.Model, iteration: iteration_lib.Iteration,
-         checkpoint: typing.Optional[str]) -> ensembles.EnsembleSpec:
-  """Returns the candidate that answers: the best so far.
-
-  As in AdaNet, the previous ensemble is compared too, unless an evaluator
-  compares.
-
-  Args:
-    model: see `contest`.
-    iteration: see `contest`.
-    checkpoint: see `contest`.
-
-  Raises:
-    selection.AllNaNError: there is none whose value is a number.
-  """
-  rules = model.rules
-  if not rules.evaluator:
-    rules = rules._replace(force_grow=False)
-  found = winner(model._replace(rules=rules),
-                 contest(model, iteration, checkpoint))
-  return next(c.spec for c in iteration.candidates if c.spec.name == found.name)
+        None if has_trained else previous)
 
 
 def materialized_reports(

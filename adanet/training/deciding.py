@@ -1,0 +1,109 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Which ensemble answers: who has won at a checkpoint, or is the best so far.
+
+What was decided is not decided again: the record of an iteration says who won,
+and at which checkpoint.
+"""
+
+import contextlib
+import tempfile
+import typing
+
+from adanet.core import architecture as architecture_lib
+from adanet.core import ensembles
+from adanet.core import iteration as iteration_lib
+from adanet.training import choosing
+from adanet.training import library as library_lib
+from adanet.training import model as model_lib
+from adanet.training import recording
+
+
+def decided(model: model_lib.Model, number: int,
+            checkpoint: typing.Optional[str]
+           ) -> typing.Optional[choosing.Winner]:
+  """Returns who has won an iteration, if that is known before a graph is built.
+
+  It is what was recorded of this checkpoint. What was not, and has fitted
+  ensembles, is decided now.
+
+  Args:
+    model: `Model`.
+    number: int, the iteration's.
+    checkpoint: str, the prefix of the checkpoint that is asked; None for none.
+  """
+  found = recorded(model, number, checkpoint)
+  if found is not None or all(map(choosing.trains, model.search.ensemblers)):
+    return found
+  choosing.check_fitted(model.search, model.rules)
+  with tempfile.TemporaryDirectory() as folder:
+    iteration = library_lib.record(model, number, checkpoint, folder)
+    return choosing.winner(model, choosing.contest_of(
+        iteration, lambda: choosing.evaluated(model, number, checkpoint),
+        lambda: contextlib.nullcontext(library_lib.read(folder)),
+        lambda: {} if checkpoint is None else choosing.not_finite(
+            iteration, checkpoint)))
+
+
+def recorded(model: model_lib.Model, number: int,
+             checkpoint: typing.Optional[str]
+            ) -> typing.Optional[choosing.Winner]:
+  """Returns the winner that the record of an iteration has.
+
+  As in AdaNet, all candidates are compared, the previous ensemble too, unless
+  an evaluator compares: `force_grow` is a rule of training.
+
+  Args:
+    model: see `decided`.
+    number: see `decided`.
+    checkpoint: see `decided`.
+
+  Returns:
+    `Winner`; None if the record is not of this checkpoint, or was made by other
+    rules.
+  """
+  record = recording.read_iteration(model.model_dir.path, number)
+  rules = model.rules
+  if (record is None or checkpoint is None or record.winning is None or
+      not record.is_of(checkpoint) or
+      record.metric_name != rules.metric_name):
+    return None
+  if rules.replay_config:
+    index = rules.replay_config.get_best_ensemble_index(number)
+    names = [candidate.name for candidate in record.candidates]
+    if index is not None and names[index:index + 1] != [record.winner]:
+      return None
+  won = choosing.Winner(record.winner, architecture_lib.Architecture.from_json(
+      record.architecture, f"the record of iteration {number}"))
+  if not rules.force_grow or rules.evaluator or not number:
+    return won
+  before, value = record.candidates[0], record.winning.value
+  previous = model.model_dir.architecture(number - 1)
+  if previous is None or before.value is None or value is None:
+    return None
+  if before.value <= value:
+    return choosing.Winner(before.name, previous)
+  return won
+
+
+def best(model: model_lib.Model, iteration: iteration_lib.Iteration,
+         checkpoint: typing.Optional[str]) -> ensembles.EnsembleSpec:
+  """Returns the candidate that answers: the best so far.
+
+  As in AdaNet, the previous ensemble is compared too, unless an evaluator
+  compares.
+
+  Args:
+    model: see `choosing.contest`.
+    iteration: see `choosing.contest`.
+    checkpoint: see `choosing.contest`.
+
+  Raises:
+    selection.AllNaNError: there is none whose value is a number.
+  """
+  rules = model.rules
+  if not rules.evaluator:
+    rules = rules._replace(force_grow=False)
+  found = choosing.winner(model._replace(rules=rules),
+                          choosing.contest(model, iteration, checkpoint))
+  return next(c.spec for c in iteration.candidates if c.spec.name == found.name)
