@@ -26,6 +26,7 @@ from adanet.tf_compat import files
 class Kind(enum.Enum):
   """What is asked of the candidates."""
   VALUES = "values"  # What they are compared by.
+  LOGITS = "logits"  # For ensembles that are fitted.
   REPORTS = "reports"
 
 

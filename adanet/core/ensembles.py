@@ -22,6 +22,8 @@ class EnsembleSpec(NamedTuple):
     ensemble: the `adanet.ensemble.Ensemble`.
     architecture: `Architecture`, without a global step.
     builders: tuple of the builders of its subnetworks, the oldest first.
+    subnetworks: tuple of these, each an `adanet.subnetwork.Subnetwork`. Those
+      of `ensemble` may be fewer: a mean has only the new ones.
     step: variable, int64 of shape []: how often it was trained.
     iteration_step: tensor, its value before the training of a run.
     summary: its `adanet.Summary`.
@@ -37,6 +39,7 @@ class EnsembleSpec(NamedTuple):
   ensemble: Any
   architecture: architecture_lib.Architecture
   builders: Tuple[Any, ...]
+  subnetworks: Tuple[Any, ...]
   step: Any
   iteration_step: Any
   summary: Any
@@ -82,35 +85,62 @@ class ExportOptions(NamedTuple):
   subnetwork_last_layer: bool
 
 
-class _Kept(NamedTuple):
-  """What an ensemble keeps of the previous one."""
-  subnetworks: List[Any]
-  builders: List[Any]
-  architecture: List[Tuple[int, str]]
+class Combination(NamedTuple):
+  """Which subnetworks an ensemble has, or may have.
+
+  Attributes:
+    candidate_name: str, the name that a strategy gave it.
+    builders: tuple of the builders of its new subnetworks.
+    kept: tuple of int, the indices of those of the previous ensemble.
+  """
+  candidate_name: str
+  builders: Tuple[Any, ...]
+  kept: Tuple[int, ...]
+
+  def architecture(self, ensembler_name: str, number: int, index: int,
+                   previous: Optional[EnsembleSpec]
+                  ) -> architecture_lib.Architecture:
+    """Returns its `Architecture`, without a global step.
+
+    Args:
+      ensembler_name: str.
+      number: int, the iteration's.
+      index: int, its place among the candidates of the iteration.
+      previous: the winner of the last iteration, or None.
+    """
+    before = previous.architecture if previous else None
+    return architecture_lib.Architecture(
+        self.candidate_name, ensembler_name,
+        [before.subnetworks[i] for i in self.kept if before] +
+        [(number, builder.name) for builder in self.builders],
+        (before.replay_indices if before else ()) + (index,))
 
 
-def _kept(candidate, previous):
-  """Returns the part of the previous ensemble that a candidate has."""
-  kept = _Kept(subnetworks=[], builders=[], architecture=[])
+def combination(candidate: Any, previous: Optional[EnsembleSpec],
+                fitted: bool) -> Combination:
+  """Returns which subnetworks a candidate has.
+
+  Args:
+    candidate: `adanet.ensemble.Candidate`.
+    previous: the winner of the last iteration, or None.
+    fitted: whether its ensembler is fitted.
+  """
+  builders = tuple(candidate.subnetwork_builders)
   if previous is None:
-    return kept
-  indices = range(len(previous.ensemble.subnetworks))
-  if len(candidate.subnetwork_builders) == 1:
-    prune = getattr(
-        candidate.subnetwork_builders[0], "prune_previous_ensemble", None)
+    return Combination(candidate.name, builders, ())
+  indices = range(len(
+      previous.builders if fitted else previous.ensemble.subnetworks))
+  if len(builders) == 1:
+    prune = getattr(builders[0], "prune_previous_ensemble", None)
     if callable(prune):
       logging.warning(
           "prune_previous_ensemble of builder %r is deprecated: write an "
-          "adanet.ensemble.Strategy instead.",
-          candidate.subnetwork_builders[0].name)
+          "adanet.ensemble.Strategy instead.", builders[0].name)
       indices = prune(previous.ensemble)
-  for i, builder in enumerate(previous.builders):
-    if (i in indices and
-        builder in candidate.previous_ensemble_subnetwork_builders):
-      kept.subnetworks.append(previous.ensemble.subnetworks[i])
-      kept.builders.append(builder)
-      kept.architecture.append(previous.architecture.subnetworks[i])
-  return kept
+  return Combination(candidate.name, builders, tuple(
+      i for i, builder in enumerate(previous.builders)
+      if i in indices and
+      builder in candidate.previous_ensemble_subnetwork_builders))
 
 
 def _layer_outputs(name, layers):
@@ -157,9 +187,9 @@ class _Mixture(NamedTuple):
   summary: Any
 
 
-def _train_op(mixture, candidate, ensembler, previous_ensemble):
+def _train_op(mixture, builders, ensembler, previous_ensemble):
   """Returns the op that trains an ensemble's own variables."""
-  builder = candidate.subnetwork_builders[0]
+  builder = builders[0]
   old = getattr(builder, "build_mixture_weights_train_op", None)
   if not callable(old):
     return ensembler.build_train_op(
@@ -173,7 +203,7 @@ def _train_op(mixture, candidate, ensembler, previous_ensemble):
 
 
 def build_ensemble(
-    candidate: Any, ensembler: Any, name: str, iteration_number: int,
+    combined: Combination, ensembler: Any, name: str, iteration_number: int,
     index: int, task: subnetworks_lib.Task,
     subnetworks: Sequence[subnetworks_lib.SubnetworkSpec],
     previous: Optional[EnsembleSpec], summary: Any, options: ExportOptions,
@@ -181,7 +211,7 @@ def build_ensemble(
   """Builds an ensemble in the default graph and the current variable scope.
 
   Args:
-    candidate: `adanet.ensemble.Candidate`, of which subnetworks.
+    combined: `Combination`, of which subnetworks.
     ensembler: `adanet.ensemble.Ensembler`, how.
     name: str, the ensemble's.
     iteration_number: int.
@@ -200,14 +230,16 @@ def build_ensemble(
   """
   v1 = tf_compat.v1
   by_name = {s.builder.name: s for s in subnetworks}
-  kept = _kept(candidate, previous)
-  used = [by_name[builder.name] for builder in candidate.subnetwork_builders]
-  previous_ensemble = previous.ensemble if previous else None
-  architecture = architecture_lib.Architecture(
-      candidate.name, ensembler.name,
-      tuple(kept.architecture) + tuple(
-          (iteration_number, s.builder.name) for s in used),
-      (previous.architecture.replay_indices if previous else ()) + (index,))
+  used = [by_name[builder.name] for builder in combined.builders]
+  kept: List[Any] = []
+  builders = tuple(s.builder for s in used)
+  previous_ensemble = None
+  if previous:
+    previous_ensemble = previous.ensemble
+    kept = [previous.subnetworks[i] for i in combined.kept]
+    builders = tuple(previous.builders[i] for i in combined.kept) + builders
+  architecture = combined.architecture(
+      ensembler.name, iteration_number, index, previous)
   with v1.variable_scope("ensemble_" + name) as variable_scope:
     step = subnetworks_lib.make_step()
     iteration_step = v1.convert_to_tensor(step)
@@ -217,15 +249,15 @@ def build_ensemble(
     with summary.capture(), scopes.builder_scope(variable_scope) as built:
       ensemble = ensembler.build_ensemble(
           [s.subnetwork for s in used],
-          previous_ensemble_subnetworks=kept.subnetworks,
+          previous_ensemble_subnetworks=kept,
           features=task.features, labels=task.labels,
           logits_dimension=task.head.logits_dimension, training=training,
           iteration_step=iteration_step, summary=summary,
           previous_ensemble=previous_ensemble)
     spec = EnsembleSpec(
-        name, ensemble, architecture,
-        tuple(kept.builders) + tuple(s.builder for s in used), step,
-        iteration_step, summary)
+        name, ensemble, architecture, builders,
+        tuple(kept) + tuple(s.subnetwork for s in used), step, iteration_step,
+        summary)
     if frozen:
       return spec
     spec = complete(spec, task, options, subnetworks)
@@ -241,7 +273,7 @@ def build_ensemble(
                 _Mixture(ensemble, spec.adanet_loss,
                          list(built.trainable_variables), task.labels,
                          iteration_step, summary),
-                candidate, ensembler, previous_ensemble),
+                combined.builders, ensembler, previous_ensemble),
             f"ensemble {name!r}")
       train_op = subnetworks_lib.with_updates(train_op, updates)
     return spec._replace(train_op=train_op)

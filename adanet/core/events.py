@@ -98,11 +98,13 @@ class IterationEnded(NamedTuple):
     choice: a `selection.Choice`, the winner.
     seconds: float, how long the iteration took, in all processes that led it.
     metric_name: str, what the candidates were compared by.
+    fit: a `selection.Fit`, if the winner is a fitted ensemble; or None.
   """
   iteration_number: int
   choice: selection.Choice
   seconds: float
   metric_name: str = "adanet_loss"
+  fit: Optional[selection.Fit] = None
 
 
 class TrainingEnded(NamedTuple):

@@ -14,6 +14,7 @@ import adanet
 from adanet import distributed
 from adanet import tf_compat
 from adanet.core import ensembles
+from adanet.core import building
 from adanet.core import iteration
 from adanet.core import scopes
 from adanet.core import subnetworks
@@ -154,7 +155,7 @@ def _build(made, strategy=None, job="chief", index=0, mode="train", share=None,
         adanet.heads.RegressionHead(), None,
         {"x": tf_compat.v1.constant(features)},
         tf_compat.v1.constant(labels), mode)
-    return iteration.build(
+    return building.build(
         _search(made)._replace(**kwargs), history, len(history), task, config,
         strategy,
         lambda names: share or strategy.worker_share(len(names)),

@@ -17,7 +17,8 @@ def divide(builder_names: Sequence[str],
            planned: Sequence[iteration_lib.Planned]) -> List[Part]:
   """Returns the parts of an iteration, as many as there can be.
 
-  Builders that an ensemble has together are in one part.
+  Builders that an ensemble has together are in one part, unless it is fitted
+  when they have trained.
 
   Args:
     builder_names: those of all builders of the iteration.
@@ -25,6 +26,8 @@ def divide(builder_names: Sequence[str],
   """
   group_of: Dict[str, List[str]] = {name: [name] for name in builder_names}
   for ensemble in planned:
+    if ensemble.fitted_by is not None:
+      continue
     for name in ensemble.builder_names[1:]:
       joined, other = group_of[ensemble.builder_names[0]], group_of[name]
       if joined is not other:

@@ -20,7 +20,7 @@ def _iterations(draw):
   names = _NAMES[:draw(st.integers(1, len(_NAMES)))]
   members = draw(st.lists(st.lists(
       st.sampled_from(names), unique=True, max_size=3), max_size=6))
-  return names, [iteration.Planned(str(i), tuple(found))
+  return names, [iteration.Planned(str(i), tuple(found), None)
                  for i, found in enumerate(members)]
 
 

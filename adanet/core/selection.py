@@ -5,7 +5,8 @@
 import dataclasses
 import math
 import operator
-from typing import Any, Callable, Iterable, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, NamedTuple, Optional
+from typing import Sequence, Tuple
 
 
 class AllNaNError(ValueError):
@@ -77,6 +78,30 @@ class Choice:
       line += (" It is the ensemble of the previous iteration: the ensemble "
                "did not grow.")
     return line
+
+
+class Fit(NamedTuple):
+  """An ensemble that was fitted when all networks had trained.
+
+  Attributes:
+    members: dict from the name of each member, such as "t0_linear", to its
+      weight.
+    loss: float, the head's loss of the ensemble on the evaluator's data.
+    num_networks: int, of how many networks it was made.
+    best_network: str, which of them alone has the least loss.
+    best_loss: float, that loss.
+  """
+  members: Dict[str, float]
+  loss: float
+  num_networks: int
+  best_network: str
+  best_loss: float
+
+  def message(self) -> str:
+    """Returns one line: what the ensemble gains over one network."""
+    return (f"The ensemble of {len(self.members)} of {self.num_networks} "
+            f"networks has loss {self.loss:.4g}, the best network alone "
+            f"({self.best_network}) {self.best_loss:.4g}.")
 
 
 def preset(names: Sequence[str], index: int, reason: str) -> Choice:

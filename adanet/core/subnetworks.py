@@ -27,12 +27,15 @@ class Task(NamedTuple):
     features: tensor or dict of tensors, a batch.
     labels: tensor, dict of tensors or None.
     mode: str, one of `tf.estimator.ModeKeys`.
+    applies_head: whether losses, predictions and metrics are built. Without
+      them, there are the logits of subnetworks alone.
   """
   head: Any
   metric_fn: Optional[Callable[..., Dict[str, Any]]]
   features: Any
   labels: Any
   mode: str
+  applies_head: bool = True
 
   @property
   def training(self) -> bool:
@@ -237,7 +240,7 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int, task: Task,
       raise ValueError(
           f"{owner}: build_subnetwork must return an "
           f"adanet.subnetwork.Subnetwork, got {subnetwork!r}")
-    if frozen:
+    if frozen or not task.applies_head:
       return SubnetworkSpec(
           name, builder, subnetwork, step, iteration_step, summary)
     with scopes.seed_scope(variable_scope.name + "/head"):

@@ -5,6 +5,9 @@
 from adanet.ensemble.ensembler import Ensemble
 from adanet.ensemble.ensembler import Ensembler
 from adanet.ensemble.ensembler import TrainOpSpec
+from adanet.ensemble.fitted import FittedEnsembler
+from adanet.ensemble.fitted import GreedyEnsembler
+from adanet.ensemble.fitted import Member
 from adanet.ensemble.mean import MeanEnsemble
 from adanet.ensemble.mean import MeanEnsembler
 from adanet.ensemble.strategy import AllStrategy
@@ -24,9 +27,12 @@ __all__ = [
     "ComplexityRegularizedEnsembler",
     "Ensemble",
     "Ensembler",
+    "FittedEnsembler",
+    "GreedyEnsembler",
     "GrowStrategy",
     "MeanEnsemble",
     "MeanEnsembler",
+    "Member",
     "MixtureWeightType",
     "SoloStrategy",
     "Strategy",

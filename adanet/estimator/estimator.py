@@ -122,7 +122,8 @@ class Estimator:
       ensemblers: list of `adanet.ensemble.Ensembler`, how subnetworks are
         combined; None for a `ComplexityRegularizedEnsembler`.
       ensemble_strategies: list of `adanet.ensemble.Strategy`, which subnetworks
-        are combined; None for a `GrowStrategy`.
+        are combined; None for a `GrowStrategy`, or for an `AllStrategy` where
+        all ensemblers are fitted.
       evaluator: `adanet.Evaluator`, or an object with the same properties. It
         compares the ensembles on data of its own; None for the moving averages
         of their losses in training.
@@ -212,7 +213,10 @@ class Estimator:
         ensemblers=list(ensemblers or [
             ensemble_lib.ComplexityRegularizedEnsembler(
                 model_dir=folder.path, **kwargs)]),
-        strategies=list(ensemble_strategies or [ensemble_lib.GrowStrategy()]),
+        strategies=list(ensemble_strategies or [
+            ensemble_lib.AllStrategy() if ensemblers and all(
+                map(iteration_lib.is_fitted, ensemblers))
+            else ensemble_lib.GrowStrategy()]),
         metric_fn=metric_fn,
         max_iteration_steps=max_iteration_steps,
         adanet_loss_decay=adanet_loss_decay,

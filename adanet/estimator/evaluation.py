@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Evaluates, predicts and exports the best ensemble of a checkpoint."""
 
+import contextlib
 import os
 import typing
 
@@ -12,11 +13,46 @@ from adanet.core import summary
 from adanet.estimator import export as export_lib
 from adanet.heads import export_output
 from adanet.training import choosing
+from adanet.training import fitting
 from adanet.training import hooks as hooks_lib
 from adanet.training import input as input_lib
 from adanet.training import model as model_lib
 from adanet.training import recording
 from adanet.training import sessions
+
+
+def _decided(model, number, checkpoint):
+  """Finds out who has won an iteration, if that is known.
+
+  Returns:
+    The `Model` that builds the winner alone, and the `Winner`; or the model as
+    it was, and None.
+  """
+  winner = choosing.decided(model, number, checkpoint)
+  if winner is None:
+    return model, None
+  return model._replace(only=winner.architecture), winner
+
+
+@contextlib.contextmanager
+def _session(model, built, checkpoint, winner):
+  """Opens a session on the graph of what is asked; see `Model.session`."""
+  new = None
+  if winner is not None and winner.variables:  # They are not saved yet.
+    new = f"adanet/iteration_{built.iteration.number}/ensemble_{winner.name}/"
+  with model.session(built, checkpoint, new) as (session, coordinator):
+    if new:
+      fitting.set_weights(
+          session, built.iteration.candidates[0].spec.ensemble,
+          winner.fits[winner.name].members.values())
+    yield session, coordinator
+
+
+def _best(model, iteration, checkpoint):
+  """Returns the `EnsembleSpec` that answers: the best so far."""
+  if model.only is not None:
+    return iteration.candidates[0].spec
+  return choosing.best(model, iteration, checkpoint)
 
 
 def _own_metrics(iteration: iteration_lib.Iteration) -> typing.Dict[
@@ -55,6 +91,7 @@ def evaluate(model: model_lib.Model,
   Those of every subnetwork and ensemble are written for TensorBoard.
   """
   number = model.model_dir.current_iteration(checkpoint)
+  model, winner = _decided(model, number, checkpoint)
   with model.graph(input_fn, "eval", number) as built:
     iteration = built.iteration
     metrics = _own_metrics(iteration)
@@ -62,9 +99,9 @@ def evaluate(model: model_lib.Model,
         op for found in _part(metrics, 1).values() for op in found.values()])
     runner = hooks_lib.HookRunner([hooks_lib.Owned(hook) for hook in hooks])
     runner.begin()
-    with model.session(built, checkpoint) as (session, coordinator):
+    with _session(model, built, checkpoint, winner) as (session, coordinator):
       runner.after_create_session(session, coordinator)
-      best = choosing.best(model, iteration, checkpoint)
+      best = _best(model, iteration, checkpoint)
       done = 0
       try:
         while (steps is None or done < steps) and None not in runner.stops:
@@ -82,8 +119,8 @@ def evaluate(model: model_lib.Model,
   int32 = tf_compat.v1.int32.as_numpy_dtype
   results["iteration"] = int32(number)
   indices = best.architecture.replay_indices
-  for t in range(max(len(c.spec.architecture.replay_indices)
-                     for c in iteration.candidates)):
+  for t in range(max(len(architecture.replay_indices)
+                     for architecture in iteration.architectures.values())):
     # A previous ensemble has none for this iteration.
     results[f"best_ensemble_index_{t}"] = int32(
         indices[t] if t < len(indices) else -1)
@@ -135,12 +172,13 @@ def predict(model: model_lib.Model,
             yield_single_examples: bool) -> typing.Iterator[typing.Any]:
   """Yields predictions of the best ensemble; see `adanet.Estimator.predict`."""
   number = model.model_dir.current_iteration(checkpoint)
+  model, winner = _decided(model, number, checkpoint)
   with model.graph(input_fn, "infer", number) as built:
     runner = hooks_lib.HookRunner([hooks_lib.Owned(hook) for hook in hooks])
     runner.begin()
-    with model.session(built, checkpoint) as (session, coordinator):
+    with _session(model, built, checkpoint, winner) as (session, coordinator):
       runner.after_create_session(session, coordinator)
-      best = choosing.best(model, built.iteration, checkpoint)
+      best = _best(model, built.iteration, checkpoint)
       fetches = _wanted(best.predictions, predict_keys)
       try:
         while None not in runner.stops:
@@ -161,7 +199,7 @@ def _export_outputs(iteration, best):
   has the predictions of the best one.
   """
   outputs = best.export_outputs or {}
-  if len(iteration.candidates) == 1:
+  if len(iteration.architectures) == 1:
     return outputs
   predicts = export_output.PredictOutput(best.predictions)
   return {
@@ -181,6 +219,7 @@ def export(model: model_lib.Model, export_dir_base: str,
         f"model_dir {model.model_dir.path!r} has no checkpoint to export: "
         "train first, or give checkpoint_path")
   number = model.model_dir.current_iteration(checkpoint)
+  model, winner = _decided(model, number, checkpoint)
   receivers = []
 
   def read(strategy):
@@ -189,8 +228,8 @@ def export(model: model_lib.Model, export_dir_base: str,
     return input_lib.Input(receivers[0].features, None, [])
 
   with model.graph_on(read, "infer", number) as built:
-    with model.session(built, checkpoint) as (session, _):
-      best = choosing.best(model, built.iteration, checkpoint)
+    with _session(model, built, checkpoint, winner) as (session, _):
+      best = _best(model, built.iteration, checkpoint)
       return export_lib.write_saved_model(
           export_dir_base, session,
           export_lib.signature_defs(

@@ -3,16 +3,18 @@
 """What an iteration found, and what each task did for it, as values."""
 
 import json
+import os
 import typing
 from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
 
 from adanet import typed_json
 from adanet.core import events
+from adanet.core import selection
 
 #: The version of the files. A change that older code cannot read has a new one.
-JSON_VERSION = 2
-# 1 lacks attributes that have a default.
-_READABLE_VERSIONS = (1, 2)
+JSON_VERSION = 3
+# 1 and 2 lack attributes that have a default.
+_READABLE_VERSIONS = (1, 2, 3)
 
 
 class CandidateRecord(typing.NamedTuple):
@@ -73,6 +75,10 @@ class IterationRecord(typing.NamedTuple):
     seconds: float, how long it took, in all processes that led it; None if it
       is not known.
     generation: int, that of the cluster at its end; None without a cluster.
+    checkpoint: str, the name of the checkpoint that was decided on; "" if it
+      is not known.
+    architecture: str, the winner's as the text of its file, likewise.
+    fit: `selection.Fit` of the winner, if it is a fitted ensemble; or None.
   """
   iteration: int
   candidates: Tuple[CandidateRecord, ...]
@@ -84,6 +90,14 @@ class IterationRecord(typing.NamedTuple):
   global_step: Optional[int] = None
   seconds: Optional[float] = None
   generation: Optional[int] = None
+  checkpoint: str = ""
+  architecture: str = ""
+  fit: Optional[selection.Fit] = None
+
+  def is_of(self, checkpoint: str) -> bool:
+    """Returns whether it was decided on a checkpoint, given by its prefix."""
+    return bool(self.architecture) and self.checkpoint == os.path.basename(
+        checkpoint)
 
   @property
   def winning(self) -> Optional[CandidateRecord]:
@@ -178,7 +192,7 @@ class Search(typing.NamedTuple):
 def iteration_record(
     ended: events.IterationEnded,
     candidates: Mapping[str, Sequence[str]],
-    values: Optional[Sequence[Optional[float]]] = None,
+    values: Optional[Mapping[str, Optional[float]]] = None,
     weights: Optional[Mapping[str, Sequence[Optional[float]]]] = None,
     progress: Optional[events.Progress] = None,
     global_step: Optional[int] = None,
@@ -191,8 +205,8 @@ def iteration_record(
     ended: the event of its end.
     candidates: dict from the name of each candidate to the names of its
       subnetworks, in the order of the graph.
-    values: what the candidates were compared by, in their order; None if
-      nothing was compared.
+    values: dict from the names of candidates to what they were compared by;
+      None if nothing was compared.
     weights: dict from the name of a candidate to the mean absolute mixture
       weight of each of its subnetworks, or None where there is none.
       Candidates may be left out.
@@ -204,16 +218,12 @@ def iteration_record(
       of its costs, or None.
 
   Raises:
-    ValueError: values or weights do not match the candidates.
+    ValueError: weights do not match the candidates.
   """
-  if values is not None and len(values) != len(candidates):
-    raise ValueError(
-        f"values={values!r}: expected one for each of the {len(candidates)} "
-        "candidates.")
   found = []
-  for i, (name, subnetworks) in enumerate(candidates.items()):
-    value = None if values is None else values[i]
-    if value is None and i == ended.choice.index:
+  for name, subnetworks in candidates.items():
+    value = (values or {}).get(name)
+    if value is None and name == ended.choice.name:
       value = ended.choice.value
     of_candidate = (weights or {}).get(name, (None,) * len(subnetworks))
     if len(of_candidate) != len(subnetworks):
@@ -229,7 +239,7 @@ def iteration_record(
   return IterationRecord(
       ended.iteration_number, tuple(found), ended.choice.name,
       ended.metric_name, ended.choice.margin, ended.choice.reason, trained,
-      global_step, ended.seconds, generation)
+      global_step, ended.seconds, generation, fit=ended.fit)
 
 
 def added(before: Optional[TaskRecord], record: TaskRecord) -> TaskRecord:

@@ -146,6 +146,15 @@ class History:
     files.write_text(
         self._task_path(record.task, record.iteration), records.dumps(record))
 
+  def iteration(self, iteration: int) -> Optional[records.IterationRecord]:
+    """Returns what an iteration found; None if that is not known.
+
+    A record that cannot be read counts as none.
+    """
+    return self._read(
+        self._iteration_path(iteration), [],
+        lambda text, _: records.loads(records.IterationRecord, text))
+
   def task(self, task: str, iteration: int) -> Optional[records.TaskRecord]:
     """Returns what a task did for an iteration so far; None if nothing.
 

@@ -115,11 +115,12 @@ class EventText:
 
   def _ended(self, event):
     choice, short = event.choice, self.names.short
-    return "Iteration {} ended after {}: {}".format(
+    gain = " " + event.fit.message() if event.fit else ""
+    return "Iteration {} ended after {}: {}{}".format(
         event.iteration_number, duration(event.seconds), dataclasses.replace(
             choice, name=short(choice.name), next_best=choice.next_best and
             short(choice.next_best), nan=tuple(map(short, choice.nan))).message(
-                event.metric_name))
+                event.metric_name), gain)
 
   def line(self, event: events.Event) -> str:
     """Returns an event that was taken as one line of text."""

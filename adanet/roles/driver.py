@@ -13,6 +13,7 @@ For each iteration it
 An error in a part, or Ctrl-C, asks the others to save and to stop.
 """
 
+import contextlib
 import time
 import typing
 
@@ -29,6 +30,7 @@ from adanet.roles import part_files
 from adanet.tf_compat import saver_hooks
 from adanet.training import choosing
 from adanet.training import joining
+from adanet.training import library as library_lib
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 from adanet.training import trainer
@@ -88,8 +90,10 @@ def train(model: model_lib.Model, request: trainer.Request,
     start: typing.Union[trainer.Start, str] = _latest_start(
         model, request.max_iterations)
     while isinstance(start, trainer.Start):
-      start = leading.after_iteration(
-          model, training, driver.train_iteration(start))
+      trained = driver.train_iteration(start)
+      number = start.number
+      start = leading.after_iteration(model, training, trained)
+      part_files.PartFiles(model.model_dir.path, number).remove()
 
 
 def _what_is_saved(model):
@@ -186,9 +190,10 @@ class _Driver:
     model, request = self._model, self._training.request
     iteration = self._planned(start)
     parts = self._parts(iteration)
-    names = _candidate_names(iteration)
     choice = choosing.preset(
-        model.rules, names, start.number, iteration.has_previous)
+        model.rules, list(iteration.architectures), start.number,
+        iteration.previous and iteration.previous.name)
+    names = _names_in_training(iteration)
     self._training.report(events.IterationBegan(
         start.number,
         tuple(f"t{start.number}_{name}" for name in iteration.builder_names),
@@ -198,6 +203,7 @@ class _Driver:
     files = part_files.PartFiles(model.model_dir.path, start.number)
     first = part_lib.Task(
         (), len(parts), is_first=False, compares=choice is None,
+        records=choosing.needs_library(choice, iteration),
         start=start, max_steps=request.max_steps, stops={},
         builder_names=iteration.builder_names, model_dir=model.model_dir.path,
         driver=files.begin(start.checkpoint, self._search))
@@ -210,7 +216,6 @@ class _Driver:
                      for part, result in results.items() for name in part}
     trained = self._joined(iteration, files, results, names)
     self._write_tasks(start.number, files, parts)
-    files.remove()
     return trained._replace(seconds=time.time() - began)
 
   def _results(self, files, tasks):
@@ -244,20 +249,21 @@ class _Driver:
     steps = _of_first(results, lambda result: result.steps)
     checkpoint, global_step = joining.join(
         self._model, self._training,
-        [files.checkpoint(result) for result in _longest_first(results)],
+        [files.absolute(result.checkpoint) for result in _longest_first(results)],
         [iteration.base_global_step + steps[f"t{iteration.number}_{name}"]
          for name in iteration.builder_names])
     progress = events.Progress(
         iteration.number, global_step, steps,
         _of_first(results, lambda result: result.losses))
     self._training.report(progress)
-    architectures = _of_first(results, lambda result: result.architectures)
     self._write_curves(iteration.number, progress, averages)
     return trainer.Trained(
         ending=_ending(results),
-        contest=choosing.Contest(
-            iteration.number, {name: architectures[name] for name in names},
-            iteration.has_previous, lambda: _values(results, names)),
+        contest=choosing.contest_of(
+            iteration, lambda: _of_first(results, lambda result: result.values),
+            lambda: contextlib.nullcontext(library_lib.joined([
+                library_lib.read(files.absolute(result.library))
+                for result in results.values()]))),
         reports=lambda included: _reports(results, included),
         averages=averages,
         weights=_of_first(results, lambda result: result.weights),
@@ -292,10 +298,11 @@ class _Driver:
           history.task(task, number), record._replace(task=task)))
 
 
-def _candidate_names(iteration):
-  """Returns the names of all candidates of an iteration, in their order."""
+def _names_in_training(iteration):
+  """Returns the names of all candidates but those that are fitted, in order."""
   return tuple([c.spec.name for c in iteration.candidates] +
-               [ensemble.name for ensemble in iteration.planned])
+               [ensemble.name for ensemble in iteration.planned
+                if ensemble.fitted_by is None])
 
 
 def _longest_first(results):
@@ -339,13 +346,6 @@ def _ended_too_early(part, result, stops):
   return result.ending == loop_lib.Ending.MAX_STEPS and any(
       step < min(result.runs, result.stops.get(name, result.runs))
       for name, step in stops.items() if name not in part)
-
-
-def _values(results, names):
-  """Returns what the candidates are compared by, in their order."""
-  found = _of_first(results, lambda result: dict(
-      zip(result.architectures, result.values or ())))
-  return [found[name] for name in names]
 
 
 def _reports(results, included):

@@ -33,7 +33,9 @@ from adanet.core import iteration as iteration_lib
 from adanet.core import parts as parts_lib
 from adanet.roles import others as others_lib
 from adanet.roles import results
+from adanet.tf_compat import files
 from adanet.training import choosing
+from adanet.training import library as library_lib
 from adanet.training import model as model_lib
 from adanet.training import trainer
 
@@ -50,7 +52,13 @@ class _TakenBack(Exception):
   """The chief does not wait for an answer any more."""
 
 
-def _found(model, question, share, watched=lambda session: session):
+def _libraries(model, question):
+  """Returns the folder for all logits that a question asks for."""
+  return os.path.join(model.model_dir.path, "cluster", "logits", question.id)
+
+
+def _found(model, question, share, watched=lambda session: session,
+           with_previous=False):
   """Returns what some builders and their ensembles are worth, as JSON.
 
   Args:
@@ -58,14 +66,19 @@ def _found(model, question, share, watched=lambda session: session):
     question: `Question`.
     share: the names of the builders.
     watched: see `choosing.evaluated`.
+    with_previous: see `library.record`.
   """
   model = model._replace(part=tuple(share), config=model.config.replace(
       tf_random_seed=question.seed))
   number = question.iteration
+  folder = os.path.join(_libraries(model, question), uuid.uuid4().hex)
   checkpoint = os.path.join(model.model_dir.path, question.checkpoint)
   if question.kind == _Kind.VALUES:
     values = choosing.evaluated(model, number, checkpoint, watched)
     return {name: float(value) for name, value in values.items()}
+  if question.kind == _Kind.LOGITS:
+    library_lib.record(model, number, checkpoint, folder, with_previous, watched)
+    return folder
   return [results.to_json(report._asdict())
           for report in choosing.materialized_reports(
               model, number, checkpoint, question.included, watched)]
@@ -89,8 +102,8 @@ def judged_by_all(
   """
   panel = _Panel(model, connection, iteration, costs, trained)
   if model.rules.evaluator:
-    trained = trained._replace(
-        contest=trained.contest._replace(values=panel.values))
+    trained = trained._replace(contest=trained.contest._replace(
+        values=panel.values, library=panel.library))
   return trained._replace(reports=panel.reports)
 
 
@@ -108,29 +121,50 @@ class _Panel:
   def values(self):
     """Returns what the candidates are compared by; see `Contest`."""
     compared = {name for ensemble in self._planned
+                if ensemble.fitted_by is None
                 for name in ensemble.builder_names}
-    found = self._ask(_Kind.VALUES, lambda part: compared.issuperset(part))
+    found = self._ask(_Kind.VALUES, [
+        part for part in self._parts() if compared.issuperset(part)])
     if found is None:
       return self._trained.contest.values()
     values = {}
     for content in reversed(found):  # What many have is the chief's.
       values.update(content)
-    return [values[name] for name in self._trained.contest.architectures]
+    return values
+
+  @contextlib.contextmanager
+  def library(self):
+    """Yields the logits of all networks; see `Contest`."""
+    found = self._ask(
+        _Kind.LOGITS, [(name,) for name in self._builder_names])
+    if found is None:
+      with self._trained.contest.library() as library:
+        yield library
+      return
+    try:
+      yield library_lib.joined([library_lib.read(folder) for folder in found])
+    finally:
+      files.remove_folder(os.path.dirname(found[0]))
 
   def reports(self, included):
     """Returns all reports; see `Trained`."""
-    found = self._ask(_Kind.REPORTS, included=included)
+    found = self._ask(_Kind.REPORTS, self._parts(), included)
     if found is None:
       return self._trained.reports(included)
     return choosing.joined_reports(
         [[subnetwork.MaterializedReport(**results.from_json(report))
           for report in content] for content in found], self._builder_names)
 
-  def _ask(self, kind, is_asked=lambda part: True, included=()):
-    """Asks all; returns what each found, the chief first, or None."""
+  def _parts(self):
+    """Returns the parts of the iteration."""
+    return parts_lib.divide(self._builder_names, self._planned)
+
+  def _ask(self, kind, parts, included=()):
+    """Asks all of some parts; returns what each found, the chief first.
+
+    It returns None if nobody else can be asked.
+    """
     connection, trained = self._connection, self._trained
-    parts = [part for part in parts_lib.divide(
-        self._builder_names, self._planned) if is_asked(part)]
     others = [name for name in connection.worker_names
               if name != connection.name]
     if len(parts) < 2 or not others:
@@ -161,7 +195,7 @@ class _Panel:
     logging.info(
         "Iteration %d: the chief evaluates %s, and %d workers the others.",
         question.iteration, others_lib.first_names(own), len(pending))
-    found = [_found(self._model, question, own)]
+    found = [_found(self._model, question, own, with_previous=True)]
     wait = self._connection.wait("see what these workers print")
     begin_time = time.monotonic() + _BEGIN_SECS
     look_time = 0.

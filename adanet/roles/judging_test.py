@@ -29,6 +29,7 @@ from adanet.training import trainer
 import numpy as np
 
 _GENERATION = 4
+_ALL_VALUES = {"before": 9., "a": ord("a"), "b": ord("b"), "c": ord("c")}
 
 
 def _input_fn():
@@ -135,9 +136,11 @@ class JudgingTest(_Test):
     judged = judging.judged_by_all(
         model or self._model(), self.connection("chief:0", asks),
         types.SimpleNamespace(builder_names=("a", "b", "c"), planned=[
-            iteration.Planned(members, tuple(members)) for members in planned]),
+            iteration.Planned(members, tuple(members), None) for members in planned]),
         costs, trainer.Trained(
-            None, choosing.Contest(1, dict.fromkeys(names), True, lambda: None),
+            None, choosing.Contest(
+                1, dict.fromkeys(names), "before", lambda: None, (),
+                lambda: None),
             lambda included: None, {}, {}, None,
             os.path.join(self.path, "model.ckpt-8"), 8, 0., _GENERATION))
     return asks, judged.contest.values
@@ -147,7 +150,7 @@ class JudgingTest(_Test):
     asks, values = self._judged(self._workers(), self._model(seed))
     self.assertEmpty(asks.asked)
     for _ in range(2):
-      self.assertEqual([9., ord("a"), ord("b"), ord("c")], values())
+      self.assertEqual(_ALL_VALUES, values())
       self.assertEqual(("", False), self.files())
       self.assertEqual(
           {"chief:0": ("a",), "worker:0": ("b",), "worker:1": ("c",)},
@@ -180,7 +183,7 @@ class JudgingTest(_Test):
         self.worker(self._model(search="fails"), "worker:0"),
         self._workers()[1]])
     with self.assertLogs(level="WARNING") as logged:
-      self.assertEqual([9., ord("a"), ord("b"), ord("c")], values())
+      self.assertEqual(_ALL_VALUES, values())
     self.assertIn("the chief evaluates b itself, because worker:0 (worker:0's "
                   "address) failed: OSError: no such file.", logged.output[-1])
     self.assertBetween(self.now, 1000., 1000.1)
@@ -199,7 +202,7 @@ class JudgingTest(_Test):
 
     asks.workers.append(begin)
     with self.assertLogs(level="WARNING") as logged:
-      self.assertEqual([9., ord("a"), ord("b"), ord("c")], values())
+      self.assertEqual(_ALL_VALUES, values())
     self.assertBetween(self.now, 1000 + secs, 1001.1 + secs)
     lines = "\n".join(logged.output)
     self.assertIn("the chief evaluates c itself, because worker:1 (worker:1's "
@@ -293,9 +296,12 @@ class ValuesTest(_Test):
   def _assert_values(self, model, checkpoint, seed, values):
     expected = choosing.evaluated(_seeded(model, seed), 1, checkpoint)
     self.assertLen(values, 4)
+    self.assertEqual(expected.keys(), values.keys())
     np.testing.assert_allclose(
-        list(expected.values()), values, atol=1e-6, rtol=0)
-    self.assertAlmostEqual(*values[2:], delta=1e-6)
+        list(expected.values()), [values[name] for name in expected],
+        atol=1e-6, rtol=0)
+    self.assertAlmostEqual(
+        *[values[name] for name in list(expected)[2:]], delta=1e-6)
 
   def _assert_reports(self, model, checkpoint, seed, reports):
     expected = choosing.materialized_reports(

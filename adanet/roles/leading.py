@@ -14,12 +14,14 @@ from adanet.core import model_dir as model_dir_lib
 from adanet.core import summary
 from adanet.progress import reporter
 from adanet.training import choosing
+from adanet.training import joining
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 from adanet.training import recording
 from adanet.training import sessions
 from adanet.training import signals
 from adanet.training import trainer
+import numpy as np
 
 
 def resolved(model: model_lib.Model, request: trainer.Request
@@ -132,18 +134,32 @@ def train_here(
 
 
 def _end_iteration(model, training, trained, goes_on):
-  """Finds the winner, and writes what the next iteration needs of it."""
-  winner = choosing.winner(model.rules, trained.contest)
+  """Finds the winner, and writes what the next iteration needs of it.
+
+  Returns:
+    The prefix of the checkpoint that has all of the winner.
+  """
+  winner = choosing.winner(model, trained.contest)
   number = trained.contest.number
   ended = events.IterationEnded(
-      number, winner.choice, trained.seconds, model.rules.metric_name)
+      number, winner.choice, trained.seconds, model.rules.metric_name,
+      winner.fits.get(winner.name))
+  checkpoint = trained.checkpoint
+  if winner.variables:
+    # Nothing that is decided has to catch up with its subnetworks.
+    furthest = np.int64(max(trained.progress.steps.values(), default=0))
+    checkpoint = joining.with_variables(model, training, checkpoint, {
+        name: furthest if name.endswith("/step") else value
+        for name, value in winner.variables.items()})
   training.report(ended)
+  weights = dict(trained.weights, **{
+      name: list(fit.members.values()) for name, fit in winner.fits.items()})
   recording.write_iteration(
-      model.model_dir.path, ended, trained.contest.architectures,
-      winner.values, trained.weights, trained.progress,
-      generation=trained.generation, costs_by_name=trained.costs)
+      model.model_dir.path, ended, winner.architectures, winner.values, weights,
+      trained.progress, checkpoint, generation=trained.generation,
+      costs_by_name=trained.costs)
   if not goes_on:
-    return
+    return checkpoint
 
   reports = None
   if model.report_materializer:
@@ -159,6 +175,7 @@ def _end_iteration(model, training, trained, goes_on):
   waiting.wait_until_space(
       write, waiting.Wait(training.request.wait_timeout_secs,
                           "free some space"), model.model_dir.path)
+  return checkpoint
 
 
 def after_iteration(model: model_lib.Model, training: trainer.Training,
@@ -187,7 +204,7 @@ def after_iteration(model: model_lib.Model, training: trainer.Training,
   number = trained.contest.number
   last = (request.max_iterations is not None and
           number + 1 >= request.max_iterations)
-  _end_iteration(model, training, trained, goes_on=not last)
+  checkpoint = _end_iteration(model, training, trained, goes_on=not last)
   if last:
     return over(f"it reached max_iterations={request.max_iterations}")
-  return trainer.Start(number + 1, trained.checkpoint, begins=True)
+  return trainer.Start(number + 1, checkpoint, begins=True)

@@ -70,12 +70,13 @@ class Others:
     self._trainers: typing.Dict[str, typing.List[str]] = {}
     self.share_ensembles = False
     share = iteration.share
-    if iteration.candidates and (
+    if share.builds_ensemble and (
         share.fractions is not None or not share.trains_subnetworks):
       names = connection.worker_names
       trainers, num_of_ensembles = _trainers(
           model.placement, model.config, len(iteration.builder_names))
-      self.share_ensembles = num_of_ensembles > 1
+      self.share_ensembles = num_of_ensembles > 1 and bool(
+          iteration.candidates)
       self._trainers = {
           f"t{iteration.number}_{builder}": [names[w] for w in found]
           for builder, found in zip(iteration.builder_names, trainers)}

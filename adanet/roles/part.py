@@ -29,6 +29,7 @@ from adanet.core import parts
 from adanet.core import summary
 from adanet.roles import leading
 from adanet.roles import part_files
+from adanet.training import library as library_lib
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 from adanet.training import signals
@@ -46,6 +47,7 @@ class Task(typing.NamedTuple):
     num_parts: int, of the iteration.
     is_first: whether this part draws the curves of the previous ensemble.
     compares: whether candidates are compared when the iteration is over.
+    records: whether its logits are recorded then, because ensembles are fitted.
     start: `Start`, with the checkpoint of the model_dir.
     max_steps: int, the global step up to which to train, or None.
     stops: what is known of other parts; see `Model`.
@@ -57,6 +59,7 @@ class Task(typing.NamedTuple):
   num_parts: int
   is_first: bool
   compares: bool
+  records: bool
   start: trainer.Start
   max_steps: typing.Optional[int]
   stops: typing.Mapping[str, int]
@@ -204,7 +207,7 @@ def _trained(task, model, request, files, attempt, stops):
     writer.close()
   if trained is None:
     return False
-  result = _result(task, model, request, files, trained, stopped)
+  result = _result(task, model, request, files, attempt, trained, stopped)
   # Another attempt may have been faster.
   if files.result(task.part, task.driver, task.max_steps) is None:
     files.write_result(task.part, result)
@@ -226,17 +229,21 @@ def _checked(iteration, task):
       summaries=[s for s in iteration.summaries if s is not of_previous])
 
 
-def _result(task, model, request, files, trained, stopped):
+def _result(task, model, request, files, attempt, trained, stopped):
   """Compares the candidates, and returns the `Result`."""
-  values, reports = None, ()
+  values, reports, library = {}, (), None
   if trained.ending == loop_lib.Ending.ITERATION_OVER:
     if task.compares:
-      values = tuple(trained.contest.values())
+      values = trained.contest.values()
+    if task.records:
+      library = os.path.join(attempt, "library")
+      library_lib.record(model, task.start.number, trained.checkpoint, library,
+                         with_previous=task.is_first)
     if model.report_materializer:
       reports = tuple(trained.reports(task.part))
   return part_files.Result(
       trained.ending, task.driver, request.max_steps, task.stops,
       files.relative(trained.checkpoint), trained.progress.steps,
-      trained.progress.losses, trained.contest.architectures,
-      trained.contest.has_previous, values, trained.averages,
-      trained.weights, reports, tuple(stopped), trained.seconds)
+      trained.progress.losses, values, library and files.relative(library),
+      trained.averages, trained.weights, reports, tuple(stopped),
+      trained.seconds)

@@ -60,10 +60,10 @@ class Result(typing.NamedTuple):
       of the iteration's parts.
     steps: dict from the name of each subnetwork and ensemble to its step.
     losses: dict from such a name to the loss of its last step.
-    architectures: dict from the name of each candidate to its `Architecture`.
-    has_previous: whether the first one is the previous ensemble.
-    values: tuple with what each candidate is compared by; None if nothing was
-      to compare, or the iteration is not over.
+    values: dict from the name of each candidate to what it is compared by;
+      empty if nothing was to compare, or the iteration is not over.
+    library: str, the folder of its `Library`, relative likewise; None if nobody
+      wants it.
     averages: dict from such a name to the moving average of its loss.
     weights: see `recording.mixture_weights`.
     reports: tuple of `MaterializedReport`.
@@ -77,9 +77,8 @@ class Result(typing.NamedTuple):
   checkpoint: str
   steps: typing.Dict[str, int]
   losses: typing.Dict[str, float]
-  architectures: typing.Dict[str, typing.Any]
-  has_previous: bool
-  values: typing.Optional[typing.Tuple[float, ...]]
+  values: typing.Dict[str, float]
+  library: typing.Optional[str]
   averages: typing.Dict[str, float]
   weights: typing.Dict[str, typing.List[float]]
   reports: typing.Tuple[typing.Any, ...]
@@ -205,13 +204,13 @@ class PartFiles:
              for name in sorted(gfile.listdir(folder))]
     return [path for path in paths if gfile.isdir(path)]
 
-  def checkpoint(self, result: Result) -> str:
-    """Returns the prefix of the last checkpoint of a part that is done."""
-    return os.path.join(self._path, result.checkpoint)
+  def absolute(self, path: str) -> str:
+    """Returns the path of what a `Result` names."""
+    return os.path.join(self._path, path)
 
-  def relative(self, checkpoint: str) -> str:
-    """Returns the prefix of a checkpoint as it is in a `Result`."""
-    return checkpoint[len(self._path) + 1:]
+  def relative(self, path: str) -> str:
+    """Returns a path as it is in a `Result`."""
+    return path[len(self._path) + 1:]
 
   # A part's.
 

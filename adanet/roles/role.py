@@ -16,6 +16,7 @@ from adanet.roles import driver
 from adanet.roles import parameter_server
 from adanet.roles import worker
 from adanet.tf_compat import files
+from adanet.training import choosing
 from adanet.training import model as model_lib
 from adanet.training import trainer
 
@@ -59,11 +60,13 @@ def train(model: model_lib.Model, request: trainer.Request,
       process; None for none.
 
   Raises:
+    ValueError: there is a fitted ensembler, and no evaluator.
     selection.AllNaNError: no ensemble can win. It is a
       `tf.train.NanLossDuringTrainingError`, too.
     KeyboardInterrupt, SystemExit: a signal stopped the job, which goes on when
       it is started again.
   """
+  choosing.check_fitted(model.search, model.rules)
   role = role_of(model.config)
   reporter.tell(events.Joined(files.real_path(model.model_dir.path)))
   if executor is not None:

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the best candidate of an iteration, and makes its reports."""
 
+import contextlib
+import dataclasses
+import tempfile
 import typing
 
 from adanet import tf_compat
@@ -10,7 +13,10 @@ from adanet.core import checkpoints
 from adanet.core import ensembles
 from adanet.core import iteration as iteration_lib
 from adanet.core import selection
+from adanet.training import fitting
+from adanet.training import library as library_lib
 from adanet.training import model as model_lib
+from adanet.training import recording
 import numpy as np
 
 
@@ -20,29 +26,45 @@ class Contest(typing.NamedTuple):
   Attributes:
     number: int, the iteration's.
     architectures: dict from the name of each candidate to its `Architecture`,
-      in their order.
-    has_previous: whether the first one is the previous ensemble.
-    values: function that returns the value of each candidate: the metric of
-      the evaluator, or the moving average of its loss. It is called if the
-      rules do not say who wins.
+      in their order; of one that is fitted, with all that it may have.
+    previous: str, the name of the first one if it is the previous ensemble; or
+      None.
+    values: function that returns a dict from the names of those that took part
+      in the training to their values: the metric of the evaluator, or the
+      moving average of the loss. It is called if the rules do not say who wins.
+    fitted: tuple of `Planned`, those that are fitted now.
+    library: function that returns a context manager of the `Library` with all
+      networks. It is called if something is to be fitted.
   """
   number: int
   architectures: typing.Dict[str, architecture_lib.Architecture]
-  has_previous: bool
-  values: typing.Callable[[], typing.Sequence[float]]
+  previous: typing.Optional[str]
+  values: typing.Callable[[], typing.Dict[str, float]]
+  fitted: typing.Tuple[iteration_lib.Planned, ...]
+  library: typing.Callable[[], typing.ContextManager[library_lib.Library]]
 
 
 class Winner(typing.NamedTuple):
   """The best candidate of an iteration.
 
   Attributes:
-    choice: `Choice`.
+    name: str.
     architecture: of which subnetworks the candidate is.
-    values: what all candidates were compared by; None if nothing was compared.
+    choice: `Choice`; None if that was made before.
+    architectures: dict from the name of each candidate to its `Architecture`.
+    values: dict from the names of candidates to what they were compared by;
+      None if nothing was compared.
+    fits: dict from the name of each fitted candidate to its `Fit`.
+    variables: dict from the names of the winner's own variables to their
+      values, if it was fitted now: no checkpoint has them yet.
   """
-  choice: selection.Choice
+  name: str
   architecture: architecture_lib.Architecture
-  values: typing.Optional[typing.Sequence[float]] = None
+  choice: typing.Optional[selection.Choice] = None
+  architectures: typing.Dict[str, architecture_lib.Architecture] = {}
+  values: typing.Optional[typing.Dict[str, float]] = None
+  fits: typing.Dict[str, selection.Fit] = {}
+  variables: typing.Dict[str, typing.Any] = {}
 
 
 _OF_EVALUATORS = ("input_fn", "metric_name", "objective_fn", "evaluate")
@@ -64,14 +86,16 @@ def check_evaluator(evaluator: typing.Any) -> None:
 
 
 def preset(rules: model_lib.Rules, names: typing.Sequence[str], number: int,
-           has_previous: bool) -> typing.Optional[selection.Choice]:
+           previous: typing.Optional[str]
+          ) -> typing.Optional[selection.Choice]:
   """Returns the winner where nothing needs to be compared, or None.
 
   Args:
     rules: `Rules`.
     names: those of the candidates.
     number: int, the iteration's.
-    has_previous: whether the first candidate is the previous ensemble.
+    previous: str, the name of the first one if it is the previous ensemble; or
+      None.
   """
   if rules.replay_config:
     index = rules.replay_config.get_best_ensemble_index(number)
@@ -79,7 +103,7 @@ def preset(rules: model_lib.Rules, names: typing.Sequence[str], number: int,
       return selection.preset(names, index, "replay_config says so")
   if len(names) == 1:
     return selection.preset(names, 0, "it is the only candidate")
-  if rules.force_grow and has_previous and len(names) == 2:
+  if rules.force_grow and previous and len(names) == 2:
     return selection.preset(
         names, 1, "it is the only new candidate, and force_grow is set")
   return None
@@ -119,6 +143,8 @@ def evaluated(model: model_lib.Model, number: int,
     ValueError: the evaluator returns too few values, or too many.
   """
   evaluator = model.rules.evaluator
+  if not any(map(_trains, model.search.ensemblers)):
+    return {}
   with model.graph(evaluator.input_fn, "eval", number) as built:
     metrics = {
         c.spec.name: dict(
@@ -133,6 +159,10 @@ def evaluated(model: model_lib.Model, number: int,
     raise ValueError(f"evaluator={evaluator!r} returned {values!r}: expected "
                      f"one value for each of the {len(metrics)} candidates")
   return dict(zip(metrics, values))
+
+
+def _trains(ensembler):
+  return not iteration_lib.is_fitted(ensembler)
 
 
 def _objective(evaluator):
@@ -156,35 +186,182 @@ def contest(model: model_lib.Model, iteration: iteration_lib.Iteration,
   """
   def values():
     if model.rules.evaluator:
-      return list(evaluated(model, iteration.number, checkpoint).values())
-    return averages(iteration, checkpoint)
+      return evaluated(model, iteration.number, checkpoint)
+    return dict(zip((c.spec.name for c in iteration.candidates),
+                    averages(iteration, checkpoint)))
 
+  @contextlib.contextmanager
+  def library():
+    with tempfile.TemporaryDirectory() as folder:
+      library_lib.record(model, iteration.number, checkpoint, folder)
+      yield library_lib.read(folder)
+
+  return contest_of(iteration, values, library)
+
+
+def contest_of(
+    iteration: iteration_lib.Iteration,
+    values: typing.Callable[[], typing.Dict[str, float]],
+    library: typing.Callable[
+        [], typing.ContextManager[library_lib.Library]]) -> Contest:
+  """Returns the contest of an iteration, with what others find.
+
+  Args:
+    iteration: `Iteration`.
+    values: see `Contest`.
+    library: see `Contest`.
+  """
   return Contest(
-      iteration.number,
-      {c.spec.name: c.spec.architecture for c in iteration.candidates},
-      iteration.has_previous, values)
+      iteration.number, iteration.architectures,
+      iteration.previous.name if iteration.previous else None, values,
+      iteration.fitted, library)
 
 
-def winner(rules: model_lib.Rules, candidates: Contest) -> Winner:
+def needs_library(choice: typing.Optional[selection.Choice],
+                  iteration: iteration_lib.Iteration) -> bool:
+  """Returns whether something is to be fitted.
+
+  Args:
+    choice: what `preset` returned.
+    iteration: `Iteration`.
+  """
+  names = {one.name for one in iteration.fitted}
+  return bool(names) if choice is None else choice.name in names
+
+
+def check_fitted(search: iteration_lib.Search, rules: model_lib.Rules) -> None:
+  """Checks that there is data to fit ensembles to.
+
+  Raises:
+    ValueError: there is none.
+  """
+  for ensembler in search.ensemblers:
+    if iteration_lib.is_fitted(ensembler) and rules.evaluator is None:
+      raise ValueError(
+          f"evaluator=None: expected an adanet.Evaluator with the ensembler "
+          f"{ensembler.name!r}, which is fitted to its data. Give it an "
+          "input_fn of examples that are not trained on")
+
+
+def winner(model: model_lib.Model, candidates: Contest) -> Winner:
   """Returns which candidate wins an iteration.
 
   Args:
-    rules: `Rules`.
+    model: `Model`.
     candidates: `Contest`.
 
   Raises:
     selection.AllNaNError: there is none whose value is a number.
+    ValueError: a fitted ensembler, or its data, is not as expected.
   """
-  names = list(candidates.architectures)
-  choice, values = preset(
-      rules, names, candidates.number, candidates.has_previous), None
+  rules, names = model.rules, list(candidates.architectures)
+  choice = preset(rules, names, candidates.number, candidates.previous)
+  found: typing.Dict[str, fitting.Fitted] = {}
+  values: typing.Optional[typing.Dict[str, float]] = None
+  variables: typing.Dict[str, typing.Dict[str, typing.Any]] = {}
+  if candidates.fitted and (choice is None or any(
+      one.name == choice.name for one in candidates.fitted)):
+    found, judged = _fitted(model, candidates)
+    values, variables = judged.values, judged.variables
+    if choice is not None and len(names) > 1:  # A replay.
+      if choice.name not in found:
+        raise selection.all_nan_error(candidates.number, [choice.name])
+      choice = dataclasses.replace(choice, value=values[choice.name])
+    else:
+      choice = None  # Also one that is alone has a value now.
   if choice is None:
-    values = candidates.values()
+    values = dict(candidates.values() if len(names) > len(
+        candidates.fitted) else {}, **(values or {}))
     choice = selection.choose(
-        names, values, previous=0 if candidates.has_previous else None,
+        names, [values.get(name, float("nan")) for name in names],
+        previous=0 if candidates.previous else None,
         force_grow=rules.force_grow,
         **(_objective(rules.evaluator) if rules.evaluator else {}))
-  return Winner(choice, candidates.architectures[choice.name], values)
+  architectures = dict(candidates.architectures, **{
+      name: one.architecture for name, one in found.items()})
+  return Winner(
+      choice.name, architectures[choice.name], choice, architectures, values,
+      {name: one.fit for name, one in found.items()},
+      variables.get(choice.name, {}))
+
+
+def _fitted(model, candidates):
+  """Fits what is to be fitted, and evaluates it.
+
+  Returns:
+    Dict from a name to a `Fitted`, and `Judged`.
+  """
+  check_fitted(model.search, model.rules)
+  number, previous = candidates.number, candidates.previous
+  trains = any(map(_trains, model.search.ensemblers))
+  with candidates.library() as library:
+    found = fitting.fit(model, number, candidates.fitted, library)
+    return found, fitting.judge(
+        model, number, candidates.fitted, found, library,
+        candidates.architectures[previous] if previous else None,
+        # Beside ensembles that train, it is evaluated as they are.
+        None if trains else previous)
+
+
+def decided(model: model_lib.Model, number: int,
+            checkpoint: typing.Optional[str]) -> typing.Optional[Winner]:
+  """Returns who has won an iteration, if that is known before a graph is built.
+
+  It is what was recorded of this checkpoint. What was not, and has fitted
+  ensembles, is decided now.
+
+  Args:
+    model: `Model`.
+    number: int, the iteration's.
+    checkpoint: str, the prefix of the checkpoint that is asked; None for none.
+  """
+  found = recorded(model, number, checkpoint)
+  if found is not None or all(map(_trains, model.search.ensemblers)):
+    return found
+  check_fitted(model.search, model.rules)
+  with tempfile.TemporaryDirectory() as folder:
+    iteration = library_lib.record(model, number, checkpoint, folder)
+    return winner(model, contest_of(
+        iteration, lambda: evaluated(model, number, checkpoint),
+        lambda: contextlib.nullcontext(library_lib.read(folder))))
+
+
+def recorded(model: model_lib.Model, number: int,
+             checkpoint: typing.Optional[str]) -> typing.Optional[Winner]:
+  """Returns the winner that the record of an iteration has.
+
+  As in AdaNet, all candidates are compared, the previous ensemble too, unless
+  an evaluator compares: `force_grow` is a rule of training.
+
+  Args:
+    model: see `decided`.
+    number: see `decided`.
+    checkpoint: see `decided`.
+
+  Returns:
+    `Winner`; None if the record is not of this checkpoint, or was made by other
+    rules.
+  """
+  record = recording.read_iteration(model.model_dir.path, number)
+  rules = model.rules
+  if (record is None or checkpoint is None or record.winning is None or
+      not record.is_of(checkpoint) or
+      record.metric_name != rules.metric_name):
+    return None
+  if rules.replay_config:
+    index = rules.replay_config.get_best_ensemble_index(number)
+    if index is not None and [c.name for c in record.candidates[index:]][:1] != (
+        [record.winner]):
+      return None
+  won = Winner(record.winner, architecture_lib.Architecture.from_json(
+      record.architecture, f"the record of iteration {number}"))
+  if not rules.force_grow or rules.evaluator or not number:
+    return won
+  before, value = record.candidates[0], record.winning.value
+  previous = model.model_dir.architecture(number - 1)
+  if previous is None or before.value is None or value is None:
+    return None
+  return Winner(before.name, previous) if before.value <= value else won
 
 
 def best(model: model_lib.Model, iteration: iteration_lib.Iteration,
@@ -205,8 +382,9 @@ def best(model: model_lib.Model, iteration: iteration_lib.Iteration,
   rules = model.rules
   if not rules.evaluator:
     rules = rules._replace(force_grow=False)
-  found = winner(rules, contest(model, iteration, checkpoint))
-  return iteration.candidates[found.choice.index].spec
+  found = winner(model._replace(rules=rules),
+                 contest(model, iteration, checkpoint))
+  return next(c.spec for c in iteration.candidates if c.spec.name == found.name)
 
 
 def materialized_reports(

@@ -16,14 +16,15 @@ from adanet.training import trainer
 _GLOBAL_STEP = "global_step"
 
 
-def _restored(checkpoints):
+def _restored(checkpoints, known=()):
   """Makes a variable for each one of some checkpoints, in the default graph.
 
   Args:
     checkpoints: prefixes. What several have is that of the first one.
+    known: the names of those that are there already.
   """
   v1 = tf_compat.v1
-  seen = {_GLOBAL_STEP}
+  seen = {_GLOBAL_STEP, *known}
   for checkpoint in checkpoints:
     reader = v1.train.NewCheckpointReader(checkpoint)
     dtypes = reader.get_variable_to_dtype_map()
@@ -75,18 +76,45 @@ def join(model: model_lib.Model, training: trainer.Training,
   Returns:
     The prefix of the checkpoint, and its global step.
   """
-  v1 = tf_compat.v1
-  wait = waiting.Wait(training.request.wait_timeout_secs, "free some space")
   with scopes.new_graph(None).as_default():
     _restored(checkpoints)
-    global_step = _global_step(model, steps)
-    saver = saving.CheckpointSaver(
-        model_dir_lib.ModelDir(model.model_dir.path), model.config,
-        [global_step], training.request.saving_listeners, training.report,
-        lambda problem: wait.pause(2., lambda: problem))
-    with sessions.local_session(model.config.session_config) as session:
-      session.run(v1.global_variables_initializer())
-      step = int(session.run(global_step))
-      saver.end(session, step, lambda: None)
+    return _saved(model, training, _global_step(model, steps),
+                  training.request.saving_listeners)
+
+
+def with_variables(model: model_lib.Model, training: trainer.Training,
+                   checkpoint: str,
+                   variables: typing.Mapping[str, typing.Any]) -> str:
+  """Saves a checkpoint with further variables.
+
+  Args:
+    model: `Model`.
+    training: `Training`.
+    checkpoint: str, the prefix of the one that has all others.
+    variables: dict from a name to a value.
+
+  Returns:
+    The prefix of the new checkpoint.
+  """
+  step = model.model_dir.global_step(checkpoint)
+  with scopes.new_graph(None).as_default():
+    for name, value in variables.items():
+      tf_compat.v1.Variable(
+          value, name=name, trainable=False, use_resource=True)
+    _restored([checkpoint], set(variables))
+    return _saved(model, training, _global_step(model, [step]), ())[0]
+
+
+def _saved(model, training, global_step, listeners):
+  """Saves the default graph's variables; returns what `join` does."""
+  wait = waiting.Wait(training.request.wait_timeout_secs, "free some space")
+  saver = saving.CheckpointSaver(
+      model_dir_lib.ModelDir(model.model_dir.path), model.config,
+      [global_step], listeners, training.report,
+      lambda problem: wait.pause(2., lambda: problem))
+  with sessions.local_session(model.config.session_config) as session:
+    session.run(tf_compat.v1.global_variables_initializer())
+    step = int(session.run(global_step))
+    saver.end(session, step, lambda: None)
   assert saver.checkpoint is not None
   return saver.checkpoint, step

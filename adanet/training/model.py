@@ -9,6 +9,7 @@ import typing
 from adanet import distributed
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
+from adanet.core import building
 from adanet.core import iteration as iteration_lib
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import reports
@@ -75,6 +76,9 @@ class Model(typing.NamedTuple):
       for what `placement` says.
     stops: dict from the name of a builder of another part to the step at which
       it stops, as far as that is known.
+    only: `Architecture` of the one ensemble that is built of an iteration, with
+      its subnetworks; None for all. It is not for training.
+    applies_head: see `Task`.
   """
   search: iteration_lib.Search
   model_dir: model_dir_lib.ModelDir
@@ -85,18 +89,23 @@ class Model(typing.NamedTuple):
   report_store: typing.Optional[reports.ReportStore] = None
   part: typing.Optional[typing.Tuple[str, ...]] = None
   stops: typing.Mapping[str, int] = {}
+  only: typing.Optional[architecture_lib.Architecture] = None
+  applies_head: bool = True
 
   def _reports(self, number):
     if self.report_store is None:
       return [], []
     return self.report_store.for_generator(number)
 
-  def _share(self, strategy, builder_names):
+  def _share(self, strategy, number, builder_names):
     """Returns what this worker builds and trains, by what its strategy says."""
-    if self.part is not None:
+    part = self.part
+    if self.only is not None:
+      part = self.only.subnetworks_of(number)
+    if part is not None:
       return layout.Share(
           builds_ensemble=True, trains_subnetworks=True, subnetworks=tuple(
-              i for i, name in enumerate(builder_names) if name in self.part))
+              i for i, name in enumerate(builder_names) if name in part))
     share = strategy.worker_share(len(builder_names))
     if self.config.num_worker_replicas > 1:
       _check_time(share, strategy)
@@ -130,10 +139,7 @@ class Model(typing.NamedTuple):
       number: see `graph_on`.
       scope: see `graph_on`.
     """
-    return self.graph_on(
-        lambda strategy: input_lib.call(
-            input_fn, mode, self.config, lambda: strategy.input_context(1, 0)),
-        mode, number, scope)
+    return self.graph_on(self._reader(input_fn, mode), mode, number, scope)
 
   @contextlib.contextmanager
   def graph_on(self, read: typing.Callable[[distributed.PlacementStrategy],
@@ -153,6 +159,37 @@ class Model(typing.NamedTuple):
     Yields:
       `Built`.
     """
+    with self._task_graph(read, mode, scope) as (strategy, task, initializers):
+      iteration = building.build(
+          self.search, self.history(number), number, task, self.config,
+          strategy, functools.partial(self._share, strategy, number),
+          self._reports, self.only)
+      yield Built(iteration, task, initializers)
+
+  def task_graph(self, input_fn: typing.Callable[..., typing.Any], mode: str
+                ) -> typing.ContextManager[typing.Tuple[
+                    typing.Any, subnetworks.Task, typing.List[typing.Any]]]:
+    """Builds a graph that has only the input, but is else as that of `graph`.
+
+    Random ops of an input without seeds get the same ones in both.
+
+    Args:
+      input_fn: see `graph`.
+      mode: see `graph`.
+
+    Returns:
+      A context manager that yields the strategy, the `Task`, and the
+      initializers of `Built`.
+    """
+    return self._task_graph(
+        self._reader(input_fn, mode), mode, contextlib.nullcontext)
+
+  def _reader(self, input_fn, mode):
+    return lambda strategy: input_lib.call(
+        input_fn, mode, self.config, lambda: strategy.input_context(1, 0))
+
+  @contextlib.contextmanager
+  def _task_graph(self, read, mode, scope):
     if mode == "train":
       strategy = self.placement.with_config(self.config)
     else:
@@ -165,28 +202,26 @@ class Model(typing.NamedTuple):
           tf_compat.v1.get_variable_scope(), use_resource=True):
         tf_compat.v1.train.create_global_step(graph)
       given = read(strategy)
-      task = subnetworks.Task(self.search.head, self.search.metric_fn,
-                              given.features, given.labels, mode)
-      iteration = iteration_lib.build(
-          self.search, self.history(number), number, task, self.config,
-          strategy, functools.partial(self._share, strategy), self._reports)
-      yield Built(iteration, task, given.initializers)
+      yield strategy, subnetworks.Task(
+          self.search.head, self.search.metric_fn, given.features, given.labels,
+          mode, self.applies_head), given.initializers
 
   @contextlib.contextmanager
-  def session(self, built: Built,
-              checkpoint: typing.Optional[str]) -> typing.Iterator[
+  def session(self, built: Built, checkpoint: typing.Optional[str],
+              new: typing.Optional[str] = None) -> typing.Iterator[
                   typing.Tuple[typing.Any, typing.Any]]:
     """Opens a session on a built graph, with the values of a checkpoint.
 
     Args:
       built: `Built`.
       checkpoint: str, its prefix; None for the initial values.
+      new: see `Restorer`.
 
     Yields:
       The session and its coordinator.
     """
     initializers = sessions.Initializers(
-        sessions.Restorer(checkpoint) if checkpoint else None,
+        sessions.Restorer(checkpoint, new) if checkpoint else None,
         built.iteration.local_init_ops, built.initializers)
     with sessions.local_session(self.config.session_config) as session:
       initializers.set_variables(session)

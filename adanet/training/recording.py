@@ -4,6 +4,7 @@
 
 import collections
 import numbers
+import os
 import time
 import typing
 
@@ -189,9 +190,9 @@ def write_evaluation(
 def write_iteration(
     model_dir: str, ended: events.IterationEnded,
     architectures: typing.Mapping[str, architecture_lib.Architecture],
-    values: typing.Optional[typing.Sequence[float]],
-    weights: typing.Dict[str, typing.List[float]],
-    progress: events.Progress,
+    values: typing.Optional[typing.Mapping[str, float]],
+    weights: typing.Mapping[str, typing.Sequence[float]],
+    progress: events.Progress, checkpoint: str,
     generation: typing.Optional[int] = None,
     costs_by_name: typing.Optional[
         typing.Dict[str, typing.Dict[str, typing.Any]]] = None) -> None:
@@ -201,17 +202,28 @@ def write_iteration(
     model_dir: str.
     ended: the event of its end.
     architectures: dict from the name of each candidate to its `Architecture`.
-    values: what its candidates were compared by; None if they were not.
+    values: dict from the names of candidates to what they were compared by;
+      None if they were not.
     weights: see `mixture_weights`.
     progress: the last event of its progress.
+    checkpoint: str, the prefix of its last checkpoint.
     generation: int, that of a cluster; None without one.
     costs_by_name: see `costs`; None if nobody asked.
   """
   candidates = {
       name: ["t{}_{}".format(*pair) for pair in architecture.subnetworks]
       for name, architecture in architectures.items()}
+  won = architectures[ended.choice.name]._replace(
+      global_step=progress.global_step)
   _write(store.History(model_dir).write_iteration, records.iteration_record(
       ended, candidates, values,
       {name: found for name, found in weights.items()
        if len(found) == len(candidates[name])}, progress,
-      progress.global_step, generation, costs_by_name))
+      progress.global_step, generation, costs_by_name)._replace(
+          checkpoint=os.path.basename(checkpoint), architecture=won.to_json()))
+
+
+def read_iteration(model_dir: str, number: int
+                  ) -> typing.Optional[records.IterationRecord]:
+  """Returns what `write_iteration` wrote, or None."""
+  return store.History(model_dir).iteration(number)

@@ -100,7 +100,9 @@ class TrainOps:
     self.fractions: Optional[Dict[str, fractions_lib.Fraction]] = None
     if share.fractions is not None and (
         len(share.trained) > 1 or iteration.candidates):
-      ensembles = share.ensemble_fraction or fractions_lib.Fraction(0)
+      ensembles = fractions_lib.Fraction(0)
+      if iteration.candidates:  # Fitted ensembles need no time.
+        ensembles = share.ensemble_fraction or ensembles
       self.fractions = {
           names[i]: part * (1 - ensembles) for i, part in share.fractions}
       if ensembles:
@@ -116,8 +118,10 @@ class TrainOps:
     self.observed = {
         spec.name: spec.step for spec in iteration.subnetworks
         if self.fractions is not None or (
-            iteration.candidates and spec.name not in self.trainees)}
-    self.pacemakers = tuple(self.observed) if iteration.candidates else ()
+            share.builds_ensemble and spec.name not in self.trainees)}
+    # Who leads waits for those of others, also where its ensembles are fitted
+    # when they are done.
+    self.pacemakers = tuple(self.observed) if share.builds_ensemble else ()
     self.follows = bool(self.pacemakers)
     # They count together, at the end of their run, so that those who share them
     # see all of its steps or none.
@@ -186,7 +190,7 @@ class TrainOps:
     v1 = tf_compat.v1
     iteration = self._iteration
     global_step = iteration.global_step
-    if not self.is_part and not iteration.candidates and (
+    if not self.is_part and not iteration.share.builds_ensemble and (
         len(iteration.subnetworks) < len(iteration.builder_names)):
       return global_step.read_value()
     # What is observed is read once in a run, and may be read before it trains.

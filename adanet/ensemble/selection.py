@@ -1,0 +1,128 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Which networks make the best ensemble: a pure function of their logits.
+
+Forward selection with replacement. Source: Caruana, Niculescu-Mizil, Crew and
+Ksikes 2004, "Ensemble selection from libraries of models". What it minimizes is
+the objective of AdaNet (Cortes et al. 2017, equation 4) on held-out data::
+
+  F(w) = loss(sum_j w_j logits_j) + sum_j w_j price_j
+
+over weights w of at least 0 whose sum is 1. It is the method of Frank and Wolfe
+with the step 1 / t.
+"""
+
+import math
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Sequence, Tuple, Union
+
+import numpy as np
+
+Logits = Union[Any, Dict[Any, Any]]
+"""A float array of shape [n, ...], or a dict from head to such an array."""
+
+
+class Pick(NamedTuple):
+  """One round of a selection.
+
+  Attributes:
+    network: int, the index of the network that was added.
+    objective: float, F of the mean of all that were added so far.
+  """
+  network: int
+  objective: float
+
+
+class Selection(NamedTuple):
+  """An ensemble that was selected, and how.
+
+  Attributes:
+    weights: tuple with the weight of each network; their sum is 1.
+    picks: tuple with each `Pick`, in the order of the rounds. The weights are
+      those of the best beginning of it.
+  """
+  weights: Tuple[float, ...]
+  picks: Tuple[Pick, ...]
+
+  @property
+  def objective(self) -> float:
+    """F of the weights."""
+    return min(pick.objective for pick in self.picks)
+
+
+class _Sum:
+  """The sum of the logits of all that were selected."""
+
+  def __init__(self, like: Logits):
+    self._is_dict = isinstance(like, dict)
+    self._sums = {head: np.zeros_like(logits, subok=False)
+                  for head, logits in self._heads(like).items()}
+    self._mean = {head: np.empty_like(logits, subok=False)
+                  for head, logits in self._heads(like).items()}
+
+  def _heads(self, logits):
+    return logits if self._is_dict else {None: logits}
+
+  def mean_with(self, logits: Logits, count: int) -> Logits:
+    """Returns the mean of `count` logits: these, and those in the sum.
+
+    The array is written again by the next call.
+    """
+    for head, array in self._heads(logits).items():
+      np.add(self._sums[head], array, out=self._mean[head])
+      self._mean[head] /= count
+    return self._mean if self._is_dict else self._mean[None]
+
+  def add(self, logits: Logits) -> None:
+    for head, array in self._heads(logits).items():
+      self._sums[head] += array
+
+
+def select(logits: Sequence[Logits], loss: Callable[[Logits], float],
+           prices: Sequence[float], max_selections: int = 25,
+           max_members: Optional[int] = None) -> Selection:
+  """Selects the ensemble with the least F; see the module's docstring.
+
+  It begins with the network that alone has the least F. Then, `max_selections`
+  times, it adds the one, perhaps again, with which the mean of all that were
+  selected has the least F. Of equal ones it takes the first. F that is not
+  finite is never the least.
+
+  Args:
+    logits: those of each network, of the same shapes.
+    loss: function from such logits to their loss. It must not keep the array.
+    prices: what each network costs with the weight 1:
+      `adanet_lambda * complexity + adanet_beta`.
+    max_selections: int, how many networks are added to the first.
+    max_members: int, how many different networks are selected at most; None for
+      any number.
+
+  Raises:
+    ValueError: there is no network, or none has a finite F.
+  """
+  if not logits:
+    raise ValueError("logits=[]: expected those of at least one network.")
+  picks: List[Pick] = []
+  total = _Sum(logits[0])
+  for count in range(1, max_selections + 2):
+    chosen = {pick.network for pick in picks}
+    is_full = max_members is not None and len(chosen) >= max_members
+    price = sum(prices[pick.network] for pick in picks)
+    best = Pick(-1, math.inf)
+    for network in sorted(chosen) if is_full else range(len(logits)):
+      objective = float(loss(total.mean_with(logits[network], count))) + (
+          price + prices[network]) / count
+      if objective < best.objective:
+        best = Pick(network, objective)
+    if best.network < 0:
+      break
+    picks.append(best)
+    total.add(logits[best.network])
+  if not picks:
+    raise ValueError(
+        f"loss={loss!r}: expected a finite number for at least one of the "
+        f"{len(logits)} networks.")
+  size = 1 + min(range(len(picks)), key=lambda i: picks[i].objective)
+  used = [pick.network for pick in picks[:size]]
+  return Selection(
+      tuple(used.count(i) / size for i in range(len(logits))), tuple(picks))
