@@ -17,6 +17,7 @@ _MODULES = {
     "AllNaNError": "adanet.core.selection",
     "AutoEnsembleEstimator": "adanet.estimator.auto_ensemble",
     "AutoEnsembleSubestimator": "adanet.estimator.auto_ensemble",
+    "EmptyInputError": "adanet.core.empty_input",
     "Ensemble": "adanet.ensemble",
     "Estimator": "adanet.estimator.estimator",
     "EvalSpec": "adanet.estimator.specs",
@@ -37,11 +38,11 @@ _NAMES = {"Ensemble": "ComplexityRegularized"}
 
 __all__ = [
     "AllNaNError", "AutoEnsembleEstimator", "AutoEnsembleSubestimator",
-    "Ensemble", "Estimator", "EvalSpec", "Evaluator", "ExecutorError",
-    "MixtureWeightType", "PartError", "ReportMaterializer", "Subnetwork",
-    "Summary", "TrainSpec", "WeightedSubnetwork", "__version__", "distributed",
-    "ensemble", "estimator", "heads", "history", "inputs", "replay", "report",
-    "subnetwork", "tf_compat", "train_and_evaluate",
+    "EmptyInputError", "Ensemble", "Estimator", "EvalSpec", "Evaluator",
+    "ExecutorError", "MixtureWeightType", "PartError", "ReportMaterializer",
+    "Subnetwork", "Summary", "TrainSpec", "WeightedSubnetwork", "__version__",
+    "distributed", "ensemble", "estimator", "heads", "history", "inputs",
+    "replay", "report", "subnetwork", "tf_compat", "train_and_evaluate",
 ]
 
 if typing.TYPE_CHECKING:
@@ -54,6 +55,7 @@ if typing.TYPE_CHECKING:
   from adanet import replay
   from adanet import subnetwork
   from adanet import tf_compat
+  from adanet.core.empty_input import EmptyInputError
   from adanet.core.evaluation import Evaluator
   from adanet.core.evaluation import ReportMaterializer
   from adanet.core.selection import AllNaNError

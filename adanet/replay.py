@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a search repeatable, with winners that are given."""
 
+import numbers
 from typing import Optional, Sequence
 
 
@@ -20,7 +21,15 @@ class Config:
       best_ensemble_indices: list of int, the index of the winner among the
         candidates of iteration 0, of iteration 1, and so on. In later
         iterations the candidates are compared, as without a `Config`.
+
+    Raises:
+      ValueError: an index is no int of at least 0.
     """
+    for index in best_ensemble_indices or ():
+      if not isinstance(index, numbers.Integral) or index < 0:
+        raise ValueError(
+            f"best_ensemble_indices={best_ensemble_indices!r}: expected the "
+            f"index of a candidate for each iteration, from 0, got {index!r}")
     self._best_ensemble_indices = best_ensemble_indices
 
   @property

@@ -5,13 +5,15 @@
 Each must print what the page says: a program, the next block of text; a command
 `$ adanet-launch`, `$ adanet-plan` or `$ adanet-report`, the rest of its block. A
 last line `...` stands for more. A program goes on after the ones before it on
-its page, and may begin with some that print nothing. The reports are those of
+its page, and may begin with some that print nothing. Those of the README are
+one file, which prints what all of them do. The reports are those of
 `adanet.history.example`.
 """
 
 import contextlib
 import io
 import os
+import sys
 from unittest import mock
 
 from absl.testing import absltest
@@ -21,6 +23,7 @@ from adanet.distributed.plan import main as plan_main
 from adanet.history import example
 from adanet.history import main as report_main
 from adanet.launch import main as launch_main
+from adanet.testing import processes
 from docs import pages
 
 _PAGES = ("README.md", "docs/auto_ensemble.rst", "docs/estimator.rst",
@@ -30,6 +33,8 @@ _PAGES = ("README.md", "docs/auto_ensemble.rst", "docs/estimator.rst",
           "docs/strategies.rst", "docs/tf_distribute.rst",
           "docs/train_and_evaluate.rst")
 _KERAS_3_PAGES = ("docs/export.rst",)
+_FILE_PAGE = "README.md"  # Its programs start processes that import them.
+_PROGRAM_SECS = 600.
 
 
 def _commands():
@@ -58,7 +63,8 @@ class ExamplesTest(parameterized.TestCase):
       pass
     example.write(example.search(), "digits")
 
-  @parameterized.parameters(*filter(pages.programs, _PAGES))
+  @parameterized.parameters(*(
+      page for page in _PAGES if page != _FILE_PAGE and pages.programs(page)))
   def test_programs(self, page):
     if page in _KERAS_3_PAGES and hasattr(tf_compat.v1, "estimator"):
       self.skipTest("Keras 3 needs TensorFlow 2.16 or later.")
@@ -69,6 +75,15 @@ class ExamplesTest(parameterized.TestCase):
       self.assertEqual(expected, self._output.getvalue())
       self._output.seek(0)
       self._output.truncate()
+
+  def test_programs_of_a_file(self):
+    programs, outputs = zip(*pages.programs(_FILE_PAGE))
+    with open("search.py", "w", encoding="utf-8") as f:
+      f.write("\n".join(programs))
+    with processes.Program([sys.executable, "search.py"]) as program:
+      output, _ = program.process.communicate(timeout=_PROGRAM_SECS)
+      self.assertEqual((0, "".join(outputs)), (program.status, output),
+                       program.log)
 
   @parameterized.parameters(*_commands())
   def test_command(self, page, command, expected):
@@ -87,7 +102,7 @@ class ExamplesTest(parameterized.TestCase):
 
   def test_finds_the_examples(self):
     self.assertLen([output for page in _PAGES
-                    for _, output in pages.programs(page) if output], 20)
+                    for _, output in pages.programs(page) if output], 22)
     self.assertLen(list(_commands()), 11)
 
 

@@ -76,7 +76,11 @@ def owned(model_dir: str) -> Iterator[None]:
     return
   path = os.path.join(model_dir, "cluster", "lock")
   is_new = not os.path.exists(model_dir)
-  fd = _open(path)
+  try:
+    fd = _open(path)
+  except OSError as e:
+    raise OSError(e.errno, f"model_dir {model_dir!r} cannot be made or written "
+                  f"to ({e.strerror})") from e
   try:
     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     while not _is_at(fd, path):  # Its last owner has removed it meanwhile.

@@ -7,11 +7,19 @@ tasks that its device filters name have answered; no timeout holds there. To
 close one takes as long when a task is gone. So both happen in a thread, which
 is left alone if it does not come back. It is a daemon, and it keeps its
 session: neither Python nor TensorFlow waits for one of them when the process
-ends. But it must not come back in that moment, because TensorFlow aborts when
-Python ends a thread of it. So the end waits a little for those that are slow.
+ends.
+
+But one may come back in that moment, as when a parameter server that was
+stopped goes on. Before Python 3.14, Python ends it then by unwinding its stack,
+which TensorFlow's C++ answers with an abort of the process
+(github.com/tensorflow/tensorflow/issues/50853). So the end waits a little for
+those that are slow, and lets the others sleep when they come, as Python 3.14
+does.
 """
 
 import atexit
+import contextlib
+import ctypes
 import threading
 import time
 import typing
@@ -58,11 +66,16 @@ def _start_thread(call: typing.Callable[[], None]) -> threading.Thread:
 
 
 @atexit.register
-def _wait_for_threads():
-  """Waits for those threads that are about to come back."""
+def _end_threads():
+  """Waits for threads that are about to come back; the others will sleep."""
   end = time.monotonic() + _END_SECS
   for thread in _threads:
     thread.join(max(0., end - time.monotonic()))
+  if any(thread.is_alive() for thread in _threads):
+    with contextlib.suppress(AttributeError, OSError):  # Another system.
+      set_terminate = getattr(
+          ctypes.CDLL("libstdc++.so.6"), "_ZSt13set_terminatePFvvE")
+      set_terminate(ctypes.CDLL(None).pause)
 
 
 class Opening:

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of sessions that do not open or close. Clusters test the others."""
 
+import functools
 import signal
+import time
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -67,6 +69,23 @@ def _lose(connection, cluster, is_open):
     processes.end_as_a_program(7)
 
 
+class _LastObject:
+  """Is deleted when Python ends: it closes a connection, and takes its time."""
+
+  def __init__(self, connection):
+    self._ends = [connection.close, functools.partial(time.sleep, 1.)]
+
+  def __del__(self):
+    for end in self._ends:
+      end()
+
+
+def _end_beside_stopped_server(connection, cluster):
+  """A worker whose parameter server goes on while Python ends."""
+  globals()["_last_object"] = _LastObject(connection)
+  _lose(connection, cluster, is_open=True)
+
+
 class SessionsTest(parameterized.TestCase):
 
   def test_absent_task_is_named(self):
@@ -95,6 +114,20 @@ class SessionsTest(parameterized.TestCase):
         lambda: not addresses.silent({"ps:0": cluster["ps"][0]}), "the server")
     ps.signal(number)
     worker.send("stopped")
+    self.assertEqual(7, worker.wait_until_ended(_END_SECS))
+
+  def test_parameter_server_goes_on_while_python_ends(self):
+    cluster = processes.free_cluster(ps=1, worker=1)
+    ps, = servers.start(cluster, "ps")
+    self.addCleanup(ps.kill)
+    worker = processes.Process(_end_beside_stopped_server, cluster)
+    self.addCleanup(worker.kill)
+    worker.receive()
+    ps.signal(signal.SIGSTOP)
+    worker.send("stopped")
+    with self.assertRaises(EOFError):  # Python ends.
+      worker.receive()
+    ps.signal(signal.SIGCONT)
     self.assertEqual(7, worker.wait_until_ended(_END_SECS))
 
 

@@ -5,6 +5,7 @@
 What a worker builds of it, or what a part of it has, is said by one `Share`.
 """
 
+import collections.abc
 import inspect
 import os
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
@@ -18,6 +19,7 @@ from adanet.core import ensembles
 from adanet.core import iteration as iteration_lib
 from adanet.core import scoped_summary
 from adanet.core import scopes
+from adanet.core import searched
 from adanet.core import subnetworks
 from adanet.distributed import layout
 
@@ -63,6 +65,7 @@ class _Builder:
     self._share = share
     self._reports = reports
     self._only = only
+    self._graphs = {}
     self._all_are_fitted = all(map(iteration_lib.is_fitted, search.ensemblers))
 
   def _generate(self, number, previous):
@@ -75,16 +78,32 @@ class _Builder:
         all_reports=of_all)
     if "config" in inspect.signature(generate).parameters:
       arguments["config"] = self._config
-    builders = list(generate(**arguments) or ())
+    made = generate(**arguments)
+    if made is not None and not isinstance(made, collections.abc.Iterable):
+      raise ValueError(
+          f"iteration {number}: generate_candidates must return a list of "
+          f"builders, got {made!r}")
+    builders = list(made or ())
     subnetworks.check_names(builders, number)
     return builders
 
   def _candidates(self, builders, previous):
     """Returns the candidates of all strategies."""
-    return [
-        candidate for strategy in self._search.strategies
-        for candidate in strategy.generate_ensemble_candidates(
-            builders, previous.spec.builders if previous else None)]
+    found = []
+    for strategy in self._search.strategies:
+      made = strategy.generate_ensemble_candidates(
+          builders, previous.spec.builders if previous else None)
+      if not isinstance(made, collections.abc.Iterable):
+        raise ValueError(
+            f"generate_ensemble_candidates of {strategy!r} must return a list "
+            f"of adanet.ensemble.Candidate, got {made!r}")
+      found += made
+    for candidate in found:
+      if not hasattr(candidate, "subnetwork_builders"):
+        raise ValueError(
+            "ensemble_strategies must make an adanet.ensemble.Candidate each, "
+            f"got {candidate!r}")
+    return found
 
   def _summary(self, namespace, name, enabled):
     return scoped_summary.ScopedSummary(
@@ -96,8 +115,10 @@ class _Builder:
     name = f"t{number}_{builder.name}"
     replicated = self._search.replicate_ensemble_in_training
     strategy = self._strategy_before if frozen else self._strategy
+    first = searched.num_ops()
+    training = self._task.training and (replicated or not frozen)
     with strategy.subnetwork_devices(len(builders), index):
-      return subnetworks.build_subnetwork(
+      spec = subnetworks.build_subnetwork(
           builder, name, number, self._task,
           self._summary("subnetwork", name, not frozen and
                         self._search.enable_subnetwork_summaries),
@@ -105,7 +126,12 @@ class _Builder:
           self._config.replace(model_dir=os.path.join(
               self._config.model_dir, "assets", name)),
           frozen=frozen and not (replicated and self._task.training),
-          training=self._task.training and (replicated or not frozen))
+          training=training)
+    if self._task.training:
+      made = spec.subnetwork
+      self._graphs[searched.key(name, frozen, training)] = searched.ops(
+          [made.last_layer, made.logits], first)
+    return spec
 
   def _ensemble(self, combined, ensembler, number, index, specs, previous,
                 frozen):
@@ -206,6 +232,10 @@ class _Builder:
         spec.name + "/report"), scopes.metrics_scope():
       report = (spec.builder.build_subnetwork_report() or
                 subnetwork_lib.Report(hparams={}, attributes={}, metrics={}))
+    if not hasattr(report, "metrics"):
+      raise ValueError(
+          f"builder {spec.builder.name!r}: build_subnetwork_report must return "
+          f"an adanet.subnetwork.Report or None, got {report!r}")
     report.metrics.update(spec.metrics)
     return report
 
@@ -364,7 +394,8 @@ class _Builder:
             c.spec.summary for c in candidates],
         has_previous=bool(previous and candidates),
         planned=tuple(self._planned(planned, number, previous)),
-        builder_costs=tuple(getattr(b, "cost", None) for b in builders))
+        builder_costs=tuple(getattr(b, "cost", None) for b in builders),
+        graphs=self._graphs)
 
 
 def build(search: iteration_lib.Search,

@@ -14,6 +14,7 @@ from typing import Set, Tuple
 from adanet import tf_compat
 from adanet.core import checkpoint_index
 from adanet.tf_compat import checkpoint_file
+import numpy as np
 
 # The scope of a subnetwork, its layer's name without the number, the number.
 _LAYER = re.compile(
@@ -139,6 +140,35 @@ def _values(checkpoint, names):
       raise _error(checkpoint, f"it has no variable {name!r}")
     found[name] = _tensor(reader, checkpoint, name)
   return found
+
+
+def not_finite(checkpoint: str, names: Iterable[str]) -> Optional[str]:
+  """Returns the first of some float variables that has NaN or infinity.
+
+  Args:
+    checkpoint: str, its prefix.
+    names: those of variables in the graph. One that the checkpoint does not
+      have is left out.
+
+  Raises:
+    CheckpointError: the checkpoint cannot be read.
+  """
+  return _advised(_not_finite, os.path.dirname(checkpoint), checkpoint, names)
+
+
+def _not_finite(checkpoint, names):
+  reader = _reader(checkpoint)
+  stored = reader.get_variable_to_shape_map()
+  names = [re.sub(r"/part_\d+\Z", "", name) for name in names]
+  renamed = stored_names(names, stored)
+  for name in names:
+    if renamed.get(name, name) in stored:
+      value = _tensor(reader, checkpoint, renamed.get(name, name))
+      # NumPy's functions do not know each type of TensorFlow's.
+      if not np.isfinite(value.astype(np.float64 if value.dtype == np.float64
+                                      else np.float32, copy=False)).all():
+        return name
+  return None
 
 
 def integers(checkpoint: str, pattern: str) -> Dict[str, int]:

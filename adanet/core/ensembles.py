@@ -34,6 +34,8 @@ class EnsembleSpec(NamedTuple):
     export_outputs: dict from a signature's name to an export output, or None.
     train_op: `TrainOpSpec`, or None if it is not to train.
     metrics: dict from a name to a metric; empty but for evaluation.
+    variables: tuple of str, the names of its own float variables, without those
+      of optimizers.
   """
   name: str
   ensemble: Any
@@ -49,6 +51,7 @@ class EnsembleSpec(NamedTuple):
   export_outputs: Any = None
   train_op: Any = None
   metrics: Dict[str, Any] = {}
+  variables: Tuple[str, ...] = ()
 
 
 class MovingAverage(NamedTuple):
@@ -246,6 +249,7 @@ def build_ensemble(
     with summary.current_scope():
       summary.scalar("iteration_step/adanet/iteration_step", iteration_step)
     tf_compat.reset_layer_names()
+    count = subnetworks_lib.num_variables()
     with summary.capture(), scopes.builder_scope(variable_scope) as built:
       ensemble = ensembler.build_ensemble(
           [s.subnetwork for s in used],
@@ -257,7 +261,7 @@ def build_ensemble(
     spec = EnsembleSpec(
         name, ensemble, architecture, builders,
         tuple(kept) + tuple(s.subnetwork for s in used), step, iteration_step,
-        summary)
+        summary, variables=subnetworks_lib.made_since(count))
     if frozen:
       return spec
     spec = complete(spec, task, options, subnetworks)

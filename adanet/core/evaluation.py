@@ -5,12 +5,36 @@
 The public `adanet.Evaluator` and `adanet.ReportMaterializer`.
 """
 
+import numbers
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from absl import logging
 from adanet import tf_compat
+from adanet.core import empty_input
 from adanet.subnetwork import report as report_lib
 import numpy as np
+
+
+# The collection of a graph that has the cardinality of its input's dataset.
+INPUT_CARDINALITY = "adanet_input_cardinality"
+_ENDLESS = -1  # What TensorFlow calls the cardinality of `repeat()`.
+
+
+def check_ends(sess: Any, what: str) -> None:
+  """Checks that all batches of a graph's input can be read.
+
+  Args:
+    sess: a session.
+    what: str, what reads them.
+
+  Raises:
+    ValueError: the input is known to have no end.
+  """
+  for cardinality in sess.graph.get_collection(INPUT_CARDINALITY):
+    if sess.run(cardinality) == _ENDLESS:
+      raise ValueError(
+          f"{what}: steps=None, and the input has no end: say how many batches "
+          "to read by steps, or leave out repeat()")
 
 
 def _run_batches(sess, update_ops, steps, what):
@@ -21,13 +45,20 @@ def _run_batches(sess, update_ops, steps, what):
     update_ops: what a session can run.
     steps: int, the number of batches; None for all that the input has.
     what: str, what is done, for the log: "Evaluation of the ensembles".
+
+  Raises:
+    EmptyInputError: the input has no batch.
   """
+  if steps is None:
+    check_ends(sess, what)
   log_every = 1000 if steps is None else max(1, steps // 10)
   done = 0
   while steps is None or done < steps:
     try:
       sess.run(update_ops)
     except tf_compat.v1.errors.OutOfRangeError:
+      if not done:
+        raise empty_input.empty_input_error(what) from None
       logging.info("%s: the input ended after %d batches.", what, done)
       break
     done += 1
@@ -35,8 +66,17 @@ def _run_batches(sess, update_ops, steps, what):
       logging.info("%s: %d of %s batches.", what, done, steps or "all")
 
 
+def _checked_input_fn(input_fn):
+  if not callable(input_fn):
+    raise ValueError(
+        "input_fn must be a function that returns (features, labels) or a "
+        f"tf.data.Dataset, got a value of type {type(input_fn).__name__}")
+  return input_fn
+
+
 def _checked_steps(steps):
-  if steps is not None and steps <= 0:
+  if steps is not None and not (
+      isinstance(steps, numbers.Real) and steps > 0 and steps % 1 == 0):
     raise ValueError(
         f"steps={steps!r}: expected a positive number of batches, or None for "
         "all that the input has.")
@@ -79,13 +119,13 @@ class Evaluator:
       steps: int, how many batches; None for all that the input has.
 
     Raises:
-      ValueError: `objective` or `steps` is something else.
+      ValueError: an argument is something else.
     """
     if objective not in (self.Objective.MINIMIZE, self.Objective.MAXIMIZE):
       raise ValueError(
           f"objective={objective!r}: expected Evaluator.Objective.MINIMIZE or "
           "Evaluator.Objective.MAXIMIZE.")
-    self._input_fn = input_fn
+    self._input_fn = _checked_input_fn(input_fn)
     self._metric_name = metric_name
     self._objective = objective
     self._steps = _checked_steps(steps)
@@ -135,6 +175,8 @@ class Evaluator:
 
     Raises:
       MetricNameError: an ensemble has no metric of this name.
+      EmptyInputError: the input has no batch.
+      ValueError: `steps` is None, and the input has no end.
     """
     with sess.graph.as_default():
       metrics = [
@@ -171,9 +213,9 @@ class ReportMaterializer:
       steps: int, how many batches; None for all that the input has.
 
     Raises:
-      ValueError: `steps` is not positive.
+      ValueError: an argument is something else.
     """
-    self._input_fn = input_fn
+    self._input_fn = _checked_input_fn(input_fn)
     self._steps = _checked_steps(steps)
 
   @property
@@ -203,6 +245,9 @@ class ReportMaterializer:
 
     Returns:
       One materialized report for each report, in the same order.
+
+    Raises:
+      EmptyInputError: a report has metrics, and the input has no batch.
     """
     with sess.graph.as_default():
       metrics_by_name = {

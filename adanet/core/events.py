@@ -107,6 +107,22 @@ class IterationEnded(NamedTuple):
   fit: Optional[selection.Fit] = None
 
 
+class IterationUndecided(NamedTuple):
+  """Training ends at its last step, before the iteration has a winner.
+
+  Attributes:
+    iteration_number: int.
+    global_step: int.
+    choice: a `selection.Choice`, the ensemble that answers until then; None if
+      an evaluator finds it each time.
+    metric_name: str, what the candidates are compared by.
+  """
+  iteration_number: int
+  global_step: int
+  choice: Optional[selection.Choice]
+  metric_name: str = "adanet_loss"
+
+
 class TrainingEnded(NamedTuple):
   """Training is over, or is interrupted.
 
@@ -139,7 +155,7 @@ class Working(NamedTuple):
 
 
 Event = Union[IterationBegan, Resumed, Progress, Stopped, CheckpointSaved,
-              IterationEnded, TrainingEnded, Joined, Working]
+              IterationEnded, IterationUndecided, TrainingEnded, Joined, Working]
 
 # What training calls with each event.
 Report = Callable[[Event], None]

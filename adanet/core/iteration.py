@@ -8,6 +8,7 @@ from typing import Tuple
 from adanet import ensemble as ensemble_lib
 from adanet.core import architecture as architecture_lib
 from adanet.core import ensembles
+from adanet.core import searched
 from adanet.core import subnetworks
 from adanet.distributed import layout
 
@@ -74,6 +75,8 @@ class Iteration(NamedTuple):
       order; empty for a worker without ensembles.
     builder_costs: tuple with the `cost` of each of the iteration's builders;
       None for one that does not say it.
+    graphs: dict of the graphs of all subnetworks that were built, for a
+      `Searched`; empty but for training.
   """
   number: int
   builder_names: Tuple[str, ...]
@@ -90,6 +93,7 @@ class Iteration(NamedTuple):
   has_previous: bool
   planned: Tuple[Planned, ...]
   builder_costs: Tuple[Optional[float], ...]
+  graphs: Dict[str, searched.Graph]
 
   @property
   def architectures(self) -> Dict[str, architecture_lib.Architecture]:

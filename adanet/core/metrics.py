@@ -25,6 +25,9 @@ def check_metric_fn(metric_fn: Any) -> None:
   """
   if metric_fn is None:
     return
+  if not callable(metric_fn):
+    raise ValueError(
+        f"metric_fn must be a function that returns a dict, got {metric_fn!r}")
   unknown = set(inspect.signature(metric_fn).parameters) - set(
       _METRIC_FN_ARGUMENTS)
   if unknown:

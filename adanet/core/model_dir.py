@@ -8,13 +8,16 @@
       increment.ckpt-<t>.*                the checkpoint that begins iteration t
       graph.pbtxt                         the graph, to look at
       architecture-<t>.json               what won iteration t
+      search.json                         what was searched
       train_manager/t<t>/<name>.json      why <name> trains no further
+      input.json                          how far the input was at checkpoints,
+                                          until training ends as asked
       cluster/                            what the tasks of a cluster share
       report/iteration_reports.tfrecord   what the builders reported
       assets/<subnetwork>/                files of a builder
       subnetwork/<name>/, ensemble/<name>/, eval/   TensorBoard's curves
 
-These are the names of AdaNet 0.8. A path may be that of any file system that
+But for search.json, these are the names of AdaNet 0.8. A path may be that of any file system that
 TensorFlow knows.
 """
 
@@ -27,6 +30,7 @@ from adanet import tf_compat
 from adanet import typed_json
 from adanet.core import architecture as architecture_lib
 from adanet.core import checkpoints
+from adanet.core import searched as searched_lib
 from adanet.tf_compat import files
 
 # Ours, and what TensorFlow writes before it renames: the parts of a checkpoint,
@@ -108,6 +112,26 @@ class ModelDir:
     files.write_text(
         self.architecture_path(iteration_number), architecture.to_json())
 
+  # The search.
+
+  @property
+  def _search_path(self):
+    return os.path.join(self._path, "search.json")
+
+  def searched(self) -> Optional[searched_lib.Searched]:
+    """Returns what was searched; None if that is not known."""
+    try:
+      return typed_json.from_json(
+          searched_lib.Searched,
+          typed_json.loads(files.read_text(self._search_path) or ""),
+          skips_unknown=True)
+    except ValueError:
+      return None
+
+  def write_searched(self, searched: searched_lib.Searched) -> None:
+    files.write_text(self._search_path, json.dumps(
+        typed_json.to_json(searched_lib.Searched, searched), sort_keys=True))
+
   # Checkpoints.
 
   def latest_checkpoint(self) -> Optional[str]:
@@ -134,6 +158,67 @@ class ModelDir:
       checkpoints.CheckpointError: it cannot be read, or is not AdaNet's.
     """
     return checkpoints.integer(checkpoint, "global_step")
+
+  def is_trained(self, checkpoint: str) -> bool:
+    """Returns whether a checkpoint has more than initial values.
+
+    Raises:
+      checkpoints.CheckpointError: it cannot be read, or is not AdaNet's.
+    """
+    return self.current_iteration(checkpoint) > 0 or any(
+        checkpoints.integers(
+            checkpoint, "adanet/iteration_0/(.+)/step").values())
+
+  # How far the input was.
+
+  @property
+  def _input_path(self):
+    return os.path.join(self._path, "input.json")
+
+  def _input_positions(self):
+    """Returns what `write_input_position` was given, by checkpoint's name."""
+    try:
+      return typed_json.from_json(
+          Dict[str, Dict[str, int]],
+          typed_json.loads(files.read_text(self._input_path) or ""))
+    except ValueError:
+      return {}
+
+  def input_position(self, checkpoint: str) -> Dict[str, int]:
+    """Returns how many batches had been read at a checkpoint of this folder.
+
+    Returns:
+      Dict from the name of an input to a number. It is empty where the input is
+      to begin: training ended as asked, or did not say.
+    """
+    return self._input_positions().get(os.path.basename(checkpoint), {})
+
+  def write_input_position(self, checkpoint: str,
+                           position: Mapping[str, int]) -> None:
+    """Notes how many batches have been read at a checkpoint.
+
+    Call it before the checkpoint is saved: a kill in between leaves a note
+    about nothing, which the next checkpoint of this name replaces.
+
+    Args:
+      checkpoint: str, its prefix.
+      position: see `input_position`.
+    """
+    noted = self._input_positions()
+    kept = {name: value for name, value in noted.items()
+            if tf_compat.v1.io.gfile.exists(
+                os.path.join(self._path, name + ".index"))}
+    kept.pop(os.path.basename(checkpoint), None)
+    if any(position.values()):
+      kept[os.path.basename(checkpoint)] = dict(position)
+    if kept != noted:
+      files.write_text(self._input_path, json.dumps(kept, sort_keys=True))
+
+  def forget_input_positions(self) -> None:
+    """Lets the input begin anew in the next training."""
+    gfile = tf_compat.v1.io.gfile
+    if gfile.exists(self._input_path):
+      gfile.remove(self._input_path)
 
   # What trains no further.
 

@@ -17,17 +17,20 @@ class AllNaNError(ValueError):
   """
 
 
-def all_nan_error(number: int, names: Iterable[str]) -> AllNaNError:
+def all_nan_error(number: int, names: Iterable[str],
+                  advice: str = "") -> AllNaNError:
   """Returns the error of an iteration that has only such ensembles.
 
   Args:
     number: int, the iteration's.
     names: those of the ensembles.
+    advice: str, a sentence in place of what is usual, if the reason is known.
   """
+  advice = advice.strip() or (
+      "Lower the learning rate, or check the data for NaN.")
   return AllNaNError(
       f"iteration {number}: the loss of every ensemble is NaN: "
-      f"{', '.join(sorted(names))}. Lower the learning rate, or check the data "
-      "for NaN.")
+      f"{', '.join(sorted(names))}. {advice}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,9 +60,10 @@ class Choice:
   nan: Tuple[str, ...] = ()
   reason: str = ""
 
-  def message(self, metric_name: str = "adanet_loss") -> str:
+  def message(self, metric_name: str = "adanet_loss",
+              verb: str = "won") -> str:
     """Returns one line: which candidate won, by how much, and over what."""
-    line = f"{self.name} won"
+    line = f"{self.name} {verb}"
     if self.value is not None:
       line += f" with {metric_name} {self.value:.6g}"
     if self.next_best is not None and self.margin is not None:

@@ -6,13 +6,16 @@ import contextlib
 import inspect
 import re
 from typing import Any, Callable, ContextManager, Dict, Iterator, NamedTuple
-from typing import List, Optional, Sequence
+from typing import List, Optional, Sequence, Tuple
 
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
 from adanet.core import metrics
+from adanet.core import probabilities
 from adanet.core import scopes
+from adanet.core import user_errors
 
+_METHODS = ("build_subnetwork", "build_subnetwork_train_op")
 # What TensorFlow takes in the name of a scope.
 _SCOPE_NAME = re.compile(r"[A-Za-z0-9_.\\/-]+\Z")
 
@@ -106,6 +109,8 @@ class SubnetworkSpec(NamedTuple):
     train_op: `adanet.subnetwork.TrainOpSpec`; None but for training.
     metrics: dict from a name to a pair of tensors (value, update); empty but
       for evaluation.
+    variables: tuple of str, the names of its float variables, without those of
+      optimizers.
   """
   name: str
   builder: Any
@@ -116,6 +121,26 @@ class SubnetworkSpec(NamedTuple):
   loss: Any = None
   train_op: Any = None
   metrics: Dict[str, Any] = {}
+  variables: Tuple[str, ...] = ()
+
+
+def num_variables() -> int:
+  """Returns how many variables the default graph saves."""
+  return len(tf_compat.v1.global_variables())
+
+
+def made_since(count: int) -> Tuple[str, ...]:
+  """Returns the names of float variables that are new in the default graph.
+
+  Args:
+    count: int, what `num_variables` returned before. A builder that makes its
+      train op at once makes the slots of its optimizer, too: these are left
+      out.
+  """
+  found = [v.op.name for v in tf_compat.v1.global_variables()[count:]
+           if v.dtype.base_dtype.is_floating]
+  return tuple(name for name in found if not any(
+      name.startswith(other + "/") for other in found))
 
 
 def check_names(builders: Sequence[Any], iteration_number: int) -> None:
@@ -131,6 +156,16 @@ def check_names(builders: Sequence[Any], iteration_number: int) -> None:
         "return a list of adanet.subnetwork.Builder from generate_candidates")
   seen = set()
   for builder in builders:
+    if isinstance(builder, type):
+      raise ValueError(
+          f"{where}: the generator made the class {builder.__name__}, expected "
+          "a builder: call it")
+    missing = [method for method in _METHODS
+               if not callable(getattr(builder, method, None))]
+    if missing:
+      raise ValueError(
+          f"{where}: the generator made {builder!r}, expected an "
+          f"adanet.subnetwork.Builder, which has {', '.join(missing)}")
     name = getattr(builder, "name", None)
     if not isinstance(name, str) or not _SCOPE_NAME.match(name):
       raise ValueError(
@@ -165,6 +200,9 @@ def as_train_op_spec(train_op: Any, owner: str) -> Any:
     raise ValueError(
         f"{owner}: a train op must be an op or a TrainOpSpec, got None: return "
         "what the optimizer's minimize returns, or tf.no_op()")
+  if not hasattr(train_op, "graph"):
+    raise ValueError(
+        f"{owner}: a train op must be an op or a TrainOpSpec, got {train_op!r}")
   return subnetwork_lib.TrainOpSpec(train_op)
 
 
@@ -234,12 +272,15 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int, task: Task,
     if "config" in taken:
       arguments["config"] = config
     tf_compat.reset_layer_names()
+    count = num_variables()
     with summary.capture(), scopes.builder_scope(variable_scope) as built:
-      subnetwork = builder.build_subnetwork(**arguments)
+      with user_errors.explained_in_builder(owner, task.features, task.labels):
+        subnetwork = builder.build_subnetwork(**arguments)
     if not isinstance(subnetwork, subnetwork_lib.Subnetwork):
       raise ValueError(
           f"{owner}: build_subnetwork must return an "
           f"adanet.subnetwork.Subnetwork, got {subnetwork!r}")
+    variables = made_since(count)
     if frozen or not task.applies_head:
       return SubnetworkSpec(
           name, builder, subnetwork, step, iteration_step, summary)
@@ -248,6 +289,8 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int, task: Task,
       found = metrics.of_candidate(task, spec)
     train_op = None
     if task.training:
+      probabilities.warn_of_probabilities(
+          subnetwork.logits, spec.predictions, owner, variable_scope.name)
       with summary.current_scope():
         summary.scalar("loss", spec.loss)
       with summary.capture(), train_op_scope(variable_scope, built) as updates:
@@ -260,4 +303,4 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int, task: Task,
       train_op = with_updates(train_op, updates)
     return SubnetworkSpec(
         name, builder, subnetwork, step, iteration_step, summary, spec.loss,
-        train_op, found)
+        train_op, found, variables)

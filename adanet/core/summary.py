@@ -12,6 +12,7 @@ TensorBoard draws curves of equal tags from different folders in one chart.
 """
 
 import os
+import socket
 import time
 from typing import Any, Dict, Mapping, Set
 
@@ -23,12 +24,21 @@ from google.protobuf import message
 import numpy as np
 
 _RETRY_SECS = 10.
+_FLUSH_SECS = 120.
+
+
+def _serialized(**fields):
+  """Returns an `Event` of now, as bytes."""
+  return tf_compat.v1.Event(
+      wall_time=time.time(), **fields).SerializeToString()
 
 
 class EventFile:
-  """A `FileWriter` that drops what does not fit on the disk.
+  """A file of events that drops what does not fit on the disk.
 
-  So a full disk loses curves, and training goes on.
+  So a full disk loses curves, and training goes on. TensorFlow's `FileWriter`
+  writes in a thread, which a full disk ends with a traceback, and on TensorFlow
+  1.15 without a word: who writes then waits for ever.
   """
 
   def __init__(self, folder: str):
@@ -36,48 +46,55 @@ class EventFile:
     self._folder = folder
     self._writer: Any = None
     self._next_try = 0.
+    self._next_flush = 0.
 
-  def _open(self):
-    # Files are named by the second of their making, and one of the same name
-    # would be overwritten.
-    suffix = f".{int(time.time() * 1000000000.0):020d}.{os.getpid()}"
-    # FileWriter refuses eager mode.
-    with tf_compat.v1.Graph().as_default():
-      return tf_compat.v1.summary.FileWriter(
-          self._folder, filename_suffix=suffix)
+  def _path(self):
+    """Returns the path of a new file, named as TensorFlow names them."""
+    now = time.time()
+    return os.path.join(self._folder, (
+        f"events.out.tfevents.{int(now):010d}.{socket.gethostname()}."
+        f"{int(now * 1000000000.0):020d}.{os.getpid()}"))
 
   def _call(self, function):
-    """Calls a function with the `FileWriter`, while there is space."""
-    if time.monotonic() < self._next_try:
+    """Calls a function with the writer, while there is space."""
+    now = time.monotonic()
+    if now < self._next_try:
       return
     try:
       if self._writer is None:
-        self._writer = self._open()
+        tf_compat.v1.io.gfile.makedirs(self._folder)
+        self._writer = tf_compat.v1.io.TFRecordWriter(self._path())
+        self._writer.write(_serialized(file_version="brain.Event:2"))
+        self._next_flush = 0.
       function(self._writer)
-    except (tf_compat.v1.errors.OpError, OSError, RuntimeError) as error:
+      if now >= self._next_flush:
+        self._writer.flush()
+        self._next_flush = now + _FLUSH_SECS
+    except (tf_compat.v1.errors.OpError, OSError) as error:
       if not files.is_disk_full(error):
         raise
       logging.warning("Summaries of %s are lost: the disk is full.",
                       self._folder)
-      self._writer = None  # It writes no more.
-      self._next_try = time.monotonic() + _RETRY_SECS
+      self._writer = None  # The next one begins another file.
+      self._next_try = now + _RETRY_SECS
+
+  def _add(self, step=0, **what):
+    event = _serialized(step=step, **what)
+    self._call(lambda writer: writer.write(event))
 
   def start(self, global_step: int) -> None:
     """Makes TensorBoard forget later steps, which a stopped run has left."""
-    log = tf_compat.v1.SessionLog(status=tf_compat.v1.SessionLog.START)
-    self._call(lambda writer: writer.add_session_log(log, global_step))
+    self._add(global_step, session_log=tf_compat.v1.SessionLog(
+        status=tf_compat.v1.SessionLog.START))
 
   def add(self, summary: Any, global_step: int) -> None:
     """Writes a `Summary` proto."""
-    self._call(lambda writer: writer.add_summary(summary, global_step))
+    self._add(global_step, summary=summary)
 
   def add_graph(self, meta_graph: Any) -> None:
     """Writes a `MetaGraphDef`, and its `GraphDef` by itself."""
-    graph = tf_compat.v1.Event(
-        wall_time=time.time(),
-        graph_def=meta_graph.graph_def.SerializeToString())
-    self._call(lambda writer: writer.add_event(graph))
-    self._call(lambda writer: writer.add_meta_graph(meta_graph))
+    self._add(graph_def=meta_graph.graph_def.SerializeToString())
+    self._add(meta_graph_def=meta_graph.SerializeToString())
 
   def flush(self) -> None:
     """Writes what is in memory."""
@@ -87,7 +104,8 @@ class EventFile:
   def close(self) -> None:
     """Closes the file."""
     if self._writer is not None:
-      self._call(lambda writer: writer.close())
+      self._call(lambda writer: writer.flush())
+      self._writer = None
 
 
 class SummaryWriter:

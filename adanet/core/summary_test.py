@@ -7,7 +7,10 @@ for the same calls.
 """
 
 import glob
+import io
 import os
+import sys
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -386,11 +389,13 @@ class SummaryWriterTest(parameterized.TestCase):
     self.assertContainsSubset(["graph_def", "meta_graph_def"], kinds)
 
 
-class _FullDisk(summary_lib.EventFile):
-  """Has no space."""
+class _OnDisk(summary_lib.EventFile):
+  """Has no space, as long as a test says so."""
 
-  def _open(self):
-    raise RuntimeError("events.out; No space left on device")
+  is_full = True
+
+  def _path(self):
+    return "/dev/full" if self.is_full else super()._path()
 
 
 class EventFileTest(absltest.TestCase):
@@ -411,15 +416,35 @@ class EventFileTest(absltest.TestCase):
         os.path.join(folder, name)))
     self.assertEqual([3, 3], [event.step for event in found[1:]])
 
+  @mock.patch.object(summary_lib, "_RETRY_SECS", 0.)
   def test_full_disk(self):
-    file = _FullDisk(self.create_tempdir().full_path)
+    folder = self.create_tempdir().full_path
+    file = _OnDisk(folder)
+    with self.assertLogs(level="WARNING") as logs, mock.patch.object(
+        sys, "stderr", io.StringIO()) as errors:
+      for step in range(20):
+        file.add(self._summary(), step)
+      file.flush()
+      file.close()
+    self.assertEqual("", errors.getvalue())  # No thread ends with a traceback.
+    self.assertLen(logs.output, 20)
+    self.assertIn(f"Summaries of {folder} are lost: the disk is full.",
+                  logs.output[0])
+    file.is_full = False
+    file.add(self._summary(), 20)
+    file.close()
+    name, = os.listdir(folder)
+    self.assertEqual([20], [event.step for event in list(
+        tf_compat.v1.train.summary_iterator(os.path.join(folder, name)))[1:]])
+
+  def test_full_disk_is_tried_now_and_then(self):
+    file = _OnDisk(self.create_tempdir().full_path)
     with self.assertLogs(level="WARNING") as logs:
       file.add(self._summary(), 1)
       file.add(self._summary(), 2)
       file.flush()
       file.close()
     self.assertLen(logs.output, 1)
-    self.assertIn("the disk is full", logs.output[0])
 
 
 if __name__ == "__main__":

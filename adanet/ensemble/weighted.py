@@ -158,6 +158,8 @@ def _previous_weights(previous_ensemble, kept_subnetworks):
 
 def _rank_and_size(name, tensor, ranks):
   """Returns the rank of a tensor and the size of its last dimension."""
+  if not hasattr(tensor, "shape"):
+    raise ValueError(f"{name} must be a tensor, got {tensor!r}")
   rank = tensor.shape.ndims
   size = tensor.shape.as_list()[-1] if rank else None
   if rank not in ranks or (size is None and rank > 1):
@@ -232,6 +234,9 @@ class ComplexityRegularizedEnsembler(Ensembler):
           f"{', '.join(_TYPES)}. Use adanet.ensemble.MixtureWeightType.")
     for argument, value in (("adanet_lambda", adanet_lambda),
                             ("adanet_beta", adanet_beta)):
+      if value is None or isinstance(value, (str, bytes)):
+        raise ValueError(
+            f"{argument}={value!r}: expected a number of at least 0.")
       if isinstance(value, float) and math.isnan(value):
         raise ValueError(f"{argument}=nan: expected a number of at least 0.")
     self._optimizer = optimizers.for_any_graph(optimizer)
@@ -396,6 +401,10 @@ class ComplexityRegularizedEnsembler(Ensembler):
       return tf.constant(0.)
     if self._adanet_lambda == 0.:
       return tf.scalar_mul(self._adanet_beta, norm)
+    if complexity is None or isinstance(complexity, (str, bytes)):
+      raise ValueError(
+          f"complexity={complexity!r} of a subnetwork: expected a number or a "
+          "scalar tensor, because adanet_lambda is not 0")
     gamma = tf.scalar_mul(
         self._adanet_lambda,
         tf.cast(complexity, tf.float32)) + self._adanet_beta

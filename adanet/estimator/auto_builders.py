@@ -6,6 +6,7 @@ from typing import Any, Callable, Optional
 
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
+from adanet.core import empty_input
 from adanet.training import input as input_lib
 from adanet.tf_compat import estimator_config
 from adanet.tf_compat import keras_scope
@@ -22,20 +23,29 @@ def _session_run_hook():
     that of all.
     """
 
-    def __init__(self, op):
+    def __init__(self, op, owner):
       self._op = op
+      self._owner = owner
+      self._has_run = False
 
     def before_run(self, run_context):
-      run_context.session.run(self._op)
+      try:
+        run_context.session.run(self._op)
+      except tf_compat.v1.errors.OutOfRangeError:
+        if not self._has_run:
+          raise empty_input.empty_input_error(self._owner) from None
+        raise
+      self._has_run = True
 
   return RunBefore
 
 
-def _apart(train_op, chief_hooks=(), hooks=()):
+def _apart(name, train_op, chief_hooks=(), hooks=()):
   """Returns a `TrainOpSpec` that runs an op with an input of its own."""
   return subnetwork_lib.TrainOpSpec(
       tf_compat.v1.no_op(), chief_hooks,
-      tuple(hooks) + (_session_run_hook()(train_op),))
+      tuple(hooks) + (_session_run_hook()(
+          train_op, f"train_input_fn of candidate_pool[{name!r}]"),))
 
 
 def _read(train_input_fn, config):
@@ -140,8 +150,9 @@ class EstimatorBuilder(subnetwork_lib.Builder):
     if mode != "train":
       train_op = subnetwork_lib.TrainOpSpec(tf_compat.v1.no_op())
     elif train_input_fn:
-      train_op = _apart(trained.train_op, trained.training_chief_hooks,
-                        trained.training_hooks)
+      train_op = _apart(
+          self._name, trained.train_op, trained.training_chief_hooks,
+          trained.training_hooks)
     else:
       train_op = subnetwork_lib.TrainOpSpec(
           trained.train_op, trained.training_chief_hooks,
@@ -238,7 +249,7 @@ class NetworkBuilder(subnetwork_lib.Builder):
           subnetwork.shared["optimizer"],
           v1.add_n([loss, *outputs.regularization]), variables)
     train_op = v1.group(step, *outputs.updates)
-    return _apart(train_op) if own_input else train_op
+    return _apart(self._name, train_op) if own_input else train_op
 
 
 class EitherBuilder(subnetwork_lib.Builder):

@@ -25,11 +25,14 @@ import functools
 import inspect
 from typing import Any, Callable, List, Optional, Sequence
 
+from absl import logging
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
+from adanet.estimator import arguments
 from adanet.estimator import auto_builders
 from adanet.estimator import auto_networks
 from adanet.estimator import estimator as estimator_lib
+from adanet.progress import reporter
 from adanet.tf_compat import estimator_config
 from adanet.tf_compat import optimizers
 
@@ -151,6 +154,10 @@ class _PoolGenerator(subnetwork_lib.Generator):
   """Makes a builder of each model of a pool."""
 
   def __init__(self, candidate_pool, logits_fn, last_layer_fn, optimizer, head):
+    for name, function in (
+        ("logits_fn", logits_fn), ("last_layer_fn", last_layer_fn)):
+      if function is not None:
+        arguments.check_function(name, function, "of estimator_spec")
     self._pool = candidate_pool
     self._logits_fn = logits_fn or _default_logits
     self._last_layer_fn = last_layer_fn
@@ -162,6 +169,10 @@ class _PoolGenerator(subnetwork_lib.Generator):
   def _named(self, pool):
     """Returns pairs of a name and a candidate, after checking the pool."""
     if isinstance(pool, dict):
+      for name in pool:
+        if not isinstance(name, str):
+          raise ValueError(
+              f"candidate_pool: the name {name!r} must be a str")
       named = sorted(pool.items())
     elif isinstance(pool, (list, tuple)) and not isinstance(
         pool, AutoEnsembleSubestimator):
@@ -253,8 +264,16 @@ def _default_logits(estimator_spec):
   return predictions
 
 
+@functools.lru_cache(maxsize=None)
+def _say_once(line):
+  reporter.log_or_print(logging.INFO, line)
+
+
 def _default_optimizer():
-  """Returns Adam with the learning rate that it has in Keras."""
+  """Returns Adam with the learning rate that it has in Keras, and says so."""
+  _say_once(
+      "optimizer=None: Adam with a learning rate of 0.001 trains the models of "
+      "the pool that come without an optimizer.")
   return tf_compat.v1.train.AdamOptimizer(.001)
 
 

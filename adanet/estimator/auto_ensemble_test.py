@@ -391,7 +391,7 @@ class PoolTest(_TestCase):
             "training": lambda any_name, training: _function(any_name),
             "more": lambda any_name, more=None: _function(any_name)}
     self.assertEqual(sorted(pool), self._builders(pool))
-    with self.assertRaisesRegex(KeyError, "no_such_feature"):
+    with self.assertRaisesRegex(ValueError, "feature 'no_such_feature'"):
       self._train({"m": lambda any_name: any_name["no_such_feature"]})
 
   @parameterized.parameters(

@@ -12,6 +12,7 @@ import adanet
 from adanet import tf_compat
 from adanet.testing import builders
 from adanet.testing import searches
+import numpy as np
 
 _Dense = builders.Dense
 
@@ -30,10 +31,60 @@ class _WithoutTrainOp(_Dense):
     return None
 
 
+class _TrainsByNumber(_Dense):
+
+  def build_subnetwork_train_op(self, *args, **kwargs):
+    return 3
+
+
+class _Reports(_Dense):
+
+  def build_subnetwork_report(self):
+    return {"a": 1}
+
+
+class _Nameless:
+  name = "a"
+
+
+class _Strategy(adanet.ensemble.Strategy):
+  """Returns what it is told."""
+
+  def __init__(self, made):
+    self._made = made
+
+  def generate_ensemble_candidates(
+      self, subnetwork_builders, previous_ensemble_subnetwork_builders):
+    return self._made
+
+
+class _Generator(adanet.subnetwork.Generator):
+  """Returns what it is told."""
+
+  def __init__(self, made):
+    self._made = made
+
+  def generate_candidates(self, previous_ensemble, iteration_number,
+                          previous_ensemble_reports, all_reports):
+    return self._made
+
+
 class _Wide(_Dense):
 
   def build_subnetwork(self, features, logits_dimension, *args, **kwargs):
     return super().build_subnetwork(features, 4, *args, **kwargs)
+
+
+class _Of(_Dense):
+  """A builder that computes with one feature."""
+
+  def __init__(self, name, feature):
+    super().__init__(name)
+    self._feature = feature
+
+  def build_subnetwork(self, features, *args, **kwargs):
+    return super().build_subnetwork(
+        {"x": features[self._feature]}, *args, **kwargs)
 
 
 class _Changing(adanet.subnetwork.Generator):
@@ -57,6 +108,16 @@ def _pair_without_labels():
 
 def _three_values():
   return _without_labels(), None, None
+
+
+def _iterator():
+  return iter([_without_labels()])
+
+
+def _single_examples():
+  features, labels = builders.data()
+  return tf_compat.v1.data.Dataset.from_tensor_slices(
+      ({"x": features}, labels[:, 0]))
 
 
 def _with_labels(labels):
@@ -94,6 +155,9 @@ class BadInputTest(parameterized.TestCase):
       ("logits", [_Wide("wide")], ["'wide' of iteration 0", "logits", "4"]),
       ("no_tensor", [_Dense("a", logits=(3,))],
        ["'a' of iteration 0", "logits", "(3,)"]),
+      ("class", [_Dense], ["iteration 0", "the class Dense", "call it"]),
+      ("train_op", [_TrainsByNumber("a")], ["'a' of iteration 0", "op", "3"]),
+      ("no_builder_at_all", [_Nameless()], ["iteration 0", "build_subnetwork"]),
   )
   def test_builders(self, made, parts):
     estimator = self._estimator(*made)
@@ -105,8 +169,14 @@ class BadInputTest(parameterized.TestCase):
   @parameterized.named_parameters(
       ("no_labels", _without_labels, ["input_fn", "labels"]),
       ("labels_none", _pair_without_labels, ["input_fn", "labels"]),
-      ("three", _three_values, ["input_fn", "3"]),
+      ("three", _three_values, ["input_fn", "3", "weight_column"]),
       ("no_function", 3, ["input_fn", "3"]),
+      ("array", np.zeros([9, 3]), ["input_fn", "ndarray", "numpy_input_fn"]),
+      ("none", lambda: None, ["input_fn must return (features, ", "None"]),
+      ("iterator", _iterator, ["input_fn must return", "list_iterator"]),
+      ("lists", lambda: ({"x": [[1.], [2.]]}, [[1.], [2.]]),
+       ["'x'", "list", "numpy.asarray"]),
+      ("single_examples", _single_examples, ["labels", "[]", "call batch()"]),
       ("text_labels", _with_labels([["a"]] * 32), ["'a' of iteration 0"]),
       ("label_dimension", _with_labels([[1., 2.]] * 32),
        ["'a' of iteration 0", "2"]),
@@ -118,7 +188,73 @@ class BadInputTest(parameterized.TestCase):
     self._assert_one_line(caught.exception, *parts)
     self.assertFalse(os.path.exists(self._model_dir))
 
+  def test_arrays(self):
+    features, labels = builders.data()
+    estimator = self._estimator(_Dense("a"))
+    for call in estimator.train, estimator.evaluate, estimator.predict:
+      with self.assertRaisesRegex(ValueError, "numpy_input_fn") as caught:
+        call(features, labels)
+      self._assert_one_line(caught.exception, "input_fn", "ndarray")
+
   @parameterized.named_parameters(
+      ("strings", "s", [["a"] * 3] * 32, "'s' has them"),
+      ("type", "d", np.zeros([32, 3]), "'d', which is float64: cast"),
+      ("missing", "z", [1.], "asks for the feature 'z', and input_fn gives 'o',"
+       " 'x'"),
+      ("single", "e", np.zeros([3], np.float32), r"'e' \[3\]"))
+  def test_features(self, name, value, message):
+    def input_fn():
+      features, labels = builders.data()
+      if name == "e":  # What batch() would have made of an image, say.
+        features = np.zeros([3], np.float32)
+      value_name = "o" if name == "z" else name
+      return {"x": tf_compat.v1.constant(features),
+              value_name: tf_compat.v1.constant(value)}, (
+                  tf_compat.v1.constant(labels))
+
+    estimator = self._estimator(_Of("a", name))
+    with self.assertRaisesRegex(ValueError, message) as caught:
+      estimator.train(input_fn, max_steps=3)
+    first, below = str(caught.exception).split("\n", 1)
+    self.assertIn("builder 'a' of iteration 0", first)
+    self.assertIn(str(caught.exception.__cause__), below)
+    self.assertFalse(os.path.exists(self._model_dir))
+
+  def test_labels_that_only_a_run_knows(self):
+    self._estimator(_Dense("a"), head=adanet.heads.BinaryClassHead()).train(
+        _with_labels([[1]] * 32), max_steps=1)
+    estimator = self._estimator(
+        _Dense("a"), head=adanet.heads.BinaryClassHead())
+    for call in [lambda input_fn: estimator.train(input_fn, steps=1),
+                 lambda input_fn: estimator.evaluate(input_fn, steps=1)]:
+      with self.assertRaises(
+          tf_compat.v1.errors.InvalidArgumentError) as caught:
+        call(_with_labels([[5]] * 32))
+      self.assertRegex(
+          caught.exception.message,
+          r"(?s)^labels: BinaryClassHead expects values "
+          r"from 0 to 1.*\[5\].*\n.*assertion failed")
+
+  @parameterized.named_parameters(
+      ("generator_class",
+       dict(subnetwork_generator=adanet.subnetwork.SimpleGenerator),
+       ["subnetwork_generator", "the class SimpleGenerator: call it"]),
+      ("head_class", dict(head=adanet.heads.RegressionHead),
+       ["head", "the class RegressionHead: call it"]),
+      ("materializer", dict(report_materializer=builders.input_fn()),
+       ["report_materializer", "function"]),
+      ("placement", dict(placement_strategy="round_robin"),
+       ["placement_strategy", "'round_robin'"]),
+      ("replay", dict(replay_config=[0]), ["replay_config", "list"]),
+      ("combiner", dict(global_step_combiner_fn=3),
+       ["global_step_combiner_fn", "3"]),
+      ("config", dict(config={"model_dir": "x"}), ["config", "RunConfig"]),
+      ("half_a_step", dict(max_iteration_steps=10.5),
+       ["max_iteration_steps", "10.5", "whole number"]),
+      ("half_an_iteration", dict(max_iterations=1.5),
+       ["max_iterations", "1.5"]),
+      ("metrics", dict(metric_fn={"a": 1}), ["metric_fn", "function"]),
+      ("lambda", dict(adanet_lambda="x"), ["adanet_lambda='x'"]),
       ("no_generator", dict(subnetwork_generator=None),
        ["subnetwork_generator", "None"]),
       ("no_head", dict(head=None), ["head", "None"]),
@@ -141,6 +277,82 @@ class BadInputTest(parameterized.TestCase):
     with self.assertRaises(ValueError) as caught:
       self._estimator(_Dense("a"), **arguments)
     self._assert_one_line(caught.exception, *parts)
+
+  @parameterized.named_parameters(
+      ("ensembler", dict(ensemblers=adanet.ensemble.MeanEnsembler()),
+       ["ensemblers must be a sequence", "MeanEnsembler"]),
+      ("ensembler_class", dict(ensemblers=[adanet.ensemble.MeanEnsembler]),
+       ["ensemblers", "the class MeanEnsembler: call it"]),
+      ("strategies", dict(ensemble_strategies=["all"]),
+       ["ensemble_strategies", "'all'"]),
+      ("steps", dict(max_iteration_steps="10"),
+       ["max_iteration_steps", "'10'"]),
+      ("decay", dict(adanet_loss_decay="x"), ["adanet_loss_decay", "'x'"]),
+      ("model_dir", dict(model_dir=3), ["model_dir", "3"]),
+  )
+  def test_types(self, arguments, parts):
+    with self.assertRaises(TypeError) as caught:
+      adanet.Estimator(**dict(dict(
+          head=adanet.heads.RegressionHead(), max_iteration_steps=3,
+          subnetwork_generator=builders.generator(_Dense("a"))), **arguments))
+    self._assert_one_line(caught.exception, *parts)
+
+  @parameterized.parameters(
+      (lambda: adanet.Evaluator(3), "input_fn must be a function"),
+      (lambda: adanet.ReportMaterializer(None), "input_fn must be a function"),
+      (lambda: adanet.Evaluator(builders.input_fn(), steps="3"), "steps='3'"),
+      (lambda: adanet.replay.Config(["0"]), "best_ensemble_indices.*'0'"))
+  def test_what_estimators_take(self, call, message):
+    with self.assertRaisesRegex(ValueError, message) as caught:
+      call()
+    self._assert_one_line(caught.exception)
+
+  @parameterized.parameters(
+      (lambda e: e.train(builders.input_fn(), hooks=[
+          tf_compat.v1.train.SessionRunHook]), TypeError, "the class Sess"),
+      (lambda e: e.train(builders.input_fn(), steps=2.5), ValueError, "2.5"),
+      (lambda e: e.train(builders.input_fn(), executor=dict), ValueError,
+       "executor must be"),
+      (lambda e: e.evaluate(builders.input_fn(1), name=3), TypeError,
+       "name must be .*, got 3"),
+      (lambda e: e.export_saved_model("/tmp", None), ValueError,
+       "serving_input_receiver_fn must be .*, got None"),
+      (lambda e: e.export_saved_model("/tmp", dict), ValueError,
+       "serving_input_receiver_fn must be a function"))
+  def test_calls(self, call, error, message):
+    estimator = self._estimator(_Dense("a"))
+    estimator.train(builders.input_fn(), max_steps=1)
+    with self.assertRaisesRegex(error, message) as caught:
+      call(estimator)
+    self._assert_one_line(caught.exception)
+
+  @parameterized.named_parameters(
+      ("combiner", dict(global_step_combiner_fn=lambda steps: steps),
+       "global_step_combiner_fn must .*1"),
+      ("generator", dict(subnetwork_generator=_Generator(_Dense("a"))),
+       "generate_candidates must return a list of builders, got"),
+      ("strategy", dict(ensemble_strategies=[_Strategy(None)]),
+       "generate_ensemble_candidates of .* got None"),
+      ("candidates", dict(ensemble_strategies=[_Strategy([3])]),
+       "ensemble_strategies must make an adanet.ensemble.Candidate each, got 3"
+      ),
+      ("report", dict(
+          report_materializer=adanet.ReportMaterializer(builders.input_fn(1)),
+          subnetwork_generator=_Generator([_Reports("a")])),
+       "builder 'a': build_subnetwork_report must return .*got {'a': 1}"))
+  def test_what_functions_return(self, arguments, message):
+    estimator = self._estimator(_Dense("a"), **arguments)
+    with self.assertRaisesRegex(ValueError, message) as caught:
+      estimator.train(builders.input_fn(), max_steps=4)
+    self._assert_one_line(caught.exception)
+
+  def test_model_dir_that_cannot_be_made(self):
+    file = self.create_tempfile().full_path
+    for self._model_dir in file, os.path.join(file, "model"):
+      with self.assertRaisesRegex(
+          OSError, f"model_dir '{self._model_dir}' cannot be made") as caught:
+        self._estimator(_Dense("a")).train(builders.input_fn(), max_steps=1)
+      self._assert_one_line(caught.exception)
 
   @parameterized.parameters(
       (lambda: 3, ["metric_fn", "3", "dict"]),

@@ -28,6 +28,11 @@ _STEPS = 60  # Of an iteration.
 class _Slow(builders.Slow, builders.Remembering):
   """A slow network with a table and resources, which are on the ps as well."""
 
+  def build_subnetwork(self, *args, **kwargs):
+    if os.environ.pop("STOP_WHEN_BUILT", None):
+      os.kill(os.getpid(), signal.SIGTERM)
+    return super().build_subnetwork(*args, **kwargs)
+
   def build_subnetwork_train_op(self, *args, **kwargs):
     train_op = super().build_subnetwork_train_op(*args, **kwargs)
     return adanet.subnetwork.TrainOpSpec(
@@ -124,6 +129,27 @@ class ClusterFaultsTest(absltest.TestCase):
         self.assertGreater(subnetwork.measured_bytes, 0)
         self.assertIsNotNone(subnetwork.loss)
 
+  def test_what_is_done_stays_done_at_every_start_of_the_chief(self):
+    job = self._job(iterations=1, step_secs=.4, strategy=(
+        distributed.BalancedStrategy(costs="measured", sizes="measured")))
+    job.start_all()
+    step = job.await_step(1, "chief:0")
+    for _ in range(5):
+      count = len(job.seen)
+      job.signal("chief:0", signal.SIGKILL)
+      time.sleep(.3)
+      job.start("chief:0")
+      after = job.await_step(step + 1, "chief:0",
+                             since=job.started("chief:0"))
+      resumed = [s.event.global_step for s in job.seen[count:]
+                 if isinstance(s.event, events.Resumed)]
+      self.assertGreaterEqual(min(resumed), step)
+      step = after
+    self._finish(job, 1)
+    for what in ("costs", "sizes"):
+      self.assertEqual(1, job.log("chief:0").count(
+          f"Iteration 0: measured {what}"))
+
   def test_kill_worker(self):
     job = self._job(iterations=1)
     job.start_all()
@@ -163,6 +189,38 @@ class ClusterFaultsTest(absltest.TestCase):
     job.finish(30., status=128 + signal.SIGTERM,
                names=[name for name in job.names if name != "chief:0"])
     self.assertLess(time.monotonic() - asked, 10)
+
+  def test_stop_while_the_chief_takes_over(self):
+    job = self._job(step_secs=.1)
+    job.start_all()
+    job.await_step(1, "chief:0")
+    job.signal("chief:0", signal.SIGKILL)
+    latest = lambda: tf_compat.v1.train.latest_checkpoint(self._model_dir)
+    step = "adanet/iteration_0/subnetwork_t0_a/step"
+    saved = tf_compat.v1.train.load_variable(latest(), step)
+    trained = job.wait(lambda: max(
+        (s.event.steps["t0_a"] for s in job.progress("worker:0")
+         if s.event.steps["t0_a"] > saved + 5), default=0), 60., "t0_a")
+    job.start("chief:0", {"STOP_WHEN_BUILT": "1"})
+    job.finish(60., status=128 + signal.SIGTERM)
+    self.assertGreaterEqual(
+        tf_compat.v1.train.load_variable(latest(), step), trained)
+    self.assertIn("is saved, and training goes on", job.log("chief:0"))
+
+  def test_stop_while_the_chief_cannot_take_over(self):
+    job = self._job(step_secs=.1)
+    job.start_all()
+    job.await_step(1, "chief:0")
+    job.signal("chief:0", signal.SIGKILL)
+    job.signal("ps:0", signal.SIGSTOP)
+    job.start("chief:0")
+    time.sleep(5.)  # It waits for the parameter server.
+    asked = time.monotonic()
+    job.signal("chief:0", signal.SIGTERM)
+    job.finish(30., status=128 + signal.SIGTERM, names=["chief:0"])
+    self.assertLess(time.monotonic() - asked, 20.)
+    self.assertIn("what was trained since the last checkpoint is lost",
+                  job.log("chief:0"))
 
   def test_model_dir_in_use(self):
     job = self._job(step_secs=.1)

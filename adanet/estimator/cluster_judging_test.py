@@ -59,12 +59,17 @@ class _Held(adanet.Evaluator):
     return super().evaluate(sess, ensemble_metrics)
 
 
-def _program(model_dir, evaluator, iterations, steps=None):
+def _empty():
+  return _input_fn().take(0)
+
+
+def _program(model_dir, evaluator, iterations, steps=None, last=None):
   """A user's program: one task."""
   logging.use_absl_handler()
   logging.set_verbosity(logging.INFO)
+  made = _builders()
   searches.estimator(
-      model_dir, *_builders(), max_iteration_steps=2, max_iterations=iterations,
+      model_dir, *made[:-1], last or made[-1], max_iteration_steps=2, max_iterations=iterations,
       evaluator=evaluator,
       report_materializer=adanet.ReportMaterializer(_input_fn, steps=steps),
       enable_ensemble_summaries=False, enable_subnetwork_summaries=False,
@@ -139,6 +144,27 @@ class ClusterJudgingTest(absltest.TestCase):
                      set(of_b.metrics))
     for metric, value in of_b.metrics.items():
       self.assertAlmostEqual(value, of_c.metrics[metric], delta=1e-6)
+
+  def test_input_without_a_batch(self):
+    job = self._job(adanet.Evaluator(_empty), 1)
+    job.finish(40., status=1, names=["chief:0"])
+    self.assertIn("EmptyInputError: Evaluation of the ensembles: the input has "
+                  "no batch", job.log("chief:0"))
+    names = ["worker:0", "worker:1", "ps:0"]
+    for name in names:
+      job.signal(name, signal.SIGTERM)
+    job.finish(20., status=143, names=names)
+    self.assertEmpty(adanet.report(self._model_dir).iterations)
+
+  def test_nan_in_a_variable(self):
+    job = self._job(adanet.Evaluator(_input_fn), 1, None,
+                    builders.HidingNan("c", width=3))
+    job.finish(60., names=["chief:0", "worker:0", "worker:1", "ps:0"])
+    self.assertIn(
+        f"Iteration 0: {_CANDIDATES[2]} counts as NaN, because its variable "
+        "'adanet/iteration_0/subnetwork_t0_c/hides'", job.log("chief:0"))
+    nan = [name for name, value in self._values().items() if value != value]
+    self.assertEqual(_CANDIDATES[2:], nan)
 
   def test_lost_tasks(self):
     evaluates = {f"worker:{i}": f"Iteration 0: worker:{i} evaluates {name}."

@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`adanet.Estimator`: searches for an ensemble, and answers with it."""
 
-import os
-import tempfile
 import typing
 
-from absl import logging
 from adanet import distributed
 from adanet import ensemble as ensemble_lib
 from adanet import tf_compat
@@ -15,9 +12,12 @@ from adanet.core import iteration as iteration_lib
 from adanet.core import metrics
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import reports
+from adanet.estimator import arguments
 from adanet.estimator import evaluation
+from adanet.estimator import placed_config
 from adanet.roles import role
 from adanet.training import choosing
+from adanet.training import input as input_lib
 from adanet.training import model as model_lib
 from adanet.training import signals
 from adanet.training import trainer
@@ -34,37 +34,6 @@ _ENSEMBLER_ARGUMENTS = frozenset([
 def _mean(steps):
   """Returns the mean of the subnetworks' steps, an int64 tensor."""
   return tf_compat.v1.reduce_mean(steps)
-
-
-def _check_positive(name, value):
-  if value is not None and value <= 0:
-    raise ValueError(f"{name} must be greater than 0, or None, got {value!r}")
-
-
-def _placed_config(config, model_dir):
-  """Returns a RunConfig that has the model_dir, a new one if need be."""
-  config = config if config is not None else tf_compat.RunConfig()
-  for name in ("train_distribute", "eval_distribute", "device_fn"):
-    if getattr(config, name, None) is not None:
-      raise ValueError(
-          f"config.{name} must be None, got {getattr(config, name)!r}: "
-          "placement_strategy says which worker builds what, and a builder may "
-          "use tf.device")
-  model_dir = None if model_dir is None else os.fspath(model_dir)
-  if model_dir is not None and config.model_dir not in (None, model_dir):
-    raise ValueError(
-        "model_dir must equal config.model_dir where both are set, got "
-        f"{model_dir!r} and {config.model_dir!r}")
-  model_dir = model_dir or config.model_dir
-  if model_dir is None:
-    if config.num_worker_replicas != 1 or config.num_ps_replicas:
-      raise ValueError(
-          "model_dir=None: expected a folder that all tasks of the cluster see. "
-          "Set it in the RunConfig, or with adanet-launch --model_dir.")
-    model_dir = tempfile.mkdtemp()
-    logging.warning("model_dir is not set: the model goes to %s.", model_dir)
-  # A shell does not expand it in --model_dir=~/model.
-  return config.replace(model_dir=os.path.expanduser(model_dir))
 
 
 class Estimator:
@@ -171,24 +140,38 @@ class Estimator:
       TypeError: an argument is unknown.
     """
     del delay_secs_per_worker, max_worker_delay_secs, worker_wait_secs
-    if head is None or not hasattr(head, "create_estimator_spec"):
-      raise ValueError(
-          f"head must be a head of adanet.heads or tf.estimator, got {head!r}")
-    if not callable(getattr(subnetwork_generator, "generate_candidates", None)):
-      raise ValueError(
-          "subnetwork_generator must be an adanet.subnetwork.Generator, got "
-          f"{subnetwork_generator!r}")
-    _check_positive("max_iteration_steps", max_iteration_steps)
-    _check_positive("max_iterations", max_iterations)
-    _check_positive("worker_wait_timeout_secs", worker_wait_timeout_secs)
-    if not 0 <= adanet_loss_decay < 1:
-      raise ValueError("adanet_loss_decay must be in [0, 1), got "
-                       f"{adanet_loss_decay!r}")
-    metrics.check_metric_fn(metric_fn)
-    choosing.check_evaluator(evaluator)
     placement_strategy = (
         kwargs.pop("experimental_placement_strategy", None) or
         placement_strategy or distributed.ReplicationStrategy())
+    for name, value, methods, expected in (
+        ("head", head, ["create_estimator_spec"],
+         "a head of adanet.heads or tf.estimator"),
+        ("subnetwork_generator", subnetwork_generator, ["generate_candidates"],
+         "an adanet.subnetwork.Generator"),
+        ("report_materializer", report_materializer,
+         ["input_fn", "materialize_subnetwork_reports"],
+         "an adanet.ReportMaterializer"),
+        ("replay_config", replay_config, ["get_best_ensemble_index"],
+         "an adanet.replay.Config"),
+        ("placement_strategy", placement_strategy, ["with_config"],
+         "a PlacementStrategy of adanet.distributed"),
+        ("global_step_combiner_fn", global_step_combiner_fn, ["__call__"],
+         "a function")):
+      if value is not None or name in ("head", "subnetwork_generator"):
+        arguments.check_object(name, value, methods, expected)
+    ensemblers = arguments.checked(
+        "ensemblers", ensemblers, "build_ensemble", "adanet.ensemble.Ensembler")
+    ensemble_strategies = arguments.checked(
+        "ensemble_strategies", ensemble_strategies,
+        "generate_ensemble_candidates", "adanet.ensemble.Strategy")
+    arguments.check_count("max_iteration_steps", max_iteration_steps)
+    arguments.check_count("max_iterations", max_iterations)
+    arguments.check_number("worker_wait_timeout_secs", worker_wait_timeout_secs,
+                           lambda value: value > 0, "a number > 0")
+    arguments.check_number("adanet_loss_decay", adanet_loss_decay,
+                           lambda value: 0 <= value < 1, "a number in [0, 1)")
+    metrics.check_metric_fn(metric_fn)
+    choosing.check_evaluator(evaluator)
     unknown = sorted(set(kwargs) - _ENSEMBLER_ARGUMENTS)
     if unknown:
       raise TypeError(f"adanet.Estimator has no argument {', '.join(unknown)}")
@@ -197,7 +180,7 @@ class Estimator:
           f"{', '.join(sorted(kwargs))}: expected no such argument beside "
           "ensemblers. Give it to the "
           "adanet.ensemble.ComplexityRegularizedEnsembler among them.")
-    self._config = _placed_config(config, model_dir)
+    self._config = placed_config.placed_config(config, model_dir)
     if self._config.num_worker_replicas > 1 and (
         not self._config.num_ps_replicas):
       raise ValueError(
@@ -276,22 +259,24 @@ class Estimator:
       This estimator.
 
     Raises:
+      EmptyInputError: the input has no batch.
       ValueError: both `steps` and `max_steps` are given, or one is not greater
         than 0; or what the search makes does not fit.
       KeyboardInterrupt: Ctrl-C, whose last checkpoint is saved. A program that
         does not catch it ends without a traceback, with the exit status 130.
       SystemExit: it was stopped by SIGTERM, likewise, with the status 143.
     """
+    input_lib.check_input_fn(input_fn)
     if steps is not None and max_steps is not None:
       raise ValueError(
           f"steps and max_steps cannot both be given, got {steps!r} and "
           f"{max_steps!r}")
-    _check_positive("steps", steps)
-    _check_positive("max_steps", max_steps)
+    arguments.check_count("steps", steps)
+    arguments.check_count("max_steps", max_steps)
     role.train(self._model, trainer.Request(
-        input_fn=input_fn, hooks=tuple(hooks or ()),
-        saving_listeners=tuple(saving_listeners or ()), steps=steps,
-        max_steps=max_steps, max_iterations=self._max_iterations,
+        input_fn=input_fn, hooks=arguments.checked_hooks(hooks),
+        saving_listeners=arguments.checked_listeners(saving_listeners),
+        steps=steps, max_steps=max_steps, max_iterations=self._max_iterations,
         wait_timeout_secs=self._wait_timeout_secs), executor)
     return self
 
@@ -316,13 +301,17 @@ class Estimator:
       serialized `Summary`.
 
     Raises:
-      ValueError: `steps` is not greater than 0, or the input does not fit.
+      EmptyInputError: the input has no batch.
+      ValueError: `model_dir` has no checkpoint, `steps` is not greater than 0,
+        or the input does not fit.
     """
-    _check_positive("steps", steps)
+    input_lib.check_input_fn(input_fn)
+    arguments.check_count("steps", steps)
+    arguments.check_name(name)
     with signals.StopRequests():
       return evaluation.evaluate(
-          self._model, input_fn, steps, tuple(hooks or ()),
-          checkpoint_path or self.latest_checkpoint(), name)
+          self._model, input_fn, steps, arguments.checked_hooks(hooks),
+          self._trained_checkpoint(checkpoint_path), name)
 
   def predict(self, input_fn: _InputFn, predict_keys: typing.Any = None,
               hooks: _Hooks = None,
@@ -333,7 +322,7 @@ class Estimator:
 
     Args:
       input_fn: function that returns features, or see `train`; labels are not
-        used. Where a dataset ends, predictions do.
+        used. Where a dataset ends, predictions do; an empty one has none.
       predict_keys: list of the keys of the predictions to yield; None for all.
       hooks: sequence of `SessionRunHook`.
       checkpoint_path: str, the prefix of a checkpoint; None for the latest.
@@ -344,11 +333,13 @@ class Estimator:
       Dict from a key to an array.
 
     Raises:
-      ValueError: no prediction has a key of `predict_keys`.
+      ValueError: `model_dir` has no checkpoint, or no prediction has a key of
+        `predict_keys`.
     """
+    input_lib.check_input_fn(input_fn)
     return evaluation.predict(
-        self._model, input_fn, predict_keys, tuple(hooks or ()),
-        checkpoint_path or self.latest_checkpoint(), yield_single_examples)
+        self._model, input_fn, predict_keys, arguments.checked_hooks(hooks),
+        self._trained_checkpoint(checkpoint_path), yield_single_examples)
 
   def export_saved_model(
       self, export_dir_base: str,
@@ -376,7 +367,7 @@ class Estimator:
     """
     return evaluation.export(
         self._model, export_dir_base, serving_input_receiver_fn,
-        assets_extra, as_text, checkpoint_path or self.latest_checkpoint())
+        assets_extra, as_text, self._trained_checkpoint(checkpoint_path))
 
   def export_savedmodel(
       self, export_dir_base: str,
@@ -397,19 +388,50 @@ class Estimator:
     """
     return evaluation.export(
         self._model, export_dir_base, serving_input_receiver_fn,
-        assets_extra, as_text, checkpoint_path or self.latest_checkpoint(),
+        assets_extra, as_text, self._trained_checkpoint(checkpoint_path),
         strip_default_attrs)
 
   def latest_checkpoint(self) -> typing.Optional[str]:
     """Returns the prefix of the latest checkpoint, or None."""
     return self._model.model_dir.latest_checkpoint()
 
+  def _trained_checkpoint(self, path=None):
+    """Returns the prefix of the checkpoint that answers.
+
+    Args:
+      path: what a user gave as `checkpoint_path`, also one of step 0.
+
+    Raises:
+      ValueError: nothing was trained.
+    """
+    if path:
+      return path
+    checkpoint = self._saved_checkpoint()
+    if not self._model.model_dir.is_trained(checkpoint):
+      raise ValueError(
+          f"model_dir {self.model_dir!r} has only the checkpoint of step 0: "
+          "train first, or ask for initial weights on purpose, by "
+          f"checkpoint_path={checkpoint!r}")
+    return checkpoint
+
+  def _saved_checkpoint(self):
+    """Returns the prefix of the latest checkpoint.
+
+    Raises:
+      ValueError: there is none.
+    """
+    checkpoint = self.latest_checkpoint()
+    if checkpoint is None:
+      raise ValueError(
+          f"model_dir {self.model_dir!r} has no checkpoint: train first, or "
+          "give the folder of a search that was trained")
+    return checkpoint
+
   def get_variable_names(self) -> typing.List[str]:
     """Returns the names of all variables of the latest checkpoint."""
     return [name for name, _ in tf_compat.v1.train.list_variables(
-        self.latest_checkpoint() or self.model_dir)]
+        self._saved_checkpoint())]
 
   def get_variable_value(self, name: str) -> typing.Any:
     """Returns the value of a variable of the latest checkpoint, an array."""
-    return tf_compat.v1.train.load_variable(
-        self.latest_checkpoint() or self.model_dir, name)
+    return tf_compat.v1.train.load_variable(self._saved_checkpoint(), name)

@@ -8,10 +8,14 @@ import typing
 
 from absl import logging
 from adanet import tf_compat
+from adanet.core import empty_input
+from adanet.core import evaluation as core_evaluation
 from adanet.core import iteration as iteration_lib
 from adanet.core import summary
+from adanet.estimator import arguments
 from adanet.estimator import export as export_lib
 from adanet.heads import export_output
+from adanet.training import arrays
 from adanet.training import choosing
 from adanet.training import fitting
 from adanet.training import hooks as hooks_lib
@@ -84,7 +88,7 @@ def evaluate(model: model_lib.Model,
              input_fn: typing.Callable[..., typing.Any],
              steps: typing.Optional[int],
              hooks: typing.Sequence[typing.Any],
-             checkpoint: typing.Optional[str],
+             checkpoint: str,
              name: typing.Optional[str]) -> typing.Dict[str, typing.Any]:
   """Returns the metrics of the best ensemble; see `adanet.Estimator.evaluate`.
 
@@ -101,6 +105,8 @@ def evaluate(model: model_lib.Model,
     runner.begin()
     with _session(model, built, checkpoint, winner) as (session, coordinator):
       runner.after_create_session(session, coordinator)
+      if steps is None and not hooks:
+        core_evaluation.check_ends(session, "evaluate")
       best = _best(model, iteration, checkpoint)
       done = 0
       try:
@@ -108,6 +114,8 @@ def evaluate(model: model_lib.Model,
           runner.run(session, update)
           done += 1
       except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
+        if not done:
+          raise empty_input.empty_input_error("evaluate") from None
         logging.info("The input ended after %d evaluations.", done)
       runner.end(session)
       values, global_step = session.run(
@@ -168,7 +176,7 @@ def _examples(values):
 def predict(model: model_lib.Model,
             input_fn: typing.Callable[..., typing.Any],
             predict_keys: typing.Any, hooks: typing.Sequence[typing.Any],
-            checkpoint: typing.Optional[str],
+            checkpoint: str,
             yield_single_examples: bool) -> typing.Iterator[typing.Any]:
   """Yields predictions of the best ensemble; see `adanet.Estimator.predict`."""
   number = model.model_dir.current_iteration(checkpoint)
@@ -211,20 +219,23 @@ def _export_outputs(iteration, best):
 def export(model: model_lib.Model, export_dir_base: str,
            serving_input_receiver_fn: typing.Callable[[], typing.Any],
            assets_extra: typing.Optional[typing.Dict[str, str]], as_text: bool,
-           checkpoint: typing.Optional[str],
+           checkpoint: str,
            strip_default_attrs: bool = True) -> bytes:
   """Writes a SavedModel; see `adanet.Estimator.export_saved_model`."""
-  if checkpoint is None:
-    raise ValueError(
-        f"model_dir {model.model_dir.path!r} has no checkpoint to export: "
-        "train first, or give checkpoint_path")
+  expected = "that returns an adanet.estimator.export.ServingInputReceiver"
+  name = "serving_input_receiver_fn"
+  arguments.check_function(name, serving_input_receiver_fn, expected)
   number = model.model_dir.current_iteration(checkpoint)
   model, winner = _decided(model, number, checkpoint)
   receivers = []
 
   def read(strategy):
     del strategy  # A request has all of its input.
-    receivers.append(serving_input_receiver_fn())
+    made = serving_input_receiver_fn()
+    if not hasattr(made, "features") or not hasattr(made, "receiver_tensors"):
+      raise ValueError(f"{name} must be a function {expected}, and it returned "
+                       f"{arrays.described(made)}")
+    receivers.append(made)
     return input_lib.Input(receivers[0].features, None, [])
 
   with model.graph_on(read, "infer", number) as built:

@@ -15,6 +15,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, Union
 from absl import logging
 from adanet import tf_compat
 from adanet.estimator import serving_input
+from adanet.heads import head
 
 # The names of a tensor that is given without one.
 _FEATURE = "feature"
@@ -165,7 +166,9 @@ def signature_defs(receiver_tensors: Any,
   """Returns the signatures of all inputs and outputs, as `tf.estimator` does.
 
   Inputs and an output that do not fit each other make no signature: a log line
-  says which and why. So does a warning if "serving_default" is not among them.
+  says which and why. If "serving_default" does not fit, as that of a head does
+  not fit raw features, it is the same as "predict", or else as the only
+  signature that fits. A warning says if it is none of these.
 
   Args:
     receiver_tensors: tensor, or dict from str to tensor: the inputs.
@@ -173,7 +176,7 @@ def signature_defs(receiver_tensors: Any,
     export_outputs: dict from the name of a signature to an object with a method
       `as_signature_def(receiver_tensors)`, which raises a ValueError where the
       inputs do not fit. A single output is "serving_default" as well; of
-      several, one must be.
+      several, one must have this name.
 
   Returns:
     A dict from str to `SignatureDef` proto. Alternatives are named
@@ -206,6 +209,13 @@ def signature_defs(receiver_tensors: Any,
       else:
         reasons[name] = ("TensorFlow Serving does not take its "
                          f"{signature.method_name}.")
+    if not prefix and default not in signatures:
+      meant = signatures.get(head.PREDICT_SERVING_KEY)
+      if len(signatures) == 1:
+        meant, = signatures.values()
+      if meant is not None:
+        signatures[default] = meant
+        del reasons[default]
   for name in sorted(signatures):
     logging.info("The SavedModel has the signature %r (%s).", name,
                  signatures[name].method_name)

@@ -8,6 +8,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet import heads
 from adanet import tf_compat
 from adanet.estimator import export
 from adanet.heads import export_output
@@ -135,7 +136,8 @@ class ExportSavedModelTest(ExportTestCase):
     outputs = self._serve(path, "predict", {"x": [[2.]]})
     np.testing.assert_array_equal([[4.]], outputs["doubled"])
     # Regression takes serialized examples only.
-    self.assertEqual(["predict"], self._load(path, lambda _, s: sorted(s)))
+    self.assertEqual(["predict", "serving_default"],
+                     self._load(path, lambda _, s: sorted(s)))
 
   def test_path_is_the_time_as_bytes(self):
     before = int(time.time())
@@ -271,7 +273,10 @@ class SignatureDefsTest(ExportTestCase):
         lambda session: session.run(
             tf_compat.v1.global_variables_initializer())).decode()
     names = lambda _, signatures: {n: str(signatures[n]) for n in signatures}
-    self.assertEqual(self._load(theirs, names), self._load(ours, names))
+    expected = self._load(theirs, names)
+    if "predict" in expected:  # Beyond tf.estimator.
+      expected.setdefault("serving_default", expected["predict"])
+    self.assertEqual(expected, self._load(ours, names))
 
   def test_kinds(self):
     with tf_compat.v1.Graph().as_default():
@@ -298,14 +303,28 @@ class SignatureDefsTest(ExportTestCase):
     self.assertEqual(["output"], list(signatures["mine"].outputs))
     self.assertEqual(["mine"], list(outputs))
 
+  @parameterized.parameters(
+      (["a"], "a"), (["predict"], "predict"), (["a", "predict"], "predict"),
+      (["a", "b"], None))
+  def test_default_of_raw_features(self, names, meant):
+    with tf_compat.v1.Graph().as_default():
+      x = tf_compat.v1.placeholder(tf_compat.v1.float32, [None], name="x")
+      outputs = {name: export_output.PredictOutput({name: x}) for name in names}
+      outputs["serving_default"] = export_output.RegressionOutput(x)
+      found = export.signature_defs({"x": x}, {"other": x}, outputs)
+    default = found.pop("serving_default", None)
+    self.assertCountEqual(names + ["other:" + name for name in names], found)
+    self.assertEqual(found.get(meant), default)
+
   def test_warns_of_no_default_and_says_why(self):
     with tf_compat.v1.Graph().as_default(), self.assertLogs() as logs:
       receiver = _raw_receiver()
-      export.signature_defs(receiver.receiver_tensors, None,
-                            _double(receiver.features))
+      outputs = _double(receiver.features)
+      outputs["mine"] = outputs["yours"] = outputs.pop("predict")
+      export.signature_defs(receiver.receiver_tensors, None, outputs)
     text = "\n".join(logs.output)
     self.assertIn("no signature 'serving_default': receiver_tensors=", text)
-    self.assertIn("requests must name one of ['predict']", text)
+    self.assertIn("requests must name one of ['mine', 'yours']", text)
 
   def test_leaves_out_what_cannot_be_served(self):
     output = mock.Mock()
@@ -327,6 +346,52 @@ class SignatureDefsTest(ExportTestCase):
   def test_bad_outputs(self, outputs):
     with self.assertRaisesRegex(TypeError, "export_outputs is"):
       export.signature_defs({}, None, outputs)
+
+
+def _predictions(head):
+  """Returns a function that applies a head to what follows from features."""
+  def build(features):
+    weights = tf_compat.v1.get_variable(
+        "weights", initializer=np.linspace(-1, 1, 3 * head.logits_dimension)
+        .reshape(3, -1).astype(np.float32))
+    return head.create_estimator_spec(
+        features, "infer", tf_compat.v1.matmul(features["x"], weights)
+    ).export_outputs
+  return build
+
+
+class TfliteTest(ExportTestCase):
+
+  @parameterized.parameters(
+      heads.RegressionHead(2), heads.BinaryClassHead(),
+      heads.BinaryClassHead(label_vocabulary=["no", "yes"]),
+      heads.MultiClassHead(11),
+      heads.MultiClassHead(3, label_vocabulary=["red", "green", "blue"]),
+      heads.MultiLabelHead(3),
+      heads.MultiHead([heads.RegressionHead(name="a"),
+                       heads.MultiClassHead(3, name="b")]))
+  def test_converted_predicts_the_same(self, head):
+    lite = tf_compat.v2.lite
+    if not hasattr(lite.Interpreter, "get_signature_runner"):
+      self.skipTest("TensorFlow 1.15 has no interpreter of signatures.")
+    data = np.random.RandomState(1).normal(size=[5, 3]).astype(np.float32)
+    path = _export_saved_model(
+        self.base, export.build_raw_serving_input_receiver_fn({"x": data}),
+        _predictions(head), lambda session: session.run(
+            tf_compat.v1.global_variables_initializer())).decode()
+    model = lite.TFLiteConverter.from_saved_model(path).convert()
+    run = lite.Interpreter(model_content=model).get_signature_runner(
+        "serving_default")
+    expected = self._serve(path, "predict", {"x": data})
+    for size in [1, 5]:
+      found = run(x=data[:size])
+      self.assertCountEqual(expected, found)
+      for name, values in expected.items():
+        if values.dtype == np.float32:
+          np.testing.assert_allclose(
+              values[:size], found[name], atol=1e-6, err_msg=name)
+        else:
+          np.testing.assert_array_equal(values[:size], found[name], name)
 
 
 class ReceiverTest(parameterized.TestCase):

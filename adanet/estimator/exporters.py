@@ -16,6 +16,7 @@ from typing import Any, Callable, Dict, Optional
 
 from absl import logging
 from adanet import tf_compat
+from adanet.estimator import arguments
 from adanet.tf_compat import files
 
 _VERSION = re.compile(r"\d{10}$")  # What an export's folder is called.
@@ -66,11 +67,9 @@ class _SavedModelExporter(Exporter):
     """
     if not name or not isinstance(name, str):
       raise ValueError(f"name must be a string that is not empty, got {name!r}")
-    if not callable(serving_input_receiver_fn):
-      raise ValueError(
-          "serving_input_receiver_fn must be a function that returns an "
-          "adanet.estimator.export.ServingInputReceiver, got "
-          f"{serving_input_receiver_fn!r}")
+    arguments.check_function(
+        "serving_input_receiver_fn", serving_input_receiver_fn,
+        "that returns an adanet.estimator.export.ServingInputReceiver")
     self._name = name
     self._serving_input_receiver_fn = serving_input_receiver_fn
     self._assets_extra = assets_extra

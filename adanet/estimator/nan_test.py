@@ -12,6 +12,7 @@ import adanet
 from adanet import tf_compat
 from adanet.estimator import export
 from adanet.testing import builders
+from adanet.testing import engines
 from adanet.testing import searches
 import numpy as np
 
@@ -39,6 +40,19 @@ class _Diverging(builders.Dense):
     return adanet.subnetwork.Report(
         hparams={}, attributes={"nan": tf_compat.v1.constant(float("nan"))},
         metrics={})
+
+
+class _Slots(builders.Dense):
+  """A network whose optimizer, made with it, has a slot with infinity."""
+
+  def build_subnetwork(self, *args, **kwargs):
+    v1 = tf_compat.v1
+    made = super().build_subnetwork(*args, **kwargs)
+    variable = v1.trainable_variables()[-1]
+    slot = v1.get_variable(variable.op.name.split("/")[-1] + "/Slot", [],
+                           initializer=v1.constant_initializer(np.inf))
+    return made._replace(
+        logits=made.logits + v1.where(True, 0., slot))
 
 
 class _Ensembler(adanet.ensemble.ComplexityRegularizedEnsembler):
@@ -176,6 +190,86 @@ class NanTest(parameterized.TestCase):
     for part in ["iteration 0", "NaN"] + [
         f"t0_bad{i}_grow" for i in range(count)]:
       self.assertIn(part, str(caught.exception))
+
+  @parameterized.product(
+      executor=[None, engines.Here()],
+      evaluator=[None, adanet.Evaluator(builders.input_fn(1))])
+  def test_nan_that_the_loss_does_not_show_does_not_win(
+      self, executor, evaluator):
+    estimator = self._estimator(
+        builders.HidingNan("best", 9), builders.Dense("good"), _Slots("slots", 1),
+        evaluator=evaluator)
+    with self.assertLogs(level="WARNING") as logged:
+      estimator.train(builders.input_fn(), executor=executor)
+    warnings = [line for line in logged.output if "counts as NaN" in line]
+    self.assertLen(warnings, 2)
+    for t, line in enumerate(warnings):
+      self.assertRegex(
+          line, f"Iteration {t}: t{t}_best_grow_complexity_regularized counts "
+          f"as NaN.*'adanet/iteration_{t}/subnetwork_t{t}_best/hides'")
+    for iteration in adanet.report(self._model_dir).iterations:
+      nan = [c.name for c in iteration.candidates if np.isnan(c.value)]
+      self.assertLen(nan, 1)
+      self.assertIn("_best_grow", nan[0])
+    # The last iteration's winner is found again.
+    with open(os.path.join(self._model_dir, "architecture-0.json")) as f:
+      self.assertNotIn("best", f.read())
+    self.assertNotIn(b"best", estimator.evaluate(builders.input_fn(1))[
+        "architecture/adanet/ensembles"])
+
+  def test_nan_in_mixture_weights(self):
+    class Ensembler(adanet.ensemble.ComplexityRegularizedEnsembler):
+      """Its weight of one network gets NaN, which the loss does not show."""
+
+      def build_ensemble(self, subnetworks, *args, **kwargs):
+        v1 = tf_compat.v1
+        made = super().build_ensemble(subnetworks, *args, **kwargs)
+        wide = int(subnetworks[0].last_layer.shape[-1]) == 9
+        hides = v1.get_variable("hides", [], initializer=(
+            v1.constant_initializer(float("nan") if wide else 0.)))
+        return made._replace(logits=made.logits + v1.where(True, 0., hides))
+
+    estimator = self._estimator(
+        builders.Dense("best", 9), builders.Dense("good"), max_iterations=1,
+        ensemblers=[Ensembler()])
+    with self.assertLogs(level="WARNING") as logged:
+      estimator.train(builders.input_fn())
+    self.assertIn("ensemble_t0_best_grow_complexity_regularized/hides",
+                  "\n".join(logged.output))
+    self.assertIn(b"good", estimator.evaluate(builders.input_fn(1))[
+        "architecture/adanet/ensembles"])
+
+  @parameterized.parameters(None, engines.Here())
+  def test_first_loss_of_nan_names_the_feature(self, executor):
+    def input_fn():
+      features, line = builders.data()
+      return tf_compat.v1.data.Dataset.from_tensor_slices(({
+          "x": features / 0, "y": features, "s": ["a"] * 32}, line)
+                                                         ).repeat().batch(8)
+
+    estimator = self._estimator(builders.Dense("a"), builders.Dense("b"))
+    with self.assertLogs(level="WARNING") as logged, self.assertRaises(
+        adanet.AllNaNError) as caught:
+      with np.errstate(divide="ignore"):
+        estimator.train(input_fn, executor=executor)
+    named = "The input has NaN or infinity in the feature 'x'."
+    self.assertIn(named, "\n".join(logged.output))
+    if executor is None:
+      self.assertEndsWith(str(caught.exception), named)
+
+  def test_end_says_that_all_diverged(self):
+    class Generator(adanet.subnetwork.Generator):
+
+      def generate_candidates(self, previous_ensemble, iteration_number,
+                              previous_ensemble_reports, all_reports):
+        return [(_Diverging if iteration_number else builders.Dense)("a")]
+
+    estimator = self._estimator(subnetwork_generator=Generator())
+    with self.assertLogs(level="INFO") as logged:
+      estimator.train(builders.input_fn())
+    self.assertIn("Training ended at step 7: all subnetworks of the last "
+                  "iteration diverged, and it reached max_iterations=2",
+                  "\n".join(logged.output))
 
   def test_all_nan_for_the_evaluator(self):
     def input_fn():

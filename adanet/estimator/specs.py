@@ -5,60 +5,18 @@
 import collections
 import typing
 
-from adanet.training import arrays
+from adanet.estimator import arguments
+from adanet.training import input as input_lib
 
 _InputFn = typing.Callable[..., typing.Any]
 _Several = typing.Optional[typing.Iterable[typing.Any]]
-
-
-def _check_input_fn(input_fn):
-  if not callable(input_fn):
-    raise TypeError(
-        "input_fn must be a function that returns the input, got "
-        f"{arrays.described(input_fn)}")
-
-
-def _check_number(name, value, is_good, expected):
-  """Raises a TypeError or ValueError unless a number is as expected."""
-  message = f"{name} must be {expected}, got {value!r}"
-  try:
-    good = is_good(value)
-  except TypeError:
-    raise TypeError(message) from None
-  if not good:
-    raise ValueError(message)
-
-
-def _check_steps(name, value):
-  if value is not None:
-    _check_number(name, value, lambda v: v > 0, "a number > 0 or None")
-
-
-def _checked(name, values, method, expected):
-  """Returns values as a tuple, each of which has a method.
-
-  Args:
-    name: str, the argument.
-    values: what was given for it.
-    method: str, the name of the method.
-    expected: str, what each value must be.
-  """
-  try:
-    values = tuple(values or ())
-  except TypeError:
-    raise TypeError(f"{name} must be a sequence of {expected}, got "
-                    f"{values!r}") from None
-  for value in values:
-    if not callable(getattr(value, method, None)):
-      raise TypeError(f"{name} must have only {expected}, got {value!r}")
-  return values
 
 
 def _checked_exporters(exporters):
   """Returns exporters as a tuple, with names of which none is there twice."""
   if hasattr(exporters, "export"):
     exporters = [exporters]
-  exporters = _checked(
+  exporters = arguments.checked(
       "exporters", exporters, "export",
       "exporters, such as an adanet.estimator.exporters.LatestExporter")
   names = [getattr(exporter, "name", None) for exporter in exporters]
@@ -90,13 +48,11 @@ class TrainSpec(
   def __new__(cls, input_fn: _InputFn, max_steps: typing.Optional[int] = None,
               hooks: _Several = None,
               saving_listeners: _Several = None) -> "TrainSpec":
-    _check_input_fn(input_fn)
-    _check_steps("max_steps", max_steps)
+    input_lib.check_input_fn(input_fn, TypeError)
+    arguments.check_count("max_steps", max_steps)
     return super().__new__(
-        cls, input_fn, max_steps,
-        _checked("hooks", hooks, "before_run", "SessionRunHooks"),
-        _checked("saving_listeners", saving_listeners, "after_save",
-                 "CheckpointSaverListeners"))
+        cls, input_fn, max_steps, arguments.checked_hooks(hooks),
+        arguments.checked_listeners(saving_listeners))
 
 
 class EvalSpec(
@@ -123,16 +79,15 @@ class EvalSpec(
               name: typing.Optional[str] = None, hooks: _Several = None,
               exporters: typing.Any = None, start_delay_secs: float = 120,
               throttle_secs: float = 600) -> "EvalSpec":
-    _check_input_fn(input_fn)
-    _check_steps("steps", steps)
-    if name is not None and not isinstance(name, str):
-      raise TypeError(f"name must be a string or None, got {name!r}")
+    input_lib.check_input_fn(input_fn, TypeError)
+    arguments.check_count("steps", steps)
+    arguments.check_name(name)
     for argument, value in (("start_delay_secs", start_delay_secs),
                             ("throttle_secs", throttle_secs)):
-      _check_number(argument, value, lambda v: v >= 0, "a number >= 0")
+      arguments.check_number(argument, value, lambda v: v >= 0, "a number >= 0")
     return super().__new__(
         cls, input_fn, steps, name,
-        _checked("hooks", hooks, "before_run", "SessionRunHooks"),
+        arguments.checked_hooks(hooks),
         _checked_exporters(exporters), start_delay_secs, throttle_secs)
 
 

@@ -171,7 +171,8 @@ def train_and_evaluate(
     SystemExit: the job was stopped, and goes on when it is started again.
   """
   for method in ("train", "evaluate", "latest_checkpoint"):
-    if not callable(getattr(estimator, method, None)):
+    if isinstance(estimator, type) or not callable(
+        getattr(estimator, method, None)):
       raise TypeError(
           f"estimator must be an adanet.Estimator, got {estimator!r}")
   train_spec = specs.train_spec(train_spec)

@@ -5,6 +5,7 @@
 What other workers do, the test does itself.
 """
 
+import itertools
 import json
 import os
 import time
@@ -21,6 +22,7 @@ from adanet.core import model_dir as model_dir_lib
 from adanet.training import sessions
 from adanet.core import summary
 from adanet.training import model as model_lib
+from adanet.training import runs as runs_lib
 from adanet.training import trainer
 from adanet.testing import builders
 from adanet.testing import searches
@@ -307,6 +309,24 @@ class TurnsTest(parameterized.TestCase):
     self.assertLessEqual(loop.trained["t0_b"], 1)
     self.assertEqual(_STEPS, loop.trained["t0_a"])
     self.assertEqual(_STEPS, loop.trained["t0_c"])
+
+  @parameterized.parameters(range(2, 6))
+  def test_does_not_wait_for_others_that_are_done(self, when):
+    look, counter = runs_lib.Runs.look, itertools.count()
+
+    def look_when_all_is_done(runs, session):
+      if next(counter) == when:
+        session.run([v1.assign(v, _STEPS) for v in v1.global_variables()
+                     if v.op.name.endswith("/step")])
+      return look(runs, session)
+
+    v1 = tf_compat.v1
+    with mock.patch.object(runs_lib.Runs, "look", look_when_all_is_done):
+      _, ending = self._train(
+          distributed.BalancedStrategy(num_ensemble_workers=2), 0,
+          num_workers=3, num_others=_STEPS, shares_ensembles=True)
+    self.assertEqual(loop_lib.Ending.ITERATION_OVER, ending)
+    self.assertNotIn({}, self._waits)
 
   @parameterized.parameters(0, 1)
   def test_max_steps(self, index):

@@ -16,10 +16,19 @@ def all_class_ids(logits, n_classes):
 
 def all_classes(logits, n_classes, label_vocabulary):
   """Returns the names of all classes, of shape `[batch_size, n_classes]`."""
+  return _tile(_names(n_classes, label_vocabulary), logits)
+
+
+def _names(n_classes, label_vocabulary):
+  """Returns the names of all classes, by their ids.
+
+  Without a vocabulary they are a constant for TFLite's converter, which has no
+  op that writes numbers.
+  """
   v1 = tf_compat.v1
   if label_vocabulary is None:
-    return _tile(v1.as_string(v1.range(n_classes)), logits)
-  return _tile(v1.constant(label_vocabulary), logits)
+    return v1.as_string(v1.range(n_classes))
+  return v1.constant(label_vocabulary)
 
 
 def _tile(row, logits):
@@ -38,14 +47,10 @@ def predict_one(logits, probabilities, n_classes, label_vocabulary):
   """
   v1 = tf_compat.v1
   class_ids = v1.expand_dims(v1.argmax(logits, axis=-1), -1)
-  if label_vocabulary is None:
-    classes = v1.as_string(class_ids)
-  else:
-    classes = v1.gather(v1.constant(label_vocabulary), class_ids)
   return {
       "probabilities": probabilities,
       "class_ids": class_ids,
-      "classes": classes,
+      "classes": v1.gather(_names(n_classes, label_vocabulary), class_ids),
       "all_class_ids": all_class_ids(logits, n_classes),
       "all_classes": all_classes(logits, n_classes, label_vocabulary),
   }

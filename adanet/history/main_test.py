@@ -64,7 +64,8 @@ class MainTest(parameterized.TestCase):
     content = json.loads(output)
     self.assertEqual(self.report.to_json_dict(), content)
     self.assertEqual(
-        ["version", "model_dir", "iterations", "tasks", "evaluations"],
+        ["version", "model_dir", "iterations", "tasks", "evaluations",
+         "undecided"],
         list(content))
 
   def test_pictures(self):

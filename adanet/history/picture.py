@@ -35,6 +35,7 @@ _PS_COLOR = "#CCCCCC"
 _HEIGHT = 2.3
 _AXES_WIDTH = 4.2
 _MAX_WEIGHTS = 15
+_MEMBERS_WIDTH = 2.6
 _MAX_NAMED_COLORS = 12
 _MAX_NAMED_WINNERS = 5
 _OTHER = "#999999"
@@ -318,7 +319,29 @@ class _Picture:
     if len(rows) > _MAX_WEIGHTS:
       page.text(left, y + .1, f"and {len(rows) - _MAX_WEIGHTS} more", 8)
       y += .22
-    return y + .1
+    return self._draw_members(x, y + .1) + .1
+
+  def _draw_members(self, x: float, y: float) -> float:
+    """Draws a bar for each iteration with the members of its fitted winner."""
+    page = self._page
+    found = [(record.iteration, record.fit.members)
+             for record in self._search.iterations if record.fit is not None]
+    if not found:
+      return y
+    y = self._heading(x, y, "The members of each iteration's winner")
+    for number, members in found[-_MAX_WEIGHTS:]:
+      page.text(x + .25, y + .1, str(number), 8, ha="right")
+      left = x + .35
+      unit = _MEMBERS_WIDTH / sum(map(abs, members.values()))
+      for name, weight in members.items():
+        width, color = unit * abs(weight), self._color(name)
+        page.rectangle(left, y + .02, max(width - .01, .01), .16,
+                       facecolor=color, gid=f"iteration-{number}-{name}")
+        page.text(left + width / 2, y + .1, _fitting([name], width - .06, 7), 7,
+                  ha="center", color=page_lib.text_color_on(color))
+        left += width
+      y += .22
+    return y
 
 
 def _finite(values: Sequence[Optional[float]]) -> List[float]:

@@ -162,6 +162,43 @@ class EvaluationRecord(typing.NamedTuple):
   name: str = ""
 
 
+class UndecidedRecord(typing.NamedTuple):
+  """The end of training before an iteration has a winner.
+
+  Attributes:
+    iteration: int, from 0.
+    global_step: int, the last one.
+    metric_name: str, what the candidates are compared by.
+    leader: str, the name of the ensemble that answers until then; None if an
+      evaluator finds it each time.
+    value: float, its loss; None if nothing was compared.
+    next_best: str, the name of the next best one, or None.
+    margin: float, how much worse its value is, or None.
+    compared: int, how many candidates were compared.
+    reason: str, why nothing was compared, or "".
+  """
+  iteration: int
+  global_step: int
+  metric_name: str
+  leader: Optional[str] = None
+  value: Optional[float] = None
+  next_best: Optional[str] = None
+  margin: Optional[float] = None
+  compared: int = 1
+  reason: str = ""
+
+  @property
+  def event(self) -> events.IterationUndecided:
+    """The event of it."""
+    choice = None
+    if self.leader is not None:
+      choice = selection.Choice(
+          0, self.leader, self.value, self.next_best, self.margin,
+          self.compared, reason=self.reason)
+    return events.IterationUndecided(
+        self.iteration, self.global_step, choice, self.metric_name)
+
+
 class Search(typing.NamedTuple):
   """All records of a search, as tables and pictures take them.
 
@@ -171,6 +208,7 @@ class Search(typing.NamedTuple):
   iterations: Tuple[IterationRecord, ...] = ()
   tasks: Tuple[TaskRecord, ...] = ()
   evaluations: Tuple[EvaluationRecord, ...] = ()
+  undecided: Optional[UndecidedRecord] = None
 
   @property
   def final(self) -> Optional[CandidateRecord]:
@@ -240,6 +278,18 @@ def iteration_record(
       ended.iteration_number, tuple(found), ended.choice.name,
       ended.metric_name, ended.choice.margin, ended.choice.reason, trained,
       global_step, ended.seconds, generation, fit=ended.fit)
+
+
+def undecided_record(event: events.IterationUndecided) -> UndecidedRecord:
+  """Returns the record of an iteration that has no winner at the last step."""
+  record = UndecidedRecord(
+      event.iteration_number, event.global_step, event.metric_name)
+  choice = event.choice
+  if choice is None:
+    return record
+  return record._replace(
+      leader=choice.name, value=choice.value, next_best=choice.next_best,
+      margin=choice.margin, compared=choice.compared, reason=choice.reason)
 
 
 def added(before: Optional[TaskRecord], record: TaskRecord) -> TaskRecord:

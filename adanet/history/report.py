@@ -19,6 +19,8 @@ class Report(records.Search):
     tasks: tuple of `TaskRecord`, in the order of iterations and tasks. They are
       those of an iteration that has not ended, too.
     evaluations: tuple of `EvaluationRecord`, in the order of their steps.
+    undecided: `UndecidedRecord`, if training reached its last step before
+      the last iteration had a winner; or None.
   """
   __slots__ = ()
 

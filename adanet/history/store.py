@@ -6,6 +6,8 @@
       iteration-<t>.json             what iteration t found; the chief writes it
       iteration-<t>/<task>.json      what a task did for it, such as worker-1
       evaluation-<t>[-<name>].json   the last evaluation in iteration t
+      undecided.json                 which ensemble answered when training ended
+                                     before its iteration had a winner
 """
 
 import os
@@ -125,6 +127,23 @@ class History:
     files.write_text(
         self._iteration_path(record.iteration), records.dumps(record))
 
+  @property
+  def _undecided_path(self):
+    return os.path.join(self._folder, "undecided.json")
+
+  def write_undecided(
+      self, record: Optional[records.UndecidedRecord]) -> None:
+    """Writes which ensemble answers while an iteration has no winner.
+
+    Args:
+      record: `UndecidedRecord`; None if training goes on.
+    """
+    gfile = tf_compat.v1.io.gfile
+    if record is not None:
+      files.write_text(self._undecided_path, records.dumps(record))
+    elif gfile.exists(self._undecided_path):
+      gfile.remove(self._undecided_path)
+
   def write_evaluation(self, record: records.EvaluationRecord) -> None:
     """Writes an evaluation, instead of one that an earlier step has."""
     name = f"evaluation-{record.iteration}"
@@ -208,9 +227,12 @@ class History:
             task for task in tasks if task.iteration == number])
         for number, record in sorted(iterations.items())]
     evaluations = self._read_evaluations(found, problems)
+    undecided = self._read(
+        self._undecided_path, problems,
+        lambda text, _: records.loads(records.UndecidedRecord, text))
     _warn(problems, warn)
     return report_lib.Report(
-        self._model_dir, tuple(found), tuple(tasks), evaluations)
+        self._model_dir, tuple(found), tuple(tasks), evaluations, undecided)
 
   def _read_evaluations(self, iterations, problems):
     """Returns the last evaluation of each iteration by its name."""

@@ -155,6 +155,8 @@ def _iteration_parts(record: records.IterationRecord, search: records.Search,
   if record.reason:
     notes.append(_filled(
         f"Nothing was compared: {record.reason.rstrip('.')}.", width))
+  if record.fit is not None:
+    notes.append(_filled(record.fit.message(), width))
   notes += _notes(record.subnetworks, search, record.iteration, names, width)
   parts = [_bold(f"Iteration {record.iteration}: {', '.join(facts)}", width),
            _candidates_table(record, width)]
@@ -176,6 +178,9 @@ def _under_way_parts(search: records.Search, width: int) -> List[Any]:
           name: records.SubnetworkRecord(count)
           for name, count in steps.items()}), tasks)
   notes = _notes(so_far.subnetworks, search, number, names, width)
+  if search.undecided is not None:
+    notes.append(_filled(event_text.undecided(
+        search.undecided.event, names), width))
   if not tasks and not notes:
     return []
   return [_bold(f"Iteration {number} has not ended", width)] + [

@@ -68,3 +68,12 @@ class Display:
       self._on_working(task)
     for shown in self._progress.add(task.name, event):
       self._report(shown)
+
+  def lose(self, task: job_lib.Task) -> None:
+    """Takes note that a task has ended, and starts again."""
+    for shown in self._progress.lose(task.name):
+      self._report(shown)
+
+  def lost(self) -> str:
+    """Returns a line that says what is lost if no chief saves any more."""
+    return self._progress.lost()

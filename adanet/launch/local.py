@@ -27,6 +27,8 @@ _READ_BYTES = 1 << 16
 _MAX_READS = 64  # A pipe holds at most 1 MB, by default 64 kB.
 # How long tasks may take to end after they were asked to.
 _STOP_SECS = 10.
+# The same if the chief is starting again, and has to save first.
+_SAVE_SECS = 60.
 # How long tasks may take to end by themselves when training is over.
 _END_SECS = 60.
 # An evaluator evaluates the last checkpoint, and exports it.
@@ -56,6 +58,7 @@ class LocalJob:
                supervision: supervision_lib.Supervision,
                output: output_lib.Output,
                report: Callable[[job_lib.Task, str], None],
+               lose: Callable[[job_lib.Task], None],
                warn: Callable[[str], None]):
     """Starts nothing yet.
 
@@ -66,6 +69,7 @@ class LocalJob:
       output: gets what tasks print.
       report: called with each line that a task writes to the file descriptor
         ADANET_EVENTS_FD of its environment. It may tell `supervision`.
+      lose: called with each task that has ended, and starts again.
       warn: prints a line.
     """
     self._command = list(command)
@@ -73,6 +77,7 @@ class LocalJob:
     self._supervision = supervision
     self._output = output
     self._report = report
+    self._lose = lose
     self._warn = warn
     self._selector = selectors.DefaultSelector()
     self._processes = {}  # type: Dict[int, _Process]
@@ -179,9 +184,10 @@ class LocalJob:
 
   def _take_line(self, process, name, line):
     if name == _EVENTS:
-      was_ending = self._supervision.is_ending
+      before = self._supervision.is_ending, self._supervision.awaits_chief
       self._report(process.task, line.decode("utf-8", "replace").rstrip("\n"))
-      if self._supervision.is_ending and not was_ending:
+      if before != (self._supervision.is_ending,
+                    self._supervision.awaits_chief):
         self._end_all(_STOP_SECS)
     else:
       self._output.add(process.task, name, line)
@@ -224,18 +230,31 @@ class LocalJob:
     if self._supervision.is_ending:
       self._end_all(0.)
       return
-    self._warn("{}: all tasks end now, within {:.0f} s.{}".format(
-        signal.Signals(number).name, _STOP_SECS,
-        " Ctrl-C kills them." if number == signal.SIGINT else ""))
     self._supervision.stop(128 + number)
-    self._end_all(_STOP_SECS)
+    is_saved_first = self._supervision.awaits_chief
+    secs = _SAVE_SECS if is_saved_first else _STOP_SECS
+    self._warn("{}: all tasks end now, within {:.0f} s{}.{}".format(
+        signal.Signals(number).name, secs,
+        ", when the chief has started again and saved" * is_saved_first,
+        " Ctrl-C kills them." if number == signal.SIGINT else ""))
+    self._end_all(secs)
 
   def _end_all(self, secs):
-    """Asks all tasks to end, and kills them later."""
-    self._cancel(self._starts)
+    """Asks all tasks to end, and kills them later.
+
+    Those that a chief needs to save are not asked while it starts again.
+    """
+    now = time.monotonic()
+    needed = [task for task in self._supervision.unfinished
+              if secs and self._supervision.awaits_chief and
+              task.job in (job_lib.CHIEF, job_lib.PS)]
+    self._cancel([task for task in self._starts if task not in needed])
+    self._starts = dict.fromkeys(self._starts, now)
     self._ends.clear()
+    self._kills.update(dict.fromkeys(needed, now + secs))
     for process in self._processes.values():
-      self._end(process, secs)
+      if process.task not in needed:
+        self._end(process, secs)
 
   def _cancel(self, tasks):
     """Starts these tasks no more."""
@@ -286,16 +305,19 @@ class LocalJob:
   def _decide(self, task, returncode):
     """Does what follows the end of a task."""
     self._kills.pop(task, None)
+    was_awaited = self._supervision.awaits_chief
     decision = self._supervision.ended(
         task, 0 if task in self._late else returncode)
     if decision.restart_secs is None:
       self._ends.pop(task, None)
     if decision.warning:
       self._warn(decision.warning)
-    if decision.ends_job:
+    if decision.ends_job or (
+        was_awaited and not self._supervision.awaits_chief):
       self._end_all(_STOP_SECS)
     elif decision.restart_secs is not None:
       self._starts[task] = time.monotonic() + decision.restart_secs
+      self._lose(task)
     if self._supervision.is_chief_done and not self._is_chief_done:
       self._is_chief_done = True
       self._end_later()

@@ -50,8 +50,10 @@ of the task that failed first are printed. When the chief is done, the other
 tasks have 60 seconds to end by themselves, and the evaluator has an hour.
 
 Ctrl-C, SIGTERM and SIGHUP ask all tasks to end, and kill them after 10 seconds;
-a second Ctrl-C kills them at once. Nothing outlives adanet-launch. What a task
-has started ends with it, so a shell script should `exec` its program.
+after 60 if the chief is starting again, which saves first what the workers have
+trained meanwhile. A second Ctrl-C kills them at once. Nothing outlives
+adanet-launch. What a task has started ends with it, so a shell script should
+`exec` its program.
 
 The tasks have a network of their own, where the kernel allows it: a TensorFlow
 server runs any graph for anyone who can reach it. Programs that load data from
@@ -260,7 +262,9 @@ def _run_guarded(command, log_dir):
             _COMMAND.warn) as display:
           status = local.LocalJob(
               command, _environments(job), supervision, output, display.add,
-              _COMMAND.warn).run()
+              display.lose, _COMMAND.warn).run()
+        if supervision.has_unsaved:
+          _COMMAND.warn(display.lost())
         message = failure_message.message(supervision, output, not why_open)
         if message:
           _COMMAND.warn(message)

@@ -95,6 +95,51 @@ time.sleep(1000)""")
     self.assertEmpty(launch.left())
 
   @parameterized.parameters(False, True)
+  def test_while_the_chief_starts_again(self, saves):
+    self.write("""
+is_chief, is_again = me == "chief:0", me == "chief:0" and runs()
+if is_again:
+  touch("again")
+  wait_for("go")
+def stop(number, _):
+  if is_chief:
+    report("CheckpointSaved", path="c", global_step=30)
+  print("stops", number)
+  sys.exit(128 + number)
+signal.signal(signal.SIGTERM, stop)
+works()
+if me == "worker:0":
+  wait_for("again")
+  report("Progress", iteration_number=0, global_step=30, steps={"a": 30},
+         losses={}, steps_per_second=1., seconds_left=9.)
+if is_chief and not is_again:
+  report("CheckpointSaved", path="c", global_step=4)
+  os.kill(os.getpid(), signal.SIGKILL)
+touch(me)
+time.sleep(1000)""")
+    launch = self.start(*(launches.SHAPE + (self.program,)))
+    self.wait_for("again", *launches.TASKS[1:])
+    launch.process.send_signal(signal.SIGINT)
+    time.sleep(1)  # A second Ctrl-C at once counts as the same.
+    if saves:
+      self.create_tempfile(os.path.join(self.folder, "go"))
+    else:
+      launch.process.send_signal(signal.SIGINT)
+    status, output, errors = launch.finish()
+    self.assertEqual(130, status, errors)
+    self.assertIn("SIGINT: all tasks end now, within 60 s, when the chief has "
+                  "started again and saved. Ctrl-C kills them.", errors)
+    stopped = ["worker:0", "worker:1"]
+    if saves:
+      stopped += ["chief:0", "ps:0"]
+    self.assertCountEqual([f"[{task}] stops 15" for task in stopped],
+                          output.splitlines())
+    self.assertEqual(
+        not saves, "Stopped: step 4 is saved, and training goes on from there. "
+        "30 steps that were trained since are lost." in errors, errors)
+    self.assertEmpty(launch.left())
+
+  @parameterized.parameters(False, True)
   def test_killed(self, is_all):
     self.write(launches.LEAVES_MORE + "touch(me)\ntime.sleep(1000)")
     launch = self.start(*(launches.SHAPE + (self.program,)))

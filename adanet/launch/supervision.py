@@ -102,6 +102,8 @@ class Supervision:
     self._status = 0
     self._is_ending = False
     self._problem = None  # type: Optional[str]
+    self._awaits_chief = False
+    self._has_unsaved = False
 
   @property
   def status(self) -> int:
@@ -117,6 +119,20 @@ class Supervision:
   def is_over(self) -> bool:
     """Whether no task is left that will run again."""
     return not self._unfinished
+
+  @property
+  def awaits_chief(self) -> bool:
+    """Whether the job was stopped while its chief was starting again.
+
+    The parameter servers have what was trained meanwhile, and only the chief
+    can save it. So it works first, and stops then.
+    """
+    return self._awaits_chief
+
+  @property
+  def has_unsaved(self) -> bool:
+    """Whether the job was stopped, and its lost chief never worked again."""
+    return self._has_unsaved
 
   @property
   def unfinished(self) -> List[job_lib.Task]:
@@ -167,6 +183,8 @@ class Supervision:
   def works(self, task: job_lib.Task) -> None:
     """A task reports that it has begun to work."""
     self._has_worked.add(task)
+    if task.job == job_lib.CHIEF:
+      self._awaits_chief = self._has_unsaved = False
     if task in self._failures and not self._is_ending:
       del self._failures[task]
       self._order.remove(task)
@@ -178,6 +196,9 @@ class Supervision:
       status: the exit status of the job from now on.
     """
     if not self._is_ending:
+      self._awaits_chief = self._has_unsaved = any(
+          task.job == job_lib.CHIEF and failure.has_worked
+          for task, failure in self._failures.items())
       self._failures.clear()
       del self._order[:]
     self._is_ending = True
@@ -200,6 +221,8 @@ class Supervision:
       self._give_up(took_no_part(task))
       self._unfinished.discard(task)
       return Decision(ends_job=True)
+    if task.job == job_lib.CHIEF:
+      self._awaits_chief = False
     if self._is_ending or not returncode:
       self._unfinished.discard(task)
       return Decision()

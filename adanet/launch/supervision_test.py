@@ -135,6 +135,38 @@ class SupervisionTest(parameterized.TestCase):
     self.assertTrue(decides.is_ending)
     self.assertEqual([_CHIEF], [f.task for f in decides.failures])
 
+  def test_stop_while_the_chief_starts_again(self):
+    for has_worked, works_again, awaits, has_unsaved in (
+        (False, False, False, False), (True, False, True, True),
+        (True, True, False, False)):
+      decides = _supervision()
+      if has_worked:
+        decides.works(_CHIEF)
+      decides.ended(_CHIEF, -9)
+      if works_again:
+        decides.works(_CHIEF)
+      self.assertFalse(decides.awaits_chief)
+      decides.stop(130)
+      self.assertEqual(awaits, decides.awaits_chief)
+      self.assertEqual(has_unsaved, decides.has_unsaved)
+      for task in (_WORKER, _PS):
+        decides.ended(task, 143)
+        self.assertEqual(awaits, decides.awaits_chief)
+      decides.stop(130)  # Ctrl-C, again.
+      self.assertEqual(awaits, decides.awaits_chief)
+      decides.ended(_CHIEF, -9)
+      self.assertFalse(decides.awaits_chief)
+      self.assertEqual(has_unsaved, decides.has_unsaved)
+
+  def test_stop_before_the_chief_works_again(self):
+    decides = _supervision()
+    decides.works(_CHIEF)
+    decides.ended(_CHIEF, -9)
+    decides.stop(130)
+    decides.works(_CHIEF)
+    self.assertFalse(decides.awaits_chief)
+    self.assertFalse(decides.has_unsaved)
+
   def test_after_training(self):
     decides = _supervision()
     decides.ended(_CHIEF, 0)

@@ -83,6 +83,7 @@ class ClusterProgress:
     self._shown_began: Optional[events.IterationBegan] = None
     self._progress: Dict[str, events.Progress] = {}
     self._seen: Set[Tuple[Any, ...]] = set()
+    self._saved: Optional[events.Progress] = None
 
   def add(self, task: str, event: events.Event) -> List[events.Event]:
     """Takes an event of a task.
@@ -103,11 +104,42 @@ class ClusterProgress:
     if (isinstance(event, (events.Joined, events.Working)) or
         task != self._chief):
       return []
-    if isinstance(event, events.Resumed):
-      self._progress.clear()  # Steps may be fewer now.
+    if (isinstance(event, events.Resumed) and self._progress and
+        event.global_step < merged(self._progress, self._chief).global_step):
+      self._progress.clear()  # Steps are fewer now.
+    if isinstance(event, events.CheckpointSaved):
+      self._saved = self._now()._replace(global_step=event.global_step)
     if isinstance(event, events.IterationEnded):
       return self._once((event.iteration_number,), event)
     return [event]
+
+  def _now(self) -> events.Progress:
+    """Returns how far the current iteration is."""
+    return (merged(self._progress, self._chief) if self._progress else
+            events.Progress(self._number, 0, {}, {}))
+
+  def lose(self, task: str) -> List[events.Event]:
+    """Takes note that a task has ended, and returns the events to show now.
+
+    How long it would have trained on is not known any more.
+    """
+    if task not in self._progress:
+      return []
+    self._progress[task] = self._progress[task]._replace(
+        steps_per_second=None, seconds_left=None)
+    return [self._now()]
+
+  def lost(self) -> str:
+    """Returns a line that says what is lost if nothing more is saved."""
+    saved = self._saved
+    before = saved.steps if saved else {}  # Other names in each iteration.
+    steps = max((step - before.get(name, 0)
+                 for name, step in self._now().steps.items()), default=0)
+    text = ("Stopped before the first checkpoint" if saved is None else
+            f"Stopped: step {saved.global_step} is saved, and training goes on "
+            "from there")
+    return text + (f". {steps} steps that were trained since are lost."
+                   if steps > 0 else ".")
 
   def _once(self, key: Tuple[Any, ...], event: events.Event
            ) -> List[events.Event]:
@@ -148,4 +180,4 @@ class ClusterProgress:
       return []
     self._progress[task] = event
     shown = [] if self._shown_began else self._show_began()
-    return shown + [merged(self._progress, self._chief)]
+    return shown + [self._now()]

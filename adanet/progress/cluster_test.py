@@ -123,10 +123,47 @@ class ClusterProgressTest(parameterized.TestCase):
 
   def test_steps_may_be_fewer_after_a_restore(self):
     shown = self._shown(
-        ("worker:0", _progress({"a": 9})),
+        ("worker:0", _progress({"a": 9}, 0, 9)),
         ("chief:0", events.Resumed(0, 5, "c")),
         ("chief:0", _progress({"a": 5})))
     self.assertEqual({"a": 5}, shown[2][0].steps)
+
+  def test_a_chief_that_goes_on_with_the_variables(self):
+    shown = self._shown(
+        ("worker:0", _progress({"a": 9}, 0, 9)),
+        ("chief:0", events.Resumed(0, 9, "c")),
+        ("chief:0", _progress({"b": 5}, 0, 9)))
+    self.assertEqual({"a": 9, "b": 5}, shown[2][0].steps)
+
+  def test_time_left_of_a_lost_task(self):
+    merging = cluster.ClusterProgress()
+    self.assertEmpty(merging.lose("chief:0"))
+    merging.add("worker:0", _progress({"b": 1}, speed=2., left=60.))
+    merging.add("chief:0", _progress({"a": 1}, speed=1., left=126.))
+    (shown,) = merging.lose("chief:0")
+    self.assertEqual({"a": 1, "b": 1}, shown.steps)
+    self.assertEqual((2., 60.), (shown.steps_per_second, shown.seconds_left))
+    (shown,) = merging.add("worker:0", _progress({"b": 2}, speed=2., left=59.))
+    self.assertEqual(59., shown.seconds_left)
+    self.assertIsNone(merging.lose("worker:0")[0].seconds_left)
+
+  def test_what_is_lost(self):
+    merging = cluster.ClusterProgress()
+    self.assertEqual("Stopped before the first checkpoint.", merging.lost())
+    merging.add("worker:0", _progress({"t0_a": 4}, 0, 4))
+    self.assertEqual("Stopped before the first checkpoint. 4 steps that were "
+                     "trained since are lost.", merging.lost())
+    merging.add("chief:0", events.CheckpointSaved("c", 5))
+    saved = "Stopped: step 5 is saved, and training goes on from there."
+    self.assertEqual(saved, merging.lost())
+    merging.add("worker:0", _progress({"t0_a": 9, "t0_b": 1}, 0, 9))
+    self.assertEqual(
+        saved + " 5 steps that were trained since are lost.", merging.lost())
+    merging.add("chief:0", events.Resumed(0, 5, "c"))
+    self.assertEqual(saved, merging.lost())
+    merging.add("worker:0", _progress({"t1_a": 3}, 1, 8))
+    self.assertEqual(
+        saved + " 3 steps that were trained since are lost.", merging.lost())
 
   def test_working_is_not_shown(self):
     self.assertEqual(

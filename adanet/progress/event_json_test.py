@@ -35,6 +35,8 @@ _EVENTS = st.one_of(
               st.booleans()),
     st.builds(events.CheckpointSaved, _NAMES, _NUMBERS),
     st.builds(events.IterationEnded, _NUMBERS, _CHOICES, _FLOATS, _NAMES),
+    st.builds(events.IterationUndecided, _NUMBERS, _NUMBERS,
+              st.none() | _CHOICES, _NAMES),
     st.builds(events.TrainingEnded, _NUMBERS, _NAMES),
     st.builds(events.Joined, _NAMES), st.builds(events.Working, _NAMES))
 

@@ -46,6 +46,33 @@ def _time_left(left: remaining.Left) -> List[str]:
   return [text]
 
 
+def _shortened(choice, names):
+  """Returns a `Choice` with short names."""
+  short = names.short
+  return dataclasses.replace(
+      choice, name=short(choice.name),
+      next_best=choice.next_best and short(choice.next_best),
+      nan=tuple(map(short, choice.nan)))
+
+
+def undecided(event: events.IterationUndecided, names: names_lib.Names) -> str:
+  """Returns which ensemble answers while an iteration has no winner, and why.
+
+  Args:
+    event: `IterationUndecided`.
+    names: `Names` of the ensembles of its iteration.
+  """
+  if event.choice is None:
+    leads = ("evaluate, predict and exports use the ensemble whose "
+             f"{event.metric_name} is the best now, by the evaluator.")
+  else:
+    leads = _shortened(event.choice, names).message(
+        event.metric_name, "leads") + " evaluate, predict and exports use it."
+  return (f"Iteration {event.iteration_number} has no winner yet at step "
+          f"{event.global_step}, the last one: {leads} To decide, train for "
+          "more steps, or set max_iterations and no max_steps.")
+
+
 class EventText:
   """The text of events, which come in their order.
 
@@ -114,13 +141,10 @@ class EventText:
         f" Loss: {_listed(losses)}." if losses else "")
 
   def _ended(self, event):
-    choice, short = event.choice, self.names.short
     gain = " " + event.fit.message() if event.fit else ""
     return "Iteration {} ended after {}: {}{}".format(
-        event.iteration_number, duration(event.seconds), dataclasses.replace(
-            choice, name=short(choice.name), next_best=choice.next_best and
-            short(choice.next_best), nan=tuple(map(short, choice.nan))).message(
-                event.metric_name), gain)
+        event.iteration_number, duration(event.seconds),
+        _shortened(event.choice, self.names).message(event.metric_name), gain)
 
   def line(self, event: events.Event) -> str:
     """Returns an event that was taken as one line of text."""
@@ -139,6 +163,8 @@ class EventText:
       return f"Saved the checkpoint of step {event.global_step}: {event.path}."
     if isinstance(event, events.IterationEnded):
       return self._ended(event)
+    if isinstance(event, events.IterationUndecided):
+      return undecided(event, self.names)
     if isinstance(event, events.TrainingEnded):
       return (f"Training ended at step {event.global_step}: "
               f"{event.reason.rstrip('.')}.")

@@ -58,6 +58,19 @@ class EventTextTest(parameterized.TestCase):
            3, selection.choose(["a", "b"], [.5, .75]), 12.3, "error"),
        "Iteration 3 ended after 0:12: a won with error 0.5, 0.25 better than "
        "b, the next best of 2 candidates."),
+      ("undecided",
+       events.IterationUndecided(
+           3, 40, selection.choose(["a", "b"], [.5, .75]), "error"),
+       "Iteration 3 has no winner yet at step 40, the last one: a leads with "
+       "error 0.5, 0.25 better than b, the next best of 2 candidates. "
+       "evaluate, predict and exports use it. To decide, train for more steps, "
+       "or set max_iterations and no max_steps."),
+      ("undecided_with_an_evaluator",
+       events.IterationUndecided(3, 40, None, "error"),
+       "Iteration 3 has no winner yet at step 40, the last one: evaluate, "
+       "predict and exports use the ensemble whose error is the best now, by "
+       "the evaluator. To decide, train for more steps, or set max_iterations "
+       "and no max_steps."),
       ("training_ended", events.TrainingEnded(7, "the input ended"),
        "Training ended at step 7: the input ended."),
       ("joined", events.Joined("/m"), "The search is in /m."),

@@ -58,8 +58,9 @@ def _train_iteration(model, training, start):
   trained = leading.train_here(
       model, training, start, loop_lib.Surroundings(
           report=training.report,
-          mark_stopped=lambda *note: model.model_dir.mark_stopped(
-              start.number, *note),
+          mark_stopped=lambda *note: leading.written_surely(
+              lambda: model.model_dir.mark_stopped(start.number, *note),
+              model, training.request),
           asked_to_stop=training.asked_to_stop))
   if trained is None:
     training.stops.raise_asked()

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of Ctrl-C and SIGTERM to a program that trains in one process."""
 
+import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -12,7 +14,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet import tf_compat
+from adanet import waiting
+from adanet.core import model_dir as model_dir_lib
 from adanet.testing import builders
+from adanet.testing import searches
 
 # A user's program.
 _PROGRAM = """
@@ -44,6 +49,35 @@ def make_estimator(model_dir):
       adanet.heads.RegressionHead(),
       builders.generator(builders.Dense("a"), builders.Dense("b")),
       max_iteration_steps=1000, max_iterations=3, model_dir=model_dir)
+
+
+class FullDiskTest(absltest.TestCase):
+
+  @mock.patch.object(waiting, "_SPACE_SECS", .01)
+  def test_waits_for_space(self):
+    full = OSError(errno.ENOSPC, "No space left on device")
+    names = ("mark_stopped", "write_architecture")
+    tries = {name: [full, full] for name in names}
+
+    def writing(name, write):
+      def try_to_write(*args, **kwargs):
+        if tries[name]:
+          raise tries[name].pop()
+        return write(*args, **kwargs)
+
+      return mock.patch.object(
+          model_dir_lib.ModelDir, name, try_to_write)
+
+    model_dir = self.create_tempdir().full_path
+    with contextlib.ExitStack() as patches:
+      for name in names:
+        patches.enter_context(
+            writing(name, getattr(model_dir_lib.ModelDir, name)))
+      searches.estimator(
+          model_dir, builders.Dense("a"), builders.Dense("b")).train(
+              builders.input_fn())
+    self.assertEqual(dict.fromkeys(names, []), tries)
+    self.assertLen(adanet.report(model_dir).iterations, 2)
 
 
 class SignalTest(parameterized.TestCase):

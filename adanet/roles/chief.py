@@ -39,9 +39,11 @@ When a parameter server is lost in the middle of an iteration:
 
 When the chief itself is lost, the workers train on. A restarted chief goes on
 with their generation, if all servers have kept its variables and it would train
-the same. Otherwise it announces another one, as in 4.
+the same. Otherwise it announces another one, as in 4. A signal that comes
+meanwhile waits: what the workers have trained is saved first.
 """
 
+import contextlib
 import time
 
 from absl import logging
@@ -68,6 +70,9 @@ _FILE_SECS = 1.  # Between two reads of a file.
 # How long a chief waits for parameter servers if the job seems to be over. They
 # will know by then.
 _OVER_SECS = 35.
+# How long a chief that was asked to stop may take to go on with a generation,
+# and save it. Parameter servers stay as long.
+_TAKE_OVER_SECS = 8.
 
 
 class _VariablesLostError(Exception):
@@ -102,6 +107,8 @@ class Chief:
     self._training = training
     self._connection = connection
     self._has_checked_files = False
+    self._deferred = contextlib.ExitStack()  # Signals, to take over.
+    self._late_time = float("inf")
 
   # Start.
 
@@ -111,7 +118,8 @@ class Chief:
       logging.info("Skipped training: the job is over already.")
       return
     try:
-      reason = self._train_iterations()
+      with self._deferred:
+        reason = self._train_iterations()
     except (KeyboardInterrupt, SystemExit):
       _end(self._connection, agreement_lib.State.STOPPED,
            "the chief was asked to stop")
@@ -154,6 +162,7 @@ class Chief:
         start = leading.after_iteration(self._model, self._training, trained)
       except _VariablesLostError as lost:
         logging.warning("%s", lost)
+        self._end_takeover()
         start = leading.latest_start(self._model)
       is_ready = False
     return start
@@ -166,11 +175,33 @@ class Chief:
       agreed: `Agreement` that the chief before has written, or None.
     """
     figures = self._known_figures(latest.number)
-    return (agreed is not None and figures is not None and
-            decisions.may_go_on(agreed, self._agreement(
-                latest.number, agreed.builders, agreed.generation,
-                measuring.agreed_figures(agreed))) and
-            self._wait_until_servers_answer(agreed.generation))
+    if (agreed is None or figures is None or
+        not decisions.may_go_on(agreed, self._agreement(
+            latest.number, agreed.builders, agreed.generation,
+            measuring.agreed_figures(agreed)))):
+      return False
+    self._deferred.enter_context(self._training.stops.deferred())
+    if self._wait_until_servers_answer(agreed.generation):
+      return True
+    self._end_takeover()
+    return False
+
+  def _look_at_takeover(self):
+    """Ends a takeover that was asked to stop, if it takes too long."""
+    if not self._training.asked_to_stop():
+      return
+    now = time.monotonic()
+    self._late_time = min(self._late_time, now + _TAKE_OVER_SECS)
+    if now >= self._late_time:
+      logging.error(
+          "Stopped before all parameter servers have answered: what was "
+          "trained since the last checkpoint is lost.")
+      self._training.stops.raise_asked()
+
+  def _end_takeover(self):
+    """Lets signals end this task at once again, also one that has come."""
+    self._deferred.close()
+    self._training.stops.raise_asked()
 
   # Announce.
 
@@ -301,7 +332,8 @@ class Chief:
     while True:
       try:
         # It waits until all parameter servers answer.
-        with self._connection.session(graph) as session:
+        with self._connection.session(
+            graph, self._look_at_takeover) as session:
           if not is_ready:
             self._check_files(generation)
             it.initializers.set_variables(session)
@@ -313,6 +345,7 @@ class Chief:
               self._make_ready(generation)
               is_ready = True
             ending = it.train(session, coordinator)
+            self._deferred.close()
             if ending == loop_lib.Ending.SIGNAL:
               self._training.stops.raise_asked()
             it.end(session)
@@ -332,6 +365,7 @@ class Chief:
     """
     wait = self._connection.wait("start it, or see what it prints")
     while True:
+      self._look_at_takeover()
       ready = [None if notice is None else notice.ready
                for notice in self._connection.read_boards()]
       has_lost = decisions.have_lost(ready, generation)

@@ -33,6 +33,8 @@ from adanet.training import joining
 from adanet.training import library as library_lib
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
+from adanet.training import recording
+from adanet.training import noting
 from adanet.training import trainer
 
 
@@ -44,12 +46,15 @@ def check_executor(executor: typing.Any, config: typing.Any) -> None:
     config: RunConfig.
 
   Raises:
-    ValueError: it is no executor, or the config has a cluster.
+    ValueError: it is no executor, its workers are forks, or the config has a
+      cluster.
   """
-  if not callable(getattr(executor, "submit", None)):
+  if isinstance(executor, type) or not callable(
+      getattr(executor, "submit", None)):
     raise ValueError(
         "executor must be a concurrent.futures.Executor, or have its method "
         f"submit, got {executor!r}")
+  execution.check_start_method(executor)
   if config.cluster_spec:
     raise ValueError(
         f"executor={executor!r}: expected None with the cluster in TF_CONFIG. "
@@ -206,8 +211,12 @@ class _Driver:
         records=choosing.needs_library(choice, iteration),
         start=start, max_steps=request.max_steps, stops={},
         builder_names=iteration.builder_names, model_dir=model.model_dir.path,
-        driver=files.begin(start.checkpoint, self._search))
-    results = self._results(files, {
+        driver=leading.written_surely(
+            lambda: files.begin(start.checkpoint, self._search), model,
+            request),
+        driver_process=part_files.worker_name())
+    note = self._noted(start, iteration, files, parts, first)
+    results = self._results(files, note, {
         part: first._replace(part=part, is_first=part == parts[0])
         for part in parts_lib.longest_first(parts, self._seconds, dict(zip(
             iteration.builder_names, iteration.builder_costs)))})
@@ -218,7 +227,28 @@ class _Driver:
     self._write_tasks(start.number, files, parts)
     return trained._replace(seconds=time.time() - began)
 
-  def _results(self, files, tasks):
+  def _noted(self, start, iteration, files, parts, task):
+    """Returns the `Note` of the search, compared with that of before.
+
+    Nobody builds the builders of parts that are done. If the builders are
+    others now, their weights do not fit, so they are built here.
+    """
+    request = self._training.request
+    has_begun = any(files.attempts(part) for part in parts)
+    note = noting.Note(
+        self._model, start.number, request.max_iterations,
+        iteration.builder_names, iteration.graphs,
+        has_weights=start.checkpoint is not None or has_begun,
+        resumes=has_begun or not start.begins)
+    done = tuple(name for part in parts for name in part
+                 if files.result(part, task.driver, task.max_steps))
+    if done:
+      with self._model._replace(part=done).graph(
+          request.input_fn, "train", start.number) as built:
+        note.write(request.wait_timeout_secs, built.iteration.graphs)
+    return note
+
+  def _results(self, files, note, tasks):
     """Returns the `Result` of each part.
 
     A part ends at `max_steps` as if the subnetworks of all others trained as
@@ -229,7 +259,8 @@ class _Driver:
     todo = tasks
     while todo:
       results.update(execution.Execution(
-          self._executor, self._training, files, todo, number).results())
+          self._executor, self._training, files, todo, number,
+          note).results())
       stops = _stops(number, results)
       todo = {part: task._replace(stops=stops) for part, task in tasks.items()
               if _ended_too_early(part, results[part], stops)}
@@ -240,12 +271,12 @@ class _Driver:
   def _joined(self, iteration, files, results, names):
     """Joins the parts of an iteration; returns what is `Trained`."""
     averages = _of_first(results, lambda result: result.averages)
-    if names and all(averages[name] != averages[name] for name in names):
-      files.remove()
-      raise selection.all_nan_error(iteration.number, names)
     for result in results.values():
       for event in result.stopped:
         self._training.report(event)
+    if names and all(averages[name] != averages[name] for name in names):
+      files.remove()
+      raise selection.all_nan_error(iteration.number, names)
     steps = _of_first(results, lambda result: result.steps)
     checkpoint, global_step = joining.join(
         self._model, self._training,
@@ -263,7 +294,8 @@ class _Driver:
             iteration, lambda: _of_first(results, lambda result: result.values),
             lambda: contextlib.nullcontext(library_lib.joined([
                 library_lib.read(files.absolute(result.library))
-                for result in results.values()]))),
+                for result in results.values()])),
+            lambda: _of_first(results, lambda result: result.not_finite)),
         reports=lambda included: _reports(results, included),
         averages=averages,
         weights=_of_first(results, lambda result: result.weights),
@@ -294,7 +326,7 @@ class _Driver:
     history = store.History(self._model.model_dir.path)
     for i, record in enumerate(by_worker.values()):
       task = f"worker:{i}"
-      history.write_task(records.added(
+      recording.write_or_warn(history.write_task, records.added(
           history.task(task, number), record._replace(task=task)))
 
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kills, stops and starts again searches on executors, in real processes."""
 
+import glob
 import os
 import signal
 import threading
@@ -90,14 +91,26 @@ class DriverFaultsTest(absltest.TestCase):
 
     processes.wait_until(is_saved, f"step {step} of {name} in {number}")
 
+  def _results(self):
+    """Returns when each result of iteration 0 was written, by its path."""
+    return {path: os.stat(path).st_mtime_ns for path in glob.glob(
+        os.path.join(self._model_dir, "parts", "0", "*", "result"))}
+
   def test_driver_is_stopped_and_killed_and_started_again(self):
     stopped = processes.Process(_train_on_pool, self._model_dir, .2)
     self._wait_until_trained(0, "a", 3)
     stopped.signal(signal.SIGINT)
     self.assertEqual(130, stopped.wait_until_ended())
-    killed = processes.Process(_train_on_pool, self._model_dir, .2)
-    self._wait_until_trained(0, "c", 9)
-    killed.kill()
+    done = {}
+    for name, step in ("a", 9), ("c", 3), ("c", 6), ("c", 9):
+      killed = processes.Process(_train_on_pool, self._model_dir, .2)
+      self._wait_until_trained(0, name, step)
+      killed.kill()
+      results = self._results()
+      # What was done is not done again, nor removed.
+      self.assertEqual(done, {path: results.get(path) for path in done})
+      done = results
+    self.assertLen(done, 2)
     last = processes.Process(_train_on_pool, self._model_dir, 0.)
     self.assertEqual(0, last.wait_until_ended())
     self.assertFalse(os.path.exists(os.path.join(self._model_dir, "parts")))

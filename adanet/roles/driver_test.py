@@ -2,9 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of searches on executors that lose parts, or break."""
 
+import collections
+import glob
+import multiprocessing
 import os
 import pickle
+import re
 import tempfile
+import time
 import typing
 from concurrent import futures
 from unittest import mock
@@ -12,21 +17,28 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
+from adanet import waiting
 from adanet.roles import execution
 from adanet.roles import part
+from adanet.roles import part_files
 from adanet.testing import builders
 from adanet.testing import engines
+from adanet.testing import processes
 from adanet.testing import searches
+from adanet.tf_compat import files
 import numpy as np
 
 
-def _estimator(model_dir, step_secs=0., steps=4, names="abc", **arguments):
+def _estimator(model_dir, steps=4, names="abc", learning_rates=None,
+               save_summary_steps=100, **arguments):
   """Returns an estimator whose every third step is saved."""
   return searches.estimator(
-      model_dir, *[builders.Slow(name, step_secs, width=2 + i)
-                   for i, name in enumerate(names)],
+      model_dir, *[
+          builders.Dense(name, 2 + i, (learning_rates or {}).get(name, .05))
+          for i, name in enumerate(names)],
       max_iteration_steps=steps, config=tf_compat.RunConfig(
-          tf_random_seed=1, save_checkpoints_steps=3), **arguments)
+          tf_random_seed=1, save_checkpoints_steps=3,
+          save_summary_steps=save_summary_steps), **arguments)
 
 
 def _variables(model_dir):
@@ -37,6 +49,15 @@ def _variables(model_dir):
           for name in reader.get_variable_to_shape_map()}
 
 
+def _results(model_dir):
+  """Returns what each file of a result is on the disk, by its path."""
+  found = {}
+  for path in glob.glob(os.path.join(model_dir, "parts", "*", "*", "result")):
+    with open(path, "rb") as f:
+      found[path] = os.stat(path).st_mtime_ns, f.read()
+  return found
+
+
 class _Here(engines.Here):
   """Trains each part at once, in this process.
 
@@ -45,11 +66,15 @@ class _Here(engines.Here):
   """
 
   def __init__(self, change: typing.Callable[[part.Task], part.Task] =
-               lambda task: task):
+               lambda task: task, most: int = 100):
+    """Takes what to change in a task, and how many to take at most."""
     self.trained: typing.List[str] = []
     self._change = change
+    self._most = most
 
   def submit(self, fn, task):
+    if len(self.trained) >= self._most:
+      raise ValueError("it gets one part after the other")
     self.trained.append("".join(task.part))
     return super().submit(lambda: fn(self._change(task)))
 
@@ -88,6 +113,62 @@ class _Breaking(_Here):
     return super().submit(fn, task)
 
 
+class _ForkingItself(_Here):
+  """Trains each part in a fork, in a way of its own."""
+
+  def submit(self, fn, task):
+    worker = processes.Process(lambda connection: connection.send(fn(task)))
+    try:
+      self.trained.append("".join(task.part))
+      return engines.Here().submit(worker.receive)
+    finally:
+      worker.kill()
+
+
+class _ForkingWithMultiprocessing(_Here):
+  """Trains each part in a process of multiprocessing that is a fork."""
+
+  def submit(self, fn, task):
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    worker = context.Process(target=lambda: sender.send(fn(task)), daemon=True)
+    worker.start()
+    try:
+      self.trained.append("".join(task.part))
+      receiver.poll(20)  # One that hangs is killed.
+      return engines.Here().submit(receiver.recv)
+    finally:
+      worker.kill()
+      worker.join()
+
+
+class _Dying(_Here):
+  """Trains some parts, until a worker dies in one; others have begun then."""
+
+  def submit(self, fn, task):
+    if "b" not in task.part:
+      return super().submit(fn, task)
+    number = task.start.number
+    part_files.PartFiles(task.model_dir, number).new_attempt(task.part)
+
+    def die(unused_task):
+      raise futures.process.BrokenProcessPool("terminated abruptly")
+
+    return super().submit(die, task)
+
+
+class _Late(futures.ThreadPoolExecutor):
+  """Begins with its work when it has been asked for a while."""
+
+  def submit(self, fn, task):
+
+    def train():
+      time.sleep(1.)
+      return fn(task)
+
+    return super().submit(train)
+
+
 def _losing(error, times):
   """Returns an executor that loses its first tasks."""
   left = [times]
@@ -103,17 +184,19 @@ def _losing(error, times):
 
 class DriverTest(parameterized.TestCase):
 
-  def _train(self, executor=None, model_dir=None, **arguments):
+  def _train(self, executor=None, model_dir=None, max_steps=None, **arguments):
     """Trains a search, and returns its model_dir."""
     model_dir = model_dir or tempfile.mkdtemp(
         dir=absltest.get_default_test_tmpdir())
     _estimator(model_dir, **arguments).train(
-        builders.input_fn(), executor=executor)
+        builders.input_fn(), max_steps=max_steps, executor=executor)
     self.assertFalse(os.path.exists(os.path.join(model_dir, "parts")))
     return model_dir
 
   def _assert_same(self, expected, actual):
-    expected, actual = _variables(expected), _variables(actual)
+    self._assert_equal(_variables(expected), _variables(actual))
+
+  def _assert_equal(self, expected, actual):
     self.assertEqual(sorted(expected), sorted(actual))
     for name, value in expected.items():
       np.testing.assert_array_equal(value, actual[name], name)
@@ -157,12 +240,110 @@ class DriverTest(parameterized.TestCase):
     self.assertEqual(["b", "c"], new.trained[:2])
     self.assertCountEqual("abc", new.trained[2:])
 
+  def test_what_is_done_stays_done_at_every_start(self):
+    model_dir = self.create_tempdir().full_path
+    search = dict(names="abcdef", max_iterations=1)
+    trained, results = [], {}
+    for start in range(5):
+      executor = _Breaking(1)
+      with self.assertRaises(execution.ExecutorError):
+        self._train(executor, model_dir, **search)
+      trained += executor.trained
+      found = _results(model_dir)
+      self.assertLen(found, start + 1)
+      self.assertEqual(results, {path: found[path] for path in results})
+      results = found
+    self.assertLen(set(trained), 5)
+    new = _Here()
+    self._assert_same(self._train(**search),
+                      self._train(new, model_dir, **search))
+    self.assertEqual(set("abcdef") - set(trained), set(new.trained))
+
+  def test_part_that_diverges_says_nothing_of_the_others(self):
+    # It is the first one, and knows the previous ensemble for a few steps.
+    search = dict(names="abc", steps=9, learning_rates={"a": 1e30})
+    expected, found = self._train(**search), self._train(_Here(), **search)
+    expected, found = [
+        {name: value for name, value in _variables(folder).items()
+         if not re.search("t[01]_a", name)} for folder in (expected, found)]
+    self.assertTrue([name for name in expected
+                     if name.startswith("adanet/iteration_1/candidate_t0_")])
+    self._assert_equal(expected, found)
+
+  def test_max_steps_where_some_have_stopped(self):
+    search = dict(names="abc", steps=9, learning_rates={"a": 1e30},
+                  max_steps=6)
+    executor = _Here(most=12)
+    found = self._train(executor, **search)
+    self.assertEqual(
+        tf_compat.v1.train.latest_checkpoint(self._train(**search)).split(
+            "/")[-1], tf_compat.v1.train.latest_checkpoint(found).split("/")[-1])
+    # Those that took the first one for further train again.
+    self.assertEqual(list("abcbc"), executor.trained)
+
+  def test_curves_of_the_previous_ensemble_are_drawn_once(self):
+    counts = []
+    for executor in None, _Here():
+      folder = self._train(executor, save_summary_steps=1)
+      counts.append(collections.Counter(
+          (value.tag, event.step) for path in glob.glob(os.path.join(
+              folder, "ensemble", "t0_*", "events*"))
+          for event in tf_compat.v1.train.summary_iterator(path)
+          for value in event.summary.value))
+    self.assertNotEmpty(counts[0])
+    self.assertEqual(*counts)
+
+  def test_worker_that_dies_is_named_with_its_part(self):
+    with self.assertRaisesRegex(
+        execution.ExecutorError, r"takes no more work while it trained 'b' on "
+        r"\S+-\d+ .BrokenProcessPool: terminated.*needs more memory"):
+      self._train(_Dying())
+
+  def test_disk_that_is_full_for_a_while(self):
+    left = {}
+
+    def write(path, content):
+      kind = os.path.basename(path).split("-")[0]
+      if left.setdefault(kind, 2):
+        left[kind] -= 1
+        raise tf_compat.v1.errors.ResourceExhaustedError(
+            None, None, f"{path}; No space left on device")
+      write_bytes(path, content)
+
+    write_bytes = files.write_bytes
+    with mock.patch.object(files, "write_bytes", write):
+      with mock.patch.object(waiting, "_SPACE_SECS", .01):
+        model_dir = self._train(_Here())
+    self.assertIn("progress.json", left)
+    self.assertIn("result", left)
+    self._assert_same(self._train(), model_dir)
+
   def test_max_iterations_lowered_between_two_iterations(self):
     model_dir = self.create_tempdir().full_path
     with self.assertRaises(execution.ExecutorError):
       self._train(_Breaking(3), model_dir)
     self._train(_Here(), model_dir, max_iterations=1)
     self._assert_same(self._train(max_iterations=1), model_dir)
+
+  @parameterized.parameters(_ForkingItself, _ForkingWithMultiprocessing)
+  def test_workers_that_were_forked(self, make):
+    executor = make()
+    with self.assertRaisesRegex(
+        execution.ExecutorError, r"\Aexecutor=.*: its workers are forks.*"
+        r"get_context.\"spawn\".;.*\Z"):
+      self._train(executor)
+
+  def test_no_worker_begins(self):
+    with mock.patch.object(execution, "_SILENT_SECS", .1):
+      with self.assertLogs(level="WARNING") as logs:
+        with _Late(1) as executor:
+          self._train(executor, max_iterations=1)
+    found = [line for line in logs.output if "Still waiting" in line]
+    self.assertLen(found, 1)
+    self.assertRegex(
+        found[0], r"Iteration 0: in 0 s no worker of .*_Late object.* has "
+        r"trained a step. Still waiting for the parts: 'a' .begun by no worker"
+        r".*'b' .begun by no worker.*'c' .begun by no worker")
 
   def test_worker_that_sees_another_disk(self):
     elsewhere = self.create_tempdir().full_path

@@ -330,11 +330,15 @@ class EvaluatorTest(parameterized.TestCase):
     self.assertEqual([10, 20], self._steps)
     found, _ = self._run({5: self._save(30), 30: self._announce("over")})
     self.assertEqual([10, 20, 30], self._steps)
-    # It was over, and all is done.
-    self.assertEqual(found, tuple(self._run({})[0]))
-    self.assertEqual([10, 20, 30], self._steps)
+    # It was over, and all is done, at every start.
+    path = os.path.join(self._model_dir, "cluster", "results.json")
+    written = os.stat(path).st_mtime_ns
+    for _ in range(5):
+      self.assertEqual(found, tuple(self._run({})[0]))
+      self.assertEqual([10, 20, 30], self._steps)
+      self.assertEqual(written, os.stat(path).st_mtime_ns)
     # It was over: the last one is evaluated for the end.
-    os.remove(os.path.join(self._model_dir, "cluster", "results.json"))
+    os.remove(path)
     self.assertEqual(found, self._run({})[0])
     self.assertEqual([10, 20, 30, 30], self._steps)
 

@@ -11,15 +11,23 @@ import time
 import typing
 
 from absl import logging
+from adanet.core import empty_input
 from adanet.core import events
 from adanet.core import parts as parts_lib
 from adanet.roles import part as part_lib
 from adanet.roles import part_files
+from adanet.training import noting
 from adanet.training import trainer
 
 _MAX_LOSSES = 5  # How often an executor may lose a part.
 _POLL_SECS = .5
 _STOP_SECS = 60.  # For parts to save and stop.
+_SILENT_SECS = 60.  # Without a step, from the beginning.
+_FORKS = (
+    "executor={!r}: its workers are forks, in which TensorFlow hangs: expected "
+    "spawned ones. Fix: context = multiprocessing.get_context(\"spawn\"); "
+    "executor = ProcessPoolExecutor(2, mp_context=context), in a program with "
+    "if __name__ == \"__main__\":")
 
 _Results = typing.Dict[parts_lib.Part, part_files.Result]
 
@@ -32,13 +40,24 @@ class ExecutorError(RuntimeError):
   """The executor lost its workers, and starts no others."""
 
 
+def check_start_method(executor: typing.Any) -> None:
+  """Checks that an executor does not fork its workers, as far as it says so.
+
+  Raises:
+    ValueError: it does. Nothing was trained.
+  """
+  context = getattr(executor, "_mp_context", None)
+  if context is not None and context.get_start_method() == "fork":
+    raise ValueError(_FORKS.format(executor))
+
+
 class Execution:
   """The parts of one iteration on an executor."""
 
   def __init__(self, executor: typing.Any, training: trainer.Training,
                files: part_files.PartFiles,
                tasks: typing.Dict[parts_lib.Part, part_lib.Task],
-               number: int):
+               number: int, note: noting.Note):
     """Begins nothing yet.
 
     Args:
@@ -47,22 +66,30 @@ class Execution:
       files: `PartFiles` of the iteration.
       tasks: dict from each part to its `Task`, in the order to begin them.
       number: int, the iteration's.
+      note: `Note`, which gets the graphs of parts that have begun.
     """
     self._executor = executor
     self._training = training
     self._files = files
     self._tasks = tasks
     self._number = number
+    self._note = note
+    self._noted: typing.Set[parts_lib.Part] = set()
     self._results: _Results = {}
     self._pending: typing.Dict[typing.Any, parts_lib.Part] = {}
     self._num_losses = dict.fromkeys(tasks, 0)
     self._error: typing.Optional[Exception] = None
+    self._before = {part: files.progress(part) for part in tasks}
+    self._attempts = {part: files.attempts(part) for part in tasks}
+    self._silent_until: typing.Optional[float] = (
+        time.monotonic() + _SILENT_SECS)
 
   def results(self) -> _Results:
     """Returns the results of all parts, when they are done.
 
     Raises:
       PartError: a part failed.
+      EmptyInputError: the input of a part has no batch.
       ExecutorError: the executor is broken, or loses a part again and again.
       KeyboardInterrupt, SystemExit: a signal asked for it.
     """
@@ -72,6 +99,7 @@ class Execution:
           self._submit(part)
       while self._pending and not self._is_to_stop():
         self._wait()
+      self._note_graphs()
       if self._is_to_stop():
         self._stop()
     self._training.stops.raise_asked()
@@ -100,10 +128,15 @@ class Execution:
 
   def _break(self, error):
     """Notes that the executor takes no more work."""
+    ran = [f"{part_files.part_name(part)!r} on {', '.join(workers)}"
+           for part, workers in self._workers().items()
+           if workers and not self._find_result(part)]
+    while_ = f" while it trained {'; '.join(ran)}" if ran else ""
     self._error = self._error or ExecutorError(
-        f"iteration {self._number}: the executor takes no more work "
+        f"iteration {self._number}: the executor takes no more work{while_} "
         f"({type(error).__name__}: {error}). Call train again with a new one: "
-        "parts that are done are not trained again")
+        "parts that are done are not trained again. If the same part is there "
+        "each time, see whether its builder needs more memory than there is")
     self._error.__cause__ = self._error.__cause__ or error
 
   def _wait(self):
@@ -113,6 +146,7 @@ class Execution:
         return_when=concurrent.futures.FIRST_COMPLETED)
     for future in done:
       self._take(self._pending.pop(future), future)
+    self._note_graphs()
     self._report_progress()
 
   def _take(self, part, future):
@@ -126,7 +160,12 @@ class Execution:
     except (Exception, concurrent.futures.CancelledError) as error:  # pylint: disable=broad-except
       self._lose(part, error)
       return
-    if outcome.error:
+    if outcome.is_fork:
+      self._error = self._error or ExecutorError(_FORKS.format(self._executor))
+    elif outcome.is_input_empty:
+      self._error = self._error or empty_input.EmptyInputError(
+          f"iteration {self._number}: {outcome.error}")
+    elif outcome.error:
       self._error = self._error or PartError(
           f"iteration {self._number}: the part "
           f"{part_files.part_name(part)!r} failed on {outcome.worker}: "
@@ -169,10 +208,24 @@ class Execution:
           "next read the model_dir.", _STOP_SECS,
           ", ".join(sorted(map(part_files.part_name, self._pending.values()))))
 
+  def _note_graphs(self):
+    """Notes the graphs of the parts that have begun."""
+    found = {}
+    for part, task in self._tasks.items():
+      graphs = None
+      if part not in self._noted:
+        graphs = self._files.graphs(part, task.driver)
+      if graphs is not None:
+        self._noted.add(part)
+        found.update(graphs)
+    if found:
+      self._note.write(self._training.request.wait_timeout_secs, found)
+
   def _report_progress(self):
     """Reports how far the parts are together."""
-    known = [self._files.progress(part) for part in self._tasks]
-    known = [progress for progress in known if progress is not None]
+    found = {part: self._files.progress(part) for part in self._tasks}
+    self._warn_of_silence(found)
+    known = [progress for progress in found.values() if progress is not None]
     if not known:
       return
     steps = {}
@@ -186,3 +239,24 @@ class Execution:
         sum(p.global_step for p in known) // len(known), steps, losses,
         min(rates) if rates else None,
         max((p.seconds_left or 0. for p in known), default=None)))
+
+  def _warn_of_silence(self, found):
+    """Says so once if no worker has trained a step after a while."""
+    if self._silent_until is None or self._results or found != self._before:
+      self._silent_until = None
+    elif time.monotonic() >= self._silent_until:
+      self._silent_until = None
+      logging.warning(
+          "Iteration %d: in %.0f s no worker of %r has trained a step. Still "
+          "waiting for the parts: %s. See whether it has workers, and what "
+          "they print.", self._number, _SILENT_SECS, self._executor,
+          ", ".join(f"{part_files.part_name(part)!r} (begun by "
+                    f"{', '.join(workers) or 'no worker'})"
+                    for part, workers in self._workers().items()))
+
+  def _workers(self):
+    """Returns the names of the workers that have begun each part."""
+    return {part: [part_files.worker_of(attempt)
+                   for attempt in self._files.attempts(part)
+                   if attempt not in self._attempts[part]]
+            for part in self._tasks}

@@ -144,7 +144,8 @@ class _Panel:
     try:
       yield library_lib.joined([library_lib.read(folder) for folder in found])
     finally:
-      files.remove_folder(os.path.dirname(found[0]))
+      # Only one question is asked at a time.
+      files.remove_folder(os.path.dirname(os.path.dirname(found[0])))
 
   def reports(self, included):
     """Returns all reports; see `Trained`."""

@@ -3,6 +3,8 @@
 """What the tasks that lead a search share: how they start, and go on."""
 
 import contextlib
+import os
+import math
 import time
 import typing
 
@@ -15,8 +17,10 @@ from adanet.core import summary
 from adanet.progress import reporter
 from adanet.training import choosing
 from adanet.training import joining
+from adanet.training import input_position
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
+from adanet.training import noting
 from adanet.training import recording
 from adanet.training import sessions
 from adanet.training import signals
@@ -43,6 +47,8 @@ def resolved(model: model_lib.Model, request: trainer.Request
   if (request.max_steps is None or first < request.max_steps or
       model.model_dir.has_ensembles_behind(checkpoint)):
     return request, None
+  noting.Note(model, model.model_dir.current_iteration(checkpoint),
+              request.max_iterations)
   over = f"step {request.max_steps} is reached already"
   logging.info("Skipped training: %s.", over)
   return request, over
@@ -88,12 +94,40 @@ def opened(model: model_lib.Model, request: trainer.Request,
       raise
 
 
+def written_surely(write: typing.Callable[[], typing.Any],
+                   model: model_lib.Model,
+                   request: trainer.Request) -> typing.Any:
+  """Writes what training cannot go on without; a full disk is waited for.
+
+  Args:
+    write: function that writes in the model_dir.
+    model: `Model`.
+    request: `Request`, which says how long to wait.
+
+  Returns:
+    What `write` returns.
+  """
+  return waiting.wait_until_space(
+      write, waiting.Wait(request.wait_timeout_secs, "free some space"),
+      model.model_dir.path)
+
+
 def latest_start(model: model_lib.Model) -> trainer.Start:
   """Returns from where training goes on, and removes what is broken."""
   checkpoint = model.model_dir.latest_checkpoint()
   number = model.model_dir.current_iteration(checkpoint)
   model.model_dir.remove_temporary_files()
+  recording.write_undecided(model.model_dir.path)
   return trainer.Start(number, checkpoint)
+
+
+def _noted_position(model, start):
+  """Returns where the input was at the checkpoint of a `Start`."""
+  if start.checkpoint is None or start.begins or not getattr(
+      model.config, "rereads_input", True):
+    return {}
+  return model_dir_lib.ModelDir(
+      os.path.dirname(start.checkpoint)).input_position(start.checkpoint)
 
 
 def train_here(
@@ -121,7 +155,8 @@ def train_here(
       training.request.input_fn, "train", start.number) as built:
     it = trainer.IterationTraining(
         model, training, adapt(built), start, task="chief:0", is_chief=True,
-        surroundings=surroundings, began=began, folder=folder)
+        surroundings=surroundings, began=began, folder=folder,
+        position=input_position.InputPosition(_noted_position(model, start)))
     with sessions.local_session(model.config.session_config) as session:
       it.initializers.set_variables(session)
       with it.initializers.started(session) as coordinator:
@@ -139,8 +174,17 @@ def _end_iteration(model, training, trained, goes_on):
   Returns:
     The prefix of the checkpoint that has all of the winner.
   """
-  winner = choosing.winner(model, trained.contest)
   number = trained.contest.number
+  not_finite = trained.contest.not_finite()
+  contest = trained.contest._replace(not_finite=lambda: not_finite)
+  for name, variable in sorted(choosing.broken(contest).items()):
+    # Of the others it was told already.
+    if not math.isnan(trained.averages.get(name, 0.)):
+      logging.warning(
+          "Iteration %d: %s counts as NaN, because its variable %r has NaN or "
+          "infinity. Check the data for NaN, or lower the learning rate.",
+          number, name, variable)
+  winner = choosing.winner(model, contest)
   ended = events.IterationEnded(
       number, winner.choice, trained.seconds, model.rules.metric_name,
       winner.fits.get(winner.name))
@@ -154,6 +198,9 @@ def _end_iteration(model, training, trained, goes_on):
   training.report(ended)
   weights = dict(trained.weights, **{
       name: list(fit.members.values()) for name, fit in winner.fits.items()})
+  before = recording.read_iteration(model.model_dir.path, number - 1)
+  if before is not None and before.winning is not None:
+    weights.setdefault(before.winner, list(before.winning.weights))
   recording.write_iteration(
       model.model_dir.path, ended, winner.architectures, winner.values, weights,
       trained.progress, checkpoint, generation=trained.generation,
@@ -172,10 +219,32 @@ def _end_iteration(model, training, trained, goes_on):
     model.model_dir.write_architecture(number, winner.architecture._replace(
         global_step=trained.global_step))
 
-  waiting.wait_until_space(
-      write, waiting.Wait(training.request.wait_timeout_secs,
-                          "free some space"), model.model_dir.path)
+  written_surely(write, model, training.request)
   return checkpoint
+
+
+def _has_diverged(trained):
+  """Returns whether the last loss of all new subnetworks is NaN."""
+  losses = [trained.progress.losses.get(name, 0.)
+            for name in trained.progress.steps
+            if name not in trained.contest.architectures]
+  return bool(losses) and all(map(math.isnan, losses))
+
+
+def _tell_undecided(model, training, trained):
+  """Says which ensemble answers after the last step, without a winner."""
+  choice, averages = None, trained.averages
+  if averages and all(value != value for value in averages.values()):
+    return
+  if not model.rules.evaluator:  # Its values are not known.
+    choice = choosing.winner(
+        model._replace(rules=model.rules._replace(force_grow=False)),
+        trained.contest._replace(values=lambda: averages)).choice
+  event = events.IterationUndecided(
+      trained.contest.number, trained.global_step, choice,
+      model.rules.metric_name)
+  training.report(event)
+  recording.write_undecided(model.model_dir.path, event)
 
 
 def after_iteration(model: model_lib.Model, training: trainer.Training,
@@ -192,6 +261,8 @@ def after_iteration(model: model_lib.Model, training: trainer.Training,
     How the next iteration starts, or why training is over.
   """
   def over(reason):
+    # Another `train` begins its input anew, as AdaNet's does.
+    model.model_dir.forget_input_positions()
     training.report(events.TrainingEnded(trained.global_step, reason))
     return reason
 
@@ -199,6 +270,7 @@ def after_iteration(model: model_lib.Model, training: trainer.Training,
   if (request.max_steps is not None and
       trained.global_step >= request.max_steps):
     ending = loop_lib.Ending.MAX_STEPS
+    _tell_undecided(model, training, trained)
   if ending != loop_lib.Ending.ITERATION_OVER:
     return over(ending.value)
   number = trained.contest.number
@@ -206,5 +278,7 @@ def after_iteration(model: model_lib.Model, training: trainer.Training,
           number + 1 >= request.max_iterations)
   checkpoint = _end_iteration(model, training, trained, goes_on=not last)
   if last:
-    return over(f"it reached max_iterations={request.max_iterations}")
+    diverged = ("all subnetworks of the last iteration diverged, and "
+                if _has_diverged(trained) else "")
+    return over(f"{diverged}it reached max_iterations={request.max_iterations}")
   return trainer.Start(number + 1, checkpoint, begins=True)

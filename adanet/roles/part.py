@@ -15,6 +15,7 @@
 It raises nothing: what an executor raises is then the executor's own error.
 """
 
+import multiprocessing
 import os
 import time
 import traceback
@@ -23,6 +24,7 @@ import typing
 from absl import logging
 from adanet import tf_compat
 from adanet import waiting
+from adanet.core import empty_input
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import parts
@@ -30,11 +32,13 @@ from adanet.core import summary
 from adanet.roles import leading
 from adanet.roles import part_files
 from adanet.training import library as library_lib
+from adanet.tf_compat import files as tf_files
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 from adanet.training import signals
 from adanet.training import trainer
 
+_IMPORTED_BY = os.getpid()
 _LOOK_SECS = .5  # Between two looks at whether to stop.
 SEEN_SECS = 10.  # A network's file system may show a new file late.
 
@@ -54,6 +58,7 @@ class Task(typing.NamedTuple):
     builder_names: those of all builders of the iteration.
     model_dir: str.
     driver: str, the driver's id.
+    driver_process: str, the name of its process.
   """
   part: parts.Part
   num_parts: int
@@ -66,6 +71,7 @@ class Task(typing.NamedTuple):
   builder_names: typing.Tuple[str, ...]
   model_dir: str
   driver: str
+  driver_process: str
 
 
 class Outcome(typing.NamedTuple):
@@ -77,11 +83,15 @@ class Outcome(typing.NamedTuple):
     error: str, the error of the part, "" if there was none.
     details: str, its traceback.
     worker: str, the name of the process.
+    is_fork: whether the process cannot train, because it was forked.
+    is_input_empty: whether the error is an `EmptyInputError`.
   """
   is_done: bool
   error: str = ""
   details: str = ""
   worker: str = ""
+  is_fork: bool = False
+  is_input_empty: bool = False
 
 
 class _Curves(summary.SummaryWriter):
@@ -120,13 +130,30 @@ def train(task: Task) -> Outcome:
     task: `Task`.
   """
   worker = part_files.worker_name()
+  if worker != task.driver_process and _is_fork():
+    return Outcome(False, worker=worker, is_fork=True)
   try:
     return _train(task)._replace(worker=worker)
+  except empty_input.EmptyInputError as error:
+    return Outcome(False, str(error), worker=worker, is_input_empty=True)
   except Exception as error:  # pylint: disable=broad-except
     return Outcome(False, f"{type(error).__name__}: {error}",
                    traceback.format_exc(), worker)
   except (KeyboardInterrupt, SystemExit):
     return Outcome(False, worker=worker)
+
+
+def _is_fork():
+  """Returns whether this process was forked, by multiprocessing or otherwise.
+
+  The threads of TensorFlow do not survive a fork, and what needs them hangs. A
+  server of forks is another program, which has none.
+  """
+  process = multiprocessing.current_process()
+  if isinstance(process, multiprocessing.get_context("forkserver").Process):
+    return False
+  return _IMPORTED_BY != os.getpid() or isinstance(
+      process, multiprocessing.get_context("fork").Process)
 
 
 def _train(task):
@@ -138,7 +165,8 @@ def _train(task):
     return Outcome(True)
   model, request = _unpacked(task, files)
   with signals.StopRequests() as stops:
-    attempt = files.new_attempt(task.part)
+    attempt = leading.written_surely(
+        lambda: files.new_attempt(task.part), model, request)
     try:
       return Outcome(_trained(task, model, request, files, attempt, stops))
     finally:
@@ -180,10 +208,17 @@ def _trained(task, model, request, files, attempt, stops):
   """Trains the part; returns whether it is done."""
   watch = _Watch(files, task.driver, stops)
   stopped = []
+  graphs = {}
+
+  def adapt(built):
+    graphs.update(built.iteration.graphs)
+    return built._replace(iteration=_checked(built.iteration, task))
 
   def report(event):
     if isinstance(event, events.Progress):
-      files.write_progress(task.part, event)
+      _write_progress(files, task.part, event)
+    elif isinstance(event, events.IterationBegan):
+      files.write_graphs(task.part, task.driver, graphs)
     elif isinstance(event, events.Stopped):
       stopped.append(event)
 
@@ -197,12 +232,11 @@ def _trained(task, model, request, files, attempt, stops):
         model, trainer.Training(request, stops, report, writer),
         start._replace(is_elsewhere=not start.begins), loop_lib.Surroundings(
             report=report,
-            mark_stopped=lambda *note: model.model_dir.mark_stopped(
-                start.number, *note),
+            mark_stopped=lambda *note: leading.written_surely(
+                lambda: model.model_dir.mark_stopped(start.number, *note),
+                model, request),
             asked_to_stop=watch.asked_to_stop),
-        model_dir_lib.ModelDir(attempt),
-        lambda built: built._replace(
-            iteration=_checked(built.iteration, task)))
+        model_dir_lib.ModelDir(attempt), adapt)
   finally:
     writer.close()
   if trained is None:
@@ -210,8 +244,18 @@ def _trained(task, model, request, files, attempt, stops):
   result = _result(task, model, request, files, attempt, trained, stopped)
   # Another attempt may have been faster.
   if files.result(task.part, task.driver, task.max_steps) is None:
-    files.write_result(task.part, result)
+    leading.written_surely(
+        lambda: files.write_result(task.part, result), model, request)
   return True
+
+
+def _write_progress(files, part, progress):
+  """Shows how far a part is; the next one will do if there is no space."""
+  try:
+    files.write_progress(part, progress)
+  except Exception as error:  # pylint: disable=broad-except
+    if not tf_files.is_disk_full(error):
+      raise
 
 
 def _checked(iteration, task):
@@ -231,19 +275,22 @@ def _checked(iteration, task):
 
 def _result(task, model, request, files, attempt, trained, stopped):
   """Compares the candidates, and returns the `Result`."""
-  values, reports, library = {}, (), None
+  values, not_finite, reports, library = {}, {}, (), None
   if trained.ending == loop_lib.Ending.ITERATION_OVER:
+    not_finite = trained.contest.not_finite()
     if task.compares:
       values = trained.contest.values()
     if task.records:
       library = os.path.join(attempt, "library")
-      library_lib.record(model, task.start.number, trained.checkpoint, library,
-                         with_previous=task.is_first)
+      leading.written_surely(
+          lambda: library_lib.record(
+              model, task.start.number, trained.checkpoint, library,
+              with_previous=task.is_first), model, request)
     if model.report_materializer:
       reports = tuple(trained.reports(task.part))
   return part_files.Result(
       trained.ending, task.driver, request.max_steps, task.stops,
       files.relative(trained.checkpoint), trained.progress.steps,
-      trained.progress.losses, values, library and files.relative(library),
-      trained.averages, trained.weights, reports, tuple(stopped),
-      trained.seconds)
+      trained.progress.losses, values, not_finite,
+      library and files.relative(library), trained.averages, trained.weights,
+      reports, tuple(stopped), trained.seconds)

@@ -8,6 +8,7 @@
       stop                     it asks all parts to stop
       <builder>/               or "<builder>+2" for one of three builders
         progress.json          how far the part is
+        graphs.json            of what ops its subnetworks are
         result                 what it found, when it is done
         <host>-<process>-<id>/ an attempt: checkpoints, and what it trained
 
@@ -48,6 +49,13 @@ class _Start(typing.NamedTuple):
   checkpoint: typing.Optional[str]
 
 
+class _Graphs(typing.NamedTuple):
+  """What graphs.json says: for which driver they were built; see `Iteration`.
+  """
+  driver: str
+  graphs: typing.Dict[str, typing.Dict[str, int]]
+
+
 class Result(typing.NamedTuple):
   """What a part found.
 
@@ -62,6 +70,7 @@ class Result(typing.NamedTuple):
     losses: dict from such a name to the loss of its last step.
     values: dict from the name of each candidate to what it is compared by;
       empty if nothing was to compare, or the iteration is not over.
+    not_finite: see `Contest`.
     library: str, the folder of its `Library`, relative likewise; None if nobody
       wants it.
     averages: dict from such a name to the moving average of its loss.
@@ -78,6 +87,7 @@ class Result(typing.NamedTuple):
   steps: typing.Dict[str, int]
   losses: typing.Dict[str, float]
   values: typing.Dict[str, float]
+  not_finite: typing.Dict[str, str]
   library: typing.Optional[str]
   averages: typing.Dict[str, float]
   weights: typing.Dict[str, typing.List[float]]
@@ -133,9 +143,9 @@ class PartFiles:
     start = self._start()
     if start is None or start.checkpoint != name:
       self.remove()
-    for name in gfile.listdir(self._path) if gfile.isdir(self._path) else ():
-      if name == "stop" or name.startswith("search-"):
-        gfile.remove(os.path.join(self._path, name))
+    for file in files.names(self._path):
+      if file == "stop" or file.startswith("search-"):
+        gfile.remove(os.path.join(self._path, file))
     driver = uuid.uuid4().hex
     files.write_bytes(self._search_path(driver), search)
     files.write_text(self._start_path, json.dumps(
@@ -162,13 +172,23 @@ class PartFiles:
     except ValueError:
       return None
 
+  def graphs(self, part: parts.Part, driver: str
+            ) -> typing.Optional[typing.Dict[str, typing.Dict[str, int]]]:
+    """Returns the graphs of a part that has begun for a driver, or None."""
+    text = files.read_text(os.path.join(self._folder(part), "graphs.json"))
+    try:
+      found = typed_json.from_json(_Graphs, typed_json.loads(text or ""))
+    except ValueError:
+      return None
+    return found.graphs if found.driver == driver else None
+
   # Both's.
 
   def result(self, part: parts.Part, driver: str,
              max_steps: typing.Optional[int]) -> typing.Optional[Result]:
     """Returns what a part found; None if it is not done.
 
-    A part whose input ended has more to do for the next driver.
+    A part that a hook stopped has more to do for the next driver.
 
     Args:
       part: `Part`.
@@ -185,7 +205,8 @@ class PartFiles:
     except Exception:  # pylint: disable=broad-except
       return None  # Of another version: it is trained again.
     endings = loop_lib.Ending
-    is_done = result.ending == endings.ITERATION_OVER or (
+    is_done = result.ending in (
+        endings.ITERATION_OVER, endings.INPUT_ENDED) or (
         result.ending == endings.MAX_STEPS and result.max_steps == max_steps
     ) or result.driver == driver
     return result if is_done else None
@@ -276,6 +297,19 @@ class PartFiles:
     files.write_text(
         os.path.join(self._folder(part), "progress.json"),
         json.dumps(typed_json.to_json(events.Progress, progress)))
+
+  def write_graphs(self, part: parts.Part, driver: str,
+                   graphs: typing.Dict[str, typing.Dict[str, int]]) -> None:
+    """Writes of what ops the subnetworks of a part are.
+
+    Args:
+      part: `Part`.
+      driver: str, the id of the driver that asks for it.
+      graphs: those of its `Iteration`.
+    """
+    files.write_text(
+        os.path.join(self._folder(part), "graphs.json"),
+        json.dumps(typed_json.to_json(_Graphs, _Graphs(driver, graphs))))
 
   def write_result(self, part: parts.Part, result: Result) -> None:
     """Writes what a part found. It is then done."""

@@ -5,6 +5,9 @@
 Its C++ parts do that themselves: 1 is without notices, 2 without warnings, 3
 without errors. But while TensorFlow 2.21 is loaded, it gives notices at every
 level, and its Python warns of functions that are deprecated.
+
+Without the variable, TensorFlow is as quiet as in the tasks of adanet-launch.
+A program that imports TensorFlow first gets what that says when it is loaded.
 """
 
 import contextlib
@@ -17,9 +20,12 @@ from typing import Iterator
 _NOTICES = "^(I0000 00:00:|WARNING: All log messages before absl::Init)"
 
 
+_DEFAULT_LEVEL = "2"
+
+
 def _level() -> int:
   try:
-    return int(os.environ.get("TF_CPP_MIN_LOG_LEVEL", "0"))
+    return int(os.environ.get("TF_CPP_MIN_LOG_LEVEL", _DEFAULT_LEVEL))
   except ValueError:
     return 0
 
@@ -38,9 +44,12 @@ def hide_deprecations() -> None:
 def loading() -> Iterator[None]:
   """Hides TensorFlow's notices while it is loaded, from level 1 on.
 
+  It sets the environment variable where it is not set: C++ reads it then.
+
   Another process passes the other lines of standard error on, so that they are
   seen even if TensorFlow aborts this one.
   """
+  os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", _DEFAULT_LEVEL)
   if _level() < 1:
     yield
     return

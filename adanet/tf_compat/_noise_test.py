@@ -28,6 +28,7 @@ with _noise.loading():
   if sys.argv[2:]:
     os.abort()
 os.write(2, b"\\nafter\\n")
+assert "TF_CPP_MIN_LOG_LEVEL" in os.environ
 """
 
 _WARNINGS = """
@@ -42,7 +43,9 @@ for line in ("From %s: is deprecated\\\\nInstructions for updating:\\\\n%s", "%s
 def _errors(level, *args, **kwargs):
   """Returns what a program writes to standard error."""
   environment = dict(os.environ, PYTHONPATH=os.pathsep.join(
-      filter(None, sys.path)), TF_CPP_MIN_LOG_LEVEL=level)
+      filter(None, sys.path)), TF_CPP_MIN_LOG_LEVEL=level or "")
+  if level is None:
+    del environment["TF_CPP_MIN_LOG_LEVEL"]
   return subprocess.run(
       (sys.executable, "-c") + args, env=environment, timeout=60, check=False,
       stderr=subprocess.PIPE, universal_newlines=True, **kwargs).stderr
@@ -52,7 +55,7 @@ class NoiseTest(parameterized.TestCase):
 
   @parameterized.parameters(
       ("0", _NOTICES), ("", _NOTICES), ("quiet", _NOTICES), ("1", ""),
-      ("3", ""))
+      ("3", ""), (None, ""))
   def test_notices(self, level, hidden):
     text = _errors(level, _PROGRAM, _NOTICES + _OTHERS)
     self.assertEqual(hidden + _OTHERS, text.replace("\nafter\n", "").rstrip())
@@ -66,7 +69,8 @@ class NoiseTest(parameterized.TestCase):
     self.assertIn(_NOTICES, _errors(
         "2", "import os; os.environ['PATH'] = '/none'" + _PROGRAM, _NOTICES))
 
-  @parameterized.parameters(("0", True), ("1", True), ("2", False))
+  @parameterized.parameters(
+      ("0", True), ("1", True), ("2", False), (None, False))
   def test_deprecations(self, level, shown):
     text = _errors(level, _WARNINGS)
     self.assertEqual(shown, "Instructions for updating" in text)

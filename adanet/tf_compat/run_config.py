@@ -91,6 +91,7 @@ _CHECKS = (
     ("tf_random_seed", lambda seed: isinstance(seed, int), "an integer"),
     ("session_creation_timeout_secs", lambda secs: secs > 0, "a number > 0"),
     ("device_fn", _is_device_fn, "a callable with one argument, 'op'"),
+    ("rereads_input", lambda value: isinstance(value, bool), "True or False"),
     ("protocol", lambda protocol: protocol in ("grpc", "grpc+verbs"),
      "'grpc' or 'grpc+verbs'"),
 )
@@ -161,6 +162,7 @@ class RunConfig:
                device_fn: Optional[_DeviceFn] = None,
                protocol: Optional[str] = None,
                session_creation_timeout_secs: Optional[float] = 7200,
+               rereads_input: bool = True,
                _make_task: Optional[Callable[[], _task.Task]] = None) -> None:
     """Describes the run of this task.
 
@@ -186,6 +188,10 @@ class RunConfig:
       device_fn: A function from an operation, its argument `op`, to a device.
       protocol: "grpc", "grpc+verbs" or `None`, which means "grpc".
       session_creation_timeout_secs: Seconds to wait for a session.
+      rereads_input: Whether training that was cut off takes the batches again
+        that it had trained on, and drops them, so that it ends as if it had
+        gone on at once. `False` begins the input anew, where reading it is
+        dear. `tf.estimator.RunConfig` has no such argument, and begins anew.
 
     Raises:
       AttributeError: If `TF_CONFIG`, or its "task", is not an object.
@@ -212,6 +218,7 @@ class RunConfig:
         "device_fn": device_fn,
         "protocol": protocol,
         "session_creation_timeout_secs": session_creation_timeout_secs,
+        "rereads_input": rereads_input,
     }
     _check(self._settings)
     self._task = (
@@ -328,6 +335,9 @@ class RunConfig:
       "protocol", "Protocol of the server, or `None`.")
   session_creation_timeout_secs: Optional[float] = _argument(
       "session_creation_timeout_secs", "Seconds to wait for a session.")
+  rereads_input: bool = _argument(
+      "rereads_input", "Whether training that was cut off reads again what it "
+      "had read.")
 
   @property
   def cluster_spec(self) -> Any:

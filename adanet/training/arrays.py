@@ -14,6 +14,7 @@ import sys
 from typing import Any, Dict, Optional, Tuple
 
 from adanet import tf_compat
+from adanet.training import input_position
 import numpy as np
 
 _Named = Dict[str, np.ndarray]
@@ -282,7 +283,8 @@ class ArrayInput:
               for array, dtype in zip(arrays, dtypes)]
 
     def batch(number):
-      tensors = tf_compat.v1.numpy_function(read, [number], dtypes)
+      tensors = tf_compat.v1.numpy_function(
+          read, [number], dtypes, name=input_position.STATELESS_PYTHON)
       for tensor, array in zip(tensors, arrays):
         tensor.set_shape((size,) + array.shape[1:])
       return self._structure(tensors)

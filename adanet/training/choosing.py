@@ -32,6 +32,9 @@ class Contest(typing.NamedTuple):
     values: function that returns a dict from the names of those that took part
       in the training to their values: the metric of the evaluator, or the
       moving average of the loss. It is called if the rules do not say who wins.
+    not_finite: function that returns dict from the name of each subnetwork and
+      ensemble of the iteration that counts as NaN, whatever its loss, to a
+      variable of it that has NaN.
     fitted: tuple of `Planned`, those that are fitted now.
     library: function that returns a context manager of the `Library` with all
       networks. It is called if something is to be fitted.
@@ -40,6 +43,7 @@ class Contest(typing.NamedTuple):
   architectures: typing.Dict[str, architecture_lib.Architecture]
   previous: typing.Optional[str]
   values: typing.Callable[[], typing.Dict[str, float]]
+  not_finite: typing.Callable[[], typing.Dict[str, str]]
   fitted: typing.Tuple[iteration_lib.Planned, ...]
   library: typing.Callable[[], typing.ContextManager[library_lib.Library]]
 
@@ -124,6 +128,41 @@ def averages(iteration: iteration_lib.Iteration,
   return [float(values[name]) for name in names]
 
 
+def _not_finite(iteration, checkpoint):
+  """Returns what of an iteration has variables with NaN; see `Contest`.
+
+  A relu may hide it from the loss. What an earlier iteration trained does not
+  change any more.
+  """
+  def first(variables):
+    return checkpoints.not_finite(checkpoint, variables)
+
+  found = {
+      spec.name: first(spec.variables) for spec in [
+          *iteration.subnetworks, *[c.spec for c in iteration.new_candidates]]}
+  return {name: variable for name, variable in found.items()
+          if variable is not None}
+
+
+def broken(candidates: "Contest") -> typing.Dict[str, str]:
+  """Returns the candidates that count as NaN, each with a variable of NaN.
+
+  Fitted ones are not among them: they leave out such subnetworks.
+
+  Args:
+    candidates: `Contest`.
+  """
+  not_finite = candidates.not_finite()
+  fitted = {one.name for one in candidates.fitted}
+  found = {}
+  for name, architecture in candidates.architectures.items():
+    for part in [name] + ["t{}_{}".format(*member)
+                          for member in architecture.subnetworks]:
+      if name not in fitted and part in not_finite:
+        found.setdefault(name, not_finite[part])
+  return found
+
+
 def evaluated(model: model_lib.Model, number: int,
               checkpoint: typing.Optional[str],
               watched: typing.Callable[[typing.Any], typing.Any] =
@@ -196,25 +235,29 @@ def contest(model: model_lib.Model, iteration: iteration_lib.Iteration,
       library_lib.record(model, iteration.number, checkpoint, folder)
       yield library_lib.read(folder)
 
-  return contest_of(iteration, values, library)
+  return contest_of(
+      iteration, values, library,
+      lambda: {} if checkpoint is None else _not_finite(iteration, checkpoint))
 
 
 def contest_of(
     iteration: iteration_lib.Iteration,
     values: typing.Callable[[], typing.Dict[str, float]],
     library: typing.Callable[
-        [], typing.ContextManager[library_lib.Library]]) -> Contest:
+        [], typing.ContextManager[library_lib.Library]],
+    not_finite: typing.Callable[[], typing.Dict[str, str]]) -> Contest:
   """Returns the contest of an iteration, with what others find.
 
   Args:
     iteration: `Iteration`.
     values: see `Contest`.
     library: see `Contest`.
+    not_finite: see `Contest`.
   """
   return Contest(
       iteration.number, iteration.architectures,
       iteration.previous.name if iteration.previous else None, values,
-      iteration.fitted, library)
+      not_finite, iteration.fitted, library)
 
 
 def needs_library(choice: typing.Optional[selection.Choice],
@@ -272,6 +315,7 @@ def winner(model: model_lib.Model, candidates: Contest) -> Winner:
   if choice is None:
     values = dict(candidates.values() if len(names) > len(
         candidates.fitted) else {}, **(values or {}))
+    values.update(dict.fromkeys(broken(candidates), float("nan")))
     choice = selection.choose(
         names, [values.get(name, float("nan")) for name in names],
         previous=0 if candidates.previous else None,
@@ -295,7 +339,8 @@ def _fitted(model, candidates):
   number, previous = candidates.number, candidates.previous
   trains = any(map(_trains, model.search.ensemblers))
   with candidates.library() as library:
-    found = fitting.fit(model, number, candidates.fitted, library)
+    found = fitting.fit(model, number, candidates.fitted, library,
+                        candidates.not_finite())
     return found, fitting.judge(
         model, number, candidates.fitted, found, library,
         candidates.architectures[previous] if previous else None,
@@ -323,7 +368,9 @@ def decided(model: model_lib.Model, number: int,
     iteration = library_lib.record(model, number, checkpoint, folder)
     return winner(model, contest_of(
         iteration, lambda: evaluated(model, number, checkpoint),
-        lambda: contextlib.nullcontext(library_lib.read(folder))))
+        lambda: contextlib.nullcontext(library_lib.read(folder)),
+        lambda: {} if checkpoint is None else _not_finite(
+            iteration, checkpoint)))
 
 
 def recorded(model: model_lib.Model, number: int,
@@ -350,8 +397,8 @@ def recorded(model: model_lib.Model, number: int,
     return None
   if rules.replay_config:
     index = rules.replay_config.get_best_ensemble_index(number)
-    if index is not None and [c.name for c in record.candidates[index:]][:1] != (
-        [record.winner]):
+    names = [candidate.name for candidate in record.candidates]
+    if index is not None and names[index:index + 1] != [record.winner]:
       return None
   won = Winner(record.winner, architecture_lib.Architecture.from_json(
       record.architecture, f"the record of iteration {number}"))

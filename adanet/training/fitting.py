@@ -58,7 +58,7 @@ def _placeholder(value):
 
 def _put(tensors):
   """Returns features and labels of a dict from path to tensor."""
-  found: typing.Dict[str, typing.Any] = {"features": {}, "labels": None}
+  found = {"features": {}, "labels": None}
   for path, tensor in tensors.items():
     inside = found
     for i, key in enumerate(path[:-1]):
@@ -151,16 +151,19 @@ def _fit(planned, members, loss, losses):
 
 def fit(model: model_lib.Model, number: int,
         planned: typing.Iterable[iteration_lib.Planned],
-        library: library_lib.Library) -> typing.Dict[str, Fitted]:
+        library: library_lib.Library, broken: typing.Container[str]
+       ) -> typing.Dict[str, Fitted]:
   """Fits all ensembles of an iteration that are to be fitted.
 
-  Networks whose logits or loss are not finite are left out, with a warning.
+  Networks whose variables, logits or loss are not finite are left out, with a
+  warning.
 
   Args:
     model: `Model`.
     number: int, the iteration's.
     planned: `Planned` of each new ensemble.
     library: `Library` with all networks.
+    broken: the names of subnetworks with variables that are not finite.
 
   Returns:
     Dict from the name of each ensemble to its `Fitted`; without those that have
@@ -172,14 +175,15 @@ def fit(model: model_lib.Model, number: int,
   with _loss_function(model, library) as loss:
     losses = {name: loss(member.logits)
               for name, member in library.members.items()
-              if _is_finite(member.logits)}
+              if "t{}_{}".format(*name) not in broken and
+              _is_finite(member.logits)}
     losses = {name: value for name, value in losses.items()
               if math.isfinite(value)}
     left_out = [name for name in library.members if name not in losses]
     if left_out:
       logging.warning(
-          "Iteration %d: fitted ensembles cannot have %s: logits or the loss "
-          "are not finite.", number,
+          "Iteration %d: fitted ensembles cannot have %s: variables, logits or "
+          "the loss are not finite.", number,
           ", ".join(f"t{t}_{name}" for t, name in left_out))
     found = {}
     for one in planned:

@@ -6,8 +6,14 @@ import functools
 import inspect
 import typing
 
+from absl import logging
 from adanet import tf_compat
+from adanet.core import evaluation
 from adanet.training import arrays
+from adanet.training import input_position
+import numpy as np
+
+_LOOKED_AT = 10  # Batches in which NaN is looked for.
 
 
 class Input(typing.NamedTuple):
@@ -23,19 +29,71 @@ class Input(typing.NamedTuple):
   initializers: typing.List[typing.Any]
 
 
+def check_input_fn(input_fn: typing.Any,
+                   error: typing.Type[Exception] = ValueError) -> None:
+  """Raises an error unless there is a function.
+
+  Args:
+    input_fn: what a user gave as one.
+    error: class of the error.
+  """
+  if callable(input_fn):
+    return
+  advice = ""
+  if hasattr(input_fn, "element_spec"):
+    advice = ": make the Dataset in a function, because each graph needs one"
+  elif hasattr(input_fn, "columns"):
+    advice = ": use adanet.inputs.pandas_input_fn(x, y, shuffle=True)"
+  elif hasattr(input_fn, "__array__") or isinstance(
+      input_fn, (dict, list, tuple)):
+    advice = ": use adanet.inputs.numpy_input_fn(x, y, shuffle=True)"
+  raise error(
+      "input_fn must be a function that returns (features, labels) or a "
+      f"tf.data.Dataset, got {arrays.described(input_fn)}{advice}")
+
+
 def _pair(batch, mode):
   """Returns features and labels, which may be absent for prediction."""
   if isinstance(batch, (list, tuple)):
     if len(batch) == 2:
       return batch[0], batch[1]
+    advice = "" if len(batch) != 3 else (
+        ". If the third are weights, make them a feature, and give its name to "
+        "the head as weight_column")
     raise ValueError(
         "input_fn must return a pair (features, labels), or a Dataset of such "
-        f"pairs, got {len(batch)} values")
+        f"pairs, got {len(batch)} values{advice}")
+  if batch is None or hasattr(batch, "__next__"):
+    raise ValueError(
+        "input_fn must return (features, labels) or a tf.data.Dataset, got "
+        f"{arrays.described(batch)}")
   if mode != "infer":
     raise ValueError(
         "input_fn must return labels, too, as a pair (features, labels) or a "
         f"Dataset of such pairs, got {type(batch).__name__} alone")
   return batch, None
+
+
+def _check_is_batch(features, labels):
+  """Checks that features and labels have a dimension of the examples.
+
+  A feature of shape [] beside others may be an argument for the network.
+  """
+  for name, value in (features.items() if isinstance(features, dict) else
+                      [("features", features)]):
+    if isinstance(value, (list, tuple)) and not all(
+        hasattr(leaf, "dtype") for leaf in tf_compat.v1.nest.flatten(value)):
+      raise ValueError(
+          f"input_fn: the feature {name!r} is a {type(value).__name__} of "
+          "Python's values: make an array of it by numpy.asarray")
+  named = {name: [getattr(getattr(leaf, "shape", None), "ndims", None)
+                  for leaf in tf_compat.v1.nest.flatten(value)]
+           for name, value in (("features", features), ("labels", labels))}
+  for name, ranks in named.items():
+    if 0 in ranks and (name == "labels" or not any(ranks)):
+      raise ValueError(
+          f"input_fn: the {name} have the shape [], without a dimension of the "
+          "examples: call batch() on the dataset")
 
 
 def _parameters(function):
@@ -46,6 +104,52 @@ def _parameters(function):
     names -= set(function.keywords)
     function = function.func
   return names
+
+
+def _named(given):
+  """Returns the tensors of floats of an `Input`, by what a user calls them."""
+  found = {}
+  for kind, structure in (("feature", given.features), ("label", given.labels)):
+    named = structure if isinstance(structure, dict) else {None: structure}
+    found.update(
+        (f"the {kind}s" if key is None else f"the {kind} {key!r}", tensor)
+        for key, tensor in named.items()
+        if isinstance(tensor, tf_compat.v1.Tensor) and
+        tensor.dtype.is_floating)
+  return found
+
+
+def not_finite(read: typing.Callable[[], Input]) -> str:
+  """Returns what in the first batches of an input has NaN or infinity.
+
+  It reads the input anew. Nothing here may end training, so what cannot be read
+  has none.
+
+  Args:
+    read: function that makes the `Input` in the default graph.
+
+  Returns:
+    Such as "the feature 'x', the labels"; "" for nothing.
+  """
+  v1 = tf_compat.v1
+  try:
+    with v1.Graph().as_default() as graph:
+      given = read()
+      tensors = _named(given)
+      if not tensors or graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS):
+        return ""
+      with v1.Session() as session:
+        session.run([v1.local_variables_initializer(), v1.tables_initializer(),
+                     given.initializers])
+        for _ in range(_LOOKED_AT):
+          values = session.run(tensors)
+          found = [name for name, value in sorted(values.items())
+                   if not np.isfinite(value).all()]
+          if found:
+            return ", ".join(found)
+  except Exception as error:  # pylint: disable=broad-except
+    logging.debug("The input is not looked at: %s", error)
+  return ""
 
 
 def call(input_fn: typing.Callable[..., typing.Any], mode: str,
@@ -66,10 +170,7 @@ def call(input_fn: typing.Callable[..., typing.Any], mode: str,
     ValueError: input_fn is no function, or returns something else.
   """
   v1 = tf_compat.v1
-  if not callable(input_fn):
-    raise ValueError(
-        "input_fn must be a function that returns (features, labels) or a "
-        f"tf.data.Dataset, got {arrays.described(input_fn)}")
+  check_input_fn(input_fn)
   taken = _parameters(input_fn)
   arguments: typing.Dict[str, typing.Any] = {
       name: value for name, value in (
@@ -86,8 +187,14 @@ def call(input_fn: typing.Callable[..., typing.Any], mode: str,
     if isinstance(batch, tf_compat.v2.data.Dataset):
       iterator = v1.data.make_initializable_iterator(batch)
       initializers.append(iterator.initializer)
+      if mode == "eval":
+        v1.add_to_collection(evaluation.INPUT_CARDINALITY,
+                             v1.data.experimental.cardinality(batch))
       batch = iterator.get_next()
+    if mode == "train" and not config.num_ps_replicas:
+      batch = input_position.counted(batch, initializers)
   features, labels = _pair(batch, mode)
+  _check_is_batch(features, labels)
   if labels is None and mode != "infer":
     raise ValueError(
         "input_fn must return labels, too, got None: return a pair (features, "

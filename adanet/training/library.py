@@ -19,6 +19,7 @@ from typing import Sequence, Set, Tuple
 
 from adanet import ensemble as ensemble_lib
 from adanet import tf_compat
+from adanet.core import empty_input
 from adanet.core import iteration as iteration_lib
 from adanet.core import subnetworks
 from adanet.tf_compat import files
@@ -163,8 +164,10 @@ def _networks(iteration, with_previous):
             for spec in iteration.subnetworks]
   for name, network in found:
     logits[name], complexities[name] = network.logits, network.complexity
-  return logits, {name: 0. if complexity is None else complexity
-                  for name, complexity in complexities.items()}
+  return logits, {
+      name: tf_compat.v1.cast(0. if complexity is None else complexity,
+                              tf_compat.v1.float32)
+      for name, complexity in complexities.items()}
 
 
 def record(model: model_lib.Model, number: int, checkpoint: Optional[str],
@@ -187,7 +190,7 @@ def record(model: model_lib.Model, number: int, checkpoint: Optional[str],
     The `Iteration` of the graph that it has built for that.
 
   Raises:
-    ValueError: the evaluator's input has no batch.
+    EmptyInputError: the evaluator's input has no batch.
   """
   evaluator = model.rules.evaluator
   model = model._replace(applies_head=False)
@@ -202,8 +205,7 @@ def record(model: model_lib.Model, number: int, checkpoint: Optional[str],
       batches = list(_batches(watched(session), fetches,
                               getattr(evaluator, "steps", None)))
   if not batches:
-    raise ValueError("evaluator.input_fn: its input has no batch, so there is "
-                     "nothing to fit ensembles to")
+    raise empty_input.empty_input_error("evaluator.input_fn")
   _write(batches, folder)
   return built.iteration
 

@@ -63,6 +63,8 @@ class Surroundings(NamedTuple):
       trains further to the reason.
     untrained: the names of subnetworks that no task trains.
     shares_ensembles: whether other tasks train its ensembles, too.
+    not_finite: returns what of the input has NaN; "" for nothing. It is called
+      if a first loss is NaN.
   """
   report: events.Report
   mark_stopped: Callable[[str, str, int], None]
@@ -70,6 +72,7 @@ class Surroundings(NamedTuple):
   wait_for: Callable[[Dict[str, int]], Dict[str, str]] = _nobody_else
   untrained: Tuple[str, ...] = ()
   shares_ensembles: bool = False
+  not_finite: Callable[[], str] = str
 
 
 class Loop:
@@ -140,15 +143,19 @@ class Loop:
     names = [name for name, loss in losses.items() if math.isnan(loss)]
     if not names:
       return
+    found = ""
+    if any(self.trained[name] == 1 for name in names):
+      found = self._surroundings.not_finite()
+    advice = f" The input has NaN or infinity in {found}." if found else ""
     for name in names:
       self._diverged.add(name)
       self._stop(name, f"Its loss is NaN after {self.steps[name]} "
-                       "steps.", is_nan=True)
+                       f"steps.{advice}", is_nan=True)
     candidates = self._ops.averages
     if candidates and not self._ops.is_part and all(
         name in self._diverged or math.isnan(self.averages.get(name, 0.))
         for name in candidates):
-      raise selection.all_nan_error(self._number, candidates)
+      raise selection.all_nan_error(self._number, candidates, advice)
 
   def _is_at_max_steps(self):
     limit = self._limits.global_step
@@ -270,8 +277,10 @@ class Loop:
 
   def _await_others(self, session):
     """Lets others train, and reads how far they are."""
-    for name in self._surroundings.wait_for(self._pace.unfinished):
-      self._pace.stop(name)
+    unfinished = self._pace.unfinished
+    if unfinished:
+      for name in self._surroundings.wait_for(unfinished):
+        self._pace.stop(name)
     self._look(session)
 
   def progress(self, rate: Optional[float] = None) -> events.Progress:
@@ -330,6 +339,10 @@ class Loop:
     if self._is_at_max_steps() and not self._catching_up():
       return Ending.MAX_STEPS
     return None
+
+  def is_done(self) -> bool:
+    """Returns whether nothing is left to train here."""
+    return self._max_steps_ending() is not None or self._is_over()
 
   def run(self, session: Any) -> Ending:
     """Trains until the iteration is over, or training is.

@@ -15,6 +15,7 @@ from adanet.core import model_dir as model_dir_lib
 from adanet.core import reports
 from adanet.core import scopes
 from adanet.core import subnetworks
+from adanet.core import user_errors
 from adanet.distributed import layout
 from adanet.training import input as input_lib
 from adanet.training import sessions
@@ -141,6 +142,11 @@ class Model(typing.NamedTuple):
     """
     return self.graph_on(self._reader(input_fn, mode), mode, number, scope)
 
+  def not_finite(self, input_fn: typing.Callable[..., typing.Any]) -> str:
+    """Returns what of the input of training has NaN; see `input.not_finite`."""
+    return input_lib.not_finite(lambda: self._reader(input_fn, "train")(
+        self.placement.with_config(self.config)))
+
   @contextlib.contextmanager
   def graph_on(self, read: typing.Callable[[distributed.PlacementStrategy],
                                            input_lib.Input],
@@ -225,5 +231,6 @@ class Model(typing.NamedTuple):
         built.iteration.local_init_ops, built.initializers)
     with sessions.local_session(self.config.session_config) as session:
       initializers.set_variables(session)
-      with initializers.started(session) as coordinator:
+      with initializers.started(session) as coordinator, (
+          user_errors.explained_in_run(built.task.features)):
         yield session, coordinator

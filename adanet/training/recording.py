@@ -31,7 +31,8 @@ def _bytes_by_device():
   return found
 
 
-def _write(write, record):
+def write_or_warn(write: typing.Callable[[typing.Any], None],
+                  record: typing.Any) -> None:
   """Writes a record. Training does not end if the disk is full."""
   try:
     write(record)
@@ -85,7 +86,7 @@ class TaskRecorder:
     now = time.time()
     self._next_write = now + _SECS_BETWEEN_WRITES
     trained = {name: count for name, count in loop.trained.items() if count}
-    _write(self._history.write_task, records.added(
+    write_or_warn(self._history.write_task, records.added(
         self._before, self._record._replace(
             trained=trained, seconds=now - self._started,
             losses={name: float(loss) for name, loss in loop.losses.items()
@@ -102,7 +103,7 @@ class TaskRecorder:
     for device, size in self._bytes.items():
       spec = tf_compat.v1.DeviceSpec.from_string(device)
       if spec.job == "ps":
-        _write(self._history.write_task, records.TaskRecord(
+        write_or_warn(self._history.write_task, records.TaskRecord(
             f"ps:{spec.task}", self._record.iteration, bytes=size))
 
 
@@ -181,10 +182,24 @@ def write_evaluation(
     global_step: int, that of the checkpoint.
     metrics: dict; what is no number is left out.
   """
-  _write(store.History(model_dir).write_evaluation, records.EvaluationRecord(
+  write = store.History(model_dir).write_evaluation
+  write_or_warn(write, records.EvaluationRecord(
       number, int(global_step), ensemble,
       {key: float(value) for key, value in metrics.items()
        if isinstance(value, (numbers.Real, np.number))}, name or ""))
+
+
+def write_undecided(
+    model_dir: str,
+    event: typing.Optional[events.IterationUndecided] = None) -> None:
+  """Writes which ensemble answers while an iteration has no winner.
+
+  Args:
+    model_dir: str.
+    event: `IterationUndecided`; None if training goes on.
+  """
+  write_or_warn(store.History(model_dir).write_undecided,
+         records.undecided_record(event) if event else None)
 
 
 def write_iteration(
@@ -215,7 +230,8 @@ def write_iteration(
       for name, architecture in architectures.items()}
   won = architectures[ended.choice.name]._replace(
       global_step=progress.global_step)
-  _write(store.History(model_dir).write_iteration, records.iteration_record(
+  write = store.History(model_dir).write_iteration
+  write_or_warn(write, records.iteration_record(
       ended, candidates, values,
       {name: found for name, found in weights.items()
        if len(found) == len(candidates[name])}, progress,

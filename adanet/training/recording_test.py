@@ -4,24 +4,28 @@
 
 import json
 
+from absl import logging
 from absl.testing import absltest
+from absl.testing import parameterized
 import adanet
 from adanet import tf_compat
 from adanet.history import store
 from adanet.testing import builders
+from adanet.testing import engines
 from adanet.testing import searches
 
 
-class RecordingTest(absltest.TestCase):
+class RecordingTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
     self._model_dir = self.create_tempdir().full_path
 
-  def _estimator(self):
+  def _estimator(self, **arguments):
     return searches.estimator(
         self._model_dir, builders.Dense("a"), builders.Dense("b"),
-        force_grow=True, config=tf_compat.RunConfig(tf_random_seed=1))
+        force_grow=True, config=tf_compat.RunConfig(tf_random_seed=1),
+        **arguments)
 
   def test_seconds_of_all_processes(self):
     self._estimator().train(builders.input_fn(), steps=2)
@@ -47,6 +51,46 @@ class RecordingTest(absltest.TestCase):
     self.assertIn("\nIteration 1 has not ended\n\nTrained: t1_a (2 steps, loss ",
                   text)
     self.assertNotIn("t1_a_grow_complexity_regularized", text)
+
+  @parameterized.parameters(
+      (4, False, 0), (6, False, 1), (8, False, 1), (8, True, 1))
+  def test_which_one_answers_at_the_last_step(self, step, on_executor, number):
+    executor = engines.Here() if on_executor else None
+    estimator = self._estimator()
+    with self.assertLogs(logging.get_absl_logger(), "INFO") as logs:
+      estimator.train(builders.input_fn(), max_steps=step, executor=executor)
+    line, = [line for line in logs.output if "has no winner yet" in line]
+    report = adanet.report(self._model_dir)
+    self.assertLen(report.iterations, number)
+    found = report.undecided
+    self.assertEqual((number, step), (found.iteration, found.global_step))
+    # It is the one that answers, and leads as in the checkpoint.
+    estimator.evaluate(builders.input_fn(1))
+    self.assertEqual(adanet.report(self._model_dir).evaluations[-1].ensemble,
+                     found.leader)
+    values = sorted(
+        float(estimator.get_variable_value(name))
+        for name in estimator.get_variable_names() if name.startswith(
+            f"adanet/iteration_{number}/candidate_") and name.endswith("_loss"))
+    self.assertAlmostEqual(values[0], found.value, places=6)
+    self.assertAlmostEqual(
+        values[1] - values[0], found.margin, places=6)
+    for text in (line, " ".join(str(report).split())):
+      self.assertRegex(text, (
+          f"Iteration {number} has no winner yet at step {step}, the last one: "
+          r"t\d_[ab]\.\. leads with adanet_loss "))
+    # More steps decide.
+    estimator.train(builders.input_fn(), max_steps=step + 3, executor=executor)
+    report = adanet.report(self._model_dir)
+    self.assertLen(report.iterations, number + 1)
+    if number == 1:
+      self.assertIsNone(report.undecided)
+
+  def test_evaluator_at_the_last_step(self):
+    self._estimator(evaluator=adanet.Evaluator(builders.input_fn(1))).train(
+        builders.input_fn(), max_steps=4)
+    found = adanet.report(self._model_dir).undecided
+    self.assertEqual((0, 4, "adanet_loss", None), found[:4])
 
   def test_evaluations(self):
     estimator = self._estimator()

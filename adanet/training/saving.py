@@ -4,7 +4,7 @@
 
 import os
 import time
-from typing import Any, Callable, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from absl import logging
 from adanet import tf_compat
@@ -65,7 +65,9 @@ class CheckpointSaver(Saver):
 
   def __init__(self, model_dir: model_dir_lib.ModelDir, config: Any,
                steps: Sequence[Any], listeners: Sequence[Any],
-               report: events.Report, wait_for_space: Callable[[str], None]):
+               report: events.Report, wait_for_space: Callable[[str], None],
+               input_position: Callable[[Any], Dict[str, int]] =
+               lambda session: {}):
     """Prepares to save, and begins the listeners.
 
     Args:
@@ -77,6 +79,8 @@ class CheckpointSaver(Saver):
       wait_for_space: called with what is wrong, again and again while a
         checkpoint that training cannot go on without does not fit on the disk.
         It sleeps, and raises an error in the end.
+      input_position: function from a session to what `input_position` of a
+        `ModelDir` returns.
     """
     train = tf_compat.v1.train
     self._model_dir = model_dir
@@ -85,6 +89,7 @@ class CheckpointSaver(Saver):
     self._listeners = listeners
     self._report = report
     self._wait_for_space = wait_for_space
+    self._input_position = input_position
     self._saver = train.Saver(
         sharded=True, max_to_keep=config.keep_checkpoint_max,
         keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours)
@@ -124,6 +129,7 @@ class CheckpointSaver(Saver):
   def _write(self, session, path):
     tf_compat.v1.io.gfile.makedirs(self._model_dir.path)
     try:
+      self._model_dir.write_input_position(path, self._input_position(session))
       self._saver.save(session, path, write_meta_graph=False)
     except tf_compat.v1.errors.OpError as error:
       if not files.is_disk_full(error):
@@ -238,9 +244,11 @@ class HookedSaver(CheckpointSaver):
 
   def __init__(self, hooks: Sequence[Any], model_dir: model_dir_lib.ModelDir,
                config: Any, steps: Sequence[Any], report: events.Report,
-               wait_for_space: Callable[[str], None]):
+               wait_for_space: Callable[[str], None],
+               input_position: Callable[[Any], Dict[str, int]]):
     """Prepares to save; see `CheckpointSaver`."""
-    super().__init__(model_dir, config, steps, (), report, wait_for_space)
+    super().__init__(model_dir, config, steps, (), report, wait_for_space,
+                     input_position)
     self._listeners = [listener for hook in hooks
                        for listener in saver_hooks.listeners(hook)]
     self._hook_global_step: Optional[int] = None

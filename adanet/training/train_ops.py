@@ -172,6 +172,12 @@ class TrainOps:
     return self.fractions is None or not all(
         self.trainees[name].is_subnetwork for name in names)
 
+  def all(self) -> List[Any]:
+    """Returns the ops that train all trainees, and update the averages."""
+    return [tensor.op for tensor in [
+        *(t.advance for t in self.trainees.values()),
+        *(t.loss for t in self.trainees.values()), *self.averages.values()]]
+
   def observe(self) -> Any:
     """Returns a tensor, the steps of `observed`."""
     return tf_compat.v1.stack(list(self._reads.values()))
@@ -211,6 +217,10 @@ class TrainOps:
       by_builder = {name: by_builder.get(name, others.get(name))
                     for name in iteration.builder_names}
     steps = [iteration.base_global_step + step for step in by_builder.values()]
+    combined = v1.convert_to_tensor(self._combine(steps))
+    if not combined.shape.is_compatible_with([]):
+      raise ValueError(
+          "global_step_combiner_fn must return a scalar of the list of steps, "
+          f"got the shape {combined.shape}")
     return v1.assign(
-        global_step,
-        v1.cast(self._combine(steps), global_step.dtype.base_dtype))
+        global_step, v1.cast(combined, global_step.dtype.base_dtype))

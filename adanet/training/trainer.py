@@ -2,20 +2,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains an iteration of a search, wherever its session runs."""
 
+import functools
 import typing
 
 from absl import logging
 from adanet import tf_compat
 from adanet import waiting
 from adanet.core import checkpoints
+from adanet.core import empty_input
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import summary
+from adanet.core import user_errors
 from adanet.tf_compat import saver_hooks
 from adanet.training import choosing
 from adanet.training import hooks as hooks_lib
+from adanet.training import input_position
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
+from adanet.training import noting
 from adanet.training import recording
 from adanet.training import saving
 from adanet.training import sessions
@@ -149,7 +154,9 @@ class IterationTraining:
   def __init__(self, model: model_lib.Model, training: Training,
                built: model_lib.Built, start: Start, task: str, is_chief: bool,
                surroundings: loop_lib.Surroundings, began: float,
-               folder: typing.Optional[model_dir_lib.ModelDir] = None):
+               folder: typing.Optional[model_dir_lib.ModelDir] = None,
+               position: typing.Optional[
+                   input_position.InputPosition] = None):
     """Completes the graph.
 
     Args:
@@ -163,13 +170,22 @@ class IterationTraining:
       began: float, when this process began with the iteration; of `time.time`.
       folder: `ModelDir` for its checkpoints and its record; None for the
         model's.
+      position: `InputPosition`, where this process reads all input.
     """
     self.iteration = built.iteration
+    self._features = built.task.features
     self._folder = folder or model.model_dir
     self._model = model
     self._training = training
     self._start = start
-    ops = train_ops.TrainOps(
+    self._note = None
+    if is_chief and folder is None:
+      self._note = noting.Note(
+          model, start.number, training.request.max_iterations,
+          self.iteration.builder_names, self.iteration.graphs,
+          has_weights=start.checkpoint is not None, resumes=not start.begins)
+    self._position = position or input_position.InputPosition({})
+    self._ops = ops = train_ops.TrainOps(
         self.iteration, model.search.global_step_combiner_fn,
         is_part=model.part is not None and
         len(self.iteration.subnetworks) < len(self.iteration.builder_names),
@@ -198,8 +214,12 @@ class IterationTraining:
         loop_lib.Limits(
             model.search.max_iteration_steps, training.request.max_steps),
         self._hooks, saver, summaries,
-        surroundings._replace(report=self._report))
+        surroundings._replace(
+            report=self._report,
+            not_finite=functools.lru_cache()(
+                lambda: model.not_finite(training.request.input_fn))))
     self._pass_on = surroundings.report
+    self._surroundings = surroundings
     self._recorder = recording.TaskRecorder(
         self._folder.path, task, self.iteration, began)
     self.initializers = sessions.Initializers(
@@ -214,10 +234,11 @@ class IterationTraining:
     if user_savers:
       return saving.HookedSaver(
           user_savers, self._folder, model.config, steps, training.report,
-          wait_for_space)
+          wait_for_space, self._position.read)
     return saving.CheckpointSaver(
         self._folder, model.config, steps,
-        training.request.saving_listeners, training.report, wait_for_space)
+        training.request.saving_listeners, training.report, wait_for_space,
+        self._position.read)
 
   def _report(self, event):
     if isinstance(event, events.Progress):
@@ -232,6 +253,8 @@ class IterationTraining:
     """
     saver, start = self._chief_saver, self._start
     assert saver is not None
+    if self._note is not None:
+      self._note.write(self._training.request.wait_timeout_secs)
     session.run(self._set_number)
     global_step = int(session.run(self.iteration.global_step))
     if start.begins:
@@ -253,6 +276,9 @@ class IterationTraining:
     Args:
       session: `Session` that is ready.
       coordinator: `Coordinator` of its input.
+
+    Raises:
+      EmptyInputError: the input has no batch.
     """
     number, request = self._start.number, self._training.request
     self._hooks.after_create_session(session, coordinator)
@@ -266,18 +292,41 @@ class IterationTraining:
         self._model.search.max_iteration_steps, self.loop.global_step,
         request.max_iterations, request.max_steps))
     try:
-      with self._training.stops.deferred():
-        ending = self.loop.run(session)
+      with self._training.stops.deferred(), user_errors.explained_in_run(
+          self._features):
+        ending = loop_lib.Ending.SIGNAL
+        if self._restore_input(session):
+          ending = self.loop.run(session)
         if ending == loop_lib.Ending.SIGNAL:
           self._save_for_signal(session)
         elif ending == loop_lib.Ending.INPUT_ENDED:
-          self._warn_of_short_input()
+          self._check_input()
         return ending
     finally:
       self._recorder.write(self.loop)
 
-  def _warn_of_short_input(self):
-    """Says so if the input ended before the iteration could."""
+  def _restore_input(self, session):
+    """Lets the input go on where it was; returns False if asked to stop."""
+    if self.loop.is_done():
+      return True
+    self._position.say_what_differs(self._start.number, self._ops.all())
+    return self._position.restore(session, self._surroundings.asked_to_stop)
+
+  def _check_input(self):
+    """Says so if the input ended before the iteration could.
+
+    A worker of a cluster may have a share without a batch. And an input that
+    can be read once only has none for the second iteration of a call.
+    """
+    if not any(self.loop.trained.values()):
+      if self._position.goes_on:
+        return
+      if self._chief_saver is not None and (
+          self._model.part is not None or not self._start.begins):
+        raise empty_input.empty_input_error("train")
+      logging.warning("Iteration %d: the input has no batch for this process.",
+                      self._start.number)
+      return
     limit = self._model.search.max_iteration_steps
     short = [self.loop.steps[name] for name in self.loop.trained
              if limit is not None and self.loop.steps[name] < limit]

@@ -12,8 +12,10 @@ selected, between two iterations, and in the last second. What died is started
 again, as a supervisor does.
 
 An injection is recovered when every task that it hit, or the job, takes its next
-step; no step is older than the last checkpoint; and no task has ended by itself.
-At the end of a job all tasks have ended with 0, and none of its processes and
+step, and nothing that was done is done again: while the parameter servers live,
+no candidate is at a step that it had left; after one was killed, at none that is
+older than the last checkpoint; and no winner is chosen anew. No task has ended
+by itself. At the end of a job all tasks have ended with 0, and none of its processes and
 ports is left. "seconds" is the time from the restart of what died to its next
 step; for a full disk, from the first free space to the next checkpoint.
 
@@ -43,6 +45,8 @@ from tools.fault_test import small_disk
 
 _INJECTIONS = flags.DEFINE_integer(
     "injections", 30, "How often something is broken.", lower_bound=1)
+_ONLY_KILLS = flags.DEFINE_boolean(
+    "only_kills", False, "Kill tasks, and do nothing else.")
 _SEED = flags.DEFINE_integer("seed", 1, "What is broken, and when.")
 _JSON = flags.DEFINE_string("json", None, "A file for the results, as JSON.")
 _KEEP = flags.DEFINE_boolean(
@@ -135,7 +139,8 @@ def main(argv):
     if refused:
       print("No disk is full: the kernel refuses to mount one "
             f"({refused}).", file=sys.stderr)
-    jobs = plan.jobs(_INJECTIONS.value, _SEED.value, not refused)
+    jobs = plan.jobs(_INJECTIONS.value, _SEED.value, not refused,
+                     _ONLY_KILLS.value)
     results = _run_all(jobs, folder)
   finally:
     if _KEEP.value:

@@ -12,8 +12,10 @@ import sys
 import time
 import typing
 
+from adanet import tf_compat
 from adanet.core import events
 from adanet.testing import jobs
+from tools.fault_test import done
 from tools.fault_test import plan
 
 STEPS = 100  # Of an iteration.
@@ -25,8 +27,8 @@ _FULL_SECS = 4.
 _MOMENT_SECS = 240.  # How long a moment may be away.
 _RECOVERY_SECS = 150.
 _END_SECS = 150.
-# How old an event may be when it is read.
-_DELAY_SECS = 3.
+# The step of a candidate, as a checkpoint names it.
+_STEP = re.compile(r"adanet/iteration_(\d+)/(?:subnetwork|ensemble)_(.+)/step")
 
 
 class Outcome(typing.NamedTuple):
@@ -48,6 +50,18 @@ class Outcome(typing.NamedTuple):
   step_after: typing.Optional[int] = None
   seconds: typing.Optional[float] = None
   problem: str = ""
+
+
+def _saved_steps(checkpoint):
+  """Returns how far each candidate is in a checkpoint."""
+  try:
+    reader = tf_compat.v1.train.NewCheckpointReader(checkpoint)
+    return {(int(found.group(1)), found.group(2)): int(reader.get_tensor(name))
+            for name, found in (
+                (name, _STEP.fullmatch(name))
+                for name in reader.get_variable_to_shape_map()) if found}
+  except tf_compat.v1.errors.OpError:
+    return {}  # A later one has replaced it.
 
 
 def _children(pid):
@@ -106,8 +120,8 @@ class BrokenJob:
     self._killed: typing.Dict[str, float] = {}
     self._stopped: typing.Set[str] = set()
     self._problems: typing.List[str] = []
-    # (since when, step): nothing may be older.
-    self._floors: typing.List[typing.Tuple[float, int]] = [(0., 0)]
+    self._done = done.Done()
+    self._winners: typing.Dict[str, str] = {}  # From a file to what it says.
 
   # What happens in the job.
 
@@ -117,18 +131,31 @@ class BrokenJob:
     step = getattr(event, "global_step", None)
     if isinstance(event, events.CheckpointSaved):
       self._saved = max(self._saved, step)
-      self._floors.append((seen.secs, step))
+      self._done.save(seen.secs, {
+          **_saved_steps(event.path), done.GLOBAL_STEP: step})
+    if isinstance(event, events.Progress):
+      self._problems += [
+          f"{seen.task}: {problem}" for problem in self._done.reach(seen.secs, {
+              (event.iteration_number, name): count
+              for name, count in event.steps.items()})]
     if isinstance(event, (events.Progress, events.Resumed)):
-      floor = max(floor for since, floor in self._floors
-                  if since + _DELAY_SECS < seen.secs or not since)
-      if step < floor:
-        self._problems.append(f"step {step} of {seen.task} is older than "
-                              f"checkpoint {floor}")
+      self._problems += [
+          f"{seen.task}: {problem}" for problem in self._done.reach(
+              seen.secs, {done.GLOBAL_STEP: step})]
       self._step = max(self._step, step)
       if seen.task == "chief:0":
         self._iteration = event.iteration_number
     if isinstance(event, events.TrainingEnded):
       self._over = True
+
+  def _look_at_winners(self):
+    """Notes where a winner was chosen anew."""
+    for path in glob.glob(f"{self._model_dir}/architecture-*.json"):
+      if path not in self._winners:
+        with open(path) as f:
+          self._winners[path] = f.read()
+      elif os.stat(path).st_size != len(self._winners[path]):
+        self._problems.append(f"{path} was written again")
 
   def _supervise(self):
     """Restarts what died, and notes what should not have."""
@@ -153,6 +180,8 @@ class BrokenJob:
     new = self.job.poll(secs)
     for seen in new:
       self._take(seen)
+    if new:
+      self._look_at_winners()
     self._supervise()
     return new
 
@@ -246,6 +275,8 @@ class BrokenJob:
       for name in names:
         self.job.signal(name, signal.SIGCONT)
       return names, time.monotonic()
+    if fault.target in ("ps", "all"):
+      self._done.lose()
     for name in names:  # All at once, as far as possible.
       if self.job.status(name) is None and len(names) > 1:
         self.job.signal(name, signal.SIGSTOP)

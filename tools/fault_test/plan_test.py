@@ -36,6 +36,12 @@ class PlanTest(parameterized.TestCase):
     self.assertLen(faults, 30)
     self.assertNotIn(plan.FULL_DISK, [f.kind for f in faults])
 
+  def test_only_kills(self):
+    faults = [f for job in plan.jobs(10, 1, only_kills=True)
+              for f in job.faults]
+    self.assertLen(faults, 10)
+    self.assertEqual({plan.KILL}, {f.kind for f in faults})
+
 
 if __name__ == "__main__":
   absltest.main()

@@ -7,12 +7,16 @@ to run each time, on this machine.
 """
 
 import os
+import sys
 
 from absl.testing import absltest
 import runfiles
 from tools.lint import import_graph
 from tools.lint import python_rules
 from tools.lint import tensorflow_imports
+
+if sys.version_info >= (3, 10):  # Its packages are for the default Python.
+  from tools.lint import loop_names
 
 _OTHER_PROJECT = "tools/consumer_test"
 
@@ -63,6 +67,10 @@ class TreeTest(absltest.TestCase):
   def test_python_rules(self):
     self._check(python_rules.check, _sources("BUILD", ".bzl"),
                 _MAY_LOAD_PYTHON_RULES)
+
+  @absltest.skipIf(sys.version_info < (3, 10), "beniget needs a later Python")
+  def test_loop_names(self):
+    self._check(loop_names.check, _sources(".py"), ())
 
   def test_modules_are_short(self):
     lengths = {path: text.count("\n") for path, text in _sources(".py").items()

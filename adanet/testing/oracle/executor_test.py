@@ -25,6 +25,7 @@ from adanet.testing.oracle import actions
 from adanet.testing.oracle import comparison
 from adanet.testing.oracle import library
 from adanet.testing.oracle import settings
+from adanet.testing.oracle import settings_of_fitted
 from adanet.testing.oracle import settings_of_parts
 
 _ENGINE = flags.DEFINE_string(
@@ -34,7 +35,8 @@ _SETTINGS = flags.DEFINE_list(
     "settings", [], "Names of the settings; `all`; a quick choice if empty.")
 _QUICK = (
     "all", "auto_ensemble", "both_ensemblers", "combiner_max",
-    "evaluator_of_adanet_loss", "force_grow_of_two",
+    "evaluator_of_adanet_loss", "fitted", "fitted_beside_trained",
+    "fitted_of_each_alone", "fitted_replay", "force_grow_of_two",
     "input_ends_after_one_stopped", "keras_layers", "metric_fn",
     "multi_head_mean", "nan_of_one_with_evaluator", "prunes", "replay",
     "reports_of_three", "resumes_at_odd_steps", "strategies_times_ensemblers",
@@ -66,8 +68,8 @@ def _table():
   They are new ones: an optimizer cannot be sent once it has trained.
   """
   return collections.OrderedDict(
-      (s.name, s) for s in settings.table() + settings_of_parts.table()
-      if s.name not in _LEFT_OUT)
+      (s.name, s) for s in settings.table() + settings_of_parts.table() +
+      settings_of_fitted.table() if s.name not in _LEFT_OUT)
 
 
 def _without_seconds(value):

@@ -97,6 +97,12 @@ def one(make=builders.Dense, **kwargs):
   return per_iteration(lambda t: make("one", t, **kwargs))
 
 
+def two_heads(**kwargs):
+  return library.head("MultiHead", [
+      library.head("RegressionHead", name="price"),
+      library.head("BinaryClassHead", name="sold")], **kwargs)
+
+
 def complexity(*args, **kwargs):
   return adanet.ensemble.ComplexityRegularizedEnsembler(*args, **kwargs)
 

@@ -122,9 +122,7 @@ def _heads():
   summed = lambda *args, **kwargs: lambda c: dict(
       head=library.head(*args, **kwargs),
       subnetwork_generator=one(optimizer=lambda: builders.sgd(.005)))
-  two_heads = lambda **kwargs: library.head("MultiHead", [
-      library.head("RegressionHead", name="price"),
-      library.head("BinaryClassHead", name="sold")], **kwargs)
+  two_heads = setting.two_heads
   return [
       _setting("regression_weighted", summed(
           "RegressionHead", 3, weight_column="w", loss_reduction="sum"),

@@ -68,12 +68,16 @@ def _stops_after(*counts):
       for count in counts])
 
 
+def diverging():
+  """Returns a generator of two builders, one of which diverges."""
+  return setting.per_iteration(
+      lambda t: builders.Dense("good", t), lambda t: _Diverging("bad", t))
+
+
 def table():
   """Returns all settings in a list."""
   judge = lambda: adanet.Evaluator(
       data.dataset("regression", num_epochs=1, batch_size=16))
-  diverging = setting.per_iteration(
-      lambda t: builders.Dense("good", t), lambda t: _Diverging("bad", t))
   once = {"num_epochs": 1}
   return [
       _setting("auto_ensemble", lambda c: dict(make=_auto_ensemble),
@@ -91,10 +95,10 @@ def table():
           subnetwork_generator=generators.PerIteration(lambda t: [
               builders.Dense(f"dense{i}", (t, i)) for i in range(t + 1)])),
                actions=_SECOND),
-      _setting("nan_of_one", lambda c: dict(subnetwork_generator=diverging),
+      _setting("nan_of_one", lambda c: dict(subnetwork_generator=diverging()),
                actions=_SECOND, then=[_evaluate()]),
       _setting("nan_of_one_with_evaluator", lambda c: dict(
-          subnetwork_generator=diverging, evaluator=judge()), actions=_SECOND),
+          subnetwork_generator=diverging(), evaluator=judge()), actions=_SECOND),
       _setting("no_end_of_an_iteration", lambda c: dict(
           subnetwork_generator=setting.two(), max_iteration_steps=None),
                actions=[_train(steps=3), _train(steps=2)]),

@@ -1,0 +1,248 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What was searched: a note in the model_dir, to tell another search from it.
+
+Of each subnetwork it has how often each type of op is between its input and its
+output. What depends on the input or on who builds it is left out: names,
+constants, variables and their initial values, numbers of the shape, and what
+changes the shape alone. The graph for training and the frozen one, in a later
+iteration, are two entries. Other versions of the packages may build other ops,
+so graphs are compared only if they are of the same versions.
+"""
+
+import re
+import sys
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional
+from typing import Tuple
+
+from adanet import tf_compat
+from adanet import version
+
+Graph = Dict[str, int]
+
+_PLUMBING = frozenset([
+    "BroadcastTo", "Cast", "CheckNumerics", "Const", "ExpandDims", "Fill",
+    "Identity", "IdentityN", "OnesLike", "Placeholder",
+    "PlaceholderWithDefault", "PreventGradient", "ReadVariableOp", "Reshape", "Shape", "Squeeze",
+    "StopGradient", "Tile", "Transpose", "Variable", "VariableV2", "ZerosLike"])
+
+# Their keys in `Searched.graphs`; no builder's name has a space.
+_FROZEN = " frozen"
+
+
+def key(name: str, frozen: bool, training: bool) -> str:
+  """Returns the key of a subnetwork's graph in `Searched.graphs`.
+
+  Args:
+    name: str, the subnetwork's: "t0_linear".
+    frozen: whether it is part of an earlier winner.
+    training: whether it is built as for training.
+  """
+  return name + _FROZEN * frozen + " in training" * (frozen and training)
+
+
+def _is_of_iteration(name, number):
+  return name.startswith(f"t{number}_") and _FROZEN not in name
+
+
+def _is_frozen_before(name, number):
+  iteration = re.match(r"t(\d+)_.* ", name)
+  return iteration is not None and int(iteration.group(1)) < number
+
+
+class Searched(NamedTuple):
+  """A search, as far as another one can be told from it.
+
+  Attributes:
+    head: str.
+    ensemblers: tuple of str.
+    ensemble_strategies: tuple of str.
+    max_iteration_steps: int or None.
+    max_iterations: int or None.
+    versions: dict from a package to its version, of those that build graphs.
+    graphs: dict from the key of a subnetwork to its ops; empty for one that is
+      known by name alone.
+  """
+  head: str
+  ensemblers: Tuple[str, ...]
+  ensemble_strategies: Tuple[str, ...]
+  max_iteration_steps: Optional[int]
+  max_iterations: Optional[int] = None
+  versions: Dict[str, str] = {}
+  graphs: Dict[str, Graph] = {}
+
+  def at(self, number: int, resumes: bool) -> "Searched":
+    """Returns what of it holds when an iteration trains.
+
+    Args:
+      number: int, the iteration's.
+      resumes: whether the iteration has begun before.
+    """
+    return self._replace(graphs={
+        name: graph for name, graph in self.graphs.items()
+        if _is_frozen_before(name, number) or
+        resumes and _is_of_iteration(name, number)})
+
+  def joined(self, now: "Searched") -> "Searched":
+    """Returns `now`, with graphs of this one that it does not have yet."""
+    if not self._is_of_same_versions(now):
+      return now
+    known = {name: graph for name, graph in self.graphs.items()
+             if _FROZEN in name or name in now.graphs}
+    known.update({name: graph for name, graph in now.graphs.items()
+                  if graph or name not in known})
+    return now._replace(graphs=known)
+
+  def _is_of_same_versions(self, other):
+    return all(self.versions[name] == other.versions[name]
+               for name in self.versions.keys() & other.versions.keys())
+
+  def differences(self, now: "Searched", number: int) -> List[str]:
+    """Returns in what another search differs from this one, in words.
+
+    Args:
+      now: `Searched`.
+      number: int, the iteration that it trains.
+    """
+    found = []
+    for name in ("head", "ensemblers", "ensemble_strategies",
+                 "max_iteration_steps"):
+      before, after = (_text(getattr(one, name)) for one in (self, now))
+      if before != after:
+        found.append(f"{name}: {before} before, {after} now")
+    if now.max_iterations is not None and number >= now.max_iterations and (
+        self.max_iterations is None or
+        self.max_iterations > now.max_iterations):
+      found.append(f"max_iterations: {self.max_iterations} before, "
+                   f"{now.max_iterations} now, and iteration {number} has "
+                   "begun")
+    before, after = (
+        sorted(name for name in one.graphs if _is_of_iteration(name, number))
+        for one in (self, now))
+    if before and after and before != after:
+      found.append("subnetworks: {} before, {} now".format(
+          ", ".join(before), ", ".join(after)))
+    return found + self.graph_differences(now)
+
+  def graph_differences(self, now: "Searched") -> List[str]:
+    """Returns the differences of the graphs that both have."""
+    names: Dict[str, List[str]] = {}
+    for name in sorted(self.graphs.keys() & now.graphs.keys()):
+      before, after = self.graphs[name], now.graphs[name]
+      if before and after and before != after and (
+          self._is_of_same_versions(now)):
+        names.setdefault(
+            f"{_only(before, after)} before, {_only(after, before)} now",
+            []).append(name.partition(_FROZEN)[0])
+    return [f"graph of {', '.join(found)}: {line}"
+            for line, found in names.items()]
+
+
+def _text(value):
+  return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _only(graph, other):
+  """Returns the ops that a graph has beyond those of another, as text."""
+  return ", ".join(
+      f"{graph[op] - other.get(op, 0)} {op}" for op in sorted(graph)
+      if graph[op] > other.get(op, 0)) or "none of these"
+
+
+def _described(value):
+  """Returns a head, an ensembler or a strategy as text."""
+  given = [f"name={value.name!r}"] if getattr(value, "name", None) else []
+  if hasattr(value, "logits_dimension"):
+    given.append(f"logits_dimension={value.logits_dimension}")
+  heads = getattr(value, "heads", None)
+  if isinstance(heads, (list, tuple)):
+    given = [_described(head) for head in heads]
+  return f"{type(value).__name__}({', '.join(given)})"
+
+
+def _versions():
+  """Returns the versions of the packages that build graphs."""
+  loaded = [name for name in ("keras", "tf_keras") if name in sys.modules]
+  found = {name: getattr(sys.modules[name], "__version__", None)
+           for name in loaded}
+  found.update(adanet=version.VERSION, tensorflow=tf_compat.v1.VERSION)
+  return {name: str(number) for name, number in found.items() if number}
+
+
+def of(search: Any, max_iterations: Optional[int],
+       graphs: Mapping[str, Graph] = {}) -> Searched:
+  """Returns the note of a search.
+
+  Args:
+    search: `Search`.
+    max_iterations: int or None.
+    graphs: see `Searched`.
+  """
+  return Searched(
+      head=_described(search.head),
+      ensemblers=tuple(sorted(map(_described, search.ensemblers))),
+      ensemble_strategies=tuple(sorted(map(_described, search.strategies))),
+      max_iteration_steps=search.max_iteration_steps,
+      max_iterations=max_iterations, versions=_versions(), graphs=dict(graphs))
+
+
+# The graph of a subnetwork.
+
+
+def num_ops() -> int:
+  """Returns how many ops the default graph has."""
+  return len(tf_compat.v1.get_default_graph().get_operations())
+
+
+def ops(outputs: Any, first: int) -> Graph:
+  """Returns how often each type of op is on the way to some tensors.
+
+  Args:
+    outputs: nested structure of tensors.
+    first: int, what `num_ops` was before they were built. What is older is
+      their input.
+  """
+  graph = tf_compat.v1.get_default_graph()
+  new = {op.name for op in graph.get_operations()[first:]}
+  todo = [tensor.op for tensor in tf_compat.v1.nest.flatten(outputs)
+          if isinstance(tensor, tf_compat.v1.Tensor)]
+  found: Dict[str, Any] = {}
+  while todo:
+    op = todo.pop()
+    if op.name in new and op.name not in found:
+      found[op.name] = op
+      todo += [tensor.op for tensor in op.inputs if _is_float(tensor.dtype)]
+  types = [op.type for op in found.values()]
+  called = _called(op.node_def for op in found.values() if any(
+      argument.type == "func" for argument in op.op_def.attr))
+  if called:
+    types += _types_in_functions(graph, called)
+  return {kind: types.count(kind) for kind in sorted(set(types) - _PLUMBING)}
+
+
+def _is_float(dtype):
+  return dtype.base_dtype.is_floating or dtype.base_dtype.is_complex
+
+
+def _called(nodes: Iterable[Any]) -> List[str]:
+  """Returns the names of the functions that nodes call."""
+  return [value.func.name for node in nodes for value in node.attr.values()
+          if value.WhichOneof("value") == "func"]
+
+
+def _types_in_functions(graph, names):
+  """Returns the types of the ops on floats in functions that a graph calls."""
+  library = {function.signature.name: function
+             for function in graph.as_graph_def().library.function}
+  types = []
+  seen = set()
+  todo = list(names)
+  while todo:
+    name = todo.pop()
+    if name in library and name not in seen:
+      seen.add(name)
+      nodes = library[name].node_def
+      types += [node.op for node in nodes if node.attr["T"].type and
+                _is_float(tf_compat.v1.as_dtype(node.attr["T"].type))]
+      todo += _called(nodes)
+  return types

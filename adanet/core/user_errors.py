@@ -1,0 +1,147 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Says in one line what TensorFlow's errors mean that a user's data causes.
+
+The line is the first one of the message. TensorFlow's own is below it.
+"""
+
+import contextlib
+import re
+from typing import Any, Dict, Iterator, List, Optional
+
+from adanet import tf_compat
+
+# What an assertion of a head says, and the values that it shows.
+_ASSERTION = re.compile(
+    r"assertion failed: \[(?P<text>(?:labels|logits|weight_column|loss_fn)\b"
+    r".*?)\] (?P<values>\[[^\n]*)")
+_SHAPES = re.compile(
+    r"\[Condition .*?= \] (?P<got>\[.*?\]) .*?= \] (?P<expected>\[.*?\])")
+_STRINGS = re.compile(r"\bstring\b", re.IGNORECASE)
+_RANKS = re.compile(r"\b(rank|ndim|min_ndim|dimensions?)\b")
+_BUILDER = re.compile(r"\biteration_(\d+)/subnetwork_t\d+_([^/]+)/")
+
+
+def _tensors(name: str, structure: Any) -> Dict[str, Any]:
+  """Returns the tensors of features or labels, by what a user calls them."""
+  if isinstance(structure, dict):
+    return {repr(key): value for key, value in structure.items()}
+  return {name: structure}
+
+
+def _strings(features):
+  """Returns which of the features are strings: a text, or None."""
+  names = sorted(name for name, tensor in _tensors("features", features).items()
+                 if getattr(tensor, "dtype", None) == tf_compat.v1.string)
+  return ", ".join(names) or None
+
+
+def _of_other_types(features, message):
+  """Returns the features whose type of numbers a message names: a text."""
+  found = []
+  for name, tensor in sorted(_tensors("features", features).items()):
+    dtype = getattr(tensor, "dtype", None)
+    if dtype is not None and dtype != tf_compat.v1.float32 and (
+        " match" in message and re.search(rf"\b{dtype.name}\b", message)):
+      found.append(f"{name}, which is {dtype.name}")
+  return ", ".join(found)
+
+
+def _shape(tensor: Any) -> Optional[List[Optional[int]]]:
+  shape: Any = getattr(tensor, "shape", None)
+  if getattr(shape, "ndims", None) is None:
+    return None
+  return shape.as_list()
+
+
+def _shapes_of_one_example(features, labels):
+  """Returns the shapes of features that may be one example's, or None."""
+  shapes = {name: _shape(tensor)
+            for name, tensor in _tensors("features", features).items()}
+  rows = {shape[0] for shape in map(_shape, _tensors("", labels).values())
+          if shape and shape[0] is not None}
+  if None in shapes.values() or not all(
+      len(shape) < 2 or rows and shape[0] is not None and shape[0] not in rows
+      for shape in shapes.values()):
+    return None
+  return ", ".join(f"{name} {shape}" for name, shape in sorted(shapes.items()))
+
+
+@contextlib.contextmanager
+def explained_in_builder(owner: str, features: Any,
+                         labels: Any) -> Iterator[None]:
+  """Explains an error of a builder that cannot take its input.
+
+  Args:
+    owner: str, the builder, for the message.
+    features: tensor or dict of tensors.
+    labels: tensor, dict of tensors or None.
+
+  Raises:
+    ValueError: the error may be one of the input.
+  """
+  try:
+    yield
+  except Exception as error:  # pylint: disable=broad-except
+    message, line = str(error), None
+    strings = _strings(features)
+    shapes = _shapes_of_one_example(features, labels)
+    names = _of_other_types(features, message)
+    if (isinstance(error, KeyError) and isinstance(features, dict) and
+        error.args and error.args[0] not in features):
+      line = (f"{owner} asks for the feature {message}, and input_fn gives "
+              f"{', '.join(map(repr, sorted(features, key=str)))}")
+      message = "KeyError: " + message
+    elif strings and _STRINGS.search(message):
+      line = (f"{owner} cannot take strings, and the feature {strings} has "
+              "them: make numbers of them in input_fn, or leave it out")
+    elif shapes and _RANKS.search(message):
+      line = (f"{owner} cannot take features of the shape {shapes}: if this is "
+              "one example, call batch() on the dataset")
+    elif names:
+      line = (f"{owner} cannot take the type of the feature {names}: cast it "
+              "to float32 in input_fn")
+    if line is None:
+      raise
+    raise ValueError(f"{line}\n{message}") from error
+
+
+def _line(message, features):
+  """Returns what an error of a run means, or None."""
+  assertion = _ASSERTION.search(message)
+  if assertion:
+    text, values = assertion.group("text"), assertion.group("values").strip()
+    shapes = _SHAPES.match(values)
+    if shapes:
+      return (f"{text}, here {shapes.group('expected')}, but the shape is "
+              f"{shapes.group('got')}")
+    return f"{text.rstrip(': ')}: {values}"
+  strings = _strings(features)
+  if strings and re.search("string to (float|number|int)|StringToNumber",
+                           message, re.IGNORECASE):
+    builder = _BUILDER.search(message)
+    owner = "The network" if builder is None else (
+        f"builder {builder.group(2)!r} of iteration {builder.group(1)}")
+    return (f"{owner} makes numbers of the feature {strings}, whose strings "
+            "are none: make numbers of them in input_fn, or leave it out")
+  return None
+
+
+@contextlib.contextmanager
+def explained_in_run(features: Any) -> Iterator[None]:
+  """Explains an error of a session whose cause is in the data.
+
+  Args:
+    features: tensor or dict of tensors.
+
+  Raises:
+    tf.errors.OpError: of the same class as the error.
+  """
+  try:
+    yield
+  except tf_compat.v1.errors.OpError as error:
+    line = _line(error.message, features)
+    if line is None:
+      raise
+    raise type(error)(error.node_def, error.op,
+                      f"{line}\n{error.message}") from error

@@ -1,0 +1,154 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for selection: properties, and a reference that is written plainly."""
+
+import math
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.ensemble import selection
+from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+import hypothesis
+from hypothesis import strategies as st
+import numpy as np
+
+
+@st.composite
+def _problems(draw, max_networks=6):
+  """Draws logits of some networks, labels of the examples, and prices."""
+  rng = np.random.RandomState(draw(st.integers(0, 2**31 - 1)))
+  num_examples, num_classes = draw(st.integers(1, 12)), draw(st.integers(2, 4))
+  count = draw(st.integers(1, max_networks))
+  labels = rng.randint(num_classes, size=num_examples)
+  scale = draw(st.sampled_from([.1, 1., 10.]))
+  logits = [rng.normal(size=(num_examples, num_classes), scale=scale).astype(
+      np.float32) for _ in range(count)]
+  prices = draw(st.sampled_from([
+      [0.] * count, rng.uniform(0, .1, count).tolist()]))
+  return logits, labels, prices
+
+
+def _loss_of(labels):
+  """Returns the mean cross entropy as a function of logits."""
+  def loss(logits):
+    shifted = np.asarray(logits, np.float64)
+    shifted = shifted - shifted.max(axis=1, keepdims=True)
+    of_label = shifted[np.arange(len(labels)), labels]
+    return float((np.log(np.exp(shifted).sum(axis=1)) - of_label).mean())
+  return loss
+
+
+def _reference(logits, loss, prices, max_selections, max_members):
+  """Returns the weights that the rule of the module's docstring gives."""
+  def objective(bag):
+    mean = sum(logits[i] for i in bag) / len(bag)
+    return loss(mean) + sum(prices[i] for i in bag) / len(bag)
+
+  bag, found = [], []
+  for _ in range(max_selections + 1):
+    allowed = range(len(logits))
+    if max_members is not None and len(set(bag)) == max_members:
+      allowed = sorted(set(bag))
+    values = [objective(bag + [i]) for i in allowed]
+    bag = bag + [allowed[values.index(min(values))]]
+    found.append((min(values), len(bag), bag))
+  _, size, bag = min(found)
+  return [bag.count(i) / size for i in range(len(logits))]
+
+
+class SelectionTest(parameterized.TestCase):
+
+  @hypothesis.given(_problems(), st.integers(1, 10),
+                    st.one_of(st.none(), st.integers(1, 4)))
+  def test_is_the_reference(self, problem, max_selections, max_members):
+    logits, labels, prices = problem
+    loss = _loss_of(labels)
+    found = selection.select(
+        logits, loss, prices, max_selections, max_members)
+    values = sorted(pick.objective for pick in found.picks)
+    # Rounding may decide between two ways that are as good.
+    hypothesis.assume(len(values) < 2 or values[1] - values[0] > 1e-6)
+    self.assertEqual(
+        _reference(logits, loss, prices, max_selections, max_members),
+        list(found.weights))
+
+  @hypothesis.given(_problems(), st.integers(1, 30),
+                    st.one_of(st.none(), st.integers(1, 3)))
+  def test_what_always_holds(self, problem, max_selections, max_members):
+    logits, labels, prices = problem
+    loss = _loss_of(labels)
+    found = selection.select(
+        logits, loss, prices, max_selections, max_members)
+    self.assertLen(found.weights, len(logits))
+    self.assertAlmostEqual(1., sum(found.weights), places=9)
+    self.assertGreaterEqual(min(found.weights), 0.)
+    self.assertLen(found.picks, max_selections + 1)
+    if max_members is not None:
+      self.assertLessEqual(
+          sum(weight > 0 for weight in found.weights), max_members)
+    # It is never worse than the best network alone, and F is that of the
+    # weights.
+    self.assertLessEqual(found.objective, min(
+        loss(one) + price for one, price in zip(logits, prices)) + 1e-6)
+    mean = sum(np.float32(w) * one for w, one in zip(found.weights, logits))
+    self.assertAlmostEqual(
+        loss(mean) + sum(w * p for w, p in zip(found.weights, prices)),
+        found.objective, delta=1e-4 * (1 + abs(found.objective)))
+
+  @hypothesis.given(_problems(), st.randoms(use_true_random=False))
+  def test_order_of_networks(self, problem, random):
+    logits, labels, prices = problem
+    loss = _loss_of(labels)
+    order = list(range(len(logits)))
+    random.shuffle(order)
+    found = selection.select(logits, loss, prices)
+    other = selection.select([logits[i] for i in order], loss,
+                             [prices[i] for i in order])
+    # The same sums are made in the same order. Only losses of exactly 0 tie.
+    hypothesis.assume(found.objective > 1e-9)
+    self.assertEqual([found.weights[i] for i in order], list(other.weights))
+
+  def test_of_equal_ones_the_first(self):
+    same = np.ones([3, 2], np.float32)
+    found = selection.select([same, same], _loss_of([0, 1, 1]), [0., 0.], 3)
+    self.assertEqual((1., 0.), found.weights)
+
+  def test_trace(self):
+    # The mean of both is right; each alone is wrong for one example.
+    logits = [np.float32([[3, 0], [1, 0]]), np.float32([[0, 1], [0, 3]])]
+    found = selection.select(logits, _loss_of([0, 1]), [0., 0.], 3)
+    self.assertEqual([0, 1, 0, 1], [pick.network for pick in found.picks])
+    self.assertEqual((.5, .5), found.weights)
+    self.assertEqual(found.picks[1].objective, found.objective)
+
+  def test_price(self):
+    logits = [np.float32([[1, 0]]), np.float32([[2, 0]])]
+    found = selection.select(logits, _loss_of([0]), [0., 9.], 5)
+    self.assertEqual((1., 0.), found.weights)
+
+  def test_heads(self):
+    rng = np.random.RandomState(1)
+    arrays = [rng.normal(size=(8, 3)).astype(np.float32) for _ in range(4)]
+    loss = _loss_of(rng.randint(3, size=8))
+    expected = selection.select(arrays, loss, [0.] * 4)
+    found = selection.select(
+        [{"a": array, "b": 2 * array} for array in arrays],
+        lambda logits: loss(logits["a"]) + 0 * loss(logits["b"]), [0.] * 4)
+    self.assertEqual(expected.weights, found.weights)
+
+  @parameterized.parameters(math.nan, math.inf)
+  def test_what_is_not_finite_is_not_selected(self, bad):
+    good = np.float32([[0, 1]])
+    found = selection.select(
+        [np.float32([[bad, 1]]), good], _loss_of([1]), [0., 0.], 2)
+    self.assertEqual((0., 1.), found.weights)
+    with self.assertRaisesRegex(ValueError, "for at least one of the 1 netw"):
+      selection.select([np.float32([[bad, bad]])], _loss_of([1]), [0.], 2)
+
+  def test_no_network(self):
+    with self.assertRaisesRegex(ValueError, r"logits=\[\]: expected"):
+      selection.select([], _loss_of([1]), [])
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,101 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Checks what a user gives to the Estimator: one line for each mistake."""
+
+import typing
+
+from adanet.training import arrays
+
+_Several = typing.Optional[typing.Iterable[typing.Any]]
+
+
+def _described(value):
+  """Returns a value for a message."""
+  if isinstance(value, type):
+    return f"the class {value.__name__}: call it"
+  return arrays.described(value)
+
+
+def check_number(name: str, value: typing.Any,
+                 is_good: typing.Callable[[typing.Any], bool],
+                 expected: str) -> None:
+  """Raises a TypeError or ValueError unless a number is as expected."""
+  message = f"{name} must be {expected}, got {value!r}"
+  try:
+    good = is_good(value)
+  except TypeError:
+    raise TypeError(message) from None
+  if not good:
+    raise ValueError(message)
+
+
+def check_count(name: str, value: typing.Any) -> None:
+  """Raises an error unless a value is a whole number > 0, such as 1e3, or None.
+  """
+  if value is not None:
+    check_number(name, value, lambda v: v > 0 and v % 1 == 0,
+                 "a whole number > 0, or None")
+
+
+def check_name(name: typing.Any) -> None:
+  """Raises a TypeError unless the name of an evaluation is a string or None."""
+  if name is not None and not isinstance(name, str):
+    raise TypeError(f"name must be a string or None, got {name!r}")
+
+
+def check_object(name: str, value: typing.Any, methods: typing.Sequence[str],
+                 expected: str) -> None:
+  """Raises a ValueError unless an object has some methods.
+
+  Args:
+    name: str, the argument.
+    value: what was given for it.
+    methods: the names of the methods.
+    expected: str, what the object must be.
+  """
+  if isinstance(value, type) or not all(
+      callable(getattr(value, method, None)) for method in methods):
+    raise ValueError(f"{name} must be {expected}, got {_described(value)}")
+
+
+def check_function(name: str, value: typing.Any, expected: str) -> None:
+  """Raises a ValueError unless a value can be called."""
+  if not callable(value):
+    raise ValueError(
+        f"{name} must be a function {expected}, got {_described(value)}")
+
+
+def checked(name: str, values: _Several, method: str, expected: str
+           ) -> typing.Tuple[typing.Any, ...]:
+  """Returns values as a tuple, each of which has a method.
+
+  Args:
+    name: str, the argument.
+    values: what was given for it; None for nothing.
+    method: str, the name of the method.
+    expected: str, what each value must be.
+
+  Raises:
+    TypeError: they are no sequence, or one has no such method.
+  """
+  try:
+    values = () if values is None else tuple(values)
+  except TypeError:
+    raise TypeError(f"{name} must be a sequence of {expected}, got "
+                    f"{_described(values)}") from None
+  for value in values:
+    if isinstance(value, type) or not callable(getattr(value, method, None)):
+      raise TypeError(
+          f"{name} must have only {expected}, got {_described(value)}")
+  return values
+
+
+def checked_hooks(values: _Several) -> typing.Tuple[typing.Any, ...]:
+  """Returns hooks as a tuple, after checking them."""
+  return checked("hooks", values, "before_run", "SessionRunHooks")
+
+
+def checked_listeners(values: _Several) -> typing.Tuple[typing.Any, ...]:
+  """Returns saving listeners as a tuple, after checking them."""
+  return checked("saving_listeners", values, "after_save",
+                 "CheckpointSaverListeners")

@@ -1,0 +1,213 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests that an input without a batch, and no training, are never a result."""
+
+import glob
+import os
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import adanet
+from adanet import tf_compat
+from adanet.estimator import export
+from adanet.testing import builders
+from adanet.testing import engines
+from adanet.testing import searches
+import numpy as np
+
+
+def _empty():
+  """A filter that keeps nothing."""
+  return builders.input_fn(1)().filter(lambda features, labels: False)
+
+
+def _dropped():
+  """Less than one batch, of which the rest is dropped."""
+  return builders.input_fn(1, 1)().unbatch().batch(99, drop_remainder=True)
+
+
+def _linear(features):
+  return tf_compat.v1.matmul(features["x"], tf_compat.v1.get_variable(
+      "weights", [3, 1]))
+
+
+class _Once:
+  """An input_fn whose data can be read once."""
+
+  def __init__(self, batches):
+    self._left = batches
+
+  def __call__(self):
+    def generate():
+      features, labels = builders.data(8)
+      while self._left:
+        self._left -= 1
+        yield {"x": features}, labels
+
+    return tf_compat.v1.data.Dataset.from_generator(
+        generate, ({"x": tf_compat.v1.float32}, tf_compat.v1.float32),
+        ({"x": [8, 3]}, [8, 1]))
+
+
+class EmptyInputTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self._model_dir = os.path.join(self.create_tempdir().full_path, "model")
+
+  def _estimator(self, **arguments):
+    return searches.estimator(
+        self._model_dir, builders.Dense("a"), builders.Dense("b", 3),
+        **arguments)
+
+  def _assert_empty(self, message, function, *args, **kwargs):
+    with self.assertRaisesRegex(
+        adanet.EmptyInputError, message + ".*: the input has no b") as caught:
+      function(*args, **kwargs)
+    self.assertIsInstance(caught.exception, ValueError)
+    self.assertNotIn("\n", str(caught.exception))
+
+  def _has_winner(self):
+    return bool(glob.glob(os.path.join(self._model_dir, "architecture-*")))
+
+  @parameterized.parameters(_empty, _dropped)
+  def test_train(self, input_fn):
+    estimator = self._estimator()
+    self._assert_empty("^train", estimator.train, input_fn)
+    with self.assertRaisesRegex(ValueError, "only the checkpoint of step 0"):
+      estimator.evaluate(builders.input_fn(1))
+    estimator = self._estimator()
+    estimator.train(builders.input_fn(), max_steps=2)
+    self._assert_empty("^train", estimator.train, input_fn)
+
+  @parameterized.parameters(_empty, _dropped)
+  def test_evaluate(self, input_fn):
+    estimator = self._estimator()
+    estimator.train(builders.input_fn(), max_steps=6)
+    self._assert_empty("^evaluate", estimator.evaluate, input_fn)
+    self.assertEmpty(list(estimator.predict(input_fn)))
+    self.assertFalse(os.path.exists(os.path.join(self._model_dir, "eval")))
+
+  def test_evaluator(self):
+    estimator = self._estimator(evaluator=adanet.Evaluator(_empty))
+    self._assert_empty(
+        "^Evaluation of the ensembles", estimator.train, builders.input_fn())
+    self.assertFalse(self._has_winner())
+
+  def test_report_materializer(self):
+    estimator = self._estimator(
+        report_materializer=adanet.ReportMaterializer(_empty))
+    self._assert_empty(
+        "^Evaluation of the reports", estimator.train, builders.input_fn())
+    self.assertFalse(self._has_winner())
+
+  def test_train_and_evaluate(self):
+    estimator = self._estimator()
+    self._assert_empty(
+        "^evaluate", adanet.train_and_evaluate, estimator,
+        adanet.TrainSpec(builders.input_fn(), max_steps=2),
+        adanet.EvalSpec(_empty))
+    self.assertEqual(2, estimator.get_variable_value("global_step"))
+
+  @parameterized.parameters(
+      (_empty, {}, "^iteration 0: train"),
+      (builders.input_fn(), dict(evaluator=adanet.Evaluator(_empty)),
+       "^iteration 0: Evaluation of the ensembles"),
+      (builders.input_fn(),
+       dict(report_materializer=adanet.ReportMaterializer(_empty)),
+       "^iteration 0: Evaluation of the reports"))
+  def test_executor(self, input_fn, arguments, message):
+    self._assert_empty(
+        message, self._estimator(**arguments).train, input_fn,
+        executor=engines.Here())
+    self.assertFalse(self._has_winner())
+
+  def test_input_of_a_pools_model(self):
+    estimator = adanet.AutoEnsembleEstimator(
+        head=adanet.heads.RegressionHead(), candidate_pool={
+            "good": _linear,
+            "bad": adanet.AutoEnsembleSubestimator(_linear, _empty)},
+        max_iteration_steps=3, model_dir=self._model_dir)
+    self._assert_empty("candidate_pool.'bad'", estimator.train,
+                       builders.input_fn())
+
+  def test_an_input_that_ends_after_some_batches_ends_training(self):
+    estimator = self._estimator()
+    estimator.train(_Once(3))
+    self.assertEqual(3, estimator.get_variable_value("global_step"))
+    # The second iteration of this call finds nothing.
+    estimator.train(_Once(1))
+    self.assertEqual(4, estimator.get_variable_value("global_step"))
+    self._assert_empty("^train", estimator.train, _Once(0))
+
+
+class EndlessInputTest(absltest.TestCase):
+
+  def test_nothing_waits_without_an_end(self):
+    endless = builders.input_fn()
+    for argument, message in (
+        (adanet.Evaluator(endless), "^Evaluation of the ensembles"),
+        (None, "^evaluate")):
+      estimator = searches.estimator(
+          self.create_tempdir().full_path, builders.Dense("a"),
+          builders.Dense("b", 3), evaluator=argument)
+      with self.assertRaisesRegex(
+          ValueError, message + ": steps=None, and the input has no end"):
+        estimator.train(endless)
+        estimator.evaluate(endless)
+    self.assertIn("loss", estimator.evaluate(endless, steps=1))
+    self.assertIn("loss", estimator.evaluate(endless, hooks=[
+        tf_compat.v1.train.FinalOpsHook([]), _StopAtOnce()]))
+
+
+class _StopAtOnce(tf_compat.v1.train.SessionRunHook):
+
+  def after_run(self, run_context, run_values):
+    run_context.request_stop()
+
+
+class UntrainedTest(parameterized.TestCase):
+
+  @parameterized.parameters("", "model", "odel")
+  def test_nothing_answers(self, folder):
+    parent = self.create_tempdir().full_path
+    model_dir = os.path.join(parent, folder)
+    estimator = searches.estimator(model_dir, builders.Dense("a"))
+    receiver_fn = export.build_raw_serving_input_receiver_fn(
+        {"x": np.zeros([1, 3], np.float32)})
+    for call in [
+        lambda: estimator.evaluate(builders.input_fn(1)),
+        lambda: estimator.predict(builders.input_fn(1)),
+        lambda: estimator.export_saved_model(parent, receiver_fn),
+        lambda: estimator.export_savedmodel(parent, receiver_fn),
+        estimator.get_variable_names,
+        lambda: estimator.get_variable_value("global_step")]:
+      with self.assertRaisesRegex(
+          ValueError, f"^model_dir '{model_dir}' has no checkpoint: train"
+          ) as caught:
+        call()
+      self.assertNotIn("\n", str(caught.exception))
+    self.assertEmpty(os.listdir(parent))
+
+  def test_a_builder_without_training_has_its_initial_weights(self):
+    class Initial(builders.Dense):
+
+      def build_subnetwork_train_op(self, *args, **kwargs):
+        return tf_compat.v1.no_op()
+
+    estimator = searches.estimator(
+        self.create_tempdir().full_path, Initial("a"), max_iterations=1)
+    estimator.train(builders.input_fn(), max_steps=1)
+    self.assertLen(list(estimator.predict(
+        builders.input_fn(1), checkpoint_path=os.path.join(
+            estimator.model_dir, "model.ckpt-0"))), 32)
+    name = "adanet/iteration_0/subnetwork_t0_a/hidden"
+    np.testing.assert_array_equal(
+        estimator.get_variable_value(name),
+        tf_compat.v1.train.load_variable(
+            os.path.join(estimator.model_dir, "model.ckpt-0"), name))
+    self.assertLen(list(estimator.predict(builders.input_fn(1))), 32)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,325 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of ensembles that are fitted when all networks have trained.
+
+What is compared, saved, reported, evaluated, predicted and exported is the same
+ensemble. `adanet/testing/oracle:executor_test` compares executors with one
+process, and `cluster_fitted_test` has a cluster.
+"""
+
+import json
+import os
+import tempfile
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import adanet
+from adanet import tf_compat
+from adanet.history import store
+from adanet.testing import builders
+from adanet.testing import searches
+import numpy as np
+
+_LABELS = builders.data()[1]
+_greedy = adanet.ensemble.GreedyEnsembler
+
+
+def _held_out(calls=None, shuffle=False, rows=slice(None), weights=False):
+  """Returns an input_fn of batches of unequal sizes, which notes its calls."""
+  def input_fn():
+    if calls is not None:
+      calls.append(1)
+    features, labels = builders.data()
+    columns = {"x": features[rows]}
+    if weights:
+      columns["w"] = np.float32(labels[rows] > 0) + 1
+    data = tf_compat.v1.data.Dataset.from_tensor_slices(
+        (columns, labels[rows]))
+    return (data.shuffle(32) if shuffle else data).batch(7)
+  return input_fn
+
+
+class _Fixed(adanet.ensemble.FittedEnsembler):
+  """Returns weights that a test gives."""
+
+  name = "fixed"
+
+  def __init__(self, weights, seen=None):
+    self._weights = weights
+    self._seen = [] if seen is None else seen
+
+  def fit(self, members, loss):
+    self._seen.append((members, [loss(member.logits) for member in members]))
+    return self._weights(members) if callable(self._weights) else self._weights
+
+
+def _estimator(model_dir, *names, **arguments):
+  arguments.setdefault("evaluator", adanet.Evaluator(_held_out()))
+  arguments.setdefault("ensemblers", [_greedy()])
+  return searches.estimator(
+      model_dir, *[builders.Dense(name, 1 + i)
+                   for i, name in enumerate(names or ("a", "b", "c"))],
+      **arguments)
+
+
+def _predictions(estimator):
+  return np.array([one["predictions"] for one in estimator.predict(
+      builders.input_fn(1))])
+
+
+class FittedTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self._model_dir = tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
+
+  def _record(self, number):
+    return store.History(self._model_dir).iteration(number)
+
+  def _weights(self, estimator, record):
+    """Returns the weights that the latest checkpoint has of a winner."""
+    number = record.winner.partition("_")[0][1:]
+    prefix = f"adanet/iteration_{number}/ensemble_{record.winner}/"
+    return [float(estimator.get_variable_value(
+        f"{prefix}weighted_subnetwork_{i}/logits/mixture_weight"))
+            for i in range(len(record.winning.subnetworks))]
+
+  @parameterized.parameters(
+      {}, {"max_members": 1}, {"adanet_lambda": .01, "adanet_beta": .02})
+  def test_all_speak_of_the_same(self, **arguments):
+    estimator = _estimator(self._model_dir, ensemblers=[_greedy(**arguments)],
+                           force_grow=True)
+    estimator.train(builders.input_fn())
+    record = self._record(1)
+    winning = record.winning
+    compared = winning.value
+
+    # Saved.
+    np.testing.assert_allclose(
+        list(winning.weights), self._weights(estimator, record), rtol=1e-6)
+    self.assertEqual(list(record.fit.members), list(winning.subnetworks))
+    self.assertAlmostEqual(1., sum(winning.weights), places=5)
+    self.assertLessEqual(record.fit.loss, record.fit.best_loss + 1e-6)
+    if "max_members" in arguments:
+      self.assertLen(winning.subnetworks, 1)
+
+    # Evaluated, on the same data: the loss, and what complexity costs.
+    found = estimator.evaluate(_held_out())
+    price = sum(weight * (
+        arguments.get("adanet_lambda", 0.) * 1. +
+        arguments.get("adanet_beta", 0.)) for weight in winning.weights)
+    self.assertAlmostEqual(compared, found["loss"] + price, places=5)
+
+    # Predicted, and exported.
+    predicted = _predictions(estimator)
+    self.assertAlmostEqual(
+        record.fit.loss, np.square(predicted - _LABELS).mean(), places=5)
+    v1 = tf_compat.v1
+    exported = estimator.export_saved_model(
+        os.path.join(self._model_dir, "export"),
+        adanet.inputs.raw_serving_input_receiver_fn(
+            {"x": builders.data()[0]}))
+    with v1.Graph().as_default(), v1.Session() as session:
+      meta = v1.saved_model.load(session, ["serve"], exported.decode())
+      signature = meta.signature_def["predict"]
+      np.testing.assert_allclose(predicted, session.run(
+          signature.outputs["predictions"].name,
+          {signature.inputs["x"].name: builders.data()[0]}), rtol=1e-5)
+
+  def test_architecture_has_members_only(self):
+    seen = []
+    estimator = _estimator(self._model_dir, force_grow=True, ensemblers=[_Fixed(
+        lambda members: [0.] * (len(members) - 2) + [.25, .75], seen)])
+    estimator.train(builders.input_fn())
+    with open(os.path.join(
+        self._model_dir, "architecture-0.json"), encoding="utf-8") as f:
+      self.assertEqual(
+          ["b", "c"],
+          [one["builder_name"] for one in json.load(f)["subnetworks"]])
+    self.assertEqual(("t1_b", "t1_c"), self._record(1).winning.subnetworks)
+    # All that may be members were seen: the previous ones first.
+    self.assertEqual([3, 5], [len(members) for members, _ in seen])
+    # Iteration 1 has not built what iteration 0 left out.
+    self.assertNotIn("t0_a", " ".join(estimator.get_variable_names()))
+
+  def test_old_members_alone(self):
+    estimator = _estimator(
+        self._model_dir, max_iterations=3, force_grow=True, ensemblers=[_Fixed(
+            lambda members: [1. / 3] * 3 if len(members) == 3 else
+            [.5, .25, .25] + [0.] * (len(members) - 3))])
+    estimator.train(builders.input_fn())
+    for number in (1, 2):
+      self.assertEqual(
+          ("t0_a", "t0_b", "t0_c"), self._record(number).winning.subnetworks)
+    record = self._record(2)
+    self.assertEqual("t2_all_fixed", record.winner)
+    self.assertEqual([.5, .25, .25], self._weights(estimator, record))
+    self.assertAlmostEqual(
+        record.winning.value, estimator.evaluate(_held_out())["loss"], places=5)
+
+  def test_members_that_an_ensembler_gets(self):
+    seen = []
+    estimator = _estimator(
+        self._model_dir, max_iterations=1, ensemblers=[_Fixed([1, 1, 2], seen)],
+        head=adanet.heads.RegressionHead(weight_column="w"),
+        evaluator=adanet.Evaluator(_held_out(weights=True)))
+    estimator.train(lambda: _held_out(weights=True)().repeat())
+    (members, losses), = seen
+    weights = np.float32(_LABELS > 0) + 1
+    for member, loss in zip(members, losses):
+      self.assertEqual(np.float32, member.logits.dtype)
+      self.assertEqual((32, 1), member.logits.shape)
+      self.assertEqual(1., member.complexity)
+      self.assertFalse(member.logits.flags.writeable)
+      self.assertAlmostEqual(loss, (np.square(
+          member.logits - _LABELS) * weights).sum() / 32, places=5)
+    found = [1, 1, 2]
+    predicted = sum(w * member.logits for w, member in zip(found, members))
+    self.assertAlmostEqual(
+        self._record(0).fit.loss,
+        (np.square(predicted - _LABELS) * weights).sum() / 32, places=4)
+
+  def test_decided_once(self):
+    calls = []
+    estimator = _estimator(self._model_dir,
+                           evaluator=adanet.Evaluator(_held_out(calls)))
+    estimator.train(builders.input_fn())
+    before = len(calls)
+    expected = estimator.evaluate(_held_out())["loss"]
+    list(estimator.predict(builders.input_fn(1)))
+    # Also by a program that only evaluates.
+    found = _estimator(self._model_dir, evaluator=adanet.Evaluator(
+        _held_out(calls))).evaluate(_held_out())["loss"]
+    self.assertEqual(before, len(calls))
+    self.assertEqual(expected, found)
+
+  def test_lost_record(self):
+    estimator = _estimator(self._model_dir)
+    estimator.train(builders.input_fn())
+    expected = _predictions(estimator)
+    os.remove(os.path.join(self._model_dir, "history", "iteration-1.json"))
+    np.testing.assert_allclose(
+        expected, _predictions(_estimator(self._model_dir)), rtol=1e-6)
+
+  def test_in_the_middle_of_an_iteration(self):
+    estimator = _estimator(self._model_dir)
+    estimator.train(builders.input_fn(), max_steps=6)
+    # Nothing is decided: it is fitted to what there is.
+    middle = estimator.evaluate(_held_out())
+    self.assertEqual(1, middle["iteration"])
+    self.assertIsNone(self._record(1))
+    estimator.train(builders.input_fn())
+    one_go = _estimator(tempfile.mkdtemp(
+        dir=absltest.get_default_test_tmpdir()))
+    one_go.train(builders.input_fn())
+    np.testing.assert_array_equal(_predictions(one_go), _predictions(estimator))
+
+  def test_stopped_before_the_choice(self):
+    """A search that ends between training and choice chooses the same."""
+    class _Stop(Exception):
+      pass
+
+    def stop(members):
+      raise _Stop()
+
+    estimator = _estimator(self._model_dir, ensemblers=[_Fixed(stop)])
+    for _ in range(3):
+      with self.assertRaises(_Stop):
+        estimator.train(builders.input_fn())
+    fixed = [_Fixed(lambda members: [1. / len(members)] * len(members))]
+    again = _estimator(self._model_dir, ensemblers=fixed)
+    again.train(builders.input_fn())
+    one_go = _estimator(
+        tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir()),
+        ensemblers=fixed)
+    one_go.train(builders.input_fn())
+    np.testing.assert_array_equal(_predictions(one_go), _predictions(again))
+
+  def test_other_ensemblers_before_and_after(self):
+    weighted = adanet.ensemble.ComplexityRegularizedEnsembler()
+    both = [weighted, _greedy()]
+
+    def train(iterations, ensemblers, strategy):
+      estimator = _estimator(
+          self._model_dir, ensemblers=ensemblers, max_iterations=iterations,
+          ensemble_strategies=[strategy()], force_grow=True)
+      return estimator.train(builders.input_fn())
+
+    train(1, [weighted], adanet.ensemble.AllStrategy)
+    self.assertStartsWith(self._record(0).winner, "t0_all_complex")
+    replay = adanet.replay.Config([0, 2])
+    _estimator(
+        self._model_dir, ensemblers=both, replay_config=replay,
+        ensemble_strategies=[adanet.ensemble.AllStrategy()]).train(
+            builders.input_fn())
+    self.assertEqual("t1_all_greedy", self._record(1).winner)
+    last = train(3, both[::-1], adanet.ensemble.AllStrategy)
+    self.assertAlmostEqual(
+        self._record(2).winning.value, last.evaluate(_held_out())["loss"],
+        places=5)
+
+  def test_steps_fetch_no_ensemble(self):
+    names = []
+
+    class _Hook(tf_compat.v1.train.SessionRunHook):
+
+      def end(self, session):
+        names.extend(op.name for op in session.graph.get_operations())
+
+    _estimator(self._model_dir).train(builders.input_fn(), hooks=[_Hook()])
+    self.assertTrue(any("t1_a" in name for name in names))
+    new = [name for name in names if "/ensemble_t1" in name]
+    self.assertEmpty(new)
+
+
+class RefusedTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self._model_dir = tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
+
+  def _refused(self, message, **arguments):
+    with self.assertRaisesRegex(ValueError, message) as raised:
+      _estimator(self._model_dir, **arguments).train(builders.input_fn())
+    self.assertNotIn("\n", str(raised.exception))
+
+  def test_no_evaluator(self):
+    self._refused("evaluator=None: expected an adanet.Evaluator with the "
+                  "ensembler 'greedy'", evaluator=None)
+    self.assertEmpty(os.listdir(self._model_dir))
+
+  def test_shuffled(self):
+    self._refused("evaluator.input_fn: .* got another batch 0 .* do not "
+                  "shuffle, or shuffle with a seed",
+                  evaluator=adanet.Evaluator(_held_out(shuffle=True)))
+
+  def test_shuffled_with_a_seed(self):
+    _estimator(
+        self._model_dir, max_iterations=1,
+        evaluator=adanet.Evaluator(_held_out(shuffle=True)),
+        config=tf_compat.RunConfig(tf_random_seed=3)).train(builders.input_fn())
+
+  @parameterized.parameters(
+      ([1., 2.],), ([1., 2., float("nan")],), ([0., 0., 0.],), (None,),
+      (["a", "b", "c"],))
+  def test_weights(self, weights):
+    self._refused(
+        r"ensemble 't0_all_fixed': fit of the ensembler 'fixed' returned .*: "
+        "expected a finite number for each of the 3 members, not all of them 0",
+        ensemblers=[_Fixed(weights)])
+
+  @parameterized.parameters(
+      ({"max_selections": 0}, "max_selections=0: expected an integer of at l"),
+      ({"max_selections": 2.}, "max_selections=2.0: expected an integer"),
+      ({"max_members": 0}, "max_members=0: expected None, or an integer"),
+      ({"max_members": True}, "max_members=True: expected None, or an int"),
+      ({"adanet_lambda": -1.}, "adanet_lambda=-1.0: expected a number of at"),
+      ({"adanet_beta": float("nan")}, "adanet_beta=nan: expected a number"),
+      ({"adanet_beta": "1"}, "adanet_beta='1': expected a number"))
+  def test_arguments(self, arguments, message):
+    with self.assertRaisesRegex(ValueError, message):
+      _greedy(**arguments)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,57 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Finds the model_dir of an Estimator, and the RunConfig that has it."""
+
+import os
+import tempfile
+import typing
+
+from absl import logging
+from adanet import tf_compat
+
+
+def _as_str(model_dir):
+  """Returns a model_dir that a user gave, as str or None."""
+  try:
+    return None if model_dir is None else os.fsdecode(model_dir)
+  except TypeError:
+    raise TypeError(
+        f"model_dir must be a path or None, got {model_dir!r}") from None
+
+
+def placed_config(config: typing.Any, model_dir: typing.Any) -> typing.Any:
+  """Returns a RunConfig that has the model_dir, a new one if need be.
+
+  Args:
+    config: RunConfig or None.
+    model_dir: a path or None.
+
+  Raises:
+    ValueError: they do not fit.
+    TypeError: `model_dir` is no path.
+  """
+  config = config if config is not None else tf_compat.RunConfig()
+  if not hasattr(config, "model_dir") or isinstance(config, type):
+    raise ValueError(
+        f"config must be an adanet.tf_compat.RunConfig, got {config!r}")
+  for name in ("train_distribute", "eval_distribute", "device_fn"):
+    if getattr(config, name, None) is not None:
+      raise ValueError(
+          f"config.{name} must be None, got {getattr(config, name)!r}: "
+          "placement_strategy says which worker builds what, and a builder may "
+          "use tf.device")
+  model_dir = _as_str(model_dir)
+  if model_dir is not None and config.model_dir not in (None, model_dir):
+    raise ValueError(
+        "model_dir must equal config.model_dir where both are set, got "
+        f"{model_dir!r} and {config.model_dir!r}")
+  model_dir = model_dir or _as_str(config.model_dir)
+  if model_dir is None:
+    if config.num_worker_replicas != 1 or config.num_ps_replicas:
+      raise ValueError(
+          "model_dir=None: expected a folder that all tasks of the cluster see. "
+          "Set it in the RunConfig, or with adanet-launch --model_dir.")
+    model_dir = tempfile.mkdtemp()
+    logging.warning("model_dir is not set: the model goes to %s.", model_dir)
+  # A shell does not expand it in --model_dir=~/model.
+  return config.replace(model_dir=os.path.expanduser(model_dir))

@@ -1,0 +1,273 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests that training which was cut off sees the input that it would have."""
+
+import contextlib
+import os
+import tempfile
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import adanet
+from adanet import tf_compat
+from adanet.testing import builders
+from adanet.testing import engines
+from adanet.testing import searches
+import numpy as np
+
+_ROWS = 40
+_X = np.random.RandomState(0).uniform(size=(_ROWS, 2)).astype("float32")
+_Y = _X.sum(1, keepdims=True) ** 2
+
+
+def _dataset():
+  return tf_compat.v2.data.Dataset.from_tensor_slices(({"x": _X}, _Y))
+
+
+def _shuffled():
+  return _dataset().shuffle(_ROWS, seed=3).repeat().batch(4).prefetch(2)
+
+
+def _with_random_map():
+  v1 = tf_compat.v1
+  return _dataset().repeat().batch(3).map(lambda x, y: (
+      {"x": x["x"] + v1.random_uniform([], seed=5)}, y))
+
+
+def _tensors():
+  """Returns tensors of an iterator of its own, with a random op after it."""
+  v1 = tf_compat.v1
+  x, y = v1.data.make_one_shot_iterator(
+      _dataset().repeat().shuffle(_ROWS, seed=3).batch(4)).get_next()
+  return {"x": x["x"] * v1.random_uniform([], seed=5)}, y
+
+
+def _queue():
+  v1 = tf_compat.v1
+  row = v1.train.range_input_producer(_ROWS, shuffle=False).dequeue()
+  x, y = v1.train.batch([v1.gather(_X, row), v1.gather(_Y, row)], 3)
+  return {"x": x}, y
+
+
+def _ending():
+  return _dataset().shuffle(_ROWS, seed=3).batch(6)
+
+
+def _generator():
+
+  def rows():
+    for i in range(10**6):
+      yield _X[i % _ROWS], _Y[i % _ROWS]
+
+  v1 = tf_compat.v1
+  return tf_compat.v2.data.Dataset.from_generator(
+      rows, (v1.float32, v1.float32), ([2], [1])).batch(3).map(
+          lambda x, y: ({"x": x}, y))
+
+
+_INPUTS = {
+    "shuffled": _shuffled,
+    "random_map": _with_random_map,
+    "tensors": _tensors,
+    "queue": _queue,
+    "generator": _generator,
+    "numpy": adanet.inputs.numpy_input_fn(
+        {"x": _X}, _Y, batch_size=3, num_epochs=None, shuffle=True, seed=2),
+    "one_batch": lambda: ({"x": _X}, _Y),
+}
+
+
+class _CutOff(Exception):
+  """Something that ends a program."""
+
+
+class _Taking(tf_compat.v1.train.SessionRunHook):
+  """Takes a batch for itself at the beginning, and after each third step."""
+
+  def begin(self):
+    # The only one of this graph: where the input is, and what it gives.
+    self._step = tf_compat.v1.train.get_global_step()
+    self._batch = tf_compat.v1.get_default_graph().get_tensor_by_name(
+        "adanet_input/Identity:0")
+
+  def after_create_session(self, session, coord):
+    session.run(self._batch)
+
+  def after_run(self, run_context, run_values):
+    if not run_context.session.run(self._step) % 3:
+      run_context.session.run(self._batch)
+
+
+class _CuttingOff(tf_compat.v1.train.SessionRunHook):
+  """Cuts training off at some steps, each once, wherever it runs."""
+
+  def __init__(self, folder, steps):
+    self._folder, self._steps = folder, steps
+
+  def begin(self):
+    self._step = tf_compat.v1.train.get_global_step()
+
+  def after_run(self, run_context, run_values):
+    step = int(run_context.session.run(self._step))
+    path = os.path.join(self._folder, str(step))
+    if step in self._steps and not os.path.exists(path):
+      open(path, "w").close()  # pylint: disable=consider-using-with
+      raise _CutOff("cut off")
+
+
+def _variables(model_dir):
+  """Returns the values of all variables of the last checkpoint, by name."""
+  reader = tf_compat.v1.train.NewCheckpointReader(
+      tf_compat.v1.train.latest_checkpoint(model_dir))
+  return {name: reader.get_tensor(name)
+          for name in reader.get_variable_to_shape_map()}
+
+
+def _folder():
+  return tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
+
+
+def _config(**arguments):
+  return tf_compat.RunConfig(
+      tf_random_seed=1, save_checkpoints_steps=3, **arguments)
+
+
+def _estimator(model_dir, max_iterations=2, max_iteration_steps=10, **config):
+  return searches.estimator(
+      model_dir, builders.Dense("a"), builders.Dense("b", 3),
+      max_iterations=max_iterations, max_iteration_steps=max_iteration_steps,
+      config=_config(**config))
+
+
+def _pool(model_dir):
+  """Returns an estimator of which one candidate has an input of its own."""
+
+  def linear(features):
+    v1 = tf_compat.v1
+    return v1.matmul(features["x"], v1.get_variable(
+        "weights", [2, 1], initializer=v1.ones_initializer()))
+
+  return adanet.AutoEnsembleEstimator(
+      adanet.heads.RegressionHead(), {
+          "bagged": adanet.AutoEnsembleSubestimator(linear, _with_random_map),
+          "other": linear}, 10, max_iterations=2, model_dir=model_dir,
+      config=_config())
+
+
+class _Dropping(builders.Dense):
+  """A network with dropout."""
+
+  def build_subnetwork(self, features, *args, **kwargs):
+    features = {"x": tf_compat.v1.nn.dropout(
+        features["x"], rate=.5, name="dropout")}
+    return super().build_subnetwork(features, *args, **kwargs)
+
+
+class ResumedInputTest(parameterized.TestCase):
+
+  def _train(self, input_fn, cuts=(), ways=(None,), hooks=(), make=_estimator,
+             **arguments):
+    """Trains until no more is to do; returns the model_dir.
+
+    Args:
+      input_fn: a function.
+      cuts: at which steps to cut off.
+      ways: the executors to go on with, in turn.
+      hooks: list of hooks.
+      make: returns the estimator of a model_dir.
+      **arguments: others for it.
+    """
+    model_dir, cut_off = _folder(), _folder()
+    for i in range(3 * len(cuts) + 1):
+      try:
+        make(model_dir, **arguments).train(
+            input_fn, hooks=[*hooks, _CuttingOff(cut_off, cuts)],
+            executor=ways[i % len(ways)])
+        break
+      except (_CutOff, adanet.PartError) as error:
+        self.assertIn("cut off", str(error))
+    self.assertLen(os.listdir(cut_off), len(cuts))
+    self.assertFalse(os.path.exists(os.path.join(model_dir, "input.json")))
+    return model_dir
+
+  def _assert_same(self, expected, actual):
+    expected, actual = _variables(expected), _variables(actual)
+    self.assertEqual(sorted(expected), sorted(actual))
+    for name, value in expected.items():
+      np.testing.assert_array_equal(value, actual[name], name)
+
+  @parameterized.parameters(*_INPUTS)
+  def test_every_input(self, name):
+    search = dict(max_iterations=1, max_iteration_steps=8)
+    self._assert_same(self._train(_INPUTS[name], **search),
+                      self._train(_INPUTS[name], (2, 5), **search))
+
+  @parameterized.named_parameters(
+      ("executor", [engines.Here()]), ("in turn", [None, engines.Here()]))
+  def test_every_way(self, ways):
+    self._assert_same(self._train(_shuffled),
+                      self._train(_shuffled, (2, 5, 8, 17), ways))
+
+  def test_hook_that_takes_batches(self):
+    self._assert_same(self._train(_shuffled, hooks=[_Taking()]),
+                      self._train(_shuffled, (5, 17), hooks=[_Taking()]))
+
+  def test_input_of_a_candidate(self):
+    self._assert_same(self._train(_shuffled, make=_pool),
+                      self._train(_shuffled, (5, 17), make=_pool))
+
+  def test_input_that_ends(self):
+    self._assert_same(self._train(_ending), self._train(_ending, (5,)))
+
+  def test_begins_anew_if_it_is_not_to_be_read_again(self):
+    with self.assertRaises(AssertionError):
+      self._assert_same(self._train(_shuffled), self._train(
+          _shuffled, (5,), rereads_input=False))
+
+  @parameterized.parameters(None, engines.Here())
+  def test_begins_anew_where_training_ended_as_asked(self, executor):
+    seen = []
+    for cut_off in (), (2,):
+      model_dir = _folder()
+      estimator = _estimator(model_dir, max_iterations=1, max_iteration_steps=8)
+      estimator.train(_shuffled, max_steps=4, executor=executor)
+      self.assertNotIn("input.json", os.listdir(model_dir))
+      seen.append(_variables(model_dir))
+      hook = _CuttingOff(_folder(), [6] if cut_off else [])
+      for _ in range(1 + len(cut_off)):
+        with contextlib.suppress(_CutOff, adanet.PartError):
+          estimator.train(_shuffled, hooks=[hook], executor=executor)
+      seen.append(_variables(model_dir))
+    for before, after in zip(seen[:2], seen[2:]):
+      for name, value in before.items():
+        np.testing.assert_array_equal(value, after[name], name)
+
+  def test_names_what_differs(self):
+    model_dir = _folder()
+    make = lambda: searches.estimator(
+        model_dir, _Dropping("a"), max_iterations=1, max_iteration_steps=8,
+        config=_config())
+    hook = _CuttingOff(_folder(), [5])
+    with self.assertRaises(_CutOff):
+      make().train(_generator, hooks=[hook])
+    with self.assertLogs(level="WARNING") as logs:
+      make().train(_generator, hooks=[hook])
+    found = [line for line in logs.output if "Not as if" in line]
+    self.assertLen(found, 1)
+    self.assertRegex(
+        found[0], "Iteration 0 goes on after 3 batches of its input. Not as if "
+        "it had gone on at once: random ops, whose kernels .*: "
+        "adanet/iteration_0/subnetwork_t0_a/dropout.*; the input's Python functions.*: .+")
+
+  def test_input_that_is_another_one_now(self):
+    model_dir = _folder()
+    hook = _CuttingOff(_folder(), [8])
+    with self.assertRaises(_CutOff):
+      _estimator(model_dir).train(_shuffled, hooks=[hook])
+    with self.assertLogs(level="WARNING") as logs:
+      _estimator(model_dir).train(lambda: _dataset().batch(20))
+    self.assertRegex("\n".join(logs.output), "ended after 2 of 6 batches")
+
+
+if __name__ == "__main__":
+  absltest.main()

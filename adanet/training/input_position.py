@@ -1,0 +1,224 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Where the input is, so that training that was cut off goes on there.
+
+A graph counts the batches that its input gives: those of a run that failed do
+not count, those that a hook takes do. The counts are kept beside each
+checkpoint. Where training goes on from one, as many batches are taken again,
+and dropped. That holds for every input that is the same each time it is read.
+"""
+
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple
+from typing import Sequence, Set, Tuple
+
+from absl import logging
+from adanet import tf_compat
+from adanet import waiting
+
+_COLLECTION = "adanet_inputs"
+_PYTHON = frozenset(("EagerPyFunc", "PyFunc", "PyFuncStateless"))
+_MAX_NAMES = 5  # In a line of the log.
+
+# The name of an op that calls Python code which has no state.
+STATELESS_PYTHON = "adanet_arrays"
+
+
+class _Counted(NamedTuple):
+  """An input of a graph.
+
+  Attributes:
+    name: str, the scope in which it is read. A candidate may have its own.
+    tensors: those that it gives.
+    initializers: list of ops that start it.
+    batches: variable of this process, how many batches it has given.
+    take: op that takes a batch, and counts it.
+  """
+  name: str
+  tensors: List[Any]
+  initializers: Sequence[Any]
+  batches: Any
+  take: Any
+
+
+def counted(batch: Any, initializers: Sequence[Any]) -> Any:
+  """Returns tensors of the input as such that count when they are read.
+
+  Args:
+    batch: nest of tensors, in the default graph.
+    initializers: list of ops that start the input in a session.
+  """
+  v1 = tf_compat.v1
+  flat = v1.nest.flatten(batch, expand_composites=True)
+  tensors = [leaf for leaf in flat if isinstance(leaf, v1.Tensor)]
+  graph = v1.get_default_graph()
+  before = _ancestors([tensor.op for tensor in tensors])
+  if not any(op.op_def.is_stateful for op in before) or any(
+      op.type == "Placeholder" for op in before):
+    return batch  # Each batch is the same, or hooks feed it.
+  name = v1.get_variable_scope().name
+  number = sum(found.name.partition("+")[0] == name
+               for found in graph.get_collection(_COLLECTION))
+  with v1.name_scope("adanet_input/"), v1.control_dependencies(None):
+    batches = v1.Variable(
+        0, dtype=v1.int64, trainable=False, use_resource=True, name="batches",
+        collections=[v1.GraphKeys.LOCAL_VARIABLES])
+    with v1.control_dependencies(tensors):
+      count = batches.assign_add(1, read_value=False)
+    with v1.control_dependencies([count]):
+      flat = [v1.identity(leaf) if isinstance(leaf, v1.Tensor) else leaf
+              for leaf in flat]
+  graph.add_to_collection(
+      _COLLECTION, _Counted(f"{name}+{number}" if number else name, tensors,
+                            initializers, batches, count))
+  return v1.nest.pack_sequence_as(batch, flat, expand_composites=True)
+
+
+class InputPosition:
+  """How many batches each input of the default graph has given."""
+
+  def __init__(self, start: Mapping[str, int]):
+    """Adds what it needs to the graph. Make it when the graph is complete.
+
+    Args:
+      start: what `read` has returned when a checkpoint was saved from which
+        training goes on; empty where the input begins.
+    """
+    v1 = tf_compat.v1
+    self._inputs = v1.get_collection(_COLLECTION)
+    self._start = {found.name: start.get(found.name, 0)
+                   for found in self._inputs}
+    self._reads = {found.name: found.batches.read_value()
+                   for found in self._inputs}
+
+  @property
+  def goes_on(self) -> bool:
+    """Whether an input does not begin: it may be at its end already."""
+    return any(self._start.values())
+
+  def read(self, session: Any) -> Dict[str, int]:
+    """Returns by the name of each input how many batches it has given.
+
+    As long as they are not taken again, those before the checkpoint count.
+    """
+    return {name: max(value, self._start[name])
+            for name, value in self._taken(session).items()}
+
+  def _taken(self, session):
+    """Returns by the name of each input how many batches it gave here."""
+    if not self._reads:
+      return {}
+    return {name: int(value)
+            for name, value in session.run(self._reads).items()}
+
+  def restore(self, session: Any, asked_to_stop: Callable[[], bool]) -> bool:
+    """Takes the batches again that were taken before the checkpoint.
+
+    Args:
+      session: `Session`, in which the inputs have begun. What a hook that was
+        told of it has taken, it had taken before as well.
+      asked_to_stop: returns whether to leave this.
+
+    Returns:
+      Whether the inputs are where they were.
+    """
+    taken = self._taken(session)
+    return all(
+        _take(session, each.take, self._start[each.name] - taken[each.name],
+              asked_to_stop) for each in self._inputs)
+
+  def say_what_differs(self, number: int, fetches: Iterable[Any]) -> None:
+    """Logs in one line what goes on in another way than without the end.
+
+    Args:
+      number: int, the iteration's.
+      fetches: the ops that train.
+    """
+    if not any(self._start.values()):
+      return
+    read = [tensor.op for each in self._inputs for tensor in each.tensors]
+    graph = _Nodes()
+    random = graph.names(
+        _ancestors(fetches) - _ancestors(read),
+        lambda node: "seed" in node.attr and "seed2" in node.attr)
+    python = graph.names(
+        _ancestors(read + [op for each in self._inputs
+                           for op in each.initializers]),
+        lambda node: node.op in _PYTHON and node.name != STATELESS_PYTHON)
+    differs = [f"{what}: {_shown(names)}" for what, names in (
+        ("random ops, whose kernels have a state of their own", random),
+        ("the input's Python functions, if they have one", python)) if names]
+    if differs:
+      logging.warning(
+          "Iteration %d goes on after %s batches of its input. Not as if it "
+          "had gone on at once: %s.", number, max(self._start.values()),
+          "; ".join(differs))
+
+
+def _shown(names):
+  more = len(names) - _MAX_NAMES
+  return ", ".join(names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else
+                                          "")
+
+
+def _take(session, op, batches, asked_to_stop):
+  """Takes some batches; returns False if it was asked to stop."""
+  take = session.make_callable(op)
+  wait = waiting.Wait(None, log=logging.info)
+  taken = 0
+  try:
+    while taken < batches:
+      if asked_to_stop():
+        return False
+      take()
+      taken += 1
+      wait.pause(0., lambda: (
+          f"the input to give the {batches} batches again that are trained on. "
+          f"It has given {taken}. RunConfig(rereads_input=False) begins it "
+          "anew"))
+  except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
+    logging.warning(
+        "The input ended after %d of %d batches that are trained on: it is not "
+        "the one that it was.", taken, batches)
+  wait.done()
+  return True
+
+
+def _ancestors(ops: Iterable[Any]) -> Set[Any]:
+  """Returns ops, and all that run before them."""
+  found: Set[Any] = set()
+  left = list(ops)
+  while left:
+    op = left.pop()
+    if op not in found:
+      found.add(op)
+      left += [tensor.op for tensor in op.inputs] + list(op.control_inputs)
+  return found
+
+
+class _Nodes:
+  """The nodes of the default graph, and of its functions."""
+
+  def __init__(self):
+    library = tf_compat.v1.get_default_graph().as_graph_def().library
+    self._functions = {
+        function.signature.name: function for function in library.function}
+
+  def _all(self, node) -> Iterable[Tuple[Any, Any]]:
+    """Yields a node, and those of the functions that it calls."""
+    seen: Set[str] = set()
+    left = [node]
+    while left:
+      found = left.pop()
+      yield found
+      for value in found.attr.values():
+        for function in [value.func, *value.list.func]:
+          if function.name in self._functions and function.name not in seen:
+            seen.add(function.name)
+            left += self._functions[function.name].node_def
+
+  def names(self, ops: Iterable[Any],
+            is_meant: Callable[[Any], bool]) -> List[str]:
+    """Returns the sorted names of the ops that are meant, or call such ones.
+    """
+    return sorted(op.name for op in ops
+                  if any(map(is_meant, self._all(op.node_def))))
