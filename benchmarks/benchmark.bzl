@@ -14,7 +14,8 @@ def benchmark(
         name,
         others = ["tf2_15"],
         peer = "//third_party/py:adanet_peer",
-        deps = []):
+        deps = [],
+        program_deps = []):
     """Declares the program <name>, which measures all sides and reports.
 
     It runs some of the sides as <name>_<version>, the same program on another
@@ -25,6 +26,7 @@ def benchmark(
       others: the other versions: "tf2_15", "tf1_15".
       peer: the AdaNet that it compares this project with, as data.
       deps: those that not every benchmark needs.
+      program_deps: those that only the program needs: tests do not fetch them.
     """
     py_library(
         name = "_" + name,
@@ -59,5 +61,5 @@ def benchmark(
         main = name + ".py",
         tags = ["manual"],
         visibility = ["//visibility:public"],
-        deps = [":_" + name],
+        deps = [":_" + name] + program_deps,
     )

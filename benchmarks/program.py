@@ -14,11 +14,13 @@ has:
   row is a dict from another key to what is promised.
 * CASES: the keys that tell rows from each other.
 * CELL: what the table says of a row, as a format string.
-* COLUMN: the key whose values head the columns, if they are not the sides.
+* COLUMN: the key whose values head the columns, if they are not the sides. Rows
+  without this key have a table of their own.
 * FIGURES: the keys that are drawn.
 * draw: function from a report to a Matplotlib `Figure`, instead of FIGURES.
 * bars: function from rows to a list of `Bar`.
 * SIDES: what to measure, if it is not `_SIDES`.
+* TIMEOUT_SECS: how long a side may take, if it is not `_TIMEOUT_SECS`.
 """
 
 import collections
@@ -60,7 +62,7 @@ _SIDES = (("", "ours"), ("_tf2_15", "ours"), ("_tf2_15", "peer"))
 _COLORS = ("#0072B2", "#56B4E9", "#D55E00")
 
 _PEER = "adanet_peer/site-packages/adanet-0.9.0/adanet"
-_SIDE_TIMEOUT_SECS = 900
+_TIMEOUT_SECS = 900
 
 #: What a strategy reads of a `RunConfig`, on either side.
 Config = collections.namedtuple(
@@ -123,12 +125,12 @@ def _measure_side(benchmark, side):
   return {"side": side, "versions": _versions(side), "rows": rows}
 
 
-def _run_side(command, env, side):
+def _run_side(command, env, side, timeout_secs):
   """Returns the name of a side, and what its program prints."""
   done = subprocess.run(
       command + ["--side=" + side, "--num_turns=%d" % _NUM_TURNS.value],
       env=env, capture_output=True,
-      text=True, timeout=_SIDE_TIMEOUT_SECS, check=False)
+      text=True, timeout=timeout_secs, check=False)
   check(done.returncode == 0, f"{' '.join(map(shlex.quote, command))} failed:\n"
                               f"{done.stderr[-3000:]}")
   measured = json.loads(done.stdout)
@@ -141,16 +143,17 @@ def _measure_all(benchmark, name):
   env = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3")
   other_env = {k: v for k, v in env.items() if k != "PYTHONPATH"}
   folder = os.path.dirname(os.path.abspath(__file__))
+  timeout_secs = getattr(benchmark, "TIMEOUT_SECS", _TIMEOUT_SECS)
   sides = {}
   for number, (ending, side) in enumerate(getattr(
       benchmark, "SIDES", _SIDES), 1):
     if ending:
       # A program of its own, with its own runfiles and packages.
       name_of_side, measured = _run_side(
-          [os.path.join(folder, name + ending)], other_env, side)
+          [os.path.join(folder, name + ending)], other_env, side, timeout_secs)
     else:
       name_of_side, measured = _run_side(
-          [sys.executable, sys.argv[0]], env, side)
+          [sys.executable, sys.argv[0]], env, side, timeout_secs)
     sides[name_of_side] = measured
     check(len(sides) == number, "two sides have the same versions: run this "
           "without --config, on the newest TensorFlow")
@@ -226,11 +229,15 @@ def _bars_table(bars):
   ])
 
 
-def _markdown(benchmark, report):
-  """Returns a report as Markdown."""
-  sides = report["sides"]
+def _rows_table(benchmark, sides, column_key):
+  """Returns a list of lines: the table of rows.
+
+  Args:
+    benchmark: a module.
+    sides: dict from the name of a side to what it measured.
+    column_key: the key whose values head the columns; None for the sides.
+  """
   cells = {case: {} for case in _cases(benchmark, sides)}
-  column_key = getattr(benchmark, "COLUMN", None)
   columns = {}  # Without values: a set that keeps its order.
   for side, measured in sides.items():
     for row in measured["rows"]:
@@ -238,6 +245,30 @@ def _markdown(benchmark, report):
       columns[column] = None
       cells[tuple(_case(benchmark, row))][column] = (
           benchmark.CELL.format(**row))
+  return _table([[*benchmark.CASES, *columns]] + [
+      [*case, *(by_column.get(column, "not run") for column in columns)]
+      for case, by_column in cells.items()
+  ])
+
+
+def _rows_tables(benchmark, sides):
+  """Returns a list of lines: the tables of all rows."""
+  column_key = getattr(benchmark, "COLUMN", None)
+  lines = []
+  for key in dict.fromkeys([column_key, None]):
+    chosen = {
+        side: dict(measured, rows=[
+            row for row in measured["rows"]
+            if (column_key in row) == (key is not None)])
+        for side, measured in sides.items()}
+    if any(measured["rows"] for measured in chosen.values()):
+      lines += _rows_table(benchmark, chosen, key)
+  return lines
+
+
+def _markdown(benchmark, report):
+  """Returns a report as Markdown."""
+  sides = report["sides"]
   return "\n".join([
       "```",
       "$ " + report["command"],
@@ -246,10 +277,8 @@ def _markdown(benchmark, report):
   ] + [
       ", ".join(map(" ".join, measured["versions"].items()))
       for measured in sides.values()
-  ] + ["```", ""] + _table([[*benchmark.CASES, *columns]] + [
-      [*case, *(by_column.get(column, "not run") for column in columns)]
-      for case, by_column in cells.items()
-  ]) + _bars_table(report["bars"]))
+  ] + ["```", ""] + _rows_tables(benchmark, sides) +
+                   _bars_table(report["bars"]))
 
 
 def _draw(benchmark, report):

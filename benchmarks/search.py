@@ -108,18 +108,22 @@ class Search:
       default; so there are summaries.
   """
 
-  def __init__(self, model_dir, max_iteration_steps, config=None, **arguments):
-    self._builders = [Builder(i) for i in range(NUM_CANDIDATES)]
+  def __init__(self, model_dir, max_iteration_steps, config=None,
+               num_candidates=NUM_CANDIDATES, **arguments):
+    self._builders = [Builder(i) for i in range(num_candidates)]
     self._ensembler = Ensembler()
+    arguments.setdefault("ensemblers", [self._ensembler])
     heads = tf.estimator if IS_ADANET else adanet.heads
     self.estimator = adanet.Estimator(
         head=heads.MultiClassHead(NUM_CLASSES),
         subnetwork_generator=adanet.subnetwork.SimpleGenerator(self._builders),
-        max_iteration_steps=max_iteration_steps, ensemblers=[self._ensembler],
+        max_iteration_steps=max_iteration_steps,
         model_dir=model_dir, config=config, **arguments)
 
   def train_ops(self):
     """Returns the train ops of the first iteration's subnetworks and ensembles.
+
+    Those of the ensembles are there unless other ensemblers were given.
     """
     return [b.train_op for b in self._builders] + self._ensembler.train_ops
 
@@ -159,19 +163,21 @@ class _Turns(tf.train.CheckpointSaverListener):
     return not goes_on
 
 
-def train(kind, take_turn):
+def train(kind, take_turn, **arguments):
   """Trains an iteration, `NUM_STEPS` steps a turn.
 
   Args:
     kind: `STEP` or `HOOKED_STEP`.
     take_turn: function of the `Search`, its session and the seconds of one step
       in the last turn; returns whether there is another.
+    **arguments: more for `Search`.
   """
   model_dir = tempfile.mkdtemp()
   try:
     runs = tf.estimator if IS_ADANET else tf_compat
     search = Search(model_dir, _ENDLESS, runs.RunConfig(
-        save_checkpoints_steps=NUM_STEPS, save_checkpoints_secs=None))
+        save_checkpoints_steps=NUM_STEPS, save_checkpoints_secs=None),
+                    **arguments)
     search.estimator.train(
         input_fn, [hook() for hook in _HOOKS[kind]], max_steps=_ENDLESS,
         saving_listeners=[

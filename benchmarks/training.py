@@ -16,7 +16,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 
 from adanet import tf_compat
 from adanet.core import model_dir
@@ -27,8 +26,8 @@ from benchmarks import cluster
 from benchmarks import endless_search
 from benchmarks import program
 from benchmarks import search
+from benchmarks import steps
 from benchmarks import timing
-import numpy as np
 import runfiles
 
 CASES = ("what", "against")
@@ -102,42 +101,6 @@ class _AdaNet(processes.Program):
     return float(self._answer())
 
 
-def _time_bare_steps(session, ops, num_steps=search.NUM_STEPS):
-  """Returns the seconds of one bare step."""
-  started = time.perf_counter()
-  for _ in range(num_steps):
-    session.run(ops)
-  return (time.perf_counter() - started) / num_steps
-
-
-class _SameWork:
-  """Checks that a turn of the loop trains as so many bare steps do."""
-
-  def __init__(self, session, ops):
-    """Takes the bare steps, and then sets back what they have changed."""
-    v1 = tf_compat.v1
-    with session.graph.as_default():
-      self._variables = v1.trainable_variables()
-      slots = [v for v in v1.global_variables()
-               if v.op.name.endswith("/Momentum")]
-    before = session.run(self._variables + slots)
-    _time_bare_steps(session, ops)
-    self._expected = session.run(self._variables)
-    for variable, value in zip(self._variables + slots, before):
-      variable.load(value, session)
-    for variable, old, new in zip(self._variables, before, self._expected):
-      program.check(not np.array_equal(old, new),
-                    "the train ops do not train " + variable.op.name)
-
-  def check(self, session):
-    """Raises unless the loop has come from there to the same values."""
-    for variable, expected, got in zip(
-        self._variables, self._expected, session.run(self._variables)):
-      program.check(
-          np.allclose(expected, got, rtol=1e-3, atol=1e-4),
-          f"the loop does not train {variable.op.name} as the train ops do")
-
-
 def measure_steps(adanet, num_turns):
   """Returns the rows of a step.
 
@@ -145,30 +108,21 @@ def measure_steps(adanet, num_turns):
     adanet: AdaNet's process, or None.
     num_turns: int.
   """
-  turns = []
-  same_work = []
+  theirs = []
 
-  def take_turn(searched, session, secs):
-    ops = searched.train_ops()
-    if not same_work:  # The first turn only compiles.
-      same_work.append(_SameWork(session, ops))
-      return True
-    if not turns:
-      same_work[0].check(session)
-    theirs = None
-    if adanet:
-      theirs = adanet.take_turn(search.STEP)
-      _time_bare_steps(session, ops, search.NUM_STEPS // 3)  # Warms up again.
-    turns.append((secs, _time_bare_steps(session, ops), theirs))
-    return len(turns) < _TURNS_OF_STEPS * num_turns
+  def take_turn(session, ops):
+    theirs.append(adanet.take_turn(search.STEP))
+    steps.time_bare(session, ops, search.NUM_STEPS // 3)  # Warms up again.
 
-  search.train(search.STEP, take_turn)
-  against_bare = timing.summary([(secs, bare) for secs, bare, _ in turns])
+  turns = steps.measure(
+      _TURNS_OF_STEPS * num_turns, take_turn if adanet else None)
+  against_bare = timing.summary(turns)
   figure = f"{1 / against_bare.secs:,.0f} steps/s"
   rows = [_row("step, bare", "step of training", "bare session.run",
                against_bare.ratio, figure)]
   if adanet:
-    against_adanet = timing.summary([(secs, last) for secs, _, last in turns])
+    against_adanet = timing.summary(
+        [(secs, last) for (secs, _), last in zip(turns, theirs)])
     rows.append(_row("step, AdaNet", "step of training",
                      "AdaNet " + _ADANET_VERSION, against_adanet.ratio, figure))
   return rows
@@ -180,7 +134,7 @@ def _measure_hooked_steps(adanet, num_turns):
 
   def take_turn(searched, session, secs):
     turns.append((secs, adanet.take_turn(search.HOOKED_STEP)))
-    _time_bare_steps(session, searched.train_ops())  # Warms up again.
+    steps.time_bare(session, searched.train_ops())  # Warms up again.
     return len(turns) <= _TURNS_OF_STEPS * num_turns
 
   search.train(search.HOOKED_STEP, take_turn)
