@@ -88,7 +88,7 @@ def call(input_fn: typing.Callable[..., typing.Any], mode: str,
       iterator = v1.data.make_initializable_iterator(batch)
       initializers.append(iterator.initializer)
       batch = iterator.get_next()
-    if mode == "train" and not config.num_ps_replicas:
+    if mode == "train" and not getattr(config, "num_ps_replicas", 0):
       batch = input_position.counted(batch, initializers)
   features, labels = _pair(batch, mode)
   if labels is None and mode != "infer":
