@@ -127,9 +127,10 @@ def _folder():
   return tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
 
 
-def _config(**arguments):
+def _config(save_checkpoints_steps=3, **arguments):
   return tf_compat.RunConfig(
-      tf_random_seed=1, save_checkpoints_steps=3, **arguments)
+      tf_random_seed=1, save_checkpoints_steps=save_checkpoints_steps,
+      **arguments)
 
 
 def _estimator(model_dir, max_iterations=2, max_iteration_steps=10, **config):
@@ -207,6 +208,13 @@ class ResumedInputTest(parameterized.TestCase):
   def test_every_way(self, ways):
     self._assert_same(self._train(_shuffled),
                       self._train(_shuffled, (2, 5, 8, 17), ways))
+
+  def test_again_and_again_before_the_next_checkpoint(self):
+    search = dict(max_iterations=1, max_iteration_steps=12,
+                  save_checkpoints_steps=6)
+    self._assert_same(
+        self._train(_shuffled, **search),
+        self._train(_shuffled, (7, 8, 9, 10, 11), [engines.Here()], **search))
 
   def test_hook_that_takes_batches(self):
     self._assert_same(self._train(_shuffled, hooks=[_Taking()]),

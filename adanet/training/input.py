@@ -191,7 +191,7 @@ def call(input_fn: typing.Callable[..., typing.Any], mode: str,
         v1.add_to_collection(evaluation.INPUT_CARDINALITY,
                              v1.data.experimental.cardinality(batch))
       batch = iterator.get_next()
-    if mode == "train" and not config.num_ps_replicas:
+    if mode == "train" and not getattr(config, "num_ps_replicas", 0):
       batch = input_position.counted(batch, initializers)
   features, labels = _pair(batch, mode)
   _check_is_batch(features, labels)

@@ -45,7 +45,7 @@ _SCHEDULER = flags.DEFINE_string("scheduler", None, "Its Dask scheduler.")
 _STEP_SECS = flags.DEFINE_float("step_secs", .15, "How long a step takes.")
 
 _KILLS_A_SEARCH = 6
-_SECS = 300.  # For a search to end when nothing is killed any more.
+_SECS = 900.  # For a search to end when nothing is killed any more.
 
 
 class _Dropping(builders.Slow):
@@ -166,7 +166,10 @@ class _Search:
     if os.path.exists(os.path.join(self.model_dir, "parts")):
       self.problems.append("the folder parts is left")
     train = tf_compat.v1.train
-    reader = train.NewCheckpointReader(train.latest_checkpoint(self.model_dir))
+    latest = train.latest_checkpoint(self.model_dir)
+    if latest is None:
+      return [], {}
+    reader = train.NewCheckpointReader(latest)
     return ([record.winner
              for record in adanet.report(self.model_dir).iterations],
             {name: reader.get_tensor(name).tolist()
@@ -179,7 +182,11 @@ def _test():
   random.seed(_SEED.value)
   left, bad = _KILLS.value, 0
   with engines.dask_client(2) as client:
-    expected = _Search(client, 0.).end()
+    undisturbed = _Search(client, 0.)
+    expected = undisturbed.end()
+    if undisturbed.problems:
+      print("; ".join(undisturbed.problems))
+      return 1
     print(f"undisturbed: {', '.join(expected[0])}", flush=True)
     while left > 0:
       search, killed = _Search(client, _STEP_SECS.value), []
