@@ -11,12 +11,12 @@ so graphs are compared only if they are of the same versions.
 """
 
 import re
-import sys
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional
 from typing import Tuple
 
 from adanet import tf_compat
 from adanet import version
+from adanet.tf_compat import versions
 
 Graph = Dict[str, int]
 
@@ -160,15 +160,6 @@ def _described(value):
   return f"{type(value).__name__}({', '.join(given)})"
 
 
-def _versions():
-  """Returns the versions of the packages that build graphs."""
-  loaded = [name for name in ("keras", "tf_keras") if name in sys.modules]
-  found = {name: getattr(sys.modules[name], "__version__", None)
-           for name in loaded}
-  found.update(adanet=version.VERSION, tensorflow=tf_compat.v1.VERSION)
-  return {name: str(number) for name, number in found.items() if number}
-
-
 def of(search: Any, max_iterations: Optional[int],
        graphs: Mapping[str, Graph] = {}) -> Searched:
   """Returns the note of a search.
@@ -183,7 +174,9 @@ def of(search: Any, max_iterations: Optional[int],
       ensemblers=tuple(sorted(map(_described, search.ensemblers))),
       ensemble_strategies=tuple(sorted(map(_described, search.strategies))),
       max_iteration_steps=search.max_iteration_steps,
-      max_iterations=max_iterations, versions=_versions(), graphs=dict(graphs))
+      max_iterations=max_iterations,
+      versions=dict(versions.loaded(), adanet=version.VERSION),
+      graphs=dict(graphs))
 
 
 # The graph of a subnetwork.
