@@ -68,6 +68,17 @@ def overrides(strategy: "PlacementStrategy", base: type, *names: str) -> bool:
       is not getattr(base, name) for name in names)
 
 
+def _reads_for(worker, num_subnetworks, subnetwork_index):
+  """Returns what a worker reads input for, or None for nothing."""
+  if worker.should_train_subnetworks(num_subnetworks):
+    if not worker.should_build_subnetwork(num_subnetworks, subnetwork_index):
+      return None
+    if (not worker.divides_time or
+        subnetwork_index in worker.training_fractions(num_subnetworks)):
+      return "subnetwork"
+  return "ensemble" if worker.should_build_ensemble(num_subnetworks) else None
+
+
 @six.add_metaclass(abc.ABCMeta)
 class PlacementStrategy:
   """Answers, for one worker, which part of the graph is its own.
@@ -240,17 +251,6 @@ class PlacementStrategy:
                          subnetwork_index: int) -> ContextManager[None]:
     """A context manager: the ops of a subnetwork go to their devices."""
 
-  def _reads_for(self, num_subnetworks, subnetwork_index):
-    """Returns what this worker reads input for, or None for nothing."""
-    if self.should_train_subnetworks(num_subnetworks):
-      if not self.should_build_subnetwork(num_subnetworks, subnetwork_index):
-        return None
-      if (not self.divides_time or
-          subnetwork_index in self.training_fractions(num_subnetworks)):
-        return "subnetwork"
-    builds = self.should_build_ensemble(num_subnetworks)
-    return "ensemble" if builds else None
-
   def input_context(self, num_subnetworks: int, subnetwork_index: int) -> Any:
     """This worker's share of the input, among those that train the subnetwork.
 
@@ -277,9 +277,8 @@ class PlacementStrategy:
     if config.global_id_in_cluster is None:
       num_workers = 1
     num_ps = getattr(config, "num_ps_replicas", None)
-    purposes = [
-        worker._reads_for(num_subnetworks, subnetwork_index)  # pylint: disable=protected-access
-        for worker in self.as_workers(num_workers, num_ps)]
+    purposes = [_reads_for(worker, num_subnetworks, subnetwork_index)
+                for worker in self.as_workers(num_workers, num_ps)]
     purpose = purposes[worker_index]
     if purpose is None:
       raise ValueError(
