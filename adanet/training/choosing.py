@@ -133,12 +133,13 @@ def not_finite(iteration: iteration_lib.Iteration,
   A relu may hide it from the loss. What an earlier iteration trained does not
   change any more.
   """
-  def first(variables):
-    return checkpoints.not_finite(checkpoint, variables)
-
-  found: typing.Dict[str, typing.Optional[str]] = {
-      spec.name: first(spec.variables) for spec in [
-          *iteration.subnetworks, *[c.spec for c in iteration.new_candidates]]}
+  if checkpoint is None:
+    return {}
+  variables = {spec.name: spec.variables for spec in iteration.subnetworks}
+  variables.update(
+      (c.spec.name, c.spec.variables) for c in iteration.new_candidates)
+  found = {name: checkpoints.not_finite(checkpoint, of_spec)
+           for name, of_spec in variables.items()}
   return {name: variable for name, variable in found.items()
           if variable is not None}
 
@@ -153,7 +154,7 @@ def broken(candidates: "Contest") -> typing.Dict[str, str]:
   """
   parts = candidates.not_finite()
   fitted = {one.name for one in candidates.fitted}
-  found = {}
+  found: typing.Dict[str, str] = {}
   for name, architecture in candidates.architectures.items():
     for part in [name] + ["t{}_{}".format(*member)
                           for member in architecture.subnetworks]:
@@ -237,7 +238,7 @@ def contest(model: model_lib.Model, iteration: iteration_lib.Iteration,
 
   return contest_of(
       iteration, values, library,
-      lambda: {} if checkpoint is None else not_finite(iteration, checkpoint))
+      lambda: not_finite(iteration, checkpoint))
 
 
 def contest_of(

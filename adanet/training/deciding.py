@@ -41,8 +41,7 @@ def decided(model: model_lib.Model, number: int,
     return choosing.winner(model, choosing.contest_of(
         iteration, lambda: choosing.evaluated(model, number, checkpoint),
         lambda: contextlib.nullcontext(library_lib.read(folder)),
-        lambda: {} if checkpoint is None else choosing.not_finite(
-            iteration, checkpoint)))
+        lambda: choosing.not_finite(iteration, checkpoint)))
 
 
 def recorded(model: model_lib.Model, number: int,
