@@ -62,20 +62,21 @@ def _plain_number(value):
   return float(value) if is_float and float(value) == exact else exact
 
 
-def check_length(name, value, expected):
+def check_length(name, value, expected, may_be_zero=False):
   """Returns a cost or size as an int, float or Fraction, after checking it.
 
   Args:
     name: str, the argument's name, for the error.
     value: the argument. NumPy's numbers are numbers, booleans are not.
     expected: str, what to give, for the error.
+    may_be_zero: whether 0 is allowed, too.
 
   Raises:
     TypeError: `value` is not a number.
     ValueError: it is not greater than 0, or not finite.
   """
   number = _plain_number(value)
-  if number is None or number <= 0:
+  if number is None or number < 0 or (number == 0 and not may_be_zero):
     is_number = isinstance(value, numbers.Number) and not isinstance(
         value, bool)
     raise (ValueError if is_number else TypeError)(

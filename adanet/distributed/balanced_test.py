@@ -341,7 +341,7 @@ class StrategyTest(parameterized.TestCase):
       (dict(sizes=[1, -1]), ValueError, "sizes[1]=-1: expected a number "),
       (dict(num_ensemble_workers=-1), ValueError,
        "num_ensemble_workers=-1: expected an integer of at least 0."),
-      (dict(ensemble_cost=0), ValueError, "ensemble_cost=0: expected None, a "),
+      (dict(ensemble_cost=-1), ValueError, "ensemble_cost=-1: expected None, "),
       (dict(num_ensemble_workers=True), TypeError, "num_ensemble_workers=True"))
   def test_errors(self, arguments, error, text):
     with self.assertRaises(error) as raised:

@@ -135,8 +135,8 @@ class Work(Lengths):
     super().__init__("costs", costs, measured)
     if not (ensembles is None or callable(ensembles)):
       ensembles = _arguments.check_length(
-          "ensemble_cost", ensembles, "None, a number greater than 0, or a "
-          "function from num_subnetworks to one")
+          "ensemble_cost", ensembles, "None, a number of at least 0, or a "
+          "function from num_subnetworks to one", may_be_zero=True)
     self.ensembles = ensembles
     self._measured_ensembles = measured_ensembles
 
@@ -157,7 +157,7 @@ class Work(Lengths):
     if callable(self.ensembles):
       return _arguments.check_length(
           f"ensemble_cost({num_subnetworks})", self.ensembles(num_subnetworks),
-          "a number greater than 0")
+          "a number of at least 0", may_be_zero=True)
     if self.ensembles is not None:
       return self.ensembles
     if self._measured_ensembles is not None and costs is not None:

@@ -165,8 +165,7 @@ class WorkTest(parameterized.TestCase):
     self.assertEqual((4, 5), copied.numbers(2))
 
   @parameterized.parameters(
-      (0, ValueError, "ensemble_cost=0: expected None, a number greater "),
-      (-1., ValueError, "ensemble_cost=-1.0: "),
+      (-1., ValueError, "ensemble_cost=-1.0: expected None, a number of at l"),
       (float("inf"), ValueError, "ensemble_cost=inf: "),
       (float("nan"), ValueError, "ensemble_cost=nan: "),
       (True, TypeError, "ensemble_cost=True: "),

@@ -145,7 +145,8 @@ def _times(model, built):
       return (1,) * len(iteration.subnetworks), None
   times = [max(1, round(statistics.median(secs) * 1e9)) for secs in taken]
   count = len(iteration.subnetworks)
-  return tuple(times[:count]), times[count] if ensembles else None
+  cost_of_ensembles = 0 if iteration.fitted else None
+  return tuple(times[:count]), times[count] if ensembles else cost_of_ensembles
 
 
 def _log(iteration, figures):

@@ -26,10 +26,12 @@ _ALONE = placement.TaskConfig(
     is_chief=True, task_type="worker", task_id=0)
 
 
-def _check_time(share, strategy):
-  """Checks that ensembles get time where a worker divides it."""
+def _check_time(share, strategy, has_steps):
+  """Checks that ensembles that have steps get time where a worker divides it.
+  """
+  fraction = share.ensemble_fraction or 0
   if share.fractions is not None and share.builds_ensemble and not (
-      0 < (share.ensemble_fraction or 0) < 1):
+      0 < fraction < 1) and (fraction or has_steps):
     raise ValueError(
         f"placement_strategy={strategy!r}: ensemble_fraction="
         f"{share.ensemble_fraction} of a worker that builds the ensemble and "
@@ -109,7 +111,8 @@ class Model(typing.NamedTuple):
               i for i, name in enumerate(builder_names) if name in part))
     share = strategy.worker_share(len(builder_names))
     if self.config.num_worker_replicas > 1:
-      _check_time(share, strategy)
+      _check_time(share, strategy, not all(
+          map(iteration_lib.is_fitted, self.search.ensemblers)))
       return share
     # A worker that is alone has nobody to divide the work with. There, one
     # batch trains all.

@@ -286,9 +286,10 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
         default devices.
       ensemble_cost: how long a step of all ensembles takes, in the units of
         `costs`: it runs the new subnetworks and the previous ensemble forward.
-        A number greater than 0, or a function from the number of
-        subnetworks to one. None for a third of the sum of the costs; with
-        measured costs it is measured too, in nanoseconds.
+        A number of at least 0, or a function from the number of subnetworks
+        to one. None for a third of the sum of the costs; with measured costs
+        it is measured too, in nanoseconds. It is 0 where all ensemblers are
+        fitted, such as a `GreedyEnsembler`: they have no step.
 
     Raises:
       TypeError: an argument has a wrong type.

@@ -6,6 +6,8 @@ A column is one or several workers or parameter servers, and a row is one or
 several subnetworks.
 """
 
+import math
+
 from adanet.console import page as page_lib
 from adanet.distributed.plan import panel
 from matplotlib import colors
@@ -224,11 +226,12 @@ class HeatMap(panel.Panel):
     axes.set_ylim(self._rows.size - 0.5, -0.5)
     page_lib.set_scale(axes.xaxis, self.scale.speed)
     # The bar of the ensembles has the scale of these axes.
-    self.page.rectangle(
-        x, self.strip_y + panel.STRIP_HEIGHT / 2 - 0.06,
-        panel.SPEED_WIDTH / 1.05 * self.plan.ensemble_speed() /
-        self.scale.speed, 0.12, facecolor=page_lib.ENSEMBLE,
-        gid=self.gid("ensemble", "speed"))
+    speed = self.plan.ensemble_speed()
+    if math.isfinite(speed):
+      self.page.rectangle(
+          x, self.strip_y + panel.STRIP_HEIGHT / 2 - 0.06,
+          panel.SPEED_WIDTH / 1.05 * speed / self.scale.speed, 0.12,
+          facecolor=page_lib.ENSEMBLE, gid=self.gid("ensemble", "speed"))
     return x + panel.SPEED_WIDTH
 
   def draw_ps(self, x):

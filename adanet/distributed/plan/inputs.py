@@ -89,10 +89,10 @@ def parse_weight(flag):
   if flag.value is None:
     return None
   try:
-    return _parse_weight(flag.value)
+    return 0 if float(flag.value) == 0 else _parse_weight(flag.value)
   except ValueError as e:
     raise command.BadInput(f"--{flag.name}={flag.value}: expected a number "
-                           "greater than 0.") from e
+                           "of at least 0.") from e
 
 
 def _parse_weight(text):

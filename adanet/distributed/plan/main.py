@@ -94,7 +94,8 @@ _COSTS = _string(
     "between them, in any unit. Default: equal.")
 _ENSEMBLE_COST = _string(
     "ensemble_cost", None, "What a step of all ensembles costs, in the unit of "
-    "--costs: a number. Default: a third of the costs.")
+    "--costs: a number. 0 with a GreedyEnsembler and others that are fitted: "
+    "they take part in no step. Default: a third of the costs.")
 _SIZES = _string("sizes", None, "How large the variables of each subnetwork "
                                 "are, like --costs.")
 _STRATEGY = _string(

@@ -82,7 +82,8 @@ class Panel:
     self._figures = self.plan.figures()
     self._speed_colors = speed_colors
     self.largest = Scale(
-        max(self.plan.effective_speeds().max(), self.plan.ensemble_speed()),
+        max(filter(math.isfinite, [
+            self.plan.effective_speeds().max(), self.plan.ensemble_speed()])),
         self._figures["max_load_per_ps"] or 0., cell_speed=0., cell_share=0.)
     # With room for a mark, so that the columns of several panels are in line.
     self._columns_x = page_lib.MARGIN + 0.08 + page_lib.text_width(
@@ -157,7 +158,9 @@ class Panel:
   def _draw_speed(self, x, y, speed, color, gid):
     """Draws a speed in a row; returns the x on its right."""
     text, text_x = "untrained", x
-    if speed:
+    if math.isinf(speed):
+      text = "without steps"
+    elif speed:
       length = 0.5 * speed / self.scale.speed
       text, text_x = page_lib.format_number(speed), x + length + 0.05
       self.page.rectangle(

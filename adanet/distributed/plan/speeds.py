@@ -21,7 +21,7 @@ class Training(NamedTuple):
   """Figures of the ensembles, the subnetworks, arrays [k], and the groups.
 
   Attributes:
-    ensemble_speed: float.
+    ensemble_speed: float; infinity where ensembles cost nothing.
     num_builders, num_trainers: int64.
     speeds, stale_gradients, max_staleness: float64.
     reads: float64, as in `Predictions.load_per_ps`.
@@ -147,13 +147,14 @@ def predict(groups: Sequence[groups_lib.WorkerGroup], num_subnetworks: int,
       lockstep.counts * num_trained[lockstep.owners] * costs.mean() /
       work[lockstep.owners])
   forward = np.array([
-      0. if group.in_lockstep else
+      0. if group.in_lockstep or not ensemble_cost else
       float(group.ensemble_fraction) if group.trains_subnetworks else 1.
       for group in groups])
   return Training(
       ensemble_speed=math.fsum(
           len(group.workers) * float(group.ensemble_fraction)
-          for group in groups) / float(ensemble_cost),
+          for group in groups) / float(ensemble_cost)
+      if ensemble_cost else math.inf,
       num_builders=built.add_up(built.counts).astype(np.int64),
       num_trainers=num_trainers.astype(np.int64), speeds=speeds,
       stale_gradients=np.where(is_shared, np.maximum(stale, 0.), 0.),

@@ -75,9 +75,10 @@ def _ensemble_cost(given, strategy, num_subnetworks, costs, has_other_costs):
     given = strategy.ensemble_cost_of(num_subnetworks)
     if given == implied:
       return implied
-  expected = f"None or a number from {_LEAST:g} to {_MOST:g}"
-  checked = _arguments.check_length("ensemble_cost", given, expected)
-  if not _LEAST <= checked <= _MOST:
+  expected = f"None, 0, or a number from {_LEAST:g} to {_MOST:g}"
+  checked = _arguments.check_length(
+      "ensemble_cost", given, expected, may_be_zero=True)
+  if checked and not _LEAST <= checked <= _MOST:
     raise ValueError(
         f"ensemble_cost={_arguments.show(given)}: expected {expected}.")
   return checked
@@ -125,7 +126,8 @@ class PlacementPlan(predictions.Predictions):
         for what a `BalancedStrategy` knows; for any other all are 1.
       sizes: likewise, how large the variables of each subnetwork are.
       ensemble_cost: number from 1e-100 to 1e100, what a step of all ensembles
-        costs, in the unit of the costs. None for that of a `BalancedStrategy`,
+        costs, in the unit of the costs; 0 with fitted ensemblers, which take
+        part in no step. None for that of a `BalancedStrategy`,
         unless it follows from other costs than these; for any other strategy a
         third of the sum of the costs, because ensembles run the subnetworks
         forward.

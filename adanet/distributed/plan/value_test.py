@@ -256,6 +256,20 @@ class ValuesTest(parameterized.TestCase):
         _plan(strategies.arbitrary(1), 5, 0, 2))
 
 
+class WithoutStepsTest(parameterized.TestCase):
+  """Ensembles that are fitted when all have trained cost nothing."""
+
+  @parameterized.parameters(
+      (distributed.ReplicationStrategy(), 4 / 6),
+      (distributed.RoundRobinStrategy(), .5),
+      (distributed.BalancedStrategy(ensemble_cost=0), 4 / 6))
+  def test_ensembles_take_no_time(self, strategy, slowest):
+    plan = _plan(strategy, 4, 2, 6, None, None, 0)
+    self.assertEqual(float("inf"), plan.ensemble_speed())
+    self.assertAlmostEqual(slowest, float(plan.effective_speeds().min()))
+    self.assertAlmostEqual(1 / slowest, plan.training_time())
+
+
 class Locked(distributed.RoundRobinStrategy):
   """Cannot be copied."""
 
@@ -304,9 +318,9 @@ class ErrorsTest(parameterized.TestCase):
       (ValueError, "costs[0]=-1: ", OURS[0], 3, 2, 2, (-1, 2)),
       (TypeError, "costs[1]='2': ", OURS[0], 3, 2, 2, (1, "2")),
       (TypeError, "costs=5: expected 2 numbers", OURS[0], 3, 2, 2, 5),
-      (ValueError, "ensemble_cost=0: expected None or a number from 1e-100 to "
-       "1e+100.", OURS[0], 3, 2, 3, None, None, 0),
-      (ValueError, "ensemble_cost=1e+101: expected None or ", OURS[0], 3, 2, 3,
+      (ValueError, "ensemble_cost=-1: expected None, 0, or a number from "
+       "1e-100 to 1e+100.", OURS[0], 3, 2, 3, None, None, -1),
+      (ValueError, "ensemble_cost=1e+101: expected None, 0, or ", OURS[0], 3, 2, 3,
        None, None, 1e101),
       (ValueError, "ensemble_cost=nan: ", OURS[0], 3, 2, 3, None, None,
        float("nan")),
