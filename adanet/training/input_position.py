@@ -15,7 +15,8 @@ from absl import logging
 from adanet import tf_compat
 from adanet import waiting
 
-_COLLECTION = "adanet_inputs"
+# No text, so that TensorFlow does not write it with the graph.
+_COLLECTION = ("adanet_inputs",)
 _PYTHON = frozenset(("EagerPyFunc", "PyFunc", "PyFuncStateless"))
 _MAX_NAMES = 5  # In a line of the log.
 

@@ -172,10 +172,10 @@ def cases():
 
 
 def attributes(config):
-  """Returns the attributes of a `RunConfig`, as JSON has them."""
+  """Returns the attributes that TensorFlow's `RunConfig` has, as JSON."""
   values = {name: getattr(config, name)
             for name, value in vars(run_config.RunConfig).items()
-            if isinstance(value, property)}
+            if isinstance(value, property) and name != "rereads_input"}
   values["cluster_spec"] = config.cluster_spec.as_dict()
   if config.session_config is not None:
     values["session_config"] = json_format.MessageToDict(config.session_config)
