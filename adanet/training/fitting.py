@@ -48,14 +48,6 @@ class Fitted(typing.NamedTuple):
 # Fitting.
 
 
-def _placeholder(value):
-  """Returns a placeholder for a value of any number of examples."""
-  v1 = tf_compat.v1
-  if isinstance(value, v1.SparseTensorValue):
-    return v1.sparse_placeholder(v1.as_dtype(value.values.dtype))
-  return v1.placeholder(v1.as_dtype(value.dtype), (None,) + value.shape[1:])
-
-
 def _put(tensors):
   """Returns features and labels of a dict from path to tensor."""
   found = {"features": {}, "labels": None}
@@ -71,27 +63,26 @@ def _put(tensors):
 @contextlib.contextmanager
 def _loss_function(model, library):
   """Yields the function from logits to the head's loss on all examples."""
+  v1 = tf_compat.v1
   with scopes.new_graph(None).as_default():
     like = next(iter(library.members.values())).logits
     is_dict = isinstance(like, dict)
-    heads = list(like) if is_dict else [None]
-    logits = {head: _placeholder(like[head] if is_dict else like)
-              for head in heads}
-    inputs = {path: _placeholder(value)
-              for path, value in library.inputs.items()}
-    features, labels = _put(inputs)
+    arrays = like if is_dict else {None: like}
+    logits = {head: v1.placeholder(v1.float32, (None,) + array.shape[1:])
+              for head, array in arrays.items()}
+    # Constants, so that TensorFlow computes only once what depends on nothing
+    # else, such as checks of labels.
+    features, labels = _put({
+        path: v1.convert_to_tensor_or_sparse_tensor(value)
+        for path, value in library.inputs.items()})
     loss = subnetworks.Task(
         model.search.head, None, features, labels, "train").apply_head(
             logits if is_dict else logits[None], "a fitted ensemble").loss
     with sessions.local_session(model.config.session_config) as session:
       session.run(sessions.local_init_op(()))
-      run = session.make_callable(loss, [*logits.values(), *[
-          part for tensor in inputs.values()
-          for part in library_lib.parts(tensor)]])
-      fixed = [part for value in library.inputs.values()
-               for part in library_lib.parts(value)]
+      run = session.make_callable(loss, list(logits.values()))
       yield lambda values: float(run(
-          *([values[head] for head in heads] if is_dict else [values]), *fixed))
+          *([values[head] for head in logits] if is_dict else [values])))
 
 
 def _is_finite(logits):
