@@ -216,6 +216,7 @@ class _Driver:
             request),
         driver_process=part_files.worker_name())
     note = self._noted(start, iteration, files, parts, first)
+    recording.write_undecided(model.model_dir.path)
     results = self._results(files, note, {
         part: first._replace(part=part, is_first=part == parts[0])
         for part in parts_lib.longest_first(parts, self._seconds, dict(zip(

@@ -117,7 +117,6 @@ def latest_start(model: model_lib.Model) -> trainer.Start:
   checkpoint = model.model_dir.latest_checkpoint()
   number = model.model_dir.current_iteration(checkpoint)
   model.model_dir.remove_temporary_files()
-  recording.write_undecided(model.model_dir.path)
   return trainer.Start(number, checkpoint)
 
 

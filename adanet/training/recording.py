@@ -199,7 +199,7 @@ def write_undecided(
     event: `IterationUndecided`; None if training goes on.
   """
   write_or_warn(store.History(model_dir).write_undecided,
-         records.undecided_record(event) if event else None)
+                records.undecided_record(event) if event else None)
 
 
 def write_iteration(

@@ -194,7 +194,7 @@ class HookedSaverTest(parameterized.TestCase):
       saver = saving.HookedSaver(
           [hook], search.model_dir, tf_compat.RunConfig(
               save_checkpoints_steps=1), search.steps, lambda event: None,
-          search.fail_without_space)
+          search.fail_without_space, lambda session: {})
       saver.save(session, 0)
       hook.after_create_session(session, None)
       for name in actions:

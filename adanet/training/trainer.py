@@ -255,6 +255,7 @@ class IterationTraining:
     assert saver is not None
     if self._note is not None:
       self._note.write(self._training.request.wait_timeout_secs)
+      recording.write_undecided(self._model.model_dir.path)
     session.run(self._set_number)
     global_step = int(session.run(self.iteration.global_step))
     if start.begins:
