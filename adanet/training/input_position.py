@@ -199,7 +199,7 @@ class _Nodes:
     self._functions = {
         function.signature.name: function for function in library.function}
 
-  def _all(self, node) -> Iterable[Tuple[Any, Any]]:
+  def _all(self, node: Any) -> Iterable[Tuple[Any, Any]]:
     """Yields a node, and those of the functions that it calls."""
     seen: Set[str] = set()
     left = [node]
