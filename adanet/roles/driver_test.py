@@ -142,6 +142,18 @@ class _ForkingWithMultiprocessing(_Here):
       worker.join()
 
 
+class _Forgetting(_Here):
+  """Trains each part, and loses what it returns."""
+
+  def submit(self, fn, task):
+
+    def lose(task):
+      fn(task)
+      raise RuntimeError("KilledWorker")
+
+    return super().submit(lose, task)
+
+
 class _Dying(_Here):
   """Trains some parts, until a worker dies in one; others have begun then."""
 
@@ -184,12 +196,13 @@ def _losing(error, times):
 
 class DriverTest(parameterized.TestCase):
 
-  def _train(self, executor=None, model_dir=None, max_steps=None, **arguments):
+  def _train(self, executor=None, model_dir=None, max_steps=None, repeat=None,
+             **arguments):
     """Trains a search, and returns its model_dir."""
     model_dir = model_dir or tempfile.mkdtemp(
         dir=absltest.get_default_test_tmpdir())
     _estimator(model_dir, **arguments).train(
-        builders.input_fn(), max_steps=max_steps, executor=executor)
+        builders.input_fn(repeat), max_steps=max_steps, executor=executor)
     self.assertFalse(os.path.exists(os.path.join(model_dir, "parts")))
     return model_dir
 
@@ -214,6 +227,11 @@ class DriverTest(parameterized.TestCase):
         lambda: builders.input_fn()() if array.size else None,
         executor=executor)
     self.assertBetween(executor.num_bytes, 100, 3000)
+
+  def test_lost_after_it_was_done(self):
+    executor = _Forgetting()
+    self._train(executor, max_iterations=1)
+    self.assertEqual(list("abc"), executor.trained)
 
   @parameterized.parameters(
       RuntimeError("KilledWorker"), futures.CancelledError(),)
@@ -270,16 +288,17 @@ class DriverTest(parameterized.TestCase):
                      if name.startswith("adanet/iteration_1/candidate_t0_")])
     self._assert_equal(expected, found)
 
-  def test_max_steps_where_some_have_stopped(self):
-    search = dict(names="abc", steps=9, learning_rates={"a": 1e30},
+  # Those that took the first one for further train again, if it has stopped.
+  @parameterized.parameters((1e30, "abcbc"), (.05, "abc"))
+  def test_max_steps_where_some_have_stopped(self, learning_rate, trained):
+    search = dict(names="abc", steps=9, learning_rates={"a": learning_rate},
                   max_steps=6)
     executor = _Here(most=12)
     found = self._train(executor, **search)
     self.assertEqual(
         tf_compat.v1.train.latest_checkpoint(self._train(**search)).split(
             "/")[-1], tf_compat.v1.train.latest_checkpoint(found).split("/")[-1])
-    # Those that took the first one for further train again.
-    self.assertEqual(list("abcbc"), executor.trained)
+    self.assertEqual(list(trained), executor.trained)
 
   def test_curves_of_the_previous_ensemble_are_drawn_once(self):
     counts = []
@@ -317,6 +336,16 @@ class DriverTest(parameterized.TestCase):
     self.assertIn("progress.json", left)
     self.assertIn("result", left)
     self._assert_same(self._train(), model_dir)
+
+  def test_part_whose_input_ended_stays_done(self):
+    model_dir = self.create_tempdir().full_path
+    search = dict(repeat=1, steps=9)
+    with self.assertRaises(execution.ExecutorError):
+      self._train(_Breaking(1), model_dir, **search)
+    new = _Here()
+    self._assert_same(
+        self._train(**search), self._train(new, model_dir, **search))
+    self.assertEqual(["b", "c"], new.trained)
 
   def test_max_iterations_lowered_between_two_iterations(self):
     model_dir = self.create_tempdir().full_path
