@@ -371,8 +371,9 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
     return f"{type(self).__name__}({', '.join(options)})"
 
   def _share(self, num_subnetworks):
-    return balanced(*_arguments.read_worker(self.config), num_subnetworks,
-                    self.work, self._num_ensemble_workers)
+    num_workers, worker_index = _arguments.read_worker(self.config)
+    return balanced(num_workers, worker_index, num_subnetworks, self.work,
+                    self._num_ensemble_workers)
 
   def training_fractions(
       self, num_subnetworks: int) -> Dict[int, fractions.Fraction]:

@@ -162,8 +162,9 @@ class PlanPictureTest(parameterized.TestCase):
           artist.get_array().filled(0), atol=1e-12)
     self.assertEmpty(expected)
 
-  def test_heat_map_of_many_workers_adds_up(self):
-    shape = _ROUND_ROBIN, 1000, 0, 678
+  @parameterized.parameters(_ROUND_ROBIN, _REPLICATION, _BALANCED)
+  def test_heat_map_of_many_workers_adds_up(self, strategy):
+    shape = strategy, 1000, 0, 678
     (artist, _), = _named(_draw(shape), "workers-train")
     # A row is the mean of its three subnetworks. The last column has only one
     # of three workers.

@@ -175,6 +175,13 @@ class ProblemsTest(parameterized.TestCase):
     self.assertEqual([p.fixes for p in plan.problems()],
                      [p.fixes for p in problems])
 
+  def test_fixes_are_plans_that_are_possible(self):
+    for k, expected in ((30, 31), (4000, None)):
+      problem, = plan_lib.PlacementPlan(
+          _DROPPING, 3, 0, k, ensemble_cost=.1).problems()
+      self.assertEqual("untrained_subnetworks", problem.kind)
+      self.assertEqual(expected, problem.fixes.get("num_workers"))
+
   def test_message_with_many_costs_is_short(self):
     costs = tuple(range(1, 1001))
     problem, = plan_lib.PlacementPlan(
