@@ -8,6 +8,7 @@ from adanet import tf_compat
 from adanet import waiting
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import scopes
+from adanet.tf_compat import saveables
 from adanet.training import model as model_lib
 from adanet.training import saving
 from adanet.training import sessions
@@ -16,12 +17,14 @@ from adanet.training import trainer
 _GLOBAL_STEP = "global_step"
 
 
-def _restored(checkpoints, known=()):
-  """Makes a variable for each one of some checkpoints, in the default graph.
+def _restored(checkpoints, known, as_variables):
+  """Adds what some checkpoints have to the default graph, to be saved.
 
   Args:
     checkpoints: prefixes. What several have is that of the first one.
     known: the names of those that are there already.
+    as_variables: whether somebody reads it as variables, which take time to
+      make.
   """
   v1 = tf_compat.v1
   seen = {_GLOBAL_STEP, *known}
@@ -37,6 +40,9 @@ def _restored(checkpoints, known=()):
         prefix=checkpoint, tensor_names=names,
         shape_and_slices=[""] * len(names),
         dtypes=[dtypes[name] for name in names])
+    if not as_variables:
+      saveables.add(names, values)
+      continue
     for name, value in zip(names, values):
       value.set_shape(shapes[name])
       v1.Variable(value, name=name, trainable=False, use_resource=True)
@@ -77,9 +83,9 @@ def join(model: model_lib.Model, training: trainer.Training,
     The prefix of the checkpoint, and its global step.
   """
   with scopes.new_graph(None).as_default():
-    _restored(checkpoints)
-    return _saved(model, training, _global_step(model, steps),
-                  training.request.saving_listeners)
+    listeners = training.request.saving_listeners
+    _restored(checkpoints, (), as_variables=bool(listeners))
+    return _saved(model, training, _global_step(model, steps), listeners)
 
 
 def with_variables(model: model_lib.Model, training: trainer.Training,
@@ -101,7 +107,7 @@ def with_variables(model: model_lib.Model, training: trainer.Training,
     for name, value in variables.items():
       tf_compat.v1.Variable(
           value, name=name, trainable=False, use_resource=True)
-    _restored([checkpoint], set(variables))
+    _restored([checkpoint], variables, as_variables=False)
     return _saved(model, training, _global_step(model, [step]), ())[0]
 
 
