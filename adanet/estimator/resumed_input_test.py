@@ -4,6 +4,7 @@
 
 import contextlib
 import os
+import signal
 import tempfile
 
 from absl.testing import absltest
@@ -215,6 +216,32 @@ class ResumedInputTest(parameterized.TestCase):
     self._assert_same(
         self._train(_shuffled, **search),
         self._train(_shuffled, (7, 8, 9, 10, 11), [engines.Here()], **search))
+
+  def test_stop_while_it_is_read_again(self):
+    model_dir = _folder()
+    hook = _CuttingOff(_folder(), [8])
+    with self.assertRaises(_CutOff):
+      _estimator(model_dir).train(_shuffled, hooks=[hook])
+
+    def stopping():
+      """Asks for a stop with the third batch."""
+      count = iter(range(10**6))
+
+      def ask(unused_row):
+        if next(count) == 2:
+          os.kill(os.getpid(), signal.SIGINT)
+        return np.float32(0.)
+
+      v1 = tf_compat.v1
+      return _shuffled().map(lambda x, y: (
+          {"x": x["x"] + v1.reshape(v1.py_func(ask, [0], v1.float32), [])}, y))
+
+    with self.assertRaises(KeyboardInterrupt):
+      _estimator(model_dir).train(stopping)
+    self.assertEndsWith(
+        tf_compat.v1.train.latest_checkpoint(model_dir), "model.ckpt-6")
+    _estimator(model_dir).train(_shuffled)
+    self._assert_same(self._train(_shuffled), model_dir)
 
   def test_hook_that_takes_batches(self):
     self._assert_same(self._train(_shuffled, hooks=[_Taking()]),

@@ -18,6 +18,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
 from adanet import waiting
+from adanet.history import store
 from adanet.roles import execution
 from adanet.roles import part
 from adanet.roles import part_files
@@ -56,6 +57,18 @@ def _results(model_dir):
     with open(path, "rb") as f:
       found[path] = os.stat(path).st_mtime_ns, f.read()
   return found
+
+
+class _Stopping(tf_compat.v1.train.SessionRunHook):
+  """Stops the training of its builder after some steps."""
+
+  def __init__(self, steps):
+    self._left = steps
+
+  def after_run(self, run_context, run_values):
+    self._left -= 1
+    if not self._left:
+      run_context.request_stop()
 
 
 class _Here(engines.Here):
@@ -281,6 +294,11 @@ class DriverTest(parameterized.TestCase):
     # It is the first one, and knows the previous ensemble for a few steps.
     search = dict(names="abc", steps=9, learning_rates={"a": 1e30})
     expected, found = self._train(**search), self._train(_Here(), **search)
+    self.assertEqual(*[
+        {candidate.name: candidate.value
+         for candidate in store.report(folder).iterations[1].candidates
+         if not candidate.name.startswith("t1_a")}
+        for folder in (expected, found)])
     expected, found = [
         {name: value for name, value in _variables(folder).items()
          if not re.search("t[01]_a", name)} for folder in (expected, found)]
@@ -387,6 +405,42 @@ class DriverTest(parameterized.TestCase):
     with self.assertRaisesRegex(
         ValueError, "iteration 0: .*'a', 'A'.* only in upper and lower case"):
       self._train(_Here(), names="aA")
+
+  def test_more_steps_than_an_earlier_driver_asked_for(self):
+    model_dir = self.create_tempdir().full_path
+    with self.assertRaises(execution.ExecutorError):
+      self._train(_Breaking(1), model_dir, max_steps=2)
+    self._assert_same(self._train(max_steps=3),
+                      self._train(_Here(), model_dir, max_steps=3))
+
+  def test_longest_part_of_the_last_iteration_is_the_first_one(self):
+    executor = _Here()
+    searches.estimator(
+        self.create_tempdir().full_path, builders.Dense("a"),
+        builders.Slow("slow", 1.)).train(
+            builders.input_fn(), executor=executor)
+    self.assertEqual(["a", "slow", "slow", "a"], executor.trained)
+
+  def test_error_in_a_part_stops_the_others(self):
+    model_dir = self.create_tempdir().full_path
+    estimator = searches.estimator(
+        model_dir, builders.Slow("slow", .1),
+        builders.Dense("bad", logits="no tensor"), max_iteration_steps=300)
+    with futures.ThreadPoolExecutor(2) as executor:
+      with self.assertRaises(execution.PartError):
+        estimator.train(builders.input_fn(), executor=executor)
+    self.assertEmpty(_results(model_dir))
+
+  def test_part_that_stops_early(self):
+    # Its ensembles train on until all subnetworks have stopped.
+    folders = []
+    for executor in None, _Here():
+      folders.append(self.create_tempdir().full_path)
+      searches.estimator(
+          folders[-1], builders.Hooked("stops", [_Stopping(2)]),
+          builders.Dense("goes_on"), max_iterations=1).train(
+              builders.input_fn(), executor=executor)
+    self._assert_same(*folders)
 
   def test_error_in_a_part(self):
     bad = builders.Dense("bad", logits="no tensor")
