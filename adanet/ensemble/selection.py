@@ -16,8 +16,6 @@ import math
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
 from typing import Sequence, Tuple, Union
 
-import numpy as np
-
 Logits = Union[Any, Dict[Any, Any]]
 """A float array of shape [n, ...], or a dict from head to such an array."""
 
@@ -54,6 +52,8 @@ class _Sum:
   """The sum of the logits of all that were selected."""
 
   def __init__(self, like: Logits):
+    # Who only builds ensembles needs no NumPy.
+    import numpy as np  # pylint: disable=g-import-not-at-top
     self._is_dict = isinstance(like, dict)
     self._sums = {head: np.zeros_like(logits, subok=False)
                   for head, logits in self._heads(like).items()}
@@ -69,8 +69,10 @@ class _Sum:
     The array is written again by the next call.
     """
     for head, array in self._heads(logits).items():
-      np.add(self._sums[head], array, out=self._mean[head])
-      self._mean[head] /= count
+      mean = self._mean[head]
+      mean[...] = array
+      mean += self._sums[head]
+      mean /= count
     return self._mean if self._is_dict else self._mean[None]
 
   def add(self, logits: Logits) -> None:

@@ -12,6 +12,7 @@ import tempfile
 import time
 import typing
 from concurrent import futures
+from concurrent.futures import process
 from unittest import mock
 
 from absl.testing import absltest
@@ -177,7 +178,7 @@ class _Dying(_Here):
     part_files.PartFiles(task.model_dir, number).new_attempt(task.part)
 
     def die(unused_task):
-      raise futures.process.BrokenProcessPool("terminated abruptly")
+      raise process.BrokenProcessPool("terminated abruptly")
 
     return super().submit(die, task)
 

@@ -141,7 +141,7 @@ class JudgingTest(_Test):
             iteration.Planned(members, tuple(members), None) for members in planned]),
         costs, trainer.Trained(
             None, choosing.Contest(
-                1, dict.fromkeys(names), "before", lambda: None, (),
+                1, dict.fromkeys(names), "before", lambda: None, dict, (),
                 lambda: None),
             lambda included: None, {}, {}, None,
             os.path.join(self.path, "model.ckpt-8"), 8, 0., _GENERATION))

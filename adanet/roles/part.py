@@ -218,7 +218,9 @@ def _trained(task, model, request, files, attempt, stops):
     if isinstance(event, events.Progress):
       _write_progress(files, task.part, event)
     elif isinstance(event, events.IterationBegan):
-      files.write_graphs(task.part, task.driver, graphs)
+      leading.written_surely(
+          lambda: files.write_graphs(task.part, task.driver, graphs), model,
+          request)
     elif isinstance(event, events.Stopped):
       stopped.append(event)
 

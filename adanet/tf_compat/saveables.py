@@ -2,18 +2,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors that a checkpoint has, without a variable for each."""
 
+import functools
 from typing import Any, Sequence
 
 from adanet.tf_compat import _tensorflow
-# pylint: disable=g-direct-tensorflow-import
-from tensorflow.python.training.saving import saveable_object
 
 
-class _Tensors(saveable_object.SaveableObject):
-  """What a `Saver` saves; it is never restored."""
+@functools.lru_cache(maxsize=None)
+def _kinds():
+  """Returns two classes, made when TensorFlow is needed."""
+  # pylint: disable=g-direct-tensorflow-import,g-import-not-at-top
+  from tensorflow.python.training.saving import saveable_object
 
-  def restore(self, restored_tensors, restored_shapes):
-    return _tensorflow.v1.no_op()
+  class Tensors(saveable_object.SaveableObject):
+    """What a `Saver` saves; it is never restored."""
+
+    def restore(self, restored_tensors, restored_shapes):
+      return _tensorflow.v1.no_op()
+
+  return Tensors, saveable_object.SaveSpec
 
 
 def add(names: Sequence[str], tensors: Sequence[Any]) -> None:
@@ -24,7 +31,7 @@ def add(names: Sequence[str], tensors: Sequence[Any]) -> None:
     tensors: the tensors, which are computed when the checkpoint is saved.
   """
   v1 = _tensorflow.v1
-  v1.add_to_collection(v1.GraphKeys.SAVEABLE_OBJECTS, _Tensors(
-      tensors[0], [
-          saveable_object.SaveSpec(tensor, "", name)
-          for name, tensor in zip(names, tensors)], names[0]))
+  kind, spec = _kinds()
+  v1.add_to_collection(v1.GraphKeys.SAVEABLE_OBJECTS, kind(
+      tensors[0], [spec(tensor, "", name)
+                   for name, tensor in zip(names, tensors)], names[0]))
