@@ -87,9 +87,12 @@ def explained_in_builder(owner: str, features: Any,
     strings = _strings(features)
     shapes = _shapes_of_one_example(features, labels)
     names = _of_other_types(features, message)
+    key = error.args[0] if error.args else None
+    if isinstance(key, str):  # A template of TensorFlow adds where it was made.
+      key = key.partition("\n\noriginally defined at:")[0]
     if (isinstance(error, KeyError) and isinstance(features, dict) and
-        error.args and error.args[0] not in features):
-      line = (f"{owner} asks for the feature {message}, and input_fn gives "
+        error.args and key not in features):
+      line = (f"{owner} asks for the feature {key!r}, and input_fn gives "
               f"{', '.join(map(repr, sorted(features, key=str)))}")
       message = "KeyError: " + message
     elif strings and _STRINGS.search(message):
