@@ -82,7 +82,7 @@ class ServingInputTest(parameterized.TestCase):
       (lambda: {"x": tf_compat.v1.placeholder("float32", [None, None])},
        r"the feature 'x' with the shape \(.*\): expected a known size of each"),
       (lambda: {"x": tf_compat.v1.zeros([])},
-       r"the feature 'x' with the shape \(\): expected a known size of each"))
+       r"features have the shape \[\], without a dimension of the examples"))
   def test_no_example_has_it(self, input_fn, message):
     with self.assertRaisesRegex(ValueError, message):
       export.build_parsing_serving_input_receiver_fn(input_fn)
