@@ -82,6 +82,7 @@ _SEAMS = (
     "adanet.tf_compat.keras_2_weights",
     "adanet.tf_compat.keras_loaded",
     "adanet.tf_compat.keras_scope",
+    "adanet.tf_compat.saveables",
     "adanet.tf_compat.saver_hooks",
     "adanet.tf_compat.seeds",
     "adanet.tf_compat.versions",
