@@ -426,7 +426,8 @@ class EventFileTest(absltest.TestCase):
         file.add(self._summary(), step)
       file.flush()
       file.close()
-    self.assertEqual("", errors.getvalue())  # No thread ends with a traceback.
+    # No thread ends with one. TensorFlow 1.15 warns when it is imported.
+    self.assertNotIn("Traceback", errors.getvalue())
     self.assertLen(logs.output, 20)
     self.assertIn(f"Summaries of {folder} are lost: the disk is full.",
                   logs.output[0])
