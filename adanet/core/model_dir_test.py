@@ -83,6 +83,33 @@ class ModelDirTest(parameterized.TestCase):
     self.assertEqual(2, self._model_dir.current_iteration(saved))
     self.assertEqual(30, self._model_dir.global_step(saved))
 
+  def test_input_position(self):
+    first, second = (
+        os.path.join(self._path, f"model.ckpt-{step}") for step in (1, 2))
+    self._make("model.ckpt-1.index")
+    self._make("model.ckpt-2.index")
+    self.assertEqual({}, self._model_dir.input_position(first))
+    self._model_dir.write_input_position(first, {})
+    self.assertNotIn("input.json", _files(self._path))
+    self._model_dir.write_input_position(first, {"": 1, "own": 3})
+    self._model_dir.write_input_position(second, {"": 2})
+    self.assertEqual({"": 1, "own": 3}, self._model_dir.input_position(first))
+    # What trains where others do says nothing, and writes the second anew.
+    self._model_dir.write_input_position(second, {})
+    self.assertEqual({}, self._model_dir.input_position(second))
+    os.remove(first + ".index")  # It is not kept.
+    self._model_dir.write_input_position(second, {"": 2})
+    self.assertEqual({}, self._model_dir.input_position(first))
+    self.assertEqual({"": 2}, self._model_dir.input_position(second))
+    for _ in range(2):
+      self._model_dir.forget_input_positions()
+      self.assertNotIn("input.json", _files(self._path))
+
+  @parameterized.parameters("", "{", "[]", '{"model.ckpt-1": 3}')
+  def test_input_position_in_a_file_that_is_not_complete(self, content):
+    self._make("input.json", content)
+    self.assertEqual({}, self._model_dir.input_position("model.ckpt-1"))
+
   def test_stopped(self):
     self._model_dir.mark_stopped(1, "t1_dnn", "Trained 5 steps.")
     self._model_dir.mark_stopped(1, "t1_dnn", "Another reason.")

@@ -134,7 +134,9 @@ class _ForkingItself(_Here):
     worker = processes.Process(lambda connection: connection.send(fn(task)))
     try:
       self.trained.append("".join(task.part))
-      return engines.Here().submit(worker.receive)
+      worker.has_replied(20)  # One that hangs is killed.
+      return engines.Here().submit(
+          worker.receive if worker.has_replied() else worker.kill)
     finally:
       worker.kill()
 
@@ -149,8 +151,9 @@ class _ForkingWithMultiprocessing(_Here):
     worker.start()
     try:
       self.trained.append("".join(task.part))
-      receiver.poll(20)  # One that hangs is killed.
-      return engines.Here().submit(receiver.recv)
+      receiver.poll(20)
+      return engines.Here().submit(
+          receiver.recv if receiver.poll() else worker.kill)
     finally:
       worker.kill()
       worker.join()
@@ -379,7 +382,7 @@ class DriverTest(parameterized.TestCase):
     with self.assertRaisesRegex(
         execution.ExecutorError, r"\Aexecutor=.*: its workers are forks.*"
         r"get_context.\"spawn\".;.*\Z"):
-      self._train(executor)
+      self._train(executor, names="a")
 
   def test_no_worker_begins(self):
     with mock.patch.object(execution, "_SILENT_SECS", .1):

@@ -16,6 +16,7 @@ from adanet.tf_compat import files
 from adanet.tf_compat import saver_hooks
 from adanet.training import graph_files
 
+_InputPosition = Callable[[Any], Dict[str, int]]
 _RETRY_SECS = 10  # After the disk was full.
 
 
@@ -66,8 +67,7 @@ class CheckpointSaver(Saver):
   def __init__(self, model_dir: model_dir_lib.ModelDir, config: Any,
                steps: Sequence[Any], listeners: Sequence[Any],
                report: events.Report, wait_for_space: Callable[[str], None],
-               input_position: Callable[[Any], Dict[str, int]] =
-               lambda session: {}):
+               input_position: _InputPosition = lambda session: {}):
     """Prepares to save, and begins the listeners.
 
     Args:
@@ -245,7 +245,7 @@ class HookedSaver(CheckpointSaver):
   def __init__(self, hooks: Sequence[Any], model_dir: model_dir_lib.ModelDir,
                config: Any, steps: Sequence[Any], report: events.Report,
                wait_for_space: Callable[[str], None],
-               input_position: Callable[[Any], Dict[str, int]]):
+               input_position: _InputPosition = lambda session: {}):
     """Prepares to save; see `CheckpointSaver`."""
     super().__init__(model_dir, config, steps, (), report, wait_for_space,
                      input_position)
