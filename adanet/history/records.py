@@ -187,17 +187,6 @@ class UndecidedRecord(typing.NamedTuple):
   compared: int = 1
   reason: str = ""
 
-  @property
-  def event(self) -> events.IterationUndecided:
-    """The event of it."""
-    choice = None
-    if self.leader is not None:
-      choice = selection.Choice(
-          0, self.leader, self.value, self.next_best, self.margin,
-          self.compared, reason=self.reason)
-    return events.IterationUndecided(
-        self.iteration, self.global_step, choice, self.metric_name)
-
 
 class Search(typing.NamedTuple):
   """All records of a search, as tables and pictures take them.
@@ -290,6 +279,17 @@ def undecided_record(event: events.IterationUndecided) -> UndecidedRecord:
   return record._replace(
       leader=choice.name, value=choice.value, next_best=choice.next_best,
       margin=choice.margin, compared=choice.compared, reason=choice.reason)
+
+
+def undecided_event(record: UndecidedRecord) -> events.IterationUndecided:
+  """Returns the event that a record was made of, as progress shows it."""
+  choice = None
+  if record.leader is not None:
+    choice = selection.Choice(
+        0, record.leader, record.value, record.next_best, record.margin,
+        record.compared, reason=record.reason)
+  return events.IterationUndecided(
+      record.iteration, record.global_step, choice, record.metric_name)
 
 
 def added(before: Optional[TaskRecord], record: TaskRecord) -> TaskRecord:

@@ -180,7 +180,7 @@ def _under_way_parts(search: records.Search, width: int) -> List[Any]:
   notes = _notes(so_far.subnetworks, search, number, names, width)
   if search.undecided is not None:
     notes.append(_filled(event_text.undecided(
-        search.undecided.event, names), width))
+        records.undecided_event(search.undecided), names), width))
   if not tasks and not notes:
     return []
   return [_bold(f"Iteration {number} has not ended", width)] + [
