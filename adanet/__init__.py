@@ -3,7 +3,7 @@
 """adanet: many candidate networks and their ensemble, across a cluster."""
 
 import importlib
-import typing
+from typing import TYPE_CHECKING
 
 from adanet import _sole_owner
 
@@ -45,7 +45,7 @@ __all__ = [
     "replay", "report", "subnetwork", "tf_compat", "train_and_evaluate",
 ]
 
-if typing.TYPE_CHECKING:
+if TYPE_CHECKING:
   from adanet import distributed
   from adanet import ensemble
   from adanet import estimator

@@ -12,8 +12,7 @@ import dataclasses
 import enum
 import json
 import math
-import typing
-from typing import Any, Dict, Type, TypeVar
+from typing import Any, Dict, Set, Type, TypeVar, Union, get_type_hints
 
 _T = TypeVar("_T")
 
@@ -24,7 +23,7 @@ _WORDS = {bool: "true or false", float: "a number", int: "an integer",
 
 
 def _origin(kind):
-  """Returns `typing.Union`, tuple or dict for a type of `typing`, or None."""
+  """Returns `Union`, tuple or dict for a type of `typing`, or None."""
   return getattr(kind, "__origin__", None)
 
 
@@ -36,11 +35,11 @@ def _fields(kind: Any) -> Dict[str, Any]:
   """Returns dict from the fields of a class to their types; {} if it has none.
   """
   if hasattr(kind, "_fields") or dataclasses.is_dataclass(kind):
-    return typing.get_type_hints(kind)
+    return get_type_hints(kind)
   return {}
 
 
-def _required(kind: Any) -> typing.Set[str]:
+def _required(kind: Any) -> Set[str]:
   """Returns the names of the fields without a default."""
   if dataclasses.is_dataclass(kind):
     return {f.name for f in dataclasses.fields(kind)
@@ -57,7 +56,7 @@ def to_json(kind: Any, value: Any) -> Any:
   """
   if kind is Any:
     return value
-  if _origin(kind) is typing.Union:
+  if _origin(kind) is Union:
     kinds = [k for k in kind.__args__ if k is not _NULL]
     return None if value is None else to_json(
         next((k for k in kinds[:-1] if type(value) is k), kinds[-1]), value)
@@ -81,7 +80,7 @@ def to_json(kind: Any, value: Any) -> Any:
 
 def _expected(kind):
   """Returns what a type is in JSON, in words."""
-  if _origin(kind) is typing.Union:
+  if _origin(kind) is Union:
     return " or ".join(map(_expected, kind.__args__))
   if _origin(kind) is tuple:
     return "a list"
@@ -131,7 +130,7 @@ def _read(kind, content, place, skips_unknown):
   if kind is Any:
     return content
   origin = _origin(kind)
-  if origin is typing.Union:
+  if origin is Union:
     return _read_one_of(kind, content, place, skips_unknown)
   if origin is tuple and isinstance(content, list):
     return tuple(_read(kind.__args__[0], item, f"{place}[{i}]", skips_unknown)

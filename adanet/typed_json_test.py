@@ -5,7 +5,7 @@
 import dataclasses
 import enum
 import json
-import typing
+from typing import Any, Dict, NamedTuple, Optional, Tuple, Union
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -20,20 +20,20 @@ class Color(enum.Enum):
   BLUE = "blue"
 
 
-class Part(typing.NamedTuple):
+class Part(NamedTuple):
   name: str
-  figures: typing.Optional[typing.Tuple[typing.Union[int, float], ...]] = None
+  figures: Optional[Tuple[Union[int, float], ...]] = None
 
 
 @dataclasses.dataclass
 class Whole:
   color: Color
-  parts: typing.Tuple[Part, ...]
-  count: typing.Optional[int] = None
+  parts: Tuple[Part, ...]
+  count: Optional[int] = None
   secs: float = 0.
   done: bool = False
-  by_name: typing.Optional[typing.Dict[str, Part]] = None
-  anything: typing.Any = None
+  by_name: Optional[Dict[str, Part]] = None
+  anything: Any = None
 
 
 _PARTS = st.builds(Part, st.text(), st.none() | st.lists(

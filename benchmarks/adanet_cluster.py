@@ -18,7 +18,7 @@ import os
 import sys
 import tempfile
 import time
-import typing
+from typing import NamedTuple
 
 from adanet.testing import processes
 from benchmarks import adanet_task
@@ -31,7 +31,7 @@ NAME = "AdaNet 0.8.0"
 _FOLDER = "adanet_reference/site-packages/adanet-0.8.0"
 
 
-class Found(typing.NamedTuple):
+class Found(NamedTuple):
   """How an iteration went.
 
   Attributes:

@@ -19,7 +19,7 @@ import statistics
 import sys
 import tempfile
 import time
-import typing
+from typing import List, NamedTuple, Optional, Tuple
 
 from adanet import distributed
 from adanet import tf_compat
@@ -47,7 +47,7 @@ _ITERATION_SECS = 24.
 _SHORT_SECS = 3.
 
 
-class Case(typing.NamedTuple):
+class Case(NamedTuple):
   """A cluster, its candidates, and what is promised.
 
   Attributes:
@@ -62,8 +62,8 @@ class Case(typing.NamedTuple):
   """
   num_workers: int
   num_ps: int
-  costs: typing.Tuple[int, ...]
-  num_ensemble_workers: typing.Optional[int] = None
+  costs: Tuple[int, ...]
+  num_ensemble_workers: Optional[int] = None
   least: float = .97
   num_eval_steps: int = 0
   in_short_run: bool = False
@@ -99,7 +99,7 @@ ALL_CASES = (
 )
 
 
-class Timed(typing.NamedTuple):
+class Timed(NamedTuple):
   """How an iteration went.
 
   Attributes:
@@ -108,8 +108,8 @@ class Timed(typing.NamedTuple):
     evaluation: list of float, the seconds that each worker evaluated.
   """
   secs: float
-  training: typing.List[float]
-  evaluation: typing.List[float]
+  training: List[float]
+  evaluation: List[float]
 
 
 class Tasks:

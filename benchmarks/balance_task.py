@@ -10,7 +10,7 @@ import json
 import os
 import time
 import traceback
-import typing
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 import adanet
 from adanet import tf_compat
@@ -30,7 +30,7 @@ from benchmarks import search
 _TIMEOUT_SECS = 120.
 
 
-class Job(typing.NamedTuple):
+class Job(NamedTuple):
   """A job, the same for all of its tasks.
 
   Attributes:
@@ -44,16 +44,16 @@ class Job(typing.NamedTuple):
     num_eval_steps: int, on how many batches an evaluator compares candidates;
       0 for no evaluator.
   """
-  strategy: typing.Any
-  cluster: typing.Dict[str, typing.List[str]]
+  strategy: Any
+  cluster: Dict[str, List[str]]
   model_dir: str
-  forward_secs: typing.Sequence[float]
-  backward_secs: typing.Sequence[float]
+  forward_secs: Sequence[float]
+  backward_secs: Sequence[float]
   num_steps: int
   num_eval_steps: int = 0
 
 
-class Done(typing.NamedTuple):
+class Done(NamedTuple):
   """What a task did.
 
   Attributes:
@@ -62,7 +62,7 @@ class Done(typing.NamedTuple):
     training_secs: float, how long it computed for training.
     evaluation_secs: float, how long it computed for evaluation.
   """
-  end: typing.Optional[float] = None
+  end: Optional[float] = None
   training_secs: float = 0.
   evaluation_secs: float = 0.
 

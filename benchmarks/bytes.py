@@ -14,7 +14,7 @@ import functools
 import hashlib
 import statistics
 import sys
-import typing
+from typing import Any, Callable, NamedTuple
 
 from benchmarks import program
 from benchmarks import variables
@@ -56,10 +56,10 @@ _STYLES = {
 
 _Op = collections.namedtuple("_Op", "name type device node_def")
 _NodeDef = collections.namedtuple("_NodeDef", "op")
-_Rule = typing.Callable[[int, int, int], int]
+_Rule = Callable[[int, int, int], int]
 
 
-class _Placement(typing.NamedTuple):
+class _Placement(NamedTuple):
   """A column: how it is called, and where it places variables.
 
   Attributes:
@@ -69,7 +69,7 @@ class _Placement(typing.NamedTuple):
       name) to a task: where the strategy must place the op.
   """
   title: str
-  strategy: typing.Any
+  strategy: Any
   rule: _Rule
 
 

@@ -20,7 +20,7 @@ import statistics
 import sys
 import tempfile
 import time
-import typing
+from typing import NamedTuple, Tuple
 
 import adanet
 from adanet import distributed
@@ -51,7 +51,7 @@ _LEAST_SPEEDUP = .85
 _MAX_SHARE = 1.25
 
 
-class Size(typing.NamedTuple):
+class Size(NamedTuple):
   """How large a run is.
 
   Attributes:
@@ -68,11 +68,11 @@ class Size(typing.NamedTuple):
   """
   turns: int
   bare_steps: int
-  workers: typing.Tuple[int, ...]
+  workers: Tuple[int, ...]
   num_candidates: int
   num_steps: int
   delay_secs: float
-  even_candidates: typing.Tuple[int, ...]
+  even_candidates: Tuple[int, ...]
   even_steps: int
   evaluation_steps: int
 

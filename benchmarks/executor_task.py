@@ -11,7 +11,7 @@ import collections
 import os
 import threading
 import time
-import typing
+from typing import NamedTuple
 
 import adanet
 from adanet import tf_compat
@@ -24,7 +24,7 @@ FORWARD, BACKWARD = 1, 2  # How many delays each takes.
 _lock = threading.Lock()  # A processor computes one thing after another.
 
 
-class Delays(typing.NamedTuple):
+class Delays(NamedTuple):
   """What a delay is.
 
   Attributes:

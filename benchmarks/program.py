@@ -35,7 +35,7 @@ import shlex
 import subprocess
 import sys
 import types
-import typing
+from typing import NamedTuple
 
 from absl import app
 from absl import flags
@@ -73,7 +73,7 @@ class CheckError(Exception):
   """A benchmark would not measure what it claims to measure."""
 
 
-class Bar(typing.NamedTuple):
+class Bar(NamedTuple):
   """A promise: `measured` is at most `limit`."""
   name: str
   measured: float

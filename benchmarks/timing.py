@@ -13,13 +13,13 @@ import os
 import statistics
 import time
 import timeit
-import typing
+from typing import NamedTuple
 
 _MIN_TURN_SECS = .005
 _WARM_UP_SECS = 1.
 
 
-class Timing(typing.NamedTuple):
+class Timing(NamedTuple):
   """The medians of the turns: seconds a call, and the ratio of the two."""
   secs: float
   ratio: float

@@ -14,7 +14,7 @@ import collections
 import os
 import statistics
 import sys
-import typing
+from typing import NamedTuple, Tuple
 
 import adanet
 from adanet.testing import processes
@@ -41,7 +41,7 @@ _MORE_STEPS = 3  # How many times the steps of the shorter one, of two searches.
 _LIMITS = {"iteration": 2., "step": 1.02, "fit": 1., "memory": 1.2}
 
 
-class Size(typing.NamedTuple):
+class Size(NamedTuple):
   """How large a run is.
 
   Attributes:
@@ -49,7 +49,7 @@ class Size(typing.NamedTuple):
     num_models: int.
     num_steps: int, of each network.
   """
-  tasks: typing.Tuple[str, ...]
+  tasks: Tuple[str, ...]
   num_models: int
   num_steps: int
 

@@ -9,7 +9,7 @@ of the head's loss, and the selection. The logits are mapped from files.
 import os
 import tempfile
 import time
-import typing
+from typing import Any, NamedTuple
 
 from adanet import ensemble
 from adanet import tf_compat
@@ -28,7 +28,7 @@ import numpy as np
 _NUM_NETWORKS, _NUM_EXAMPLES = 20, 10000
 
 
-class Fit(typing.NamedTuple):
+class Fit(NamedTuple):
   """What fitting takes.
 
   Attributes:
@@ -84,7 +84,7 @@ def _fit(folder, num_networks, num_examples):
   return secs, num_bytes
 
 
-def answer(connection: typing.Any) -> None:
+def answer(connection: Any) -> None:
   """Sends the `Fit` of 20 networks, 10,000 examples and 10 classes."""
   with tempfile.TemporaryDirectory() as folder:
     _fit(folder, 3, 100)  # Loads what it needs.

@@ -15,7 +15,7 @@ import os
 import sys
 import tempfile
 import time
-import typing
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Tuple
 
 import adanet
 from adanet import tf_compat
@@ -52,7 +52,7 @@ BY_HAND = "selection by hand"
 PARTS = ("train", "held_out", "test")
 _ENDS = (.6, .8)  # Of the first two parts.
 
-class Job(typing.NamedTuple):
+class Job(NamedTuple):
   """A search that a process of its own makes.
 
   Attributes:
@@ -72,7 +72,7 @@ class Job(typing.NamedTuple):
 # The tasks.
 
 
-class Data(typing.NamedTuple):
+class Data(NamedTuple):
   """A task: what is to be predicted from what.
 
   Attributes:
@@ -81,16 +81,16 @@ class Data(typing.NamedTuple):
       variance 1 for a regression.
     num_classes: int; 0 for a regression.
   """
-  features: typing.Dict[str, np.ndarray]
-  labels: typing.Dict[str, np.ndarray]
+  features: Dict[str, np.ndarray]
+  labels: Dict[str, np.ndarray]
   num_classes: int
 
-  def dataset(self, part: str) -> typing.Any:
+  def dataset(self, part: str) -> Any:
     """Returns a part as a `tf.data.Dataset`: all batches, in order, once."""
     return tf.data.Dataset.from_tensor_slices(
         (self.features[part], self.labels[part])).batch(_EVALUATION_BATCH_SIZE)
 
-  def batches(self, seed: int) -> typing.Any:
+  def batches(self, seed: int) -> Any:
     """Returns the endless `tf.data.Dataset` to train on."""
     return tf.data.Dataset.from_tensor_slices(
         (self.features["train"], self.labels["train"])).shuffle(
@@ -161,14 +161,14 @@ def score_name(task: str) -> str:
 # The models.
 
 
-def network(depth: int, width: int, num_outputs: int) -> typing.Any:
+def network(depth: int, width: int, num_outputs: int) -> Any:
   """Returns a Keras model."""
   return keras.Sequential(
       [keras.layers.Dense(width, activation="relu") for _ in range(depth)] +
       [keras.layers.Dense(num_outputs)])
 
 
-def models(num_models: int) -> typing.List[typing.Tuple[int, int]]:
+def models(num_models: int) -> List[Tuple[int, int]]:
   """Returns the depth and the width of each model of the pool."""
   return list(itertools.product(_DEPTHS, _WIDTHS))[:num_models]
 
@@ -191,7 +191,7 @@ def _logits(model, data, part):
 # The searches.
 
 
-class Found(typing.NamedTuple):
+class Found(NamedTuple):
   """What a search found.
 
   Attributes:
@@ -200,7 +200,7 @@ class Found(typing.NamedTuple):
       function without arguments that returns the logits of the test's examples.
   """
   networks: int
-  logits: typing.Dict[str, typing.Callable[[], np.ndarray]]
+  logits: Dict[str, Callable[[], np.ndarray]]
 
 
 def _mean_logits(data, found, weights=None):
@@ -209,12 +209,12 @@ def _mean_logits(data, found, weights=None):
                     weights=weights)
 
 
-def train_input(task: str, seed: int) -> typing.Any:
+def train_input(task: str, seed: int) -> Any:
   """Returns the `tf.data.Dataset` to train on: what is sent has no data."""
   return load(task, seed).batches(seed)
 
 
-def part_input(task: str, seed: int, part: str) -> typing.Any:
+def part_input(task: str, seed: int, part: str) -> Any:
   """Returns the `tf.data.Dataset` of a part."""
   return load(task, seed).dataset(part)
 
@@ -352,7 +352,7 @@ def _hyperband(job, folder, unused_executor):
                tries=_HYPERBAND_TRIES)
 
 
-class Way(typing.NamedTuple):
+class Way(NamedTuple):
   """A way to search.
 
   Attributes:
@@ -362,8 +362,8 @@ class Way(typing.NamedTuple):
     on_pool: whether it gets an executor.
     package: str, what it imports more than others, or "".
   """
-  search: typing.Callable[..., Found]
-  choices: typing.Tuple[str, ...] = ("",)
+  search: Callable[..., Found]
+  choices: Tuple[str, ...] = ("",)
   on_pool: bool = False
   package: str = ""
 
@@ -385,7 +385,7 @@ WAYS = {
 # The process.
 
 
-def run(job: Job) -> typing.Dict[str, typing.Any]:
+def run(job: Job) -> Dict[str, Any]:
   """Searches, with clocks from the imports to the choice among all networks.
 
   Returns:
@@ -411,8 +411,7 @@ def run(job: Job) -> typing.Dict[str, typing.Any]:
           "networks": found.networks, "scores": scores}
 
 
-def answer(connection: typing.Any, job: Job,
-           cores: typing.Iterable[int]) -> None:
+def answer(connection: Any, job: Job, cores: Iterable[int]) -> None:
   """Runs a job in a process of its own, and sends the result.
 
   Args:

@@ -8,7 +8,7 @@ Each file says where its numbers are from, and whose names the variables have.
 import functools
 import json
 import operator
-import typing
+from typing import Any, Dict, NamedTuple, Sequence, Tuple
 
 import runfiles
 
@@ -18,16 +18,16 @@ NAMES = ("resnet50", "bert_base", "dlrm")
 _NUM_BYTES = {"float32": 4}
 
 
-class Variable(typing.NamedTuple):
+class Variable(NamedTuple):
   """A variable: its name in the scope of its model, and its size."""
   name: str
   num_bytes: int
 
 
-class Model(typing.NamedTuple):
+class Model(NamedTuple):
   """A model: what people call it, and its variables."""
   title: str
-  variables: typing.Tuple[Variable, ...]
+  variables: Tuple[Variable, ...]
 
   @property
   def num_bytes(self) -> int:
@@ -35,7 +35,7 @@ class Model(typing.NamedTuple):
     return sum(variable.num_bytes for variable in self.variables)
 
 
-def read(name: str) -> typing.Dict[str, typing.Any]:
+def read(name: str) -> Dict[str, Any]:
   """Returns the content of a file.
 
   Args:
@@ -52,7 +52,7 @@ def read(name: str) -> typing.Dict[str, typing.Any]:
     return json.load(f)
 
 
-def num_elements(shape: typing.Sequence[int]) -> int:
+def num_elements(shape: Sequence[int]) -> int:
   """Returns the number of elements of a tensor of a shape."""
   return functools.reduce(operator.mul, shape, 1)
 

@@ -14,7 +14,7 @@ import collections
 import heapq
 import io
 import json
-import typing
+from typing import Any, NamedTuple, Tuple
 
 from absl import app
 from absl import flags
@@ -37,7 +37,7 @@ SIZES = ((11, 2, 10), (110, 20, 10), (110, 30, 10), (1100, 30, 10),
 _STEPS = 6  # That each worker takes at least, in the simulation.
 
 
-class Machines(typing.NamedTuple):
+class Machines(NamedTuple):
   """What a step takes.
 
   Attributes:
@@ -55,7 +55,7 @@ class Machines(typing.NamedTuple):
     return self.subnetwork_bytes / self.link_bytes
 
 
-class Speeds(typing.NamedTuple):
+class Speeds(NamedTuple):
   """Steps a second.
 
   Attributes:
@@ -66,8 +66,7 @@ class Speeds(typing.NamedTuple):
   ensemble: float
 
 
-def on_paper(plan: typing.Any, machines: Machines) -> typing.Tuple[
-    Speeds, Speeds]:
+def on_paper(plan: Any, machines: Machines) -> Tuple[Speeds, Speeds]:
   """Returns the most that the workers, and the parameter servers, can do.
 
   A worker that trains reads and sends each subnetwork once a step; one that
@@ -102,7 +101,7 @@ class _Worker:
     self.is_trainer = group.trains_subnetworks
 
 
-def simulate(plan: typing.Any, machines: Machines, end: float,
+def simulate(plan: Any, machines: Machines, end: float,
              seed: int = 1) -> Speeds:
   """Returns the mean speed of the workers.
 

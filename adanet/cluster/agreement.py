@@ -13,8 +13,7 @@ import json
 import math
 import os
 import time
-import typing
-from typing import Callable, Optional, Tuple, Union
+from typing import Callable, NamedTuple, Optional, Tuple, Union
 
 from adanet import typed_json
 from adanet.tf_compat import files
@@ -34,7 +33,7 @@ class State(enum.Enum):
   STOPPED = "stopped"  # It goes on when it is started again.
 
 
-class Agreement(typing.NamedTuple):
+class Agreement(NamedTuple):
   """What all tasks of a job must know alike.
 
   Attributes:

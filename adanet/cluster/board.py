@@ -9,7 +9,7 @@ one takes a tenth of a millisecond, so that workers need not poll files.
 """
 
 import os
-import typing
+from typing import Any, NamedTuple, Optional
 
 from adanet import tf_compat
 from adanet.cluster import addresses
@@ -21,7 +21,7 @@ SERVER = "server"
 _TIMEOUT_SECS = 5.
 
 
-class Notice(typing.NamedTuple):
+class Notice(NamedTuple):
   """What a board says.
 
   Attributes:
@@ -70,8 +70,8 @@ class Board:
         self._write_folder = {
             owner: v.assign(self._folder, read_value=False)
             for owner, v in folders.items()}
-    self._opening: typing.Optional[sessions.Opening] = None
-    self._session: typing.Any = None
+    self._opening: Optional[sessions.Opening] = None
+    self._session: Any = None
 
   def _run(self, fetches, feeds=None, unset=None):
     """Returns the value of a run, or None if the server does not answer.
@@ -100,7 +100,7 @@ class Board:
       self.close()
       return None
 
-  def read(self) -> typing.Optional[Notice]:
+  def read(self) -> Optional[Notice]:
     """Returns what it says; None if the server does not answer."""
     found = self._run(self._read, unset=Notice())
     return None if found is None else Notice(*map(int, found))
@@ -110,7 +110,7 @@ class Board:
     # An op has no value, so a success is the value of the other one.
     return self._run([self._write, self._new], {self._new: notice}) is not None
 
-  def model_dir(self, owner: str) -> typing.Optional[str]:
+  def model_dir(self, owner: str) -> Optional[str]:
     """Returns the model_dir of the `CHIEF` or the `SERVER`.
 
     It is None if that one has not said it yet, or if the server does not

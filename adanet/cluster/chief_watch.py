@@ -3,7 +3,7 @@
 """The waits of a task for its chief."""
 
 import time
-import typing
+from typing import Callable, Dict
 
 from absl import logging
 from adanet import waiting
@@ -15,7 +15,7 @@ _LOOK_SECS = 30.  # Between two looks at whether the chief is there.
 class ChiefWatch:
   """Waits for a chief, without an end while the chief answers."""
 
-  def __init__(self, chief: typing.Dict[str, str], timeout_secs: float):
+  def __init__(self, chief: Dict[str, str], timeout_secs: float):
     """Looks at nothing yet.
 
     Args:
@@ -29,7 +29,7 @@ class ChiefWatch:
     self._is_silent = False
 
   def pause(self, what: str, level: int = logging.INFO
-           ) -> typing.Callable[[float], None]:
+           ) -> Callable[[float], None]:
     """Returns the pause of a wait: a function of its seconds.
 
     Args:

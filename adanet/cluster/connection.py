@@ -7,7 +7,8 @@ What a task does with it is in `adanet.roles`.
 
 import contextlib
 import dataclasses
-import typing
+from typing import (Any, Callable, Dict, Iterable, Iterator, List, Mapping,
+                    Optional, Sequence)
 
 from absl import logging
 from adanet import tf_compat
@@ -25,7 +26,7 @@ from adanet.tf_compat import files
 _MAX_NAMES = 4
 
 
-def named(tasks: typing.Mapping[str, str]) -> str:
+def named(tasks: Mapping[str, str]) -> str:
   """Returns the names of tasks with their addresses, for messages."""
   return ", ".join("{} ({})".format(*task) for task in sorted(tasks.items()))
 
@@ -51,11 +52,11 @@ class Connection:
     questions: `Questions`.
     job_state: `JobState` since this task started.
   """
-  config: typing.Any
+  config: Any
   wait_timeout_secs: float
-  addresses: typing.Dict[str, str]
-  server: typing.Any
-  boards: typing.Sequence[board_lib.Board]
+  addresses: Dict[str, str]
+  server: Any
+  boards: Sequence[board_lib.Board]
   file: agreement_lib.AgreementFile
   departures: departures_lib.Departures
   questions: questions_lib.Questions
@@ -84,13 +85,13 @@ class Connection:
   # Who is in the cluster.
 
   @property
-  def servers(self) -> typing.Dict[str, str]:
+  def servers(self) -> Dict[str, str]:
     """The parameter servers and their addresses."""
     return {name: address for name, address in self.addresses.items()
             if name.startswith("ps:")}
 
   @property
-  def chief(self) -> typing.Dict[str, str]:
+  def chief(self) -> Dict[str, str]:
     """The task that leads, and its address."""
     others = sorted(set(self.addresses) - set(self.servers))
     found = [name for name in others
@@ -98,7 +99,7 @@ class Connection:
     return {name: self.addresses[name] for name in found or others[:1]}
 
   @property
-  def worker_names(self) -> typing.List[str]:
+  def worker_names(self) -> List[str]:
     """The names of the tasks that train, the chief first, by their index."""
     chief = self.chief
     workers = sorted(
@@ -110,7 +111,7 @@ class Connection:
     """Returns the address of a task, for messages."""
     return self.addresses.get(name, "no address")
 
-  def silent(self, names: typing.Iterable[str]) -> typing.List[str]:
+  def silent(self, names: Iterable[str]) -> List[str]:
     """Returns those of some tasks that do not answer."""
     return sorted(addresses_lib.silent(
         {name: self.addresses[name] for name in names
@@ -126,8 +127,7 @@ class Connection:
       index = self.config.task_id
     return self.boards[index % len(self.boards)]
 
-  def read_boards(
-      self) -> typing.List[typing.Optional[board_lib.Notice]]:
+  def read_boards(self) -> List[Optional[board_lib.Notice]]:
     """Returns what each board says; None for one that does not answer."""
     return [one.read() for one in self.boards]
 
@@ -138,9 +138,8 @@ class Connection:
   # Sessions.
 
   @contextlib.contextmanager
-  def session(self, graph: typing.Any,
-              look: typing.Callable[[], typing.Any] = lambda: None
-             ) -> typing.Iterator[typing.Any]:
+  def session(self, graph: Any,
+              look: Callable[[], Any] = lambda: None) -> Iterator[Any]:
     """Opens a session on a graph, as soon as all parameter servers answer.
 
     Args:
@@ -166,7 +165,7 @@ class Connection:
     finally:
       sessions.close(session)
 
-  def free(self, generations: typing.Sequence[int]) -> bool:
+  def free(self, generations: Sequence[int]) -> bool:
     """Frees what the variables of some generations take.
 
     Call it between sessions: it closes those of this process.
@@ -196,8 +195,7 @@ class Connection:
     """Returns a wait with this task's limit."""
     return waiting.Wait(self.wait_timeout_secs, advice)
 
-  def wait_until_written(
-      self, write: typing.Callable[[], typing.Any]) -> typing.Any:
+  def wait_until_written(self, write: Callable[[], Any]) -> Any:
     """Calls a function that writes to model_dir, until the disk has space."""
     return waiting.wait_until_space(
         write, self.wait("free some space"), self.config.model_dir)
@@ -207,7 +205,7 @@ def _device(config):
   return f"/job:{config.task_type}/task:{config.task_id}"
 
 
-def connect(config: typing.Any, wait_timeout_secs: float) -> Connection:
+def connect(config: Any, wait_timeout_secs: float) -> Connection:
   """Checks the addresses of a cluster, and starts the server of this task.
 
   Args:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a task does next: pure functions of small values."""
 
-import typing
+from typing import Optional, Sequence
 
 from adanet.cluster import agreement as agreement_lib
 
@@ -38,8 +38,7 @@ def may_reconnect(error: BaseException, num_failures: int) -> bool:
   return may_be_lost(error) and num_failures <= MAX_FAILURES
 
 
-def have_lost(ready: typing.Sequence[typing.Optional[int]],
-              generation: int) -> bool:
+def have_lost(ready: Sequence[Optional[int]], generation: int) -> bool:
   """Returns whether a parameter server has lost its variables.
 
   Args:

@@ -6,7 +6,7 @@
 """
 
 import os
-import typing
+from typing import List
 
 from adanet import tf_compat
 from adanet.tf_compat import files
@@ -27,7 +27,7 @@ class Departures:
     files.write_text(
         os.path.join(self._of(generation), task.replace(":", "-")), "")
 
-  def left(self, generation: int) -> typing.List[str]:
+  def left(self, generation: int) -> List[str]:
     """Returns the names of the tasks that train no further."""
     return [name.replace("-", ":")
             for name in files.names(self._of(generation))]

@@ -23,8 +23,7 @@ import hashlib
 import json
 import os
 import time
-import typing
-from typing import Any, Callable, Mapping, Optional
+from typing import Any, Callable, Mapping, NamedTuple, Optional
 
 from adanet.cluster import agreement as agreement_lib
 
@@ -40,7 +39,7 @@ class Over(Exception):  # pylint: disable=g-bad-exception-name
   """Training is over: nothing is left to do for this task."""
 
 
-class JobId(typing.NamedTuple):
+class JobId(NamedTuple):
   """Says which tasks belong together.
 
   Attributes:

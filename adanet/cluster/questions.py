@@ -16,7 +16,7 @@ to an old one.
 import enum
 import json
 import os
-import typing
+from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from adanet import tf_compat
 from adanet import typed_json
@@ -30,7 +30,7 @@ class Kind(enum.Enum):
   REPORTS = "reports"
 
 
-class Question(typing.NamedTuple):
+class Question(NamedTuple):
   """A question to all workers.
 
   Attributes:
@@ -51,12 +51,12 @@ class Question(typing.NamedTuple):
   iteration: int
   kind: Kind
   checkpoint: str
-  seed: typing.Optional[int]
-  included: typing.Tuple[str, ...]
-  shares: typing.Dict[str, typing.Tuple[str, ...]]
+  seed: Optional[int]
+  included: Tuple[str, ...]
+  shares: Dict[str, Tuple[str, ...]]
 
 
-class Answer(typing.NamedTuple):
+class Answer(NamedTuple):
   """What a worker found.
 
   Attributes:
@@ -64,7 +64,7 @@ class Answer(typing.NamedTuple):
     error: str, why there is no content, or "".
     is_done: False while the worker works on it.
   """
-  content: typing.Any = None
+  content: Any = None
   error: str = ""
   is_done: bool = True
 
@@ -87,7 +87,7 @@ class Questions:
     files.write_text(self._path, json.dumps(
         typed_json.to_json(Question, question), sort_keys=True))
 
-  def answer(self, question: Question, task: str) -> typing.Optional[Answer]:
+  def answer(self, question: Question, task: str) -> Optional[Answer]:
     """Returns the answer of a task; None if it has not begun."""
     text = files.read_text(self._of(question, task))
     if not text:
@@ -111,7 +111,7 @@ class Questions:
 
   # A worker's.
 
-  def read(self) -> typing.Optional[Question]:
+  def read(self) -> Optional[Question]:
     """Returns the question; None if there is none."""
     text = files.read_text(self._path)
     try:

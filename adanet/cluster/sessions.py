@@ -22,7 +22,7 @@ import contextlib
 import ctypes
 import threading
 import time
-import typing
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from absl import logging
 from adanet import tf_compat
@@ -34,11 +34,11 @@ _CLOSE_SECS = 2.
 _POLL_SECS = .02
 _END_SECS = 1.
 
-_threads: typing.List[threading.Thread] = []
+_threads: List[threading.Thread] = []
 
 
-def configured(config: typing.Any, filters: typing.Sequence[str],
-               timeout_secs: float = OPERATION_TIMEOUT_SECS) -> typing.Any:
+def configured(config: Any, filters: Sequence[str],
+               timeout_secs: float = OPERATION_TIMEOUT_SECS) -> Any:
   """Returns the `ConfigProto` of a session of a cluster.
 
   Args:
@@ -57,7 +57,7 @@ def configured(config: typing.Any, filters: typing.Sequence[str],
   return result
 
 
-def _start_thread(call: typing.Callable[[], None]) -> threading.Thread:
+def _start_thread(call: Callable[[], None]) -> threading.Thread:
   """Returns a thread that calls a function."""
   _threads[:] = [thread for thread in _threads if thread.is_alive()]
   _threads.append(threading.Thread(target=call, daemon=True))
@@ -81,7 +81,7 @@ def _end_threads():
 class Opening:
   """A session that is being opened."""
 
-  def __init__(self, target: str, graph: typing.Any, config: typing.Any):
+  def __init__(self, target: str, graph: Any, config: Any):
     """Begins to open it.
 
     Args:
@@ -92,7 +92,7 @@ class Opening:
     with graph.as_default():
       self._first_op = tf_compat.v1.no_op()
     self._session = tf_compat.v1.Session(target, graph=graph, config=config)
-    self._error: typing.Optional[Exception] = None
+    self._error: Optional[Exception] = None
     self._thread = _start_thread(self._open)
 
   def _open(self):
@@ -101,7 +101,7 @@ class Opening:
     except Exception as error:  # pylint: disable=broad-except
       self._error = error
 
-  def result(self, secs: float) -> typing.Any:
+  def result(self, secs: float) -> Any:
     """Returns the `Session`; None if it is not open after `secs` seconds.
 
     Raises:
@@ -116,11 +116,11 @@ class Opening:
 
 
 def wait_until_connected(
-    target: str, graph: typing.Any, config: typing.Any,
-    absent: typing.Callable[[], typing.Dict[str, str]],
+    target: str, graph: Any, config: Any,
+    absent: Callable[[], Dict[str, str]],
     wait: waiting.Wait,
     names: str = "the parameter servers",
-    look: typing.Callable[[], None] = lambda: None) -> typing.Any:
+    look: Callable[[], None] = lambda: None) -> Any:
   """Opens a session on a graph, when all of its tasks are there.
 
   Args:
@@ -165,7 +165,7 @@ def wait_until_connected(
     return session
 
 
-def close(session: typing.Any) -> None:
+def close(session: Any) -> None:
   """Closes a session, if that takes no longer than a moment."""
   def call():
     try:

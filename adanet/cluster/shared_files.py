@@ -10,7 +10,7 @@ by a strange error; or never, if each task waits in a folder of its own.
 import contextlib
 import functools
 import time
-import typing
+from typing import Any, Callable, Mapping, Optional
 
 from absl import logging
 from adanet import tf_compat
@@ -40,7 +40,7 @@ class SharedFilesError(RuntimeError):
 class Check:
   """Reads the file of the agreement on each parameter server."""
 
-  def __init__(self, model_dir: str, addresses: typing.Mapping[str, str]):
+  def __init__(self, model_dir: str, addresses: Mapping[str, str]):
     """Builds the graph.
 
     Args:
@@ -60,8 +60,8 @@ class Check:
           self._texts[name] = v1.io.read_file(self._path)
 
   def wait_until_seen(
-      self, session: typing.Any, generation: int,
-      told: typing.Callable[[int], typing.Optional[str]],
+      self, session: Any, generation: int,
+      told: Callable[[int], Optional[str]],
       wait: waiting.Wait, delay_secs: float = _DELAY_SECS) -> None:
     """Checks that all have the agreement of a generation.
 
@@ -120,7 +120,7 @@ class Follower:
   """Reports an announced agreement that is not visible here."""
 
   def __init__(self, model_dir: str, job: ended.JobId,
-               told: typing.Callable[[], typing.Optional[str]]):
+               told: Callable[[], Optional[str]]):
     """Takes where to look.
 
     Args:
@@ -135,7 +135,7 @@ class Follower:
     self._look_time = 0.
     self._is_said = False
 
-  def check_seen(self, agreed: typing.Optional[agreement_lib.Agreement],
+  def check_seen(self, agreed: Optional[agreement_lib.Agreement],
                  announced: int) -> bool:
     """Checks that this task sees the generation that was announced.
 
@@ -204,14 +204,13 @@ class Onlooker:
       job: `JobId` of this task.
       address: str, that of the first parameter server.
     """
-    self._board: typing.Optional[board_lib.Board] = board_lib.Board(
+    self._board: Optional[board_lib.Board] = board_lib.Board(
         0, address, "grpc://" + address, "/job:ps/task:0")
     self._follower = Follower(model_dir, job, functools.partial(
         self._board.model_dir, board_lib.CHIEF))
     self._time = 0.
 
-  def check_seen(
-      self, agreed: typing.Optional[agreement_lib.Agreement]) -> None:
+  def check_seen(self, agreed: Optional[agreement_lib.Agreement]) -> None:
     """Checks that this task sees what is announced, until it once did.
 
     Args:

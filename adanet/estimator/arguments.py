@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks what a user gives to the Estimator: one line for each mistake."""
 
-import typing
+from typing import Any, Callable, Iterable, Optional, Sequence, Tuple
 
 from adanet.training import arrays
 
-_Several = typing.Optional[typing.Iterable[typing.Any]]
+_Several = Optional[Iterable[Any]]
 
 
 def _described(value):
@@ -16,8 +16,8 @@ def _described(value):
   return arrays.described(value)
 
 
-def check_number(name: str, value: typing.Any,
-                 is_good: typing.Callable[[typing.Any], bool],
+def check_number(name: str, value: Any,
+                 is_good: Callable[[Any], bool],
                  expected: str) -> None:
   """Raises a TypeError or ValueError unless a number is as expected."""
   message = f"{name} must be {expected}, got {value!r}"
@@ -29,7 +29,7 @@ def check_number(name: str, value: typing.Any,
     raise ValueError(message)
 
 
-def check_count(name: str, value: typing.Any) -> None:
+def check_count(name: str, value: Any) -> None:
   """Raises an error unless a value is a whole number > 0, such as 1e3, or None.
   """
   if value is not None:
@@ -37,13 +37,13 @@ def check_count(name: str, value: typing.Any) -> None:
                  "a whole number > 0, or None")
 
 
-def check_name(name: typing.Any) -> None:
+def check_name(name: Any) -> None:
   """Raises a TypeError unless the name of an evaluation is a string or None."""
   if name is not None and not isinstance(name, str):
     raise TypeError(f"name must be a string or None, got {name!r}")
 
 
-def check_object(name: str, value: typing.Any, methods: typing.Sequence[str],
+def check_object(name: str, value: Any, methods: Sequence[str],
                  expected: str) -> None:
   """Raises a ValueError unless an object has some methods.
 
@@ -58,7 +58,7 @@ def check_object(name: str, value: typing.Any, methods: typing.Sequence[str],
     raise ValueError(f"{name} must be {expected}, got {_described(value)}")
 
 
-def check_function(name: str, value: typing.Any, expected: str) -> None:
+def check_function(name: str, value: Any, expected: str) -> None:
   """Raises a ValueError unless a value can be called."""
   if not callable(value):
     raise ValueError(
@@ -66,7 +66,7 @@ def check_function(name: str, value: typing.Any, expected: str) -> None:
 
 
 def checked(name: str, values: _Several, method: str, expected: str
-           ) -> typing.Tuple[typing.Any, ...]:
+           ) -> Tuple[Any, ...]:
   """Returns values as a tuple, each of which has a method.
 
   Args:
@@ -90,12 +90,12 @@ def checked(name: str, values: _Several, method: str, expected: str
   return values
 
 
-def checked_hooks(values: _Several) -> typing.Tuple[typing.Any, ...]:
+def checked_hooks(values: _Several) -> Tuple[Any, ...]:
   """Returns hooks as a tuple, after checking them."""
   return checked("hooks", values, "before_run", "SessionRunHooks")
 
 
-def checked_listeners(values: _Several) -> typing.Tuple[typing.Any, ...]:
+def checked_listeners(values: _Several) -> Tuple[Any, ...]:
   """Returns saving listeners as a tuple, after checking them."""
   return checked("saving_listeners", values, "after_save",
                  "CheckpointSaverListeners")

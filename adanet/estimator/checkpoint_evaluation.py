@@ -4,14 +4,14 @@
 
 import os
 import time
-import typing
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from absl import logging
 from adanet.core import model_dir as model_dir_lib
 from adanet.estimator import specs
 from adanet.roles import results as results_lib
 
-_Metrics = typing.Dict[str, typing.Any]
+_Metrics = Dict[str, Any]
 
 
 class CheckpointEvaluator:
@@ -24,9 +24,9 @@ class CheckpointEvaluator:
     exports: list of what each exporter returned for it, or None.
   """
 
-  def __init__(self, estimator: typing.Any, eval_spec: specs.EvalSpec,
-               max_steps: typing.Optional[int],
-               clock: typing.Callable[[], float] = time.monotonic) -> None:
+  def __init__(self, estimator: Any, eval_spec: specs.EvalSpec,
+               max_steps: Optional[int],
+               clock: Callable[[], float] = time.monotonic) -> None:
     """Evaluates nothing yet.
 
     Args:
@@ -40,11 +40,11 @@ class CheckpointEvaluator:
     self._spec = eval_spec
     self._max_steps = max_steps
     self._clock = clock
-    self._next_time: typing.Optional[float] = None
+    self._next_time: Optional[float] = None
     self._is_final = False
-    self.checkpoint: typing.Optional[str] = None
-    self.metrics: typing.Optional[_Metrics] = None
-    self.exports: typing.Optional[typing.List[typing.Any]] = None
+    self.checkpoint: Optional[str] = None
+    self.metrics: Optional[_Metrics] = None
+    self.exports: Optional[List[Any]] = None
 
   @property
   def results(self) -> results_lib.Results:
@@ -57,7 +57,7 @@ class CheckpointEvaluator:
     return self._next_time is None or self._clock() >= self._next_time
 
   def evaluate(self, checkpoint: str, is_final: bool = False,
-               hooks: typing.Sequence[typing.Any] = ()) -> None:
+               hooks: Sequence[Any] = ()) -> None:
     """Evaluates and exports a checkpoint.
 
     Args:
@@ -90,8 +90,7 @@ class CheckpointEvaluator:
         checkpoint_path=checkpoint, eval_result=metrics,
         is_the_final_export=self._is_final)
 
-  def finish(self, checkpoint: str,
-             hooks: typing.Sequence[typing.Any] = ()) -> None:
+  def finish(self, checkpoint: str, hooks: Sequence[Any] = ()) -> None:
     """Evaluates and exports the last checkpoint of training.
 
     If that is done already, exporters that did not export it are asked again,
@@ -125,7 +124,7 @@ class EvaluatingListener:
   """A `CheckpointSaverListener` that evaluates checkpoints during training."""
 
   def __init__(self, evaluator: CheckpointEvaluator,
-               latest_checkpoint: typing.Callable[[], typing.Optional[str]],
+               latest_checkpoint: Callable[[], Optional[str]],
                first_step: int) -> None:
     """Takes who evaluates.
 
@@ -142,10 +141,10 @@ class EvaluatingListener:
   def begin(self) -> None:
     """Does nothing."""
 
-  def before_save(self, session: typing.Any, global_step: int) -> None:
+  def before_save(self, session: Any, global_step: int) -> None:
     """Does nothing."""
 
-  def after_save(self, session: typing.Any, global_step: int) -> None:
+  def after_save(self, session: Any, global_step: int) -> None:
     """Evaluates the checkpoint, unless the last evaluation was just now."""
     if global_step == self._first_step:
       return
@@ -157,5 +156,5 @@ class EvaluatingListener:
     if checkpoint is not None:
       self._evaluator.evaluate(checkpoint)
 
-  def end(self, session: typing.Any, global_step: int) -> None:
+  def end(self, session: Any, global_step: int) -> None:
     """Does nothing: an iteration's end need not be that of training."""

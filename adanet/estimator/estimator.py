@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`adanet.Estimator`: searches for an ensemble, and answers with it."""
 
-import typing
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 from adanet import distributed
 from adanet import ensemble as ensemble_lib
@@ -22,8 +22,8 @@ from adanet.training import model as model_lib
 from adanet.training import signals
 from adanet.training import trainer
 
-_InputFn = typing.Callable[..., typing.Any]
-_Hooks = typing.Optional[typing.Sequence[typing.Any]]
+_InputFn = Callable[..., Any]
+_Hooks = Optional[Sequence[Any]]
 
 # Arguments of the default ensembler, which AdaNet once took here.
 _ENSEMBLER_ARGUMENTS = frozenset([
@@ -50,14 +50,14 @@ class Estimator:
 
   def __init__(
       self,
-      head: typing.Any,
-      subnetwork_generator: typing.Any,
-      max_iteration_steps: typing.Optional[int],
-      ensemblers: typing.Optional[typing.Sequence[typing.Any]] = None,
-      ensemble_strategies: typing.Optional[typing.Sequence[typing.Any]] = None,
-      evaluator: typing.Any = None,
-      report_materializer: typing.Any = None,
-      metric_fn: typing.Optional[typing.Callable[..., typing.Any]] = None,
+      head: Any,
+      subnetwork_generator: Any,
+      max_iteration_steps: Optional[int],
+      ensemblers: Optional[Sequence[Any]] = None,
+      ensemble_strategies: Optional[Sequence[Any]] = None,
+      evaluator: Any = None,
+      report_materializer: Any = None,
+      metric_fn: Optional[Callable[..., Any]] = None,
       force_grow: bool = False,
       replicate_ensemble_in_training: bool = False,
       adanet_loss_decay: float = .9,
@@ -65,21 +65,21 @@ class Estimator:
       max_worker_delay_secs: float = 60,
       worker_wait_secs: float = 5,
       worker_wait_timeout_secs: float = 7200,
-      model_dir: typing.Optional[str] = None,
-      report_dir: typing.Optional[str] = None,
-      config: typing.Any = None,
+      model_dir: Optional[str] = None,
+      report_dir: Optional[str] = None,
+      config: Any = None,
       debug: bool = False,
       enable_ensemble_summaries: bool = True,
       enable_subnetwork_summaries: bool = True,
-      global_step_combiner_fn: typing.Optional[
-          typing.Callable[[typing.List[typing.Any]], typing.Any]] = None,
-      max_iterations: typing.Optional[int] = None,
+      global_step_combiner_fn: Optional[
+          Callable[[List[Any]], Any]] = None,
+      max_iterations: Optional[int] = None,
       export_subnetwork_logits: bool = False,
       export_subnetwork_last_layer: bool = True,
-      replay_config: typing.Any = None,
-      placement_strategy: typing.Optional[
+      replay_config: Any = None,
+      placement_strategy: Optional[
           distributed.PlacementStrategy] = None,
-      **kwargs: typing.Any):
+      **kwargs: Any):
     """Takes what to search, and where the result lies. Writes nothing.
 
     Args:
@@ -220,7 +220,7 @@ class Estimator:
         if report_materializer else None)
 
   @property
-  def config(self) -> typing.Any:
+  def config(self) -> Any:
     """The RunConfig, with the model_dir."""
     return self._config
 
@@ -230,10 +230,10 @@ class Estimator:
     return self._model.model_dir.path
 
   def train(self, input_fn: _InputFn, hooks: _Hooks = None,
-            steps: typing.Optional[int] = None,
-            max_steps: typing.Optional[int] = None,
+            steps: Optional[int] = None,
+            max_steps: Optional[int] = None,
             saving_listeners: _Hooks = None,
-            executor: typing.Any = None) -> "Estimator":
+            executor: Any = None) -> "Estimator":
     """Trains, from the latest checkpoint on if there is one.
 
     It ends after `steps` or `max_steps`, after `max_iterations`, when the input
@@ -280,11 +280,10 @@ class Estimator:
         wait_timeout_secs=self._wait_timeout_secs), executor)
     return self
 
-  def evaluate(self, input_fn: _InputFn, steps: typing.Optional[int] = None,
+  def evaluate(self, input_fn: _InputFn, steps: Optional[int] = None,
                hooks: _Hooks = None,
-               checkpoint_path: typing.Optional[str] = None,
-               name: typing.Optional[str] = None
-              ) -> typing.Dict[str, typing.Any]:
+               checkpoint_path: Optional[str] = None,
+               name: Optional[str] = None) -> Dict[str, Any]:
     """Evaluates the best ensemble; in an iteration, the best so far.
 
     Args:
@@ -313,11 +312,10 @@ class Estimator:
           self._model, input_fn, steps, arguments.checked_hooks(hooks),
           self._trained_checkpoint(checkpoint_path), name)
 
-  def predict(self, input_fn: _InputFn, predict_keys: typing.Any = None,
+  def predict(self, input_fn: _InputFn, predict_keys: Any = None,
               hooks: _Hooks = None,
-              checkpoint_path: typing.Optional[str] = None,
-              yield_single_examples: bool = True
-             ) -> typing.Iterator[typing.Any]:
+              checkpoint_path: Optional[str] = None,
+              yield_single_examples: bool = True) -> Iterator[Any]:
     """Yields predictions of the best ensemble, or of the best one so far.
 
     Args:
@@ -343,10 +341,10 @@ class Estimator:
 
   def export_saved_model(
       self, export_dir_base: str,
-      serving_input_receiver_fn: typing.Callable[[], typing.Any],
-      assets_extra: typing.Optional[typing.Dict[str, str]] = None,
+      serving_input_receiver_fn: Callable[[], Any],
+      assets_extra: Optional[Dict[str, str]] = None,
       as_text: bool = False,
-      checkpoint_path: typing.Optional[str] = None) -> bytes:
+      checkpoint_path: Optional[str] = None) -> bytes:
     """Exports the best ensemble as a SavedModel for TensorFlow Serving.
 
     Args:
@@ -371,10 +369,10 @@ class Estimator:
 
   def export_savedmodel(
       self, export_dir_base: str,
-      serving_input_receiver_fn: typing.Callable[[], typing.Any],
-      assets_extra: typing.Optional[typing.Dict[str, str]] = None,
+      serving_input_receiver_fn: Callable[[], Any],
+      assets_extra: Optional[Dict[str, str]] = None,
       as_text: bool = False,
-      checkpoint_path: typing.Optional[str] = None,
+      checkpoint_path: Optional[str] = None,
       strip_default_attrs: bool = False) -> bytes:
     """Is `export_saved_model`, by the name that AdaNet once had for it.
 
@@ -391,7 +389,7 @@ class Estimator:
         assets_extra, as_text, self._trained_checkpoint(checkpoint_path),
         strip_default_attrs)
 
-  def latest_checkpoint(self) -> typing.Optional[str]:
+  def latest_checkpoint(self) -> Optional[str]:
     """Returns the prefix of the latest checkpoint, or None."""
     return self._model.model_dir.latest_checkpoint()
 
@@ -427,11 +425,11 @@ class Estimator:
           "give the folder of a search that was trained")
     return checkpoint
 
-  def get_variable_names(self) -> typing.List[str]:
+  def get_variable_names(self) -> List[str]:
     """Returns the names of all variables of the latest checkpoint."""
     return [name for name, _ in tf_compat.v1.train.list_variables(
         self._saved_checkpoint())]
 
-  def get_variable_value(self, name: str) -> typing.Any:
+  def get_variable_value(self, name: str) -> Any:
     """Returns the value of a variable of the latest checkpoint, an array."""
     return tf_compat.v1.train.load_variable(self._saved_checkpoint(), name)

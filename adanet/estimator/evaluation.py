@@ -4,7 +4,7 @@
 
 import contextlib
 import os
-import typing
+from typing import Any, Callable, Dict, Iterator, Optional, Sequence, Tuple
 
 from absl import logging
 from adanet import tf_compat
@@ -59,8 +59,8 @@ def _best(model, iteration, checkpoint):
   return deciding.best(model, iteration, checkpoint)
 
 
-def _own_metrics(iteration: iteration_lib.Iteration) -> typing.Dict[
-    typing.Tuple[str, str], typing.Dict[str, typing.Any]]:
+def _own_metrics(iteration: iteration_lib.Iteration) -> Dict[
+    Tuple[str, str], Dict[str, Any]]:
   """Returns the metrics of all subnetworks and ensembles, by kind and name."""
   found = {("subnetwork", s.name): s.metrics for s in iteration.subnetworks}
   found.update(
@@ -85,11 +85,11 @@ def _results(iteration, best, values):
 
 
 def evaluate(model: model_lib.Model,
-             input_fn: typing.Callable[..., typing.Any],
-             steps: typing.Optional[int],
-             hooks: typing.Sequence[typing.Any],
+             input_fn: Callable[..., Any],
+             steps: Optional[int],
+             hooks: Sequence[Any],
              checkpoint: str,
-             name: typing.Optional[str]) -> typing.Dict[str, typing.Any]:
+             name: Optional[str]) -> Dict[str, Any]:
   """Returns the metrics of the best ensemble; see `adanet.Estimator.evaluate`.
 
   Those of every subnetwork and ensemble are written for TensorBoard.
@@ -174,10 +174,10 @@ def _examples(values):
 
 
 def predict(model: model_lib.Model,
-            input_fn: typing.Callable[..., typing.Any],
-            predict_keys: typing.Any, hooks: typing.Sequence[typing.Any],
+            input_fn: Callable[..., Any],
+            predict_keys: Any, hooks: Sequence[Any],
             checkpoint: str,
-            yield_single_examples: bool) -> typing.Iterator[typing.Any]:
+            yield_single_examples: bool) -> Iterator[Any]:
   """Yields predictions of the best ensemble; see `adanet.Estimator.predict`."""
   number = model.model_dir.current_iteration(checkpoint)
   model, winner = _decided(model, number, checkpoint)
@@ -217,8 +217,8 @@ def _export_outputs(iteration, best):
 
 
 def export(model: model_lib.Model, export_dir_base: str,
-           serving_input_receiver_fn: typing.Callable[[], typing.Any],
-           assets_extra: typing.Optional[typing.Dict[str, str]], as_text: bool,
+           serving_input_receiver_fn: Callable[[], Any],
+           assets_extra: Optional[Dict[str, str]], as_text: bool,
            checkpoint: str,
            strip_default_attrs: bool = True) -> bytes:
   """Writes a SavedModel; see `adanet.Estimator.export_saved_model`."""

@@ -11,8 +11,7 @@ import abc
 import math
 import os
 import re
-import typing
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Optional, cast
 
 from absl import logging
 from adanet import tf_compat
@@ -176,7 +175,7 @@ class BestExporter(_SavedModelExporter):
       exports_to_keep: int, how many of the latest exports stay; None for all.
     """
     super().__init__(
-        name, typing.cast(_ReceiverFn, serving_input_receiver_fn), assets_extra,
+        name, cast(_ReceiverFn, serving_input_receiver_fn), assets_extra,
         as_text)
     if not callable(compare_fn):
       raise ValueError(

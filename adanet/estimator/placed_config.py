@@ -4,7 +4,7 @@
 
 import os
 import tempfile
-import typing
+from typing import Any
 
 from absl import logging
 from adanet import tf_compat
@@ -19,7 +19,7 @@ def _as_str(model_dir):
         f"model_dir must be a path or None, got {model_dir!r}") from None
 
 
-def placed_config(config: typing.Any, model_dir: typing.Any) -> typing.Any:
+def placed_config(config: Any, model_dir: Any) -> Any:
   """Returns a RunConfig that has the model_dir, a new one if need be.
 
   Args:

@@ -3,13 +3,13 @@
 """What `adanet.train_and_evaluate` is told, as `tf.estimator` has it."""
 
 import collections
-import typing
+from typing import Any, Callable, Iterable, Optional
 
 from adanet.estimator import arguments
 from adanet.training import input as input_lib
 
-_InputFn = typing.Callable[..., typing.Any]
-_Several = typing.Optional[typing.Iterable[typing.Any]]
+_InputFn = Callable[..., Any]
+_Several = Optional[Iterable[Any]]
 
 
 def _checked_exporters(exporters):
@@ -45,7 +45,7 @@ class TrainSpec(
     saving_listeners: tuple of `CheckpointSaverListener`, for the chief.
   """
 
-  def __new__(cls, input_fn: _InputFn, max_steps: typing.Optional[int] = None,
+  def __new__(cls, input_fn: _InputFn, max_steps: Optional[int] = None,
               hooks: _Several = None,
               saving_listeners: _Several = None) -> "TrainSpec":
     input_lib.check_input_fn(input_fn, TypeError)
@@ -75,9 +75,9 @@ class EvalSpec(
       any case.
   """
 
-  def __new__(cls, input_fn: _InputFn, steps: typing.Optional[int] = 100,
-              name: typing.Optional[str] = None, hooks: _Several = None,
-              exporters: typing.Any = None, start_delay_secs: float = 120,
+  def __new__(cls, input_fn: _InputFn, steps: Optional[int] = 100,
+              name: Optional[str] = None, hooks: _Several = None,
+              exporters: Any = None, start_delay_secs: float = 120,
               throttle_secs: float = 600) -> "EvalSpec":
     input_lib.check_input_fn(input_fn, TypeError)
     arguments.check_count("steps", steps)
@@ -104,7 +104,7 @@ def _adopted(argument, value, spec, optional=()):
                  if hasattr(value, name)})
 
 
-def train_spec(value: typing.Any) -> TrainSpec:
+def train_spec(value: Any) -> TrainSpec:
   """Returns a `TrainSpec` for one of ours, or for that of `tf.estimator`.
 
   Args:
@@ -117,7 +117,7 @@ def train_spec(value: typing.Any) -> TrainSpec:
   return _adopted("train_spec", value, TrainSpec, ["saving_listeners"])
 
 
-def eval_spec(value: typing.Any) -> EvalSpec:
+def eval_spec(value: Any) -> EvalSpec:
   """Returns an `EvalSpec` for one of ours, or for that of `tf.estimator`.
 
   Args:

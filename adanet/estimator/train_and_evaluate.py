@@ -4,7 +4,7 @@
 
 import os
 import time
-import typing
+from typing import Any, Sequence
 
 from absl import logging
 from adanet import tf_compat
@@ -131,8 +131,8 @@ def _as_this_task(estimator, train_spec, eval_spec):
 
 
 def train_and_evaluate(
-    estimator: typing.Any, train_spec: typing.Any, eval_spec: typing.Any,
-    executor: typing.Any = None) -> typing.Sequence[typing.Any]:
+    estimator: Any, train_spec: Any, eval_spec: Any,
+    executor: Any = None) -> Sequence[Any]:
   """Trains, evaluates and exports; in a cluster, this task's part of it.
 
   Without a cluster, the checkpoints that the RunConfig asks for are evaluated

@@ -3,11 +3,11 @@
 """What a search did: records in its model_dir, shown as a table or a picture.
 """
 
-import typing
+from typing import TYPE_CHECKING
 
 from adanet import _submodules
 
-if typing.TYPE_CHECKING:
+if TYPE_CHECKING:
   from adanet.history import records
   from adanet.history import report
 else:

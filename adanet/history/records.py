@@ -4,8 +4,7 @@
 
 import json
 import os
-import typing
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from adanet import typed_json
 from adanet.core import events
@@ -17,7 +16,7 @@ JSON_VERSION = 3
 _READABLE_VERSIONS = (1, 2, 3)
 
 
-class CandidateRecord(typing.NamedTuple):
+class CandidateRecord(NamedTuple):
   """An ensemble that could win an iteration.
 
   Attributes:
@@ -35,7 +34,7 @@ class CandidateRecord(typing.NamedTuple):
   weights: Tuple[Optional[float], ...] = ()
 
 
-class SubnetworkRecord(typing.NamedTuple):
+class SubnetworkRecord(NamedTuple):
   """A subnetwork that trained in an iteration.
 
   A placement strategy may want to know what it costs. Then its builder said so,
@@ -59,7 +58,7 @@ class SubnetworkRecord(typing.NamedTuple):
   stated_size: Optional[float] = None
 
 
-class IterationRecord(typing.NamedTuple):
+class IterationRecord(NamedTuple):
   """What an iteration found.
 
   Attributes:
@@ -108,7 +107,7 @@ class IterationRecord(typing.NamedTuple):
     return None
 
 
-class TaskRecord(typing.NamedTuple):
+class TaskRecord(NamedTuple):
   """What a task did for an iteration, all its processes together.
 
   Attributes:
@@ -145,7 +144,7 @@ class TaskRecord(typing.NamedTuple):
     return max(self.trained.values(), default=0)
 
 
-class EvaluationRecord(typing.NamedTuple):
+class EvaluationRecord(NamedTuple):
   """An evaluation of a checkpoint, the last one of an iteration by its name.
 
   Attributes:
@@ -162,7 +161,7 @@ class EvaluationRecord(typing.NamedTuple):
   name: str = ""
 
 
-class UndecidedRecord(typing.NamedTuple):
+class UndecidedRecord(NamedTuple):
   """The end of training before an iteration has a winner.
 
   Attributes:
@@ -188,7 +187,7 @@ class UndecidedRecord(typing.NamedTuple):
   reason: str = ""
 
 
-class Search(typing.NamedTuple):
+class Search(NamedTuple):
   """All records of a search, as tables and pictures take them.
 
   `report.Report` says what each field is.

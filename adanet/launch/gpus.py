@@ -22,7 +22,7 @@ def visible(environment: Mapping[str, str]) -> List[str]:
   names = environment.get("CUDA_VISIBLE_DEVICES")
   if names is not None:
     # As CUDA: the first bad name ends the list.
-    found = []  # type: List[str]
+    found: List[str] = []
     for name in names.split(","):
       name = name.strip()
       if not name or name.startswith("-"):

@@ -68,13 +68,13 @@ class Job(NamedTuple):
       model_dir: the folder of the job, which `RunConfig` takes if the program
         names none. None for no such entry.
     """
-    config = {
+    config: Dict[str, object] = {
         "cluster": self.addresses,
         "task": {
             "type": task.job,
             "index": task.index
         },
-    }  # type: Dict[str, object]
+    }
     if model_dir is not None:
       config["model_dir"] = model_dir
     return json.dumps(config, sort_keys=True)
@@ -97,7 +97,7 @@ def make_job(num_workers: int, num_ps: int, has_evaluator: bool,
   tasks = make_tasks(num_workers, num_ps, False)
   if len(addresses) != len(tasks):
     raise ValueError(f"addresses: expected {len(tasks)}, got {len(addresses)}.")
-  by_job = {}  # type: Dict[str, List[str]]
+  by_job: Dict[str, List[str]] = {}
   for task, address in zip(tasks, addresses):
     by_job.setdefault(task.job, []).append(address)
   return Job(by_job, has_evaluator)

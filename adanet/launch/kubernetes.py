@@ -223,7 +223,7 @@ def _labels(spec: Spec, kind: Optional[str] = None) -> Dict[str, str]:
 
 def _metadata(spec: Spec, name: str,
               kind: Optional[str] = None) -> Dict[str, Any]:
-  metadata = {"name": name}  # type: Dict[str, Any]
+  metadata: Dict[str, Any] = {"name": name}
   if spec.namespace is not None:
     metadata["namespace"] = spec.namespace
   metadata["labels"] = _labels(spec, kind)
@@ -298,7 +298,7 @@ def _job(spec: Spec, job_id: str, kind: str, count: int) -> Dict[str, Any]:
 
 
 def _pod(spec: Spec, job_id: str, kind: str) -> Dict[str, Any]:
-  pod = {
+  pod: Dict[str, Any] = {
       "restartPolicy": "Never",
       "subdomain": spec.name,
       # Nobody here asks Kubernetes anything.
@@ -312,7 +312,7 @@ def _pod(spec: Spec, job_id: str, kind: str) -> Dict[str, Any]:
           "fsGroupChangePolicy": "OnRootMismatch",
           "seccompProfile": {"type": "RuntimeDefault"},
       },
-  }  # type: Dict[str, Any]
+  }
   if kind == job_lib.PS:
     # Their network links limit a job first.
     pod["topologySpreadConstraints"] = [{
@@ -337,12 +337,12 @@ def _container(spec: Spec, job_id: str, kind: str) -> Dict[str, Any]:
     options.append("--model_dir=" + spec.model_dir)
   cluster = typed_json.to_json(_Cluster, _Cluster(
       spec.name, spec.num_workers, spec.num_ps, spec.has_evaluator))
-  environment = [
+  environment: List[Dict[str, Any]] = [
       {"name": "ADANET_CLUSTER", "value": json.dumps(cluster)},
       {"name": "ADANET_TASK_TYPE", "value": kind},
       {"name": "ADANET_JOB_ID", "value": job_id},
       {"name": "PYTHONUNBUFFERED", "value": "1"},
-  ]  # type: List[Dict[str, Any]]
+  ]
   # How often this task was replaced because it failed, and for other reasons.
   for name, annotation in (("ADANET_FAILURES", "failure-count"),
                            ("ADANET_STOPS", "ignored-failure-count")):
@@ -354,7 +354,7 @@ def _container(spec: Spec, job_id: str, kind: str) -> Dict[str, Any]:
     })
   if not trains:
     environment.append({"name": "CUDA_VISIBLE_DEVICES", "value": "-1"})
-  container = {
+  container: Dict[str, Any] = {
       "name": "adanet",
       "image": spec.image,
       "command": ["adanet-launch"],
@@ -367,7 +367,7 @@ def _container(spec: Spec, job_id: str, kind: str) -> Dict[str, Any]:
           "allowPrivilegeEscalation": False,
           "capabilities": {"drop": ["ALL"]},
       },
-  }  # type: Dict[str, Any]
+  }
   if trains and spec.gpus_per_worker:
     container["resources"] = {
         "limits": {"nvidia.com/gpu": spec.gpus_per_worker}

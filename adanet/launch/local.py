@@ -80,14 +80,14 @@ class LocalJob:
     self._lose = lose
     self._warn = warn
     self._selector = selectors.DefaultSelector()
-    self._processes = {}  # type: Dict[int, _Process]
+    self._processes: Dict[int, _Process] = {}
     # When each of these is due, in seconds of the monotonic clock.
-    self._starts = {}  # type: Dict[job_lib.Task, float]
-    self._kills = {}  # type: Dict[job_lib.Task, float]
-    self._ends = {}  # type: Dict[job_lib.Task, float]
-    self._last_interrupt = None  # type: Optional[float]
+    self._starts: Dict[job_lib.Task, float] = {}
+    self._kills: Dict[job_lib.Task, float] = {}
+    self._ends: Dict[job_lib.Task, float] = {}
+    self._last_interrupt: Optional[float] = None
     self._is_chief_done = False
-    self._late = set()  # type: Set[job_lib.Task]
+    self._late: Set[job_lib.Task] = set()
 
   def run(self) -> int:
     """Runs all tasks to their end.

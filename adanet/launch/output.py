@@ -93,10 +93,10 @@ class Output:
       OSError: a file cannot be opened.
     """
     self._warn = warn
-    self._last_lines = {
+    self._last_lines: Dict[job_lib.Task, collections.deque] = {
         task: collections.deque(maxlen=_NUM_LAST_LINES) for task in tasks
-    }  # type: Dict[job_lib.Task, collections.deque]
-    self._prefixes = {}  # type: Dict[job_lib.Task, Sequence[str]]
+    }
+    self._prefixes: Dict[job_lib.Task, Sequence[str]] = {}
     for index, task in enumerate(tasks):
       plain = prefix(task)
       self._prefixes[task] = (plain, "\033[{}m{}\033[0m".format(
@@ -105,8 +105,8 @@ class Output:
         name: has_color(stream is not None and stream.isatty(), os.environ)
         for name, stream in ((STDOUT, sys.stdout), (STDERR, sys.stderr))
     }
-    self._paths = {}  # type: Dict[job_lib.Task, str]
-    self._files = {}  # type: Dict[job_lib.Task, BinaryIO]
+    self._paths: Dict[job_lib.Task, str] = {}
+    self._files: Dict[job_lib.Task, BinaryIO] = {}
     if log_dir is not None:
       for task in tasks:
         path = os.path.join(log_dir, task.name.replace(":", "-") + ".log")

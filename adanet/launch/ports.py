@@ -29,7 +29,7 @@ class HeldPorts:
     Args:
       count: how many.
     """
-    self._sockets = []  # type: List[socket.socket]
+    self._sockets: List[socket.socket] = []
     try:
       for _ in range(count):
         self._sockets.append(socket.socket())

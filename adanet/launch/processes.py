@@ -74,10 +74,10 @@ def _living() -> Iterator[_Process]:
 
 def descendants(pid: int) -> Set[int]:
   """Returns the process ids of all that descend from a process."""
-  children = {}  # type: dict
+  children: dict = {}
   for process in _living():
     children.setdefault(process.parent, []).append(process.pid)
-  found = set()  # type: Set[int]
+  found: Set[int] = set()
   new = [pid]
   while new:
     new = [child for parent in new for child in children.get(parent, ())

@@ -197,7 +197,7 @@ def assign_tasks(nodes_of_ranks: Sequence[int], num_ps: int,
 
 def _spread(nodes_of_ranks: Sequence[int], count: int) -> List[int]:
   """Returns `count` ranks except 0 on as many nodes as there are."""
-  seen = {}  # type: Dict[int, int]
+  seen: Dict[int, int] = {}
   places = []
   for rank in reversed(range(1, len(nodes_of_ranks))):
     node = nodes_of_ranks[rank]
@@ -216,7 +216,7 @@ def expand_nodes(node_list: str) -> List[str]:
   Raises:
     ValueError: it is not a list of nodes.
   """
-  names = []  # type: List[str]
+  names: List[str] = []
   items = _NODE_LIST_ITEM.findall(node_list)
   if ",".join(items) != node_list or not items:
     raise _bad_list("SLURM_STEP_NODELIST", node_list, "n[1-3,7],gpu1")
@@ -258,7 +258,7 @@ def expand_tasks_per_node(tasks_per_node: str) -> List[int]:
   Raises:
     ValueError: it is not such a list.
   """
-  counts = []  # type: List[int]
+  counts: List[int] = []
   for item in tasks_per_node.split(","):
     match = _TASKS_OF_NODES.fullmatch(item)
     if not match:
@@ -291,7 +291,7 @@ def distribute(counts: Sequence[int], distribution: str,
     raise ValueError(
         f"SLURM_DISTRIBUTION: {distribution}, expected block, cyclic or plane; "
         "use srun --distribution=block.")
-  nodes = []  # type: List[int]
+  nodes: List[int] = []
   left = list(counts)
   while any(left):
     for node in range(len(left)):
@@ -337,7 +337,7 @@ def _ports(environ: Mapping[str, str],
   reserved = _reserved_ports(environ)
   if len(reserved) >= num_ranks:
     return reserved[:num_ranks]
-  seen = {}  # type: Dict[int, int]
+  seen: Dict[int, int] = {}
   local_ids = []
   for node in nodes_of_ranks:
     local_ids.append(seen.get(node, 0))

@@ -93,15 +93,15 @@ class Supervision:
     """
     self._max_restarts = max_restarts
     self._num_restarts = {task: 0 for task in tasks}
-    self._folders = {}  # type: Dict[job_lib.Task, str]
-    self._has_worked = set()  # type: Set[job_lib.Task]
+    self._folders: Dict[job_lib.Task, str] = {}
+    self._has_worked: Set[job_lib.Task] = set()
     self._unfinished = set(tasks)
     # In the order of time: those that have not worked again since they failed.
-    self._failures = {}  # type: Dict[job_lib.Task, Failure]
-    self._order = []  # type: List[job_lib.Task]
+    self._failures: Dict[job_lib.Task, Failure] = {}
+    self._order: List[job_lib.Task] = []
     self._status = 0
     self._is_ending = False
-    self._problem = None  # type: Optional[str]
+    self._problem: Optional[str] = None
     self._awaits_chief = False
     self._has_unsaved = False
 

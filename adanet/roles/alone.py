@@ -6,7 +6,7 @@ Where its cluster has no parameter server, an evaluator may still follow what it
 announces.
 """
 
-import typing
+from typing import Union
 
 from adanet.cluster import agreement as agreement_lib
 from adanet.cluster import ended
@@ -34,7 +34,7 @@ def train(model: model_lib.Model, request: trainer.Request) -> None:
     _announce(model, agreement_lib.State.TRAINING,
               max_steps=request.max_steps)
     try:
-      start: typing.Union[trainer.Start, str] = leading.latest_start(model)
+      start: Union[trainer.Start, str] = leading.latest_start(model)
       while isinstance(start, trainer.Start):
         trained = _train_iteration(model, training, start)
         start = leading.after_iteration(model, training, trained)

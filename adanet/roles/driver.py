@@ -15,7 +15,7 @@ An error in a part, or Ctrl-C, asks the others to save and to stop.
 
 import contextlib
 import time
-import typing
+from typing import Any, Union
 
 from absl import logging
 from adanet.core import events
@@ -38,7 +38,7 @@ from adanet.training import noting
 from adanet.training import trainer
 
 
-def check_executor(executor: typing.Any, config: typing.Any) -> None:
+def check_executor(executor: Any, config: Any) -> None:
   """Checks that a search may be trained on an executor.
 
   Args:
@@ -71,7 +71,7 @@ def _check_hooks(request):
 
 
 def train(model: model_lib.Model, request: trainer.Request,
-          executor: typing.Any) -> None:
+          executor: Any) -> None:
   """Trains until the search ends, or its steps or input do.
 
   Args:
@@ -92,7 +92,7 @@ def train(model: model_lib.Model, request: trainer.Request,
     return
   with leading.opened(model, request, _what_is_saved) as training:
     driver = _Driver(model, training, executor, pickled)
-    start: typing.Union[trainer.Start, str] = _latest_start(
+    start: Union[trainer.Start, str] = _latest_start(
         model, request.max_iterations)
     while isinstance(start, trainer.Start):
       trained = driver.train_iteration(start)

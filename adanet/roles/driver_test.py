@@ -10,7 +10,7 @@ import pickle
 import re
 import tempfile
 import time
-import typing
+from typing import Callable, List
 from concurrent import futures
 from concurrent.futures import process
 from unittest import mock
@@ -79,10 +79,10 @@ class _Here(engines.Here):
     trained: list of the names of the builders of each part that it got.
   """
 
-  def __init__(self, change: typing.Callable[[part.Task], part.Task] =
+  def __init__(self, change: Callable[[part.Task], part.Task] =
                lambda task: task, most: int = 100):
     """Takes what to change in a task, and how many to take at most."""
-    self.trained: typing.List[str] = []
+    self.trained: List[str] = []
     self._change = change
     self._most = most
 

@@ -13,7 +13,7 @@ import contextlib
 import json
 import os
 import time
-import typing
+from typing import Any, Callable, NamedTuple, Optional, Sequence, Tuple
 
 from absl import logging
 from adanet import tf_compat
@@ -37,9 +37,9 @@ _FULL_DISK_SECS = 10.
 _STOPPED_STATUS = 143  # As of a task that was stopped by SIGTERM.
 
 
-def evaluate(config: typing.Any, evaluation: typing.Any,
-             name: typing.Optional[str],
-             start_delay_secs: float) -> typing.Sequence[typing.Any]:
+def evaluate(config: Any, evaluation: Any,
+             name: Optional[str],
+             start_delay_secs: float) -> Sequence[Any]:
   """Evaluates what the chief of a cluster trains, until training is over.
 
   Args:
@@ -84,7 +84,7 @@ class _Superseded(Exception):
   """Training is over, and the chief evaluates the last checkpoint."""
 
 
-class Clock(typing.NamedTuple):
+class Clock(NamedTuple):
   """The time, which a test may fake.
 
   Attributes:
@@ -92,9 +92,9 @@ class Clock(typing.NamedTuple):
     monotonic: returns the time, in seconds from any moment.
     sleep: waits for some seconds.
   """
-  now: typing.Callable[[], float] = time.time
-  monotonic: typing.Callable[[], float] = time.monotonic
-  sleep: typing.Callable[[float], None] = time.sleep
+  now: Callable[[], float] = time.time
+  monotonic: Callable[[], float] = time.monotonic
+  sleep: Callable[[float], None] = time.sleep
 
 
 class _Reader:
@@ -158,15 +158,15 @@ class _StopHook:
     """Does nothing."""
 
 
-class _Evaluated(typing.NamedTuple):
+class _Evaluated(NamedTuple):
   """The checkpoint that was evaluated last.
 
   Attributes:
     global_step: int, its global step; None if it is not known.
     checkpoint: str, its name without a folder; None if it is not known.
   """
-  global_step: typing.Optional[int] = None
-  checkpoint: typing.Optional[str] = None
+  global_step: Optional[int] = None
+  checkpoint: Optional[str] = None
 
   def has_what(self, checkpoint: str, global_step: int) -> bool:
     """Returns whether a checkpoint has nothing that was not evaluated.
@@ -212,11 +212,11 @@ class _Note:
 class Evaluator:
   """Evaluates the checkpoints of a job that others train."""
 
-  def __init__(self, config: typing.Any, evaluation: typing.Any,
-               name: typing.Optional[str], start_delay_secs: float,
+  def __init__(self, config: Any, evaluation: Any,
+               name: Optional[str], start_delay_secs: float,
                job: ended.JobId, report: events.Report,
                results_file: results_lib.ResultsFile,
-               onlooker: typing.Optional[shared_files.Onlooker] = None,
+               onlooker: Optional[shared_files.Onlooker] = None,
                clock: Clock = Clock()) -> None:
     """Reads nothing yet. The task starts now.
 
@@ -251,8 +251,7 @@ class Evaluator:
         self._model_dir.latest_checkpoint,
         (v1.errors.OpError, checkpoints.CheckpointError), None, clock)
     # The last checkpoint that was looked at, and its step.
-    self._seen: typing.Tuple[typing.Optional[str], typing.Optional[int]] = (
-        None, None)
+    self._seen: Tuple[Optional[str], Optional[int]] = (None, None)
     self._evaluated = _Evaluated()
     self._no_news_secs = max(
         _NO_NEWS_SECS, 2. * (config.save_checkpoints_secs or 0))
@@ -361,7 +360,7 @@ class Evaluator:
         tf_compat.TaskType.EVALUATOR, self._evaluation.checkpoint, results)
     return results
 
-  def run(self) -> typing.Sequence[typing.Any]:
+  def run(self) -> Sequence[Any]:
     """Evaluates until training is over.
 
     Returns:

@@ -8,7 +8,7 @@ cancelled, as executors differ in that: parts are asked to stop by a file.
 
 import concurrent.futures
 import time
-import typing
+from typing import Any, Dict, Optional, Set
 
 from absl import logging
 from adanet.core import empty_input
@@ -29,7 +29,7 @@ _FORKS = (
     "executor = ProcessPoolExecutor(2, mp_context=context), in a program with "
     "if __name__ == \"__main__\":")
 
-_Results = typing.Dict[parts_lib.Part, part_files.Result]
+_Results = Dict[parts_lib.Part, part_files.Result]
 
 
 class PartError(RuntimeError):
@@ -40,7 +40,7 @@ class ExecutorError(RuntimeError):
   """The executor lost its workers, and starts no others."""
 
 
-def check_start_method(executor: typing.Any) -> None:
+def check_start_method(executor: Any) -> None:
   """Checks that an executor does not fork its workers, as far as it says so.
 
   Raises:
@@ -54,9 +54,9 @@ def check_start_method(executor: typing.Any) -> None:
 class Execution:
   """The parts of one iteration on an executor."""
 
-  def __init__(self, executor: typing.Any, training: trainer.Training,
+  def __init__(self, executor: Any, training: trainer.Training,
                files: part_files.PartFiles,
-               tasks: typing.Dict[parts_lib.Part, part_lib.Task],
+               tasks: Dict[parts_lib.Part, part_lib.Task],
                number: int, note: noting.Note):
     """Begins nothing yet.
 
@@ -74,15 +74,14 @@ class Execution:
     self._tasks = tasks
     self._number = number
     self._note = note
-    self._noted: typing.Set[parts_lib.Part] = set()
+    self._noted: Set[parts_lib.Part] = set()
     self._results: _Results = {}
-    self._pending: typing.Dict[typing.Any, parts_lib.Part] = {}
+    self._pending: Dict[Any, parts_lib.Part] = {}
     self._num_losses = dict.fromkeys(tasks, 0)
-    self._error: typing.Optional[Exception] = None
+    self._error: Optional[Exception] = None
     self._before = {part: files.progress(part) for part in tasks}
     self._attempts = {part: files.attempts(part) for part in tasks}
-    self._silent_until: typing.Optional[float] = (
-        time.monotonic() + _SILENT_SECS)
+    self._silent_until: Optional[float] = (time.monotonic() + _SILENT_SECS)
 
   def results(self) -> _Results:
     """Returns the results of all parts, when they are done.

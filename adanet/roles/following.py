@@ -9,7 +9,7 @@ once a second. Nobody asks the chief.
 import contextlib
 import signal
 import time
-import typing
+from typing import Callable, Iterator, Optional
 
 from absl import logging
 from adanet.cluster import agreement as agreement_lib
@@ -33,7 +33,7 @@ class Moved(Exception):  # pylint: disable=g-bad-exception-name
 
 @contextlib.contextmanager
 def opened(model: model_lib.Model, request: trainer.Request, name: str
-          ) -> typing.Iterator[trainer.Training]:
+          ) -> Iterator[trainer.Training]:
   """Opens what a task needs that follows, and ends it.
 
   Args:
@@ -84,7 +84,7 @@ class Follower:
         connection.config.num_worker_replicas, len(connection.boards))
     self._announced = 0  # On the board, at the last look.
     self._look_time = 0.
-    self._agreement: typing.Optional[agreement_lib.Agreement] = None
+    self._agreement: Optional[agreement_lib.Agreement] = None
     self._read_time = 0.
 
   def look_at_file(self) -> None:
@@ -101,7 +101,7 @@ class Follower:
     if state == agreement_lib.State.STOPPED:
       raise ended.StoppedError(reason)
 
-  def look(self) -> typing.Optional[agreement_lib.Agreement]:
+  def look(self) -> Optional[agreement_lib.Agreement]:
     """Reads the board, and the file if the board has changed.
 
     Returns:
@@ -147,12 +147,12 @@ class Follower:
         one.read() for one in [self._board] + list(self._connection.boards)))
 
   def pause(self, what: str, level: int = logging.INFO
-           ) -> typing.Callable[[float], None]:
+           ) -> Callable[[float], None]:
     """Returns the pause of a wait for the chief; see `ChiefWatch.pause`."""
     return self._watch.pause(what, level)
 
   def wait_until_announced(
-      self, generation: int, meanwhile: typing.Callable[[], bool]
+      self, generation: int, meanwhile: Callable[[], bool]
       ) -> agreement_lib.Agreement:
     """Waits for another agreement than that of a generation.
 

@@ -8,7 +8,7 @@ change those of the next one.
 """
 
 import contextlib
-import typing
+from typing import Iterator
 
 from absl import logging
 from adanet import tf_compat
@@ -66,7 +66,7 @@ class Generation:
             self._number, name, reason, step))
 
   @contextlib.contextmanager
-  def scope(self) -> typing.Iterator[None]:
+  def scope(self) -> Iterator[None]:
     """Enters the devices and the container of this generation."""
     v1 = tf_compat.v1
     num_ps = self._model.config.num_ps_replicas

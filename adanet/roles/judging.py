@@ -20,7 +20,7 @@ which has nothing left to train, and then answers.
 import contextlib
 import os
 import time
-import typing
+from typing import Optional, Sequence
 import uuid
 
 from absl import logging
@@ -45,7 +45,7 @@ _FILES_A_SEC = 200.  # How many answers the chief looks for.
 _BEGIN_SECS = 10.  # How much later than the chief's end a worker may begin.
 
 _Kind = questions_lib.Kind
-_Costs = typing.Sequence[typing.Optional[float]]
+_Costs = Sequence[Optional[float]]
 
 
 class _TakenBack(Exception):

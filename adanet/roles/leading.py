@@ -6,7 +6,7 @@ import contextlib
 import os
 import math
 import time
-import typing
+from typing import Any, Callable, Iterator, Optional, Tuple, Union
 
 from absl import logging
 from adanet import waiting
@@ -29,7 +29,7 @@ import numpy as np
 
 
 def resolved(model: model_lib.Model, request: trainer.Request
-            ) -> typing.Tuple[trainer.Request, typing.Optional[str]]:
+            ) -> Tuple[trainer.Request, Optional[str]]:
   """Finds out up to which global step to train.
 
   Args:
@@ -67,8 +67,8 @@ def what_is_saved(model: model_lib.Model) -> str:
 
 @contextlib.contextmanager
 def opened(model: model_lib.Model, request: trainer.Request,
-           saved: typing.Callable[[model_lib.Model], str] = what_is_saved
-          ) -> typing.Iterator[trainer.Training]:
+           saved: Callable[[model_lib.Model], str] = what_is_saved
+          ) -> Iterator[trainer.Training]:
   """Takes the model_dir for this task, and ends what it opens.
 
   Args:
@@ -94,9 +94,9 @@ def opened(model: model_lib.Model, request: trainer.Request,
       raise
 
 
-def written_surely(write: typing.Callable[[], typing.Any],
+def written_surely(write: Callable[[], Any],
                    model: model_lib.Model,
-                   request: trainer.Request) -> typing.Any:
+                   request: trainer.Request) -> Any:
   """Writes what training cannot go on without; a full disk is waited for.
 
   Args:
@@ -132,9 +132,9 @@ def _noted_position(model, start):
 def train_here(
     model: model_lib.Model, training: trainer.Training, start: trainer.Start,
     surroundings: loop_lib.Surroundings,
-    folder: typing.Optional[model_dir_lib.ModelDir] = None,
-    adapt: typing.Callable[[model_lib.Built], model_lib.Built] =
-    lambda built: built) -> typing.Optional[trainer.Trained]:
+    folder: Optional[model_dir_lib.ModelDir] = None,
+    adapt: Callable[[model_lib.Built], model_lib.Built] =
+    lambda built: built) -> Optional[trainer.Trained]:
   """Trains an iteration, or a part of one, in this process alone.
 
   Args:
@@ -247,8 +247,7 @@ def _tell_undecided(model, training, trained):
 
 
 def after_iteration(model: model_lib.Model, training: trainer.Training,
-                    trained: trainer.Trained
-                   ) -> typing.Union[trainer.Start, str]:
+                    trained: trainer.Trained) -> Union[trainer.Start, str]:
   """Ends an iteration that this task has trained: chooses and writes.
 
   Args:

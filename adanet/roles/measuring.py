@@ -11,7 +11,7 @@ import math
 import numbers
 import statistics
 import time
-import typing
+from typing import Any, Callable, List, NamedTuple, Optional, Sequence
 
 from absl import logging
 from adanet import distributed
@@ -25,7 +25,7 @@ _NUM_STEPS = 5  # Of each subnetwork; before them one that compiles.
 _MAX_SECS = 30.  # Of all, if a step takes long: then each takes fewer.
 
 
-class Figures(typing.NamedTuple):
+class Figures(NamedTuple):
   """What was measured.
 
   Attributes:
@@ -34,9 +34,9 @@ class Figures(typing.NamedTuple):
     ensemble_cost: what a step of all ensembles takes, in the units of the
       costs; None if it was not measured.
   """
-  costs: typing.Optional[agreement_lib.Figures] = None
-  sizes: typing.Optional[agreement_lib.Figures] = None
-  ensemble_cost: typing.Optional[line.Number] = None
+  costs: Optional[agreement_lib.Figures] = None
+  sizes: Optional[agreement_lib.Figures] = None
+  ensemble_cost: Optional[line.Number] = None
 
 
 class _Everything(distributed.PlacementStrategy):
@@ -67,8 +67,8 @@ def _is_positive(value):
           0 < value < math.inf)
 
 
-def stated(builders: typing.Sequence[typing.Any],
-           name: str) -> typing.Optional[agreement_lib.Figures]:
+def stated(builders: Sequence[Any],
+           name: str) -> Optional[agreement_lib.Figures]:
   """Returns what the builders themselves say of their subnetworks.
 
   Args:
@@ -81,8 +81,7 @@ def stated(builders: typing.Sequence[typing.Any],
   Raises:
     ValueError: a number is not positive, or some builders say nothing.
   """
-  found: typing.List[typing.Any] = [
-      getattr(builder, name, None) for builder in builders]
+  found: List[Any] = [getattr(builder, name, None) for builder in builders]
   silent = [b.name for b, value in zip(builders, found) if value is None]
   if len(silent) == len(found):
     return None
@@ -161,7 +160,7 @@ def _log(iteration, figures):
 
 
 def measure(model: model_lib.Model,
-            input_fn: typing.Callable[..., typing.Any],
+            input_fn: Callable[..., Any],
             number: int) -> Figures:
   """Measures what the placement strategy wants to know of an iteration.
 
@@ -176,7 +175,7 @@ def measure(model: model_lib.Model,
   Raises:
     ValueError: see `stated`.
   """
-  placement: typing.Any = model.placement
+  placement: Any = model.placement
   alone = model._replace(placement=_Everything())
   with alone.graph(input_fn, "train", number) as built:
     specs = built.iteration.subnetworks
@@ -193,9 +192,9 @@ def measure(model: model_lib.Model,
     return figures
 
 
-def known(agreed: typing.Optional[agreement_lib.Agreement],
+def known(agreed: Optional[agreement_lib.Agreement],
           now: agreement_lib.Agreement,
-          placement: typing.Any) -> typing.Optional[Figures]:
+          placement: Any) -> Optional[Figures]:
   """Returns what was measured before a restart; None to measure it now.
 
   Args:
@@ -222,7 +221,7 @@ def agreed_figures(agreed: agreement_lib.Agreement) -> Figures:
 
 def placed(model: model_lib.Model, figures: Figures) -> model_lib.Model:
   """Returns a model whose strategy knows what was measured."""
-  placement: typing.Any = model.placement
+  placement: Any = model.placement
   if not is_wanted(placement):
     return model
   return model._replace(placement=placement.with_measured(*figures))

@@ -3,7 +3,7 @@
 """Waits for the subnetworks that other tasks of a cluster train."""
 
 import time
-import typing
+from typing import Callable, Dict, List, Optional, Sequence
 
 from absl import logging
 from adanet.cluster import connection as connection_lib
@@ -15,7 +15,7 @@ _FILE_SECS = 1.  # Between two looks at what other tasks wrote.
 _MAX_NAMES = 3
 
 
-def first_names(names: typing.Sequence[str]) -> str:
+def first_names(names: Sequence[str]) -> str:
   """Returns the first names, and how many more there are, for messages."""
   more = len(names) - _MAX_NAMES
   return ", ".join(names[:_MAX_NAMES]) + (
@@ -50,7 +50,7 @@ class Others:
   def __init__(self, model: model_lib.Model,
                connection: connection_lib.Connection,
                iteration: iteration_lib.Iteration, generation: int,
-               raise_if_moved: typing.Optional[typing.Callable[[], None]]):
+               raise_if_moved: Optional[Callable[[], None]]):
     """Finds out who trains what.
 
     Args:
@@ -65,9 +65,9 @@ class Others:
     self._number = iteration.number
     self._generation = generation
     self._raise_if_moved = raise_if_moved or (lambda: None)
-    self._steps: typing.Dict[str, int] = {}
+    self._steps: Dict[str, int] = {}
     self._file_time = 0.
-    self._trainers: typing.Dict[str, typing.List[str]] = {}
+    self._trainers: Dict[str, List[str]] = {}
     self.share_ensembles = False
     share = iteration.share
     if share.builds_ensemble and (
@@ -102,8 +102,7 @@ class Others:
         first_names(["{} (at step {})".format(*item)
                      for item in unfinished.items()]))
 
-  def wait_until_trained(self, unfinished: typing.Dict[str, int]
-                        ) -> typing.Dict[str, str]:
+  def wait_until_trained(self, unfinished: Dict[str, int]) -> Dict[str, str]:
     """Sleeps a moment; see `Surroundings.wait_for`.
 
     Raises:

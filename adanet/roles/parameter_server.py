@@ -7,7 +7,7 @@ chief ends the job, and says where it has its files.
 """
 
 import time
-import typing
+from typing import Callable
 
 from absl import logging
 from adanet.cluster import addresses
@@ -45,7 +45,7 @@ def train(model: model_lib.Model, request: trainer.Request) -> None:
 
 
 def serve(connection: connection_lib.Connection, stops: signals.StopRequests,
-          report_working: typing.Callable[[], None] = lambda: None) -> None:
+          report_working: Callable[[], None] = lambda: None) -> None:
   """Serves until the job is over.
 
   A signal that all tasks get must not take the variables from a chief that

@@ -19,7 +19,7 @@ import multiprocessing
 import os
 import time
 import traceback
-import typing
+from typing import Mapping, NamedTuple, Optional, Tuple
 
 from absl import logging
 from adanet import tf_compat
@@ -43,7 +43,7 @@ _LOOK_SECS = .5  # Between two looks at whether to stop.
 SEEN_SECS = 10.  # A network's file system may show a new file late.
 
 
-class Task(typing.NamedTuple):
+class Task(NamedTuple):
   """What a driver asks of a worker. It is small, whatever the search is.
 
   Attributes:
@@ -66,15 +66,15 @@ class Task(typing.NamedTuple):
   compares: bool
   records: bool
   start: trainer.Start
-  max_steps: typing.Optional[int]
-  stops: typing.Mapping[str, int]
-  builder_names: typing.Tuple[str, ...]
+  max_steps: Optional[int]
+  stops: Mapping[str, int]
+  builder_names: Tuple[str, ...]
   model_dir: str
   driver: str
   driver_process: str
 
 
-class Outcome(typing.NamedTuple):
+class Outcome(NamedTuple):
   """How a task ended.
 
   Attributes:

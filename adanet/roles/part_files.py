@@ -22,7 +22,7 @@ import json
 import os
 import pickle
 import socket
-import typing
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 import urllib.parse
 import uuid
 
@@ -38,7 +38,7 @@ from adanet.training import loop as loop_lib
 _FOLDER = "parts"
 
 
-class _Start(typing.NamedTuple):
+class _Start(NamedTuple):
   """What start.json says.
 
   Attributes:
@@ -46,17 +46,17 @@ class _Start(typing.NamedTuple):
     checkpoint: str, the name of the checkpoint from which they began, or None.
   """
   driver: str
-  checkpoint: typing.Optional[str]
+  checkpoint: Optional[str]
 
 
-class _Graphs(typing.NamedTuple):
+class _Graphs(NamedTuple):
   """What graphs.json says: for which driver they were built; see `Iteration`.
   """
   driver: str
-  graphs: typing.Dict[str, typing.Dict[str, int]]
+  graphs: Dict[str, Dict[str, int]]
 
 
-class Result(typing.NamedTuple):
+class Result(NamedTuple):
   """What a part found.
 
   Attributes:
@@ -81,18 +81,18 @@ class Result(typing.NamedTuple):
   """
   ending: loop_lib.Ending
   driver: str
-  max_steps: typing.Optional[int]
-  stops: typing.Mapping[str, int]
+  max_steps: Optional[int]
+  stops: Mapping[str, int]
   checkpoint: str
-  steps: typing.Dict[str, int]
-  losses: typing.Dict[str, float]
-  values: typing.Dict[str, float]
-  not_finite: typing.Dict[str, str]
-  library: typing.Optional[str]
-  averages: typing.Dict[str, float]
-  weights: typing.Dict[str, typing.List[float]]
-  reports: typing.Tuple[typing.Any, ...]
-  stopped: typing.Tuple[events.Stopped, ...]
+  steps: Dict[str, int]
+  losses: Dict[str, float]
+  values: Dict[str, float]
+  not_finite: Dict[str, str]
+  library: Optional[str]
+  averages: Dict[str, float]
+  weights: Dict[str, List[float]]
+  reports: Tuple[Any, ...]
+  stopped: Tuple[events.Stopped, ...]
   seconds: float
 
   @property
@@ -126,7 +126,7 @@ class PartFiles:
 
   # The driver's.
 
-  def begin(self, checkpoint: typing.Optional[str], search: bytes) -> str:
+  def begin(self, checkpoint: Optional[str], search: bytes) -> str:
     """Makes the folder, for this driver.
 
     Parts that began from another checkpoint, and other iterations, go.
@@ -163,7 +163,7 @@ class PartFiles:
       gfile.remove(self._start_path)
     files.remove_folder(self._root)
 
-  def progress(self, part: parts.Part) -> typing.Optional[events.Progress]:
+  def progress(self, part: parts.Part) -> Optional[events.Progress]:
     """Returns how far a part is, or None."""
     text = files.read_text(os.path.join(self._folder(part), "progress.json"))
     try:
@@ -173,7 +173,7 @@ class PartFiles:
       return None
 
   def graphs(self, part: parts.Part, driver: str
-            ) -> typing.Optional[typing.Dict[str, typing.Dict[str, int]]]:
+            ) -> Optional[Dict[str, Dict[str, int]]]:
     """Returns the graphs of a part that has begun for a driver, or None."""
     text = files.read_text(os.path.join(self._folder(part), "graphs.json"))
     try:
@@ -185,7 +185,7 @@ class PartFiles:
   # Both's.
 
   def result(self, part: parts.Part, driver: str,
-             max_steps: typing.Optional[int]) -> typing.Optional[Result]:
+             max_steps: Optional[int]) -> Optional[Result]:
     """Returns what a part found; None if it is not done.
 
     A part that a hook stopped has more to do for the next driver.
@@ -215,7 +215,7 @@ class PartFiles:
     """Removes what a part has found, so that it trains again."""
     files.remove_folder(self._folder(part))
 
-  def attempts(self, part: parts.Part) -> typing.List[str]:
+  def attempts(self, part: parts.Part) -> List[str]:
     """Returns the folders of all attempts."""
     gfile = tf_compat.v1.io.gfile
     folder = self._folder(part)
@@ -235,7 +235,7 @@ class PartFiles:
 
   # A part's.
 
-  def driver(self) -> typing.Optional[str]:
+  def driver(self) -> Optional[str]:
     """Returns the id of the driver that asks for the parts now, or None."""
     start = self._start()
     return start and start.driver
@@ -270,7 +270,7 @@ class PartFiles:
     with contextlib.suppress(OSError):  # It has those of another iteration.
       os.rmdir(self._root)
 
-  def newest_checkpoint(self, part: parts.Part) -> typing.Optional[str]:
+  def newest_checkpoint(self, part: parts.Part) -> Optional[str]:
     """Returns the prefix of the newest whole checkpoint of all attempts."""
     found = []
     for attempt in self.attempts(part):
@@ -299,7 +299,7 @@ class PartFiles:
         json.dumps(typed_json.to_json(events.Progress, progress)))
 
   def write_graphs(self, part: parts.Part, driver: str,
-                   graphs: typing.Dict[str, typing.Dict[str, int]]) -> None:
+                   graphs: Dict[str, Dict[str, int]]) -> None:
     """Writes of what ops the subnetworks of a part are.
 
     Args:

@@ -14,7 +14,8 @@ import collections.abc
 import contextlib
 import json
 import os
-import typing
+from typing import (Any, Callable, Dict, List, NamedTuple, Optional, Sequence,
+                    Tuple)
 
 from absl import logging
 from adanet import tf_compat
@@ -29,15 +30,14 @@ import numpy as np
 _POLL_SECS = 1.
 
 # The metrics, and what each exporter returned.
-Results = typing.Tuple[typing.Optional[typing.Dict[str, typing.Any]],
-                       typing.Optional[typing.List[typing.Any]]]
+Results = Tuple[Optional[Dict[str, Any]], Optional[List[Any]]]
 
 
 def _text(data):
   return base64.b64encode(data).decode("ascii")
 
 
-def to_json(value: typing.Any) -> typing.Any:
+def to_json(value: Any) -> Any:
   """Returns a value as what `json.dumps` takes.
 
   Args:
@@ -60,7 +60,7 @@ def to_json(value: typing.Any) -> typing.Any:
   return None
 
 
-def from_json(content: typing.Any) -> typing.Any:
+def from_json(content: Any) -> Any:
   """Returns the value that `to_json` made JSON of."""
   if isinstance(content, list):
     return [from_json(item) for item in content]
@@ -76,7 +76,7 @@ def from_json(content: typing.Any) -> typing.Any:
   return {key: from_json(item) for key, item in value.items()}
 
 
-class _Record(typing.NamedTuple):
+class _Record(NamedTuple):
   """What is in the file.
 
   Attributes:
@@ -87,8 +87,8 @@ class _Record(typing.NamedTuple):
   """
   job: str
   by: str
-  checkpoint: typing.Optional[str] = None
-  results: typing.Any = None
+  checkpoint: Optional[str] = None
+  results: Any = None
 
 
 class Awaited(collections.abc.Sequence):
@@ -97,10 +97,10 @@ class Awaited(collections.abc.Sequence):
   It is a pair: the metrics, and the list of exports.
   """
 
-  def __init__(self, read: typing.Callable[[], Results]):
+  def __init__(self, read: Callable[[], Results]):
     """Takes the function that waits. It is called when a part is read."""
     self._read = read
-    self._found: typing.Optional[Results] = None
+    self._found: Optional[Results] = None
 
   def __getitem__(self, index):
     if self._found is None:
@@ -115,7 +115,7 @@ class ResultsFile:
   """The file with the results of a job."""
 
   def __init__(self, model_dir: str, job: ended.JobId,
-               timeout_secs: typing.Optional[float]):
+               timeout_secs: Optional[float]):
     """Reads nothing yet.
 
     Args:
@@ -145,7 +145,7 @@ class ResultsFile:
         waiting.Wait(self._timeout_secs, "free some space"), self._model_dir)
 
   @property
-  def by(self) -> typing.Optional[str]:
+  def by(self) -> Optional[str]:
     """Which kind of task evaluates the last checkpoint; None if not known."""
     record = self._record()
     return record.by if record else None
@@ -161,7 +161,7 @@ class ResultsFile:
     if not (self._job.is_unique and self.by == by and self.read()):
       self._write(_Record(self._job.text, by))
 
-  def read(self) -> typing.Optional[Results]:
+  def read(self) -> Optional[Results]:
     """Returns the results of the latest checkpoint, or None."""
     record = self._record()
     if record is None or record.results is None or record.checkpoint != (
@@ -170,8 +170,7 @@ class ResultsFile:
     metrics, exports = from_json(record.results)
     return metrics, exports
 
-  def write(self, by: str, checkpoint: typing.Optional[str],
-            results: Results) -> None:
+  def write(self, by: str, checkpoint: Optional[str], results: Results) -> None:
     """Writes the results of the last checkpoint.
 
     Args:
@@ -182,7 +181,7 @@ class ResultsFile:
     self._write(_Record(
         self._job.text, by, _name(checkpoint), to_json(results)))
 
-  def awaited(self) -> typing.Sequence[typing.Any]:
+  def awaited(self) -> Sequence[Any]:
     """Returns the results, which are waited for when they are read.
 
     Raises, when they are read:
@@ -207,7 +206,7 @@ class ResultsFile:
             f"{self._model_dir}")
 
 
-def file_of(config: typing.Any) -> ResultsFile:
+def file_of(config: Any) -> ResultsFile:
   """Returns the file with what all tasks of a job return.
 
   Args:

@@ -3,7 +3,7 @@
 """Which role this process has in a search, and its training in that role."""
 
 import enum
-import typing
+from typing import Any
 
 from absl import logging
 from adanet import tf_compat
@@ -30,7 +30,7 @@ class Role(enum.Enum):
   EVALUATOR = "evaluator"
 
 
-def role_of(config: typing.Any) -> Role:
+def role_of(config: Any) -> Role:
   """Returns the role of the task that a RunConfig describes."""
   if config.task_type == tf_compat.TaskType.EVALUATOR:
     return Role.EVALUATOR
@@ -50,7 +50,7 @@ _TRAIN = {
 
 
 def train(model: model_lib.Model, request: trainer.Request,
-          executor: typing.Any = None) -> None:
+          executor: Any = None) -> None:
   """Trains in the role that the model's config gives this process.
 
   Args:

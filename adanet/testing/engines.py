@@ -17,7 +17,7 @@ import os
 import tempfile
 import threading
 import time
-import typing
+from typing import Any, Iterator
 import unittest
 from concurrent import futures
 from multiprocessing import connection as connection_lib
@@ -39,7 +39,7 @@ class Here(futures.Executor):
 
 
 @contextlib.contextmanager
-def _killing_processes() -> typing.Iterator[None]:
+def _killing_processes() -> Iterator[None]:
   """Kills the processes of multiprocessing that its block leaves.
 
   Raises:
@@ -75,7 +75,7 @@ def _end_with_pool(connection: connection_lib.Connection) -> None:
 
 @contextlib.contextmanager
 def process_pool(workers: int, start_method: str = "spawn"
-                ) -> typing.Iterator[futures.Executor]:
+                ) -> Iterator[futures.Executor]:
   """Yields a pool of processes of this machine.
 
   Args:
@@ -100,7 +100,7 @@ def process_pool(workers: int, start_method: str = "spawn"
       shutdown.join(secs)
 
 
-def require_dask() -> typing.Any:
+def require_dask() -> Any:
   """Returns Dask's module `distributed`.
 
   Raises:
@@ -115,7 +115,7 @@ def require_dask() -> typing.Any:
 
 
 @contextlib.contextmanager
-def _errors_only(logger: logging.Logger) -> typing.Iterator[None]:
+def _errors_only(logger: logging.Logger) -> Iterator[None]:
   """Keeps a logger quiet in its block: a log of absl's shows every level."""
   level = logger.level
   logger.setLevel(logging.ERROR)
@@ -126,7 +126,7 @@ def _errors_only(logger: logging.Logger) -> typing.Iterator[None]:
 
 
 @contextlib.contextmanager
-def dask_client(workers: int) -> typing.Iterator[typing.Any]:
+def dask_client(workers: int) -> Iterator[Any]:
   """Yields a `distributed.Client` of a Dask cluster on this machine.
 
   Its attribute `cluster` is the `LocalCluster`.
@@ -157,7 +157,7 @@ def dask_client(workers: int) -> typing.Iterator[typing.Any]:
 
 
 @contextlib.contextmanager
-def dask_cluster(workers: int) -> typing.Iterator[futures.Executor]:
+def dask_cluster(workers: int) -> Iterator[futures.Executor]:
   """Yields the executor of a Dask cluster on this machine; see `dask_client`."""
   with dask_client(workers) as client:
     yield client.get_executor(pure=False)

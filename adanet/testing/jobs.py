@@ -21,7 +21,7 @@ import selectors
 import signal
 import socket
 import time
-import typing
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional
 
 from adanet.core import events
 from adanet.progress import event_json
@@ -35,7 +35,7 @@ class JobError(AssertionError):
   """The job does not do what was expected of it."""
 
 
-class Seen(typing.NamedTuple):
+class Seen(NamedTuple):
   """An event of a task.
 
   Attributes:
@@ -45,14 +45,14 @@ class Seen(typing.NamedTuple):
   """
   secs: float
   task: str
-  event: typing.Any
+  event: Any
 
 
 class _Task(processes.Process):
   """A task, which writes its events to its connection."""
 
-  def __init__(self, run: typing.Callable[[], None], log: str,
-               environ: typing.Dict[str, str]):
+  def __init__(self, run: Callable[[], None], log: str,
+               environ: Dict[str, str]):
     def as_task(connection):
       output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
       for number in (1, 2):
@@ -66,7 +66,7 @@ class _Task(processes.Process):
     self._text = b""
     os.set_blocking(self.connection.fileno(), False)
 
-  def read(self) -> typing.List[bytes]:
+  def read(self) -> List[bytes]:
     """Returns the lines of its events that are there."""
     while True:
       try:
@@ -92,9 +92,9 @@ class Job:
     ports: list of int.
   """
 
-  def __init__(self, run: typing.Callable[[], None],
-               tasks: typing.Dict[str, int], folder: str,
-               environ: typing.Optional[typing.Dict[str, str]] = None):
+  def __init__(self, run: Callable[[], None],
+               tasks: Dict[str, int], folder: str,
+               environ: Optional[Dict[str, str]] = None):
     """Takes what to start, and starts nothing.
 
     Args:
@@ -104,7 +104,7 @@ class Job:
       environ: more of the environment of all tasks.
     """
     self.folder = folder
-    self.seen: typing.List[Seen] = []
+    self.seen: List[Seen] = []
     self.names = [f"{job}:{i}"
                   for job, count in tasks.items() for i in range(count)]
     # An evaluator has no server.
@@ -114,11 +114,10 @@ class Job:
                   for job in self.cluster.values() for address in job]
     self._run = run
     self._environ = environ or {}
-    self._processes: typing.Dict[str, _Task] = {}
+    self._processes: Dict[str, _Task] = {}
     self._next_read = 0
 
-  def start(self, name: str,
-            environ: typing.Optional[typing.Dict[str, str]] = None) -> None:
+  def start(self, name: str, environ: Optional[Dict[str, str]] = None) -> None:
     """Starts a task, also again."""
     old = self._processes.pop(name, None)
     if old is not None:
@@ -153,12 +152,12 @@ class Job:
     """Returns when the task has ended; of `time.monotonic`."""
     return self._processes[name].ended
 
-  def status(self, name: str) -> typing.Optional[int]:
+  def status(self, name: str) -> Optional[int]:
     """Returns the exit status; negative for a signal; None if it runs."""
     return self._processes[name].status
 
   @property
-  def running(self) -> typing.List[str]:
+  def running(self) -> List[str]:
     """The names of the tasks that run."""
     return [name for name in self._processes if self.status(name) is None]
 
@@ -178,7 +177,7 @@ class Job:
         self.seen.append(Seen(
             time.monotonic(), name, event_json.loads(line.decode("utf-8"))))
 
-  def poll(self, secs: float = _POLL_SECS) -> typing.List[Seen]:
+  def poll(self, secs: float = _POLL_SECS) -> List[Seen]:
     """Waits for events, at most `secs`; returns those since the last call."""
     with selectors.DefaultSelector() as selector:
       for process in self._processes.values():
@@ -193,8 +192,7 @@ class Job:
     self._next_read = len(self.seen)
     return new
 
-  def wait(self, condition: typing.Callable[[], typing.Any], secs: float,
-           what: str) -> typing.Any:
+  def wait(self, condition: Callable[[], Any], secs: float, what: str) -> Any:
     """Waits until a condition holds, and returns its value.
 
     Raises:
@@ -209,8 +207,7 @@ class Job:
       if time.monotonic() > end:
         raise JobError(f"{what} did not come in {secs:g} s. {self.report()}")
 
-  def progress(self, name: str = "", since: float = 0.
-              ) -> typing.List[Seen]:
+  def progress(self, name: str = "", since: float = 0.) -> List[Seen]:
     """Returns the events of progress of a task, or of all."""
     return [s for s in self.seen if s.secs >= since and name in ("", s.task) and
             isinstance(s.event, events.Progress)]
@@ -225,7 +222,7 @@ class Job:
     return self.wait(condition, secs, f"step {step} of {name or 'any task'}")[0]
 
   def finish(self, secs: float, status: int = 0,
-             names: typing.Iterable[str] = ()) -> None:
+             names: Iterable[str] = ()) -> None:
     """Waits until all tasks have ended.
 
     Args:
@@ -244,7 +241,7 @@ class Job:
       raise JobError(f"expected the exit status {status}, got {wrong}. "
                      f"{self.report()}")
 
-  def listening(self) -> typing.List[int]:
+  def listening(self) -> List[int]:
     """Returns the ports of the job on which somebody listens."""
     found = []
     for port in self.ports:

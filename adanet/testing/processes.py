@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 import traceback
-import typing
+from typing import Any, Callable, Dict, List, Optional, Sequence, cast
 import weakref
 
 from adanet.launch import processes
@@ -28,8 +28,8 @@ _TIMEOUT_SECS = 200.
 _POLL_SECS = .01
 
 
-def wait_until(condition: typing.Callable[[], typing.Any], what: str,
-               secs: float = _TIMEOUT_SECS) -> typing.Any:
+def wait_until(condition: Callable[[], Any], what: str,
+               secs: float = _TIMEOUT_SECS) -> Any:
   """Waits for a condition, and returns its value.
 
   Args:
@@ -50,13 +50,13 @@ def wait_until(condition: typing.Callable[[], typing.Any], what: str,
     time.sleep(_POLL_SECS)
 
 
-def free_ports(count: int) -> typing.List[int]:
+def free_ports(count: int) -> List[int]:
   """Returns ports that nobody uses, and that nobody gets who asks for any.
 
   The kernel gives those above 32767 to connections, also while their task is
   down.
   """
-  found: typing.List[int] = []
+  found: List[int] = []
   while len(found) < count:
     port = random.SystemRandom().randrange(11000, 32000)
     with socket.socket() as s:
@@ -67,7 +67,7 @@ def free_ports(count: int) -> typing.List[int]:
   return found
 
 
-def free_cluster(**num_tasks: int) -> typing.Dict[str, typing.List[str]]:
+def free_cluster(**num_tasks: int) -> Dict[str, List[str]]:
   """Returns a cluster on free ports of this machine.
 
   Args:
@@ -81,8 +81,7 @@ def free_cluster(**num_tasks: int) -> typing.Dict[str, typing.List[str]]:
           for job, count in num_tasks.items() if count}
 
 
-def python_environment(**variables: typing.Optional[str]
-                      ) -> typing.Dict[str, str]:
+def python_environment(**variables: Optional[str]) -> Dict[str, str]:
   """Returns this process's environment for a Python program.
 
   Args:
@@ -92,7 +91,7 @@ def python_environment(**variables: typing.Optional[str]
            "CUDA_VISIBLE_DEVICES", "PYTHONUNBUFFERED", "TF_CPP_MIN_LOG_LEVEL")
   result = {k: v for k, v in os.environ.items() if k not in names}
   result["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
-  result.update(typing.cast(typing.Dict[str, str], variables))
+  result.update(cast(Dict[str, str], variables))
   return {k: v for k, v in result.items() if v is not None}
 
 
@@ -119,7 +118,7 @@ class Process:
     ended: float, when its end was seen.
   """
 
-  def __init__(self, function: typing.Callable[..., None], *args: typing.Any):
+  def __init__(self, function: Callable[..., None], *args: Any):
     """Starts `function(connection, *args)`.
 
     Args:
@@ -129,7 +128,7 @@ class Process:
     """
     self.started = time.monotonic()
     self.ended = 0.
-    self._status: typing.Optional[int] = None
+    self._status: Optional[int] = None
     self.connection, connection = multiprocessing.Pipe()
     parent = os.getpid()
     sys.stdout.flush()
@@ -157,7 +156,7 @@ class Process:
       os._exit(status)
 
   @property
-  def status(self) -> typing.Optional[int]:
+  def status(self) -> Optional[int]:
     """The exit status; negative for a signal; None if it runs."""
     if self._status is None:
       pid, status = os.waitpid(self.pid, os.WNOHANG)
@@ -170,9 +169,9 @@ class Process:
   def wait_until_ended(self, secs: float = _TIMEOUT_SECS) -> int:
     """Waits for its end, and returns the exit status."""
     wait_until(lambda: self.status is not None, f"process {self.pid}", secs)
-    return typing.cast(int, self.status)
+    return cast(int, self.status)
 
-  def send(self, message: typing.Any) -> None:
+  def send(self, message: Any) -> None:
     """Sends a message, anything that can be pickled, to the child."""
     self.connection.send(message)
 
@@ -180,7 +179,7 @@ class Process:
     """Returns whether there is a message to receive, or the child has ended."""
     return self.connection.poll(timeout_secs)
 
-  def receive(self) -> typing.Any:
+  def receive(self) -> Any:
     """Returns the next message of the child.
 
     Raises:
@@ -215,9 +214,9 @@ class Program:
     process: `subprocess.Popen`.
   """
 
-  def __init__(self, command: typing.Sequence[str],
-               env: typing.Optional[typing.Dict[str, str]] = None,
-               **kwargs: typing.Any):
+  def __init__(self, command: Sequence[str],
+               env: Optional[Dict[str, str]] = None,
+               **kwargs: Any):
     """Starts it.
 
     Args:
@@ -239,14 +238,14 @@ class Program:
                 lambda: processes.end_with_parent(parent, signal.SIGKILL),
         }, **kwargs))
 
-  def __enter__(self) -> typing.Any:
+  def __enter__(self) -> Any:
     return self
 
-  def __exit__(self, *unused_error: typing.Any) -> None:
+  def __exit__(self, *unused_error: Any) -> None:
     self.close()
 
   @property
-  def status(self) -> typing.Optional[int]:
+  def status(self) -> Optional[int]:
     """The exit status; negative for a signal; None if it runs."""
     return self.process.poll()
 

@@ -26,7 +26,7 @@ making a `RunConfig` do not. `metric_op` makes a Keras metric one of TensorFlow
 1.
 """
 
-import typing
+from typing import Any, Callable, FrozenSet, TYPE_CHECKING
 
 from adanet.tf_compat import _tensorflow
 from adanet.tf_compat import optimizers
@@ -36,16 +36,16 @@ from adanet.tf_compat.run_config import TaskType
 
 __all__ = ["RunConfig", "TaskType", "metric_op", "optimizers"]
 
-if typing.TYPE_CHECKING:
-  v1: typing.Any
-  v2: typing.Any
-  keras: typing.Any
-  keras_3: typing.Any
+if TYPE_CHECKING:
+  v1: Any
+  v2: Any
+  keras: Any
+  keras_3: Any
   HAS_KERAS_3: bool
-  STANDARD_PS_OPS: typing.FrozenSet[str]
+  STANDARD_PS_OPS: FrozenSet[str]
   IS_TENSORFLOW_1: bool
-  eager_device: typing.Callable[[], str]
-  reset_layer_names: typing.Callable[[], None]
+  eager_device: Callable[[], str]
+  reset_layer_names: Callable[[], None]
 else:
 
   def __getattr__(name):

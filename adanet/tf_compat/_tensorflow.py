@@ -9,7 +9,7 @@ import contextlib
 import gc
 import importlib
 import sys
-import typing
+from typing import Any
 
 from adanet.tf_compat import _noise
 
@@ -106,7 +106,7 @@ LOADERS = {
 }
 
 
-def __getattr__(name: str) -> typing.Any:
+def __getattr__(name: str) -> Any:
   if name not in LOADERS:
     raise AttributeError(
         f"module 'adanet.tf_compat' has no attribute '{name}'")

@@ -3,12 +3,12 @@
 """A RunConfig for `tf.estimator`, on versions of TensorFlow that have it."""
 
 import inspect
-import typing
+from typing import Any
 
 from adanet.tf_compat import _tensorflow
 
 
-def estimator_run_config(config: typing.Any) -> typing.Any:
+def estimator_run_config(config: Any) -> Any:
   """Returns a RunConfig that an estimator of `tf.estimator` takes.
 
   Args:

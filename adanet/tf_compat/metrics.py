@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics in a graph of TensorFlow 1, whichever way they were made."""
 
-import typing
+from typing import Any
 
 from adanet.tf_compat import _tensorflow
 from adanet.tf_compat import keras_loaded
@@ -24,7 +24,7 @@ def _remove_from(name, variables):
   collection[:] = [one for one in collection if id(one) not in removed]
 
 
-def metric_op(metric: typing.Any) -> typing.Any:
+def metric_op(metric: Any) -> Any:
   """Returns a metric as the pair that `tf.metrics` makes.
 
   The variables of a Keras metric are then local variables and metric variables,

@@ -5,7 +5,7 @@
 from concurrent import futures
 import functools
 import re
-import typing
+from typing import Any, Sequence
 
 from adanet.tf_compat import _tensorflow
 from adanet.tf_compat import keras_loaded
@@ -92,7 +92,7 @@ def _copies(optimizer):
   return make
 
 
-def for_any_graph(optimizer: typing.Any) -> typing.Any:
+def for_any_graph(optimizer: Any) -> Any:
   """Returns an optimizer that `minimize` can use in many graphs.
 
   Args:
@@ -216,8 +216,7 @@ def _keras_step(optimizer, loss, var_list):
   return apply_gradients([gradient for gradient, _ in pairs]).op
 
 
-def minimize(optimizer: typing.Any, loss: typing.Any,
-             var_list: typing.Sequence[typing.Any]) -> typing.Any:
+def minimize(optimizer: Any, loss: Any, var_list: Sequence[Any]) -> Any:
   """Returns the op of one step that lowers a loss.
 
   Args:

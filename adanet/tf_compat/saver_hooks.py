@@ -7,11 +7,11 @@ keep it. `tf.estimator` gives the first one the listeners of `train`.
 """
 
 import functools
-import typing
+from typing import Any, Callable, Iterable, List, Sequence
 
 from adanet.tf_compat import _tensorflow
 
-_Save = typing.Callable[[typing.Any, str, int], None]
+_Save = Callable[[Any, str, int], None]
 
 
 @functools.lru_cache(maxsize=None)
@@ -31,19 +31,18 @@ def _saver_class():
   return HooksSaver
 
 
-def among(hooks: typing.Iterable[typing.Any]) -> typing.List[typing.Any]:
+def among(hooks: Iterable[Any]) -> List[Any]:
   """Returns those of a user's hooks that save checkpoints."""
   kind = _tensorflow.v1.train.CheckpointSaverHook
   return [hook for hook in hooks if isinstance(hook, kind)]
 
 
-def listeners(hook: typing.Any) -> typing.List[typing.Any]:
+def listeners(hook: Any) -> List[Any]:
   """Returns the listeners of a hook, in a list that may be changed."""
   return vars(hook)["_listeners"]
 
 
-def prepare(hooks: typing.Sequence[typing.Any],
-            more_listeners: typing.Iterable[typing.Any]) -> None:
+def prepare(hooks: Sequence[Any], more_listeners: Iterable[Any]) -> None:
   """Makes hooks ready for a new graph, and gives the first one listeners.
 
   Args:
@@ -59,7 +58,7 @@ def prepare(hooks: typing.Sequence[typing.Any],
     told += [listener for listener in more_listeners if listener not in told]
 
 
-def offer(saver: typing.Any, save: _Save) -> None:
+def offer(saver: Any, save: _Save) -> None:
   """Offers a saver to the hooks of the default graph.
 
   Args:

@@ -5,7 +5,8 @@
 import contextlib
 import dataclasses
 import tempfile
-import typing
+from typing import (Any, Callable, ContextManager, Dict, Iterable, List,
+                    NamedTuple, Optional, Sequence, Tuple)
 
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
@@ -18,7 +19,7 @@ from adanet.training import model as model_lib
 import numpy as np
 
 
-class Contest(typing.NamedTuple):
+class Contest(NamedTuple):
   """The candidates of an iteration, and what they are compared by.
 
   Attributes:
@@ -38,15 +39,15 @@ class Contest(typing.NamedTuple):
       networks. It is called if something is to be fitted.
   """
   number: int
-  architectures: typing.Dict[str, architecture_lib.Architecture]
-  previous: typing.Optional[str]
-  values: typing.Callable[[], typing.Dict[str, float]]
-  not_finite: typing.Callable[[], typing.Dict[str, str]]
-  fitted: typing.Tuple[iteration_lib.Planned, ...]
-  library: typing.Callable[[], typing.ContextManager[library_lib.Library]]
+  architectures: Dict[str, architecture_lib.Architecture]
+  previous: Optional[str]
+  values: Callable[[], Dict[str, float]]
+  not_finite: Callable[[], Dict[str, str]]
+  fitted: Tuple[iteration_lib.Planned, ...]
+  library: Callable[[], ContextManager[library_lib.Library]]
 
 
-class Winner(typing.NamedTuple):
+class Winner(NamedTuple):
   """The best candidate of an iteration.
 
   Attributes:
@@ -62,17 +63,17 @@ class Winner(typing.NamedTuple):
   """
   name: str
   architecture: architecture_lib.Architecture
-  choice: typing.Optional[selection.Choice] = None
-  architectures: typing.Dict[str, architecture_lib.Architecture] = {}
-  values: typing.Optional[typing.Dict[str, float]] = None
-  fits: typing.Dict[str, selection.Fit] = {}
-  variables: typing.Dict[str, typing.Any] = {}
+  choice: Optional[selection.Choice] = None
+  architectures: Dict[str, architecture_lib.Architecture] = {}
+  values: Optional[Dict[str, float]] = None
+  fits: Dict[str, selection.Fit] = {}
+  variables: Dict[str, Any] = {}
 
 
 _OF_EVALUATORS = ("input_fn", "metric_name", "objective_fn", "evaluate")
 
 
-def check_evaluator(evaluator: typing.Any) -> None:
+def check_evaluator(evaluator: Any) -> None:
   """Checks that a user's evaluator has what is asked of it.
 
   Raises:
@@ -87,9 +88,8 @@ def check_evaluator(evaluator: typing.Any) -> None:
         f"{', '.join(missing)}")
 
 
-def preset(rules: model_lib.Rules, names: typing.Sequence[str], number: int,
-           previous: typing.Optional[str]
-          ) -> typing.Optional[selection.Choice]:
+def preset(rules: model_lib.Rules, names: Sequence[str], number: int,
+           previous: Optional[str]) -> Optional[selection.Choice]:
   """Returns the winner where nothing needs to be compared, or None.
 
   Args:
@@ -112,7 +112,7 @@ def preset(rules: model_lib.Rules, names: typing.Sequence[str], number: int,
 
 
 def averages(iteration: iteration_lib.Iteration,
-             checkpoint: typing.Optional[str]) -> typing.List[float]:
+             checkpoint: Optional[str]) -> List[float]:
   """Returns the moving averages of the candidates' AdaNet losses.
 
   Args:
@@ -127,7 +127,7 @@ def averages(iteration: iteration_lib.Iteration,
 
 
 def not_finite(iteration: iteration_lib.Iteration,
-               checkpoint: typing.Optional[str]) -> typing.Dict[str, str]:
+               checkpoint: Optional[str]) -> Dict[str, str]:
   """Returns what of an iteration has variables with NaN; see `Contest`.
 
   A relu may hide it from the loss. What an earlier iteration trained does not
@@ -144,7 +144,7 @@ def not_finite(iteration: iteration_lib.Iteration,
           if variable is not None}
 
 
-def broken(candidates: "Contest") -> typing.Dict[str, str]:
+def broken(candidates: "Contest") -> Dict[str, str]:
   """Returns the candidates that count as NaN, each with a variable of NaN.
 
   Fitted ones are not among them: they leave out such subnetworks.
@@ -154,7 +154,7 @@ def broken(candidates: "Contest") -> typing.Dict[str, str]:
   """
   parts = candidates.not_finite()
   fitted = {one.name for one in candidates.fitted}
-  found: typing.Dict[str, str] = {}
+  found: Dict[str, str] = {}
   for name, architecture in candidates.architectures.items():
     for part in [name] + ["t{}_{}".format(*member)
                           for member in architecture.subnetworks]:
@@ -164,9 +164,9 @@ def broken(candidates: "Contest") -> typing.Dict[str, str]:
 
 
 def evaluated(model: model_lib.Model, number: int,
-              checkpoint: typing.Optional[str],
-              watched: typing.Callable[[typing.Any], typing.Any] =
-              lambda session: session) -> typing.Dict[str, typing.Any]:
+              checkpoint: Optional[str],
+              watched: Callable[[Any], Any] =
+              lambda session: session) -> Dict[str, Any]:
   """Evaluates the candidates of an iteration, or of a part of it.
 
   Args:
@@ -200,7 +200,7 @@ def evaluated(model: model_lib.Model, number: int,
   return dict(zip(metrics, values))
 
 
-def trains(ensembler: typing.Any) -> bool:
+def trains(ensembler: Any) -> bool:
   """Returns whether an ensembler's ensembles take part in the training."""
   return not iteration_lib.is_fitted(ensembler)
 
@@ -215,7 +215,7 @@ def _objective(evaluator):
 
 
 def contest(model: model_lib.Model, iteration: iteration_lib.Iteration,
-            checkpoint: typing.Optional[str]) -> Contest:
+            checkpoint: Optional[str]) -> Contest:
   """Returns the contest of an iteration's candidates.
 
   Args:
@@ -243,10 +243,10 @@ def contest(model: model_lib.Model, iteration: iteration_lib.Iteration,
 
 def contest_of(
     iteration: iteration_lib.Iteration,
-    values: typing.Callable[[], typing.Dict[str, float]],
-    library: typing.Callable[
-        [], typing.ContextManager[library_lib.Library]],
-    not_finite: typing.Callable[[], typing.Dict[str, str]]) -> Contest:
+    values: Callable[[], Dict[str, float]],
+    library: Callable[
+        [], ContextManager[library_lib.Library]],
+    not_finite: Callable[[], Dict[str, str]]) -> Contest:
   """Returns the contest of an iteration, with what others find.
 
   Args:
@@ -261,7 +261,7 @@ def contest_of(
       not_finite, iteration.fitted, library)
 
 
-def needs_library(choice: typing.Optional[selection.Choice],
+def needs_library(choice: Optional[selection.Choice],
                   iteration: iteration_lib.Iteration) -> bool:
   """Returns whether something is to be fitted.
 
@@ -300,9 +300,9 @@ def winner(model: model_lib.Model, candidates: Contest) -> Winner:
   """
   rules, names = model.rules, list(candidates.architectures)
   choice = preset(rules, names, candidates.number, candidates.previous)
-  found: typing.Dict[str, fitting.Fitted] = {}
-  values: typing.Optional[typing.Dict[str, float]] = None
-  variables: typing.Dict[str, typing.Dict[str, typing.Any]] = {}
+  found: Dict[str, fitting.Fitted] = {}
+  values: Optional[Dict[str, float]] = None
+  variables: Dict[str, Dict[str, Any]] = {}
   if candidates.fitted and (choice is None or any(
       one.name == choice.name for one in candidates.fitted)):
     found, judged = _fitted(model, candidates)
@@ -351,9 +351,9 @@ def _fitted(model, candidates):
 
 def materialized_reports(
     model: model_lib.Model, number: int, checkpoint: str,
-    included: typing.Sequence[str],
-    watched: typing.Callable[[typing.Any], typing.Any] =
-    lambda session: session) -> typing.List[typing.Any]:
+    included: Sequence[str],
+    watched: Callable[[Any], Any] =
+    lambda session: session) -> List[Any]:
   """Returns the `MaterializedReport`s of an iteration, or of a part of it.
 
   Args:
@@ -371,8 +371,8 @@ def materialized_reports(
 
 
 def joined_reports(
-    parts: typing.Iterable[typing.Sequence[typing.Any]],
-    builder_names: typing.Iterable[str]) -> typing.List[typing.Any]:
+    parts: Iterable[Sequence[Any]],
+    builder_names: Iterable[str]) -> List[Any]:
   """Returns the reports of all parts, that of the previous ensemble first.
 
   Args:
@@ -380,7 +380,7 @@ def joined_reports(
       taken from the first one.
     builder_names: those of all builders, in the order of their reports.
   """
-  found: typing.Dict[str, typing.Any] = {}
+  found: Dict[str, Any] = {}
   for reports in parts:
     for report in reports:
       found.setdefault(report.name, report)

@@ -8,7 +8,7 @@ and at which checkpoint.
 
 import contextlib
 import tempfile
-import typing
+from typing import Optional
 
 from adanet.core import architecture as architecture_lib
 from adanet.core import ensembles
@@ -20,8 +20,7 @@ from adanet.training import recording
 
 
 def decided(model: model_lib.Model, number: int,
-            checkpoint: typing.Optional[str]
-           ) -> typing.Optional[choosing.Winner]:
+            checkpoint: Optional[str]) -> Optional[choosing.Winner]:
   """Returns who has won an iteration, if that is known before a graph is built.
 
   It is what was recorded of this checkpoint. What was not, and has fitted
@@ -45,8 +44,7 @@ def decided(model: model_lib.Model, number: int,
 
 
 def recorded(model: model_lib.Model, number: int,
-             checkpoint: typing.Optional[str]
-            ) -> typing.Optional[choosing.Winner]:
+             checkpoint: Optional[str]) -> Optional[choosing.Winner]:
   """Returns the winner that the record of an iteration has.
 
   As in AdaNet, all candidates are compared, the previous ensemble too, unless
@@ -86,7 +84,7 @@ def recorded(model: model_lib.Model, number: int,
 
 
 def best(model: model_lib.Model, iteration: iteration_lib.Iteration,
-         checkpoint: typing.Optional[str]) -> ensembles.EnsembleSpec:
+         checkpoint: Optional[str]) -> ensembles.EnsembleSpec:
   """Returns the candidate that answers: the best so far.
 
   As in AdaNet, the previous ensemble is compared too, unless an evaluator

@@ -9,7 +9,8 @@ library.
 
 import contextlib
 import math
-import typing
+from typing import (Any, Container, Dict, Iterable, Mapping, NamedTuple,
+                    Optional, Sequence, Tuple)
 
 from absl import logging
 from adanet import ensemble as ensemble_lib
@@ -29,7 +30,7 @@ import numpy as np
 
 
 
-class Fitted(typing.NamedTuple):
+class Fitted(NamedTuple):
   """A fitted ensemble.
 
   Attributes:
@@ -40,7 +41,7 @@ class Fitted(typing.NamedTuple):
   fit: selection.Fit
 
   @property
-  def weights(self) -> typing.Tuple[float, ...]:
+  def weights(self) -> Tuple[float, ...]:
     """The weight of each member, in the order of the architecture."""
     return tuple(self.fit.members.values())
 
@@ -141,9 +142,9 @@ def _fit(planned, members, loss, losses):
 
 
 def fit(model: model_lib.Model, number: int,
-        planned: typing.Iterable[iteration_lib.Planned],
-        library: library_lib.Library, broken: typing.Container[str]
-       ) -> typing.Dict[str, Fitted]:
+        planned: Iterable[iteration_lib.Planned],
+        library: library_lib.Library, broken: Container[str]
+       ) -> Dict[str, Fitted]:
   """Fits all ensembles of an iteration that are to be fitted.
 
   Networks whose variables, logits or loss are not finite are left out, with a
@@ -189,7 +190,7 @@ def fit(model: model_lib.Model, number: int,
 # Evaluating.
 
 
-class _Builder(typing.NamedTuple):
+class _Builder(NamedTuple):
   """What an ensemble asks of a builder whose network has been recorded."""
   name: str
 
@@ -223,8 +224,7 @@ class _Reader:
     self._number, self._start = self._number + 1, end
     return found
 
-  def logits(self, task: subnetworks.Task
-            ) -> typing.Dict[typing.Any, typing.Any]:
+  def logits(self, task: subnetworks.Task) -> Dict[Any, Any]:
     """Returns dict from a network's name, or None, to its logits."""
     v1 = tf_compat.v1
     given = library_lib.tensors_of(task)
@@ -232,7 +232,7 @@ class _Reader:
         self._next, [part for path in self._paths
                      for part in library_lib.parts(given[path])],
         [v1.float32] * len(self._arrays))
-    found: typing.Dict[typing.Any, typing.Any] = {}
+    found: Dict[Any, Any] = {}
     for ((name, head), array), tensor in zip(self._arrays.items(), read):
       tensor.set_shape((None,) + array.shape[1:])
       if head == ():
@@ -266,7 +266,7 @@ def _previous_spec(architecture, library, logits):
       step=None, iteration_step=None, summary=None)
 
 
-class Judged(typing.NamedTuple):
+class Judged(NamedTuple):
   """Fitted ensembles, and the previous one, as an evaluator sees them.
 
   Attributes:
@@ -274,15 +274,15 @@ class Judged(typing.NamedTuple):
     variables: dict from the name of each fitted ensemble to a dict from the
       names of its variables to their values.
   """
-  values: typing.Dict[str, float]
-  variables: typing.Dict[str, typing.Dict[str, typing.Any]]
+  values: Dict[str, float]
+  variables: Dict[str, Dict[str, Any]]
 
 
 def judge(model: model_lib.Model, number: int,
-          planned: typing.Sequence[iteration_lib.Planned],
-          fits: typing.Mapping[str, Fitted], library: library_lib.Library,
-          previous: typing.Optional[architecture_lib.Architecture],
-          previous_name: typing.Optional[str]) -> Judged:
+          planned: Sequence[iteration_lib.Planned],
+          fits: Mapping[str, Fitted], library: library_lib.Library,
+          previous: Optional[architecture_lib.Architecture],
+          previous_name: Optional[str]) -> Judged:
   """Evaluates fitted ensembles, without running a network.
 
   Args:
@@ -359,8 +359,7 @@ def _ensemble(planned, architecture, number, task, library, logits, before,
       exports, frozen=False, training=False)
 
 
-def set_weights(session: typing.Any, ensemble: typing.Any,
-                weights: typing.Iterable[float]) -> None:
+def set_weights(session: Any, ensemble: Any, weights: Iterable[float]) -> None:
   """Gives a fitted ensemble its weights.
 
   Args:

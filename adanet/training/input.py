@@ -4,7 +4,7 @@
 
 import functools
 import inspect
-import typing
+from typing import Any, Callable, Dict, List, NamedTuple, Type
 
 from absl import logging
 from adanet import tf_compat
@@ -16,7 +16,7 @@ import numpy as np
 _LOOKED_AT = 10  # Batches in which NaN is looked for.
 
 
-class Input(typing.NamedTuple):
+class Input(NamedTuple):
   """A batch of input in the graph.
 
   Attributes:
@@ -24,13 +24,12 @@ class Input(typing.NamedTuple):
     labels: tensor, dict of tensors, or None.
     initializers: list of ops that start the input in a session.
   """
-  features: typing.Any
-  labels: typing.Any
-  initializers: typing.List[typing.Any]
+  features: Any
+  labels: Any
+  initializers: List[Any]
 
 
-def check_input_fn(input_fn: typing.Any,
-                   error: typing.Type[Exception] = ValueError) -> None:
+def check_input_fn(input_fn: Any, error: Type[Exception] = ValueError) -> None:
   """Raises an error unless there is a function.
 
   Args:
@@ -119,7 +118,7 @@ def _named(given):
   return found
 
 
-def not_finite(read: typing.Callable[[], Input]) -> str:
+def not_finite(read: Callable[[], Input]) -> str:
   """Returns what in the first batches of an input has NaN or infinity.
 
   It reads the input anew. Nothing here may end training, so what cannot be read
@@ -152,9 +151,8 @@ def not_finite(read: typing.Callable[[], Input]) -> str:
   return ""
 
 
-def call(input_fn: typing.Callable[..., typing.Any], mode: str,
-         config: typing.Any, input_context: typing.Callable[[], typing.Any],
-         ) -> Input:
+def call(input_fn: Callable[..., Any], mode: str,
+         config: Any, input_context: Callable[[], Any],) -> Input:
   """Calls an input_fn in the default graph.
 
   Args:
@@ -172,7 +170,7 @@ def call(input_fn: typing.Callable[..., typing.Any], mode: str,
   v1 = tf_compat.v1
   check_input_fn(input_fn)
   taken = _parameters(input_fn)
-  arguments: typing.Dict[str, typing.Any] = {
+  arguments: Dict[str, Any] = {
       name: value for name, value in (
           ("mode", mode), ("config", config), ("params", {}))
       if name in taken}

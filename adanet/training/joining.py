@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joins the checkpoints of the parts of an iteration to one of a search."""
 
-import typing
+from typing import Any, Mapping, Sequence, Tuple
 
 from adanet import tf_compat
 from adanet import waiting
@@ -65,8 +65,8 @@ def _global_step(model, steps):
 
 
 def join(model: model_lib.Model, training: trainer.Training,
-         checkpoints: typing.Sequence[str],
-         steps: typing.Sequence[int]) -> typing.Tuple[str, int]:
+         checkpoints: Sequence[str],
+         steps: Sequence[int]) -> Tuple[str, int]:
   """Saves one checkpoint with the variables of all parts of an iteration.
 
   It tells the saving listeners, with a session that has these variables.
@@ -90,7 +90,7 @@ def join(model: model_lib.Model, training: trainer.Training,
 
 def with_variables(model: model_lib.Model, training: trainer.Training,
                    checkpoint: str,
-                   variables: typing.Mapping[str, typing.Any]) -> str:
+                   variables: Mapping[str, Any]) -> str:
   """Saves a checkpoint with further variables.
 
   Args:

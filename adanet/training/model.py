@@ -4,7 +4,8 @@
 
 import contextlib
 import functools
-import typing
+from typing import (Any, Callable, ContextManager, Iterator, List, Mapping,
+                    NamedTuple, Optional, Tuple)
 
 from adanet import distributed
 from adanet import tf_compat
@@ -38,7 +39,7 @@ def _check_time(share, strategy, has_steps):
         "trains subnetworks: expected a number between 0 and 1")
 
 
-class Built(typing.NamedTuple):
+class Built(NamedTuple):
   """The graph of an iteration, which is the default graph meanwhile.
 
   Attributes:
@@ -48,13 +49,13 @@ class Built(typing.NamedTuple):
   """
   iteration: iteration_lib.Iteration
   task: subnetworks.Task
-  initializers: typing.List[typing.Any]
+  initializers: List[Any]
 
 
-class Rules(typing.NamedTuple):
+class Rules(NamedTuple):
   """How a winner is found. See `adanet.Estimator` for the attributes."""
-  evaluator: typing.Any = None
-  replay_config: typing.Any = None
+  evaluator: Any = None
+  replay_config: Any = None
   force_grow: bool = False
 
   @property
@@ -63,7 +64,7 @@ class Rules(typing.NamedTuple):
     return self.evaluator.metric_name if self.evaluator else "adanet_loss"
 
 
-class Model(typing.NamedTuple):
+class Model(NamedTuple):
   """A search, where it lies, and where it runs.
 
   Attributes:
@@ -85,14 +86,14 @@ class Model(typing.NamedTuple):
   """
   search: iteration_lib.Search
   model_dir: model_dir_lib.ModelDir
-  config: typing.Any
+  config: Any
   placement: distributed.PlacementStrategy
   rules: Rules = Rules()
-  report_materializer: typing.Any = None
-  report_store: typing.Optional[reports.ReportStore] = None
-  part: typing.Optional[typing.Tuple[str, ...]] = None
-  stops: typing.Mapping[str, int] = {}
-  only: typing.Optional[architecture_lib.Architecture] = None
+  report_materializer: Any = None
+  report_store: Optional[reports.ReportStore] = None
+  part: Optional[Tuple[str, ...]] = None
+  stops: Mapping[str, int] = {}
+  only: Optional[architecture_lib.Architecture] = None
   applies_head: bool = True
 
   def _reports(self, number):
@@ -118,8 +119,8 @@ class Model(typing.NamedTuple):
     # batch trains all.
     return share._replace(fractions=None, ensemble_fraction=None)
 
-  def history(self, number: int) -> typing.List[
-      typing.Tuple[int, architecture_lib.Architecture]]:
+  def history(self, number: int) -> List[
+      Tuple[int, architecture_lib.Architecture]]:
     """Returns the winners before an iteration, and their iterations.
 
     Args:
@@ -131,10 +132,10 @@ class Model(typing.NamedTuple):
     found = [(t, self.model_dir.architecture(t)) for t in range(number)]
     return [(t, a) for t, a in found if a is not None]
 
-  def graph(self, input_fn: typing.Callable[..., typing.Any], mode: str,
-            number: int, scope: typing.Callable[
-                [], typing.ContextManager[typing.Any]] = contextlib.nullcontext
-           ) -> typing.ContextManager[Built]:
+  def graph(self, input_fn: Callable[..., Any], mode: str,
+            number: int, scope: Callable[
+                [], ContextManager[Any]] = contextlib.nullcontext
+           ) -> ContextManager[Built]:
     """Builds the graph of an iteration; see `graph_on`.
 
     Args:
@@ -145,17 +146,17 @@ class Model(typing.NamedTuple):
     """
     return self.graph_on(self._reader(input_fn, mode), mode, number, scope)
 
-  def not_finite(self, input_fn: typing.Callable[..., typing.Any]) -> str:
+  def not_finite(self, input_fn: Callable[..., Any]) -> str:
     """Returns what of the input of training has NaN; see `input.not_finite`."""
     return input_lib.not_finite(lambda: self._reader(input_fn, "train")(
         self.placement.with_config(self.config)))
 
   @contextlib.contextmanager
-  def graph_on(self, read: typing.Callable[[distributed.PlacementStrategy],
-                                           input_lib.Input],
-               mode: str, number: int, scope: typing.Callable[
-                   [], typing.ContextManager[typing.Any]] =
-               contextlib.nullcontext) -> typing.Iterator[Built]:
+  def graph_on(self, read: Callable[[distributed.PlacementStrategy],
+                                    input_lib.Input],
+               mode: str, number: int, scope: Callable[
+                   [], ContextManager[Any]] =
+               contextlib.nullcontext) -> Iterator[Built]:
     """Builds the graph of an iteration.
 
     Args:
@@ -175,9 +176,9 @@ class Model(typing.NamedTuple):
           self._reports, self.only)
       yield Built(iteration, task, initializers)
 
-  def task_graph(self, input_fn: typing.Callable[..., typing.Any], mode: str
-                ) -> typing.ContextManager[typing.Tuple[
-                    typing.Any, subnetworks.Task, typing.List[typing.Any]]]:
+  def task_graph(self, input_fn: Callable[..., Any], mode: str
+                ) -> ContextManager[Tuple[
+                    Any, subnetworks.Task, List[Any]]]:
     """Builds a graph that has only the input, but is else as that of `graph`.
 
     Random ops of an input without seeds get the same ones in both.
@@ -216,9 +217,9 @@ class Model(typing.NamedTuple):
           mode, self.applies_head), given.initializers
 
   @contextlib.contextmanager
-  def session(self, built: Built, checkpoint: typing.Optional[str],
-              new: typing.Optional[str] = None) -> typing.Iterator[
-                  typing.Tuple[typing.Any, typing.Any]]:
+  def session(self, built: Built, checkpoint: Optional[str],
+              new: Optional[str] = None) -> Iterator[
+                  Tuple[Any, Any]]:
     """Opens a session on a built graph, with the values of a checkpoint.
 
     Args:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Notes what is searched, and warns if another search wrote the model_dir."""
 
-import typing
+from typing import Iterable, Mapping, Optional
 
 from absl import logging
 from adanet import waiting
@@ -14,9 +14,9 @@ class Note:
   """What is searched in an iteration, beside what was searched before it."""
 
   def __init__(self, model: model_lib.Model, number: int,
-               max_iterations: typing.Optional[int],
-               builder_names: typing.Iterable[str] = (),
-               graphs: typing.Mapping[str, searched.Graph] = {},
+               max_iterations: Optional[int],
+               builder_names: Iterable[str] = (),
+               graphs: Mapping[str, searched.Graph] = {},
                has_weights: bool = True, resumes: bool = True):
     """Warns if the search before was another one. Writes nothing yet.
 
@@ -45,7 +45,7 @@ class Note:
           "; ".join(differences))
 
   def write(self, timeout_secs: float,
-            graphs: typing.Mapping[str, searched.Graph] = {}) -> None:
+            graphs: Mapping[str, searched.Graph] = {}) -> None:
     """Writes the note, when the weights are restored.
 
     Args:

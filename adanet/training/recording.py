@@ -6,7 +6,7 @@ import collections
 import numbers
 import os
 import time
-import typing
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from absl import logging
 from adanet import tf_compat
@@ -31,8 +31,7 @@ def _bytes_by_device():
   return found
 
 
-def write_or_warn(write: typing.Callable[[typing.Any], None],
-                  record: typing.Any) -> None:
+def write_or_warn(write: Callable[[Any], None], record: Any) -> None:
   """Writes a record. Training does not end if the disk is full."""
   try:
     write(record)
@@ -125,8 +124,8 @@ def _weight(weight, session, checkpoint):
 
 
 def mixture_weights(
-    session: typing.Any, iteration: iteration_lib.Iteration, checkpoint: str
-) -> typing.Dict[str, typing.List[float]]:
+    session: Any, iteration: iteration_lib.Iteration, checkpoint: str
+) -> Dict[str, List[float]]:
   """Returns the mean absolute mixture weights of ensembles that have some.
 
   Args:
@@ -143,9 +142,8 @@ def mixture_weights(
 
 def costs(
     iteration: iteration_lib.Iteration,
-    measured: typing.Optional[typing.Sequence[float]],
-    sizes: typing.Optional[typing.Sequence[float]]
-) -> typing.Dict[str, typing.Dict[str, typing.Any]]:
+    measured: Optional[Sequence[float]],
+    sizes: Optional[Sequence[float]]) -> Dict[str, Dict[str, Any]]:
   """Returns what is known of the costs of subnetworks, as in a record.
 
   Args:
@@ -153,7 +151,7 @@ def costs(
     measured: what a step of each one costs, if a placement strategy asked.
     sizes: likewise the bytes of its variables.
   """
-  found: typing.Dict[str, typing.Dict[str, typing.Any]] = {
+  found: Dict[str, Dict[str, Any]] = {
       spec.name: {} for spec in iteration.subnetworks}
   # It is 1 for all of them where the input was too short to measure.
   if measured and set(measured) != {1}:
@@ -170,8 +168,8 @@ def costs(
 
 
 def write_evaluation(
-    model_dir: str, number: int, ensemble: str, name: typing.Optional[str],
-    global_step: int, metrics: typing.Mapping[str, typing.Any]) -> None:
+    model_dir: str, number: int, ensemble: str, name: Optional[str],
+    global_step: int, metrics: Mapping[str, Any]) -> None:
   """Writes the result of an evaluation.
 
   Args:
@@ -191,7 +189,7 @@ def write_evaluation(
 
 def write_undecided(
     model_dir: str,
-    event: typing.Optional[events.IterationUndecided] = None) -> None:
+    event: Optional[events.IterationUndecided] = None) -> None:
   """Writes which ensemble answers while an iteration has no winner.
 
   Args:
@@ -204,13 +202,13 @@ def write_undecided(
 
 def write_iteration(
     model_dir: str, ended: events.IterationEnded,
-    architectures: typing.Mapping[str, architecture_lib.Architecture],
-    values: typing.Optional[typing.Mapping[str, float]],
-    weights: typing.Mapping[str, typing.Sequence[float]],
+    architectures: Mapping[str, architecture_lib.Architecture],
+    values: Optional[Mapping[str, float]],
+    weights: Mapping[str, Sequence[float]],
     progress: events.Progress, checkpoint: str,
-    generation: typing.Optional[int] = None,
-    costs_by_name: typing.Optional[
-        typing.Dict[str, typing.Dict[str, typing.Any]]] = None) -> None:
+    generation: Optional[int] = None,
+    costs_by_name: Optional[
+        Dict[str, Dict[str, Any]]] = None) -> None:
   """Writes what an iteration found.
 
   Args:
@@ -240,6 +238,6 @@ def write_iteration(
 
 
 def read_iteration(model_dir: str, number: int
-                  ) -> typing.Optional[records.IterationRecord]:
+                  ) -> Optional[records.IterationRecord]:
   """Returns what `write_iteration` wrote, or None."""
   return store.History(model_dir).iteration(number)

@@ -3,7 +3,8 @@
 """Trains an iteration of a search, wherever its session runs."""
 
 import functools
-import typing
+from typing import (Any, Callable, Dict, List, NamedTuple, Optional, Sequence,
+                    Tuple)
 
 from absl import logging
 from adanet import tf_compat
@@ -29,7 +30,7 @@ from adanet.training import train_ops
 from adanet.training import training_summaries
 
 
-class Request(typing.NamedTuple):
+class Request(NamedTuple):
   """What a user asks of `train`.
 
   Attributes:
@@ -43,16 +44,16 @@ class Request(typing.NamedTuple):
     wait_timeout_secs: float, how long to wait for another task, or for space on
       the disk.
   """
-  input_fn: typing.Callable[..., typing.Any]
-  hooks: typing.Tuple[typing.Any, ...] = ()
-  saving_listeners: typing.Tuple[typing.Any, ...] = ()
-  steps: typing.Optional[int] = None
-  max_steps: typing.Optional[int] = None
-  max_iterations: typing.Optional[int] = None
+  input_fn: Callable[..., Any]
+  hooks: Tuple[Any, ...] = ()
+  saving_listeners: Tuple[Any, ...] = ()
+  steps: Optional[int] = None
+  max_steps: Optional[int] = None
+  max_iterations: Optional[int] = None
   wait_timeout_secs: float = 7200.
 
 
-class Training(typing.NamedTuple):
+class Training(NamedTuple):
   """How a task trains: what is asked of it, and what it has opened for that.
 
   Attributes:
@@ -64,14 +65,14 @@ class Training(typing.NamedTuple):
   request: Request
   stops: signals.StopRequests
   report: events.Report
-  writer: typing.Optional[summary.SummaryWriter] = None
+  writer: Optional[summary.SummaryWriter] = None
 
   def asked_to_stop(self) -> bool:
     """Returns whether a signal asked for a stop."""
     return self.stops.asked is not None
 
 
-class Start(typing.NamedTuple):
+class Start(NamedTuple):
   """From where an iteration trains.
 
   Attributes:
@@ -81,12 +82,12 @@ class Start(typing.NamedTuple):
     is_elsewhere: whether it is in another folder than those that follow.
   """
   number: int
-  checkpoint: typing.Optional[str]
+  checkpoint: Optional[str]
   begins: bool = False
   is_elsewhere: bool = False
 
 
-class Trained(typing.NamedTuple):
+class Trained(NamedTuple):
   """An iteration after its training.
 
   Attributes:
@@ -107,16 +108,15 @@ class Trained(typing.NamedTuple):
   """
   ending: loop_lib.Ending
   contest: choosing.Contest
-  reports: typing.Callable[[typing.Sequence[str]], typing.List[typing.Any]]
-  averages: typing.Dict[str, float]
-  weights: typing.Dict[str, typing.List[float]]
+  reports: Callable[[Sequence[str]], List[Any]]
+  averages: Dict[str, float]
+  weights: Dict[str, List[float]]
   progress: events.Progress
   checkpoint: str
   global_step: int
   seconds: float
-  generation: typing.Optional[int] = None
-  costs: typing.Optional[
-      typing.Dict[str, typing.Dict[str, typing.Any]]] = None
+  generation: Optional[int] = None
+  costs: Optional[Dict[str, Dict[str, Any]]] = None
 
 
 def _hook_runner(training, ops, is_chief):
@@ -154,8 +154,8 @@ class IterationTraining:
   def __init__(self, model: model_lib.Model, training: Training,
                built: model_lib.Built, start: Start, task: str, is_chief: bool,
                surroundings: loop_lib.Surroundings, began: float,
-               folder: typing.Optional[model_dir_lib.ModelDir] = None,
-               position: typing.Optional[
+               folder: Optional[model_dir_lib.ModelDir] = None,
+               position: Optional[
                    input_position.InputPosition] = None):
     """Completes the graph.
 
@@ -245,7 +245,7 @@ class IterationTraining:
       self._recorder.write_now_and_then(self.loop)
     self._pass_on(event)
 
-  def begin(self, session: typing.Any) -> None:
+  def begin(self, session: Any) -> None:
     """Saves the first checkpoint, or says from which one training goes on.
 
     Args:
@@ -267,8 +267,7 @@ class IterationTraining:
       self._training.report(events.Resumed(
           start.number, global_step, start.checkpoint))
 
-  def train(self, session: typing.Any, coordinator: typing.Any
-           ) -> loop_lib.Ending:
+  def train(self, session: Any, coordinator: Any) -> loop_lib.Ending:
     """Trains in a session, as far as it comes.
 
     A signal ends it after its step. The chief then saves, and the signal does
@@ -347,13 +346,13 @@ class IterationTraining:
       logging.error("Stopped at step %d of iteration %d, which is not saved: "
                     "%s.", step, number, error)
 
-  def end(self, session: typing.Any) -> None:
+  def end(self, session: Any) -> None:
     """Saves the last checkpoint, if this is the chief, and ends the hooks."""
     saver = self._chief_saver or saving.Saver()
     saver.end(session, self.loop.global_step,
               lambda: self._hooks.end(session))
 
-  def trained(self, session: typing.Any, ending: loop_lib.Ending) -> Trained:
+  def trained(self, session: Any, ending: loop_lib.Ending) -> Trained:
     """Returns what the chief has trained and saved.
 
     It is read from the checkpoint, with which all that follows begins: on a

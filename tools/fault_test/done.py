@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a job has done already: none of it may be done again."""
 
-import typing
+from typing import Any, Dict, List, Tuple
 
 #: The key of the global step. Others are pairs: an iteration, and the name of a
 #: subnetwork or ensemble of it.
@@ -11,7 +11,7 @@ GLOBAL_STEP = (-1, "the global step")
 # How old an event may be when it is read.
 _DELAY_SECS = 3.
 
-Steps = typing.Dict[typing.Tuple[int, str], int]
+Steps = Dict[Tuple[int, str], int]
 
 
 class Done:
@@ -25,8 +25,7 @@ class Done:
   def __init__(self):
     """Nothing is done yet."""
     # From a key to (since when, step), both increasing.
-    self._seen: typing.Dict[typing.Any, typing.List[
-        typing.Tuple[float, int]]] = {}
+    self._seen: Dict[Any, List[Tuple[float, int]]] = {}
     self._saved = dict(self._seen)
 
   def _note(self, floors, secs, steps):
@@ -48,7 +47,7 @@ class Done:
     """Notes that a parameter server is lost, and what was not saved."""
     self._seen = {}
 
-  def reach(self, secs: float, steps: Steps) -> typing.List[str]:
+  def reach(self, secs: float, steps: Steps) -> List[str]:
     """Takes how far a task says that some are; returns what is wrong.
 
     Args:

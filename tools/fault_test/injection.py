@@ -10,7 +10,7 @@ import re
 import signal
 import sys
 import time
-import typing
+from typing import Callable, Dict, List, NamedTuple, Optional, Set
 
 from adanet import tf_compat
 from adanet.core import events
@@ -31,7 +31,7 @@ _END_SECS = 150.
 _STEP = re.compile(r"adanet/iteration_(\d+)/(?:subnetwork|ensemble)_(.+)/step")
 
 
-class Outcome(typing.NamedTuple):
+class Outcome(NamedTuple):
   """What came of an injection.
 
   Attributes:
@@ -47,8 +47,8 @@ class Outcome(typing.NamedTuple):
   iteration: int
   step: int
   saved: int
-  step_after: typing.Optional[int] = None
-  seconds: typing.Optional[float] = None
+  step_after: Optional[int] = None
+  seconds: Optional[float] = None
   problem: str = ""
 
 
@@ -99,7 +99,7 @@ class BrokenJob:
     """
     self._plan = what
     self._model_dir = model_dir
-    self.outcomes: typing.List[Outcome] = []
+    self.outcomes: List[Outcome] = []
     command = [
         sys.executable, _SEARCH, "--model_dir=" + model_dir,
         "--strategy=" + what.strategy, f"--steps={STEPS}",
@@ -117,11 +117,11 @@ class BrokenJob:
     self._iteration = 0
     self._over = False
     # Killed by this process, and since when; stopped by it.
-    self._killed: typing.Dict[str, float] = {}
-    self._stopped: typing.Set[str] = set()
-    self._problems: typing.List[str] = []
+    self._killed: Dict[str, float] = {}
+    self._stopped: Set[str] = set()
+    self._problems: List[str] = []
     self._done = done.Done()
-    self._winners: typing.Dict[str, str] = {}  # From a file to what it says.
+    self._winners: Dict[str, str] = {}  # From a file to what it says.
 
   # What happens in the job.
 
@@ -381,8 +381,7 @@ class BrokenJob:
       problems.append(f"processes are left: {_children(os.getpid())}")
     return "; ".join(problems)
 
-  def run(self, log: typing.Callable[[Outcome], None]
-         ) -> typing.List[plan.Fault]:
+  def run(self, log: Callable[[Outcome], None]) -> List[plan.Fault]:
     """Runs the job to its end.
 
     Args:

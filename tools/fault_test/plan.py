@@ -4,7 +4,7 @@
 
 import itertools
 import random
-import typing
+from typing import List, NamedTuple
 
 KILL, STOP, FULL_DISK = "kill -9", "SIGSTOP", "full disk"
 
@@ -27,7 +27,7 @@ _SETTINGS = (
     (2, "replication"))
 
 
-class Fault(typing.NamedTuple):
+class Fault(NamedTuple):
   """One injection.
 
   Attributes:
@@ -44,7 +44,7 @@ class Fault(typing.NamedTuple):
   chance: float
 
 
-class JobPlan(typing.NamedTuple):
+class JobPlan(NamedTuple):
   """One job.
 
   Attributes:
@@ -58,7 +58,7 @@ class JobPlan(typing.NamedTuple):
   strategy: str
   has_id: bool
   iterations: int
-  faults: typing.List[Fault]
+  faults: List[Fault]
 
 
 def _endless(rng, values):
@@ -76,7 +76,7 @@ def _moments(rng, count):
 
 
 def jobs(injections: int, seed: int, has_full_disk: bool = True,
-         only_kills: bool = False) -> typing.List[JobPlan]:
+         only_kills: bool = False) -> List[JobPlan]:
   """Returns the jobs, which have as many faults as is asked for.
 
   Args:
@@ -89,7 +89,7 @@ def jobs(injections: int, seed: int, has_full_disk: bool = True,
   kinds = _endless(rng, [
       kind for kind in KINDS if kind[0] == KILL or not only_kills and (
           has_full_disk or kind[0] != FULL_DISK)])
-  result: typing.List[JobPlan] = []
+  result: List[JobPlan] = []
   while injections > 0:
     count = min(injections, _MAX_FAULTS)
     injections -= count

@@ -3,7 +3,7 @@
 """A disk of this process and its children alone, which can be filled."""
 
 import os
-import typing
+from typing import Optional
 
 from adanet.launch import processes
 
@@ -28,7 +28,7 @@ def _enter() -> None:
   processes.call_c("mount", None, b"/", None, _MS_REC | _MS_PRIVATE, None)
 
 
-def mount(folder: str, megabytes: int) -> typing.Optional[str]:
+def mount(folder: str, megabytes: int) -> Optional[str]:
   """Mounts a file system in memory, which nobody else sees.
 
   It is gone with the last process that sees it. This process must have no

@@ -10,7 +10,7 @@ compare with that where TensorFlow has no `tf.estimator`:
 """
 
 import json
-import typing
+from typing import Any, Callable, Dict, NamedTuple
 
 from adanet import tf_compat
 import numpy as np
@@ -21,7 +21,7 @@ MODES = ("train", "eval", "infer")
 VOCABULARY = ("cat", "dog", "fox", "yak", "gnu")
 
 
-class Task(typing.NamedTuple):
+class Task(NamedTuple):
   """The logits of one head, and the labels that it takes."""
   logits_dimension: int = 1
   # "real", "class", "name", "multi_hot", "sparse_class" or "sparse_name".
@@ -34,12 +34,12 @@ class Task(typing.NamedTuple):
     return max(2, self.logits_dimension)
 
 
-class Case(typing.NamedTuple):
+class Case(NamedTuple):
   """A head, and what it takes."""
   name: str
   # From `adanet.heads` or `tf.estimator` to a head.
-  make: typing.Callable[[typing.Any], typing.Any]
-  tasks: typing.Dict[str, Task]  # By the head's name; "" if it has none.
+  make: Callable[[Any], Any]
+  tasks: Dict[str, Task]  # By the head's name; "" if it has none.
   weights_dimension: int = 0  # 0 if there are no weights.
   regularized: bool = False
   joined_logits: bool = False  # Whether a multi-head gets one tensor of logits.

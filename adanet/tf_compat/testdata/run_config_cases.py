@@ -13,7 +13,7 @@ with that where TensorFlow has no `tf.estimator`:
 import itertools
 import json
 import os
-import typing
+from typing import NamedTuple, Optional
 from unittest import mock
 
 from google.protobuf import json_format
@@ -22,9 +22,9 @@ import tensorflow.compat.v1 as tf
 from adanet.tf_compat import run_config
 
 
-class Case(typing.NamedTuple):
+class Case(NamedTuple):
   """One way to make a `RunConfig`."""
-  tf_config: typing.Optional[str]  # Text of the variable, None if unset.
+  tf_config: Optional[str]  # Text of the variable, None if unset.
   kwargs: dict = {}  # Arguments of the constructor.
 
   @property
