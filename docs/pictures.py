@@ -27,7 +27,7 @@ def _digits():
   kinds = {"iterations": records.IterationRecord,
            "tasks": records.TaskRecord,
            "evaluations": records.EvaluationRecord}
-  return report.Report(found["model_dir"], **{
+  return report.History(found["model_dir"], **{
       key: tuple(
           records.loads(kind, json.dumps(dict(record, version=found["version"])))
           for record in found[key])

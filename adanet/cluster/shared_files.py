@@ -116,7 +116,7 @@ class Check:
     return None
 
 
-class Follower:
+class VisibilityCheck:
   """Reports an announced agreement that is not visible here."""
 
   def __init__(self, model_dir: str, job: ended.JobId,
@@ -206,7 +206,7 @@ class Onlooker:
     """
     self._board: Optional[board_lib.Board] = board_lib.Board(
         0, address, "grpc://" + address, "/job:ps/task:0")
-    self._follower = Follower(model_dir, job, functools.partial(
+    self._follower = VisibilityCheck(model_dir, job, functools.partial(
         self._board.model_dir, board_lib.CHIEF))
     self._time = 0.
 

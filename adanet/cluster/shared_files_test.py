@@ -75,7 +75,7 @@ class SharedFilesTest(parameterized.TestCase):
 
   def _follow(self, agreed, announced, told, secs, job=_JOB):
     """Asks a follower once now, and once after some seconds."""
-    follower = shared_files.Follower(self._other, job, lambda: told)
+    follower = shared_files.VisibilityCheck(self._other, job, lambda: told)
     with mock.patch.object(shared_files.time, "monotonic") as monotonic:
       for monotonic.return_value in (1000., 1000. + secs):
         found = follower.check_seen(agreed, announced)
@@ -88,7 +88,7 @@ class SharedFilesTest(parameterized.TestCase):
       self.assertFalse(self._follow(None, 3, told, 30.))
 
   def test_follower_waits_anew_for_each_generation(self):
-    follower = shared_files.Follower(self._other, _JOB, lambda: None)
+    follower = shared_files.VisibilityCheck(self._other, _JOB, lambda: None)
     with mock.patch.object(shared_files.time, "monotonic") as monotonic:
       for monotonic.return_value, announced, expected in (
           (1000., 4, False), (1050., 3, True), (1100., 4, False),
@@ -96,7 +96,7 @@ class SharedFilesTest(parameterized.TestCase):
         self.assertEqual(expected, follower.check_seen(_AGREEMENT, announced))
 
   def test_follower_says_once_what_it_does_not_see(self):
-    follower = shared_files.Follower(self._other, _JOB, lambda: None)
+    follower = shared_files.VisibilityCheck(self._other, _JOB, lambda: None)
     with mock.patch.object(shared_files.time, "monotonic") as monotonic:
       with self.assertLogs(level="WARNING") as logged:
         for monotonic.return_value in (1000., 1009., 1011., 1030.):

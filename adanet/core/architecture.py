@@ -17,7 +17,7 @@ class ArchitectureError(ValueError):
   """A file that should have an architecture does not."""
 
 
-class _Subnetwork(NamedTuple):
+class _SubnetworkEntry(NamedTuple):
   builder_name: str
   iteration_number: int
 
@@ -27,7 +27,7 @@ class _File(NamedTuple):
   ensemble_candidate_name: str
   ensembler_name: str
   global_step: int
-  subnetworks: Tuple[_Subnetwork, ...]
+  subnetworks: Tuple[_SubnetworkEntry, ...]
   replay_indices: Tuple[int, ...] = ()  # AdaNet wrote none before 0.8.
 
 
@@ -81,7 +81,7 @@ class Architecture(
           "_replace(global_step=...).")
     return json.dumps(typed_json.to_json(_File, _File(
         self.ensemble_candidate_name, self.ensembler_name, self.global_step,
-        tuple(_Subnetwork(name, t) for t, name in self.subnetworks),
+        tuple(_SubnetworkEntry(name, t) for t, name in self.subnetworks),
         self.replay_indices)), sort_keys=True)
 
   @classmethod

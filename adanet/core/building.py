@@ -50,7 +50,7 @@ def _checked(tensors, kind):
   return tf_compat.v1.debugging.check_numerics(tensors, kind)
 
 
-class _Builder:
+class _GraphBuilder:
   """Builds one iteration in the default graph."""
 
   def __init__(self, search, task, config, strategy, share, reports, only):
@@ -241,7 +241,7 @@ class _Builder:
 
   def _adanet_loss_metrics(self, candidate):
     return {"adanet_loss": tf_compat.v1.metrics.mean(
-        candidate.spec.adanet_loss)}
+        candidate.adanet_loss)}
 
   def _plan(self, builders, number, previous):
     """Returns dict from a new ensemble's name to (`Combination`, ensembler)."""
@@ -295,8 +295,8 @@ class _Builder:
         found.append(self._ensemble(combined, ensembler, number, index, specs,
                                     previous, frozen=False))
     return [
-        ensembles.Candidate(
-            spec, self._average(spec.name, spec.adanet_loss, spec.summary))
+        spec._replace(average=self._average(
+            spec.name, spec.adanet_loss, spec.summary))
         for spec in found]
 
   def _build_only(self, builders, number, specs, previous):
@@ -310,7 +310,7 @@ class _Builder:
       spec = self._ensemble(
           combined, ensembler, number, self._only.replay_indices[-1], specs,
           previous, frozen=False)
-    return [ensembles.Candidate(spec, None)]
+    return [spec]
 
   def _build_reports(self, number, specs, candidates, previous, is_simple):
     """Returns the reports of the iteration.
@@ -318,7 +318,7 @@ class _Builder:
     Args:
       number: int, the iteration's.
       specs: those of the subnetworks.
-      candidates: the `Candidate`s.
+      candidates: the `EnsembleSpec`s that may win.
       previous: what won the iteration before, or None.
       is_simple: whether the iteration has an ensemble for each builder and each
         ensembler, and no other.
@@ -328,12 +328,12 @@ class _Builder:
       first = candidates[0]
       reports["previous_ensemble"] = subnetwork_lib.Report(
           hparams={}, attributes={},
-          metrics=dict(first.spec.metrics, **self._adanet_loss_metrics(first)))
+          metrics=dict(first.metrics, **self._adanet_loss_metrics(first)))
     for spec in specs:
       reports[spec.builder.name] = self._subnetwork_report(spec)
     if is_simple:
       for candidate in candidates[bool(previous):]:
-        names = candidate.spec.architecture.subnetworks_of(number)
+        names = candidate.architecture.subnetworks_of(number)
         if len(names) == 1:
           reports[names[0]].metrics.update(self._adanet_loss_metrics(candidate))
     return reports
@@ -391,7 +391,7 @@ class _Builder:
         local_init_ops=[op for s in built for op in s.local_init_ops],
         reports=reports,
         summaries=[s.summary for s in specs] + [
-            c.spec.summary for c in candidates],
+            c.summary for c in candidates],
         has_previous=bool(previous and candidates),
         planned=tuple(self._planned(planned, number, previous)),
         builder_costs=tuple(getattr(b, "cost", None) for b in builders),
@@ -400,7 +400,8 @@ class _Builder:
 
 def build(search: iteration_lib.Search,
           history: Sequence[Tuple[int, architecture_lib.Architecture]],
-          number: int, task: subnetworks.Task, config: Any, strategy: Any,
+          number: int, task: subnetworks.LearningTask, config: Any,
+          strategy: Any,
           share: Callable[[Sequence[str]], placement.Share],
           reports: Callable[[int], _Reports],
           only: Optional[architecture_lib.Architecture] = None) -> iteration_lib.Iteration:
@@ -412,7 +413,7 @@ def build(search: iteration_lib.Search,
     search: `Search`.
     history: pairs of an earlier iteration and its winner's `Architecture`.
     number: int, the iteration's.
-    task: `Task`, with the input.
+    task: `LearningTask`, with the input.
     config: RunConfig.
     strategy: `PlacementStrategy` that has this config; says on which devices.
     share: function from the names of the iteration's builders to what this
@@ -426,5 +427,5 @@ def build(search: iteration_lib.Search,
     ValueError: what the user's search makes does not fit; the message names the
       builder or ensemble, and the iteration.
   """
-  return _Builder(search, task, config, strategy, share, reports, only).build(
-      history, number)
+  return _GraphBuilder(search, task, config, strategy, share, reports,
+                       only).build(history, number)

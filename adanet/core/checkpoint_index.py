@@ -29,7 +29,7 @@ _VARINT, _LENGTH_DELIMITED = 0, 2
 _SHARD, _OFFSET, _SIZE = 3, 4, 5
 
 
-class _Reader:
+class _BytesReader:
   """Reads numbers and bytes, one after the other."""
 
   def __init__(self, content: bytes):
@@ -67,7 +67,7 @@ def _block(content: bytes, offset: int, size: int) -> bytes:
 
 def _entries(block: bytes) -> Iterator[Tuple[bytes, bytes]]:
   """Yields the keys and values of a block."""
-  reader = _Reader(block)
+  reader = _BytesReader(block)
   key = b""
   while reader:
     shared, others, size = reader.varint(), reader.varint(), reader.varint()
@@ -77,7 +77,7 @@ def _entries(block: bytes) -> Iterator[Tuple[bytes, bytes]]:
 
 def _numbers(message: bytes) -> Dict[int, int]:
   """Returns the integers among the fields of a protocol buffer."""
-  reader = _Reader(message)
+  reader = _BytesReader(message)
   found = {}
   while reader:
     field, kind = divmod(reader.varint(), 8)
@@ -89,7 +89,7 @@ def _numbers(message: bytes) -> Dict[int, int]:
   return found
 
 
-def _handle(reader: _Reader) -> Tuple[int, int]:
+def _handle(reader: _BytesReader) -> Tuple[int, int]:
   """Returns the offset and the size of a block."""
   return reader.varint(), reader.varint()
 
@@ -114,10 +114,10 @@ def extents(content: bytes) -> Iterator[Extent]:
   footer = content[-_FOOTER_SIZE:]
   if footer[-len(_MAGIC):] != _MAGIC:
     raise ValueError("the index has no end")
-  handles = _Reader(footer)
+  handles = _BytesReader(footer)
   _handle(handles)  # That of a block about blocks, which is empty.
   for _, handle in _entries(_block(content, *_handle(handles))):
-    for key, value in _entries(_block(content, *_handle(_Reader(handle)))):
+    for key, value in _entries(_block(content, *_handle(_BytesReader(handle)))):
       if key:  # The value without a name is about the whole checkpoint.
         entry = _numbers(value)
         yield Extent(entry.get(_SHARD, 0),

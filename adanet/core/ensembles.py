@@ -14,6 +14,18 @@ from adanet.core import subnetworks as subnetworks_lib
 from adanet.heads import export_output
 
 
+class MovingAverage(NamedTuple):
+  """An exponential moving average without the bias of its start at zero.
+
+  Attributes:
+    value: variable, float of shape []; zero before the first update.
+    update: tensor, float of shape []; running it updates the average and
+      returns it. None where nothing is averaged.
+  """
+  value: Any
+  update: Any = None
+
+
 class EnsembleSpec(NamedTuple):
   """An ensemble in the graph.
 
@@ -36,6 +48,7 @@ class EnsembleSpec(NamedTuple):
     metrics: dict from a name to a metric; empty but for evaluation.
     variables: tuple of str, the names of its own float variables, without those
       of optimizers.
+    average: `MovingAverage` of its AdaNet loss, or None if it does not compete.
   """
   name: str
   ensemble: Any
@@ -52,29 +65,7 @@ class EnsembleSpec(NamedTuple):
   train_op: Any = None
   metrics: Dict[str, Any] = {}
   variables: Tuple[str, ...] = ()
-
-
-class MovingAverage(NamedTuple):
-  """An exponential moving average without the bias of its start at zero.
-
-  Attributes:
-    value: variable, float of shape []; zero before the first update.
-    update: tensor, float of shape []; running it updates the average and
-      returns it. None where nothing is averaged.
-  """
-  value: Any
-  update: Any = None
-
-
-class Candidate(NamedTuple):
-  """An ensemble that may win the iteration.
-
-  Attributes:
-    spec: `EnsembleSpec`.
-    average: `MovingAverage` of its AdaNet loss.
-  """
-  spec: EnsembleSpec
-  average: MovingAverage
+  average: Optional[MovingAverage] = None
 
 
 class ExportOptions(NamedTuple):
@@ -207,7 +198,7 @@ def _train_op(mixture, builders, ensembler, previous_ensemble):
 
 def build_ensemble(
     combined: Combination, ensembler: Any, name: str, iteration_number: int,
-    index: int, task: subnetworks_lib.Task,
+    index: int, task: subnetworks_lib.LearningTask,
     subnetworks: Sequence[subnetworks_lib.SubnetworkSpec],
     previous: Optional[EnsembleSpec], summary: Any, options: ExportOptions,
     frozen: bool, training: bool) -> EnsembleSpec:
@@ -219,7 +210,7 @@ def build_ensemble(
     name: str, the ensemble's.
     iteration_number: int.
     index: int, its place among the candidates of the iteration.
-    task: `Task`.
+    task: `LearningTask`.
     subnetworks: those of the iteration.
     previous: the winner of the last iteration, or None.
     summary: `adanet.Summary` for the ensembler.
@@ -283,14 +274,14 @@ def build_ensemble(
     return spec._replace(train_op=train_op)
 
 
-def complete(spec: EnsembleSpec, task: subnetworks_lib.Task,
+def complete(spec: EnsembleSpec, task: subnetworks_lib.LearningTask,
              options: ExportOptions,
              subnetworks: Sequence[Any]) -> EnsembleSpec:
   """Returns an ensemble with losses, predictions, metrics, export outputs.
 
   Args:
     spec: an ensemble as it was built.
-    task: `Task`.
+    task: `LearningTask`.
     options: `ExportOptions`.
     subnetworks: those that are exported; none for none.
   """

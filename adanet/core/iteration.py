@@ -60,9 +60,10 @@ class Iteration(NamedTuple):
     base_global_step: int, the global step when the iteration began.
     share: `Share`, what this worker builds and trains.
     subnetworks: tuple of `SubnetworkSpec`, those that it builds.
-    candidates: tuple of `Candidate`; empty for a worker without ensembles. From
-      iteration 1 on, the first is the previous ensemble, unless all others are
-      fitted: then training does not need it. Fitted ones are not among them.
+    candidates: tuple of `EnsembleSpec`, those that may win; empty for a worker
+      without ensembles. From iteration 1 on, the first is the previous
+      ensemble, unless all others are fitted: then training does not need it.
+      Fitted ones are not among them.
     previous: `EnsembleSpec` of the previous ensemble; None for none.
     global_step: the variable.
     current_iteration: the variable that has `number` in a checkpoint.
@@ -83,7 +84,7 @@ class Iteration(NamedTuple):
   base_global_step: int
   share: placement.Share
   subnetworks: Tuple[subnetworks.SubnetworkSpec, ...]
-  candidates: Tuple[ensembles.Candidate, ...]
+  candidates: Tuple[ensembles.EnsembleSpec, ...]
   previous: Optional[ensembles.EnsembleSpec]
   global_step: Any
   current_iteration: Any
@@ -110,7 +111,7 @@ class Iteration(NamedTuple):
     return tuple(one for one in self.planned if one.fitted_by is not None)
 
   @property
-  def new_candidates(self) -> Tuple[ensembles.Candidate, ...]:
+  def new_candidates(self) -> Tuple[ensembles.EnsembleSpec, ...]:
     """The candidates that are trained: all but the previous ensemble."""
     return self.candidates[int(self.has_previous):]
 
@@ -118,7 +119,7 @@ class Iteration(NamedTuple):
   def steps(self) -> Dict[str, Any]:
     """The variables that count steps, by the name of what is trained."""
     return {spec.name: spec.step for spec in self.subnetworks + tuple(
-        c.spec for c in self.new_candidates)}
+        c for c in self.new_candidates)}
 
 
 def is_fitted(ensembler: Any) -> bool:

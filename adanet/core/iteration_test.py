@@ -151,7 +151,7 @@ def _build(made, strategy=None, job="chief", index=0, mode="train", share=None,
   with scopes.new_graph(1).as_default() as graph:
     tf_compat.v1.train.create_global_step(graph)
     features, labels = builders.data()
-    task = subnetworks.Task(
+    task = subnetworks.LearningTask(
         adanet.heads.RegressionHead(), None,
         {"x": tf_compat.v1.constant(features)},
         tf_compat.v1.constant(labels), mode)
@@ -166,7 +166,7 @@ def _values(built, graph):
   """Returns the values of all variables at first, and after three steps."""
   v1 = tf_compat.v1
   steps = [[spec.train_op.train_op for spec in specs] for specs in (
-      built.subnetworks, [c.spec for c in built.new_candidates])]
+      built.subnetworks, [c for c in built.new_candidates])]
   with graph.as_default(), v1.Session() as session:
     variables = {v.op.name: v for v in v1.global_variables()}
     session.run(v1.global_variables_initializer())
@@ -275,7 +275,7 @@ class IterationTest(parameterized.TestCase):
       return [builders.Dense(name) for name in "abc"]
 
     def candidates(built):
-      return {c.spec.name: c.spec.architecture for c in built.candidates}
+      return {c.name: c.architecture for c in built.candidates}
 
     whole, graph = _build(made(), **kwargs)
     part, graph_of_part = _build(
@@ -309,7 +309,7 @@ class IterationTest(parameterized.TestCase):
     history = []
     if iteration_number:
       before, _ = build([])
-      history.append((0, before.candidates[2].spec.architecture))
+      history.append((0, before.candidates[2].architecture))
     wholes = _values(*build(history))
     parts = _values(*build(history, share=placement.Share(True, (1,), True)))
     for whole, part in zip(wholes, parts):

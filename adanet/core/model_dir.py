@@ -40,7 +40,7 @@ _TEMPORARY_PATTERNS = (
     "checkpoint.tmp*")
 
 
-class _Note(NamedTuple):
+class _StopNote(NamedTuple):
   """Why something trains no further.
 
   Attributes:
@@ -55,10 +55,10 @@ def _read_note(path):
   """Returns what a file says."""
   try:
     return typed_json.from_json(
-        _Note, typed_json.loads(files.read_text(path) or ""),
+        _StopNote, typed_json.loads(files.read_text(path) or ""),
         skips_unknown=True)
   except ValueError:
-    return _Note("")
+    return _StopNote("")
 
 
 class ModelDir:

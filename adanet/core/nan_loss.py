@@ -18,8 +18,8 @@ from adanet.core import selection
 def _error_class():
   """Returns the class of `raised_in_training`, made when it is needed."""
 
-  class AllNaNError(selection.AllNaNError,
-                    tf_compat.v1.train.NanLossDuringTrainingError):
+  class InTraining(selection.AllNaNError,
+                   tf_compat.v1.train.NanLossDuringTrainingError):
     """A `selection.AllNaNError` that is TensorFlow's error of a NaN, too."""
 
     # What a traceback calls it: by this name users find it.
@@ -29,7 +29,7 @@ def _error_class():
     def __str__(self):  # TensorFlow's leaves the message out.
       return "".join(map(str, self.args))
 
-  return AllNaNError
+  return InTraining
 
 
 @contextlib.contextmanager

@@ -156,7 +156,7 @@ def _put_into_scope(scope, saveables, others):
                    else f"{new}/{spec.name}")
 
 
-class Built:
+class ScopeContent:
   """What a builder or an ensembler has made in its scope so far.
 
   Attributes:
@@ -170,8 +170,8 @@ class Built:
 
 
 @contextlib.contextmanager
-def builder_scope(variable_scope: Any, built: Optional[Built] = None
-                  ) -> Iterator[Built]:
+def builder_scope(variable_scope: Any, built: Optional[ScopeContent] = None
+                  ) -> Iterator[ScopeContent]:
   """Enters the scope of one builder or ensembler in the default graph.
 
   In it, `tf.train.get_global_step()` is the builder's own step, and
@@ -192,7 +192,7 @@ def builder_scope(variable_scope: Any, built: Optional[Built] = None
   graph.step_of_scope = functools.partial(_step_in, variable_scope)
   visible = graph.get_collection_ref(v1.GraphKeys.TRAINABLE_VARIABLES)
   hidden = list(visible)
-  built = built or Built(variable_scope.name)
+  built = built or ScopeContent(variable_scope.name)
   visible[:] = before = list(built.trainable_variables)
   saveables = graph.get_collection_ref(v1.GraphKeys.SAVEABLE_OBJECTS)
   num_saveables = len(saveables)

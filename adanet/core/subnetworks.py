@@ -20,7 +20,7 @@ _METHODS = ("build_subnetwork", "build_subnetwork_train_op")
 _SCOPE_NAME = re.compile(r"[A-Za-z0-9_.\\/-]+\Z")
 
 
-class Task(NamedTuple):
+class LearningTask(NamedTuple):
   """What is learned: the same for all candidates.
 
   Attributes:
@@ -207,7 +207,7 @@ def as_train_op_spec(train_op: Any, owner: str) -> Any:
 
 
 @contextlib.contextmanager
-def train_op_scope(variable_scope: Any, built: scopes.Built
+def train_op_scope(variable_scope: Any, built: scopes.ScopeContent
                    ) -> Iterator[List[Any]]:
   """Enters the scope of a builder's or an ensembler's train op.
 
@@ -235,16 +235,17 @@ def with_updates(spec: Any, updates: Sequence[Any]) -> Any:
   return spec._replace(train_op=tf_compat.v1.group(spec.train_op, *updates))
 
 
-def build_subnetwork(builder: Any, name: str, iteration_number: int, task: Task,
-                     summary: Any, previous_ensemble: Any, config: Any,
-                     frozen: bool, training: bool) -> SubnetworkSpec:
+def build_subnetwork(builder: Any, name: str, iteration_number: int,
+                     task: LearningTask, summary: Any, previous_ensemble: Any,
+                     config: Any, frozen: bool,
+                     training: bool) -> SubnetworkSpec:
   """Builds a subnetwork in the default graph and the current variable scope.
 
   Args:
     builder: `adanet.subnetwork.Builder`.
     name: str, the subnetwork's.
     iteration_number: int.
-    task: `Task`.
+    task: `LearningTask`.
     summary: `adanet.Summary` for the builder.
     previous_ensemble: the `adanet.Ensemble` of the last iteration, or None.
     config: RunConfig for the builder.

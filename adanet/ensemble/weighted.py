@@ -91,7 +91,7 @@ class ComplexityRegularized(
         complexity_regularization)
 
 
-class _Head(collections.namedtuple("_Head", ["key", "suffix"])):
+class _HeadKey(collections.namedtuple("_HeadKey", ["key", "suffix"])):
   """One head of a multi-head, or the only one.
 
   Attributes:
@@ -112,7 +112,7 @@ class _Head(collections.namedtuple("_Head", ["key", "suffix"])):
     return f"_{key}" if key else ""
 
 
-class _OnlyHead(_Head):
+class _OnlyHead(_HeadKey):
   """The head of tensors that are in no dict."""
 
   def of(self, tensors):
@@ -123,7 +123,7 @@ def _heads(subnetwork):
   """Returns the heads in the order that numbers their variables."""
   if not isinstance(subnetwork.logits, dict):
     return [_OnlyHead(None, "")]
-  return [_Head(key, f"_{index}" if index else "")
+  return [_HeadKey(key, f"_{index}" if index else "")
           for index, key in enumerate(sorted(subnetwork.logits))]
 
 

@@ -47,7 +47,7 @@ def _session(model, built, checkpoint, winner):
   with model.session(built, checkpoint, new) as (session, coordinator):
     if new:
       fitting.set_weights(
-          session, built.iteration.candidates[0].spec.ensemble,
+          session, built.iteration.candidates[0].ensemble,
           winner.fits[winner.name].members.values())
     yield session, coordinator
 
@@ -55,7 +55,7 @@ def _session(model, built, checkpoint, winner):
 def _best(model, iteration, checkpoint):
   """Returns the `EnsembleSpec` that answers: the best so far."""
   if model.only is not None:
-    return iteration.candidates[0].spec
+    return iteration.candidates[0]
   return deciding.best(model, iteration, checkpoint)
 
 
@@ -64,7 +64,7 @@ def _own_metrics(iteration: iteration_lib.Iteration) -> Dict[
   """Returns the metrics of all subnetworks and ensembles, by kind and name."""
   found = {("subnetwork", s.name): s.metrics for s in iteration.subnetworks}
   found.update(
-      (("ensemble", c.spec.name), c.spec.metrics) for c in iteration.candidates)
+      (("ensemble", c.name), c.metrics) for c in iteration.candidates)
   return found
 
 
@@ -78,7 +78,7 @@ def _results(iteration, best, values):
 
   Metrics that some candidates lack are left out, as by AdaNet.
   """
-  candidates = [values["ensemble", c.spec.name] for c in iteration.candidates]
+  candidates = [values["ensemble", c.name] for c in iteration.candidates]
   found = dict(values["ensemble", best.name])
   return {name: found[name] for name in found
           if all(name in other for other in candidates)}
@@ -213,7 +213,7 @@ def _export_outputs(iteration, best):
   return {
       name: (predicts if type(output).__name__ == "PredictOutput"
              else outputs[name])
-      for name, output in iteration.candidates[0].spec.export_outputs.items()}
+      for name, output in iteration.candidates[0].export_outputs.items()}
 
 
 def export(model: model_lib.Model, export_dir_base: str,

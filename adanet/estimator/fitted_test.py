@@ -81,7 +81,7 @@ class FittedTest(parameterized.TestCase):
     self._model_dir = tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
 
   def _record(self, number):
-    return store.History(self._model_dir).iteration(number)
+    return store.Store(self._model_dir).iteration(number)
 
   def _weights(self, estimator, record):
     """Returns the weights that the latest checkpoint has of a winner."""

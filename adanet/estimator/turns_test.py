@@ -154,8 +154,8 @@ class TurnsTest(parameterized.TestCase):
         wait_for=self._wait_for, shares_ensembles=shares_ensembles)
     with model.graph(request.input_fn, "train", 0) as built:
       it = trainer.IterationTraining(
-          model, training, built, trainer.Start(0, None), task="a task",
-          is_chief=index == 0, surroundings=surroundings, began=time.time())
+          model, training, built, trainer.Start(0, None), trainer.TrainingTask(
+              "a task", index == 0, surroundings, time.time()))
       self._advance = {
           s.name: tf_compat.v1.assign_add(s.step, pace_of_others)
           for s in built.iteration.subnetworks}

@@ -87,7 +87,7 @@ class BinaryClassHead(single_head.SingleHead):
         predictions["logistic"])
     return outputs
 
-  def measure(self, batch: single_head.Batch) -> Dict[str, Any]:
+  def measure(self, batch: single_head.LabeledBatch) -> Dict[str, Any]:
     labels, weights = batch.labels, batch.weights
     logistic = batch.predictions["logistic"]
     class_ids = batch.predictions["class_ids"]

@@ -81,7 +81,7 @@ class MultiClassHead(single_head.SingleHead):
   def export(self, predictions: Dict[str, Any]) -> Dict[str, Any]:
     return _classes.export_classes(predictions, predictions["all_classes"])
 
-  def measure(self, batch: single_head.Batch) -> Dict[str, Any]:
+  def measure(self, batch: single_head.LabeledBatch) -> Dict[str, Any]:
     return {
         "accuracy": _metrics.accuracy(
             batch.labels, batch.predictions["class_ids"], batch.weights),

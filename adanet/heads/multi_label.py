@@ -127,7 +127,7 @@ class MultiLabelHead(single_head.SingleHead):
     return _classes.export_classes(
         predictions, self._all_classes(predictions["logits"]))
 
-  def measure(self, batch: single_head.Batch) -> Dict[str, Any]:
+  def measure(self, batch: single_head.LabeledBatch) -> Dict[str, Any]:
     labels, weights = batch.labels, batch.weights
     probabilities = batch.predictions["probabilities"]
     metrics = _metrics.at_thresholds(

@@ -84,7 +84,7 @@ class RegressionHead(single_head.SingleHead):
         head.PREDICT_SERVING_KEY: export_output.PredictOutput(predictions),
     }
 
-  def measure(self, batch: single_head.Batch) -> Dict[str, Any]:
+  def measure(self, batch: single_head.LabeledBatch) -> Dict[str, Any]:
     return {
         "prediction/mean": _metrics.mean(
             batch.predictions["predictions"], batch.weights),

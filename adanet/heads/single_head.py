@@ -13,7 +13,7 @@ from adanet.heads import _metrics
 from adanet.heads import head
 
 
-class Batch(NamedTuple):
+class LabeledBatch(NamedTuple):
   """What is known of a batch of examples once it has labels.
 
   Attributes:
@@ -99,11 +99,11 @@ class SingleHead(head.Head):
     """
 
   @abc.abstractmethod
-  def measure(self, batch: Batch) -> Dict[str, Any]:
+  def measure(self, batch: LabeledBatch) -> Dict[str, Any]:
     """Returns the metrics but those of losses, without this head's name.
 
     Args:
-      batch: the `Batch` that the update ops add.
+      batch: the `LabeledBatch` that the update ops add.
     """
 
   def build(self, features: Any, mode: str, logits: Any, labels: Any,
@@ -135,7 +135,7 @@ class SingleHead(head.Head):
     return head.HeadSpec(mode, predictions, loss, eval_metric_ops=metrics)
 
   def _read_batch(self, features, logits, labels, predictions):
-    """Returns a `Batch`."""
+    """Returns a `LabeledBatch`."""
     v1 = tf_compat.v1
     with v1.name_scope("labels"):
       labels = self.read_labels(labels, logits)
@@ -158,4 +158,4 @@ class SingleHead(head.Head):
                    for name in self._optional_loss_arguments}),
             self.logits_dimension if self.loss_per_logit else 1, logits,
             self.title)
-    return Batch(logits, labels, losses, weights, predictions)
+    return LabeledBatch(logits, labels, losses, weights, predictions)

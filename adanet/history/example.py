@@ -40,7 +40,7 @@ def _evaluation(t, steps, ensemble):
 
 def search(num_iterations: int = 3, num_workers: int = 4, num_ps: int = 2,
            kinds: tuple = ("linear", "1_layer", "2_layers"),
-           steps: int = 1000) -> report_lib.Report:
+           steps: int = 1000) -> report_lib.History:
   """Returns the report of a search on a cluster, by round robin.
 
   Args:
@@ -78,15 +78,15 @@ def search(num_iterations: int = 3, num_workers: int = 4, num_ps: int = 2,
       tasks.append(records.TaskRecord(
           f"ps:{p}", t, (), {}, seconds,
           size * len(names) // num_ps + 1000 * p))
-  return report_lib.Report(
+  return report_lib.History(
       "/tmp/digits", tuple(iterations), tuple(tasks), tuple(
           _evaluation(record.iteration, steps, record.winner)
           for record in iterations))
 
 
-def write(report: report_lib.Report, model_dir: str) -> None:
+def write(report: report_lib.History, model_dir: str) -> None:
   """Writes a report, as the tasks of its search do."""
-  history = store.History(model_dir)
+  history = store.Store(model_dir)
   for iteration in report.iterations:
     history.write_iteration(iteration)
   for task in report.tasks:

@@ -34,14 +34,14 @@ _JSON = flags.DEFINE_boolean(
     "json", False, "Print JSON instead of tables.", flag_values=_COMMAND.flags)
 
 
-def _read(arguments: Sequence[str]) -> report_lib.Report:
+def _read(arguments: Sequence[str]) -> report_lib.History:
   """Returns the report of the one model_dir."""
   if len(arguments) != 1:
     raise command.BadInput(
         f"{' '.join(arguments) or 'no argument'}: expected one model_dir "
         "(--help says more)")
   try:
-    report = store.History(arguments[0]).read(warn=_COMMAND.warn)
+    report = store.Store(arguments[0]).read(warn=_COMMAND.warn)
   except ValueError as e:
     raise command.BadInput(str(e)) from e
   if not report.iterations and not report.tasks:
@@ -51,7 +51,7 @@ def _read(arguments: Sequence[str]) -> report_lib.Report:
   return report
 
 
-def _draw(report: report_lib.Report) -> None:
+def _draw(report: report_lib.History) -> None:
   """Draws the pictures that the flags ask for."""
   for path in _PICTURE.value:
     try:

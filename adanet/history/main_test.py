@@ -123,7 +123,7 @@ class MainTest(parameterized.TestCase):
     self.assertRegex(_run("--version")[1], r"^adanet-report \d+\.\d+\.\d+\n$")
 
   def test_name_that_no_terminal_can_show(self):
-    store.History(self.model_dir).write_iteration(records.IterationRecord(
+    store.Store(self.model_dir).write_iteration(records.IterationRecord(
         3, (records.CandidateRecord("a\ud800\u2713", 1.),), "a\ud800\u2713"))
     code, output, error = _run(self.model_dir)
     self.assertEqual((0, ""), (code, error))

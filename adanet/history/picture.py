@@ -63,7 +63,7 @@ def _fitting(texts: Sequence[str], width: float, size: float) -> str:
 class _Picture:
   """Draws one search on a page."""
 
-  def __init__(self, search: records.Search):
+  def __init__(self, search: records.Records):
     self._search = search
     self._page = page_lib.Page()
     self._legend = page_lib.Legend(self._page)
@@ -168,7 +168,7 @@ class _Picture:
             x + length + .04, top + _ROW_HEIGHT / 2,
             summary.span(values, page_lib.format_number), 7)
 
-  def _cells(self, group: Sequence[summary.Task], number: int
+  def _cells(self, group: Sequence[summary.TaskSummary], number: int
             ) -> List[Tuple[Sequence[str], str]]:
     """Returns what tasks did in an iteration, as their cells.
 
@@ -207,7 +207,7 @@ class _Picture:
     return cells
 
   def _draw_cells(self, x: float, y: float, width: float,
-                  group: Sequence[summary.Task], number: int) -> None:
+                  group: Sequence[summary.TaskSummary], number: int) -> None:
     page = self._page
     height = _ROW_HEIGHT - .04
     cells = self._cells(group, number)
@@ -349,13 +349,13 @@ def _finite(values: Sequence[Optional[float]]) -> List[float]:
   return [v for v in values if v is not None and math.isfinite(v)]
 
 
-def draw(search: records.Search) -> figure_lib.Figure:
+def draw(search: records.Records) -> figure_lib.Figure:
   """Returns a figure, which is in no window and not pyplot's."""
   with page_lib.default_style():
     return _Picture(search).draw()
 
 
-def write(search: records.Search, path: str) -> None:
+def write(search: records.Records, path: str) -> None:
   """Writes the picture of a search; see `Report.picture`."""
   ending = path.rpartition(".")[2].lower()
   if ending not in FORMATS or "." not in path:

@@ -80,7 +80,7 @@ class PictureTest(parameterized.TestCase):
                  records.CandidateRecord("c", 1e-100, ("$b$",), (-1.,)))),
       ("names", (records.CandidateRecord("$\\x" * 40, 1., ("%$_^" * 40,)),)))
   def test_odd_records(self, candidates):
-    report = report_lib.Report("m", tuple(
+    report = report_lib.History("m", tuple(
         records.IterationRecord(i, candidates, "a") for i in range(2)), (
             records.TaskRecord("chief", 0, (), {"a": 0}),
             records.TaskRecord("worker:1", 2, (), {}, 0., 0)))

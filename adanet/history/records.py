@@ -187,10 +187,10 @@ class UndecidedRecord(NamedTuple):
   reason: str = ""
 
 
-class Search(NamedTuple):
+class Records(NamedTuple):
   """All records of a search, as tables and pictures take them.
 
-  `report.Report` says what each field is.
+  `report.History` says what each field is.
   """
   model_dir: str
   iterations: Tuple[IterationRecord, ...] = ()

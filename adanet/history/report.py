@@ -10,7 +10,7 @@ from adanet.history import records
 # pylint: disable=g-import-not-at-top
 
 
-class Report(records.Search):
+class History(records.Records):
   """What a search did. `str` of it is its tables as plain text.
 
   Attributes:
@@ -54,3 +54,6 @@ class Report(records.Search):
     """
     from adanet.history import picture
     picture.write(self, os.fspath(path))
+
+
+Report = History  # Its first name, which `adanet.subnetwork.Report` has, too.

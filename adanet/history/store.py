@@ -105,7 +105,7 @@ def _warn(problems, warn):
                  else "the first is " + problems[0]))
 
 
-class History:
+class Store:
   """The records in one model_dir. Making this value reads and writes nothing.
   """
 
@@ -190,7 +190,7 @@ class History:
     _warn(problems, _log)
     return record
 
-  def read(self, warn: Callable[[str], Any] = _log) -> report_lib.Report:
+  def read(self, warn: Callable[[str], Any] = _log) -> report_lib.History:
     """Returns what the search did so far.
 
     Records that cannot be read are left out, with one warning. An iteration
@@ -231,7 +231,7 @@ class History:
         self._undecided_path, problems,
         lambda text, _: records.loads(records.UndecidedRecord, text))
     _warn(problems, warn)
-    return report_lib.Report(
+    return report_lib.History(
         self._model_dir, tuple(found), tuple(tasks), evaluations, undecided)
 
   def _read_evaluations(self, iterations, problems):
@@ -275,7 +275,7 @@ class History:
     return None
 
 
-def report(model_dir: str) -> report_lib.Report:
+def report(model_dir: str) -> report_lib.History:
   """Returns what a search did: its iterations, and what each task did.
 
   It reads small files only, so it can be called while the search goes on. On a
@@ -287,4 +287,4 @@ def report(model_dir: str) -> report_lib.Report:
   Raises:
     ValueError: there is no such folder.
   """
-  return History(model_dir).read()
+  return Store(model_dir).read()

@@ -27,7 +27,7 @@ class StoreTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.folder = self.create_tempdir().full_path
-    self.history = store.History(self.folder)
+    self.history = store.Store(self.folder)
 
   def _write(self, report):
     example.write(report, self.folder)
@@ -62,7 +62,7 @@ class StoreTest(parameterized.TestCase):
     path = "file://" + self.folder
     self.assertEqual(
         report._replace(model_dir=path), adanet.report(path))
-    self.assertIsNone(store.History(path).task("worker:9", 0))
+    self.assertIsNone(store.Store(path).task("worker:9", 0))
     with self.assertRaisesRegex(ValueError, "expected a folder"):
       adanet.report(path + "/other")
 

@@ -34,14 +34,14 @@ def names_of(record: records.IterationRecord) -> names_lib.Names:
   return names_lib.Names(c.name for c in record.candidates)
 
 
-def ensembles_of(search: records.Search) -> Set[str]:
+def ensembles_of(search: records.Records) -> Set[str]:
   """Returns the names of all ensembles, also of an iteration under way."""
   return {c.name for record in search.iterations
           for c in record.candidates}.union(
               *[task.ensembles for task in search.tasks])
 
 
-def result(search: records.Search) -> str:
+def result(search: records.Records) -> str:
   """Returns the result of a search as one line of any length."""
   if not search.iterations:
     return "No iteration has ended yet."
@@ -78,7 +78,7 @@ def best_first(record: records.IterationRecord
   return sorted(record.candidates, key=key)
 
 
-class Task:
+class TaskSummary:
   """What a task did in all iterations.
 
   Attributes:
@@ -105,18 +105,19 @@ class Task:
         default=None)
 
 
-def tasks_of(search: records.Search) -> List[Task]:
+def tasks_of(search: records.Records) -> List[TaskSummary]:
   """Returns the tasks of a search, those of a kind in their order."""
   found: Dict[str, List[records.TaskRecord]] = {}
   for record in search.tasks:
     found.setdefault(record.task, []).append(record)
-  tasks = list(map(Task, found.values()))
+  tasks = list(map(TaskSummary, found.values()))
   kinds = [task.kind for task in tasks]
   return sorted(tasks, key=lambda task: (
       kinds.index(task.kind), int(task.index or 0)))
 
 
-def grouped(tasks: Sequence[Task], max_groups: int) -> List[List[Task]]:
+def grouped(tasks: Sequence[TaskSummary],
+            max_groups: int) -> List[List[TaskSummary]]:
   """Returns lists of the tasks that did the same, in their order.
 
   Args:
@@ -124,11 +125,11 @@ def grouped(tasks: Sequence[Task], max_groups: int) -> List[List[Task]]:
     max_groups: int. If there are more groups, tasks share one if they trained
       as many subnetworks and ensembles, or else if they are of the same kind.
   """
-  keys: Sequence[Callable[[Task], Any]] = (
+  keys: Sequence[Callable[[TaskSummary], Any]] = (
       lambda task: (task.kind, tuple(sorted(task.trained))),
       lambda task: (task.kind, len(task.trained)),
       lambda task: task.kind)
-  groups: Dict[Any, List[Task]] = {}
+  groups: Dict[Any, List[TaskSummary]] = {}
   for key in keys:
     groups = {}
     for task in tasks:
@@ -138,7 +139,7 @@ def grouped(tasks: Sequence[Task], max_groups: int) -> List[List[Task]]:
   return list(groups.values())
 
 
-def name_of(group: Sequence[Task]) -> str:
+def name_of(group: Sequence[TaskSummary]) -> str:
   """Returns the names of tasks of the same kind."""
   kind = group[0].kind
   indices = indices_lib.Indices(int(task.index) for task in group if task.index)

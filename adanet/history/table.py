@@ -127,7 +127,7 @@ def _trained_notes(subnetworks: Mapping[str, records.SubnetworkRecord],
 
 
 def _notes(subnetworks: Mapping[str, records.SubnetworkRecord],
-           search: records.Search, iteration: int, names: names_lib.Names,
+           search: records.Records, iteration: int, names: names_lib.Names,
            width: int) -> List[str]:
   """Returns what is known of an iteration's subnetworks and evaluations."""
   notes = list(_trained_notes(subnetworks, width))
@@ -142,7 +142,7 @@ def _notes(subnetworks: Mapping[str, records.SubnetworkRecord],
   return notes
 
 
-def _iteration_parts(record: records.IterationRecord, search: records.Search,
+def _iteration_parts(record: records.IterationRecord, search: records.Records,
                      width: int) -> List[Any]:
   """Returns the heading, the candidates and the notes of an iteration."""
   names = summary.names_of(record)
@@ -163,7 +163,7 @@ def _iteration_parts(record: records.IterationRecord, search: records.Search,
   return parts + [rich_text.Text("\n".join(notes))] * bool(notes)
 
 
-def _under_way_parts(search: records.Search, width: int) -> List[Any]:
+def _under_way_parts(search: records.Records, width: int) -> List[Any]:
   """Returns what is known of the iteration that has not ended, if there is one.
   """
   number = len(search.iterations) and search.iterations[-1].iteration + 1
@@ -199,14 +199,14 @@ def _trained_text(group, ensembles, width):
       summary.counted(number, "ensemble")] * bool(number), width)
 
 
-def _tasks_parts(search: records.Search, width: int) -> List[Any]:
+def _tasks_parts(search: records.Records, width: int) -> List[Any]:
   """Returns the heading and the table of the tasks; nothing if none is known.
   """
   tasks = summary.tasks_of(search)
   if not tasks:
     return []
   ensembles = summary.ensembles_of(search)
-  rows: List[Tuple[str, List[summary.Task], List[str]]] = []
+  rows: List[Tuple[str, List[summary.TaskSummary], List[str]]] = []
   for group in summary.grouped(tasks, _MAX_ROWS):
     rows.append((_wrapped(summary.name_of(group).split(", "), 24), group, [
         summary.span([task.steps or None for task in group], "{:.0f}".format),
@@ -228,7 +228,7 @@ def _tasks_parts(search: records.Search, width: int) -> List[Any]:
           "holds.", width), style="dim")]
 
 
-def show(search: records.Search, console: rich_console.Console) -> None:
+def show(search: records.Records, console: rich_console.Console) -> None:
   """Prints what a search did.
 
   Args:
@@ -245,7 +245,7 @@ def show(search: records.Search, console: rich_console.Console) -> None:
   tables.print_parts(console, parts)
 
 
-def text(search: records.Search) -> str:
+def text(search: records.Records) -> str:
   """Returns what a search did as plain text."""
   output = io.StringIO()
   show(search, rich_console.Console(

@@ -24,7 +24,7 @@ _CANDIDATES = st.lists(_NAMES, max_size=3).flatmap(lambda names: st.builds(
     records.CandidateRecord, _NAMES, _VALUES, st.just(tuple(names)),
     st.just(()) | st.tuples(*[_VALUES] * len(names))))
 _REPORTS = st.builds(
-    report_lib.Report, _NAMES,
+    report_lib.History, _NAMES,
     st.lists(st.builds(
         records.IterationRecord, st.integers(0, 99),
         st.lists(_CANDIDATES, max_size=25).map(tuple), _NAMES,
@@ -47,7 +47,7 @@ def _iteration(*candidates, winner=None, **kwargs):
 
 
 def _text(*iterations, tasks=()):
-  return str(report_lib.Report("m", iterations, tuple(tasks)))
+  return str(report_lib.History("m", iterations, tuple(tasks)))
 
 
 class TableTest(parameterized.TestCase):
@@ -92,7 +92,7 @@ class TableTest(parameterized.TestCase):
     self.assertIn("nan", text)
 
   def test_iteration_that_has_not_ended(self):
-    text = str(report_lib.Report("m", (), (
+    text = str(report_lib.History("m", (), (
         records.TaskRecord(
             "chief:0", 0, trained={"t0_a_grow_mean": 20, "t0_b_grow_mean": 20},
             ensembles=("t0_a_grow_mean", "t0_b_grow_mean")),

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A job: its tasks, their addresses and their `TF_CONFIG`. It runs nothing."""
 
+import dataclasses
 import json
 from typing import Dict, List, NamedTuple, Optional
 
@@ -11,7 +12,8 @@ PS = "ps"
 EVALUATOR = "evaluator"
 
 
-class Task(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Task:
   """A process of a job.
 
   Attributes:
@@ -19,7 +21,7 @@ class Task(NamedTuple):
     index: which of the tasks with this `job`, from 0.
   """
   job: str
-  index: int  # type: ignore[assignment]  # A tuple has a method of this name.
+  index: int
 
   @property
   def name(self) -> str:

@@ -39,7 +39,7 @@ _KILL_SECS = 5.
 _SECS_BETWEEN_INTERRUPTS = .5
 
 
-class _Process:
+class _RunningTask:
   """A task that runs."""
 
   def __init__(self, task, popen, streams):
@@ -80,7 +80,7 @@ class LocalJob:
     self._lose = lose
     self._warn = warn
     self._selector = selectors.DefaultSelector()
-    self._processes: Dict[int, _Process] = {}
+    self._processes: Dict[int, _RunningTask] = {}
     # When each of these is due, in seconds of the monotonic clock.
     self._starts: Dict[job_lib.Task, float] = {}
     self._kills: Dict[job_lib.Task, float] = {}
@@ -142,7 +142,7 @@ class LocalJob:
       raise
     finally:
       os.close(tasks_end)
-    process = _Process(task, popen, {
+    process = _RunningTask(task, popen, {
         popen.stdout.fileno(): output_lib.STDOUT,
         popen.stderr.fileno(): output_lib.STDERR,
         events: _EVENTS,

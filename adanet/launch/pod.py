@@ -21,7 +21,7 @@ _NAMES_TIMEOUT_SECS = 900.
 _NAMES_PAUSE_SECS = 1.
 
 
-class Stopped(BaseException):
+class PodStopped(BaseException):
   """The pod was asked to stop before its program ran.
 
   Like KeyboardInterrupt it comes at any moment, so it is no Exception: logging,
@@ -128,7 +128,7 @@ def run(command: Sequence[str], environ: Mapping[str, str],
     signals.pass_to(popen)
     returncode = popen.wait()
     events.finish()
-  except Stopped as e:
+  except PodStopped as e:
     return e.status
   finally:
     signals.restore()
@@ -159,7 +159,7 @@ class _Signals:
     elif self._held is not None:
       self._held.append(number)
     else:
-      raise Stopped(number)
+      raise PodStopped(number)
 
   def hold(self):
     """From now on a signal waits for the program."""

@@ -16,7 +16,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _SECS_BETWEEN_LOOKS = .02
 
 
-class _Process(NamedTuple):
+class _ProcessIds(NamedTuple):
   pid: int
   parent: int
   session: int
@@ -55,7 +55,7 @@ def end_with_parent(parent: int, number: int) -> None:
     os.kill(os.getpid(), number)
 
 
-def _living() -> Iterator[_Process]:
+def _living() -> Iterator[_ProcessIds]:
   """Yields all processes that have not ended."""
   for name in os.listdir("/proc"):
     if not name.isdigit():
@@ -69,7 +69,7 @@ def _living() -> Iterator[_Process]:
         raise
       continue
     if fields[0] not in (b"Z", b"X"):
-      yield _Process(int(name), int(fields[1]), int(fields[3]))
+      yield _ProcessIds(int(name), int(fields[1]), int(fields[3]))
 
 
 def descendants(pid: int) -> Set[int]:

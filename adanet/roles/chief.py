@@ -233,11 +233,11 @@ class Chief:
           model, self._connection, built.iteration, generation,
           raise_if_moved=None)
       it = trainer.IterationTraining(
-          model, self._training, built, start, task=self._connection.name,
-          is_chief=True, surroundings=work.surroundings._replace(
-              wait_for=others.wait_until_trained, untrained=others.untrained,
-              shares_ensembles=others.share_ensembles),
-          began=began)
+          model, self._training, built, start, trainer.TrainingTask(
+              self._connection.name, True, work.surroundings._replace(
+                  wait_for=others.wait_until_trained,
+                  untrained=others.untrained,
+                  shares_ensembles=others.share_ensembles), began))
       if not is_ready:
         self._announce(self._agreement(
             start.number, built.iteration.builder_names, generation, figures))

@@ -206,7 +206,7 @@ class _Driver:
         model.model_dir.global_step(start.checkpoint), request.max_iterations,
         request.max_steps))
     files = part_files.PartFiles(model.model_dir.path, start.number)
-    first = part_lib.Task(
+    first = part_lib.PartRequest(
         (), len(parts), is_first=False, compares=choice is None,
         records=choosing.needs_library(choice, iteration),
         start=start, max_steps=request.max_steps, stops={},
@@ -229,14 +229,14 @@ class _Driver:
     return trained._replace(seconds=time.time() - began)
 
   def _noted(self, start, iteration, files, parts, task):
-    """Returns the `Note` of the search, compared with that of before.
+    """Returns the `SearchNote` of the search, compared with that of before.
 
     Nobody builds the builders of parts that are done. If the builders are
     others now, their weights do not fit, so they are built here.
     """
     request = self._training.request
     has_begun = any(files.attempts(part) for part in parts)
-    note = noting.Note(
+    note = noting.SearchNote(
         self._model, start.number, request.max_iterations,
         iteration.builder_names, iteration.graphs,
         has_weights=start.checkpoint is not None or has_begun,
@@ -320,11 +320,11 @@ class _Driver:
     by_worker = {}
     for part in parts:
       for attempt in files.attempts(part):
-        record = store.History(attempt).task("chief:0", number)
+        record = store.Store(attempt).task("chief:0", number)
         if record is not None:
           worker = part_files.worker_of(attempt)
           by_worker[worker] = records.added(by_worker.get(worker), record)
-    history = store.History(self._model.model_dir.path)
+    history = store.Store(self._model.model_dir.path)
     for i, record in enumerate(by_worker.values()):
       task = f"worker:{i}"
       recording.write_or_warn(history.write_task, records.added(
@@ -333,7 +333,7 @@ class _Driver:
 
 def _names_in_training(iteration):
   """Returns the names of all candidates but those that are fitted, in order."""
-  return tuple([c.spec.name for c in iteration.candidates] +
+  return tuple([c.name for c in iteration.candidates] +
                [ensemble.name for ensemble in iteration.planned
                 if ensemble.fitted_by is None])
 

@@ -79,7 +79,7 @@ class _Here(engines.Here):
     trained: list of the names of the builders of each part that it got.
   """
 
-  def __init__(self, change: Callable[[part.Task], part.Task] =
+  def __init__(self, change: Callable[[part.PartRequest], part.PartRequest] =
                lambda task: task, most: int = 100):
     """Takes what to change in a task, and how many to take at most."""
     self.trained: List[str] = []

@@ -44,12 +44,12 @@ def evaluate(config: Any, evaluation: Any,
 
   Args:
     config: RunConfig of the evaluator, with a model_dir.
-    evaluation: see `Evaluator`.
-    name: see `Evaluator`.
-    start_delay_secs: see `Evaluator`.
+    evaluation: see `EvaluatorTask`.
+    name: see `EvaluatorTask`.
+    start_delay_secs: see `EvaluatorTask`.
 
   Returns:
-    See `Evaluator.run`.
+    See `EvaluatorTask.run`.
 
   Raises:
     ValueError: this is a second evaluator.
@@ -61,7 +61,7 @@ def evaluate(config: Any, evaluation: Any,
   reporter.tell(events.Joined(files.real_path(config.model_dir)))
   with reporter.reporter() as report:
     job = ended.job_id(config)
-    return Evaluator(
+    return EvaluatorTask(
         config, evaluation, name=name, start_delay_secs=start_delay_secs,
         job=job, report=report, results_file=results_lib.file_of(config),
         onlooker=_onlooker(config, job)).run()
@@ -76,7 +76,7 @@ def _onlooker(config, job):
   return shared_files.Onlooker(config.model_dir, job, address)
 
 
-class _Stopped(Exception):
+class _JobStopped(Exception):
   """The job was stopped, to be resumed later."""
 
 
@@ -97,7 +97,7 @@ class Clock(NamedTuple):
   sleep: Callable[[float], None] = time.sleep
 
 
-class _Reader:
+class _PatientReader:
   """Reads files, and bears with a shared disk that is late for a while."""
 
   def __init__(self, function, errors, default, clock):
@@ -141,12 +141,12 @@ class _StopHook:
     """Does nothing."""
 
   def before_run(self, run_context):
-    """Raises `_Stopped` or `_Superseded` if it is time."""
+    """Raises `_JobStopped` or `_Superseded` if it is time."""
     del run_context
     if self._clock.monotonic() >= self._next_time:
       state = self._state()
       if state == agreement_lib.State.STOPPED:
-        raise _Stopped()
+        raise _JobStopped()
       if state == agreement_lib.State.OVER and self._is_superseded():
         raise _Superseded()
       self._next_time = self._clock.monotonic() + _POLL_SECS
@@ -185,7 +185,7 @@ class _Evaluated(NamedTuple):
     return self.checkpoint in (None, name) or name.startswith("increment.ckpt")
 
 
-class _Note:
+class _EvaluatedFile:
   """The file that says which checkpoint was evaluated last."""
 
   def __init__(self, model_dir, name):
@@ -209,7 +209,7 @@ class _Note:
         f.write(json.dumps(evaluated._asdict(), sort_keys=True))
 
 
-class Evaluator:
+class EvaluatorTask:
   """Evaluates the checkpoints of a job that others train."""
 
   def __init__(self, config: Any, evaluation: Any,
@@ -242,12 +242,12 @@ class Evaluator:
     self._timeout_secs = getattr(
         config, "session_creation_timeout_secs", None)
     self._evaluation = evaluation
-    self._note = _Note(config.model_dir, name)
+    self._note = _EvaluatedFile(config.model_dir, name)
     self._job_state = ended.JobState(job, clock.now)
-    self._agreement = _Reader(
+    self._agreement = _PatientReader(
         agreement_lib.AgreementFile(config.model_dir).read,
         (v1.errors.OpError, agreement_lib.AgreementError), None, clock)
-    self._latest = _Reader(
+    self._latest = _PatientReader(
         self._model_dir.latest_checkpoint,
         (v1.errors.OpError, checkpoints.CheckpointError), None, clock)
     # The last checkpoint that was looked at, and its step.
@@ -374,7 +374,7 @@ class Evaluator:
     """
     try:
       return self._run()
-    except _Stopped:
+    except _JobStopped:
       logging.info("Evaluation ends: the job was stopped.")
       raise SystemExit(_STOPPED_STATUS) from None
 
@@ -389,7 +389,7 @@ class Evaluator:
       # First the state: what is latest when training is over is the last one.
       state = self._state()
       if state == agreement_lib.State.STOPPED:
-        raise _Stopped()
+        raise _JobStopped()
       checkpoint = self._latest.read()
       if state == agreement_lib.State.OVER:
         if self._is_superseded():

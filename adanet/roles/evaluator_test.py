@@ -96,7 +96,7 @@ class _FakeEstimator:
 
 def _evaluator(estimator, spec, job, report, results_file, clock):
   """Returns the evaluator that `train_and_evaluate` would make."""
-  return evaluator.Evaluator(
+  return evaluator.EvaluatorTask(
       estimator.config, checkpoint_evaluation.CheckpointEvaluator(
           estimator, spec, None, clock.monotonic),
       name=spec.name, start_delay_secs=spec.start_delay_secs, job=job,

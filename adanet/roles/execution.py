@@ -56,17 +56,18 @@ class Execution:
 
   def __init__(self, executor: Any, training: trainer.Training,
                files: part_files.PartFiles,
-               tasks: Dict[parts_lib.Part, part_lib.Task],
-               number: int, note: noting.Note):
+               tasks: Dict[parts_lib.Part, part_lib.PartRequest],
+               number: int, note: noting.SearchNote):
     """Begins nothing yet.
 
     Args:
       executor: `concurrent.futures.Executor`.
       training: `Training`.
       files: `PartFiles` of the iteration.
-      tasks: dict from each part to its `Task`, in the order to begin them.
+      tasks: dict from each part to its `PartRequest`, in the order to begin
+        them.
       number: int, the iteration's.
-      note: `Note`, which gets the graphs of parts that have begun.
+      note: `SearchNote`, which gets the graphs of parts that have begun.
     """
     self._executor = executor
     self._training = training

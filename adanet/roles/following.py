@@ -77,7 +77,7 @@ class Follower:
     self._board = connection.own_board
     self._watch = chief_watch.ChiefWatch(
         connection.chief, connection.wait_timeout_secs)
-    self._files = shared_files.Follower(
+    self._files = shared_files.VisibilityCheck(
         connection.config.model_dir, connection.job,
         lambda: self._board.model_dir(board_lib.CHIEF))
     self._poll_secs = decisions.poll_secs(

@@ -100,14 +100,14 @@ def judged_by_all(
     costs: of each builder, in any unit; None for what is not known.
     trained: what the chief alone would judge.
   """
-  panel = _Panel(model, connection, iteration, costs, trained)
+  panel = _Judges(model, connection, iteration, costs, trained)
   if model.rules.evaluator:
     trained = trained._replace(contest=trained.contest._replace(
         values=panel.values, library=panel.library))
   return trained._replace(reports=panel.reports)
 
 
-class _Panel:
+class _Judges:
   """The chief and the workers, as those who judge an iteration."""
 
   def __init__(self, model, connection, iteration, costs, trained):

@@ -47,7 +47,7 @@ def resolved(model: model_lib.Model, request: trainer.Request
   if (request.max_steps is None or first < request.max_steps or
       model.model_dir.has_ensembles_behind(checkpoint)):
     return request, None
-  noting.Note(model, model.model_dir.current_iteration(checkpoint),
+  noting.SearchNote(model, model.model_dir.current_iteration(checkpoint),
               request.max_iterations)
   over = f"step {request.max_steps} is reached already"
   logging.info("Skipped training: %s.", over)
@@ -133,7 +133,7 @@ def train_here(
     model: model_lib.Model, training: trainer.Training, start: trainer.Start,
     surroundings: loop_lib.Surroundings,
     folder: Optional[model_dir_lib.ModelDir] = None,
-    adapt: Callable[[model_lib.Built], model_lib.Built] =
+    adapt: Callable[[model_lib.BuiltGraph], model_lib.BuiltGraph] =
     lambda built: built) -> Optional[trainer.Trained]:
   """Trains an iteration, or a part of one, in this process alone.
 
@@ -143,7 +143,7 @@ def train_here(
     start: `Start`.
     surroundings: `Surroundings` of the loop.
     folder: `ModelDir` for its checkpoints; None for the model's.
-    adapt: function from the `Built` graph to the one that is trained.
+    adapt: function from the `BuiltGraph` to the one that is trained.
 
   Returns:
     `Trained`; None if a signal asked for a stop. Then its checkpoint is saved,
@@ -153,9 +153,9 @@ def train_here(
   with model.graph(
       training.request.input_fn, "train", start.number) as built:
     it = trainer.IterationTraining(
-        model, training, adapt(built), start, task="chief:0", is_chief=True,
-        surroundings=surroundings, began=began, folder=folder,
-        position=input_position.InputPosition(_noted_position(model, start)))
+        model, training, adapt(built), start, trainer.TrainingTask(
+            "chief:0", True, surroundings, began, folder,
+            input_position.InputPosition(_noted_position(model, start))))
     with sessions.local_session(model.config.session_config) as session:
       it.initializers.set_variables(session)
       with it.initializers.started(session) as coordinator:

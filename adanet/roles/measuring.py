@@ -118,7 +118,7 @@ def _times(model, built):
   """
   iteration = built.iteration
   fetches = [s.train_op.train_op for s in iteration.subnetworks]
-  ensembles = [c.spec.name for c in iteration.new_candidates]
+  ensembles = [c.name for c in iteration.new_candidates]
   if ensembles:
     fetches.append(train_ops.TrainOps(
         iteration, model.search.global_step_combiner_fn).fetches(ensembles))

@@ -43,7 +43,7 @@ _LOOK_SECS = .5  # Between two looks at whether to stop.
 SEEN_SECS = 10.  # A network's file system may show a new file late.
 
 
-class Task(NamedTuple):
+class PartRequest(NamedTuple):
   """What a driver asks of a worker. It is small, whatever the search is.
 
   Attributes:
@@ -123,11 +123,11 @@ class _Watch:
     return self._is_over or self._stops.asked is not None
 
 
-def train(task: Task) -> Outcome:
+def train(task: PartRequest) -> Outcome:
   """Trains a part, as far as it is wanted.
 
   Args:
-    task: `Task`.
+    task: `PartRequest`.
   """
   worker = part_files.worker_name()
   if worker != task.driver_process and _is_fork():
@@ -270,7 +270,7 @@ def _checked(iteration, task):
         "must make the same in each process")
   if task.is_first or not iteration.has_previous:
     return iteration
-  of_previous = iteration.candidates[0].spec.summary
+  of_previous = iteration.candidates[0].summary
   return iteration._replace(
       summaries=[s for s in iteration.summaries if s is not of_previous])
 

@@ -38,7 +38,7 @@ from adanet.training import loop as loop_lib
 _FOLDER = "parts"
 
 
-class _Start(NamedTuple):
+class _StartFile(NamedTuple):
   """What start.json says.
 
   Attributes:
@@ -149,7 +149,7 @@ class PartFiles:
     driver = uuid.uuid4().hex
     files.write_bytes(self._search_path(driver), search)
     files.write_text(self._start_path, json.dumps(
-        typed_json.to_json(_Start, _Start(driver, name))))
+        typed_json.to_json(_StartFile, _StartFile(driver, name))))
     return driver
 
   def ask_to_stop(self) -> None:
@@ -332,7 +332,7 @@ class PartFiles:
   def _start(self):
     text = files.read_text(self._start_path)
     try:
-      return typed_json.from_json(_Start, typed_json.loads(text or ""))
+      return typed_json.from_json(_StartFile, typed_json.loads(text or ""))
     except ValueError:
       return None
 

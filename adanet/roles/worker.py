@@ -98,13 +98,13 @@ class Worker:
           lambda: follower.raise_if_moved(generation))
       it = trainer.IterationTraining(
           model, training, built, trainer.Start(number, None),
-          task=self._connection.name, is_chief=False,
-          surroundings=work.surroundings._replace(
-              asked_to_stop=lambda: (training.asked_to_stop() or
-                                     follower.look_for_move(generation)),
-              wait_for=others.wait_until_trained, untrained=others.untrained,
-              shares_ensembles=others.share_ensembles),
-          began=began)
+          trainer.TrainingTask(
+              self._connection.name, False, work.surroundings._replace(
+                  asked_to_stop=lambda: (training.asked_to_stop() or
+                                         follower.look_for_move(generation)),
+                  wait_for=others.wait_until_trained,
+                  untrained=others.untrained,
+                  shares_ensembles=others.share_ensembles), began))
       while True:
         follower.wait_until_ready(generation)
         try:

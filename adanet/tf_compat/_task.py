@@ -27,7 +27,7 @@ class TaskType:
   EVALUATOR = "evaluator"
 
 
-class Task(NamedTuple):
+class TaskInCluster(NamedTuple):
   """One task in its cluster: `jobs`, and attributes of `RunConfig`."""
   jobs: Jobs  # Empty for a local run, and for an evaluator.
   service: Optional[dict] = None
@@ -41,7 +41,7 @@ class Task(NamedTuple):
   evaluation_master: str = ""
 
 
-class _Source(NamedTuple):
+class _TaskSource(NamedTuple):
   """The names in errors, and the rules, of `TF_CONFIG` or of a resolver."""
   cluster: str
   task_type: str
@@ -49,10 +49,10 @@ class _Source(NamedTuple):
   is_resolver: bool
 
 
-_TF_CONFIG = _Source(
+_TF_CONFIG = _TaskSource(
     "TF_CONFIG['cluster']", "TF_CONFIG['task']['type']",
     "TF_CONFIG['task']['index']", is_resolver=False)
-_RESOLVER = _Source(
+_RESOLVER = _TaskSource(
     "resolver.cluster_spec()", "resolver.task_type", "resolver.task_id",
     is_resolver=True)
 
@@ -64,8 +64,8 @@ def as_object(value: Any, name: str) -> dict:
   return value
 
 
-def from_tf_config(tf_config: dict) -> Task:
-  """Returns the `Task` that a parsed `TF_CONFIG` describes.
+def from_tf_config(tf_config: dict) -> TaskInCluster:
+  """Returns the `TaskInCluster` that a parsed `TF_CONFIG` describes.
 
   Raises:
     AttributeError: If "task" is not an object.
@@ -93,8 +93,8 @@ def from_tf_config(tf_config: dict) -> Task:
           "eval_session_master", ""))
 
 
-def for_chief(tf_config: dict) -> Task:
-  """Returns the `Task` of the chief in the cluster of a parsed `TF_CONFIG`.
+def for_chief(tf_config: dict) -> TaskInCluster:
+  """Returns the chief's `TaskInCluster` of a parsed `TF_CONFIG`.
 
   Raises:
     TypeError: If a part of "cluster" has a wrong type.
@@ -107,8 +107,8 @@ def for_chief(tf_config: dict) -> Task:
   return _task_in_cluster(jobs, _chief_job(jobs, _TF_CONFIG), 0, _TF_CONFIG)
 
 
-def from_cluster_resolver(resolver: Any) -> Task:
-  """Returns the `Task` that a resolver describes.
+def from_cluster_resolver(resolver: Any) -> TaskInCluster:
+  """Returns the `TaskInCluster` that a resolver describes.
 
   Args:
     resolver: A `tf.distribute.cluster_resolver.ClusterResolver`. Its cluster is
@@ -198,7 +198,7 @@ def _local_task(task_type, task_id, source):
     if value != expected:
       raise ValueError("%s must be %r without %s, got %r" %
                        (name, expected, source.cluster, value))
-  return Task(jobs={})
+  return TaskInCluster(jobs={})
 
 
 def _task_in_cluster(jobs, task_type, task_id, source, rpc_layer="grpc"):
@@ -217,7 +217,7 @@ def _task_in_cluster(jobs, task_type, task_id, source, rpc_layer="grpc"):
     if chief_job == TaskType.MASTER:
       raise ValueError("%s must not be 'evaluator' in a cluster with a "
                        "'master', got 'evaluator'" % source.task_type)
-    return Task(
+    return TaskInCluster(
         jobs={},
         task_type=task_type,
         task_id=task_id,
@@ -232,7 +232,7 @@ def _task_in_cluster(jobs, task_type, task_id, source, rpc_layer="grpc"):
                      (source.task_id, task_type, sizes(jobs), task_id))
   # The only task of a cluster needs no server.
   is_alone = len(jobs) == 1 and list(tasks) == [0]
-  return Task(
+  return TaskInCluster(
       jobs=jobs,
       task_type=task_type,
       task_id=task_id,

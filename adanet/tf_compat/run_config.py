@@ -163,7 +163,8 @@ class RunConfig:
                protocol: Optional[str] = None,
                session_creation_timeout_secs: Optional[float] = 7200,
                rereads_input: bool = True,
-               _make_task: Optional[Callable[[], _task.Task]] = None) -> None:
+               _make_task: Optional[Callable[[], _task.TaskInCluster]] = None
+              ) -> None:
     """Describes the run of this task.
 
     Pass the arguments after `log_step_count_steps` by name, because

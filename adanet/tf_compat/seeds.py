@@ -24,7 +24,7 @@ import numpy as np
 _LOCK = threading.RLock()
 
 
-class _Source(NamedTuple):
+class _SeedState(NamedTuple):
   """What the seeds come from that a program does not give.
 
   Attributes:
@@ -112,15 +112,15 @@ def _keras_3_seeds():
 
 
 def _current(graph):
-  """Returns the `_Source` that is in use."""
-  return _Source(graph.seed, graph.op_seed, random.getstate(),
+  """Returns the `_SeedState` that is in use."""
+  return _SeedState(graph.seed, graph.op_seed, random.getstate(),
                  np.random.get_state(),
                  getattr(_keras_generators(), "generator", None),
                  getattr(_keras_3_seeds(), "python_random", None))
 
 
 def _use(graph, source):
-  """Makes a `_Source` the one in use."""
+  """Makes a `_SeedState` the one in use."""
   graph.seed = source.graph_seed
   graph.op_seed = source.op_seed
   random.setstate(source.python)
@@ -142,7 +142,7 @@ def _first(graph, name):
 
   # TensorFlow adds the graph's seed to that of an op, and Python does not.
   seed = number(f"{graph.seed}/{name}")
-  return _Source(graph.seed, number(name), random.Random(seed).getstate(),
+  return _SeedState(graph.seed, number(name), random.Random(seed).getstate(),
                  np.random.RandomState(seed).get_state(), None,
                  random.Random(seed))
 

@@ -137,7 +137,7 @@ def not_finite(iteration: iteration_lib.Iteration,
     return {}
   variables = {spec.name: spec.variables for spec in iteration.subnetworks}
   variables.update(
-      (c.spec.name, c.spec.variables) for c in iteration.new_candidates)
+      (c.name, c.variables) for c in iteration.new_candidates)
   found = {name: checkpoints.not_finite(checkpoint, of_spec)
            for name, of_spec in variables.items()}
   return {name: variable for name, variable in found.items()
@@ -186,9 +186,9 @@ def evaluated(model: model_lib.Model, number: int,
     return {}
   with model.graph(evaluator.input_fn, "eval", number) as built:
     metrics = {
-        c.spec.name: dict(
-            c.spec.metrics,
-            adanet_loss=tf_compat.v1.metrics.mean(c.spec.adanet_loss))
+        c.name: dict(
+            c.metrics,
+            adanet_loss=tf_compat.v1.metrics.mean(c.adanet_loss))
         for c in built.iteration.candidates}
     if not metrics:  # Nothing would ever end the input.
       return {}
@@ -227,7 +227,7 @@ def contest(model: model_lib.Model, iteration: iteration_lib.Iteration,
   def values():
     if model.rules.evaluator:
       return evaluated(model, iteration.number, checkpoint)
-    return dict(zip((c.spec.name for c in iteration.candidates),
+    return dict(zip((c.name for c in iteration.candidates),
                     averages(iteration, checkpoint)))
 
   @contextlib.contextmanager

@@ -103,4 +103,4 @@ def best(model: model_lib.Model, iteration: iteration_lib.Iteration,
     rules = rules._replace(force_grow=False)
   found = choosing.winner(model._replace(rules=rules),
                           choosing.contest(model, iteration, checkpoint))
-  return next(c.spec for c in iteration.candidates if c.spec.name == found.name)
+  return next(c for c in iteration.candidates if c.name == found.name)

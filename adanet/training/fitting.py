@@ -76,7 +76,7 @@ def _loss_function(model, library):
     features, labels = _put({
         path: v1.convert_to_tensor_or_sparse_tensor(value)
         for path, value in library.inputs.items()})
-    loss = subnetworks.Task(
+    loss = subnetworks.LearningTask(
         model.search.head, None, features, labels, "train").apply_head(
             logits if is_dict else logits[None], "a fitted ensemble").loss
     with sessions.local_session(model.config.session_config) as session:
@@ -190,12 +190,12 @@ def fit(model: model_lib.Model, number: int,
 # Evaluating.
 
 
-class _Builder(NamedTuple):
+class _RecordedBuilder(NamedTuple):
   """What an ensemble asks of a builder whose network has been recorded."""
   name: str
 
 
-class _Reader:
+class _LibraryReader:
   """Gives the batches of a library to a graph, each with its own input."""
 
   def __init__(self, library: library_lib.Library):
@@ -224,7 +224,7 @@ class _Reader:
     self._number, self._start = self._number + 1, end
     return found
 
-  def logits(self, task: subnetworks.Task) -> Dict[Any, Any]:
+  def logits(self, task: subnetworks.LearningTask) -> Dict[Any, Any]:
     """Returns dict from a network's name, or None, to its logits."""
     v1 = tf_compat.v1
     given = library_lib.tensors_of(task)
@@ -262,8 +262,8 @@ def _previous_spec(architecture, library, logits):
       tf_compat.v1.constant(library.previous.complexity))
   return ensembles.EnsembleSpec(
       "previous", ensemble, architecture,
-      tuple(_Builder(name) for _, name in architecture.subnetworks), networks,
-      step=None, iteration_step=None, summary=None)
+      tuple(_RecordedBuilder(name) for _, name in architecture.subnetworks),
+      networks, step=None, iteration_step=None, summary=None)
 
 
 class Judged(NamedTuple):
@@ -298,7 +298,7 @@ def judge(model: model_lib.Model, number: int,
     ValueError: the evaluator's data differ from the library's.
   """
   evaluator, search = model.rules.evaluator, model.search
-  reader = _Reader(library)
+  reader = _LibraryReader(library)
   v1 = tf_compat.v1
   with model.task_graph(evaluator.input_fn, "eval") as (_, task, initializers):
     logits = reader.logits(task)
@@ -343,7 +343,7 @@ def _ensemble(planned, architecture, number, task, library, logits, before,
   new = [name for t, name in architecture.subnetworks if t == number]
   networks = [
       subnetworks.SubnetworkSpec(
-          name, _Builder(name), _network(
+          name, _RecordedBuilder(name), _network(
               logits[number, name], library.members[number, name].complexity),
           None, None, None) for name in new]
   kept = () if before is None else tuple(

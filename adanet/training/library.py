@@ -33,7 +33,7 @@ InputPath = Tuple[Any, ...]
 """Where a tensor of a batch is: ("labels",), or ("features", "weight")."""
 
 
-class Batch(NamedTuple):
+class RecordedBatch(NamedTuple):
   """A batch of the evaluator's data.
 
   Attributes:
@@ -54,12 +54,12 @@ class Library(NamedTuple):
       complexity regularization as the complexity; None without one.
     inputs: dict from a path to an array of shape [n, ...], or to a
       `SparseTensorValue`: what the head's loss needs beside logits.
-    batches: tuple of `Batch`.
+    batches: tuple of `RecordedBatch`.
   """
   members: Dict[Network, ensemble_lib.Member]
   previous: Optional[ensemble_lib.Member]
   inputs: Dict[InputPath, Any]
-  batches: Tuple[Batch, ...]
+  batches: Tuple[RecordedBatch, ...]
 
 
 # What of a batch the loss needs.
@@ -74,13 +74,14 @@ def _leaves(value, path=()):
     yield path, value
 
 
-def loss_inputs(task: subnetworks.Task, logits: Any) -> Dict[InputPath, Any]:
+def loss_inputs(task: subnetworks.LearningTask,
+                logits: Any) -> Dict[InputPath, Any]:
   """Returns the tensors of a batch from which the head computes its loss.
 
   These are the labels, and features with weights, whatever their names are.
 
   Args:
-    task: `Task`.
+    task: `LearningTask`.
     logits: those of any network, in the default graph.
   """
   loss = task._replace(mode="train", applies_head=True).apply_head(
@@ -99,7 +100,7 @@ def loss_inputs(task: subnetworks.Task, logits: Any) -> Dict[InputPath, Any]:
           if not names.isdisjoint(part.name for part in parts(tensor))}
 
 
-def tensors_of(task: subnetworks.Task) -> Dict[InputPath, Any]:
+def tensors_of(task: subnetworks.LearningTask) -> Dict[InputPath, Any]:
   """Returns all tensors of a batch."""
   return dict(_leaves({"features": task.features, "labels": task.labels}))
 
@@ -241,7 +242,7 @@ def _write(batches, folder):
       members, members.pop(None, None),
       {path: _concatenated([batch["inputs"][path] for batch in batches])
        for path in first["inputs"]},
-      tuple(Batch(size, digest(batch["inputs"].values()))
+      tuple(RecordedBatch(size, digest(batch["inputs"].values()))
             for size, batch in zip(sizes, batches)))
   files.write_bytes(os.path.join(folder, "library"), pickle.dumps(library))
 

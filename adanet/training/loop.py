@@ -32,18 +32,6 @@ class Ending(enum.Enum):
   SIGNAL = "a signal asked for a stop"
 
 
-class Limits(NamedTuple):
-  """When training ends.
-
-  Attributes:
-    iteration_steps: int, how often a subnetwork or ensemble is trained in an
-      iteration; None for as long as there is input.
-    global_step: int, the global step at which training ends, or None.
-  """
-  iteration_steps: Optional[int]
-  global_step: Optional[int]
-
-
 def _nobody_else(steps):
   """The default `wait_for`: no other task trains these."""
   return {name: "nobody else trains it" for name in steps}
@@ -90,21 +78,35 @@ class Loop:
     trained: dict from a name to how many of its steps were taken here.
   """
 
-  def __init__(self, number: int, ops: train_ops.TrainOps, limits: Limits,
+  def __init__(self, number: int, ops: train_ops.TrainOps,
+               iteration_steps: Optional[int], max_steps: Optional[int],
                hooks: hooks_lib.HookRunner, saver: saving.Saver,
                summaries: training_summaries.TrainingSummaries,
                surroundings: Surroundings):
-    """Takes what an iteration is trained with."""
+    """Trains nothing yet.
+
+    Args:
+      number: int, the iteration's.
+      ops: `TrainOps`.
+      iteration_steps: int, how often a subnetwork or ensemble is trained in an
+        iteration; None for as long as there is input.
+      max_steps: int, the global step at which training ends, or None.
+      hooks: `HookRunner`.
+      saver: `Saver`.
+      summaries: `TrainingSummaries`.
+      surroundings: `Surroundings`.
+    """
     self._number = number
     self._ops = ops
-    self._limits = limits
+    self._iteration_steps = iteration_steps
+    self._max_steps = max_steps
     self._hooks = hooks
     self._runs = runs_lib.Runs(ops, hooks, summaries)
     self._saver = saver
     self._summaries = summaries
     self._surroundings = surroundings
     self._turns = turns_lib.Turns(ops.fractions) if ops.fractions else None
-    self._pace = turns_lib.Pace(limits.iteration_steps, surroundings.untrained)
+    self._pace = turns_lib.Pace(iteration_steps, surroundings.untrained)
     self._active = dict(ops.trainees)
     self._diverged: Set[str] = set()
     self._restored_behind: List[str] = []
@@ -126,7 +128,7 @@ class Loop:
 
   def _finished(self, steps):
     """Returns the names whose steps are at the limit, of pairs of both."""
-    limit = self._limits.iteration_steps
+    limit = self._iteration_steps
     return [name for name, step in steps if limit is not None and step >= limit]
 
   def _stop_finished(self):
@@ -158,7 +160,7 @@ class Loop:
       raise selection.all_nan_error(self._number, candidates, advice)
 
   def _is_at_max_steps(self):
-    limit = self._limits.global_step
+    limit = self._max_steps
     return limit is not None and self.global_step >= limit
 
   def _ensembles(self, num_steps=1):
@@ -221,7 +223,7 @@ class Loop:
     Ensembles train until the last subnetwork of their iteration is done. A part
     presumes that one in another part trains to the limit.
     """
-    return (self._ops.is_part and self._limits.iteration_steps is not None and
+    return (self._ops.is_part and self._iteration_steps is not None and
             bool(self._active))
 
   def _is_over(self):
@@ -290,8 +292,8 @@ class Loop:
       rate: float, global steps a second; None if not known.
     """
     left = None
-    if self._limits.iteration_steps is not None and rate:
-      left = max([self._limits.iteration_steps - self.steps[name]
+    if self._iteration_steps is not None and rate:
+      left = max([self._iteration_steps - self.steps[name]
                   for name in list(self._active) + list(
                       self._pace.unfinished)] or [0]) / rate
     return events.Progress(

@@ -39,16 +39,16 @@ def _check_time(share, strategy, has_steps):
         "trains subnetworks: expected a number between 0 and 1")
 
 
-class Built(NamedTuple):
+class BuiltGraph(NamedTuple):
   """The graph of an iteration, which is the default graph meanwhile.
 
   Attributes:
     iteration: `Iteration`.
-    task: `Task`.
+    task: `LearningTask`.
     initializers: list of ops that start the input in a session.
   """
   iteration: iteration_lib.Iteration
-  task: subnetworks.Task
+  task: subnetworks.LearningTask
   initializers: List[Any]
 
 
@@ -82,7 +82,7 @@ class Model(NamedTuple):
       it stops, as far as that is known.
     only: `Architecture` of the one ensemble that is built of an iteration, with
       its subnetworks; None for all. It is not for training.
-    applies_head: see `Task`.
+    applies_head: see `LearningTask`.
   """
   search: iteration_lib.Search
   model_dir: model_dir_lib.ModelDir
@@ -135,7 +135,7 @@ class Model(NamedTuple):
   def graph(self, input_fn: Callable[..., Any], mode: str,
             number: int, scope: Callable[
                 [], ContextManager[Any]] = contextlib.nullcontext
-           ) -> ContextManager[Built]:
+           ) -> ContextManager[BuiltGraph]:
     """Builds the graph of an iteration; see `graph_on`.
 
     Args:
@@ -156,7 +156,7 @@ class Model(NamedTuple):
                                     input_lib.Input],
                mode: str, number: int, scope: Callable[
                    [], ContextManager[Any]] =
-               contextlib.nullcontext) -> Iterator[Built]:
+               contextlib.nullcontext) -> Iterator[BuiltGraph]:
     """Builds the graph of an iteration.
 
     Args:
@@ -167,18 +167,18 @@ class Model(NamedTuple):
       scope: function that enters a scope of the graph: on which devices it is.
 
     Yields:
-      `Built`.
+      `BuiltGraph`.
     """
     with self._task_graph(read, mode, scope) as (strategy, task, initializers):
       iteration = building.build(
           self.search, self.history(number), number, task, self.config,
           strategy, functools.partial(self._share, strategy, number),
           self._reports, self.only)
-      yield Built(iteration, task, initializers)
+      yield BuiltGraph(iteration, task, initializers)
 
   def task_graph(self, input_fn: Callable[..., Any], mode: str
                 ) -> ContextManager[Tuple[
-                    Any, subnetworks.Task, List[Any]]]:
+                    Any, subnetworks.LearningTask, List[Any]]]:
     """Builds a graph that has only the input, but is else as that of `graph`.
 
     Random ops of an input without seeds get the same ones in both.
@@ -188,8 +188,8 @@ class Model(NamedTuple):
       mode: see `graph`.
 
     Returns:
-      A context manager that yields the strategy, the `Task`, and the
-      initializers of `Built`.
+      A context manager that yields the strategy, the `LearningTask`, and the
+      initializers of `BuiltGraph`.
     """
     return self._task_graph(
         self._reader(input_fn, mode), mode, contextlib.nullcontext)
@@ -212,18 +212,18 @@ class Model(NamedTuple):
           tf_compat.v1.get_variable_scope(), use_resource=True):
         tf_compat.v1.train.create_global_step(graph)
       given = read(strategy)
-      yield strategy, subnetworks.Task(
+      yield strategy, subnetworks.LearningTask(
           self.search.head, self.search.metric_fn, given.features, given.labels,
           mode, self.applies_head), given.initializers
 
   @contextlib.contextmanager
-  def session(self, built: Built, checkpoint: Optional[str],
+  def session(self, built: BuiltGraph, checkpoint: Optional[str],
               new: Optional[str] = None) -> Iterator[
                   Tuple[Any, Any]]:
     """Opens a session on a built graph, with the values of a checkpoint.
 
     Args:
-      built: `Built`.
+      built: `BuiltGraph`.
       checkpoint: str, its prefix; None for the initial values.
       new: see `Restorer`.
 

@@ -10,7 +10,7 @@ from adanet.core import searched
 from adanet.training import model as model_lib
 
 
-class Note:
+class SearchNote:
   """What is searched in an iteration, beside what was searched before it."""
 
   def __init__(self, model: model_lib.Model, number: int,

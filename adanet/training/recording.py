@@ -56,7 +56,7 @@ class TaskRecorder:
       iteration: `Iteration`.
       began: float, when this process began with the iteration; of `time.time`.
     """
-    self._history = store.History(model_dir)
+    self._history = store.Store(model_dir)
     self._before = self._history.task(task, iteration.number)
     self._began = began
     self._started = time.time()
@@ -65,9 +65,9 @@ class TaskRecorder:
     self._record = records.TaskRecord(
         task, iteration.number, tuple(
             [s.name for s in iteration.subnetworks] +
-            [c.spec.name for c in iteration.new_candidates]),
+            [c.name for c in iteration.new_candidates]),
         bytes=sum(self._bytes.values()),
-        ensembles=tuple(c.spec.name for c in iteration.candidates))
+        ensembles=tuple(c.name for c in iteration.candidates))
 
   @property
   def total_seconds(self) -> float:
@@ -134,10 +134,10 @@ def mixture_weights(
     checkpoint: str, the prefix of the checkpoint that has the others.
   """
   return {
-      c.spec.name: [_mean_weight(_weight(w.weight, session, checkpoint))
-                    for w in c.spec.ensemble.weighted_subnetworks]
+      c.name: [_mean_weight(_weight(w.weight, session, checkpoint))
+                    for w in c.ensemble.weighted_subnetworks]
       for c in iteration.candidates
-      if hasattr(c.spec.ensemble, "weighted_subnetworks")}
+      if hasattr(c.ensemble, "weighted_subnetworks")}
 
 
 def costs(
@@ -180,7 +180,7 @@ def write_evaluation(
     global_step: int, that of the checkpoint.
     metrics: dict; what is no number is left out.
   """
-  write = store.History(model_dir).write_evaluation
+  write = store.Store(model_dir).write_evaluation
   write_or_warn(write, records.EvaluationRecord(
       number, int(global_step), ensemble,
       {key: float(value) for key, value in metrics.items()
@@ -196,7 +196,7 @@ def write_undecided(
     model_dir: str.
     event: `IterationUndecided`; None if training goes on.
   """
-  write_or_warn(store.History(model_dir).write_undecided,
+  write_or_warn(store.Store(model_dir).write_undecided,
                 records.undecided_record(event) if event else None)
 
 
@@ -228,7 +228,7 @@ def write_iteration(
       for name, architecture in architectures.items()}
   won = architectures[ended.choice.name]._replace(
       global_step=progress.global_step)
-  write = store.History(model_dir).write_iteration
+  write = store.Store(model_dir).write_iteration
   write_or_warn(write, records.iteration_record(
       ended, candidates, values,
       {name: found for name, found in weights.items()
@@ -240,4 +240,4 @@ def write_iteration(
 def read_iteration(model_dir: str, number: int
                   ) -> Optional[records.IterationRecord]:
   """Returns what `write_iteration` wrote, or None."""
-  return store.History(model_dir).iteration(number)
+  return store.Store(model_dir).iteration(number)

@@ -29,7 +29,7 @@ class RecordingTest(parameterized.TestCase):
 
   def test_seconds_of_all_processes(self):
     self._estimator().train(builders.input_fn(), steps=2)
-    history = store.History(self._model_dir)
+    history = store.Store(self._model_dir)
     before = history.task("chief:0", 0)
     self.assertGreater(before.total_seconds, before.seconds)
     self.assertTrue(before.has_ended)

@@ -107,13 +107,13 @@ class TrainOps:
           names[i]: part * (1 - ensembles) for i, part in share.fractions}
       if ensembles:
         self.fractions[turns.ENSEMBLES] = ensembles
-    new = [c.spec for c in iteration.new_candidates]
+    new = [c for c in iteration.new_candidates]
     self.trainees = {
         spec.name: _trainee(spec, is_subnetwork)
         for specs, is_subnetwork in ((trained, True), (new, False))
         for spec in specs}
     self.averages = {
-        c.spec.name: _tensor(c.average.update) for c in iteration.candidates}
+        c.name: _tensor(c.average.update) for c in iteration.candidates}
     # In turns, all are observed: others may train the same, and finish it.
     self.observed = {
         spec.name: spec.step for spec in iteration.subnetworks

@@ -11,7 +11,7 @@ from adanet.distributed import placement
 from adanet.training import train_ops
 
 
-def _spec(name):
+def _spec(name, **attributes):
   """Returns what trains a subnetwork or ensemble."""
   v1 = tf_compat.v1
   with v1.variable_scope(name):
@@ -21,7 +21,7 @@ def _spec(name):
       name=name, step=step, iteration_step=v1.convert_to_tensor(step),
       loss=v1.constant(1.), adanet_loss=v1.constant(1.),
       train_op=types.SimpleNamespace(
-          train_op=v1.no_op(), chief_hooks=(), hooks=()))
+          train_op=v1.no_op(), chief_hooks=(), hooks=()), **attributes)
 
 
 class TrainOpsTest(parameterized.TestCase):
@@ -37,10 +37,10 @@ class TrainOpsTest(parameterized.TestCase):
     v1 = tf_compat.v1
     with v1.Graph().as_default(), v1.Session() as session:
       subnetworks = tuple(_spec(f"t0_{i}") for i in share.subnetworks)
-      candidates = tuple(types.SimpleNamespace(
-          spec=_spec("e"), average=types.SimpleNamespace(update=v1.constant(1.))
-      ) for _ in range(share.builds_ensemble))
-      specs = subnetworks + tuple(c.spec for c in candidates)
+      candidates = tuple(
+          _spec("e", average=types.SimpleNamespace(update=v1.constant(1.)))
+          for _ in range(share.builds_ensemble))
+      specs = subnetworks + candidates
       ops = train_ops.TrainOps(types.SimpleNamespace(
           share=share, subnetworks=subnetworks, candidates=candidates,
           new_candidates=candidates, builder_names=("a", "b"),

@@ -87,6 +87,25 @@ class Start(NamedTuple):
   is_elsewhere: bool = False
 
 
+class TrainingTask(NamedTuple):
+  """The task that trains an iteration.
+
+  Attributes:
+    name: str, its name.
+    is_chief: whether it restores and saves.
+    surroundings: `Surroundings` of its loop.
+    began: float, when this process began with the iteration; of `time.time`.
+    folder: `ModelDir` for its checkpoints and its record; None for the model's.
+    position: `InputPosition`, where this process reads all input; or None.
+  """
+  name: str
+  is_chief: bool
+  surroundings: loop_lib.Surroundings
+  began: float
+  folder: Optional[model_dir_lib.ModelDir] = None
+  position: Optional[input_position.InputPosition] = None
+
+
 class Trained(NamedTuple):
   """An iteration after its training.
 
@@ -152,78 +171,72 @@ class IterationTraining:
   """
 
   def __init__(self, model: model_lib.Model, training: Training,
-               built: model_lib.Built, start: Start, task: str, is_chief: bool,
-               surroundings: loop_lib.Surroundings, began: float,
-               folder: Optional[model_dir_lib.ModelDir] = None,
-               position: Optional[
-                   input_position.InputPosition] = None):
+               built: model_lib.BuiltGraph, start: Start, task: TrainingTask):
     """Completes the graph.
 
     Args:
       model: `Model`.
       training: `Training`.
-      built: `Built`, for training.
+      built: `BuiltGraph`, for training.
       start: `Start`.
-      task: str, the name of this task.
-      is_chief: whether this task restores and saves.
-      surroundings: `Surroundings` of the loop.
-      began: float, when this process began with the iteration; of `time.time`.
-      folder: `ModelDir` for its checkpoints and its record; None for the
-        model's.
-      position: `InputPosition`, where this process reads all input.
+      task: `TrainingTask`.
     """
     self.iteration = built.iteration
     self._features = built.task.features
-    self._folder = folder or model.model_dir
     self._model = model
     self._training = training
     self._start = start
-    self._note = None
-    if is_chief and folder is None:
-      self._note = noting.Note(
-          model, start.number, training.request.max_iterations,
-          self.iteration.builder_names, self.iteration.graphs,
-          has_weights=start.checkpoint is not None, resumes=not start.begins)
-    self._position = position or input_position.InputPosition({})
-    self._ops = ops = train_ops.TrainOps(
+    self._task = task
+    self._folder = task.folder or model.model_dir
+    self._position = task.position or input_position.InputPosition({})
+    self._ops = train_ops.TrainOps(
         self.iteration, model.search.global_step_combiner_fn,
         is_part=model.part is not None and
         len(self.iteration.subnetworks) < len(self.iteration.builder_names),
-        stops=model.stops, shares_ensembles=surroundings.shares_ensembles)
+        stops=model.stops,
+        shares_ensembles=task.surroundings.shares_ensembles)
     self._set_number = tf_compat.v1.assign(
         self.iteration.current_iteration, start.number)
-    if is_chief:
-      _warn_of_hooks_left_out(self.iteration, ops)
     user_savers = saver_hooks.among(training.request.hooks)
     saver_hooks.prepare(user_savers, training.request.saving_listeners)
-    self._hooks = _hook_runner(training, ops, is_chief)
+    # Hooks may add ops in `begin`: summaries and savers come after them.
+    self._hooks = _hook_runner(training, self._ops, task.is_chief)
     self._hooks.begin()
     summaries = training_summaries.TrainingSummaries(
         self.iteration, training.writer, model.config)
-    restorer = None
-    if is_chief and start.checkpoint is not None:
-      restorer = sessions.Restorer(
-          start.checkpoint, f"adanet/iteration_{start.number}/"
-          if start.begins else None)
-    self._chief_saver = None
-    if is_chief:
-      self._chief_saver = self._make_saver(user_savers)
-    saver = self._chief_saver or saving.Saver()
+    restorer = self._prepare_chief(user_savers) if task.is_chief else None
     self.loop = loop_lib.Loop(
-        start.number, ops,
-        loop_lib.Limits(
-            model.search.max_iteration_steps, training.request.max_steps),
-        self._hooks, saver, summaries,
-        surroundings._replace(
+        start.number, self._ops, model.search.max_iteration_steps,
+        training.request.max_steps, self._hooks,
+        self._chief_saver or saving.Saver(), summaries,
+        task.surroundings._replace(
             report=self._report,
             not_finite=functools.lru_cache()(
                 lambda: model.not_finite(training.request.input_fn))))
-    self._pass_on = surroundings.report
-    self._surroundings = surroundings
     self._recorder = recording.TaskRecorder(
-        self._folder.path, task, self.iteration, began)
+        self._folder.path, task.name, self.iteration, task.began)
     self.initializers = sessions.Initializers(
         restorer, self.iteration.local_init_ops, built.initializers)
+
+  _note: Optional[noting.SearchNote] = None
+  _chief_saver: Optional[saving.CheckpointSaver] = None
+
+  def _prepare_chief(self, user_savers):
+    """Makes what only the chief has; returns its `Restorer`, or None."""
+    model, start = self._model, self._start
+    if self._task.folder is None:
+      self._note = noting.SearchNote(
+          model, start.number, self._training.request.max_iterations,
+          self.iteration.builder_names, self.iteration.graphs,
+          has_weights=start.checkpoint is not None, resumes=not start.begins)
+    _warn_of_hooks_left_out(self.iteration, self._ops)
+    restorer = None
+    if start.checkpoint is not None:
+      restorer = sessions.Restorer(
+          start.checkpoint, f"adanet/iteration_{start.number}/"
+          if start.begins else None)
+    self._chief_saver = self._make_saver(user_savers)
+    return restorer
 
   def _make_saver(self, user_savers):
     """Returns the `CheckpointSaver` of the chief."""
@@ -243,7 +256,7 @@ class IterationTraining:
   def _report(self, event):
     if isinstance(event, events.Progress):
       self._recorder.write_now_and_then(self.loop)
-    self._pass_on(event)
+    self._task.surroundings.report(event)
 
   def begin(self, session: Any) -> None:
     """Saves the first checkpoint, or says from which one training goes on.
@@ -288,7 +301,7 @@ class IterationTraining:
       self._chief_saver.graph_files.write(self._training.writer)
     self._training.report(events.IterationBegan(
         number, tuple(s.name for s in self.iteration.subnetworks),
-        tuple(c.spec.name for c in self.iteration.candidates),
+        tuple(c.name for c in self.iteration.candidates),
         self._model.search.max_iteration_steps, self.loop.global_step,
         request.max_iterations, request.max_steps))
     try:
@@ -310,7 +323,8 @@ class IterationTraining:
     if self.loop.is_done():
       return True
     self._position.say_what_differs(self._start.number, self._ops.all())
-    return self._position.restore(session, self._surroundings.asked_to_stop)
+    return self._position.restore(
+        session, self._task.surroundings.asked_to_stop)
 
   def _check_input(self):
     """Says so if the input ended before the iteration could.
@@ -377,7 +391,7 @@ class IterationTraining:
         contest=choosing.contest(self._model, self.iteration, checkpoint),
         reports=lambda included: choosing.materialized_reports(
             self._model, number, checkpoint, included),
-        averages=dict(zip((c.spec.name for c in self.iteration.candidates),
+        averages=dict(zip((c.name for c in self.iteration.candidates),
                           choosing.averages(self.iteration, checkpoint))),
         weights=recording.mixture_weights(session, self.iteration, checkpoint),
         progress=progress, checkpoint=checkpoint, global_step=global_step,

@@ -60,7 +60,7 @@ class TrainingSummaries:
     self._summaries = [s for s, op in merged if op is not None]
     self._fetches = {
         "merged": [op for _, op in merged if op is not None],
-        "losses": {c.spec.name: c.spec.loss for c in iteration.candidates},
+        "losses": {c.name: c.loss for c in iteration.candidates},
     }
 
   def fetches(self, global_step: int) -> Dict[str, Any]:

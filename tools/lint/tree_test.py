@@ -11,9 +11,11 @@ import sys
 
 from absl.testing import absltest
 import runfiles
+from tools.lint import class_names
 from tools.lint import import_graph
 from tools.lint import python_rules
 from tools.lint import tensorflow_imports
+from tools.lint import typing_style
 
 if sys.version_info >= (3, 10):  # Its packages are for the default Python.
   from tools.lint import loop_names
@@ -32,6 +34,13 @@ _MAX_LINES = 450
 
 # They import what they like, and nothing but tests and pages imports them.
 _ABOVE_ALL = ("adanet/examples/", "adanet/testing/")
+
+
+def _library():
+  """Returns a dict from path to text of what the library is made of."""
+  return {path: text for path, text in _sources(".py").items()
+          if path.startswith("adanet/") and not path.endswith("_test.py") and
+          not path.startswith(_ABOVE_ALL)}
 
 
 def _sources(*suffixes):
@@ -72,6 +81,14 @@ class TreeTest(absltest.TestCase):
   def test_loop_names(self):
     self._check(loop_names.check, _sources(".py"), ())
 
+  def test_classes_have_names_of_their_own(self):
+    self.assertEqual([], class_names.check({
+        path: text for path, text in _library().items()
+        if "/testdata/" not in path}))
+
+  def test_typing_style(self):
+    self._check(typing_style.check, _sources(".py"), ())
+
   def test_modules_are_short(self):
     lengths = {path: text.count("\n") for path, text in _sources(".py").items()
                if not path.endswith("_test.py")}
@@ -79,10 +96,7 @@ class TreeTest(absltest.TestCase):
                           if length > _MAX_LINES})
 
   def test_imports_have_no_circle(self):
-    edges = import_graph.graph({
-        path: text for path, text in _sources(".py").items()
-        if path.startswith("adanet/") and not path.endswith("_test.py") and
-        not path.startswith(_ABOVE_ALL)})
+    edges = import_graph.graph(_library())
     self.assertGreater(len(edges), 100)
     self.assertEqual([], import_graph.circles(edges))
     self.assertEqual([], import_graph.mutual_folders(edges))

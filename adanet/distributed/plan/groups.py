@@ -111,7 +111,7 @@ class PsGroup(NamedTuple):
   load: float
 
 
-class Subnetwork(NamedTuple):
+class PlacedSubnetwork(NamedTuple):
   """One subnetwork of a plan.
 
   Attributes:
@@ -123,3 +123,6 @@ class Subnetwork(NamedTuple):
   trainers: Indices
   effective_speed: float
   ps: Optional[Indices]
+
+
+Subnetwork = PlacedSubnetwork  # Its first name.

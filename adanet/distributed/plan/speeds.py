@@ -17,7 +17,7 @@ from adanet.distributed.plan import groups as groups_lib
 import numpy as np
 
 
-class Training(NamedTuple):
+class SpeedFigures(NamedTuple):
   """Figures of the ensembles, the subnetworks, arrays [k], and the groups.
 
   Attributes:
@@ -88,8 +88,8 @@ def _exact_sums(pairs, values, num_subnetworks):
 
 def predict(groups: Sequence[groups_lib.WorkerGroup], num_subnetworks: int,
             exact_costs: Optional[Sequence[line_lib.Number]],
-            ensemble_cost: line_lib.Number) -> Training:
-  """Returns the `Training` of a cluster.
+            ensemble_cost: line_lib.Number) -> SpeedFigures:
+  """Returns the `SpeedFigures` of a cluster.
 
   Args:
     groups: the groups of its workers.
@@ -150,7 +150,7 @@ def predict(groups: Sequence[groups_lib.WorkerGroup], num_subnetworks: int,
       0. if group.in_lockstep or not ensemble_cost else
       float(group.ensemble_fraction) if group.trains_subnetworks else 1.
       for group in groups])
-  return Training(
+  return SpeedFigures(
       ensemble_speed=math.fsum(
           len(group.workers) * float(group.ensemble_fraction)
           for group in groups) / float(ensemble_cost)

@@ -211,12 +211,12 @@ class PlacementPlan(predictions.Predictions):
         "worker_index", worker_index, 0, self.num_workers)
     return self.worker_groups[self._group_of_worker[worker_index]]
 
-  def subnetwork(self, subnetwork_index: int) -> groups_lib.Subnetwork:
-    """Returns the `Subnetwork` of an index in [0, k); raises as `worker`."""
+  def subnetwork(self, subnetwork_index: int) -> groups_lib.PlacedSubnetwork:
+    """Returns the subnetwork of an index in [0, k); raises as `worker`."""
     i = _arguments.check_integer(
         "subnetwork_index", subnetwork_index, 0, self.num_subnetworks)
     ps = self._ps_of_subnetworks
-    return groups_lib.Subnetwork(
+    return groups_lib.PlacedSubnetwork(
         trainers=Indices(w for group in self.worker_groups if i in group.trained
                          for w in group.workers),
         effective_speed=float(self._training.speeds[i]),
