@@ -19,6 +19,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     ("py:(obj|class|exc)", r"(?!adanet\.).*"),
     ("py:class", r".*\._\w+.*"),  # Private types.
+    ("py:class", r"adanet\.core\..*"),  # So is what the text describes.
 ]
 
 autoclass_content = "both"  # The arguments are in the docstring of __init__.

@@ -77,7 +77,10 @@ class IterationRecord(NamedTuple):
     checkpoint: str, the name of the checkpoint that was decided on; "" if it
       is not known.
     architecture: str, the winner's as the text of its file, likewise.
-    fit: `selection.Fit` of the winner, if it is a fitted ensemble; or None.
+    fit: how the winner was fitted, or None: `members`, a dict from each
+      network's name to its weight; `loss`, the head's on the evaluator's data;
+      `num_networks`, of how many it was made; `best_network` and `best_loss`,
+      the best one of them alone.
   """
   iteration: int
   candidates: Tuple[CandidateRecord, ...]

@@ -10,7 +10,36 @@ For each iteration it
 3. joins them to one checkpoint, with AdaNet's names;
 4. chooses the winner, and goes on.
 
-An error in a part, or Ctrl-C, asks the others to save and to stop.
+All that is known of an iteration is in its folder, `part_files`, so anything
+may be lost at any moment.
+
+When a worker is lost while it trains a part:
+
+1. Its future fails. If it left a result, that is taken; see `Execution._take`.
+2. Otherwise the part is submitted again. It goes on from the newest checkpoint
+   of its attempts: the steps since then are trained again. After 5 losses of
+   one part, `execution.ExecutorError` ends the search.
+3. If the executor is broken (`concurrent.futures.BrokenExecutor`: a process
+   pool that lost a process), it takes no more work, and the error comes at
+   once. The next `train`, with another executor, goes on.
+
+An error of a part itself, or Ctrl-C, asks the other parts to save and to stop,
+by a file that each looks at, and waits for them at most 60 s.
+
+When the driver is lost, its workers notice that nobody waits for them only when
+the next driver says so: `start.json` names who asks. Until then they train on.
+The next driver
+
+1. asks the generator again, and builds the iteration to see what it has;
+2. takes the results of parts that are done, if they began from the checkpoint
+   that is the latest now, and removes those that did not;
+3. submits the others, which go on from their newest checkpoints. An attempt of
+   the old driver stops at its next look at `start.json`.
+
+When all parts are done, the model_dir gets the joined checkpoint, the record of
+the winner and its architecture, in this order; then the folder goes. A driver
+that comes in between has another latest checkpoint, with all steps: the parts
+begin from it, have nothing left to train, and are compared again.
 """
 
 import contextlib

@@ -10,10 +10,21 @@
     judge    its part of the candidates, if the chief asks for that
     end      when the chief says that training is over
 
-After a parameter server was lost, a step fails. The worker waits until all
-servers answer, and trains on if they have kept their variables; else the chief
-announces another generation. The chief restores and saves: a worker that is
-lost loses nothing, and joins again when it is started again.
+A worker keeps nothing that others need: the variables are on the parameter
+servers, and the chief restores and saves. What it can lose:
+
+1. A parameter server. A run of its session fails (`tf.errors.OpError`). It
+   waits until all servers answer. If they have kept their variables, it opens
+   another session and trains on; see `Generation.raise_if_final`. Else it sees
+   the chief's next generation, builds its graph again, and joins that.
+2. The chief. It trains on, as nobody needs the chief for a step. When the
+   iteration is over it waits, logs for whom, and gives up after
+   `worker_wait_timeout_secs`: `waiting.WaitTimeoutError`. A chief that comes
+   back meanwhile finds what was trained.
+3. Another worker. It trains on. Ensembles wait for the subnetworks of the
+   other; when it is away for good, nobody trains these, and `others` says so.
+4. Itself. Its steps are in the variables. Started again, it joins the
+   generation that is announced, and the input of its share begins anew.
 """
 
 import time
