@@ -107,7 +107,7 @@ def pandas_input_fn(x: Any, y: Any = None, batch_size: int = 128,
     if not np.array_equal(np.asarray(x.index), np.asarray(y.index)):
       raise ValueError(
           "y does not have the index of x: expected the same labels in the "
-          "same order, such as those of y.reindex(x.index).")
+          "same order: try y.reindex(x.index).")
     if not hasattr(y, "columns") and target_column in x.columns:
       raise ValueError(
           f"target_column={target_column!r}: x has a column of this name. "

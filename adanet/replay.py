@@ -15,7 +15,7 @@ class Config:
   """
 
   def __init__(self, best_ensemble_indices: Optional[Sequence[int]] = None):
-    """Takes the winners.
+    """Replays the winners that are given.
 
     Args:
       best_ensemble_indices: list of int, the index of the winner among the

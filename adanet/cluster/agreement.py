@@ -131,7 +131,7 @@ class AgreementFile:
 
   def __init__(
       self, model_dir: str, clock: Callable[[], float] = time.time) -> None:
-    """Takes the folder, which need not exist.
+    """Reads nothing: the folder need not exist.
 
     Args:
       model_dir: str.

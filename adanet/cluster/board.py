@@ -113,7 +113,7 @@ class Board:
   def model_dir(self, owner: str) -> Optional[str]:
     """Returns the model_dir of the `CHIEF` or the `SERVER`.
 
-    It is None if that one has not said it yet, or if the server does not
+    It is None if the owner has not said it yet, or if the server does not
     answer.
     """
     found = self._run(self._read_folder[owner])

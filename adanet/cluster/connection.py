@@ -112,7 +112,7 @@ class Connection:
     return self.addresses.get(name, "no address")
 
   def silent(self, names: Iterable[str]) -> List[str]:
-    """Returns those of some tasks that do not answer."""
+    """Returns which of some tasks do not answer."""
     return sorted(addresses_lib.silent(
         {name: self.addresses[name] for name in names
          if name in self.addresses}))
@@ -168,7 +168,7 @@ class Connection:
   def free(self, generations: Sequence[int]) -> bool:
     """Frees what the variables of some generations take.
 
-    Call it between sessions: it closes those of this process.
+    Call it between sessions: it closes all of this process.
 
     Returns:
       Whether it could.

@@ -16,7 +16,7 @@ class Departures:
   """The files of the workers whose input has ended."""
 
   def __init__(self, model_dir: str):
-    """Takes the folder of the job, and reads nothing."""
+    """Reads nothing yet."""
     self._folder = os.path.join(model_dir, "cluster", "departures")
 
   def _of(self, generation):

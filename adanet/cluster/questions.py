@@ -5,8 +5,8 @@
     <model_dir>/cluster/question.json      there is one at a time
     <model_dir>/cluster/answers/<id of the question>/<job>-<index>.json
 
-Each question has an id of its own, so an answer is never taken for that to
-another one.
+Each question has an id of its own, so an answer is never taken for
+another question's.
 
 The chief makes all files, empty at first. A network's file system may show a
 new file late to those who have looked for it before, but not what was written
@@ -42,7 +42,7 @@ class Question(NamedTuple):
     checkpoint: str, the name of the checkpoint to answer it from.
     seed: int, that of the graph's random ops; None for none.
     included: tuple of str, the builders that are in the winner, for reports.
-    shares: dict from the name of a task to those of the builders that it
+    shares: dict from the name of a task to the names of the builders that it
       answers for.
   """
   id: str
@@ -73,7 +73,7 @@ class Questions:
   """The files of the question that the chief asks now."""
 
   def __init__(self, model_dir: str):
-    """Takes the folder of the job, and reads nothing."""
+    """Reads nothing yet."""
     self._path = os.path.join(model_dir, "cluster", "question.json")
     self._answers = os.path.join(model_dir, "cluster", "answers")
 

@@ -72,7 +72,7 @@ def start(config: Any) -> Any:
 def _without_filters(session_config):
   """Returns the ConfigProto of a server for that of its sessions.
 
-  A server adds its device filters to those of every session. So a session on a
+  A server adds its device filters to every session's. So a session on a
   ps, of which the RunConfig's filters name all workers, would wait for them
   even if it asks for the ps alone.
   """

@@ -121,7 +121,7 @@ class VisibilityCheck:
 
   def __init__(self, model_dir: str, job: ended.JobId,
                told: Callable[[], Optional[str]]):
-    """Takes where to look.
+    """Looks nowhere yet.
 
     Args:
       model_dir: str, that of this task.
@@ -211,7 +211,7 @@ class Onlooker:
     self._time = 0.
 
   def check_seen(self, agreed: Optional[agreement_lib.Agreement]) -> None:
-    """Checks that this task sees what is announced, until it once did.
+    """Checks that this task sees what is announced, until it has seen it once.
 
     Args:
       agreed: `Agreement`, what the file in its model_dir has; None for no file.

@@ -117,7 +117,7 @@ class Command:
       run: function from the arguments that are no flags to the exit code. It is
         called after the flags have been set, unless --help or --version is
         among them.
-      argv: sequence of str, the program and its arguments; None for those of
+      argv: sequence of str, the program and its arguments; None for
         the process.
 
     Returns:

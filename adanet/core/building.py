@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the graph of one iteration: from what is searched to handles on it.
 
-What a worker builds of it, or what a part of it has, is said by one `Share`.
+A `Share` says what a worker, or a part, builds of it.
 """
 
 import collections.abc
@@ -279,7 +279,7 @@ class _GraphBuilder:
                                   self._search.enable_ensemble_summaries))
 
   def _build_candidates(self, planned, number, specs, previous):
-    """Builds the previous ensemble, and those of the built subnetworks."""
+    """Builds the previous ensemble, and the new ones of built subnetworks."""
     if self._all_are_fitted and self._task.training:
       if previous:  # A checkpoint has the variables of its average.
         self._average(previous.spec.name)
@@ -317,7 +317,7 @@ class _GraphBuilder:
 
     Args:
       number: int, the iteration's.
-      specs: those of the subnetworks.
+      specs: the `SubnetworkSpec`s.
       candidates: the `EnsembleSpec`s that may win.
       previous: what won the iteration before, or None.
       is_simple: whether the iteration has an ensemble for each builder and each

@@ -147,7 +147,7 @@ def not_finite(checkpoint: str, names: Iterable[str]) -> Optional[str]:
 
   Args:
     checkpoint: str, its prefix.
-    names: those of variables in the graph. One that the checkpoint does not
+    names: of variables in the graph. One that the checkpoint does not
       have is left out.
 
   Raises:

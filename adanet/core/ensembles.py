@@ -45,7 +45,7 @@ class EnsembleSpec(NamedTuple):
     predictions: dict of tensors, or None for one that is only built upon.
     export_outputs: dict from a signature's name to an export output, or None.
     train_op: `TrainOpSpec`, or None if it is not to train.
-    metrics: dict from a name to a metric; empty but for evaluation.
+    metrics: dict from a name to a metric; empty unless it is evaluated.
     variables: tuple of str, the names of its own float variables, without those
       of optimizers.
     average: `MovingAverage` of its AdaNet loss, or None if it does not compete.
@@ -85,7 +85,7 @@ class Combination(NamedTuple):
   Attributes:
     candidate_name: str, the name that a strategy gave it.
     builders: tuple of the builders of its new subnetworks.
-    kept: tuple of int, the indices of those of the previous ensemble.
+    kept: tuple of int, which networks of the previous ensemble, by index.
   """
   candidate_name: str
   builders: Tuple[Any, ...]
@@ -211,7 +211,7 @@ def build_ensemble(
     iteration_number: int.
     index: int, its place among the candidates of the iteration.
     task: `LearningTask`.
-    subnetworks: those of the iteration.
+    subnetworks: the `SubnetworkSpec`s of the iteration.
     previous: the winner of the last iteration, or None.
     summary: `adanet.Summary` for the ensembler.
     options: `ExportOptions`.

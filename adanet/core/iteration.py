@@ -69,7 +69,7 @@ class Iteration(NamedTuple):
     current_iteration: the variable that has `number` in a checkpoint.
     local_init_ops: list of ops that initialize what subnetworks have.
     reports: dict from a builder's name, or "previous_ensemble", to a `Report`;
-      empty but for evaluation.
+      only an evaluation has them.
     summaries: list of the `ScopedSummary` that training writes.
     has_previous: whether the first candidate is the previous ensemble.
     planned: tuple of `Planned`, all new ensembles of the iteration in their
@@ -77,7 +77,7 @@ class Iteration(NamedTuple):
     builder_costs: tuple with the `cost` of each of the iteration's builders;
       None for one that does not say it.
     graphs: dict of the graphs of all subnetworks that were built, for a
-      `Searched`; empty but for training.
+      `Searched`; only training has them.
   """
   number: int
   builder_names: Tuple[str, ...]

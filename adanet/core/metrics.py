@@ -58,7 +58,7 @@ def _check_made(made):
 def of_candidate(task: Any, spec: Any) -> Metrics:
   """Returns the metrics of a subnetwork or an ensemble.
 
-  Those of the head, the mean loss, and those of the user's `metric_fn`; a later
+  The head's, the mean loss, and what the user's `metric_fn` returns; a later
   one of the same name replaces an earlier one.
 
   Args:

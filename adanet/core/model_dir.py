@@ -65,7 +65,7 @@ class ModelDir:
   """One `model_dir`. Making this value reads and writes nothing."""
 
   def __init__(self, path: str):
-    """Takes the path of the folder, which need not exist."""
+    """Reads nothing: the folder need not exist."""
     self._path = path
 
   @property
@@ -229,12 +229,12 @@ class ModelDir:
               steps: Optional[Mapping[str, int]] = None) -> Dict[str, str]:
     """Returns why things train no further in an iteration, by their names.
 
-    The names are those of subnetworks and ensembles. A file that its writer did
+    The names are of subnetworks and ensembles. A file that its writer did
     not finish counts too, as in AdaNet 0.8; its reason is "".
 
     Args:
       iteration_number: int.
-      steps: from a name to how often that one was trained by now. A note of a
+      steps: from a name to how often it was trained by now. A note of a
         later step does not count: the last checkpoint was restored since.
     """
     folder = self._stopped_dir(iteration_number)

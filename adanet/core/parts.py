@@ -21,7 +21,7 @@ def divide(builder_names: Sequence[str],
   when they have trained.
 
   Args:
-    builder_names: those of all builders of the iteration.
+    builder_names: the names of all builders of the iteration.
     planned: its new ensembles.
   """
   group_of: Dict[str, List[str]] = {name: [name] for name in builder_names}

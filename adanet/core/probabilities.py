@@ -41,7 +41,7 @@ def warn_of_probabilities(logits: Any, predictions: Any, owner: str,
                           scope: str) -> None:
   """Warns if what a network returns as logits are probabilities.
 
-  A head of regression may want them, so only those of classes count.
+  A regression head may want them, so only heads of classes are checked.
 
   Args:
     logits: tensor, or dict from a head to a tensor.

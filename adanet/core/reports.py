@@ -192,7 +192,7 @@ class ReportStore:
   """The reports of all iterations, in one file. Reading makes no file."""
 
   def __init__(self, report_dir: str):
-    """Takes the folder of the file. It need not exist."""
+    """Reads nothing: the folder need not exist."""
     self._path = os.path.join(report_dir, _FILE_NAME)
 
   @property
@@ -231,7 +231,7 @@ class ReportStore:
 
   def write(self, iteration_number: int,
             reports: Sequence[report_lib.MaterializedReport]) -> None:
-    """Writes the reports of an iteration; those of the others stay.
+    """Writes the reports of an iteration; other iterations' stay.
 
     Args:
       iteration_number: int.

@@ -4,7 +4,7 @@
 
 A summary op is named by all name scopes around it, and so is its tag. This
 module keeps those ops as they are, and renames the tags when they are written,
-so that those of all candidates are equal.
+so that all candidates have the same ones.
 
 A builder may also write summaries without the object that it is given, with
 `tf.compat.v1.summary` or with TensorFlow 2's `tf.summary`. `capture` takes

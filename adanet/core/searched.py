@@ -51,7 +51,7 @@ def _is_frozen_before(name, number):
 
 
 class Searched(NamedTuple):
-  """A search, as far as another one can be told from it.
+  """What tells one search from another.
 
   Attributes:
     head: str.
@@ -143,7 +143,7 @@ def _text(value):
 
 
 def _only(graph, other):
-  """Returns the ops that a graph has beyond those of another, as text."""
+  """Returns the ops that a graph has and another has not, as text."""
   return ", ".join(
       f"{graph[op] - other.get(op, 0)} {op}" for op in sorted(graph)
       if graph[op] > other.get(op, 0)) or "none of these"

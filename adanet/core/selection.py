@@ -23,7 +23,7 @@ def all_nan_error(number: int, names: Iterable[str],
 
   Args:
     number: int, the iteration's.
-    names: those of the ensembles.
+    names: of the ensembles.
     advice: str, a sentence in place of what is usual, if the reason is known.
   """
   advice = advice.strip() or (
@@ -43,7 +43,7 @@ class Choice:
     value: float, its loss or metric; None if none was needed.
     next_best: str, the name of the best one that it was compared with; None if
       there is no such one, or an `objective_fn` of a user chose.
-    margin: float, how much worse the value of that one is; never negative.
+    margin: float, how much worse its value is; never negative.
       None without `next_best`.
     compared: int, how many candidates were compared, this one included.
     is_previous: bool, whether it is the ensemble of the previous iteration.

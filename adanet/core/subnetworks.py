@@ -106,11 +106,11 @@ class SubnetworkSpec(NamedTuple):
     iteration_step: tensor, its value before the training of a run.
     summary: its `adanet.Summary`.
     loss: float tensor of shape [], or None for prediction.
-    train_op: `adanet.subnetwork.TrainOpSpec`; None but for training.
+    train_op: `adanet.subnetwork.TrainOpSpec`; None unless it trains.
     metrics: dict from a name to a pair of tensors (value, update); empty but
       for evaluation.
-    variables: tuple of str, the names of its float variables, without those of
-      optimizers.
+    variables: tuple of str, the names of its float variables, without
+      optimizers' own.
   """
   name: str
   builder: Any

@@ -31,7 +31,7 @@ class Ensemble:
 
   @property
   def predictions(self) -> Optional[Dict[str, Any]]:
-    """Tensors to predict and to export beside those of the head, by name."""
+    """Tensors to predict and to export beside the head's, by name."""
     return None
 
 
@@ -45,7 +45,7 @@ class Ensembler:
   @property
   @abc.abstractmethod
   def name(self) -> str:
-    """The name of the ensembler, unique among those of an `Estimator`."""
+    """The name of the ensembler, unique in an `Estimator`."""
 
   @abc.abstractmethod
   def build_ensemble(self, subnetworks: Any, previous_ensemble_subnetworks: Any,

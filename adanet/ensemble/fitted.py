@@ -71,8 +71,8 @@ class FittedEnsembler(Ensembler):
                      previous_ensemble: Any) -> ComplexityRegularized:
     """Builds the weighted sum; see `Ensembler`.
 
-    Its variables are those of a `ComplexityRegularizedEnsembler` with scalar
-    weights and no optimizer.
+    Its variables are as a `ComplexityRegularizedEnsembler` makes them with
+    scalar weights and no optimizer.
 
     Raises:
       ValueError: the subnetworks' heads or static shapes do not fit.

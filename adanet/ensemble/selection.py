@@ -91,7 +91,7 @@ def select(logits: Sequence[Logits], loss: Callable[[Logits], float],
   finite is never the least.
 
   Args:
-    logits: those of each network, of the same shapes.
+    logits: what each network predicts, all of the same shapes.
     loss: function from such logits to their loss. It must not keep the array.
     prices: what each network costs with the weight 1:
       `adanet_lambda * complexity + adanet_beta`.
@@ -103,7 +103,7 @@ def select(logits: Sequence[Logits], loss: Callable[[Logits], float],
     ValueError: there is no network, or none has a finite F.
   """
   if not logits:
-    raise ValueError("logits=[]: expected those of at least one network.")
+    raise ValueError("logits=[]: expected the logits of at least one network.")
   picks: List[Pick] = []
   total = _Sum(logits[0])
   for count in range(1, max_selections + 2):

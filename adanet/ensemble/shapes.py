@@ -27,7 +27,7 @@ def check_same_heads(subnetworks: Iterable[Any]) -> None:
 
 
 def check_compatible(name: str, tensors: Sequence[Any]) -> None:
-  """Checks that tensors have one static shape, as far as it is known.
+  """Checks that tensors have one static shape, where it is known.
 
   Args:
     name: str, what each subnetwork calls the tensor, for the error.

@@ -17,7 +17,7 @@ class Candidate(
 
   Attributes:
     name: str, unique in the iteration.
-    subnetwork_builders: tuple of `Builder`, those of this iteration.
+    subnetwork_builders: tuple of `Builder`, new in this iteration.
     previous_ensemble_subnetwork_builders: tuple of `Builder`, those of the
       previous ensemble that stay.
   """
@@ -52,7 +52,7 @@ class Strategy:
     """Returns the candidates of an iteration.
 
     Args:
-      subnetwork_builders: list of `Builder`, those of this iteration.
+      subnetwork_builders: list of `Builder`, new in this iteration.
       previous_ensemble_subnetwork_builders: list of `Builder`, those of the
         previous ensemble, or None in iteration 0. A candidate that has only
         some of them prunes the others.
@@ -63,7 +63,7 @@ class Strategy:
 
 
 class SoloStrategy(Strategy):
-  """Each new subnetwork alone, without those of the previous ensemble."""
+  """Each new subnetwork alone, without the previous ensemble."""
 
   def generate_ensemble_candidates(self, subnetwork_builders: Any,
                                    previous_ensemble_subnetwork_builders: Any
@@ -73,7 +73,7 @@ class SoloStrategy(Strategy):
 
 
 class GrowStrategy(Strategy):
-  """Each new subnetwork, added to all those of the previous ensemble."""
+  """Each new subnetwork, added to the previous ensemble."""
 
   def generate_ensemble_candidates(self, subnetwork_builders: Any,
                                    previous_ensemble_subnetwork_builders: Any
@@ -84,7 +84,7 @@ class GrowStrategy(Strategy):
 
 
 class AllStrategy(Strategy):
-  """All new subnetworks, added to all those of the previous ensemble."""
+  """All new subnetworks, added to the previous ensemble."""
 
   def generate_ensemble_candidates(self, subnetwork_builders: Any,
                                    previous_ensemble_subnetwork_builders: Any

@@ -63,7 +63,7 @@ def _num_resources():
 def _check_accumulators(name):
   """Checks that an estimator shares no accumulator with another candidate.
 
-  TensorFlow gives those of boosted trees the same names in each model. Two
+  TensorFlow gives boosted trees the same names in each model. Two
   models would take what the other one gives, or wait for it without an end.
 
   Raises:

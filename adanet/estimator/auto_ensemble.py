@@ -52,7 +52,7 @@ class AutoEnsembleSubestimator(
     estimator: the model: a `tf.estimator.Estimator`, or a function as in
       `AutoEnsembleEstimator`.
     train_input_fn: input_fn of `(features, labels)` that this model trains on,
-      in place of the one that `train` gets; None for that one. With it, each
+      in place of `train`'s; None for `train`'s. With it, each
       model can see another part of the data (bagging). The ensemble always
       trains on the input of `train`.
     prediction_only: bool, whether the model is not to be trained.
@@ -332,9 +332,9 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
       replay_config: Any = None,
       optimizer: Any = None,
       **kwargs: Any) -> None:
-    """Takes the pool, and how to search. Writes nothing.
+    """Writes nothing yet.
 
-    Arguments that are not listed are those of `adanet.Estimator`.
+    Other arguments are as in `adanet.Estimator`.
 
     Args:
       head: what is learned: a head of `adanet.heads`, or of `tf.estimator`.

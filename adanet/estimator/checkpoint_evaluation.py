@@ -64,7 +64,7 @@ class CheckpointEvaluator:
       checkpoint: str, its prefix.
       is_final: whether training is over. It is, too, where `max_steps` is
         reached and no ensemble has to train on.
-      hooks: `SessionRunHook`s beside those of the spec.
+      hooks: more `SessionRunHook`s than the spec has.
     """
     self._next_time = self._clock() + self._spec.throttle_secs
     metrics = self._estimator.evaluate(
@@ -126,7 +126,7 @@ class EvaluatingListener:
   def __init__(self, evaluator: CheckpointEvaluator,
                latest_checkpoint: Callable[[], Optional[str]],
                first_step: int) -> None:
-    """Takes who evaluates.
+    """Evaluates nothing yet.
 
     Args:
       evaluator: `CheckpointEvaluator`.

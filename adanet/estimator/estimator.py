@@ -80,7 +80,7 @@ class Estimator:
       placement_strategy: Optional[
           distributed.PlacementStrategy] = None,
       **kwargs: Any):
-    """Takes what to search, and where the result lies. Writes nothing.
+    """Writes nothing yet.
 
     Args:
       head: what is learned: a head of `adanet.heads`, or of `tf.estimator`.
@@ -251,7 +251,7 @@ class Estimator:
       saving_listeners: sequence of `CheckpointSaverListener`.
       executor: `concurrent.futures.Executor`, such as a `ProcessPoolExecutor`
         or Dask's `Client.get_executor()`, whose workers train the candidates,
-        each with its ensembles. The figures are those of one process. All
+        each with its ensembles. The figures are the same as in one process. All
         workers must see `model_dir`. None trains in this process, or as a task
         of `TF_CONFIG`.
 
@@ -294,8 +294,8 @@ class Estimator:
       name: str, distinguishes evaluations in TensorBoard, or None.
 
     Returns:
-      Dict from the name of a metric to its value: those of the head and of
-      `metric_fn`, "loss", "global_step", "iteration", for each iteration
+      Dict from the name of a metric to its value: the metrics of the head and
+      of `metric_fn`, "loss", "global_step", "iteration", for each iteration
       "best_ensemble_index_<t>", and "architecture/adanet/ensembles", a
       serialized `Summary`.
 
@@ -374,7 +374,7 @@ class Estimator:
       as_text: bool = False,
       checkpoint_path: Optional[str] = None,
       strip_default_attrs: bool = False) -> bytes:
-    """Is `export_saved_model`, by the name that AdaNet once had for it.
+    """The same as `export_saved_model`: its older name.
 
     Args:
       export_dir_base: see `export_saved_model`.

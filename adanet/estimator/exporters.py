@@ -56,7 +56,7 @@ class _SavedModelExporter(Exporter):
 
   def __init__(self, name: str, serving_input_receiver_fn: _ReceiverFn,
                assets_extra: _Assets = None, as_text: bool = False) -> None:
-    """Takes what to export.
+    """Exports nothing yet.
 
     Args:
       name: str, the name of the folder of its exports.
@@ -120,7 +120,7 @@ class LatestExporter(_SavedModelExporter):
   def __init__(self, name: str, serving_input_receiver_fn: _ReceiverFn,
                assets_extra: _Assets = None, as_text: bool = False,
                exports_to_keep: Optional[int] = 5) -> None:
-    """Takes what to export.
+    """Exports nothing yet.
 
     Args:
       name: str, the name of the folder of its exports.
@@ -160,7 +160,7 @@ class BestExporter(_SavedModelExporter):
                compare_fn: Callable[..., bool] = _loss_smaller,
                assets_extra: _Assets = None, as_text: bool = False,
                exports_to_keep: Optional[int] = 5) -> None:
-    """Takes what to export.
+    """Exports nothing yet.
 
     Args:
       name: str, the name of the folder of its exports.
@@ -193,7 +193,7 @@ class BestExporter(_SavedModelExporter):
         best_eval_result=best, current_eval_result=current)
 
   def _best_before(self, model_dir, global_step):
-    """Returns the best result of TensorBoard's files, but for that of a step.
+    """Returns the best result in TensorBoard's files, without one step's.
     """
     best = None
     for path in sorted(tf_compat.v1.io.gfile.glob(

@@ -35,7 +35,7 @@ def _checked_exporters(exporters):
 class TrainSpec(
     collections.namedtuple(
         "TrainSpec", ["input_fn", "max_steps", "hooks", "saving_listeners"])):
-  """How to train. Its arguments are those of `tf.estimator.TrainSpec`.
+  """How to train. Its arguments are as in `tf.estimator.TrainSpec`.
 
   Attributes:
     input_fn: function that returns the input, see `adanet.Estimator.train`.

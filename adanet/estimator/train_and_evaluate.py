@@ -76,7 +76,7 @@ def _train_and_evaluate_here(estimator, train_spec, eval_spec, **kwargs):
 def _knows_an_evaluator(config):
   """Returns whether a chief knows that its job has an evaluator.
 
-  It may have one all the same: one that was started by hand.
+  If not, it may still have one: somebody may start it by hand.
   """
   return (os.environ.get("ADANET_EVALUATOR") == "1" or
           tf_compat.TaskType.EVALUATOR in config.cluster_spec.jobs)

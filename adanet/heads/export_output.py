@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a head exports: tensors, and the kind of their serving signature.
 
-The signatures are those of `tf.estimator.export`'s classes of the same name.
+The signatures are as in `tf.estimator.export`'s classes of the same name.
 """
 
 import abc

@@ -100,7 +100,7 @@ class SingleHead(head.Head):
 
   @abc.abstractmethod
   def measure(self, batch: LabeledBatch) -> Dict[str, Any]:
-    """Returns the metrics but those of losses, without this head's name.
+    """Returns all metrics except of losses, without this head's name.
 
     Args:
       batch: the `LabeledBatch` that the update ops add.

@@ -48,7 +48,7 @@ def search(num_iterations: int = 3, num_workers: int = 4, num_ps: int = 2,
     num_workers: int, the chief included.
     num_ps: int.
     kinds: tuple of str, the names of the builders in each iteration.
-    steps: int, those of each iteration.
+    steps: int, of each iteration.
   """
   iterations: List[records.IterationRecord] = []
   tasks: List[records.TaskRecord] = []

@@ -80,7 +80,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
-  """Runs the program with `argv`, or those of the process; see `Command.main`.
+  """Runs the program with `argv`, or the process's; see `Command.main`.
   """
   return _COMMAND.main(_run, argv)
 

@@ -173,7 +173,7 @@ class _Picture:
     """Returns what tasks did in an iteration, as their cells.
 
     Args:
-      group: tasks that did the same, as far as there are few groups.
+      group: tasks that did the same, or nearly so where there are many.
       number: int, the iteration's.
 
     Returns:

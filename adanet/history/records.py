@@ -45,7 +45,7 @@ class SubnetworkRecord(NamedTuple):
     loss: float, that of its last step; None if it is not known.
     measured_seconds: float, what a step of it took; None if that was not
       measured.
-    measured_bytes: int, of its variables and those of its optimizer, likewise.
+    measured_bytes: int, of its variables and its optimizer's, likewise.
     stated_cost: float, the `cost` of its builder, in any unit; None if it was
       not asked or has none.
     stated_size: float, the `size` of its builder, likewise.
@@ -143,7 +143,7 @@ class TaskRecord(NamedTuple):
 
   @property
   def steps(self) -> int:
-    """The steps of its loop: those of what it trained most."""
+    """The steps of its loop: of what it trained most."""
     return max(self.trained.values(), default=0)
 
 
@@ -318,7 +318,7 @@ def added(before: Optional[TaskRecord], record: TaskRecord) -> TaskRecord:
 
 
 def total_seconds(record: TaskRecord) -> float:
-  """Returns how long a task took, as far as it is known."""
+  """Returns how long a task took, or None if it is not known."""
   if record.total_seconds is None:
     return record.seconds
   return record.total_seconds

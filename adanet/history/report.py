@@ -16,8 +16,8 @@ class History(records.Records):
   Attributes:
     model_dir: str, where it was.
     iterations: tuple of `IterationRecord`, those that ended, in order.
-    tasks: tuple of `TaskRecord`, in the order of iterations and tasks. They are
-      those of an iteration that has not ended, too.
+    tasks: tuple of `TaskRecord`, in the order of iterations and tasks, also of
+      an iteration that has not ended.
     evaluations: tuple of `EvaluationRecord`, in the order of their steps.
     undecided: `UndecidedRecord`, if training reached its last step before
       the last iteration had a winner; or None.

@@ -110,7 +110,7 @@ class Store:
   """
 
   def __init__(self, model_dir: str):
-    """Takes the path of the model_dir, on any file system of TensorFlow."""
+    """The model_dir may be on any file system of TensorFlow."""
     self._model_dir = os.fspath(model_dir)
     self._folder = os.path.join(self._model_dir, "history")
 

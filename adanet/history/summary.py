@@ -86,13 +86,13 @@ class TaskSummary:
     index: str, such as "1".
     records: dict from the number of an iteration to its `TaskRecord`.
     trained: list of str, the names of what it trained.
-    steps: int, those of its loops.
+    steps: int, of its loops.
     speed: float, its steps a second; None if it takes none.
     megabytes: float, the most of an iteration, or None.
   """
 
   def __init__(self, found: Sequence[records.TaskRecord]):
-    """Takes all records of the task, at least one."""
+    """Adds up the task's records, at least one."""
     self.kind, _, self.index = found[0].task.partition(":")
     self.records = {record.iteration: record for record in found}
     self.trained = list(dict.fromkeys(
@@ -106,7 +106,7 @@ class TaskSummary:
 
 
 def tasks_of(search: records.Records) -> List[TaskSummary]:
-  """Returns the tasks of a search, those of a kind in their order."""
+  """Returns the tasks of a search, each kind in its order."""
   found: Dict[str, List[records.TaskRecord]] = {}
   for record in search.tasks:
     found.setdefault(record.task, []).append(record)

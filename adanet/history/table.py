@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A report as tables, for a terminal or a file.
 
-Lines have at most 80 columns, but for long names of tasks. Of many candidates
+Lines have at most 80 columns, unless a task's name is long. Of many candidates
 the best are shown, and tasks that did the same share a row.
 """
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The events of all tasks of a job, shown as those of one search."""
+"""The events of all tasks of a job, shown as one search."""
 
 import contextlib
 import sys

@@ -71,7 +71,7 @@ class Spec(NamedTuple):
     num_workers: the number of workers beside the chief.
     num_ps: the number of parameter servers.
     has_evaluator: whether the job has an evaluator.
-    name: of the Service; those of Jobs and pods begin with it.
+    name: of the Service; the names of Jobs and pods begin with it.
     namespace: of all objects; None for that of kubectl.
     max_restarts: how often a pod that fails is replaced at most.
     model_dir: the folder that all tasks see, or None if the program names it.

@@ -378,7 +378,7 @@ def _run(program: Sequence[str]) -> int:
 
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
-  """Runs the program with `argv`, or those of the process; see `Command.main`.
+  """Runs the program with `argv`, or the process's; see `Command.main`.
   """
   return _COMMAND.main(_run, argv)
 

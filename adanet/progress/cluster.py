@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The events of all tasks of a cluster as those of one search.
+"""The events of all tasks of a cluster, as of one search.
 
     cluster_progress = cluster.ClusterProgress()
     with reporter.reporter() as report:

@@ -174,7 +174,7 @@ class LiveProgress:
 
   def _rows(self, progress: events.Progress, names: Sequence[str],
             width: int) -> Iterator[List[Any]]:
-    """Yields the cells of each name; those of a column have the same width."""
+    """Yields the cells of each name; in a column all have the same width."""
     began, short = self._text.began, self._text.names.short
     max_steps = began.max_steps if began else None
     steps, losses = [], []

@@ -57,7 +57,7 @@ class Names:
   """
 
   def __init__(self, ensembles: Iterable[str] = ()):
-    """Takes the names of all ensembles of an iteration."""
+    """Finds what the names of all ensembles of an iteration share."""
     self._ensembles = frozenset(ensembles)
     self.end = _common_end(sorted(self._ensembles))
 

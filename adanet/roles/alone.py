@@ -54,7 +54,7 @@ def _announce(model, state, reason="", max_steps=None):
 
 
 def _train_iteration(model, training, start):
-  """Trains an iteration; returns what it `Trained`."""
+  """Trains an iteration; returns a `Trained`."""
   trained = leading.train_here(
       model, training, start, loop_lib.Surroundings(
           report=training.report,

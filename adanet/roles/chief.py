@@ -102,7 +102,7 @@ class Chief:
 
   def __init__(self, model: model_lib.Model, training: trainer.Training,
                connection: connection_lib.Connection):
-    """Takes what is trained, and where."""
+    """Announces nothing yet."""
     self._model = model
     self._training = training
     self._connection = connection

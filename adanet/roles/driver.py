@@ -281,8 +281,8 @@ class _Driver:
   def _results(self, files, note, tasks):
     """Returns the `Result` of each part.
 
-    A part ends at `max_steps` as if the subnetworks of all others trained as
-    long. Where one has stopped, it trains again, and knows that.
+    A part ends at `max_steps` as if all other subnetworks trained as long. If
+    one has stopped before, the part is trained again, and is told so.
     """
     number = next(iter(tasks.values())).start.number
     results = {}
@@ -299,7 +299,7 @@ class _Driver:
     return results
 
   def _joined(self, iteration, files, results, names):
-    """Joins the parts of an iteration; returns what is `Trained`."""
+    """Joins the parts of an iteration; returns a `Trained`."""
     averages = _of_first(results, lambda result: result.averages)
     for result in results.values():
       for event in result.stopped:

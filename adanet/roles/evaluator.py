@@ -98,7 +98,7 @@ class Clock(NamedTuple):
 
 
 class _PatientReader:
-  """Reads files, and bears with a shared disk that is late for a while."""
+  """Reads files again and again while a shared disk is late."""
 
   def __init__(self, function, errors, default, clock):
     self._function = function
@@ -193,7 +193,7 @@ class _EvaluatedFile:
         model_dir, "eval_" + name if name else "eval", "evaluated.json")
 
   def read(self) -> _Evaluated:
-    """Returns what the file says, as far as it is known."""
+    """Returns what the file says; nothing if it cannot be read."""
     try:
       with tf_compat.v1.io.gfile.GFile(self._path, "rb") as f:
         content = json.loads(f.read().decode("utf-8"))
@@ -365,7 +365,7 @@ class EvaluatorTask:
 
     Returns:
       The metrics of the last checkpoint, and what each exporter returned for
-      it. They are the chief's if it evaluates that one.
+      it. They are the chief's if the chief evaluates it.
 
     Raises:
       SystemExit: the job was stopped, to be resumed later.

@@ -41,7 +41,7 @@ class ExecutorError(RuntimeError):
 
 
 def check_start_method(executor: Any) -> None:
-  """Checks that an executor does not fork its workers, as far as it says so.
+  """Checks that an executor does not say that it forks its workers.
 
   Raises:
     ValueError: it does. Nothing was trained.
@@ -150,7 +150,7 @@ class Execution:
     self._report_progress()
 
   def _take(self, part, future):
-    """Takes how a part has ended."""
+    """Looks how a part has ended, and goes on with that."""
     try:
       outcome = future.result()
     except concurrent.futures.BrokenExecutor as error:

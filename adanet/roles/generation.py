@@ -4,7 +4,7 @@
 
 Each iteration is a new one, and so is each restore of a checkpoint. Its
 variables have a container of their own, so that a task which is late cannot
-change those of the next one.
+change the next one's.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ class Generation:
   def __init__(self, model: model_lib.Model, training: trainer.Training,
                connection: connection_lib.Connection, number: int,
                generation: int):
-    """Takes whose it is.
+    """Watches the steps of one generation.
 
     Args:
       model: `Model`.

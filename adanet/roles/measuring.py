@@ -72,7 +72,7 @@ def stated(builders: Sequence[Any],
   """Returns what the builders themselves say of their subnetworks.
 
   Args:
-    builders: those of an iteration.
+    builders: of an iteration.
     name: str, "cost" or "size".
 
   Returns:

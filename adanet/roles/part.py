@@ -55,7 +55,7 @@ class PartRequest(NamedTuple):
     start: `Start`, with the checkpoint of the model_dir.
     max_steps: int, the global step up to which to train, or None.
     stops: what is known of other parts; see `Model`.
-    builder_names: those of all builders of the iteration.
+    builder_names: the names of all builders of the iteration.
     model_dir: str.
     driver: str, the driver's id.
     driver_process: str, the name of its process.
@@ -95,7 +95,7 @@ class Outcome(NamedTuple):
 
 
 class _Curves(summary.SummaryWriter):
-  """Writes the curves of a part; the driver writes those of the search."""
+  """Writes the curves of a part; the driver writes the search's."""
 
   def add_scalars(self, folder, values, global_step):
     if folder:
@@ -124,7 +124,7 @@ class _Watch:
 
 
 def train(task: PartRequest) -> Outcome:
-  """Trains a part, as far as it is wanted.
+  """Trains a part while it is wanted.
 
   Args:
     task: `PartRequest`.

@@ -267,7 +267,7 @@ class PartFiles:
       return
     for path in (attempt, self._path):
       files.remove_folder(path)
-    with contextlib.suppress(OSError):  # It has those of another iteration.
+    with contextlib.suppress(OSError):  # It has other iterations' parts.
       os.rmdir(self._root)
 
   def newest_checkpoint(self, part: parts.Part) -> Optional[str]:
@@ -305,7 +305,7 @@ class PartFiles:
     Args:
       part: `Part`.
       driver: str, the id of the driver that asks for it.
-      graphs: those of its `Iteration`.
+      graphs: of its `Iteration`.
     """
     files.write_text(
         os.path.join(self._folder(part), "graphs.json"),

@@ -98,7 +98,7 @@ class Awaited(collections.abc.Sequence):
   """
 
   def __init__(self, read: Callable[[], Results]):
-    """Takes the function that waits. It is called when a part is read."""
+    """Reads nothing: the function that waits is called when a part is read."""
     self._read = read
     self._found: Optional[Results] = None
 

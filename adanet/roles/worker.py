@@ -61,7 +61,7 @@ class Worker:
 
   def __init__(self, model: model_lib.Model, training: trainer.Training,
                connection: connection_lib.Connection):
-    """Takes what is trained, and where."""
+    """Has joined no generation yet."""
     self._model = model
     self._training = training
     self._connection = connection

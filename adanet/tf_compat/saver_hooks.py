@@ -32,7 +32,7 @@ def _saver_class():
 
 
 def among(hooks: Iterable[Any]) -> List[Any]:
-  """Returns those of a user's hooks that save checkpoints."""
+  """Returns the hooks of a user that save checkpoints."""
   kind = _tensorflow.v1.train.CheckpointSaverHook
   return [hook for hook in hooks if isinstance(hook, kind)]
 

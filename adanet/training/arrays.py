@@ -137,7 +137,7 @@ class Order:
 
   def __init__(self, rows: np.ndarray, batch_size: int,
                num_epochs: Optional[int], seed: Optional[int]):
-    """Takes the rows.
+    """Copies nothing.
 
     Args:
       rows: array of int, all of them in order.
@@ -183,7 +183,7 @@ class ArrayInput:
   def __init__(self, features: Structure, labels: Structure, batch_size: int,
                num_epochs: Optional[int], shuffle: Any,
                seed: Optional[int] = None, names: Tuple[str, str] = ("x", "y")):
-    """Takes what there is to read.
+    """Reads nothing yet.
 
     Args:
       features: array or dict of arrays.

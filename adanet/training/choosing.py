@@ -94,7 +94,7 @@ def preset(rules: model_lib.Rules, names: Sequence[str], number: int,
 
   Args:
     rules: `Rules`.
-    names: those of the candidates.
+    names: of the candidates.
     number: int, the iteration's.
     previous: str, the name of the first one if it is the previous ensemble; or
       None.
@@ -378,7 +378,7 @@ def joined_reports(
   Args:
     parts: the `MaterializedReport`s of each part. What several parts have is
       taken from the first one.
-    builder_names: those of all builders, in the order of their reports.
+    builder_names: of all builders, in the order of their reports.
   """
   found: Dict[str, Any] = {}
   for reports in parts:

@@ -63,7 +63,7 @@ class HookRunner:
           last: Callable[[Any], Dict[str, Any]] = lambda fetched: {},
           finished: Callable[[Any], Collection[str]] = lambda values: (),
           training: Optional[Collection[str]] = None) -> Any:
-    """Runs fetches together with those of the hooks, and returns their values.
+    """Runs fetches together with the hooks' own, and returns their values.
 
     Args:
       session: `Session`.

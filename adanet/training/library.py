@@ -82,7 +82,7 @@ def loss_inputs(task: subnetworks.LearningTask,
 
   Args:
     task: `LearningTask`.
-    logits: those of any network, in the default graph.
+    logits: of any network, in the default graph.
   """
   loss = task._replace(mode="train", applies_head=True).apply_head(
       logits, "the loss of fitted ensembles").loss

@@ -42,7 +42,7 @@ class Surroundings(NamedTuple):
 
   Attributes:
     report: called with each event.
-    mark_stopped: called with a name, a reason and how often that one was
+    mark_stopped: called with a name, a reason and how often it was
       trained; notes for a restart that it trains no further.
     asked_to_stop: returns whether a signal asked for a stop.
     wait_for: called again and again while there is nothing to do until others
@@ -71,7 +71,7 @@ class Loop:
 
   Attributes:
     global_step: int.
-    steps: dict from a name to how often that one was trained.
+    steps: dict from a name to how often it was trained.
     losses: dict from a name to the loss of its last step.
     averages: dict from an ensemble's name to its moving average, as of the last
       step; empty for one candidate alone, whose average decides nothing.

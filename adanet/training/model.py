@@ -79,7 +79,7 @@ class Model(NamedTuple):
       which is then all that is built, with the ensembles of these alone; None
       for what `placement` says.
     stops: dict from the name of a builder of another part to the step at which
-      it stops, as far as that is known.
+      it stops, where that is known.
     only: `Architecture` of the one ensemble that is built of an iteration, with
       its subnetworks; None for all. It is not for training.
     applies_head: see `LearningTask`.
@@ -161,7 +161,7 @@ class Model(NamedTuple):
 
     Args:
       read: function from the strategy to the `Input`, called in the graph.
-      mode: str, one of `tf.estimator.ModeKeys`. But for training, everything is
+      mode: str, one of `tf.estimator.ModeKeys`. Unless it is "train", all is
         built on this machine.
       number: int, the iteration's.
       scope: function that enters a scope of the graph: on which devices it is.

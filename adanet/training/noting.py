@@ -24,8 +24,8 @@ class SearchNote:
       model: `Model`.
       number: int, the iteration's.
       max_iterations: int or None.
-      builder_names: those of the iteration's builders, as far as known.
-      graphs: those of an `Iteration`.
+      builder_names: of the iteration's builders, if they are known.
+      graphs: of an `Iteration`.
       has_weights: whether training begins with weights of the search before.
       resumes: whether these are of this iteration, too.
     """

@@ -31,7 +31,7 @@ class Runs:
 
   def __init__(self, ops: train_ops.TrainOps, hooks: hooks_lib.HookRunner,
                summaries: training_summaries.TrainingSummaries):
-    """Takes what there is to run."""
+    """Runs nothing yet."""
     self._ops = ops
     self._hooks = hooks
     self._summaries = summaries

@@ -238,8 +238,8 @@ class HookedSaver(CheckpointSaver):
   """Saves when a user's hooks say so, not the config, as `tf.estimator` does.
 
   The hooks call their listeners. A search goes on from the checkpoint at the
-  end of an iteration. If no hook saves that one, this saver does. A hook may
-  also save in another folder.
+  end of an iteration. If no hook saves the last one, this saver does. A hook
+  may also save in another folder.
   """
 
   def __init__(self, hooks: Sequence[Any], model_dir: model_dir_lib.ModelDir,

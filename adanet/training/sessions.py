@@ -113,7 +113,7 @@ class Initializers:
   def __init__(self, restorer: Optional[Restorer],
                local_init_ops: Sequence[Any],
                input_initializers: Sequence[Any]):
-    """Takes what there is to initialize.
+    """Runs nothing yet.
 
     Args:
       restorer: what restores variables; None where there is no checkpoint.
@@ -135,7 +135,7 @@ class Initializers:
     self._queues = v1.get_collection(v1.GraphKeys.QUEUE_RUNNERS)
 
   def set_variables(self, session: Any) -> None:
-    """Gives all variables their values, those of the checkpoint if any."""
+    """Gives all variables their values, from the checkpoint if there is one."""
     session.run(self._init)
     if self._restorer:
       self._restorer.restore(session)

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The ops of a training step, for those of an iteration that still train."""
+"""The ops of a training step, for what still trains in an iteration."""
 
 import fractions as fractions_lib
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple
@@ -167,7 +167,7 @@ class TrainOps:
     """Returns whether a run of these names is one for the ensembles.
 
     Where all train in each run, each one is. In turns, their averages and
-    summaries are those of their own turn.
+    summaries are of their own turn.
     """
     return self.fractions is None or not all(
         self.trainees[name].is_subnetwork for name in names)
@@ -186,7 +186,7 @@ class TrainOps:
     """Returns the global step, as a tensor.
 
     A worker that builds all subnetworks, or ensembles, sets it from the steps
-    of what it builds. The others read what that one has set. A part presumes
+    of what it builds. The others read what it has set. A part presumes
     that the subnetworks of other parts train in all of its runs, but for those
     of which it knows when they stop.
 

@@ -281,7 +281,7 @@ class IterationTraining:
           start.number, global_step, start.checkpoint))
 
   def train(self, session: Any, coordinator: Any) -> loop_lib.Ending:
-    """Trains in a session, as far as it comes.
+    """Trains in a session until something ends it.
 
     A signal ends it after its step. The chief then saves, and the signal does
     what it means.

@@ -15,7 +15,7 @@ class StepRate:
 
   def __init__(self, writer: Optional[summary_lib.SummaryWriter],
                every_steps: Optional[int]):
-    """Takes where to and how often; None for never."""
+    """Writes nothing yet; with None for how often, never."""
     self._writer = writer
     self._every_steps = every_steps
     self._last_step: Optional[int] = None

@@ -45,7 +45,7 @@ class Turns:
     return min(active, key=self._served.__getitem__)
 
   def served(self, name: str, secs: float) -> None:
-    """Notes that one has trained for so many seconds."""
+    """Notes how many seconds one has trained."""
     self._served[name] += secs / self._fractions[name]
 
 

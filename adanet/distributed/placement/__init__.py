@@ -259,8 +259,8 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
 
   Use it if the subnetworks cost unequal time, if there are four subnetworks or
   more, whose ensembles are too much for one worker, or if there are few
-  workers. It is never slower than `RoundRobinStrategy`. Keep to that one if
-  only the chief has the memory for all subnetworks.
+  workers. It is never slower than `RoundRobinStrategy`. Keep RoundRobinStrategy
+  if only the chief has the memory for all subnetworks.
   """
 
   def __init__(self, costs: lengths_lib.Given = None,
