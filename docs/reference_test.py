@@ -111,6 +111,12 @@ def _is_public_here(name, value, module):
   return getattr(value, "__module__", package).startswith(package)
 
 
+def _is_older_name(name, value, found):
+  """Whether a class is documented by the name that it has now."""
+  return inspect.isclass(value) and value.__name__ != name and found.get(
+      value.__name__) is value
+
+
 def _public(module):
   """Returns dict from name to value of what a module offers, but for modules.
   """
@@ -120,7 +126,8 @@ def _public(module):
     found = {name: value for name, value in vars(module).items()
              if _is_public_here(name, value, module)}
   return {name: value for name, value in found.items()
-          if not inspect.ismodule(value) and name != "__version__"}
+          if not inspect.ismodule(value) and name != "__version__" and
+          not _is_older_name(name, value, found)}
 
 
 class ReferenceTest(parameterized.TestCase):

@@ -65,7 +65,7 @@ class EnsembleSpec(NamedTuple):
   train_op: Any = None
   metrics: Dict[str, Any] = {}
   variables: Tuple[str, ...] = ()
-  average: Optional[MovingAverage] = None
+  average: Any = None
 
 
 class ExportOptions(NamedTuple):
