@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """`adanet.Estimator`: searches for an ensemble, and answers with it."""
 
+import time
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 from adanet import distributed
 from adanet import ensemble as ensemble_lib
 from adanet import tf_compat
 from adanet.core import ensembles
+from adanet.core import evaluation as evaluation_lib
 from adanet.core import iteration as iteration_lib
 from adanet.core import metrics
 from adanet.core import model_dir as model_dir_lib
@@ -79,6 +81,8 @@ class Estimator:
       replay_config: Any = None,
       placement_strategy: Optional[
           distributed.PlacementStrategy] = None,
+      patience: Optional[int] = None,
+      min_delta: float = 0.,
       **kwargs: Any):
     """Writes nothing yet.
 
@@ -132,6 +136,10 @@ class Estimator:
       replay_config: `adanet.replay.Config`, which says who wins; or None.
       placement_strategy: `PlacementStrategy` of `adanet.distributed`, which
         worker builds what; None for a `ReplicationStrategy`.
+      patience: int, after how many iterations without a gain the search ends:
+        their winners are no better than the best before, by what they are
+        compared by. None goes on.
+      min_delta: float, by how much a winner must be better to be a gain.
       **kwargs: `experimental_placement_strategy`, AdaNet's name for
         `placement_strategy`; and arguments of the default ensembler.
 
@@ -166,12 +174,15 @@ class Estimator:
         "generate_ensemble_candidates", "adanet.ensemble.Strategy")
     arguments.check_count("max_iteration_steps", max_iteration_steps)
     arguments.check_count("max_iterations", max_iterations)
+    arguments.check_count("patience", patience)
+    arguments.check_number("min_delta", min_delta,
+                           lambda value: value >= 0, "a number >= 0")
     arguments.check_number("worker_wait_timeout_secs", worker_wait_timeout_secs,
                            lambda value: value > 0, "a number > 0")
     arguments.check_number("adanet_loss_decay", adanet_loss_decay,
                            lambda value: 0 <= value < 1, "a number in [0, 1)")
     metrics.check_metric_fn(metric_fn)
-    choosing.check_evaluator(evaluator)
+    choosing.check_evaluator(evaluator, min_delta)
     unknown = sorted(set(kwargs) - _ENSEMBLER_ARGUMENTS)
     if unknown:
       raise TypeError(f"adanet.Estimator has no argument {', '.join(unknown)}")
@@ -189,6 +200,7 @@ class Estimator:
           "Add a ps to TF_CONFIG.")
     self._wait_timeout_secs = worker_wait_timeout_secs
     self._max_iterations = max_iterations
+    self._validation: Any = None  # The evaluator that `train` has made.
     folder = model_dir_lib.ModelDir(self._config.model_dir)
     search = iteration_lib.Search(
         head=head,
@@ -214,7 +226,7 @@ class Estimator:
         search=search, model_dir=folder, config=self._config,
         placement=placement_strategy, rules=model_lib.Rules(
             evaluator=evaluator, replay_config=replay_config,
-            force_grow=force_grow),
+            force_grow=force_grow, patience=patience, min_delta=min_delta),
         report_materializer=report_materializer,
         report_store=reports.ReportStore(report_dir or folder.report_dir)
         if report_materializer else None)
@@ -233,11 +245,14 @@ class Estimator:
             steps: Optional[int] = None,
             max_steps: Optional[int] = None,
             saving_listeners: _Hooks = None,
-            executor: Any = None) -> "Estimator":
+            executor: Any = None,
+            max_seconds: Optional[float] = None,
+            validation_input_fn: Optional[_InputFn] = None) -> "Estimator":
     """Trains, from the latest checkpoint on if there is one.
 
     It ends after `steps` or `max_steps`, after `max_iterations`, when the input
-    ends, or when a hook asks for it, whatever is first.
+    ends, when `max_seconds` are over, or when a hook asks for it, whatever is
+    first.
 
     Args:
       input_fn: function that returns `(features, labels)`, or a
@@ -254,6 +269,15 @@ class Estimator:
         each with its ensembles. The figures are the same as in one process. All
         workers must see `model_dir`. None trains in this process, or as a task
         of `TF_CONFIG`.
+      max_seconds: float, how long this call may train. Training ends after the
+        step at which they are over, and saves; what was found by then is what
+        `evaluate` uses. An iteration that would end too late, if it took as
+        long as the last one, does not begin. Two such searches need not be
+        equal. On a cluster, the chief's counts; on an executor, a part that
+        waits for a worker until then takes one step.
+      validation_input_fn: function of held-out data, by which the ensembles are
+        compared: short for an `Evaluator` on all of it. Later calls of this
+        estimator use it, too.
 
     Returns:
       This estimator.
@@ -261,7 +285,8 @@ class Estimator:
     Raises:
       EmptyInputError: the input has no batch.
       ValueError: both `steps` and `max_steps` are given, or one is not greater
-        than 0; or what the search makes does not fit.
+        than 0; both an `evaluator` and a `validation_input_fn` are; or what the
+        search makes does not fit.
       KeyboardInterrupt: Ctrl-C, whose last checkpoint is saved. A program that
         does not catch it ends without a traceback, with the exit status 130.
       SystemExit: it was stopped by SIGTERM, likewise, with the status 143.
@@ -273,12 +298,31 @@ class Estimator:
           f"{max_steps!r}")
     arguments.check_count("steps", steps)
     arguments.check_count("max_steps", max_steps)
+    arguments.check_number(
+        "max_seconds", max_seconds, lambda value: value is None or value > 0,
+        "a number > 0, or None")
+    if validation_input_fn is not None:
+      self._validate_on(validation_input_fn)
     role.train(self._model, trainer.Request(
         input_fn=input_fn, hooks=arguments.checked_hooks(hooks),
         saving_listeners=arguments.checked_listeners(saving_listeners),
         steps=steps, max_steps=max_steps, max_iterations=self._max_iterations,
+        max_seconds=max_seconds,
+        deadline=None if max_seconds is None else time.time() + max_seconds,
         wait_timeout_secs=self._wait_timeout_secs), executor)
     return self
+
+  def _validate_on(self, input_fn):
+    """Compares the ensembles on all data of an input from now on."""
+    rules = self._model.rules
+    if rules.evaluator is not None and rules.evaluator is not self._validation:
+      raise ValueError(
+          f"validation_input_fn={input_fn!r}: expected None beside "
+          f"evaluator={rules.evaluator!r}, which compares the ensembles")
+    input_lib.check_input_fn(input_fn)
+    self._validation = evaluation_lib.Evaluator(input_fn)
+    self._model = self._model._replace(
+        rules=rules._replace(evaluator=self._validation))
 
   def evaluate(self, input_fn: _InputFn, steps: Optional[int] = None,
                hooks: _Hooks = None,

@@ -4,7 +4,7 @@
 
 import os
 import time
-from typing import Any, Sequence
+from typing import Any, Dict, Optional, Sequence
 
 from absl import logging
 from adanet import tf_compat
@@ -82,7 +82,7 @@ def _knows_an_evaluator(config):
           tf_compat.TaskType.EVALUATOR in config.cluster_spec.jobs)
 
 
-def _lead(estimator, train_spec, eval_spec):
+def _lead(estimator, train_spec, eval_spec, **kwargs):
   """Trains as the chief; evaluates the last checkpoint if no other task does.
   """
   types = tf_compat.TaskType
@@ -94,10 +94,11 @@ def _lead(estimator, train_spec, eval_spec):
   with lock.owned(estimator.model_dir):
     file.begin(by)
   if is_master:
-    evaluator = _train_and_evaluate_here(estimator, train_spec, eval_spec)
+    evaluator = _train_and_evaluate_here(
+        estimator, train_spec, eval_spec, **kwargs)
     file.write(by, evaluator.checkpoint, evaluator.results)
     return evaluator.results
-  _train(estimator, train_spec)
+  _train(estimator, train_spec, **kwargs)
   results = file.awaited()
   if by == types.CHIEF and file.read() is None:
     evaluator = checkpoint_evaluation.CheckpointEvaluator(
@@ -117,7 +118,7 @@ def _evaluate_continuously(estimator, train_spec, eval_spec):
       name=eval_spec.name, start_delay_secs=eval_spec.start_delay_secs)
 
 
-def _as_this_task(estimator, train_spec, eval_spec):
+def _as_this_task(estimator, train_spec, eval_spec, **kwargs):
   """Does this task's part."""
   role = role_lib.role_of(estimator.config)
   if role == role_lib.Role.EVALUATOR:
@@ -126,13 +127,15 @@ def _as_this_task(estimator, train_spec, eval_spec):
     _train(estimator, train_spec)
     return results_lib.file_of(estimator.config).awaited()
   if estimator.config.cluster_spec:
-    return _lead(estimator, train_spec, eval_spec)
-  return _train_and_evaluate_here(estimator, train_spec, eval_spec).results
+    return _lead(estimator, train_spec, eval_spec, **kwargs)
+  return _train_and_evaluate_here(
+      estimator, train_spec, eval_spec, **kwargs).results
 
 
 def train_and_evaluate(
     estimator: Any, train_spec: Any, eval_spec: Any,
-    executor: Any = None) -> Sequence[Any]:
+    executor: Any = None,
+    max_seconds: Optional[float] = None) -> Sequence[Any]:
   """Trains, evaluates and exports; in a cluster, this task's part of it.
 
   Without a cluster, the checkpoints that the RunConfig asks for are evaluated
@@ -148,7 +151,7 @@ def train_and_evaluate(
   returns when training is over.
 
   Training is over after `max_steps`, after the Estimator's `max_iterations`,
-  when the input ends, or when a hook asks for it.
+  when the input ends, when `max_seconds` are over, or when a hook asks for it.
 
   Args:
     estimator: `adanet.Estimator`.
@@ -156,6 +159,8 @@ def train_and_evaluate(
     eval_spec: `adanet.EvalSpec`, or that of `tf.estimator`.
     executor: see `adanet.Estimator.train`. What is evaluated between
       iterations is evaluated in this process.
+    max_seconds: see `adanet.Estimator.train`. What is evaluated meanwhile
+      counts, and the evaluation of the last checkpoint does not.
 
   Returns:
     The metrics of the last checkpoint, as `Estimator.evaluate` returns them,
@@ -177,9 +182,11 @@ def train_and_evaluate(
           f"estimator must be an adanet.Estimator, got {estimator!r}")
   train_spec = specs.train_spec(train_spec)
   eval_spec = specs.eval_spec(eval_spec)
+  limit: Dict[str, Any] = {} if max_seconds is None else {"max_seconds": max_seconds}
   with signals.StopRequests():
     if executor is not None:
       driver.check_executor(executor, estimator.config)
       return _train_and_evaluate_here(
-          estimator, train_spec, eval_spec, executor=executor).results
-    return _as_this_task(estimator, train_spec, eval_spec)
+          estimator, train_spec, eval_spec, executor=executor,
+          **limit).results
+    return _as_this_task(estimator, train_spec, eval_spec, **limit)

@@ -190,6 +190,17 @@ class UndecidedRecord(NamedTuple):
   reason: str = ""
 
 
+class EndRecord(NamedTuple):
+  """The end of training, as of its last call.
+
+  Attributes:
+    global_step: int, the last one.
+    reason: str, why it ended.
+  """
+  global_step: int
+  reason: str
+
+
 class Records(NamedTuple):
   """All records of a search, as tables and pictures take them.
 
@@ -200,6 +211,7 @@ class Records(NamedTuple):
   tasks: Tuple[TaskRecord, ...] = ()
   evaluations: Tuple[EvaluationRecord, ...] = ()
   undecided: Optional[UndecidedRecord] = None
+  end: Optional[EndRecord] = None
 
   @property
   def final(self) -> Optional[CandidateRecord]:

@@ -21,6 +21,8 @@ class History(records.Records):
     evaluations: tuple of `EvaluationRecord`, in the order of their steps.
     undecided: `UndecidedRecord`, if training reached its last step before
       the last iteration had a winner; or None.
+    end: `EndRecord`, why training ended; None while it goes on, or if it was
+      killed.
   """
   __slots__ = ()
 

@@ -105,6 +105,15 @@ def _warn(problems, warn):
                  else "the first is " + problems[0]))
 
 
+def _write_or_remove(path, record):
+  """Writes a record; removes the file for None."""
+  gfile = tf_compat.v1.io.gfile
+  if record is not None:
+    files.write_text(path, records.dumps(record))
+  elif gfile.exists(path):
+    gfile.remove(path)
+
+
 class Store:
   """The records in one model_dir. Making this value reads and writes nothing.
   """
@@ -138,11 +147,19 @@ class Store:
     Args:
       record: `UndecidedRecord`; None if training goes on.
     """
-    gfile = tf_compat.v1.io.gfile
-    if record is not None:
-      files.write_text(self._undecided_path, records.dumps(record))
-    elif gfile.exists(self._undecided_path):
-      gfile.remove(self._undecided_path)
+    _write_or_remove(self._undecided_path, record)
+
+  @property
+  def _end_path(self):
+    return os.path.join(self._folder, "end.json")
+
+  def write_end(self, record: Optional[records.EndRecord]) -> None:
+    """Writes why training ended.
+
+    Args:
+      record: `EndRecord`; None if training goes on.
+    """
+    _write_or_remove(self._end_path, record)
 
   def write_evaluation(self, record: records.EvaluationRecord) -> None:
     """Writes an evaluation, instead of one that an earlier step has."""
@@ -230,9 +247,13 @@ class Store:
     undecided = self._read(
         self._undecided_path, problems,
         lambda text, _: records.loads(records.UndecidedRecord, text))
+    end = self._read(
+        self._end_path, problems,
+        lambda text, _: records.loads(records.EndRecord, text))
     _warn(problems, warn)
     return report_lib.History(
-        self._model_dir, tuple(found), tuple(tasks), evaluations, undecided)
+        self._model_dir, tuple(found), tuple(tasks), evaluations, undecided,
+        end)
 
   def _read_evaluations(self, iterations, problems):
     """Returns the last evaluation of each iteration by its name."""

@@ -34,7 +34,8 @@ def train(model: model_lib.Model, request: trainer.Request) -> None:
     _announce(model, agreement_lib.State.TRAINING,
               max_steps=request.max_steps)
     try:
-      start: Union[trainer.Start, str] = leading.latest_start(model)
+      start: Union[trainer.Start, str] = leading.latest_start(
+          model, request.max_iterations)
       while isinstance(start, trainer.Start):
         trained = _train_iteration(model, training, start)
         start = leading.after_iteration(model, training, trained)

@@ -121,7 +121,7 @@ def train(model: model_lib.Model, request: trainer.Request,
     return
   with leading.opened(model, request, _what_is_saved) as training:
     driver = _Driver(model, training, executor, pickled)
-    start: Union[trainer.Start, str] = _latest_start(
+    start: Union[trainer.Start, str] = leading.latest_start(
         model, request.max_iterations)
     while isinstance(start, trainer.Start):
       trained = driver.train_iteration(start)
@@ -136,18 +136,6 @@ def _what_is_saved(model):
   step = model.model_dir.global_step(checkpoint)
   return (f"Stopped: step {step} is saved, and so are the parts of the "
           "iteration, each at its own step. Training goes on from there.")
-
-
-def _latest_start(model, max_iterations):
-  """Returns from where training goes on."""
-  start = leading.latest_start(model)
-  if max_iterations is not None and start.number + 1 >= max_iterations:
-    return start
-  won = model.model_dir.architecture(start.number)
-  if start.checkpoint is not None and won is not None and (
-      won.global_step == model.model_dir.global_step(start.checkpoint)):
-    return trainer.Start(start.number + 1, start.checkpoint, begins=True)
-  return start
 
 
 def _pickled(model, request):
@@ -245,7 +233,7 @@ class _Driver:
             request),
         driver_process=part_files.worker_name())
     note = self._noted(start, iteration, files, parts, first)
-    recording.write_undecided(model.model_dir.path)
+    recording.write_goes_on(model.model_dir.path)
     results = self._results(files, note, {
         part: first._replace(part=part, is_first=part == parts[0])
         for part in parts_lib.longest_first(parts, self._seconds, dict(zip(

@@ -44,12 +44,14 @@ def resolved(model: model_lib.Model, request: trainer.Request
   first = model.model_dir.global_step(checkpoint)
   if request.steps is not None:
     request = request._replace(steps=None, max_steps=first + request.steps)
-  if (request.max_steps is None or first < request.max_steps or
+  number = model.model_dir.current_iteration(checkpoint)
+  over = _no_gain(model, number) if _is_decided(model, checkpoint) else ""
+  if not over and (
+      request.max_steps is None or first < request.max_steps or
       model.model_dir.has_ensembles_behind(checkpoint)):
     return request, None
-  noting.SearchNote(model, model.model_dir.current_iteration(checkpoint),
-              request.max_iterations)
-  over = f"step {request.max_steps} is reached already"
+  noting.SearchNote(model, number, request.max_iterations)
+  over = over or f"step {request.max_steps} is reached already"
   logging.info("Skipped training: %s.", over)
   return request, over
 
@@ -112,11 +114,63 @@ def written_surely(write: Callable[[], Any],
       model.model_dir.path)
 
 
-def latest_start(model: model_lib.Model) -> trainer.Start:
-  """Returns from where training goes on, and removes what is broken."""
+def _is_decided(model, checkpoint):
+  """Returns whether a checkpoint is of the end of an iteration with a winner.
+  """
+  if checkpoint is None:
+    return False
+  won = model.model_dir.architecture(
+      model.model_dir.current_iteration(checkpoint))
+  return won is not None and (
+      won.global_step == model.model_dir.global_step(checkpoint))
+
+
+def _no_gain(model, number):
+  """Returns why no iteration begins after one, by `patience`; "" if one may.
+  """
+  rules, best, since = model.rules, None, 0
+  for t in range(number + 1):
+    record = recording.read_iteration(model.model_dir.path, t)
+    value = record and record.winning and record.winning.value
+    if value is None or math.isnan(value):
+      continue
+    if best is None or choosing.gains(rules, value, best):
+      best, since = value, 0
+    else:
+      since += 1
+  if rules.patience is None or since < rules.patience:
+    return ""
+  return (f"patience={rules.patience}: the last {since} winners are no better "
+          f"than {best:.4g} ({rules.metric_name})")
+
+
+def _no_time(training, trained):
+  """Returns why the next iteration would end too late; "" if it would not.
+
+  It is taken to last as long as the one before.
+  """
+  deadline = training.request.deadline
+  if deadline is None or time.time() + trained.seconds <= deadline:
+    return ""
+  return (f"max_seconds={training.request.max_seconds:g}: "
+          f"{max(0., deadline - time.time()):.1f} s are left, and the last "
+          f"iteration took {trained.seconds:.1f} s")
+
+
+def latest_start(model: model_lib.Model, max_iterations: Optional[int] = None
+                ) -> trainer.Start:
+  """Returns from where training goes on, and removes what is broken.
+
+  Args:
+    model: `Model`.
+    max_iterations: int, after how many iterations the search ends, or None.
+  """
   checkpoint = model.model_dir.latest_checkpoint()
   number = model.model_dir.current_iteration(checkpoint)
   model.model_dir.remove_temporary_files()
+  if (max_iterations is None or number + 1 < max_iterations) and _is_decided(
+      model, checkpoint):
+    return trainer.Start(number + 1, checkpoint, begins=True)
   return trainer.Start(number, checkpoint)
 
 
@@ -261,6 +315,7 @@ def after_iteration(model: model_lib.Model, training: trainer.Training,
   def over(reason):
     # Another `train` begins its input anew, as AdaNet's does.
     model.model_dir.forget_input_positions()
+    recording.write_end(model.model_dir.path, trained.global_step, reason)
     training.report(events.TrainingEnded(trained.global_step, reason))
     return reason
 
@@ -268,6 +323,7 @@ def after_iteration(model: model_lib.Model, training: trainer.Training,
   if (request.max_steps is not None and
       trained.global_step >= request.max_steps):
     ending = loop_lib.Ending.MAX_STEPS
+  if ending in (loop_lib.Ending.MAX_STEPS, loop_lib.Ending.TIME_IS_UP):
     _tell_undecided(model, training, trained)
   if ending != loop_lib.Ending.ITERATION_OVER:
     return over(ending.value)
@@ -279,4 +335,7 @@ def after_iteration(model: model_lib.Model, training: trainer.Training,
     diverged = ("all subnetworks of the last iteration diverged, and "
                 if _has_diverged(trained) else "")
     return over(f"{diverged}it reached max_iterations={request.max_iterations}")
+  reason = _no_gain(model, number) or _no_time(training, trained)
+  if reason:
+    return over(reason)
   return trainer.Start(number + 1, checkpoint, begins=True)

@@ -98,7 +98,8 @@ class Worker:
     number, generation = agreed.iteration, agreed.generation
     model = measuring.placed(self._model, measuring.agreed_figures(agreed))
     training = self._training._replace(
-        request=self._training.request._replace(max_steps=agreed.max_steps))
+        request=self._training.request._replace(
+            max_steps=agreed.max_steps, deadline=None))  # The chief's counts.
     work = generation_lib.Generation(
         model, training, self._connection, number, generation)
     with model.graph(

@@ -73,11 +73,15 @@ class Winner(NamedTuple):
 _OF_EVALUATORS = ("input_fn", "metric_name", "objective_fn", "evaluate")
 
 
-def check_evaluator(evaluator: Any) -> None:
+def check_evaluator(evaluator: Any, min_delta: float = 0.) -> None:
   """Checks that a user's evaluator has what is asked of it.
 
+  Args:
+    evaluator: what a user gave as one, or None.
+    min_delta: float, by how much a winner must be better to be a gain.
+
   Raises:
-    ValueError: it lacks something.
+    ValueError: it lacks something, or has no values of which to subtract.
   """
   missing = [] if evaluator is None else [
       name for name in _OF_EVALUATORS if getattr(evaluator, name, None) is None]
@@ -86,6 +90,10 @@ def check_evaluator(evaluator: Any) -> None:
         "evaluator must be an adanet.Evaluator, or have "
         f"{', '.join(_OF_EVALUATORS)}, got {evaluator!r} without "
         f"{', '.join(missing)}")
+  if min_delta and evaluator and "objective_fn" in _objective(evaluator):
+    raise ValueError(
+        f"min_delta={min_delta!r}: expected 0 with the evaluator's own "
+        "objective_fn, which says what is better, not by how much")
 
 
 def preset(rules: model_lib.Rules, names: Sequence[str], number: int,
@@ -103,6 +111,8 @@ def preset(rules: model_lib.Rules, names: Sequence[str], number: int,
     index = rules.replay_config.get_best_ensemble_index(number)
     if index is not None:
       return selection.preset(names, index, "replay_config says so")
+  if rules.patience is not None:  # It asks for the value of each winner.
+    return None
   if len(names) == 1:
     return selection.preset(names, 0, "it is the only candidate")
   if rules.force_grow and previous and len(names) == 2:
@@ -212,6 +222,22 @@ def _objective(evaluator):
   if objective_fn is np.nanargmin or objective_fn is np.nanargmax:
     return {"maximize": objective_fn is np.nanargmax}
   return {"objective_fn": objective_fn}
+
+
+def gains(rules: model_lib.Rules, value: float, best: float) -> bool:
+  """Returns whether a winner is better than the best one before.
+
+  Args:
+    rules: `Rules`, with `min_delta`.
+    value: float, what it was compared by.
+    best: float, likewise of the best winner before.
+  """
+  objective = _objective(rules.evaluator) if rules.evaluator else {}
+  if "objective_fn" in objective:
+    return int(objective["objective_fn"]([best, value])) == 1
+  if objective.get("maximize"):
+    return value > best + rules.min_delta
+  return value < best - rules.min_delta
 
 
 def contest(model: model_lib.Model, iteration: iteration_lib.Iteration,

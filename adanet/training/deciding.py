@@ -62,8 +62,11 @@ def recorded(model: model_lib.Model, number: int,
   record = recording.read_iteration(model.model_dir.path, number)
   rules = model.rules
   if (record is None or checkpoint is None or record.winning is None or
-      not record.is_of(checkpoint) or
-      record.metric_name != rules.metric_name):
+      not record.is_of(checkpoint)):
+    return None
+  # Who gives no evaluator has no rule of his own, and takes what was decided.
+  has_other_rule = record.metric_name != rules.metric_name
+  if has_other_rule and rules.evaluator:
     return None
   if rules.replay_config:
     index = rules.replay_config.get_best_ensemble_index(number)
@@ -72,7 +75,8 @@ def recorded(model: model_lib.Model, number: int,
       return None
   won = choosing.Winner(record.winner, architecture_lib.Architecture.from_json(
       record.architecture, f"the record of iteration {number}"))
-  if not rules.force_grow or rules.evaluator or not number:
+  if (not rules.force_grow or rules.evaluator or has_other_rule or
+      not number):
     return won
   before, value = record.candidates[0], record.winning.value
   previous = model.model_dir.architecture(number - 1)

@@ -27,6 +27,7 @@ class Ending(enum.Enum):
   """Why a loop ended."""
   ITERATION_OVER = "the iteration is over"
   MAX_STEPS = "it reached the number of steps that were asked for"
+  TIME_IS_UP = "its max_seconds are over"
   INPUT_ENDED = "the input ended"
   STOP_ASKED = "a hook or a saving listener asked for a stop"
   SIGNAL = "a signal asked for a stop"
@@ -80,6 +81,7 @@ class Loop:
 
   def __init__(self, number: int, ops: train_ops.TrainOps,
                iteration_steps: Optional[int], max_steps: Optional[int],
+               deadline: Optional[float],
                hooks: hooks_lib.HookRunner, saver: saving.Saver,
                summaries: training_summaries.TrainingSummaries,
                surroundings: Surroundings):
@@ -91,6 +93,7 @@ class Loop:
       iteration_steps: int, how often a subnetwork or ensemble is trained in an
         iteration; None for as long as there is input.
       max_steps: int, the global step at which training ends, or None.
+      deadline: float, the time at which it ends, of `time.time`, or None.
       hooks: `HookRunner`.
       saver: `Saver`.
       summaries: `TrainingSummaries`.
@@ -100,6 +103,7 @@ class Loop:
     self._ops = ops
     self._iteration_steps = iteration_steps
     self._max_steps = max_steps
+    self._deadline = deadline
     self._hooks = hooks
     self._runs = runs_lib.Runs(ops, hooks, summaries)
     self._saver = saver
@@ -334,6 +338,8 @@ class Loop:
       return Ending.STOP_ASKED
     if self._surroundings.asked_to_stop():
       return Ending.SIGNAL
+    if self._deadline is not None and time.time() >= self._deadline:
+      return self._max_steps_ending() or Ending.TIME_IS_UP
     return self._max_steps_ending()
 
   def _max_steps_ending(self):

@@ -57,6 +57,8 @@ class Rules(NamedTuple):
   evaluator: Any = None
   replay_config: Any = None
   force_grow: bool = False
+  patience: Optional[int] = None
+  min_delta: float = 0.
 
   @property
   def metric_name(self) -> str:

@@ -187,17 +187,29 @@ def write_evaluation(
        if isinstance(value, (numbers.Real, np.number))}, name or ""))
 
 
-def write_undecided(
-    model_dir: str,
-    event: Optional[events.IterationUndecided] = None) -> None:
-  """Writes which ensemble answers while an iteration has no winner.
+def write_undecided(model_dir: str, event: events.IterationUndecided) -> None:
+  """Writes which ensemble answers while an iteration has no winner."""
+  write_or_warn(store.Store(model_dir).write_undecided,
+                records.undecided_record(event))
+
+
+def write_end(model_dir: str, global_step: int, reason: str) -> None:
+  """Writes why training ended.
 
   Args:
     model_dir: str.
-    event: `IterationUndecided`; None if training goes on.
+    global_step: int, the last one.
+    reason: str.
   """
-  write_or_warn(store.Store(model_dir).write_undecided,
-                records.undecided_record(event) if event else None)
+  write_or_warn(store.Store(model_dir).write_end,
+                records.EndRecord(global_step, reason))
+
+
+def write_goes_on(model_dir: str) -> None:
+  """Notes that training goes on: no end is known any more."""
+  history = store.Store(model_dir)
+  write_or_warn(history.write_undecided, None)
+  write_or_warn(history.write_end, None)
 
 
 def write_iteration(

@@ -41,6 +41,8 @@ class Request(NamedTuple):
       makes it the `max_steps`.
     max_steps: int, the global step at which training ends, or None.
     max_iterations: int, or None.
+    max_seconds: float, after how long training ends, or None.
+    deadline: float, when that is, of `time.time`, or None.
     wait_timeout_secs: float, how long to wait for another task, or for space on
       the disk.
   """
@@ -50,6 +52,8 @@ class Request(NamedTuple):
   steps: Optional[int] = None
   max_steps: Optional[int] = None
   max_iterations: Optional[int] = None
+  max_seconds: Optional[float] = None
+  deadline: Optional[float] = None
   wait_timeout_secs: float = 7200.
 
 
@@ -207,7 +211,7 @@ class IterationTraining:
     restorer = self._prepare_chief(user_savers) if task.is_chief else None
     self.loop = loop_lib.Loop(
         start.number, self._ops, model.search.max_iteration_steps,
-        training.request.max_steps, self._hooks,
+        training.request.max_steps, training.request.deadline, self._hooks,
         self._chief_saver or saving.Saver(), summaries,
         task.surroundings._replace(
             report=self._report,
@@ -268,7 +272,7 @@ class IterationTraining:
     assert saver is not None
     if self._note is not None:
       self._note.write(self._training.request.wait_timeout_secs)
-      recording.write_undecided(self._model.model_dir.path)
+      recording.write_goes_on(self._model.model_dir.path)
     session.run(self._set_number)
     global_step = int(session.run(self.iteration.global_step))
     if start.begins:
