@@ -159,6 +159,38 @@ class ModelDir:
     """
     return checkpoints.integer(checkpoint, "global_step")
 
+  def saved_checkpoint(self) -> str:
+    """Returns the prefix of the latest checkpoint.
+
+    Raises:
+      ValueError: there is none.
+    """
+    checkpoint = self.latest_checkpoint()
+    if checkpoint is None:
+      raise ValueError(
+          f"model_dir {self.path!r} has no checkpoint: train first, or "
+          "give the folder of a search that was trained")
+    return checkpoint
+
+  def trained_checkpoint(self, path: Optional[str] = None) -> str:
+    """Returns the prefix of the checkpoint that answers.
+
+    Args:
+      path: what a user gave as `checkpoint_path`, also one of step 0.
+
+    Raises:
+      ValueError: nothing was trained.
+    """
+    if path:
+      return path
+    checkpoint = self.saved_checkpoint()
+    if not self.is_trained(checkpoint):
+      raise ValueError(
+          f"model_dir {self.path!r} has only the checkpoint of step 0: "
+          "train first, or ask for initial weights on purpose, by "
+          f"checkpoint_path={checkpoint!r}")
+    return checkpoint
+
   def is_trained(self, checkpoint: str) -> bool:
     """Returns whether a checkpoint has more than initial values.
 

@@ -58,6 +58,31 @@ def check_object(name: str, value: Any, methods: Sequence[str],
     raise ValueError(f"{name} must be {expected}, got {_described(value)}")
 
 
+_OBJECTS = {
+    "head": (["create_estimator_spec"],
+             "a head of adanet.heads or tf.estimator"),
+    "subnetwork_generator": (["generate_candidates"],
+                             "an adanet.subnetwork.Generator"),
+    "report_materializer": (["input_fn", "materialize_subnetwork_reports"],
+                            "an adanet.ReportMaterializer"),
+    "replay_config": (["get_best_ensemble_index"], "an adanet.replay.Config"),
+    "placement_strategy": (["with_config"],
+                           "a PlacementStrategy of adanet.distributed"),
+    "global_step_combiner_fn": (["__call__"], "a function"),
+}
+
+
+def check_objects(**values: Any) -> None:
+  """Raises a ValueError unless arguments of `adanet.Estimator` are objects.
+
+  Args:
+    **values: the arguments by name. Only two of them may not be None.
+  """
+  for name, value in values.items():
+    if value is not None or name in ("head", "subnetwork_generator"):
+      check_object(name, value, *_OBJECTS[name])
+
+
 def check_function(name: str, value: Any, expected: str) -> None:
   """Raises a ValueError unless a value can be called."""
   if not callable(value):

@@ -17,6 +17,8 @@ from adanet.core import reports
 from adanet.estimator import arguments
 from adanet.estimator import evaluation
 from adanet.estimator import placed_config
+from adanet.history import report
+from adanet.history import store
 from adanet.roles import role
 from adanet.training import choosing
 from adanet.training import input as input_lib
@@ -151,22 +153,11 @@ class Estimator:
     placement_strategy = (
         kwargs.pop("experimental_placement_strategy", None) or
         placement_strategy or distributed.ReplicationStrategy())
-    for name, value, methods, expected in (
-        ("head", head, ["create_estimator_spec"],
-         "a head of adanet.heads or tf.estimator"),
-        ("subnetwork_generator", subnetwork_generator, ["generate_candidates"],
-         "an adanet.subnetwork.Generator"),
-        ("report_materializer", report_materializer,
-         ["input_fn", "materialize_subnetwork_reports"],
-         "an adanet.ReportMaterializer"),
-        ("replay_config", replay_config, ["get_best_ensemble_index"],
-         "an adanet.replay.Config"),
-        ("placement_strategy", placement_strategy, ["with_config"],
-         "a PlacementStrategy of adanet.distributed"),
-        ("global_step_combiner_fn", global_step_combiner_fn, ["__call__"],
-         "a function")):
-      if value is not None or name in ("head", "subnetwork_generator"):
-        arguments.check_object(name, value, methods, expected)
+    arguments.check_objects(
+        head=head, subnetwork_generator=subnetwork_generator,
+        report_materializer=report_materializer, replay_config=replay_config,
+        placement_strategy=placement_strategy,
+        global_step_combiner_fn=global_step_combiner_fn)
     ensemblers = arguments.checked(
         "ensemblers", ensemblers, "build_ensemble", "adanet.ensemble.Ensembler")
     ensemble_strategies = arguments.checked(
@@ -201,7 +192,7 @@ class Estimator:
     self._wait_timeout_secs = worker_wait_timeout_secs
     self._max_iterations = max_iterations
     self._validation: Any = None  # The evaluator that `train` has made.
-    folder = model_dir_lib.ModelDir(self._config.model_dir)
+    self._folder = folder = model_dir_lib.ModelDir(self._config.model_dir)
     search = iteration_lib.Search(
         head=head,
         generator=subnetwork_generator,
@@ -324,6 +315,14 @@ class Estimator:
     self._model = self._model._replace(
         rules=rules._replace(evaluator=self._validation))
 
+  def history(self) -> report.History:
+    """Returns what the search did so far; see `adanet.report`.
+
+    Raises:
+      ValueError: there is no model_dir yet.
+    """
+    return store.report(self.model_dir)
+
   def evaluate(self, input_fn: _InputFn, steps: Optional[int] = None,
                hooks: _Hooks = None,
                checkpoint_path: Optional[str] = None,
@@ -354,7 +353,7 @@ class Estimator:
     with signals.StopRequests():
       return evaluation.evaluate(
           self._model, input_fn, steps, arguments.checked_hooks(hooks),
-          self._trained_checkpoint(checkpoint_path), name)
+          self._folder.trained_checkpoint(checkpoint_path), name)
 
   def predict(self, input_fn: _InputFn, predict_keys: Any = None,
               hooks: _Hooks = None,
@@ -381,7 +380,7 @@ class Estimator:
     input_lib.check_input_fn(input_fn)
     return evaluation.predict(
         self._model, input_fn, predict_keys, arguments.checked_hooks(hooks),
-        self._trained_checkpoint(checkpoint_path), yield_single_examples)
+        self._folder.trained_checkpoint(checkpoint_path), yield_single_examples)
 
   def export_saved_model(
       self, export_dir_base: str,
@@ -409,7 +408,7 @@ class Estimator:
     """
     return evaluation.export(
         self._model, export_dir_base, serving_input_receiver_fn,
-        assets_extra, as_text, self._trained_checkpoint(checkpoint_path))
+        assets_extra, as_text, self._folder.trained_checkpoint(checkpoint_path))
 
   def export_savedmodel(
       self, export_dir_base: str,
@@ -430,50 +429,18 @@ class Estimator:
     """
     return evaluation.export(
         self._model, export_dir_base, serving_input_receiver_fn,
-        assets_extra, as_text, self._trained_checkpoint(checkpoint_path),
+        assets_extra, as_text, self._folder.trained_checkpoint(checkpoint_path),
         strip_default_attrs)
 
   def latest_checkpoint(self) -> Optional[str]:
     """Returns the prefix of the latest checkpoint, or None."""
     return self._model.model_dir.latest_checkpoint()
 
-  def _trained_checkpoint(self, path=None):
-    """Returns the prefix of the checkpoint that answers.
-
-    Args:
-      path: what a user gave as `checkpoint_path`, also one of step 0.
-
-    Raises:
-      ValueError: nothing was trained.
-    """
-    if path:
-      return path
-    checkpoint = self._saved_checkpoint()
-    if not self._model.model_dir.is_trained(checkpoint):
-      raise ValueError(
-          f"model_dir {self.model_dir!r} has only the checkpoint of step 0: "
-          "train first, or ask for initial weights on purpose, by "
-          f"checkpoint_path={checkpoint!r}")
-    return checkpoint
-
-  def _saved_checkpoint(self):
-    """Returns the prefix of the latest checkpoint.
-
-    Raises:
-      ValueError: there is none.
-    """
-    checkpoint = self.latest_checkpoint()
-    if checkpoint is None:
-      raise ValueError(
-          f"model_dir {self.model_dir!r} has no checkpoint: train first, or "
-          "give the folder of a search that was trained")
-    return checkpoint
-
   def get_variable_names(self) -> List[str]:
     """Returns the names of all variables of the latest checkpoint."""
     return [name for name, _ in tf_compat.v1.train.list_variables(
-        self._saved_checkpoint())]
+        self._folder.saved_checkpoint())]
 
   def get_variable_value(self, name: str) -> Any:
     """Returns the value of a variable of the latest checkpoint, an array."""
-    return tf_compat.v1.train.load_variable(self._saved_checkpoint(), name)
+    return tf_compat.v1.train.load_variable(self._folder.saved_checkpoint(), name)

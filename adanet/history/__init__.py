@@ -12,3 +12,9 @@ if TYPE_CHECKING:
   from adanet.history import report
 else:
   __getattr__ = _submodules.importer(__name__, "records", "report")
+
+
+def read(model_dir: str) -> "report.History":
+  """Returns what a search did: the same as `adanet.report`."""
+  from adanet.history import store  # pylint: disable=g-import-not-at-top
+  return store.report(model_dir)

@@ -8,10 +8,12 @@ needs no TensorFlow.
 
   adanet-report /tmp/digits
 
-Write pictures too, or JSON for another program instead of tables:
+Write pictures too, or a page for a browser or JSON for another program instead
+of tables:
 
   adanet-report /tmp/digits --picture=report.svg --picture=report.png
-  adanet-report /tmp/digits --json > report.json
+  adanet-report /tmp/digits --format=html > report.html
+  adanet-report /tmp/digits --format=json > report.json
 
 Exit codes: 0 for success; 2 if there is no report, with one line on standard
 error that says why.
@@ -30,8 +32,12 @@ _COMMAND = command.Command("adanet-report", __doc__)
 _PICTURE = flags.DEFINE_multi_string(
     "picture", [], "File to draw: .svg, .png or .pdf. May be given again.",
     flag_values=_COMMAND.flags)
+_FORMAT = flags.DEFINE_enum(
+    "format", "table", ["table", "json", "html"],
+    "What to print: tables, JSON, or a page with tables and picture.",
+    flag_values=_COMMAND.flags)
 _JSON = flags.DEFINE_boolean(
-    "json", False, "Print JSON instead of tables.", flag_values=_COMMAND.flags)
+    "json", False, "The same as --format=json.", flag_values=_COMMAND.flags)
 
 
 def _read(arguments: Sequence[str]) -> report_lib.History:
@@ -67,7 +73,9 @@ def _run(arguments: Sequence[str]) -> int:
   report = _read(arguments)
   _draw(report)
   with command.standard_output() as output:
-    if _JSON.value:
+    if _FORMAT.value == "html":
+      output.write(report.html())
+    elif _JSON.value or _FORMAT.value == "json":
       output.write(json.dumps(
           report.to_json_dict(), indent=2, allow_nan=False) + "\n")
     else:

@@ -7,6 +7,7 @@ trained. Below: the losses of the candidates, and the weights of the ensemble
 that won at the end. The same builder has the same color everywhere.
 """
 
+import io
 import math
 import re
 from typing import Any, Dict, List, Optional, Sequence, Tuple
@@ -353,6 +354,14 @@ def draw(search: records.Records) -> figure_lib.Figure:
   """Returns a figure, which is in no window and not pyplot's."""
   with page_lib.default_style():
     return _Picture(search).draw()
+
+
+def svg(search: records.Records) -> str:
+  """Returns the picture as an element of a page of HTML."""
+  output = io.BytesIO()
+  page_lib.write(draw(search), output, "svg")
+  text = output.getvalue().decode("utf-8")
+  return text[text.index("<svg"):]
 
 
 def write(search: records.Records, path: str) -> None:

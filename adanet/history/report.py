@@ -3,6 +3,7 @@
 """What a search did, as one value."""
 
 import os
+from typing import Any, Optional
 
 from adanet.history import records
 
@@ -40,6 +41,44 @@ class History(records.Records):
 
   def __str__(self) -> str:
     return self.table()
+
+  def leaderboard(self) -> Any:
+    """Returns a row for each candidate, what won last first.
+
+    Within an iteration, the winner is followed by the others in the order of
+    their values. The previous ensemble has a row of its last iteration only.
+
+    Returns:
+      A `pandas.DataFrame` where pandas is installed, else a list of dicts. The
+      columns: "ensemble", its name; "iteration"; "won", whether it won that;
+      "metric" and "value", what it was compared by; "networks", how many it
+      has; "weights", a dict from their names to the mean absolute weights;
+      "global_step" and "seconds" of the iteration. What is not known is None.
+    """
+    from adanet.history import leaderboard
+    rows = leaderboard.rows(self)
+    try:
+      import pandas
+    except ModuleNotFoundError:
+      return rows
+    return pandas.DataFrame(rows)
+
+  def html(self) -> str:
+    """Returns the tables and the picture as a page of HTML.
+
+    Raises:
+      ModuleNotFoundError: Rich or Matplotlib is not installed.
+    """
+    from adanet.history import leaderboard
+    return leaderboard.page(self)
+
+  def _repr_html_(self) -> Optional[str]:
+    """Shows the search in a notebook, which shows its text for None."""
+    try:
+      from adanet.history import leaderboard
+      return leaderboard.fragment(self)
+    except ModuleNotFoundError:
+      return None
 
   def picture(self, path: str) -> None:
     """Draws a picture: who trained what, losses, and weights.

@@ -1,0 +1,64 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The candidates of a search as rows, and a search as a web page."""
+
+import html as html_lib
+import io
+from typing import Any, Dict, List
+
+from adanet.history import records
+from adanet.history import summary
+from adanet.history import table
+from rich import console as rich_console
+
+_WIDTH = 100  # Characters of a line on a page.
+_CODE = ('<pre style="font-family:monospace;line-height:1.3;overflow-x:auto">'
+         "{code}</pre>")
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head><meta charset="utf-8"><title>{title}</title></head>
+<body>
+{content}
+</body>
+</html>
+"""
+
+
+def rows(search: records.Records) -> List[Dict[str, Any]]:
+  """Returns a dict for each candidate; see `History.leaderboard`."""
+  found: Dict[str, Dict[str, Any]] = {}
+  for record in reversed(search.iterations):
+    fitted = record.fit.members if record.fit else {}
+    for candidate in summary.best_first(record):
+      members = dict(zip(candidate.subnetworks, candidate.weights))
+      if candidate.name == record.winner and fitted:
+        members = dict(fitted)
+      found.setdefault(candidate.name, {
+          "ensemble": candidate.name,
+          "iteration": record.iteration,
+          "won": candidate.name == record.winner,
+          "metric": record.metric_name,
+          "value": candidate.value,
+          "networks": len(candidate.subnetworks),
+          "weights": members,
+          "global_step": record.global_step,
+          "seconds": record.seconds,
+      })
+  return list(found.values())
+
+
+def fragment(search: records.Records) -> str:
+  """Returns the tables and the picture as HTML, for a part of a page."""
+  from adanet.history import picture  # pylint: disable=g-import-not-at-top
+  console = rich_console.Console(
+      file=io.StringIO(), record=True, width=_WIDTH, force_terminal=True,
+      color_system="truecolor", legacy_windows=False)
+  table.show(search, console)
+  tables = console.export_html(inline_styles=True, code_format=_CODE)
+  return f"<div>{tables}{picture.svg(search)}</div>"
+
+
+def page(search: records.Records) -> str:
+  """Returns a whole page of HTML."""
+  return _PAGE.format(title=html_lib.escape(search.model_dir),
+                      content=fragment(search))
