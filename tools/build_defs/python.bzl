@@ -18,3 +18,36 @@ PyInfo = _PyInfo
 py_binary = _py_binary
 py_library = _py_library
 py_test = _py_test
+
+def py_tiered_test(name, srcs, quick, shard_count = None, tags = [], **kwargs):
+    """Makes a large test of all cases, and a medium one of some of them.
+
+    `test //...` runs the medium one, which has a case of each behaviour;
+    `test --config=all //...` runs the large one in its place.
+
+    Args:
+      name: that of the large test, such as "nan_test". The other one is then
+        "nan_quick_test".
+      srcs: list with the file of the test.
+      quick: list of the names of cases, such as "NanTest.test_all_nan", or of
+        classes.
+      shard_count: in how many parts the large test runs.
+      tags: of both.
+      **kwargs: other arguments of both.
+    """
+    py_test(
+        name = name,
+        size = "large",
+        srcs = srcs,
+        shard_count = shard_count,
+        tags = tags,
+        **kwargs
+    )
+    py_test(
+        name = name[:-len("test")] + "quick_test",
+        srcs = srcs,
+        main = srcs[0],
+        args = quick,
+        tags = tags + ["quick"],
+        **kwargs
+    )
