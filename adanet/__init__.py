@@ -32,6 +32,7 @@ _MODULES = {
     "WeightedSubnetwork": "adanet.ensemble",
     "report": "adanet.history.store",
     "train_and_evaluate": "adanet.estimator.train_and_evaluate",
+    "use_one_gpu": "adanet.launch.gpus",
 }
 # The name there, where it is another: AdaNet once had this ensemble only.
 _NAMES = {"Ensemble": "ComplexityRegularized"}
@@ -43,6 +44,7 @@ __all__ = [
     "Subnetwork", "Summary", "TrainSpec", "WeightedSubnetwork", "__version__",
     "distributed", "ensemble", "estimator", "heads", "history", "inputs",
     "replay", "report", "subnetwork", "tf_compat", "train_and_evaluate",
+    "use_one_gpu",
 ]
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
   from adanet.estimator.specs import TrainSpec
   from adanet.estimator.train_and_evaluate import train_and_evaluate
   from adanet.history.store import report
+  from adanet.launch.gpus import use_one_gpu
   from adanet.roles.execution import ExecutorError
   from adanet.roles.execution import PartError
   from adanet.subnetwork import Subnetwork

@@ -153,7 +153,8 @@ def _check_model(model, owner):
 class _PoolGenerator(subnetwork_lib.Generator):
   """Makes a builder of each model of a pool."""
 
-  def __init__(self, candidate_pool, logits_fn, last_layer_fn, optimizer, head):
+  def __init__(self, candidate_pool, logits_fn, last_layer_fn, optimizer, head,
+               dtype_policy):
     for name, function in (
         ("logits_fn", logits_fn), ("last_layer_fn", last_layer_fn)):
       if function is not None:
@@ -163,6 +164,8 @@ class _PoolGenerator(subnetwork_lib.Generator):
     self._last_layer_fn = last_layer_fn
     self._optimizer = optimizer
     self._head = head
+    auto_networks.check_dtype_policy(dtype_policy)
+    self._dtype_policy = dtype_policy
     if not callable(candidate_pool):
       self._named(candidate_pool)
 
@@ -212,7 +215,8 @@ class _PoolGenerator(subnetwork_lib.Generator):
     network = functools.partial(
         auto_networks.FunctionNetwork if argument else functools.partial(
             auto_networks.KerasNetwork,
-            heads=auto_networks.head_names(self._head)), model, owner)
+            heads=auto_networks.head_names(self._head)), model, owner,
+        dtype_policy=self._dtype_policy)
     builder = auto_builders.NetworkBuilder(
         name, network, candidate.optimizer, self._optimizer,
         candidate.train_input_fn, candidate.prediction_only, self._head)
@@ -331,6 +335,7 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
       max_iterations: Optional[int] = None,
       replay_config: Any = None,
       optimizer: Any = None,
+      dtype_policy: Optional[str] = None,
       **kwargs: Any) -> None:
     """Writes nothing yet.
 
@@ -350,6 +355,9 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
       optimizer: what trains functions and Keras models that come without an
         optimizer: what `tf_compat.optimizers.minimize` takes. None for Adam
         with a learning rate of 0.001.
+      dtype_policy: str, the policy of Keras 3 under which functions of the pool
+        make their layers, such as "mixed_bfloat16", also on other machines.
+        None for the policy that Keras has where they run.
 
     Raises:
       ValueError: the pool is empty, or has something else in it.
@@ -357,7 +365,7 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
     generator = _PoolGenerator(
         candidate_pool, logits_fn, last_layer_fn,
         _default_optimizer if optimizer is None else
-        optimizers.for_any_graph(optimizer), head)
+        optimizers.for_any_graph(optimizer), head, dtype_policy)
     super().__init__(
         head=head, subnetwork_generator=generator,
         max_iteration_steps=max_iteration_steps, ensemblers=ensemblers,

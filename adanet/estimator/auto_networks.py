@@ -6,8 +6,10 @@ A network can be called many times in a graph. Its variables are made by the
 first call, and all calls share them.
 """
 
+import contextlib
 import inspect
-from typing import Any, Callable, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Iterator, List, NamedTuple, Optional
+from typing import Sequence
 
 from adanet import tf_compat
 
@@ -32,6 +34,37 @@ class Outputs(NamedTuple):
 def is_keras_3(value: Any) -> bool:
   """Whether a layer or model is of Keras 3, without loading that."""
   return hasattr(value, "stateless_call")
+
+
+@contextlib.contextmanager
+def _dtype_policy(name: Optional[str]) -> Iterator[None]:
+  """Gives Keras 3 a policy inside, in this thread; None leaves its own."""
+  if name is None:
+    yield
+    return
+  config = tf_compat.keras_3.config
+  before = config.dtype_policy()
+  config.set_dtype_policy(name)
+  try:
+    yield
+  finally:
+    config.set_dtype_policy(before)
+
+
+def check_dtype_policy(name: Optional[str]) -> None:
+  """Checks the name of a policy.
+
+  Raises:
+    ValueError: Keras 3 has no such policy, or is not there.
+  """
+  try:
+    with _dtype_policy(name):
+      pass
+  except (ImportError, TypeError, ValueError) as error:
+    raise ValueError(
+        f"dtype_policy={name!r}: expected the name of a Keras 3 policy, such "
+        f"as \"mixed_bfloat16\", or None ({str(error).splitlines()[0]})"
+    ) from error
 
 
 def head_names(head: Any) -> List[str]:
@@ -109,21 +142,24 @@ def _name_scope():
 class FunctionNetwork:
   """A function from features to logits, or to the last layer and logits."""
 
-  def __init__(self, function: Callable[..., Any], owner: str) -> None:
-    """Takes the function.
+  def __init__(self, function: Callable[..., Any], owner: str,
+               dtype_policy: Optional[str] = None) -> None:
+    """Builds nothing yet.
 
     Args:
       function: its first argument is `features`. It may take `training`.
       owner: str, whose function it is, for messages.
+      dtype_policy: str, for its layers of Keras 3; None for Keras's own.
     """
     self._function = function
+    self._dtype_policy = dtype_policy
     self._owner = owner
     self._takes_training = "training" in inspect.signature(function).parameters
     self._template = tf_compat.v1.make_template("network", self._call)
     self._called = False
 
   def _call(self, features, training):
-    with _name_scope():
+    with _name_scope(), _dtype_policy(self._dtype_policy):
       if self._takes_training:
         return self._function(features, training=training)
       return self._function(features)
@@ -207,8 +243,9 @@ class KerasNetwork:
   """
 
   def __init__(self, make_model: Callable[[], Any], owner: str,
-               heads: Sequence[str] = ()) -> None:
-    """Takes the function.
+               heads: Sequence[str] = (),
+               dtype_policy: Optional[str] = None) -> None:
+    """Builds nothing yet.
 
     Args:
       make_model: function without arguments that makes a model of Keras 3 or
@@ -217,7 +254,9 @@ class KerasNetwork:
       heads: the names of a multi-head's parts. A list that the model returns
         has an output for each: by the names of a functional model's outputs,
         or in this order where none of them is a head's.
+      dtype_policy: see `FunctionNetwork`.
     """
+    self._dtype_policy = dtype_policy
     self._make_model = make_model
     self._owner = owner
     self._heads = list(heads)
@@ -234,6 +273,10 @@ class KerasNetwork:
       raise ValueError(
           f"{self._owner} returned {model!r}: expected a model of Keras, "
           "because the function takes no arguments.")
+    if self._dtype_policy is not None and not is_new:
+      raise ValueError(
+          f"dtype_policy={self._dtype_policy!r}: expected None for "
+          f"{self._owner}, which makes a model of Keras 2")
     graph = tf_compat.v1.get_default_graph()
     if is_new and type(model).train_step is not (
         tf_compat.keras_3.Model.train_step):
@@ -261,7 +304,7 @@ class KerasNetwork:
       ValueError: the function makes no model that can be used, the features
         are not the model's inputs, or its outputs are not the heads'.
     """
-    with _name_scope():
+    with _name_scope(), _dtype_policy(self._dtype_policy):
       if self._model is None:
         self._model = self._new_model()
       model = self._model

@@ -1,8 +1,10 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which GPUs of a machine each task gets."""
+"""Which GPUs of a machine each task, or each worker of a pool, gets."""
 
 import glob
+import multiprocessing
+import os
 import subprocess
 from typing import Dict, List, Mapping, Optional, Sequence
 
@@ -75,6 +77,30 @@ def shares(tasks: Sequence[job_lib.Task],
     if is_shared:
       result[task]["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
   return result
+
+
+def use_one_gpu() -> None:
+  """Gives a worker of a process pool a GPU of its own.
+
+  Give it to the pool: `ProcessPoolExecutor(2, mp_context=..., initializer=
+  adanet.use_one_gpu)`. It runs in each worker before any part, and sets
+  `CUDA_VISIBLE_DEVICES`: the first worker gets the first GPU that the program
+  may use. With more workers than GPUs they share, so TensorFlow takes memory as
+  it needs it. Where there is no GPU, it does nothing.
+
+  Raises:
+    RuntimeError: this process is no worker of a pool.
+  """
+  # multiprocessing counts its processes from 1, and has no public name for it.
+  identity = getattr(multiprocessing.current_process(), "_identity", ())
+  if not identity:
+    raise RuntimeError(
+        "use_one_gpu: expected a worker of a process pool. Give the function to "
+        "the pool, as its initializer")
+  gpus = visible(os.environ)
+  if gpus:
+    os.environ["CUDA_VISIBLE_DEVICES"] = gpus[(identity[-1] - 1) % len(gpus)]
+    os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
 
 
 def sharing_message(tasks: Sequence[job_lib.Task],

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of which GPUs each task gets."""
 
+import concurrent.futures
+import multiprocessing
 import os
 from unittest import mock
 
@@ -14,6 +16,12 @@ import hypothesis
 from hypothesis import strategies as st
 
 _GROWTH = "TF_FORCE_GPU_ALLOW_GROWTH"
+
+
+def _met(barrier):
+  """Returns what a worker of a pool sees, when all have begun."""
+  barrier.wait(60)
+  return os.environ.get("CUDA_VISIBLE_DEVICES"), os.environ.get(_GROWTH)
 
 
 def _shares(num_workers, names):
@@ -83,6 +91,27 @@ class GpusTest(parameterized.TestCase):
     with mock.patch.object(gpus.glob, "glob", return_value=devices), \
         mock.patch.dict(os.environ, PATH=folder):
       self.assertEqual(names, gpus.visible({}))
+
+  @parameterized.parameters(
+      ("4,7", 2, {"4", "7"}), ("7", 2, {"7"}), ("", 2, {""}))
+  def test_each_worker_of_a_pool_gets_one(self, visible, num_workers, expected):
+    # No GPU is here: this is a list of names, which CUDA would read.
+    with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES=visible):
+      context = multiprocessing.get_context("spawn")
+      with concurrent.futures.ProcessPoolExecutor(
+          num_workers, mp_context=context,
+          initializer=gpus.use_one_gpu) as pool:
+        # Each waits for the other, so that both have one.
+        with context.Manager() as manager:
+          barrier = manager.Barrier(num_workers)
+          found = list(pool.map(_met, [barrier] * num_workers))
+    self.assertEqual(expected, {name for name, _ in found})
+    self.assertEqual({"true" if visible else None},
+                     {growth for _, growth in found})
+
+  def test_no_worker(self):
+    with self.assertRaisesRegex(RuntimeError, "expected a worker of a process"):
+      gpus.use_one_gpu()
 
 
 if __name__ == "__main__":
