@@ -29,10 +29,11 @@ from docs import pages
 _PAGES = ("README.md", "docs/auto_ensemble.rst", "docs/estimator.rst",
           "docs/executor.rst", "docs/export.rst", "docs/getting_started.rst",
           "docs/inputs.rst", "docs/kubernetes.rst", "docs/launch.rst",
+          "docs/leaderboard.rst",
           "docs/placement_steps.rst", "docs/plan.rst", "docs/report.rst",
           "docs/strategies.rst", "docs/tf_distribute.rst",
           "docs/train_and_evaluate.rst")
-_KERAS_3_PAGES = ("docs/export.rst",)
+_KERAS_3_PAGES = ("docs/export.rst", "docs/leaderboard.rst")
 _FILE_PAGE = "README.md"  # Its programs start processes that import them.
 _PROGRAM_SECS = 600.
 
@@ -102,7 +103,7 @@ class ExamplesTest(parameterized.TestCase):
 
   def test_finds_the_examples(self):
     self.assertLen([output for page in _PAGES
-                    for _, output in pages.programs(page) if output], 22)
+                    for _, output in pages.programs(page) if output], 25)
     self.assertLen(list(_commands()), 11)
 
 
