@@ -10,6 +10,8 @@ from rich import text as rich_text
 
 # Wider than any line. Rich pads to the widest cell only.
 _PLAIN_WIDTH = 10**7
+_HTML = ('<pre style="font-family:monospace;line-height:1.3;overflow-x:auto">'
+         "{code}</pre>")
 
 
 def new_console(output):
@@ -64,6 +66,20 @@ def new_tables(console, rows, style):
       table.add_row(*(rich_text.Text(c, style=style(c)) for c in cells))
     tables.append(table)
   return tables
+
+
+def to_html(show, width):
+  """Returns as HTML what a function prints, for a part of a page.
+
+  Args:
+    show: function of a `rich.console.Console`.
+    width: int, the characters of a line.
+  """
+  console = rich_console.Console(
+      file=io.StringIO(), record=True, width=width, force_terminal=True,
+      color_system="truecolor", force_jupyter=False)
+  show(console)
+  return console.export_html(inline_styles=True, code_format=_HTML)
 
 
 def print_parts(console, parts):

@@ -2,18 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The candidates of a search as rows, and a search as a web page."""
 
-import html as html_lib
-import io
+import html
 from typing import Any, Dict, List
 
+from adanet.console import tables as console_tables
 from adanet.history import records
 from adanet.history import summary
 from adanet.history import table
-from rich import console as rich_console
 
 _WIDTH = 100  # Characters of a line on a page.
-_CODE = ('<pre style="font-family:monospace;line-height:1.3;overflow-x:auto">'
-         "{code}</pre>")
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head><meta charset="utf-8"><title>{title}</title></head>
@@ -50,15 +47,12 @@ def rows(search: records.Records) -> List[Dict[str, Any]]:
 def fragment(search: records.Records) -> str:
   """Returns the tables and the picture as HTML, for a part of a page."""
   from adanet.history import picture  # pylint: disable=g-import-not-at-top
-  console = rich_console.Console(
-      file=io.StringIO(), record=True, width=_WIDTH, force_terminal=True,
-      color_system="truecolor", legacy_windows=False)
-  table.show(search, console)
-  tables = console.export_html(inline_styles=True, code_format=_CODE)
+  tables = console_tables.to_html(
+      lambda console: table.show(search, console), _WIDTH)
   return f"<div>{tables}{picture.svg(search)}</div>"
 
 
 def page(search: records.Records) -> str:
   """Returns a whole page of HTML."""
-  return _PAGE.format(title=html_lib.escape(search.model_dir),
+  return _PAGE.format(title=html.escape(search.model_dir),
                       content=fragment(search))

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the progress of training on a terminal.
+"""Draws the progress of training on a terminal, or in a notebook.
 
     Iteration 2 (3 of 5), step 2350, 412 steps/s, 0:16 left (search: about 1:04)
     t2_1_layer     ━━━━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.2172
@@ -17,6 +17,7 @@ import time
 from typing import Any, Dict, Iterator, List, Optional, Sequence, TextIO
 
 from absl import logging
+from adanet.console import tables
 from adanet.core import events
 from adanet.progress import event_text
 from rich import console as rich_console
@@ -30,6 +31,7 @@ _MAX_ROWS = 12  # Of subnetworks, and of ensembles.
 _MIN_NAME_WIDTH = 12
 _MIN_BAR_WIDTH = 8
 _GAP = 2
+_CELL_WIDTH = 100  # Characters.
 
 
 class _Console(rich_console.Console):
@@ -41,6 +43,24 @@ class _Console(rich_console.Console):
   def show_cursor(self, show: bool = True) -> bool:
     del show  # Unused.
     return False
+
+
+class _CellOutput:
+  """An output of a notebook's cell, which is drawn again and again."""
+
+  def __init__(self):
+    self._handle: Any = None
+
+  def update(self, drawing: Any, refresh: bool = True) -> None:
+    """Draws what Rich can print."""
+    del refresh  # It always does.
+    from IPython import display  # pylint: disable=g-import-not-at-top
+    content = display.HTML(tables.to_html(
+        lambda console: console.print(drawing), _CELL_WIDTH))
+    if self._handle is None:
+      self._handle = display.display(content, display_id=True)
+    else:
+      self._handle.update(content)
 
 
 def _shown(names: Sequence[str], losses: Dict[str, Optional[float]],
@@ -64,11 +84,14 @@ class LiveProgress:
     """Draws nothing yet.
 
     Args:
-      stream: a terminal.
+      stream: a terminal, or the standard error of a notebook's cell.
     """
-    self._console = _Console(file=stream, force_terminal=True)
+    self._is_cell = not stream.isatty()
+    self._console = _Console(
+        file=stream, force_terminal=True) if not self._is_cell else _Console(
+            file=stream, width=_CELL_WIDTH, force_jupyter=False)
     self._stream = stream
-    self._live: Optional[rich_live.Live] = None
+    self._live: Any = None  # `rich.live.Live` or `_CellOutput`.
     self._exits = contextlib.ExitStack()
     self._text = event_text.EventText()
     self._progress: Optional[events.Progress] = None
@@ -123,7 +146,9 @@ class LiveProgress:
   def _draw(self, event: events.Progress) -> None:
     if self._console.quiet:
       return
-    if self._live is None:
+    if self._live is None and self._is_cell:
+      self._live = _CellOutput()
+    elif self._live is None:
       self._live = self._exits.enter_context(
           rich_live.Live(
               console=self._console, auto_refresh=False,

@@ -6,9 +6,10 @@
       report(events.IterationBegan(...))
       report(events.Progress(...))
 
-On a terminal each subnetwork and each ensemble has a line with a bar. Elsewhere
-there are plain lines, and few of them: in the log if it shows such lines
-(`absl.logging.set_verbosity(absl.logging.INFO)`), and on standard error if not.
+On a terminal, and in a notebook, each subnetwork and each ensemble has a line
+with a bar. Elsewhere there are plain lines, and few of them: in the log if it
+shows such lines (`absl.logging.set_verbosity(absl.logging.INFO)`), and on
+standard error if not.
 
 Where the environment variable ADANET_EVENTS_FD is the number of an open pipe or
 socket, each event is a line of JSON there, and nothing is shown but in the log:
@@ -120,9 +121,15 @@ def tell(event: events.Event) -> None:
     pipe.report(event)
 
 
+def _is_notebook() -> bool:
+  """Returns whether this is the kernel of a notebook."""
+  ipython = sys.modules.get("IPython")
+  return hasattr(ipython and ipython.get_ipython(), "kernel")
+
+
 def _live(stream: TextIO) -> Optional[Any]:
-  """Returns the module that draws on a terminal; None if it cannot."""
-  if not stream.isatty():
+  """Returns the module that draws as it goes; None if it cannot."""
+  if not stream.isatty() and not _is_notebook():
     return None
   try:
     from adanet.progress import live  # pylint: disable=g-import-not-at-top

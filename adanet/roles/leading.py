@@ -140,8 +140,9 @@ def _no_gain(model, number):
       since += 1
   if rules.patience is None or since < rules.patience:
     return ""
-  return (f"patience={rules.patience}: the last {since} winners are no better "
-          f"than {best:.4g} ({rules.metric_name})")
+  winners = "winner is" if since == 1 else f"{since} winners are"
+  return (f"patience={rules.patience}: the last {winners} no better than "
+          f"{best:.4g} ({rules.metric_name})")
 
 
 def _no_time(training, trained):
