@@ -1,0 +1,101 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the first program of a page in the kernel of a notebook."""
+
+import json
+import os
+import re
+import sys
+from unittest import mock
+
+from absl.testing import absltest
+from docs import pages
+import nbclient
+import nbformat
+
+_CELL_SECS = 300
+_SETUP = """
+import os
+import signal
+from adanet.tf_compat import v1 as tf
+
+os.chdir({!r})
+
+
+class Stop(tf.train.SessionRunHook):
+  steps = 0
+
+  def after_run(self, context, values):
+    self.steps += 1
+    if self.steps == 5:  # As the button of a notebook does.
+      os.kill(os.getpid(), signal.SIGINT)
+"""
+_STOPPED = "search.train(data, validation_input_fn=validation, hooks=[Stop()])"
+_GOES_ON = """
+search.train(data, validation_input_fn=validation)
+print(search.history().end.reason)
+"""
+
+
+class NotebookTest(absltest.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    folder = self.create_tempdir().full_path
+    kernel = os.path.join(folder, "kernels", "python3")
+    os.makedirs(kernel)
+    with open(os.path.join(kernel, "kernel.json"), "w", encoding="utf-8") as f:
+      json.dump({"display_name": "Python", "language": "python", "argv": [
+          sys.executable, "-m", "ipykernel_launcher", "-f",
+          "{connection_file}"]}, f)
+    self.enter_context(mock.patch.dict(
+        os.environ, JUPYTER_PATH=folder, JUPYTER_RUNTIME_DIR=folder,
+        IPYTHONDIR=folder))
+    self._folder = folder
+
+  def _run(self, *sources):
+    """Runs cells; returns the outputs of each."""
+    notebook = nbformat.v4.new_notebook(cells=[
+        nbformat.v4.new_code_cell(source)
+        for source in (_SETUP.format(self._folder),) + sources])
+    nbclient.NotebookClient(
+        notebook, timeout=_CELL_SECS, kernel_name="python3",
+        allow_error_names=["KeyboardInterrupt"]).execute()
+    return [cell.outputs for cell in notebook.cells[1:]]
+
+  def _html(self, outputs):
+    return "".join(output.data.get("text/html", "") for output in outputs
+                   if output.output_type in ("display_data", "execute_result"))
+
+  def _text(self, outputs, name):
+    return "".join(output.text for output in outputs
+                   if output.output_type == "stream" and output.name == name)
+
+  def test_page(self):
+    program, expected = pages.programs("docs/leaderboard.rst")[0]
+    trained, history, board = self._run(program, "history", "board")
+    self.assertContainsSubset(
+        expected.splitlines(), self._text(trained, "stdout").splitlines())
+    # One output of each iteration, which is drawn again, not one of each step.
+    drawn = re.findall(r"Iteration (\d) \(", self._html(trained))
+    self.assertEqual(["0", "1"], drawn)
+    for name in ("t0_deep", "t1_wide", "200/200"):
+      self.assertIn(name, self._html(trained))
+    self.assertIn("<svg", self._html(history))
+    self.assertLen(history, 1)
+    self.assertIn('class="dataframe"', self._html(board))
+
+  def test_stop_and_go_on(self):
+    program, _ = pages.programs("docs/leaderboard.rst")[0]
+    program = program[:program.index("search.train(")]
+    _, stopped, after = self._run(program, _STOPPED, _GOES_ON)
+    self.assertEqual("KeyboardInterrupt", stopped[-1].ename)
+    self.assertIn("Stopped: step 5 of iteration 0 is saved",
+                  self._text(stopped, "stderr"))
+    self.assertIn("Resumed from step 5 of iteration 0",
+                  self._text(after, "stderr"))
+    self.assertIn("patience=1", self._text(after, "stdout"))
+
+
+if __name__ == "__main__":
+  absltest.main()
