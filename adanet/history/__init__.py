@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from adanet import _submodules
 
+__all__ = ["read", "records", "report"]
+
 if TYPE_CHECKING:
   from adanet.history import records
   from adanet.history import report
