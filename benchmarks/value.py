@@ -223,11 +223,10 @@ def measure(unused_placement, num_turns):
   size = _SHORT if num_turns <= _SHORT_TURNS else _FULL
   cores = tuple(sorted(os.sched_getaffinity(0))[:_NUM_CORES])
   # The steps are the last: TensorFlow's threads do not survive a fork.
+  costs = [_measure_iteration(size, num_turns, cores)]
+  costs += _measure_fit(num_turns)
   rows = _measure_searches(size, num_turns, cores)
-  rows.append(_measure_iteration(size, num_turns, cores))
-  rows += _measure_fit(num_turns)
-  rows.append(_measure_step(num_turns))
-  return rows
+  return rows + costs + [_measure_step(num_turns)]
 
 
 def _bars_of_task(task, rows):

@@ -78,7 +78,7 @@ def _fit(folder, num_networks, num_examples):
   with open("/proc/self/clear_refs", "w", encoding="utf-8") as f:
     f.write("5")  # The peak of memory starts anew.
   before, began = _memory("VmRSS"), time.process_time()
-  weights = fitting.fit(model, 0, [planned], found)["all"].weights
+  weights = fitting.fit(model, 0, [planned], found, {})["all"].weights
   secs, num_bytes = time.process_time() - began, _memory("VmHWM") - before
   program.check(len(weights) > 1, f"selected {weights}")
   return secs, num_bytes
