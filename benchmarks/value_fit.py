@@ -87,7 +87,7 @@ def _fit(folder, num_networks, num_examples):
 def answer(connection: Any) -> None:
   """Sends the `Fit` of 20 networks, 10,000 examples and 10 classes."""
   with tempfile.TemporaryDirectory() as folder:
-    _fit(folder, 3, 100)  # Loads what it needs.
+    _fit(folder, 3, _NUM_EXAMPLES)  # Loads what it needs.
     secs, num_bytes = _fit(folder, _NUM_NETWORKS, _NUM_EXAMPLES)
   connection.send(Fit(
       secs, num_bytes, _NUM_NETWORKS * _NUM_EXAMPLES * search.NUM_CLASSES * 4))
