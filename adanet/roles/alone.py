@@ -34,7 +34,7 @@ def train(model: model_lib.Model, request: trainer.Request) -> None:
     _announce(model, agreement_lib.State.TRAINING,
               max_steps=request.max_steps)
     try:
-      start: Union[trainer.Start, str] = leading.latest_start(
+      start: Union[trainer.Start, str] = leading.undecided_start(
           model, request.max_iterations)
       while isinstance(start, trainer.Start):
         trained = _train_iteration(model, training, start)

@@ -121,7 +121,7 @@ def train(model: model_lib.Model, request: trainer.Request,
     return
   with leading.opened(model, request, _what_is_saved) as training:
     driver = _Driver(model, training, executor, pickled)
-    start: Union[trainer.Start, str] = leading.latest_start(
+    start: Union[trainer.Start, str] = leading.undecided_start(
         model, request.max_iterations)
     while isinstance(start, trainer.Start):
       trained = driver.train_iteration(start)

@@ -158,21 +158,27 @@ def _no_time(training, trained):
           f"iteration took {trained.seconds:.1f} s")
 
 
-def latest_start(model: model_lib.Model, max_iterations: Optional[int] = None
-                ) -> trainer.Start:
-  """Returns from where training goes on, and removes what is broken.
+def latest_start(model: model_lib.Model) -> trainer.Start:
+  """Returns from where training goes on, and removes what is broken."""
+  checkpoint = model.model_dir.latest_checkpoint()
+  number = model.model_dir.current_iteration(checkpoint)
+  model.model_dir.remove_temporary_files()
+  return trainer.Start(number, checkpoint)
+
+
+def undecided_start(model: model_lib.Model,
+                    max_iterations: Optional[int]) -> trainer.Start:
+  """Returns from where training goes on: where nothing is decided yet.
 
   Args:
     model: `Model`.
     max_iterations: int, after how many iterations the search ends, or None.
   """
-  checkpoint = model.model_dir.latest_checkpoint()
-  number = model.model_dir.current_iteration(checkpoint)
-  model.model_dir.remove_temporary_files()
-  if (max_iterations is None or number + 1 < max_iterations) and _is_decided(
-      model, checkpoint):
-    return trainer.Start(number + 1, checkpoint, begins=True)
-  return trainer.Start(number, checkpoint)
+  start = latest_start(model)
+  if (max_iterations is None or start.number + 1 < max_iterations) and (
+      _is_decided(model, start.checkpoint)):
+    return trainer.Start(start.number + 1, start.checkpoint, begins=True)
+  return start
 
 
 def _noted_position(model, start):
