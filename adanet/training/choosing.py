@@ -51,23 +51,29 @@ class Winner(NamedTuple):
   """The best candidate of an iteration.
 
   Attributes:
-    name: str.
-    architecture: of which subnetworks the candidate is.
-    choice: `Choice`; None if that was made before.
-    architectures: dict from the name of each candidate to its `Architecture`.
+    choice: `Choice`.
+    architectures: dict from the name of each candidate that is known to its
+      `Architecture`.
     values: dict from the names of candidates to what they were compared by;
       None if nothing was compared.
     fits: dict from the name of each fitted candidate to its `Fit`.
     variables: dict from the names of the winner's own variables to their
       values, if it was fitted now: no checkpoint has them yet.
   """
-  name: str
-  architecture: architecture_lib.Architecture
-  choice: Optional[selection.Choice] = None
-  architectures: Dict[str, architecture_lib.Architecture] = {}
+  choice: selection.Choice
+  architectures: Dict[str, architecture_lib.Architecture]
   values: Optional[Dict[str, float]] = None
   fits: Dict[str, selection.Fit] = {}
   variables: Dict[str, Any] = {}
+
+  @property
+  def name(self) -> str:
+    return self.choice.name
+
+  @property
+  def architecture(self) -> architecture_lib.Architecture:
+    """Of which subnetworks it is."""
+    return self.architectures[self.name]
 
 
 _OF_EVALUATORS = ("input_fn", "metric_name", "objective_fn", "evaluate")
@@ -351,7 +357,7 @@ def winner(model: model_lib.Model, candidates: Contest) -> Winner:
   architectures = dict(candidates.architectures, **{
       name: one.architecture for name, one in found.items()})
   return Winner(
-      choice.name, architectures[choice.name], choice, architectures, values,
+      choice, architectures, values,
       {name: one.fit for name, one in found.items()},
       variables.get(choice.name, {}))
 

@@ -13,6 +13,7 @@ from typing import Optional
 from adanet.core import architecture as architecture_lib
 from adanet.core import ensembles
 from adanet.core import iteration as iteration_lib
+from adanet.core import selection
 from adanet.training import choosing
 from adanet.training import library as library_lib
 from adanet.training import model as model_lib
@@ -73,7 +74,7 @@ def recorded(model: model_lib.Model, number: int,
     names = [candidate.name for candidate in record.candidates]
     if index is not None and names[index:index + 1] != [record.winner]:
       return None
-  won = choosing.Winner(record.winner, architecture_lib.Architecture.from_json(
+  won = _winner(record.winning, architecture_lib.Architecture.from_json(
       record.architecture, f"the record of iteration {number}"))
   if (not rules.force_grow or rules.evaluator or has_other_rule or
       not number):
@@ -83,8 +84,15 @@ def recorded(model: model_lib.Model, number: int,
   if previous is None or before.value is None or value is None:
     return None
   if before.value <= value:
-    return choosing.Winner(before.name, previous)
+    return _winner(before, previous)
   return won
+
+
+def _winner(candidate, architecture):
+  """Returns the `Winner` that a `CandidateRecord` tells of."""
+  return choosing.Winner(
+      selection.Choice(0, candidate.name, candidate.value),
+      {candidate.name: architecture})
 
 
 def best(model: model_lib.Model, iteration: iteration_lib.Iteration,
