@@ -258,6 +258,38 @@ class Keras3Test(parameterized.TestCase):
          scope + "b/subclass/dense/kernel", scope + "c/dense_1/bias"],
         estimator.get_variable_names())
 
+  @parameterized.parameters(None, engines.Here())
+  def test_dtype_policy(self, executor):
+    keras = tf_compat.keras_3
+
+    def model():
+      found = tf_compat.keras_3.config.dtype_policy().name
+      if found != "mixed_bfloat16":  # A worker has a copy of this function.
+        raise AssertionError(found)
+      return keras.Sequential([keras.layers.Dense(4), keras.layers.Dense(1)])
+
+    estimator = adanet.AutoEnsembleEstimator(
+        adanet.heads.RegressionHead(), {"a": model}, max_iteration_steps=2,
+        max_iterations=1, model_dir=self._folder(),
+        dtype_policy="mixed_bfloat16")
+    estimator.train(builders.input_fn(), executor=executor)
+    self.assertIn("loss", estimator.evaluate(builders.input_fn(1)))
+    self.assertEqual("float32", keras.config.dtype_policy().name)
+    # It computes with the one type, and keeps the other.
+    scope = "adanet/iteration_0/subnetwork_t0_a/sequential/dense/"
+    self.assertEqual(
+        np.float32, estimator.get_variable_value(scope + "kernel").dtype)
+    if executor is None:
+      with open(os.path.join(
+          estimator.model_dir, "graph.pbtxt"), encoding="utf-8") as f:
+        self.assertIn("DT_BFLOAT16", f.read())
+
+  def test_dtype_policy_that_is_none(self):
+    with self.assertRaisesRegex(ValueError, "^dtype_policy='mixed': expected "):
+      adanet.AutoEnsembleEstimator(
+          adanet.heads.RegressionHead(), {"a": _subclass}, 1,
+          dtype_policy="mixed")
+
   def test_ensembler(self):
     estimator = _estimator(self._folder(), _Network("a"), ensemblers=[
         _Normalizing(optimizer=_optimizer("Adam"), use_bias=True)])
