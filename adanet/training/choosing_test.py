@@ -94,6 +94,20 @@ class EvaluatorOfAUserTest(parameterized.TestCase):
     self.assertEqual(
         max(values), estimator.evaluate(builders.input_fn(1))["average_loss"])
 
+  @parameterized.parameters(
+      (np.nanargmax, .1, 0., 3), (np.nanargmax, .1, .2, 2),
+      (np.nanargmin, -.1, 0., 3), (np.nanargmin, -.1, .2, 2),
+      (lambda values: int(np.argmax(values)), .1, 0., 3))
+  def test_patience(self, objective_fn, gain, min_delta, num_iterations):
+    # The second winner gains once; those after it have its value.
+    judge = _Judge(objective_fn, [
+        (.5, .5 + gain), (.5 + gain, .5 + gain, .5 + 2 * gain)])
+    estimator, _ = self._train(
+        judge, max_iterations=5, patience=1, min_delta=min_delta)
+    history = estimator.history()
+    self.assertLen(history.iterations, num_iterations)
+    self.assertStartsWith(history.end.reason, "patience=1: the last winner is ")
+
   def test_too_many_values(self):
     judge = _Judge(np.argmax, [])
     judge.evaluate = lambda sess, ensemble_metrics: [1., 2., 3.]
