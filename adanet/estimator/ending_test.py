@@ -71,6 +71,16 @@ class EndingTest(parameterized.TestCase):
                      estimator.history().end.global_step)
 
   @parameterized.parameters(None, engines.Here())
+  def test_time_is_up_in_train_and_evaluate(self, executor):
+    estimator = _estimator(self._model_dir, _ALWAYS)
+    metrics, _ = adanet.train_and_evaluate(
+        estimator, adanet.TrainSpec(builders.input_fn()),
+        adanet.EvalSpec(_held_out(), steps=None), executor, max_seconds=.5)
+    end = self._check_what_answers(estimator).end
+    self.assertEqual((_TIME_IS_UP, metrics["global_step"]),
+                     (end.reason, end.global_step))
+
+  @parameterized.parameters(None, engines.Here())
   def test_no_iteration_begins_that_would_end_too_late(self, executor):
     late = [0.]
     real_time = time.time
