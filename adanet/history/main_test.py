@@ -63,10 +63,15 @@ class MainTest(parameterized.TestCase):
     self.assertEqual((0, ""), (code, error))
     content = json.loads(output)
     self.assertEqual(self.report.to_json_dict(), content)
+    self.assertEqual((0, output, ""), _run("--format=json", self.model_dir))
     self.assertEqual(
         ["version", "model_dir", "iterations", "tasks", "evaluations",
-         "undecided"],
+         "undecided", "end"],
         list(content))
+
+  def test_page(self):
+    code, output, error = _run("--format=html", self.model_dir)
+    self.assertEqual((0, self.report.html(), ""), (code, output, error))
 
   def test_pictures(self):
     code, output, error = _run(

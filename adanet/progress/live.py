@@ -48,8 +48,7 @@ class _Console(rich_console.Console):
 class _CellOutput:
   """An output of a notebook's cell, which is drawn again and again."""
 
-  def __init__(self):
-    self._handle: Any = None
+  _handle: Any = None
 
   def update(self, drawing: Any, refresh: bool = True) -> None:
     """Draws what Rich can print."""
