@@ -82,11 +82,11 @@ def shares(tasks: Sequence[job_lib.Task],
 def use_one_gpu() -> None:
   """Gives a worker of a process pool a GPU of its own.
 
-  Give it to the pool: `ProcessPoolExecutor(2, mp_context=..., initializer=
-  adanet.use_one_gpu)`. It runs in each worker before any part, and sets
-  `CUDA_VISIBLE_DEVICES`: the first worker gets the first GPU that the program
-  may use. With more workers than GPUs they share, so TensorFlow takes memory as
-  it needs it. Where there is no GPU, it does nothing.
+  Give it to a `ProcessPoolExecutor` as its `initializer`. It runs in each
+  worker before any part, and sets `CUDA_VISIBLE_DEVICES`: the first worker gets
+  the first GPU that the program may use. With more workers than GPUs they
+  share, so TensorFlow takes memory as it needs it. Where there is no GPU, it
+  does nothing.
 
   Raises:
     RuntimeError: this process is no worker of a pool.
