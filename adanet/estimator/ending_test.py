@@ -129,13 +129,15 @@ class EndingTest(parameterized.TestCase):
     self.assertEqual(sorted(set(values), reverse=True), values)
     self.assertLen(values, 3)
 
-  def test_only_candidate_has_a_value(self):
+  @parameterized.parameters((adanet.Evaluator(_held_out()), 3), (None, 4))
+  def test_only_candidate(self, evaluator, num_iterations):
+    # Nothing is known of the first winner without an evaluator.
     estimator = adanet.Estimator(
         adanet.heads.RegressionHead(), builders.generator(builders.Dense("a")),
         max_iteration_steps=4, force_grow=True, model_dir=self._model_dir,
-        **_no_gain())
+        **_no_gain(evaluator))
     estimator.train(builders.input_fn())
-    self.assertLen(estimator.history().iterations, 3)
+    self.assertLen(estimator.history().iterations, num_iterations)
 
   @parameterized.parameters(None, engines.Here())
   def test_validation_input_is_an_evaluator(self, executor):

@@ -117,11 +117,12 @@ def preset(rules: model_lib.Rules, names: Sequence[str], number: int,
     index = rules.replay_config.get_best_ensemble_index(number)
     if index is not None:
       return selection.preset(names, index, "replay_config says so")
-  if rules.patience is not None:  # It asks for the value of each winner.
-    return None
-  if len(names) == 1:
+  # `patience` asks for the value of each winner. One that is alone has no moving
+  # average.
+  needs_value = rules.patience is not None
+  if len(names) == 1 and not (needs_value and rules.evaluator):
     return selection.preset(names, 0, "it is the only candidate")
-  if rules.force_grow and previous and len(names) == 2:
+  if not needs_value and rules.force_grow and previous and len(names) == 2:
     return selection.preset(
         names, 1, "it is the only new candidate, and force_grow is set")
   return None
