@@ -443,4 +443,5 @@ class Estimator:
 
   def get_variable_value(self, name: str) -> Any:
     """Returns the value of a variable of the latest checkpoint, an array."""
-    return tf_compat.v1.train.load_variable(self._folder.saved_checkpoint(), name)
+    return tf_compat.v1.train.load_variable(
+        self._folder.saved_checkpoint(), name)

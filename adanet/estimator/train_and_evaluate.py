@@ -182,7 +182,9 @@ def train_and_evaluate(
           f"estimator must be an adanet.Estimator, got {estimator!r}")
   train_spec = specs.train_spec(train_spec)
   eval_spec = specs.eval_spec(eval_spec)
-  limit: Dict[str, Any] = {} if max_seconds is None else {"max_seconds": max_seconds}
+  limit: Dict[str, Any] = {}
+  if max_seconds is not None:
+    limit["max_seconds"] = max_seconds
   with signals.StopRequests():
     if executor is not None:
       driver.check_executor(executor, estimator.config)

@@ -25,11 +25,7 @@ def rows(search: records.Records) -> List[Dict[str, Any]]:
   """Returns a dict for each candidate; see `History.leaderboard`."""
   found: Dict[str, Dict[str, Any]] = {}
   for record in reversed(search.iterations):
-    fitted = record.fit.members if record.fit else {}
     for candidate in summary.best_first(record):
-      members = dict(zip(candidate.subnetworks, candidate.weights))
-      if candidate.name == record.winner and fitted:
-        members = dict(fitted)
       found.setdefault(candidate.name, {
           "ensemble": candidate.name,
           "iteration": record.iteration,
@@ -37,7 +33,7 @@ def rows(search: records.Records) -> List[Dict[str, Any]]:
           "metric": record.metric_name,
           "value": candidate.value,
           "networks": len(candidate.subnetworks),
-          "weights": members,
+          "weights": dict(zip(candidate.subnetworks, candidate.weights)),
           "global_step": record.global_step,
           "seconds": record.seconds,
       })

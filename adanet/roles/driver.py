@@ -26,9 +26,8 @@ When a worker is lost while it trains a part:
 An error of a part itself, or Ctrl-C, asks the other parts to save and to stop,
 by a file that each looks at, and waits for them at most 60 s.
 
-When the driver is lost, its workers notice that nobody waits for them only when
-the next driver says so: `start.json` names who asks. Until then they train on.
-The next driver
+When the driver is lost, its workers train on until there is another one:
+`start.json` names the driver that asks. The next driver
 
 1. asks the generator again, and builds the iteration to see what it has;
 2. takes the results of parts that are done, if they began from the checkpoint

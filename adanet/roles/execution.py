@@ -41,7 +41,7 @@ class ExecutorError(RuntimeError):
 
 
 def check_start_method(executor: Any) -> None:
-  """Checks that an executor does not say that it forks its workers.
+  """Refuses an executor that says that it forks its workers.
 
   Raises:
     ValueError: it does. Nothing was trained.

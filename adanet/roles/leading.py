@@ -132,7 +132,8 @@ def _no_gain(model, number):
   for t in range(number + 1):
     record = recording.read_iteration(model.model_dir.path, t)
     value = record and record.winning and record.winning.value
-    if value is None or math.isnan(value):
+    if value is None or math.isnan(value) or (
+        record.metric_name != rules.metric_name):  # By another evaluator.
       continue
     if best is None or choosing.gains(rules, value, best):
       best, since = value, 0
