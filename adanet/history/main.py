@@ -70,6 +70,8 @@ def _draw(report: report_lib.History) -> None:
 
 def _run(arguments: Sequence[str]) -> int:
   """Prints and draws what the flags ask for."""
+  if _JSON.value and _FORMAT.value == "html":
+    raise command.BadInput("--json --format=html: expected one of them")
   report = _read(arguments)
   _draw(report)
   with command.standard_output() as output:

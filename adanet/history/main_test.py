@@ -69,6 +69,11 @@ class MainTest(parameterized.TestCase):
          "undecided", "end"],
         list(content))
 
+  def test_two_formats(self):
+    code, output, error = _run("--json", "--format=html", self.model_dir)
+    self.assertEqual((2, ""), (code, output))
+    self.assertIn("--json --format=html: expected one of them", error)
+
   def test_page(self):
     code, output, error = _run("--format=html", self.model_dir)
     self.assertEqual((0, self.report.html(), ""), (code, output, error))

@@ -330,7 +330,7 @@ def added(before: Optional[TaskRecord], record: TaskRecord) -> TaskRecord:
 
 
 def total_seconds(record: TaskRecord) -> float:
-  """Returns how long a task took, or None if it is not known."""
+  """Returns how long a task took; its loop alone, if no more is known."""
   if record.total_seconds is None:
     return record.seconds
   return record.total_seconds
