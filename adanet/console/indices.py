@@ -59,20 +59,14 @@ class Indices(Tuple[int, ...]):
   def __repr__(self):
     return f"Indices({', '.join(map(repr, self.ranges))})"
 
-  def to_text(self, name: Callable[[int], str] = str, num_more: int = 0) -> str:
-    """Returns the same text as `str`, with names instead of indices.
-
-    Args:
-      name: function from an index to its name.
-      num_more: int, the number of indices to add to those that are not listed.
-    """
+  def to_text(self, name: Callable[[int], str] = str) -> str:
+    """Returns the same text as `str`, with `name(index)` for each index."""
     if len(self) <= 20:
-      names = [name(i) for i in self]
-    else:
-      ranges = self.ranges
-      names = [_name_run(run, name) for run in ranges[:10]]
-      num_more += sum(map(len, ranges[10:]))
-    return ", ".join(names) + (f" and {num_more} more" if num_more else "")
+      return ", ".join(map(name, self))
+    ranges = self.ranges
+    text = ", ".join(_name_run(run, name) for run in ranges[:10])
+    num_more = sum(map(len, ranges[10:]))
+    return text + (f" and {num_more} more" if num_more else "")
 
   def to_json(self) -> List[List[int]]:
     """Returns list of [start, stop, step], each as in Python's `range`."""

@@ -23,14 +23,13 @@ def ps_name(index: int) -> str:
   return f"ps:{index}"
 
 
-def workers_text(workers: Any, names: Sequence[str],
-                 num_more: int = 0) -> str:
+def workers_text(workers: Any, names: Sequence[str]) -> str:
   """Returns `Indices` as text; ranges of workers begin after the chief."""
   name = names.__getitem__
   if 0 not in workers or len(workers) == 1:
-    return workers.to_text(name, num_more)
+    return workers.to_text(name)
   rest = type(workers)(workers[1:])
-  return f"{name(0)}, {rest.to_text(name, num_more)}"
+  return f"{name(0)}, {rest.to_text(name)}"
 
 
 def count(number: Union[int, str], noun: str) -> str:

@@ -26,8 +26,9 @@ def _run(*args, program=("-m", "adanet.history"), **kwargs):
   environment = {k: v for k, v in os.environ.items()
                  if k not in ("COLUMNS", "NO_COLOR", "FORCE_COLOR")}
   environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
-  # Matplotlib says where it has no folder of its own.
-  environment["MPLCONFIGDIR"] = absltest.get_default_test_tmpdir()
+  # Without a folder of their own, Matplotlib and Fontconfig print warnings.
+  for name in ("MPLCONFIGDIR", "XDG_CACHE_HOME"):
+    environment[name] = absltest.get_default_test_tmpdir()
   done = subprocess.run(
       [sys.executable] + list(program) + list(args), env=environment,
       **dict({"stdout": subprocess.PIPE, "stderr": subprocess.PIPE,

@@ -29,6 +29,7 @@ of these steps takes the time d(w, i):
 """
 
 import fractions as fractions_lib
+import functools
 import math
 from typing import Dict, List, Optional, Sequence
 
@@ -132,7 +133,7 @@ class Predictions:
       return [Indices()] * k
     # Any worker will do: all must look for a variable in the same place.
     strategy = next(self._asked.as_workers(self.num_workers, n))
-    known: Dict[Sequence[int], Indices] = {}  # One object for equal ones.
+    indices_of = functools.lru_cache(maxsize=None)(Indices)  # Often the same.
     all_ps = []
     for i in range(k):
       answer = strategy.places_on(k, i)
@@ -141,19 +142,17 @@ class Predictions:
       if isinstance(answer, line_lib.Segment):
         self._segments[i] = answer
         answer = answer.parts
-      if not (isinstance(answer, range) and answer in known):
-        try:
-          ps = Indices(answer)
-          if ps and (ps[0] < 0 or ps[-1] >= n):
-            raise ValueError
-        except (TypeError, ValueError) as e:
-          raise type(e)(
-              f"{_arguments.show(self._asked)}.subnetwork_parameter_servers("
-              f"{k}, {i})={_arguments.show(answer)}: expected integers in [0, "
-              f"{n}).") from None
-        known[answer if isinstance(answer, range) else ps] = known.setdefault(
-            ps, ps)
-      all_ps.append(known[answer if isinstance(answer, range) else ps])
+      try:
+        ps = indices_of(
+            answer if isinstance(answer, range) else tuple(answer))
+        if ps and (ps[0] < 0 or ps[-1] >= n):
+          raise ValueError
+      except (TypeError, ValueError) as e:
+        raise type(e)(
+            f"{_arguments.show(self._asked)}.subnetwork_parameter_servers("
+            f"{k}, {i})={_arguments.show(answer)}: expected integers in [0, "
+            f"{n}).") from None
+      all_ps.append(ps)
     return all_ps
 
   def _count_fetches(self):

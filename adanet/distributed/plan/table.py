@@ -32,8 +32,6 @@ from rich import text as rich_text
 _MAX_ROWS = 20
 # A worker with more different fractions of its time is shown without them.
 _MAX_FRACTIONS = 5
-# The most indices of a union to look at. Further ones are only counted.
-_MAX_UNION = 100000
 
 # Of all other figures, less is better.
 _MORE_IS_BETTER = ("min_effective_speed", "ensemble_speed")
@@ -61,23 +59,8 @@ def _namer(names):
 
 
 def _texts(name):
-  """Returns a function from `Indices`, and how many more, to their text."""
-  return lambda indices, num_more: indices.to_text(name, num_more)
-
-
-def _union_text(parts, to_text):
-  """Returns the text of the union of disjoint sets, in bounded time for each.
-  """
-  if len(parts) == 1:
-    return to_text(parts[0], 0)
-  ranges = [r for part in parts for r in part.ranges]
-  # Only the first indices of each range are read, to bound the time. All
-  # indices below the first unread one are known.
-  length = max(1, _MAX_UNION // len(ranges))
-  end = min((r[length] for r in ranges if len(r) > length), default=None)
-  known = plan_lib.Indices(
-      i for r in ranges for i in r[:length] if end is None or i < end)
-  return to_text(known, sum(map(len, ranges)) - len(known))
+  """Returns a function from `Indices` to their text."""
+  return lambda indices: indices.to_text(name)
 
 
 def _groups_table(columns, groups, key, to_text, cells, noun):
@@ -88,7 +71,7 @@ def _groups_table(columns, groups, key, to_text, cells, noun):
     groups: sequence of groups; the first field of each has its members.
     key: function from a group to a hashable. If there are more than 20 groups,
       those with equal keys share a row.
-    to_text: function from `Indices`, and how many more, to their text.
+    to_text: function from `Indices` to their text.
     cells: function from the groups of a row to the cells after the first, and
       whether the row is a problem.
     noun: str, what the members are.
@@ -101,7 +84,8 @@ def _groups_table(columns, groups, key, to_text, cells, noun):
   table = tables.new_table(*columns)
   for row in rows[:_MAX_ROWS]:
     texts, is_problem = cells(row)
-    members = _union_text([group[0] for group in row], to_text)
+    members = to_text(plan_lib.Indices(
+        itertools.chain.from_iterable(group[0] for group in row)))
     tables.add_row(
         table, members, *texts, style="bold red" if is_problem else None)
   rest = [group for row in rows[_MAX_ROWS:] for group in row]
@@ -174,8 +158,7 @@ def workers_table(
   return _groups_table(
       ["task", "builds", "trains"], plan.worker_groups,
       lambda g: (g.builds_ensemble, len(g.subnetworks), g.num_trained),
-      lambda indices, num_more: tasks.workers_text(
-          indices, worker_names, num_more), cells, "task")
+      lambda indices: tasks.workers_text(indices, worker_names), cells, "task")
 
 
 def _subnetworks_table(plan, subnetwork_names):
