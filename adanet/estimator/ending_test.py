@@ -33,7 +33,7 @@ def _estimator(model_dir, max_iteration_steps=4, **kwargs):
 
 def _no_gain(evaluator=None):
   """Returns arguments of a search in which no winner gains enough."""
-  return dict(patience=2, min_delta=1e9, evaluator=evaluator, max_iterations=9)
+  return dict(patience=1, min_delta=1e9, evaluator=evaluator, max_iterations=9)
 
 
 def _held_out():
@@ -106,21 +106,21 @@ class EndingTest(parameterized.TestCase):
         builders.input_fn(), executor=executor)
     self.assertLen(adanet.report(self._model_dir).iterations, 2)
 
-  @parameterized.product(
-      executor=(None, engines.Here()),
-      evaluator=(None, adanet.Evaluator(_held_out())))
+  @parameterized.parameters(
+      (None, adanet.Evaluator(_held_out())),
+      (engines.Here(), None))
   def test_no_gain(self, executor, evaluator):
     estimator = _estimator(self._model_dir, **_no_gain(evaluator))
     for _ in range(2):  # It begins no other when it is called again.
       estimator.train(builders.input_fn(), executor=executor)
       history = self._check_what_answers(estimator)
-      self.assertLen(history.iterations, 3)
+      self.assertLen(history.iterations, 2)
       self.assertRegex(history.end.reason,
-                       r"^patience=2: the last 2 winners are no better than ")
+                       r"^patience=1: the last winner is no better than ")
     # Who asks for less goes on.
-    _estimator(self._model_dir, evaluator=evaluator, max_iterations=4).train(
+    _estimator(self._model_dir, evaluator=evaluator, max_iterations=3).train(
         builders.input_fn(), executor=executor)
-    self.assertLen(adanet.report(self._model_dir).iterations, 4)
+    self.assertLen(adanet.report(self._model_dir).iterations, 3)
 
   def test_gain(self):
     estimator = _estimator(self._model_dir, 20, patience=1, max_iterations=3)
@@ -129,7 +129,7 @@ class EndingTest(parameterized.TestCase):
     self.assertEqual(sorted(set(values), reverse=True), values)
     self.assertLen(values, 3)
 
-  @parameterized.parameters((adanet.Evaluator(_held_out()), 3), (None, 4))
+  @parameterized.parameters((adanet.Evaluator(_held_out()), 2), (None, 3))
   def test_only_candidate(self, evaluator, num_iterations):
     # Nothing is known of the first winner without an evaluator.
     estimator = adanet.Estimator(
@@ -216,7 +216,7 @@ class ClusterTest(absltest.TestCase):
     model_dirs = [self._ended(dict(max_iteration_steps=_ALWAYS), 3.),
                   self._ended(_no_gain(), None)]
     for model_dir, num_iterations, reason in zip(
-        model_dirs, (0, 3), (f"^{_TIME_IS_UP}$", "^patience=2: ")):
+        model_dirs, (0, 2), (f"^{_TIME_IS_UP}$", "^patience=1: ")):
       estimator = _estimator(model_dir)
       history = estimator.history()
       self.assertRegex(history.end.reason, reason)

@@ -124,7 +124,8 @@ def _estimator(model_dir, *made, **arguments):
 def _two(model_dir):
   return _estimator(
       model_dir, _Network("a"), _Network("b", "tensorflow"),
-      placement_strategy=distributed.RoundRobinStrategy())
+      # `keras_shapes_test` has the other strategies.
+      placement_strategy=distributed.ReplicationStrategy())
 
 
 def _values(estimator):

@@ -33,14 +33,12 @@ _ENGINE = flags.DEFINE_string(
     "or `dask:N`, as many processes.")
 _SETTINGS = flags.DEFINE_list(
     "settings", [], "Names of the settings; `all`; a quick choice if empty.")
+# BUILD names others, for engines with processes.
 _QUICK = (
-    "all", "auto_ensemble", "both_ensemblers", "combiner_max",
-    "evaluator_of_adanet_loss", "fitted", "fitted_beside_trained",
-    "fitted_of_each_alone", "fitted_replay", "force_grow_of_two",
+    "all", "auto_ensemble", "both_ensemblers", "combiner_max", "fitted",
+    "fitted_beside_trained", "fitted_of_each_alone", "fitted_replay",
     "input_ends_after_one_stopped", "keras_layers", "metric_fn",
-    "multi_head_mean", "nan_of_one_with_evaluator", "prunes", "replay",
-    "reports_of_three", "resumes_at_odd_steps", "strategies_times_ensemblers",
-    "unseeded")
+    "nan_of_one_with_evaluator", "prunes", "replay", "resumes_at_odd_steps")
 # These read checkpoints in the middle, which the parts keep for themselves, or
 # differ; see `settings_of_parts.differing`.
 _LEFT_OUT = ("checkpoints", "hook_of_user_stops")
