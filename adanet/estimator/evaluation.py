@@ -46,9 +46,9 @@ def _session(model, built, checkpoint, winner):
     new = f"adanet/iteration_{built.iteration.number}/ensemble_{winner.name}/"
   with model.session(built, checkpoint, new) as (session, coordinator):
     if new:
-      fitting.set_weights(
-          session, built.iteration.candidates[0].ensemble,
-          winner.fits[winner.name].members.values())
+      fitting.set_weights(session, [(
+          built.iteration.candidates[0].ensemble,
+          winner.fits[winner.name].members.values())])
     yield session, coordinator
 
 

@@ -322,8 +322,8 @@ def judge(model: model_lib.Model, number: int,
     start = sessions.Initializers(None, (), initializers)
     with sessions.local_session(model.config.session_config) as session:
       start.set_variables(session)
-      for name, found in fits.items():
-        set_weights(session, specs[name].ensemble, found.weights)
+      set_weights(session, [(specs[name].ensemble, found.weights)
+                            for name, found in fits.items()])
       with start.started(session):
         try:
           values = evaluator.evaluate(session, metrics)
@@ -359,16 +359,19 @@ def _ensemble(planned, architecture, number, task, library, logits, before,
       exports, frozen=False, training=False)
 
 
-def set_weights(session: Any, ensemble: Any, weights: Iterable[float]) -> None:
-  """Gives a fitted ensemble its weights.
+def set_weights(session: Any,
+                fits: Iterable[Tuple[Any, Iterable[float]]]) -> None:
+  """Gives fitted ensembles their weights.
 
   Args:
     session: `Session` on the default graph.
-    ensemble: what its ensembler built.
-    weights: the weight of each of its subnetworks.
+    fits: pairs of what an ensembler built, and the weight of each of its
+      subnetworks.
   """
-  for weighted, weight in zip(ensemble.weighted_subnetworks, weights):
-    of_heads = (weighted.weight.values() if isinstance(weighted.weight, dict)
-                else [weighted.weight])
-    for variable in of_heads:
-      session.run(tf_compat.v1.assign(variable, weight))
+  session.run([
+      tf_compat.v1.assign(variable, weight)
+      for ensemble, weights in fits
+      for weighted, weight in zip(ensemble.weighted_subnetworks, weights)
+      for variable in (
+          weighted.weight.values() if isinstance(weighted.weight, dict) else
+          [weighted.weight])])
