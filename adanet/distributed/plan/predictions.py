@@ -67,9 +67,8 @@ class Predictions:
 
   def __init__(self, strategy: strategy_lib.PlacementStrategy, num_workers: int,
                num_ps: int, num_subnetworks: int, costs: Weights,
-               sizes: Weights, ensemble_cost: line_lib.Number,
-               with_ps: bool = True):
-    """Asks a strategy; without `with_ps` not about parameter servers."""
+               sizes: Weights, ensemble_cost: line_lib.Number):
+    """Asks a strategy."""
     self.strategy = repr(strategy)
     self.num_workers = num_workers
     self.num_ps = num_ps
@@ -95,7 +94,7 @@ class Predictions:
     self.work = self._training.work[self._group_of_worker]
     # The places of subnetworks whose parameter servers hold unequal parts.
     self._segments: Dict[int, line_lib.Segment] = {}
-    self._ps_of_subnetworks = self._ask_for_ps() if with_ps else None
+    self._ps_of_subnetworks = self._ask_for_ps()
     self._count_fetches()
 
   def _time_for_ensembles(self, share):
@@ -112,13 +111,11 @@ class Predictions:
         line_lib.exact_sum(self.costs[i] for i in share.trained)))
 
   def changed(self, num_workers: Optional[int] = None,
-              num_ps: Optional[int] = None,
-              with_ps: bool = True) -> "Predictions":
+              num_ps: Optional[int] = None) -> "Predictions":
     """Returns other predictions; where an argument is None, it is the same."""
     return Predictions(
         self._asked, num_workers or self.num_workers, num_ps or self.num_ps,
-        self.num_subnetworks, self.costs, self.sizes, self.ensemble_cost,
-        with_ps)
+        self.num_subnetworks, self.costs, self.sizes, self.ensemble_cost)
 
   @property
   def own_ensemble_cost(self) -> Optional[line_lib.Number]:

@@ -25,7 +25,6 @@ _LIMIT = 2 * (1 + 1e-9)
 # How much longer than the subnetworks the ensembles may take. What they cost is
 # hardly known better.
 _SLOW_ENSEMBLES = 1.01
-_PS_KINDS = {"unused_ps", "overloaded_ps"}
 
 
 class Problem(NamedTuple):
@@ -74,50 +73,46 @@ def find(plan: Predictions) -> Dict[str, Indices]:
   return found
 
 
-def _is_fixed(plan, key, value, with_ps):
-  """Returns whether a plan has no problem with another number of a key.
+def _knows_ps(plan):
+  return plan.load_per_ps() is not None
 
-  `with_ps` says whether to look for problems of parameter servers too.
-  """
+
+def _is_fixed(plan, key, value):
+  """Returns whether a plan has no problem with another number of a key."""
   try:
     if key == "num_workers":
       _arguments.check_cluster(value, plan.num_subnetworks)
-    changed = plan.changed(with_ps=with_ps, **{key: value})
+    changed = plan.changed(**{key: value})
   except (Exception, SystemExit):  # pylint: disable=broad-except
     return False  # A strategy may refuse another cluster.
-  if with_ps and changed.num_ps and changed.load_per_ps() is None:
-    return False
-  return not find(changed)
+  return _knows_ps(changed) >= _knows_ps(plan) and not find(changed)
 
 
-def _least_fix(plan, found, key, period):
+def _least_fix(plan, key, period):
   """Returns the least larger number after which no problem remains, or None.
 
   It tries the next multiple of `period`. If that helps, bisection finds the
   least number.
   """
-  # To be fast, bisection looks at parameter servers only if they have problems.
-  with_ps = bool(_PS_KINDS & found.keys())
   low = getattr(plan, key)
-  most = high = low - low % period + period
-  knows_ps = plan.load_per_ps() is not None
-  if not _is_fixed(plan, key, high, knows_ps):
+  high = low - low % period + period
+  if not _is_fixed(plan, key, high):
     return None
   while high - low > 1:
     middle = (low + high) // 2
-    if _is_fixed(plan, key, middle, with_ps):
+    if _is_fixed(plan, key, middle):
       high = middle
     else:
       low = middle
-  return high if _is_fixed(plan, key, high, knows_ps) else most
+  return high
 
 
 def _find_fixes(plan, found):
   """Returns the fixes, by the rules in `PlacementPlan.problems`."""
   k = plan.num_subnetworks
-  fixes = {"num_workers": _least_fix(plan, found, "num_workers", k + 1)}
-  if _PS_KINDS & found.keys():
-    fixes["num_ps"] = _least_fix(plan, found, "num_ps", k)
+  fixes = {"num_workers": _least_fix(plan, "num_workers", k + 1)}
+  if {"unused_ps", "overloaded_ps"} & found.keys():
+    fixes["num_ps"] = _least_fix(plan, "num_ps", k)
   # It has none of these problems, whatever the cluster.
   fixes["strategy"] = repr(
       placement.BalancedStrategy(
