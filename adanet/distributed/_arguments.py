@@ -84,8 +84,11 @@ def check_length(name, value, expected, may_be_zero=False):
   return number
 
 
-def check_lengths(name, value, expected):
-  """Returns costs or sizes as a tuple, at least one; else as `check_length`."""
+def check_lengths(name, value, expected, count=None):
+  """Returns costs or sizes as a tuple; else as `check_length`.
+
+  `count` says how many there must be. None: at least one.
+  """
   message = f"{name}={show(value)}: expected {expected}."
   try:
     if isinstance(value, (
@@ -94,7 +97,7 @@ def check_lengths(name, value, expected):
     value = tuple(value)
   except TypeError:
     raise TypeError(message) from None
-  if not value:
+  if not value or len(value) != (count or len(value)):
     raise ValueError(message)
   return tuple(check_length(f"{name}[{i}]", number, "a number greater than 0")
                for i, number in enumerate(value))

@@ -63,13 +63,9 @@ class ExecutorPlan:
     self.num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
     _arguments.check_cluster(num_workers, num_subnetworks)
     if costs is not None:
-      expected = (f"{num_subnetworks} numbers greater than 0, one for each "
-                  "subnetwork")
-      given = costs
-      costs = _arguments.check_lengths("costs", given, expected)
-      if len(costs) != num_subnetworks:
-        raise ValueError(
-            f"costs={_arguments.show(given)}: expected {expected}.")
+      costs = _arguments.check_lengths(
+          "costs", costs, f"{num_subnetworks} numbers greater than 0, one for "
+          "each subnetwork", num_subnetworks)
     self.costs = costs
     # As integers: then no order of adding them makes a difference.
     exact = [fractions.Fraction(cost)

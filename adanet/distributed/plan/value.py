@@ -55,9 +55,8 @@ def _weights(name, given, strategy, num_subnetworks):
       return None
   expected = (f"{num_subnetworks} numbers from {_LEAST:g} to {_MOST:g}, one for "
               "each subnetwork")
-  checked = _arguments.check_lengths(name, given, expected)
-  if len(checked) != num_subnetworks or not all(
-      _LEAST <= weight <= _MOST for weight in checked):
+  checked = _arguments.check_lengths(name, given, expected, num_subnetworks)
+  if not all(_LEAST <= weight <= _MOST for weight in checked):
     raise ValueError(f"{name}={_arguments.show(given)}: expected {expected}.")
   return checked
 
