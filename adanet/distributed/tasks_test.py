@@ -16,7 +16,7 @@ class TasksTest(parameterized.TestCase):
     self.assertEqual("master:0", tasks.worker_names(3, "master")[0])
 
   @parameterized.parameters(
-      ([], 0, ""),
+      ([], ""),
       ([0], "chief:0"),
       ([0, 1, 3], "chief:0, worker:0, worker:2"),
       ([2, 5], "worker:1, worker:4"),

@@ -49,13 +49,14 @@ class _Pairs:
       that train in lockstep.
   """
 
-  def __init__(self):
+  def __init__(self) -> None:
     self.num_builders = 0
     self.lockstep: List[Tuple[int, float]] = []
-    self.divided: List[Tuple[int, fractions_lib.Fraction]] = []
+    self.divided: List[Tuple[int, line_lib.Number]] = []
     self.forward = self.reads = 0.
 
-  def trained(self, exact_cost):
+  def trained(self, exact_cost: line_lib.Number
+              ) -> Tuple[int, float, float, float, float]:
     """Returns the number of trainers, speed, staleness, the most of it, reads.
 
     The reads are by those that divide their time, in units of the mean cost.
