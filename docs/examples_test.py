@@ -85,6 +85,7 @@ class ExamplesTest(parameterized.TestCase):
       output, _ = program.process.communicate(timeout=_PROGRAM_SECS)
       self.assertEqual((0, "".join(outputs)), (program.status, output),
                        program.log)
+      self.assertNotIn("error in the future", program.log)  # TensorFlow's.
 
   @parameterized.parameters(*_commands())
   def test_command(self, page, command, expected):

@@ -183,7 +183,9 @@ class Evaluator:
           tf_compat.metric_op(self._metric(by_name))
           for by_name in ensemble_metrics
       ]
-      sess.run(tf_compat.v1.local_variables_initializer())
+      # One op for all would change these, which the session may have run:
+      # TensorFlow warns of that.
+      sess.run([v.initializer for v in tf_compat.v1.local_variables()])
     _run_batches(sess, [update_op for _, update_op in metrics], self.steps,
                  "Evaluation of the ensembles")
     return sess.run([value for value, _ in metrics])

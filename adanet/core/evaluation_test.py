@@ -61,6 +61,8 @@ class EvaluatorTest(parameterized.TestCase):
     evaluator = evaluation.Evaluator(_input_fn, steps=1)
     with tf.Graph().as_default(), tf.Session() as session:
       metrics = [{"adanet_loss": tf.metrics.mean(evaluator.input_fn())}]
+      # TensorFlow warns of ops that are added behind those that it has run.
+      session.graph.finalize()
       self.assertEqual([1.], evaluator.evaluate(session, metrics))
       self.assertEqual([2.], evaluator.evaluate(session, metrics))
 

@@ -239,6 +239,8 @@ def export(model: model_lib.Model, export_dir_base: str,
     return input_lib.Input(receivers[0].features, None, [])
 
   with model.graph_on(read, "infer", number) as built:
+    # Before a session runs what it groups: TensorFlow warns of that.
+    main_op = sessions.local_init_op(built.iteration.local_init_ops)
     with _session(model, built, checkpoint, winner) as (session, _):
       best = _best(model, built.iteration, checkpoint)
       return export_lib.write_saved_model(
@@ -248,5 +250,4 @@ def export(model: model_lib.Model, export_dir_base: str,
               getattr(receivers[0], "receiver_tensors_alternatives", None),
               _export_outputs(built.iteration, best)),
           assets_extra=assets_extra, as_text=as_text,
-          strip_default_attrs=strip_default_attrs,
-          main_op=sessions.local_init_op(built.iteration.local_init_ops))
+          strip_default_attrs=strip_default_attrs, main_op=main_op)
