@@ -57,10 +57,6 @@ def _as_worker(strategy, num_workers, worker_index, num_ps=0):
       strategies.Config(num_workers, num_ps, worker_index))
 
 
-def _parts(parts):
-  return {i: _Fraction(part) for i, part in parts.items()}
-
-
 class WorkersTest(parameterized.TestCase):
 
   def check(self, m, k, num_ensemble_workers, data):
@@ -114,44 +110,35 @@ class WorkersTest(parameterized.TestCase):
     self.check(5000, 100, e, data)
 
   @parameterized.parameters(
-      # A worker that is alone; the chief trains too; more for the ensemble than
-      # there are workers; one subnetwork; more subnetworks than workers.
-      dict(m=1, k=3, parts=[{0: "1/7", 1: "2/7", 2: "4/7"}]),
-      dict(m=2, k=3, parts=[{}, {0: "1/7", 1: "2/7", 2: "4/7"}]),
-      dict(m=2, k=3, e=0, parts=[{0: "2/7", 1: "4/7", 2: "1/7"}, {2: 1}]),
-      dict(m=3, k=3, e=9, parts=[{}, {}, {0: "1/7", 1: "2/7", 2: "4/7"}]),
-      dict(m=3, k=1, e=2, parts=[{0: 1}, {0: 1}, {0: 1}]),
-      dict(m=5, k=3, parts=[{}, {0: "4/7", 1: "3/7"}, {1: "5/7", 2: "2/7"},
-                            {2: 1}, {2: 1}]),
-      dict(m=3, k=4, parts=[{}, {0: "2/15", 1: "4/15", 2: "8/15", 3: "1/15"},
-                            {3: 1}]))
-  def test_costs_that_double(self, m, k, parts, e=1):
-    strategy = _Balanced(
-        lambda k: [2**i for i in range(k)], num_ensemble_workers=e)
-    for w, expected in enumerate(parts):
-      self.assertEqual(_parts(expected),
-                       _as_worker(strategy, m, w).training_fractions(k))
-
-  @parameterized.parameters(
       # Costs of 1, 2 and 4, and 7 / 3 for the ensembles: 28 / 3 in all.
-      dict(m=1, ensembles=["1/4"], parts=[{0: "1/7", 1: "2/7", 2: "4/7"}]),
-      dict(m=2, ensembles=["1/2", 0], parts=[
-          {0: "3/7", 1: "4/7"}, {1: "1/7", 2: "6/7"}]),
-      dict(m=6, ensembles=[1, "1/2", 0, 0, 0, 0], parts=[
-          {}, {0: 1}, {0: "1/7", 1: "6/7"}, {1: "3/7", 2: "4/7"}, {2: 1},
-          {2: 1}]),
+      (None, ["1/4"], [{0: "1/7", 1: "2/7", 2: "4/7"}]),
+      (None, ["1/2", 0], [{0: "3/7", 1: "4/7"}, {1: "1/7", 2: "6/7"}]),
+      (None, [1, "1/2", 0, 0, 0, 0],
+       [{}, {0: 1}, {0: "1/7", 1: "6/7"}, {1: "3/7", 2: "4/7"}, {2: 1},
+        {2: 1}]),
       # The chief trains too, but is not relieved of it.
-      dict(m=2, e=0, ensembles=["2/5", 0], parts=[
-          {0: "2/7", 1: "4/7", 2: "1/7"}, {2: 1}]))
-  def test_ensembles_beside_costs_that_double(
-      self, m, ensembles, parts, e=None):
+      (0, ["2/5", 0], [{0: "2/7", 1: "4/7", 2: "1/7"}, {2: 1}]),
+      # A worker that is alone; the chief does not train; more for the ensemble
+      # than there are workers; one subnetwork; more subnetworks than workers.
+      (1, ["1/4"], [{0: "1/7", 1: "2/7", 2: "4/7"}]),
+      (1, [1, 0], [{}, {0: "1/7", 1: "2/7", 2: "4/7"}]),
+      (9, [1, 1, 0], [{}, {}, {0: "1/7", 1: "2/7", 2: "4/7"}]),
+      (2, ["1/2", 0, 0], [{0: 1}, {0: 1}, {0: 1}], 1),
+      (1, [1, 0, 0, 0, 0],
+       [{}, {0: "4/7", 1: "3/7"}, {1: "5/7", 2: "2/7"}, {2: 1}, {2: 1}]),
+      (1, [1, 0, 0],
+       [{}, {0: "2/15", 1: "4/15", 2: "8/15", 3: "1/15"}, {3: 1}], 4))
+  def test_costs_that_double(
+      self, num_ensemble_workers, ensembles, parts, k=3):
     strategy = _Balanced(
-        lambda k: [2**i for i in range(k)], num_ensemble_workers=e)
-    for w, (expected, of_ensembles) in enumerate(zip(parts, ensembles)):
-      worker = _as_worker(strategy, m, w)
-      self.assertEqual(_parts(expected), worker.training_fractions(3))
-      self.assertEqual(_Fraction(of_ensembles), worker.ensemble_fraction(3))
-      self.assertEqual(of_ensembles != 0, worker.should_build_ensemble(3))
+        lambda k: [2**i for i in range(k)],
+        num_ensemble_workers=num_ensemble_workers)
+    for w, (of_ensembles, expected) in enumerate(zip(ensembles, parts)):
+      worker = _as_worker(strategy, len(parts), w)
+      self.assertEqual({i: _Fraction(part) for i, part in expected.items()},
+                       worker.training_fractions(k))
+      self.assertEqual(_Fraction(of_ensembles), worker.ensemble_fraction(k))
+      self.assertEqual(of_ensembles != 0, worker.should_build_ensemble(k))
 
 
 def _ps_fractions(strategy, n, k, i):
@@ -161,7 +148,7 @@ def _ps_fractions(strategy, n, k, i):
   if isinstance(placed, line.Segment):
     return {p: _Fraction(placed.overlap(p), placed.length * placed.num_parts)
             for p in strategy.subnetwork_parameter_servers(k, i)}
-  return placed and {p: _Fraction(1, len(placed)) for p in placed}
+  return {p: _Fraction(1, len(placed)) for p in placed}
 
 
 class ParameterServersTest(parameterized.TestCase):
@@ -206,72 +193,51 @@ class ParameterServersTest(parameterized.TestCase):
       def subnetwork_parameter_servers(self, num_subnetworks, subnetwork_index):
         return range(3)
 
-    class SaysNothing(_Balanced):
-
-      def subnetwork_devices(self, num_subnetworks, subnetwork_index):
-        raise NotImplementedError
-
     for make, expected in (
         (Same, {1: _Fraction(1, 3), 2: _Fraction(2, 3)}),
-        (Says, dict.fromkeys(range(3), _Fraction(1, 3))),
-        (SaysNothing, None)):
+        (Says, dict.fromkeys(range(3), _Fraction(1, 3)))):
       self.assertEqual(expected, _ps_fractions(make(sizes=[1, 1]), 3, 2, 1))
 
 
 class SubclassesTest(absltest.TestCase):
 
-  def shares(self, strategy, num_workers, num_subnetworks):
-    """Returns the shares of the workers, after checking them."""
-    shares = []
-    for worker in strategy.as_workers(num_workers, 0):
-      share = worker.worker_share(num_subnetworks)
-      self.assertEqual(
-          share.trained, tuple(sorted(worker.training_fractions(
-              num_subnetworks))))
-      shares.append(share)
-    return shares
-
-  def test_overrides_nothing(self):
+  def test_fractions(self):
 
     class Same(_Balanced):
       pass
-
-    self.assertEqual(self.shares(_Balanced([1, 2, 4]), 6, 3),
-                     self.shares(Same([1, 2, 4]), 6, 3))
-
-  def test_builds_something_else(self):
 
     class Everything(_Balanced):
 
       def should_build_subnetwork(self, num_subnetworks, subnetwork_index):
         return True
 
-    thirds = tuple((i, _Fraction(1, 3)) for i in range(3))
-    self.assertEqual([None, thirds, thirds], [s.fractions for s in self.shares(
-        Everything([1, 2, 4], num_ensemble_workers=1), 3, 3)])
-
-  def test_divides_its_time_otherwise(self):
-
     class Thirds(distributed.ReplicationStrategy):
 
       def training_fractions(self, num_subnetworks):
         return {1: _Fraction(2, 3), 0: _Fraction(1, 3)}
-
-    self.assertEqual(
-        [((0, _Fraction(1, 3)), (1, _Fraction(2, 3)))] * 2,
-        [s.fractions for s in self.shares(Thirds(), 2, 2)])
-
-  def test_trains_in_lockstep(self):
 
     class Odd(distributed.RoundRobinStrategy):
 
       def should_train_subnetworks(self, num_subnetworks):
         return self.config.global_id_in_cluster % 2 == 1
 
-    for strategy in (
-        Odd(), strategies.Delegate(distributed.RoundRobinStrategy())):
-      self.assertEqual(
-          {None}, {s.fractions for s in self.shares(strategy, 6, 3)})
+    thirds = tuple((i, _Fraction(1, 3)) for i in range(3))
+    for strategy, k, expected in (
+        (Same([1, 2, 4]), 3,
+         [w.worker_share(3).fractions for w in _Balanced(
+             [1, 2, 4]).as_workers(6, 0)]),
+        (Everything([1, 2, 4], num_ensemble_workers=1), 3,
+         [None, thirds, thirds]),
+        (Thirds(), 2, [((0, _Fraction(1, 3)), (1, _Fraction(2, 3)))] * 2),
+        # These train in lockstep.
+        (Odd(), 3, [None] * 6),
+        (strategies.Delegate(distributed.RoundRobinStrategy()), 3, [None] * 6)):
+      for worker, of_worker in zip(
+          strategy.as_workers(len(expected), 0), expected):
+        share = worker.worker_share(k)
+        self.assertEqual(of_worker, share.fractions)
+        self.assertEqual(
+            share.trained, tuple(sorted(worker.training_fractions(k))))
 
 
 class StrategyTest(parameterized.TestCase):
@@ -328,13 +294,6 @@ class StrategyTest(parameterized.TestCase):
     strategy = strategy.with_measured([5, 6], [7, 8])
     self.assertEqual((costs, sizes),
                      (strategy.costs_of(2), strategy.sizes_of(2)))
-
-  def test_copies_share_what_is_known(self):
-    asked = []
-    strategy = _Balanced(lambda k: asked.append(k) or [1] * k)
-    for w in range(4):
-      _as_worker(strategy, 4, w).training_fractions(3)
-    self.assertEqual([3], asked)
 
   @parameterized.parameters(
       (dict(costs="fast"), TypeError, "costs='fast': expected None, "),

@@ -17,6 +17,10 @@ def _squares(num_segments):
   return [i * i for i in range(1, num_segments + 1)]
 
 
+def _work(costs=None, ensemble_cost=None):
+  return lengths_lib.Work(costs, ensemble_cost)
+
+
 class LengthsTest(parameterized.TestCase):
 
   @parameterized.parameters(
@@ -43,29 +47,16 @@ class LengthsTest(parameterized.TestCase):
     number, = lengths_lib.Lengths("costs", [given]).numbers(1)
     self.assertEqual(fractions.Fraction(*given.as_integer_ratio()), number)
 
-  def test_a_function_is_asked_once(self):
-    asked = []
-
-    def ask(num_segments):
-      asked.append(num_segments)
-      return _squares(num_segments)
-
-    lengths = lengths_lib.Lengths("costs", ask)
-    for k in (3, 2, 3, 2):
-      lengths.line(k)
-      lengths.numbers(k)
-      copy.deepcopy(lengths).numbers(k)
-    self.assertEqual([3, 2], asked)
-
   @parameterized.parameters(
       (None,), ("measured",), ([1, 2.5, fractions.Fraction(1, 3)],),
       (_squares,))
   def test_pickles(self, given):
-    lengths = lengths_lib.Lengths("costs", given).with_measured([1, 2, 3])
-    lengths.line(3)
-    copied = pickle.loads(pickle.dumps(lengths, 2))
-    self.assertEqual(lengths.numbers(3), copied.numbers(3))
-    self.assertEqual(repr(lengths), repr(copied))
+    for lengths in (lengths_lib.Lengths("costs", given), _work(given)):
+      lengths = lengths.with_measured([1, 2, 3])
+      lengths.line(3)
+      copied = pickle.loads(pickle.dumps(lengths, 2))
+      self.assertEqual(lengths.numbers(3), copied.numbers(3))
+      self.assertEqual(repr(lengths), repr(copied))
 
   @parameterized.parameters(
       (3, TypeError, "costs=3: expected None, a sequence of "),
@@ -115,10 +106,6 @@ class LengthsTest(parameterized.TestCase):
       self.assertNotIn("\n", str(raised.exception))
 
 
-def _work(costs=None, ensemble_cost=None):
-  return lengths_lib.Work(costs, ensemble_cost)
-
-
 class WorkTest(parameterized.TestCase):
 
   @parameterized.parameters(
@@ -150,19 +137,22 @@ class WorkTest(parameterized.TestCase):
     for other in (_work(), _work([1, 2])):
       self.assertIs(other, other.with_measured([4, 5], 7))
 
-  def test_a_function_is_asked_once(self):
-    asked = []
-    work = _work(ensemble_cost=lambda k: asked.append(k) or k)
+  def test_functions_are_asked_once(self):
+    asked, asked_of_ensembles = [], []
+    work = _work(lambda k: asked.append(k) or _squares(k),
+                 lambda k: asked_of_ensembles.append(k) or k)
     for k in (3, 2, 3, 2):
-      copy.deepcopy(work).ensemble_cost(k)
+      copied = copy.deepcopy(work)
+      self.assertEqual(k, copied.ensemble_cost(k))
+      self.assertEqual(tuple(_squares(k)), copied.numbers(k))
+      work.line(k)
       work.line_behind_ensembles(k)
     self.assertEqual([3, 2], asked)
+    self.assertEqual([3, 2], asked_of_ensembles)
 
-  def test_pickles(self):
+  def test_pickles_what_was_measured(self):
     work = _work("measured").with_measured([4, 5], 7)
-    copied = pickle.loads(pickle.dumps(work, 2))
-    self.assertEqual(7, copied.ensemble_cost(2))
-    self.assertEqual((4, 5), copied.numbers(2))
+    self.assertEqual(7, pickle.loads(pickle.dumps(work, 2)).ensemble_cost(2))
 
   @parameterized.parameters(
       (-1., ValueError, "ensemble_cost=-1.0: expected None, a number of at l"),
