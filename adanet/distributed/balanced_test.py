@@ -3,8 +3,6 @@
 """Tests of what BalancedStrategy promises, of its errors, and of subclasses."""
 
 import fractions
-import math
-import random
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -20,32 +18,12 @@ _Fraction = fractions.Fraction
 _Balanced = distributed.BalancedStrategy
 
 
-def _spread(rng):
-  """Returns a number; these are spread over six orders of magnitude."""
-  return 10**rng.uniform(-3, 3)
-
-
-_KINDS = {
-    "equal": lambda rng, k: None,
-    "float": lambda rng, k: [_spread(rng) for _ in range(k)],
-    "float32": lambda rng, k: np.array(
-        [_spread(rng) for _ in range(k)], np.float32),
-    "int64": lambda rng, k: np.array(
-        [math.ceil(1000 * _spread(rng)) for _ in range(k)], np.int64),
-    "fraction": lambda rng, k: [
-        _Fraction(math.ceil(1000 * _spread(rng)), rng.randint(1, 12))
-        for _ in range(k)],
-    "function": lambda rng, k: lambda _, seed=rng.random(): [
-        _spread(random.Random(f"{seed} {i}")) for i in range(k)],
-    "powers": lambda rng, k: [2**min(i, 500) for i in range(k)],
-}
-
-
-@st.composite
-def _numbers(draw, k):
-  """Costs or sizes for k subnetworks."""
-  kind = draw(st.sampled_from(sorted(_KINDS)))
-  return _KINDS[kind](random.Random(draw(st.integers(0, 10**9))), k)
+def _numbers(k):
+  """Costs or sizes for k subnetworks, over six orders of magnitude."""
+  numbers = st.integers(1, 10**6) | st.floats(1e-3, 1e3) | st.fractions(
+      1, 1000, max_denominator=12)
+  return (st.none() | st.just([2**min(i, 500) for i in range(k)]) |
+          st.lists(numbers, min_size=k, max_size=k))
 
 
 def _exact(numbers):
@@ -266,7 +244,6 @@ class StrategyTest(parameterized.TestCase):
     strategy = strategies.balanced(
         strategies.Config(4, 2, 2), costs="measured", sizes="measured")
     measured = strategy.with_measured([1, 2], np.array([3., 1.]))
-    self.assertTrue(strategy.measures)
     # The line is 1, 1, 2 long, or 2/3, 1, 1.
     self.assertEqual({1: 1}, measured.training_fractions(2))
     self.assertEqual({0: _Fraction(1, 2), 1: _Fraction(1, 2)},
@@ -275,8 +252,6 @@ class StrategyTest(parameterized.TestCase):
         2))
     self.assertEqual(strategy.config, measured.config)
     self.assertEqual(repr(strategy), repr(measured))
-    self.assertEqual(((1, 2), (3., 1.), (1, 1)), (
-        measured.costs_of(2), measured.sizes_of(2), strategy.costs_of(2)))
     # An earlier iteration had another number of subnetworks.
     self.assertEqual((1, 1, 1), measured.sizes_of(3))
     for k, expected in ((2, [range(0, 2), range(1, 2)]),
@@ -287,6 +262,7 @@ class StrategyTest(parameterized.TestCase):
   @parameterized.parameters(
       (dict(costs="measured"), (5, 6), (1, 1)),
       (dict(sizes="measured"), (1, 1), (7, 8)),
+      (dict(costs="measured", sizes="measured"), (5, 6), (7, 8)),
       (dict(costs=[2, 3], sizes=lambda k: [4] * k), (2, 3), (4, 4)))
   def test_measures_what_it_is_asked_to(self, arguments, costs, sizes):
     strategy = _Balanced(**arguments)

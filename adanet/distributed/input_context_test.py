@@ -66,28 +66,12 @@ def _reads_for(strategy, num_subnetworks, subnetwork_index):
 class InputContextTest(parameterized.TestCase):
 
   @parameterized.parameters(
-      # One whole round of an ensemble worker and two trainers.
-      (distributed.RoundRobinStrategy(),
-       [[(1, 0), (1, 0)], [(1, 0), None], [None, (1, 0)]]),
-      # Two rounds, and a tail of an ensemble worker and one for both.
-      (distributed.RoundRobinStrategy(),
-       [[(3, 0), (3, 0)], [(3, 0), None], [None, (3, 0)],
-        [(3, 1), (3, 1)], [(3, 1), None], [None, (3, 1)],
-        [(3, 2), (3, 2)], [(3, 2), (3, 2)]]),
-      # The same, but the tail leaves the second subnetwork to the rounds.
+      # Two rounds of an ensemble worker and two trainers, and a tail that
+      # leaves the second subnetwork to the rounds.
       (distributed.RoundRobinStrategy(drop_remainder=True),
        [[(3, 0), (3, 0)], [(3, 0), None], [None, (2, 0)],
         [(3, 1), (3, 1)], [(3, 1), None], [None, (2, 1)],
         [(3, 2), (3, 2)], [(3, 2), None]]),
-      (distributed.RoundRobinStrategy(), [[(1, 0)] * 3]),
-      (distributed.RoundRobinStrategy(), [[(3, 0)], [(3, 1)], [(3, 2)]]),
-      # The chief has the ensemble, and four workers train.
-      (distributed.BalancedStrategy([1, 2, 4], num_ensemble_workers=1),
-       [[(1, 0)] * 3, [(1, 0), (2, 0), None], [None, (2, 1), (3, 0)],
-        [None, None, (3, 1)], [None, None, (3, 2)]]),
-      (distributed.BalancedStrategy([1, 2, 4], num_ensemble_workers=3),
-       [[(3, 0)] * 3, [(3, 1)] * 3, [(3, 2)] * 3, [(1, 0), (1, 0), (2, 0)],
-        [None, None, (2, 1)]]),
       # The chief trains 0 and 1, and runs 2 for its ensemble.
       (distributed.BalancedStrategy([1, 2, 4], num_ensemble_workers=0),
        [[(1, 0), (3, 0), (1, 0)], [None, (3, 1), None],

@@ -6,6 +6,7 @@ import copy
 import decimal
 import fractions
 import pickle
+import re
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -22,6 +23,12 @@ def _work(costs=None, ensemble_cost=None):
 
 
 class LengthsTest(parameterized.TestCase):
+
+  def assert_says(self, error, text, call, *args, **kwargs):
+    with self.assertRaises(error) as raised:
+      call(*args, **kwargs)
+    self.assertStartsWith(str(raised.exception), text)
+    self.assertNotIn("\n", str(raised.exception))
 
   @parameterized.parameters(
       (None, (1, 1, 1)),
@@ -75,17 +82,20 @@ class LengthsTest(parameterized.TestCase):
       ([True], TypeError, "costs[0]=True: "),
       (["1"], TypeError, "costs[0]='1': "),
       ([[1]], TypeError, "costs[0]=[1]: "),
-      ([None], TypeError, "costs[0]=None: "))
+      ([None], TypeError, "costs[0]=None: "),
+      (-1., ValueError, "ensemble_cost=-1.0: expected None, a number of at l"),
+      (float("inf"), ValueError, "ensemble_cost=inf: "),
+      (float("nan"), ValueError, "ensemble_cost=nan: "),
+      (True, TypeError, "ensemble_cost=True: "),
+      ("measured", TypeError, "ensemble_cost='measured': "),
+      ([1], TypeError, "ensemble_cost=[1]: "))
   def test_errors(self, given, error, text):
-    with self.assertRaises(error) as raised:
-      lengths_lib.Lengths("costs", given)
-    self.assertStartsWith(str(raised.exception), text)
-    self.assertNotIn("\n", str(raised.exception))
+    argument = re.match("[a-z_]+", text).group()
+    self.assert_says(error, text, _work, **{argument: given})
     if given != "fast":
-      text = text.replace("costs", "costs(2)").replace("None, a", "a")
-      with self.assertRaises(error) as raised:
-        lengths_lib.Lengths("costs", lambda k: given).numbers(2)
-      self.assertStartsWith(str(raised.exception), text)
+      text = text.replace(argument, argument + "(2)").replace("None, a", "a")
+      work = _work(**{argument: lambda k: given})
+      self.assert_says(error, text, work.line_behind_ensembles, 2)
 
   @parameterized.parameters(
       ([1, 2, 4], "costs=(1, 2, 4): "), (_squares, None),
@@ -97,13 +107,9 @@ class LengthsTest(parameterized.TestCase):
       self.assertLen(lengths.numbers(2), 2)
       return
     for ask in (lengths.numbers, lengths.line):
-      with self.assertRaises(ValueError) as raised:
-        ask(2)
-      self.assertStartsWith(
-          str(raised.exception),
-          text + "expected num_subnetworks=2 numbers, one for each subnetwork, "
-          "not 3.")
-      self.assertNotIn("\n", str(raised.exception))
+      self.assert_says(
+          ValueError, text + "expected num_subnetworks=2 numbers, one for each "
+          "subnetwork, not 3.", ask, 2)
 
 
 class WorkTest(parameterized.TestCase):
@@ -153,23 +159,6 @@ class WorkTest(parameterized.TestCase):
   def test_pickles_what_was_measured(self):
     work = _work("measured").with_measured([4, 5], 7)
     self.assertEqual(7, pickle.loads(pickle.dumps(work, 2)).ensemble_cost(2))
-
-  @parameterized.parameters(
-      (-1., ValueError, "ensemble_cost=-1.0: expected None, a number of at l"),
-      (float("inf"), ValueError, "ensemble_cost=inf: "),
-      (float("nan"), ValueError, "ensemble_cost=nan: "),
-      (True, TypeError, "ensemble_cost=True: "),
-      ("measured", TypeError, "ensemble_cost='measured': "),
-      ([1], TypeError, "ensemble_cost=[1]: "))
-  def test_errors(self, given, error, text):
-    with self.assertRaises(error) as raised:
-      _work(ensemble_cost=given)
-    self.assertStartsWith(str(raised.exception), text)
-    self.assertNotIn("\n", str(raised.exception))
-    text = text.replace("cost=", "cost(2)=").replace("None, a", "a")
-    with self.assertRaises(error) as raised:
-      _work(ensemble_cost=lambda k: given).line_behind_ensembles(2)
-    self.assertStartsWith(str(raised.exception), text)
 
 
 if __name__ == "__main__":

@@ -40,11 +40,6 @@ def setUpModule():
           config=v1.ConfigProto(device_count={"CPU": 2})))
 
 
-@contextlib.contextmanager
-def _outside():
-  yield
-
-
 _MAKERS = {
     "round_robin": strategies.round_robin,
     "balanced": functools.partial(strategies.balanced, sizes=[2, 1]),
@@ -58,7 +53,8 @@ def _inside(placement="round_robin"):
 
 
 def _mode(mode):
-  return v1.Graph().as_default() if mode == "graph" else _outside()
+  return (v1.Graph().as_default() if mode == "graph"
+          else contextlib.nullcontext())
 
 
 def _resolver():

@@ -197,34 +197,30 @@ class ValuesTest(parameterized.TestCase):
     self.assertIsNone(dropped.figures()["training_time"])
     self.assertEqual(0, dropped.figures()["fetches"])
 
-  def test_parameter_servers_are_known_if_a_subclass_says(self):
-    for base in (distributed.ReplicationStrategy,
-                 distributed.RoundRobinStrategy, distributed.BalancedStrategy):
-
-      class Places(base):
-
-        def subnetwork_devices(self, num_subnetworks, subnetwork_index):
-          return super().subnetwork_devices(num_subnetworks, subnetwork_index)
-
-      class PlacesAndSays(Places):
-
-        def subnetwork_parameter_servers(
-            self, num_subnetworks, subnetwork_index):
-          return [1]
-
-      class Says(base):
-
-        def subnetwork_parameter_servers(
-            self, num_subnetworks, subnetwork_index):
-          return [1]
-
+  @parameterized.parameters(
       # Variables follow what a subclass says, unless they are on the default
       # devices.
-      is_followed = base is not distributed.ReplicationStrategy
-      for strategy, expected in ((base(), (0, 1)), (Places(), None),
-                                 (PlacesAndSays(), (1,)),
-                                 (Says(), (1,) if is_followed else None)):
-        self.assertEqual(expected, _plan(strategy, 3, 2, 1).subnetwork(0).ps)
+      (distributed.ReplicationStrategy, None),
+      (distributed.RoundRobinStrategy, (1,)),
+      (distributed.BalancedStrategy, (1,)))
+  def test_parameter_servers_are_known_if_a_subclass_says(self, base, said):
+
+    class Places(base):
+
+      def subnetwork_devices(self, *args):
+        return super().subnetwork_devices(*args)
+
+    class Says(base):
+
+      def subnetwork_parameter_servers(self, *args):
+        return [1]
+
+    class PlacesAndSays(Places, Says):
+      pass
+
+    for strategy, expected in ((base(), (0, 1)), (Places(), None),
+                               (PlacesAndSays(), (1,)), (Says(), said)):
+      self.assertEqual(expected, _plan(strategy, 3, 2, 1).subnetwork(0).ps)
 
   def test_compare(self):
     plans = [_plan(s, 5, 4, 4) for s in OURS[:1] + OURS[2:3]]
