@@ -88,11 +88,6 @@ class MonkeyPatchTest(parameterized.TestCase):
   def test_only_inside(self):
     self.assert_not_patched()
     with devices.monkey_patch_default_variable_placement_strategy():
-      self.assert_patched()
-    self.assert_not_patched()
-
-  def test_nested(self):
-    with devices.monkey_patch_default_variable_placement_strategy():
       with devices.monkey_patch_default_variable_placement_strategy():
         self.assert_patched()
       self.assert_patched()

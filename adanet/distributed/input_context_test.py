@@ -34,6 +34,20 @@ class _Halves(distributed.PlacementStrategy):
     raise NotImplementedError
 
 
+class _Late(distributed.RoundRobinStrategy):
+  """A strategy of a user's that decides otherwise than ours: 0 and 1 idle."""
+
+  def should_train_subnetworks(self, num_subnetworks):
+    return self.config.global_id_in_cluster >= 2
+
+
+# The last worker gets the ensemble.
+_Reversed = strategies.viewing(
+    distributed.RoundRobinStrategy, lambda config: strategies.WorkerConfig(
+        config.num_worker_replicas,
+        config.num_worker_replicas - 1 - config.global_id_in_cluster))
+
+
 def _share(strategy, num_subnetworks, subnetwork_index):
   """Returns `(num_input_pipelines, input_pipeline_id)`."""
   context = strategy.input_context(num_subnetworks, subnetwork_index)
@@ -43,65 +57,34 @@ def _share(strategy, num_subnetworks, subnetwork_index):
 
 def _reads_for(strategy, num_subnetworks, subnetwork_index):
   """Returns "subnetwork", "ensemble" or "nothing"."""
-  if not strategy.should_train_subnetworks(num_subnetworks):
-    return "ensemble"
   if subnetwork_index in strategy.training_fractions(num_subnetworks):
     return "subnetwork"
-  builds = strategy.should_build_subnetwork(num_subnetworks, subnetwork_index)
+  builds = strategy.should_build_ensemble(num_subnetworks)
   return "ensemble" if builds else "nothing"
 
 
 class InputContextTest(parameterized.TestCase):
 
   @parameterized.parameters(
-      # One whole round of an ensemble worker and two trainers.
-      dict(m=3, k=2, shares=[[(1, 0), (1, 0)], [(1, 0), None],
-                             [None, (1, 0)]]),
-      # Two rounds, and a tail of an ensemble worker and one for both.
-      dict(m=8, k=2, shares=[
-          [(3, 0), (3, 0)], [(3, 0), None], [None, (3, 0)],
-          [(3, 1), (3, 1)], [(3, 1), None], [None, (3, 1)],
-          [(3, 2), (3, 2)], [(3, 2), (3, 2)]]),
-      # The same, but the tail leaves the second subnetwork to the rounds.
-      dict(m=8, k=2, drop_remainder=True, shares=[
-          [(3, 0), (3, 0)], [(3, 0), None], [None, (2, 0)],
-          [(3, 1), (3, 1)], [(3, 1), None], [None, (2, 1)],
-          [(3, 2), (3, 2)], [(3, 2), None]]),
-      dict(m=1, k=3, shares=[[(1, 0)] * 3]),
-      dict(m=3, k=1, shares=[[(3, 0)], [(3, 1)], [(3, 2)]]),
-  )
-  def test_round_robin(self, m, k, shares, drop_remainder=False):
-    for w in range(m):
-      strategy = strategies.worker(m, w, drop_remainder)
-      for i in range(k):
-        if shares[w][i] is None:
-          with self.assertRaises(ValueError):
-            strategy.input_context(k, i)
-        else:
-          self.assertEqual(shares[w][i], _share(strategy, k, i))
-
-  @parameterized.parameters(
-      # Costs 1, 2 and 4: the chief has the ensemble, and four workers train.
-      dict(e=1, shares=[[(1, 0)] * 3, [(1, 0), (2, 0), None],
-                        [None, (2, 1), (3, 0)], [None, None, (3, 1)],
-                        [None, None, (3, 2)]]),
-      dict(e=3, shares=[[(3, 0)] * 3, [(3, 1)] * 3, [(3, 2)] * 3,
-                        [(1, 0), (1, 0), (2, 0)], [None, None, (2, 1)]]),
+      # Two rounds of an ensemble worker and two trainers, and a tail that
+      # leaves the second subnetwork to the rounds.
+      (distributed.RoundRobinStrategy(drop_remainder=True),
+       [[(3, 0), (3, 0)], [(3, 0), None], [None, (2, 0)],
+        [(3, 1), (3, 1)], [(3, 1), None], [None, (2, 1)],
+        [(3, 2), (3, 2)], [(3, 2), None]]),
       # The chief trains 0 and 1, and runs 2 for its ensemble.
-      dict(e=0, shares=[[(1, 0), (3, 0), (1, 0)], [None, (3, 1), None],
-                        [None, (3, 2), (3, 0)], [None, None, (3, 1)],
-                        [None, None, (3, 2)]]))
-  def test_balanced(self, e, shares):
-    for w in range(5):
-      strategy = strategies.balanced(
-          strategies.WorkerConfig(5, w), costs=[1, 2, 4],
-          num_ensemble_workers=e)
-      for i in range(3):
-        if shares[w][i] is None:
+      (distributed.BalancedStrategy([1, 2, 4], num_ensemble_workers=0),
+       [[(1, 0), (3, 0), (1, 0)], [None, (3, 1), None],
+        [None, (3, 2), (3, 0)], [None, None, (3, 1)], [None, None, (3, 2)]]))
+  def test_shares(self, strategy, shares):
+    for w, of_worker in enumerate(shares):
+      strategy.config = strategies.WorkerConfig(len(shares), w)
+      for i, share in enumerate(of_worker):
+        if share is None:
           with self.assertRaises(ValueError):
-            strategy.input_context(3, i)
+            strategy.input_context(len(of_worker), i)
         else:
-          self.assertEqual(shares[w][i], _share(strategy, 3, i))
+          self.assertEqual(share, _share(strategy, len(of_worker), i))
 
   @hypothesis.given(
       make=st.sampled_from([
@@ -113,6 +96,8 @@ class InputContextTest(parameterized.TestCase):
               lambda k: range(1, k + 1), num_ensemble_workers=2),
           lambda: distributed.BalancedStrategy(num_ensemble_workers=0),
           _Halves,
+          _Late,
+          _Reversed,
       ]),
       num_workers=st.integers(1, 40),
       num_subnetworks=st.integers(1, 12),
@@ -149,44 +134,21 @@ class InputContextTest(parameterized.TestCase):
       self.assertEqual((1, 0), _share(strategy, 3, 2))
       self.assertEqual((1, 0), _share(strategy, 1, 0))
 
-  def test_a_subclass_that_decides_otherwise(self):
-
-    class Late(distributed.RoundRobinStrategy):
-
-      def should_train_subnetworks(self, num_subnetworks):
-        return self.config.global_id_in_cluster >= 2
-
-    strategy = Late()
-    strategy.config = strategies.WorkerConfig(4, 3)
-    # Workers 2 and 3 train; 0 and 1 build something and train nothing.
-    self.assertEqual((1, 0), _share(strategy, 3, 2))
-    strategy.config = strategies.WorkerConfig(4, 1)
-    with self.assertRaisesRegex(ValueError, "that worker:0 trains"):
-      strategy.input_context(3, 0)
-
   def test_a_strategy_is_asked_with_what_describes_a_worker(self):
+    seen = []
 
     class Chief(_Halves):
 
       def should_train_subnetworks(self, num_subnetworks):
-        return self.config.is_chief and self.config.model_dir is None
+        seen.append((self.config.is_chief, self.config.num_ps_replicas))
+        return num_subnetworks < 3 or self.config.model_dir is None
 
     strategy = Chief()
     strategy.config = tf_compat.RunConfig()
+    self.assertEqual((1, 0), _share(strategy, 2, 1))
+    self.assertEqual({(True, 0)}, set(seen))
     with self.assertRaisesRegex(AttributeError, "config.model_dir: .*is_chief"):
-      strategy.input_context(2, 1)
-
-  def test_a_subclass_that_changes_what_it_reads_of_its_config(self):
-    # The last worker gets the ensemble.
-    strategy = strategies.viewing(
-        distributed.RoundRobinStrategy, lambda config: strategies.WorkerConfig(
-            config.num_worker_replicas,
-            config.num_worker_replicas - 1 - config.global_id_in_cluster))()
-    strategy.config = strategies.WorkerConfig(7, 1)
-    self.assertTrue(strategy.should_build_subnetwork(3, 0))
-    self.assertEqual((2, 0), _share(strategy, 3, 0))
-    strategy.config = strategies.WorkerConfig(7, 5)
-    self.assertEqual((2, 1), _share(strategy, 3, 0))
+      strategy.input_context(3, 1)
 
   def test_a_config_that_cannot_be_set(self):
 
@@ -209,32 +171,6 @@ class InputContextTest(parameterized.TestCase):
     strategy.lock = threading.Lock()
     with self.assertRaisesRegex(TypeError, "strategy=.*deepcopy"):
       strategy.input_context(2, 1)
-
-  def test_shares_of_a_data_set(self):
-    seen = []
-    for w in (1, 4):  # Both train subnetwork 0 of 2.
-      context = strategies.worker(6, w).input_context(2, 0)
-      with tf_compat.v1.Graph().as_default(), tf_compat.v1.Session() as session:
-        shard = tf_compat.v1.data.Dataset.range(10).shard(
-            context.num_input_pipelines, context.input_pipeline_id)
-        batch = tf_compat.v1.data.make_one_shot_iterator(
-            shard.batch(10)).get_next()
-        seen.extend(session.run(batch))
-    self.assertEqual(list(range(10)), sorted(seen))
-
-  def test_another_strategy_sees_the_ps_of_its_config(self):
-    seen = set()
-
-    class Strategy(_Halves):
-
-      def should_train_subnetworks(self, num_subnetworks):
-        seen.add(self.config.num_ps_replicas)
-        return True
-
-    strategy = Strategy()
-    strategy.config = tf_compat.RunConfig()
-    self.assertEqual((1, 0), _share(strategy, 2, 1))
-    self.assertEqual({0}, seen)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import copy
 import decimal
 import fractions
 import pickle
+import re
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -17,7 +18,17 @@ def _squares(num_segments):
   return [i * i for i in range(1, num_segments + 1)]
 
 
+def _work(costs=None, ensemble_cost=None):
+  return lengths_lib.Work(costs, ensemble_cost)
+
+
 class LengthsTest(parameterized.TestCase):
+
+  def assert_says(self, error, text, call, *args, **kwargs):
+    with self.assertRaises(error) as raised:
+      call(*args, **kwargs)
+    self.assertStartsWith(str(raised.exception), text)
+    self.assertNotIn("\n", str(raised.exception))
 
   @parameterized.parameters(
       (None, (1, 1, 1)),
@@ -43,29 +54,16 @@ class LengthsTest(parameterized.TestCase):
     number, = lengths_lib.Lengths("costs", [given]).numbers(1)
     self.assertEqual(fractions.Fraction(*given.as_integer_ratio()), number)
 
-  def test_a_function_is_asked_once(self):
-    asked = []
-
-    def ask(num_segments):
-      asked.append(num_segments)
-      return _squares(num_segments)
-
-    lengths = lengths_lib.Lengths("costs", ask)
-    for k in (3, 2, 3, 2):
-      lengths.line(k)
-      lengths.numbers(k)
-      copy.deepcopy(lengths).numbers(k)
-    self.assertEqual([3, 2], asked)
-
   @parameterized.parameters(
       (None,), ("measured",), ([1, 2.5, fractions.Fraction(1, 3)],),
       (_squares,))
   def test_pickles(self, given):
-    lengths = lengths_lib.Lengths("costs", given).with_measured([1, 2, 3])
-    lengths.line(3)
-    copied = pickle.loads(pickle.dumps(lengths, 2))
-    self.assertEqual(lengths.numbers(3), copied.numbers(3))
-    self.assertEqual(repr(lengths), repr(copied))
+    for lengths in (lengths_lib.Lengths("costs", given), _work(given)):
+      lengths = lengths.with_measured([1, 2, 3])
+      lengths.line(3)
+      copied = pickle.loads(pickle.dumps(lengths, 2))
+      self.assertEqual(lengths.numbers(3), copied.numbers(3))
+      self.assertEqual(repr(lengths), repr(copied))
 
   @parameterized.parameters(
       (3, TypeError, "costs=3: expected None, a sequence of "),
@@ -84,17 +82,20 @@ class LengthsTest(parameterized.TestCase):
       ([True], TypeError, "costs[0]=True: "),
       (["1"], TypeError, "costs[0]='1': "),
       ([[1]], TypeError, "costs[0]=[1]: "),
-      ([None], TypeError, "costs[0]=None: "))
+      ([None], TypeError, "costs[0]=None: "),
+      (-1., ValueError, "ensemble_cost=-1.0: expected None, a number of at l"),
+      (float("inf"), ValueError, "ensemble_cost=inf: "),
+      (float("nan"), ValueError, "ensemble_cost=nan: "),
+      (True, TypeError, "ensemble_cost=True: "),
+      ("measured", TypeError, "ensemble_cost='measured': "),
+      ([1], TypeError, "ensemble_cost=[1]: "))
   def test_errors(self, given, error, text):
-    with self.assertRaises(error) as raised:
-      lengths_lib.Lengths("costs", given)
-    self.assertStartsWith(str(raised.exception), text)
-    self.assertNotIn("\n", str(raised.exception))
+    argument = re.match("[a-z_]+", text).group()
+    self.assert_says(error, text, _work, **{argument: given})
     if given != "fast":
-      text = text.replace("costs", "costs(2)").replace("None, a", "a")
-      with self.assertRaises(error) as raised:
-        lengths_lib.Lengths("costs", lambda k: given).numbers(2)
-      self.assertStartsWith(str(raised.exception), text)
+      text = text.replace(argument, argument + "(2)").replace("None, a", "a")
+      work = _work(**{argument: lambda k: given})
+      self.assert_says(error, text, work.line_behind_ensembles, 2)
 
   @parameterized.parameters(
       ([1, 2, 4], "costs=(1, 2, 4): "), (_squares, None),
@@ -106,17 +107,9 @@ class LengthsTest(parameterized.TestCase):
       self.assertLen(lengths.numbers(2), 2)
       return
     for ask in (lengths.numbers, lengths.line):
-      with self.assertRaises(ValueError) as raised:
-        ask(2)
-      self.assertStartsWith(
-          str(raised.exception),
-          text + "expected num_subnetworks=2 numbers, one for each subnetwork, "
-          "not 3.")
-      self.assertNotIn("\n", str(raised.exception))
-
-
-def _work(costs=None, ensemble_cost=None):
-  return lengths_lib.Work(costs, ensemble_cost)
+      self.assert_says(
+          ValueError, text + "expected num_subnetworks=2 numbers, one for each "
+          "subnetwork, not 3.", ask, 2)
 
 
 class WorkTest(parameterized.TestCase):
@@ -150,36 +143,22 @@ class WorkTest(parameterized.TestCase):
     for other in (_work(), _work([1, 2])):
       self.assertIs(other, other.with_measured([4, 5], 7))
 
-  def test_a_function_is_asked_once(self):
-    asked = []
-    work = _work(ensemble_cost=lambda k: asked.append(k) or k)
+  def test_functions_are_asked_once(self):
+    asked, asked_of_ensembles = [], []
+    work = _work(lambda k: asked.append(k) or _squares(k),
+                 lambda k: asked_of_ensembles.append(k) or k)
     for k in (3, 2, 3, 2):
-      copy.deepcopy(work).ensemble_cost(k)
+      copied = copy.deepcopy(work)
+      self.assertEqual(k, copied.ensemble_cost(k))
+      self.assertEqual(tuple(_squares(k)), copied.numbers(k))
+      work.line(k)
       work.line_behind_ensembles(k)
     self.assertEqual([3, 2], asked)
+    self.assertEqual([3, 2], asked_of_ensembles)
 
-  def test_pickles(self):
+  def test_pickles_what_was_measured(self):
     work = _work("measured").with_measured([4, 5], 7)
-    copied = pickle.loads(pickle.dumps(work, 2))
-    self.assertEqual(7, copied.ensemble_cost(2))
-    self.assertEqual((4, 5), copied.numbers(2))
-
-  @parameterized.parameters(
-      (-1., ValueError, "ensemble_cost=-1.0: expected None, a number of at l"),
-      (float("inf"), ValueError, "ensemble_cost=inf: "),
-      (float("nan"), ValueError, "ensemble_cost=nan: "),
-      (True, TypeError, "ensemble_cost=True: "),
-      ("measured", TypeError, "ensemble_cost='measured': "),
-      ([1], TypeError, "ensemble_cost=[1]: "))
-  def test_errors(self, given, error, text):
-    with self.assertRaises(error) as raised:
-      _work(ensemble_cost=given)
-    self.assertStartsWith(str(raised.exception), text)
-    self.assertNotIn("\n", str(raised.exception))
-    text = text.replace("cost=", "cost(2)=").replace("None, a", "a")
-    with self.assertRaises(error) as raised:
-      _work(ensemble_cost=lambda k: given).line_behind_ensembles(2)
-    self.assertStartsWith(str(raised.exception), text)
+    self.assertEqual(7, pickle.loads(pickle.dumps(work, 2)).ensemble_cost(2))
 
 
 if __name__ == "__main__":

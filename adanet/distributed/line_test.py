@@ -19,31 +19,24 @@ _LENGTHS = st.lists(
 _NUM_PARTS = st.integers(1, 30)
 
 
-def _covered(lengths, num_parts):
-  """Returns {(segment, part): length}, from the definition."""
-  ends = list(itertools.accumulate(map(_Fraction, lengths)))
-  width = ends[-1] / num_parts
-  covered = {}
-  for i, (start, end) in enumerate(zip([0] + ends, ends)):
-    for part in range(num_parts):
-      length = min(end, (part + 1) * width) - max(start, part * width)
-      if length > 0:
-        covered[i, part] = length
-  return covered
-
-
 class LineTest(absltest.TestCase):
 
   @hypothesis.given(lengths=_LENGTHS, num_parts=_NUM_PARTS)
   def test_segments_and_parts_are_two_views_of_the_same(
       self, lengths, num_parts):
     line = line_lib.Line(lengths)
-    covered = _covered(lengths, num_parts)
+    ends = list(itertools.accumulate(map(_Fraction, lengths)))
+    width = ends[-1] / num_parts
+    covered = {}  # {(segment, part): length}, from the definition.
+    for i, (start, end) in enumerate(zip([0] + ends, ends)):
+      for part in range(num_parts):
+        length = min(end, (part + 1) * width) - max(start, part * width)
+        if length > 0:
+          covered[i, part] = length
     segments = [line.segment(i, num_parts) for i in range(len(lengths))]
     self.assertEqual(
         covered.keys(),
         {(i, part) for i, s in enumerate(segments) for part in s.parts})
-    width = sum(map(_Fraction, lengths)) / num_parts
     for index in range(num_parts):
       self.assertEqual((0, tuple(
           (i, length / width) for (i, part), length in covered.items()

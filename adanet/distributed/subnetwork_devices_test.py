@@ -22,10 +22,8 @@ _MAKERS = (strategies.round_robin, strategies.balanced)
 _PS_GOLDEN = golden.load("parameter_server_tasks")
 
 
-def _place(num_ps, num_subnetworks, subnetwork_index, names,
-           make=strategies.round_robin, **kwargs):
+def _place(strategy, num_subnetworks, subnetwork_index, names):
   """Returns the devices of variable ops made in a subnetwork's scope."""
-  strategy = make(strategies.PsConfig(num_ps), **kwargs)
   with tf_compat.v1.Graph().as_default():
     with strategy.subnetwork_devices(num_subnetworks, subnetwork_index):
       return [
@@ -58,13 +56,12 @@ class BalancedDevicesTest(parameterized.TestCase):
                      max_size=5, unique=True))
   def test_a_variable_is_at_its_point(self, num_ps, sizes, names):
     k = len(sizes)
-    as_worker = strategies.balanced(strategies.PsConfig(num_ps), sizes=sizes)
+    strategy = strategies.balanced(strategies.PsConfig(num_ps), sizes=sizes)
     for i in range(k):
-      tasks = [_task(d) for d in _place(
-          num_ps, k, i, names, strategies.balanced, sizes=sizes)]
+      tasks = [_task(d) for d in _place(strategy, k, i, names)]
       self.assertEqual(
           [_task_of_point(num_ps, sizes, i, name) for name in names], tasks)
-      ps = as_worker.subnetwork_parameter_servers(k, i)
+      ps = strategy.subnetwork_parameter_servers(k, i)
       for task in tasks:
         self.assertIn(task, ps)
 
@@ -78,25 +75,21 @@ class BalancedDevicesTest(parameterized.TestCase):
             for name in names})
 
   def test_a_subclass_that_sees_fewer_parameter_servers(self):
+    strategy = strategies.balanced(strategies.PsConfig(4))
     half = strategies.viewing(distributed.BalancedStrategy, lambda config: (
-        strategies.PsConfig(config.num_ps_replicas // 2)))
-
-    def make(config):
-      strategy = half()
-      strategy.config = config
-      return strategy
-
+        strategies.PsConfig(config.num_ps_replicas // 2)))()
+    half.config = strategies.PsConfig(8)
     names = ["a", "b", "c", "d"]
-    self.assertEqual(_place(4, 2, 1, names, strategies.balanced),
-                     _place(8, 2, 1, names, make))
+    self.assertEqual(_place(strategy, 2, 1, names), _place(half, 2, 1, names))
 
 
 class RoundRobinDevicesTest(parameterized.TestCase):
 
   @parameterized.parameters(_PS_GOLDEN["subnetwork_devices"])
   def test_equals_reference(self, num_ps, num_subnetworks, task):
+    strategy = strategies.round_robin(strategies.PsConfig(num_ps))
     placed = [
-        _place(num_ps, num_subnetworks, i, _PS_GOLDEN["op_names"])
+        _place(strategy, num_subnetworks, i, _PS_GOLDEN["op_names"])
         for i in range(num_subnetworks)
     ]
     self.assertEqual([[
@@ -110,7 +103,8 @@ class RoundRobinDevicesTest(parameterized.TestCase):
   def test_groups_of_large_clusters(self, num_ps, num_subnetworks, index):
     index %= num_subnetworks
     names = [f"v{v}" for v in range(5)]
-    tasks = [_task(d) for d in _place(num_ps, num_subnetworks, index, names)]
+    strategy = strategies.round_robin(strategies.PsConfig(num_ps))
+    tasks = [_task(d) for d in _place(strategy, num_subnetworks, index, names)]
     if num_subnetworks > num_ps:
       self.assertEqual({index % num_ps}, set(tasks))
     else:
@@ -118,21 +112,18 @@ class RoundRobinDevicesTest(parameterized.TestCase):
       size, larger = divmod(num_ps, num_subnetworks)
       first = index * size + min(index, larger)
       size += index < larger
-      strategy = devices.OpNameHashStrategy(size)
-      self.assertEqual(
-          [first + strategy(strategies.Op(n)) for n in names], tasks)
-
+      pick = devices.OpNameHashStrategy(size)
+      self.assertEqual([first + pick(strategies.Op(n)) for n in names], tasks)
 
 
 class DevicesTest(parameterized.TestCase):
 
-  @parameterized.product(
-      kwargs=[dict(num_ps=0), dict(num_ps=5, dedicate_parameter_servers=False)],
-      make=_MAKERS)
-  def test_changes_nothing(self, kwargs, make):
-    self.assertEqual([""] * 3, _place(
-        num_subnetworks=2, subnetwork_index=1, names=["a", "b", "c"], make=make,
-        **kwargs))
+  @parameterized.parameters(
+      distributed.ReplicationStrategy(),
+      distributed.RoundRobinStrategy(dedicate_parameter_servers=False),
+      distributed.BalancedStrategy(dedicate_parameter_servers=False))
+  def test_needs_no_config_where_it_changes_nothing(self, strategy):
+    self.assertEqual([""] * 3, _place(strategy, 2, 1, ["a", "b", "c"]))
 
   @parameterized.parameters(
       distributed.RoundRobinStrategy(),
@@ -142,10 +133,7 @@ class DevicesTest(parameterized.TestCase):
                            (0, ""), (3, "/job:ps/task:2")):
       strategy.config = strategies.PsConfig(num_ps)
       for _ in range(2):
-        with tf_compat.v1.Graph().as_default():
-          with strategy.subnetwork_devices(2, 1):
-            self.assertEqual(
-                device, tf_compat.v1.get_variable("w", shape=[]).device)
+        self.assertEqual([device], _place(strategy, 2, 1, ["w"]))
 
   @parameterized.parameters(
       distributed.ReplicationStrategy(),
@@ -185,33 +173,9 @@ class DevicesTest(parameterized.TestCase):
         (None, []), ([7, 1], [7, 1]), (np.array([3, 6]), [3, 6]),
         (iter([]), [])):
       strategy.tasks = tasks
-      devices = {"/job:ps/task:%d" % task for task in placed} or {""}
-      with tf_compat.v1.Graph().as_default():
-        with strategy.subnetwork_devices(2, 1):
-          self.assertEqual(
-              devices,
-              {tf_compat.v1.get_variable("w%d" % i, shape=[]).device
-               for i in range(20)})
-
-  @parameterized.parameters(*_MAKERS)
-  def test_leaves_each_scope_that_was_entered(self, make):
-    strategy = make(strategies.PsConfig(2))
-    scope = strategy.subnetwork_devices(2, 1)
-    with tf_compat.v1.Graph().as_default():
-      devices = []
-      with scope:
-        with scope:
-          devices.append(tf_compat.v1.get_variable("a", shape=[]).device)
-        devices.append(tf_compat.v1.get_variable("b", shape=[]).device)
-      devices.append(tf_compat.v1.get_variable("c", shape=[]).device)
-    self.assertEqual(["/job:ps/task:1", "/job:ps/task:1", ""], devices)
-
-  @parameterized.parameters(
-      distributed.RoundRobinStrategy, distributed.BalancedStrategy)
-  def test_needs_no_config_where_it_changes_nothing(self, make):
-    strategy = make(dedicate_parameter_servers=False)
-    with strategy.subnetwork_devices(2, 1):
-      pass
+      self.assertEqual(
+          {f"/job:ps/task:{task}" for task in placed} or {""},
+          set(_place(strategy, 2, 1, [f"w{i}" for i in range(20)])))
 
   @parameterized.product(use_resource=[True, False], make=_MAKERS)
   def test_only_variables_move(self, use_resource, make):
@@ -287,16 +251,24 @@ class DevicesTest(parameterized.TestCase):
   @parameterized.parameters(*_MAKERS)
   def test_nests_and_closes(self, make):
     strategy = make(strategies.PsConfig(2))
+    inner = strategy.subnetwork_devices(2, 1)
+    placed = []
+
+    def place():
+      placed.append(
+          tf_compat.v1.get_variable(f"v{len(placed)}", shape=[]).device)
+
     with tf_compat.v1.Graph().as_default():
       with self.assertRaisesRegex(KeyError, "mine"):
         with strategy.subnetwork_devices(2, 0):
-          with strategy.subnetwork_devices(2, 1):
-            inner = tf_compat.v1.get_variable("inner", shape=[])
-          outer = tf_compat.v1.get_variable("outer", shape=[])
+          with inner:
+            with inner:
+              place()
+            place()
+          place()
           raise KeyError("mine")
-      after = tf_compat.v1.get_variable("after", shape=[])
-    self.assertEqual(["/job:ps/task:1", "/job:ps/task:0", ""],
-                     [inner.device, outer.device, after.device])
+      place()
+    self.assertEqual(["/job:ps/task:1"] * 2 + ["/job:ps/task:0", ""], placed)
 
 
 if __name__ == "__main__":

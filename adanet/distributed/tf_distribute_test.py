@@ -40,11 +40,7 @@ def setUpModule():
           config=v1.ConfigProto(device_count={"CPU": 2})))
 
 
-@contextlib.contextmanager
-def _outside():
-  yield
-
-
+_outside = contextlib.nullcontext
 _MAKERS = {
     "round_robin": strategies.round_robin,
     "balanced": functools.partial(strategies.balanced, sizes=[2, 1]),
@@ -59,12 +55,6 @@ def _inside(placement="round_robin"):
 
 def _mode(mode):
   return v1.Graph().as_default() if mode == "graph" else _outside()
-
-
-def _resolver():
-  return v1.distribute.cluster_resolver.SimpleClusterResolver(
-      v1.train.ClusterSpec(_cluster), task_type="worker", task_id=0,
-      num_accelerators={"GPU": 0})
 
 
 def _mirrored(cross_device_ops, v=v1):
@@ -98,7 +88,9 @@ _STRATEGIES = {
     # That of TensorFlow 2 is in worker_groups_test.
     "experimental.ParameterServerStrategy": (
         lambda v: v.distribute.experimental.ParameterServerStrategy(
-            _resolver()),
+            v.distribute.cluster_resolver.SimpleClusterResolver(
+                v.train.ClusterSpec(_cluster), task_type="worker", task_id=0,
+                num_accelerators={"GPU": 0})),
         ["v1_graph"]),
 }
 

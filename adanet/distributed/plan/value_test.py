@@ -4,8 +4,6 @@
 
 import fractions
 import json
-import subprocess
-import sys
 import threading
 
 from absl.testing import absltest
@@ -199,34 +197,30 @@ class ValuesTest(parameterized.TestCase):
     self.assertIsNone(dropped.figures()["training_time"])
     self.assertEqual(0, dropped.figures()["fetches"])
 
-  def test_parameter_servers_are_known_if_a_subclass_says(self):
-    for base in (distributed.ReplicationStrategy,
-                 distributed.RoundRobinStrategy, distributed.BalancedStrategy):
-
-      class Places(base):
-
-        def subnetwork_devices(self, num_subnetworks, subnetwork_index):
-          return super().subnetwork_devices(num_subnetworks, subnetwork_index)
-
-      class PlacesAndSays(Places):
-
-        def subnetwork_parameter_servers(
-            self, num_subnetworks, subnetwork_index):
-          return [1]
-
-      class Says(base):
-
-        def subnetwork_parameter_servers(
-            self, num_subnetworks, subnetwork_index):
-          return [1]
-
+  @parameterized.parameters(
       # Variables follow what a subclass says, unless they are on the default
       # devices.
-      is_followed = base is not distributed.ReplicationStrategy
-      for strategy, expected in ((base(), (0, 1)), (Places(), None),
-                                 (PlacesAndSays(), (1,)),
-                                 (Says(), (1,) if is_followed else None)):
-        self.assertEqual(expected, _plan(strategy, 3, 2, 1).subnetwork(0).ps)
+      (distributed.ReplicationStrategy, None),
+      (distributed.RoundRobinStrategy, (1,)),
+      (distributed.BalancedStrategy, (1,)))
+  def test_parameter_servers_are_known_if_a_subclass_says(self, base, said):
+
+    class Places(base):
+
+      def subnetwork_devices(self, *args):
+        return super().subnetwork_devices(*args)
+
+    class Says(base):
+
+      def subnetwork_parameter_servers(self, *args):
+        return [1]
+
+    class PlacesAndSays(Places, Says):
+      pass
+
+    for strategy, expected in ((base(), (0, 1)), (Places(), None),
+                               (PlacesAndSays(), (1,)), (Says(), said)):
+      self.assertEqual(expected, _plan(strategy, 3, 2, 1).subnetwork(0).ps)
 
   def test_compare(self):
     plans = [_plan(s, 5, 4, 4) for s in OURS[:1] + OURS[2:3]]
@@ -237,11 +231,9 @@ class ValuesTest(parameterized.TestCase):
     self.assertEqual((None, None), rows["costs"])
     self.assertEqual(("ReplicationStrategy()", "RoundRobinStrategy()"),
                      rows["strategy"])
-    self.assertEqual((5 * 4 * 4, 2 * 4), rows["fetches"])
-    self.assertEqual((4, 0), rows["duplicated_ensembles"])
     self.assertEqual((4 / 3, 4 / 3), rows["ensemble_cost"])
-    np.testing.assert_allclose((16 / 15, 4 / 3), rows["training_time"])
-    np.testing.assert_allclose((15 / 16, 3 / 4), rows["ensemble_speed"])
+    for name in plans[0].figures():
+      self.assertEqual(tuple(p.figures()[name] for p in plans), rows[name])
 
   def test_equality(self):
     strategy = distributed.RoundRobinStrategy()
@@ -254,20 +246,6 @@ class ValuesTest(parameterized.TestCase):
     self.assertNotEqual(  # These two have the same name.
         _plan(strategies.arbitrary(0), 5, 0, 2),
         _plan(strategies.arbitrary(1), 5, 0, 2))
-
-
-class WithoutStepsTest(parameterized.TestCase):
-  """Ensembles that are fitted when all have trained cost nothing."""
-
-  @parameterized.parameters(
-      (distributed.ReplicationStrategy(), 4 / 6),
-      (distributed.RoundRobinStrategy(), .5),
-      (distributed.BalancedStrategy(ensemble_cost=0), 4 / 6))
-  def test_ensembles_take_no_time(self, strategy, slowest):
-    plan = _plan(strategy, 4, 2, 6, None, None, 0)
-    self.assertEqual(float("inf"), plan.ensemble_speed())
-    self.assertAlmostEqual(slowest, float(plan.effective_speeds().min()))
-    self.assertAlmostEqual(1 / slowest, plan.training_time())
 
 
 class Locked(distributed.RoundRobinStrategy):
@@ -305,9 +283,6 @@ class ErrorsTest(parameterized.TestCase):
       (AttributeError, "config.model_dir: ", strategies.Custom(
           lambda config: config.model_dir, lambda config, i: True, bool),
        3, 2, 1),
-      (ValueError, "Custom().subnetwork_parameter_servers(4, 0)=[2]: expected "
-       "integers in [0, 2).", strategies.Custom(
-           bool, lambda config, i: True, bool, lambda config, i: [2]), 3, 2, 4),
       (ValueError, "costs=[1, 2]: expected 3 numbers from 1e-100 to 1e+100, "
        "one for each subnetwork.", OURS[0], 3, 2, 3, [1, 2]),
       (ValueError, "sizes=[1, 1e+101]: expected 2 numbers from 1e-100 to ",
@@ -315,16 +290,11 @@ class ErrorsTest(parameterized.TestCase):
       (ValueError, "costs=[1, 1000", OURS[0], 3, 2, 2, [1, 10**400]),
       (ValueError, "costs[1]=nan: expected a number greater than 0.", OURS[0],
        3, 2, 2, (1, float("nan"))),
-      (ValueError, "costs[0]=-1: ", OURS[0], 3, 2, 2, (-1, 2)),
-      (TypeError, "costs[1]='2': ", OURS[0], 3, 2, 2, (1, "2")),
       (TypeError, "costs=5: expected 2 numbers", OURS[0], 3, 2, 2, 5),
       (ValueError, "ensemble_cost=-1: expected None, 0, or a number from "
        "1e-100 to 1e+100.", OURS[0], 3, 2, 3, None, None, -1),
       (ValueError, "ensemble_cost=1e+101: expected None, 0, or ", OURS[0], 3, 2, 3,
        None, None, 1e101),
-      (ValueError, "ensemble_cost=nan: ", OURS[0], 3, 2, 3, None, None,
-       float("nan")),
-      (TypeError, "ensemble_cost='2': ", OURS[0], 3, 2, 3, None, None, "2"),
       (TypeError, "ensemble_cost=[1]: ", OURS[0], 3, 2, 3, None, None, [1]),
       (ValueError, "ensemble_cost=1e-101: ",
        distributed.BalancedStrategy(ensemble_cost=1e-101), 3, 2, 3),
@@ -354,24 +324,14 @@ class ErrorsTest(parameterized.TestCase):
       (3, TypeError), ([1.], TypeError))
   def test_wrong_ps_of_a_strategy(self, answer, error):
 
-    class Strategy(distributed.RoundRobinStrategy):
-
-      def subnetwork_parameter_servers(self, num_subnetworks, subnetwork_index):
-        return answer
-
-    with self.assertRaisesRegex(
-        error, r"subnetwork_parameter_servers\(3, 0\)=.*expected integers in "
-        r"\[0, 2\)"):
-      plan_lib.PlacementPlan(Strategy(), 4, 2, 3)
+    strategy = strategies.Custom(
+        bool, lambda config, i: True, bool, lambda config, i: answer)
+    self.assert_says(
+        error, f"Custom().subnetwork_parameter_servers(3, 0)={answer!r}: "
+        "expected integers in [0, 2).", _plan, strategy, 4, 2, 3)
 
 
 class ImportTest(absltest.TestCase):
-
-  def test_imports_no_tensorflow(self):
-    subprocess.run(
-        [sys.executable, "-c", "import sys; from adanet import distributed as d"
-         "; d.plan.PlacementPlan(d.RoundRobinStrategy(), 9, 4, 3).to_json_dict()"
-         "; sys.exit('tensorflow' in sys.modules)"], check=True)
 
   def test_names(self):
     self.assertEqual(plan_lib.__all__, sorted(plan_lib.__all__))
