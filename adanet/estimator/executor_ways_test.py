@@ -13,6 +13,7 @@ from adanet import tf_compat
 from adanet.testing import builders
 from adanet.testing import engines
 from adanet.testing import jobs
+from adanet.testing import variables
 import numpy as np
 
 _CLUSTER = {"chief": 1, "worker": 1, "ps": 1}
@@ -50,15 +51,13 @@ class ExecutorWaysTest(parameterized.TestCase):
       self.addCleanup(job.close)
       job.start_all()
       job.finish(90.)
-      reader = tf_compat.v1.train.NewCheckpointReader(
-          tf_compat.v1.train.latest_checkpoint(model_dir))
+      found = variables.latest(model_dir)
       # Workers of a cluster may be further than they were asked to be.
-      self.assertGreaterEqual(reader.get_tensor("global_step"), step)
-      for name in reader.get_variable_to_shape_map():
-        self.assertTrue(np.all(np.isfinite(reader.get_tensor(name))), name)
+      self.assertGreaterEqual(found["global_step"], step)
+      for name, value in found.items():
+        self.assertTrue(np.all(np.isfinite(value)), name)
       self.assertFalse(os.path.exists(os.path.join(model_dir, "parts")))
-    number = reader.get_tensor("current_iteration")
-    for t in range(number):
+    for t in range(found["current_iteration"]):
       self.assertTrue(os.path.exists(
           os.path.join(model_dir, f"architecture-{t}.json")), t)
 

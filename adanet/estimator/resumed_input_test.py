@@ -14,6 +14,7 @@ from adanet import tf_compat
 from adanet.testing import builders
 from adanet.testing import engines
 from adanet.testing import searches
+from adanet.testing import variables
 import numpy as np
 
 _ROWS = 40
@@ -116,14 +117,6 @@ class _CuttingOff(tf_compat.v1.train.SessionRunHook):
       raise _CutOff("cut off")
 
 
-def _variables(model_dir):
-  """Returns the values of all variables of the last checkpoint, by name."""
-  reader = tf_compat.v1.train.NewCheckpointReader(
-      tf_compat.v1.train.latest_checkpoint(model_dir))
-  return {name: reader.get_tensor(name)
-          for name in reader.get_variable_to_shape_map()}
-
-
 def _folder():
   return tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
 
@@ -193,10 +186,8 @@ class ResumedInputTest(parameterized.TestCase):
     return model_dir
 
   def _assert_same(self, expected, actual):
-    expected, actual = _variables(expected), _variables(actual)
-    self.assertEqual(sorted(expected), sorted(actual))
-    for name, value in expected.items():
-      np.testing.assert_array_equal(value, actual[name], name)
+    variables.assert_equal(
+        variables.latest(expected), variables.latest(actual))
 
   @parameterized.parameters(*_INPUTS)
   def test_every_input(self, name):
@@ -267,12 +258,12 @@ class ResumedInputTest(parameterized.TestCase):
       estimator = _estimator(model_dir, max_iterations=1, max_iteration_steps=8)
       estimator.train(_shuffled, max_steps=4, executor=executor)
       self.assertNotIn("input.json", os.listdir(model_dir))
-      seen.append(_variables(model_dir))
+      seen.append(variables.latest(model_dir))
       hook = _CuttingOff(_folder(), [6] if cut_off else [])
       for _ in range(1 + len(cut_off)):
         with contextlib.suppress(_CutOff, adanet.PartError):
           estimator.train(_shuffled, hooks=[hook], executor=executor)
-      seen.append(_variables(model_dir))
+      seen.append(variables.latest(model_dir))
     for before, after in zip(seen[:2], seen[2:]):
       for name, value in before.items():
         np.testing.assert_array_equal(value, after[name], name)

@@ -27,6 +27,7 @@ from adanet.testing import builders
 from adanet.testing import engines
 from adanet.testing import processes
 from adanet.testing import searches
+from adanet.testing import variables
 from adanet.tf_compat import files
 import numpy as np
 
@@ -41,14 +42,6 @@ def _estimator(model_dir, steps=4, names="abc", learning_rates=None,
       max_iteration_steps=steps, config=tf_compat.RunConfig(
           tf_random_seed=1, save_checkpoints_steps=3,
           save_summary_steps=save_summary_steps), **arguments)
-
-
-def _variables(model_dir):
-  """Returns the values of all variables of the last checkpoint, by name."""
-  reader = tf_compat.v1.train.NewCheckpointReader(
-      tf_compat.v1.train.latest_checkpoint(model_dir))
-  return {name: reader.get_tensor(name)
-          for name in reader.get_variable_to_shape_map()}
 
 
 def _results(model_dir):
@@ -224,12 +217,8 @@ class DriverTest(parameterized.TestCase):
     return model_dir
 
   def _assert_same(self, expected, actual):
-    self._assert_equal(_variables(expected), _variables(actual))
-
-  def _assert_equal(self, expected, actual):
-    self.assertEqual(sorted(expected), sorted(actual))
-    for name, value in expected.items():
-      np.testing.assert_array_equal(value, actual[name], name)
+    variables.assert_equal(
+        variables.latest(expected), variables.latest(actual))
 
   def test_part_that_runs_twice_does_no_harm(self):
     with _Twice(6) as executor:
@@ -304,11 +293,11 @@ class DriverTest(parameterized.TestCase):
          if not candidate.name.startswith("t1_a")}
         for folder in (expected, found)])
     expected, found = [
-        {name: value for name, value in _variables(folder).items()
+        {name: value for name, value in variables.latest(folder).items()
          if not re.search("t[01]_a", name)} for folder in (expected, found)]
     self.assertTrue([name for name in expected
                      if name.startswith("adanet/iteration_1/candidate_t0_")])
-    self._assert_equal(expected, found)
+    variables.assert_equal(expected, found)
 
   # Those that took the first one for further train again, if it has stopped.
   @parameterized.parameters((1e30, "abcbc"), (.05, "abc"))
