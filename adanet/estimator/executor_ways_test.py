@@ -44,13 +44,9 @@ class ExecutorWaysTest(parameterized.TestCase):
     model_dir = os.path.join(self.create_tempdir().full_path, "model")
     for i, way in enumerate(ways):
       step = 3 * (i + 1)  # Most are in the middle of an iteration.
-      job = jobs.Job(
-          functools.partial(_program, model_dir, way, step),
-          _CLUSTER if way == "cluster" else {"chief": 1},
-          self.create_tempdir().full_path)
-      self.addCleanup(job.close)
-      job.start_all()
-      job.finish(90.)
+      jobs.started(
+          self, functools.partial(_program, model_dir, way, step),
+          _CLUSTER if way == "cluster" else {"chief": 1}).finish(90.)
       found = variables.latest(model_dir)
       # Workers of a cluster may be further than they were asked to be.
       self.assertGreaterEqual(found["global_step"], step)
