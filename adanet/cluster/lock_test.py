@@ -65,12 +65,8 @@ class LockTest(parameterized.TestCase):
     """Returns a process that owns the folder, and what it said."""
     process = processes.Process(
         lambda connection: _own(connection, self._model_dir, **kwargs))
-    self.addCleanup(self._end, process)
+    self.addCleanup(process.kill)
     return process, process.receive()
-
-  def _end(self, process):
-    with contextlib.suppress(ProcessLookupError, ChildProcessError):
-      process.kill()
 
   def _check_in_use(self, pid):
     with self.assertRaisesRegex(

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the server of a task, each in a process of its own."""
 
-import contextlib
 import json
 import os
 import socket
@@ -52,12 +51,8 @@ class ServerTest(parameterized.TestCase):
   def _start(self, function, *args, **kwargs):
     process = processes.Process(
         lambda connection: function(connection, *args, **kwargs))
-    self.addCleanup(self._end, process)
+    self.addCleanup(process.kill)
     return process, process.receive()
-
-  def _end(self, process):
-    with contextlib.suppress(ProcessLookupError, ChildProcessError):
-      process.kill()
 
   @parameterized.parameters(
       ({"chief": ["a:1"]}, {"chief:0": "a:1"}),

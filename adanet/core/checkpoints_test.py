@@ -9,6 +9,8 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.core import checkpoints
+from adanet.testing import variables
+import numpy as np
 
 _A = "adanet/iteration_0/subnetwork_t0_a/"
 _B = "adanet/iteration_0/subnetwork_t0_b/"
@@ -63,13 +65,9 @@ class CheckpointsTest(parameterized.TestCase):
 
   def _save_integers(self, name, **values):
     """Saves integers by name, with "__" for a slash; returns the checkpoint."""
-    v1 = tf_compat.v1
-    with v1.Graph().as_default(), v1.Session() as session:
-      for variable, value in values.items():
-        v1.get_variable(variable.replace("__", "/"), initializer=v1.constant(
-            value, v1.int64))
-      session.run(v1.global_variables_initializer())
-      return v1.train.Saver().save(session, os.path.join(self._folder, name))
+    return variables.save(os.path.join(self._folder, name), {
+        variable.replace("__", "/"): np.int64(value)
+        for variable, value in values.items()})
 
   @parameterized.parameters(True, False)
   def test_whole_checkpoint(self, sharded):

@@ -11,7 +11,9 @@ from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.core import architecture
 from adanet.core import model_dir
+from adanet.testing import variables
 from adanet.tf_compat import files
+import numpy as np
 
 _ARCHITECTURE = architecture.Architecture(
     "dnn_grow", "mean", [(0, "dnn")], [0], 7)
@@ -70,14 +72,11 @@ class ModelDirTest(parameterized.TestCase):
       self._model_dir.architecture(1)
 
   def test_checkpoint(self):
-    tf = tf_compat.v1
-    with tf.Graph().as_default(), tf.Session() as session:
-      for name, value in (("current_iteration", 2), ("global_step", 30)):
-        tf.get_variable(name, initializer=tf.constant(value, tf.int64))
-      session.run(tf.global_variables_initializer())
-      os.makedirs(self._path)
-      saved = tf.train.Saver().save(
-          session, self._model_dir.increment_checkpoint_path, global_step=2)
+    os.makedirs(self._path)
+    saved = variables.save(
+        self._model_dir.increment_checkpoint_path,
+        {"current_iteration": np.int64(2), "global_step": np.int64(30)},
+        global_step=2)
     self.assertEqual(self._model_dir.increment_checkpoint_path + "-2", saved)
     self.assertEqual(saved, self._model_dir.latest_checkpoint())
     self.assertEqual(2, self._model_dir.current_iteration(saved))

@@ -7,6 +7,7 @@ from absl.testing import parameterized
 from adanet import ensemble
 from adanet import subnetwork
 from adanet import tf_compat
+from adanet.testing import graphs
 
 
 def _subnetwork(last_layer, logits):
@@ -24,16 +25,7 @@ def _build(ensembler, subnetworks, previous_subnetworks=None):
       subnetworks, previous_subnetworks, {}, None, 1, True, None, None, None)
 
 
-class MeanEnsembleTest(parameterized.TestCase):
-
-  def setUp(self):
-    super().setUp()
-    self.enter_context(tf_compat.v1.Graph().as_default())
-
-  def _run(self, tensors):
-    with tf_compat.v1.Session() as session:
-      return tf_compat.v2.nest.map_structure(
-          lambda value: value.tolist(), session.run(tensors))
+class MeanEnsembleTest(graphs.GraphTestCase):
 
   def test_name(self):
     self.assertEqual("mean", ensemble.MeanEnsembler().name)
@@ -45,14 +37,14 @@ class MeanEnsembleTest(parameterized.TestCase):
     made = _build(ensemble.MeanEnsembler(), iter(subnetworks))
     self.assertIsInstance(made, ensemble.MeanEnsemble)
     self.assertIsInstance(made, ensemble.Ensemble)
-    self.assertEqual([[3.], [3.]], self._run(made.logits))
+    self.assertEqual([[3.], [3.]], self.values(made.logits))
     self.assertEqual(subnetworks, made.subnetworks)
     self.assertIsNone(made.predictions)
 
   def test_previous_subnetworks_have_no_part(self):
     made = _build(ensemble.MeanEnsembler(), [_subnetwork([[9.]], [[1.]])],
                   [_subnetwork([[9.]], [[5.]])])
-    self.assertEqual([[1.]], self._run(made.logits))
+    self.assertEqual([[1.]], self.values(made.logits))
     self.assertLen(made.subnetworks, 1)
 
   def test_mean_of_last_layers(self):
@@ -60,7 +52,7 @@ class MeanEnsembleTest(parameterized.TestCase):
         ensemble.MeanEnsembler(add_mean_last_layer_predictions=True),
         [_subnetwork([[1., 2.]], [[0.]]), _subnetwork([[3., 6.]], [[0.]])])
     self.assertEqual({"mean_last_layer": [[2., 4.]]},
-                     self._run(made.predictions))
+                     self.values(made.predictions))
 
   def test_multi_head(self):
     made = _build(
@@ -69,10 +61,10 @@ class MeanEnsembleTest(parameterized.TestCase):
                      {"a": [[3.]], "b": [[4.]]}),
          _subnetwork({"a": [[3.]], "b": [[4., 6.]]},
                      {"a": [[5.]], "b": [[6.]]})])
-    self.assertEqual({"a": [[4.]], "b": [[5.]]}, self._run(made.logits))
+    self.assertEqual({"a": [[4.]], "b": [[5.]]}, self.values(made.logits))
     self.assertEqual({"mean_last_layer_a": [[2.]],
                       "mean_last_layer_b": [[3., 4.]]},
-                     self._run(made.predictions))
+                     self.values(made.predictions))
 
   def test_nothing_is_trained(self):
     train_op = ensemble.MeanEnsembler().build_train_op(

@@ -10,6 +10,7 @@ from absl.testing import parameterized
 from adanet import ensemble
 from adanet import subnetwork
 from adanet import tf_compat
+from adanet.testing import graphs
 import numpy as np
 
 _SCALAR = ensemble.MixtureWeightType.SCALAR
@@ -80,20 +81,7 @@ def _price(weights, adanet_lambda, adanet_beta):
              np.abs(weight).sum() for i, weight in enumerate(weights))
 
 
-class _TestCase(parameterized.TestCase):
-
-  def setUp(self):
-    super().setUp()
-    self.enter_context(tf_compat.v1.Graph().as_default())
-
-  def _run(self, tensors):
-    tf = tf_compat.v1
-    with tf.Session() as session:
-      session.run(tf.global_variables_initializer())
-      return session.run(tensors)
-
-
-class BuildEnsembleTest(_TestCase):
+class BuildEnsembleTest(graphs.GraphTestCase):
 
   @parameterized.parameters(*itertools.product(
       (_SCALAR, _VECTOR, _MATRIX), (False, True), (False, True)))
@@ -130,9 +118,9 @@ class BuildEnsembleTest(_TestCase):
                 adanet_beta=adanet_beta, use_bias=use_bias,
                 warm_start_mixture_weights=warm_start, model_dir=model_dir),
             [new], previous.subnetworks, previous)
-    values = self._run({index: (e.logits, e.complexity_regularization,
-                                [w.logits for w in e.weighted_subnetworks])
-                        for index, e in made.items()})
+    values = self.values({index: (e.logits, e.complexity_regularization,
+                                  [w.logits for w in e.weighted_subnetworks])
+                          for index, e in made.items()})
 
     for index, (use_bias, prices) in enumerate(options):
       got_logits, got_price, got_parts = values[index]
@@ -212,7 +200,7 @@ class BuildEnsembleTest(_TestCase):
     weights = [-.25 if warm_start else .5, .5]
     # The bias belongs to the whole previous ensemble, so it begins anew.
     logits = _LOGITS[1] * weights[0] + _LOGITS[2] * weights[1]
-    np.testing.assert_allclose(self._run(made.logits), logits)
+    np.testing.assert_allclose(self.values(made.logits), logits)
 
   def test_all_are_pruned(self):
     with tf_compat.v1.variable_scope("previous"):
@@ -222,7 +210,7 @@ class BuildEnsembleTest(_TestCase):
       with tf_compat.v1.variable_scope(scope):
         made = _build(ensemble.ComplexityRegularizedEnsembler(),
                       _subnetworks()[2:], kept, previous)
-      np.testing.assert_allclose(self._run(made.logits), _LOGITS[2])
+      np.testing.assert_allclose(self.values(made.logits), _LOGITS[2])
 
   def test_previous_ensemble_of_another_ensembler(self):
     previous = _build(ensemble.MeanEnsembler(), _subnetworks(count=2))
@@ -230,7 +218,7 @@ class BuildEnsembleTest(_TestCase):
         ensemble.ComplexityRegularizedEnsembler(
             warm_start_mixture_weights=True, model_dir="/nonexistent"),
         _subnetworks()[2:], previous.subnetworks, previous)
-    np.testing.assert_allclose(self._run(made.logits), sum(_LOGITS) / 3,
+    np.testing.assert_allclose(self.values(made.logits), sum(_LOGITS) / 3,
                                rtol=1e-5)
 
   def test_initializer(self):
@@ -240,7 +228,7 @@ class BuildEnsembleTest(_TestCase):
             mixture_weight_type=_MATRIX,
             mixture_weight_initializer=tf.ones_initializer()),
         _subnetworks(count=1))
-    np.testing.assert_allclose(self._run(made.logits), [[6., 6.], [15., 15.]])
+    np.testing.assert_allclose(self.values(made.logits), [[6., 6.], [15., 15.]])
 
   def test_last_layer_of_rank_3(self):
     tf = tf_compat.v1
@@ -252,7 +240,7 @@ class BuildEnsembleTest(_TestCase):
             mixture_weight_initializer=tf.ones_initializer()),
         [subnetwork.Subnetwork(last_layer, tf.zeros([2, 2]), 1.)])
     sums = np.arange(24).reshape([2, 4, 3]).sum(axis=2)
-    np.testing.assert_allclose(self._run(made.logits),
+    np.testing.assert_allclose(self.values(made.logits),
                                np.stack([sums, sums], axis=2))
 
   def test_logits_of_rank_1(self):
@@ -261,7 +249,7 @@ class BuildEnsembleTest(_TestCase):
     made = _build(ensemble.ComplexityRegularizedEnsembler(use_bias=True),
                   [subnetwork.Subnetwork(values, values, 1.)])
     self.assertEqual([1], made.bias.shape.as_list())
-    np.testing.assert_allclose(self._run(made.logits), [1., 2., 3.])
+    np.testing.assert_allclose(self.values(made.logits), [1., 2., 3.])
 
   def test_complexity_may_be_a_tensor(self):
     tf = tf_compat.v1
@@ -269,7 +257,7 @@ class BuildEnsembleTest(_TestCase):
         ensemble.ComplexityRegularizedEnsembler(adanet_lambda=.5),
         [subnetwork.Subnetwork(tf.ones([1, 1]), tf.ones([1, 1]),
                                tf.constant(3))])
-    self.assertEqual(1.5, self._run(made.complexity_regularization))
+    self.assertEqual(1.5, self.values(made.complexity_regularization))
 
   def test_keys_of_heads_may_be_tuples(self):
     tf = tf_compat.v1
@@ -283,7 +271,7 @@ class BuildEnsembleTest(_TestCase):
                   summary.tensors)
 
 
-class SummaryTest(_TestCase):
+class SummaryTest(graphs.GraphTestCase):
 
   def test_tags_and_values(self):
     summary = _Summary()
@@ -300,8 +288,7 @@ class SummaryTest(_TestCase):
       tag = f"{ensemble_tag}/subnetwork_{i}"
       expected["mixture_weight_norms/" + tag] = 1.
       expected["mixture_weight_fractions/" + tag] = .5
-    values = self._run(summary.tensors)
-    self.assertEqual(expected, {k: v.tolist() for k, v in values.items()})
+    self.assertEqual(expected, self.values(summary.tensors))
 
   def test_tags_of_heads(self):
     summary = _Summary()
@@ -317,7 +304,7 @@ class SummaryTest(_TestCase):
             "subnetwork_{}_0")], list(summary.tensors))
 
 
-class TrainTest(_TestCase):
+class TrainTest(graphs.GraphTestCase):
 
   def _train(self, optimizer, **kwargs):
     """Returns the weight and the bias after a step; both begin at [1], [0]."""
@@ -359,7 +346,7 @@ class TrainTest(_TestCase):
     self.assertEqual("NoOp", train_op.type)
 
 
-class BadValueTest(_TestCase):
+class BadValueTest(graphs.GraphTestCase):
 
   @parameterized.parameters(
       (dict(warm_start_mixture_weights=True),

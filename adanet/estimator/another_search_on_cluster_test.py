@@ -34,11 +34,9 @@ class AnotherSearchOnClusterTest(absltest.TestCase):
     model_dir = self.create_tempdir().full_path
     for kind, max_steps, expected in (
         (builders.Dense, 10, 0), (builders.Dense, 30, 0), (_Tanh, 35, 1)):
-      job = jobs.Job(functools.partial(_train, model_dir, kind, max_steps),
-                     dict(chief=1, worker=1, ps=1),
-                     self.create_tempdir().full_path)
-      self.addCleanup(job.close)
-      job.start_all()
+      job = jobs.started(
+          self, functools.partial(_train, model_dir, kind, max_steps),
+          dict(chief=1, worker=1, ps=1))
       job.finish(120.)
       logs = [[line for line in job.log(name).splitlines()
                if "Another search" in line] for name in job.names]

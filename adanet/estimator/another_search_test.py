@@ -29,11 +29,10 @@ class _Rich(builders.Dense):
     super().__init__(name, **arguments)
     self._activation = activation
 
-  def build_subnetwork(self, features, logits_dimension, training,
-                       iteration_step, summary, previous_ensemble=None):
+  def build_subnetwork(self, *, training, summary, previous_ensemble, **kwargs):
     v1 = tf_compat.v1
     made = super().build_subnetwork(
-        features, logits_dimension, training, iteration_step, summary)
+        training=training, summary=summary, **kwargs)
     hidden = made.last_layer
     if training:
       hidden = v1.nn.dropout(hidden, rate=.1, seed=3)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of networks that are functions or Keras models, without training."""
 
-import functools
 import unittest
 
 from absl.testing import absltest
@@ -10,16 +9,6 @@ from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.estimator import auto_networks
 from adanet.tf_compat import keras_scope
-
-
-def _dense(units=1, **kwargs):
-  return tf_compat.keras.layers.Dense(
-      units, use_bias=False, kernel_initializer="ones", **kwargs)
-
-
-def _keras_model():
-  """Returns a model whose logits are the features."""
-  return tf_compat.keras.Sequential([_dense()])
 
 
 class _TestCase(parameterized.TestCase):
@@ -123,205 +112,67 @@ class FunctionTest(_TestCase):
       self._function(lambda features: result)
 
 
-class KerasTest(_TestCase):
+class _KerasTests:
+  """Tests of both Kerases.
+
+  Attributes:
+    keras: module, that of one.
+  """
+
+  def _dense(self, **kwargs):
+    return self.keras.layers.Dense(
+        1, use_bias=False, kernel_initializer="ones", **kwargs)
+
+  def _one_dense(self):
+    """Returns a model whose logits are the features."""
+    return self.keras.Sequential([self._dense()])
 
   def _normalizing(self):
-    return tf_compat.keras.Sequential([
-        tf_compat.keras.layers.BatchNormalization(momentum=.5),
-        tf_compat.keras.layers.Dropout(1 - 1e-6),
-        _dense(kernel_regularizer=tf_compat.keras.regularizers.l2(3.)),
-        _dense(trainable=False)])
+    return self.keras.Sequential([
+        self.keras.layers.BatchNormalization(momentum=.5),
+        self.keras.layers.Dropout(1 - 1e-6),
+        self._dense(kernel_regularizer=self.keras.regularizers.l2(3.)),
+        self._dense(trainable=False)])
 
-  def _functional(self):
-    keras = tf_compat.keras
-    x = keras.Input([1], name="x")
-    h = _dense(activity_regularizer=keras.regularizers.l2(1.))(x)
-    h = keras.layers.BatchNormalization()(h)
-    return keras.Model(x, [h, _dense()(h)])
+  def _difference(self, names, as_dict=False):
+    """Returns a model whose logits are the first input less the second."""
+    inputs = {name: self.keras.Input([1], name=name) for name in names}
+    tensors = list(inputs.values())
+    if len(tensors) > 1:
+      tensors = [self.keras.layers.subtract(tensors)]
+    return self.keras.Model(inputs if as_dict else list(inputs.values()),
+                            self._dense()(tensors[0]))
 
-  def _subclass(self):
-    class Subclass(tf_compat.keras.Model):
+  def _single_inputs(self):
+    """Returns functions that make models of one input: alone, and in a list."""
 
-      def __init__(self):
-        super().__init__()
-        self.dense = _dense()
+    def alone():
+      x = self.keras.Input([1], name="a")
+      return self.keras.Model(x, self._dense()(x))
 
-      def call(self, features):
-        return features["y"], self.dense(features["x"])
+    return alone, lambda: self._difference("a")
 
-    return Subclass()
+  def _logits(self, make_model, features):
+    return self._run(self._keras(make_model, features).logits)
 
   def test_training(self):
     outputs = self._keras(self._normalizing, 4.)
     self.assertEqual([0.], self._run(outputs.logits))
     self.assertEqual([[3.]], self._run(outputs.regularization))
     normalization = "scope/sequential/batch_normalization/"
-    self.assertEqual(
-        [normalization + "gamma", normalization + "beta",
-         "scope/sequential/dense/kernel"],
-        [v.op.name for v in outputs.variables])
-    self.assertContainsSubset([v.op.name for v in outputs.variables],
-                              self._names())
-    tf = tf_compat.v1
-    mean = tf.global_variables()[2]
-    self.assertEqual(normalization + "moving_mean", mean.op.name)
-    with tf.Session() as session:
-      session.run(tf.global_variables_initializer())
-      session.run(outputs.updates)
-      self.assertEqual([2.], session.run(mean).tolist())
+    names = [v.op.name for v in outputs.variables]
+    self.assertEqual([normalization + "gamma", normalization + "beta",
+                      "scope/sequential/dense/kernel"], names)
+    self.assertContainsSubset(names, self._names())
+    self._assert_updates(outputs, normalization + "moving_mean")
 
   def test_evaluation(self):
     outputs = self._keras(self._normalizing, 4., training=False)
     self.assertAlmostEqual(4., self._run(outputs.logits)[0], delta=.01)
     self.assertEqual(((), (), []), outputs[2:])
 
-  def test_functional(self):
-    outputs = self._keras(self._functional, {"x": 3.})
-    # Neither depends on the placeholder that the model was made with.
-    self.assertEqual([[9.]], self._run(outputs.regularization))
-    self.assertLen(outputs.updates, 2)
-    self._run([outputs.last_layer, outputs.logits])
-    self.assertEqual("scope/dense/kernel", self._names()[0])
-
   def test_subclass(self):
-    outputs = self._keras(self._subclass, {"x": 3., "y": 5.})
-    self.assertEqual([[5.], [3.]],
-                     self._run([outputs.last_layer, outputs.logits]))
-    self.assertEqual(["scope/subclass/dense/kernel"], self._names())
-
-  def test_training_reaches_the_layers_of_a_subclass(self):
-    # Its call takes no argument training.
-    class Subclass(tf_compat.keras.Model):
-
-      def __init__(self):
-        super().__init__()
-        self.dropout = tf_compat.keras.layers.Dropout(1 - 1e-6)
-
-      def call(self, features):
-        return self.dropout(features)
-
-    self.assertEqual([0.], self._run(self._keras(Subclass).logits))
-    self.assertEqual(
-        [1.], self._run(self._keras(Subclass, training=False).logits))
-
-  def test_calls_share_variables(self):
-    network = auto_networks.KerasNetwork(self._normalizing, "owner")
-    calls = [network(self._constants(x), True) for x in (1., 2.)]
-    self.assertLen(calls[0].updates, 2)
-    self.assertLen(calls[1].updates, 2)
-    self.assertNoCommonElements([u.name for u in calls[0].updates],
-                                [u.name for u in calls[1].updates])
-    self.assertLen(tf_compat.v1.global_variables(), 6)
-
-  def test_names_do_not_depend_on_name_scopes(self):
-    names = []
-    for _ in range(2):
-      # Each variable scope opens a new name scope: a, a_1.
-      with tf_compat.v1.variable_scope("a", reuse=bool(names)):
-        outputs = self._keras(_keras_model)
-      names.append(outputs.variables[0].op.name)
-    self.assertStartsWith(names[0], "scope/a/")
-
-  def test_optimizer(self):
-    def compiled():
-      model = _keras_model()
-      model.compile("sgd", "mse")
-      return model
-
-    for make_model, is_compiled in ((compiled, True), (_keras_model, False)):
-      network = auto_networks.KerasNetwork(make_model, "owner")
-      network(self._constants(1.), True)
-      self.assertEqual(is_compiled, network.optimizer is not None)
-
-  def test_model_that_was_made_before(self):
-    models = [tf_compat.keras.Sequential([
-        tf_compat.keras.layers.Dense(1, input_shape=[1])])]
-    with tf_compat.v1.Graph().as_default():
-      models.append(tf_compat.keras.Sequential([
-          tf_compat.keras.layers.Dense(1, input_shape=[1])]))
-    self._keras(lambda: models[0])  # It is of this graph.
-    with self.assertRaisesRegex(
-        ValueError, "^owner returned a model that was made before"):
-      self._keras(lambda: models[1])
-
-  @parameterized.parameters(None, "model")
-  def test_no_model(self, result):
-    with self.assertRaisesRegex(ValueError, "^owner returned .*: expected a m"):
-      self._keras(lambda: result)
-
-
-@unittest.skipUnless(tf_compat.HAS_KERAS_3,
-                     "Keras 3 needs TensorFlow 2.16 or later.")
-class Keras3Test(_TestCase):
-
-  def setUp(self):
-    super().setUp()
-    self._scope = keras_scope.KerasScope("scope")
-    self.enter_context(self._scope.entered())
-
-  def _dense(self, **kwargs):
-    return tf_compat.keras_3.layers.Dense(
-        1, use_bias=False, kernel_initializer="ones", **kwargs)
-
-  def _normalizing(self):
-    keras = tf_compat.keras_3
-    return keras.Sequential([
-        keras.layers.BatchNormalization(momentum=.5),
-        self._dense(kernel_regularizer=keras.regularizers.L2(3.)),
-        self._dense(trainable=False)])
-
-  def _functional(self, names, as_dict=False):
-    """Returns a model whose logits are the first input less the second."""
-    keras = tf_compat.keras_3
-    inputs = {name: keras.Input([1], name=name) for name in names}
-    tensors = list(inputs.values())
-    if len(tensors) > 1:
-      tensors = [keras.layers.subtract(tensors)]
-    return keras.Model(inputs if as_dict else list(inputs.values()),
-                       self._dense()(tensors[0]))
-
-  def test_training(self):
-    outputs = self._keras(self._normalizing, 4.)
-    self.assertEqual([[3.]], self._run(outputs.regularization))
-    normalization = "scope/sequential/batch_normalization/"
-    self.assertEqual(
-        [normalization + "gamma", normalization + "beta",
-         "scope/sequential/dense/kernel"],
-        [v.op.name for v in outputs.variables])
-    self.assertEqual((), outputs.updates)
-    self.assertLen(self._scope.updates(), 2)
-
-  def test_evaluation(self):
-    outputs = self._keras(self._normalizing, 4., training=False)
-    self.assertAlmostEqual(4., self._run(outputs.logits)[0], delta=.01)
-    self.assertEqual(((), (), []), outputs[2:])
-    self.assertEmpty(self._scope.updates())
-
-  @parameterized.parameters(True, False)
-  def test_inputs_by_name(self, as_dict):
-    for names, features, expected in (
-        ("ba", {"a": 3., "b": 5., "c": 100.}, 2.), ("a", {"z": 3.}, 3.),
-        ("a", {"a": 4., "b": 5.}, 4.)):
-      outputs = self._keras(
-          functools.partial(self._functional, names, as_dict), features)
-      self.assertEqual([expected], self._run(outputs.logits))
-
-  def test_input_without_a_feature(self):
-    with self.assertRaisesRegex(
-        ValueError, r"^owner: the model has the inputs \['a', 'b'\], and "):
-      self._keras(lambda: self._functional("ab"), {"a": 1., "c": 2.})
-
-  def test_single_feature_of_a_sequential(self):
-    outputs = self._keras(
-        lambda: tf_compat.keras_3.Sequential([self._dense()]), {"z": 3.})
-    self.assertEqual([3.], self._run(outputs.logits))
-    outputs = self._keras(
-        lambda: tf_compat.keras_3.Sequential(
-            [tf_compat.keras_3.Input([1]), self._dense()]), {"z": 4.})
-    self.assertEqual([4.], self._run(outputs.logits))
-
-  def test_subclass(self):
-    class Subclass(tf_compat.keras_3.Model):
+    class Subclass(self.keras.Model):
 
       def __init__(self, layer):
         super().__init__()
@@ -348,45 +199,99 @@ class Keras3Test(_TestCase):
       network(self._constants(1.), True)
       self.assertEqual(is_compiled, network.optimizer is not None)
 
-  def test_model_that_was_made_before(self):
-    with tf_compat.v1.Graph().as_default():
-      model = self._normalizing()
-      model.build([None, 1])
-    with self.assertRaisesRegex(
-        ValueError, "^owner returned a model that was made before"):
-      self._keras(lambda: model)
-
   def test_no_model(self):
-    with self.assertRaisesRegex(ValueError, "^owner returned .*: expected a m"):
-      self._keras(self._dense)
-
-
-class FeaturesTest(_TestCase):
-
-  def _two_inputs(self):
-    keras = tf_compat.keras
-    a, b = keras.Input([1], name="a"), keras.Input([1], name="b")
-    return keras.Model([b, a], _dense()(keras.layers.subtract([a, b])))
-
-  def _one_input(self):
-    x = tf_compat.keras.Input([1], name="a")
-    return tf_compat.keras.Model(x, _dense()(x))
-
-  def _logits(self, make_model, features):
-    return self._run(self._keras(make_model, features).logits)
+    for result in None, "model", self._dense():
+      with self.assertRaisesRegex(
+          ValueError, "^owner returned .*: expected a m"):
+        self._keras(lambda: result)
 
   def test_inputs_by_name(self):
-    features = {"a": 5., "b": 3., "c": 100.}
-    self.assertEqual([2.], self._logits(self._two_inputs, features))
-    self.assertEqual([5.], self._logits(self._one_input, features))
+    self.assertEqual([2.], self._logits(
+        lambda: self._difference("ba"), {"a": 3., "b": 5., "c": 100.}))
+    for make_model in self._single_inputs():
+      self.assertEqual([4.], self._logits(make_model, {"a": 4., "b": 5.}))
 
-  def test_single_feature_of_any_name(self):
-    for make_model in (self._one_input, _keras_model):
-      self.assertEqual([3.], self._logits(make_model, {"z": 3.}))
+  def test_single_feature_of_any_name_or_none(self):
+    for features in {"z": 3.}, 3.:
+      for make_model in (self._one_dense, *self._single_inputs()):
+        self.assertEqual([3.], self._logits(make_model, features))
 
-  def test_feature_without_a_name(self):
-    for make_model in (self._one_input, _keras_model):
-      self.assertEqual([3.], self._logits(make_model, 3.))
+  def test_input_without_a_feature(self):
+    with self.assertRaisesRegex(
+        ValueError, r"^owner: the model has the inputs \['a', 'b'\], and "
+        r"input_fn gives the features \['a', 'c'\]"):
+      self._keras(lambda: self._difference("ba"), {"a": 1., "c": 2.})
+
+
+class KerasTest(_KerasTests, _TestCase):
+  keras = tf_compat.keras
+
+  def _functional(self):
+    x = self.keras.Input([1], name="x")
+    h = self._dense(activity_regularizer=self.keras.regularizers.l2(1.))(x)
+    h = self.keras.layers.BatchNormalization()(h)
+    return self.keras.Model(x, [h, self._dense()(h)])
+
+  def _assert_updates(self, outputs, name):
+    tf = tf_compat.v1
+    mean = tf.global_variables()[2]
+    self.assertEqual(name, mean.op.name)
+    with tf.Session() as session:
+      session.run(tf.global_variables_initializer())
+      session.run(outputs.updates)
+      self.assertEqual([2.], session.run(mean).tolist())
+
+  def test_functional(self):
+    outputs = self._keras(self._functional, {"x": 3.})
+    # Neither depends on the placeholder that the model was made with.
+    self.assertEqual([[9.]], self._run(outputs.regularization))
+    self.assertLen(outputs.updates, 2)
+    self._run([outputs.last_layer, outputs.logits])
+    self.assertEqual("scope/dense/kernel", self._names()[0])
+
+  def test_training_reaches_the_layers_of_a_subclass(self):
+    # Its call takes no argument training.
+    class Subclass(self.keras.Model):
+
+      def __init__(self):
+        super().__init__()
+        self.dropout = tf_compat.keras.layers.Dropout(1 - 1e-6)
+
+      def call(self, features):
+        return self.dropout(features)
+
+    self.assertEqual([0.], self._run(self._keras(Subclass).logits))
+    self.assertEqual(
+        [1.], self._run(self._keras(Subclass, training=False).logits))
+
+  def test_calls_share_variables(self):
+    network = auto_networks.KerasNetwork(self._normalizing, "owner")
+    calls = [network(self._constants(x), True) for x in (1., 2.)]
+    self.assertLen(calls[0].updates, 2)
+    self.assertLen(calls[1].updates, 2)
+    self.assertNoCommonElements([u.name for u in calls[0].updates],
+                                [u.name for u in calls[1].updates])
+    self.assertLen(tf_compat.v1.global_variables(), 6)
+
+  def test_names_do_not_depend_on_name_scopes(self):
+    names = []
+    for _ in range(2):
+      # Each variable scope opens a new name scope: a, a_1.
+      with tf_compat.v1.variable_scope("a", reuse=bool(names)):
+        outputs = self._keras(self._one_dense)
+      names.append(outputs.variables[0].op.name)
+    self.assertStartsWith(names[0], "scope/a/")
+
+  def test_model_that_was_made_before(self):
+    models = [tf_compat.keras.Sequential([
+        tf_compat.keras.layers.Dense(1, input_shape=[1])])]
+    with tf_compat.v1.Graph().as_default():
+      models.append(tf_compat.keras.Sequential([
+          tf_compat.keras.layers.Dense(1, input_shape=[1])]))
+    self._keras(lambda: models[0])  # It is of this graph.
+    with self.assertRaisesRegex(
+        ValueError, "^owner returned a model that was made before"):
+      self._keras(lambda: models[1])
 
   def test_feature_columns(self):
     dense_features = getattr(tf_compat.keras.layers, "DenseFeatures", None)
@@ -395,13 +300,46 @@ class FeaturesTest(_TestCase):
     column = tf_compat.v1.feature_column.numeric_column("z")
     self.assertEqual([3.], self._logits(
         lambda: tf_compat.keras.Sequential([
-            dense_features([column]), _dense()]), {"z": 3.}))
+            dense_features([column]), self._dense()]), {"z": 3.}))
 
-  def test_input_without_a_feature(self):
+
+@unittest.skipUnless(tf_compat.HAS_KERAS_3,
+                     "Keras 3 needs TensorFlow 2.16 or later.")
+class Keras3Test(_KerasTests, _TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.keras = tf_compat.keras_3
+    self._scope = keras_scope.KerasScope("scope")
+    self.enter_context(self._scope.entered())
+
+  def _assert_updates(self, outputs, name):
+    self.assertEqual((), outputs.updates)
+    # Two of the normalization, and one of the seed.
+    self.assertLen(self._scope.updates(), 3)
+
+  def test_evaluation(self):
+    super().test_evaluation()
+    self.assertEmpty(self._scope.updates())
+
+  def test_inputs_in_a_dict(self):
+    for names, features, expected in (
+        ("ba", {"a": 3., "b": 5., "c": 100.}, 2.), ("a", {"z": 3.}, 3.),
+        ("a", {"a": 4., "b": 5.}, 4.)):
+      self.assertEqual([expected], self._logits(
+          lambda: self._difference(names, as_dict=True), features))
+
+  def test_single_feature_of_a_sequential_with_an_input(self):
+    self.assertEqual([4.], self._logits(lambda: self.keras.Sequential(
+        [self.keras.Input([1]), self._dense()]), {"z": 4.}))
+
+  def test_model_that_was_made_before(self):
+    with tf_compat.v1.Graph().as_default():
+      model = self._normalizing()
+      model.build([None, 1])
     with self.assertRaisesRegex(
-        ValueError, r"^owner: the model has the inputs \['a', 'b'\], and "
-        r"input_fn gives the features \['a', 'c'\]"):
-      self._keras(self._two_inputs, {"a": 1., "c": 2.})
+        ValueError, "^owner returned a model that was made before"):
+      self._keras(lambda: model)
 
 
 class HeadsTest(_TestCase):

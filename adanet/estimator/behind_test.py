@@ -14,6 +14,7 @@ import adanet
 from adanet import tf_compat
 from adanet.estimator import checkpoint_evaluation
 from adanet.testing import builders
+from adanet.testing import variables
 import numpy as np
 
 _STEPS = 8
@@ -29,19 +30,10 @@ def _hold_back(model_dir, steps):
     model_dir: str.
     steps: dict from an ensemble's name to its step.
   """
-  v1 = tf_compat.v1
-  checkpoint = v1.train.latest_checkpoint(model_dir)
-  reader = v1.train.NewCheckpointReader(checkpoint)
-  values = {name: reader.get_tensor(name)
-            for name in reader.get_variable_to_shape_map()}
+  values = variables.latest(model_dir)
   for name, step in steps.items():
     values[f"adanet/iteration_0/ensemble_{name}/step"] = np.int64(step)
-  with v1.Graph().as_default():
-    for name, value in values.items():
-      v1.get_variable(name, initializer=value)
-    with v1.Session() as session:
-      session.run(v1.global_variables_initializer())
-      v1.train.Saver().save(session, checkpoint, write_meta_graph=False)
+  variables.save(tf_compat.v1.train.latest_checkpoint(model_dir), values)
 
 
 class _Exports:

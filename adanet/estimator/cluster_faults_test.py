@@ -74,6 +74,11 @@ class ClusterFaultsTest(absltest.TestCase):
     self.addCleanup(job.close)
     return job
 
+  def _started(self, *args, **kwargs):
+    job = self._job(*args, **kwargs)
+    job.start_all()
+    return job
+
   def _finish(self, job, iterations=2):
     """Waits for the end of a job, and checks what it leaves."""
     job.finish(90.)
@@ -94,9 +99,8 @@ class ClusterFaultsTest(absltest.TestCase):
     return job.seen[count:]
 
   def test_kill_chief_and_parameter_server(self):
-    job = self._job(strategy=distributed.BalancedStrategy(
+    job = self._started(strategy=distributed.BalancedStrategy(
         costs="measured", sizes="measured"))
-    job.start_all()
     step = job.await_step(25, "chief:0")
     count = len(job.seen)
     job.signal("chief:0", signal.SIGKILL)
@@ -130,9 +134,8 @@ class ClusterFaultsTest(absltest.TestCase):
         self.assertIsNotNone(subnetwork.loss)
 
   def test_what_is_done_stays_done_at_every_start_of_the_chief(self):
-    job = self._job(iterations=1, step_secs=.4, strategy=(
+    job = self._started(iterations=1, step_secs=.4, strategy=(
         distributed.BalancedStrategy(costs="measured", sizes="measured")))
-    job.start_all()
     step = job.await_step(1, "chief:0")
     for _ in range(5):
       count = len(job.seen)
@@ -151,8 +154,7 @@ class ClusterFaultsTest(absltest.TestCase):
           f"Iteration 0: measured {what}"))
 
   def test_kill_worker(self):
-    job = self._job(iterations=1)
-    job.start_all()
+    job = self._started(iterations=1)
     job.await_step(10, "worker:1")
     seen = self._kill(job, "worker:1", iterations=1)
     self.assertEmpty([s for s in seen if isinstance(s.event, events.Resumed)])
@@ -160,8 +162,7 @@ class ClusterFaultsTest(absltest.TestCase):
                   job.log("chief:0"))
 
   def test_stop_and_go_on_in_another_size(self):
-    job = self._job()
-    job.start_all()
+    job = self._started()
     job.await_step(10, "chief:0")
     asked = time.monotonic()
     for name in job.names:
@@ -171,17 +172,16 @@ class ClusterFaultsTest(absltest.TestCase):
     stopped = re.search(r"Stopped: step (\d+) of iteration 0 is saved",
                         job.log("chief:0"))
     self.assertIsNotNone(stopped, job.log("chief:0"))
-    other = self._job(dict(chief=1, worker=1, ps=2),
-                      strategy=distributed.ReplicationStrategy(), iterations=1)
-    other.start_all()
+    other = self._started(
+        dict(chief=1, worker=1, ps=2), iterations=1,
+        strategy=distributed.ReplicationStrategy())
     self._finish(other, iterations=1)
     self.assertIn(
         f"Resumed from step {stopped.group(1)} of iteration 0",
         other.log("chief:0"))
 
   def test_signal_to_the_chief_ends_all(self):
-    job = self._job()
-    job.start_all()
+    job = self._started()
     job.await_step(10, "worker:0")
     asked = time.monotonic()
     job.signal("chief:0", signal.SIGINT)
@@ -191,8 +191,7 @@ class ClusterFaultsTest(absltest.TestCase):
     self.assertLess(time.monotonic() - asked, 10)
 
   def test_stop_while_the_chief_takes_over(self):
-    job = self._job(step_secs=.1)
-    job.start_all()
+    job = self._started(step_secs=.1)
     job.await_step(1, "chief:0")
     job.signal("chief:0", signal.SIGKILL)
     latest = lambda: tf_compat.v1.train.latest_checkpoint(self._model_dir)
@@ -208,8 +207,7 @@ class ClusterFaultsTest(absltest.TestCase):
     self.assertIn("is saved, and training goes on", job.log("chief:0"))
 
   def test_stop_while_the_chief_cannot_take_over(self):
-    job = self._job(step_secs=.1)
-    job.start_all()
+    job = self._started(step_secs=.1)
     job.await_step(1, "chief:0")
     job.signal("chief:0", signal.SIGKILL)
     job.signal("ps:0", signal.SIGSTOP)
@@ -223,8 +221,7 @@ class ClusterFaultsTest(absltest.TestCase):
                   job.log("chief:0"))
 
   def test_model_dir_in_use(self):
-    job = self._job(step_secs=.1)
-    job.start_all()
+    job = self._started(step_secs=.1)
     job.await_step(1)
     other = self._job()
     other.start("chief:0")
@@ -232,9 +229,8 @@ class ClusterFaultsTest(absltest.TestCase):
     self.assertRegex(other.log("chief:0"), "InUseError: .*in use by process")
 
   def test_model_dir_of_each_task(self):
-    job = self._job(dict(chief=1, worker=1, ps=1, evaluator=1),
-                    has_own_folder=True)
-    job.start_all()
+    job = self._started(dict(chief=1, worker=1, ps=1, evaluator=1),
+                        has_own_folder=True)
     job.finish(60., status=1, names=["chief:0", "worker:0", "evaluator:0"])
     self.assertRegex(
         job.log("chief:0"), r"SharedFilesError: ps:0 \(127.0.0.1:\d+\) has the "
@@ -249,8 +245,7 @@ class ClusterFaultsTest(absltest.TestCase):
     waits = self._job(dict(chief=1, ps=1), wait_secs=6)
     waits.start("chief:0")
     self._model_dir += "-2"
-    lost = self._job(wait_secs=6)
-    lost.start_all()
+    lost = self._started(wait_secs=6)
     lost.await_step(1, "worker:1")
     lost.signal("worker:1", signal.SIGKILL)
     waits.finish(30., status=1)
@@ -265,9 +260,8 @@ class ClusterFaultsTest(absltest.TestCase):
         r"\(127.0.0.1:\d+\), which does not answer, to train t\d_b \(at step")
 
   def test_step_that_takes_too_long(self):
-    job = self._job(dict(chief=1, worker=1, ps=1), step_secs=2.,
-                    timeout_secs=1.)
-    job.start_all()
+    job = self._started(dict(chief=1, worker=1, ps=1), step_secs=2.,
+                        timeout_secs=1.)
     job.finish(60., status=1, names=["worker:0"])
     self.assertRegex(
         job.log("worker:0"), "StepTimeoutError: iteration 0: step 0 took too "

@@ -67,10 +67,8 @@ class ClusterFittedTest(absltest.TestCase):
     held = os.path.join(folder, "held")
     with open(held, "w", encoding="utf-8"):
       pass
-    job = jobs.Job(functools.partial(_program, model_dir, held),
-                   dict(chief=1, worker=2, ps=1), folder)
-    self.addCleanup(job.close)
-    job.start_all()
+    job = jobs.started(self, functools.partial(_program, model_dir, held),
+                       dict(chief=1, worker=2, ps=1), folder)
     job.wait(lambda: all(
         os.path.exists(job.log_path(name)) and " evaluates " in job.log(name)
         for name in ("worker:0", "worker:1")), 60., "the workers' records")

@@ -21,32 +21,20 @@ from adanet.core import model_dir as model_dir_lib
 from adanet.core import reports
 from adanet.testing import builders
 from adanet.testing import jobs
+from adanet.testing import judged
 from adanet.testing import processes
 from adanet.testing import searches
 from adanet.training import choosing
-from adanet.training import model as model_lib
 
 _TASKS = dict(chief=1, worker=2, ps=1)
 _CANDIDATES = [f"t0_{name}_grow_complexity_regularized" for name in "abc"]
-
-
-def _builders():
-  # The last two are the same network.
-  return [builders.Dense(name, width=width)
-          for name, width in (("a", 2), ("b", 3), ("c", 3))]
-
-
-def _input_fn():
-  features, labels = builders.data()
-  return tf_compat.v1.data.Dataset.from_tensor_slices(
-      ({"x": features}, labels)).shuffle(len(labels)).batch(4)
 
 
 class _Held(adanet.Evaluator):
   """A worker's evaluation of many ensembles takes until a file is gone."""
 
   def __init__(self, path, most=0, steps=None):
-    super().__init__(_input_fn, steps=steps)
+    super().__init__(judged.input_fn, steps=steps)
     self._path = path
     self._most = most
 
@@ -60,18 +48,19 @@ class _Held(adanet.Evaluator):
 
 
 def _empty():
-  return _input_fn().take(0)
+  return judged.input_fn().take(0)
 
 
 def _program(model_dir, evaluator, iterations, steps=None, last=None):
   """A user's program: one task."""
   logging.use_absl_handler()
   logging.set_verbosity(logging.INFO)
-  made = _builders()
+  *others, same = judged.candidates()
   searches.estimator(
-      model_dir, *made[:-1], last or made[-1], max_iteration_steps=2, max_iterations=iterations,
-      evaluator=evaluator,
-      report_materializer=adanet.ReportMaterializer(_input_fn, steps=steps),
+      model_dir, *others, last or same, max_iteration_steps=2,
+      max_iterations=iterations, evaluator=evaluator,
+      report_materializer=adanet.ReportMaterializer(
+          judged.input_fn, steps=steps),
       enable_ensemble_summaries=False, enable_subnetwork_summaries=False,
       config=tf_compat.RunConfig(
           model_dir=model_dir, save_checkpoints_secs=None),
@@ -81,11 +70,7 @@ def _program(model_dir, evaluator, iterations, steps=None, last=None):
 
 def _of_one_process(connection, model_dir):
   """Sends the values that one process finds of the last checkpoint."""
-  model = model_lib.Model(
-      searches.make(_builders()), model_dir_lib.ModelDir(model_dir),
-      tf_compat.RunConfig(model_dir=model_dir),
-      distributed.RoundRobinStrategy(),
-      model_lib.Rules(adanet.Evaluator(_input_fn)))
+  model = judged.model(model_dir)
   values = choosing.evaluated(model, 0, model.model_dir.latest_checkpoint())
   connection.send({name: float(value) for name, value in values.items()})
 
@@ -101,11 +86,9 @@ class ClusterJudgingTest(absltest.TestCase):
       pass
 
   def _job(self, *arguments):
-    job = jobs.Job(functools.partial(_program, self._model_dir, *arguments),
-                   _TASKS, self._folder)
-    self.addCleanup(job.close)
-    job.start_all()
-    return job
+    return jobs.started(
+        self, functools.partial(_program, self._model_dir, *arguments),
+        _TASKS, self._folder)
 
   def _wait(self, job, name, line, count=1):
     """Waits until a task has logged a line so often."""
@@ -157,7 +140,7 @@ class ClusterJudgingTest(absltest.TestCase):
     self.assertEmpty(adanet.report(self._model_dir).iterations)
 
   def test_nan_in_a_variable(self):
-    job = self._job(adanet.Evaluator(_input_fn), 1, None,
+    job = self._job(adanet.Evaluator(judged.input_fn), 1, None,
                     builders.HidingNan("c", width=3))
     job.finish(60., names=["chief:0", "worker:0", "worker:1", "ps:0"])
     self.assertIn(

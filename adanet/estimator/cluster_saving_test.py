@@ -84,11 +84,8 @@ class ClusterSavingTest(absltest.TestCase):
   def test_all_speak_of_the_same_values(self):
     folder = self.create_tempdir().full_path
     model_dir = os.path.join(folder, "model")
-    job = jobs.Job(functools.partial(_program, model_dir),
-                   dict(chief=1, worker=2, ps=1), folder)
-    self.addCleanup(job.close)
-    job.start_all()
-    job.finish(120.)
+    jobs.started(self, functools.partial(_program, model_dir),
+                 dict(chief=1, worker=2, ps=1), folder).finish(120.)
     exported = processes.Process(
         _exported, model_dir, os.path.join(folder, "export"))
     saved = self._last_checkpoints(model_dir)

@@ -28,6 +28,7 @@ def _estimator(model_dir, max_iteration_steps=4, **kwargs):
           lambda: tf_compat.v1.train.GradientDescentOptimizer(.05))],
       config=tf_compat.RunConfig(
           model_dir=model_dir, tf_random_seed=1, save_checkpoints_steps=100),
+      enable_ensemble_summaries=False, enable_subnetwork_summaries=False,
       **kwargs)
 
 
@@ -204,12 +205,9 @@ class ClusterTest(absltest.TestCase):
     """Runs a job to its end; returns the model_dir."""
     folder = self.create_tempdir().full_path
     model_dir = os.path.join(folder, "model")
-    job = jobs.Job(
-        functools.partial(_program, model_dir, kwargs, max_seconds),
-        dict(chief=1, worker=1, ps=1), folder)
-    self.addCleanup(job.close)
-    job.start_all()
-    job.finish(120.)
+    jobs.started(
+        self, functools.partial(_program, model_dir, kwargs, max_seconds),
+        dict(chief=1, worker=1, ps=1), folder).finish(120.)
     return model_dir
 
   def test_all_tasks_end(self):

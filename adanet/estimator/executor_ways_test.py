@@ -13,6 +13,7 @@ from adanet import tf_compat
 from adanet.testing import builders
 from adanet.testing import engines
 from adanet.testing import jobs
+from adanet.testing import variables
 import numpy as np
 
 _CLUSTER = {"chief": 1, "worker": 1, "ps": 1}
@@ -43,22 +44,16 @@ class ExecutorWaysTest(parameterized.TestCase):
     model_dir = os.path.join(self.create_tempdir().full_path, "model")
     for i, way in enumerate(ways):
       step = 3 * (i + 1)  # Most are in the middle of an iteration.
-      job = jobs.Job(
-          functools.partial(_program, model_dir, way, step),
-          _CLUSTER if way == "cluster" else {"chief": 1},
-          self.create_tempdir().full_path)
-      self.addCleanup(job.close)
-      job.start_all()
-      job.finish(90.)
-      reader = tf_compat.v1.train.NewCheckpointReader(
-          tf_compat.v1.train.latest_checkpoint(model_dir))
+      jobs.started(
+          self, functools.partial(_program, model_dir, way, step),
+          _CLUSTER if way == "cluster" else {"chief": 1}).finish(90.)
+      found = variables.latest(model_dir)
       # Workers of a cluster may be further than they were asked to be.
-      self.assertGreaterEqual(reader.get_tensor("global_step"), step)
-      for name in reader.get_variable_to_shape_map():
-        self.assertTrue(np.all(np.isfinite(reader.get_tensor(name))), name)
+      self.assertGreaterEqual(found["global_step"], step)
+      for name, value in found.items():
+        self.assertTrue(np.all(np.isfinite(value)), name)
       self.assertFalse(os.path.exists(os.path.join(model_dir, "parts")))
-    number = reader.get_tensor("current_iteration")
-    for t in range(number):
+    for t in range(found["current_iteration"]):
       self.assertTrue(os.path.exists(
           os.path.join(model_dir, f"architecture-{t}.json")), t)
 

@@ -16,10 +16,11 @@ from absl.testing import parameterized
 import adanet
 from adanet import distributed
 from adanet import tf_compat
-from adanet.estimator import export
 from adanet.testing import builders
 from adanet.testing import engines
+from adanet.testing import exports
 from adanet.testing import jobs
+from adanet.testing import variables
 import numpy as np
 
 _STEPS = 40
@@ -89,25 +90,19 @@ class _Normalizing(adanet.ensemble.ComplexityRegularizedEnsembler):
         logits=layer(made.logits, training=kwargs["training"]))
 
 
-class _Network(adanet.subnetwork.Builder):
+class _Network(builders.Dense):
   """Trains a model of Keras 3."""
 
   def __init__(self, name, optimizer="Adam", seed=None):
-    self._name = name
+    super().__init__(name)
     self._optimizer = optimizer
     self._seed = seed
 
-  @property
-  def name(self):
-    return self._name
-
-  def build_subnetwork(self, features, logits_dimension, training,
-                       iteration_step, summary, previous_ensemble=None):
+  def build_subnetwork(self, features, logits_dimension, training, **kwargs):
     logits = _model(self._seed)(features["x"], training=training)
     return adanet.Subnetwork(last_layer=logits, logits=logits, complexity=1.)
 
-  def build_subnetwork_train_op(self, subnetwork, loss, var_list, labels,
-                                iteration_step, summary, previous_ensemble):
+  def build_subnetwork_train_op(self, subnetwork, loss, var_list, **kwargs):
     return tf_compat.optimizers.minimize(
         _optimizer(self._optimizer), loss, var_list)
 
@@ -128,11 +123,6 @@ def _two(model_dir):
       placement_strategy=distributed.ReplicationStrategy())
 
 
-def _values(estimator):
-  return {name: estimator.get_variable_value(name)
-          for name in estimator.get_variable_names()}
-
-
 def _task(model_dir):
   """A task of a cluster."""
   if len(json.loads(os.environ["TF_CONFIG"])["cluster"]) == 1:
@@ -141,12 +131,6 @@ def _task(model_dir):
       _two(model_dir), adanet.TrainSpec(builders.input_fn()),
       adanet.EvalSpec(builders.input_fn(1)))
   assert "tf_keras" not in sys.modules
-
-
-def _receiver():
-  v1 = tf_compat.v1
-  features = {"x": v1.placeholder(v1.float32, [None, 3], name="x")}
-  return export.ServingInputReceiver(features, features)
 
 
 # Its tasks are forks. By its name it runs before a test of this process starts
@@ -159,12 +143,9 @@ class ClusterTest(absltest.TestCase):
     shapes = []
     for cluster in {"chief": 1}, _CLUSTER:
       model_dir = os.path.join(self.create_tempdir().full_path, "model")
-      job = jobs.Job(functools.partial(_task, model_dir), cluster,
-                     self.create_tempdir().full_path)
-      self.addCleanup(job.close)
-      job.start_all()
-      job.finish(120.)
-      values = _values(_two(model_dir))
+      jobs.started(
+          self, functools.partial(_task, model_dir), cluster).finish(120.)
+      values = variables.latest(model_dir)
       shapes.append({name: value.shape for name, value in values.items()})
       scope = "adanet/iteration_1/subnetwork_t1_b/"
       self.assertGreaterEqual(
@@ -191,14 +172,12 @@ class Keras3Test(parameterized.TestCase):
     """
     model = _model(3)
     model.compile(_optimizer(optimizer), "mse")
-    features, labels = builders.data()
-    for i in range(_STEPS):
-      rows = slice(8 * (i % 4), 8 * (i % 4) + 8)
-      model.train_on_batch(features[rows], labels[rows])
+    for features, labels in builders.batches(_STEPS):
+      model.train_on_batch(features, labels)
     estimator.train(input_fn or builders.input_fn())
     scope = "adanet/iteration_0/subnetwork_t0_a/"
-    found = _values(estimator)
-    variables = {
+    found = variables.latest(estimator.model_dir)
+    paths = {
         "seed_generator_state": "seed_generator/seed_generator_state",
         **{f"{layer}/{name}": f"sequential/{layer}/{name}"
            for layer, names in (
@@ -207,10 +186,10 @@ class Keras3Test(parameterized.TestCase):
                                         "moving_variance")))
            for name in names}}
     dense, normalization, dropout, last = model.layers
-    own = dict(zip(variables, [
+    own = dict(zip(paths, [
         dropout.seed_generator.state, *dense.weights, *last.weights,
         *normalization.weights]))
-    for name, path in variables.items():
+    for name, path in paths.items():
       np.testing.assert_allclose(
           own[name].numpy(), found[scope + path], rtol=1e-5, atol=1e-5,
           err_msg=name)
@@ -295,7 +274,7 @@ class Keras3Test(parameterized.TestCase):
     estimator = _estimator(self._folder(), _Network("a"), ensemblers=[
         _Normalizing(optimizer=_optimizer("Adam"), use_bias=True)])
     estimator.train(builders.input_fn())
-    found = _values(estimator)
+    found = variables.latest(estimator.model_dir)
     for t in range(2):
       scope = (f"adanet/iteration_{t}/ensemble_t{t}_a_grow_"
                "complexity_regularized/")
@@ -309,11 +288,11 @@ class Keras3Test(parameterized.TestCase):
     model_dir = self._folder()
     estimator = _two(model_dir)
     estimator.train(builders.input_fn(), max_steps=5)
-    before = _values(estimator)
+    before = variables.latest(model_dir)
     tf_compat.keras_3.layers.Dense(1)  # Of the program itself.
     estimator = _two(model_dir)
     estimator.train(builders.input_fn())
-    after = _values(estimator)
+    after = variables.latest(model_dir)
     winner = adanet.report(model_dir).iterations[0].winner
     scope = "iteration_0/subnetwork_" + winner.split("_grow")[0]
     kept = [name for name in after
@@ -332,13 +311,9 @@ class Keras3Test(parameterized.TestCase):
     self.assertEqual(results[0], results[1])
     found = [p["predictions"] for p in estimator.predict(builders.input_fn(1))]
     self.assertLen(found, 32)
-    folder = estimator.export_saved_model(
-        self._folder(), _receiver)
-    served = tf_compat.v2.saved_model.load(folder.decode()).signatures[
-        "predict"](tf_compat.v2.constant(builders.data()[0]))
-    np.testing.assert_allclose(found, served["predictions"].numpy(), rtol=1e-5)
-    for name, value in _values(estimator).items():
-      np.testing.assert_array_equal(after[name], value, name)
+    served = exports.served(estimator, builders.data()[0])
+    np.testing.assert_allclose(found, served["predictions"], rtol=1e-5)
+    variables.assert_equal(after, variables.latest(model_dir))
 
   def test_metrics(self):
     def updated(labels, predictions):
@@ -377,21 +352,15 @@ class Keras3Test(parameterized.TestCase):
     self.assertAlmostEqual(found["r2"], record.value, places=5)
     self.assertEqual([1.5, 1.5], [one.metrics["mean"] for one in reports])
 
-  @parameterized.parameters("here", "processes")
-  def test_executor(self, kind):
+  def test_executors(self):
     alone = _two(self._folder())
     alone.train(builders.input_fn())
-    expected = _values(alone)
-    there = _two(self._folder())
-    if kind == "here":
-      there.train(builders.input_fn(), executor=engines.Here())
-    else:
-      with engines.process_pool(2) as pool:
-        there.train(builders.input_fn(), executor=pool)
-    found = _values(there)
-    self.assertCountEqual(expected, found)
-    for name, value in expected.items():
-      np.testing.assert_array_equal(value, found[name], name)
+    expected = variables.latest(alone.model_dir)
+    with engines.process_pool(2) as pool:
+      for executor in engines.Here(), pool:
+        there = _two(self._folder())
+        there.train(builders.input_fn(), executor=executor)
+        variables.assert_equal(expected, variables.latest(there.model_dir))
 
 
 if __name__ == "__main__":

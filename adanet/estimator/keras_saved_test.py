@@ -11,9 +11,10 @@ import unittest
 from absl.testing import absltest
 import adanet
 from adanet import tf_compat
-from adanet.estimator import export
 from adanet.testing import builders
+from adanet.testing import exports
 from adanet.testing import jobs
+from adanet.testing import variables
 import numpy as np
 
 _STEPS = 6
@@ -38,23 +39,18 @@ def _saved(folder):
   return path
 
 
-class _Loading(adanet.subnetwork.Builder):
+class _Loading(builders.Dense):
   """Loads a model, and does not train it."""
 
   def __init__(self, path):
+    super().__init__("loading")
     self._path = path
 
-  @property
-  def name(self):
-    return "loading"
-
-  def build_subnetwork(self, features, logits_dimension, training,
-                       iteration_step, summary, previous_ensemble=None):
+  def build_subnetwork(self, features, *args, **kwargs):
     logits = tf_compat.keras_3.models.load_model(self._path)(features["x"])
     return adanet.Subnetwork(last_layer=logits, logits=logits, complexity=1.)
 
-  def build_subnetwork_train_op(self, subnetwork, loss, var_list, labels,
-                                iteration_step, summary, previous_ensemble):
+  def build_subnetwork_train_op(self, *args, **kwargs):
     return tf_compat.v1.no_op()
 
 
@@ -70,15 +66,9 @@ def _estimator(load, model_dir, max_iterations=1, **arguments):
 def _values(estimator, t, name):
   """Returns the variables of a subnetwork, by their names in its scope."""
   scope = _SCOPE.format(t, name)
-  return {variable[len(scope):]: estimator.get_variable_value(variable)
-          for variable in estimator.get_variable_names()
+  return {variable[len(scope):]: value for variable, value in
+          variables.latest(estimator.model_dir).items()
           if variable.startswith(scope)}
-
-
-def _receiver():
-  v1 = tf_compat.v1
-  features = {"x": v1.placeholder(v1.float32, [None, 3], name="x")}
-  return export.ServingInputReceiver(features, features)
 
 
 def _task(folder, path, model_dir):
@@ -103,12 +93,8 @@ class ClusterTest(absltest.TestCase):
     folder = self.create_tempdir().full_path
     path = os.path.join(folder, "ready.keras")
     model_dir = os.path.join(folder, "model")
-    job = jobs.Job(functools.partial(_task, folder, path, model_dir),
-                   {"chief": 1, "worker": 1, "ps": 1},
-                   self.create_tempdir().full_path)
-    self.addCleanup(job.close)
-    job.start_all()
-    job.finish(120.)
+    jobs.started(self, functools.partial(_task, folder, path, model_dir),
+                 {"chief": 1, "worker": 1, "ps": 1}).finish(120.)
     load = functools.partial(tf_compat.keras_3.models.load_model, path)
     found = _values(_estimator(load, model_dir), 0, "frozen")
     for variable in load().weights:
@@ -129,8 +115,8 @@ class KerasSavedTest(absltest.TestCase):
 
   def _assert_state(self, model, found, optimizer=True):
     """Asserts that variables are those of a model and of its optimizer."""
-    variables = model.weights + (model.optimizer.variables if optimizer else [])
-    expected = {v.path: v.numpy() for v in variables}
+    own = model.weights + (model.optimizer.variables if optimizer else [])
+    expected = {v.path: v.numpy() for v in own}
     expected["seed_generator/seed_generator_state"] = model.get_layer(
         "dropout").seed_generator.state.numpy()
     for path, value in expected.items():
@@ -139,10 +125,8 @@ class KerasSavedTest(absltest.TestCase):
 
   def _train_as_keras(self):
     model = self._load()
-    features, labels = builders.data()
-    for i in range(_STEPS):
-      rows = slice(8 * (i % 4), 8 * (i % 4) + 8)
-      model.train_on_batch(features[rows], labels[rows])
+    for features, labels in builders.batches(_STEPS):
+      model.train_on_batch(features, labels)
     return model
 
   def test_search(self):
@@ -159,11 +143,8 @@ class KerasSavedTest(absltest.TestCase):
     results = [estimator.evaluate(builders.input_fn(1)) for _ in range(2)]
     self.assertEqual(results[0], results[1])
     found = [p["predictions"] for p in estimator.predict(builders.input_fn(1))]
-    folder = estimator.export_saved_model(
-        self.create_tempdir().full_path, _receiver)
-    served = tf_compat.v2.saved_model.load(folder.decode()).signatures[
-        "predict"](tf_compat.v2.constant(builders.data()[0]))
-    np.testing.assert_allclose(found, served["predictions"].numpy(), rtol=1e-5)
+    served = exports.served(estimator, builders.data()[0])
+    np.testing.assert_allclose(found, served["predictions"], rtol=1e-5)
 
   def test_frozen_predictions(self):
     features = builders.data()[0]

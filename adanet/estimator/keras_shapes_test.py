@@ -16,9 +16,10 @@ from absl.testing import absltest
 import adanet
 from adanet import distributed
 from adanet import tf_compat
-from adanet.estimator import export
 from adanet.testing import engines
+from adanet.testing import exports
 from adanet.testing import jobs
+from adanet.testing import variables
 import numpy as np
 
 _CLASSES = 3
@@ -214,13 +215,9 @@ def _estimator(model_dir, pool, strategy=None):
           model_dir=model_dir, tf_random_seed=1, save_summary_steps=None))
 
 
-def _values(estimator):
-  return {name: estimator.get_variable_value(name)
-          for name in estimator.get_variable_names()}
-
-
 def _shapes(estimator):
-  return {name: value.shape for name, value in _values(estimator).items()}
+  return {name: value.shape for name, value in
+          variables.latest(estimator.model_dir).items()}
 
 
 def _task(model_dir, pool, strategy):
@@ -245,12 +242,6 @@ def _train_on_cluster(pool, strategy):
     return _shapes(_estimator(model_dir, pool))
 
 
-def _receiver():
-  v1 = tf_compat.v1
-  features = {"pixels": v1.placeholder(v1.float32, [None, 8, 8], name="pixels")}
-  return export.ServingInputReceiver(features, features)
-
-
 @unittest.skipUnless(tf_compat.HAS_KERAS_3,
                      "Keras 3 needs TensorFlow 2.16 or later.")
 class KerasShapesTest(absltest.TestCase):
@@ -269,8 +260,8 @@ class KerasShapesTest(absltest.TestCase):
 
   def test_ten_models(self):
     model_dir = self.create_tempdir().full_path
-    first = _values(
-        _estimator(model_dir, _ten).train(_input_fn(), max_steps=4))
+    _estimator(model_dir, _ten).train(_input_fn(), max_steps=4)
+    first = variables.latest(model_dir)
     scope = "adanet/iteration_0/subnetwork_t0_"
     for name in ("attention", "augmented", "gru", "lstm", "spectral",
                  "squeeze_excite", "subclass"):
@@ -279,8 +270,7 @@ class KerasShapesTest(absltest.TestCase):
               if path.startswith(scope + name) and
               path.endswith("seed_generator_state")), 3, name)
     estimator = _estimator(model_dir, _ten).train(_input_fn())
-    second = _values(estimator)
-    for name, value in second.items():
+    for name, value in variables.latest(model_dir).items():
       if name.startswith(scope):
         np.testing.assert_array_equal(value, first[name], name)
     self.assertEqual(_shapes(estimator), self._on_cluster[0])
@@ -288,24 +278,17 @@ class KerasShapesTest(absltest.TestCase):
     found = np.array([prediction["logits"] for prediction in
                       estimator.predict(_input_fn(1))])
     self.assertEqual((_ROWS, _CLASSES), found.shape)
-    folder = estimator.export_saved_model(
-        self.create_tempdir().full_path, _receiver).decode()
-    served = tf_compat.v2.saved_model.load(folder).signatures["predict"](
-        tf_compat.v2.constant(_pixels()))
-    np.testing.assert_allclose(
-        found, served["logits"].numpy(), rtol=1e-4, atol=1e-5)
+    served = exports.served(estimator, _pixels(), "pixels")
+    np.testing.assert_allclose(found, served["logits"], rtol=1e-4, atol=1e-5)
     self.assertNotIn("tf_keras", sys.modules)
 
   def test_two_models(self):
     alone = self._estimator(_two).train(_input_fn())
     self.assertEqual(_shapes(alone), self._on_cluster[1])
-    expected = _values(alone)
+    expected = variables.latest(alone.model_dir)
     with engines.dask_cluster(2) as executor:
-      found = _values(
-          self._estimator(_two).train(_input_fn(), executor=executor))
-    self.assertCountEqual(expected, found)
-    for name, value in expected.items():
-      np.testing.assert_array_equal(value, found[name], name)
+      there = self._estimator(_two).train(_input_fn(), executor=executor)
+    variables.assert_equal(expected, variables.latest(there.model_dir))
 
   def test_train_step_of_its_own(self):
     class Own(tf_compat.keras_3.Sequential):

@@ -20,12 +20,10 @@ import numpy as np
 class _Diverging(builders.Dense):
   """A network whose logits are NaN from its third step on, and shown."""
 
-  def build_subnetwork(self, features, logits_dimension, training,
-                       iteration_step, summary, previous_ensemble=None):
+  def build_subnetwork(self, *, iteration_step, summary, **kwargs):
     v1 = tf_compat.v1
     made = super().build_subnetwork(
-        features, logits_dimension, training, iteration_step, summary,
-        previous_ensemble)
+        iteration_step=iteration_step, summary=summary, **kwargs)
     logits = made.logits + v1.where(
         iteration_step < 2, v1.zeros_like(made.logits),
         v1.fill(v1.shape(made.logits), float("nan")))
@@ -33,8 +31,7 @@ class _Diverging(builders.Dense):
     summary.histogram("steps", [iteration_step])
     v1.summary.merge([v1.summary.histogram(
         "logarithm", v1.log(v1.cast(iteration_step, v1.float32)))])
-    return adanet.Subnetwork(
-        last_layer=made.last_layer, logits=logits, complexity=made.complexity)
+    return made._replace(logits=logits)
 
   def build_subnetwork_report(self):
     return adanet.subnetwork.Report(

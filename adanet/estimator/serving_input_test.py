@@ -7,6 +7,7 @@ from absl.testing import parameterized
 from adanet import inputs
 from adanet import tf_compat
 from adanet.estimator import export
+from adanet.testing import graphs
 import numpy as np
 
 _FEATURES = {
@@ -35,11 +36,7 @@ def _kinds(features):
           for name, tensor in features.items()}
 
 
-class ServingInputTest(parameterized.TestCase):
-
-  def setUp(self):
-    super().setUp()
-    self.enter_context(tf_compat.v1.Graph().as_default())
+class ServingInputTest(graphs.GraphTestCase):
 
   @parameterized.parameters(
       export.build_raw_serving_input_receiver_fn,

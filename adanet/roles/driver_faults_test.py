@@ -15,7 +15,7 @@ from adanet.testing import builders
 from adanet.testing import engines
 from adanet.testing import processes
 from adanet.testing import searches
-import numpy as np
+from adanet.testing import variables
 
 
 # What goes on from a checkpoint has the same figures only if it goes on in its
@@ -30,14 +30,6 @@ def _estimator(model_dir, step_secs):
                    for i, name in enumerate("abc")],
       max_iteration_steps=12, config=tf_compat.RunConfig(
           tf_random_seed=1, save_checkpoints_steps=3))
-
-
-def _variables(model_dir):
-  """Returns the values of all variables of the last checkpoint, by name."""
-  reader = tf_compat.v1.train.NewCheckpointReader(
-      tf_compat.v1.train.latest_checkpoint(model_dir))
-  return {name: reader.get_tensor(name)
-          for name in reader.get_variable_to_shape_map()}
 
 
 def _train_on_pool(unused_connection, model_dir, step_secs):
@@ -133,10 +125,8 @@ class DriverFaultsTest(absltest.TestCase):
     program.send(_replace_workers)
     self.assertEqual(0, program.wait_until_ended())
     self.assertFalse(os.path.exists(os.path.join(self._model_dir, "parts")))
-    expected, found = map(_variables, (undisturbed, self._model_dir))
-    self.assertEqual(sorted(expected), sorted(found))
-    for name, value in expected.items():
-      np.testing.assert_array_equal(value, found[name], name)
+    variables.assert_equal(
+        variables.latest(undisturbed), variables.latest(self._model_dir))
 
 
 if __name__ == "__main__":

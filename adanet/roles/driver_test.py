@@ -3,6 +3,7 @@
 """Tests of searches on executors that lose parts, or break."""
 
 import collections
+import functools
 import glob
 import multiprocessing
 import os
@@ -27,6 +28,7 @@ from adanet.testing import builders
 from adanet.testing import engines
 from adanet.testing import processes
 from adanet.testing import searches
+from adanet.testing import variables
 from adanet.tf_compat import files
 import numpy as np
 
@@ -43,12 +45,11 @@ def _estimator(model_dir, steps=4, names="abc", learning_rates=None,
           save_summary_steps=save_summary_steps), **arguments)
 
 
-def _variables(model_dir):
-  """Returns the values of all variables of the last checkpoint, by name."""
-  reader = tf_compat.v1.train.NewCheckpointReader(
-      tf_compat.v1.train.latest_checkpoint(model_dir))
-  return {name: reader.get_tensor(name)
-          for name in reader.get_variable_to_shape_map()}
+@functools.lru_cache(maxsize=None)
+def _alone():
+  """Returns the model_dir of a search in one process. Nothing may change it."""
+  model_dir = tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
+  return _estimator(model_dir).train(builders.input_fn()).model_dir
 
 
 def _results(model_dir):
@@ -224,18 +225,14 @@ class DriverTest(parameterized.TestCase):
     return model_dir
 
   def _assert_same(self, expected, actual):
-    self._assert_equal(_variables(expected), _variables(actual))
-
-  def _assert_equal(self, expected, actual):
-    self.assertEqual(sorted(expected), sorted(actual))
-    for name, value in expected.items():
-      np.testing.assert_array_equal(value, actual[name], name)
+    variables.assert_equal(
+        variables.latest(expected), variables.latest(actual))
 
   def test_part_that_runs_twice_does_no_harm(self):
     with _Twice(6) as executor:
       model_dir = self._train(executor)
     self.assertFalse(os.path.exists(os.path.join(model_dir, "parts")))
-    self._assert_same(self._train(), model_dir)
+    self._assert_same(_alone(), model_dir)
 
   def test_an_executor_sends_little(self):
     array = np.zeros(10**5)  # The input_fn refers to it.
@@ -254,7 +251,7 @@ class DriverTest(parameterized.TestCase):
       RuntimeError("KilledWorker"), futures.CancelledError(),)
   def test_lost_parts_are_trained_again(self, error):
     executor = _losing(error, 2)
-    self._assert_same(self._train(), self._train(executor))
+    self._assert_same(_alone(), self._train(executor))
     self.assertLen(executor.trained, 8)
 
   def test_part_that_is_lost_again_and_again(self):
@@ -271,7 +268,7 @@ class DriverTest(parameterized.TestCase):
         ".BrokenExecutor: a worker died.*with a new one"):
       self._train(_Breaking(1), model_dir)
     new = _Here()
-    self._assert_same(self._train(), self._train(new, model_dir))
+    self._assert_same(_alone(), self._train(new, model_dir))
     self.assertEqual(["b", "c"], new.trained[:2])
     self.assertCountEqual("abc", new.trained[2:])
 
@@ -304,11 +301,11 @@ class DriverTest(parameterized.TestCase):
          if not candidate.name.startswith("t1_a")}
         for folder in (expected, found)])
     expected, found = [
-        {name: value for name, value in _variables(folder).items()
+        {name: value for name, value in variables.latest(folder).items()
          if not re.search("t[01]_a", name)} for folder in (expected, found)]
     self.assertTrue([name for name in expected
                      if name.startswith("adanet/iteration_1/candidate_t0_")])
-    self._assert_equal(expected, found)
+    variables.assert_equal(expected, found)
 
   # Those that took the first one for further train again, if it has stopped.
   @parameterized.parameters((1e30, "abcbc"), (.05, "abc"))
@@ -357,7 +354,7 @@ class DriverTest(parameterized.TestCase):
         model_dir = self._train(_Here())
     self.assertIn("progress.json", left)
     self.assertIn("result", left)
-    self._assert_same(self._train(), model_dir)
+    self._assert_same(_alone(), model_dir)
 
   def test_part_whose_input_ended_stays_done(self):
     model_dir = self.create_tempdir().full_path
@@ -422,7 +419,7 @@ class DriverTest(parameterized.TestCase):
     searches.estimator(
         self.create_tempdir().full_path, builders.Dense("a"),
         builders.Slow("slow", 1.)).train(
-            builders.input_fn(), executor=executor)
+            builders.input_fn(), max_steps=5, executor=executor)
     self.assertEqual(["a", "slow", "slow", "a"], executor.trained)
 
   def test_error_in_a_part_stops_the_others(self):

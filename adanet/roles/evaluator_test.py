@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the evaluator of a cluster, with the time faked."""
 
+import functools
 import os
 from unittest import mock
 
@@ -20,6 +21,8 @@ from adanet.estimator import checkpoint_evaluation
 from adanet.roles import evaluator
 from adanet.roles import results as results_lib
 from adanet.testing import builders
+from adanet.testing import variables
+import numpy as np
 
 _JOB = ended.JobId("job", True)
 
@@ -115,19 +118,10 @@ class EvaluatorTest(parameterized.TestCase):
 
   def _save(self, step, name="model.ckpt", suffix=""):
     """Returns a function that writes a checkpoint, as a chief does."""
-    v1 = tf_compat.v1
-
-    def save():
-      with v1.Graph().as_default(), v1.Session() as session:
-        v1.get_variable("global_step", initializer=v1.constant(
-            step, v1.int64))
-        session.run(v1.global_variables_initializer())
-        v1.train.Saver().save(
-            session, os.path.join(
-                self._model_dir, f"{name}-{step}{suffix}"),
-            write_meta_graph=False)
-
-    return save
+    return functools.partial(
+        variables.save,
+        os.path.join(self._model_dir, f"{name}-{step}{suffix}"),
+        {"global_step": np.int64(step)})
 
   def _announce(self, state, job="job"):
     """Returns a function that writes the agreement, as a chief does."""

@@ -11,8 +11,6 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
-import adanet
-from adanet import distributed
 from adanet import tf_compat
 from adanet import waiting
 from adanet.cluster import connection
@@ -22,6 +20,7 @@ from adanet.core import iteration
 from adanet.core import model_dir as model_dir_lib
 from adanet.roles import judging
 from adanet.testing import builders
+from adanet.testing import judged
 from adanet.testing import searches
 from adanet.training import choosing
 from adanet.training import model as model_lib
@@ -30,13 +29,6 @@ import numpy as np
 
 _GENERATION = 4
 _ALL_VALUES = {"before": 9., "a": ord("a"), "b": ord("b"), "c": ord("c")}
-
-
-def _input_fn():
-  """Returns the data in an order that no seed of its own says."""
-  features, labels = builders.data()
-  return tf_compat.v1.data.Dataset.from_tensor_slices(
-      ({"x": features}, labels)).shuffle(len(labels)).batch(4)
 
 
 class _Questions(questions.Questions):
@@ -135,17 +127,18 @@ class JudgingTest(_Test):
     """Returns the `_Questions`, and a function that returns the values."""
     asks = _Questions(self.path, workers)
     names = ["before"] + sorted(set("".join(planned)))
-    judged = judging.judged_by_all(
+    shared = judging.judged_by_all(
         model or self._model(), self.connection("chief:0", asks),
         types.SimpleNamespace(builder_names=("a", "b", "c"), planned=[
-            iteration.Planned(members, tuple(members), None) for members in planned]),
+            iteration.Planned(members, tuple(members), None)
+            for members in planned]),
         costs, trainer.Trained(
             None, choosing.Contest(
                 1, dict.fromkeys(names), "before", lambda: None, dict, (),
                 lambda: None),
             lambda included: None, {}, {}, None,
             os.path.join(self.path, "model.ckpt-8"), 8, 0., _GENERATION))
-    return asks, judged.contest.values
+    return asks, shared.contest.values
 
   @parameterized.parameters(None, 7, 0)
   def test_all_answer(self, seed):
@@ -265,32 +258,25 @@ class ValuesTest(_Test):
   """What is found is what one process finds, on the same batches."""
 
   def test_values_and_reports(self):
-    # The last two are the same.
-    made = [builders.Dense(name, width=width)
-            for name, width in (("a", 2), ("b", 3), ("c", 3))]
     searches.estimator(
-        self.path, *made, force_grow=True, enable_ensemble_summaries=False,
+        self.path, *judged.candidates(), force_grow=True,
+        enable_ensemble_summaries=False,
         enable_subnetwork_summaries=False).train(builders.input_fn())
-    model = model_lib.Model(
-        searches.make(made), model_dir_lib.ModelDir(self.path),
-        tf_compat.RunConfig(model_dir=self.path),
-        distributed.RoundRobinStrategy(),
-        # What is found on 3 of 8 batches depends on their order.
-        model_lib.Rules(adanet.Evaluator(_input_fn, steps=3)),
-        adanet.ReportMaterializer(_input_fn, steps=3))
+    # What is found on 3 of 8 batches depends on their order.
+    model = judged.model(self.path, steps=3)
     checkpoint = model.model_dir.latest_checkpoint()
     asks = _Questions(self.path, [
         self.worker(model, name) for name in ("worker:0", "worker:1")])
-    with model.graph(_input_fn, "eval", 1) as built:
+    with model.graph(judged.input_fn, "eval", 1) as built:
       contest = choosing.contest(model, built.iteration, checkpoint)
-    judged = judging.judged_by_all(
+    shared = judging.judged_by_all(
         model, self.connection("chief:0", asks), built.iteration,
         built.iteration.builder_costs, trainer.Trained(
             None, contest, lambda included: None, {}, {}, None, checkpoint, 8,
             0., _GENERATION))
-    values = judged.contest.values()
+    values = shared.contest.values()
     self.now += 1
-    reports = judged.reports(["b"])
+    reports = shared.reports(["b"])
     self.assertLen(asks.asked, 2)
     self._assert_values(model, checkpoint, asks.asked[0].seed, values)
     self._assert_reports(model, checkpoint, asks.asked[1].seed, reports)

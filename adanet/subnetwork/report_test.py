@@ -6,14 +6,11 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import subnetwork
 from adanet import tf_compat
+from adanet.testing import graphs
 import numpy as np
 
 
-class ReportTest(parameterized.TestCase):
-
-  def setUp(self):
-    super().setUp()
-    self.enter_context(tf_compat.v1.Graph().as_default())
+class ReportTest(graphs.GraphTestCase):
 
   def test_hparams(self):
     hparams = {"a": 1, "b": 2., "c": True, "d": "text", "e": np.float64(3.)}

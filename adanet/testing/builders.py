@@ -3,7 +3,8 @@
 """A small search for tests: builders, their generator, and data to learn."""
 
 import time
-from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import (
+    Any, Callable, Iterator, List, NamedTuple, Optional, Sequence, Tuple)
 
 from adanet import subnetwork
 from adanet import tf_compat
@@ -16,6 +17,15 @@ def data(rows: int = 32, columns: int = 3) -> Tuple[
   features = np.random.RandomState(7).uniform(-1, 1, [rows, columns])
   labels = features.sum(axis=1, keepdims=True)
   return features.astype(np.float32), labels.astype(np.float32)
+
+
+def batches(count: int, size: int = 8) -> Iterator[Tuple[
+    np.ndarray, np.ndarray]]:
+  """Yields the first batches that `input_fn()` gives: features and labels."""
+  features, labels = data()
+  for i in range(count):
+    rows = np.arange(i * size, (i + 1) * size) % len(labels)
+    yield features[rows], labels[rows]
 
 
 def input_fn(repeat: Optional[int] = None, batch_size: int = 8,

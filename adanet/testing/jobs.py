@@ -264,3 +264,19 @@ class Job:
       process.kill()
       process.connection.close()
     self._processes = {}
+
+
+def started(test: Any, run: Callable[[], None], tasks: Dict[str, int],
+            folder: str = "") -> Job:
+  """Returns a job all of whose tasks were started; it ends with a test.
+
+  Args:
+    test: an `absltest.TestCase`.
+    run: see `Job`.
+    tasks: see `Job`.
+    folder: see `Job`; a new one by default.
+  """
+  job = Job(run, tasks, folder or test.create_tempdir().full_path)
+  test.addCleanup(job.close)
+  job.start_all()
+  return job

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of `RunConfig.from_cluster_resolver`, against the same `TF_CONFIG`.
 
-`adanet/distributed` tests every kind of resolver that TensorFlow has.
+`resolver_kinds_test` tests every kind of resolver that TensorFlow has.
 """
 
 import copy
