@@ -9,43 +9,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import distributed
 from adanet import tf_compat
-from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.testing import answers as answers_lib
 from adanet.testing import strategies
 import hypothesis
 from hypothesis import strategies as st
-
-
-class _Halves(distributed.PlacementStrategy):
-  """A strategy of a user's: even workers train, odd ones do the ensemble."""
-
-  def _is_even(self):
-    return self.config.global_id_in_cluster % 2 == 0
-
-  def should_build_ensemble(self, num_subnetworks):
-    return not self._is_even()
-
-  def should_build_subnetwork(self, num_subnetworks, subnetwork_index):
-    return subnetwork_index > 0 or not self._is_even()
-
-  def should_train_subnetworks(self, num_subnetworks):
-    return self._is_even()
-
-  def subnetwork_devices(self, num_subnetworks, subnetwork_index):
-    raise NotImplementedError
-
-
-class _Late(distributed.RoundRobinStrategy):
-  """A strategy of a user's that decides otherwise than ours: 0 and 1 idle."""
-
-  def should_train_subnetworks(self, num_subnetworks):
-    return self.config.global_id_in_cluster >= 2
-
-
-# The last worker gets the ensemble.
-_Reversed = strategies.viewing(
-    distributed.RoundRobinStrategy, lambda config: strategies.WorkerConfig(
-        config.num_worker_replicas,
-        config.num_worker_replicas - 1 - config.global_id_in_cluster))
 
 
 def _share(strategy, num_subnetworks, subnetwork_index):
@@ -53,14 +20,6 @@ def _share(strategy, num_subnetworks, subnetwork_index):
   context = strategy.input_context(num_subnetworks, subnetwork_index)
   assert isinstance(context, tf_compat.v1.distribute.InputContext)
   return context.num_input_pipelines, context.input_pipeline_id
-
-
-def _reads_for(strategy, num_subnetworks, subnetwork_index):
-  """Returns "subnetwork", "ensemble" or "nothing"."""
-  if subnetwork_index in strategy.training_fractions(num_subnetworks):
-    return "subnetwork"
-  builds = strategy.should_build_ensemble(num_subnetworks)
-  return "ensemble" if builds else "nothing"
 
 
 class InputContextTest(parameterized.TestCase):
@@ -86,40 +45,30 @@ class InputContextTest(parameterized.TestCase):
         else:
           self.assertEqual(share, _share(strategy, len(of_worker), i))
 
-  @hypothesis.given(
-      make=st.sampled_from([
-          distributed.ReplicationStrategy,
-          distributed.RoundRobinStrategy,
-          lambda: distributed.RoundRobinStrategy(drop_remainder=True),
-          distributed.BalancedStrategy,
-          lambda: distributed.BalancedStrategy(
-              lambda k: range(1, k + 1), num_ensemble_workers=2),
-          lambda: distributed.BalancedStrategy(num_ensemble_workers=0),
-          _Halves,
-          _Late,
-          _Reversed,
-      ]),
-      num_workers=st.integers(1, 40),
-      num_subnetworks=st.integers(1, 12),
-      data=st.data())
-  def test_ids_are_all_below_their_number(self, make, num_workers,
-                                          num_subnetworks, data):
-    index = data.draw(st.integers(0, num_subnetworks - 1))
+  @hypothesis.given(answers_lib.all_strategies, answers_lib.shapes, st.data())
+  def test_ids_are_all_below_their_number(self, strategy, shape, data):
+    m, n, k = shape
+    index = data.draw(st.integers(0, k - 1))
+    answers = answers_lib.Answers(strategy, m, n, k)
     ids = collections.defaultdict(list)
     numbers = collections.defaultdict(set)
-    for w in range(num_workers):
-      strategy = make()
-      strategy.config = strategies.WorkerConfig(num_workers, w)
-      reads_for = _reads_for(strategy, num_subnetworks, index)
-      if reads_for == "nothing":
-        task = f"worker:{w - 1}" if w else "chief:0"
-        with self.assertRaisesRegex(
-            ValueError, f"subnetwork_index={index}: .* {task} trains"):
-          strategy.input_context(num_subnetworks, index)
-      else:
-        number, id_ = _share(strategy, num_subnetworks, index)
+    for w in range(m):
+      strategy.config = strategies.Config(m, n, w)
+      trains = strategy.should_train_subnetworks(k)
+      reads_for = None
+      if index in answers.trained[w]:
+        reads_for = "subnetwork"
+      elif answers.ensemble[w] and (index in answers.built[w] or not trains):
+        reads_for = "ensemble"
+      if reads_for:
+        number, id_ = _share(strategy, k, index)
         numbers[reads_for].add(number)
         ids[reads_for].append(id_)
+        continue
+      task = f"worker:{w - 1}" if w else "chief:0"
+      with self.assertRaisesRegex(
+          ValueError, f"subnetwork_index={index}: .* {task} trains"):
+        strategy.input_context(k, index)
     for reads_for, found in ids.items():
       self.assertEqual({len(found)}, numbers[reads_for])
       self.assertEqual(list(range(len(found))), found)
@@ -137,18 +86,16 @@ class InputContextTest(parameterized.TestCase):
   def test_a_strategy_is_asked_with_what_describes_a_worker(self):
     seen = []
 
-    class Chief(_Halves):
+    def trains(config):
+      seen.append((config.is_chief, config.num_ps_replicas))
+      return len(seen) == 1 or config.model_dir
 
-      def should_train_subnetworks(self, num_subnetworks):
-        seen.append((self.config.is_chief, self.config.num_ps_replicas))
-        return num_subnetworks < 3 or self.config.model_dir is None
-
-    strategy = Chief()
+    strategy = strategies.Custom(bool, lambda config, i: True, trains)
     strategy.config = tf_compat.RunConfig()
     self.assertEqual((1, 0), _share(strategy, 2, 1))
-    self.assertEqual({(True, 0)}, set(seen))
+    self.assertEqual([(True, 0)], seen)
     with self.assertRaisesRegex(AttributeError, "config.model_dir: .*is_chief"):
-      strategy.input_context(3, 1)
+      strategy.input_context(2, 1)
 
   def test_a_config_that_cannot_be_set(self):
 
@@ -164,7 +111,7 @@ class InputContextTest(parameterized.TestCase):
       ReadOnly().input_context(3, 0)
 
   def test_a_config_that_cannot_be_copied(self):
-    strategy = _Halves()
+    strategy = strategies.Custom(bool, lambda config, i: True, bool)
     strategy.config = tf_compat.RunConfig(device_fn=lambda op: "")
     strategy.config.lock = threading.Lock()
     self.assertEqual((1, 0), _share(strategy, 2, 1))

@@ -187,7 +187,7 @@ class ProblemsTest(parameterized.TestCase):
 
   @hypothesis.settings(max_examples=200)
   @hypothesis.given(answers_lib.all_strategies, answers_lib.shapes)
-  def test_are_found(self, strategy, shape):
+  def test_are_found_and_fixed(self, strategy, shape):
     m, n, k = shape
     plan = plan_lib.PlacementPlan(strategy, m, n, k)
     answers = answers_lib.Answers(strategy, m, n, k)
@@ -212,16 +212,11 @@ class ProblemsTest(parameterized.TestCase):
         "duplicated_ensembles":
             ensembles if plan.duplicated_ensembles() else [],
     }
+    problems = plan.problems()
     self.assertEqual(
         [(kind, expected[kind]) for kind in plan_lib.PROBLEM_KINDS
          if expected[kind] or kind == "slow_ensembles" and is_slow],
-        [(p.kind, list(p.indices)) for p in plan.problems()])
-
-  @hypothesis.settings(max_examples=200)
-  @hypothesis.given(answers_lib.all_strategies, answers_lib.shapes)
-  def test_fixes(self, strategy, shape):
-    plan = plan_lib.PlacementPlan(strategy, *shape)
-    problems = plan.problems()
+        [(p.kind, list(p.indices)) for p in problems])
     for problem in problems:
       self.assertEqual(problems[0].fixes, problem.fixes)
       for value in problem.fixes.values():

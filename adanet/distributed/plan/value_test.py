@@ -269,11 +269,8 @@ class ErrorsTest(parameterized.TestCase):
        3, 2, 1),
       (TypeError, "strategy=<class ", distributed.RoundRobinStrategy, 3, 2, 1),
       (ValueError, "num_workers=0: ", OURS[0], 0, 2, 1),
-      (TypeError, "num_workers=True: ", OURS[0], True, 2, 1),
       (ValueError, "num_ps=-1: ", OURS[0], 3, -1, 1),
-      (TypeError, "num_ps=None: ", OURS[0], 3, None, 1),
       (ValueError, "num_subnetworks=0: ", OURS[0], 3, 2, 0),
-      (TypeError, "num_subnetworks=1.5: ", OURS[0], 3, 2, 1.5),
       (TypeError, "strategy=Locked(): expected ", Locked(), 3, 2, 1),
       (ValueError, "num_workers=20001: expected at most 20,000 workers.",
        OURS[0], 20001, 2, 1),
@@ -295,11 +292,8 @@ class ErrorsTest(parameterized.TestCase):
        "1e-100 to 1e+100.", OURS[0], 3, 2, 3, None, None, -1),
       (ValueError, "ensemble_cost=1e+101: expected None, 0, or ", OURS[0], 3, 2, 3,
        None, None, 1e101),
-      (TypeError, "ensemble_cost=[1]: ", OURS[0], 3, 2, 3, None, None, [1]),
       (ValueError, "ensemble_cost=1e-101: ",
-       distributed.BalancedStrategy(ensemble_cost=1e-101), 3, 2, 3),
-      (ValueError, "costs=(1, 2): expected num_subnetworks=3 numbers",
-       distributed.BalancedStrategy((1, 2)), 3, 2, 3))
+       distributed.BalancedStrategy(ensemble_cost=1e-101), 3, 2, 3))
   def test_plan(self, error, text, *args):
     self.assert_says(error, text, _plan, *args)
 
