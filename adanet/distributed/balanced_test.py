@@ -144,23 +144,6 @@ class ParameterServersTest(parameterized.TestCase):
         found[task] = found.get(task, 0) + part * sizes[i]
     self.assertEqual(dict.fromkeys(range(n), sum(sizes) / n), found)
 
-  @parameterized.parameters(
-      (distributed.ReplicationStrategy(), 4),
-      (distributed.RoundRobinStrategy(), 2),
-      (_Balanced(dedicate_parameter_servers=False), 4))
-  def test_others_spread_evenly(self, strategy, num_ps):
-    self.assertEqual([_Fraction(1, num_ps)] * num_ps,
-                     list(_ps_fractions(strategy, 4, 2, 1).values()))
-
-  @parameterized.parameters(
-      distributed.ReplicationStrategy(), distributed.RoundRobinStrategy(),
-      distributed.RoundRobinStrategy(dedicate_parameter_servers=False),
-      # Sizes of other iterations are no error where nothing is placed.
-      _Balanced(), _Balanced(sizes=[1, 2, 3]), _Balanced(sizes=[1, 2]))
-  def test_no_ps(self, strategy):
-    self.assertEqual(
-        range(0), _as_worker(strategy, 3, 0).subnetwork_parameter_servers(3, 1))
-
   def test_subclasses(self):
 
     class Same(_Balanced):
@@ -294,6 +277,9 @@ class StrategyTest(parameterized.TestCase):
       with self.assertRaisesRegex(
           ValueError, name + r"=\(1, 2\): .*num_subnetworks=3.* not 2"):
         ask()
+    # Sizes are no error where nothing is placed.
+    strategy.config = strategies.PsConfig(0)
+    self.assertEqual(range(0), strategy.subnetwork_parameter_servers(3, 1))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ import numpy as np
 
 OURS = answers_lib.OURS
 
-
 _plan = plan_lib.PlacementPlan
 
 
