@@ -88,17 +88,13 @@ class ReplicaDeviceSetterTest(parameterized.TestCase):
   def assert_not_patched(self):
     self.assertEqual(_by_creation(_NAMES, 3), _place_by_setter(_NAMES, 3))
 
-  def test_only_inside(self):
+  def test_only_inside_and_until_an_exception(self):
     self.assert_not_patched()
-    with devices.monkey_patch_default_variable_placement_strategy():
-      with devices.monkey_patch_default_variable_placement_strategy():
-        self.assert_patched()
-      self.assert_patched()
-    self.assert_not_patched()
-
-  def test_after_an_exception(self):
     with self.assertRaisesRegex(KeyError, "mine"):
       with devices.monkey_patch_default_variable_placement_strategy():
+        with devices.monkey_patch_default_variable_placement_strategy():
+          self.assert_patched()
+        self.assert_patched()
         raise KeyError("mine")
     self.assert_not_patched()
 

@@ -18,15 +18,6 @@ _DROPPING = distributed.RoundRobinStrategy(drop_remainder=True)
 _FIX = " Fix: use BalancedStrategy()."
 
 
-class Refuses(strategies.Delegate):
-  """Works in one shape of cluster only."""
-
-  def should_build_ensemble(self, num_subnetworks):
-    if self.config.num_worker_replicas != 3:
-      raise KeyError("3 workers only")
-    return True
-
-
 # All workers train the first subnetwork, with the first parameter server.
 _FIRST = strategies.Custom(
     lambda config: config.global_id_in_cluster == 0,
@@ -70,8 +61,11 @@ class ProblemsTest(parameterized.TestCase):
       (strategies.Custom(
           lambda config: False, lambda config, i: True, lambda config: True),
        (3, 0, 2), "No worker builds the ensembles." + _FIX),
-      (Refuses(_REPLICATION), (3, 2, 9), "Workers 0, 1, 2 build the ensembles; "
-       "one is enough." + _FIX),
+      # Raises in any other shape of cluster.
+      (strategies.Custom(
+          lambda config: {3: True}[config.num_worker_replicas],
+          lambda config, i: True, lambda config: True), (3, 2, 9),
+       "Workers 0, 1, 2 build the ensembles; one is enough." + _FIX),
       (distributed.BalancedStrategy(num_ensemble_workers=3), (9, 0, 5),
        "Workers 0, 1, 2 build the ensembles; 2 are enough. Fix: use "
        "num_workers=10, or BalancedStrategy()."),
