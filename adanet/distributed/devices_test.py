@@ -61,19 +61,10 @@ def _by_hash(names, num_ps):
   return {n: f"/job:ps/task:{strategy(strategies.Op(n))}" for n in names}
 
 
-def _by_creation(names, num_ps):
-  return {n: f"/job:ps/task:{i % num_ps}" for i, n in enumerate(names)}
-
-
 _NAMES = ["foo", "bar", "baz", "dense/kernel", "dense/bias"]
 
 
 class ReplicaDeviceSetterTest(parameterized.TestCase):
-
-  def setUp(self):
-    super().setUp()
-    # Creation order and hash differ, so that either shows.
-    self.assertNotEqual(_by_creation(_NAMES, 3), _by_hash(_NAMES, 3))
 
   @parameterized.product(
       num_ps=[1, 2, 3, 6, 17], names=[_NAMES, _NAMES[::-1], _NAMES[1:4]])
@@ -86,7 +77,9 @@ class ReplicaDeviceSetterTest(parameterized.TestCase):
     self.assertEqual(_by_hash(_NAMES, 3), _place_by_setter(_NAMES, 3))
 
   def assert_not_patched(self):
-    self.assertEqual(_by_creation(_NAMES, 3), _place_by_setter(_NAMES, 3))
+    by_creation = {n: f"/job:ps/task:{i % 3}" for i, n in enumerate(_NAMES)}
+    self.assertNotEqual(_by_hash(_NAMES, 3), by_creation)  # So that it shows.
+    self.assertEqual(by_creation, _place_by_setter(_NAMES, 3))
 
   def test_only_inside_and_until_an_exception(self):
     self.assert_not_patched()
@@ -152,7 +145,7 @@ def _task_of_point(num_ps, sizes, subnetwork_index, name):
   return int(point * num_ps / sum(sizes))
 
 
-class BalancedDevicesTest(parameterized.TestCase):
+class SubnetworkDevicesTest(parameterized.TestCase):
 
   @hypothesis.given(
       num_ps=st.one_of(st.integers(1, 12), st.integers(1, 10**9)),
@@ -188,9 +181,6 @@ class BalancedDevicesTest(parameterized.TestCase):
     names = ["a", "b", "c", "d"]
     self.assertEqual(_place(strategy, 2, 1, names), _place(half, 2, 1, names))
 
-
-class RoundRobinDevicesTest(parameterized.TestCase):
-
   @parameterized.parameters(_GOLDEN["subnetwork_devices"])
   def test_equals_reference(self, num_ps, num_subnetworks, task):
     strategy = strategies.round_robin(strategies.PsConfig(num_ps))
@@ -220,9 +210,6 @@ class RoundRobinDevicesTest(parameterized.TestCase):
       size += index < larger
       pick = devices.OpNameHashStrategy(size)
       self.assertEqual([first + pick(strategies.Op(n)) for n in names], tasks)
-
-
-class DevicesTest(parameterized.TestCase):
 
   @parameterized.parameters(
       distributed.ReplicationStrategy(),
