@@ -16,14 +16,15 @@ from hypothesis import strategies as st
 import numpy as np
 
 
-_costs = (st.integers(1, 10**6) | st.floats(1e-3, 1e3) |
-          st.fractions(fractions.Fraction(1, 1000), 1000))
-
-
 def _weights(num_subnetworks):
   """Returns a strategy of Hypothesis for costs or sizes, also for None."""
   return st.none() | st.lists(
-      _costs, min_size=num_subnetworks, max_size=num_subnetworks)
+      st.integers(1, 9) | st.floats(1e-3, 1e3) | st.fractions(1, 1000),
+      min_size=num_subnetworks, max_size=num_subnetworks)
+
+
+_costs = (st.integers(1, 10**6) | st.floats(1e-3, 1e3) |
+          st.fractions(fractions.Fraction(1, 1000), 1000))
 
 
 def _rates_and_times(answers, costs, ensemble_cost):
