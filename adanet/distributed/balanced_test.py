@@ -26,10 +26,6 @@ def _numbers(k):
           st.lists(numbers, min_size=k, max_size=k))
 
 
-def _exact(numbers):
-  return [_Fraction(n) for n in numbers]
-
-
 def _as_worker(strategy, num_workers, worker_index, num_ps=0):
   return strategy.with_config(
       strategies.Config(num_workers, num_ps, worker_index))
@@ -44,7 +40,7 @@ class WorkersTest(parameterized.TestCase):
         data.draw(_numbers(k)), num_ensemble_workers=num_ensemble_workers,
         ensemble_cost=data.draw(st.sampled_from(
             [None, .01, 3, 10**4, lambda k: k * k])))
-    costs = _exact(strategy.costs_of(k))
+    costs = list(map(_Fraction, strategy.costs_of(k)))
     of_ensembles = _Fraction(strategy.ensemble_cost_of(k)) if is_on_line else 0
     num_ahead = 0 if k == 1 or is_on_line else min(num_ensemble_workers, m - 1)
     # The work of each worker behind these.
@@ -134,7 +130,7 @@ class ParameterServersTest(parameterized.TestCase):
   @hypothesis.given(n=st.integers(1, 60), k=st.integers(1, 60), data=st.data())
   def test_every_ps_expects_the_same_bytes(self, n, k, data):
     strategy = _Balanced(sizes=data.draw(_numbers(k)))
-    sizes = _exact(strategy.sizes_of(k))
+    sizes = list(map(_Fraction, strategy.sizes_of(k)))
     found = {}
     for i in range(k):
       parts = _ps_fractions(strategy, n, k, i)
@@ -143,23 +139,6 @@ class ParameterServersTest(parameterized.TestCase):
         self.assertGreater(part, 0)
         found[task] = found.get(task, 0) + part * sizes[i]
     self.assertEqual(dict.fromkeys(range(n), sum(sizes) / n), found)
-
-  @parameterized.parameters(
-      (distributed.ReplicationStrategy(), 4),
-      (distributed.RoundRobinStrategy(), 2),
-      (_Balanced(dedicate_parameter_servers=False), 4))
-  def test_others_spread_evenly(self, strategy, num_ps):
-    self.assertEqual([_Fraction(1, num_ps)] * num_ps,
-                     list(_ps_fractions(strategy, 4, 2, 1).values()))
-
-  @parameterized.parameters(
-      distributed.ReplicationStrategy(), distributed.RoundRobinStrategy(),
-      distributed.RoundRobinStrategy(dedicate_parameter_servers=False),
-      # Sizes of other iterations are no error where nothing is placed.
-      _Balanced(), _Balanced(sizes=[1, 2, 3]), _Balanced(sizes=[1, 2]))
-  def test_no_ps(self, strategy):
-    self.assertEqual(
-        range(0), _as_worker(strategy, 3, 0).subnetwork_parameter_servers(3, 1))
 
   def test_subclasses(self):
 
@@ -294,6 +273,9 @@ class StrategyTest(parameterized.TestCase):
       with self.assertRaisesRegex(
           ValueError, name + r"=\(1, 2\): .*num_subnetworks=3.* not 2"):
         ask()
+    # Sizes are no error where nothing is placed.
+    strategy.config = strategies.PsConfig(0)
+    self.assertEqual(range(0), strategy.subnetwork_parameter_servers(3, 1))
 
 
 if __name__ == "__main__":

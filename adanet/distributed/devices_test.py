@@ -1,23 +1,30 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the placement by op name."""
+"""Tests of the placement by op name, and of it in a subnetwork's scope."""
 
+import fractions
+import hashlib
 import threading
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet import distributed
 from adanet import tf_compat
 from adanet.distributed import devices
+from adanet.distributed import line
 from adanet.distributed.testdata import golden
+from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import strategies
+import hypothesis
+from hypothesis import strategies as st
 import numpy as np
 
-_HASHES = golden.load("parameter_server_tasks")["op_name_hash"]
+_GOLDEN = golden.load("parameter_server_tasks")
 
 
 class OpNameHashStrategyTest(parameterized.TestCase):
 
-  @parameterized.parameters(sorted(_HASHES.items()))
+  @parameterized.parameters(sorted(_GOLDEN["op_name_hash"].items()))
   def test_equals_reference(self, name, task_by_num_tasks):
     tasks = {
         num_tasks: devices.OpNameHashStrategy(int(num_tasks))(
@@ -30,8 +37,7 @@ class OpNameHashStrategyTest(parameterized.TestCase):
     self.assertIs(devices.OpNameHashStrategy, devices._OpNameHashStrategy)
 
   @parameterized.parameters(
-      (0, ValueError), (-3, ValueError), (np.int64(0), ValueError),
-      (2.0, TypeError), ("2", TypeError), (True, TypeError), (None, TypeError))
+      (0, ValueError), (-3, ValueError), (True, TypeError), (None, TypeError))
   def test_rejects(self, num_tasks, error):
     with self.assertRaises(error) as raised:
       devices.OpNameHashStrategy(num_tasks)
@@ -39,7 +45,7 @@ class OpNameHashStrategyTest(parameterized.TestCase):
         str(raised.exception), f"num_tasks={num_tasks!r}: expected ")
 
 
-def _place(names, num_ps, **kwargs):
+def _place_by_setter(names, num_ps, **kwargs):
   """Returns name -> device of variables made below a replica_device_setter."""
   with tf_compat.v1.Graph().as_default():
     setter = tf_compat.v1.train.replica_device_setter(ps_tasks=num_ps, **kwargs)
@@ -55,10 +61,6 @@ def _by_hash(names, num_ps):
   return {n: f"/job:ps/task:{strategy(strategies.Op(n))}" for n in names}
 
 
-def _by_creation(names, num_ps):
-  return {n: f"/job:ps/task:{i % num_ps}" for i, n in enumerate(names)}
-
-
 _NAMES = ["foo", "bar", "baz", "dense/kernel", "dense/bias"]
 
 
@@ -67,41 +69,31 @@ class ReplicaDeviceSetterTest(parameterized.TestCase):
   @parameterized.product(
       num_ps=[1, 2, 3, 6, 17], names=[_NAMES, _NAMES[::-1], _NAMES[1:4]])
   def test_as_ps_strategy(self, num_ps, names):
-    placed = _place(
+    placed = _place_by_setter(
         names, num_ps, ps_strategy=devices.OpNameHashStrategy(num_ps))
     self.assertEqual(_by_hash(names, num_ps), placed)
 
-
-class MonkeyPatchTest(parameterized.TestCase):
-
-  def setUp(self):
-    super().setUp()
-    # Creation order and hash differ, so that either shows.
-    self.assertNotEqual(_by_creation(_NAMES, 3), _by_hash(_NAMES, 3))
-
   def assert_patched(self):
-    self.assertEqual(_by_hash(_NAMES, 3), _place(_NAMES, 3))
+    self.assertEqual(_by_hash(_NAMES, 3), _place_by_setter(_NAMES, 3))
 
   def assert_not_patched(self):
-    self.assertEqual(_by_creation(_NAMES, 3), _place(_NAMES, 3))
+    by_creation = {n: f"/job:ps/task:{i % 3}" for i, n in enumerate(_NAMES)}
+    self.assertNotEqual(_by_hash(_NAMES, 3), by_creation)  # So that it shows.
+    self.assertEqual(by_creation, _place_by_setter(_NAMES, 3))
 
-  def test_only_inside(self):
+  def test_only_inside_and_until_an_exception(self):
     self.assert_not_patched()
-    with devices.monkey_patch_default_variable_placement_strategy():
-      with devices.monkey_patch_default_variable_placement_strategy():
-        self.assert_patched()
-      self.assert_patched()
-    self.assert_not_patched()
-
-  def test_after_an_exception(self):
     with self.assertRaisesRegex(KeyError, "mine"):
       with devices.monkey_patch_default_variable_placement_strategy():
+        with devices.monkey_patch_default_variable_placement_strategy():
+          self.assert_patched()
+        self.assert_patched()
         raise KeyError("mine")
     self.assert_not_patched()
 
   def test_a_given_strategy_wins(self):
     with devices.monkey_patch_default_variable_placement_strategy():
-      placed = _place(_NAMES, 3, ps_strategy=lambda op: 2)
+      placed = _place_by_setter(_NAMES, 3, ps_strategy=lambda op: 2)
     self.assertEqual({n: "/job:ps/task:2" for n in _NAMES}, placed)
 
   def test_no_ps(self):
@@ -124,6 +116,252 @@ class MonkeyPatchTest(parameterized.TestCase):
     may_close.set()
     holder.join()
     self.assert_not_patched()
+
+
+_MAKERS = (strategies.round_robin, strategies.balanced)
+
+
+def _place(strategy, num_subnetworks, subnetwork_index, names):
+  """Returns the devices of variable ops made in a subnetwork's scope."""
+  with tf_compat.v1.Graph().as_default():
+    with strategy.subnetwork_devices(num_subnetworks, subnetwork_index):
+      return [
+          tf_compat.v1.raw_ops.VarHandleOp(dtype="float", shape=[],
+                                           name=name).op.device
+          for name in names
+      ]
+
+
+def _task(device):
+  return tf_compat.v1.DeviceSpec.from_string(device).task
+
+
+def _task_of_point(num_ps, sizes, subnetwork_index, name):
+  """Returns the ps of a variable under BalancedStrategy, by the definition."""
+  sizes = [fractions.Fraction(size) for size in sizes]
+  name_hash = fractions.Fraction(
+      int(hashlib.sha256(name.encode("utf-8")).hexdigest(), 16), 2**256)
+  point = (sum(sizes[:subnetwork_index]) + name_hash * sizes[subnetwork_index])
+  return int(point * num_ps / sum(sizes))
+
+
+class SubnetworkDevicesTest(parameterized.TestCase):
+
+  @hypothesis.given(
+      num_ps=st.one_of(st.integers(1, 12), st.integers(1, 10**9)),
+      sizes=st.lists(st.one_of(st.integers(1, 10**6), st.floats(1e-3, 1e3)),
+                     min_size=1, max_size=8),
+      names=st.lists(st.from_regex("[a-z]{1,3}", fullmatch=True), min_size=1,
+                     max_size=5, unique=True))
+  def test_a_variable_is_at_its_point(self, num_ps, sizes, names):
+    k = len(sizes)
+    strategy = strategies.balanced(strategies.PsConfig(num_ps), sizes=sizes)
+    for i in range(k):
+      tasks = [_task(d) for d in _place(strategy, k, i, names)]
+      self.assertEqual(
+          [_task_of_point(num_ps, sizes, i, name) for name in names], tasks)
+      ps = strategy.subnetwork_parameter_servers(k, i)
+      for task in tasks:
+        self.assertIn(task, ps)
+
+  def test_a_segment_is_no_tuple_of_tasks(self):
+    segment = line.Segment(start=0, length=1, total=2, num_parts=4)
+    names = [f"v{v}" for v in range(50)]
+    for tasks, expected in ((tuple(segment), {0, 1, 2, 4}), (segment, {0, 1})):
+      with tf_compat.v1.Graph().as_default(), devices.variables_on(tasks):
+        self.assertEqual(expected, {
+            _task(tf_compat.v1.get_variable(name, shape=[]).device)
+            for name in names})
+
+  def test_a_subclass_that_sees_fewer_parameter_servers(self):
+    strategy = strategies.balanced(strategies.PsConfig(4))
+    half = strategies.viewing(distributed.BalancedStrategy, lambda config: (
+        strategies.PsConfig(config.num_ps_replicas // 2)))()
+    half.config = strategies.PsConfig(8)
+    names = ["a", "b", "c", "d"]
+    self.assertEqual(_place(strategy, 2, 1, names), _place(half, 2, 1, names))
+
+  @parameterized.parameters(_GOLDEN["subnetwork_devices"])
+  def test_equals_reference(self, num_ps, num_subnetworks, task):
+    strategy = strategies.round_robin(strategies.PsConfig(num_ps))
+    placed = [
+        _place(strategy, num_subnetworks, i, _GOLDEN["op_names"])
+        for i in range(num_subnetworks)
+    ]
+    self.assertEqual([[
+        "" if t is None else f"/job:ps/task:{t}" for t in tasks
+    ] for tasks in task], placed)
+
+  @hypothesis.given(
+      num_ps=st.integers(1, 10**9),
+      num_subnetworks=st.integers(1, 10**9),
+      index=st.integers(0, 10**9))
+  def test_groups_of_large_clusters(self, num_ps, num_subnetworks, index):
+    index %= num_subnetworks
+    names = [f"v{v}" for v in range(5)]
+    strategy = strategies.round_robin(strategies.PsConfig(num_ps))
+    tasks = [_task(d) for d in _place(strategy, num_subnetworks, index, names)]
+    if num_subnetworks > num_ps:
+      self.assertEqual({index % num_ps}, set(tasks))
+    else:
+      # The groups are in the order of the subnetworks, and of nearly one size.
+      size, larger = divmod(num_ps, num_subnetworks)
+      first = index * size + min(index, larger)
+      size += index < larger
+      pick = devices.OpNameHashStrategy(size)
+      self.assertEqual([first + pick(strategies.Op(n)) for n in names], tasks)
+
+  @parameterized.parameters(
+      distributed.ReplicationStrategy(),
+      distributed.RoundRobinStrategy(dedicate_parameter_servers=False),
+      distributed.BalancedStrategy(dedicate_parameter_servers=False))
+  def test_needs_no_config_where_it_changes_nothing(self, strategy):
+    self.assertEqual([""] * 3, _place(strategy, 2, 1, ["a", "b", "c"]))
+
+  @parameterized.parameters(
+      distributed.RoundRobinStrategy(),
+      distributed.BalancedStrategy(sizes=[2, 1]))
+  def test_follows_its_config(self, strategy):
+    for num_ps, device in ((2, "/job:ps/task:1"), (1, "/job:ps/task:0"),
+                           (0, ""), (3, "/job:ps/task:2")):
+      strategy.config = strategies.PsConfig(num_ps)
+      for _ in range(2):
+        self.assertEqual([device], _place(strategy, 2, 1, ["w"]))
+
+  @parameterized.parameters(
+      distributed.ReplicationStrategy(),
+      strategies.round_robin(strategies.PsConfig(0)),
+      strategies.round_robin(strategies.PsConfig(3)),
+      strategies.balanced(strategies.PsConfig(0)),
+      strategies.balanced(strategies.PsConfig(2)))
+  def test_decorates(self, strategy):
+
+    @strategy.subnetwork_devices(2, 1)
+    def make(names):
+      variables = make(names[1:]) if names[1:] else []
+      return variables + [tf_compat.v1.get_variable(names[0], shape=[])]
+
+    for _ in range(2):
+      with tf_compat.v1.Graph().as_default():
+        with strategy.subnetwork_devices(2, 1):
+          a_device = tf_compat.v1.get_variable("scope", shape=[]).device
+        self.assertEqual([a_device] * 2, [v.device for v in make(["a", "b"])])
+        outside = tf_compat.v1.get_variable("outside", shape=[])
+        self.assertEqual("", outside.device)
+
+  @parameterized.parameters(
+      distributed.RoundRobinStrategy, distributed.BalancedStrategy)
+  def test_follows_the_parameter_servers_of_a_subclass(self, base):
+
+    class Choosing(base):
+      tasks = None
+
+      def subnetwork_parameter_servers(self, num_subnetworks, subnetwork_index):
+        return self.tasks
+
+    strategy = Choosing()
+    strategy.config = strategies.PsConfig(9)
+    for tasks, placed in (
+        ([4], [4]), ((2,), [2]), ({8}, [8]), (range(5, 6), [5]), ([], []),
+        (None, []), ([7, 1], [7, 1]), (np.array([3, 6]), [3, 6]),
+        (iter([]), [])):
+      strategy.tasks = tasks
+      self.assertEqual(
+          {f"/job:ps/task:{task}" for task in placed} or {""},
+          set(_place(strategy, 2, 1, [f"w{i}" for i in range(20)])))
+
+  @parameterized.product(use_resource=[True, False], make=_MAKERS)
+  def test_only_variables_move(self, use_resource, make):
+    strategy = make(strategies.PsConfig(4))
+    with tf_compat.v1.Graph().as_default() as graph:
+      with strategy.subnetwork_devices(2, 1):
+        tf_compat.v1.get_variable("w", shape=[2], use_resource=use_resource)
+        tf_compat.v1.constant(1., name="constant")
+        table = tf_compat.v1.raw_ops.MutableHashTableV2(
+            key_dtype="string", value_dtype="int64", name="w")
+    variable = graph.get_operation_by_name("w")
+    self.assertIn(variable.type, tf_compat.STANDARD_PS_OPS)
+    task = (2 + devices.OpNameHashStrategy(2)(strategies.Op("w"))
+            if make is strategies.round_robin else
+            _task_of_point(4, [1, 1], 1, "w"))
+    self.assertEqual(f"/job:ps/task:{task}", variable.device)
+    self.assertStartsWith(table.device, "/job:ps/task:")
+    self.assertEqual("", graph.get_operation_by_name("constant").device)
+
+  @parameterized.product(
+      explicit_and_placed=(
+          ("/job:worker/task:3", "/job:worker/task:3"),
+          ("/job:ps/task:7", "/job:ps/task:7"),
+          ("/job:localhost/device:CPU:0", "/job:localhost/device:CPU:0"),
+          ("/task:1", "/task:1"),
+          ("/replica:0/task:0/device:CPU:0", "/replica:0/task:0/device:CPU:0"),
+          ("/device:CPU:0", "/job:ps/task:2/device:CPU:0"),
+          ("", "/job:ps/task:2")),
+      make=_MAKERS)
+  def test_an_explicit_device_wins(self, explicit_and_placed, make):
+    explicit, placed = explicit_and_placed
+    # Subnetwork 2 has the ps 2 alone.
+    strategy = make(strategies.PsConfig(3))
+    with tf_compat.v1.Graph().as_default():
+      with strategy.subnetwork_devices(3, 2), tf_compat.v1.device(explicit):
+        variable = tf_compat.v1.get_variable("w", shape=[])
+    self.assertEqual(
+        tf_compat.v1.DeviceSpec.from_string(placed),
+        tf_compat.v1.DeviceSpec.from_string(variable.device))
+
+  @parameterized.parameters(*_MAKERS)
+  def test_inside_replica_device_setter(self, make):
+    strategy = make(strategies.PsConfig(6))
+    with tf_compat.v1.Graph().as_default():
+      with tf_compat.v1.device(
+          tf_compat.v1.train.replica_device_setter(
+              ps_tasks=6, worker_device="/job:worker/task:1")):
+        outside = tf_compat.v1.get_variable("outside", shape=[])
+        with strategy.subnetwork_devices(3, 2):
+          inside = tf_compat.v1.get_variable("inside", shape=[])
+          product = inside * 2.
+    self.assertEqual("/job:ps/task:0", outside.device)
+    self.assertIn(_task(inside.device), (4, 5))
+    self.assertStartsWith(product.device, "/job:worker/task:1")
+
+  @parameterized.parameters(*_MAKERS)
+  def test_slots_live_with_their_variable(self, make):
+    strategy = make(strategies.PsConfig(8))
+    with tf_compat.v1.Graph().as_default():
+      with strategy.subnetwork_devices(1, 0):
+        variables = [
+            tf_compat.v1.get_variable(f"w{i}", shape=[2])
+            for i in range(8)
+        ]
+        optimizer = tf_compat.v1.train.AdamOptimizer()
+        optimizer.minimize(sum(map(tf_compat.v1.reduce_sum, variables)))
+      self.assertGreater(len({v.device for v in variables}), 1)
+      for variable in variables:
+        for slot in optimizer.get_slot_names():
+          self.assertEqual(variable.device,
+                           optimizer.get_slot(variable, slot).device)
+
+  @parameterized.parameters(*_MAKERS)
+  def test_nests_and_closes(self, make):
+    strategy = make(strategies.PsConfig(2))
+    inner = strategy.subnetwork_devices(2, 1)
+    placed = []
+
+    def place():
+      placed.append(
+          tf_compat.v1.get_variable(f"v{len(placed)}", shape=[]).device)
+
+    with tf_compat.v1.Graph().as_default():
+      with self.assertRaisesRegex(KeyError, "mine"):
+        with strategy.subnetwork_devices(2, 0):
+          with inner:
+            with inner:
+              place()
+            place()
+          place()
+          raise KeyError("mine")
+      place()
+    self.assertEqual(["/job:ps/task:1"] * 2 + ["/job:ps/task:0", ""], placed)
 
 
 if __name__ == "__main__":

@@ -302,15 +302,13 @@ class NamesTest(parameterized.TestCase):
       self.assertEqual(expected, use())
     with _mode(mode), _inside(placement):
       self.assertEqual(expected, use())
-      self.assert_scope_is_in_force()
-
-  def assert_scope_is_in_force(self):
-    if not v1.executing_eagerly():
-      handle = v1.raw_ops.VarHandleOp(dtype="float", shape=[], name="plain")
-      self.assertEqual("/job:ps/task:2", handle.device)
-      return
-    with self.assertRaisesRegex(Exception, "/job:ps/.*task:2"):
-      v2.Variable(1., name="plain")  # Eagerly no ps is connected.
+      # The scope is still in force. Eagerly no ps is connected.
+      if mode == "graph":
+        handle = v1.raw_ops.VarHandleOp(dtype="float", shape=[], name="plain")
+        self.assertEqual("/job:ps/task:2", handle.device)
+      else:
+        with self.assertRaisesRegex(Exception, "/job:ps/.*task:2"):
+          v2.Variable(1., name="plain")
 
 
 if __name__ == "__main__":

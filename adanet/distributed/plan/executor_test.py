@@ -17,14 +17,6 @@ _costs = st.lists(st.one_of(
     st.integers(1, 20), st.floats(.01, 100.)), min_size=1, max_size=6)
 
 
-def _shortest(num_workers, costs):
-  """Returns the shortest time of all divisions."""
-  return min(
-      max(sum(cost for cost, owner in zip(costs, owners) if owner == worker)
-          for worker in range(num_workers))
-      for owners in itertools.product(range(num_workers), repeat=len(costs)))
-
-
 class ExecutorPlanTest(parameterized.TestCase):
 
   @hypothesis.given(st.integers(1, 3), _costs)
@@ -33,7 +25,10 @@ class ExecutorPlanTest(parameterized.TestCase):
     plan = plan_lib.ExecutorPlan(num_workers, len(costs), costs)
     times = [sum(exact[i] for i in group.subnetworks)
              for group in plan.worker_groups]
-    shortest = _shortest(num_workers, exact)
+    shortest = min(  # Of all divisions.
+        max(sum(cost for cost, owner in zip(exact, owners) if owner == worker)
+            for worker in range(num_workers))
+        for owners in itertools.product(range(num_workers), repeat=len(costs)))
     self.assertLessEqual(
         max(times),
         (fractions.Fraction(4, 3) - fractions.Fraction(1, 3 * num_workers)) *

@@ -61,7 +61,6 @@ class Needs(Mine):
     pass
 """
 
-
 _EXECUTOR_TABLE = """\
 An executor: 3 workers, 7 subnetworks, the longest first
 

@@ -23,6 +23,7 @@ import matplotlib
 from matplotlib import text
 import numpy as np
 
+_plan = plan_lib.PlacementPlan
 _REPLICATION = placement.ReplicationStrategy()
 _ROUND_ROBIN = placement.RoundRobinStrategy()
 _DROP = placement.RoundRobinStrategy(drop_remainder=True)
@@ -44,9 +45,6 @@ class _Lopsided(placement.RoundRobinStrategy):
 
   def subnetwork_parameter_servers(self, num_subnetworks, subnetwork_index):
     return [0]
-
-
-_plan = plan_lib.PlacementPlan
 
 
 def _draw(*shapes):

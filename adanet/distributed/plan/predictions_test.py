@@ -221,21 +221,6 @@ class PredictionsTest(parameterized.TestCase):
               other, m, n, k, costs, sizes,
               plan.ensemble_cost).training_time())
 
-  @parameterized.parameters(
-      # From the issues that asked for it, and by hand.
-      (5, (1, 2, 4), 28 / 15, 4.), (12, (1, 1), 2 / 9, .25),
-      (100, (1,) * 7, 28 / 300, 7 / 39), (3, (1, 2), 4 / 3, 2.),
-      (4, (1,) * 3, 1., 1.), (5, (1,) * 4, 16 / 15, 4 / 3),
-      (8, (1,) * 7, 7 / 6, 7 / 3), (16, (1,) * 15, 1.25, 5.),
-      (64, (1,) * 31, 31 / 48, 31 / 6))
-  def test_times(self, num_workers, costs, balanced, round_robin):
-    for strategy, time in (
-        (distributed.BalancedStrategy(costs), balanced),
-        (distributed.RoundRobinStrategy(), round_robin)):
-      self.assertAlmostEqual(time, plan_lib.PlacementPlan(
-          strategy, num_workers, 0, len(costs), costs).training_time(),
-                             delta=1e-9)
-
   def test_what_ensembles_cost(self):
     balanced = distributed.BalancedStrategy((1, 2), ensemble_cost=5)
     measured = distributed.BalancedStrategy("measured").with_measured(

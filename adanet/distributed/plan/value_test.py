@@ -4,7 +4,6 @@
 
 import fractions
 import json
-import threading
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -16,7 +15,6 @@ import hypothesis
 import numpy as np
 
 OURS = answers_lib.OURS
-
 
 _plan = plan_lib.PlacementPlan
 
@@ -248,14 +246,6 @@ class ValuesTest(parameterized.TestCase):
         _plan(strategies.arbitrary(1), 5, 0, 2))
 
 
-class Locked(distributed.RoundRobinStrategy):
-  """Cannot be copied."""
-
-  def __init__(self):
-    super().__init__()
-    self.lock = threading.Lock()
-
-
 class ErrorsTest(parameterized.TestCase):
 
   def assert_says(self, error, text, call, *args):
@@ -269,20 +259,13 @@ class ErrorsTest(parameterized.TestCase):
        3, 2, 1),
       (TypeError, "strategy=<class ", distributed.RoundRobinStrategy, 3, 2, 1),
       (ValueError, "num_workers=0: ", OURS[0], 0, 2, 1),
-      (TypeError, "num_workers=True: ", OURS[0], True, 2, 1),
       (ValueError, "num_ps=-1: ", OURS[0], 3, -1, 1),
-      (TypeError, "num_ps=None: ", OURS[0], 3, None, 1),
       (ValueError, "num_subnetworks=0: ", OURS[0], 3, 2, 0),
-      (TypeError, "num_subnetworks=1.5: ", OURS[0], 3, 2, 1.5),
-      (TypeError, "strategy=Locked(): expected ", Locked(), 3, 2, 1),
       (ValueError, "num_workers=20001: expected at most 20,000 workers.",
        OURS[0], 20001, 2, 1),
       (ValueError, "num_workers=10000, num_subnetworks=1001: expected at most "
        "10,000,000 pairs of a worker and a subnetwork.", OURS[0], 10000, 2,
        1001),
-      (AttributeError, "config.model_dir: ", strategies.Custom(
-          lambda config: config.model_dir, lambda config, i: True, bool),
-       3, 2, 1),
       (ValueError, "costs=[1, 2]: expected 3 numbers from 1e-100 to 1e+100, "
        "one for each subnetwork.", OURS[0], 3, 2, 3, [1, 2]),
       (ValueError, "sizes=[1, 1e+101]: expected 2 numbers from 1e-100 to ",
@@ -295,11 +278,8 @@ class ErrorsTest(parameterized.TestCase):
        "1e-100 to 1e+100.", OURS[0], 3, 2, 3, None, None, -1),
       (ValueError, "ensemble_cost=1e+101: expected None, 0, or ", OURS[0], 3, 2, 3,
        None, None, 1e101),
-      (TypeError, "ensemble_cost=[1]: ", OURS[0], 3, 2, 3, None, None, [1]),
       (ValueError, "ensemble_cost=1e-101: ",
-       distributed.BalancedStrategy(ensemble_cost=1e-101), 3, 2, 3),
-      (ValueError, "costs=(1, 2): expected num_subnetworks=3 numbers",
-       distributed.BalancedStrategy((1, 2)), 3, 2, 3))
+       distributed.BalancedStrategy(ensemble_cost=1e-101), 3, 2, 3))
   def test_plan(self, error, text, *args):
     self.assert_says(error, text, _plan, *args)
 
