@@ -11,6 +11,7 @@ from absl.testing import parameterized
 from adanet import distributed
 from adanet.distributed import plan as plan_lib
 from adanet.testing import answers as answers_lib
+from adanet.testing import strategies
 import hypothesis
 from hypothesis import strategies as st
 import numpy as np
@@ -133,8 +134,6 @@ class PredictionsTest(parameterized.TestCase):
         plan.ensemble_speed(), float(ensemble_speed), rtol=1e-12)
     slowest = min(slowest, ensemble_speed)
     self.assertEqual(slowest > 0, plan.trains_everything)
-    self.assertEqual(
-        slowest > 0, plan.figures()["training_time"] is not None)
     np.testing.assert_allclose(
         plan.training_time(60), float(60 / slowest) if slowest else np.inf,
         rtol=1e-12)
@@ -239,6 +238,15 @@ class PredictionsTest(parameterized.TestCase):
       self.assertEqual(None if expected == sum(plan.costs or (1, 1)) /
                        fractions.Fraction(3) else expected,
                        plan.own_ensemble_cost)
+
+  def test_no_worker_builds_the_ensembles(self):
+    plan = plan_lib.PlacementPlan(
+        strategies.Custom(lambda config: False, lambda config, i: True,
+                          lambda config: True), 3, 0, 2)
+    self.assertEqual(0, plan.ensemble_speed())
+    self.assertEqual(float("inf"), plan.training_time())
+    self.assertFalse(plan.trains_everything)
+    self.assertIsNone(plan.figures()["training_time"])
 
   @parameterized.parameters(
       (distributed.ReplicationStrategy(), 4 / 6),

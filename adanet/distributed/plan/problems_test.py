@@ -12,7 +12,6 @@ from adanet.testing import strategies
 import hypothesis
 import numpy as np
 
-_REPLICATION = distributed.ReplicationStrategy()
 _ROUND_ROBIN = distributed.RoundRobinStrategy()
 _DROPPING = distributed.RoundRobinStrategy(drop_remainder=True)
 _FIX = " Fix: use BalancedStrategy()."
@@ -40,8 +39,8 @@ class ProblemsTest(parameterized.TestCase):
       (_DROPPING, (4, 2, 5), "No worker trains subnetworks 3, 4." + _FIX),
       (_DROPPING, (3, 0, 3), "No worker trains subnetwork 2. Fix: use "
        "num_workers=4, or BalancedStrategy()."),
-      (_REPLICATION, (3, 3, 6), "Workers 0, 1, 2 build the ensembles; one is "
-       "enough." + _FIX),
+      (distributed.ReplicationStrategy(), (3, 3, 6),
+       "Workers 0, 1, 2 build the ensembles; one is enough." + _FIX),
       (_FIRST, (6, 3, 1),
        "No worker uses parameter servers 1, 2." + _FIX,
        "Parameter server 0 serves more than twice the mean load of 2 "
