@@ -322,7 +322,7 @@ class Predictions:
       if group.builds_ensemble:
         count = len(group.workers)
         num_builders += count
-        if not group.trains_subnetworks:
+        if not group.trained:
           num_idle += count
         elif group.fractions is not None:
           num_needed += count

@@ -60,6 +60,9 @@ class ProblemsTest(parameterized.TestCase):
       (strategies.Custom(
           lambda config: False, lambda config, i: True, lambda config: True),
        (3, 0, 2), "No worker builds the ensembles." + _FIX),
+      # Some say that they train, but build no subnetwork.
+      (strategies.arbitrary(0), (15, 0, 1),
+       "Workers 2, 5, 8, 9 build the ensembles; 2 are enough." + _FIX),
       # Raises in any other shape of cluster.
       (strategies.Custom(
           lambda config: {3: True}[config.num_worker_replicas],
