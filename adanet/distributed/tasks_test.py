@@ -11,8 +11,7 @@ from adanet.distributed import tasks
 class TasksTest(parameterized.TestCase):
 
   def test_names(self):
-    self.assertEqual(["chief:0", "worker:0", "worker:1"],
-                     tasks.worker_names(3))
+    self.assertEqual(["chief:0", "worker:0", "worker:1"], tasks.worker_names(3))
     self.assertEqual("master:0", tasks.worker_names(3, "master")[0])
 
   @parameterized.parameters(

@@ -187,8 +187,7 @@ class ProblemsTest(parameterized.TestCase):
       fixes = dict(problems[0].fixes)
       balanced = distributed.BalancedStrategy(
           plan.costs, plan.sizes, ensemble_cost=plan.own_ensemble_cost)
-      self.assertEqual((), plan_lib.PlacementPlan(
-          balanced, *shape).problems())
+      self.assertEqual((), plan_lib.PlacementPlan(balanced, *shape).problems())
       self.assertEqual(repr(balanced), fixes.pop("strategy"))
       for key, value in fixes.items():
         self.assertGreater(value, getattr(plan, key))

@@ -45,8 +45,7 @@ class PlanEqualsStrategyTest(parameterized.TestCase):
       self.assertEqual(answers.trained[w], list(group.trained))
       if answers.fractions[w]:
         self.assertEqual(answers.fractions[w], dict(group.fractions))
-        self.assertEqual(answers.ensemble_fractions[w],
-                         group.ensemble_fraction)
+        self.assertEqual(answers.ensemble_fractions[w], group.ensemble_fraction)
       if group.builds_ensemble or group.num_trained:
         self.assertAlmostEqual(1, float(group.ensemble_fraction + sum(
             group.time_fractions(plan.costs).values())))
