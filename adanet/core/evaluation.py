@@ -183,8 +183,8 @@ class Evaluator:
           tf_compat.metric_op(self._metric(by_name))
           for by_name in ensemble_metrics
       ]
-      # One op for all would change these, which the session may have run:
-      # TensorFlow warns of that.
+      # `local_variables_initializer` would add an op behind these. TensorFlow
+      # warns of that if the session has run them.
       sess.run([v.initializer for v in tf_compat.v1.local_variables()])
     _run_batches(sess, [update_op for _, update_op in metrics], self.steps,
                  "Evaluation of the ensembles")

@@ -97,7 +97,7 @@ def check_lengths(name, value, expected, count=None):
     value = tuple(value)
   except TypeError:
     raise TypeError(message) from None
-  if not value or len(value) != (count or len(value)):
+  if not value or count not in (None, len(value)):
     raise ValueError(message)
   return tuple(check_length(f"{name}[{i}]", number, "a number greater than 0")
                for i, number in enumerate(value))

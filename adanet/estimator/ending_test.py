@@ -32,9 +32,10 @@ def _estimator(model_dir, max_iteration_steps=4, **kwargs):
       **kwargs)
 
 
-def _no_gain(evaluator=None):
+def _no_gain(evaluator=None, patience=1):
   """Returns arguments of a search in which no winner gains enough."""
-  return dict(patience=1, min_delta=1e9, evaluator=evaluator, max_iterations=9)
+  return dict(patience=patience, min_delta=1e9, evaluator=evaluator,
+              max_iterations=9)
 
 
 def _held_out():
@@ -130,15 +131,18 @@ class EndingTest(parameterized.TestCase):
     self.assertEqual(sorted(set(values), reverse=True), values)
     self.assertLen(values, 3)
 
-  @parameterized.parameters((adanet.Evaluator(_held_out()), 2), (None, 3))
+  @parameterized.parameters((adanet.Evaluator(_held_out()), 3), (None, 4))
   def test_only_candidate(self, evaluator, num_iterations):
     # Nothing is known of the first winner without an evaluator.
     estimator = adanet.Estimator(
         adanet.heads.RegressionHead(), builders.generator(builders.Dense("a")),
         max_iteration_steps=4, force_grow=True, model_dir=self._model_dir,
-        **_no_gain(evaluator))
+        **_no_gain(evaluator, patience=2))
     estimator.train(builders.input_fn())
-    self.assertLen(estimator.history().iterations, num_iterations)
+    history = estimator.history()
+    self.assertLen(history.iterations, num_iterations)
+    self.assertStartsWith(history.end.reason,
+                          "patience=2: the last 2 winners are no better than ")
 
   @parameterized.parameters(None, engines.Here())
   def test_validation_input_is_an_evaluator(self, executor):

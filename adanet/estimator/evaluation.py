@@ -239,7 +239,7 @@ def export(model: model_lib.Model, export_dir_base: str,
     return input_lib.Input(receivers[0].features, None, [])
 
   with model.graph_on(read, "infer", number) as built:
-    # Before a session runs what it groups: TensorFlow warns of that.
+    # TensorFlow warns if a session has run the ops that it groups.
     main_op = sessions.local_init_op(built.iteration.local_init_ops)
     with _session(model, built, checkpoint, winner) as (session, _):
       best = _best(model, built.iteration, checkpoint)

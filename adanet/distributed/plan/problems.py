@@ -85,7 +85,9 @@ def _is_fixed(plan, key, value):
     changed = plan.changed(**{key: value})
   except (Exception, SystemExit):  # pylint: disable=broad-except
     return False  # A strategy may refuse another cluster.
-  return _knows_ps(changed) >= _knows_ps(plan) and not find(changed)
+  if _knows_ps(plan) and not _knows_ps(changed):
+    return False
+  return not find(changed)
 
 
 def _least_fix(plan, key, period):

@@ -36,8 +36,8 @@ class SpeedFigures(NamedTuple):
   work: np.ndarray
 
 
-class _Pairs:
-  """What the groups of workers do for one subnetwork.
+class _SubnetworkWorkers:
+  """The workers that build a subnetwork, and those that train it.
 
   Attributes:
     num_builders: how many workers build it.
@@ -55,7 +55,7 @@ class _Pairs:
     self.divided: List[Tuple[int, line_lib.Number]] = []
     self.forward = self.reads = 0.
 
-  def trained(self, exact_cost: line_lib.Number
+  def figures(self, exact_cost: line_lib.Number
               ) -> Tuple[int, float, float, float, float]:
     """Returns the number of trainers, speed, staleness, the most of it, reads.
 
@@ -100,7 +100,7 @@ def predict(groups: Sequence[groups_lib.WorkerGroup], num_subnetworks: int,
   exact_costs = exact_costs or (1,) * num_subnetworks
   costs = list(map(float, exact_costs))
   mean_cost = np.mean(costs)
-  pairs = [_Pairs() for _ in costs]
+  workers = [_SubnetworkWorkers() for _ in costs]
   all_work = []
   for group in groups:
     count = len(group.workers)
@@ -109,30 +109,30 @@ def predict(groups: Sequence[groups_lib.WorkerGroup], num_subnetworks: int,
       forward = (float(group.ensemble_fraction) if group.trains_subnetworks
                  else 1.)
     for i in group.subnetworks:
-      pairs[i].num_builders += count
-      pairs[i].forward += count * forward
+      workers[i].num_builders += count
+      workers[i].forward += count * forward
     work = 0.
     if group.in_lockstep:
       work = sum(costs[i] for i in group.subnetworks)
       time = work + float(ensemble_cost) * group.builds_ensemble
       for i in group.subnetworks:
-        pairs[i].lockstep.append((count, time))
+        workers[i].lockstep.append((count, time))
         # One read of a subnetwork serves it and the ensembles.
-        pairs[i].reads += count * group.num_trained * mean_cost / work
+        workers[i].reads += count * group.num_trained * mean_cost / work
     else:
       for i, part in group.time_fractions().items():
-        pairs[i].divided.append((count, part))
+        workers[i].divided.append((count, part))
     all_work.append(work)
   num_trainers, speeds, stale, most, divided_speeds = map(np.array, zip(*(
-      pair.trained(cost) for pair, cost in zip(pairs, exact_costs))))
+      each.figures(cost) for each, cost in zip(workers, exact_costs))))
   return SpeedFigures(
       ensemble_speed=math.fsum(
           len(group.workers) * float(group.ensemble_fraction)
           for group in groups) / float(ensemble_cost)
       if ensemble_cost else math.inf,
-      num_builders=np.array([pair.num_builders for pair in pairs], np.int64),
+      num_builders=np.array([each.num_builders for each in workers], np.int64),
       num_trainers=num_trainers, speeds=speeds, stale_gradients=stale,
       max_staleness=most,
-      reads=np.array([pair.forward + pair.reads for pair in pairs]) +
+      reads=np.array([each.forward + each.reads for each in workers]) +
       mean_cost * divided_speeds,
       work=np.array(all_work, np.float64))
