@@ -306,8 +306,8 @@ class Loop:
 
   def _report_progress(self, started, first_step):
     seconds = time.time() - started
-    rate = (self.global_step - first_step) / seconds if seconds > .1 else None
-    self._surroundings.report(self.progress(rate))
+    rate = (self.global_step - first_step) / seconds if seconds > .1 else 0.
+    self._surroundings.report(self.progress(rate or None))
 
   def start(self, session: Any,
             stopped: Callable[[Dict[str, int]], Dict[str, str]]) -> None:
