@@ -23,6 +23,7 @@ from adanet.training import input as input_lib
 from adanet.training import model as model_lib
 from adanet.training import recording
 from adanet.training import sessions
+import numpy as np
 
 
 def _decided(model, number, checkpoint):
@@ -122,6 +123,12 @@ def evaluate(model: model_lib.Model,
           (_part(metrics, 0), iteration.global_step))
   _write(model, values, global_step, name)
   results = _results(iteration, best, values)
+  loss = results.get("loss", 0.)
+  if not np.isfinite(loss).all():
+    found = model.not_finite(input_fn, "eval", steps)
+    if found:
+      logging.warning("evaluate: the loss is %s. The input has NaN or infinity "
+                      "in %s.", loss, found)
   recording.write_evaluation(
       model.model_dir.path, number, best.name, name, global_step, results)
   int32 = tf_compat.v1.int32.as_numpy_dtype

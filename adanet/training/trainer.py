@@ -29,6 +29,9 @@ from adanet.training import signals
 from adanet.training import train_ops
 from adanet.training import training_summaries
 
+# In how many more batches NaN is looked for than training has read.
+_MORE_BATCHES = 100
+
 
 class Request(NamedTuple):
   """What a user asks of `train`.
@@ -216,8 +219,7 @@ class IterationTraining:
         self._saver, summaries,
         task.surroundings._replace(
             report=self._report,
-            not_finite=functools.lru_cache()(
-                lambda: model.not_finite(training.request.input_fn))))
+            not_finite=functools.lru_cache()(self._not_finite)))
     self._recorder = recording.TaskRecorder(
         self._folder.path, task.name, self.iteration, task.began)
     self.initializers = sessions.Initializers(
@@ -256,6 +258,12 @@ class IterationTraining:
       return saving.HookedSaver(of_user, **arguments)
     return saving.CheckpointSaver(
         listeners=request.saving_listeners, **arguments)
+
+  def _not_finite(self):
+    """Returns what of the input has NaN, as far as it may have been read."""
+    return self._model.not_finite(
+        self._training.request.input_fn, "train",
+        _MORE_BATCHES + max(self.loop.trained.values()))
 
   def _report(self, event):
     if isinstance(event, events.Progress):
