@@ -57,8 +57,8 @@ class ProcessesTest(parameterized.TestCase):
       process_tree.end_with_program, gpus.use_one_gpu)
   def test_no_worker(self, initializer):
     with self.assertRaisesRegex(
-        RuntimeError, f"^{initializer.__name__}: expected a worker of a process "
-        "pool. Give the function to the pool, as its initializer$"):
+        RuntimeError, f"^{initializer.__name__}: expected a worker of a "
+        "process pool. Give the function to the pool, as its initializer$"):
       initializer()
 
   def test_has_ended(self):
