@@ -8,7 +8,8 @@
     The value is what lies in the model_dir then, and the global step after each
     step.
   restart: makes a new Estimator on the same model_dir.
-  evaluate, predict: the methods; `checkpoint` is a name in the model_dir.
+  evaluate, predict: the methods; `checkpoint` is a name in the model_dir, and
+    `batch_size` an argument of `data.dataset`.
   export: `export_saved_model` with a receiver of `data.receiver`.
 """
 
@@ -94,9 +95,9 @@ class _Run:
   def _checkpoint(self, name):
     return os.path.join(self._model_dir, name) if name else None
 
-  def evaluate(self, checkpoint=None, steps=None, name=None):
+  def evaluate(self, checkpoint=None, steps=None, name=None, batch_size=8):
     return figures.plain(self._estimator.evaluate(
-        data.dataset(self._setting.task, num_epochs=1), steps=steps,
+        data.dataset(self._setting.task, batch_size, num_epochs=1), steps=steps,
         checkpoint_path=self._checkpoint(checkpoint), name=name))
 
   def predict(self, checkpoint=None, predict_keys=None):
