@@ -227,10 +227,10 @@ class _PoolGenerator(subnetwork_lib.Generator):
 
   def generate_candidates(self, previous_ensemble, iteration_number,
                           previous_ensemble_reports, all_reports, config):
-    config = estimator_config.estimator_run_config(config)
     pool = self._pool
     if callable(pool):
-      pool = _call_pool(pool, config, iteration_number)
+      pool = _call_pool(pool, estimator_config.estimator_run_config(config),
+                        iteration_number)
     return [self._builder(name, candidate, config)
             for name, candidate in self._named(pool)]
 

@@ -93,7 +93,7 @@ class CheckpointSaver(Saver):
     self._saver = train.Saver(
         sharded=True, max_to_keep=config.keep_checkpoint_max,
         keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours)
-    self._saver.recover_last_checkpoints(checkpoint_file.kept(model_dir.path))
+    checkpoint_file.recover(self._saver, model_dir.path)
     self.graph_files = graph_files.GraphFiles(model_dir.path, self._saver)
     self._step_names = [step.op.name for step in steps]
     self._read_steps = tf_compat.v1.stack([step.read_value() for step in steps])
@@ -269,13 +269,12 @@ class HookedSaver(CheckpointSaver):
   def _save_elsewhere(self, session, folder, prefix, global_step):
     """Saves in a folder that is not the model_dir."""
     path = self._new_path(prefix, global_step)
-    self._saver.recover_last_checkpoints(checkpoint_file.kept(folder))
+    checkpoint_file.recover(self._saver, folder)
     try:
       self._saver.save(session, path, write_meta_graph=False)
       self.graph_files.write_beside(path)
     finally:
-      self._saver.recover_last_checkpoints(
-          checkpoint_file.kept(self._model_dir.path))
+      checkpoint_file.recover(self._saver, self._model_dir.path)
 
   def save(self, session: Any, global_step: int) -> bool:
     """Saves the first checkpoint. The hooks tell the listeners about it."""
