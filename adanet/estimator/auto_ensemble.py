@@ -25,7 +25,7 @@ import functools
 import inspect
 from typing import Any, Callable, List, Optional, Sequence
 
-from absl import logging
+from adanet import log as logging
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
 from adanet.estimator import arguments

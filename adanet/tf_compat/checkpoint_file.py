@@ -9,7 +9,7 @@ the original, so a checkpoint of the same name in the folder itself comes first.
 import os
 from typing import Any, List, Optional
 
-from absl import logging
+from adanet import log as logging
 from adanet.tf_compat import _tensorflow
 
 NAME = "checkpoint"
@@ -47,9 +47,9 @@ def latest(folder: str) -> Optional[str]:
   here = os.path.join(folder, os.path.basename(named))
   if here == named or is_there(here) or not is_there(named):
     return here
-  logging.log_first_n(
-      logging.WARNING, "The file %s names a checkpoint in another folder: %s.",
-      1, os.path.join(folder, NAME), named)
+  logging.warn_once(
+      "The file %s names a checkpoint in another folder: %s.",
+      os.path.join(folder, NAME), named)
   return named
 
 

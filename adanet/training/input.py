@@ -6,7 +6,7 @@ import functools
 import inspect
 from typing import Any, Callable, Dict, List, NamedTuple, Type
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import evaluation
 from adanet.training import arrays

@@ -6,7 +6,7 @@ import os
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import checkpoints
 from adanet.core import events
