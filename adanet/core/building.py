@@ -11,7 +11,7 @@ import os
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 from typing import Tuple
 
-from absl import logging
+from adanet import log as logging
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib

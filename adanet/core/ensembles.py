@@ -4,8 +4,8 @@
 
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from absl import logging
 from adanet import ensemble as ensemble_lib
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
 from adanet.core import metrics

@@ -8,7 +8,7 @@ The public `adanet.Evaluator` and `adanet.ReportMaterializer`.
 import numbers
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import empty_input
 from adanet.subnetwork import report as report_lib

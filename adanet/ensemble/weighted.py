@@ -15,7 +15,7 @@ import collections
 import math
 from typing import Any, Iterable, Optional
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.ensemble import shapes
 from adanet.ensemble.ensembler import Ensemble

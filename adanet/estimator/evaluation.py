@@ -6,7 +6,7 @@ import contextlib
 import os
 from typing import Any, Callable, Dict, Iterator, Optional, Sequence, Tuple
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import empty_input
 from adanet.core import evaluation as core_evaluation

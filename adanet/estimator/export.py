@@ -12,7 +12,7 @@ import os
 import time
 from typing import Any, Callable, Dict, Mapping, Optional, Union
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.estimator import serving_input
 from adanet.heads import head

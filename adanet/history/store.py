@@ -14,7 +14,7 @@ import os
 import re
 from typing import Any, Callable, List, Optional
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
 from adanet.history import records

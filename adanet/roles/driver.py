@@ -45,7 +45,7 @@ import contextlib
 import time
 from typing import Any, Union
 
-from absl import logging
+from adanet import log as logging
 from adanet.core import events
 from adanet.core import parts as parts_lib
 from adanet.core import selection

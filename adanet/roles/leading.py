@@ -8,7 +8,7 @@ import math
 import time
 from typing import Any, Callable, Iterator, Optional, Tuple, Union
 
-from absl import logging
+from adanet import log as logging
 from adanet import waiting
 from adanet.cluster import lock
 from adanet.core import events

@@ -13,8 +13,8 @@ import statistics
 import time
 from typing import Any, Callable, List, NamedTuple, Optional, Sequence
 
-from absl import logging
 from adanet import distributed
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.cluster import agreement as agreement_lib
 from adanet.distributed import line

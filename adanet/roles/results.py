@@ -17,7 +17,7 @@ import os
 from typing import (Any, Callable, Dict, List, NamedTuple, Optional, Sequence,
                     Tuple)
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet import typed_json
 from adanet import waiting

@@ -5,7 +5,7 @@
 import enum
 from typing import Any
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import events
 from adanet.core import nan_loss

@@ -9,7 +9,7 @@ import tempfile
 from typing import (Any, Callable, ContextManager, Dict, Iterable, List,
                     NamedTuple, Optional, Sequence, Tuple)
 
-from absl import logging
+from adanet import log as logging
 from adanet.core import architecture as architecture_lib
 from adanet.core import checkpoints
 from adanet.core import iteration as iteration_lib

@@ -12,8 +12,8 @@ import math
 from typing import (Any, Container, Dict, Iterable, Mapping, NamedTuple,
                     Optional, Sequence, Tuple)
 
-from absl import logging
 from adanet import ensemble as ensemble_lib
+from adanet import log as logging
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib

@@ -7,7 +7,7 @@ import inspect
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Type
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import evaluation
 from adanet.training import arrays

@@ -11,7 +11,7 @@ and dropped. That holds for every input that is the same each time it is read.
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple
 from typing import Sequence, Set, Tuple
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet import waiting
 

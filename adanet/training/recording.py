@@ -8,7 +8,7 @@ import os
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
 from adanet.core import checkpoints

@@ -6,7 +6,7 @@ import functools
 from typing import (Any, Callable, Dict, List, NamedTuple, Optional, Sequence,
                     Tuple)
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet import waiting
 from adanet.core import checkpoints
