@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import empty_input
+from adanet.core import user_input
 from adanet.subnetwork import report as report_lib
 import numpy as np
 
@@ -66,14 +67,6 @@ def _run_batches(sess, update_ops, steps, what):
       logging.info("%s: %d of %s batches.", what, done, steps or "all")
 
 
-def _checked_input_fn(input_fn):
-  if not callable(input_fn):
-    raise ValueError(
-        "input_fn must be a function that returns (features, labels) or a "
-        f"tf.data.Dataset, got a value of type {type(input_fn).__name__}")
-  return input_fn
-
-
 def _checked_steps(steps):
   if steps is not None and not (
       isinstance(steps, numbers.Real) and steps > 0 and steps % 1 == 0):
@@ -127,7 +120,8 @@ class Evaluator:
       raise ValueError(
           f"objective={objective!r}: expected Evaluator.Objective.MINIMIZE or "
           "Evaluator.Objective.MAXIMIZE.")
-    self._input_fn = _checked_input_fn(input_fn)
+    user_input.check_input_fn(input_fn)
+    self._input_fn = input_fn
     self._metric_name = metric_name
     self._objective = objective
     self._steps = _checked_steps(steps)
@@ -219,7 +213,8 @@ class ReportMaterializer:
     Raises:
       ValueError: an argument is something else.
     """
-    self._input_fn = _checked_input_fn(input_fn)
+    user_input.check_input_fn(input_fn)
+    self._input_fn = input_fn
     self._steps = _checked_steps(steps)
 
   @property

@@ -29,6 +29,11 @@ def check_metric_fn(metric_fn: Any) -> None:
   if not callable(metric_fn):
     raise ValueError(
         f"metric_fn must be a function that returns a dict, got {metric_fn!r}")
+  if hasattr(metric_fn, "update_state"):  # Some of these can be called.
+    raise ValueError(
+        f"metric_fn must be a function that returns a dict, got {metric_fn!r}: "
+        "make the metric in a function of labels and predictions, call its "
+        "update_state there, and return {\"name\": metric}")
   unknown = set(inspect.signature(metric_fn).parameters) - set(
       _METRIC_FN_ARGUMENTS)
   if unknown:

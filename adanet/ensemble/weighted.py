@@ -166,7 +166,8 @@ def _rank_and_size(name, tensor, ranks):
     raise ValueError(
         f"{name} has the shape {tensor.shape}: expected "
         f"{' or '.join((str(rank) for rank in ranks))} dimensions, the last "
-        "one of a known size. Use tf.reshape in build_subnetwork.")
+        "one of a known size. Call batch() once on the dataset, or use "
+        "tf.reshape in build_subnetwork.")
   return rank, size
 
 

@@ -14,14 +14,16 @@ from adanet.core import iteration as iteration_lib
 from adanet.core import metrics
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import reports
+from adanet.core import user_input
 from adanet.estimator import arguments
 from adanet.estimator import evaluation
+from adanet.estimator import keras_words
 from adanet.estimator import placed_config
 from adanet.history import report
 from adanet.history import store
 from adanet.roles import role
+from adanet.training import arrays
 from adanet.training import choosing
-from adanet.training import input as input_lib
 from adanet.training import model as model_lib
 from adanet.training import signals
 from adanet.training import trainer
@@ -40,6 +42,7 @@ def _mean(steps):
   return tf_compat.v1.reduce_mean(steps)
 
 
+@keras_words.explained
 class Estimator:
   """Searches for an ensemble of subnetworks, iteration by iteration.
 
@@ -174,9 +177,8 @@ class Estimator:
                            lambda value: 0 <= value < 1, "a number in [0, 1)")
     metrics.check_metric_fn(metric_fn)
     choosing.check_evaluator(evaluator, min_delta)
-    unknown = sorted(set(kwargs) - _ENSEMBLER_ARGUMENTS)
-    if unknown:
-      raise TypeError(f"adanet.Estimator has no argument {', '.join(unknown)}")
+    keras_words.check_arguments(
+        "adanet.Estimator", sorted(kwargs), _ENSEMBLER_ARGUMENTS)
     if kwargs and ensemblers:
       raise ValueError(
           f"{', '.join(sorted(kwargs))}: expected no such argument beside "
@@ -282,7 +284,7 @@ class Estimator:
         does not catch it ends without a traceback, with the exit status 130.
       SystemExit: it was stopped by SIGTERM, likewise, with the status 143.
     """
-    input_lib.check_input_fn(input_fn)
+    user_input.check_input_fn(input_fn)
     if steps is not None and max_steps is not None:
       raise ValueError(
           f"steps and max_steps cannot both be given, got {steps!r} and "
@@ -310,7 +312,7 @@ class Estimator:
       raise ValueError(
           f"validation_input_fn={input_fn!r}: expected None beside "
           f"evaluator={rules.evaluator!r}, which compares the ensembles")
-    input_lib.check_input_fn(input_fn)
+    user_input.check_input_fn(input_fn)
     self._validation = evaluation_lib.Evaluator(input_fn)
     self._model = self._model._replace(
         rules=rules._replace(evaluator=self._validation))
@@ -347,7 +349,7 @@ class Estimator:
       ValueError: `model_dir` has no checkpoint, `steps` is not greater than 0,
         or the input does not fit.
     """
-    input_lib.check_input_fn(input_fn)
+    user_input.check_input_fn(input_fn)
     arguments.check_count("steps", steps)
     arguments.check_name(name)
     with signals.StopRequests():
@@ -377,7 +379,8 @@ class Estimator:
       ValueError: `model_dir` has no checkpoint, or no prediction has a key of
         `predict_keys`.
     """
-    input_lib.check_input_fn(input_fn)
+    user_input.check_input_fn(input_fn)
+    arrays.warn_if_shuffled(input_fn)
     return evaluation.predict(
         self._model, input_fn, predict_keys, arguments.checked_hooks(hooks),
         self._folder.trained_checkpoint(checkpoint_path), yield_single_examples)

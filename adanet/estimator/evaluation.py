@@ -12,10 +12,10 @@ from adanet.core import empty_input
 from adanet.core import evaluation as core_evaluation
 from adanet.core import iteration as iteration_lib
 from adanet.core import summary
+from adanet.core import user_input
 from adanet.estimator import arguments
 from adanet.estimator import export as export_lib
 from adanet.heads import export_output
-from adanet.training import arrays
 from adanet.training import deciding
 from adanet.training import fitting
 from adanet.training import hooks as hooks_lib
@@ -241,7 +241,7 @@ def export(model: model_lib.Model, export_dir_base: str,
     made = serving_input_receiver_fn()
     if not hasattr(made, "features") or not hasattr(made, "receiver_tensors"):
       raise ValueError(f"{name} must be a function {expected}, and it returned "
-                       f"{arrays.described(made)}")
+                       f"{user_input.described(made)}")
     receivers.append(made)
     return input_lib.Input(receivers[0].features, None, [])
 

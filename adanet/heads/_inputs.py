@@ -63,7 +63,7 @@ def check_labels_given(labels, owner):
         f"{owner} takes one tensor. Use a MultiHead for several.")
 
 
-def check_labels(labels, dimension, logits, owner):
+def check_labels(labels, dimension, logits, owner, what=""):
   """Returns labels as a tensor of shape `[D0, ..., DN, dimension]`.
 
   Args:
@@ -71,6 +71,7 @@ def check_labels(labels, dimension, logits, owner):
     dimension: int.
     logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
     owner: str.
+    what: str, what labels are, for the error.
   """
   v1 = tf_compat.v1
   check_labels_given(labels, owner)
@@ -80,10 +81,15 @@ def check_labels(labels, dimension, logits, owner):
         f"labels: {owner} takes no SparseTensor. Make it dense in input_fn, "
         "with tf.sparse.to_dense.")
   given = labels.shape
+  if given.ndims and not given[:1].is_compatible_with(logits.shape[:1]):
+    raise ValueError(
+        f"labels: {given.as_list()[0]} rows, and the logits of the features "
+        f"have {logits.shape.as_list()[0]}: expected as many in each.")
   if given.ndims is not None and given.ndims + 1 == logits.shape.ndims:
     labels = v1.expand_dims(labels, -1)
   expected = logits.shape[:-1].concatenate([dimension])
-  message = f"labels: {owner} expects the shape [batch_size, ..., {dimension}]"
+  message = (f"labels: {owner} expects {what}the shape [batch_size, ..., "
+             f"{dimension}]")
   if not labels.shape.is_compatible_with(expected):
     raise ValueError(f"{message}, here {_show_shape(expected.as_list())}, but "
                      f"the shape is {_show_shape(given.as_list())}.")

@@ -111,11 +111,12 @@ _GRAPHS = [
      r"labels: RegressionHead 'r' expects the shape \[batch_size, ..., 1\], "
      r"here \[4, 1\], but the shape is \[4, 2\]"),
     ("labels_batch", _binary(), {}, np.zeros([4, 1]), np.zeros([3], int),
-     r"labels: .*here \[4, 1\], but the shape is \[3\]"),
+     "labels: 3 rows, and the logits of the features have 4: expected as many"),
     ("labels_rank", _regression(), {}, np.zeros([4, 1]), 0.,
      r"labels: .*but the shape is \[\]"),
     ("one_hot_labels", _classes(3), {}, np.zeros([4, 3]), np.zeros([4, 3], int),
-     r"labels: MultiClassHead expects the shape \[batch_size, ..., 1\]"),
+     r"labels: MultiClassHead expects class ids \(argmax if they are one-hot\) "
+     r"of the shape \[batch_size, ..., 1\], here \[4, 1\], but .* is \[4, 3\]"),
     ("multi_hot_labels", _labels(3), {}, np.zeros([4, 3]), np.zeros([4, 2]),
      r"labels: .*here \[4, 3\], but the shape is \[4, 2\]"),
     ("labels_dict", _regression(), {}, np.zeros([4, 1]), {"a": np.zeros([4])},

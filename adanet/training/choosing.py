@@ -14,6 +14,7 @@ from adanet.core import architecture as architecture_lib
 from adanet.core import checkpoints
 from adanet.core import iteration as iteration_lib
 from adanet.core import selection
+from adanet.core import user_input
 from adanet.training import fitting
 from adanet.training import library as library_lib
 from adanet.training import model as model_lib
@@ -94,9 +95,9 @@ def check_evaluator(evaluator: Any, min_delta: float = 0.) -> None:
       name for name in _OF_EVALUATORS if getattr(evaluator, name, None) is None]
   if missing:
     raise ValueError(
-        "evaluator must be an adanet.Evaluator, or have "
-        f"{', '.join(_OF_EVALUATORS)}, got {evaluator!r} without "
-        f"{', '.join(missing)}")
+        "evaluator must be an adanet.Evaluator(input_fn), or have "
+        f"{', '.join(_OF_EVALUATORS)}, got {user_input.described(evaluator)} "
+        f"without {', '.join(missing)}")
   if min_delta and evaluator and "objective_fn" in _objective(evaluator):
     raise ValueError(
         f"min_delta={min_delta!r}: expected 0 with the evaluator's own "

@@ -8,6 +8,7 @@ from typing import Any, Iterator, List, NamedTuple, Optional, Sequence
 
 from adanet import tf_compat
 from adanet.core import checkpoints
+from adanet.core import user_errors
 
 # A moving average starts anew where another version wrote other names.
 _AVERAGE_STATE = re.compile(r".*/adanet_loss/(biased|local_step)\Z")
@@ -163,7 +164,8 @@ class Initializers:
     """
     v1 = tf_compat.v1
     session.run(self._local_init)
-    session.run(self._start_input)
+    with user_errors.explained_in_run():
+      session.run(self._start_input)
     coordinator = v1.train.Coordinator()
     threads = []
     if self._queues:

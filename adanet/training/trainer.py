@@ -359,7 +359,8 @@ class IterationTraining:
     if short:
       logging.warning(
           "Iteration %d: the input ended after %d of %d steps: call repeat() "
-          "on the dataset.", self._start.number, max(short), limit)
+          "on the dataset, or give num_epochs=None to numpy_input_fn.",
+          self._start.number, max(short), limit)
 
   def _save_for_signal(self, session):
     """Saves the checkpoint of a run that a signal ends."""
