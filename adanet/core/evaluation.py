@@ -116,7 +116,9 @@ class MetricNameError(KeyError, ValueError):
 class Evaluator:
   """Evaluates the candidates at the end of an iteration.
 
-  A subclass may override each property and `evaluate`.
+  Each example counts once, with its weight, however batches are cut: where the
+  last batch is shorter, "adanet_loss" and "loss" are those of all examples, not
+  the means of the losses of batches. A subclass may override each property and `evaluate`.
   """
 
   class Objective:

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Says in one line what TensorFlow's errors mean that a user's data causes.
 
-The line is the first one of the message. TensorFlow's own is below it.
+The line is the first one of the message. TensorFlow's own is below it, unless
+it is that of a head's assertion, which says nothing more.
 """
 
 import contextlib
@@ -109,16 +110,21 @@ def explained_in_builder(owner: str, features: Any,
     raise ValueError(f"{line}\n{message}") from error
 
 
+def _asserted(message):
+  """Returns what a head's assertion says that does not hold, or None."""
+  assertion = _ASSERTION.search(message)
+  if assertion is None:
+    return None
+  text, values = assertion.group("text"), assertion.group("values").strip()
+  shapes = _SHAPES.match(values)
+  if shapes:
+    return (f"{text}, here {shapes.group('expected')}, but the shape is "
+            f"{shapes.group('got')}")
+  return f"{text.rstrip(': ')}: {values}"
+
+
 def _line(message, features):
   """Returns what an error of a run means, or None."""
-  assertion = _ASSERTION.search(message)
-  if assertion:
-    text, values = assertion.group("text"), assertion.group("values").strip()
-    shapes = _SHAPES.match(values)
-    if shapes:
-      return (f"{text}, here {shapes.group('expected')}, but the shape is "
-              f"{shapes.group('got')}")
-    return f"{text.rstrip(': ')}: {values}"
   strings = _strings(features)
   if strings and re.search("string to (float|number|int)|StringToNumber",
                            message, re.IGNORECASE):
@@ -143,6 +149,9 @@ def explained_in_run(features: Any) -> Iterator[None]:
   try:
     yield
   except tf_compat.v1.errors.OpError as error:
+    asserted = _asserted(error.message)
+    if asserted is not None:
+      raise type(error)(error.node_def, error.op, asserted) from None
     line = _line(error.message, features)
     if line is None:
       raise

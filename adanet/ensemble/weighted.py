@@ -341,7 +341,8 @@ class ComplexityRegularizedEnsembler(Ensembler):
       initializer = tf.constant_initializer(1. / num_subnetworks)
     with tf.variable_scope("logits" + head.suffix):
       weight = tf.get_variable(
-          "mixture_weight", shape=shape, initializer=initializer)
+          "mixture_weight", shape=shape, initializer=initializer,
+          use_resource=True)  # Optimizers of Keras change no others.
       _check_type(
           *(("last_layer" + head.tag, last_layer) if is_matrix else
             ("logits" + head.tag, logits)), weight)
@@ -370,8 +371,9 @@ class ComplexityRegularizedEnsembler(Ensembler):
       initializer = tf.zeros_initializer()
     else:
       shape, initializer = None, self._learned(head.of(previous_bias))
-    return tf.get_variable("bias" + head.suffix, shape=shape,
-                           initializer=initializer, trainable=self._use_bias)
+    return tf.get_variable(
+        "bias" + head.suffix, shape=shape, initializer=initializer,
+        trainable=self._use_bias, use_resource=True)
 
   def _regularization(self, weighted_subnetworks, summary, head):
     """Returns the last sum of equation (4) for a head, and records its parts.

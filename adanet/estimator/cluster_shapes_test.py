@@ -16,6 +16,7 @@ from adanet import distributed
 from adanet import tf_compat
 from adanet.testing import builders
 from adanet.testing import processes
+from adanet.testing import searches
 
 _WAIT_SECS = 300
 # Workers, the chief included, and parameter servers.
@@ -65,7 +66,7 @@ def _task(connection, model_dir, strategy, cluster, task_type, index,
     task_type: str.
     index: int.
     max_steps: int, or None.
-    of_user: whether a hook of the user saves, and arrays are the input.
+    of_user: whether hooks of the user save, and arrays are the input.
   """
   os.environ["TF_CONFIG"] = json.dumps(
       {"cluster": cluster, "task": {"type": task_type, "index": index}})
@@ -75,7 +76,8 @@ def _task(connection, model_dir, strategy, cluster, task_type, index,
       features, labels = builders.data()
       input_fn = adanet.inputs.numpy_input_fn(
           {"x": features}, labels, 8, num_epochs=None, shuffle=True)
-      hooks = [tf_compat.v1.train.CheckpointSaverHook(model_dir, save_steps=2)]
+      hooks = [make(tf_compat.v1.train.CheckpointSaverHook(
+          model_dir, save_steps=2)) for make in (lambda h: h, searches.Wrapped)]
     adanet.train_and_evaluate(
         _estimator(model_dir, strategy),
         adanet.TrainSpec(input_fn, max_steps, hooks),

@@ -149,6 +149,11 @@ class EstimatorTest(parameterized.TestCase):
 
     class Fetches(v1.train.SessionRunHook):
 
+      def after_create_session(self, session, coord):
+        self.read = session.graph.as_graph_element(
+            v1.train.get_global_step()).op
+        self.read_before = self.read.node_def
+
       def before_run(self, run_context):
         step = v1.train.get_global_step()
         ones = v1.sparse.from_dense([[1., 0.]])
@@ -163,6 +168,8 @@ class EstimatorTest(parameterized.TestCase):
         builders.input_fn(), hooks=[hook], max_steps=2)
     self.assertEqual([1], hook.results["step"])
     self.assertEqual([1.], hook.results["a", 1][1].values)
+    # TensorFlow warns of ops that change when they have run.
+    self.assertEqual(hook.read_before, hook.read.node_def)
 
   def test_users_hook_stops_training(self):
     estimator = self._estimator(_Dense("a"))

@@ -20,6 +20,7 @@ from adanet.training import hooks as hooks_lib
 from adanet.training import input as input_lib
 from adanet.training import recording
 from adanet.training import sessions
+import numpy as np
 
 # AdaNet's entry: a serialized `Summary`, which is not for who prints metrics.
 _ARCHITECTURE = "architecture/adanet/ensembles"
@@ -85,6 +86,12 @@ def evaluate(best: best_ensemble.BestEnsemble,
           (_part(metrics, 0), iteration.global_step))
   _write(model, values, global_step, name)
   results = _results(iteration, spec, values)
+  loss = results.get("loss", 0.)
+  if not np.isfinite(loss).all():
+    found = model.not_finite(input_fn, "eval", steps)
+    if found:
+      logging.warning("evaluate: the loss is %s. The input has NaN or infinity "
+                      "in %s.", loss, found)
   recording.write_evaluation(
       model.model_dir.path, number, spec.name, name, global_step, results)
   int32 = tf_compat.v1.int32.as_numpy_dtype

@@ -5,6 +5,7 @@
 `adanet/testing/oracle:executor_test` compares figures in many settings.
 """
 
+import glob
 import json
 import multiprocessing
 import os
@@ -120,6 +121,32 @@ class RefusalTest(parameterized.TestCase):
         r"\['both', 'here'\] in the program that called train"):
       _estimator(self._model_dir, subnetwork_generator=_Changed("here")).train(
           builders.input_fn(), executor=engines.Here())
+
+
+class HooksTest(absltest.TestCase):
+
+  def test_a_part_saves_before_its_hooks_end(self):
+    """Those of its builders ask for checkpoints of the model_dir."""
+    train = tf_compat.v1.train
+    model_dir = _folder()
+
+    class End(train.SessionRunHook):
+
+      def end(self, session):
+        raise ValueError("the hook's own")
+
+    estimator = searches.estimator(
+        model_dir, *[builders.Hooked(name, chief_hooks=[
+            train.CheckpointSaverHook(model_dir, save_steps=2)])
+                     for name in "ab"], max_iterations=1)
+    with self.assertRaisesRegex(RuntimeError, "the hook's own"):
+      estimator.train(builders.input_fn(), hooks=[End()],
+                      executor=engines.Here())
+    self.assertIsNone(train.latest_checkpoint(model_dir))
+    self.assertEqual(
+        ["model.ckpt-0.index", "model.ckpt-2.index", "model.ckpt-4.index"] * 2,
+        [os.path.basename(path) for path in sorted(glob.glob(
+            os.path.join(model_dir, "**", "*.index"), recursive=True))])
 
 
 class WaysTest(parameterized.TestCase):

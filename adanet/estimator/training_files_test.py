@@ -24,10 +24,11 @@ class TrainingFilesTest(absltest.TestCase):
     super().setUp()
     self._model_dir = self.create_tempdir().full_path
 
-  def _train(self, hooks=(), saving_listeners=(), **config):
+  def _train(self, hooks=(), saving_listeners=(), builder=builders.Dense("a"),
+             **config):
     """Trains two iterations of 8 steps; returns the estimator."""
     estimator = searches.estimator(
-        self._model_dir, builders.Dense("a"), max_iteration_steps=8,
+        self._model_dir, builder, max_iteration_steps=8,
         config=tf_compat.RunConfig(**config))
     return estimator.train(builders.input_fn(), hooks=hooks,
                            saving_listeners=saving_listeners)
@@ -123,6 +124,47 @@ class TrainingFilesTest(absltest.TestCase):
     self.assertEqual([0, 5], calls)
     self.assertEqual(["model.ckpt-0", "model.ckpt-5"], self._names(".index"))
     self.assertEqual(5, estimator.get_variable_value("global_step"))
+
+  def test_saver_hooks_of_builders_and_in_hooks(self):
+    """They save beside the default; all is saved before hooks end."""
+    train = tf_compat.v1.train
+    told = {"train": [], "builder": [], "wrapped": []}
+    ends = []
+
+    class Listener(train.CheckpointSaverListener):
+
+      def __init__(self, name):
+        self._told = told[name]
+
+      def after_save(self, session, global_step_value):
+        self._told.append(global_step_value)
+
+    class End(train.SessionRunHook):
+
+      def end(self, session):
+        ends.append(os.path.basename(train.latest_checkpoint(model_dir)))
+        if len(ends) == 2:
+          raise ValueError("the hook's own")
+
+    def hook(name, steps):
+      return train.CheckpointSaverHook(
+          model_dir, save_steps=steps, listeners=[Listener(name)])
+
+    model_dir = self._model_dir
+    with self.assertRaisesRegex(ValueError, "the hook's own"):
+      self._train(
+          [End(), searches.Wrapped(hook("wrapped", 5))], [Listener("train")],
+          builders.Hooked("a", chief_hooks=[hook("builder", 3)]),
+          save_checkpoints_steps=6, keep_checkpoint_max=None)
+    # An iteration begins with a checkpoint of which listeners are not told.
+    self.assertEqual({
+        "train": [0, 6, 8, 14, 16],
+        "builder": [0, 3, 6, 8, 8, 11, 14, 16],
+        "wrapped": [0, 5, 8, 8, 13]}, told)  # It was still to end.
+    self.assertEqual(["model.ckpt-8", "model.ckpt-16"], ends)
+    self.assertCountEqual(
+        ["increment.ckpt-1"] + [f"model.ckpt-{step}" for step in (
+            0, 3, 5, 6, 8, 11, 13, 14, 16)], self._names(".index"))
 
 
 if __name__ == "__main__":

@@ -179,8 +179,21 @@ def _weight_feature(features, weight_column, owner):
   return v1.cast(weights, v1.float32)
 
 
+def _check_weights(weights, owner):
+  """Returns weights, which a run-time check finds to be none below 0."""
+  v1 = tf_compat.v1
+  message = (f"weight_column: {owner} expects weights of at least 0. A loss_fn "
+             "that takes features can multiply by negative ones: ")
+  wrong = v1.gather_nd(weights, v1.where(v1.logical_not(weights >= 0.)))
+  with v1.control_dependencies([
+      v1.Assert(v1.equal(v1.size(wrong), 0), [message, wrong])]):
+    return v1.identity(weights)
+
+
 def read_weights(features, weight_column, logits, per_logit, owner):
   """Returns the weights of a batch, or None without a `weight_column`.
+
+  A run fails if one of them is negative or NaN: then no metric means anything.
 
   Args:
     features: dict from str to tensor.
@@ -210,6 +223,7 @@ def read_weights(features, weight_column, logits, per_logit, owner):
     raise ValueError(f"{message}, but the shape is "
                      f"{_show_shape(given.as_list())} for logits of "
                      f"{_show_shape(logits.shape.as_list())}.")
+  weights = _check_weights(weights, owner)
   if weights.shape.is_fully_defined() and logits.shape.is_fully_defined():
     return weights
   shape = v1.shape(weights)

@@ -68,8 +68,7 @@ _ARGUMENTS = [
      "no head has a value for its argument mode"),
     ("n_classes_none", _classes(None), "n_classes=None: expected an integer"),
     ("n_classes", _classes(1),
-     "n_classes=1: expected an integer of at least 3"),
-    ("two_classes", _classes(2), r"n_classes=2: .*BinaryClassHead"),
+     "n_classes=1: expected an integer of at least 2"),
     ("one_label", _labels(1), "n_classes=1: expected an integer of at least 2"),
     ("threshold_0", _binary(thresholds=[0., .5]), "0.0 is not between 0 and 1"),
     ("threshold_1", _labels(2, thresholds=[1]), "1 is not between 0 and 1"),
@@ -267,6 +266,20 @@ class BadInputTest(parameterized.TestCase):
       session.run(v1.tables_initializer())
       with self.assertRaisesRegex(v1.errors.InvalidArgumentError, message):
         session.run(spec.loss)
+
+  @parameterized.parameters(
+      ([1., -2.], r"weights of at least 0.*\[-2\]"),
+      ([[1.], [np.nan]], r"weights of at least 0.*\[nan\]"))
+  def test_weight_values(self, weights, message):
+    for mode in "train", "eval":
+      with v1.Graph().as_default(), v1.Session() as session:
+        spec = heads.BinaryClassHead("w").create_estimator_spec(
+            {"w": np.float32(weights)}, mode, v1.zeros([2, 1]), [1, 0],
+            train_op_fn=lambda _: v1.no_op())
+        with self.assertRaisesRegex(
+            v1.errors.InvalidArgumentError,
+            f"weight_column: BinaryClassHead expects {message}"):
+          session.run(spec.loss)
 
   @parameterized.parameters(
       ([3, 2], [2, 2], [3, 1], "labels: .*expects the shape"),

@@ -114,7 +114,7 @@ class EventText:
     """Returns what is known of the whole iteration, as a list of texts."""
     parts = [self._iteration(event.iteration_number),
              f"step {event.global_step}"]
-    if event.steps_per_second is not None:
+    if event.steps_per_second:
       parts.append(f"{event.steps_per_second:.3g} steps/s")
     return parts + _time_left(self._remaining.left(event, self._clock()))
 

@@ -49,6 +49,8 @@ class EventTextTest(parameterized.TestCase):
        "Iteration 0: step 30, 12.3 steps/s. Loss: a 0.25."),
       ("progress_of_which_little_is_known",
        events.Progress(0, 30, {"a": 30}, {}), "Iteration 0: step 30."),
+      ("no_progress", events.Progress(0, 0, {"a": 0}, {}, 0.),
+       "Iteration 0: step 0."),
       ("stopped", events.Stopped(0, "a", "The input ended."),
        "Iteration 0: a trains no further: The input ended."),
       ("saved", events.CheckpointSaved("/m/model.ckpt-5", 5),

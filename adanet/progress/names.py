@@ -31,17 +31,17 @@ def cut(text: str, width: int) -> str:
 
 
 def _common_end(names):
-  """Returns what all names end with; "" if that is not long.
+  """Returns what all names end with; "" if that is not long, or for one name.
 
   It begins with the strategy, if all have the same one of those of adanet, or
   with any "_".
   """
+  if len(names) == 1:
+    return ""
   end = os.path.commonprefix([name[::-1] for name in names])[::-1]
   strategy = max(end.rfind(name) for name in _STRATEGIES)
   if strategy >= 0:
     end = end[strategy:]
-  elif len(names) == 1:
-    return ""
   else:
     end = end[end.find("_"):] if "_" in end else ""
   if len(end) < _MIN_END or any(len(end) >= len(name) for name in names):

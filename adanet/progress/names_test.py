@@ -30,10 +30,10 @@ class NamesTest(parameterized.TestCase):
       (["a_grow_mean", "a_solo_mean"], ["a_grow_mean", "a_solo_mean"]),
       (["a_grow_complex", "a_solo_complex"], ["a_grow..", "a_solo.."]),
       (["a_grow_complex", "a_grow_mean"], ["a_grow_complex", "a_grow_mean"]),
-      (["one_grow_complex"], ["one.."]),
-      (["t0_all_mean"], ["t0_all_mean"]),
+      (["one_grow_complex"], ["one_grow_complex"]),
       (["t0_all_mean", "t1_all_mean"], ["t0..", "t1.."]),
-      (["t0_a_grow_b_solo_mean"], ["t0_a_grow_b.."]),
+      ([f"{name}_grow_b_solo_mean" for name in "ac"],
+       ["a_grow_b..", "c_grow_b.."]),
       (["_grow_mean", "a_grow_mean"], ["_grow_mean", "a_grow_mean"]),
       (["a", "b"], ["a", "b"]), ([], []))
   def test_end(self, ensembles, expected):

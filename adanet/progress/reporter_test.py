@@ -49,7 +49,7 @@ class ReporterTest(parameterized.TestCase):
   @parameterized.named_parameters(
       ("default", logging.WARNING,
        ["adanet: Iteration 0 begins at step 0: 1 subnetwork (t0_a), 1 ensemble "
-        "named .._grow_mean (t0_a..), 1000 steps each.",
+        "(t0_a_grow_mean), 1000 steps each.",
         "adanet: Iteration 0: step 30. Loss: t0_a 0.5."]),
       ("shown_by_the_log", logging.INFO, []),
       ("switched_off", logging.ERROR, []))

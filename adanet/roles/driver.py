@@ -91,7 +91,7 @@ def check_executor(executor: Any, config: Any) -> None:
 
 def _check_hooks(request):
   """Checks that no hook saves checkpoints."""
-  for hook in saver_hooks.among(request.hooks):
+  for hook in filter(saver_hooks.is_one, request.hooks):
     raise ValueError(
         f"hooks has {hook!r}: on an executor each part saves its own "
         "checkpoints. Say how often in a RunConfig, by save_checkpoints_steps "

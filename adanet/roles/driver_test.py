@@ -132,7 +132,9 @@ class _ForkingItself(_Here):
   """Trains each part in a fork, in a way of its own."""
 
   def submit(self, fn, task):
-    worker = processes.Process(lambda connection: connection.send(fn(task)))
+    # `Process` itself refuses to fork what has made sessions.
+    with mock.patch.object(processes.session_count, "session_count", int):
+      worker = processes.Process(lambda connection: connection.send(fn(task)))
     try:
       self.trained.append("".join(task.part))
       worker.has_replied(20)  # One that hangs is killed.
@@ -380,6 +382,13 @@ class DriverTest(parameterized.TestCase):
         execution.ExecutorError, r"\Aexecutor=.*: its workers are forks.*"
         r"get_context.\"spawn\".;.*\Z"):
       self._train(executor, names="a")
+
+  def test_tests_do_not_fork_what_has_made_a_session(self):
+    with tf_compat.v1.Session(graph=tf_compat.v1.Graph()):
+      pass
+    with self.assertRaisesRegex(
+        RuntimeError, "print.* would hang in a fork: .* Start it before"):
+      processes.Process(print)
 
   def test_no_worker_begins(self):
     with mock.patch.object(execution, "_SILENT_SECS", .1):

@@ -23,6 +23,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, cast
 import weakref
 
 from adanet.launch import processes
+from adanet.tf_compat import session_count
 
 _TIMEOUT_SECS = 200.
 _POLL_SECS = .01
@@ -109,8 +110,8 @@ class Process:
   """A function that runs in a child of this process.
 
   The child is forked, so that it need not import TensorFlow again. TensorFlow
-  starts its threads with its first op, and they do not survive a fork: start
-  the processes before that. It ends at once when the function returns.
+  starts its threads with its first session, and they do not survive a fork:
+  start the processes before that. It ends at once when the function returns.
 
   Attributes:
     pid: int, the child's process ID.
@@ -125,7 +126,15 @@ class Process:
       function: a function. `connection`, a `multiprocessing.Connection`, leads
         to this process's `send` and `receive`.
       *args: more arguments for it.
+
+    Raises:
+      RuntimeError: this process has made a session, so the child would hang.
     """
+    if session_count.session_count():
+      raise RuntimeError(
+          f"{function!r} would hang in a fork: this process has made a session "
+          "of TensorFlow, whose threads a fork does not have. Start it before, "
+          "or use sessions in processes.Process or Program alone")
     self.started = time.monotonic()
     self.ended = 0.
     self._status: Optional[int] = None

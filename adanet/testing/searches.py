@@ -43,6 +43,16 @@ class Calls(list):
     self.append(f"end {global_step}")
 
 
+class Wrapped:
+  """A `SessionRunHook` that hides another one."""
+
+  def __init__(self, hook: Any):
+    """Does what a hook does."""
+    self.begin, self.end = hook.begin, hook.end
+    self.after_create_session = hook.after_create_session
+    self.before_run, self.after_run = hook.before_run, hook.after_run
+
+
 def make(builders: Sequence[Any],
          max_iteration_steps: Optional[int] = None) -> iteration.Search:
   """Returns a search that makes these builders in each iteration.

@@ -16,25 +16,32 @@ _Save = Callable[[Any, str, int], None]
 
 @functools.lru_cache(maxsize=None)
 def _saver_class():
-  """Returns the class of a saver for hooks, made when TensorFlow is needed."""
+  """Returns the class of a graph's saver, made when TensorFlow is needed."""
+  v1 = _tensorflow.v1
 
-  class HooksSaver(_tensorflow.v1.train.Saver):
-    """Hands on what a hook asks for."""
+  class GraphSaver(v1.train.Saver):
+    """Writes checkpoints, and hands on what a hook asks for."""
 
-    def __init__(self, saver, save):
-      super().__init__(saver_def=saver.as_saver_def())
-      self._save_for_hook = save
+    def __init__(self, save_for_hook, **options):
+      super().__init__(defer_build=True, **options)
+      self.save_for_hook = save_for_hook
+
+    def write(self, session, path):
+      """Writes a checkpoint."""
+      super().save(session, path, write_meta_graph=False)
 
     def save(self, sess, save_path, global_step=None, **unused_options):
-      return self._save_for_hook(sess, save_path, global_step)
+      # A hook may have kept the saver of the iteration before.
+      of_graph = [saver for saver in sess.graph.get_collection(
+          v1.GraphKeys.SAVERS) if isinstance(saver, GraphSaver)]
+      return [*of_graph, self][0].save_for_hook(sess, save_path, global_step)
 
-  return HooksSaver
+  return GraphSaver
 
 
-def among(hooks: Iterable[Any]) -> List[Any]:
-  """Returns the hooks of a user that save checkpoints."""
-  kind = _tensorflow.v1.train.CheckpointSaverHook
-  return [hook for hook in hooks if isinstance(hook, kind)]
+def is_one(hook: Any) -> bool:
+  """Returns whether a hook of a user saves checkpoints."""
+  return isinstance(hook, _tensorflow.v1.train.CheckpointSaverHook)
 
 
 def listeners(hook: Any) -> List[Any]:
@@ -42,29 +49,33 @@ def listeners(hook: Any) -> List[Any]:
   return vars(hook)["_listeners"]
 
 
-def prepare(hooks: Sequence[Any], more_listeners: Iterable[Any]) -> None:
-  """Makes hooks ready for a new graph, and gives the first one listeners.
+def tell(hooks: Sequence[Any], more_listeners: Iterable[Any]) -> None:
+  """Gives the first of some hooks listeners.
 
   Args:
     hooks: `CheckpointSaverHook`s.
     more_listeners: `CheckpointSaverListener`s; what the hook has is not added
       again.
   """
-  for hook in hooks:
-    if isinstance(vars(hook)["_saver"], _saver_class()):
-      vars(hook)["_saver"] = None
   for hook in hooks[:1]:
     told = listeners(hook)
     told += [listener for listener in more_listeners if listener not in told]
 
 
-def offer(saver: Any, save: _Save) -> None:
-  """Offers a saver to the hooks of the default graph.
+def new_saver(save_for_hook: _Save, **options: Any) -> Any:
+  """Returns a saver of the default graph, which hooks find there.
+
+  Its method `build` makes its ops, for all variables that there are then, and
+  `write` takes a session and the path of a checkpoint. As in `tf.estimator`,
+  a saver that a builder has put there stays the one of the hooks.
 
   Args:
-    saver: `tf.train.Saver` of the graph.
-    save: called with a session, the path of a checkpoint without its number,
-      and the global step, each time that a hook asks to save.
+    save_for_hook: called with a session, the path of a checkpoint without its
+      number, and the global step, each time that a hook asks to save.
+    **options: arguments of `tf.train.Saver`.
   """
-  _tensorflow.v1.add_to_collection(
-      _tensorflow.v1.GraphKeys.SAVERS, _saver_class()(saver, save))
+  v1 = _tensorflow.v1
+  saver = _saver_class()(save_for_hook, **options)
+  if not v1.get_collection(v1.GraphKeys.SAVERS):
+    v1.add_to_collection(v1.GraphKeys.SAVERS, saver)
+  return saver

@@ -4,11 +4,12 @@
 
 import contextlib
 import dataclasses
+import math
 import tempfile
 from typing import (Any, Callable, ContextManager, Dict, Iterable, List,
                     NamedTuple, Optional, Sequence, Tuple)
 
-from adanet import tf_compat
+from absl import logging
 from adanet.core import architecture as architecture_lib
 from adanet.core import checkpoints
 from adanet.core import iteration as iteration_lib
@@ -203,9 +204,7 @@ def evaluated(model: model_lib.Model, number: int,
     return {}
   with model.graph(evaluator.input_fn, "eval", number) as built:
     metrics = {
-        c.name: dict(
-            c.metrics,
-            adanet_loss=tf_compat.v1.metrics.mean(c.adanet_loss))
+        c.name: dict(c.metrics, adanet_loss=c.adanet_loss_metric())
         for c in built.iteration.candidates}
     if not metrics:  # Nothing would ever end the input.
       return {}
@@ -349,11 +348,12 @@ def winner(model: model_lib.Model, candidates: Contest) -> Winner:
   if choice is None:
     values = dict(candidates.values() if len(names) > len(
         candidates.fitted) else {}, **(values or {}))
-    values.update(dict.fromkeys(broken(candidates), float("nan")))
+    values.update(dict.fromkeys(broken(candidates), math.nan))
+    figures = [values.get(name, math.nan) for name in names]
     choice = selection.choose(
-        names, [values.get(name, float("nan")) for name in names],
-        previous=0 if candidates.previous else None,
+        names, figures, previous=0 if candidates.previous else None,
         force_grow=rules.force_grow,
+        advice=_advice(model, candidates, dict(zip(names, figures))),
         **(_objective(rules.evaluator) if rules.evaluator else {}))
   architectures = dict(candidates.architectures, **{
       name: one.architecture for name, one in found.items()})
@@ -361,6 +361,23 @@ def winner(model: model_lib.Model, candidates: Contest) -> Winner:
       choice, architectures, values,
       {name: one.fit for name, one in found.items()},
       variables.get(choice.name, {}))
+
+
+def _advice(model, candidates, values):
+  """Warns of candidates that may be NaN because the evaluator's data has NaN.
+
+  Returns:
+    A sentence of what has NaN; empty for nothing, or if no candidate is NaN but
+    for its variables.
+  """
+  explained = broken(candidates)
+  names = [name for name, value in values.items()
+           if math.isnan(value) and name not in explained]
+  advice = model.not_finite_of_evaluator() if names else ""
+  if advice:
+    logging.warning("Iteration %d: the value of %s is NaN.%s",
+                    candidates.number, ", ".join(names), advice)
+  return advice
 
 
 def _fitted(model, candidates):

@@ -175,8 +175,9 @@ def fit(model: model_lib.Model, number: int,
     if left_out:
       logging.warning(
           "Iteration %d: fitted ensembles cannot have %s: variables, logits or "
-          "the loss are not finite.", number,
-          ", ".join(f"t{t}_{name}" for t, name in left_out))
+          "the loss are not finite.%s", number,
+          ", ".join(f"t{t}_{name}" for t, name in left_out),
+          model.not_finite_of_evaluator())
     found = {}
     for one in planned:
       members = {name: library.members[name]
@@ -314,7 +315,7 @@ def judge(model: model_lib.Model, number: int,
               one, fits[one.name].architecture, number, task, library, logits,
               before, search.exports)
     metrics = [
-        dict(spec.metrics, adanet_loss=v1.metrics.mean(spec.adanet_loss))
+        dict(spec.metrics, adanet_loss=spec.adanet_loss_metric())
         for spec in specs.values()]
     variables = {
         name: [v for v in v1.global_variables()

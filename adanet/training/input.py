@@ -4,7 +4,8 @@
 
 import functools
 import inspect
-from typing import Any, Callable, Dict, List, NamedTuple, Type
+import time
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Type
 
 from absl import logging
 from adanet import tf_compat
@@ -13,7 +14,7 @@ from adanet.training import arrays
 from adanet.training import input_position
 import numpy as np
 
-_LOOKED_AT = 10  # Batches in which NaN is looked for.
+_LOOK_SECS = 10.  # How long NaN is looked for.
 
 
 class Input(NamedTuple):
@@ -118,7 +119,7 @@ def _named(given):
   return found
 
 
-def not_finite(read: Callable[[], Input]) -> str:
+def not_finite(read: Callable[[], Input], num_batches: Optional[int]) -> str:
   """Returns what in the first batches of an input has NaN or infinity.
 
   It reads the input anew. Nothing here may end training, so what cannot be read
@@ -126,6 +127,8 @@ def not_finite(read: Callable[[], Input]) -> str:
 
   Args:
     read: function that makes the `Input` in the default graph.
+    num_batches: int, how many; None for all. Looking for them ends after some
+      seconds.
 
   Returns:
     Such as "the feature 'x', the labels"; "" for nothing.
@@ -140,7 +143,10 @@ def not_finite(read: Callable[[], Input]) -> str:
       with v1.Session() as session:
         session.run([v1.local_variables_initializer(), v1.tables_initializer(),
                      given.initializers])
-        for _ in range(_LOOKED_AT):
+        end = time.monotonic() + _LOOK_SECS
+        left = float("inf") if num_batches is None else num_batches
+        while left > 0 and time.monotonic() < end:
+          left -= 1
           values = session.run(tensors)
           found = [name for name, value in sorted(values.items())
                    if not np.isfinite(value).all()]

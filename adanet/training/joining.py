@@ -116,8 +116,9 @@ def _saved(model, training, global_step, listeners):
   wait = waiting.Wait(training.request.wait_timeout_secs, "free some space")
   saver = saving.CheckpointSaver(
       model_dir_lib.ModelDir(model.model_dir.path), model.config,
-      [global_step], listeners, training.report,
-      lambda problem: wait.pause(2., lambda: problem))
+      [global_step], training.report,
+      lambda problem: wait.pause(2., lambda: problem), listeners)
+  saver.build()
   with sessions.local_session(model.config.session_config) as session:
     session.run(tf_compat.v1.global_variables_initializer())
     step = int(session.run(global_step))

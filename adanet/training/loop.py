@@ -53,7 +53,7 @@ class Surroundings(NamedTuple):
     untrained: the names of subnetworks that no task trains.
     shares_ensembles: whether other tasks train its ensembles, too.
     not_finite: returns what of the input has NaN; "" for nothing. It is called
-      if a first loss is NaN.
+      if a loss is NaN.
   """
   report: events.Report
   mark_stopped: Callable[[str, str, int], None]
@@ -149,9 +149,7 @@ class Loop:
     names = [name for name, loss in losses.items() if math.isnan(loss)]
     if not names:
       return
-    found = ""
-    if any(self.trained[name] == 1 for name in names):
-      found = self._surroundings.not_finite()
+    found = self._surroundings.not_finite()
     advice = f" The input has NaN or infinity in {found}." if found else ""
     for name in names:
       self._diverged.add(name)
@@ -306,8 +304,8 @@ class Loop:
 
   def _report_progress(self, started, first_step):
     seconds = time.time() - started
-    rate = (self.global_step - first_step) / seconds if seconds > .1 else None
-    self._surroundings.report(self.progress(rate))
+    rate = (self.global_step - first_step) / seconds if seconds > .1 else 0.
+    self._surroundings.report(self.progress(rate or None))
 
   def start(self, session: Any,
             stopped: Callable[[Dict[str, int]], Dict[str, str]]) -> None:

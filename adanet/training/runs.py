@@ -21,6 +21,20 @@ def _leaves(fetches):
   return tf_compat.v1.nest.flatten(fetches, expand_composites=True)
 
 
+def _fetched_here(element):
+  """Returns an op that runs after an element of the graph.
+
+  What waits for an op changes an attribute of it. TensorFlow warns of that if
+  the op ran before, as those that hooks fetch may have.
+  """
+  v1 = tf_compat.v1
+  outputs = getattr(element, "outputs", [element])
+  if not outputs:
+    return element
+  with v1.colocate_with(outputs[0]):
+    return v1.identity(outputs[0])
+
+
 class Runs:
   """Trains some names in one run, or only looks how far all are.
 
@@ -62,7 +76,8 @@ class Runs:
     elements = [graph.as_graph_element(leaf) for leaf in _leaves(fetched)]
     key = names, tuple(element.name for element in elements)
     if key not in self._global_steps:
-      with tf_compat.v1.control_dependencies(elements):
+      with tf_compat.v1.control_dependencies(
+          [_fetched_here(element) for element in elements]):
         self._global_steps[key] = self._ops.set_global_step(names)
     return self._global_steps[key]
 

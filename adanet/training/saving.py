@@ -25,7 +25,25 @@ class DiskFullError(RuntimeError):
 
 
 class Saver:
-  """Saves nothing: of all workers, only the chief writes checkpoints."""
+  """Saves nothing: of all workers, only the chief writes checkpoints.
+
+  Make it before hooks begin: they find a saver in the default graph, as those
+  of `tf.estimator` do.
+  """
+
+  def __init__(self, **options: Any):
+    """Adds a saver to the default graph.
+
+    Args:
+      **options: arguments of `tf.train.Saver`.
+    """
+    self._saver = saver_hooks.new_saver(self._save_for_hook, **options)
+
+  def _save_for_hook(self, session, prefix, global_step):
+    """Saves where a hook of a user asks for it."""
+
+  def build(self) -> None:
+    """Makes the ops. Call it when the graph is complete."""
 
   def is_due(self, global_step: int) -> bool:
     """Returns whether the config asks for a checkpoint now."""
@@ -46,7 +64,10 @@ class Saver:
 
   def end(self, session: Any, global_step: int,
           end_hooks: Callable[[], None]) -> None:
-    """Ends the hooks, saves the last checkpoint, and ends the listeners."""
+    """Saves the last checkpoint, and ends the listeners, then the hooks.
+
+    A hook that ends finds what was trained, also if it raises an error.
+    """
     del session, global_step
     end_hooks()
 
@@ -56,33 +77,44 @@ class CheckpointSaver(Saver):
 
   The global step does not say how far everything is: where the subnetworks of
   an iteration are done, their ensembles may train on. So the steps of all say
-  whether there is something to save. Make it when the graph is complete.
+  whether there is something to save.
+
+  A hook may save, too, in the same folder. Then neither saves again what the
+  other one has saved, but each tells its listeners as if it were alone.
 
   Attributes:
     checkpoint: str, the prefix of the last checkpoint that was saved, or of the
       one from which training goes on; None before that.
-    graph_files: `GraphFiles` of the default graph.
+    graph_files: `GraphFiles` of the default graph, when that is complete.
   """
+  graph_files: graph_files.GraphFiles
 
   def __init__(self, model_dir: model_dir_lib.ModelDir, config: Any,
-               steps: Sequence[Any], listeners: Sequence[Any],
-               report: events.Report, wait_for_space: Callable[[str], None],
-               input_position: _InputPosition = lambda session: {}):
-    """Prepares to save, and begins the listeners.
+               steps: Sequence[Any], report: events.Report,
+               wait_for_space: Callable[[str], None],
+               listeners: Sequence[Any] = (),
+               input_position: _InputPosition = lambda session: {},
+               search_dir: Optional[str] = None):
+    """Begins the listeners.
 
     Args:
       model_dir: `ModelDir`.
       config: RunConfig, which says how often and how many.
       steps: the variables that count the steps of all that train, anywhere.
-      listeners: `CheckpointSaverListener`s.
       report: called with a `CheckpointSaved` for each.
       wait_for_space: called with what is wrong, again and again while a
         checkpoint that training cannot go on without does not fit on the disk.
         It sleeps, and raises an error in the end.
+      listeners: `CheckpointSaverListener`s.
       input_position: function from a session to what `input_position` of a
         `ModelDir` returns.
+      search_dir: str, the model_dir of the whole search. What a hook saves
+        there is saved in `model_dir`.
     """
-    train = tf_compat.v1.train
+    super().__init__(
+        sharded=True, max_to_keep=config.keep_checkpoint_max,
+        keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours)
+    self._saver.recover_last_checkpoints(checkpoint_file.kept(model_dir.path))
     self._model_dir = model_dir
     self._every_steps = config.save_checkpoints_steps
     self._every_secs = config.save_checkpoints_secs
@@ -90,29 +122,33 @@ class CheckpointSaver(Saver):
     self._report = report
     self._wait_for_space = wait_for_space
     self._input_position = input_position
-    self._saver = train.Saver(
-        sharded=True, max_to_keep=config.keep_checkpoint_max,
-        keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours)
-    self._saver.recover_last_checkpoints(checkpoint_file.kept(model_dir.path))
-    self.graph_files = graph_files.GraphFiles(model_dir.path, self._saver)
-    self._step_names = [step.op.name for step in steps]
-    self._read_steps = tf_compat.v1.stack([step.read_value() for step in steps])
+    self._hook_dirs = [os.path.abspath(path) for path in (
+        model_dir.path, search_dir or model_dir.path)]
+    self._steps = steps
     self.checkpoint: Optional[str] = None
     self._saved_steps: Optional[List[int]] = None
-    self._saved_global_step: Optional[int] = None
-    self._saved_time = time.time()
+    self._told_steps: Optional[List[int]] = None
+    self._told_global_step: Optional[int] = None
+    self._told_time = time.time()
     self._next_try = 0.
     for listener in listeners:
       listener.begin()
+
+  def build(self) -> None:
+    """Makes the ops. Call it when the graph is complete."""
+    self._saver.build()
+    self.graph_files = graph_files.GraphFiles(self._model_dir.path, self._saver)
+    self._read_steps = tf_compat.v1.stack(
+        [step.read_value() for step in self._steps])
 
   def is_due(self, global_step: int) -> bool:
     """Returns whether the config asks for a checkpoint now."""
     if time.time() < self._next_try:
       return False
-    if self._every_steps and self._saved_global_step is not None:
-      return global_step >= self._saved_global_step + self._every_steps
+    if self._every_steps and self._told_global_step is not None:
+      return global_step >= self._told_global_step + self._every_steps
     return bool(self._every_secs and
-                time.time() >= self._saved_time + self._every_secs)
+                time.time() >= self._told_time + self._every_secs)
 
   def _new_path(self, prefix, global_step):
     """Returns the path of a checkpoint that is not there yet.
@@ -130,7 +166,7 @@ class CheckpointSaver(Saver):
     tf_compat.v1.io.gfile.makedirs(self._model_dir.path)
     try:
       self._model_dir.write_input_position(path, self._input_position(session))
-      self._saver.save(session, path, write_meta_graph=False)
+      self._saver.write(session, path)
     except tf_compat.v1.errors.OpError as error:
       if not files.is_disk_full(error):
         raise
@@ -148,23 +184,22 @@ class CheckpointSaver(Saver):
       except DiskFullError as error:
         self._wait_for_space(str(error))
 
-  def _steps(self, session):
+  def _read(self, session):
     return session.run(self._read_steps).tolist()
 
-  def _note(self, path, steps, global_step):
-    self.checkpoint = path
-    self._saved_steps = steps
-    self._saved_global_step = global_step
-    self._saved_time = time.time()
+  def _note_told(self, steps, global_step):
+    """Notes how far all was when the listeners were told."""
+    self._told_steps = steps
+    self._told_global_step = global_step
+    self._told_time = time.time()
 
   def begin_iteration(self, session: Any, number: int,
                       global_step: int) -> None:
     """Saves the checkpoint with which an iteration after the first begins."""
     path = f"{self._model_dir.increment_checkpoint_path}-{number}"
-    steps = self._steps(session)
-    self._write_surely(session, path)
-    self._note(path, steps, global_step)
-    self._report(events.CheckpointSaved(path, global_step))
+    steps = self._read(session)
+    self._save_new(session, path, steps, global_step, self._write_surely)
+    self._note_told(steps, global_step)
 
   def go_on_from(self, checkpoint: str) -> None:
     """Notes the checkpoint of this iteration from which training goes on.
@@ -172,46 +207,52 @@ class CheckpointSaver(Saver):
     Args:
       checkpoint: str, its prefix. The variables may be further by now.
     """
-    steps = checkpoints.values(checkpoint, self._step_names)
-    self._note(checkpoint, [int(steps[name]) for name in self._step_names],
-               self._model_dir.global_step(checkpoint))
+    names = [step.op.name for step in self._steps]
+    steps = checkpoints.values(checkpoint, names)
+    self.checkpoint = checkpoint
+    self._saved_steps = [int(steps[name]) for name in names]
+    self._note_told(
+        self._saved_steps, self._model_dir.global_step(checkpoint))
 
-  def _save(self, session, global_step, prefix, listeners, write):
+  def _save_new(self, session, path, steps, global_step, write):
+    """Saves a checkpoint of some steps, unless the last one has these."""
+    if steps == self._saved_steps:
+      return
+    write(session, path)
+    self.checkpoint = path
+    self._saved_steps = steps
+    self._report(events.CheckpointSaved(path, global_step))
+
+  def _save(self, session, global_step, listeners, write, prefix=None):
     # Others may train meanwhile. What is saved is then further than this says,
     # and the next call saves again.
-    steps = self._steps(session)
-    if steps == self._saved_steps:
+    steps = self._read(session)
+    if steps == self._told_steps:
       return False
     for listener in listeners:
       listener.before_save(session, global_step)
-    path = self._new_path(prefix, global_step)
-    write(session, path)
-    self._note(path, steps, global_step)
+    path = self._new_path(
+        prefix or self._model_dir.checkpoint_path, global_step)
+    self._save_new(session, path, steps, global_step, write)
+    self._note_told(steps, global_step)
     # Every listener is told, also when one asks to stop.
-    asked = [listener.after_save(session, global_step)
-             for listener in listeners]
-    self._report(events.CheckpointSaved(path, global_step))
-    return any(asked)
+    return any([listener.after_save(session, global_step)
+                for listener in listeners])
 
-  def _save_or_warn(self, session, global_step, prefix, listeners):
-    """Saves a checkpoint; see `Saver.save`."""
+  def _warn_if_full(self, save):
+    """Calls a function that saves; a full disk is no reason to stop."""
     try:
-      return self._save(session, global_step, prefix, listeners, self._write)
+      return save()
     except DiskFullError as error:
       logging.warning("%s. Training goes on, and tries again in %d s.", error,
                       _RETRY_SECS)
       self._next_try = time.time() + _RETRY_SECS
       return False
 
-  def _save_surely(self, session, global_step, listeners):
-    """Saves a checkpoint, and waits for space where the disk is full."""
-    self._save(session, global_step, self._model_dir.checkpoint_path, listeners,
-               self._write_surely)
-
   def save(self, session: Any, global_step: int) -> bool:
     """Saves a checkpoint; see `Saver`."""
-    return self._save_or_warn(
-        session, global_step, self._model_dir.checkpoint_path, self._listeners)
+    return self._warn_if_full(lambda: self._save(
+        session, global_step, self._listeners, self._write))
 
   def save_or_fail(self, session: Any, global_step: int) -> None:
     """Saves a checkpoint now.
@@ -219,19 +260,42 @@ class CheckpointSaver(Saver):
     Raises:
       DiskFullError: it does not fit on the disk.
     """
-    self._save(session, global_step, self._model_dir.checkpoint_path,
-               self._listeners, self._write)
+    self._save(session, global_step, self._listeners, self._write)
+
+  def _save_for_hook(self, session, prefix, global_step):
+    folder, name = os.path.split(prefix)
+    if os.path.abspath(folder) not in self._hook_dirs:
+      self._save_elsewhere(session, folder, prefix, global_step)
+    else:
+      self._warn_if_full(lambda: self._save_here(
+          session, os.path.join(self._model_dir.path, name), global_step))
+
+  def _save_here(self, session, prefix, global_step):
+    """Saves for a hook in the model_dir."""
+    self._save_new(session, self._new_path(prefix, global_step),
+                   self._read(session), global_step, self._write)
+
+  def _save_elsewhere(self, session, folder, prefix, global_step):
+    """Saves for a hook in a folder that is not the model_dir."""
+    path = self._new_path(prefix, global_step)
+    self._saver.recover_last_checkpoints(checkpoint_file.kept(folder))
+    try:
+      self._saver.write(session, path)
+      self.graph_files.write_beside(path)
+    finally:
+      self._saver.recover_last_checkpoints(
+          checkpoint_file.kept(self._model_dir.path))
 
   def end(self, session: Any, global_step: int,
           end_hooks: Callable[[], None]) -> None:
-    """Ends the hooks, saves the last checkpoint, and ends the listeners.
+    """Ends the listeners and the hooks; see `Saver`.
 
     It waits for space where the disk is full.
     """
-    end_hooks()
-    self._save_surely(session, global_step, self._listeners)
+    self._save(session, global_step, self._listeners, self._write_surely)
     for listener in self._listeners:
       listener.end(session, global_step)
+    end_hooks()
 
 
 class HookedSaver(CheckpointSaver):
@@ -242,45 +306,30 @@ class HookedSaver(CheckpointSaver):
   may also save in another folder.
   """
 
-  def __init__(self, hooks: Sequence[Any], model_dir: model_dir_lib.ModelDir,
-               config: Any, steps: Sequence[Any], report: events.Report,
-               wait_for_space: Callable[[str], None],
-               input_position: _InputPosition = lambda session: {}):
-    """Prepares to save; see `CheckpointSaver`."""
-    super().__init__(model_dir, config, steps, (), report, wait_for_space,
-                     input_position)
+  def __init__(self, hooks: Sequence[Any], **arguments: Any):
+    """Prepares to save.
+
+    Args:
+      hooks: `CheckpointSaverHook`s.
+      **arguments: of `CheckpointSaver`, but `listeners`: the hooks call theirs.
+    """
+    super().__init__(**arguments)
     self._listeners = [listener for hook in hooks
                        for listener in saver_hooks.listeners(hook)]
     self._hook_global_step: Optional[int] = None
-    saver_hooks.offer(self._saver, self._save_for_hook)
 
   def is_due(self, global_step: int) -> bool:
     """Returns False: the hooks know."""
     return False
 
-  def _save_for_hook(self, session, prefix, global_step):
-    folder = os.path.dirname(prefix)
-    if os.path.abspath(folder) != os.path.abspath(self._model_dir.path):
-      self._save_elsewhere(session, folder, prefix, global_step)
-      return
-    self._save_or_warn(session, global_step, prefix, ())
+  def _save_here(self, session, prefix, global_step):
     self._hook_global_step = global_step
-
-  def _save_elsewhere(self, session, folder, prefix, global_step):
-    """Saves in a folder that is not the model_dir."""
-    path = self._new_path(prefix, global_step)
-    self._saver.recover_last_checkpoints(checkpoint_file.kept(folder))
-    try:
-      self._saver.save(session, path, write_meta_graph=False)
-      self.graph_files.write_beside(path)
-    finally:
-      self._saver.recover_last_checkpoints(
-          checkpoint_file.kept(self._model_dir.path))
+    self._save(session, global_step, (), self._write, prefix)
 
   def save(self, session: Any, global_step: int) -> bool:
     """Saves the first checkpoint. The hooks tell the listeners about it."""
-    return self._save_or_warn(
-        session, global_step, self._model_dir.checkpoint_path, ())
+    return self._warn_if_full(lambda: self._save(
+        session, global_step, (), self._write))
 
   def end(self, session: Any, global_step: int,
           end_hooks: Callable[[], None]) -> None:
@@ -290,7 +339,9 @@ class HookedSaver(CheckpointSaver):
     """
     before = self.checkpoint
     if self._hook_global_step in (None, global_step):
-      self._save_surely(session, global_step, self._listeners)
-    end_hooks()
-    if self.checkpoint == before:
-      self._save_surely(session, global_step, ())
+      self._save(session, global_step, self._listeners, self._write_surely)
+    try:
+      end_hooks()
+    finally:
+      if self.checkpoint == before:
+        self._save(session, global_step, (), self._write_surely)

@@ -48,9 +48,11 @@ class _Search:
 
   def saver(self, listener, saved, **config):
     config = tf_compat.RunConfig(**{"keep_checkpoint_max": None, **config})
-    return saving.CheckpointSaver(
-        self.model_dir, config, self.steps, [listener], saved.append,
-        self.fail_without_space)
+    saver = saving.CheckpointSaver(
+        self.model_dir, config, self.steps, saved.append,
+        self.fail_without_space, [listener])
+    saver.build()
+    return saver
 
   def fail_without_space(self, problem):
     raise AssertionError(problem)
@@ -188,13 +190,14 @@ class HookedSaverTest(parameterized.TestCase):
       search = _Search(model_dir)
       session = search.session
       hook = train.CheckpointSaverHook(folder, save_steps=2)
-      saver_hooks.prepare([hook], [calls])
-      saver_hooks.prepare([hook], [calls])  # Is told once all the same.
-      hook.begin()
+      saver_hooks.tell([hook], [calls])
+      saver_hooks.tell([hook], [calls])  # Is told once all the same.
       saver = saving.HookedSaver(
-          [hook], search.model_dir, tf_compat.RunConfig(
-              save_checkpoints_steps=1), search.steps, lambda event: None,
-          search.fail_without_space, lambda session: {})
+          [hook], model_dir=search.model_dir, config=tf_compat.RunConfig(
+              save_checkpoints_steps=1), steps=search.steps,
+          report=lambda event: None, wait_for_space=search.fail_without_space)
+      hook.begin()
+      saver.build()
       saver.save(session, 0)
       hook.after_create_session(session, None)
       for name in actions:

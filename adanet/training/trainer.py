@@ -29,6 +29,9 @@ from adanet.training import signals
 from adanet.training import train_ops
 from adanet.training import training_summaries
 
+# In how many more batches NaN is looked for than training has read.
+_MORE_BATCHES = 100
+
 
 class Request(NamedTuple):
   """What a user asks of `train`.
@@ -144,15 +147,14 @@ class Trained(NamedTuple):
 
 def _hook_runner(training, ops, is_chief):
   """Returns the runner of the hooks of trainees and of the user."""
-  # Only the chief has all variables to save.
-  left_out = () if is_chief else saver_hooks.among(training.request.hooks)
   owned = [hooks_lib.Owned(hook, t.name)
            for t in ops.trainees.values() if is_chief for hook in t.chief_hooks]
-  owned += [hooks_lib.Owned(hook) for hook in training.request.hooks
-            if hook not in left_out]
+  owned += [hooks_lib.Owned(hook) for hook in training.request.hooks]
   owned += [hooks_lib.Owned(hook, t.name, sees_last_step=False)
             for t in ops.trainees.values() for hook in t.hooks]
-  return hooks_lib.HookRunner(owned)
+  # Only the chief has all variables to save.
+  return hooks_lib.HookRunner([
+      one for one in owned if is_chief or not saver_hooks.is_one(one.hook)])
 
 
 def _warn_of_hooks_left_out(iteration, ops):
@@ -201,22 +203,23 @@ class IterationTraining:
         shares_ensembles=task.surroundings.shares_ensembles)
     self._set_number = tf_compat.v1.assign(
         self.iteration.current_iteration, start.number)
-    user_savers = saver_hooks.among(training.request.hooks)
-    saver_hooks.prepare(user_savers, training.request.saving_listeners)
-    # Hooks may add ops in `begin`: summaries and savers come after them.
+    if task.is_chief:
+      self._chief_saver = self._make_saver()
+    self._saver = self._chief_saver or saving.Saver()
+    # Hooks may add ops in `begin`: those of summaries and savers come after.
     self._hooks = _hook_runner(training, self._ops, task.is_chief)
     self._hooks.begin()
     summaries = training_summaries.TrainingSummaries(
         self.iteration, training.writer, model.config)
-    restorer = self._prepare_chief(user_savers) if task.is_chief else None
+    restorer = self._prepare_chief() if task.is_chief else None
+    self._saver.build()
     self.loop = loop_lib.Loop(
         start.number, self._ops, model.search.max_iteration_steps,
         training.request.max_steps, training.request.deadline, self._hooks,
-        self._chief_saver or saving.Saver(), summaries,
+        self._saver, summaries,
         task.surroundings._replace(
             report=self._report,
-            not_finite=functools.lru_cache()(
-                lambda: model.not_finite(training.request.input_fn))))
+            not_finite=functools.lru_cache()(self._not_finite)))
     self._recorder = recording.TaskRecorder(
         self._folder.path, task.name, self.iteration, task.began)
     self.initializers = sessions.Initializers(
@@ -225,7 +228,7 @@ class IterationTraining:
   _note: Optional[noting.SearchNote] = None
   _chief_saver: Optional[saving.CheckpointSaver] = None
 
-  def _prepare_chief(self, user_savers):
+  def _prepare_chief(self):
     """Makes what only the chief has; returns its `Restorer`, or None."""
     model, start = self._model, self._start
     if self._task.folder is None:
@@ -234,28 +237,33 @@ class IterationTraining:
           self.iteration.builder_names, self.iteration.graphs,
           has_weights=start.checkpoint is not None, resumes=not start.begins)
     _warn_of_hooks_left_out(self.iteration, self._ops)
-    restorer = None
-    if start.checkpoint is not None:
-      restorer = sessions.Restorer(
-          start.checkpoint, f"adanet/iteration_{start.number}/"
-          if start.begins else None)
-    self._chief_saver = self._make_saver(user_savers)
-    return restorer
+    if start.checkpoint is None:
+      return None
+    return sessions.Restorer(
+        start.checkpoint,
+        f"adanet/iteration_{start.number}/" if start.begins else None)
 
-  def _make_saver(self, user_savers):
+  def _make_saver(self):
     """Returns the `CheckpointSaver` of the chief."""
-    training, model = self._training, self._model
-    steps = list(self.iteration.steps.values())
-    wait = waiting.Wait(training.request.wait_timeout_secs, "free some space")
-    wait_for_space = lambda problem: wait.pause(2., lambda: problem)
-    if user_savers:
-      return saving.HookedSaver(
-          user_savers, self._folder, model.config, steps, training.report,
-          wait_for_space, self._position.read)
+    model, request = self._model, self._training.request
+    wait = waiting.Wait(request.wait_timeout_secs, "free some space")
+    arguments = dict(
+        model_dir=self._folder, config=model.config,
+        steps=list(self.iteration.steps.values()), report=self._training.report,
+        wait_for_space=lambda problem: wait.pause(2., lambda: problem),
+        input_position=self._position.read, search_dir=model.model_dir.path)
+    of_user = list(filter(saver_hooks.is_one, request.hooks))
+    if of_user:
+      saver_hooks.tell(of_user, request.saving_listeners)
+      return saving.HookedSaver(of_user, **arguments)
     return saving.CheckpointSaver(
-        self._folder, model.config, steps,
-        training.request.saving_listeners, training.report, wait_for_space,
-        self._position.read)
+        listeners=request.saving_listeners, **arguments)
+
+  def _not_finite(self):
+    """Returns what of the input has NaN, as far as it may have been read."""
+    return self._model.not_finite(
+        self._training.request.input_fn, "train",
+        _MORE_BATCHES + max(self.loop.trained.values()))
 
   def _report(self, event):
     if isinstance(event, events.Progress):
@@ -366,9 +374,8 @@ class IterationTraining:
 
   def end(self, session: Any) -> None:
     """Saves the last checkpoint, if this is the chief, and ends the hooks."""
-    saver = self._chief_saver or saving.Saver()
-    saver.end(session, self.loop.global_step,
-              lambda: self._hooks.end(session))
+    self._saver.end(session, self.loop.global_step,
+                    lambda: self._hooks.end(session))
 
   def trained(self, session: Any, ending: loop_lib.Ending) -> Trained:
     """Returns what the chief has trained and saved.

@@ -4,13 +4,16 @@
 
   train: `Estimator.train`. Arguments: its own, and `batches`, the arguments
     of `data.dataset` or "tensors"; `stop_after`, after how many steps a hook
-    requests a stop. The value is what lies in the model_dir then, and the
-    global step after each step.
+    requests a stop; `watched`, whether to note what a hook and a listener see.
+    The value is what lies in the model_dir then, and the global step after each
+    step.
   restart: makes a new Estimator on the same model_dir.
-  evaluate, predict: the methods; `checkpoint` is a name in the model_dir.
+  evaluate, predict: the methods; `checkpoint` is a name in the model_dir, and
+    `batch_size` an argument of `data.dataset`.
   export: `export_saved_model` with a receiver of `data.receiver`.
 """
 
+import glob
 import os
 import traceback
 
@@ -19,6 +22,7 @@ from adanet.testing.oracle import data
 from adanet.testing.oracle import figures
 from adanet.testing.oracle import hooks as hooks_lib
 from adanet.testing.oracle import setting as setting_lib
+from adanet.tf_compat import v1 as tf
 
 _NUM_PREDICTIONS = 5
 _ARCHITECTURE = "architecture/adanet/ensembles"
@@ -40,7 +44,7 @@ class _Run:
     self._model_dir = model_dir
     self._notes = _Notes()
     self._context = setting_lib.Context(
-        model_dir, self._notes.record, self._notes)
+        model_dir, self._notes.record, self._notes, self._saver_hook)
     self.restart()
 
   def restart(self):
@@ -55,9 +59,29 @@ class _Run:
       return data.tensors(self._setting.task)
     return data.dataset(self._setting.task, **dict(arguments))
 
-  def train(self, batches=(), stop_after=None, **kwargs):
+  def _see(self, call, global_step=None):
+    """Notes what a user's code sees when it is called."""
+    seen = [call, global_step,
+            os.path.basename(tf.train.latest_checkpoint(self._model_dir) or ""),
+            sorted(os.path.basename(path) for path in glob.glob(
+                os.path.join(self._model_dir, "*.index")))]
+    if call.endswith("end"):
+      seen.append(self.evaluate()["average_loss"])
+    self._notes.setdefault("seen", []).append(seen)
+
+  def _saver_hook(self, name):
+    """Returns a hook that saves each second step, and notes it."""
+    return tf.train.CheckpointSaverHook(
+        self._model_dir, save_steps=2,
+        listeners=[hooks_lib.Listener(self._see, name)])
+
+  def train(self, batches=(), stop_after=None, watched=False, **kwargs):
     steps = []
     hooks = [hooks_lib.RecordSteps(steps)]
+    if watched:
+      hooks += [hooks_lib.Watch(self._see),
+                hooks_lib.Wrapped(self._saver_hook("wrapped"))]
+      kwargs["saving_listeners"] = [hooks_lib.Listener(self._see, "train")]
     if stop_after:
       hooks.append(hooks_lib.StopAfter(stop_after))
     self._estimator.train(
@@ -72,9 +96,9 @@ class _Run:
   def _checkpoint(self, name):
     return os.path.join(self._model_dir, name) if name else None
 
-  def evaluate(self, checkpoint=None, steps=None, name=None):
+  def evaluate(self, checkpoint=None, steps=None, name=None, batch_size=8):
     found = self._estimator.evaluate(
-        data.dataset(self._setting.task, num_epochs=1), steps=steps,
+        data.dataset(self._setting.task, batch_size, num_epochs=1), steps=steps,
         checkpoint_path=self._checkpoint(checkpoint), name=name)
     # Ours gives this to who asks for it, and has it not among its keys.
     return figures.plain(dict(found, **{

@@ -41,7 +41,7 @@ _QUICK = (
     "nan_of_one_with_evaluator", "prunes", "replay", "resumes_at_odd_steps")
 # These read checkpoints in the middle, which the parts keep for themselves, or
 # differ; see `settings_of_parts.differing`.
-_LEFT_OUT = ("checkpoints", "hook_of_user_stops")
+_LEFT_OUT = ("checkpoints", "hook_of_user_stops", "what_hooks_see")
 # A part is done when its loss is NaN. In one process others train on, and
 # TensorFlow counts on in an average that stays NaN.
 _ALLOWED = {

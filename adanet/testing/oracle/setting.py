@@ -13,8 +13,10 @@ Action = collections.namedtuple("Action", ["name", "arguments"])
 
 # What a run gives to `estimator`: `model_dir` is a str, and `record(name,
 # tensor)` returns a hook that notes the tensor's value at each step. `notes` is
-# a dict from such a name to the list of values.
-Context = collections.namedtuple("Context", ["model_dir", "record", "notes"])
+# a dict from such a name to the list of values. `saver_hook(name)` returns a
+# `CheckpointSaverHook` whose listener notes what it sees.
+Context = collections.namedtuple(
+    "Context", ["model_dir", "record", "notes", "saver_hook"])
 
 Setting = collections.namedtuple(
     "Setting", ["name", "task", "estimator", "actions", "needs"])

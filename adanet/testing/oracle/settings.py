@@ -296,6 +296,14 @@ def _training():
       _setting("hooks", lambda c: dict(
           subnetwork_generator=stop_at(2, 3, 100)),
                actions=[train(max_steps=5), train(max_steps=9)]),
+      _setting("what_hooks_see", lambda c: dict(
+          subnetwork_generator=one(
+              builders.Hooked, chief_hooks=lambda: [c.saver_hook("chief's")],
+              hooks=lambda: [c.saver_hook("builder's")]),
+          config=library.run_config(
+              model_dir=c.model_dir, save_checkpoints_steps=3,
+              keep_checkpoint_max=None)), actions=[
+                  train(watched=True, max_steps=5)]),
       _setting("combiner_max", lambda c: dict(
           subnetwork_generator=stop_at(2, 100),
           global_step_combiner_fn=tf.reduce_max)),
