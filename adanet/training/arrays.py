@@ -13,7 +13,7 @@ import os
 import sys
 from typing import Any, Dict, Optional, Tuple
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import user_input
 from adanet.training import input_position
@@ -113,6 +113,17 @@ def check_rows(arrays: _Named) -> int:
   if not rows:
     raise ValueError(f"{first} has no rows.")
   return rows
+
+
+def _dtype(name, array):
+  """Returns the type that an array has in a graph."""
+  try:
+    return tf_compat.v1.as_dtype(
+        object if array.dtype.kind in "SU" else array.dtype)
+  except TypeError as e:
+    raise TypeError(
+        f"{name} has the type {array.dtype}, which TensorFlow does not have: "
+        "convert it, for example with astype('float32').") from e
 
 
 def _check_count(name, value):
@@ -220,6 +231,11 @@ class ArrayInput:
     """Whether the rows come in another order than they have."""
     return self._shuffle
 
+  @property
+  def is_endless(self) -> bool:
+    """Whether its batches have no end."""
+    return self._num_epochs is None
+
   def _order(self, config, input_context):
     """Returns the `Order` of the rows that this worker reads."""
     seed = None
@@ -239,16 +255,7 @@ class ArrayInput:
 
   def _dtypes(self):
     """Returns the types of the arrays in a graph."""
-    result = []
-    for name, array in self._arrays.items():
-      try:
-        result.append(tf_compat.v1.as_dtype(
-            object if array.dtype.kind in "SU" else array.dtype))
-      except TypeError as e:
-        raise TypeError(
-            f"{name} has the type {array.dtype}, which TensorFlow does not "
-            "have: convert it, for example with astype('float32').") from e
-    return result
+    return [_dtype(name, array) for name, array in self._arrays.items()]
 
   def _structure(self, tensors):
     """Returns tensors as the features and labels that the arrays are."""
@@ -288,7 +295,8 @@ class ArrayInput:
         tensor.set_shape((size,) + array.shape[1:])
       return self._structure(tensors)
 
-    return tf_compat.v1.data.Dataset.range(order.num_batches).map(
+    # Only that of TensorFlow 2 knows how many batches it has after `map`.
+    return tf_compat.v2.data.Dataset.range(order.num_batches).map(
         tf_compat.v2.autograph.experimental.do_not_convert(batch))
 
 
@@ -298,6 +306,70 @@ def warn_if_shuffled(input_fn: Any) -> None:
     logging.warning(
         "predict: shuffle=True of the input gives predictions in another order "
         "than the rows have: use shuffle=False.")
+
+
+class Placeholders:
+  """Placeholders for arrays like some, with any number of rows.
+
+  Attributes:
+    features: placeholder, or dict of them.
+  """
+
+  def __init__(self, name: str, like: Structure):
+    """Makes them in the default graph.
+
+    Args:
+      name: str, what the arrays are called in messages.
+      like: array or dict of arrays, or what pandas has.
+    """
+    self._name = name
+    like = checked(name, like)
+    check_rows(named(name, like))
+
+    def made(key, array):
+      return tf_compat.v1.placeholder(
+          _dtype(key, array), (None,) + array.shape[1:])
+
+    if isinstance(like, dict):
+      self.features = {
+          key: made(f"{name}[{key!r}]", array) for key, array in like.items()}
+    else:
+      self.features = made(name, like)
+
+  def feeds(self, value: Structure) -> Dict[Any, np.ndarray]:
+    """Returns what a session is fed with.
+
+    Args:
+      value: array or dict of arrays, or what pandas has.
+
+    Raises:
+      TypeError: an array has another type.
+      ValueError: the arrays have other names or shapes, or no rows.
+    """
+    value = checked(self._name, value)
+    expected = named(self._name, self.features)
+    arrays = named(self._name, value)
+    if set(arrays) != set(expected):
+      raise ValueError(f"expected {', '.join(sorted(expected))}, got "
+                       f"{', '.join(sorted(arrays))}")
+    check_rows(arrays)
+    return {expected[name]: self._fed(name, array, expected[name])
+            for name, array in arrays.items()}
+
+  @staticmethod
+  def _fed(name, array, placeholder):
+    """Returns an array with the type of a placeholder, if it fits."""
+    shape, dtype = placeholder.shape.as_list(), placeholder.dtype
+    if list(array.shape[1:]) != shape[1:]:
+      raise ValueError(f"{name} has the shape {list(array.shape)}: expected "
+                       f"{shape}")
+    given = _dtype(name, array)
+    if (given == tf_compat.v1.string) != (dtype == tf_compat.v1.string) or (
+        not np.can_cast(
+            given.as_numpy_dtype, dtype.as_numpy_dtype, "same_kind")):
+      raise TypeError(f"{name} has the type {array.dtype}: expected "
+                      f"{dtype.name}")
+    return np.asarray(array, dtype.as_numpy_dtype)
 
 
 def _leaves(structure):

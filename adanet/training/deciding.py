@@ -8,9 +8,10 @@ and at which checkpoint.
 
 import contextlib
 import tempfile
-from typing import Optional
+from typing import Any, Dict, Optional, Tuple
 
 from adanet.core import architecture as architecture_lib
+from adanet.core import checkpoints
 from adanet.core import ensembles
 from adanet.core import iteration as iteration_lib
 from adanet.core import selection
@@ -20,21 +21,69 @@ from adanet.training import model as model_lib
 from adanet.training import recording
 
 
-def decided(model: model_lib.Model, number: int,
-            checkpoint: Optional[str]) -> Optional[choosing.Winner]:
-  """Returns who has won an iteration, if that is known before a graph is built.
+class Decider:
+  """Decides who answers, for one search.
 
-  It is what was recorded of this checkpoint. What was not, and has fitted
-  ensembles, is decided now.
-
-  Args:
-    model: `Model`.
-    number: int, the iteration's.
-    checkpoint: str, the prefix of the checkpoint that is asked; None for none.
+  In the middle of an iteration nothing is recorded. Then what was decided of
+  the last checkpoint is kept, until that or the rules change.
   """
-  found = recorded(model, number, checkpoint)
-  if found is not None or all(map(choosing.trains, model.search.ensemblers)):
-    return found
+
+  def __init__(self) -> None:
+    self._kept: Dict[str, Tuple[Any, Any]] = {}
+
+  def _once(self, what, model, checkpoint, decide):
+    """Returns what a function decides, or has decided of the same before."""
+    if checkpoint is None:  # Values that are initial need not be the same.
+      return decide()
+    question = checkpoint, checkpoints.digest(checkpoint), model.rules
+    if self._kept.get(what, (None,))[0] != question:
+      self._kept[what] = question, decide()
+    return self._kept[what][1]
+
+  def decided(self, model: model_lib.Model, number: int,
+              checkpoint: Optional[str]) -> Optional[choosing.Winner]:
+    """Returns who has won, if that is known before a graph is built.
+
+    It is what was recorded of this checkpoint. What was not, and has fitted
+    ensembles, is decided now.
+
+    Args:
+      model: `Model`.
+      number: int, the iteration's.
+      checkpoint: str, the prefix of the checkpoint that is asked, or None.
+    """
+    found = recorded(model, number, checkpoint)
+    if found is not None or all(map(choosing.trains, model.search.ensemblers)):
+      return found
+    return self._once("winner", model, checkpoint, lambda: _decided_now(
+        model, number, checkpoint))
+
+  def best(self, model: model_lib.Model, iteration: iteration_lib.Iteration,
+           checkpoint: Optional[str]) -> ensembles.EnsembleSpec:
+    """Returns the candidate that answers: the best so far.
+
+    As in AdaNet, the previous ensemble is compared too, unless an evaluator
+    compares.
+
+    Args:
+      model: see `choosing.contest`.
+      iteration: see `choosing.contest`.
+      checkpoint: see `choosing.contest`.
+
+    Raises:
+      selection.AllNaNError: there is none whose value is a number.
+    """
+    rules = model.rules
+    if not rules.evaluator:
+      rules = rules._replace(force_grow=False)
+    name = self._once("best", model, checkpoint, lambda: choosing.winner(
+        model._replace(rules=rules),
+        choosing.contest(model, iteration, checkpoint)).name)
+    return next(c for c in iteration.candidates if c.name == name)
+
+
+def _decided_now(model, number, checkpoint):
+  """Fits the fitted ensembles to what there is; returns the `Winner`."""
   choosing.check_fitted(model.search, model.rules)
   with tempfile.TemporaryDirectory() as folder:
     iteration = library_lib.record(model, number, checkpoint, folder)
@@ -52,9 +101,9 @@ def recorded(model: model_lib.Model, number: int,
   an evaluator compares: `force_grow` is a rule of training.
 
   Args:
-    model: see `decided`.
-    number: see `decided`.
-    checkpoint: see `decided`.
+    model: see `Decider.decided`.
+    number: see `Decider.decided`.
+    checkpoint: see `Decider.decided`.
 
   Returns:
     `Winner`; None if the record is not of this checkpoint, or was made by other
@@ -93,26 +142,3 @@ def _winner(candidate, architecture):
   return choosing.Winner(
       selection.Choice(0, candidate.name, candidate.value),
       {candidate.name: architecture})
-
-
-def best(model: model_lib.Model, iteration: iteration_lib.Iteration,
-         checkpoint: Optional[str]) -> ensembles.EnsembleSpec:
-  """Returns the candidate that answers: the best so far.
-
-  As in AdaNet, the previous ensemble is compared too, unless an evaluator
-  compares.
-
-  Args:
-    model: see `choosing.contest`.
-    iteration: see `choosing.contest`.
-    checkpoint: see `choosing.contest`.
-
-  Raises:
-    selection.AllNaNError: there is none whose value is a number.
-  """
-  rules = model.rules
-  if not rules.evaluator:
-    rules = rules._replace(force_grow=False)
-  found = choosing.winner(model._replace(rules=rules),
-                          choosing.contest(model, iteration, checkpoint))
-  return next(c for c in iteration.candidates if c.name == found.name)

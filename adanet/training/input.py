@@ -214,10 +214,13 @@ def call(input_fn: Callable[..., Any], mode: str,
     if isinstance(batch, tf_compat.v2.data.Dataset):
       iterator = _iterator(batch)
       initializers.append(iterator.initializer)
-      if mode == "eval":
+      if mode != "train":
         v1.add_to_collection(evaluation.INPUT_CARDINALITY,
                              v1.data.experimental.cardinality(batch))
       batch = iterator.get_next()
+    elif mode != "train" and input_position.is_the_same(batch):
+      v1.add_to_collection(evaluation.INPUT_CARDINALITY,
+                           v1.constant(evaluation.ENDLESS, v1.int64))
     if mode == "train" and not getattr(config, "num_ps_replicas", 0):
       batch = input_position.counted(batch, initializers)
   features, labels = _pair(batch, mode)

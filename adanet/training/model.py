@@ -16,7 +16,6 @@ from adanet.core import model_dir as model_dir_lib
 from adanet.core import reports
 from adanet.core import scopes
 from adanet.core import subnetworks
-from adanet.core import user_errors
 from adanet.distributed import placement
 from adanet.training import input as input_lib
 from adanet.training import sessions
@@ -245,18 +244,29 @@ class Model(NamedTuple):
     """Opens a session on a built graph, with the values of a checkpoint.
 
     Args:
-      built: `BuiltGraph`.
-      checkpoint: str, its prefix; None for the initial values.
-      new: see `Restorer`.
+      built: see `open_session`.
+      checkpoint: see `open_session`.
+      new: see `open_session`.
 
     Yields:
       The session and its coordinator.
     """
-    initializers = sessions.Initializers(
-        sessions.Restorer(checkpoint, new) if checkpoint else None,
-        built.iteration.local_init_ops, built.initializers)
-    with sessions.local_session(self.config.session_config) as session:
-      initializers.set_variables(session)
-      with initializers.started(session) as coordinator, (
-          user_errors.explained_in_run(built.task.features)):
-        yield session, coordinator
+    opened = self.open_session(built, checkpoint, new)
+    with contextlib.closing(opened), opened.entered() as session:
+      yield session, opened.coordinator
+
+  def open_session(self, built: BuiltGraph, checkpoint: Optional[str],
+                   new: Optional[str] = None) -> sessions.OpenSession:
+    """Opens a session on a built graph, with the values of a checkpoint.
+
+    Args:
+      built: `BuiltGraph`.
+      checkpoint: str, its prefix; None for the initial values.
+      new: see `Restorer`.
+    """
+    return sessions.OpenSession(
+        sessions.local_session(self.config.session_config),
+        sessions.Initializers(
+            sessions.Restorer(checkpoint, new) if checkpoint else None,
+            built.iteration.local_init_ops, built.initializers),
+        built.task.features)

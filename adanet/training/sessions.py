@@ -4,6 +4,7 @@
 
 import contextlib
 import re
+import weakref
 from typing import Any, Iterator, List, NamedTuple, Optional, Sequence
 
 from adanet import tf_compat
@@ -176,6 +177,50 @@ class Initializers:
       coordinator.request_stop()
       coordinator.join(threads, stop_grace_period_secs=5,
                        ignore_live_threads=True)
+
+
+class OpenSession:
+  """A session that is entered only while it is used.
+
+  So its user is in no graph meanwhile, and eager execution is on. It is closed
+  where the program drops it or ends: later, Python cannot start the thread that
+  TensorFlow closes a session in, and would wait for it for ever.
+
+  Attributes:
+    coordinator: `Coordinator` of its input.
+  """
+
+  def __init__(self, session: Any, initializers: Initializers, features: Any):
+    """Makes it ready.
+
+    Args:
+      session: `Session` on the default graph.
+      initializers: `Initializers` of that graph.
+      features: tensor or dict of tensors, for the errors of a run.
+    """
+    self._session = session
+    self._features = features
+    opened = contextlib.ExitStack()
+    opened.callback(session.close)
+    self._close = weakref.finalize(self, opened.close)
+    try:
+      with self.entered():
+        initializers.set_variables(session)
+        self.coordinator = opened.enter_context(initializers.started(session))
+    except BaseException:
+      self.close()
+      raise
+
+  @contextlib.contextmanager
+  def entered(self) -> Iterator[Any]:
+    """Yields the session; it and its graph are the default ones meanwhile."""
+    with self._session.graph.as_default(), self._session.as_default(), (
+        user_errors.explained_in_run(self._features)):
+      yield self._session
+
+  def close(self) -> None:
+    """Ends the threads of its input, and frees it."""
+    self._close()
 
 
 def local_init_op(local_init_ops: Sequence[Any]) -> Any:
