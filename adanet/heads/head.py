@@ -39,9 +39,9 @@ class HeadSpec(NamedTuple):
     export_outputs: dict from the name of a serving signature to an
       `export_output.ExportOutput`; None unless in mode "infer".
     loss_terms: tuple of `LossTerm`, whose sum is the loss: how the loss of all
-      examples of an evaluation follows from those of batches. None if
-      `loss_reduction` says enough: a batch counts 1 if it is a sum, and else as
-      many as its examples.
+      examples of an evaluation follows from those of batches. Or None. Then,
+      and for what the terms lack of the loss, a batch counts 1 if
+      `loss_reduction` is a sum, and else as many as its examples.
   """
 
   mode: str

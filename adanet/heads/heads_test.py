@@ -139,7 +139,8 @@ class HeadsTest(parameterized.TestCase):
   def test_two_classes(self):
     with v1.Graph().as_default(), v1.Session() as session:
       logits, labels = [[.5, 1.], [3., -1.], [0., 2.]], [1, 1, 0]
-      made = [head.create_estimator_spec({}, "eval", values, v1.constant(labels))
+      labels = v1.constant(labels)
+      made = [head.create_estimator_spec({}, "eval", values, labels)
               for head, values in (
                   (heads.MultiClassHead(2), v1.constant(logits)),
                   (heads.BinaryClassHead(), v1.constant(

@@ -41,7 +41,7 @@ def _reduction(head):
 
 
 def _weight(head, features, logits):
-  """Returns the weight of a batch for a head that does not give it.
+  """Returns the weight of a batch for a loss that has no terms.
 
   The heads of `tf.estimator` have the attributes of ours. Of one that does not
   say how it reduces its losses, each example counts the same.
@@ -65,16 +65,24 @@ def terms_of(head: Any, spec: Any, features: Any,
              logits: Any) -> Tuple[LossTerm, ...]:
   """Returns the terms of the loss of a batch.
 
+  What a user's head has added to those of ours is one more term.
+
   Args:
     head: a head of `adanet.heads` or `tf.estimator`, or a user's own.
     spec: what it made of the batch, in mode "eval".
     features: dict from str to tensor.
     logits: tensor of shape `[D0, ..., DN, logits_dimension]`, or dict of them.
   """
-  terms = getattr(spec, "loss_terms", None)
-  if terms is not None:
-    return tuple(terms)
-  return (LossTerm(spec.loss, _weight(head, features, logits)),)
+  terms = tuple(getattr(spec, "loss_terms", None) or ())
+  if len(terms) == 1 and terms[0].value is spec.loss:
+    return terms
+  rest = spec.loss
+  if terms:
+    v1 = tf_compat.v1
+    known = v1.add_n([v1.cast(term.value, v1.float32) for term in terms])
+    rest = v1.where(v1.math.is_finite(known), v1.cast(rest, v1.float32) - known,
+                    v1.zeros_like(known))
+  return terms + (LossTerm(rest, _weight(head, features, logits)),)
 
 
 def metric(terms: Sequence[LossTerm]) -> Tuple[Any, Any]:

@@ -34,6 +34,14 @@ class _OwnHead:
     return heads.HeadSpec(mode, {"logits": logits}, loss, eval_metric_ops={})
 
 
+class _Changed(heads.RegressionHead):
+  """A head that changes the loss of ours."""
+
+  def build(self, *args, **kwargs):
+    spec = super().build(*args, **kwargs)
+    return spec._replace(loss=2. * spec.loss + .5)
+
+
 class _Summing(heads.RegressionHead):
   """A head that says only by `loss_reduction` what its loss is."""
 
@@ -99,6 +107,8 @@ _HEADS = {
     "several": _two_heads,
     "several_regularized": _two_heads,
     "own": _OwnHead,
+    "changed": lambda: _Changed(2, "w", loss_reduction="weighted_mean"),
+    "changed_regularized": lambda: _Changed(2, "w"),
     "of_estimator": _of_estimator(lambda m: m.RegressionHead(2, "w")),
     "several_of_estimator": _of_estimator(lambda m: m.MultiHead([
         m.RegressionHead(2, "w", name="real"),

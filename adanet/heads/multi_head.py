@@ -107,7 +107,7 @@ class MultiHead(head.Head):
     if mode == head.TRAIN:
       return head.HeadSpec(mode, predictions, loss)
     metrics = {}
-    terms = list(head.regularization_terms(regularization_losses))
+    terms = []
     if regularization_losses is not None:
       metrics[self.regularization_key] = _metrics.mean(
           v1.add_n(regularization_losses))
@@ -117,7 +117,8 @@ class MultiHead(head.Head):
       metrics["loss/" + h.name] = mean_loss.metric(of_head)
       metrics.update(spec.eval_metric_ops)
     return head.HeadSpec(mode, predictions, loss, eval_metric_ops=metrics,
-                         loss_terms=tuple(terms))
+                         loss_terms=(*terms, *head.regularization_terms(
+                             regularization_losses)))
 
   def _check_names(self, argument, values):
     """Checks that a dict has a value for each head."""
