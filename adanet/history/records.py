@@ -196,9 +196,11 @@ class EndRecord(NamedTuple):
   Attributes:
     global_step: int, the last one.
     reason: str, why it ended.
+    time: float, when, in seconds since 1970; None if it is not known.
   """
   global_step: int
   reason: str
+  time: Optional[float] = None
 
 
 class Records(NamedTuple):

@@ -202,7 +202,12 @@ def write_end(model_dir: str, global_step: int, reason: str) -> None:
     reason: str.
   """
   write_or_warn(store.Store(model_dir).write_end,
-                records.EndRecord(global_step, reason))
+                records.EndRecord(global_step, reason, time.time()))
+
+
+def read_end(model_dir: str) -> Optional[records.EndRecord]:
+  """Returns what `write_end` wrote last, or None."""
+  return store.Store(model_dir).end()
 
 
 def write_goes_on(model_dir: str) -> None:

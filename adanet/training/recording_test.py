@@ -86,6 +86,48 @@ class RecordingTest(parameterized.TestCase):
     if number == 1:
       self.assertIsNone(report.undecided)
 
+  @parameterized.parameters(
+      (False, {}),
+      (True, {}),
+      (False, {"ensemblers": [adanet.ensemble.GreedyEnsembler()],
+               "evaluator": adanet.Evaluator(builders.input_fn(1))}))
+  def test_rerun_of_a_finished_search(self, on_executor, arguments):
+    def train(**more):
+      with self.assertLogs(logging.get_absl_logger(), "INFO") as logs:
+        self._estimator(**arguments, **more).train(
+            # Other data than before.
+            builders.input_fn(batch_size=3 + len(more)),
+            executor=engines.Here() if on_executor else None)
+      return [line for line in logs.output if "raining" in line or
+              "trained" in line or "Iteration" in line]
+
+    train()
+    history = store.Store(self._model_dir)
+    history.write_end(history.end()._replace(time=1e9))
+    history.write_iteration(history.iteration(1)._replace(seconds=1000.))
+    before = history.read()
+    line, = train()
+    self.assertRegex(
+        line, "Nothing was trained: the search in model_dir .* ended at step 8 "
+        r"on 2001-09-0[89] at \d\d:\d\d: it reached max_iterations=2. To train "
+        "anew, also on other data, use another model_dir.$")
+    self.assertEqual(before, history.read())
+    # Further iterations begin with its winner, which is told again.
+    train(max_iterations=3)
+    report = history.read()
+    self.assertLen(report.iterations, 3)
+    self.assertEqual(1000., report.iterations[1].seconds)
+    self.assertLess(report.iterations[2].seconds, 500.)
+
+  def test_rerun_with_another_evaluator(self):
+    self._estimator().train(builders.input_fn())
+    self._estimator(evaluator=adanet.Evaluator(
+        builders.input_fn(1), metric_name="average_loss")).train(
+            builders.input_fn())
+    self.assertEqual(
+        ["adanet_loss", "average_loss"],
+        [r.metric_name for r in adanet.report(self._model_dir).iterations])
+
   def test_evaluator_at_the_last_step(self):
     self._estimator(evaluator=adanet.Evaluator(builders.input_fn(1))).train(
         builders.input_fn(), max_steps=4)
