@@ -27,21 +27,22 @@ class RecordingTest(parameterized.TestCase):
         force_grow=True, config=tf_compat.RunConfig(tf_random_seed=1),
         **arguments)
 
-  def test_seconds_of_all_processes(self):
-    self._estimator().train(builders.input_fn(), steps=2)
+  @parameterized.parameters((None, "chief:0"), (engines.Here(), "worker:0"))
+  def test_seconds_of_all_processes(self, executor, task):
+    self._estimator().train(builders.input_fn(), steps=2, executor=executor)
     history = store.Store(self._model_dir)
-    before = history.task("chief:0", 0)
+    before = history.task(task, 0)
     self.assertGreater(before.total_seconds, before.seconds)
     self.assertTrue(before.has_ended)
     history.write_task(before._replace(total_seconds=1000., seconds=500.))
-    self._estimator().train(builders.input_fn())
+    self._estimator().train(builders.input_fn(), executor=executor)
     report = adanet.report(self._model_dir)
     self.assertGreater(report.iterations[0].seconds, 1000.)
     self.assertLess(report.iterations[1].seconds, 500.)
-    chief = report.tasks[0]
-    self.assertEqual(4, chief.steps)
-    self.assertGreater(chief.seconds, 500.)
-    self.assertLess(chief.seconds, 1000.)
+    found = report.tasks[0]
+    self.assertEqual((task, 4), (found.task, found.steps))
+    self.assertGreater(found.seconds, 500.)
+    self.assertLess(found.seconds, 1000.)
 
   def test_iteration_that_has_not_ended(self):
     self._estimator().train(builders.input_fn(), steps=6)
