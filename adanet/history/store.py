@@ -251,7 +251,7 @@ class Store:
         iterations[number] = record._replace(iteration=number)
     tasks = sorted(self._read_tasks(problems), key=_task_key)
     found = [
-        records.with_losses(record, [
+        records.with_tasks(record, [
             task for task in tasks if task.iteration == number])
         for number, record in sorted(iterations.items())]
     evaluations = self._read_evaluations(found, problems)

@@ -14,6 +14,7 @@ from adanet.cluster import lock
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import summary
+from adanet.progress import event_text
 from adanet.progress import reporter
 from adanet.training import choosing
 from adanet.training import deciding
@@ -82,8 +83,8 @@ def _nothing_trained(model, global_step, over):
   """Returns the line of a search that has nothing to train."""
   end = recording.read_end(model.model_dir.path)
   since = ""
-  if end is not None and end.global_step == global_step and end.time:
-    since = " on " + time.strftime("%Y-%m-%d at %H:%M", time.localtime(end.time))
+  if end is not None and end.global_step == global_step:
+    since = event_text.since(end.time)
   return (f"Nothing was trained: the search in model_dir "
           f"{model.model_dir.path!r} ended at step {global_step}{since}: "
           f"{over}. To train anew, also on other data, use another model_dir.")
@@ -303,7 +304,7 @@ def _end_iteration(model, training, trained, goes_on):
   recording.write_iteration(
       model.model_dir.path, ended, winner.architectures, winner.values, weights,
       trained.progress, checkpoint, generation=trained.generation,
-      costs_by_name=trained.costs)
+      costs_by_name=trained.costs, held_out_losses=winner.network_losses)
   if not goes_on:
     return checkpoint
 
@@ -341,7 +342,9 @@ def _tell_undecided(model, training, trained):
         trained.contest._replace(values=lambda: averages)).choice
   event = events.IterationUndecided(
       trained.contest.number, trained.global_step, choice,
-      model.rules.metric_name)
+      model.rules.metric_name, tuple(
+          name for name, steps in trained.progress.steps.items()
+          if not steps and name not in trained.contest.architectures))
   training.report(event)
   recording.write_undecided(model.model_dir.path, event)
 

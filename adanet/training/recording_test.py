@@ -49,8 +49,13 @@ class RecordingTest(parameterized.TestCase):
     report = adanet.report(self._model_dir)
     text = str(report)
     self.assertLen(report.iterations, 1)
-    self.assertIn("\nIteration 1 has not ended\n\nTrained: t1_a (2 steps, loss ",
-                  text)
+    self.assertRegex(text, r"""
+Iteration 1 has not ended
+
+network +loss  steps +time
+  t1_a +0.\d+ +2 .* s
+  t1_b +0.\d+ +2 .* s
+""")
     self.assertNotIn("t1_a_grow_complexity_regularized", text)
 
   @parameterized.parameters(
@@ -128,6 +133,30 @@ class RecordingTest(parameterized.TestCase):
     self.assertEqual(
         ["adanet_loss", "average_loss"],
         [r.metric_name for r in adanet.report(self._model_dir).iterations])
+
+  def test_networks_of_a_fitted_search(self):
+    boards = []
+    for executor in None, engines.Here():
+      self._model_dir = self.create_tempdir().full_path
+      self._estimator(
+          ensemblers=[adanet.ensemble.GreedyEnsembler()],
+          evaluator=adanet.Evaluator(builders.input_fn(1))).train(
+              builders.input_fn(), executor=executor)
+      report = adanet.report(self._model_dir)
+      boards.append(report.to_json_dict()["leaderboard"])
+      for record in report.iterations:
+        losses = {name: network.held_out_loss
+                  for name, network in record.subnetworks.items()}
+        self.assertLen(losses, 2)
+        self.assertGreaterEqual(min(losses.values()), record.fit.best_loss)
+        if record.fit.best_network in losses:
+          self.assertEqual(record.fit.best_loss,
+                           losses[record.fit.best_network])
+    for row in boards[0] + boards[1]:
+      self.assertGreater(row.pop("seconds"), 0.)
+    self.assertEqual(*boards)
+    self.assertEqual({"t0_a", "t0_b", "t1_a", "t1_b"}, {
+        row["name"] for row in boards[0] if row["kind"] == "network"})
 
   def test_evaluator_at_the_last_step(self):
     self._estimator(evaluator=adanet.Evaluator(builders.input_fn(1))).train(
