@@ -9,6 +9,7 @@ from xml.dom import minidom
 from absl.testing import absltest
 from adanet.history import example
 from adanet.history import leaderboard
+from adanet.history import records
 from adanet.history import report as report_lib
 
 
@@ -24,31 +25,52 @@ class LeaderboardTest(absltest.TestCase):
     super().setUp()
     self.search = example.search()
 
-  def test_rows_are_the_candidates_of_the_records(self):
-    rows = leaderboard.rows(self.search)
+  def test_ensembles(self):
+    found = leaderboard.rows(self.search)
     last = self.search.iterations[-1]
     self.assertEqual((last.winner, True, last.winning.value),
-                     tuple(rows[0][key] for key in ("ensemble", "won", "value")))
+                     (found[0].name, found[0].won, found[0].value))
+    rows = [row for row in found if row.kind == "ensemble"]
     recorded = {}
     for record in self.search.iterations:
       for candidate in record.candidates:
         recorded[candidate.name] = candidate, record
-    self.assertCountEqual(recorded, [row["ensemble"] for row in rows])
+    self.assertCountEqual(recorded, [row.name for row in rows])
     for row in rows:
-      candidate, record = recorded[row["ensemble"]]
+      candidate, record = recorded[row.name]
       self.assertEqual(
           (record.iteration, record.winner == candidate.name, candidate.value,
            dict(zip(candidate.subnetworks, candidate.weights))),
-          (row["iteration"], row["won"], row["value"], row["weights"]))
-    numbers = [row["iteration"] for row in rows]
+          (row.iteration, row.won, row.value, row.weights))
+    numbers = [row.iteration for row in found]
     self.assertEqual(sorted(numbers, reverse=True), numbers)
+
+  def test_networks(self):
+    candidate = records.CandidateRecord(
+        "t0_all", .1, ("t0_c", "t0_b"), (.75, .25))
+    found = leaderboard.rows(report_lib.History("m", (records.IterationRecord(
+        0, (candidate,), "t0_all", global_step=9, seconds=8., subnetworks={
+            "t0_a": records.SubnetworkRecord(9, .2, held_out_loss=.01),
+            "t0_b": records.SubnetworkRecord(
+                9, .3, held_out_loss=.02, seconds=7.),
+            "t0_c": records.SubnetworkRecord(9),
+            "t0_d": records.SubnetworkRecord(0)}),)))
+    network = leaderboard.Row("", "network", 0, False, "loss", None, weight=0.,
+                              steps=9, global_step=9)
+    self.assertEqual([
+        network._replace(name="t0_b", won=True, value=.02, weight=.25,
+                         train_loss=.3, seconds=7.),
+        network._replace(name="t0_c", won=True, weight=.75),
+        network._replace(name="t0_a", value=.01, train_loss=.2),
+        network._replace(name="t0_d", steps=0)], found[1:])
+    self.assertEqual("t0_all", found[0].name)
 
   def test_no_iteration_has_no_row(self):
     self.assertEqual([], leaderboard.rows(report_lib.History("m")))
 
   def test_page_has_the_tables_and_the_picture(self):
     search = self.search._replace(model_dir="/tmp/<a> & b")
-    page = leaderboard.page(search)
+    page = search.html()
     self.assertIn("<title>/tmp/&lt;a&gt; &amp; b</title>", page)
     for record in search.iterations:
       self.assertIn(f"Iteration {record.iteration}", _text(page))

@@ -61,12 +61,15 @@ class Winner(NamedTuple):
     fits: dict from the name of each fitted candidate to its `Fit`.
     variables: dict from the names of the winner's own variables to their
       values, if it was fitted now: no checkpoint has them yet.
+    network_losses: dict from the name of each network that a fitted candidate
+      could have to the head's loss of that one alone, on the same data.
   """
   choice: selection.Choice
   architectures: Dict[str, architecture_lib.Architecture]
   values: Optional[Dict[str, float]] = None
   fits: Dict[str, selection.Fit] = {}
   variables: Dict[str, Any] = {}
+  network_losses: Dict[str, float] = {}
 
   @property
   def name(self) -> str:
@@ -361,7 +364,9 @@ def winner(model: model_lib.Model, candidates: Contest) -> Winner:
   return Winner(
       choice, architectures, values,
       {name: one.fit for name, one in found.items()},
-      variables.get(choice.name, {}))
+      variables.get(choice.name, {}),
+      {name: loss for one in found.values()
+       for name, loss in one.network_losses.items()})
 
 
 def _advice(model, candidates, values):

@@ -15,6 +15,7 @@ from adanet.core import checkpoints
 from adanet.core import ensembles
 from adanet.core import iteration as iteration_lib
 from adanet.core import selection
+from adanet.history import records
 from adanet.training import choosing
 from adanet.training import library as library_lib
 from adanet.training import model as model_lib
@@ -93,6 +94,35 @@ def _decided_now(model, number, checkpoint):
         lambda: choosing.not_finite(iteration, checkpoint)))
 
 
+def record_of(model: model_lib.Model, number: int, checkpoint: Optional[str]
+             ) -> Optional[records.IterationRecord]:
+  """Returns the record of an iteration, if it has the winner at a checkpoint.
+
+  Args:
+    model: see `decided`.
+    number: see `decided`.
+    checkpoint: see `decided`.
+
+  Returns:
+    `IterationRecord`; None if there is none of this checkpoint, or it was made
+    by other rules.
+  """
+  record = recording.read_iteration(model.model_dir.path, number)
+  rules = model.rules
+  if (record is None or checkpoint is None or record.winning is None or
+      not record.is_of(checkpoint)):
+    return None
+  # Who gives no evaluator has no rule of his own, and takes what was decided.
+  if record.metric_name != rules.metric_name and rules.evaluator:
+    return None
+  if rules.replay_config:
+    index = rules.replay_config.get_best_ensemble_index(number)
+    names = [candidate.name for candidate in record.candidates]
+    if index is not None and names[index:index + 1] != [record.winner]:
+      return None
+  return record
+
+
 def recorded(model: model_lib.Model, number: int,
              checkpoint: Optional[str]) -> Optional[choosing.Winner]:
   """Returns the winner that the record of an iteration has.
@@ -106,27 +136,15 @@ def recorded(model: model_lib.Model, number: int,
     checkpoint: see `Decider.decided`.
 
   Returns:
-    `Winner`; None if the record is not of this checkpoint, or was made by other
-    rules.
+    `Winner`; None if there is no record of this checkpoint by these rules.
   """
-  record = recording.read_iteration(model.model_dir.path, number)
-  rules = model.rules
-  if (record is None or checkpoint is None or record.winning is None or
-      not record.is_of(checkpoint)):
+  record, rules = record_of(model, number, checkpoint), model.rules
+  if record is None or record.winning is None:
     return None
-  # Who gives no evaluator has no rule of his own, and takes what was decided.
-  has_other_rule = record.metric_name != rules.metric_name
-  if has_other_rule and rules.evaluator:
-    return None
-  if rules.replay_config:
-    index = rules.replay_config.get_best_ensemble_index(number)
-    names = [candidate.name for candidate in record.candidates]
-    if index is not None and names[index:index + 1] != [record.winner]:
-      return None
   won = _winner(record.winning, architecture_lib.Architecture.from_json(
       record.architecture, f"the record of iteration {number}"))
-  if (not rules.force_grow or rules.evaluator or has_other_rule or
-      not number):
+  if (not rules.force_grow or rules.evaluator or not number or
+      record.metric_name != rules.metric_name):
     return won
   before, value = record.candidates[0], record.winning.value
   previous = model.model_dir.architecture(number - 1)

@@ -36,9 +36,12 @@ class Fitted(NamedTuple):
   Attributes:
     architecture: `Architecture` of its members, without a global step.
     fit: `Fit`.
+    network_losses: dict from the name of each network that it could have, such
+      as "t0_linear", to the head's loss of that one alone.
   """
   architecture: architecture_lib.Architecture
   fit: selection.Fit
+  network_losses: Dict[str, float]
 
   @property
   def weights(self) -> Tuple[float, ...]:
@@ -138,7 +141,8 @@ def _fit(planned, members, loss, losses):
           {"t{}_{}".format(*name): weight for name, weight in used.items()},
           loss(_mean([members[name] for name in used], used.values())),
           len(planned.architecture.subnetworks), "t{}_{}".format(*best),
-          losses[best]))
+          losses[best]),
+      {"t{}_{}".format(*name): losses[name] for name in members})
 
 
 def fit(model: model_lib.Model, number: int,

@@ -77,6 +77,7 @@ class Loop:
     averages: dict from an ensemble's name to its moving average, as of the last
       step; empty for one candidate alone, whose average decides nothing.
     trained: dict from a name to how many of its steps were taken here.
+    seconds: dict from a name to how long these steps took.
   """
 
   def __init__(self, number: int, ops: train_ops.TrainOps,
@@ -119,6 +120,7 @@ class Loop:
     self.losses: Dict[str, float] = {}
     self.averages: Dict[str, float] = {}
     self.trained = {name: 0 for name in ops.trainees}
+    self.seconds = {name: 0. for name in ops.trainees}
 
   def _stop(self, name, reason, **what):
     """Ends the training of a subnetwork or ensemble."""
@@ -236,10 +238,13 @@ class Loop:
     """Trains some names once."""
     began = time.monotonic()
     values = self._runs.train(session, names, self.global_step, self._finished)
+    seconds = time.monotonic() - began
+    for name in names:
+      self.seconds[name] += seconds
     if self._turns is not None and not self._runs.was_new:
       is_subnetwork = self._ops.trainees[names[0]].is_subnetwork
       self._turns.served(names[0] if is_subnetwork else turns_lib.ENSEMBLES,
-                         time.monotonic() - began)
+                         seconds)
     self._take(names, values)
 
   def _take_observed(self, steps):

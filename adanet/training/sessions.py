@@ -4,8 +4,9 @@
 
 import contextlib
 import re
+from typing import (Any, Dict, Iterator, List, NamedTuple, Optional, Sequence,
+                    Tuple)
 import weakref
-from typing import Any, Iterator, List, NamedTuple, Optional, Sequence
 
 from adanet import tf_compat
 from adanet.core import checkpoints
@@ -13,6 +14,9 @@ from adanet.core import user_errors
 
 # A moving average starts anew where another version wrote other names.
 _AVERAGE_STATE = re.compile(r".*/adanet_loss/(biased|local_step)\Z")
+_LEARNING_RATE = re.compile(
+    r"adanet/iteration_\d+/(?:subnetwork|ensemble)_([^/]+)/(.+/)?learning_rate"
+    r"\Z")
 
 
 class _Saved(NamedTuple):
@@ -110,6 +114,11 @@ class Initializers:
   """What makes a session on the default graph ready.
 
   Make it when the graph is complete.
+
+  Attributes:
+    kept_rates: dict from what trains to the learning rate that its optimizer
+      was made with, and the one that the checkpoint had instead. Optimizers of
+      Keras keep it in a variable.
   """
 
   def __init__(self, restorer: Optional[Restorer],
@@ -125,6 +134,9 @@ class Initializers:
     v1 = tf_compat.v1
     self._restorer = restorer
     self._variables = v1.global_variables()
+    self._rates = [(found.group(1), v) for v in self._variables
+                   for found in [_LEARNING_RATE.match(v.op.name)] if found]
+    self.kept_rates: Dict[str, Tuple[float, float]] = {}
     # Such as the trees of tf.estimator. All tasks use the same ones, so they
     # are made with the variables.
     self._resources = v1.get_collection(v1.GraphKeys.RESOURCES)
@@ -140,7 +152,12 @@ class Initializers:
     """Gives all variables their values, from the checkpoint if there is one."""
     session.run(self._init)
     if self._restorer:
+      rates = [variable for _, variable in self._rates]
+      given = session.run(rates)
       self._restorer.restore(session)
+      self.kept_rates = {
+          name: (float(before), float(after)) for (name, _), before, after in
+          zip(self._rates, given, session.run(rates)) if before != after}
 
   def unset_variables(self, session: Any) -> List[str]:
     """Returns the names of the variables and resources that have no value."""

@@ -334,9 +334,22 @@ class IterationTraining:
     """Lets the input go on where it was; returns False if asked to stop."""
     if self.loop.is_done():
       return True
+    self._say_what_is_kept()
     self._position.say_what_differs(self._start.number, self._ops.all())
     return self._position.restore(
         session, self._task.surroundings.asked_to_stop)
+
+  def _say_what_is_kept(self):
+    """Warns of learning rates that are not as the optimizers were made."""
+    kept: Dict[Tuple[float, float], List[str]] = {}
+    for name, rates in self.initializers.kept_rates.items():
+      kept.setdefault(rates, []).append(name)
+    for (given, restored), names in kept.items():
+      logging.warning(
+          "Iteration %d: the learning rate of %s stays %g, as in the "
+          "checkpoint: %g holds from the next iteration on. To train with it "
+          "now, use another model_dir.", self._start.number,
+          ", ".join(names), restored, given)
 
   def _check_input(self):
     """Says so if the input ended before the iteration could.
