@@ -247,7 +247,6 @@ def build_ensemble(
     iteration_step = v1.convert_to_tensor(step)
     with summary.current_scope():
       summary.scalar("iteration_step/adanet/iteration_step", iteration_step)
-    tf_compat.reset_layer_names()
     count = subnetworks_lib.num_variables()
     with summary.capture(), scopes.builder_scope(variable_scope) as built:
       ensemble = ensembler.build_ensemble(

@@ -285,7 +285,6 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int,
       arguments["labels"] = task.labels
     if "config" in taken:
       arguments["config"] = config
-    tf_compat.reset_layer_names()
     count = num_variables()
     with summary.capture(), scopes.builder_scope(variable_scope) as built:
       with user_errors.explained_in_builder(owner, task.features, task.labels):

@@ -6,7 +6,6 @@ Importing TensorFlow takes seconds, and most of adanet does not need it.
 """
 
 import importlib
-import sys
 from typing import Any
 
 
@@ -52,14 +51,6 @@ def _keras_3():
         "Keras 3 needs TensorFlow 2.16 or later, and this is TensorFlow "
         f"{_load('tensorflow.compat.v1').VERSION}: use tf_compat.keras.")
   return _load("keras")
-
-
-def reset_layer_names() -> None:
-  """Lets Keras 2 number its layers from the start again, where it is loaded."""
-  package = ("tf_keras" if _version() >= (2, 16) else
-             "keras" if _version() >= (2, 6) else "tensorflow")
-  if package in sys.modules:
-    _keras().backend.reset_uids()
 
 
 def _standard_ps_ops():

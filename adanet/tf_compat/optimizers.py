@@ -78,7 +78,11 @@ def _copies(optimizer):
   inner = getattr(optimizer, "inner_optimizer", None)
   if inner is not None and _has_number(inner):
     del config["inner_optimizer"]["config"]["name"]
-  make()  # Where it fails, the user is told now.
+  state = keras_loaded.exchange_state({})  # It is not one of the program's.
+  try:
+    make()  # Where it fails, the user is told now.
+  finally:
+    keras_loaded.exchange_state(state)
   return make
 
 
