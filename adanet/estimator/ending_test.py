@@ -58,10 +58,36 @@ class EndingTest(parameterized.TestCase):
         estimator.evaluate(_held_out())["global_step"])
     return history
 
-  @parameterized.parameters(None, engines.Here())
-  def test_time_is_up(self, executor):
+  def test_a_part_that_waits_until_time_is_up_is_not_trained(self):
     estimator = _estimator(self._model_dir, _ALWAYS)
-    estimator.train(builders.input_fn(), max_seconds=.5, executor=executor)
+    with self.assertLogs(level="WARNING") as logs:
+      estimator.train(
+          builders.input_fn(), max_seconds=1e-3, executor=engines.Here())
+    line, = [record.getMessage() for record in logs.records
+             if "not trained" in record.getMessage()]
+    self.assertEqual(
+        "Iteration 0: 1 of 2 parts are not trained, because max_seconds=0.001 "
+        "were over before a worker began them: 'b'. Use more workers, or more "
+        "seconds.", line)
+    step = "adanet/iteration_0/subnetwork_t0_{}/step".format
+    self.assertEqual([1, 0], [
+        estimator.get_variable_value(step(name)) for name in "ab"])
+    # Its average, of nothing, is 0.
+    self._check_what_answers(estimator)
+    history = estimator.history()
+    leader = "t0_a_grow_complexity_regularized"
+    self.assertEqual([leader] * 2, [
+        history.undecided.leader, history.evaluations[-1].ensemble])
+    self.assertIn("leads: it is the only one that has trained.",
+                  " ".join(str(history).split()))
+    self.assertNotIn("t0_b (1 step", str(history))
+    estimator.train(builders.input_fn(), max_steps=3, executor=engines.Here())
+    self.assertEqual(3, estimator.get_variable_value(step("b")))
+
+  @parameterized.parameters((None, .5), (engines.Here(), 1.))
+  def test_time_is_up(self, executor, seconds):
+    estimator = _estimator(self._model_dir, _ALWAYS)
+    estimator.train(builders.input_fn(), max_seconds=seconds, executor=executor)
     history = self._check_what_answers(estimator)
     self.assertEqual(_TIME_IS_UP, history.end.reason)
     self.assertEmpty(history.iterations)

@@ -265,7 +265,7 @@ class Estimator(answering.Answering):
         `evaluate` uses. An iteration that would end too late, if it took as
         long as the last one, does not begin. Two such searches need not be
         equal. On a cluster, the chief's counts; on an executor, a part that
-        waits for a worker until then takes one step.
+        waits for a worker until then is not trained, as a warning says.
       validation_input_fn: function of held-out data, by which the ensembles are
         compared: short for an `Evaluator` on all of it. Later calls of this
         estimator use it, too.

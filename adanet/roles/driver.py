@@ -224,7 +224,8 @@ class _Driver:
         request.max_steps))
     files = part_files.PartFiles(model.model_dir.path, start.number)
     first = part_lib.PartRequest(
-        (), len(parts), is_first=False, compares=choice is None,
+        (), len(parts), is_first=False, may_be_late=True,
+        compares=choice is None,
         records=choosing.needs_library(choice, iteration),
         start=start, max_steps=request.max_steps, stops={},
         builder_names=iteration.builder_names, model_dir=model.model_dir.path,
@@ -236,11 +237,14 @@ class _Driver:
     seconds_before = max(map(records.total_seconds, self._tasks(
         start.number, files, parts)), default=0.)
     recording.write_goes_on(model.model_dir.path)
+    ordered = parts_lib.longest_first(parts, self._seconds, dict(zip(
+        iteration.builder_names, iteration.builder_costs)))
     results = self._results(files, note, {
-        part: first._replace(part=part, is_first=part == parts[0])
-        for part in parts_lib.longest_first(parts, self._seconds, dict(zip(
-            iteration.builder_names, iteration.builder_costs)))})
+        part: first._replace(part=part, is_first=part == parts[0],
+                             may_be_late=part != ordered[0])
+        for part in ordered})
     results = {part: results[part] for part in parts}
+    self._warn_of_late_parts(start.number, results)
     self._seconds = {name: result.seconds / len(part)
                      for part, result in results.items() for name in part}
     trained = self._joined(iteration, files, results, names)
@@ -248,6 +252,17 @@ class _Driver:
       recording.write_or_warn(
           store.Store(model.model_dir.path).write_task, record)
     return trained._replace(seconds=seconds_before + time.time() - began)
+
+  def _warn_of_late_parts(self, number, results):
+    """Names the parts that have not trained, because no worker was free."""
+    late = [part_files.part_name(part) for part, result in results.items()
+            if result.ending == loop_lib.Ending.TIME_IS_UP and not result.runs]
+    if late:
+      logging.warning(
+          "Iteration %d: %d of %d parts are not trained, because max_seconds=%g "
+          "were over before a worker began them: %s. Use more workers, or more "
+          "seconds.", number, len(late), len(results),
+          self._training.request.max_seconds, ", ".join(map(repr, late)))
 
   def _noted(self, start, iteration, files, parts, task):
     """Returns the `SearchNote` of the search, compared with that of before.

@@ -13,6 +13,7 @@ from adanet import waiting
 from adanet.cluster import lock
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
+from adanet.core import selection
 from adanet.core import summary
 from adanet.progress import event_text
 from adanet.progress import reporter
@@ -334,12 +335,19 @@ def _has_diverged(trained):
 def _tell_undecided(model, training, trained):
   """Says which ensemble answers after the last step, without a winner."""
   choice, averages = None, trained.averages
-  if averages and all(value != value for value in averages.values()):
+  if averages and not any(value < math.inf for value in averages.values()):
     return
   if not model.rules.evaluator:  # Its values are not known.
+    architectures = trained.contest.architectures
+    known = {name: architectures[name] for name in architectures
+             if averages.get(name) != math.inf}
     choice = choosing.winner(
         model._replace(rules=model.rules._replace(force_grow=False)),
-        trained.contest._replace(values=lambda: averages)).choice
+        trained.contest._replace(
+            values=lambda: averages, architectures=known)).choice
+    if len(known) == 1 < len(architectures):
+      choice = selection.preset(
+          list(known), 0, "it is the only one that has trained")
   event = events.IterationUndecided(
       trained.contest.number, trained.global_step, choice,
       model.rules.metric_name, tuple(

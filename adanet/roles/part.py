@@ -50,6 +50,8 @@ class PartRequest(NamedTuple):
     part: `Part`.
     num_parts: int, of the iteration.
     is_first: whether this part draws the curves of the previous ensemble.
+    may_be_late: whether this part trains nothing if `max_seconds` are over when
+      it begins. One does train, so that there is something to evaluate.
     compares: whether candidates are compared when the iteration is over.
     records: whether its logits are recorded then, because ensembles are fitted.
     start: `Start`, with the checkpoint of the model_dir.
@@ -63,6 +65,7 @@ class PartRequest(NamedTuple):
   part: parts.Part
   num_parts: int
   is_first: bool
+  may_be_late: bool
   compares: bool
   records: bool
   start: trainer.Start
@@ -237,7 +240,9 @@ def _trained(task, model, request, files, attempt, stops):
             mark_stopped=lambda *note: leading.written_surely(
                 lambda: model.model_dir.mark_stopped(start.number, *note),
                 model, request),
-            asked_to_stop=watch.asked_to_stop),
+            asked_to_stop=watch.asked_to_stop,
+            is_late=task.may_be_late and request.deadline is not None and
+            time.time() >= request.deadline),
         model_dir_lib.ModelDir(attempt), adapt)
   finally:
     writer.close()

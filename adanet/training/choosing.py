@@ -137,6 +137,8 @@ def averages(iteration: iteration_lib.Iteration,
              checkpoint: Optional[str]) -> List[float]:
   """Returns the moving averages of the candidates' AdaNet losses.
 
+  That of one which has not trained yet is infinite: it never wins.
+
   Args:
     iteration: see `contest`.
     checkpoint: see `contest`.
@@ -144,8 +146,12 @@ def averages(iteration: iteration_lib.Iteration,
   names = [c.average.value.op.name for c in iteration.candidates]
   if checkpoint is None:
     return [0.] * len(names)
-  values = checkpoints.values(checkpoint, names)
-  return [float(values[name]) for name in names]
+  steps = [c.step.op.name for c in iteration.new_candidates]
+  values = checkpoints.values(checkpoint, names + steps)
+  has_trained = [True] * iteration.has_previous + [
+      values[step] > 0 for step in steps]
+  return [float(values[name]) if trained else math.inf
+          for name, trained in zip(names, has_trained)]
 
 
 def not_finite(iteration: iteration_lib.Iteration,

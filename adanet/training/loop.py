@@ -54,6 +54,8 @@ class Surroundings(NamedTuple):
     shares_ensembles: whether other tasks train its ensembles, too.
     not_finite: returns what of the input has NaN; "" for nothing. It is called
       if a loss is NaN.
+    is_late: whether `max_seconds` were over before this could begin, so that it
+      trains nothing. If not, it takes a step in any case.
   """
   report: events.Report
   mark_stopped: Callable[[str, str, int], None]
@@ -62,6 +64,7 @@ class Surroundings(NamedTuple):
   untrained: Tuple[str, ...] = ()
   shares_ensembles: bool = False
   not_finite: Callable[[], str] = str
+  is_late: bool = False
 
 
 class Loop:
@@ -351,9 +354,16 @@ class Loop:
       return Ending.MAX_STEPS
     return None
 
+  def _first_ending(self):
+    """Returns why training ends before a step; None if it does not."""
+    ending = self._max_steps_ending()
+    if ending is None and self._surroundings.is_late:
+      return Ending.TIME_IS_UP
+    return ending
+
   def is_done(self) -> bool:
     """Returns whether nothing is left to train here."""
-    return self._max_steps_ending() is not None or self._is_over()
+    return self._first_ending() is not None or self._is_over()
 
   def run(self, session: Any) -> Ending:
     """Trains until the iteration is over, or training is.
@@ -364,7 +374,7 @@ class Loop:
     started = time.time()
     shown = 0.  # The first step is reported at once.
     first_step = self.global_step
-    ending = self._max_steps_ending()
+    ending = self._first_ending()
     input_ended = False
     while ending is None:
       if self._is_over():
