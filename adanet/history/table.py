@@ -133,7 +133,7 @@ def _networks_tables(record: records.IterationRecord, width: int) -> List[Any]:
   table = tables.new_table(*(heading for heading, _ in columns))
   for cells in zip(*(cells for _, cells in columns)):
     tables.add_row(table, *cells,
-                   style="green" if cells[0].startswith("*") else None)
+                   style="bold green" if cells[0].startswith("*") else None)
   if rest > 0:
     tables.add_row(table, f"  and {summary.counted(rest, 'more network')}",
                    *[""] * (len(columns) - 1))
