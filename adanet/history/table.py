@@ -123,7 +123,8 @@ def _networks_tables(record: records.IterationRecord, width: int) -> List[Any]:
       ("* " if name in members else "  ") +
       names_lib.cut(name, min(_NAME_WIDTH, width // 3)) for name, _ in networks])]
   for heading, cells in (
-      (">weight", [_number(members.get(name)) for name, _ in networks]),
+      (">weight", ["" if members.get(name) is None else
+                   f"{members[name]:.3g}" for name, _ in networks]),
       (">held-out loss", [_number(n.held_out_loss) for _, n in networks]),
       (">loss", [_number(n.loss) for _, n in networks]),
       (">steps", [str(n.steps or "not trained") for _, n in networks]),
