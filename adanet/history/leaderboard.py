@@ -23,14 +23,14 @@ class Row(NamedTuple):
       head's loss of it alone on the evaluator's data, which is known where
       ensembles are fitted. None if it is not known.
     networks: int, how many it has.
-    weights: dict from the networks of an ensemble to their mean absolute
-      weights, each None where there is none.
     weight: float, that of a network in the ensemble that won last; 0 if it is
       not in it, None if it has none.
     train_loss: float, that of a network's last step; None if not known.
     steps: int, how many a network took; 0 if it was not trained.
     global_step: int, that of the iteration's end.
     seconds: float, how long the iteration took; or, a network's steps.
+    weights: dict from the networks of an ensemble to their mean absolute
+      weights, each None where there is none.
   """
   name: str
   kind: str
@@ -39,12 +39,12 @@ class Row(NamedTuple):
   metric: str
   value: Optional[float]
   networks: int = 1
-  weights: Dict[str, Optional[float]] = {}
   weight: Optional[float] = None
   train_loss: Optional[float] = None
   steps: Optional[int] = None
   global_step: Optional[int] = None
   seconds: Optional[float] = None
+  weights: Dict[str, Optional[float]] = {}
 
 
 def rows(search: records.Records) -> List[Row]:
@@ -55,9 +55,9 @@ def rows(search: records.Records) -> List[Row]:
       found.setdefault(candidate.name, Row(
           candidate.name, "ensemble", record.iteration,
           candidate.name == record.winner, record.metric_name, candidate.value,
-          len(candidate.subnetworks),
-          dict(zip(candidate.subnetworks, candidate.weights)),
-          global_step=record.global_step, seconds=record.seconds))
+          len(candidate.subnetworks), global_step=record.global_step,
+          seconds=record.seconds,
+          weights=dict(zip(candidate.subnetworks, candidate.weights))))
     for row in _networks(record, search.final):
       found.setdefault(row.name, row)
   return list(found.values())

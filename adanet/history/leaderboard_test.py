@@ -19,6 +19,17 @@ def _text(page):
   return html.unescape(re.sub(r"<[^>]*>", "", tables))
 
 
+def _contrast(color, background):
+  """Returns the contrast of two colors, "#rrggbb", as WCAG 2.1 has it."""
+  lights = []
+  for one in color, background:
+    parts = [int(one[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= .04045 else (
+        (part + .055) / 1.055)**2.4 for part in parts)
+    lights.append(.2126 * red + .7152 * green + .0722 * blue + .05)
+  return max(lights) / min(lights)
+
+
 class LeaderboardTest(absltest.TestCase):
 
   def setUp(self):
@@ -78,6 +89,14 @@ class LeaderboardTest(absltest.TestCase):
     self.assertNotEmpty(minidom.parseString(picture).getElementsByTagName("path"))
     # A notebook gets the same, in a part of its own page.
     self.assertIn(search._repr_html_(), page)
+
+
+  def test_colors_of_the_page_suit_a_light_and_a_dark_theme(self):
+    colors = set(re.findall(r"[^-]color: (#\w{6})", self.search._repr_html_()))
+    self.assertLen(colors, 3)
+    for color in colors:
+      for background in "#ffffff", "#111111":  # Jupyter's.
+        self.assertGreater(_contrast(color, background), 3.9, color)
 
 
 if __name__ == "__main__":

@@ -123,7 +123,8 @@ def _networks_tables(record: records.IterationRecord, width: int) -> List[Any]:
       ("* " if name in members else "  ") +
       names_lib.cut(name, min(_NAME_WIDTH, width // 3)) for name, _ in networks])]
   for heading, cells in (
-      (">weight", [_number(members.get(name)) for name, _ in networks]),
+      (">weight", ["" if members.get(name) is None else
+                   f"{members[name]:.3g}" for name, _ in networks]),
       (">held-out loss", [_number(n.held_out_loss) for _, n in networks]),
       (">loss", [_number(n.loss) for _, n in networks]),
       (">steps", [str(n.steps or "not trained") for _, n in networks]),
@@ -133,7 +134,7 @@ def _networks_tables(record: records.IterationRecord, width: int) -> List[Any]:
   table = tables.new_table(*(heading for heading, _ in columns))
   for cells in zip(*(cells for _, cells in columns)):
     tables.add_row(table, *cells,
-                   style="green" if cells[0].startswith("*") else None)
+                   style="bold green" if cells[0].startswith("*") else None)
   if rest > 0:
     tables.add_row(table, f"  and {summary.counted(rest, 'more network')}",
                    *[""] * (len(columns) - 1))

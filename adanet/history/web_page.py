@@ -11,7 +11,8 @@ from adanet.history import table
 _WIDTH = 100  # Characters of a line on a page.
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
-<head><meta charset="utf-8"><title>{title}</title></head>
+<head><meta charset="utf-8"><meta name="color-scheme" content="light dark">
+<title>{title}</title></head>
 <body>
 {content}
 </body>
@@ -24,7 +25,8 @@ def fragment(search: records.Records) -> str:
   from adanet.history import picture  # pylint: disable=g-import-not-at-top
   tables = console_tables.to_html(
       lambda console: table.show(search, console), _WIDTH)
-  return f"<div>{tables}{picture.svg(search)}</div>"
+  return (f'<div>{tables}<div style="overflow-x:auto">{picture.svg(search)}'
+          "</div></div>")
 
 
 def page(search: records.Records) -> str:
