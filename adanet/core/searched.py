@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was searched: a note in the model_dir, to tell another search from it.
 
-Of each subnetwork it has how often each type of op is between its input and its
-output. What depends on the input or on who builds it is left out: names,
-constants, variables and their initial values, numbers of the shape, and what
-changes the shape alone. The graph for training and the frozen one, in a later
-iteration, are two entries. Other versions of the packages may build other ops,
-so graphs are compared only if they are of the same versions.
+Of each subnetwork it has how often each type of op and each constant is between
+its input and its output. What depends on the input or on who builds it is left
+out: names, variables and their initial values, constants that are no floats,
+such as numbers of the shape, and what changes the shape alone. The graph for
+training and the frozen one, in a later iteration, are two entries. Other
+versions of the packages may build other ops, so graphs are compared only if
+they are of the same versions.
 """
 
+import hashlib
 import re
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional
 from typing import Tuple
@@ -17,6 +19,7 @@ from typing import Tuple
 from adanet import tf_compat
 from adanet import version
 from adanet.tf_compat import versions
+import numpy as np
 
 Graph = Dict[str, int]
 
@@ -206,6 +209,8 @@ def ops(outputs: Any, first: int) -> Graph:
       found[op.name] = op
       todo += [tensor.op for tensor in op.inputs if _is_float(tensor.dtype)]
   types = [op.type for op in found.values()]
+  types += [_constant(op.node_def) for op in found.values()
+            if op.type == "Const"]
   called = _called(op.node_def for op in found.values() if any(
       argument.type == "func" for argument in op.op_def.attr))
   if called:
@@ -213,8 +218,27 @@ def ops(outputs: Any, first: int) -> Graph:
   return {kind: types.count(kind) for kind in sorted(set(types) - _PLUMBING)}
 
 
+def _constant(node):
+  """Returns what a node of type "Const" is called in a `Graph`.
+
+  Its shape may be that of the batch, so a constant of equal numbers is known by
+  the number alone.
+  """
+  value = tf_compat.v1.make_ndarray(node.attr["value"].tensor)
+  if value.size and (value == value.flat[0]).all():
+    return f"constant {value.flat[0]!s}"
+  digest = hashlib.sha1(np.ascontiguousarray(value).tobytes()).hexdigest()
+  return f"constant {digest[:8]}"
+
+
 def _is_float(dtype):
   return dtype.base_dtype.is_floating or dtype.base_dtype.is_complex
+
+
+def _computes_floats(node, attribute):
+  """Whether a type of a node's, in its attribute of that name, is a float."""
+  number = node.attr[attribute].type
+  return bool(number) and _is_float(tf_compat.v1.as_dtype(number))
 
 
 def _called(nodes: Iterable[Any]) -> List[str]:
@@ -235,7 +259,8 @@ def _types_in_functions(graph, names):
     if name in library and name not in seen:
       seen.add(name)
       nodes = library[name].node_def
-      types += [node.op for node in nodes if node.attr["T"].type and
-                _is_float(tf_compat.v1.as_dtype(node.attr["T"].type))]
+      types += [node.op for node in nodes if _computes_floats(node, "T")]
+      types += [_constant(node) for node in nodes
+                if node.op == "Const" and _computes_floats(node, "dtype")]
       todo += _called(nodes)
   return types

@@ -70,13 +70,19 @@ class SearchedTest(parameterized.TestCase):
       y = v1.matmul(x, weights)
       y = v1.reshape(y, [v1.shape(y)[0] * 2])
       v1.summary.scalar("norm", v1.norm(y))
-      y = tf_compat.v2.function(v1.sin)(tf_compat.v2.function(v1.cos)(y))
+      y = tf_compat.v2.function(v1.sin)(tf_compat.v2.function(
+          lambda y: v1.cos(y) * -2.)(y))
+      y *= v1.reduce_sum(v1.constant([.5, 1.5]))
+      # How many equal numbers there are may be the size of the batch.
+      y += v1.constant(.1, shape=[2 * (batch_size or 1)])
       found = searched.ops({"logits": v1.tanh(y), "ids": v1.argmax(y)}, first)
       # What follows changes nothing.
       v1.gradients(y, [weights])
+    for op in "ArgMax", "Cos", "MatMul", "Sin", "Tanh":
+      self.assertEqual(1, found[op], op)
     self.assertEqual(
-        {"ArgMax": 1, "Cos": 1, "MatMul": 1, "Sin": 1, "Tanh": 1},
-        {op: count for op, count in found.items() if "Call" not in op})
+        {"constant -2.0": 1, "constant 0.1": 1, "constant 580d2854": 1},
+        {op: count for op, count in found.items() if "constant" in op})
 
 
 if __name__ == "__main__":

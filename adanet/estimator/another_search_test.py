@@ -26,9 +26,10 @@ from adanet.testing import searches
 class _Rich(builders.Dense):
   """Has what differs in training, and what is in functions."""
 
-  def __init__(self, name, activation="relu", **arguments):
+  def __init__(self, name, activation="relu", scale=.7, **arguments):
     super().__init__(name, **arguments)
     self._activation = activation
+    self._scale = scale
 
   def build_subnetwork(self, *, training, summary, previous_ensemble, **kwargs):
     v1 = tf_compat.v1
@@ -46,7 +47,7 @@ class _Rich(builders.Dense):
     def in_function(x):
       return getattr(v1.nn, self._activation)(x)
 
-    hidden = in_function(hidden)
+    hidden = in_function(hidden) * self._scale
     hidden = v1.cond(v1.reduce_sum(hidden) > 0., lambda: hidden * 2.,
                      lambda: -hidden)
     # With a known batch size, it is a constant.
@@ -69,6 +70,7 @@ def _input_fn():
 
 _SAME = (_Rich("a"), _Rich("b", width=3))
 _TANH = (_Rich("a", "tanh"), _Rich("b", "tanh", width=3))
+_NEGATIVE = (_Rich("a", scale=-.7), _Rich("b", scale=-.7, width=3))
 
 
 class _Broken(builders.Dense):
@@ -121,6 +123,8 @@ class AnotherSearchTest(parameterized.TestCase):
        r"head: RegressionHead\(logits_dimension=1\) before, "
        r"BinaryClassHead\(logits_dimension=1\) now\."),
       (_TANH, {}, r": graph of t0_a, t1_a, t1_b: 1 Relu before, 1 Tanh now\."),
+      (_NEGATIVE, {}, r": graph of t0_a, t1_a, t1_b: 1 constant 0\.7 before, "
+       r"1 constant -0\.7 now\."),
       ([], dict(max_iteration_steps=9), "max_iteration_steps: 4 before, 9 now"),
       ([], dict(max_iterations=1),
        "max_iterations: 2 before, 1 now, and iteration 1 has begun"))

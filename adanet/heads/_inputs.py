@@ -91,6 +91,14 @@ def check_labels(labels, dimension, logits, owner, what=""):
   message = (f"labels: {owner} expects {what}the shape [batch_size, ..., "
              f"{dimension}]")
   if not labels.shape.is_compatible_with(expected):
+    if logits.shape.ndims > 2 and given.ndims is not None and (
+        given.ndims == 1 or given.ndims == 2 and given[-1] == dimension):
+      raise ValueError(
+          f"logits: {owner} expects the shape [batch_size, "
+          f"{logits.shape[-1]}] for labels of the shape "
+          f"{_show_shape(given.as_list())}, but the shape is "
+          f"{_show_shape(logits.shape.as_list())}. Put keras.layers.Flatten() "
+          "before the last layer.")
     raise ValueError(f"{message}, here {_show_shape(expected.as_list())}, but "
                      f"the shape is {_show_shape(given.as_list())}.")
   return _checked_in_run(labels, expected, dimension, logits, message)
