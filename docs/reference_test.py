@@ -54,6 +54,8 @@ _SEAMS = (
     "adanet.estimator.arguments",
     "adanet.estimator.auto_builders",
     "adanet.estimator.auto_ensemble",
+    "adanet.estimator.auto_compiled",
+    "adanet.estimator.auto_inputs",
     "adanet.estimator.auto_networks",
     "adanet.estimator.checkpoint_evaluation",
     "adanet.estimator.estimator",

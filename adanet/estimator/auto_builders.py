@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builders of what a user has: estimators, functions and Keras models."""
 
-from typing import Any, Callable, Optional
+import functools
+from typing import Any, Callable, Optional, Set
 
+from absl import logging
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
 from adanet.core import empty_input
+from adanet.estimator import auto_compiled
+from adanet.progress import reporter
 from adanet.training import input as input_lib
 from adanet.tf_compat import estimator_config
 from adanet.tf_compat import keras_scope
@@ -170,13 +174,21 @@ class EstimatorBuilder(subnetwork_lib.Builder):
     return subnetwork.shared["train_op"]
 
 
+@functools.lru_cache(maxsize=None)
+def _say_default():
+  reporter.log_or_print(
+      logging.INFO,
+      "optimizer=None: Adam with a learning rate of 0.001 trains the models of "
+      "the pool that come without an optimizer.")
+
+
 class NetworkBuilder(subnetwork_lib.Builder):
   """Builds a network, and trains it with an optimizer."""
 
   def __init__(self, name: str, make_network: Callable[[], Any], optimizer: Any,
                default_optimizer: Any,
                train_input_fn: Optional[Callable[..., Any]],
-               prediction_only: bool, head: Any) -> None:
+               prediction_only: bool, head: Any, said: Set[str]) -> None:
     """Makes a builder.
 
     Args:
@@ -184,10 +196,12 @@ class NetworkBuilder(subnetwork_lib.Builder):
       make_network: function that returns a `FunctionNetwork` or a
         `KerasNetwork` for the default graph.
       optimizer: what `optimizers.minimize` takes, or None.
-      default_optimizer: the same, for a network that comes with none.
+      default_optimizer: the same, for a network that comes with none; None for
+        Adam.
       train_input_fn: input_fn that the network trains on, or None.
       prediction_only: bool, whether the network is not to be trained.
       head: the head, whose loss the network trains for.
+      said: the lines that builders of this search have said.
     """
     self._name = name
     self._train_input_fn = train_input_fn
@@ -196,6 +210,7 @@ class NetworkBuilder(subnetwork_lib.Builder):
     self._default_optimizer = default_optimizer
     self._prediction_only = prediction_only
     self._head = head
+    self._said = said
 
   @property
   def name(self) -> str:
@@ -224,11 +239,38 @@ class NetworkBuilder(subnetwork_lib.Builder):
             "own_input": own_input,
             "outputs": trained or outputs,
             "updates": updates,
-            "optimizer": (self._optimizer or
-                          getattr(network, "optimizer", None) or
-                          self._default_optimizer),
+            "network": network,
         },
         local_init_ops=own_input.initializers if own_input else None)
+
+  def _say(self, level, text):
+    """Says once for a search what a user may not expect of a network."""
+    line = f"candidate_pool[{self._name!r}] {text}"
+    if line not in self._said:
+      self._said.add(line)
+      reporter.log_or_print(level, line)
+
+  def _optimizer_of(self, network):
+    """Returns what trains a network, and says which optimizer does not."""
+    model = getattr(network, "model", None)
+    compiled = type(getattr(model, "optimizer", None)).__name__
+    if self._optimizer:
+      if compiled != "NoneType":
+        self._say(logging.INFO,
+                  f"is compiled with {compiled}, and trains with the optimizer "
+                  "of its AutoEnsembleSubestimator instead.")
+      return self._optimizer
+    found = getattr(network, "optimizer", None)
+    if found is not None:
+      if self._default_optimizer is not None:
+        self._say(logging.INFO,
+                  f"trains with {compiled}, which it is compiled with, and not "
+                  "with the optimizer of the AutoEnsembleEstimator.")
+      return found
+    if self._default_optimizer is not None:
+      return self._default_optimizer
+    _say_default()
+    return tf_compat.v1.train.AdamOptimizer(.001)
 
   def build_subnetwork_train_op(self, subnetwork, loss, var_list, labels,
                                 iteration_step, summary, previous_ensemble):
@@ -236,7 +278,19 @@ class NetworkBuilder(subnetwork_lib.Builder):
     own_input = subnetwork.shared["own_input"]
     outputs = subnetwork.shared["outputs"]
     variables = var_list if outputs.variables is None else outputs.variables
-    if self._prediction_only or not variables:
+    if self._prediction_only:
+      return v1.no_op()
+    network = subnetwork.shared["network"]
+    model = getattr(network, "model", None)
+    dropped = None if model is None else auto_compiled.dropped(
+        model, self._head)
+    if dropped:
+      self._say(logging.WARNING, dropped)
+    if not variables:
+      self._say(logging.WARNING,
+                "has no variables that train, so training does not change it. "
+                "If you mean this, use an AutoEnsembleSubestimator with "
+                "prediction_only=True.")
       return v1.no_op()
     if own_input:
       # In mode "train" a head also makes a summary of the loss. Each time that
@@ -246,7 +300,7 @@ class NetworkBuilder(subnetwork_lib.Builder):
           labels=own_input.labels).loss
     with v1.control_dependencies(subnetwork.shared["updates"]):
       step = optimizers.minimize(
-          subnetwork.shared["optimizer"],
+          self._optimizer_of(network),
           v1.add_n([loss, *outputs.regularization]), variables)
     train_op = v1.group(step, *outputs.updates)
     return _apart(self._name, train_op) if own_input else train_op

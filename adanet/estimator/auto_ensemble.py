@@ -23,19 +23,19 @@ For example, of two Keras models::
 import collections
 import functools
 import inspect
-from typing import Any, Callable, List, Optional, Sequence
+from typing import Any, Callable, List, Optional, Sequence, Set
 
-from absl import logging
 from adanet import subnetwork as subnetwork_lib
-from adanet import tf_compat
 from adanet.estimator import arguments
 from adanet.estimator import auto_builders
+from adanet.estimator import auto_inputs
 from adanet.estimator import auto_networks
 from adanet.estimator import estimator as estimator_lib
-from adanet.progress import reporter
 from adanet.tf_compat import estimator_config
 from adanet.tf_compat import optimizers
 
+# The packages with classes of Keras's own.
+_KERAS = ("keras", "tensorflow", "tensorflow_core", "tf_keras")
 _EXPECTED = (
     "expected an estimator, an AutoEnsembleSubestimator, a function from "
     "features to logits, or a function without arguments that makes a Keras "
@@ -84,10 +84,29 @@ class AutoEnsembleSubestimator(
         optimizers.for_any_graph(optimizer))
 
 
+def _is_keras_layer(value):
+  """Whether a value is a layer or a model of Keras, and not a class of them."""
+  return hasattr(type(value), "trainable_weights")
+
+
 def _required(parameters):
   """Returns the names of the parameters that a call must give."""
   return [p.name for p in parameters if p.default is p.empty and
           p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+
+
+def _check_class(made, required, owner):
+  """Checks that a class of Keras makes a model when it is called."""
+  name = made.__name__
+  if not hasattr(made, "fit") or made.__module__.split(".")[0] in _KERAS:
+    raise ValueError(
+        f"{owner} is the class {name} of Keras: expected a function that makes "
+        "a model, such as lambda: keras.Sequential([...]).")
+  if required:
+    raise ValueError(
+        f"{owner}: the class {name} needs the arguments {', '.join(required)}: "
+        "expected a function that calls it, such as lambda: "
+        f"{name}({', '.join(required)}).")
 
 
 def _argument(function, owner):
@@ -109,6 +128,9 @@ def _argument(function, owner):
   except (TypeError, ValueError) as e:
     raise ValueError(f"{owner}={function!r}: {_EXPECTED}.") from e
   required = [name for name in _required(parameters) if name != "training"]
+  if inspect.isclass(function) and hasattr(function, "trainable_weights"):
+    _check_class(function, required, owner)
+    return ""
   if len(required) > 1:
     raise ValueError(
         f"{owner}: the function needs the arguments {', '.join(required)}: "
@@ -141,10 +163,11 @@ def _check_model(model, owner):
   """Checks that a model of the pool is one of the kinds that there are."""
   if hasattr(model, "model_fn"):
     return
-  if hasattr(type(model), "trainable_weights"):
+  if _is_keras_layer(model):
     raise ValueError(
-        f"{owner} is a Keras model: expected a function that makes it, because "
-        "each iteration needs a new one.")
+        f"{owner} is a Keras {'model' if hasattr(model, 'fit') else 'layer'}: "
+        "expected a function that makes a model, because each iteration needs "
+        "a new one, such as lambda: keras.Sequential([...]).")
   if not callable(model):
     raise ValueError(f"{owner}={model!r}: {_EXPECTED}.")
   _argument(model, owner)
@@ -164,9 +187,10 @@ class _PoolGenerator(subnetwork_lib.Generator):
     self._last_layer_fn = last_layer_fn
     self._optimizer = optimizer
     self._head = head
+    self._said: Set[str] = set()
     auto_networks.check_dtype_policy(dtype_policy)
     self._dtype_policy = dtype_policy
-    if not callable(candidate_pool):
+    if not callable(candidate_pool) or _is_keras_layer(candidate_pool):
       self._named(candidate_pool)
 
   def _named(self, pool):
@@ -181,6 +205,10 @@ class _PoolGenerator(subnetwork_lib.Generator):
         pool, AutoEnsembleSubestimator):
       named = [(f"{type(candidate).__name__}{index}", candidate)
                for index, candidate in enumerate(pool)]
+    elif _is_keras_layer(pool):
+      raise ValueError(
+          "candidate_pool is a Keras model: expected a list or a dict of "
+          "functions that make models, such as {\"linear\": make_linear}.")
     else:
       raise ValueError(
           f"candidate_pool={pool!r}: expected a list or a dict of models, or a "
@@ -215,11 +243,13 @@ class _PoolGenerator(subnetwork_lib.Generator):
     network = functools.partial(
         auto_networks.FunctionNetwork if argument else functools.partial(
             auto_networks.KerasNetwork,
-            heads=auto_networks.head_names(self._head)), model, owner,
+            heads=auto_networks.head_names(self._head),
+            weights=auto_inputs.weight_columns(self._head)), model, owner,
         dtype_policy=self._dtype_policy)
     builder = auto_builders.NetworkBuilder(
         name, network, candidate.optimizer, self._optimizer,
-        candidate.train_input_fn, candidate.prediction_only, self._head)
+        candidate.train_input_fn, candidate.prediction_only, self._head,
+        self._said)
     if argument in ("", "features"):
       return builder
     return auto_builders.EitherBuilder(
@@ -268,19 +298,6 @@ def _default_logits(estimator_spec):
   return predictions
 
 
-@functools.lru_cache(maxsize=None)
-def _say_once(line):
-  reporter.log_or_print(logging.INFO, line)
-
-
-def _default_optimizer():
-  """Returns Adam with the learning rate that it has in Keras, and says so."""
-  _say_once(
-      "optimizer=None: Adam with a learning rate of 0.001 trains the models of "
-      "the pool that come without an optimizer.")
-  return tf_compat.v1.train.AdamOptimizer(.001)
-
-
 class AutoEnsembleEstimator(estimator_lib.Estimator):
   """An `adanet.Estimator` whose candidates are models that a user has.
 
@@ -301,11 +318,14 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
     it makes no logits of them, the config;
   - an `AutoEnsembleSubestimator` of one of these.
 
-  A Keras model gets the features by the names of its inputs. With one feature
-  and one input the names do not matter. A model that is a subclass gets the
+  A Keras model gets the features as in Keras: by the keys of a dict of inputs,
+  else by the names of its inputs; those in a list by position. With one feature
+  and one input neither matters. Weights of examples, which the head reads, do
+  not count, unless an input asks for them. A model that is a subclass gets the
   features as the input_fn returns them. For a multi-head it returns a dict from
   head to logits, or a list: that of a functional model by the names of its
-  outputs, or in the order of the heads where none of them is a head's.
+  outputs, or in the order of the heads where none of them is a head's. For one
+  head it returns the logits, or a dict with the keys "last_layer" and "logits".
 
   Each is trained alone, and the ensembler learns how to combine them. They have
   a complexity of 0, so only `adanet_beta` of an ensembler counts.
@@ -364,7 +384,6 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
     """
     generator = _PoolGenerator(
         candidate_pool, logits_fn, last_layer_fn,
-        _default_optimizer if optimizer is None else
         optimizers.for_any_graph(optimizer), head, dtype_policy)
     super().__init__(
         head=head, subnetwork_generator=generator,

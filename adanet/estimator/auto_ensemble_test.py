@@ -100,7 +100,7 @@ class NetworkTest(_TestCase):
     def functional():
       x = keras.Input([1], name="x")
       h = layers.BatchNormalization()(layers.Dense(2)(x))
-      return keras.Model(x, [h, layers.Dense(1)(h)])
+      return keras.Model(x, layers.Dense(1)(h))
 
     class Subclass(keras.Model):  # A function without arguments, too.
 

@@ -8,10 +8,19 @@ first call, and all calls share them.
 
 import contextlib
 import inspect
-from typing import Any, Callable, Iterator, List, NamedTuple, Optional
-from typing import Sequence
+from typing import Any, Callable, Collection, Iterator, List, NamedTuple
+from typing import Optional, Sequence
+import weakref
 
 from adanet import tf_compat
+from adanet.estimator import auto_inputs
+
+# The outputs of a model for one head that gives its last layer, too.
+_PAIR = ("last_layer", "logits")
+# What a model does itself to train in Keras.
+_OWN_TRAINING = ("train_step", "compute_loss")
+# Models that have been in a graph.
+_USED: Any = weakref.WeakSet()
 
 
 class Outputs(NamedTuple):
@@ -29,11 +38,6 @@ class Outputs(NamedTuple):
   regularization: Sequence[Any] = ()
   updates: Sequence[Any] = ()
   variables: Optional[Sequence[Any]] = None
-
-
-def is_keras_3(value: Any) -> bool:
-  """Whether a layer or model is of Keras 3, without loading that."""
-  return hasattr(value, "stateless_call")
 
 
 @contextlib.contextmanager
@@ -76,7 +80,7 @@ def head_names(head: Any) -> List[str]:
 
 
 def _by_head(result, model, heads, owner):
-  """Returns what a model returned, with a list of outputs as a dict.
+  """Returns what a model returned for one head, or a dict for several.
 
   Args:
     result: what a call of the model returned.
@@ -87,20 +91,29 @@ def _by_head(result, model, heads, owner):
   Raises:
     ValueError: it is not clear which output is for which head.
   """
-  if not heads or not isinstance(result, (list, tuple)) or (
+  if not heads and isinstance(result, dict) and set(result) == set(_PAIR):
+    return [result[key] for key in _PAIR]
+  if not isinstance(result, (list, tuple)) or heads and (
       len(result) == 2 and isinstance(result[1], dict)):
     return result
   names = list(getattr(model, "output_names", None) or ())
+  outputs = (f"{owner}: the model has the {len(result)} outputs "
+             f"{', '.join(map(str, names)) or 'without names'}, and the ")
+  if not heads:
+    if len(result) == 1:
+      return result[0]
+    raise ValueError(
+        f"{outputs}head takes one: expected the logits alone, or a dict with "
+        f"the keys {' and '.join(_PAIR)}, or an adanet.heads.MultiHead.")
   if len(result) == len(heads):
     if not set(names) & set(heads):
       return dict(zip(heads, result))  # As Keras reads a list of losses.
     if set(names) == set(heads):
       return dict(zip(names, result))
   raise ValueError(
-      f"{owner}: the model has the {len(result)} outputs "
-      f"{', '.join(map(str, names)) or 'without names'}, and the heads are "
-      f"{', '.join(heads)}: expected one output for each head, all with the "
-      "heads' names, or with others in the order of the heads.")
+      f"{outputs}heads are {', '.join(heads)}: expected one output for each "
+      "head, all with the heads' names, or with others in the order of the "
+      "heads.")
 
 
 def _as_float32(value):
@@ -119,6 +132,11 @@ def _split(result, owner):
   if isinstance(result, (list, tuple)) and len(result) == 2:
     last_layer, logits = result
   for tensor in logits.values() if isinstance(logits, dict) else [logits]:
+    if hasattr(type(tensor), "trainable_weights"):
+      raise ValueError(
+          f"{owner} returned {tensor!r}: expected logits, because the function "
+          "takes features. Call the model with them, or let the function take "
+          "no arguments.")
     if not isinstance(tensor, tf_compat.v1.Tensor):
       raise ValueError(
           f"{owner} returned {result!r}: expected logits or (last_layer, "
@@ -203,48 +221,30 @@ class FunctionNetwork:
     return Outputs(last_layer, logits, regularization, updates)
 
 
-def _model_inputs(model, features, owner):
-  """Returns what to call a Keras model with, for features of an input_fn."""
-  if not isinstance(features, dict):
-    return features
-  single = len(features) == 1
-  if getattr(model, "inputs", None):
-    names = ([tensor.name for tensor in model.inputs] if is_keras_3(model)
-             else list(model.input_names))
-    values = [features[name] for name in names if name in features]
-    if single and len(names) == 1:
-      values = list(features.values())
-    if len(values) < len(names):
-      raise ValueError(
-          f"{owner}: the model has the inputs {sorted(names)}, and input_fn "
-          f"gives the features {sorted(features)}. Name each keras.Input as "
-          "its feature.")
-    if is_keras_3(model) and isinstance(getattr(model, "input", None), dict):
-      by_name = dict(zip(names, values))
-      return {key: by_name[tensor.name] for key, tensor in model.input.items()}
-    return values[0] if len(values) == 1 else values
-  if is_keras_3(model):
-    if single and isinstance(model, tf_compat.keras_3.Sequential):
-      return list(features.values())[0]
-    return features
-  layers = tf_compat.keras.layers
-  if single and isinstance(model, tf_compat.keras.Sequential) and not (
-      isinstance(model.layers[0], getattr(layers, "DenseFeatures", ()))):
-    return list(features.values())[0]
-  return features
+def _are_in_graph(variables):
+  """Whether variables of TensorFlow are of the default graph."""
+  graph = tf_compat.v1.get_default_graph()
+  return all(getattr(variable, "graph", None) is graph
+             for variable in variables)
+
+
+def _has_own(model, base, method):
+  """Whether a model has a method of its own, and not that of Keras."""
+  usual = getattr(base, method, None)
+  return usual is not None and getattr(type(model), method) is not usual
 
 
 class KerasNetwork:
   """A Keras model that a function makes, with its losses and updates.
 
   Attributes:
-    optimizer: the optimizer that the model was compiled with, or None. It is
-      set by the first call.
+    model: the model, or None before the first call.
   """
 
   def __init__(self, make_model: Callable[[], Any], owner: str,
                heads: Sequence[str] = (),
-               dtype_policy: Optional[str] = None) -> None:
+               dtype_policy: Optional[str] = None,
+               weights: Collection[str] = ()) -> None:
     """Builds nothing yet.
 
     Args:
@@ -255,21 +255,26 @@ class KerasNetwork:
         has an output for each: by the names of a functional model's outputs,
         or in this order where none of them is a head's.
       dtype_policy: see `FunctionNetwork`.
+      weights: see `auto_inputs.ModelInputs`.
     """
     self._dtype_policy = dtype_policy
     self._make_model = make_model
     self._owner = owner
     self._heads = list(heads)
-    self._model: Any = None
-    self.optimizer: Any = None
+    self._weights = weights
+    self._inputs: Any = None
+    self.model: Any = None
 
-  def _new_model(self):
-    """Returns a model that belongs to the default graph."""
-    model = self._make_model()
-    is_new = is_keras_3(model)
+  def _check(self, model):
+    """Checks what the function has made.
+
+    Raises:
+      ValueError: it is no model, or not one that the head's loss can train.
+    """
+    is_new = auto_inputs.is_keras_3(model)
+    keras = tf_compat.keras_3 if is_new else tf_compat.keras
     if not (hasattr(type(model), "trainable_weights") and
-            isinstance(model, (tf_compat.keras_3 if is_new
-                               else tf_compat.keras).Model)):
+            isinstance(model, keras.Model)):
       raise ValueError(
           f"{self._owner} returned {model!r}: expected a model of Keras, "
           "because the function takes no arguments.")
@@ -277,25 +282,56 @@ class KerasNetwork:
       raise ValueError(
           f"dtype_policy={self._dtype_policy!r}: expected None for "
           f"{self._owner}, which makes a model of Keras 2")
-    graph = tf_compat.v1.get_default_graph()
-    if is_new and type(model).train_step is not (
-        tf_compat.keras_3.Model.train_step):
+    for method in _OWN_TRAINING:
+      if _has_own(model, keras.Model, method):
+        raise ValueError(
+            f"{self._owner} returned {model!r}, which has a {method} of its "
+            "own: expected none, because its loss is that of the head. Use "
+            "add_loss, or write an adanet.subnetwork.Builder.")
+    if isinstance(model, keras.Sequential) and not model.layers:
       raise ValueError(
-          f"{self._owner} returned {model!r}, which has a train_step of its "
-          "own: expected none, because its loss is that of the head. Use "
-          "add_loss, or write an adanet.subnetwork.Builder.")
-    if is_new:
+          f"{self._owner} returned a Sequential without layers: expected at "
+          "least one.")
+
+  def _is_made_before(self, model):
+    """Whether a model does not belong to the default graph alone."""
+    if auto_inputs.is_keras_3(model):
       weights = [variable.value for variable in model.variables]
+    elif not hasattr(model, "get_updates_for") or (
+        hasattr(model, "_assert_built_as_v1") and
+        not hasattr(model, "_originally_built_as_v1")):
+      return True  # Of Keras 2, in eager execution.
     else:
       weights = model.weights if model.built else []
-    # One of Keras 2 that was made in eager execution has no get_updates_for.
-    if not (is_new or hasattr(model, "get_updates_for")) or any(
-        getattr(weight, "graph", None) is not graph for weight in weights):
+    return model in _USED or not _are_in_graph(weights)
+
+  def _new_model(self):
+    """Returns a model that belongs to the default graph."""
+    model = self._make_model()
+    self._check(model)
+    if self._is_made_before(model):
       raise ValueError(
           f"{self._owner} returned a model that was made before: expected a "
           "new one at each call. Make its layers inside of the function.")
-    self.optimizer = getattr(model, "optimizer", None)
+    _USED.add(model)
     return model
+
+  @property
+  def optimizer(self) -> Any:
+    """The optimizer that the model was compiled with, or None.
+
+    Raises:
+      ValueError: it belongs to another graph.
+    """
+    optimizer = getattr(self.model, "optimizer", None)
+    variables = (optimizer.variables if hasattr(optimizer, "stateless_apply")
+                 else ())
+    if not _are_in_graph(variable.value for variable in variables):
+      raise ValueError(
+          f"{self._owner} returned a model that is compiled with an optimizer "
+          "that was made before: expected a new one at each call. Make it "
+          "inside of the function, or give its name.")
+    return optimizer
 
   def __call__(self, features: Any, training: bool) -> Outputs:
     """Builds the network in the default graph.
@@ -305,16 +341,24 @@ class KerasNetwork:
         are not the model's inputs, or its outputs are not the heads'.
     """
     with _name_scope(), _dtype_policy(self._dtype_policy):
-      if self._model is None:
-        self._model = self._new_model()
-      model = self._model
-      inputs = _model_inputs(model, features, self._owner)
+      if self.model is None:
+        self.model = self._new_model()
+        self._inputs = auto_inputs.ModelInputs(
+            self.model, self._owner, self._weights)
+      model = self.model
+      inputs = self._inputs.of(features)
+      try:
+        result = model(inputs, training=training)
+      except (TypeError, ValueError) as error:
+        reason = self._inputs.explained(features)
+        if reason:
+          raise ValueError(reason) from error
+        raise
       last_layer, logits = _split(
-          _by_head(model(inputs, training=training), model, self._heads,
-                   self._owner), self._owner)
+          _by_head(result, model, self._heads, self._owner), self._owner)
       if not training:
         return Outputs(last_layer, logits, variables=[])
-      if is_keras_3(model):
+      if auto_inputs.is_keras_3(model):
         # What it assigns runs with the train op; see `keras_scope`.
         return Outputs(
             last_layer, logits, regularization=[

@@ -179,7 +179,8 @@ class _KerasTests:
         self.dense = layer
 
       def call(self, features):
-        return features["y"], self.dense(features["x"])
+        return {"last_layer": features["y"],
+                "logits": self.dense(features["x"])}
 
     outputs = self._keras(
         lambda: Subclass(self._dense()), {"x": 3., "y": 5.})
@@ -230,7 +231,7 @@ class KerasTest(_KerasTests, _TestCase):
     x = self.keras.Input([1], name="x")
     h = self._dense(activity_regularizer=self.keras.regularizers.l2(1.))(x)
     h = self.keras.layers.BatchNormalization()(h)
-    return self.keras.Model(x, [h, self._dense()(h)])
+    return self.keras.Model(x, self._dense()(h))
 
   def _assert_updates(self, outputs, name):
     tf = tf_compat.v1
@@ -246,7 +247,7 @@ class KerasTest(_KerasTests, _TestCase):
     # Neither depends on the placeholder that the model was made with.
     self.assertEqual([[9.]], self._run(outputs.regularization))
     self.assertLen(outputs.updates, 2)
-    self._run([outputs.last_layer, outputs.logits])
+    self._run(outputs.logits)
     self.assertEqual("scope/dense/kernel", self._names()[0])
 
   def test_training_reaches_the_layers_of_a_subclass(self):

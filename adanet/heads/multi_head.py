@@ -49,6 +49,11 @@ class MultiHead(head.Head):
     return self._heads
 
   @property
+  def head_weights(self) -> Tuple[float, ...]:
+    """The weight of each head's loss."""
+    return self._head_weights
+
+  @property
   def name(self) -> str:
     """The names of the heads, joined by underscores."""
     return "_".join(h.name for h in self._heads)

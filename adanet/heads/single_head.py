@@ -59,6 +59,16 @@ class SingleHead(head.Head):
     return self._loss_reduction
 
   @property
+  def weight_column(self) -> Any:
+    """The feature with the weights of examples, as it was given; or None."""
+    return self._weight_column
+
+  @property
+  def loss_fn(self) -> Optional[Callable[..., Any]]:
+    """What makes the losses in place of `default_losses`, or None."""
+    return self._loss_fn
+
+  @property
   def title(self) -> str:
     """What errors call this head."""
     kind = type(self).__name__

@@ -45,6 +45,11 @@ _REASONS = {
         "fit, evaluate and predict of Keras need eager execution: call them "
         "before. What is built here is trained by the Estimator.",
 }
+_CLONES = (
+    "clone_model copies what a model is compiled with, and the optimizer has "
+    "no values while the graph is built: expected a model that is not "
+    "compiled. Use type(model).from_config(model.get_config()), and compile "
+    "the copy.")
 # What Keras puts around the message of an error.
 _AROUND = re.compile(
     r"Exception encountered when calling (?P<call>.*?)\.\n\n(?P<text>.*?)"
@@ -117,6 +122,10 @@ def reason(error: BaseException) -> str:
   if not has_raised(error):
     return ""
   text = str(error)
+  functions = {frame.f_code.co_name
+               for frame, _ in traceback.walk_tb(error.__traceback__)}
+  if functions.issuperset(["clone_model", "get_compile_config"]):
+    return _CLONES
   for part, meaning in _REASONS.items():
     if part in text:
       return meaning

@@ -1,0 +1,157 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What a Keras model of a pool was compiled with and the head does not do."""
+
+import re
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+# From the class of a head to its loss in words, to the names of the losses of
+# Keras that mean the same, and to those of the metrics that it has.
+_CROSS_ENTROPY = ("bce", "binarycrossentropy")
+_ACCURACY = ("acc", "accuracy")
+_HEADS: Dict[str, Tuple[str, Tuple[str, ...], Tuple[str, ...]]] = {
+    "RegressionHead": ("squared error", ("mse", "meansquarederror"),
+                       ("mse", "meansquarederror")),
+    "BinaryClassHead": (
+        "sigmoid cross entropy", _CROSS_ENTROPY,
+        _ACCURACY + _CROSS_ENTROPY + ("binaryaccuracy",)),
+    "MultiLabelHead": ("sigmoid cross entropy", _CROSS_ENTROPY, ("auc",)),
+    "MultiClassHead": (
+        "softmax cross entropy",
+        ("sparsecategoricalcrossentropy", "categoricalcrossentropy"),
+        _ACCURACY + ("sparsecategoricalaccuracy",
+                     "sparsecategoricalcrossentropy")),
+}
+# What a loss may have and mean the same: heads take logits in any case.
+_WITHOUT_MEANING = ("name", "from_logits", "dtype")
+_ADVICE = {
+    "loss": "Another loss is the head's loss_fn.",
+    "loss_weights": "Weights of losses are the head_weights of a MultiHead.",
+    "metrics": "Other metrics are the estimator's metric_fn.",
+    "weighted_metrics": "Weights of examples are the head's weight_column.",
+}
+_MEAN = ("auto", "sum_over_batch_size", None)
+
+
+def _compiled(model: Any) -> Dict[str, Any]:
+  """Returns what a model was compiled with, by the names of the arguments."""
+  config = getattr(model, "_compile_config", None)  # Of Keras 3.
+  if config is not None:
+    return dict(config.config)
+  return {"loss": getattr(model, "loss", None),
+          "loss_weights": getattr(model, "loss_weights", None),
+          "metrics": getattr(model, "_compile_metrics", None),
+          "weighted_metrics": getattr(
+              model, "_compile_weighted_metrics", None)}
+
+
+def _name(value: Any) -> str:
+  """Returns what a loss or metric is called, as a user writes it."""
+  if isinstance(value, str):
+    return value
+  return getattr(value, "__name__", None) or type(value).__name__
+
+
+def _shown(value: Any) -> str:
+  """Returns what was given to compile as text."""
+  if isinstance(value, dict):
+    return "{%s}" % ", ".join(
+        f"{key!r}: {_shown(one)}" for key, one in value.items())
+  if isinstance(value, (list, tuple)):
+    return f"[{', '.join(map(_shown, value))}]"
+  if value is None or isinstance(value, (str, int, float)):
+    return repr(value)
+  return _name(value)
+
+
+def _is_one_of(value, names):
+  return re.sub("_", "", _name(value)).lower() in names
+
+
+def _described(head: Any) -> Tuple[str, Sequence[str], Sequence[str]]:
+  """Returns a head's loss in words, and what means it; see `_HEADS`."""
+  title = type(head).__name__
+  own = getattr(head, "loss_fn", None) or getattr(head, "_loss_fn", None)
+  if own is not None:
+    return f"the loss_fn of the {title}", (), ()
+  for base in type(head).__mro__:
+    if base.__name__ in _HEADS:
+      words, losses, metrics = _HEADS[base.__name__]
+      return f"the {words} of the {title}", losses, metrics
+  return f"the loss of the {title}", (), ()
+
+
+def _means(loss: Any, head: Any) -> bool:
+  """Whether a loss of Keras means that of a head."""
+  own = getattr(head, "loss_fn", None)
+  if own is not None and loss is own:
+    return True
+  if not _is_one_of(loss, _described(head)[1]):
+    return False
+  if not hasattr(loss, "get_config"):
+    return True
+  given, usual = (
+      {key: value for key, value in one.get_config().items()
+       if key not in _WITHOUT_MEANING} for one in (loss, type(loss)()))
+  usual.pop("reduction", None)
+  reduction = given.pop("reduction", None)
+  return given == usual and (
+      reduction in _MEAN or reduction == head.loss_reduction)
+
+
+def _of_heads(value: Any, names: List[str], outputs: List[str]) -> List[Any]:
+  """Returns what compile got for each head; `names` are the heads'."""
+  if isinstance(value, dict):
+    keys = names if set(value) & set(names) else outputs
+    return [value.get(key) for key in keys]
+  if isinstance(value, (list, tuple)):
+    if set(outputs) == set(names):
+      return [dict(zip(outputs, value)).get(name) for name in names]
+    return list(value)
+  return [value] * len(names)
+
+
+def _flat(value: Any) -> List[Any]:
+  """Returns the metrics in what compile got."""
+  if isinstance(value, dict):
+    value = list(value.values())
+  if isinstance(value, (list, tuple)):
+    return [one for part in value for one in _flat(part)]
+  return [] if value is None else [value]
+
+
+def dropped(model: Any, head: Any) -> Optional[str]:
+  """Returns what a model was compiled with and trains without, as text.
+
+  Args:
+    model: a model of Keras.
+    head: the head whose loss trains it.
+
+  Returns:
+    The end of a sentence that begins with the model, or None for nothing.
+  """
+  heads = list(getattr(head, "heads", ())) or [head]
+  names = [getattr(part, "name", None) for part in heads]
+  outputs = list(getattr(model, "output_names", None) or ())
+  compiled = _compiled(model)
+  weights = getattr(head, "head_weights", [1.] * len(heads))
+  found = []
+  losses = _of_heads(compiled.get("loss"), names, outputs)
+  if any(loss is not None and not _means(loss, part)
+         for loss, part in zip(losses, heads)):
+    found.append("loss")
+  if any(given is not None and given != weight for given, weight in zip(
+      _of_heads(compiled.get("loss_weights"), names, outputs), weights)):
+    found.append("loss_weights")
+  known = [name for part in heads for name in _described(part)[2]]
+  for argument in "metrics", "weighted_metrics":
+    if not all(_is_one_of(metric, known)
+               for metric in _flat(compiled.get(argument))):
+      found.append(argument)
+  if not found:
+    return None
+  given = ", ".join(f"{name}={_shown(compiled[name])}" for name in found)
+  trains = " and ".join(dict.fromkeys(_described(part)[0] for part in heads))
+  advice = " ".join(_ADVICE[name] for name in found if name in _ADVICE)
+  return (f"is compiled with {given}, without effect: {trains} trains it. "
+          f"{advice}")

@@ -1,0 +1,132 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Which features a Keras model of a pool is called with."""
+
+from typing import Any, Collection, List, Set
+
+from adanet import tf_compat
+
+
+def is_keras_3(value: Any) -> bool:
+  """Whether a layer or model is of Keras 3, without loading that."""
+  return hasattr(value, "stateless_call")
+
+
+def weight_columns(head: Any) -> Set[str]:
+  """Returns the names of the features that a head takes for weights."""
+  parts = getattr(head, "heads", None) or [head]
+  # Heads of tf.estimator have no public one.
+  columns = [getattr(part, "weight_column", None) or
+             getattr(part, "_weight_column", None) for part in parts]
+  return {getattr(column, "key", column) for column in columns if column}
+
+
+def _taken(structure, features):
+  """Returns the features in the structure of a model's inputs, by its keys.
+
+  Raises:
+    KeyError: a feature is missing.
+  """
+  if isinstance(structure, dict) and isinstance(features, dict):
+    return {key: _taken(part, features[key]) for key, part in structure.items()}
+  if isinstance(structure, (list, tuple)) and isinstance(
+      features, (list, tuple)) and len(structure) == len(features):
+    return [_taken(*pair) for pair in zip(structure, features)]
+  return features
+
+
+class ModelInputs:
+  """What a model is called with: by key, by name or by position, as in Keras.
+
+  A model's first call may change what it says of its inputs, so this is made
+  before.
+  """
+
+  def __init__(self, model: Any, owner: str,
+               weights: Collection[str] = ()) -> None:
+    """Reads what the model says.
+
+    Args:
+      model: a model of Keras.
+      owner: str, whose model it is, for messages.
+      weights: names of features that are weights of examples. A model gets one
+        only where it asks for it by name.
+    """
+    self._owner = owner
+    self._weights = weights
+    keras = tf_compat.keras_3 if is_keras_3(model) else tf_compat.keras
+    is_sequential = isinstance(model, keras.Sequential)
+    tensors = list(getattr(model, "inputs", None) or ())
+    self._names: List[str] = []
+    self._structure: Any = None
+    if tensors:
+      self._names = ([tensor.name for tensor in tensors] if is_keras_3(model)
+                     else list(model.input_names))
+      self._structure = tensors[0] if is_sequential else model.input
+    # Keras of TensorFlow 1 goes by the names in any case.
+    self._has_keys = isinstance(self._structure, dict) and not (
+        tf_compat.IS_TENSORFLOW_1)
+    columns = getattr(keras.layers, "DenseFeatures", ())
+    self._takes_one = is_sequential and not tensors and not isinstance(
+        model.layers[0], columns)
+
+  def of(self, features: Any) -> Any:
+    """Returns what to call the model with.
+
+    Args:
+      features: those of an input_fn: tensor, or nested structure of tensors.
+
+    Raises:
+      ValueError: a feature is missing.
+    """
+    if self._has_keys or not isinstance(features, dict):
+      return self._by_key(features)
+    unweighted = [features[name] for name in self._unweighted(features)]
+    if not self._names:
+      return (unweighted[0] if self._takes_one and len(unweighted) == 1
+              else features)
+    values = [features[name] for name in self._names if name in features]
+    if len(self._names) == 1 and not values and len(unweighted) == 1:
+      values = unweighted
+    if len(values) < len(self._names):
+      raise self._missing(
+          "the inputs", self._names, features, "Name each keras.Input as its")
+    return tf_compat.v2.nest.pack_sequence_as(self._structure, values)
+
+  def _unweighted(self, features):
+    return [name for name in features if name not in self._weights]
+
+  def _by_key(self, features):
+    """Returns the features in the structure of the inputs, as Keras does."""
+    structure = self._structure
+    if isinstance(structure, dict) and isinstance(features, dict):
+      names = self._unweighted(features)
+      if len(structure) == len(names) == 1 and not (
+          structure.keys() & features.keys()):
+        return {key: features[names[0]] for key in structure}
+    try:
+      return _taken(structure, features)
+    except KeyError as error:
+      raise self._missing("a dict of the inputs", structure, features,
+                          "Give each keras.Input the key of its") from error
+
+  def _missing(self, what, names, features, advice):
+    return ValueError(
+        f"{self._owner}: the model has {what} {sorted(names)}, and input_fn "
+        f"gives the features {sorted(features)}. {advice} feature.")
+
+  def explained(self, features: Any) -> str:
+    """Returns why a call of the model may have failed; "" if not for these.
+
+    Args:
+      features: see `of`.
+    """
+    if not (self._takes_one and isinstance(features, dict)):
+      return ""
+    names = sorted(self._unweighted(features))
+    if len(names) < 2:
+      return ""
+    return (f"{self._owner}: a Sequential model takes one feature, and "
+            f"input_fn gives {', '.join(map(repr, names))}: concatenate them "
+            "in input_fn, or make a keras.Model with a keras.Input for each. "
+            "Weights of examples are the head's weight_column.")

@@ -1,0 +1,266 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What Keras users give a pool first: it works, or one line says what to do."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import adanet
+from adanet import heads
+from adanet import tf_compat
+import numpy as np
+
+_Sub = adanet.AutoEnsembleSubestimator
+_OF_M = r"^candidate_pool\['m'\]"
+_ROWS = 8
+_INTEGERS = np.arange(_ROWS) % 3
+
+
+def _keras():
+  return tf_compat.keras_3 if tf_compat.HAS_KERAS_3 else tf_compat.keras
+
+
+def _model(units=1, **arguments):
+  """Returns a model of one layer."""
+  return _keras().Sequential([_keras().layers.Dense(units, **arguments)])
+
+
+def _compiled(loss="mse", units=1, **arguments):
+  """Returns a function that makes a compiled model of one layer."""
+  def make():
+    model = _model(units)
+    model.compile(**{"optimizer": "adam", "loss": loss, **arguments})
+    return model
+
+  return make
+
+
+def _outputs(count):
+  """Returns a function that makes a model of some outputs."""
+  def make():
+    x = _keras().Input([3], name="x")
+    return _keras().Model(x, [
+        _keras().layers.Dense(1, name=f"y{i}")(x) for i in range(count)])
+
+  return make
+
+
+def _class(method=None, with_argument=False):
+  """Returns a class of models, with some method of its own."""
+  def init(self):
+    _keras().Model.__init__(self)
+    self.dense = _keras().layers.Dense(1)
+
+  members = {
+      "__init__": (lambda self, units: init(self)) if with_argument else init,
+      "call": lambda self, features: self.dense(features["x"])}
+  if method:
+    members[method] = lambda self, *args, **kwargs: None
+  return type("Own", (_keras().Model,), members)
+
+
+def _same():
+  model = _model()
+  return lambda: model
+
+
+def _shared():
+  made = []
+
+  def make():
+    made.extend([] if made else [_model()])
+    return made[0]
+
+  return {"m": make, "n": make}
+
+
+def _compiled_before():
+  optimizer = _keras().optimizers.Adam(.01)
+  return _compiled(optimizer=optimizer)
+
+
+def _cloned():
+  model = _keras().Sequential([
+      _keras().layers.InputLayer([3]), _keras().layers.Dense(1)])
+  model.compile("adam", "mse")
+  return lambda: _keras().models.clone_model(model)
+
+
+def _copied():
+  model = _keras().Sequential([
+      _keras().layers.InputLayer([3]), _keras().layers.Dense(1)])
+  model.compile("adam", "mse")
+  return lambda: type(model).from_config(model.get_config())
+
+
+def _x():
+  return np.random.RandomState(1).rand(_ROWS, 3).astype(np.float32)
+
+
+def _with_weights():
+  return {"x": _x(), "w": np.ones([_ROWS, 1], np.float32)}
+
+
+class AutoMistakesTest(parameterized.TestCase):
+
+  def _train(self, pool, head=None, features=None, labels=None, iterations=1,
+             **arguments):
+    """Trains, and returns the lines that name the pool."""
+    features = {"x": _x()} if features is None else features
+    if labels is None:
+      labels = np.ones([_ROWS, 1], np.float32)
+    lines = []
+    with self.assertLogs("absl", "INFO") as logs:
+      adanet.AutoEnsembleEstimator(
+          head or heads.RegressionHead(), pool, max_iteration_steps=1,
+          max_iterations=iterations, force_grow=True,
+          model_dir=self.create_tempdir().full_path, **arguments).train(
+              lambda: tf_compat.v2.data.Dataset.from_tensors(
+                  (features, labels)).repeat())
+      lines += [line.getMessage() for line in logs.records]
+    return [line for line in lines if "candidate_pool[" in line]
+
+  @parameterized.named_parameters(
+      ("object", _model, r" is a Keras model: .* such as lambda: "),
+      ("layer", lambda: _keras().layers.Dense(1), " is a Keras layer: expect"),
+      ("same", _same, " returned a model that was made before: expected a new"),
+      ("none", lambda: lambda: None, " returned None: expected a model of"),
+      ("a_layer", lambda: lambda: _keras().layers.Dense(1),
+       " returned <.*>: expected a model of Keras, "),
+      ("list", lambda: lambda: [_model()], r" returned \[.*\]: expected a mod"),
+      ("a_class", lambda: lambda: _keras().Sequential,
+       " returned <class .*>: expected a model of Keras"),
+      ("no_layers", lambda: lambda: _keras().Sequential(),
+       " returned a Sequential without layers: expected at least one"),
+      ("sequential", lambda: _keras().Sequential,
+       " is the class Sequential of Keras: expected a function that makes "),
+      ("dense", lambda: _keras().layers.Dense, " is the class Dense of Keras"),
+      ("class", lambda: _class(with_argument=True),
+       r": the class Own needs the arguments units: .* lambda: Own\(units\)"),
+      ("of_features", lambda: lambda features: _model(),
+       " returned .* expected logits, because the function takes features"),
+      ("two", lambda: _outputs(2),
+       ": the model has the 2 outputs y0, y1, and the head takes one: expected "
+       "the logits alone, or a dict with the keys last_layer and logits"),
+      ("three", lambda: _outputs(3), ": the model has the 3 outputs y0, y1"))
+  def test_bad_model(self, make, message):
+    with self.assertRaisesRegex(ValueError, _OF_M + message) as caught:
+      self._train({"m": make()}, iterations=2)
+    self.assertNotIn("\n", str(caught.exception))
+
+  def test_own_training(self):
+    for method in "train_step", "compute_loss":
+      if not hasattr(_keras().Model, method):
+        continue  # Of a later Keras.
+      with self.assertRaisesRegex(
+          ValueError, f"{_OF_M} returned .* which has a {method} of its own: "):
+        self._train({"m": _class(method)})
+
+  def test_model_in_two_places(self):
+    with self.assertRaisesRegex(
+        ValueError, r"^candidate_pool\['n'\] returned a model that was made b"):
+      self._train(_shared())
+
+  def test_pool_that_is_a_model(self):
+    for pool in _model(), lambda: _model():
+      with self.assertRaisesRegex(
+          ValueError, "^candidate_pool is a Keras model: expected a list or"):
+        self._train(pool)
+
+  def test_keras_3(self):
+    if not tf_compat.HAS_KERAS_3:
+      self.skipTest("Keras 2 copies what is made before.")
+    for make, message in (
+        (_compiled_before(), _OF_M + " returned a model that is compiled with "
+         "an optimizer that was made before: expected a new one"),
+        (_cloned(), "clone_model copies what a model is compiled with, .* Use "
+         r"type\(model\).from_config\(model.get_config\(\)\)")):
+      with self.assertRaisesRegex(ValueError, message):
+        self._train({"m": make})
+    self._train({"m": _copied()})
+
+  @parameterized.parameters(
+      (heads.RegressionHead(), 1, None), (heads.BinaryClassHead(), 1, None),
+      (heads.MultiClassHead(3), 3, _INTEGERS))
+  def test_no_flatten(self, head, units, labels):
+    with self.assertRaisesRegex(
+        ValueError, rf"logits: .* expects the shape \[batch_size, {units}\] "
+        r"for labels of .* \[8, 3, .\]. Put keras.layers.Flatten\(\)"):
+      self._train({"m": lambda: _model(units)}, head,
+                  {"x": _x()[:, :, None]}, labels)
+
+  def test_units(self):
+    with self.assertRaisesRegex(
+        ValueError, r"builder 'm' .*must have shape \[batch_size, 3\]"):
+      self._train({"m": _model}, heads.MultiClassHead(3), labels=_INTEGERS)
+
+  def test_several_features(self):
+    with self.assertRaisesRegex(
+        ValueError, _OF_M + ": a Sequential model takes one feature, and "
+        "input_fn gives 'w', 'x': concatenate"):
+      self._train({"m": _model}, features=_with_weights())
+
+  def test_weights_of_examples(self):
+    self._train({"m": _model, "n": _outputs(1)},
+                heads.RegressionHead(weight_column="w"),
+                features=_with_weights())
+
+  @parameterized.parameters(dict, list)
+  def test_two_inputs(self, structure):
+    """The names of inputs do not say which features they get."""
+    features = {"a": 3. * np.ones([_ROWS, 1], np.float32),
+                "b": np.ones([_ROWS, 1], np.float32)}
+    names = {"a": "b", "b": "a"}
+    if structure is list:
+      features, names = list(features.values()), {"a": None, "b": None}
+
+    def model():
+      layers = _keras().layers
+      inputs = {key: _keras().Input([1], name=name)
+                for key, name in names.items()}
+      given = list(inputs.values())
+      return _keras().Model(
+          given if structure is list else inputs, layers.subtract(given))
+
+    estimator = adanet.AutoEnsembleEstimator(
+        heads.RegressionHead(), {"m": _Sub(model, prediction_only=True)},
+        ensemblers=[adanet.ensemble.MeanEnsembler()], max_iteration_steps=1,
+        max_iterations=1, model_dir=self.create_tempdir().full_path)
+
+    def data():
+      return tf_compat.v2.data.Dataset.from_tensors(
+          (tuple(features) if structure is list else features,
+           np.ones([_ROWS, 1], np.float32)))
+
+    found = next(iter(estimator.train(data).predict(data)))
+    by_name = structure is dict and tf_compat.IS_TENSORFLOW_1  # As its Keras.
+    self.assertEqual([-2. if by_name else 2.], found["predictions"].tolist())
+
+  def test_lines(self):
+    pool = {
+        "argument": _Sub(_compiled(), optimizer="Adam"),
+        "compiled": _compiled(),
+        "frozen": lambda: _model(trainable=False),
+        "frozen_on_purpose": _Sub(
+            lambda: _model(trainable=False), prediction_only=True),
+        "mae": _compiled("mae", loss_weights=[3.], metrics=["mae"]),
+        "plain": _model}
+    # Each once, although the models train in two iterations.
+    lines = self._train(pool, optimizer="Adam", iterations=2)
+    for name, texts in {
+        "argument": ["is compiled with Adam, and trains with the optimizer of "
+                     "its AutoEnsembleSubestimator instead"],
+        "compiled": ["trains with Adam, which it is compiled with, and not "
+                     "with the optimizer of the AutoEnsembleEstimator"],
+        "frozen": ["has no variables that train, so training does not change "],
+        "mae": ["is compiled with loss='mae', loss_weights=[3.0], metrics="
+                "['mae'], without effect: the squared error of the Regression",
+                "trains with Adam, which"]}.items():
+      found = [line for line in lines if f"candidate_pool['{name}']" in line]
+      self.assertLen(found, len(texts), name)
+      for line, text in zip(sorted(found), texts):
+        self.assertIn(f"candidate_pool['{name}'] {text}", line)
+    self.assertLen(lines, 5)
+
+
+if __name__ == "__main__":
+  absltest.main()
