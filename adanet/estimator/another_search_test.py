@@ -204,7 +204,8 @@ class AnotherSearchTest(parameterized.TestCase):
         auto_ensemble.AutoEnsembleEstimator(
             heads.RegressionHead(), {
                 name: lambda features: tf_compat.v1.matmul(
-                    features["x"], tf_compat.v1.get_variable("w", [3, 1]))
+                    features["x"], tf_compat.v1.get_variable(
+                        "w", [3, 1], use_resource=True))
                 for name in "ab"},
             optimizer=lambda: tf_compat.keras.optimizers.SGD(rate),
             max_iteration_steps=4, max_iterations=2, model_dir=model_dir).train(
