@@ -30,6 +30,7 @@ _MODULES = {
     "Summary": "adanet.subnetwork.summary",
     "TrainSpec": "adanet.estimator.specs",
     "WeightedSubnetwork": "adanet.ensemble",
+    "end_with_program": "adanet.launch.processes",
     "report": "adanet.history.store",
     "train_and_evaluate": "adanet.estimator.train_and_evaluate",
     "use_one_gpu": "adanet.launch.gpus",
@@ -42,9 +43,9 @@ __all__ = [
     "EmptyInputError", "Ensemble", "Estimator", "EvalSpec", "Evaluator",
     "ExecutorError", "MixtureWeightType", "PartError", "ReportMaterializer",
     "Subnetwork", "Summary", "TrainSpec", "WeightedSubnetwork", "__version__",
-    "distributed", "ensemble", "estimator", "heads", "history", "inputs",
-    "replay", "report", "subnetwork", "tf_compat", "train_and_evaluate",
-    "use_one_gpu",
+    "distributed", "end_with_program", "ensemble", "estimator", "heads",
+    "history", "inputs", "replay", "report", "subnetwork", "tf_compat",
+    "train_and_evaluate", "use_one_gpu",
 ]
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
   from adanet.estimator.train_and_evaluate import train_and_evaluate
   from adanet.history.store import report
   from adanet.launch.gpus import use_one_gpu
+  from adanet.launch.processes import end_with_program
   from adanet.roles.execution import ExecutorError
   from adanet.roles.execution import PartError
   from adanet.subnetwork import Subnetwork

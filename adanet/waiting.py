@@ -5,7 +5,7 @@
 import time
 from typing import Any, Callable, Optional
 
-from absl import logging
+from adanet import log as logging
 from adanet.tf_compat import files
 
 _SPACE_SECS = 2.  # Between two tries to write to a disk that is full.

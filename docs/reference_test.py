@@ -30,7 +30,9 @@ _MODULES = (
     ("heads", "adanet.heads.export_output"),
     ("adanet", "adanet.estimator.export"),
     ("adanet", "adanet.estimator.exporters"),
+    ("adanet", "adanet.estimator.prediction"),
     ("leaderboard", "adanet.history"),
+    ("leaderboard", "adanet.history.leaderboard"),
     ("report", "adanet.history.records"),
     ("report", "adanet.history.report"),
     ("adanet", "adanet.inputs"),
@@ -51,10 +53,12 @@ _SEAMS = (
     "adanet.distributed.placement.TaskConfig",
     "adanet.distributed.strategy",
     "adanet.distributed.tasks",
+    "adanet.estimator.answering",
     "adanet.estimator.arguments",
     "adanet.estimator.auto_builders",
     "adanet.estimator.auto_ensemble",
     "adanet.estimator.auto_networks",
+    "adanet.estimator.best_ensemble",
     "adanet.estimator.checkpoint_evaluation",
     "adanet.estimator.estimator",
     "adanet.estimator.evaluation",
@@ -62,9 +66,11 @@ _SEAMS = (
     "adanet.estimator.export.timestamped_export_dir",
     "adanet.estimator.export.write_saved_model",
     "adanet.estimator.placed_config",
+    "adanet.estimator.prediction.predict",
     "adanet.estimator.serving_input",
     "adanet.estimator.specs",
     "adanet.estimator.train_and_evaluate",
+    "adanet.history.leaderboard.rows",
     "adanet.history.records.JSON_VERSION",
     "adanet.history.records.Records",
     "adanet.history.records.added",
@@ -75,13 +81,15 @@ _SEAMS = (
     "adanet.history.records.total_seconds",
     "adanet.history.records.undecided_event",
     "adanet.history.records.undecided_record",
-    "adanet.history.records.with_losses",
+    "adanet.history.records.with_tasks",
     "adanet.launch",
+    "adanet.log",
     "adanet.progress",
     "adanet.roles",
     "adanet.tf_compat.checkpoint_file",
     "adanet.tf_compat.estimator_config",
     "adanet.tf_compat.files",
+    "adanet.tf_compat.keras_2_names",
     "adanet.tf_compat.keras_2_weights",
     "adanet.tf_compat.keras_loaded",
     "adanet.tf_compat.keras_scope",
@@ -202,8 +210,8 @@ class ReferenceTest(parameterized.TestCase):
         [argument for argument, now in row.findall(arguments)
          if not now.startswith("not here")])
     self.assertContainsSubset(
-        [name for name in vars(adanet.Estimator)
-         if not name.startswith("_") and name != "history"],
+        [name for name in dir(adanet.Estimator)
+         if not name.startswith("_") and name not in ("history", "predictor")],
         [method for method, now in row.findall(methods)
          if not now.startswith("not here")])
 

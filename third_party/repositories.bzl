@@ -27,7 +27,7 @@ def python_repositories():
         requirements = "@adanet//third_party/py:adanet_peer.txt",
         tensorflow_version = "2.15",
     )
-    for name in ("docs", "lint", "notebook", "publish", "tuner"):
+    for name in ("docs", "lint", "notebook", "publish", "ray", "tuner"):
         pip_packages(
             name = "adanet_pypi_" + name,
             requirements = "@adanet//third_party/py:%s.txt" % name,

@@ -5,7 +5,7 @@
 import time
 from typing import Callable, Dict
 
-from absl import logging
+from adanet import log as logging
 from adanet import waiting
 from adanet.cluster import addresses
 

@@ -7,9 +7,9 @@ import itertools
 import math
 from unittest import mock
 
-from absl import logging
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet import log
 from adanet import waiting
 from adanet.cluster import chief_watch
 
@@ -60,11 +60,11 @@ class ChiefWatchTest(parameterized.TestCase):
 
   def test_a_chief_that_comes_back(self):
     self._silent_secs = 500., 600.
-    with mock.patch.object(logging, "log") as log:
+    with mock.patch.object(log, "log") as write:
       self._wait(1000., 200.)
-    levels = [call[0][0] for call in log.call_args_list]
+    levels = [call[0][0] for call in write.call_args_list]
     self.assertEqual(
-        [logging.INFO, logging.WARNING, logging.INFO],
+        [log.INFO, log.WARNING, log.INFO],
         [level for level, _ in itertools.groupby(levels)])
 
 

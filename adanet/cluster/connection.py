@@ -10,7 +10,7 @@ import dataclasses
 from typing import (Any, Callable, Dict, Iterable, Iterator, List, Mapping,
                     Optional, Sequence)
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet import waiting
 from adanet.cluster import addresses as addresses_lib

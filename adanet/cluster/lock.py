@@ -11,7 +11,7 @@ import socket
 import time
 from typing import Iterator, NamedTuple, Optional
 
-from absl import logging
+from adanet import log as logging
 from adanet import typed_json
 
 # What the kernel answers where a file system has no locks.
@@ -96,9 +96,9 @@ def owned(model_dir: str) -> Iterator[None]:
           "stop it, or use another model_dir") from None
     if e.errno not in _NO_LOCKS:
       raise
-    logging.log_first_n(
-        logging.WARNING, "Use model_dir %r in one job only. This is not checked, "
-        "because its file system has no locks (%s).", 1, model_dir, e.strerror)
+    logging.warn_once(
+        "Use model_dir %r in one job only. This is not checked, because its "
+        "file system has no locks (%s).", model_dir, e.strerror)
     yield
     return
   lock = _Lock(fd)

@@ -14,9 +14,9 @@ import sys
 import threading
 from unittest import mock
 
-from absl import logging
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet import log
 from adanet.cluster import lock
 from adanet.testing import processes
 
@@ -234,11 +234,10 @@ class LockTest(parameterized.TestCase):
   def test_file_system_without_locks(self, number):
     with mock.patch.object(
         fcntl, "flock", side_effect=OSError(number, "no locks")), \
-         mock.patch.object(logging, "log_first_n") as log:
+         mock.patch.object(log, "warn_once") as warn:
       with lock.owned(self._model_dir), lock.owned(self._model_dir):
         pass
-    self.assertEqual(logging.WARNING, log.call_args[0][0])
-    self.assertIn("no locks", log.call_args[0][1] % log.call_args[0][3:])
+    self.assertIn("no locks", warn.call_args[0][0] % warn.call_args[0][1:])
 
   def test_other_error(self):
     with mock.patch.object(fcntl, "flock", side_effect=OSError(

@@ -24,7 +24,7 @@ import threading
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet import waiting
 

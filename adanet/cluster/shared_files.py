@@ -12,7 +12,7 @@ import functools
 import time
 from typing import Any, Callable, Mapping, Optional
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet import waiting
 from adanet.cluster import agreement as agreement_lib

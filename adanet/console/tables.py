@@ -6,12 +6,20 @@ import io
 
 from rich import console as rich_console
 from rich import table as rich_table
+from rich import terminal_theme
 from rich import text as rich_text
 
 # Wider than any line. Rich pads to the widest cell only.
 _PLAIN_WIDTH = 10**7
-_HTML = ('<pre style="font-family:monospace;line-height:1.3;overflow-x:auto">'
-         "{code}</pre>")
+# In greater lines, there are gaps in the frames of tables.
+_HTML = ('<pre style="font-family:Menlo,Consolas,\'DejaVu Sans Mono\',monospace;'
+         'line-height:normal;overflow-x:auto">{code}</pre>')
+# Green and cyan that can be read on white and on black: a notebook has a light
+# theme or a dark one.
+_COLORS = terminal_theme.TerminalTheme(
+    (255, 255, 255), (0, 0, 0),
+    [(0, 0, 0), (192, 64, 64), (17, 138, 48), (140, 110, 0), (50, 110, 220),
+     (160, 70, 170), (10, 135, 147), (128, 128, 128)])
 
 
 def new_console(output):
@@ -79,18 +87,24 @@ def to_html(show, width):
       file=io.StringIO(), record=True, width=width, force_terminal=True,
       color_system="truecolor", force_jupyter=False)
   show(console)
-  return console.export_html(inline_styles=True, code_format=_HTML)
+  return console.export_html(
+      theme=_COLORS, inline_styles=True, code_format=_HTML)
 
 
 def print_parts(console, parts):
   """Prints tables and texts; as plain text with an empty line between them.
+
+  Elsewhere the lines of the tables divide, and headings, which are bold, have an
+  empty line before them.
 
   Args:
     console: a `rich.console.Console`.
     parts: list of `rich.table.Table` and `rich.text.Text`.
   """
   if console.is_terminal:
-    for part in parts:
+    for i, part in enumerate(parts):
+      is_heading = isinstance(part, rich_text.Text) and part.style == "bold"
+      console.print("\n" * bool(i and is_heading), end="")
       console.print(part)
     return
   output = io.StringIO()

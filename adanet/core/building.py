@@ -11,7 +11,7 @@ import os
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 from typing import Tuple
 
-from absl import logging
+from adanet import log as logging
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
@@ -239,10 +239,6 @@ class _GraphBuilder:
     report.metrics.update(spec.metrics)
     return report
 
-  def _adanet_loss_metrics(self, candidate):
-    return {"adanet_loss": tf_compat.v1.metrics.mean(
-        candidate.adanet_loss)}
-
   def _plan(self, builders, number, previous):
     """Returns dict from a new ensemble's name to (`Combination`, ensembler)."""
     found = {}
@@ -328,14 +324,15 @@ class _GraphBuilder:
       first = candidates[0]
       reports["previous_ensemble"] = subnetwork_lib.Report(
           hparams={}, attributes={},
-          metrics=dict(first.metrics, **self._adanet_loss_metrics(first)))
+          metrics=dict(first.metrics, adanet_loss=first.adanet_loss_metric()))
     for spec in specs:
       reports[spec.builder.name] = self._subnetwork_report(spec)
     if is_simple:
       for candidate in candidates[bool(previous):]:
         names = candidate.architecture.subnetworks_of(number)
         if len(names) == 1:
-          reports[names[0]].metrics.update(self._adanet_loss_metrics(candidate))
+          reports[names[0]].metrics["adanet_loss"] = (
+              candidate.adanet_loss_metric())
     return reports
 
   def build(self, history, number):

@@ -6,6 +6,7 @@ A checkpoint is named by its prefix, a str.
 """
 
 import collections
+import hashlib
 import os
 import re
 from typing import Any, Callable, DefaultDict, Dict, Iterable, List, Optional
@@ -206,6 +207,12 @@ def integer(checkpoint: Optional[str], name: str) -> int:
     CheckpointError: the checkpoint cannot be read, or has no such variable.
   """
   return 0 if checkpoint is None else int(values(checkpoint, [name])[name])
+
+
+def digest(checkpoint: str) -> str:
+  """Returns the digest of a checkpoint, whose index has sums of all values."""
+  with tf_compat.v1.io.gfile.GFile(checkpoint + ".index", "rb") as f:
+    return hashlib.sha256(f.read()).hexdigest()
 
 
 def check_readable(checkpoint: str) -> None:

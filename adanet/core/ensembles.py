@@ -4,14 +4,15 @@
 
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from absl import logging
 from adanet import ensemble as ensemble_lib
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
 from adanet.core import metrics
 from adanet.core import scopes
 from adanet.core import subnetworks as subnetworks_lib
 from adanet.heads import export_output
+from adanet.heads import mean_loss
 
 
 class MovingAverage(NamedTuple):
@@ -42,6 +43,8 @@ class EnsembleSpec(NamedTuple):
     loss: float tensor of shape [] or None: the head's.
     adanet_loss: float tensor of shape [] or None: `loss`, and the ensemble's
       complexity regularization. Cortes et al. 2017, equation 4.
+    loss_terms: tuple of `LossTerm`, whose sum is `adanet_loss`; empty unless it
+      is evaluated.
     predictions: dict of tensors, or None for one that is only built upon.
     export_outputs: dict from a signature's name to an export output, or None.
     train_op: `TrainOpSpec`, or None if it is not to train.
@@ -60,12 +63,17 @@ class EnsembleSpec(NamedTuple):
   summary: Any
   loss: Any = None
   adanet_loss: Any = None
+  loss_terms: Tuple[mean_loss.LossTerm, ...] = ()
   predictions: Any = None
   export_outputs: Any = None
   train_op: Any = None
   metrics: Dict[str, Any] = {}
   variables: Tuple[str, ...] = ()
   average: Any = None
+
+  def adanet_loss_metric(self) -> Tuple[Any, Any]:
+    """Returns the metric of `adanet_loss`, for an evaluation."""
+    return mean_loss.metric(self.loss_terms)
 
 
 class ExportOptions(NamedTuple):
@@ -239,7 +247,6 @@ def build_ensemble(
     iteration_step = v1.convert_to_tensor(step)
     with summary.current_scope():
       summary.scalar("iteration_step/adanet/iteration_step", iteration_step)
-    tf_compat.reset_layer_names()
     count = subnetworks_lib.num_variables()
     with summary.capture(), scopes.builder_scope(variable_scope) as built:
       ensemble = ensembler.build_ensemble(
@@ -289,11 +296,13 @@ def complete(spec: EnsembleSpec, task: subnetworks_lib.LearningTask,
   owner = f"ensemble {spec.name!r}"
   with scopes.seed_scope(owner):
     head_spec = task.apply_head(ensemble.logits, owner)
-    found = metrics.of_candidate(task, head_spec)
+    terms = task.loss_terms(head_spec, ensemble.logits)
+    found = metrics.of_candidate(task, head_spec, terms)
   adanet_loss = head_spec.loss
   if (adanet_loss is not None and
       isinstance(ensemble, ensemble_lib.ComplexityRegularized)):
     adanet_loss += ensemble.complexity_regularization
+    terms += (mean_loss.LossTerm(ensemble.complexity_regularization),)
   predictions = head_spec.predictions
   if ensemble.predictions and predictions:
     predictions = dict(predictions, **ensemble.predictions)
@@ -304,7 +313,8 @@ def complete(spec: EnsembleSpec, task: subnetworks_lib.LearningTask,
     found["architecture/adanet/ensembles"] = metrics.architecture_metric(
         [builder for _, builder in spec.architecture.subnetworks])
   return spec._replace(
-      loss=head_spec.loss, adanet_loss=adanet_loss, predictions=predictions,
+      loss=head_spec.loss, adanet_loss=adanet_loss, loss_terms=terms,
+      predictions=predictions,
       export_outputs=exports, metrics=found)
 
 

@@ -6,72 +6,88 @@ The public `adanet.Evaluator` and `adanet.ReportMaterializer`.
 """
 
 import numbers
-from typing import Any, Callable, Dict, List, Optional, Sequence
+import time
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import empty_input
+from adanet.core import user_input
 from adanet.subnetwork import report as report_lib
 import numpy as np
 
 
 # The collection of a graph that has the cardinality of its input's dataset.
 INPUT_CARDINALITY = "adanet_input_cardinality"
-_ENDLESS = -1  # What TensorFlow calls the cardinality of `repeat()`.
+ENDLESS = -1  # What TensorFlow calls the cardinality of `repeat()`.
+_TOO_MANY = 2**40  # Batches that nobody reads: at 1000 a second, 35 years.
+
+_FIRST_LINE_SECS = 30.  # When a long evaluation is first mentioned.
 
 
-def check_ends(sess: Any, what: str) -> None:
-  """Checks that all batches of a graph's input can be read.
+def is_endless(sess: Any) -> bool:
+  """Returns whether the input of a graph is known to have no end.
 
   Args:
     sess: a session.
-    what: str, what reads them.
-
-  Raises:
-    ValueError: the input is known to have no end.
   """
-  for cardinality in sess.graph.get_collection(INPUT_CARDINALITY):
-    if sess.run(cardinality) == _ENDLESS:
-      raise ValueError(
-          f"{what}: steps=None, and the input has no end: say how many batches "
-          "to read by steps, or leave out repeat()")
+  return any(
+      value == ENDLESS or value > _TOO_MANY
+      for value in sess.run(sess.graph.get_collection(INPUT_CARDINALITY)))
 
 
-def _run_batches(sess, update_ops, steps, what):
-  """Runs update ops over the input of their graph, and logs how far it is.
+def _endless_error(what):
+  return ValueError(
+      f"{what}: steps=None, and the input has no end: say how many batches to "
+      "read by steps, or leave out repeat() and num_epochs=None")
+
+
+def batches(sess: Any, run: Callable[[], Any], steps: Optional[int], what: str,
+            may_stop: bool = False) -> Iterator[Any]:
+  """Runs something over the input of a graph, and logs how far it is.
 
   Args:
-    sess: a session.
-    update_ops: what a session can run.
+    sess: a session on the graph.
+    run: function that runs it on the next batch.
     steps: int, the number of batches; None for all that the input has.
     what: str, what is done, for the log: "Evaluation of the ensembles".
+    may_stop: whether something else may stop it, as hooks do.
+
+  Yields:
+    What `run` returned.
 
   Raises:
     EmptyInputError: the input has no batch.
+    ValueError: `steps` is None, and the input is known to have no end.
   """
-  if steps is None:
-    check_ends(sess, what)
+  if steps is None and is_endless(sess):
+    if not may_stop:
+      raise _endless_error(what)
+    logging.warning("%s. It goes on until a hook stops it.",
+                    _endless_error(what))
   log_every = 1000 if steps is None else max(1, steps // 10)
+  start = time.monotonic()
+  next_line_secs = _FIRST_LINE_SECS
   done = 0
   while steps is None or done < steps:
     try:
-      sess.run(update_ops)
-    except tf_compat.v1.errors.OutOfRangeError:
+      values = run()
+    except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
       if not done:
         raise empty_input.empty_input_error(what) from None
       logging.info("%s: the input ended after %d batches.", what, done)
-      break
+      return
     done += 1
     if done % log_every == 0 or done == steps:
       logging.info("%s: %d of %s batches.", what, done, steps or "all")
-
-
-def _checked_input_fn(input_fn):
-  if not callable(input_fn):
-    raise ValueError(
-        "input_fn must be a function that returns (features, labels) or a "
-        f"tf.data.Dataset, got a value of type {type(input_fn).__name__}")
-  return input_fn
+    seconds = time.monotonic() - start
+    if steps is None and seconds >= next_line_secs:
+      logging.warning(
+          "%s: %d batches in %.0f s, and the input goes on. If it has no end, "
+          "say how many to read by steps.", what, done, seconds)
+      while next_line_secs <= seconds:  # Fewer and fewer lines.
+        next_line_secs *= 2
+    yield values
 
 
 def _checked_steps(steps):
@@ -93,7 +109,9 @@ class MetricNameError(KeyError, ValueError):
 class Evaluator:
   """Evaluates the candidates at the end of an iteration.
 
-  A subclass may override each property and `evaluate`.
+  Each example counts once, with its weight, however batches are cut: where the
+  last batch is shorter, "adanet_loss" and "loss" are those of all examples, not
+  the means of the losses of batches. A subclass may override each property and `evaluate`.
   """
 
   class Objective:
@@ -125,10 +143,15 @@ class Evaluator:
       raise ValueError(
           f"objective={objective!r}: expected Evaluator.Objective.MINIMIZE or "
           "Evaluator.Objective.MAXIMIZE.")
-    self._input_fn = _checked_input_fn(input_fn)
+    user_input.check_input_fn(input_fn)
+    self._input_fn = input_fn
     self._metric_name = metric_name
     self._objective = objective
     self._steps = _checked_steps(steps)
+    # It would be an error after the first iteration. A subclass may end it.
+    if steps is None and type(self) is Evaluator and getattr(  # pylint: disable=unidiomatic-typecheck
+        input_fn, "is_endless", False):
+      raise _endless_error("Evaluator")
 
   @property
   def input_fn(self) -> Callable[..., Any]:
@@ -186,8 +209,10 @@ class Evaluator:
       # `local_variables_initializer` would add an op behind these. TensorFlow
       # warns of that if the session has run them.
       sess.run([v.initializer for v in tf_compat.v1.local_variables()])
-    _run_batches(sess, [update_op for _, update_op in metrics], self.steps,
-                 "Evaluation of the ensembles")
+    update_ops = [update_op for _, update_op in metrics]
+    for _ in batches(sess, lambda: sess.run(update_ops), self.steps,
+                     "Evaluation of the ensembles"):
+      pass
     return sess.run([value for value, _ in metrics])
 
   def _metric(self, by_name):
@@ -217,7 +242,8 @@ class ReportMaterializer:
     Raises:
       ValueError: an argument is something else.
     """
-    self._input_fn = _checked_input_fn(input_fn)
+    user_input.check_input_fn(input_fn)
+    self._input_fn = input_fn
     self._steps = _checked_steps(steps)
 
   @property
@@ -262,7 +288,9 @@ class ReportMaterializer:
         for _, update_op in metrics.values()
     ]
     if update_ops:  # Without metrics, nothing would ever end the input.
-      _run_batches(sess, update_ops, self._steps, "Evaluation of the reports")
+      for _ in batches(sess, lambda: sess.run(update_ops), self._steps,
+                       "Evaluation of the reports"):
+        pass
     attributes, metrics = sess.run((
         {name: report.attributes
          for name, report in subnetwork_reports.items()},

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the evaluation of ensembles and reports."""
 
+import itertools
+from unittest import mock
+
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
@@ -74,6 +77,21 @@ class EvaluatorTest(parameterized.TestCase):
     self.assertEqual(
         [f"Evaluation of the ensembles: {4 * i} of 40 batches."
          for i in range(1, 11)],
+        [record.getMessage() for record in logs.records])
+
+  def test_says_that_an_input_may_have_no_end(self):
+    tf = tf_compat.v1
+    clock = self.enter_context(mock.patch.object(evaluation, "time"))
+    clock.monotonic.side_effect = itertools.count(0, 20).__next__
+    with self.assertLogs(level="WARNING") as logs:
+      self._evaluate(
+          evaluation.Evaluator(lambda: tf.data.make_one_shot_iterator(
+              tf.data.Dataset.range(13)).get_next()),
+          lambda batch: [{"adanet_loss": (tf.constant(0.), batch)}])
+    self.assertEqual(
+        [f"Evaluation of the ensembles: {done} batches in {20 * done} s, and "
+         "the input goes on. If it has no end, say how many to read by steps."
+         for done in (2, 3, 6, 12)],
         [record.getMessage() for record in logs.records])
 
   @parameterized.parameters(

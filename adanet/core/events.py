@@ -116,11 +116,13 @@ class IterationUndecided(NamedTuple):
     choice: a `selection.Choice`, the ensemble that answers until then; None if
       an evaluator finds it each time.
     metric_name: str, what the candidates are compared by.
+    untrained: tuple of str, the networks that have trained no step.
   """
   iteration_number: int
   global_step: int
   choice: Optional[selection.Choice]
   metric_name: str = "adanet_loss"
+  untrained: Tuple[str, ...] = ()
 
 
 class TrainingEnded(NamedTuple):

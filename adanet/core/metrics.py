@@ -11,6 +11,7 @@ from typing import Any, Dict, Sequence, Tuple
 
 from adanet import tf_compat
 from adanet.core import scopes
+from adanet.heads import mean_loss
 
 Metrics = Dict[str, Tuple[Any, Any]]
 
@@ -28,6 +29,11 @@ def check_metric_fn(metric_fn: Any) -> None:
   if not callable(metric_fn):
     raise ValueError(
         f"metric_fn must be a function that returns a dict, got {metric_fn!r}")
+  if hasattr(metric_fn, "update_state"):  # Some of these can be called.
+    raise ValueError(
+        f"metric_fn must be a function that returns a dict, got {metric_fn!r}: "
+        "make the metric in a function of labels and predictions, call its "
+        "update_state there, and return {\"name\": metric}")
   unknown = set(inspect.signature(metric_fn).parameters) - set(
       _METRIC_FN_ARGUMENTS)
   if unknown:
@@ -55,7 +61,8 @@ def _check_made(made):
           "metric of Keras itself, after its update_state")
 
 
-def of_candidate(task: Any, spec: Any) -> Metrics:
+def of_candidate(task: Any, spec: Any,
+                 terms: Sequence[mean_loss.LossTerm]) -> Metrics:
   """Returns the metrics of a subnetwork or an ensemble.
 
   The head's, the mean loss, and what the user's `metric_fn` returns; a later
@@ -64,11 +71,12 @@ def of_candidate(task: Any, spec: Any) -> Metrics:
   Args:
     task: `subnetworks.Task`. Without evaluation there are no metrics.
     spec: what the head made of the candidate's logits.
+    terms: those of the head's loss.
   """
   if task.mode != "eval":
     return {}
   found = dict(spec.eval_metric_ops or {})
-  found["loss"] = tf_compat.v1.metrics.mean(spec.loss)
+  found["loss"] = mean_loss.metric(terms)
   if task.metric_fn is not None:
     known = dict(features=task.features, labels=task.labels,
                  predictions=spec.predictions)

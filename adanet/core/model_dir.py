@@ -21,10 +21,11 @@ But for search.json, these are the names of AdaNet 0.8. A path may be that of an
 TensorFlow knows.
 """
 
+import contextlib
 import fnmatch
 import json
 import os
-from typing import Dict, Mapping, NamedTuple, Optional
+from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional
 
 from adanet import tf_compat
 from adanet import typed_json
@@ -38,6 +39,9 @@ from adanet.tf_compat import files
 _TEMPORARY_PATTERNS = (
     files.TEMPORARY_PATTERN, "*.ckpt-*_temp*", "*.ckpt-*.tempstate*",
     "checkpoint.tmp*")
+
+# The folders in which this process trains now.
+_TRAIN_HERE: List[str] = []
 
 
 class _StopNote(NamedTuple):
@@ -172,17 +176,33 @@ class ModelDir:
           "give the folder of a search that was trained")
     return checkpoint
 
-  def trained_checkpoint(self, path: Optional[str] = None) -> str:
+  @contextlib.contextmanager
+  def trains_here(self) -> Iterator[None]:
+    """Within this, this process trains, and hooks of it may ask what it has."""
+    path = files.real_path(self.path)
+    _TRAIN_HERE.append(path)
+    try:
+      yield
+    finally:
+      _TRAIN_HERE.remove(path)
+
+  def answering_checkpoint(self, path: Optional[str] = None) -> Optional[str]:
     """Returns the prefix of the checkpoint that answers.
 
     Args:
       path: what a user gave as `checkpoint_path`, also one of step 0.
+
+    Returns:
+      The prefix. While this process trains, it may be that of step 0, or None
+      for initial values, as in AdaNet.
 
     Raises:
       ValueError: nothing was trained.
     """
     if path:
       return path
+    if files.real_path(self.path) in _TRAIN_HERE:
+      return self.latest_checkpoint()
     checkpoint = self.saved_checkpoint()
     if not self.is_trained(checkpoint):
       raise ValueError(

@@ -4,7 +4,7 @@
 
 from typing import Any, Dict, Iterable, Optional
 
-from absl import logging
+from adanet import log as logging
 
 # These change no value, or only its type.
 _PASSED = frozenset([

@@ -9,6 +9,9 @@ from typing import Any, Callable, Dict, Iterable, NamedTuple, Optional
 from typing import Sequence, Tuple
 
 
+_ADVICE = "Lower the learning rate, or check the data for NaN."
+
+
 class AllNaNError(ValueError):
   """No ensemble can win, because the loss or metric of each one is NaN.
 
@@ -26,11 +29,9 @@ def all_nan_error(number: int, names: Iterable[str],
     names: of the ensembles.
     advice: str, a sentence in place of what is usual, if the reason is known.
   """
-  advice = advice.strip() or (
-      "Lower the learning rate, or check the data for NaN.")
   return AllNaNError(
       f"iteration {number}: the loss of every ensemble is NaN: "
-      f"{', '.join(sorted(names))}. {advice}")
+      f"{', '.join(sorted(names))}. {advice.strip() or _ADVICE}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,7 +140,8 @@ def _chosen(objective_fn, indices, figures):
 def choose(
     names: Sequence[str], values: Sequence[float], maximize: bool = False,
     previous: Optional[int] = None, force_grow: bool = False,
-    objective_fn: Optional[Callable[[Sequence[float]], Any]] = None) -> Choice:
+    objective_fn: Optional[Callable[[Sequence[float]], Any]] = None,
+    advice: str = "") -> Choice:
   """Returns the candidate with the best value. A NaN never wins.
 
   Of equal values, the first one wins.
@@ -154,6 +156,7 @@ def choose(
     objective_fn: function from the values of those that can win to the index of
       the best one, in place of `maximize`; None for that. If it chooses a NaN,
       it is asked again, without those.
+    advice: see `all_nan_error`.
 
   Raises:
     AllNaNError: the value of every candidate that could win is NaN.
@@ -178,8 +181,8 @@ def choose(
   if not ranked:
     raise AllNaNError(
         "No ensemble can win, because the value of each one is NaN: "
-        f"{', '.join((names[i] for i in allowed))}. Lower the learning rate, "
-        "or check the data for NaN.")
+        f"{', '.join((names[i] for i in allowed))}. {advice.strip() or _ADVICE}"
+    )
   best = ranked[0]
   if objective_fn is not None and len(ranked) > 1:
     best = _chosen(objective_fn, allowed, figures)

@@ -14,6 +14,7 @@ from adanet.core import metrics
 from adanet.core import probabilities
 from adanet.core import scopes
 from adanet.core import user_errors
+from adanet.heads import mean_loss
 
 _METHODS = ("build_subnetwork", "build_subnetwork_train_op")
 # What TensorFlow takes in the name of a scope.
@@ -67,6 +68,18 @@ class LearningTask(NamedTuple):
             train_op_fn=lambda loss: tf_compat.v1.no_op())
     except (TypeError, ValueError) as error:
       raise ValueError(f"{owner}: {error}") from error
+
+  def loss_terms(self, spec: Any,
+                 logits: Any) -> Tuple[mean_loss.LossTerm, ...]:
+    """Returns the terms of the head's loss; none unless it is evaluated.
+
+    Args:
+      spec: what the head made of the logits.
+      logits: see `apply_head`.
+    """
+    if self.mode != "eval":
+      return ()
+    return mean_loss.terms_of(self.head, spec, self.features, logits)
 
 
 def _check_logits(logits, dimension, owner):
@@ -272,7 +285,6 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int,
       arguments["labels"] = task.labels
     if "config" in taken:
       arguments["config"] = config
-    tf_compat.reset_layer_names()
     count = num_variables()
     with summary.capture(), scopes.builder_scope(variable_scope) as built:
       with user_errors.explained_in_builder(owner, task.features, task.labels):
@@ -287,7 +299,8 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int,
           name, builder, subnetwork, step, iteration_step, summary)
     with scopes.seed_scope(variable_scope.name + "/head"):
       spec = task.apply_head(subnetwork.logits, owner)
-      found = metrics.of_candidate(task, spec)
+      found = metrics.of_candidate(
+          task, spec, task.loss_terms(spec, subnetwork.logits))
     train_op = None
     if task.training:
       probabilities.warn_of_probabilities(

@@ -16,7 +16,7 @@ import socket
 import time
 from typing import Any, Dict, Mapping, Set
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import scoped_summary
 from adanet.tf_compat import files

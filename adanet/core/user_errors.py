@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Says in one line what TensorFlow's errors mean that a user's data causes.
 
-The line is the first one of the message. TensorFlow's own is below it.
+The line is the first one of the message. TensorFlow's own is below it, unless
+the line says all.
 """
 
 import contextlib
@@ -15,6 +16,12 @@ from adanet import tf_compat
 _ASSERTION = re.compile(
     r"assertion failed: \[(?P<text>(?:labels|logits|weight_column|loss_fn)\b"
     r".*?)\] (?P<values>\[[^\n]*)")
+# The ops of an input, and what TensorFlow says of a file that it cannot read.
+_INPUT = re.compile("IteratorGetNext|list_files")
+_FILE = re.compile(
+    r"^(?:.*?assertion failed: \[)?(?P<text>\S[^\n]*; (?:No such file or "
+    r"directory|Is a directory|Permission denied)|No files matched pattern: "
+    r"[^\]\n]+)", re.MULTILINE)
 _SHAPES = re.compile(
     r"\[Condition .*?= \] (?P<got>\[.*?\]) .*?= \] (?P<expected>\[.*?\])")
 _STRINGS = re.compile(r"\bstring\b", re.IGNORECASE)
@@ -42,7 +49,8 @@ def _of_other_types(features, message):
   for name, tensor in sorted(_tensors("features", features).items()):
     dtype = getattr(tensor, "dtype", None)
     if dtype is not None and dtype != tf_compat.v1.float32 and (
-        " match" in message and re.search(rf"\b{dtype.name}\b", message)):
+        re.search(" match|non-floating", message) and
+        re.search(rf"\b{dtype.name}\b", message)):
       found.append(f"{name}, which is {dtype.name}")
   return ", ".join(found)
 
@@ -109,8 +117,8 @@ def explained_in_builder(owner: str, features: Any,
     raise ValueError(f"{line}\n{message}") from error
 
 
-def _line(message, features):
-  """Returns what an error of a run means, or None."""
+def _whole_line(message):
+  """Returns what says all that there is to an error of a run, or None."""
   assertion = _ASSERTION.search(message)
   if assertion:
     text, values = assertion.group("text"), assertion.group("values").strip()
@@ -119,6 +127,12 @@ def _line(message, features):
       return (f"{text}, here {shapes.group('expected')}, but the shape is "
               f"{shapes.group('got')}")
     return f"{text.rstrip(': ')}: {values}"
+  file = _FILE.search(message) if _INPUT.search(message) else None
+  return file and f"input_fn cannot read a file: {file.group('text')}"
+
+
+def _first_line(message, features):
+  """Returns what an error of a run means, or None."""
   strings = _strings(features)
   if strings and re.search("string to (float|number|int)|StringToNumber",
                            message, re.IGNORECASE):
@@ -131,11 +145,11 @@ def _line(message, features):
 
 
 @contextlib.contextmanager
-def explained_in_run(features: Any) -> Iterator[None]:
+def explained_in_run(features: Any = None) -> Iterator[None]:
   """Explains an error of a session whose cause is in the data.
 
   Args:
-    features: tensor or dict of tensors.
+    features: tensor, dict of tensors, or None.
 
   Raises:
     tf.errors.OpError: of the same class as the error.
@@ -143,7 +157,11 @@ def explained_in_run(features: Any) -> Iterator[None]:
   try:
     yield
   except tf_compat.v1.errors.OpError as error:
-    line = _line(error.message, features)
+    line = _whole_line(error.message)
+    if line is not None:
+      # Of an op that is not the user's, nothing else is of use.
+      raise type(error)(None, None, line) from None
+    line = _first_line(error.message, features)
     if line is None:
       raise
     raise type(error)(error.node_def, error.op,

@@ -15,7 +15,7 @@ import collections
 import math
 from typing import Any, Iterable, Optional
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.ensemble import shapes
 from adanet.ensemble.ensembler import Ensemble
@@ -166,7 +166,8 @@ def _rank_and_size(name, tensor, ranks):
     raise ValueError(
         f"{name} has the shape {tensor.shape}: expected "
         f"{' or '.join((str(rank) for rank in ranks))} dimensions, the last "
-        "one of a known size. Use tf.reshape in build_subnetwork.")
+        "one of a known size. Call batch() once on the dataset, or use "
+        "tf.reshape in build_subnetwork.")
   return rank, size
 
 
@@ -341,7 +342,8 @@ class ComplexityRegularizedEnsembler(Ensembler):
       initializer = tf.constant_initializer(1. / num_subnetworks)
     with tf.variable_scope("logits" + head.suffix):
       weight = tf.get_variable(
-          "mixture_weight", shape=shape, initializer=initializer)
+          "mixture_weight", shape=shape, initializer=initializer,
+          use_resource=True)  # Optimizers of Keras change no others.
       _check_type(
           *(("last_layer" + head.tag, last_layer) if is_matrix else
             ("logits" + head.tag, logits)), weight)
@@ -370,8 +372,9 @@ class ComplexityRegularizedEnsembler(Ensembler):
       initializer = tf.zeros_initializer()
     else:
       shape, initializer = None, self._learned(head.of(previous_bias))
-    return tf.get_variable("bias" + head.suffix, shape=shape,
-                           initializer=initializer, trainable=self._use_bias)
+    return tf.get_variable(
+        "bias" + head.suffix, shape=shape, initializer=initializer,
+        trainable=self._use_bias, use_resource=True)
 
   def _regularization(self, weighted_subnetworks, summary, head):
     """Returns the last sum of equation (4) for a head, and records its parts.

@@ -16,6 +16,7 @@ from adanet import ensemble
 from adanet import heads
 from adanet import tf_compat
 from adanet.core import checkpoints
+from adanet.estimator import auto_ensemble
 from adanet.roles import execution
 from adanet.testing import builders
 from adanet.testing import engines
@@ -188,6 +189,33 @@ class AnotherSearchTest(parameterized.TestCase):
     # In the next iteration, too.
     self.assertEmpty(self._train(steps=2, max_iterations=3, **arguments))
     self.assertEmpty(self._train(max_iterations=3))
+
+  @parameterized.parameters(False, True)
+  def test_another_learning_rate(self, on_executor):
+    model_dir = self.create_tempdir().full_path
+
+    def train(rate, steps):
+      with self.assertLogs(logging.get_absl_logger(), "WARNING") as logs:
+        logging.warning("assertLogs wants one.")
+        auto_ensemble.AutoEnsembleEstimator(
+            heads.RegressionHead(), {
+                name: lambda features: tf_compat.v1.matmul(
+                    features["x"], tf_compat.v1.get_variable("w", [3, 1]))
+                for name in "ab"},
+            optimizer=lambda: tf_compat.keras.optimizers.SGD(rate),
+            max_iteration_steps=4, max_iterations=2, model_dir=model_dir).train(
+                _input_fn, steps=steps,
+                executor=engines.Here() if on_executor else None)
+      return [line for line in logs.output if "learning rate" in line]
+
+    self.assertEmpty(train(.01, 2))
+    found = train(.5, 1)
+    # Each part tells of its own.
+    self.assertLen(found, 2 if on_executor else 1)
+    self.assertRegex(" ".join(found), "Iteration 0: the learning rate of t0_a"
+                     ".*t0_b stays 0.01, .*: 0.5 holds from the next iteration")
+    self.assertEmpty(train(.01, 1))
+    self.assertEmpty(train(.5, 1))  # It is the first one of the next iteration.
 
   @parameterized.parameters(None, '{"head": 3}')
   def test_without_a_note(self, text):

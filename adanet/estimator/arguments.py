@@ -4,16 +4,17 @@
 
 from typing import Any, Callable, Iterable, Optional, Sequence, Tuple
 
-from adanet.training import arrays
+from adanet.core import user_input
 
 _Several = Optional[Iterable[Any]]
 
 
-def _described(value):
-  """Returns a value for a message."""
-  if isinstance(value, type):
-    return f"the class {value.__name__}: call it"
-  return arrays.described(value)
+def _described(value, *methods):
+  """Returns a value for a message; a class whose object would do is told."""
+  if not isinstance(value, type):
+    return user_input.described(value)
+  fits = all(hasattr(value, method) for method in methods)
+  return f"the class {value.__name__}" + (": call it" if fits else "")
 
 
 def check_number(name: str, value: Any,
@@ -55,12 +56,16 @@ def check_object(name: str, value: Any, methods: Sequence[str],
   """
   if isinstance(value, type) or not all(
       callable(getattr(value, method, None)) for method in methods):
-    raise ValueError(f"{name} must be {expected}, got {_described(value)}")
+    raise ValueError(
+        f"{name} must be {expected}, got {_described(value, *methods)}")
 
 
 _OBJECTS = {
     "head": (["create_estimator_spec"],
-             "a head of adanet.heads or tf.estimator"),
+             "of adanet.heads, such as RegressionHead() for \"mse\", "
+             "MultiClassHead(n_classes) for "
+             "\"sparse_categorical_crossentropy\" and BinaryClassHead() for "
+             "\"binary_crossentropy\", or of tf.estimator"),
     "subnetwork_generator": (["generate_candidates"],
                              "an adanet.subnetwork.Generator"),
     "report_materializer": (["input_fn", "materialize_subnetwork_reports"],
@@ -111,7 +116,8 @@ def checked(name: str, values: _Several, method: str, expected: str
   for value in values:
     if isinstance(value, type) or not callable(getattr(value, method, None)):
       raise TypeError(
-          f"{name} must have only {expected}, got {_described(value)}")
+          f"{name} must have only {expected}, got "
+          f"{_described(value, method)}")
   return values
 
 

@@ -102,7 +102,7 @@ class EstimatorBuilder(subnetwork_lib.Builder):
       logits_fn: function of `estimator_spec`, returns the logits.
       last_layer_fn: function of `estimator_spec`, returns the last layer; None
         for the logits.
-      config: `RunConfig` for the model_fn.
+      config: `RunConfig` of the search, for the model_fn.
     """
     self._name = name
     self._subestimator = subestimator
@@ -122,8 +122,9 @@ class EstimatorBuilder(subnetwork_lib.Builder):
 
     def call(features, labels):
       with summary.current_scope():
-        return estimator.model_fn(features=features, labels=labels, mode=mode,
-                                  config=self._config)
+        return estimator.model_fn(
+            features=features, labels=labels, mode=mode,
+            config=estimator_config.estimator_run_config(self._config))
 
     # The template's name is a part of the variables' names in checkpoints.
     call = tf_compat.v1.make_template("model_fn", call)

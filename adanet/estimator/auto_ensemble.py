@@ -25,7 +25,7 @@ import functools
 import inspect
 from typing import Any, Callable, List, Optional, Sequence
 
-from absl import logging
+from adanet import log as logging
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
 from adanet.estimator import arguments
@@ -227,10 +227,10 @@ class _PoolGenerator(subnetwork_lib.Generator):
 
   def generate_candidates(self, previous_ensemble, iteration_number,
                           previous_ensemble_reports, all_reports, config):
-    config = estimator_config.estimator_run_config(config)
     pool = self._pool
     if callable(pool):
-      pool = _call_pool(pool, config, iteration_number)
+      pool = _call_pool(pool, estimator_config.estimator_run_config(config),
+                        iteration_number)
     return [self._builder(name, candidate, config)
             for name, candidate in self._named(pool)]
 

@@ -211,6 +211,31 @@ class NetworkTest(_TestCase):
 class StepTest(_TestCase):
   """What a step does to w: the loss is (w x - y)^2 for x = 1 and y = 0."""
 
+  def test_names_of_optimizers(self):
+    keras = (tf_compat.keras_3 if tf_compat.HAS_KERAS_3 else
+             tf_compat.v2.keras)
+    x = np.random.RandomState(1).normal(size=[8, 3]).astype(np.float32)
+    y = x[:, :1] - x[:, 1:2]
+
+    def make():
+      return keras.Sequential([keras.layers.Dense(
+          1, use_bias=False, kernel_initializer="ones")])
+
+    pool = {name: _Sub(make, optimizer=name) for name in (
+        "Adam", "RMSprop", "sgd", "ADAGRAD", "nadam", "adamax", "ftrl",
+        "adadelta", *(["AdamW"] if tf_compat.HAS_KERAS_3 else []))}
+    estimator = self._estimator(pool, max_iteration_steps=4)
+    estimator.train(lambda: tf_compat.v1.data.Dataset.from_tensors(
+        ({"x": x}, y)).repeat(), max_steps=3)
+    for name in pool:
+      model = make()
+      model.compile(name, "mse", run_eagerly=not tf_compat.IS_TENSORFLOW_1)
+      for _ in range(3):
+        model.train_on_batch(x, y)
+      np.testing.assert_allclose(
+          self._trained(estimator, _KERNEL, name),
+          model.get_weights()[0].ravel(), rtol=0, atol=1e-4, err_msg=name)
+
   def test_optimizers_and_losses(self):
     def compiled():
       model = _keras_model()
@@ -451,7 +476,8 @@ class SubestimatorTest(parameterized.TestCase):
 
   @parameterized.parameters(
       (dict(train_input_fn=3), "^train_input_fn=3: expected a function"),
-      (dict(optimizer="Momentum"), "^optimizer='Momentum': expected one of"))
+      (dict(optimizer="Momentum"),
+       "^optimizer='Momentum': expected a name that Keras has"))
   def test_bad_argument(self, kwargs, message):
     with self.assertRaisesRegex(ValueError, message):
       _Sub(_function, **kwargs)

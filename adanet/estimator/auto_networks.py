@@ -159,6 +159,8 @@ class FunctionNetwork:
     self._called = False
 
   def _call(self, features, training):
+    # Optimizers of Keras change no others.
+    tf_compat.v1.get_variable_scope().set_use_resource(True)
     with _name_scope(), _dtype_policy(self._dtype_policy):
       if self._takes_training:
         return self._function(features, training=training)

@@ -8,6 +8,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.estimator import auto_networks
+from adanet.tf_compat import keras_2_names
 from adanet.tf_compat import keras_scope
 
 
@@ -27,9 +28,9 @@ class _TestCase(parameterized.TestCase):
     return network(self._constants(features), training)
 
   def _keras(self, make_model, features=1., training=True, heads=()):
-    tf_compat.reset_layer_names()
-    network = auto_networks.KerasNetwork(make_model, "owner", heads)
-    return network(self._constants(features), training)
+    with keras_2_names.numbered_apart({}):
+      network = auto_networks.KerasNetwork(make_model, "owner", heads)
+      return network(self._constants(features), training)
 
   def _run(self, tensors):
     tf = tf_compat.v1

@@ -6,7 +6,7 @@ import os
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
-from absl import logging
+from adanet import log as logging
 from adanet.core import model_dir as model_dir_lib
 from adanet.estimator import specs
 from adanet.roles import results as results_lib

@@ -85,6 +85,10 @@ class ClusterFittedTest(absltest.TestCase):
     self.assertEqual(trained, history.iterations[0].global_step)
     # All networks of the first iteration were there to choose from.
     self.assertEqual(3, history.iterations[0].fit.num_networks)
+    networks = history.iterations[0].subnetworks.values()
+    self.assertEqual(history.iterations[0].fit.best_loss, min(
+        network.held_out_loss for network in networks))
+    self.assertGreater(min(network.seconds for network in networks), 0.)
     record = history.iterations[1]
     prefix = f"adanet/iteration_1/ensemble_{record.winner}/"
     saved = [float(estimator.get_variable_value(

@@ -141,24 +141,70 @@ class EmptyInputTest(parameterized.TestCase):
     self._assert_empty("^train", estimator.train, _Once(0))
 
 
+def _arrays():
+  features, labels = builders.data()
+  return adanet.inputs.numpy_input_fn(
+      {"x": features}, labels, num_epochs=None, shuffle=False)
+
+
+def _constants():
+  features, labels = builders.data()
+  return {"x": tf_compat.v1.constant(features)}, labels
+
+
 class EndlessInputTest(absltest.TestCase):
+
+  def _trained(self, **arguments):
+    estimator = searches.estimator(
+        self.create_tempdir().full_path, builders.Dense("a"), **{
+            "max_iterations": 1, **arguments})
+    return estimator.train(builders.input_fn(), max_steps=2)
+
+  def _assert_endless(self, message, function, *args, **kwargs):
+    with self.assertRaisesRegex(
+        ValueError, f"^{message}: steps=None, and the input has no end: say "
+        ) as caught:
+      function(*args, **kwargs)
+    self.assertNotIn("\n", str(caught.exception))
 
   def test_nothing_waits_without_an_end(self):
     endless = builders.input_fn()
-    for argument, message in (
-        (adanet.Evaluator(endless), "^Evaluation of the ensembles"),
-        (None, "^evaluate")):
-      estimator = searches.estimator(
-          self.create_tempdir().full_path, builders.Dense("a"),
-          builders.Dense("b", 3), evaluator=argument)
-      with self.assertRaisesRegex(
-          ValueError, message + ": steps=None, and the input has no end"):
-        estimator.train(endless)
-        estimator.evaluate(endless)
-    self.assertIn("loss", estimator.evaluate(endless, steps=1))
-    self.assertIn("loss", estimator.evaluate(endless, hooks=[
-        tf_compat.v1.train.FinalOpsHook([]), _StopAtOnce()]))
+    evaluator = adanet.Evaluator(endless)
+    estimator = self._trained()
+    for input_fn in (endless, lambda: endless().prefetch(2), _arrays(),
+                     lambda: _arrays()().prefetch(2), _constants):
+      with self.subTest(input_fn=input_fn):
+        self._assert_endless("evaluate", estimator.evaluate, input_fn)
+    with self.subTest("steps"):
+      self.assertIn("loss", estimator.evaluate(_arrays(), steps=1))
+    with self.subTest("hooks"), self.assertLogs(level="WARNING") as logged:
+      estimator.evaluate(endless, hooks=[_StopAtOnce()])
+    self.assertIn("no end", logged.output[0])
+    self.assertIn("It goes on until a hook stops it.", logged.output[0])
+    with self.subTest("evaluator"):
+      self._assert_endless(
+          "Evaluation of the ensembles", searches.estimator(
+              self.create_tempdir().full_path, builders.Dense("a"),
+              builders.Dense("b", 3), evaluator=evaluator).train, endless)
+    with self.subTest("fitted"):
+      estimator = self._trained(
+          ensemblers=[adanet.ensemble.GreedyEnsembler()], evaluator=evaluator)
+      self._assert_endless("evaluator.input_fn", estimator.evaluate, endless)
 
+  def test_evaluator_of_arrays_is_refused_at_once(self):
+    self._assert_endless("Evaluator", adanet.Evaluator, _arrays())
+    self._assert_endless(
+        "Evaluator", searches.estimator(
+            self.create_tempdir().full_path, builders.Dense("a")).train,
+        builders.input_fn(), validation_input_fn=_arrays())
+    adanet.Evaluator(_arrays(), steps=1)
+
+  def test_report_materializer(self):
+    estimator = searches.estimator(
+        self.create_tempdir().full_path, builders.Dense("a"),
+        report_materializer=adanet.ReportMaterializer(_arrays()))
+    self._assert_endless(
+        "Evaluation of the reports", estimator.train, builders.input_fn())
 
 class _StopAtOnce(tf_compat.v1.train.SessionRunHook):
 

@@ -3,7 +3,7 @@
 """`adanet.Estimator`: searches for an ensemble, and answers with it."""
 
 import time
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
+from typing import Any, Callable, List, Optional, Sequence
 
 from adanet import distributed
 from adanet import ensemble as ensemble_lib
@@ -14,16 +14,16 @@ from adanet.core import iteration as iteration_lib
 from adanet.core import metrics
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import reports
+from adanet.core import user_input
+from adanet.estimator import answering
 from adanet.estimator import arguments
-from adanet.estimator import evaluation
+from adanet.estimator import keras_words
 from adanet.estimator import placed_config
 from adanet.history import report
 from adanet.history import store
 from adanet.roles import role
 from adanet.training import choosing
-from adanet.training import input as input_lib
 from adanet.training import model as model_lib
-from adanet.training import signals
 from adanet.training import trainer
 
 _InputFn = Callable[..., Any]
@@ -40,7 +40,8 @@ def _mean(steps):
   return tf_compat.v1.reduce_mean(steps)
 
 
-class Estimator:
+@keras_words.explained
+class Estimator(answering.Answering):
   """Searches for an ensemble of subnetworks, iteration by iteration.
 
   In each iteration the generator makes candidate subnetworks, and each is
@@ -174,9 +175,8 @@ class Estimator:
                            lambda value: 0 <= value < 1, "a number in [0, 1)")
     metrics.check_metric_fn(metric_fn)
     choosing.check_evaluator(evaluator, min_delta)
-    unknown = sorted(set(kwargs) - _ENSEMBLER_ARGUMENTS)
-    if unknown:
-      raise TypeError(f"adanet.Estimator has no argument {', '.join(unknown)}")
+    keras_words.check_arguments(
+        "adanet.Estimator", sorted(kwargs), _ENSEMBLER_ARGUMENTS)
     if kwargs and ensemblers:
       raise ValueError(
           f"{', '.join(sorted(kwargs))}: expected no such argument beside "
@@ -192,7 +192,7 @@ class Estimator:
     self._wait_timeout_secs = worker_wait_timeout_secs
     self._max_iterations = max_iterations
     self._validation: Any = None  # The evaluator that `train` has made.
-    self._folder = folder = model_dir_lib.ModelDir(self._config.model_dir)
+    folder = model_dir_lib.ModelDir(self._config.model_dir)
     search = iteration_lib.Search(
         head=head,
         generator=subnetwork_generator,
@@ -213,14 +213,14 @@ class Estimator:
         global_step_combiner_fn=global_step_combiner_fn or _mean,
         exports=ensembles.ExportOptions(
             export_subnetwork_logits, export_subnetwork_last_layer))
-    self._model = model_lib.Model(
+    super().__init__(model_lib.Model(
         search=search, model_dir=folder, config=self._config,
         placement=placement_strategy, rules=model_lib.Rules(
             evaluator=evaluator, replay_config=replay_config,
             force_grow=force_grow, patience=patience, min_delta=min_delta),
         report_materializer=report_materializer,
         report_store=reports.ReportStore(report_dir or folder.report_dir)
-        if report_materializer else None)
+        if report_materializer else None))
 
   @property
   def config(self) -> Any:
@@ -282,7 +282,7 @@ class Estimator:
         does not catch it ends without a traceback, with the exit status 130.
       SystemExit: it was stopped by SIGTERM, likewise, with the status 143.
     """
-    input_lib.check_input_fn(input_fn)
+    user_input.check_input_fn(input_fn)
     if steps is not None and max_steps is not None:
       raise ValueError(
           f"steps and max_steps cannot both be given, got {steps!r} and "
@@ -310,7 +310,7 @@ class Estimator:
       raise ValueError(
           f"validation_input_fn={input_fn!r}: expected None beside "
           f"evaluator={rules.evaluator!r}, which compares the ensembles")
-    input_lib.check_input_fn(input_fn)
+    user_input.check_input_fn(input_fn)
     self._validation = evaluation_lib.Evaluator(input_fn)
     self._model = self._model._replace(
         rules=rules._replace(evaluator=self._validation))
@@ -322,126 +322,3 @@ class Estimator:
       ValueError: there is no model_dir yet.
     """
     return store.report(self.model_dir)
-
-  def evaluate(self, input_fn: _InputFn, steps: Optional[int] = None,
-               hooks: _Hooks = None,
-               checkpoint_path: Optional[str] = None,
-               name: Optional[str] = None) -> Dict[str, Any]:
-    """Evaluates the best ensemble; in an iteration, the best so far.
-
-    Args:
-      input_fn: see `train`.
-      steps: int, how many batches; None for all of the input.
-      hooks: sequence of `SessionRunHook`.
-      checkpoint_path: str, the prefix of a checkpoint; None for the latest.
-      name: str, distinguishes evaluations in TensorBoard, or None.
-
-    Returns:
-      Dict from the name of a metric to its value: the metrics of the head and
-      of `metric_fn`, "loss", "global_step", "iteration", for each iteration
-      "best_ensemble_index_<t>", and "architecture/adanet/ensembles", a
-      serialized `Summary`.
-
-    Raises:
-      EmptyInputError: the input has no batch.
-      ValueError: `model_dir` has no checkpoint, `steps` is not greater than 0,
-        or the input does not fit.
-    """
-    input_lib.check_input_fn(input_fn)
-    arguments.check_count("steps", steps)
-    arguments.check_name(name)
-    with signals.StopRequests():
-      return evaluation.evaluate(
-          self._model, input_fn, steps, arguments.checked_hooks(hooks),
-          self._folder.trained_checkpoint(checkpoint_path), name)
-
-  def predict(self, input_fn: _InputFn, predict_keys: Any = None,
-              hooks: _Hooks = None,
-              checkpoint_path: Optional[str] = None,
-              yield_single_examples: bool = True) -> Iterator[Any]:
-    """Yields predictions of the best ensemble, or of the best one so far.
-
-    Args:
-      input_fn: function that returns features, or see `train`; labels are not
-        used. Where a dataset ends, predictions do; an empty one has none.
-      predict_keys: list of the keys of the predictions to yield; None for all.
-      hooks: sequence of `SessionRunHook`.
-      checkpoint_path: str, the prefix of a checkpoint; None for the latest.
-      yield_single_examples: whether each example is yielded by itself, and not
-        each batch.
-
-    Yields:
-      Dict from a key to an array.
-
-    Raises:
-      ValueError: `model_dir` has no checkpoint, or no prediction has a key of
-        `predict_keys`.
-    """
-    input_lib.check_input_fn(input_fn)
-    return evaluation.predict(
-        self._model, input_fn, predict_keys, arguments.checked_hooks(hooks),
-        self._folder.trained_checkpoint(checkpoint_path), yield_single_examples)
-
-  def export_saved_model(
-      self, export_dir_base: str,
-      serving_input_receiver_fn: Callable[[], Any],
-      assets_extra: Optional[Dict[str, str]] = None,
-      as_text: bool = False,
-      checkpoint_path: Optional[str] = None) -> bytes:
-    """Exports the best ensemble as a SavedModel for TensorFlow Serving.
-
-    Args:
-      export_dir_base: str, the folder that gets a new one, `<timestamp>`.
-      serving_input_receiver_fn: function without arguments that returns an
-        `adanet.estimator.export.ServingInputReceiver`, or one of
-        `tf.estimator.export`.
-      assets_extra: dict from a path in `assets.extra` to the file to copy
-        there, or None.
-      as_text: whether the graph is written as text.
-      checkpoint_path: str, the prefix of a checkpoint; None for the latest.
-
-    Returns:
-      The path of the new folder, as bytes.
-
-    Raises:
-      ValueError: there is no checkpoint.
-    """
-    return evaluation.export(
-        self._model, export_dir_base, serving_input_receiver_fn,
-        assets_extra, as_text, self._folder.trained_checkpoint(checkpoint_path))
-
-  def export_savedmodel(
-      self, export_dir_base: str,
-      serving_input_receiver_fn: Callable[[], Any],
-      assets_extra: Optional[Dict[str, str]] = None,
-      as_text: bool = False,
-      checkpoint_path: Optional[str] = None,
-      strip_default_attrs: bool = False) -> bytes:
-    """The same as `export_saved_model`: its older name.
-
-    Args:
-      export_dir_base: see `export_saved_model`.
-      serving_input_receiver_fn: see `export_saved_model`.
-      assets_extra: see `export_saved_model`.
-      as_text: see `export_saved_model`.
-      checkpoint_path: see `export_saved_model`.
-      strip_default_attrs: whether what is a default is left out of the graph.
-    """
-    return evaluation.export(
-        self._model, export_dir_base, serving_input_receiver_fn,
-        assets_extra, as_text, self._folder.trained_checkpoint(checkpoint_path),
-        strip_default_attrs)
-
-  def latest_checkpoint(self) -> Optional[str]:
-    """Returns the prefix of the latest checkpoint, or None."""
-    return self._model.model_dir.latest_checkpoint()
-
-  def get_variable_names(self) -> List[str]:
-    """Returns the names of all variables of the latest checkpoint."""
-    return [name for name, _ in tf_compat.v1.train.list_variables(
-        self._folder.saved_checkpoint())]
-
-  def get_variable_value(self, name: str) -> Any:
-    """Returns the value of a variable of the latest checkpoint, an array."""
-    return tf_compat.v1.train.load_variable(
-        self._folder.saved_checkpoint(), name)

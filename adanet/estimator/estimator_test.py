@@ -219,7 +219,7 @@ class EstimatorTest(parameterized.TestCase):
     with self.assertLogs(level="WARNING") as logged:
       estimator.train(builders.input_fn(repeat=1, batch_size=16))
     self.assertIn("Iteration 0: the input ended after 2 of 4 steps: call "
-                  "repeat() on the dataset.", "".join(logged.output))
+                  "repeat() on the dataset, or ", "".join(logged.output))
     self.assertEqual(2, estimator.get_variable_value("global_step"))
     # The next call ends this iteration, and begins the next one.
     estimator.train(builders.input_fn(repeat=1, batch_size=16))

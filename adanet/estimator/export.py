@@ -12,7 +12,7 @@ import os
 import time
 from typing import Any, Callable, Dict, Mapping, Optional, Union
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.estimator import serving_input
 from adanet.heads import head
@@ -126,36 +126,44 @@ def build_raw_serving_input_receiver_fn(features: Any,
 
   Args:
     features: dict from str to tensor or array, or one of them. Only the types
-      and the shapes matter. Or an input_fn that returns such features.
+      and the shapes matter. Or an input_fn that returns such features; a
+      request has float32 for float64, as in Keras.
     default_batch_size: int, the size of dimension 0 of each feature; None is
       any.
 
   Returns:
     A function without arguments that returns a `ServingInputReceiver`.
   """
-  # Without an input_fn, features are always a dict, as in `tf.estimator`.
+  v1 = tf_compat.v1
+  # Without an input_fn, features are always a dict, and have their types, as in
+  # `tf.estimator`.
   receiver: Callable[..., Any] = ServingInputReceiver
+  requested = v1.as_dtype
   if callable(features):
     features = serving_input.features_of(features)
-    receiver = _receiver
+    receiver, requested = _receiver, serving_input.request_dtype
 
   def placeholder(like):
-    v1 = tf_compat.v1
     shape = v1.TensorShape([default_batch_size]).concatenate(
         v1.TensorShape(like.shape)[1:])
     if isinstance(like, v1.SparseTensor):
       return v1.sparse_placeholder(
-          like.dtype, None if shape.rank is None else shape.as_list())
+          requested(like.dtype),
+          None if shape.rank is None else shape.as_list())
     op = getattr(like, "op", None)  # Eager tensors have none.
-    return v1.placeholder(v1.as_dtype(like.dtype), shape,
+    return v1.placeholder(requested(like.dtype), shape,
                           name=op.name if op is not None else None)
 
+  def as_trained(tensor, like):
+    return tensor if tensor.dtype == like.dtype else v1.cast(tensor, like.dtype)
+
   def serving_input_receiver_fn():
-    if isinstance(features, dict):
-      tensors = {name: placeholder(like) for name, like in features.items()}
-    else:
-      tensors = placeholder(features)
-    return receiver(tensors, tensors)
+    if not isinstance(features, dict):
+      tensor = placeholder(features)
+      return receiver(as_trained(tensor, features), tensor)
+    tensors = {name: placeholder(like) for name, like in features.items()}
+    return receiver({name: as_trained(tensor, features[name])
+                     for name, tensor in tensors.items()}, tensors)
 
   return serving_input_receiver_fn
 

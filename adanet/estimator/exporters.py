@@ -13,7 +13,7 @@ import os
 import re
 from typing import Any, Callable, Dict, Optional, cast
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.estimator import arguments
 from adanet.tf_compat import files

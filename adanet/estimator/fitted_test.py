@@ -180,6 +180,8 @@ class FittedTest(parameterized.TestCase):
       self.assertFalse(member.logits.flags.writeable)
       self.assertAlmostEqual(loss, (np.square(
           member.logits - _LABELS) * weights).sum() / 32, places=5)
+    self.assertEqual(losses, [self._record(0).subnetworks[
+        f"t0_{name}"].held_out_loss for name in "abc"])
     found = [1, 1, 2]
     predicted = sum(w * member.logits for w, member in zip(found, members))
     self.assertAlmostEqual(

@@ -278,8 +278,51 @@ class NanTest(parameterized.TestCase):
         evaluator=adanet.Evaluator(input_fn, steps=1))
     with self.assertRaisesRegex(
         tf_compat.v1.train.NanLossDuringTrainingError,
-        "^No ensemble can win.*NaN: t0_a_grow_complexity_regularized, t0_b"):
+        "^No ensemble can win.*NaN: t0_a_grow_complexity_regularized, t0_b.*"
+        "The input of the evaluator has NaN or infinity in the labels.$"):
       estimator.train(builders.input_fn())
+
+  def test_nan_in_one_row_of_training_is_named(self):
+    features, line = builders.data()
+    line[20] = float("nan")
+    estimator = self._estimator(builders.Dense("a"), builders.Dense("b"))
+    with self.assertLogs(level="WARNING") as logged, self.assertRaisesRegex(
+        adanet.AllNaNError, "NaN or infinity in the labels"):
+      estimator.train(adanet.inputs.numpy_input_fn(
+          {"x": features}, line, batch_size=8, num_epochs=None, shuffle=False))
+    self.assertIn("NaN after 3 steps. The input has NaN or infinity in the "
+                  "labels.", "\n".join(logged.output))
+
+  @parameterized.parameters(False, True)
+  def test_nan_in_one_row_of_held_out_data_is_named(self, is_fitted):
+    class Other(builders.Dense):
+      """A network of the other feature."""
+
+      def build_subnetwork(self, features, *args, **kwargs):
+        return super().build_subnetwork({"x": features["y"]}, *args, **kwargs)
+
+    features, line = builders.data()
+    bad = features.copy()
+    bad[20] = float("nan")
+    data = lambda y: adanet.inputs.numpy_input_fn(
+        {"x": features, "y": y}, line, batch_size=8, num_epochs=1,
+        shuffle=False)
+    estimator = self._estimator(
+        builders.Dense("good"), Other("bad"), max_iterations=1,
+        ensemblers=[adanet.ensemble.GreedyEnsembler()] if is_fitted else None,
+        evaluator=adanet.Evaluator(data(bad)))
+    with self.assertLogs(level="WARNING") as logged:
+      estimator.train(data(features))
+    named = "has NaN or infinity in the feature 'y'."
+    self.assertRegex("\n".join(logged.output), f"bad.*evaluator {named}")
+
+  def test_evaluation_that_is_nan_names_the_data(self):
+    estimator = self._estimator(builders.Dense("a"), max_iterations=1)
+    estimator.train(builders.input_fn())
+    with self.assertLogs(level="WARNING") as logged:
+      estimator.evaluate(_input_fn(lambda line: line + float("inf"), 1))
+    self.assertIn("the loss is inf. The input has NaN or infinity in the labels",
+                  "\n".join(logged.output))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import os
 import tempfile
 from typing import Any
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 
 

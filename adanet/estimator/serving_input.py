@@ -37,6 +37,16 @@ def features_of(input_fn: Callable[..., Any]) -> Any:
   return without_name(features)
 
 
+def request_dtype(dtype: Any) -> Any:
+  """Returns the type that a request has for a tensor's.
+
+  Arrays of Python and data frames have float64. Keras, which makes float32 of
+  it, could not call the export.
+  """
+  v1 = tf_compat.v1
+  return v1.float32 if dtype == v1.float64 else dtype
+
+
 def _example_dtype(dtype):
   """Returns the type that an example has for a tensor's; None for none."""
   v1 = tf_compat.v1

@@ -39,9 +39,12 @@ def _kinds(features):
 class ServingInputTest(graphs.GraphTestCase):
 
   @parameterized.parameters(
-      export.build_raw_serving_input_receiver_fn,
-      export.build_parsing_serving_input_receiver_fn)
-  def test_has_the_features_of_the_input_fn(self, build):
+      (export.build_raw_serving_input_receiver_fn, {
+          "wide": ("float32", [None, 2, 3]), "word": ("string", [None]),
+          "small": ("int32", [None, 1]), "yes": ("bool", [None])}),
+      (export.build_parsing_serving_input_receiver_fn, {
+          "examples": ("string", [None])}))
+  def test_has_the_features_of_the_input_fn(self, build, receives):
     for input_fn, batch, expected in (
         (_arrays(_FEATURES), None, {
             "wide": ("float64", [None, 2, 3]), "word": ("string", [None]),
@@ -49,6 +52,8 @@ class ServingInputTest(graphs.GraphTestCase):
         (_arrays(_FEATURES["wide"]), 7, ("float64", [7, 2, 3]))):
       receiver = build(input_fn, batch)()
       self.assertEqual(expected, _kinds(receiver.features))
+    self.assertEqual(
+        receives, _kinds(build(_arrays(_FEATURES))().receiver_tensors))
 
   def test_raw(self):
     receiver = export.build_raw_serving_input_receiver_fn(_tensors)()

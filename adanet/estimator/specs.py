@@ -5,8 +5,8 @@
 import collections
 from typing import Any, Callable, Iterable, Optional
 
+from adanet.core import user_input
 from adanet.estimator import arguments
-from adanet.training import input as input_lib
 
 _InputFn = Callable[..., Any]
 _Several = Optional[Iterable[Any]]
@@ -48,7 +48,7 @@ class TrainSpec(
   def __new__(cls, input_fn: _InputFn, max_steps: Optional[int] = None,
               hooks: _Several = None,
               saving_listeners: _Several = None) -> "TrainSpec":
-    input_lib.check_input_fn(input_fn, TypeError)
+    user_input.check_input_fn(input_fn, TypeError)
     arguments.check_count("max_steps", max_steps)
     return super().__new__(
         cls, input_fn, max_steps, arguments.checked_hooks(hooks),
@@ -79,7 +79,7 @@ class EvalSpec(
               name: Optional[str] = None, hooks: _Several = None,
               exporters: Any = None, start_delay_secs: float = 120,
               throttle_secs: float = 600) -> "EvalSpec":
-    input_lib.check_input_fn(input_fn, TypeError)
+    user_input.check_input_fn(input_fn, TypeError)
     arguments.check_count("steps", steps)
     arguments.check_name(name)
     for argument, value in (("start_delay_secs", start_delay_secs),

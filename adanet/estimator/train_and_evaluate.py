@@ -6,7 +6,7 @@ import os
 import time
 from typing import Any, Dict, Optional, Sequence
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.cluster import lock
 from adanet.core import model_dir as model_dir_lib

@@ -11,6 +11,7 @@ from adanet.heads import export_output
 from adanet.heads.binary_class import BinaryClassHead
 from adanet.heads.head import Head
 from adanet.heads.head import HeadSpec
+from adanet.heads.mean_loss import LossTerm
 from adanet.heads.multi_class import MultiClassHead
 from adanet.heads.multi_head import MultiHead
 from adanet.heads.multi_label import MultiLabelHead
@@ -20,6 +21,7 @@ __all__ = [
     "BinaryClassHead",
     "Head",
     "HeadSpec",
+    "LossTerm",
     "MultiClassHead",
     "MultiHead",
     "MultiLabelHead",

@@ -6,13 +6,13 @@ import inspect
 import numbers
 
 
-def check_integer(name, value, at_least, advice=""):
+def check_integer(name, value, at_least):
   """Returns an argument as an int, after checking its type and range."""
   is_integer = (
       isinstance(value, numbers.Integral) and not isinstance(value, bool))
   if not is_integer or value < at_least:
     raise ValueError(f"{name}={value!r}: expected an integer of at least "
-                     f"{at_least}{advice}.")
+                     f"{at_least}.")
   return int(value)
 
 

@@ -78,11 +78,14 @@ def read_one(labels, label_vocabulary, fits, expected, logits, owner):
     logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
     owner: str, the head's kind and name, for the errors.
   """
-  labels = _inputs.check_labels(labels, 1, logits, owner)
+  labels = _inputs.check_labels(
+      labels, 1, logits, owner, "class ids (argmax if they are one-hot) of ")
   if label_vocabulary is None:
     _inputs.check_labels_dtype(
-        labels, fits, f"{expected}. Give it a label_vocabulary if the labels "
-        "are strings", owner)
+        labels, fits, f"{expected}. " + (
+            "Give it a label_vocabulary if the labels are strings"
+            if _inputs.is_string(labels.dtype) else
+            "Convert them by astype('int64')"), owner)
     return labels
   _inputs.check_labels_dtype(
       labels, _inputs.is_string, "strings, because it has a label_vocabulary",

@@ -63,7 +63,7 @@ def check_labels_given(labels, owner):
         f"{owner} takes one tensor. Use a MultiHead for several.")
 
 
-def check_labels(labels, dimension, logits, owner):
+def check_labels(labels, dimension, logits, owner, what=""):
   """Returns labels as a tensor of shape `[D0, ..., DN, dimension]`.
 
   Args:
@@ -71,6 +71,7 @@ def check_labels(labels, dimension, logits, owner):
     dimension: int.
     logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
     owner: str.
+    what: str, what labels are, for the error.
   """
   v1 = tf_compat.v1
   check_labels_given(labels, owner)
@@ -80,10 +81,15 @@ def check_labels(labels, dimension, logits, owner):
         f"labels: {owner} takes no SparseTensor. Make it dense in input_fn, "
         "with tf.sparse.to_dense.")
   given = labels.shape
+  if given.ndims and not given[:1].is_compatible_with(logits.shape[:1]):
+    raise ValueError(
+        f"labels: {given.as_list()[0]} rows, and the logits of the features "
+        f"have {logits.shape.as_list()[0]}: expected as many in each.")
   if given.ndims is not None and given.ndims + 1 == logits.shape.ndims:
     labels = v1.expand_dims(labels, -1)
   expected = logits.shape[:-1].concatenate([dimension])
-  message = f"labels: {owner} expects the shape [batch_size, ..., {dimension}]"
+  message = (f"labels: {owner} expects {what}the shape [batch_size, ..., "
+             f"{dimension}]")
   if not labels.shape.is_compatible_with(expected):
     raise ValueError(f"{message}, here {_show_shape(expected.as_list())}, but "
                      f"the shape is {_show_shape(given.as_list())}.")
@@ -179,8 +185,21 @@ def _weight_feature(features, weight_column, owner):
   return v1.cast(weights, v1.float32)
 
 
+def _check_weights(weights, owner):
+  """Returns weights, which a run-time check finds to be none below 0."""
+  v1 = tf_compat.v1
+  message = (f"weight_column: {owner} expects weights of at least 0. A loss_fn "
+             "that takes features can multiply by negative ones: ")
+  wrong = v1.gather_nd(weights, v1.where(v1.logical_not(weights >= 0.)))
+  with v1.control_dependencies([
+      v1.Assert(v1.equal(v1.size(wrong), 0), [message, wrong])]):
+    return v1.identity(weights)
+
+
 def read_weights(features, weight_column, logits, per_logit, owner):
   """Returns the weights of a batch, or None without a `weight_column`.
+
+  A run fails if one of them is negative or NaN: then no metric means anything.
 
   Args:
     features: dict from str to tensor.
@@ -210,6 +229,7 @@ def read_weights(features, weight_column, logits, per_logit, owner):
     raise ValueError(f"{message}, but the shape is "
                      f"{_show_shape(given.as_list())} for logits of "
                      f"{_show_shape(logits.shape.as_list())}.")
+  weights = _check_weights(weights, owner)
   if weights.shape.is_fully_defined() and logits.shape.is_fully_defined():
     return weights
   shape = v1.shape(weights)

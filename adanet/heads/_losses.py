@@ -27,9 +27,39 @@ _DIVISORS = {
 
 def check_reduction(loss_reduction):
   """Checks that a head can reduce losses in this way."""
-  if loss_reduction not in _DIVISORS:
+  if not is_known(loss_reduction):
     raise ValueError(f"loss_reduction={loss_reduction!r}: expected one of "
                      f"{', '.join(map(repr, _DIVISORS))}.")
+
+
+def is_known(loss_reduction):
+  """Returns whether losses can be reduced in this way."""
+  return loss_reduction in _DIVISORS
+
+
+def divides_by_weights(loss_reduction):
+  """Returns whether the loss of a batch depends on what its weights sum up to.
+  """
+  return _DIVISORS[loss_reduction] not in (None, _size)
+
+
+def divisor(losses, weights, loss_reduction):
+  """Returns by what the sum of the weighted losses of a batch is divided.
+
+  Args:
+    losses: see `reduce`.
+    weights: see `reduce`.
+    loss_reduction: see `reduce`.
+
+  Returns:
+    float32 scalar; 1 for a reduction that is a sum.
+  """
+  v1 = tf_compat.v1
+  divide = _DIVISORS[loss_reduction]
+  if divide is None:
+    return v1.constant(1.)
+  return v1.cast(
+      divide(losses, broadcast_weights(weights, losses)), v1.float32)
 
 
 def reduce(losses, weights, loss_reduction):
@@ -46,12 +76,9 @@ def reduce(losses, weights, loss_reduction):
   v1 = tf_compat.v1
   dtype = losses.dtype
   losses = v1.cast(losses, v1.float32)
-  weights = broadcast_weights(weights, losses)
-  losses *= weights
-  loss = v1.reduce_sum(losses)
-  divisor = _DIVISORS[loss_reduction]
-  if divisor is not None:
-    loss = v1.div_no_nan(loss, v1.cast(divisor(losses, weights), v1.float32))
+  loss = v1.reduce_sum(losses * broadcast_weights(weights, losses))
+  if _DIVISORS[loss_reduction] is not None:
+    loss = v1.div_no_nan(loss, divisor(losses, weights, loss_reduction))
   return v1.cast(loss, dtype)
 
 

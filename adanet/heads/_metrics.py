@@ -18,7 +18,8 @@ from adanet.heads import _losses
 _NUM_THRESHOLDS = 200  # Keras's default.
 
 
-def _variable(name, shape):
+def variable(name, shape):
+  """Returns a local variable of a metric, float32, zero at first."""
   v1 = tf_compat.v1
   return v1.Variable(
       lambda: v1.zeros(shape, v1.float32),
@@ -43,7 +44,7 @@ def _accumulate(scope, increments, *results):
   v1 = tf_compat.v1
   with v1.name_scope(scope):
     variables = [
-        _variable(name, increment.shape.as_list())
+        variable(name, increment.shape.as_list())
         for name, increment in increments.items()
     ]
     # An increment may be a constant. At the end of the input, when there is no

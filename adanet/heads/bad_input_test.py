@@ -68,8 +68,7 @@ _ARGUMENTS = [
      "no head has a value for its argument mode"),
     ("n_classes_none", _classes(None), "n_classes=None: expected an integer"),
     ("n_classes", _classes(1),
-     "n_classes=1: expected an integer of at least 3"),
-    ("two_classes", _classes(2), r"n_classes=2: .*BinaryClassHead"),
+     "n_classes=1: expected an integer of at least 2"),
     ("one_label", _labels(1), "n_classes=1: expected an integer of at least 2"),
     ("threshold_0", _binary(thresholds=[0., .5]), "0.0 is not between 0 and 1"),
     ("threshold_1", _labels(2, thresholds=[1]), "1 is not between 0 and 1"),
@@ -112,11 +111,12 @@ _GRAPHS = [
      r"labels: RegressionHead 'r' expects the shape \[batch_size, ..., 1\], "
      r"here \[4, 1\], but the shape is \[4, 2\]"),
     ("labels_batch", _binary(), {}, np.zeros([4, 1]), np.zeros([3], int),
-     r"labels: .*here \[4, 1\], but the shape is \[3\]"),
+     "labels: 3 rows, and the logits of the features have 4: expected as many"),
     ("labels_rank", _regression(), {}, np.zeros([4, 1]), 0.,
      r"labels: .*but the shape is \[\]"),
     ("one_hot_labels", _classes(3), {}, np.zeros([4, 3]), np.zeros([4, 3], int),
-     r"labels: MultiClassHead expects the shape \[batch_size, ..., 1\]"),
+     r"labels: MultiClassHead expects class ids \(argmax if they are one-hot\) "
+     r"of the shape \[batch_size, ..., 1\], here \[4, 1\], but .* is \[4, 3\]"),
     ("multi_hot_labels", _labels(3), {}, np.zeros([4, 3]), np.zeros([4, 2]),
      r"labels: .*here \[4, 3\], but the shape is \[4, 2\]"),
     ("labels_dict", _regression(), {}, np.zeros([4, 1]), {"a": np.zeros([4])},
@@ -267,6 +267,20 @@ class BadInputTest(parameterized.TestCase):
       session.run(v1.tables_initializer())
       with self.assertRaisesRegex(v1.errors.InvalidArgumentError, message):
         session.run(spec.loss)
+
+  @parameterized.parameters(
+      ([1., -2.], r"weights of at least 0.*\[-2\]"),
+      ([[1.], [np.nan]], r"weights of at least 0.*\[nan\]"))
+  def test_weight_values(self, weights, message):
+    for mode in "train", "eval":
+      with v1.Graph().as_default(), v1.Session() as session:
+        spec = heads.BinaryClassHead("w").create_estimator_spec(
+            {"w": np.float32(weights)}, mode, v1.zeros([2, 1]), [1, 0],
+            train_op_fn=lambda _: v1.no_op())
+        with self.assertRaisesRegex(
+            v1.errors.InvalidArgumentError,
+            f"weight_column: BinaryClassHead expects {message}"):
+          session.run(spec.loss)
 
   @parameterized.parameters(
       ([3, 2], [2, 2], [3, 1], "labels: .*expects the shape"),

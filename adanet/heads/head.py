@@ -3,9 +3,10 @@
 """What every head is: from logits and labels to a loss, metrics and outputs."""
 
 import abc
-from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
 
 from adanet import tf_compat
+from adanet.heads import mean_loss
 
 # The values of `tf.estimator.ModeKeys`.
 TRAIN = "train"
@@ -37,6 +38,10 @@ class HeadSpec(NamedTuple):
       All variables of these metrics are local variables.
     export_outputs: dict from the name of a serving signature to an
       `export_output.ExportOutput`; None unless in mode "infer".
+    loss_terms: tuple of `LossTerm`, whose sum is the loss: how the loss of all
+      examples of an evaluation follows from those of batches. Or None. Then,
+      and for what the terms lack of the loss, a batch counts 1 if
+      `loss_reduction` is a sum, and else as many as its examples.
   """
 
   mode: str
@@ -45,6 +50,7 @@ class HeadSpec(NamedTuple):
   train_op: Any = None
   eval_metric_ops: Optional[Dict[str, Any]] = None
   export_outputs: Optional[Dict[str, Any]] = None
+  loss_terms: Optional[Tuple[mean_loss.LossTerm, ...]] = None
 
 
 class Head(abc.ABC):
@@ -184,3 +190,11 @@ def add_regularization(loss: Any, regularization_losses: Any) -> Any:
   if regularization_losses is None:
     return loss
   return loss + tf_compat.v1.add_n(regularization_losses)
+
+
+def regularization_terms(
+    regularization_losses: Any) -> Tuple[mean_loss.LossTerm, ...]:
+  """Returns the term of the regularization losses, if there are any."""
+  if regularization_losses is None:
+    return ()
+  return (mean_loss.LossTerm(tf_compat.v1.add_n(regularization_losses)),)

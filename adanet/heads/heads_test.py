@@ -136,6 +136,21 @@ class HeadsTest(parameterized.TestCase):
       metrics = head_cases.metrics_after(session, spec.eval_metric_ops, [{}])
       self.assertEqual(1., metrics["accuracy"])
 
+  def test_two_classes(self):
+    with v1.Graph().as_default(), v1.Session() as session:
+      logits, labels = [[.5, 1.], [3., -1.], [0., 2.]], [1, 1, 0]
+      labels = v1.constant(labels)
+      made = [head.create_estimator_spec({}, "eval", values, labels)
+              for head, values in (
+                  (heads.MultiClassHead(2), v1.constant(logits)),
+                  (heads.BinaryClassHead(), v1.constant(
+                      [[b - a] for a, b in logits])))]
+      two, binary = session.run([
+          (spec.loss, spec.predictions["class_ids"],
+           spec.predictions["probabilities"]) for spec in made])
+      for value, expected in zip(two, binary):
+        np.testing.assert_allclose(value, expected, rtol=1e-6)
+
   def test_bool_labels(self):
     for head, dimension in ((heads.BinaryClassHead(), 1),
                             (heads.MultiLabelHead(2), 2)):

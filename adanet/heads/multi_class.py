@@ -33,7 +33,8 @@ class MultiClassHead(single_head.SingleHead):
     """Makes a head.
 
     Args:
-      n_classes: int, at least 3; `BinaryClassHead` is for 2.
+      n_classes: int, at least 2. For 2, a `BinaryClassHead` needs one logit
+        only, and has more metrics.
       weight_column: see `RegressionHead`.
       label_vocabulary: list or tuple of `n_classes` labels, str, in the order
         of the class ids; None if the labels are integers.
@@ -47,8 +48,7 @@ class MultiClassHead(single_head.SingleHead):
       TypeError: `weight_column` is none.
     """
     super().__init__(weight_column, loss_reduction, loss_fn, name)
-    self._n_classes = _arguments.check_integer(
-        "n_classes", n_classes, 3, " (use BinaryClassHead for 2)")
+    self._n_classes = _arguments.check_integer("n_classes", n_classes, 2)
     self._label_vocabulary = _arguments.check_label_vocabulary(
         label_vocabulary, self._n_classes)
 

@@ -11,6 +11,7 @@ from adanet.heads import _inputs
 from adanet.heads import _metrics
 from adanet.heads import export_output
 from adanet.heads import head
+from adanet.heads import mean_loss
 
 
 class MultiHead(head.Head):
@@ -106,13 +107,18 @@ class MultiHead(head.Head):
     if mode == head.TRAIN:
       return head.HeadSpec(mode, predictions, loss)
     metrics = {}
+    terms = []
     if regularization_losses is not None:
       metrics[self.regularization_key] = _metrics.mean(
           v1.add_n(regularization_losses))
-    for h, spec in zip(self._heads, specs):
-      metrics["loss/" + h.name] = _metrics.mean(spec.loss)
+    for h, spec, weight in zip(self._heads, specs, self._head_weights):
+      of_head = mean_loss.terms_of(h, spec, features, logits[h.name])
+      terms += [term._replace(value=term.value * weight) for term in of_head]
+      metrics["loss/" + h.name] = mean_loss.metric(of_head)
       metrics.update(spec.eval_metric_ops)
-    return head.HeadSpec(mode, predictions, loss, eval_metric_ops=metrics)
+    return head.HeadSpec(mode, predictions, loss, eval_metric_ops=metrics,
+                         loss_terms=(*terms, *head.regularization_terms(
+                             regularization_losses)))
 
   def _check_names(self, argument, values):
     """Checks that a dict has a value for each head."""

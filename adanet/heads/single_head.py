@@ -11,6 +11,7 @@ from adanet.heads import _inputs
 from adanet.heads import _losses
 from adanet.heads import _metrics
 from adanet.heads import head
+from adanet.heads import mean_loss
 
 
 class LabeledBatch(NamedTuple):
@@ -119,9 +120,9 @@ class SingleHead(head.Head):
             mode, predictions, export_outputs=self.export(predictions))
     batch = self._read_batch(features, logits, labels, predictions)
     with v1.name_scope("losses"):
-      loss = head.add_regularization(
-          _losses.reduce(batch.losses, batch.weights, self._loss_reduction),
-          regularization_losses)
+      of_examples = _losses.reduce(
+          batch.losses, batch.weights, self._loss_reduction)
+      loss = head.add_regularization(of_examples, regularization_losses)
     if mode == head.TRAIN:
       return head.HeadSpec(mode, predictions, loss)
     with v1.name_scope("metrics"):
@@ -132,7 +133,12 @@ class SingleHead(head.Head):
       if regularization_losses is not None:
         metrics[self.regularization_key] = _metrics.mean(
             v1.add_n(regularization_losses))
-    return head.HeadSpec(mode, predictions, loss, eval_metric_ops=metrics)
+      divisor = _losses.divisor(
+          batch.losses, batch.weights, self._loss_reduction)
+    return head.HeadSpec(
+        mode, predictions, loss, eval_metric_ops=metrics,
+        loss_terms=(mean_loss.LossTerm(of_examples, divisor),
+                    *head.regularization_terms(regularization_losses)))
 
   def _read_batch(self, features, logits, labels, predictions):
     """Returns a `LabeledBatch`."""

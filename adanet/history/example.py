@@ -58,6 +58,8 @@ def search(num_iterations: int = 3, num_workers: int = 4, num_ps: int = 2,
     iterations.append(_iteration(t, kinds, before, steps, seconds))
     losses = {name: subnetwork.loss for name, subnetwork in
               iterations[-1].subnetworks.items()}
+    times = {name: subnetwork.measured_seconds for name, subnetwork in
+             iterations[-1].subnetworks.items()}
     names = list(losses)
     ensembles = [c.name for c in iterations[-1].candidates]
     size = 1300000 * (t + 1)
@@ -73,15 +75,21 @@ def search(num_iterations: int = 3, num_workers: int = 4, num_ps: int = 2,
           f"worker:{w}", t, tuple(own),
           {name: steps // sharing for name in own}, seconds - .1 * w % 3,
           size * len(own), (), {name: losses[name] for name in own},
-          seconds + 2.))
+          seconds + 2., step_seconds={
+              name: steps // sharing * times[name] for name in own}))
     for p in range(num_ps):
       tasks.append(records.TaskRecord(
           f"ps:{p}", t, (), {}, seconds,
           size * len(names) // num_ps + 1000 * p))
   return report_lib.History(
-      "/tmp/digits", tuple(iterations), tuple(tasks), tuple(
-          _evaluation(record.iteration, steps, record.winner)
-          for record in iterations))
+      "/tmp/digits", tuple(
+          records.with_tasks(record, [
+              task for task in tasks if task.iteration == record.iteration])
+          for record in iterations), tuple(tasks), tuple(
+              _evaluation(record.iteration, steps, record.winner)
+              for record in iterations), end=records.EndRecord(
+                  num_iterations * steps,
+                  f"it reached max_iterations={num_iterations}"))
 
 
 def write(report: report_lib.History, model_dir: str) -> None:
@@ -93,3 +101,4 @@ def write(report: report_lib.History, model_dir: str) -> None:
     history.write_task(task)
   for evaluation in report.evaluations:
     history.write_evaluation(evaluation)
+  history.write_end(report.end)

@@ -1,54 +1,75 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The candidates of a search as rows, and a search as a web page."""
+"""The candidates and the networks of a search as rows."""
 
-import html
-from typing import Any, Dict, List
+from typing import Dict, Iterator, List, NamedTuple, Optional
 
-from adanet.console import tables as console_tables
 from adanet.history import records
 from adanet.history import summary
-from adanet.history import table
-
-_WIDTH = 100  # Characters of a line on a page.
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head><meta charset="utf-8"><title>{title}</title></head>
-<body>
-{content}
-</body>
-</html>
-"""
 
 
-def rows(search: records.Records) -> List[Dict[str, Any]]:
-  """Returns a dict for each candidate; see `History.leaderboard`."""
-  found: Dict[str, Dict[str, Any]] = {}
+class Row(NamedTuple):
+  """An ensemble that could win, or a network that trained.
+
+  Attributes:
+    name: str.
+    kind: str, "ensemble" or "network".
+    iteration: int, in which it trained; that of the previous ensemble is the
+      last one in which it was a candidate.
+    won: bool, whether an ensemble won its iteration; or whether a network is
+      part of the ensemble that won last.
+    metric: str, what `value` is.
+    value: float, on which an ensemble was compared. Of a network it is the
+      head's loss of it alone on the evaluator's data, which is known where
+      ensembles are fitted. None if it is not known.
+    networks: int, how many it has.
+    weight: float, that of a network in the ensemble that won last; 0 if it is
+      not in it, None if it has none.
+    train_loss: float, that of a network's last step; None if not known.
+    steps: int, how many a network took; 0 if it was not trained.
+    global_step: int, that of the iteration's end.
+    seconds: float, how long the iteration took; or, a network's steps.
+    weights: dict from the networks of an ensemble to their mean absolute
+      weights, each None where there is none.
+  """
+  name: str
+  kind: str
+  iteration: int
+  won: bool
+  metric: str
+  value: Optional[float]
+  networks: int = 1
+  weight: Optional[float] = None
+  train_loss: Optional[float] = None
+  steps: Optional[int] = None
+  global_step: Optional[int] = None
+  seconds: Optional[float] = None
+  weights: Dict[str, Optional[float]] = {}
+
+
+def rows(search: records.Records) -> List[Row]:
+  """Returns a row for each candidate and network; see `History.leaderboard`."""
+  found: Dict[str, Row] = {}
   for record in reversed(search.iterations):
     for candidate in summary.best_first(record):
-      found.setdefault(candidate.name, {
-          "ensemble": candidate.name,
-          "iteration": record.iteration,
-          "won": candidate.name == record.winner,
-          "metric": record.metric_name,
-          "value": candidate.value,
-          "networks": len(candidate.subnetworks),
-          "weights": dict(zip(candidate.subnetworks, candidate.weights)),
-          "global_step": record.global_step,
-          "seconds": record.seconds,
-      })
+      found.setdefault(candidate.name, Row(
+          candidate.name, "ensemble", record.iteration,
+          candidate.name == record.winner, record.metric_name, candidate.value,
+          len(candidate.subnetworks), global_step=record.global_step,
+          seconds=record.seconds,
+          weights=dict(zip(candidate.subnetworks, candidate.weights))))
+    for row in _networks(record, search.final):
+      found.setdefault(row.name, row)
   return list(found.values())
 
 
-def fragment(search: records.Records) -> str:
-  """Returns the tables and the picture as HTML, for a part of a page."""
-  from adanet.history import picture  # pylint: disable=g-import-not-at-top
-  tables = console_tables.to_html(
-      lambda console: table.show(search, console), _WIDTH)
-  return f"<div>{tables}{picture.svg(search)}</div>"
-
-
-def page(search: records.Records) -> str:
-  """Returns a whole page of HTML."""
-  return _PAGE.format(title=html.escape(search.model_dir),
-                      content=fragment(search))
+def _networks(record: records.IterationRecord,
+              final: Optional[records.CandidateRecord]) -> Iterator[Row]:
+  """Yields the rows of the networks of an iteration, the best first."""
+  members = dict(zip(final.subnetworks, final.weights)) if final else {}
+  for name, network in summary.networks_best_first(record).items():
+    yield Row(
+        name, "network", record.iteration, name in members, "loss",
+        network.held_out_loss, weight=members.get(name, 0.),
+        train_loss=network.loss, steps=network.steps,
+        global_step=record.global_step, seconds=network.seconds)

@@ -67,7 +67,7 @@ class MainTest(parameterized.TestCase):
     self.assertEqual((0, output, ""), _run("--format=json", self.model_dir))
     self.assertEqual(
         ["version", "model_dir", "iterations", "tasks", "evaluations",
-         "undecided", "end"],
+         "undecided", "end", "leaderboard"],
         list(content))
 
   def test_two_formats(self):

@@ -259,6 +259,7 @@ class _Picture:
     step = max(1, len(numbers) // 10)
     axes.set_xticks(numbers[::step])
     axes.yaxis.set_major_locator(locator)
+    axes.margins(y=.12)  # For the names of the highest ones.
     axes.set_xlabel("iteration", fontsize=8)
     axes.grid(axis="y", color="#E5E5E5", linewidth=.6)
     axes.set_axisbelow(True)

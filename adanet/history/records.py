@@ -11,9 +11,9 @@ from adanet.core import events
 from adanet.core import selection
 
 #: The version of the files. A change that older code cannot read has a new one.
-JSON_VERSION = 3
-# 1 and 2 lack attributes that have a default.
-_READABLE_VERSIONS = (1, 2, 3)
+JSON_VERSION = 4
+# The others lack attributes that have a default.
+_READABLE_VERSIONS = (1, 2, 3, 4)
 
 
 class CandidateRecord(NamedTuple):
@@ -49,6 +49,11 @@ class SubnetworkRecord(NamedTuple):
     stated_cost: float, the `cost` of its builder, in any unit; None if it was
       not asked or has none.
     stated_size: float, the `size` of its builder, likewise.
+    held_out_loss: float, the head's loss of this network alone on the
+      evaluator's data; None if it was not evaluated, as without fitted
+      ensembles.
+    seconds: float, how long its steps took, in all tasks; None if it is not
+      known. What trains in the same step shares that time.
   """
   steps: int
   loss: Optional[float] = None
@@ -56,6 +61,8 @@ class SubnetworkRecord(NamedTuple):
   measured_bytes: Optional[int] = None
   stated_cost: Optional[float] = None
   stated_size: Optional[float] = None
+  held_out_loss: Optional[float] = None
+  seconds: Optional[float] = None
 
 
 class IterationRecord(NamedTuple):
@@ -129,6 +136,8 @@ class TaskRecord(NamedTuple):
       such as to build the graph; None if it is not known.
     has_ended: bool, whether its loop has ended. One that was killed stays
       False.
+    step_seconds: dict from the name of a subnetwork or ensemble to how long its
+      steps took here.
   """
   task: str
   iteration: int
@@ -140,6 +149,7 @@ class TaskRecord(NamedTuple):
   losses: Dict[str, float] = {}
   total_seconds: Optional[float] = None
   has_ended: bool = True
+  step_seconds: Dict[str, float] = {}
 
   @property
   def steps(self) -> int:
@@ -178,6 +188,7 @@ class UndecidedRecord(NamedTuple):
     margin: float, how much worse its value is, or None.
     compared: int, how many candidates were compared.
     reason: str, why nothing was compared, or "".
+    untrained: tuple of str, the networks that have trained no step.
   """
   iteration: int
   global_step: int
@@ -188,6 +199,7 @@ class UndecidedRecord(NamedTuple):
   margin: Optional[float] = None
   compared: int = 1
   reason: str = ""
+  untrained: Tuple[str, ...] = ()
 
 
 class EndRecord(NamedTuple):
@@ -196,9 +208,11 @@ class EndRecord(NamedTuple):
   Attributes:
     global_step: int, the last one.
     reason: str, why it ended.
+    time: float, when, in seconds since 1970; None if it is not known.
   """
   global_step: int
   reason: str
+  time: Optional[float] = None
 
 
 class Records(NamedTuple):
@@ -238,7 +252,8 @@ def iteration_record(
     progress: Optional[events.Progress] = None,
     global_step: Optional[int] = None,
     generation: Optional[int] = None,
-    costs: Optional[Mapping[str, Mapping[str, Any]]] = None
+    costs: Optional[Mapping[str, Mapping[str, Any]]] = None,
+    held_out_losses: Optional[Mapping[str, float]] = None
 ) -> IterationRecord:
   """Returns the record of an iteration that ended.
 
@@ -257,6 +272,8 @@ def iteration_record(
     generation: int, that of the cluster, or None.
     costs: dict from the name of a subnetwork to what its `SubnetworkRecord` has
       of its costs, or None.
+    held_out_losses: dict from the name of a subnetwork to its loss alone on the
+      evaluator's data, or None. Subnetworks may be left out.
 
   Raises:
     ValueError: weights do not match the candidates.
@@ -275,7 +292,9 @@ def iteration_record(
         name, value, tuple(subnetworks), tuple(of_candidate)))
   trained = {} if progress is None else {
       name: SubnetworkRecord(
-          step, progress.losses.get(name), **(costs or {}).get(name, {}))
+          step, progress.losses.get(name),
+          held_out_loss=(held_out_losses or {}).get(name),
+          **(costs or {}).get(name, {}))
       for name, step in progress.steps.items() if name not in candidates}
   return IterationRecord(
       ended.iteration_number, tuple(found), ended.choice.name,
@@ -286,7 +305,8 @@ def iteration_record(
 def undecided_record(event: events.IterationUndecided) -> UndecidedRecord:
   """Returns the record of an iteration that has no winner at the last step."""
   record = UndecidedRecord(
-      event.iteration_number, event.global_step, event.metric_name)
+      event.iteration_number, event.global_step, event.metric_name,
+      untrained=event.untrained)
   choice = event.choice
   if choice is None:
     return record
@@ -303,7 +323,8 @@ def undecided_event(record: UndecidedRecord) -> events.IterationUndecided:
         0, record.leader, record.value, record.next_best, record.margin,
         record.compared, reason=record.reason)
   return events.IterationUndecided(
-      record.iteration, record.global_step, choice, record.metric_name)
+      record.iteration, record.global_step, choice, record.metric_name,
+      record.untrained)
 
 
 def added(before: Optional[TaskRecord], record: TaskRecord) -> TaskRecord:
@@ -315,18 +336,23 @@ def added(before: Optional[TaskRecord], record: TaskRecord) -> TaskRecord:
   """
   if before is None:
     return record
-  trained = dict(before.trained)
-  for name, steps in record.trained.items():
-    trained[name] = trained.get(name, 0) + steps
   return record._replace(
       builds=tuple(dict.fromkeys(before.builds + record.builds)),
-      trained=trained, seconds=before.seconds + record.seconds,
+      trained=_sums(before.trained, record.trained),
+      step_seconds=_sums(before.step_seconds, record.step_seconds),
+      seconds=before.seconds + record.seconds,
       bytes=before.bytes if record.bytes is None else record.bytes,
       ensembles=tuple(dict.fromkeys(before.ensembles + record.ensembles)),
       losses=dict(before.losses, **record.losses),
       total_seconds=None if record.total_seconds is None else
       total_seconds(before) + record.total_seconds,
       has_ended=record.has_ended)
+
+
+def _sums(before, after):
+  """Returns the sum of what two dicts have under each name."""
+  return {name: before.get(name, 0) + after.get(name, 0)
+          for name in {**before, **after}}
 
 
 def total_seconds(record: TaskRecord) -> float:
@@ -336,9 +362,9 @@ def total_seconds(record: TaskRecord) -> float:
   return record.total_seconds
 
 
-def with_losses(record: IterationRecord,
-                tasks: Sequence[TaskRecord]) -> IterationRecord:
-  """Returns a record with the losses that only other tasks know.
+def with_tasks(record: IterationRecord,
+               tasks: Sequence[TaskRecord]) -> IterationRecord:
+  """Returns a record with the losses and times that only other tasks know.
 
   The chief of a cluster sees how far a subnetwork is that others train, and not
   its loss. Of several tasks, the one that trained it most is asked.
@@ -349,6 +375,10 @@ def with_losses(record: IterationRecord,
   """
   found = dict(record.subnetworks)
   for name, subnetwork in found.items():
+    times = [task.step_seconds[name] for task in tasks
+             if name in task.step_seconds]
+    if times:
+      subnetwork = found[name] = subnetwork._replace(seconds=sum(times))
     known = [task for task in tasks if name in task.losses]
     if subnetwork.loss is None and known:
       found[name] = subnetwork._replace(loss=max(

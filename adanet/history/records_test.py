@@ -32,7 +32,8 @@ _TASKS = st.builds(
     records.TaskRecord, _NAMES, _NUMBERS, st.lists(_NAMES).map(tuple),
     st.dictionaries(_NAMES, _NUMBERS), st.floats(0, 1e9), st.none() | _NUMBERS,
     st.lists(_NAMES).map(tuple), st.dictionaries(_NAMES, st.floats()),
-    st.none() | st.floats(0, 1e9), st.booleans())
+    st.none() | st.floats(0, 1e9), st.booleans(),
+    st.dictionaries(_NAMES, st.integers(0, 99).map(float)))
 
 _CANDIDATE_NAMES = {"t0_a": ["t0_x"], "t1_b": ["t0_x", "t1_y"]}
 _ENDED = events.IterationEnded(
@@ -57,7 +58,7 @@ class RecordsTest(parameterized.TestCase):
 
   @parameterized.parameters(
       ("[]", "not an object"), ("{}", "its version is None, not 1"),
-      ('{"version": 4}', "its version is 4, not 1 or 2 or 3"),
+      ('{"version": 5}', "its version is 5, not 1 or 2 or 3 or 4"),
       ('{"version": 1}', "it lacks iteration, task"),
       ('{"version": 1, "task": "a", "iteration": 0, "seconds": "1"}',
        "seconds is '1', not a number"),
@@ -84,9 +85,10 @@ class RecordsTest(parameterized.TestCase):
       self.assertEqual(
           first.trained.get(name, 0) + second.trained.get(name, 0),
           both.trained[name])
-    self.assertEqual(
-        records.added(both, third).trained,
-        records.added(first, records.added(second, third)).trained)
+    one = records.added(both, third)
+    other = records.added(first, records.added(second, third))
+    self.assertEqual(one.trained, other.trained)
+    self.assertEqual(one.step_seconds, other.step_seconds)
 
   @parameterized.parameters(
       (None, 2., 2.), (3., 4., 3. + 4.), (None, None, None))
@@ -100,6 +102,21 @@ class RecordsTest(parameterized.TestCase):
     old = records.TaskRecord("chief:0", 0, seconds=1.)
     self.assertEqual(3., records.added(
         old, old._replace(total_seconds=2.)).total_seconds)
+
+  def test_networks_of_tasks(self):
+    tasks = [
+        records.TaskRecord("chief:0", 0, losses={"c": .5}, trained={"c": 9}),
+        records.TaskRecord("worker:0", 0, losses={"a": .5}, trained={"a": 9},
+                           step_seconds={"a": 2.}),
+        records.TaskRecord("worker:1", 0, losses={"a": .25}, trained={"a": 10},
+                           step_seconds={"a": 3.})]
+    record = records.with_tasks(records.IterationRecord(0, (), "", subnetworks={
+        "a": records.SubnetworkRecord(19), "b": records.SubnetworkRecord(5, .1),
+        "c": records.SubnetworkRecord(9)}), tasks)
+    self.assertEqual({
+        "a": records.SubnetworkRecord(19, .25, seconds=5.),
+        "b": records.SubnetworkRecord(5, .1),
+        "c": records.SubnetworkRecord(9, .5)}, record.subnetworks)
 
   def test_steps(self):
     self.assertEqual(0, records.TaskRecord("ps:0", 0).steps)

@@ -3,7 +3,7 @@
 """What a search did, as one value."""
 
 import os
-from typing import Any, Optional
+from typing import Any, Dict, Optional
 
 from adanet.history import records
 
@@ -43,25 +43,32 @@ class History(records.Records):
     return self.table()
 
   def leaderboard(self) -> Any:
-    """Returns a row for each candidate, what won last first.
+    """Returns a row for each candidate and each network, what won last first.
 
-    Within an iteration, the winner is followed by the others in the order of
-    their values. The previous ensemble has a row of its last iteration only.
+    Within an iteration, the winner is followed by the other ensembles in the
+    order of their values, and then by the networks that trained in it. The
+    previous ensemble has a row of its last iteration only.
 
     Returns:
       A `pandas.DataFrame` where pandas is installed, else a list of dicts. The
-      columns: "ensemble", its name; "iteration"; "won", whether it won that;
-      "metric" and "value", what it was compared by; "networks", how many it
-      has; "weights", a dict from their names to the mean absolute weights;
-      "global_step" and "seconds" of the iteration. What is not known is None.
+      columns are the attributes of `adanet.history.leaderboard.Row`.
     """
     from adanet.history import leaderboard
-    rows = leaderboard.rows(self)
+    rows = [row._asdict() for row in leaderboard.rows(self)]
     try:
       import pandas
     except ModuleNotFoundError:
       return rows
     return pandas.DataFrame(rows)
+
+  def to_json_dict(self) -> Dict[str, Any]:
+    """Returns what `json.dumps` takes, with the leaderboard.
+
+    NaN is the string "NaN".
+    """
+    from adanet.history import leaderboard
+    return dict(super().to_json_dict(), leaderboard=[
+        records.to_json(row) for row in leaderboard.rows(self)])
 
   def html(self) -> str:
     """Returns the tables and the picture as a page of HTML.
@@ -69,14 +76,14 @@ class History(records.Records):
     Raises:
       ModuleNotFoundError: Rich or Matplotlib is not installed.
     """
-    from adanet.history import leaderboard
-    return leaderboard.page(self)
+    from adanet.history import web_page
+    return web_page.page(self)
 
   def _repr_html_(self) -> Optional[str]:
     """Shows the search in a notebook, which shows its text for None."""
     try:
-      from adanet.history import leaderboard
-      return leaderboard.fragment(self)
+      from adanet.history import web_page
+      return web_page.fragment(self)
     except ModuleNotFoundError:
       return None
 

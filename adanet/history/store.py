@@ -8,13 +8,14 @@
       evaluation-<t>[-<name>].json   the last evaluation in iteration t
       undecided.json                 which ensemble answered when training ended
                                      before its iteration had a winner
+      end.json                       why training ended
 """
 
 import os
 import re
 from typing import Any, Callable, List, Optional
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
 from adanet.history import records
@@ -161,6 +162,16 @@ class Store:
     """
     _write_or_remove(self._end_path, record)
 
+  def end(self) -> Optional[records.EndRecord]:
+    """Returns why training ended; None if that is not known, as for a record.
+    """
+    return self._read_end([])
+
+  def _read_end(self, problems):
+    return self._read(
+        self._end_path, problems,
+        lambda text, _: records.loads(records.EndRecord, text))
+
   def write_evaluation(self, record: records.EvaluationRecord) -> None:
     """Writes an evaluation, instead of one that an earlier step has."""
     name = f"evaluation-{record.iteration}"
@@ -240,16 +251,14 @@ class Store:
         iterations[number] = record._replace(iteration=number)
     tasks = sorted(self._read_tasks(problems), key=_task_key)
     found = [
-        records.with_losses(record, [
+        records.with_tasks(record, [
             task for task in tasks if task.iteration == number])
         for number, record in sorted(iterations.items())]
     evaluations = self._read_evaluations(found, problems)
     undecided = self._read(
         self._undecided_path, problems,
         lambda text, _: records.loads(records.UndecidedRecord, text))
-    end = self._read(
-        self._end_path, problems,
-        lambda text, _: records.loads(records.EndRecord, text))
+    end = self._read_end(problems)
     _warn(problems, warn)
     return report_lib.History(
         self._model_dir, tuple(found), tuple(tasks), evaluations, undecided,

@@ -61,6 +61,12 @@ def result(search: records.Records) -> str:
   return text + "."
 
 
+def ending(end: records.EndRecord) -> str:
+  """Returns why training ended, and when, as one line of any length."""
+  return (f"Training ended at step {end.global_step}"
+          f"{event_text.since(end.time)}: {end.reason.rstrip('.')}.")
+
+
 def best_first(record: records.IterationRecord
               ) -> List[records.CandidateRecord]:
   """Returns the candidates of an iteration: the winner, then by their values.
@@ -76,6 +82,24 @@ def best_first(record: records.IterationRecord
             abs(value - best) if is_number else 0.)
 
   return sorted(record.candidates, key=key)
+
+
+def networks_best_first(record: records.IterationRecord
+                       ) -> Dict[str, records.SubnetworkRecord]:
+  """Returns the networks that trained in an iteration, by their names.
+
+  Those of the winner come first, then those with the least held-out losses, and
+  last those that were not trained.
+  """
+  members = record.winning.subnetworks if record.winning else ()
+
+  def key(item):
+    name, network = item
+    loss = network.held_out_loss
+    return (name not in members, not network.steps, loss is None, loss or 0.,
+            name)
+
+  return dict(sorted(record.subnetworks.items(), key=key))
 
 
 class TaskSummary:

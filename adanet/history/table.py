@@ -103,13 +103,48 @@ def _candidates_table(record: records.IterationRecord, width: int) -> Any:
   return table
 
 
-def _trained_notes(subnetworks: Mapping[str, records.SubnetworkRecord],
-                   width: int) -> Iterator[str]:
-  """Yields what is known of the subnetworks that trained in an iteration."""
+def _seconds(value: Optional[float]) -> str:
+  if value is None:
+    return ""
+  return f"{value:.3g} s" if value < 60 else event_text.duration(value)
+
+
+def _networks_tables(record: records.IterationRecord, width: int) -> List[Any]:
+  """Returns the table of the networks that trained in an iteration, if any."""
+  networks = list(summary.networks_best_first(record).items())
+  number = _MAX_ROWS if len(networks) <= _MAX_ROWS else _NUM_OF_MANY
+  rest, networks = len(networks) - number, networks[:number]
+  if not networks:
+    return []
+  winning = record.winning or records.CandidateRecord("")
+  members = dict(zip(winning.subnetworks, winning.weights or (
+      None,) * len(winning.subnetworks)))
+  columns = [("network", [
+      ("* " if name in members else "  ") +
+      names_lib.cut(name, min(_NAME_WIDTH, width // 3)) for name, _ in networks])]
+  for heading, cells in (
+      (">weight", ["" if members.get(name) is None else
+                   f"{members[name]:.3g}" for name, _ in networks]),
+      (">held-out loss", [_number(n.held_out_loss) for _, n in networks]),
+      (">loss", [_number(n.loss) for _, n in networks]),
+      (">steps", [str(n.steps or "not trained") for _, n in networks]),
+      (">time", [_seconds(n.seconds) for _, n in networks])):
+    if any(cells):
+      columns.append((heading, cells))
+  table = tables.new_table(*(heading for heading, _ in columns))
+  for cells in zip(*(cells for _, cells in columns)):
+    tables.add_row(table, *cells,
+                   style="bold green" if cells[0].startswith("*") else None)
+  if rest > 0:
+    tables.add_row(table, f"  and {summary.counted(rest, 'more network')}",
+                   *[""] * (len(columns) - 1))
+  return [table]
+
+
+def _cost_notes(subnetworks: Mapping[str, records.SubnetworkRecord],
+                width: int) -> Iterator[str]:
+  """Yields what is known of the costs of subnetworks."""
   for title, facts_of in (
-      ("Trained", lambda s: [
-          summary.counted(s.steps, "step"),
-          s.loss is not None and f"loss {s.loss:.4g}"]),
       ("Measured", lambda s: [
           s.measured_seconds is not None and
           f"{s.measured_seconds * 1e3:.3g} ms a step",
@@ -129,8 +164,8 @@ def _trained_notes(subnetworks: Mapping[str, records.SubnetworkRecord],
 def _notes(subnetworks: Mapping[str, records.SubnetworkRecord],
            search: records.Records, iteration: int, names: names_lib.Names,
            width: int) -> List[str]:
-  """Returns what is known of an iteration's subnetworks and evaluations."""
-  notes = list(_trained_notes(subnetworks, width))
+  """Returns the costs of an iteration's subnetworks, and its evaluations."""
+  notes = list(_cost_notes(subnetworks, width))
   for evaluation in search.evaluations:
     if evaluation.iteration == iteration:
       metrics = ", ".join(f"{name}{_NO_BREAK}{value:.4g}"
@@ -151,15 +186,15 @@ def _iteration_parts(record: records.IterationRecord, search: records.Records,
     facts.append(f"to step {record.global_step}")
   if record.seconds is not None:
     facts.append(event_text.duration(record.seconds))
-  notes = []
-  if record.reason:
-    notes.append(_filled(
-        f"Nothing was compared: {record.reason.rstrip('.')}.", width))
-  if record.fit is not None:
-    notes.append(_filled(record.fit.message(), width))
-  notes += _notes(record.subnetworks, search, record.iteration, names, width)
   parts = [_bold(f"Iteration {record.iteration}: {', '.join(facts)}", width),
            _candidates_table(record, width)]
+  if record.reason:
+    parts.append(rich_text.Text(_filled(
+        f"Nothing was compared: {record.reason.rstrip('.')}.", width)))
+  if record.fit is not None:
+    parts.append(rich_text.Text(_filled(record.fit.message(), width)))
+  parts += _networks_tables(record, width)
+  notes = _notes(record.subnetworks, search, record.iteration, names, width)
   return parts + [rich_text.Text("\n".join(notes))] * bool(notes)
 
 
@@ -173,7 +208,9 @@ def _under_way_parts(search: records.Records, width: int) -> List[Any]:
   for task in tasks:
     steps.update({name: count for name, count in task.trained.items()
                   if name not in task.ensembles})
-  so_far = records.with_losses(records.IterationRecord(
+  if search.undecided is not None:
+    steps.update(dict.fromkeys(search.undecided.untrained, 0))
+  so_far = records.with_tasks(records.IterationRecord(
       number, (), "", subnetworks={
           name: records.SubnetworkRecord(count)
           for name, count in steps.items()}), tasks)
@@ -183,8 +220,9 @@ def _under_way_parts(search: records.Records, width: int) -> List[Any]:
         records.undecided_event(search.undecided), names), width))
   if not tasks and not notes:
     return []
-  return [_bold(f"Iteration {number} has not ended", width)] + [
-      rich_text.Text("\n".join(notes))] * bool(notes)
+  return [_bold(f"Iteration {number} has not ended", width),
+          *_networks_tables(so_far, width)] + [
+              rich_text.Text("\n".join(notes))] * bool(notes)
 
 
 def _trained_text(group, ensembles, width):
@@ -238,6 +276,8 @@ def show(search: records.Records, console: rich_console.Console) -> None:
   """
   width = max(_MIN_WIDTH, min(_MAX_WIDTH, console.width))
   parts: List[Any] = [_bold(summary.result(search), width)]
+  if search.end is not None:
+    parts.append(rich_text.Text(_filled(summary.ending(search.end), width)))
   for record in search.iterations:
     parts += _iteration_parts(record, search, width)
   parts += _under_way_parts(search, width)

@@ -30,7 +30,8 @@ _REPORTS = st.builds(
         st.lists(_CANDIDATES, max_size=25).map(tuple), _NAMES,
         st.just("adanet_loss"), _VALUES, _NAMES,
         st.dictionaries(_NAMES, st.builds(
-            records.SubnetworkRecord, st.integers(0, 10**6), _VALUES)),
+            records.SubnetworkRecord, st.integers(0, 10**6), _VALUES,
+            held_out_loss=_VALUES, seconds=st.none() | st.floats(0, 1e6))),
         st.none() | st.integers(0, 10**6), st.none() | st.floats(0, 1e6)),
              max_size=3).map(tuple),
     st.lists(st.builds(
@@ -101,12 +102,21 @@ class TableTest(parameterized.TestCase):
         records.TaskRecord("worker:1", 0, trained={"t0_a": 11, "t0_b": 5},
                            losses={"t0_a": .25})), (
         records.EvaluationRecord(0, 15, "t0_b_grow_mean", {"loss": .125},
-                                 "test"),)))
+                                 "test"),), records.UndecidedRecord(
+                                     0, 15, "loss", untrained=("t0_c",))))
     self.assertIn("""
 Iteration 0 has not ended
 
-Trained: t0_a (20 steps, loss 0.25), t0_b (5 steps)
+network  loss        steps
+  t0_a   0.25           20
+  t0_b                   5
+  t0_c         not trained
+
 Evaluated t0_b.. at step 15 (test): loss 0.125
+Iteration 0 has no winner yet at step 15, the last one: evaluate, predict and
+exports use the ensemble whose loss is the best now, by the evaluator. To
+decide, train for more steps, or set max_iterations and no max_steps. Not
+trained: t0_c.
 """, text)
     self.assertIn("\nchief:0   2 ensembles", text)
 
@@ -114,8 +124,34 @@ Evaluated t0_b.. at step 15 (test): loss 0.125
     text = _text(_iteration(records.CandidateRecord("a"), subnetworks={
         "a": records.SubnetworkRecord(5, stated_cost=3., stated_size=2e6),
         "b": records.SubnetworkRecord(5)}))
-    self.assertIn("\nTrained: a (5 steps), b (5 steps)\nAs the builders say: "
-                  "a (cost 3, size 2e+06)\n", text)
+    self.assertIn("\nAs the builders say: a (cost 3, size 2e+06)\n", text)
+
+  def test_networks(self):
+    text = _text(_iteration(
+        records.CandidateRecord("t0_all", .1, ("t0_b",), (1.,)),
+        subnetworks=dict({
+            "t0_a": records.SubnetworkRecord(0),
+            "t0_b": records.SubnetworkRecord(
+                5, .25, held_out_loss=.125, seconds=.5),
+            "t0_c": records.SubnetworkRecord(
+                5, math.nan, held_out_loss=.0625, seconds=75.)})))
+    self.assertIn("""
+network  weight  held-out loss  loss        steps   time
+* t0_b        1          0.125  0.25            5  0.5 s
+  t0_c                  0.0625   nan            5   1:15
+  t0_a                                not trained
+""", text)
+    text = _text(_iteration(records.CandidateRecord("e"), subnetworks={
+        f"t0_{i:02}": records.SubnetworkRecord(5) for i in range(21)}))
+    self.assertIn("\n  t0_04                     5\n"
+                  "  and 16 more networks\n", text)
+
+  def test_why_training_ended(self):
+    search = report_lib.History("m", end=records.EndRecord(9, "it did."))
+    self.assertIn("\nTraining ended at step 9: it did.\n", str(search))
+    self.assertRegex(
+        str(search._replace(end=search.end._replace(time=1e9))),
+        r"\nTraining ended at step 9 on 2001-09-0[89] at \d\d:\d\d: it did.\n")
 
   def test_what_is_not_known(self):
     text = _text(_iteration(

@@ -9,6 +9,7 @@ import subprocess
 from typing import Dict, List, Mapping, Optional, Sequence
 
 from adanet.launch import job as job_lib
+from adanet.launch import processes
 
 _TIMEOUT_SECS = 10
 _TRAINS = (job_lib.CHIEF, job_lib.WORKER)
@@ -86,7 +87,8 @@ def use_one_gpu() -> None:
   worker before any part, and sets `CUDA_VISIBLE_DEVICES`: the first worker gets
   the first GPU that the program may use. With more workers than GPUs they
   share, so TensorFlow takes memory as it needs it. Where there is no GPU, it
-  does nothing.
+  sets nothing. The worker ends with its program, as by
+  `adanet.end_with_program`: one that stays would keep its GPU.
 
   Raises:
     RuntimeError: this process is no worker of a pool.
@@ -97,6 +99,7 @@ def use_one_gpu() -> None:
     raise RuntimeError(
         "use_one_gpu: expected a worker of a process pool. Give the function to "
         "the pool, as its initializer")
+  processes.end_with_program()
   gpus = visible(os.environ)
   if gpus:
     os.environ["CUDA_VISIBLE_DEVICES"] = gpus[(identity[-1] - 1) % len(gpus)]

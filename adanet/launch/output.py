@@ -4,6 +4,7 @@
 
 import collections
 import os
+import re
 import shutil
 import sys
 from typing import BinaryIO, Callable, Dict, List, Mapping, Optional, Sequence
@@ -22,6 +23,11 @@ _COLORS = (32, 33, 34, 35, 36, 92, 93, 94, 95, 96)
 
 STDOUT = "stdout"
 STDERR = "stderr"
+
+# What TensorFlow 2.21 prints while it is loaded, before it knows how quiet its
+# environment asks it to be: "I0000 00:00:1795336624.687 ...".
+_NOTICES = re.compile(
+    rb"I0000 00:00:|WARNING: All log messages before absl::Init")
 
 
 class LineBuffer:
@@ -134,7 +140,8 @@ class Output:
     Args:
       task: who printed it.
       name: `STDOUT` or `STDERR`.
-      line: with its end, if it has one.
+      line: with its end, if it has one. TensorFlow's notices are only kept in
+        the file.
     """
     if task in self._files:
       try:
@@ -143,6 +150,9 @@ class Output:
         self._files.pop(task).close()
         self._warn(f"{self._paths[task]}: {e.strerror}. What {task.name} "
                    "prints is not kept any more.")
+    if name == STDERR and _NOTICES.match(line) and (
+        os.environ.get("TF_CPP_MIN_LOG_LEVEL") != "0"):
+      return
     text = shown_text(line)
     self._last_lines[task].append(text)
     self._show(name, self._prefixes[task][self._is_colored[name]] + text)

@@ -5,6 +5,8 @@
 import contextlib
 import io
 import os
+import re
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -62,6 +64,23 @@ class OutputTest(parameterized.TestCase):
     self.assertEmpty(warnings)
     self.assertEqual(["b", "c"], output.last_lines(_PS))
     self.assertIsNone(output.log_path(_PS))
+
+  @parameterized.parameters((None, ["b"]), ("2", ["b"]), ("0", ["I", "W", "b"]))
+  def test_notices_of_tensorflow(self, level, shown):
+    lines = [b"I0000 00:00:1795336624.687257   15327 port.cc:153] oneDNN\n",
+             b"WARNING: All log messages before absl::InitializeLog()\n",
+             b"b\n"]
+    folder = self.create_tempdir().full_path
+    environment = {} if level is None else {"TF_CPP_MIN_LOG_LEVEL": level}
+    with mock.patch.dict(os.environ, environment):
+      if level is None:
+        os.environ.pop("TF_CPP_MIN_LOG_LEVEL", None)
+      _, err, _, output = self._show(
+          [(_PS, output_lib.STDERR, line) for line in lines], folder)
+    self.assertEqual(shown, re.findall(r"^\[ps:1\] (.)", err, re.MULTILINE))
+    self.assertEqual(shown, [line[0] for line in output.last_lines(_PS)])
+    with open(output.log_path(_PS), "rb") as f:
+      self.assertEqual(lines, f.readlines())
 
   def test_last_lines(self):
     _, _, _, output = self._show([

@@ -8,7 +8,7 @@ import subprocess
 import threading
 from typing import Callable, Mapping, Optional, Sequence
 
-from absl import logging
+from adanet import log as logging
 from adanet import waiting
 from adanet.cluster import addresses
 from adanet.launch import display as display_lib

@@ -4,16 +4,20 @@
 
 import ctypes
 import errno
+import multiprocessing
 import os
 import signal
+import sys
+import threading
 import time
-from typing import Any, Iterator, List, NamedTuple, Set
+from typing import Any, Iterator, List, NamedTuple, Optional, Set
 
 # From Linux's <linux/prctl.h>.
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
 _SECS_BETWEEN_LOOKS = .02
+_SECS_BETWEEN_LOOKS_AT_PROGRAM = .5
 
 
 class _ProcessIds(NamedTuple):
@@ -55,21 +59,61 @@ def end_with_parent(parent: int, number: int) -> None:
     os.kill(os.getpid(), number)
 
 
+def end_with_program() -> None:
+  """Lets a worker of a process pool end with its program.
+
+  Give it to a `ProcessPoolExecutor` as its `initializer`. Without it, the
+  workers of a program that is killed stay, idle, with the memory of TensorFlow.
+  With it, they end within a second, also while they train; the next `train`
+  goes on from their last checkpoints. `adanet.use_one_gpu` does this, too.
+
+  Raises:
+    RuntimeError: this process is no worker of a pool.
+  """
+  # Not the process's parent, which may be a server of forks.
+  program = getattr(multiprocessing.current_process(), "_parent_pid", None)
+  if program is None:
+    raise RuntimeError(
+        "end_with_program: expected a worker of a process pool. Give the "
+        "function to the pool, as its initializer")
+
+  def wait():
+    if sys.version_info >= (3, 8):
+      multiprocessing.parent_process().join()
+    else:
+      while not has_ended(program):
+        time.sleep(_SECS_BETWEEN_LOOKS_AT_PROGRAM)
+    os._exit(1)
+
+  threading.Thread(target=wait, daemon=True).start()
+
+
+def _read(pid: int) -> Optional[_ProcessIds]:
+  """Returns what the kernel says of a process; None if it has ended."""
+  try:
+    with open(f"/proc/{pid}/stat", "rb") as f:
+      # The name of the program, in parentheses, may have any character.
+      fields = f.read().rpartition(b")")[2].split()
+  except OSError as e:
+    if e.errno not in (errno.ENOENT, errno.ESRCH):
+      raise
+    return None
+  if fields[0] in (b"Z", b"X"):
+    return None
+  return _ProcessIds(pid, int(fields[1]), int(fields[3]))
+
+
+def has_ended(pid: int) -> bool:
+  """Returns whether a process has ended, as a zombie has."""
+  return _read(pid) is None
+
+
 def _living() -> Iterator[_ProcessIds]:
   """Yields all processes that have not ended."""
   for name in os.listdir("/proc"):
-    if not name.isdigit():
-      continue
-    try:
-      with open(f"/proc/{name}/stat", "rb") as f:
-        # The name of the program, in parentheses, may have any character.
-        fields = f.read().rpartition(b")")[2].split()
-    except OSError as e:
-      if e.errno not in (errno.ENOENT, errno.ESRCH):
-        raise
-      continue
-    if fields[0] not in (b"Z", b"X"):
-      yield _ProcessIds(int(name), int(fields[1]), int(fields[3]))
+    process = _read(int(name)) if name.isdigit() else None
+    if process is not None:
+      yield process
 
 
 def descendants(pid: int) -> Set[int]:

@@ -22,6 +22,19 @@ def duration(seconds: float) -> str:
   return f"{minutes}:{secs:02}"
 
 
+def since(seconds: Optional[float]) -> str:
+  """Returns when something was, to be put after it: " on 2026-01-31 at 09:05".
+
+  Args:
+    seconds: float, since 1970; None if it is not known, which gives "".
+  """
+  try:
+    return "" if seconds is None else time.strftime(
+        " on %Y-%m-%d at %H:%M", time.localtime(seconds))
+  except (OSError, OverflowError, ValueError):  # No clock said so.
+    return ""
+
+
 def _listed(names: Sequence[str]) -> str:
   """Returns the first names, and how many more there are."""
   shown = list(names[:_MAX_NAMES])
@@ -70,7 +83,8 @@ def undecided(event: events.IterationUndecided, names: names_lib.Names) -> str:
         event.metric_name, "leads") + " evaluate, predict and exports use it."
   return (f"Iteration {event.iteration_number} has no winner yet at step "
           f"{event.global_step}, the last one: {leads} To decide, train for "
-          "more steps, or set max_iterations and no max_steps.")
+          "more steps, or set max_iterations and no max_steps." +
+          f" Not trained: {_listed(event.untrained)}." * bool(event.untrained))
 
 
 class EventText:

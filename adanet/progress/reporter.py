@@ -24,6 +24,7 @@ import time
 from typing import Any, Callable, Iterator, Mapping, Optional, TextIO
 
 from absl import logging
+from adanet import log as log_lib
 from adanet.core import events
 from adanet.progress import event_json
 from adanet.progress import event_text
@@ -107,7 +108,7 @@ def _pipe() -> Optional[_Pipe]:
   # the number may be that of any file there.
   if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
     return _Pipe(descriptor)
-  logging.warning(
+  log_lib.warning(
       "%s=%s: expected the number of an open pipe or socket. No events are "
       "written.", EVENTS_FD, text)
   return None
@@ -142,7 +143,7 @@ def _live(stream: TextIO) -> Optional[Any]:
 
 def log(level: int, line: str) -> None:
   """Writes a line to the log."""
-  logging.log(level, "%s", line)
+  log_lib.log(level, "%s", line)
 
 
 def log_or_print(level: int, line: str) -> None:
@@ -151,10 +152,7 @@ def log_or_print(level: int, line: str) -> None:
   The log shows warnings only by default.
   """
   if level > logging.get_verbosity() == logging.WARNING:
-    try:
-      print("adanet: " + line, file=sys.stderr, flush=True)
-    except (OSError, ValueError):  # Nobody reads any more. Training goes on.
-      pass
+    log_lib.show(line)
   else:
     log(level, line)
 

@@ -46,7 +46,7 @@ meanwhile waits: what the workers have trained is saved first.
 import contextlib
 import time
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.cluster import addresses
 from adanet.cluster import agreement as agreement_lib

@@ -42,10 +42,11 @@ begin from it, have nothing left to train, and are compared again.
 """
 
 import contextlib
+import itertools
 import time
 from typing import Any, Union
 
-from absl import logging
+from adanet import log as logging
 from adanet.core import events
 from adanet.core import parts as parts_lib
 from adanet.core import selection
@@ -233,6 +234,8 @@ class _Driver:
             request),
         driver_process=part_files.worker_name())
     note = self._noted(start, iteration, files, parts, first)
+    seconds_before = max(map(records.total_seconds, self._tasks(
+        start.number, files, parts)), default=0.)
     recording.write_goes_on(model.model_dir.path)
     ordered = parts_lib.longest_first(parts, self._seconds, dict(zip(
         iteration.builder_names, iteration.builder_costs)))
@@ -245,8 +248,10 @@ class _Driver:
     self._seconds = {name: result.seconds / len(part)
                      for part, result in results.items() for name in part}
     trained = self._joined(iteration, files, results, names)
-    self._write_tasks(start.number, files, parts)
-    return trained._replace(seconds=time.time() - began)
+    for record in self._tasks(start.number, files, parts):
+      recording.write_or_warn(
+          store.Store(model.model_dir.path).write_task, record)
+    return trained._replace(seconds=seconds_before + time.time() - began)
 
   def _warn_of_late_parts(self, number, results):
     """Names the parts that have not trained, because no worker was free."""
@@ -343,23 +348,24 @@ class _Driver:
       values["loss"] = progress.losses[min(known, key=known.get)]
     self._training.writer.add_scalars("", values, progress.global_step)
 
-  def _write_tasks(self, number, files, parts):
-    """Records which worker of the executor trained what.
+  def _tasks(self, number, files, parts):
+    """Returns what each worker of the executor did, as a `TaskRecord`.
 
     It adds to what the workers did until an earlier stop in the iteration.
     """
-    by_worker = {}
+    history = store.Store(self._model.model_dir.path)
+    found = list(itertools.takewhile(lambda record: record is not None, (
+        history.task(f"worker:{i}", number) for i in itertools.count())))
+    indices = {}
     for part in parts:
       for attempt in files.attempts(part):
         record = store.Store(attempt).task("chief:0", number)
         if record is not None:
-          worker = part_files.worker_of(attempt)
-          by_worker[worker] = records.added(by_worker.get(worker), record)
-    history = store.Store(self._model.model_dir.path)
-    for i, record in enumerate(by_worker.values()):
-      task = f"worker:{i}"
-      recording.write_or_warn(history.write_task, records.added(
-          history.task(task, number), record._replace(task=task)))
+          i = indices.setdefault(part_files.worker_of(attempt), len(indices))
+          before = found[i] if i < len(found) else None
+          found[i:i + 1] = [records.added(
+              before, record._replace(task=f"worker:{i}"))]
+    return found
 
 
 def _names_in_training(iteration):

@@ -15,7 +15,7 @@ import os
 import time
 from typing import Any, Callable, NamedTuple, Optional, Sequence, Tuple
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet import waiting
 from adanet.cluster import agreement as agreement_lib

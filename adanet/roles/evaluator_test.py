@@ -6,10 +6,10 @@ import functools
 import os
 from unittest import mock
 
-from absl import logging
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
+from adanet import log
 from adanet import tf_compat
 from adanet import waiting
 from adanet.cluster import agreement as agreement_lib
@@ -222,7 +222,7 @@ class EvaluatorTest(parameterized.TestCase):
       self, save_checkpoints_secs, expected):
     self._estimator.config = self._estimator.config.replace(
         save_checkpoints_secs=save_checkpoints_secs)
-    with mock.patch.object(logging, "warning") as warning:
+    with mock.patch.object(log, "warning") as warning:
       self._run({3: self._save(10), 1000: self._save(20),
                  2700: self._announce("training"),
                  2850: self._announce("over")})

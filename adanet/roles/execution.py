@@ -10,7 +10,7 @@ import concurrent.futures
 import time
 from typing import Any, Dict, Optional, Set
 
-from absl import logging
+from adanet import log as logging
 from adanet.core import empty_input
 from adanet.core import events
 from adanet.core import parts as parts_lib

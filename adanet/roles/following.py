@@ -11,7 +11,7 @@ import signal
 import time
 from typing import Callable, Iterator, Optional
 
-from absl import logging
+from adanet import log as logging
 from adanet.cluster import agreement as agreement_lib
 from adanet.cluster import board as board_lib
 from adanet.cluster import chief_watch

@@ -10,7 +10,7 @@ change the next one's.
 import contextlib
 from typing import Iterator
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.cluster import agreement as agreement_lib
 from adanet.cluster import connection as connection_lib

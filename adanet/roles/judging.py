@@ -23,7 +23,7 @@ import time
 from typing import Optional, Sequence
 import uuid
 
-from absl import logging
+from adanet import log as logging
 from adanet import subnetwork
 from adanet import tf_compat
 from adanet import waiting

@@ -8,15 +8,17 @@ import math
 import time
 from typing import Any, Callable, Iterator, Optional, Tuple, Union
 
-from absl import logging
+from adanet import log as logging
 from adanet import waiting
 from adanet.cluster import lock
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import selection
 from adanet.core import summary
+from adanet.progress import event_text
 from adanet.progress import reporter
 from adanet.training import choosing
+from adanet.training import deciding
 from adanet.training import joining
 from adanet.training import input_position
 from adanet.training import loop as loop_lib
@@ -33,6 +35,8 @@ def resolved(model: model_lib.Model, request: trainer.Request
             ) -> Tuple[trainer.Request, Optional[str]]:
   """Finds out up to which global step to train.
 
+  If there is nothing to train, it says so: since when, and why.
+
   Args:
     model: `Model`.
     request: `Request`.
@@ -47,14 +51,44 @@ def resolved(model: model_lib.Model, request: trainer.Request
     request = request._replace(steps=None, max_steps=first + request.steps)
   number = model.model_dir.current_iteration(checkpoint)
   over = _no_gain(model, number) if _is_decided(model, checkpoint) else ""
-  if not over and (
-      request.max_steps is None or first < request.max_steps or
+  if over:
+    noting.SearchNote(model, number, request.max_iterations)
+  elif _is_finished(model, request, number, checkpoint):
+    over = _reached(request)
+    with model.graph(request.input_fn, "train", number) as built:
+      noting.SearchNote(model, number, request.max_iterations,
+                        built.iteration.builder_names, built.iteration.graphs)
+  elif request.max_steps is None or first < request.max_steps or (
       model.model_dir.has_ensembles_behind(checkpoint)):
     return request, None
-  noting.SearchNote(model, number, request.max_iterations)
-  over = over or f"step {request.max_steps} is reached already"
-  logging.info("Skipped training: %s.", over)
+  else:
+    noting.SearchNote(model, number, request.max_iterations)
+    over = f"step {request.max_steps} is reached already"
+  reporter.log_or_print(logging.INFO, _nothing_trained(model, first, over))
   return request, over
+
+
+def _reached(request):
+  """Returns why no iteration follows the last one."""
+  return f"it reached max_iterations={request.max_iterations}"
+
+
+def _is_finished(model, request, number, checkpoint):
+  """Returns whether the last iteration has a winner, by the same rules."""
+  return (request.max_iterations is not None and
+          number + 1 >= request.max_iterations and
+          deciding.record_of(model, number, checkpoint) is not None)
+
+
+def _nothing_trained(model, global_step, over):
+  """Returns the line of a search that has nothing to train."""
+  end = recording.read_end(model.model_dir.path)
+  since = ""
+  if end is not None and end.global_step == global_step:
+    since = event_text.since(end.time)
+  return (f"Nothing was trained: the search in model_dir "
+          f"{model.model_dir.path!r} ended at step {global_step}{since}: "
+          f"{over}. To train anew, also on other data, use another model_dir.")
 
 
 def what_is_saved(model: model_lib.Model) -> str:
@@ -247,8 +281,13 @@ def _end_iteration(model, training, trained, goes_on):
           "infinity. Check the data for NaN, or lower the learning rate.",
           number, name, variable)
   winner = choosing.winner(model, contest)
+  known = recording.read_iteration(model.model_dir.path, number)
+  seconds = trained.seconds
+  if known is not None and known.global_step == trained.global_step:
+    # It has trained no further, and is only decided again.
+    seconds = known.seconds or seconds
   ended = events.IterationEnded(
-      number, winner.choice, trained.seconds, model.rules.metric_name,
+      number, winner.choice, seconds, model.rules.metric_name,
       winner.fits.get(winner.name))
   checkpoint = trained.checkpoint
   if winner.variables:
@@ -266,7 +305,7 @@ def _end_iteration(model, training, trained, goes_on):
   recording.write_iteration(
       model.model_dir.path, ended, winner.architectures, winner.values, weights,
       trained.progress, checkpoint, generation=trained.generation,
-      costs_by_name=trained.costs)
+      costs_by_name=trained.costs, held_out_losses=winner.network_losses)
   if not goes_on:
     return checkpoint
 
@@ -311,7 +350,9 @@ def _tell_undecided(model, training, trained):
           list(known), 0, "it is the only one that has trained")
   event = events.IterationUndecided(
       trained.contest.number, trained.global_step, choice,
-      model.rules.metric_name)
+      model.rules.metric_name, tuple(
+          name for name, steps in trained.progress.steps.items()
+          if not steps and name not in trained.contest.architectures))
   training.report(event)
   recording.write_undecided(model.model_dir.path, event)
 
@@ -350,7 +391,7 @@ def after_iteration(model: model_lib.Model, training: trainer.Training,
   if last:
     diverged = ("all subnetworks of the last iteration diverged, and "
                 if _has_diverged(trained) else "")
-    return over(f"{diverged}it reached max_iterations={request.max_iterations}")
+    return over(diverged + _reached(request))
   reason = _no_gain(model, number) or _no_time(training, trained)
   if reason:
     return over(reason)

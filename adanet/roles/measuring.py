@@ -13,8 +13,8 @@ import statistics
 import time
 from typing import Any, Callable, List, NamedTuple, Optional, Sequence
 
-from absl import logging
 from adanet import distributed
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.cluster import agreement as agreement_lib
 from adanet.distributed import line
@@ -139,7 +139,8 @@ def _times(model, built):
     if not taken[-1]:
       logging.warning(
           "Iteration %d: the input ended before the costs were measured, so "
-          "all subnetworks count as equal. Call repeat() on the dataset.",
+          "all subnetworks count as equal. Call repeat() on the dataset, or "
+          "give num_epochs=None to numpy_input_fn.",
           iteration.number)
       return (1,) * len(iteration.subnetworks), None
   times = [max(1, round(statistics.median(secs) * 1e9)) for secs in taken]

@@ -5,7 +5,7 @@
 import time
 from typing import Callable, Dict, List, Optional, Sequence
 
-from absl import logging
+from adanet import log as logging
 from adanet.cluster import connection as connection_lib
 from adanet.core import iteration as iteration_lib
 from adanet.training import model as model_lib

@@ -9,7 +9,7 @@ chief ends the job, and says where it has its files.
 import time
 from typing import Callable
 
-from absl import logging
+from adanet import log as logging
 from adanet.cluster import addresses
 from adanet.cluster import board as board_lib
 from adanet.cluster import connection as connection_lib

@@ -21,7 +21,7 @@ import time
 import traceback
 from typing import Mapping, NamedTuple, Optional, Tuple
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet import waiting
 from adanet.core import empty_input

@@ -17,11 +17,12 @@ import os
 from typing import (Any, Callable, Dict, List, NamedTuple, Optional, Sequence,
                     Tuple)
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet import typed_json
 from adanet import waiting
 from adanet.cluster import ended
+from adanet.core import metric_values
 from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import files
 from adanet.training import signals
@@ -52,6 +53,8 @@ def to_json(value: Any) -> Any:
     return {"bytes": _text(value)}
   if isinstance(value, (list, tuple)):
     return [to_json(item) for item in value]
+  if isinstance(value, metric_values.MetricValues):
+    return {"metrics": [to_json(dict(value)), to_json(value.more)]}
   if isinstance(value, dict):
     return {"dict": {str(key): to_json(item) for key, item in value.items()}}
   if value is None or isinstance(value, (bool, int, float, str)):
@@ -69,6 +72,8 @@ def from_json(content: Any) -> Any:
   (kind, value), = content.items()
   if kind == "bytes":
     return base64.b64decode(value)
+  if kind == "metrics":
+    return metric_values.MetricValues(*map(from_json, value))
   if kind == "array":
     dtype, shape, data = value
     array = np.frombuffer(base64.b64decode(data), dtype).reshape(shape)

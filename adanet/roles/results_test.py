@@ -11,6 +11,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import waiting
 from adanet.cluster import ended
+from adanet.core import metric_values
 from adanet.roles import results
 from adanet.tf_compat import files
 import numpy as np
@@ -46,6 +47,12 @@ class JsonTest(parameterized.TestCase):
     self.assertEqual(
         [[b"a", b"b"]], _there_and_back(np.array([[b"a", b"b"]], object)))
     self.assertTrue(math.isnan(_there_and_back(float("nan"))))
+
+  def test_metrics(self):
+    found = _there_and_back(metric_values.MetricValues(
+        {"loss": .5, "auc": [1.]}, {"more": b"bytes"}))
+    self.assertEqual({"loss": .5, "auc": [1.]}, found)
+    self.assertEqual(b"bytes", found["more"])
 
   def test_something_else(self):
     with self.assertLogs(level="WARNING") as logs:

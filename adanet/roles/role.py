@@ -5,7 +5,7 @@
 import enum
 from typing import Any
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import events
 from adanet.core import nan_loss
@@ -70,12 +70,12 @@ def train(model: model_lib.Model, request: trainer.Request,
   role = role_of(model.config)
   reporter.tell(events.Joined(files.real_path(model.model_dir.path)))
   if executor is not None:
-    with nan_loss.raised_in_training():
+    with nan_loss.raised_in_training(), model.model_dir.trains_here():
       driver.train(model, request, executor)
     return
   if role == Role.EVALUATOR:
     logging.info("Skipped training: this task is the evaluator. It works in "
                  "adanet.train_and_evaluate.")
     return
-  with nan_loss.raised_in_training():
+  with nan_loss.raised_in_training(), model.model_dir.trains_here():
     _TRAIN[role](model, request)

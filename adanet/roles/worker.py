@@ -29,7 +29,7 @@ servers, and the chief restores and saves. What it can lose:
 
 import time
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.cluster import connection as connection_lib
 from adanet.cluster import ended

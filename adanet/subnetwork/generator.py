@@ -10,7 +10,7 @@ import abc
 import collections
 from typing import Any, Dict, Iterable, List, Optional
 
-from absl import logging
+from adanet import log as logging
 
 import six
 

@@ -10,7 +10,7 @@ holds plain values and is given to the generator.
 import collections
 from typing import Any, Dict
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 
 

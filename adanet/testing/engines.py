@@ -13,14 +13,14 @@ it needs an `if __name__ == "__main__"`.
 import contextlib
 import logging
 import multiprocessing
-import os
 import tempfile
 import threading
 import time
 from typing import Any, Iterator
 import unittest
 from concurrent import futures
-from multiprocessing import connection as connection_lib
+
+from adanet.launch import processes
 
 _END_SECS = 10.
 _POLL_SECS = .01
@@ -60,19 +60,6 @@ def _killing_processes() -> Iterator[None]:
       time.sleep(_POLL_SECS)
 
 
-def _end_with_pool(connection: connection_lib.Connection) -> None:
-  """Lets this process end when the other end of a connection closes.
-
-  A worker whose program was killed would wait for its next task for ever.
-  """
-
-  def wait():
-    connection.poll(None)
-    os._exit(1)
-
-  threading.Thread(target=wait, daemon=True).start()
-
-
 @contextlib.contextmanager
 def process_pool(workers: int, start_method: str = "spawn"
                 ) -> Iterator[futures.Executor]:
@@ -84,11 +71,9 @@ def process_pool(workers: int, start_method: str = "spawn"
       process. A "fork" would not work after TensorFlow has started threads.
   """
   context = multiprocessing.get_context(start_method)
-  reader, writer = context.Pipe(duplex=False)
-  with reader, writer, _killing_processes():
+  with _killing_processes():
     pool = futures.ProcessPoolExecutor(
-        workers, mp_context=context, initializer=_end_with_pool,
-        initargs=(reader,))
+        workers, mp_context=context, initializer=processes.end_with_program)
     secs = 0.
     try:
       yield pool

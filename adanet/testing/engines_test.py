@@ -71,15 +71,6 @@ def _listening():
   return found
 
 
-def _runs(pid):
-  """Whether a process has not ended."""
-  try:
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
-      return f.read().rpartition(")")[2].split()[0] not in ("X", "Z")
-  except (FileNotFoundError, ProcessLookupError):
-    return False
-
-
 _ENGINES = {
     "spawn": lambda: engines.process_pool(2),
     "forkserver": lambda: engines.process_pool(2, "forkserver"),
@@ -120,7 +111,7 @@ class EnginesTest(parameterized.TestCase):
   def _assert_ended(self, pids):
     self.assertLen(set(pids), 2)
     for pid in pids:
-      self.assertFalse(_runs(pid), pid)
+      self.assertTrue(process_tree.has_ended(pid), pid)
 
   @_for_each_engine
   def test_tasks_run_in_processes_that_end_with_the_block(self, engine):
@@ -185,7 +176,8 @@ class EnginesTest(parameterized.TestCase):
       program.process.kill()
       for pid in pids:
         processes.wait_until(
-            lambda p=pid: not _runs(p), f"the end of {pid}", secs=10.)
+            lambda p=pid: process_tree.has_ended(p), f"the end of {pid}",
+            secs=10.)
 
 
 if __name__ == "__main__":

@@ -17,9 +17,6 @@ Attributes:
   IS_TENSORFLOW_1: bool, whether this is TensorFlow 1.15.
   eager_device: a function that returns the device of the eager scope as str.
     No version of TensorFlow has a public function for that.
-  reset_layer_names: a function that lets Keras 2 number its layers from the
-    start again, so that no name depends on layers made before. It does nothing
-    where Keras 2 is not loaded.
 
 Each of these loads TensorFlow when it is first read. Importing this module and
 making a `RunConfig` do not. `metric_op` makes a Keras metric one of TensorFlow
@@ -45,7 +42,6 @@ if TYPE_CHECKING:
   STANDARD_PS_OPS: FrozenSet[str]
   IS_TENSORFLOW_1: bool
   eager_device: Callable[[], str]
-  reset_layer_names: Callable[[], None]
 else:
 
   def __getattr__(name):

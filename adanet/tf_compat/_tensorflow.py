@@ -5,41 +5,13 @@
 Importing TensorFlow takes seconds, and most of adanet does not need it.
 """
 
-import contextlib
-import gc
 import importlib
-import sys
 from typing import Any
-
-from adanet.tf_compat import _noise
-
-
-_noise.hide_deprecations()
-
-
-@contextlib.contextmanager
-def _without_collections():
-  """Keeps what is loaded out of garbage collection, as long as it lives.
-
-  TensorFlow makes 600,000 objects, which live until the process ends. To
-  search them for garbage again and again, and at the end, takes a second.
-  """
-  was_enabled = gc.isenabled()
-  gc.disable()
-  try:
-    yield
-    gc.freeze()
-  finally:
-    if was_enabled:
-      gc.enable()
 
 
 def _load(module):
   try:
-    if "tensorflow" in sys.modules:
-      return importlib.import_module(module)
-    with _noise.loading(), _without_collections():
-      return importlib.import_module(module)
+    return importlib.import_module(module)
   except ModuleNotFoundError as e:
     packages = {"tensorflow": "tensorflow (or tensorflow-cpu)",
                 "keras": "keras", "tf_keras": "tf-keras"}
@@ -79,14 +51,6 @@ def _keras_3():
         "Keras 3 needs TensorFlow 2.16 or later, and this is TensorFlow "
         f"{_load('tensorflow.compat.v1').VERSION}: use tf_compat.keras.")
   return _load("keras")
-
-
-def reset_layer_names() -> None:
-  """Lets Keras 2 number its layers from the start again, where it is loaded."""
-  package = ("tf_keras" if _version() >= (2, 16) else
-             "keras" if _version() >= (2, 6) else "tensorflow")
-  if package in sys.modules:
-    _keras().backend.reset_uids()
 
 
 def _standard_ps_ops():

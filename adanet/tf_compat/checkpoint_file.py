@@ -7,9 +7,9 @@ the original, so a checkpoint of the same name in the folder itself comes first.
 """
 
 import os
-from typing import List, Optional
+from typing import Any, List, Optional
 
-from absl import logging
+from adanet import log as logging
 from adanet.tf_compat import _tensorflow
 
 NAME = "checkpoint"
@@ -47,9 +47,9 @@ def latest(folder: str) -> Optional[str]:
   here = os.path.join(folder, os.path.basename(named))
   if here == named or is_there(here) or not is_there(named):
     return here
-  logging.log_first_n(
-      logging.WARNING, "The file %s names a checkpoint in another folder: %s.",
-      1, os.path.join(folder, NAME), named)
+  logging.warn_once(
+      "The file %s names a checkpoint in another folder: %s.",
+      os.path.join(folder, NAME), named)
   return named
 
 
@@ -66,3 +66,14 @@ def kept(folder: str) -> List[str]:
   paths = [os.path.join(folder, os.path.basename(path))
            for path in (state.all_model_checkpoint_paths if state else ())]
   return [path for path in paths if is_there(path)]
+
+
+def recover(saver: Any, folder: str) -> None:
+  """Lets a `tf.train.Saver` go on with the checkpoints in a folder.
+
+  `Saver.recover_last_checkpoints` does the same, and warns each time that a
+  function that it calls is deprecated.
+  """
+  stat = _tensorflow.v1.io.gfile.stat
+  saver.set_last_checkpoints_with_time([
+      (path, stat(path + ".index").mtime_nsec / 1e9) for path in kept(folder)])

@@ -23,6 +23,7 @@ import threading
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from adanet.tf_compat import _tensorflow
+from adanet.tf_compat import keras_2_names
 from adanet.tf_compat import keras_2_weights
 from adanet.tf_compat import keras_loaded
 
@@ -168,6 +169,7 @@ class KerasScope:
     """
     self._name = name
     self._state: Dict[str, Any] = {}
+    self._state_of_keras_2: Dict[str, Any] = {}
     self._active = False
     # From a variable's name to the variable, and to what it gets.
     self._assigned: Dict[str, Tuple[Any, Any]] = {}
@@ -188,7 +190,8 @@ class KerasScope:
       ValueError: Keras is used, and does not compute with TensorFlow, or with
         layers of another graph; or Keras 2 loads weights.
     """
-    with keras_2_weights.not_loaded(self._name), self._entered_keras_3():
+    with keras_2_names.numbered_apart(self._state_of_keras_2), \
+         keras_2_weights.not_loaded(self._name), self._entered_keras_3():
       yield
 
   @contextlib.contextmanager

@@ -765,7 +765,6 @@ class OtherKerasTest(absltest.TestCase):
       self.assertEqual(expected, self._run(f"""
         for name in "{order}".split():
           keras = getattr(tf_compat, name)
-          tf_compat.reset_layer_names()
           print(use(lambda: keras.layers.Dense(1)), "tf_keras" in sys.modules,
                 "keras" in sys.modules)
         """, TF_USE_LEGACY_KERAS=legacy))

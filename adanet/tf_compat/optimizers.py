@@ -7,20 +7,10 @@ import functools
 import re
 from typing import Any, Sequence
 
+from adanet.tf_compat import _optimizer_names
 from adanet.tf_compat import _tensorflow
 from adanet.tf_compat import keras_loaded
 from adanet.tf_compat import keras_scope
-
-_CLASSES = {
-    "Adagrad": "AdagradOptimizer",
-    "Adam": "AdamOptimizer",
-    "Ftrl": "FtrlOptimizer",
-    "RMSProp": "RMSPropOptimizer",
-    "SGD": "GradientDescentOptimizer",
-}
-
-# What tf.estimator takes for an optimizer that is given by its name.
-_LEARNING_RATE = .05
 
 
 def _is_keras(optimizer):
@@ -88,7 +78,11 @@ def _copies(optimizer):
   inner = getattr(optimizer, "inner_optimizer", None)
   if inner is not None and _has_number(inner):
     del config["inner_optimizer"]["config"]["name"]
-  make()  # Where it fails, the user is told now.
+  state = keras_loaded.exchange_state({})  # It is not one of the program's.
+  try:
+    make()  # Where it fails, the user is told now.
+  finally:
+    keras_loaded.exchange_state(state)
   return make
 
 
@@ -103,11 +97,8 @@ def for_any_graph(optimizer: Any) -> Any:
   Raises:
     ValueError: `optimizer` is a str that names none, or it cannot be copied.
   """
-  if isinstance(optimizer, str) and optimizer not in _CLASSES:
-    raise ValueError(
-        f"optimizer={optimizer!r}: expected one of "
-        f"{', '.join(sorted(_CLASSES))}, an optimizer, or a function that "
-        "makes one.")
+  if isinstance(optimizer, str):
+    _optimizer_names.check(optimizer)
   if _is_keras(optimizer) and not callable(optimizer):
     try:
       return _copies(optimizer)
@@ -134,6 +125,24 @@ def _exclude_by_path(optimizer, variables):
       pattern.search(getattr(variable, "path", variable.name))])
 
 
+def _trace(step, gradients):
+  """Returns a function of gradients as TensorFlow's, which knows their order.
+  """
+  # A gradient may be of some rows only.
+  return _tensorflow.v2.function(step).get_concrete_function(
+      [_tensorflow.v2.type_spec_from_value(gradient) for gradient in gradients])
+
+
+def _eagerly(trace):
+  """Calls a function in a thread, where eager execution is around graphs.
+
+  A graph of TensorFlow 1 compares tensors by identity, also in functions that
+  are traced in it.
+  """
+  with futures.ThreadPoolExecutor(1) as thread:
+    return thread.submit(trace).result()
+
+
 def _keras_3_step(optimizer, loss, var_list):
   """Returns the op of one step of an optimizer of Keras 3."""
   tf = _tensorflow.v1
@@ -149,7 +158,14 @@ def _keras_3_step(optimizer, loss, var_list):
     variables = [keras_loaded.of_keras(variable) for variable in var_list]
     for one in (optimizer, getattr(optimizer, "inner_optimizer", None)):
       _exclude_by_path(one, variables)
-    optimizer.build(variables)
+    try:
+      optimizer.build(variables)
+    except (AttributeError, NotImplementedError, ValueError) as error:
+      raise ValueError(
+          f"optimizer={type(optimizer).__name__} cannot train "
+          f"{variables[0].name} in a graph: use another one. Some of Keras "
+          "train variables of its own layers only, or begin from the values of "
+          f"variables. It says: {' '.join(str(error).split())}") from error
   # A scale of the loss may be a variable, so it comes after `build`.
   pairs = [(gradient, variable) for gradient, variable in zip(
       tf.gradients(optimizer.scale_loss(loss), var_list), var_list)
@@ -175,24 +191,18 @@ def _keras_3_step(optimizer, loss, var_list):
           f"optimizer={optimizer!r}: gradient_accumulation_steps and "
           "ema_overwrite_frequency need eager execution around graphs: do not "
           "call disable_v2_behavior or disable_eager_execution.")
-    # A gradient may be of some rows only.
-    return _tensorflow.v2.function(apply).get_concrete_function(
-        [_tensorflow.v2.type_spec_from_value(gradient)
-         for gradient in gradients])
+    return _trace(apply, gradients)
 
   with keras_scope.assigning(trained + optimizer.variables):
-    # A graph of TensorFlow 1 compares tensors by identity, also in functions
-    # that are traced in it. In a thread, eager execution is around it.
-    with futures.ThreadPoolExecutor(1) as thread:
-      try:
-        step = thread.submit(trace).result()
-      except (NotImplementedError, ValueError) as error:
-        if "Unknown variable" not in str(error):
-          raise
-        raise ValueError(
-            f"optimizer={optimizer!r} was built for other variables. If it "
-            "comes with a model from an .h5 file, call load_model with "
-            "compile=False, and give an optimizer.") from error
+    try:
+      step = _eagerly(trace)
+    except (NotImplementedError, ValueError) as error:
+      if "Unknown variable" not in str(error):
+        raise
+      raise ValueError(
+          f"optimizer={optimizer!r} was built for other variables. If it "
+          "comes with a model from an .h5 file, call load_model with "
+          "compile=False, and give an optimizer.") from error
     return step(gradients).op
 
 
@@ -207,13 +217,13 @@ def _keras_step(optimizer, loss, var_list):
       tf.gradients(loss, var_list), var_list) if gradient is not None]
   optimizer.build([variable for _, variable in pairs])
 
-  @_tensorflow.v2.function
-  def apply_gradients(gradients):
+  def apply(gradients):
     optimizer.apply_gradients(
         [(gradient, v) for gradient, (_, v) in zip(gradients, pairs)])
     return optimizer.iterations.read_value()
 
-  return apply_gradients([gradient for gradient, _ in pairs]).op
+  gradients = [gradient for gradient, _ in pairs]
+  return _eagerly(lambda: _trace(apply, gradients))(gradients).op
 
 
 def minimize(optimizer: Any, loss: Any, var_list: Sequence[Any]) -> Any:
@@ -222,9 +232,10 @@ def minimize(optimizer: Any, loss: Any, var_list: Sequence[Any]) -> Any:
   Args:
     optimizer: an optimizer of `tf_compat.v1.train`; one of Keras 3, made in
       this graph; one of `tf_compat.keras.optimizers`, which no other graph has
-      used; the name of one: "Adagrad", "Adam", "Ftrl", "RMSProp" or "SGD", with
-      a learning rate of 0.05; a function without arguments that makes one of
-      these; or None to change nothing.
+      used; the name of one of Keras, such as "adam", in whatever case and with
+      Keras's defaults; a function without arguments that makes one of these; or
+      None to change nothing. Names are those of Keras 3 since TensorFlow 2.16,
+      and those of `tf.keras` before it.
     loss: float tensor of shape [].
     var_list: list of the variables to change.
 
@@ -232,20 +243,27 @@ def minimize(optimizer: Any, loss: Any, var_list: Sequence[Any]) -> Any:
     TypeError: `optimizer` is none of these.
     ValueError: it is a str that names no optimizer, or the variables are not of
       the kind that it can change.
+
+  An optimizer of Keras needs resource variables, which TensorFlow 1.15 makes
+  after `enable_resource_variables`, and the pools and ensemblers of adanet
+  always. Where there are others, a name of Keras stands for the same optimizer
+  of `tf_compat.v1.train`: those of Adadelta, Adagrad, Adam, Ftrl, RMSprop and
+  SGD.
   """
   tf = _tensorflow.v1
   if callable(optimizer):
     optimizer = optimizer()
   if optimizer is None:
     return tf.no_op()
-  if isinstance(optimizer, str):
-    for_any_graph(optimizer)
-    optimizer = getattr(tf.train, _CLASSES[optimizer])(_LEARNING_RATE)
   var_list = [keras_loaded.in_graph(variable) for variable in var_list]
-  if _is_keras(optimizer) and any(
-      variable.dtype.name.endswith("_ref") for variable in var_list):
+  has_refs = any(
+      variable.dtype.name.endswith("_ref") for variable in var_list)
+  given = optimizer
+  if isinstance(optimizer, str):
+    optimizer = _optimizer_names.make(optimizer, has_refs)
+  if _is_keras(optimizer) and has_refs:
     raise ValueError(
-        f"optimizer={optimizer!r}: a Keras optimizer needs resource variables. "
+        f"optimizer={given!r}: a Keras optimizer needs resource variables. "
         "Call tf_compat.v1.enable_resource_variables() at the program's start, "
         "or use an optimizer of tf_compat.v1.train.")
   if _is_keras(optimizer) and _is_keras_3(optimizer):

@@ -35,19 +35,29 @@ class MinimizeTest(parameterized.TestCase):
           session.run(train_op)
         return session.run(x).tolist()
 
-  @parameterized.parameters("Adagrad", "Adam", "Ftrl", "RMSProp", "SGD")
+  @parameterized.parameters(
+      "Adadelta", "ADAGRAD", "adam", "Ftrl", "RMSProp", "sgd")
   def test_name(self, name):
-    self.assertLess(self._minimize(name), 1.)
+    # Keras cannot change the second kind of variables, and tf.train can.
+    for steps in (1, 3):
+      x = self._minimize(name, steps)
+      self.assertLess(x, 1.)
+      self.assertAlmostEqual(
+          x, self._minimize(name, steps, use_resource=False), places=5)
 
-  def test_learning_rate_of_a_name(self):
-    self.assertAlmostEqual(.9, self._minimize("SGD"), places=6)
+  @parameterized.parameters("Adamax", "nadam")
+  def test_name_that_only_keras_has(self, name):
+    self.assertAlmostEqual(.999, self._minimize(name), places=3)
+    with self.assertRaisesRegex(
+        ValueError, f"^optimizer='{name}': .*enable_resource_variables"):
+      self._minimize(name, use_resource=False)
 
   def test_optimizer_and_function_that_makes_one(self):
     tf = tf_compat.v1
     optimizer = tf.train.GradientDescentOptimizer(.25)
     self.assertEqual(.5, self._minimize(optimizer))
     self.assertEqual(.5, self._minimize(lambda: optimizer))
-    self.assertAlmostEqual(.9, self._minimize(lambda: "SGD"), places=6)
+    self.assertAlmostEqual(.98, self._minimize(lambda: "SGD"), places=6)
 
   def test_none_changes_nothing(self):
     self.assertEqual(1., self._minimize(None))
@@ -89,11 +99,12 @@ class MinimizeTest(parameterized.TestCase):
       with self.assertRaisesRegex(ValueError, "enable_resource_variables"):
         optimizers.minimize(tf_compat.keras.optimizers.SGD, 2. * x, [x])
 
-  @parameterized.parameters("sgd", "Momentum", "")
+  @parameterized.parameters("Momentum", "Optimizer", "LossScaleOptimizer", "")
   def test_unknown_name(self, name):
-    with self.assertRaisesRegex(
-        ValueError, f"^optimizer='{name}'.*Adagrad, Adam, Ftrl"):
-      optimizers.for_any_graph(name)
+    for use in (optimizers.for_any_graph, self._minimize):
+      with self.assertRaisesRegex(
+          ValueError, f"^optimizer='{name}': .*Adam, .*RMSprop, SGD.*, an"):
+        use(name)
 
   @parameterized.parameters(.05, _NoOptimizer())
   def test_no_optimizer(self, optimizer):

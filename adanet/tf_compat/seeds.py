@@ -7,10 +7,15 @@ all ops of the graph in TensorFlow 1, of random ops without a seed since. Keras
 2 draws from `random`, or from a generator of its own, and some of its functions
 from `numpy.random`. Keras 3 draws from `random`. In a scope of this module all
 of these follow from the scope's name alone.
+
+In a graph without a seed they are new ones each time. There, too, nothing is
+drawn from what the program itself draws from.
 """
 
 import contextlib
 import hashlib
+import itertools
+import pickle
 import random
 import sys
 import threading
@@ -22,6 +27,9 @@ import numpy as np
 # What is drawn from belongs to the process, and parts of a search may be built
 # in several threads of it.
 _LOCK = threading.RLock()
+
+# The graphs without a seed.
+_NUMBERS = itertools.count()
 
 
 class _SeedState(NamedTuple):
@@ -51,11 +59,14 @@ class UnseededOps:
   Attributes:
     sources: dict from the name of a scope to where its seeds go on, for
       `seed_scope`.
+    start: str, what seeds of a graph without a seed follow from; "" where it
+      has none yet.
   """
 
   def __init__(self, *args: Any, **kwargs: Any) -> None:
     super().__init__(*args, **kwargs)
     self.sources: Dict[str, Any] = {}
+    self.start = ""
     self._op_seed: Optional[int] = None
 
   @property
@@ -140,9 +151,14 @@ def _first(graph, name):
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return int.from_bytes(digest[:4], "big") % (2**31 - 1)
 
+  if graph.seed is None and not graph.start:
+    # A program that seeds `random` and NumPy gets the same each time it runs.
+    states = pickle.dumps((random.getstate(), np.random.get_state()))
+    graph.start = f"{next(_NUMBERS)}/{hashlib.sha256(states).hexdigest()}"
   # TensorFlow adds the graph's seed to that of an op, and Python does not.
-  seed = number(f"{graph.seed}/{name}")
-  return _SeedState(graph.seed, number(name), random.Random(seed).getstate(),
+  seed = number(f"{graph.start if graph.seed is None else graph.seed}/{name}")
+  op_seed = None if graph.seed is None else number(name)
+  return _SeedState(graph.seed, op_seed, random.Random(seed).getstate(),
                  np.random.RandomState(seed).get_state(), None,
                  random.Random(seed))
 
@@ -153,15 +169,12 @@ def seed_scope(graph: Any, name: str) -> Iterator[None]:
 
   They do not depend on what else the graph has. A scope with the name of an
   earlier one goes on where that ended. After the scope, everything that seeds
-  are drawn from is as it was. A graph without a seed is not changed.
+  are drawn from is as it was.
 
   Args:
     graph: the default graph, an `UnseededOps`.
     name: str.
   """
-  if graph.seed is None:
-    yield
-    return
   with _LOCK:
     outer = _current(graph)
     _use(graph, graph.sources.get(name) or _first(graph, name))

@@ -91,14 +91,27 @@ class SeedsTest(absltest.TestCase):
 
     self.assertEqual(after(False), after(True))
 
-  def test_a_graph_without_a_seed_is_not_changed(self):
-    graph = self._graph(None)
-    random.seed(3)
-    np.random.seed(3)
-    with seeds.seed_scope(graph, "a"):
-      self.assertEqual(
-          [(None, None), random.Random(3).random(),
-           np.random.RandomState(3).uniform()], _draw()[:3])
+  def test_graphs_without_a_seed(self):
+
+    def draw(names):
+      """Returns what Python and NumPy draw in scopes, and what after them."""
+      graph = self._graph(None)
+      found = []
+      for name in names:
+        with seeds.seed_scope(graph, name):
+          found.append(_draw())
+          self.assertEqual((None, None), found[-1][0])
+      return [one[1:] for one in found], random.getstate()
+
+    _seed_all(3)
+    state = random.getstate()
+    found = []
+    for _ in range(2):
+      values, after = draw("aba")
+      self.assertEqual(state, after)
+      found += values
+    for values in zip(*found):  # None is drawn twice.
+      self.assertLen({str(value) for value in values}, len(found))
 
   @unittest.skipUnless(tf_compat.HAS_KERAS_3,
                        "Keras 3 needs TensorFlow 2.16 or later.")

@@ -13,7 +13,9 @@ import os
 import sys
 from typing import Any, Dict, Optional, Tuple
 
+from adanet import log as logging
 from adanet import tf_compat
+from adanet.core import user_input
 from adanet.training import input_position
 import numpy as np
 
@@ -22,37 +24,29 @@ _Named = Dict[str, np.ndarray]
 Structure = Any
 
 
-def described(value: Any) -> str:
-  """Returns a value for a message: its type, if it may be long."""
-  if value is None or isinstance(value, (bool, numbers.Number)):
-    return repr(value)
-  if isinstance(value, str) and len(value) < 50:
-    return repr(value)
-  return f"a value of type {type(value).__name__}"
-
-
 def _check_text(name, array):
   """Checks that an array of objects has text, which is all that a graph has."""
   for number, value in enumerate(array.flat):
     if not isinstance(value, (str, bytes)):
       raise ValueError(
           f"{name} is an array of objects, and value {number} is "
-          f"{described(value)}: expected text in all. Fill what is missing, or "
-          "convert it, for example with astype('float32').")
+          f"{user_input.described(value)}: expected text in all. Fill what is "
+          "missing, or convert it, for example with astype('float32').")
 
 
 def _checked_array(name, value):
   """Returns an array, or raises an error that names it."""
   if not hasattr(value, "__array__") or hasattr(value, "columns"):
     raise TypeError(
-        f"{name} is {described(value)}: expected a NumPy array, or a dict from "
-        "name to array.")
+        f"{name} is {user_input.described(value)}: expected a NumPy array, or a "
+        "dict from name to array.")
   try:
     array = np.asarray(value)
   except Exception as e:
     raise TypeError(
         "{} is {}, which is not a NumPy array: {}.".format(
-            name, described(value), str(e).split("\n")[0].rstrip("."))) from e
+            name, user_input.described(value),
+            str(e).split("\n")[0].rstrip("."))) from e
   if np.ma.is_masked(value):
     raise ValueError(f"{name} has masked values: give them a value, for "
                      "example with numpy.ma.filled.")
@@ -121,11 +115,22 @@ def check_rows(arrays: _Named) -> int:
   return rows
 
 
+def _dtype(name, array):
+  """Returns the type that an array has in a graph."""
+  try:
+    return tf_compat.v1.as_dtype(
+        object if array.dtype.kind in "SU" else array.dtype)
+  except TypeError as e:
+    raise TypeError(
+        f"{name} has the type {array.dtype}, which TensorFlow does not have: "
+        "convert it, for example with astype('float32').") from e
+
+
 def _check_count(name, value):
   if (isinstance(value, bool) or not isinstance(value, numbers.Integral) or
       value <= 0):
-    raise ValueError(f"{name}={described(value)}: expected an int greater than "
-                     "0.")
+    raise ValueError(f"{name}={user_input.described(value)}: expected an int "
+                     "greater than 0.")
 
 
 class Order:
@@ -200,15 +205,15 @@ class ArrayInput:
     """
     if not isinstance(shuffle, bool):
       raise ValueError(
-          f"shuffle={described(shuffle)}: expected True or False: True to "
-          "train, False to evaluate and to predict.")
+          f"shuffle={user_input.described(shuffle)}: expected True or False: "
+          "True to train, False to evaluate and to predict.")
     _check_count("batch_size", batch_size)
     if num_epochs is not None:
       _check_count("num_epochs", num_epochs)
     if seed is not None and not (
         isinstance(seed, numbers.Integral) and 0 <= seed < 2**32):
-      raise ValueError(f"seed={described(seed)}: expected an int from 0 to "
-                       "2**32 - 1, or None.")
+      raise ValueError(f"seed={user_input.described(seed)}: expected an int "
+                       "from 0 to 2**32 - 1, or None.")
     arrays = named(names[0], features)
     if labels is not None:
       arrays.update(named(names[1], labels))
@@ -220,6 +225,16 @@ class ArrayInput:
     self._num_epochs = num_epochs
     self._shuffle = shuffle
     self._seed = seed
+
+  @property
+  def shuffles(self) -> bool:
+    """Whether the rows come in another order than they have."""
+    return self._shuffle
+
+  @property
+  def is_endless(self) -> bool:
+    """Whether its batches have no end."""
+    return self._num_epochs is None
 
   def _order(self, config, input_context):
     """Returns the `Order` of the rows that this worker reads."""
@@ -240,16 +255,7 @@ class ArrayInput:
 
   def _dtypes(self):
     """Returns the types of the arrays in a graph."""
-    result = []
-    for name, array in self._arrays.items():
-      try:
-        result.append(tf_compat.v1.as_dtype(
-            object if array.dtype.kind in "SU" else array.dtype))
-      except TypeError as e:
-        raise TypeError(
-            f"{name} has the type {array.dtype}, which TensorFlow does not "
-            "have: convert it, for example with astype('float32').") from e
-    return result
+    return [_dtype(name, array) for name, array in self._arrays.items()]
 
   def _structure(self, tensors):
     """Returns tensors as the features and labels that the arrays are."""
@@ -289,8 +295,81 @@ class ArrayInput:
         tensor.set_shape((size,) + array.shape[1:])
       return self._structure(tensors)
 
-    return tf_compat.v1.data.Dataset.range(order.num_batches).map(
+    # Only that of TensorFlow 2 knows how many batches it has after `map`.
+    return tf_compat.v2.data.Dataset.range(order.num_batches).map(
         tf_compat.v2.autograph.experimental.do_not_convert(batch))
+
+
+def warn_if_shuffled(input_fn: Any) -> None:
+  """Warns that an input_fn of predictions mixes the rows, if it does."""
+  if isinstance(input_fn, ArrayInput) and input_fn.shuffles:
+    logging.warning(
+        "predict: shuffle=True of the input gives predictions in another order "
+        "than the rows have: use shuffle=False.")
+
+
+class Placeholders:
+  """Placeholders for arrays like some, with any number of rows.
+
+  Attributes:
+    features: placeholder, or dict of them.
+  """
+
+  def __init__(self, name: str, like: Structure):
+    """Makes them in the default graph.
+
+    Args:
+      name: str, what the arrays are called in messages.
+      like: array or dict of arrays, or what pandas has.
+    """
+    self._name = name
+    like = checked(name, like)
+    check_rows(named(name, like))
+
+    def made(key, array):
+      return tf_compat.v1.placeholder(
+          _dtype(key, array), (None,) + array.shape[1:])
+
+    if isinstance(like, dict):
+      self.features = {
+          key: made(f"{name}[{key!r}]", array) for key, array in like.items()}
+    else:
+      self.features = made(name, like)
+
+  def feeds(self, value: Structure) -> Dict[Any, np.ndarray]:
+    """Returns what a session is fed with.
+
+    Args:
+      value: array or dict of arrays, or what pandas has.
+
+    Raises:
+      TypeError: an array has another type.
+      ValueError: the arrays have other names or shapes, or no rows.
+    """
+    value = checked(self._name, value)
+    expected = named(self._name, self.features)
+    arrays = named(self._name, value)
+    if set(arrays) != set(expected):
+      raise ValueError(f"expected {', '.join(sorted(expected))}, got "
+                       f"{', '.join(sorted(arrays))}")
+    check_rows(arrays)
+    return {expected[name]: self._fed(name, array, expected[name])
+            for name, array in arrays.items()}
+
+  @staticmethod
+  def _fed(name, array, placeholder):
+    """Returns an array with the type of a placeholder, if it fits."""
+    shape, dtype = placeholder.shape.as_list(), placeholder.dtype
+    if list(array.shape[1:]) != shape[1:]:
+      raise ValueError(f"{name} has the shape {list(array.shape)}: expected "
+                       f"{shape}")
+    given = _dtype(name, array)
+    if (given == tf_compat.v1.string) != (dtype == tf_compat.v1.string) or (
+        not np.can_cast(
+            given.as_numpy_dtype, dtype.as_numpy_dtype, "same_kind")):
+      raise TypeError(f"{name} has the type {array.dtype}: expected "
+                      f"{dtype.name}")
+    return np.asarray(array, dtype.as_numpy_dtype)
 
 
 def _leaves(structure):
@@ -300,8 +379,10 @@ def _leaves(structure):
 
 
 def _is_array(value):
-  """Whether a value is an array of NumPy, or what pandas has."""
-  return isinstance(value, np.ndarray) or hasattr(value, "iloc")
+  """Whether a value is an array of NumPy, what pandas has, or an eager tensor.
+  """
+  return isinstance(value, np.ndarray) or hasattr(value, "iloc") or (
+      isinstance(value, tf_compat.v1.Tensor) and hasattr(value, "numpy"))
 
 
 def _constants(name, structure):

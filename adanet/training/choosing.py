@@ -9,11 +9,12 @@ import tempfile
 from typing import (Any, Callable, ContextManager, Dict, Iterable, List,
                     NamedTuple, Optional, Sequence, Tuple)
 
-from adanet import tf_compat
+from adanet import log as logging
 from adanet.core import architecture as architecture_lib
 from adanet.core import checkpoints
 from adanet.core import iteration as iteration_lib
 from adanet.core import selection
+from adanet.core import user_input
 from adanet.training import fitting
 from adanet.training import library as library_lib
 from adanet.training import model as model_lib
@@ -60,12 +61,15 @@ class Winner(NamedTuple):
     fits: dict from the name of each fitted candidate to its `Fit`.
     variables: dict from the names of the winner's own variables to their
       values, if it was fitted now: no checkpoint has them yet.
+    network_losses: dict from the name of each network that a fitted candidate
+      could have to the head's loss of that one alone, on the same data.
   """
   choice: selection.Choice
   architectures: Dict[str, architecture_lib.Architecture]
   values: Optional[Dict[str, float]] = None
   fits: Dict[str, selection.Fit] = {}
   variables: Dict[str, Any] = {}
+  network_losses: Dict[str, float] = {}
 
   @property
   def name(self) -> str:
@@ -94,9 +98,9 @@ def check_evaluator(evaluator: Any, min_delta: float = 0.) -> None:
       name for name in _OF_EVALUATORS if getattr(evaluator, name, None) is None]
   if missing:
     raise ValueError(
-        "evaluator must be an adanet.Evaluator, or have "
-        f"{', '.join(_OF_EVALUATORS)}, got {evaluator!r} without "
-        f"{', '.join(missing)}")
+        "evaluator must be an adanet.Evaluator(input_fn), or have "
+        f"{', '.join(_OF_EVALUATORS)}, got {user_input.described(evaluator)} "
+        f"without {', '.join(missing)}")
   if min_delta and evaluator and "objective_fn" in _objective(evaluator):
     raise ValueError(
         f"min_delta={min_delta!r}: expected 0 with the evaluator's own "
@@ -210,9 +214,7 @@ def evaluated(model: model_lib.Model, number: int,
     return {}
   with model.graph(evaluator.input_fn, "eval", number) as built:
     metrics = {
-        c.name: dict(
-            c.metrics,
-            adanet_loss=tf_compat.v1.metrics.mean(c.adanet_loss))
+        c.name: dict(c.metrics, adanet_loss=c.adanet_loss_metric())
         for c in built.iteration.candidates}
     if not metrics:  # Nothing would ever end the input.
       return {}
@@ -356,18 +358,38 @@ def winner(model: model_lib.Model, candidates: Contest) -> Winner:
   if choice is None:
     values = dict(candidates.values() if len(names) > len(
         candidates.fitted) else {}, **(values or {}))
-    values.update(dict.fromkeys(broken(candidates), float("nan")))
+    values.update(dict.fromkeys(broken(candidates), math.nan))
+    figures = [values.get(name, math.nan) for name in names]
     choice = selection.choose(
-        names, [values.get(name, float("nan")) for name in names],
-        previous=0 if candidates.previous else None,
+        names, figures, previous=0 if candidates.previous else None,
         force_grow=rules.force_grow,
+        advice=_advice(model, candidates, dict(zip(names, figures))),
         **(_objective(rules.evaluator) if rules.evaluator else {}))
   architectures = dict(candidates.architectures, **{
       name: one.architecture for name, one in found.items()})
   return Winner(
       choice, architectures, values,
       {name: one.fit for name, one in found.items()},
-      variables.get(choice.name, {}))
+      variables.get(choice.name, {}),
+      {name: loss for one in found.values()
+       for name, loss in one.network_losses.items()})
+
+
+def _advice(model, candidates, values):
+  """Warns of candidates that may be NaN because the evaluator's data has NaN.
+
+  Returns:
+    A sentence of what has NaN; empty for nothing, or if no candidate is NaN but
+    for its variables.
+  """
+  explained = broken(candidates)
+  names = [name for name, value in values.items()
+           if math.isnan(value) and name not in explained]
+  advice = model.not_finite_of_evaluator() if names else ""
+  if advice:
+    logging.warning("Iteration %d: the value of %s is NaN.%s",
+                    candidates.number, ", ".join(names), advice)
+  return advice
 
 
 def _fitted(model, candidates):

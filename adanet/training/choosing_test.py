@@ -119,8 +119,9 @@ class EvaluatorOfAUserTest(parameterized.TestCase):
   def test_what_an_evaluator_lacks(self):
     judge = _Judge(None, [])
     with self.assertRaisesRegex(
-        ValueError, "^evaluator must be an adanet.Evaluator, or have input_fn, "
-        "metric_name, objective_fn, evaluate, got <.*> without objective_fn$"):
+        ValueError, r"^evaluator must be an adanet.Evaluator\(input_fn\), or "
+        "have input_fn, metric_name, objective_fn, evaluate, got a value of "
+        "type _Judge without objective_fn$"):
       self._train(judge)
 
 

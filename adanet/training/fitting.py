@@ -12,8 +12,8 @@ import math
 from typing import (Any, Container, Dict, Iterable, Mapping, NamedTuple,
                     Optional, Sequence, Tuple)
 
-from absl import logging
 from adanet import ensemble as ensemble_lib
+from adanet import log as logging
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
@@ -36,9 +36,12 @@ class Fitted(NamedTuple):
   Attributes:
     architecture: `Architecture` of its members, without a global step.
     fit: `Fit`.
+    network_losses: dict from the name of each network that it could have, such
+      as "t0_linear", to the head's loss of that one alone.
   """
   architecture: architecture_lib.Architecture
   fit: selection.Fit
+  network_losses: Dict[str, float]
 
   @property
   def weights(self) -> Tuple[float, ...]:
@@ -138,7 +141,8 @@ def _fit(planned, members, loss, losses):
           {"t{}_{}".format(*name): weight for name, weight in used.items()},
           loss(_mean([members[name] for name in used], used.values())),
           len(planned.architecture.subnetworks), "t{}_{}".format(*best),
-          losses[best]))
+          losses[best]),
+      {"t{}_{}".format(*name): losses[name] for name in members})
 
 
 def fit(model: model_lib.Model, number: int,
@@ -175,8 +179,9 @@ def fit(model: model_lib.Model, number: int,
     if left_out:
       logging.warning(
           "Iteration %d: fitted ensembles cannot have %s: variables, logits or "
-          "the loss are not finite.", number,
-          ", ".join(f"t{t}_{name}" for t, name in left_out))
+          "the loss are not finite.%s", number,
+          ", ".join(f"t{t}_{name}" for t, name in left_out),
+          model.not_finite_of_evaluator())
     found = {}
     for one in planned:
       members = {name: library.members[name]
@@ -314,7 +319,7 @@ def judge(model: model_lib.Model, number: int,
               one, fits[one.name].architecture, number, task, library, logits,
               before, search.exports)
     metrics = [
-        dict(spec.metrics, adanet_loss=v1.metrics.mean(spec.adanet_loss))
+        dict(spec.metrics, adanet_loss=spec.adanet_loss_metric())
         for spec in specs.values()]
     variables = {
         name: [v for v in v1.global_variables()

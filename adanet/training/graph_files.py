@@ -14,7 +14,7 @@ more than 2 GB is in no file: TensorFlow cannot write it.
 import os
 from typing import Any, Optional
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import summary as summary_lib
 from adanet.tf_compat import files

@@ -4,16 +4,25 @@
 
 import functools
 import inspect
-from typing import Any, Callable, Dict, List, NamedTuple, Type
+import re
+import time
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import evaluation
+from adanet.core import user_input
 from adanet.training import arrays
 from adanet.training import input_position
 import numpy as np
 
-_LOOKED_AT = 10  # Batches in which NaN is looked for.
+_LOOK_SECS = 10.  # How long NaN is looked for.
+
+_MADE_BEFORE = ("input_fn returned a {} that was made before: make it in the "
+                "function, because each graph needs one")
+
+# What an input_fn may take.
+_ARGUMENTS = "mode", "config", "params", "input_context"
 
 
 class Input(NamedTuple):
@@ -29,28 +38,6 @@ class Input(NamedTuple):
   initializers: List[Any]
 
 
-def check_input_fn(input_fn: Any, error: Type[Exception] = ValueError) -> None:
-  """Raises an error unless there is a function.
-
-  Args:
-    input_fn: what a user gave as one.
-    error: class of the error.
-  """
-  if callable(input_fn):
-    return
-  advice = ""
-  if hasattr(input_fn, "element_spec"):
-    advice = ": make the Dataset in a function, because each graph needs one"
-  elif hasattr(input_fn, "columns"):
-    advice = ": use adanet.inputs.pandas_input_fn(x, y, shuffle=True)"
-  elif hasattr(input_fn, "__array__") or isinstance(
-      input_fn, (dict, list, tuple)):
-    advice = ": use adanet.inputs.numpy_input_fn(x, y, shuffle=True)"
-  raise error(
-      "input_fn must be a function that returns (features, labels) or a "
-      f"tf.data.Dataset, got {arrays.described(input_fn)}{advice}")
-
-
 def _pair(batch, mode):
   """Returns features and labels, which may be absent for prediction."""
   if isinstance(batch, (list, tuple)):
@@ -62,10 +49,17 @@ def _pair(batch, mode):
     raise ValueError(
         "input_fn must return a pair (features, labels), or a Dataset of such "
         f"pairs, got {len(batch)} values{advice}")
-  if batch is None or hasattr(batch, "__next__"):
+  instead = None
+  if batch is None:
+    instead = ""
+  elif callable(batch):
+    instead = ": give this function itself as input_fn"
+  elif user_input.is_read_by_python(batch):
+    instead = user_input.from_generator()
+  if instead is not None:
     raise ValueError(
         "input_fn must return (features, labels) or a tf.data.Dataset, got "
-        f"{arrays.described(batch)}")
+        f"{user_input.described(batch)}{instead}")
   if mode != "infer":
     raise ValueError(
         "input_fn must return labels, too, as a pair (features, labels) or a "
@@ -74,10 +68,14 @@ def _pair(batch, mode):
 
 
 def _check_is_batch(features, labels):
-  """Checks that features and labels have a dimension of the examples.
+  """Checks that features and labels are a batch of the default graph.
 
   A feature of shape [] beside others may be an argument for the network.
   """
+  graph = tf_compat.v1.get_default_graph()
+  for leaf in tf_compat.v1.nest.flatten((features, labels)):
+    if getattr(leaf, "graph", graph) is not graph:
+      raise ValueError(_MADE_BEFORE.format("tensor"))
   for name, value in (features.items() if isinstance(features, dict) else
                       [("features", features)]):
     if isinstance(value, (list, tuple)) and not all(
@@ -96,13 +94,38 @@ def _check_is_batch(features, labels):
 
 
 def _parameters(function):
-  """Returns the names of a function's parameters that are not bound yet."""
-  names = set(inspect.signature(function).parameters)
+  """Returns the parameters of a function that are not bound yet, by name."""
+  found = dict(inspect.signature(function).parameters)
   # A signature still has what a partial binds by name.
   while isinstance(function, functools.partial):
-    names -= set(function.keywords)
+    for name in function.keywords:
+      found.pop(name, None)
     function = function.func
-  return names
+  return found
+
+
+def _check_parameters(parameters):
+  """Checks that an input_fn needs no argument that it does not get."""
+  unknown = [name for name, parameter in parameters.items()
+             if name not in _ARGUMENTS and
+             parameter.default is parameter.empty and parameter.kind not in (
+                 parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)]
+  if unknown:
+    raise ValueError(
+        f"input_fn needs the arguments {', '.join(unknown)}: expected a "
+        f"function of some of {', '.join(_ARGUMENTS)}, or of none")
+
+
+def _iterator(dataset):
+  """Returns the iterator of what an input_fn returned."""
+  try:
+    return tf_compat.v1.data.make_initializable_iterator(dataset)
+  except ValueError as error:
+    # That of TensorFlow 2, and that of 1.15.
+    if not re.search("is different from the graph|from the same graph",
+                     str(error)):
+      raise
+    raise ValueError(_MADE_BEFORE.format("tf.data.Dataset")) from error
 
 
 def _named(given):
@@ -118,7 +141,7 @@ def _named(given):
   return found
 
 
-def not_finite(read: Callable[[], Input]) -> str:
+def not_finite(read: Callable[[], Input], num_batches: Optional[int]) -> str:
   """Returns what in the first batches of an input has NaN or infinity.
 
   It reads the input anew. Nothing here may end training, so what cannot be read
@@ -126,6 +149,8 @@ def not_finite(read: Callable[[], Input]) -> str:
 
   Args:
     read: function that makes the `Input` in the default graph.
+    num_batches: int, how many; None for all. Looking for them ends after some
+      seconds.
 
   Returns:
     Such as "the feature 'x', the labels"; "" for nothing.
@@ -140,7 +165,10 @@ def not_finite(read: Callable[[], Input]) -> str:
       with v1.Session() as session:
         session.run([v1.local_variables_initializer(), v1.tables_initializer(),
                      given.initializers])
-        for _ in range(_LOOKED_AT):
+        end = time.monotonic() + _LOOK_SECS
+        left = float("inf") if num_batches is None else num_batches
+        while left > 0 and time.monotonic() < end:
+          left -= 1
           values = session.run(tensors)
           found = [name for name, value in sorted(values.items())
                    if not np.isfinite(value).all()]
@@ -168,8 +196,9 @@ def call(input_fn: Callable[..., Any], mode: str,
     ValueError: input_fn is no function, or returns something else.
   """
   v1 = tf_compat.v1
-  check_input_fn(input_fn)
+  user_input.check_input_fn(input_fn)
   taken = _parameters(input_fn)
+  _check_parameters(taken)
   arguments: Dict[str, Any] = {
       name: value for name, value in (
           ("mode", mode), ("config", config), ("params", {}))
@@ -183,12 +212,15 @@ def call(input_fn: Callable[..., Any], mode: str,
       features, labels = _pair(batch, mode)
       batch = arrays.in_graph(features, labels, repeats=mode == "train")
     if isinstance(batch, tf_compat.v2.data.Dataset):
-      iterator = v1.data.make_initializable_iterator(batch)
+      iterator = _iterator(batch)
       initializers.append(iterator.initializer)
-      if mode == "eval":
+      if mode != "train":
         v1.add_to_collection(evaluation.INPUT_CARDINALITY,
                              v1.data.experimental.cardinality(batch))
       batch = iterator.get_next()
+    elif mode != "train" and input_position.is_the_same(batch):
+      v1.add_to_collection(evaluation.INPUT_CARDINALITY,
+                           v1.constant(evaluation.ENDLESS, v1.int64))
     if mode == "train" and not getattr(config, "num_ps_replicas", 0):
       batch = input_position.counted(batch, initializers)
   features, labels = _pair(batch, mode)

@@ -11,7 +11,7 @@ and dropped. That holds for every input that is the same each time it is read.
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple
 from typing import Sequence, Set, Tuple
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet import waiting
 
@@ -41,6 +41,25 @@ class _Counted(NamedTuple):
   take: Any
 
 
+def _read(batch):
+  """Returns the leaves of a nest, its tensors, and all ops before these."""
+  v1 = tf_compat.v1
+  flat = v1.nest.flatten(batch, expand_composites=True)
+  tensors = [leaf for leaf in flat if isinstance(leaf, v1.Tensor)]
+  return flat, tensors, _ancestors([tensor.op for tensor in tensors])
+
+
+def is_the_same(batch: Any) -> bool:
+  """Returns whether all batches of an input are the same, without an end.
+
+  Args:
+    batch: nest of tensors, in the default graph.
+  """
+  _, _, before = _read(batch)
+  return not any(op.op_def.is_stateful or op.type == "Placeholder"
+                 for op in before)
+
+
 def counted(batch: Any, initializers: Sequence[Any]) -> Any:
   """Returns tensors of the input as such that count when they are read.
 
@@ -49,13 +68,11 @@ def counted(batch: Any, initializers: Sequence[Any]) -> Any:
     initializers: list of ops that start the input in a session.
   """
   v1 = tf_compat.v1
-  flat = v1.nest.flatten(batch, expand_composites=True)
-  tensors = [leaf for leaf in flat if isinstance(leaf, v1.Tensor)]
-  graph = v1.get_default_graph()
-  before = _ancestors([tensor.op for tensor in tensors])
+  flat, tensors, before = _read(batch)
   if not any(op.op_def.is_stateful for op in before) or any(
       op.type == "Placeholder" for op in before):
     return batch  # Each batch is the same, or hooks feed it.
+  graph = v1.get_default_graph()
   name = v1.get_variable_scope().name
   number = sum(found.name.partition("+")[0] == name
                for found in graph.get_collection(_COLLECTION))

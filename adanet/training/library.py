@@ -19,7 +19,7 @@ from typing import Sequence, Set, Tuple
 
 from adanet import ensemble as ensemble_lib
 from adanet import tf_compat
-from adanet.core import empty_input
+from adanet.core import evaluation
 from adanet.core import iteration as iteration_lib
 from adanet.core import subnetworks
 from adanet.tf_compat import files
@@ -203,23 +203,12 @@ def record(model: model_lib.Model, number: int, checkpoint: Optional[str],
         "inputs": loss_inputs(built.task, next(iter(logits.values()))),
         "complexities": complexities}
     with model.session(built, checkpoint) as (session, _):
-      batches = list(_batches(watched(session), fetches,
-                              getattr(evaluator, "steps", None)))
-  if not batches:
-    raise empty_input.empty_input_error("evaluator.input_fn")
+      session = watched(session)
+      batches = list(evaluation.batches(
+          session, lambda: session.run(fetches),
+          getattr(evaluator, "steps", None), "evaluator.input_fn"))
   _write(batches, folder)
   return built.iteration
-
-
-def _batches(session, fetches, steps):
-  """Yields what is fetched of each batch."""
-  done = 0
-  while steps is None or done < steps:
-    try:
-      yield session.run(fetches)
-    except tf_compat.v1.errors.OutOfRangeError:
-      return
-    done += 1
 
 
 def _write(batches, folder):

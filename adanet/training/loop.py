@@ -53,7 +53,7 @@ class Surroundings(NamedTuple):
     untrained: the names of subnetworks that no task trains.
     shares_ensembles: whether other tasks train its ensembles, too.
     not_finite: returns what of the input has NaN; "" for nothing. It is called
-      if a first loss is NaN.
+      if a loss is NaN.
     is_late: whether `max_seconds` were over before this could begin, so that it
       trains nothing. If not, it takes a step in any case.
   """
@@ -80,6 +80,7 @@ class Loop:
     averages: dict from an ensemble's name to its moving average, as of the last
       step; empty for one candidate alone, whose average decides nothing.
     trained: dict from a name to how many of its steps were taken here.
+    seconds: dict from a name to how long these steps took.
   """
 
   def __init__(self, number: int, ops: train_ops.TrainOps,
@@ -122,6 +123,7 @@ class Loop:
     self.losses: Dict[str, float] = {}
     self.averages: Dict[str, float] = {}
     self.trained = {name: 0 for name in ops.trainees}
+    self.seconds = {name: 0. for name in ops.trainees}
 
   def _stop(self, name, reason, **what):
     """Ends the training of a subnetwork or ensemble."""
@@ -152,9 +154,7 @@ class Loop:
     names = [name for name, loss in losses.items() if math.isnan(loss)]
     if not names:
       return
-    found = ""
-    if any(self.trained[name] == 1 for name in names):
-      found = self._surroundings.not_finite()
+    found = self._surroundings.not_finite()
     advice = f" The input has NaN or infinity in {found}." if found else ""
     for name in names:
       self._diverged.add(name)
@@ -241,10 +241,13 @@ class Loop:
     """Trains some names once."""
     began = time.monotonic()
     values = self._runs.train(session, names, self.global_step, self._finished)
+    seconds = time.monotonic() - began
+    for name in names:
+      self.seconds[name] += seconds
     if self._turns is not None and not self._runs.was_new:
       is_subnetwork = self._ops.trainees[names[0]].is_subnetwork
       self._turns.served(names[0] if is_subnetwork else turns_lib.ENSEMBLES,
-                         time.monotonic() - began)
+                         seconds)
     self._take(names, values)
 
   def _take_observed(self, steps):

@@ -16,7 +16,6 @@ from adanet.core import model_dir as model_dir_lib
 from adanet.core import reports
 from adanet.core import scopes
 from adanet.core import subnetworks
-from adanet.core import user_errors
 from adanet.distributed import placement
 from adanet.training import input as input_lib
 from adanet.training import sessions
@@ -148,10 +147,28 @@ class Model(NamedTuple):
     """
     return self.graph_on(self._reader(input_fn, mode), mode, number, scope)
 
-  def not_finite(self, input_fn: Callable[..., Any]) -> str:
-    """Returns what of the input of training has NaN; see `input.not_finite`."""
-    return input_lib.not_finite(lambda: self._reader(input_fn, "train")(
-        self.placement.with_config(self.config)))
+  def not_finite(self, input_fn: Callable[..., Any], mode: str,
+                 num_batches: Optional[int]) -> str:
+    """Returns what of an input has NaN; see `input.not_finite`.
+
+    Args:
+      input_fn: see `graph`.
+      mode: see `graph_on`.
+      num_batches: see `input.not_finite`.
+    """
+    return input_lib.not_finite(
+        lambda: self._reader(input_fn, mode)(self._strategy(mode)), num_batches)
+
+  def not_finite_of_evaluator(self) -> str:
+    """Returns a sentence that says what of the evaluator's input has NaN.
+
+    It is empty if nothing has.
+    """
+    evaluator = self.rules.evaluator
+    found = evaluator and self.not_finite(
+        evaluator.input_fn, "eval", getattr(evaluator, "steps", None))
+    return found and (
+        f" The input of the evaluator has NaN or infinity in {found}.") or ""
 
   @contextlib.contextmanager
   def graph_on(self, read: Callable[[distributed.PlacementStrategy],
@@ -200,12 +217,14 @@ class Model(NamedTuple):
     return lambda strategy: input_lib.call(
         input_fn, mode, self.config, lambda: strategy.input_context(1, 0))
 
+  def _strategy(self, mode):
+    if mode == "train":
+      return self.placement.with_config(self.config)
+    return distributed.ReplicationStrategy().with_config(_ALONE)
+
   @contextlib.contextmanager
   def _task_graph(self, read, mode, scope):
-    if mode == "train":
-      strategy = self.placement.with_config(self.config)
-    else:
-      strategy = distributed.ReplicationStrategy().with_config(_ALONE)
+    strategy = self._strategy(mode)
     with scopes.new_graph(
         self.config.tf_random_seed).as_default() as graph, scope():
       # Without this, TensorFlow 1.15 changes it in place, while a hook of the
@@ -225,18 +244,29 @@ class Model(NamedTuple):
     """Opens a session on a built graph, with the values of a checkpoint.
 
     Args:
-      built: `BuiltGraph`.
-      checkpoint: str, its prefix; None for the initial values.
-      new: see `Restorer`.
+      built: see `open_session`.
+      checkpoint: see `open_session`.
+      new: see `open_session`.
 
     Yields:
       The session and its coordinator.
     """
-    initializers = sessions.Initializers(
-        sessions.Restorer(checkpoint, new) if checkpoint else None,
-        built.iteration.local_init_ops, built.initializers)
-    with sessions.local_session(self.config.session_config) as session:
-      initializers.set_variables(session)
-      with initializers.started(session) as coordinator, (
-          user_errors.explained_in_run(built.task.features)):
-        yield session, coordinator
+    opened = self.open_session(built, checkpoint, new)
+    with contextlib.closing(opened), opened.entered() as session:
+      yield session, opened.coordinator
+
+  def open_session(self, built: BuiltGraph, checkpoint: Optional[str],
+                   new: Optional[str] = None) -> sessions.OpenSession:
+    """Opens a session on a built graph, with the values of a checkpoint.
+
+    Args:
+      built: `BuiltGraph`.
+      checkpoint: str, its prefix; None for the initial values.
+      new: see `Restorer`.
+    """
+    return sessions.OpenSession(
+        sessions.local_session(self.config.session_config),
+        sessions.Initializers(
+            sessions.Restorer(checkpoint, new) if checkpoint else None,
+            built.iteration.local_init_ops, built.initializers),
+        built.task.features)

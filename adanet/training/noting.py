@@ -4,7 +4,7 @@
 
 from typing import Iterable, Mapping, Optional
 
-from absl import logging
+from adanet import log as logging
 from adanet import waiting
 from adanet.core import searched
 from adanet.training import model as model_lib

@@ -8,7 +8,7 @@ import os
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
 from adanet.core import checkpoints
@@ -90,6 +90,7 @@ class TaskRecorder:
             trained=trained, seconds=now - self._started,
             losses={name: float(loss) for name, loss in loop.losses.items()
                     if name in trained},
+            step_seconds={name: loop.seconds[name] for name in trained},
             total_seconds=now - self._began, has_ended=has_ended)))
 
   def write_now_and_then(self, loop: loop_lib.Loop) -> None:
@@ -202,7 +203,12 @@ def write_end(model_dir: str, global_step: int, reason: str) -> None:
     reason: str.
   """
   write_or_warn(store.Store(model_dir).write_end,
-                records.EndRecord(global_step, reason))
+                records.EndRecord(global_step, reason, time.time()))
+
+
+def read_end(model_dir: str) -> Optional[records.EndRecord]:
+  """Returns what `write_end` wrote last, or None."""
+  return store.Store(model_dir).end()
 
 
 def write_goes_on(model_dir: str) -> None:
@@ -219,8 +225,8 @@ def write_iteration(
     weights: Mapping[str, Sequence[float]],
     progress: events.Progress, checkpoint: str,
     generation: Optional[int] = None,
-    costs_by_name: Optional[
-        Dict[str, Dict[str, Any]]] = None) -> None:
+    costs_by_name: Optional[Dict[str, Dict[str, Any]]] = None,
+    held_out_losses: Optional[Mapping[str, float]] = None) -> None:
   """Writes what an iteration found.
 
   Args:
@@ -234,6 +240,8 @@ def write_iteration(
     checkpoint: str, the prefix of its last checkpoint.
     generation: int, that of a cluster; None without one.
     costs_by_name: see `costs`; None if nobody asked.
+    held_out_losses: dict from the name of a network to its loss alone, on the
+      evaluator's data; None if networks were not evaluated.
   """
   candidates = {
       name: ["t{}_{}".format(*pair) for pair in architecture.subnetworks]
@@ -245,7 +253,8 @@ def write_iteration(
       ended, candidates, values,
       {name: found for name, found in weights.items()
        if len(found) == len(candidates[name])}, progress,
-      progress.global_step, generation, costs_by_name)._replace(
+      progress.global_step, generation, costs_by_name,
+      held_out_losses)._replace(
           checkpoint=os.path.basename(checkpoint), architecture=won.to_json()))
 
 

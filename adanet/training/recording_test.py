@@ -27,29 +27,35 @@ class RecordingTest(parameterized.TestCase):
         force_grow=True, config=tf_compat.RunConfig(tf_random_seed=1),
         **arguments)
 
-  def test_seconds_of_all_processes(self):
-    self._estimator().train(builders.input_fn(), steps=2)
+  @parameterized.parameters((None, "chief:0"), (engines.Here(), "worker:0"))
+  def test_seconds_of_all_processes(self, executor, task):
+    self._estimator().train(builders.input_fn(), steps=2, executor=executor)
     history = store.Store(self._model_dir)
-    before = history.task("chief:0", 0)
+    before = history.task(task, 0)
     self.assertGreater(before.total_seconds, before.seconds)
     self.assertTrue(before.has_ended)
     history.write_task(before._replace(total_seconds=1000., seconds=500.))
-    self._estimator().train(builders.input_fn())
+    self._estimator().train(builders.input_fn(), executor=executor)
     report = adanet.report(self._model_dir)
     self.assertGreater(report.iterations[0].seconds, 1000.)
     self.assertLess(report.iterations[1].seconds, 500.)
-    chief = report.tasks[0]
-    self.assertEqual(4, chief.steps)
-    self.assertGreater(chief.seconds, 500.)
-    self.assertLess(chief.seconds, 1000.)
+    found = report.tasks[0]
+    self.assertEqual((task, 4), (found.task, found.steps))
+    self.assertGreater(found.seconds, 500.)
+    self.assertLess(found.seconds, 1000.)
 
   def test_iteration_that_has_not_ended(self):
     self._estimator().train(builders.input_fn(), steps=6)
     report = adanet.report(self._model_dir)
     text = str(report)
     self.assertLen(report.iterations, 1)
-    self.assertIn("\nIteration 1 has not ended\n\nTrained: t1_a (2 steps, loss ",
-                  text)
+    self.assertRegex(text, r"""
+Iteration 1 has not ended
+
+network +loss  steps +time
+  t1_a +0.\d+ +2 .* s
+  t1_b +0.\d+ +2 .* s
+""")
     self.assertNotIn("t1_a_grow_complexity_regularized", text)
 
   @parameterized.parameters(
@@ -85,6 +91,72 @@ class RecordingTest(parameterized.TestCase):
     self.assertLen(report.iterations, number + 1)
     if number == 1:
       self.assertIsNone(report.undecided)
+
+  @parameterized.parameters(
+      (False, {}),
+      (True, {}),
+      (False, {"ensemblers": [adanet.ensemble.GreedyEnsembler()],
+               "evaluator": adanet.Evaluator(builders.input_fn(1))}))
+  def test_rerun_of_a_finished_search(self, on_executor, arguments):
+    def train(**more):
+      with self.assertLogs(logging.get_absl_logger(), "INFO") as logs:
+        self._estimator(**arguments, **more).train(
+            # Other data than before.
+            builders.input_fn(batch_size=3 + len(more)),
+            executor=engines.Here() if on_executor else None)
+      return [line for line in logs.output if "raining" in line or
+              "trained" in line or "Iteration" in line]
+
+    train()
+    history = store.Store(self._model_dir)
+    history.write_end(history.end()._replace(time=1e9))
+    history.write_iteration(history.iteration(1)._replace(seconds=1000.))
+    before = history.read()
+    line, = train()
+    self.assertRegex(
+        line, "Nothing was trained: the search in model_dir .* ended at step 8 "
+        r"on 2001-09-0[89] at \d\d:\d\d: it reached max_iterations=2. To train "
+        "anew, also on other data, use another model_dir.$")
+    self.assertEqual(before, history.read())
+    # Further iterations begin with its winner, which is told again.
+    train(max_iterations=3)
+    report = history.read()
+    self.assertLen(report.iterations, 3)
+    self.assertEqual(1000., report.iterations[1].seconds)
+    self.assertLess(report.iterations[2].seconds, 500.)
+
+  def test_rerun_with_another_evaluator(self):
+    self._estimator().train(builders.input_fn())
+    self._estimator(evaluator=adanet.Evaluator(
+        builders.input_fn(1), metric_name="average_loss")).train(
+            builders.input_fn())
+    self.assertEqual(
+        ["adanet_loss", "average_loss"],
+        [r.metric_name for r in adanet.report(self._model_dir).iterations])
+
+  def test_networks_of_a_fitted_search(self):
+    boards = []
+    for executor in None, engines.Here():
+      self._model_dir = self.create_tempdir().full_path
+      self._estimator(
+          ensemblers=[adanet.ensemble.GreedyEnsembler()],
+          evaluator=adanet.Evaluator(builders.input_fn(1))).train(
+              builders.input_fn(), executor=executor)
+      report = adanet.report(self._model_dir)
+      boards.append(report.to_json_dict()["leaderboard"])
+      for record in report.iterations:
+        losses = {name: network.held_out_loss
+                  for name, network in record.subnetworks.items()}
+        self.assertLen(losses, 2)
+        self.assertGreaterEqual(min(losses.values()), record.fit.best_loss)
+        if record.fit.best_network in losses:
+          self.assertEqual(record.fit.best_loss,
+                           losses[record.fit.best_network])
+    for row in boards[0] + boards[1]:
+      self.assertGreater(row.pop("seconds"), 0.)
+    self.assertEqual(*boards)
+    self.assertEqual({"t0_a", "t0_b", "t1_a", "t1_b"}, {
+        row["name"] for row in boards[0] if row["kind"] == "network"})
 
   def test_evaluator_at_the_last_step(self):
     self._estimator(evaluator=adanet.Evaluator(builders.input_fn(1))).train(

@@ -6,7 +6,7 @@ import os
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import checkpoints
 from adanet.core import events
@@ -114,7 +114,7 @@ class CheckpointSaver(Saver):
     super().__init__(
         sharded=True, max_to_keep=config.keep_checkpoint_max,
         keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours)
-    self._saver.recover_last_checkpoints(checkpoint_file.kept(model_dir.path))
+    checkpoint_file.recover(self._saver, model_dir.path)
     self._model_dir = model_dir
     self._every_steps = config.save_checkpoints_steps
     self._every_secs = config.save_checkpoints_secs
@@ -278,13 +278,12 @@ class CheckpointSaver(Saver):
   def _save_elsewhere(self, session, folder, prefix, global_step):
     """Saves for a hook in a folder that is not the model_dir."""
     path = self._new_path(prefix, global_step)
-    self._saver.recover_last_checkpoints(checkpoint_file.kept(folder))
+    checkpoint_file.recover(self._saver, folder)
     try:
       self._saver.write(session, path)
       self.graph_files.write_beside(path)
     finally:
-      self._saver.recover_last_checkpoints(
-          checkpoint_file.kept(self._model_dir.path))
+      checkpoint_file.recover(self._saver, self._model_dir.path)
 
   def end(self, session: Any, global_step: int,
           end_hooks: Callable[[], None]) -> None:

@@ -4,13 +4,19 @@
 
 import contextlib
 import re
-from typing import Any, Iterator, List, NamedTuple, Optional, Sequence
+from typing import (Any, Dict, Iterator, List, NamedTuple, Optional, Sequence,
+                    Tuple)
+import weakref
 
 from adanet import tf_compat
 from adanet.core import checkpoints
+from adanet.core import user_errors
 
 # A moving average starts anew where another version wrote other names.
 _AVERAGE_STATE = re.compile(r".*/adanet_loss/(biased|local_step)\Z")
+_LEARNING_RATE = re.compile(
+    r"adanet/iteration_\d+/(?:subnetwork|ensemble)_([^/]+)/(.+/)?learning_rate"
+    r"\Z")
 
 
 class _Saved(NamedTuple):
@@ -108,6 +114,11 @@ class Initializers:
   """What makes a session on the default graph ready.
 
   Make it when the graph is complete.
+
+  Attributes:
+    kept_rates: dict from what trains to the learning rate that its optimizer
+      was made with, and the one that the checkpoint had instead. Optimizers of
+      Keras keep it in a variable.
   """
 
   def __init__(self, restorer: Optional[Restorer],
@@ -123,6 +134,9 @@ class Initializers:
     v1 = tf_compat.v1
     self._restorer = restorer
     self._variables = v1.global_variables()
+    self._rates = [(found.group(1), v) for v in self._variables
+                   for found in [_LEARNING_RATE.match(v.op.name)] if found]
+    self.kept_rates: Dict[str, Tuple[float, float]] = {}
     # Such as the trees of tf.estimator. All tasks use the same ones, so they
     # are made with the variables.
     self._resources = v1.get_collection(v1.GraphKeys.RESOURCES)
@@ -138,7 +152,12 @@ class Initializers:
     """Gives all variables their values, from the checkpoint if there is one."""
     session.run(self._init)
     if self._restorer:
+      rates = [variable for _, variable in self._rates]
+      given = session.run(rates)
       self._restorer.restore(session)
+      self.kept_rates = {
+          name: (float(before), float(after)) for (name, _), before, after in
+          zip(self._rates, given, session.run(rates)) if before != after}
 
   def unset_variables(self, session: Any) -> List[str]:
     """Returns the names of the variables and resources that have no value."""
@@ -163,7 +182,8 @@ class Initializers:
     """
     v1 = tf_compat.v1
     session.run(self._local_init)
-    session.run(self._start_input)
+    with user_errors.explained_in_run():
+      session.run(self._start_input)
     coordinator = v1.train.Coordinator()
     threads = []
     if self._queues:
@@ -174,6 +194,50 @@ class Initializers:
       coordinator.request_stop()
       coordinator.join(threads, stop_grace_period_secs=5,
                        ignore_live_threads=True)
+
+
+class OpenSession:
+  """A session that is entered only while it is used.
+
+  So its user is in no graph meanwhile, and eager execution is on. It is closed
+  where the program drops it or ends: later, Python cannot start the thread that
+  TensorFlow closes a session in, and would wait for it for ever.
+
+  Attributes:
+    coordinator: `Coordinator` of its input.
+  """
+
+  def __init__(self, session: Any, initializers: Initializers, features: Any):
+    """Makes it ready.
+
+    Args:
+      session: `Session` on the default graph.
+      initializers: `Initializers` of that graph.
+      features: tensor or dict of tensors, for the errors of a run.
+    """
+    self._session = session
+    self._features = features
+    opened = contextlib.ExitStack()
+    opened.callback(session.close)
+    self._close = weakref.finalize(self, opened.close)
+    try:
+      with self.entered():
+        initializers.set_variables(session)
+        self.coordinator = opened.enter_context(initializers.started(session))
+    except BaseException:
+      self.close()
+      raise
+
+  @contextlib.contextmanager
+  def entered(self) -> Iterator[Any]:
+    """Yields the session; it and its graph are the default ones meanwhile."""
+    with self._session.graph.as_default(), self._session.as_default(), (
+        user_errors.explained_in_run(self._features)):
+      yield self._session
+
+  def close(self) -> None:
+    """Ends the threads of its input, and frees it."""
+    self._close()
 
 
 def local_init_op(local_init_ops: Sequence[Any]) -> Any:

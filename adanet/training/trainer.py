@@ -6,7 +6,7 @@ import functools
 from typing import (Any, Callable, Dict, List, NamedTuple, Optional, Sequence,
                     Tuple)
 
-from absl import logging
+from adanet import log as logging
 from adanet import tf_compat
 from adanet import waiting
 from adanet.core import checkpoints
@@ -28,6 +28,9 @@ from adanet.training import sessions
 from adanet.training import signals
 from adanet.training import train_ops
 from adanet.training import training_summaries
+
+# In how many more batches NaN is looked for than training has read.
+_MORE_BATCHES = 100
 
 
 class Request(NamedTuple):
@@ -216,8 +219,7 @@ class IterationTraining:
         self._saver, summaries,
         task.surroundings._replace(
             report=self._report,
-            not_finite=functools.lru_cache()(
-                lambda: model.not_finite(training.request.input_fn))))
+            not_finite=functools.lru_cache()(self._not_finite)))
     self._recorder = recording.TaskRecorder(
         self._folder.path, task.name, self.iteration, task.began)
     self.initializers = sessions.Initializers(
@@ -256,6 +258,12 @@ class IterationTraining:
       return saving.HookedSaver(of_user, **arguments)
     return saving.CheckpointSaver(
         listeners=request.saving_listeners, **arguments)
+
+  def _not_finite(self):
+    """Returns what of the input has NaN, as far as it may have been read."""
+    return self._model.not_finite(
+        self._training.request.input_fn, "train",
+        _MORE_BATCHES + max(self.loop.trained.values()))
 
   def _report(self, event):
     if isinstance(event, events.Progress):
@@ -326,9 +334,22 @@ class IterationTraining:
     """Lets the input go on where it was; returns False if asked to stop."""
     if self.loop.is_done():
       return True
+    self._say_what_is_kept()
     self._position.say_what_differs(self._start.number, self._ops.all())
     return self._position.restore(
         session, self._task.surroundings.asked_to_stop)
+
+  def _say_what_is_kept(self):
+    """Warns of learning rates that are not as the optimizers were made."""
+    kept: Dict[Tuple[float, float], List[str]] = {}
+    for name, rates in self.initializers.kept_rates.items():
+      kept.setdefault(rates, []).append(name)
+    for (given, restored), names in kept.items():
+      logging.warning(
+          "Iteration %d: the learning rate of %s stays %g, as in the "
+          "checkpoint: %g holds from the next iteration on. To train with it "
+          "now, use another model_dir.", self._start.number,
+          ", ".join(names), restored, given)
 
   def _check_input(self):
     """Says so if the input ended before the iteration could.
@@ -351,7 +372,8 @@ class IterationTraining:
     if short:
       logging.warning(
           "Iteration %d: the input ended after %d of %d steps: call repeat() "
-          "on the dataset.", self._start.number, max(short), limit)
+          "on the dataset, or give num_epochs=None to numpy_input_fn.",
+          self._start.number, max(short), limit)
 
   def _save_for_signal(self, session):
     """Saves the checkpoint of a run that a signal ends."""

@@ -30,6 +30,9 @@ _MAY_USE_TENSORFLOW = (
 
 _MAY_LOAD_PYTHON_RULES = ("tools/build_defs/python.bzl",)
 
+# Others write through adanet.log.
+_MAY_USE_ABSL_LOGGING = ("adanet/log.py", "adanet/progress/")
+
 _MAX_LINES = 450
 
 # They import what they like, and nothing but tests and pages imports them.
@@ -94,6 +97,12 @@ class TreeTest(absltest.TestCase):
                if not path.endswith("_test.py")}
     self.assertEqual({}, {path: length for path, length in lengths.items()
                           if length > _MAX_LINES})
+
+  def test_logging(self):
+    self.assertEqual([], [
+        path for path, text in _library().items()
+        if "\nfrom absl import logging\n" in text and
+        not path.startswith(_MAY_USE_ABSL_LOGGING)])
 
   def test_imports_have_no_circle(self):
     edges = import_graph.graph(_library())

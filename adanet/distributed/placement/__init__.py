@@ -20,7 +20,7 @@ from adanet import _sole_owner
 # Python prefers this folder to AdaNet's placement.py, which AdaNet's __init__.py
 # imports before TensorFlow. So a later installation of it is noticed, too.
 _sole_owner.check()
-from absl import logging
+from adanet import log as logging
 from adanet.distributed import _arguments
 from adanet.distributed import lengths as lengths_lib
 from adanet.distributed import line as line_lib

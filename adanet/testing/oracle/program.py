@@ -19,13 +19,14 @@ from adanet.testing.oracle import actions
 from adanet.testing.oracle import figures
 from adanet.testing.oracle import library
 from adanet.testing.oracle import settings
+from adanet.testing.oracle import settings_of_uneven_batches
 from adanet.testing.oracle import stranded
 from adanet.tf_compat import v1 as tf
 
 _TABLE = flags.DEFINE_enum(
-    "table", "all", ["all", "quick", "begun", "goes_on"],
-    "Which settings: all or the quick ones of `settings`, or a table of "
-    "`stranded`.")
+    "table", "all", ["all", "quick", "uneven", "begun", "goes_on"],
+    "Which settings: all or the quick ones of `settings`, those of "
+    "`settings_of_uneven_batches`, or a table of `stranded`.")
 _OUTPUT = flags.DEFINE_string("output", None, "Path of the file to write.")
 _SETTINGS = flags.DEFINE_list(
     "settings", [], "Names of the settings to run; all of them if empty.")
@@ -44,6 +45,7 @@ def main(unused_argv):
   table = {
       "all": settings.table,
       "quick": settings.quick,
+      "uneven": settings_of_uneven_batches.table,
       "begun": stranded.begun,
       "goes_on": stranded.goes_on,
   }[_TABLE.value]

@@ -1,0 +1,69 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The best ensemble of a checkpoint, in graphs and in sessions."""
+
+import contextlib
+from typing import Any, Iterator, Optional, Tuple
+
+from adanet.core import ensembles
+from adanet.core import iteration as iteration_lib
+from adanet.training import deciding
+from adanet.training import fitting
+from adanet.training import model as model_lib
+from adanet.training import sessions
+
+
+class BestEnsemble:
+  """The best ensemble of a checkpoint.
+
+  Attributes:
+    model: `Model`, which builds the winner alone if that is known.
+    number: int, the iteration of the checkpoint.
+    checkpoint: str, its prefix; None for initial values.
+  """
+
+  def __init__(self, model: model_lib.Model, decider: deciding.Decider,
+               checkpoint: Optional[str]):
+    """Finds out who has won, if that is known.
+
+    Args:
+      model: `Model`.
+      decider: `Decider` of the search.
+      checkpoint: str, the prefix; None for initial values.
+    """
+    self._decider = decider
+    self.checkpoint = checkpoint
+    self.number = model.model_dir.current_iteration(checkpoint)
+    self._winner = decider.decided(model, self.number, checkpoint)
+    self.model = model if self._winner is None else model._replace(
+        only=self._winner.architecture)
+
+  def spec(self, iteration: iteration_lib.Iteration) -> ensembles.EnsembleSpec:
+    """Returns the `EnsembleSpec` that answers: the best so far.
+
+    Args:
+      iteration: `Iteration` that `model` has built.
+    """
+    if self._winner is not None:
+      return iteration.candidates[0]
+    return self._decider.best(self.model, iteration, self.checkpoint)
+
+  def open_session(self, built: model_lib.BuiltGraph) -> sessions.OpenSession:
+    """Opens a session on a graph of `model`; see `Model.open_session`."""
+    winner, new = self._winner, None
+    if winner is not None and winner.variables:  # They are not saved yet.
+      new = f"adanet/iteration_{self.number}/ensemble_{winner.name}/"
+    opened = self.model.open_session(built, self.checkpoint, new)
+    if winner is not None and winner.variables:
+      with opened.entered() as session:
+        fitting.set_weights(session, [(
+            built.iteration.candidates[0].ensemble,
+            winner.fits[winner.name].members.values())])
+    return opened
+
+  @contextlib.contextmanager
+  def session(self, built: model_lib.BuiltGraph) -> Iterator[Tuple[Any, Any]]:
+    """Opens a session on a graph of `model`; see `Model.session`."""
+    opened = self.open_session(built)
+    with contextlib.closing(opened), opened.entered() as session:
+      yield session, opened.coordinator

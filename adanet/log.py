@@ -1,0 +1,59 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Lines for the log of absl, which leave Python's logging as it is.
+
+`absl.logging` gives the root logger a handler with its first line, if that has
+none: `logging.basicConfig` of the program would then do nothing. Here such a
+line is printed, as those of progress are.
+"""
+
+import functools
+import sys
+
+from absl import logging
+from absl.logging import converter
+
+DEBUG, INFO, WARNING = logging.DEBUG, logging.INFO, logging.WARNING
+
+
+def show(line: str) -> None:
+  """Prints a line on standard error, if that is open."""
+  if sys.stderr is None:  # With None, print() would write to stdout.
+    return
+  try:
+    print("adanet: " + line, file=sys.stderr, flush=True)
+  except (OSError, ValueError):  # Nobody reads any more. Training goes on.
+    pass
+
+
+def log(level: int, message: str, *args: object) -> None:
+  """Writes a line to the log; prints it if there is no handler for it.
+
+  Args:
+    level: one of this module.
+    message: str, with a place for each of `args`.
+    *args: what to put there.
+  """
+  logger = logging.get_absl_logger()
+  standard = converter.absl_to_standard(level)
+  if logger.hasHandlers():
+    logger.log(standard, message, *args)
+  elif logger.isEnabledFor(standard):
+    show(message % args if args else message)
+
+
+debug = functools.partial(log, DEBUG)
+info = functools.partial(log, INFO)
+warning = functools.partial(log, WARNING)
+error = functools.partial(log, logging.ERROR)
+
+
+@functools.lru_cache(maxsize=None)
+def warn_once(message: str, *args: object) -> None:
+  """Logs a warning, unless the process has logged the same one before."""
+  warning(message, *args)
+
+
+# The log names the line that calls these.
+for _name in ("log", "warn_once"):
+  logging.ABSLLogger.register_frame_to_skip(__file__, _name)
