@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the Estimator that combines models which a user has."""
 
+import os
 import types
 from unittest import mock
 
@@ -355,9 +356,14 @@ class EstimatorTest(_TestCase):
       def before_run(self, run_context):
         self.runs += 1
 
-    hook = Hook()
-    self._train({"m": _Estimator(hooks=[hook])}, max_iteration_steps=3)
+    hook, model_dir = Hook(), self.create_tempdir().full_path
+    saver = tf_compat.v1.train.CheckpointSaverHook(model_dir, save_steps=2)
+    self._train({"m": _Estimator(hooks=[hook, saver])}, max_iteration_steps=3,
+                model_dir=model_dir)
     self.assertEqual(3, hook.runs)
+    self.assertContainsSubset(
+        [f"model.ckpt-{step}.index" for step in (0, 2, 3)],
+        os.listdir(model_dir))
 
   def test_prediction_only(self):
     estimator = self._train({"m": _Sub(_Estimator(), prediction_only=True)})
