@@ -4,9 +4,10 @@
 
   train: `Estimator.train`. Arguments: its own, and `batches`, the arguments
     of `data.dataset` or "tensors"; `stop_after`, after how many steps a hook
-    requests a stop; `watched`, whether to note what a hook and a listener see.
-    The value is what lies in the model_dir then, and the global step after each
-    step.
+    requests a stop; `watched`, to note what hooks and listeners see, and what
+    `evaluate` answers them: the name of a checkpoint that is not evaluated, as
+    AdaNet 0.8.0 saves variables a step ahead there. The value is what lies in
+    the model_dir then, and the global step after each step.
   restart: makes a new Estimator on the same model_dir.
   evaluate, predict: the methods; `checkpoint` is a name in the model_dir, and
     `batch_size` an argument of `data.dataset`.
@@ -25,6 +26,7 @@ from adanet.testing.oracle import setting as setting_lib
 from adanet.tf_compat import v1 as tf
 
 _NUM_PREDICTIONS = 5
+_EVALUATING = ("begin", "after_create_session", "after_run", "end", "train")
 _ARCHITECTURE = "architecture/adanet/ensembles"
 
 
@@ -43,6 +45,7 @@ class _Run:
     self._ways = iter(ways)
     self._model_dir = model_dir
     self._notes = _Notes()
+    self._watched = None
     self._context = setting_lib.Context(
         model_dir, self._notes.record, self._notes, self._saver_hook)
     self.restart()
@@ -61,11 +64,13 @@ class _Run:
 
   def _see(self, call, global_step=None):
     """Notes what a user's code sees when it is called."""
-    seen = [call, global_step,
-            os.path.basename(tf.train.latest_checkpoint(self._model_dir) or ""),
-            sorted(os.path.basename(path) for path in glob.glob(
-                os.path.join(self._model_dir, "*.index")))]
-    if call.endswith("end"):
+    latest = os.path.basename(
+        tf.train.latest_checkpoint(self._model_dir) or "")
+    seen = [call, global_step, latest, sorted(
+        os.path.basename(path) for path in glob.glob(
+            os.path.join(self._model_dir, "*.index")))]
+    # A few of the listeners will do.
+    if latest != self._watched and call.split(":")[0] in _EVALUATING:
       seen.append(self.evaluate()["average_loss"])
     self._notes.setdefault("seen", []).append(seen)
 
@@ -75,9 +80,10 @@ class _Run:
         self._model_dir, save_steps=2,
         listeners=[hooks_lib.Listener(self._see, name)])
 
-  def train(self, batches=(), stop_after=None, watched=False, **kwargs):
+  def train(self, batches=(), stop_after=None, watched=None, **kwargs):
     steps = []
     hooks = [hooks_lib.RecordSteps(steps)]
+    self._watched = watched
     if watched:
       hooks += [hooks_lib.Watch(self._see),
                 hooks_lib.Wrapped(self._saver_hook("wrapped"))]

@@ -303,7 +303,7 @@ def _training():
           config=library.run_config(
               model_dir=c.model_dir, save_checkpoints_steps=3,
               keep_checkpoint_max=None)), actions=[
-                  train(watched=True, max_steps=5)]),
+                  train(watched="model.ckpt-3", max_steps=5)]),
       _setting("combiner_max", lambda c: dict(
           subnetwork_generator=stop_at(2, 100),
           global_step_combiner_fn=tf.reduce_max)),
@@ -368,7 +368,7 @@ _SLOW = frozenset([
     "own_strategy", "previous_ensemble_wins", "prunes", "replay",
     "replay_of_the_first", "reports", "reports_to_the_end_of_input",
     "resumes_at_odd_steps", "scalar_fixed", "scalar_regularized",
-    "scopes_and_slots", "simple_generator", "steps", "tie"
+    "scopes_and_slots", "simple_generator", "steps", "tie", "what_hooks_see"
 ])
 
 
