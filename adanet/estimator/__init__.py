@@ -9,5 +9,7 @@ from adanet import _submodules
 if TYPE_CHECKING:
   from adanet.estimator import export
   from adanet.estimator import exporters
+  from adanet.estimator import prediction
 else:
-  __getattr__ = _submodules.importer(__name__, "export", "exporters")
+  __getattr__ = _submodules.importer(
+      __name__, "export", "exporters", "prediction")

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from adanet import _submodules
 
-__all__ = ["read", "records", "report"]
+__all__ = ["leaderboard", "read", "records", "report"]
 
 if TYPE_CHECKING:
+  from adanet.history import leaderboard
   from adanet.history import records
   from adanet.history import report
 else:
-  __getattr__ = _submodules.importer(__name__, "records", "report")
+  __getattr__ = _submodules.importer(
+      __name__, "leaderboard", "records", "report")
 
 
 def read(model_dir: str) -> "report.History":

@@ -65,7 +65,8 @@ def main(unused_argv):
       adanet.heads.MultiClassHead(10),
       adanet.subnetwork.SimpleGenerator([_Builder(i) for i in range(3)]),
       max_iteration_steps=_STEPS.value, max_iterations=3, force_grow=True,
-      ensemblers=[adanet.ensemble.ComplexityRegularizedEnsembler("Adam")],
+      ensemblers=[adanet.ensemble.ComplexityRegularizedEnsembler(
+          lambda: tf.train.AdamOptimizer(.05))],
       placement_strategy=adanet.distributed.RoundRobinStrategy())
   adanet.train_and_evaluate(
       estimator, adanet.TrainSpec(lambda: batches(~held_out).repeat()),

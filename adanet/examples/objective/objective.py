@@ -64,7 +64,8 @@ def main(unused_argv):
     estimator = adanet.Estimator(
         adanet.heads.RegressionHead(), _Generator(), _STEPS.value,
         ensemblers=[adanet.ensemble.ComplexityRegularizedEnsembler(
-            None if weights == "uniform" else "Adam", adanet_lambda=price)],
+            None if weights == "uniform" else
+            lambda: tf.train.AdamOptimizer(.05), adanet_lambda=price)],
         max_iterations=2, config=adanet.tf_compat.RunConfig(tf_random_seed=1))
     estimator.train(_input_fn(slice(300)))
     metrics = estimator.evaluate(_input_fn(slice(300, 440)), steps=7)
