@@ -5,13 +5,34 @@
 Importing TensorFlow takes seconds, and most of adanet does not need it.
 """
 
+import contextlib
+import gc
 import importlib
-from typing import Any
+import sys
+from typing import Any, Iterator
+
+
+@contextlib.contextmanager
+def _few_full_collections() -> Iterator[None]:
+  """Lets full garbage collections wait. Those of new objects go on.
+
+  TensorFlow makes 600,000 objects, which live until the process ends. To search
+  all of them again and again while they are made takes most of a second.
+  """
+  thresholds = gc.get_threshold()
+  gc.set_threshold(*thresholds[:2], 1000000)
+  try:
+    yield
+  finally:
+    gc.set_threshold(*thresholds)
 
 
 def _load(module):
   try:
-    return importlib.import_module(module)
+    if "tensorflow" in sys.modules:
+      return importlib.import_module(module)
+    with _few_full_collections():
+      return importlib.import_module(module)
   except ModuleNotFoundError as e:
     packages = {"tensorflow": "tensorflow (or tensorflow-cpu)",
                 "keras": "keras", "tf_keras": "tf-keras"}
