@@ -58,7 +58,7 @@ def search(num_iterations: int = 3, num_workers: int = 4, num_ps: int = 2,
     iterations.append(_iteration(t, kinds, before, steps, seconds))
     losses = {name: subnetwork.loss for name, subnetwork in
               iterations[-1].subnetworks.items()}
-    times = {name: subnetwork.measured_seconds for name, subnetwork in
+    times = {name: subnetwork.measured_seconds or 0. for name, subnetwork in
              iterations[-1].subnetworks.items()}
     names = list(losses)
     ensembles = [c.name for c in iterations[-1].candidates]

@@ -132,9 +132,9 @@ def _networks_tables(record: records.IterationRecord, width: int) -> List[Any]:
     if any(cells):
       columns.append((heading, cells))
   table = tables.new_table(*(heading for heading, _ in columns))
-  for cells in zip(*(cells for _, cells in columns)):
-    tables.add_row(table, *cells,
-                   style="bold green" if cells[0].startswith("*") else None)
+  for row in zip(*(cells for _, cells in columns)):
+    tables.add_row(table, *row,
+                   style="bold green" if row[0].startswith("*") else None)
   if rest > 0:
     tables.add_row(table, f"  and {summary.counted(rest, 'more network')}",
                    *[""] * (len(columns) - 1))

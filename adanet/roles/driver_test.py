@@ -371,9 +371,15 @@ class DriverTest(parameterized.TestCase):
   def test_max_iterations_lowered_between_two_iterations(self):
     model_dir = self.create_tempdir().full_path
     with self.assertRaises(execution.ExecutorError):
-      self._train(_Breaking(3), model_dir)
-    self._train(_Here(), model_dir, max_iterations=1)
+      self._train(_Breaking(4), model_dir)
+    none, rest = _Here(), _Here()
+    _estimator(model_dir, max_iterations=1).train(
+        builders.input_fn(), executor=none)
+    self.assertEmpty(none.trained)
     self._assert_same(self._train(max_iterations=1), model_dir)
+    # What it has begun of the next iteration waits for this.
+    self._assert_same(_alone(), self._train(rest, model_dir))
+    self.assertLen(rest.trained, 2)
 
   @parameterized.parameters(_ForkingItself, _ForkingWithMultiprocessing)
   def test_workers_that_were_forked(self, make):

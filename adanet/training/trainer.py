@@ -339,7 +339,7 @@ class IterationTraining:
     return self._position.restore(
         session, self._task.surroundings.asked_to_stop)
 
-  def _say_what_is_kept(self):
+  def _say_what_is_kept(self) -> None:
     """Warns of learning rates that are not as the optimizers were made."""
     kept: Dict[Tuple[float, float], List[str]] = {}
     for name, rates in self.initializers.kept_rates.items():
