@@ -23,7 +23,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, cast
 import weakref
 
 from adanet.launch import processes
-from adanet.tf_compat import session_count
+from adanet.testing import session_count
 
 _TIMEOUT_SECS = 200.
 _POLL_SECS = .01
