@@ -111,7 +111,8 @@ class Evaluator:
 
   Each example counts once, with its weight, however batches are cut: where the
   last batch is shorter, "adanet_loss" and "loss" are those of all examples, not
-  the means of the losses of batches. A subclass may override each property and `evaluate`.
+  the means of the losses of batches. A subclass may override each property and
+  `evaluate`.
   """
 
   class Objective:
