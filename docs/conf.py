@@ -19,7 +19,8 @@ nitpicky = True
 nitpick_ignore_regex = [
     ("py:(obj|class|exc)", r"(?!adanet\.).*"),
     ("py:class", r".*\._\w+.*"),  # Private types.
-    ("py:class", r"adanet\.core\..*"),  # So is what the text describes.
+    # So is what the text describes, and what only adanet passes on.
+    ("py:class", r"adanet\.(core|estimator\.best_ensemble)\..*"),
 ]
 
 autoclass_content = "both"  # The arguments are in the docstring of __init__.

@@ -99,7 +99,7 @@ def _means(loss: Any, head: Any) -> bool:
       reduction in _MEAN or reduction == head.loss_reduction)
 
 
-def _of_heads(value: Any, names: List[str], outputs: List[str]) -> List[Any]:
+def _of_heads(value: Any, names: List[Any], outputs: List[str]) -> List[Any]:
   """Returns what compile got for each head; `names` are the heads'."""
   if isinstance(value, dict):
     keys = names if set(value) & set(names) else outputs

@@ -325,7 +325,7 @@ class KerasNetwork:
     Raises:
       ValueError: it belongs to another graph.
     """
-    optimizer = getattr(self.model, "optimizer", None)
+    optimizer: Any = getattr(self.model, "optimizer", None)
     variables = (optimizer.variables if hasattr(optimizer, "stateless_apply")
                  else ())
     if not _are_in_graph(variable.value for variable in variables):

@@ -7,9 +7,9 @@ from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 
 from adanet import log as logging
 from adanet import tf_compat
-from adanet.core import metric_values
 from adanet.core import evaluation as core_evaluation
 from adanet.core import iteration as iteration_lib
+from adanet.core import metric_values
 from adanet.core import summary
 from adanet.core import user_input
 from adanet.estimator import arguments
@@ -108,12 +108,12 @@ def evaluate(best: best_ensemble.BestEnsemble,
                      global_step)
   writer.close()
   results["global_step"] = global_step
-  found = {key: _plain(value) for key, value in results.items()}
+  plain = {key: _plain(value) for key, value in results.items()}
   logging.info("Evaluated step %d: %s", global_step, ", ".join(
       f"{key} = {results[key]}" for key in sorted(results)
       if not isinstance(results[key], bytes)))
-  more = {key: found.pop(key) for key in [_ARCHITECTURE] if key in found}
-  return metric_values.MetricValues(found, more)
+  more = {key: plain.pop(key) for key in [_ARCHITECTURE] if key in plain}
+  return metric_values.MetricValues(plain, more)
 
 
 def _write(model, values, global_step, name):
