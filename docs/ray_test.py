@@ -51,7 +51,7 @@ def _train_on_ray(unused_connection, model_dir, folder):
                 if block[0] == "python"][-1]
   exec(compile(program, _PAGE, "exec"), {  # pylint: disable=exec-used
       "__name__": "__main__", "futures": futures, "train_input": _INPUT,
-      "estimator": _estimator(model_dir, .2)})
+      "estimator": _estimator(model_dir, .3)})
 
 
 class RayTest(absltest.TestCase):
@@ -66,9 +66,6 @@ class RayTest(absltest.TestCase):
     # Not that of tests: the path of a socket has at most 107 characters.
     folder = self.enter_context(tempfile.TemporaryDirectory(dir="/tmp"))
     on_ray = processes.Process(_train_on_ray, model_dir, folder)
-    alone = _estimator(self.create_tempdir().full_path, 0.)
-    alone.train(_INPUT)
-
     attempts = os.path.join(model_dir, "parts", "1", "a", "*-*-*")
     checkpoint = os.path.join(attempts, "model.ckpt-15.index")
     processes.wait_until(
@@ -83,6 +80,8 @@ class RayTest(absltest.TestCase):
         lambda: len(glob.glob(attempts)) == 2, "another worker")
     self.assertEqual(0, on_ray.wait_until_ended())
 
+    alone = _estimator(self.create_tempdir().full_path, 0.)
+    alone.train(_INPUT)
     variables.assert_equal(
         variables.latest(alone.model_dir), variables.latest(model_dir))
     found = _estimator(model_dir, 0.)

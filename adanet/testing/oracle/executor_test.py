@@ -70,13 +70,13 @@ def _table():
       settings_of_fitted.table() if s.name not in _LEFT_OUT)
 
 
-def _without_seconds(value):
-  """Returns what a record has, without how long it took."""
+def _without_times(value):
+  """Returns what a record has, without when it was and how long it took."""
   if isinstance(value, dict):
-    return {key: _without_seconds(item) for key, item in value.items()
-            if "seconds" not in key}
+    return {key: _without_times(item) for key, item in value.items()
+            if "seconds" not in key and key != "time"}
   if isinstance(value, list):
-    return [_without_seconds(item) for item in value]
+    return [_without_times(item) for item in value]
   return value
 
 
@@ -85,7 +85,7 @@ def _history(model_dir):
   found = {}
   for path in glob.glob(os.path.join(model_dir, "history", "*.json")):
     with open(path, encoding="utf-8") as f:
-      found[os.path.basename(path)] = _without_seconds(json.load(f))
+      found[os.path.basename(path)] = _without_times(json.load(f))
   return found
 
 
