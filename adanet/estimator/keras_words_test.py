@@ -176,6 +176,7 @@ class KerasWordsTest(parameterized.TestCase):
 
   def _estimator(self, **arguments):
     return _estimator(self.create_tempdir().full_path, **arguments)
+
   def _assert_line(self, line, call):
     with self.assertRaisesRegex(
         (AttributeError, TypeError, ValueError, tf_compat.v1.errors.OpError),
@@ -241,7 +242,8 @@ class KerasWordsTest(parameterized.TestCase):
   def test_another_search_in_its_model_dir(self):
     self._assert_line(
         "an empty model_dir", lambda: _estimator(
-            self._trained.model_dir, classes=1).train(_data(), steps=1))
+            self._trained.model_dir, classes=1, max_iterations=2).train(
+                _data(), steps=1))
 
   def test_shuffled_predictions(self):
     for shuffle in True, False:
