@@ -23,7 +23,7 @@ For example, of two Keras models::
 import collections
 import functools
 import inspect
-from typing import Any, Callable, List, Optional, Sequence, Set
+from typing import Any, Callable, List, Optional, Sequence
 
 from adanet import subnetwork as subnetwork_lib
 from adanet.estimator import arguments
@@ -187,7 +187,7 @@ class _PoolGenerator(subnetwork_lib.Generator):
     self._last_layer_fn = last_layer_fn
     self._optimizer = optimizer
     self._head = head
-    self._said: Set[str] = set()
+    self._said = set()
     auto_networks.check_dtype_policy(dtype_policy)
     self._dtype_policy = dtype_policy
     if not callable(candidate_pool) or _is_keras_layer(candidate_pool):
