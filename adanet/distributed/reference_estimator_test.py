@@ -90,8 +90,9 @@ class ReferenceEstimatorTest(parameterized.TestCase):
           ours if name == "distributed" else os.path.join(theirs, name),
           os.path.join(package, name))
     # What our `distributed` imports. Here the mix is intended.
-    os.symlink(os.path.join(os.path.dirname(ours), "_submodules.py"),
-               os.path.join(package, "_submodules.py"))
+    for name in ("_submodules.py", "log.py"):
+      os.symlink(os.path.join(os.path.dirname(ours), name),
+                 os.path.join(package, name))
     with open(os.path.join(package, "_sole_owner.py"), "w") as f:
       f.write("def check():\n  pass\n")
 
