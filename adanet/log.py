@@ -11,7 +11,6 @@ import functools
 import sys
 
 from absl import logging
-from absl.logging import converter
 
 DEBUG, INFO, WARNING = logging.DEBUG, logging.INFO, logging.WARNING
 
@@ -35,7 +34,7 @@ def log(level: int, message: str, *args: object) -> None:
     *args: what to put there.
   """
   logger = logging.get_absl_logger()
-  standard = converter.absl_to_standard(level)
+  standard = logging.converter.absl_to_standard(level)
   if logger.hasHandlers():
     logger.log(standard, message, *args)
   elif logger.isEnabledFor(standard):

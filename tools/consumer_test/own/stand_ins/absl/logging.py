@@ -2,4 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stands in for absl.logging."""
 
-from logging import warning
+import logging
+
+DEBUG, INFO, WARNING, ERROR = 1, 0, -1, -2
+
+
+def get_absl_logger():
+  return logging.getLogger("absl")
+
+
+class ABSLLogger:
+
+  @staticmethod
+  def register_frame_to_skip(file_name, function_name):
+    pass
