@@ -22,9 +22,9 @@ _MODULES = {
     "Estimator": "adanet.estimator.estimator",
     "EvalSpec": "adanet.estimator.specs",
     "Evaluator": "adanet.core.evaluation",
-    "ExecutorError": "adanet.roles.execution",
+    "ExecutorError": "adanet.engines.executor.execution",
     "MixtureWeightType": "adanet.ensemble",
-    "PartError": "adanet.roles.execution",
+    "PartError": "adanet.engines.executor.execution",
     "ReportMaterializer": "adanet.core.evaluation",
     "Subnetwork": "adanet.subnetwork",
     "Summary": "adanet.subnetwork.summary",
@@ -74,8 +74,8 @@ if TYPE_CHECKING:
   from adanet.history.store import report
   from adanet.launch.gpus import use_one_gpu
   from adanet.launch.processes import end_with_program
-  from adanet.roles.execution import ExecutorError
-  from adanet.roles.execution import PartError
+  from adanet.engines.executor.execution import ExecutorError
+  from adanet.engines.executor.execution import PartError
   from adanet.subnetwork import Subnetwork
   from adanet.subnetwork.summary import Summary
 else:
@@ -84,7 +84,7 @@ else:
       "inputs", "replay", "subnetwork", "tf_compat")
 
   def __getattr__(name):
-    """Imports what a name stands for at its first use (PEP 562)."""
+    """Imports the object of a name at its first use (PEP 562)."""
     if name not in _MODULES:
       return _module(name)
     value = getattr(importlib.import_module(_MODULES[name]),

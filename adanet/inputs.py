@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that return an input_fn of what is in memory.
+"""Functions that return an input_fn of data in memory.
 
 They have the arguments of `tf.estimator.inputs`, on every TensorFlow. Each
 input_fn returns a `tf.data.Dataset`. The data is not in the graph, and an

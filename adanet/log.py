@@ -4,7 +4,7 @@
 
 `absl.logging` gives the root logger a handler with its first line, if that has
 none: `logging.basicConfig` of the program would then do nothing. Here such a
-line is printed, as those of progress are.
+line is printed, as lines of progress are.
 """
 
 import functools
@@ -21,7 +21,7 @@ def show(line: str) -> None:
     return
   try:
     print("adanet: " + line, file=sys.stderr, flush=True)
-  except (OSError, ValueError):  # Nobody reads any more. Training goes on.
+  except (OSError, ValueError):  # The reader has gone. Training goes on.
     pass
 
 
@@ -31,7 +31,7 @@ def log(level: int, message: str, *args: object) -> None:
   Args:
     level: one of this module.
     message: str, with a place for each of `args`.
-    *args: what to put there.
+    *args: the values to put there.
   """
   logger = logging.get_absl_logger()
   standard = logging.converter.absl_to_standard(level)

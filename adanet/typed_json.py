@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Values of annotated types as JSON, and back: what a file says, checked.
+"""Values of annotated types as JSON, and back: the text of a file, checked.
 
 A type is Any, str, int, float, bool, an Enum of them, Optional[T], Union[int,
 float], Tuple[T, ...], Dict[str, T], or a NamedTuple or dataclass with such
@@ -48,7 +48,7 @@ def _required(kind: Any) -> Set[str]:
 
 
 def to_json(kind: Any, value: Any) -> Any:
-  """Returns a value as what `json.dumps` takes.
+  """Returns a value for `json.dumps`.
 
   Args:
     kind: the type of the value, see the module.
@@ -79,7 +79,7 @@ def to_json(kind: Any, value: Any) -> Any:
 
 
 def _expected(kind):
-  """Returns what a type is in JSON, in words."""
+  """Returns the words for a type in JSON."""
   if _origin(kind) is Union:
     return " or ".join(map(_expected, kind.__args__))
   if _origin(kind) is tuple:
@@ -160,7 +160,7 @@ def from_json(kind: Type[_T], content: Any,
 
   Args:
     kind: the type of the value.
-    content: what `json.loads` returned.
+    content: the value that `json.loads` returned.
     skips_unknown: whether objects may have fields that their class does not
       have, as a newer version may write them.
 

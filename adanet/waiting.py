@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Waits that say what they wait for, and end."""
+"""Waits that log their reason, and end."""
 
 import time
 from typing import Any, Callable, Optional
@@ -16,7 +16,7 @@ _NEXT_MESSAGE_SECS = 30.
 
 
 class WaitTimeoutError(RuntimeError):
-  """What was waited for did not come in time."""
+  """The condition of a wait did not come true in time."""
 
 
 class Wait:
@@ -36,7 +36,7 @@ class Wait:
 
     Args:
       timeout_secs: how long to wait at most; None: without an end.
-      advice: str, what to do when the time is over.
+      advice: str, the remedy when the time is over.
       clock: returns the time, in seconds from any moment.
       sleep: waits for some seconds.
       log: takes a line for the user.
@@ -57,12 +57,12 @@ class Wait:
   def pause(self, secs: float, message: Callable[[], str]) -> None:
     """Sleeps, but not beyond the end of the time.
 
-    When 5 s are over, and then every 30 s, it logs what is waited for.
+    When 5 s are over, and then every 30 s, it logs the reason of the wait.
 
     Args:
       secs: float, how long.
-      message: returns what is waited for. It is called only if it is needed, so
-        it may take its time.
+      message: returns the reason of the wait. It is called only if it is
+        needed, so it may take its time.
 
     Raises:
       WaitTimeoutError: the time was over when this was called. So the caller
@@ -98,9 +98,9 @@ class Wait:
     self._log(text + ".")
 
   def restart(self) -> None:
-    """Begins the time anew, because there was progress.
+    """Begins the time again, because there was progress.
 
-    The messages go on, because what is waited for is still not there.
+    The messages go on, because the condition is still not true.
     """
     self._has_restarted = True
     self._last_progress = self._clock()
@@ -122,10 +122,10 @@ def wait_until_space(write: Callable[[], Any], wait: Wait, path: str) -> Any:
   Args:
     write: function that writes.
     wait: `Wait`, how long.
-    path: str, what is on that disk, for messages.
+    path: str, a path on that disk, for messages.
 
   Returns:
-    What `write` returns.
+    The value that `write` returns.
 
   Raises:
     WaitTimeoutError: the disk is full for too long.

@@ -14,15 +14,16 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 import adanet
 from adanet import tf_compat
-from adanet.cluster import connection as connection_lib
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
-from adanet.roles import chief
-from adanet.roles import parameter_server
-from adanet.roles import worker
+from adanet.engines.cluster import connection as connection_lib
+from adanet.engines.cluster import parameter_server
+from adanet.engines.cluster import worker
+from adanet.search import loop
 from adanet.training import model as model_lib
 from adanet.training import signals
 from adanet.training import trainer
+from benchmarks import chief_engine
 from benchmarks import delays
 from benchmarks import endless_search
 from benchmarks import search
@@ -107,7 +108,8 @@ def _train(connection, job, task_type, index):
         search.input_fn, max_iterations=1, wait_timeout_secs=_TIMEOUT_SECS),
                                 stops, ends.report)
     if config.is_chief:
-      chief.Chief(model, training, cluster).train()
+      loop.train(chief_engine.MeasuredChief(model, cluster, training),
+                 training.request)
     else:
       worker.Worker(model, training, cluster).train()
     return Done(ends.time if config.is_chief else None, processor.secs[True],

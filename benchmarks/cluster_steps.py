@@ -22,17 +22,18 @@ import time
 
 from adanet import distributed
 from adanet import tf_compat
-from adanet.cluster import connection as connection_lib
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import summary
-from adanet.roles import chief
-from adanet.roles import parameter_server
-from adanet.roles import worker
+from adanet.engines.cluster import connection as connection_lib
+from adanet.engines.cluster import parameter_server
+from adanet.engines.cluster import worker
+from adanet.search import loop
 from adanet.tf_compat import v1 as tf
 from adanet.training import model as model_lib
 from adanet.training import signals
 from adanet.training import trainer
+from benchmarks import chief_engine
 from benchmarks import endless_search
 from benchmarks import search
 
@@ -219,7 +220,8 @@ def main(model_dir, num_turns):
         stops, turns.report,
         summary.SummaryWriter(model_dir) if config.is_chief else None)
     if config.is_chief:
-      chief.Chief(model, training, connection).train()
+      loop.train(chief_engine.MeasuredChief(model, connection, training),
+                 training.request)
     else:
       worker.Worker(model, training, connection).train()
 

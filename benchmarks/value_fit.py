@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 from adanet import ensemble
 from adanet import tf_compat
 from adanet.core import architecture
-from adanet.core import iteration
 from adanet.core import model_dir
 from adanet.distributed import placement
 from adanet.training import fitting
-from adanet.training import library
 from adanet.training import model as model_lib
+from adanet.training import recorded_logits
+from adanet.training import trained
 from benchmarks import endless_search
 from benchmarks import program
 from benchmarks import search
@@ -51,8 +51,8 @@ def _memory(key):
   raise KeyError(key)
 
 
-def _library(folder, num_networks, num_examples):
-  """Returns the `Library` of networks that know a little of the labels."""
+def _recorded(folder, num_networks, num_examples):
+  """Returns the `RecordedLogits` of networks that know a little of the labels."""
   random = np.random.RandomState(0)
   labels = random.randint(search.NUM_CLASSES, size=[num_examples, 1])
   members = {}
@@ -62,7 +62,7 @@ def _library(folder, num_networks, num_examples):
         labels == np.arange(search.NUM_CLASSES))).astype(np.float32))
     members[0, f"dense_{i}"] = ensemble.Member(
         np.load(path, mmap_mode="r"), 0.)
-  return library.Library(members, None, {("labels",): labels}, ())
+  return recorded_logits.RecordedLogits(members, None, {("labels",): labels}, ())
 
 
 def _fit(folder, num_networks, num_examples):
@@ -71,14 +71,14 @@ def _fit(folder, num_networks, num_examples):
   model = model_lib.Model(
       endless_search.make([], ensembler), model_dir.ModelDir(folder),
       tf_compat.RunConfig(model_dir=folder), placement.ReplicationStrategy())
-  found = _library(folder, num_networks, num_examples)
-  planned = iteration.Planned(
-      "all", (), architecture.Architecture("all", "greedy", found.members),
-      ensembler)
+  found = _recorded(folder, num_networks, num_examples)
+  candidates = trained.Candidates(0, None, {
+      "all": architecture.Architecture("all", ensembler.name, found.members)},
+                                  fitted=("all",))
   with open("/proc/self/clear_refs", "w", encoding="utf-8") as f:
     f.write("5")  # The peak of memory starts anew.
   before, began = _memory("VmRSS"), time.process_time()
-  weights = fitting.fit(model, 0, [planned], found, {})["all"].weights
+  weights = fitting.fit(model, candidates, found)["all"].weights
   secs, num_bytes = time.process_time() - began, _memory("VmHWM") - before
   program.check(len(weights) > 1, f"selected {weights}")
   return secs, num_bytes

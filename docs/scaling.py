@@ -19,8 +19,8 @@ from typing import Any, NamedTuple, Tuple
 from absl import app
 from absl import flags
 from adanet import distributed
-from adanet.cluster import decisions
 from adanet.distributed import plan as plan_lib
+from adanet.engines.cluster import decisions
 import numpy as np
 import rich.console
 import rich.table

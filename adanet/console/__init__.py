@@ -1,3 +1,3 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What commands and reports share."""
+"""The common part of commands and reports."""

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands share: flags, help, and errors of one line.
+"""The common part of the commands: flags, help, and errors of one line.
 
     _COMMAND = command.Command("adanet-report", __doc__)
     _JSON = flags.DEFINE_boolean(
@@ -16,8 +16,8 @@
     def main(argv=None):
       return _COMMAND.main(_run, argv)
 
-Exit codes: 2 for an error of the user; 130 after Ctrl-C; else what the function
-returns.
+Exit codes: 2 for an error of the user; 130 after Ctrl-C; else the function's
+return value.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ from adanet import version
 
 EXIT_BAD_INPUT = 2
 
-# What to install if a package is missing.
+# The package to install if one is missing.
 _REQUIREMENTS = {
     "matplotlib": "'adanet-distributed[plot]'", "rich": "rich",
     "tensorflow": "'adanet-distributed[tensorflow]'"}
@@ -45,7 +45,7 @@ class BadInput(Exception):
 
 
 class _IntegerParser(flags.IntegerParser):
-  """As absl's, with an error that says what is expected."""
+  """As absl's, with an error that gives the expected value."""
 
   def parse(self, argument):
     try:
@@ -70,8 +70,8 @@ class Command:
     """Defines --help and --version.
 
     Args:
-      name: str, what the user types, such as "adanet-plan".
-      manual: str, what --help prints above the flags.
+      name: str, the command as the user types it, such as "adanet-plan".
+      manual: str, the text that --help prints above the flags.
       takes_program: bool, whether the arguments are a program and its flags.
         Then this command's flags end before it.
       replaced: dict from a flag that existed to the flag to use in its place.
@@ -91,7 +91,7 @@ class Command:
       self, name: str, default: Optional[int], description: str,
       at_least: Optional[int] = None, at_most: Optional[int] = None
   ) -> flags.FlagHolder:
-    """Defines an integer flag, whose error says which ones are expected."""
+    """Defines an integer flag with an error that lists the expected values."""
     return flags.DEFINE(
         _IntegerParser(at_least, at_most), name, default, description,
         flag_values=self.flags)
@@ -177,10 +177,10 @@ class Command:
 
   def _without_modules(self, *names):
     """Returns some flags without the modules that define them."""
-    found = flags.FlagValues()
+    values = flags.FlagValues()
     for name in names:
-      found[name] = self.flags[name]
-    return found
+      values[name] = self.flags[name]
+    return values
 
   def _wants_info(self):
     return self.flags["help"].value or self.flags["version"].value

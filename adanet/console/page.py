@@ -139,7 +139,7 @@ class Page:
   """A figure that is drawn from its top, and cut to its size at the end.
 
   Attributes:
-    right: float, the x of the right end of what is drawn so far.
+    right: float, the x of the right end of the drawing so far.
   """
 
   def __init__(self):
@@ -225,7 +225,7 @@ class Legend:
     self._marks.setdefault(meaning, (text, diameter, style))
 
   def add_scale(self, meaning, largest):
-    """Adds what the colors of `amount_colors` mean, from 0 to the largest."""
+    """Adds the scale of `amount_colors`, from 0 to the largest."""
     self._scales[meaning] = largest
 
   def add_note(self, text):

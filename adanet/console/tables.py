@@ -54,7 +54,7 @@ def new_tables(console, rows, style):
   Args:
     console: a `rich.console.Console`. If it is no terminal, one table is made.
     rows: list of lists of str, as long as each other. The first row is the
-      heading, the first column text, and the others are aligned right.
+      heading, the first column text, and the rest are aligned right.
     style: function from a cell to its style, a str.
   """
   first, *columns = zip(*rows)
@@ -77,7 +77,7 @@ def new_tables(console, rows, style):
 
 
 def to_html(show, width):
-  """Returns as HTML what a function prints, for a part of a page.
+  """Returns the output of a function as HTML, for a part of a page.
 
   Args:
     show: function of a `rich.console.Console`.

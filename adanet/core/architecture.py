@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What an ensemble is made of, as a value and as the text of its file.
+"""The parts of an ensemble, as a value and as the text of its file.
 
 The file `architecture-<t>.json` in a `model_dir` has the architecture of the
 ensemble that won iteration t. Its text is that of AdaNet 0.8, byte for byte.
@@ -23,7 +23,7 @@ class _SubnetworkEntry(NamedTuple):
 
 
 class _File(NamedTuple):
-  """What is in the file."""
+  """The content of the file."""
   ensemble_candidate_name: str
   ensembler_name: str
   global_step: int
@@ -89,7 +89,7 @@ class Architecture(
     """Returns the architecture that a file has.
 
     Args:
-      text: str, what is in the file.
+      text: str, the content of the file.
       source: str, the file, for error messages.
 
     Raises:
@@ -97,7 +97,7 @@ class Architecture(
         writes.
     """
     try:
-      found = typed_json.from_json(
+      content = typed_json.from_json(
           _File, typed_json.loads(text), skips_unknown=True)
     except ValueError as e:
       raise ArchitectureError(
@@ -105,6 +105,6 @@ class Architecture(
           "AdaNet writes it. Restore the file from a copy, or train in an "
           "empty model_dir.") from e
     return cls(
-        found.ensemble_candidate_name, found.ensembler_name,
-        [(s.iteration_number, s.builder_name) for s in found.subnetworks],
-        found.replay_indices, found.global_step)
+        content.ensemble_candidate_name, content.ensembler_name,
+        [(s.iteration_number, s.builder_name) for s in content.subnetworks],
+        content.replay_indices, content.global_step)

@@ -1,8 +1,8 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the graph of one iteration: from what is searched to handles on it.
+"""Builds the graph of one iteration: from a `Search` to handles on the graph.
 
-A `Share` says what a worker, or a part, builds of it.
+A `Share` says which part of it a worker, or a part, builds.
 """
 
 import collections.abc
@@ -16,10 +16,10 @@ from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
 from adanet.core import ensembles
+from adanet.core import fingerprint
 from adanet.core import iteration as iteration_lib
 from adanet.core import scoped_summary
 from adanet.core import scopes
-from adanet.core import searched
 from adanet.core import subnetworks
 from adanet.distributed import placement
 
@@ -89,7 +89,7 @@ class _GraphBuilder:
 
   def _candidates(self, builders, previous):
     """Returns the candidates of all strategies."""
-    found = []
+    candidates = []
     for strategy in self._search.strategies:
       made = strategy.generate_ensemble_candidates(
           builders, previous.spec.builders if previous else None)
@@ -97,13 +97,13 @@ class _GraphBuilder:
         raise ValueError(
             f"generate_ensemble_candidates of {strategy!r} must return a list "
             f"of adanet.ensemble.Candidate, got {made!r}")
-      found += made
-    for candidate in found:
+      candidates += made
+    for candidate in candidates:
       if not hasattr(candidate, "subnetwork_builders"):
         raise ValueError(
             "ensemble_strategies must make an adanet.ensemble.Candidate each, "
             f"got {candidate!r}")
-    return found
+    return candidates
 
   def _summary(self, namespace, name, enabled):
     return scoped_summary.ScopedSummary(
@@ -115,7 +115,7 @@ class _GraphBuilder:
     name = f"t{number}_{builder.name}"
     replicated = self._search.replicate_ensemble_in_training
     strategy = self._strategy_before if frozen else self._strategy
-    first = searched.num_ops()
+    first = fingerprint.num_ops()
     training = self._task.training and (replicated or not frozen)
     with strategy.subnetwork_devices(len(builders), index):
       spec = subnetworks.build_subnetwork(
@@ -129,7 +129,7 @@ class _GraphBuilder:
           training=training)
     if self._task.training:
       made = spec.subnetwork
-      self._graphs[searched.key(name, frozen, training)] = searched.ops(
+      self._graphs[fingerprint.key(name, frozen, training)] = fingerprint.ops(
           [made.last_layer, made.logits], first)
     return spec
 
@@ -159,9 +159,9 @@ class _GraphBuilder:
               "adanet_loss/adanet/adanet_weighted_ensemble", average.update)
       return average
 
-  def _named(self, found, name, kind, number):
-    """Returns the one of `found` that has a name of the architecture's."""
-    for one in found:
+  def _named(self, made, name, kind, number):
+    """Returns the one of `made` that has a name of the architecture's."""
+    for one in made:
       if one.name == name:
         return one
     raise ValueError(
@@ -241,23 +241,23 @@ class _GraphBuilder:
 
   def _plan(self, builders, number, previous):
     """Returns dict from a new ensemble's name to (`Combination`, ensembler)."""
-    found = {}
+    plan = {}
     candidates = self._candidates(builders, previous)
     spec = previous.spec if previous else None
     for ensembler in self._search.ensemblers:
       for candidate in candidates:
         name = _ensemble_name(number, candidate.name, ensembler)
-        if name in found or previous and name == previous.spec.name:
+        if name in plan or previous and name == previous.spec.name:
           raise ValueError(
               f"iteration {number}: two ensembles have the name {name!r}: give "
               "each ensembler, and each candidate of ensemble_strategies, a "
               "name of its own")
-        found[name] = ensembles.combination(
+        plan[name] = ensembles.combination(
             candidate, spec, iteration_lib.is_fitted(ensembler)), ensembler
-    return found
+    return plan
 
   def _planned(self, planned, number, previous):
-    """Yields a `Planned` for each item of what `_plan` returns."""
+    """Yields a `Planned` for each item of the dict from `_plan`."""
     spec = previous.spec if previous else None
     for index, (name, (combined, ensembler)) in enumerate(
         planned.items(), int(bool(previous))):
@@ -280,20 +280,20 @@ class _GraphBuilder:
       if previous:  # A checkpoint has the variables of its average.
         self._average(previous.spec.name)
       return []
-    found = []
+    candidates = []
     if previous:
-      found.append(self._complete_previous(previous))
+      candidates.append(self._complete_previous(previous))
     built = {spec.builder.name for spec in specs}
     first = int(bool(previous))
     for index, (combined, ensembler) in enumerate(planned.values(), first):
       if not iteration_lib.is_fitted(ensembler) and built.issuperset(
           builder.name for builder in combined.builders):
-        found.append(self._ensemble(combined, ensembler, number, index, specs,
-                                    previous, frozen=False))
+        candidates.append(self._ensemble(
+            combined, ensembler, number, index, specs, previous, frozen=False))
     return [
         spec._replace(average=self._average(
             spec.name, spec.adanet_loss, spec.summary))
-        for spec in found]
+        for spec in candidates]
 
   def _build_only(self, builders, number, specs, previous):
     """Builds the ensemble that `only` names, and no other."""
@@ -315,7 +315,7 @@ class _GraphBuilder:
       number: int, the iteration's.
       specs: the `SubnetworkSpec`s.
       candidates: the `EnsembleSpec`s that may win.
-      previous: what won the iteration before, or None.
+      previous: the winner of the iteration before, or None.
       is_simple: whether the iteration has an ensemble for each builder and each
         ensembler, and no other.
     """
@@ -401,7 +401,8 @@ def build(search: iteration_lib.Search,
           strategy: Any,
           share: Callable[[Sequence[str]], placement.Share],
           reports: Callable[[int], _Reports],
-          only: Optional[architecture_lib.Architecture] = None) -> iteration_lib.Iteration:
+          only: Optional[architecture_lib.Architecture] = None
+          ) -> iteration_lib.Iteration:
   """Builds an iteration in the default graph, which `scopes.new_graph` made.
 
   The graph has a global step already.
@@ -413,15 +414,15 @@ def build(search: iteration_lib.Search,
     task: `LearningTask`, with the input.
     config: RunConfig.
     strategy: `PlacementStrategy` that has this config; says on which devices.
-    share: function from the names of the iteration's builders to what this
-      worker builds and trains: some of them, and the ensembles of these alone.
-    reports: function from the number of an iteration to what the generator gets
-      of reports: those of the previous ensemble, and all.
+    share: function from the names of the iteration's builders to this worker's
+      `Share`: some of them, and the ensembles of these alone.
+    reports: function from the number of an iteration to the reports for the
+      generator: of the previous ensemble, and all.
     only: `Architecture` of the only ensemble to build, which may be the
       previous one; None for all.
 
   Raises:
-    ValueError: what the user's search makes does not fit; the message names the
+    ValueError: a value that the user's search makes does not fit; it names the
       builder or ensemble, and the iteration.
   """
   return _GraphBuilder(search, task, config, strategy, share, reports,

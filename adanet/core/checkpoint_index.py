@@ -3,9 +3,9 @@
 """Where the data of a checkpoint lie, by its file `.index`.
 
 TensorFlow's reader tells the shapes of whole variables. Of a variable in parts,
-as those of an optimizer may be, it does not tell which parts are there.
+such as one of an optimizer, it does not tell which parts are there.
 
-The file is a table of LevelDB whose blocks are not compressed. Its keys are the
+The file is a table of LevelDB with uncompressed blocks. Its keys are the
 names of variables and of their parts, and each value is a protocol buffer, of
 which this module reads
 
@@ -57,7 +57,7 @@ class _BytesReader:
 
 
 def _block(content: bytes, offset: int, size: int) -> bytes:
-  """Returns the entries of a block, without what helps to search it."""
+  """Returns the entries of a block, without the data for searching it."""
   block = content[offset:offset + size]
   if content[offset + size:offset + size + 1] != b"\0":
     raise ValueError("the index is compressed or cut short")
@@ -70,23 +70,23 @@ def _entries(block: bytes) -> Iterator[Tuple[bytes, bytes]]:
   reader = _BytesReader(block)
   key = b""
   while reader:
-    shared, others, size = reader.varint(), reader.varint(), reader.varint()
-    key = key[:shared] + reader.read(others)
+    shared, rest, size = reader.varint(), reader.varint(), reader.varint()
+    key = key[:shared] + reader.read(rest)
     yield key, reader.read(size)
 
 
 def _numbers(message: bytes) -> Dict[int, int]:
   """Returns the integers among the fields of a protocol buffer."""
   reader = _BytesReader(message)
-  found = {}
+  integers = {}
   while reader:
     field, kind = divmod(reader.varint(), 8)
     if kind == _VARINT:
-      found[field] = reader.varint()
+      integers[field] = reader.varint()
     else:
       reader.read(_FIXED_SIZES[kind] if kind in _FIXED_SIZES
                   else reader.varint())
-  return found
+  return integers
 
 
 def _handle(reader: _BytesReader) -> Tuple[int, int]:
@@ -106,7 +106,7 @@ class Extent(NamedTuple):
 
 
 def extents(content: bytes) -> Iterator[Extent]:
-  """Yields where the data of a checkpoint lie, by what its `.index` has.
+  """Yields where the data of a checkpoint lie, from its `.index`.
 
   Raises:
     ValueError: it is not one.

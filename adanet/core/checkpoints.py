@@ -29,7 +29,7 @@ class CheckpointError(ValueError):
 
 
 class _Broken(Exception):
-  """A checkpoint is not complete. The message does not say yet what to do."""
+  """A checkpoint is not complete. The message does not give a remedy yet."""
 
 
 def _error(checkpoint, problem):
@@ -41,8 +41,8 @@ def _age(checkpoint):
   """Returns a key that orders checkpoints by age; None for a broken one."""
   try:
     _check_readable(checkpoint)
-    found = _values(checkpoint, ["current_iteration", "global_step"])
-    number, global_step = map(int, found.values())
+    numbers = _values(checkpoint, ["current_iteration", "global_step"])
+    number, global_step = map(int, numbers.values())
     # Of one global step there may be several.
     steps = _integers(checkpoint, f"adanet/iteration_{number}/(.*)/step")
     return number, global_step, sum(steps.values())
@@ -51,7 +51,7 @@ def _age(checkpoint):
 
 
 def _advice(folder):
-  """Returns what to do about a broken checkpoint in a folder."""
+  """Returns the remedy for a broken checkpoint in a folder."""
   gfile = tf_compat.v1.io.gfile
   whole = []
   for path in gfile.glob(
@@ -72,7 +72,7 @@ def _advice(folder):
 
 
 def _advised(function: Callable[..., Any], folder: str, *args: Any) -> Any:
-  """Calls a function; if a checkpoint is broken, the error says what to do."""
+  """Calls a function; if a checkpoint is broken, the error has a remedy."""
   try:
     return function(*args)
   except _Broken as broken:
@@ -106,7 +106,7 @@ def _latest(folder):
 
 def _reader_errors():
   # TensorFlow 2's reader raises IndexError where 1.15's raises OutOfRangeError,
-  # and RuntimeError for what it does not know.
+  # and RuntimeError for a file that it does not know.
   return (tf_compat.v1.errors.OpError, IndexError, RuntimeError, ValueError)
 
 
@@ -135,12 +135,12 @@ def values(checkpoint: str, names: Iterable[str]) -> Dict[str, Any]:
 
 def _values(checkpoint, names):
   reader = _reader(checkpoint)
-  found = {}
+  tensors = {}
   for name in names:
     if not reader.has_tensor(name):
       raise _error(checkpoint, f"it has no variable {name!r}")
-    found[name] = _tensor(reader, checkpoint, name)
-  return found
+    tensors[name] = _tensor(reader, checkpoint, name)
+  return tensors
 
 
 def not_finite(checkpoint: str, names: Iterable[str]) -> Optional[str]:
@@ -177,10 +177,10 @@ def integers(checkpoint: str, pattern: str) -> Dict[str, int]:
 
   Args:
     checkpoint: str, its prefix.
-    pattern: str, what the names match as a whole, with one group.
+    pattern: str, a pattern with one group that matches whole names.
 
   Returns:
-    Dict from what the group matches to an int.
+    Dict from the text of the group to an int.
 
   Raises:
     CheckpointError: the checkpoint cannot be read.
@@ -189,10 +189,10 @@ def integers(checkpoint: str, pattern: str) -> Dict[str, int]:
 
 
 def _integers(checkpoint, pattern):
-  found = {
+  matches = {
       name: re.match(pattern + r"\Z", name) for name, shape in
       _reader(checkpoint).get_variable_to_shape_map().items() if not shape}
-  names = {name: match.group(1) for name, match in found.items() if match}
+  names = {name: match.group(1) for name, match in matches.items() if match}
   return {names[name]: int(value)
           for name, value in _values(checkpoint, names).items()}
 
@@ -210,7 +210,7 @@ def integer(checkpoint: Optional[str], name: str) -> int:
 
 
 def digest(checkpoint: str) -> str:
-  """Returns the digest of a checkpoint, whose index has sums of all values."""
+  """Returns the digest of a checkpoint; its index has sums of all values."""
   with tf_compat.v1.io.gfile.GFile(checkpoint + ".index", "rb") as f:
     return hashlib.sha256(f.read()).hexdigest()
 
@@ -245,13 +245,13 @@ def _check_readable(checkpoint):
 
 def _layers(names: Iterable[str]) -> _Layers:
   """Returns the numbers of layers, by scope and name without the number."""
-  found: DefaultDict[Tuple[str, str], Set[int]] = collections.defaultdict(set)
+  layers: DefaultDict[Tuple[str, str], Set[int]] = collections.defaultdict(set)
   for name in names:
     match = _LAYER.match(name)
-    if match and match.group(2) != "adanet":  # Those are slots.
+    if match and match.group(2) != "adanet":  # It would be a slot.
       scope, layer, number = match.groups()
-      found[scope, layer].add(int(number or 0))
-  return {layer: sorted(numbers) for layer, numbers in found.items()}
+      layers[scope, layer].add(int(number or 0))
+  return {layer: sorted(numbers) for layer, numbers in layers.items()}
 
 
 def _part(scope, layer, number):
@@ -268,21 +268,21 @@ def stored_names(names: Iterable[str], stored: Iterable[str]) -> Dict[str, str]:
 
   Args:
     names: the names of the graph's variables.
-    stored: the names of those in the checkpoint.
+    stored: the names of the checkpoint's variables.
 
   Returns:
-    Dict from a name in the graph to one in the checkpoint, for the layers whose
-    numbers differ and whose count is the same.
+    Dict from a name in the graph to one in the checkpoint, for the layers that
+    have as many numbers, and other ones.
   """
   names, stored = list(names), set(stored)
   checkpoint = _layers(stored)
   parts: Dict[str, str] = {}
   for (scope, layer), numbers in _layers(names).items():
-    others = checkpoint.get((scope, layer), [])
-    if len(others) == len(numbers) and others != numbers:
+    stored_as = checkpoint.get((scope, layer), [])
+    if len(stored_as) == len(numbers) and stored_as != numbers:
       parts.update(
           (_part(scope, layer, number), _part(scope, layer, other))
-          for number, other in zip(numbers, others))
+          for number, other in zip(numbers, stored_as))
   renamed: Dict[str, str] = {}
   for name in names:
     for part, other in parts.items():

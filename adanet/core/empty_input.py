@@ -11,7 +11,7 @@ def empty_input_error(what: str) -> EmptyInputError:
   """Returns the error of an input without a batch.
 
   Args:
-    what: str, what was to read it: "evaluate".
+    what: str, the reader of the input: "evaluate".
   """
   return EmptyInputError(
       f"{what}: the input has no batch. Check what input_fn reads: missing "

@@ -35,22 +35,22 @@ class EnsembleSpec(NamedTuple):
     ensemble: the `adanet.ensemble.Ensemble`.
     architecture: `Architecture`, without a global step.
     builders: tuple of the builders of its subnetworks, the oldest first.
-    subnetworks: tuple of these, each an `adanet.subnetwork.Subnetwork`. Those
-      of `ensemble` may be fewer: a mean has only the new ones.
+    subnetworks: tuple of these, each an `adanet.subnetwork.Subnetwork`.
+      `ensemble` may have fewer: a mean has only the new ones.
     step: variable, int64 of shape []: how often it was trained.
     iteration_step: tensor, its value before the training of a run.
     summary: its `adanet.Summary`.
     loss: float tensor of shape [] or None: the head's.
     adanet_loss: float tensor of shape [] or None: `loss`, and the ensemble's
       complexity regularization. Cortes et al. 2017, equation 4.
-    loss_terms: tuple of `LossTerm`, whose sum is `adanet_loss`; empty unless it
-      is evaluated.
+    loss_terms: tuple of `LossTerm` that add up to `adanet_loss`; empty unless
+      it is evaluated.
     predictions: dict of tensors, or None for one that is only built upon.
     export_outputs: dict from a signature's name to an export output, or None.
     train_op: `TrainOpSpec`, or None if it is not to train.
     metrics: dict from a name to a metric; empty unless it is evaluated.
-    variables: tuple of str, the names of its own float variables, without those
-      of optimizers.
+    variables: tuple of str, the names of its own float variables, without
+      optimizers' variables.
     average: `MovingAverage` of its AdaNet loss, or None if it does not compete.
   """
   name: str
@@ -77,7 +77,7 @@ class EnsembleSpec(NamedTuple):
 
 
 class ExportOptions(NamedTuple):
-  """What an export has beside the head's outputs.
+  """The outputs of an export beside the head's outputs.
 
   Attributes:
     subnetwork_logits: whether it has the logits of each subnetwork.
@@ -163,7 +163,7 @@ def _layer_outputs(name, layers):
 
 
 def _exported(outputs, ensemble, subnetworks, options):
-  """Returns the head's export outputs and what the options add."""
+  """Returns the head's export outputs and the outputs of the options."""
   outputs = dict(outputs)
   if options.subnetwork_logits:
     outputs.update(_layer_outputs(
@@ -180,7 +180,7 @@ def _exported(outputs, ensemble, subnetworks, options):
 
 
 class _Mixture(NamedTuple):
-  """What both ways to train mixture weights get."""
+  """The arguments of both ways to train mixture weights."""
   ensemble: Any
   loss: Any
   var_list: List[Any]
@@ -228,7 +228,7 @@ def build_ensemble(
     training: whether it is built as for training.
 
   Raises:
-    ValueError: what the ensembler returns does not fit, see the message.
+    ValueError: the ensembler's return value does not fit, see the message.
   """
   v1 = tf_compat.v1
   by_name = {s.builder.name: s for s in subnetworks}
@@ -290,14 +290,14 @@ def complete(spec: EnsembleSpec, task: subnetworks_lib.LearningTask,
     spec: an ensemble as it was built.
     task: `LearningTask`.
     options: `ExportOptions`.
-    subnetworks: those that are exported; none for none.
+    subnetworks: the exported ones; none for none.
   """
   ensemble = spec.ensemble
   owner = f"ensemble {spec.name!r}"
   with scopes.seed_scope(owner):
     head_spec = task.apply_head(ensemble.logits, owner)
     terms = task.loss_terms(head_spec, ensemble.logits)
-    found = metrics.of_candidate(task, head_spec, terms)
+    measured = metrics.of_candidate(task, head_spec, terms)
   adanet_loss = head_spec.loss
   if (adanet_loss is not None and
       isinstance(ensemble, ensemble_lib.ComplexityRegularized)):
@@ -309,13 +309,13 @@ def complete(spec: EnsembleSpec, task: subnetworks_lib.LearningTask,
   exports = head_spec.export_outputs
   if exports and subnetworks:
     exports = _exported(exports, ensemble, subnetworks, options)
-  if found:
-    found["architecture/adanet/ensembles"] = metrics.architecture_metric(
+  if measured:
+    measured["architecture/adanet/ensembles"] = metrics.architecture_metric(
         [builder for _, builder in spec.architecture.subnetworks])
   return spec._replace(
       loss=head_spec.loss, adanet_loss=adanet_loss, loss_terms=terms,
       predictions=predictions,
-      export_outputs=exports, metrics=found)
+      export_outputs=exports, metrics=measured)
 
 
 def moving_average(tensor: Any, decay: float, has_state: bool) -> MovingAverage:

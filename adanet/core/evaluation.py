@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What is evaluated when an iteration ends: its ensembles and its reports.
+"""The evaluations at the end of an iteration: of its ensembles and its reports.
 
 The public `adanet.Evaluator` and `adanet.ReportMaterializer`.
 """
@@ -19,8 +19,8 @@ import numpy as np
 
 # The collection of a graph that has the cardinality of its input's dataset.
 INPUT_CARDINALITY = "adanet_input_cardinality"
-ENDLESS = -1  # What TensorFlow calls the cardinality of `repeat()`.
-_TOO_MANY = 2**40  # Batches that nobody reads: at 1000 a second, 35 years.
+ENDLESS = -1  # TensorFlow's cardinality of `repeat()`.
+_TOO_MANY = 2**40  # Batches that take 35 years at 1000 a second.
 
 _FIRST_LINE_SECS = 30.  # When a long evaluation is first mentioned.
 
@@ -50,11 +50,11 @@ def batches(sess: Any, run: Callable[[], Any], steps: Optional[int], what: str,
     sess: a session on the graph.
     run: function that runs it on the next batch.
     steps: int, the number of batches; None for all that the input has.
-    what: str, what is done, for the log: "Evaluation of the ensembles".
+    what: str, the activity, for the log: "Evaluation of the ensembles".
     may_stop: whether something else may stop it, as hooks do.
 
   Yields:
-    What `run` returned.
+    The values that `run` returned.
 
   Raises:
     EmptyInputError: the input has no batch.
@@ -110,7 +110,7 @@ class Evaluator:
   """Evaluates the candidates at the end of an iteration.
 
   Each example counts once, with its weight, however batches are cut: where the
-  last batch is shorter, "adanet_loss" and "loss" are those of all examples, not
+  last batch is shorter, "adanet_loss" and "loss" are of all examples, not
   the means of the losses of batches. A subclass may override each property and
   `evaluate`.
   """
@@ -128,7 +128,7 @@ class Evaluator:
   def __init__(
       self, input_fn: Callable[..., Any], metric_name: str = "adanet_loss",
       objective: str = Objective.MINIMIZE, steps: Optional[int] = None):
-    """Says what to evaluate, and on what.
+    """Defines the evaluation and its data.
 
     Args:
       input_fn: function that returns features and labels, or a dataset of them.
@@ -156,7 +156,7 @@ class Evaluator:
 
   @property
   def input_fn(self) -> Callable[..., Any]:
-    """The function whose data the ensembles are evaluated on."""
+    """The input function of the data that the ensembles are evaluated on."""
     return self._input_fn
 
   @property
@@ -189,8 +189,8 @@ class Evaluator:
     """Evaluates all ensembles on the same batches.
 
     Args:
-      sess: a session whose graph has the input and the ensembles, with the
-        values of their variables. Its local variables are set anew.
+      sess: a session with a graph of the input and the ensembles, and with the
+        values of their variables. Its local variables are initialized again.
       ensemble_metrics: one dict for each ensemble, from name to metric: a pair
         `(value, update_op)`, or a Keras metric.
 
@@ -234,7 +234,7 @@ class ReportMaterializer:
   """Turns the tensors of reports into values at the end of an iteration."""
 
   def __init__(self, input_fn: Callable[..., Any], steps: Optional[int] = None):
-    """Says on what data the metrics of reports are evaluated.
+    """Defines the data that the metrics of reports are evaluated on.
 
     Args:
       input_fn: function that returns features and labels, or a dataset of them.
@@ -249,7 +249,7 @@ class ReportMaterializer:
 
   @property
   def input_fn(self) -> Callable[..., Any]:
-    """The function whose data reports are evaluated on."""
+    """The input function of the data that reports are evaluated on."""
     return self._input_fn
 
   @property
@@ -265,11 +265,11 @@ class ReportMaterializer:
     """Evaluates reports.
 
     Args:
-      sess: a session whose graph has the input and the reports' tensors, with
+      sess: a session with a graph of the input and the reports' tensors, and
         the values of all variables.
       iteration_number: int.
       subnetwork_reports: dict from the name of a builder to its report.
-      included_subnetwork_names: the names of the builders whose subnetworks are
+      included_subnetwork_names: the names of the builders that have subnetworks
         in the ensemble that won.
 
     Returns:

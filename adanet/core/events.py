@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What training reports while it runs: values, without who shows them."""
+"""The events that training reports while it runs: values, for any display."""
 
 from typing import NamedTuple
 from typing import Callable, Dict, Optional, Tuple, Union
@@ -13,7 +13,7 @@ class IterationBegan(NamedTuple):
 
   Attributes:
     iteration_number: int, from 0.
-    subnetworks: tuple of str, the names of those that train.
+    subnetworks: tuple of str, the names of the subnetworks that train.
     ensembles: tuple of str, the names of the candidates.
     max_steps: int, how many steps each one trains; None if the input decides.
     global_step: int, the global step now.
@@ -97,7 +97,7 @@ class IterationEnded(NamedTuple):
     iteration_number: int.
     choice: a `selection.Choice`, the winner.
     seconds: float, how long the iteration took, in all processes that led it.
-    metric_name: str, what the candidates were compared by.
+    metric_name: str, the value that the candidates were compared by.
     fit: a `selection.Fit`, if the winner is a fitted ensemble; or None.
   """
   iteration_number: int
@@ -115,7 +115,7 @@ class IterationUndecided(NamedTuple):
     global_step: int.
     choice: a `selection.Choice`, the ensemble that answers until then; None if
       an evaluator finds it each time.
-    metric_name: str, what the candidates are compared by.
+    metric_name: str, the value that the candidates are compared by.
     untrained: tuple of str, the networks that have trained no step.
   """
   iteration_number: int
@@ -159,5 +159,5 @@ class Working(NamedTuple):
 Event = Union[IterationBegan, Resumed, Progress, Stopped, CheckpointSaved,
               IterationEnded, IterationUndecided, TrainingEnded, Joined, Working]
 
-# What training calls with each event.
+# Training calls it with each event.
 Report = Callable[[Event], None]

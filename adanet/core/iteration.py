@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What is searched, and an iteration of it: values, with handles on a graph."""
+"""A search, and an iteration of it: values, with handles on a graph."""
 
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 from typing import Tuple
@@ -8,13 +8,13 @@ from typing import Tuple
 from adanet import ensemble as ensemble_lib
 from adanet.core import architecture as architecture_lib
 from adanet.core import ensembles
-from adanet.core import searched
+from adanet.core import fingerprint
 from adanet.core import subnetworks
 from adanet.distributed import placement
 
 
 class Search(NamedTuple):
-  """What is searched, the same in all iterations.
+  """A search: the same in all iterations.
 
   See `adanet.Estimator` for the attributes.
   """
@@ -38,7 +38,7 @@ class Planned(NamedTuple):
 
   Attributes:
     name: str.
-    builder_names: tuple of str, whose subnetworks of the iteration it has.
+    builder_names: tuple of str, of its subnetworks that are new.
     architecture: `Architecture` of it; of a fitted one, with all that it may
       have.
     fitted_by: the `FittedEnsembler` that makes it when all have trained; None
@@ -56,18 +56,18 @@ class Iteration(NamedTuple):
   Attributes:
     number: int, from 0.
     builder_names: tuple of str, the names of all builders of the iteration,
-      also of those that this worker does not build.
+      also of builders that are not built on this worker.
     base_global_step: int, the global step when the iteration began.
-    share: `Share`, what this worker builds and trains.
-    subnetworks: tuple of `SubnetworkSpec`, those that it builds.
-    candidates: tuple of `EnsembleSpec`, those that may win; empty for a worker
+    share: `Share`, the part that this worker builds and trains.
+    subnetworks: tuple of `SubnetworkSpec`, the ones that it builds.
+    candidates: tuple of `EnsembleSpec` that may win; empty for a worker
       without ensembles. From iteration 1 on, the first is the previous
-      ensemble, unless all others are fitted: then training does not need it.
+      ensemble, unless all new ones are fitted: then training does not need it.
       Fitted ones are not among them.
     previous: `EnsembleSpec` of the previous ensemble; None for none.
     global_step: the variable.
     current_iteration: the variable that has `number` in a checkpoint.
-    local_init_ops: list of ops that initialize what subnetworks have.
+    local_init_ops: list of ops that initialize the subnetworks' state.
     reports: dict from a builder's name, or "previous_ensemble", to a `Report`;
       only an evaluation has them.
     summaries: list of the `ScopedSummary` that training writes.
@@ -77,7 +77,7 @@ class Iteration(NamedTuple):
     builder_costs: tuple with the `cost` of each of the iteration's builders;
       None for one that does not say it.
     graphs: dict of the graphs of all subnetworks that were built, for a
-      `Searched`; only training has them.
+      `SearchFingerprint`; only training has them.
   """
   number: int
   builder_names: Tuple[str, ...]
@@ -94,16 +94,16 @@ class Iteration(NamedTuple):
   has_previous: bool
   planned: Tuple[Planned, ...]
   builder_costs: Tuple[Optional[float], ...]
-  graphs: Dict[str, searched.Graph]
+  graphs: Dict[str, fingerprint.Graph]
 
   @property
   def architectures(self) -> Dict[str, architecture_lib.Architecture]:
     """Of all that may win, whether built here or not, in order, by name."""
-    found = {}
+    by_name = {}
     if self.previous is not None:
-      found[self.previous.name] = self.previous.architecture
-    found.update((one.name, one.architecture) for one in self.planned)
-    return found
+      by_name[self.previous.name] = self.previous.architecture
+    by_name.update((one.name, one.architecture) for one in self.planned)
+    return by_name
 
   @property
   def fitted(self) -> Tuple[Planned, ...]:
@@ -117,7 +117,7 @@ class Iteration(NamedTuple):
 
   @property
   def steps(self) -> Dict[str, Any]:
-    """The variables that count steps, by the name of what is trained."""
+    """The variables that count steps, by the name of the trained part."""
     return {spec.name: spec.step for spec in self.subnetworks + tuple(
         c for c in self.new_candidates)}
 

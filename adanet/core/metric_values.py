@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What an evaluation returns."""
+"""The values that an evaluation returns."""
 
 from typing import Any, Dict, Mapping
 
@@ -15,7 +15,7 @@ class MetricValues(Dict[str, Any]):
   """
 
   def __init__(self, metrics: Mapping[str, Any], more: Mapping[str, Any]):
-    """Takes the metrics, and those that are given by name alone."""
+    """Takes the metrics, and the metrics that are given by name alone."""
     super().__init__(metrics)
     self.more = dict(more)
 

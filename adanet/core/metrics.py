@@ -44,7 +44,7 @@ def check_metric_fn(metric_fn: Any) -> None:
 
 
 def _check_made(made):
-  """Checks what a user's `metric_fn` returned.
+  """Checks the return value of a user's `metric_fn`.
 
   Raises:
     ValueError: it is no dict of metrics.
@@ -65,18 +65,18 @@ def of_candidate(task: Any, spec: Any,
                  terms: Sequence[mean_loss.LossTerm]) -> Metrics:
   """Returns the metrics of a subnetwork or an ensemble.
 
-  The head's, the mean loss, and what the user's `metric_fn` returns; a later
+  The head's, the mean loss, and the result of the user's `metric_fn`; a later
   one of the same name replaces an earlier one.
 
   Args:
     task: `subnetworks.Task`. Without evaluation there are no metrics.
-    spec: what the head made of the candidate's logits.
-    terms: those of the head's loss.
+    spec: the head's spec of the candidate's logits.
+    terms: the terms of the head's loss.
   """
   if task.mode != "eval":
     return {}
-  found = dict(spec.eval_metric_ops or {})
-  found["loss"] = mean_loss.metric(terms)
+  by_name = dict(spec.eval_metric_ops or {})
+  by_name["loss"] = mean_loss.metric(terms)
   if task.metric_fn is not None:
     known = dict(features=task.features, labels=task.labels,
                  predictions=spec.predictions)
@@ -85,8 +85,8 @@ def of_candidate(task: Any, spec: Any,
           name: known[name]
           for name in inspect.signature(task.metric_fn).parameters})
     _check_made(made)
-    found.update(made)
-  return {name: tf_compat.metric_op(found[name]) for name in sorted(found)}
+    by_name.update(made)
+  return {name: tf_compat.metric_op(by_name[name]) for name in sorted(by_name)}
 
 
 def architecture_metric(builder_names: Sequence[str]) -> Tuple[Any, Any]:
@@ -96,7 +96,7 @@ def architecture_metric(builder_names: Sequence[str]) -> Tuple[Any, Any]:
     builder_names: the names of their builders, the oldest first.
 
   Returns:
-    A metric whose value is a serialized `Summary` of the plugin "text".
+    A metric with a serialized `Summary` of the plugin "text" as its value.
   """
   v1 = tf_compat.v1
   summary = v1.Summary()

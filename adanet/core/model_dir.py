@@ -1,24 +1,24 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a `model_dir`: their names and what is in them.
+"""The files of a `model_dir`: their names and their contents.
 
     <model_dir>/
       checkpoint, model.ckpt-<step>.*     TensorFlow's checkpoints; a second one
                                           of a global step is ...-<step>.1
       increment.ckpt-<t>.*                the checkpoint that begins iteration t
       graph.pbtxt                         the graph, to look at
-      architecture-<t>.json               what won iteration t
-      search.json                         what was searched
+      architecture-<t>.json               the winner of iteration t
+      search.json                         the fingerprint of the search
       train_manager/t<t>/<name>.json      why <name> trains no further
       input.json                          how far the input was at checkpoints,
                                           until training ends as asked
-      cluster/                            what the tasks of a cluster share
-      report/iteration_reports.tfrecord   what the builders reported
+      cluster/                            files of the tasks of a cluster
+      report/iteration_reports.tfrecord   the reports of the builders
       assets/<subnetwork>/                files of a builder
       subnetwork/<name>/, ensemble/<name>/, eval/   TensorBoard's curves
 
-But for search.json, these are the names of AdaNet 0.8. A path may be that of any file system that
-TensorFlow knows.
+But for search.json, these are the names of AdaNet 0.8. A path may be that of
+any file system that TensorFlow knows.
 """
 
 import contextlib
@@ -31,10 +31,10 @@ from adanet import tf_compat
 from adanet import typed_json
 from adanet.core import architecture as architecture_lib
 from adanet.core import checkpoints
-from adanet.core import searched as searched_lib
+from adanet.core import fingerprint as fingerprint_lib
 from adanet.tf_compat import files
 
-# Ours, and what TensorFlow writes before it renames: the parts of a checkpoint,
+# Ours, and TensorFlow's before it renames them: the parts of a checkpoint,
 # and the file "checkpoint".
 _TEMPORARY_PATTERNS = (
     files.TEMPORARY_PATTERN, "*.ckpt-*_temp*", "*.ckpt-*.tempstate*",
@@ -56,7 +56,7 @@ class _StopNote(NamedTuple):
 
 
 def _read_note(path):
-  """Returns what a file says."""
+  """Returns the note in a file."""
   try:
     return typed_json.from_json(
         _StopNote, typed_json.loads(files.read_text(path) or ""),
@@ -80,12 +80,12 @@ class ModelDir:
 
   @property
   def checkpoint_path(self) -> str:
-    """What a Saver of a step takes: it adds "-<global step>"."""
+    """The prefix for a Saver of a step: it adds "-<global step>"."""
     return os.path.join(self._path, "model.ckpt")
 
   @property
   def increment_checkpoint_path(self) -> str:
-    """What the Saver that begins an iteration takes: it adds "-<t>"."""
+    """The prefix for the Saver that begins an iteration: it adds "-<t>"."""
     return os.path.join(self._path, "increment.ckpt")
 
   @property
@@ -100,7 +100,7 @@ class ModelDir:
 
   def architecture(
       self, iteration_number: int) -> Optional[architecture_lib.Architecture]:
-    """Returns what won an iteration; None if its file is absent.
+    """Returns the winner of an iteration; None if its file is absent.
 
     Raises:
       architecture.ArchitectureError: the file is corrupt.
@@ -122,19 +122,21 @@ class ModelDir:
   def _search_path(self):
     return os.path.join(self._path, "search.json")
 
-  def searched(self) -> Optional[searched_lib.Searched]:
-    """Returns what was searched; None if that is not known."""
+  def fingerprint(self) -> Optional[fingerprint_lib.SearchFingerprint]:
+    """Returns the fingerprint of the search; None if it is not known."""
     try:
       return typed_json.from_json(
-          searched_lib.Searched,
+          fingerprint_lib.SearchFingerprint,
           typed_json.loads(files.read_text(self._search_path) or ""),
           skips_unknown=True)
     except ValueError:
       return None
 
-  def write_searched(self, searched: searched_lib.Searched) -> None:
+  def write_fingerprint(
+      self, fingerprint: fingerprint_lib.SearchFingerprint) -> None:
     files.write_text(self._search_path, json.dumps(
-        typed_json.to_json(searched_lib.Searched, searched), sort_keys=True))
+        typed_json.to_json(fingerprint_lib.SearchFingerprint, fingerprint),
+        sort_keys=True))
 
   # Checkpoints.
 
@@ -178,7 +180,7 @@ class ModelDir:
 
   @contextlib.contextmanager
   def trains_here(self) -> Iterator[None]:
-    """Within this, this process trains, and hooks of it may ask what it has."""
+    """Within this, this process trains, and hooks may ask for its contents."""
     path = files.real_path(self.path)
     _TRAIN_HERE.append(path)
     try:
@@ -190,7 +192,7 @@ class ModelDir:
     """Returns the prefix of the checkpoint that answers.
 
     Args:
-      path: what a user gave as `checkpoint_path`, also one of step 0.
+      path: the `checkpoint_path` that a user gave, also one of step 0.
 
     Returns:
       The prefix. While this process trains, it may be that of step 0, or None
@@ -228,7 +230,7 @@ class ModelDir:
     return os.path.join(self._path, "input.json")
 
   def _input_positions(self):
-    """Returns what `write_input_position` was given, by checkpoint's name."""
+    """Returns the data of `write_input_position`, by checkpoint's name."""
     try:
       return typed_json.from_json(
           Dict[str, Dict[str, int]],
@@ -267,12 +269,12 @@ class ModelDir:
       files.write_text(self._input_path, json.dumps(kept, sort_keys=True))
 
   def forget_input_positions(self) -> None:
-    """Lets the input begin anew in the next training."""
+    """Lets the input begin from its start in the next training."""
     gfile = tf_compat.v1.io.gfile
     if gfile.exists(self._input_path):
       gfile.remove(self._input_path)
 
-  # What trains no further.
+  # Candidates that train no further.
 
   def _stopped_dir(self, iteration_number):
     return os.path.join(self._path, "train_manager", f"t{iteration_number}")
@@ -294,9 +296,9 @@ class ModelDir:
     for file in files.names(folder):
       name, extension = os.path.splitext(file)
       if extension == ".json":
-        found = _read_note(os.path.join(folder, file))
-        if steps is None or found.step <= steps.get(name, found.step):
-          reasons[name] = found.message
+        note = _read_note(os.path.join(folder, file))
+        if steps is None or note.step <= steps.get(name, note.step):
+          reasons[name] = note.message
     return reasons
 
   def mark_stopped(self, iteration_number: int, name: str, message: str,
@@ -338,7 +340,7 @@ class ModelDir:
   # Leftovers.
 
   def remove_temporary_files(self) -> None:
-    """Removes what a process that died had begun to write.
+    """Removes the unfinished files of a process that died.
 
     Only the process that owns the folder may call this.
     """

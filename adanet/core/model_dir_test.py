@@ -38,6 +38,27 @@ class ModelDirTest(parameterized.TestCase):
     with open(path, "w") as f:
       f.write(content)
 
+  @parameterized.parameters(
+      # The steps of subnetworks and of ensembles.
+      ({"a": 5, "b": 3}, {"e": 5, "f": 5}, False),
+      ({"a": 5, "b": 3}, {"e": 5, "f": 4}, True),
+      # One that trains no further.
+      ({"a": 5, "b": 3}, {"e": 5, "stopped": 4}, False),
+      ({"a": 5}, {}, False),
+      ({}, {"e": 1}, False))
+  def test_has_ensembles_behind(self, subnetworks, ensembles, expected):
+    self._model_dir.mark_stopped(1, "stopped", "a hook asked for it", 4)
+    values = {f"adanet/iteration_1/{kind}_{name}/step": np.int64(step)
+              for kind, steps in (("subnetwork", subnetworks),
+                                  ("ensemble", ensembles))
+              for name, step in steps.items()}
+    # What has won before does not count.
+    values["adanet/iteration_0/ensemble_g/step"] = np.int64(1)
+    checkpoint = variables.save(self._model_dir.checkpoint_path, dict(
+        values, global_step=np.int64(9), current_iteration=np.int64(1)))
+    self.assertEqual(expected, self._model_dir.has_ensembles_behind(checkpoint))
+    self.assertFalse(self._model_dir.has_ensembles_behind(None))
+
   @parameterized.named_parameters(
       ("checkpoint", lambda m: m.checkpoint_path, "model.ckpt"),
       ("increment_path", lambda m: m.increment_checkpoint_path,

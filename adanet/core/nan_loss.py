@@ -22,7 +22,7 @@ def _error_class():
                    tf_compat.v1.train.NanLossDuringTrainingError):
     """A `selection.AllNaNError` that is TensorFlow's error of a NaN, too."""
 
-    # What a traceback calls it: by this name users find it.
+    # The name in a traceback: users search for it.
     __module__ = "adanet"
     __qualname__ = "AllNaNError"
 

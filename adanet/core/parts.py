@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of an iteration: builders that can be trained apart from others.
+"""The parts of an iteration: builders that can be trained by themselves.
 
 A part has some builders of an iteration, and the ensembles of these alone.
 """
@@ -29,10 +29,10 @@ def divide(builder_names: Sequence[str],
     if ensemble.fitted_by is not None:
       continue
     for name in ensemble.builder_names[1:]:
-      joined, other = group_of[ensemble.builder_names[0]], group_of[name]
-      if joined is not other:
-        joined.extend(other)
-        group_of.update((member, joined) for member in other)
+      group, other = group_of[ensemble.builder_names[0]], group_of[name]
+      if group is not other:
+        group.extend(other)
+        group_of.update((member, group) for member in other)
   return list(dict.fromkeys(
       tuple(name for name in builder_names if group_of[name] is group)
       for group in map(group_of.get, builder_names)))
@@ -51,16 +51,17 @@ def longest_first(parts: Sequence[Part],
       unit, or None. It counts where the seconds of one are not known.
   """
   def duration(part):
-    return sum(figures[name] or 0. for name in part)
+    return sum(durations[name] or 0. for name in part)
 
-  figures: Mapping[str, Optional[float]] = (
+  durations: Mapping[str, Optional[float]] = (
       seconds if all(name in seconds for part in parts for name in part)
       else costs)
   return sorted(parts, key=duration, reverse=True)
 
 
-def deal(parts: Sequence[Part], costs: Mapping[str, Optional[float]],
-         tasks: Sequence[str]) -> Dict[str, Part]:
+def assign_longest_first(
+    parts: Sequence[Part], costs: Mapping[str, Optional[float]],
+    tasks: Sequence[str]) -> Dict[str, Part]:
   """Divides parts among tasks: the longest first, each to the least busy task.
 
   Args:

@@ -80,7 +80,7 @@ class PartsTest(absltest.TestCase):
     given = parts.divide(names, planned)
     costs = dict(zip(names, costs))
     tasks = list(range(num_tasks))
-    found = parts.deal(given, costs, tasks)
+    found = parts.assign_longest_first(given, costs, tasks)
     self.assertCountEqual(names, itertools.chain(*found.values()))
     self.assertLen(found, min(num_tasks, len(given)))
     self.assertIn(0, found)

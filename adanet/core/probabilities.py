@@ -14,7 +14,7 @@ _FUNCTIONS = {"Sigmoid": "sigmoid", "Softmax": "softmax"}
 
 
 def _activation(tensor: Any) -> Optional[Any]:
-  """Returns the op of a softmax or sigmoid whose output a tensor is."""
+  """Returns the op of a softmax or sigmoid that has a tensor as its output."""
   op = getattr(tensor, "op", None)
   while op is not None and op.type in _PASSED and len(op.inputs):
     # That of an IdentityN is the one of the same number.
@@ -28,7 +28,7 @@ def _has_probabilities(predictions: Iterable[Any], head: Optional[str]) -> bool:
   """Returns whether a head makes probabilities of its logits.
 
   Args:
-    predictions: the keys of its predictions. Those of a multi-head are pairs.
+    predictions: the keys of its predictions. A multi-head has pairs.
     head: str, of which head of a multi-head; None for any.
   """
   return any(
@@ -39,14 +39,14 @@ def _has_probabilities(predictions: Iterable[Any], head: Optional[str]) -> bool:
 
 def warn_of_probabilities(logits: Any, predictions: Any, owner: str,
                           scope: str) -> None:
-  """Warns if what a network returns as logits are probabilities.
+  """Warns if the logits that a network returns are probabilities.
 
   A regression head may want them, so only heads of classes are checked.
 
   Args:
     logits: tensor, or dict from a head to a tensor.
-    predictions: what the head makes of them.
-    owner: str, whose network it is, for the message.
+    predictions: the head's predictions from them.
+    owner: str, the owner of the network, for the message.
     scope: str, the name scope of the network.
   """
   if not isinstance(predictions, dict):

@@ -113,7 +113,7 @@ def _message_class() -> Any:
   return message_factory.MessageFactory().GetPrototype(descriptor)
 
 
-def _set(proto, what, value):
+def _set(proto, name, value):
   """Sets the field of a `Value` that fits a value."""
   # A bool is an int too, so it comes first.
   for kind, field in ((bool, "bool_value"), (bytes, "bytes_value"),
@@ -123,11 +123,11 @@ def _set(proto, what, value):
       try:
         setattr(proto, field, value)
       except ValueError as e:
-        raise ReportError(f"{what}={value!r}: expected a number of 32 bits "
+        raise ReportError(f"{name}={value!r}: expected a number of 32 bits "
                           f"({e}).") from e
       return
   raise ReportError(
-      f"{what}={value!r}: expected a bool, int, float, str or bytes, not "
+      f"{name}={value!r}: expected a bool, int, float, str or bytes, not "
       f"{type(value).__name__}.")
 
 
@@ -211,8 +211,8 @@ class ReportStore:
       with gfile.GFile(self._path, "rb") as f:
         for record in _split(f.read()):
           number, reports = _from_record(message_class, record)
-          # AdaNet appended a second record for an iteration whose end it had to
-          # repeat. The last one is what the next iteration began with.
+          # AdaNet appended a second record for an iteration if it had to repeat
+          # the end. The next iteration began with the last record.
           records[number] = record, reports
     except (ValueError, message.DecodeError) as e:
       raise ReportError(
@@ -254,7 +254,7 @@ class ReportStore:
       self, iteration_number: int
   ) -> Tuple[List[report_lib.MaterializedReport],
              List[report_lib.MaterializedReport]]:
-    """Returns what a generator gets to know in an iteration.
+    """Returns the reports for a generator in an iteration.
 
     An iteration's own reports are not among it: a generator must get the same
     while the iteration trains and at its end, when they have been written.

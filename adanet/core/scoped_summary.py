@@ -3,7 +3,7 @@
 """Summaries of one candidate: ops of a graph, and the tags they are shown by.
 
 A summary op is named by all name scopes around it, and so is its tag. This
-module keeps those ops as they are, and renames the tags when they are written,
+module keeps these ops as they are, and renames the tags when they are written,
 so that all candidates have the same ones.
 
 A builder may also write summaries without the object that it is given, with
@@ -93,13 +93,13 @@ class ScopedSummary(interface.Summary):
   def capture(self) -> Iterator[None]:
     """Takes the summaries that are made inside without this object.
 
-    Those of `tf.compat.v1.summary` are in a collection of the graph, which is
-    the same afterwards as before. Those of TensorFlow 2's `tf.summary` would
+    The ops of `tf.compat.v1.summary` are in a collection of the graph, which is
+    the same afterwards as before. The ops of TensorFlow 2's `tf.summary` would
     write to a file by themselves, if there were one. Includes `current_scope`.
     """
     graph = tf_compat.v1.get_default_graph()
     collection = graph.get_collection_ref(tf_compat.v1.GraphKeys.SUMMARIES)
-    others, collection[:] = list(collection), []
+    saved, collection[:] = list(collection), []
     num_operations = len(graph.get_operations())
     self._captured = collection
     try:
@@ -111,7 +111,7 @@ class ScopedSummary(interface.Summary):
             self._take_operation(op)
     finally:
       self._captured = None
-      collection[:] = others
+      collection[:] = saved
 
   def scalar(self, name, tensor, family=None, description=None):
     return self._make(tf_compat.v1.summary.scalar, name, tensor, family,
@@ -174,7 +174,7 @@ class ScopedSummary(interface.Summary):
     return op
 
   def _take_captured(self):
-    """Adds what the builder has added to the graph's collection since."""
+    """Adds the new ops of the builder in the graph's collection."""
     if self._captured:
       captured, self._captured[:] = list(self._captured), []
       if not self._skip:
@@ -198,7 +198,7 @@ class ScopedSummary(interface.Summary):
         self._add(tensor, written=written)
 
   def _add(self, tensor, scope=None, description=None, written=None):
-    """Adds an op, and decides what its tag will be.
+    """Adds an op, and decides on its tag.
 
     Args:
       tensor: a string tensor.
@@ -280,7 +280,7 @@ def _unless_not_finite(summary):
 
 
 def _text(tensor):
-  """Returns the value of a constant string tensor as str; None of others."""
+  """Returns the value of a constant string tensor as str; else None."""
   value = tf_compat.v1.get_static_value(tensor)
   return None if value is None else value.item().decode()
 
@@ -288,7 +288,7 @@ def _text(tensor):
 def _without_number(tag, op):
   """Returns the tag without the number that TensorFlow gave the op's name.
 
-  The names of summaries share the graph with those of tensors, so a summary
+  The names of summaries share the graph with names of tensors, so a summary
   "loss" of a tensor "loss" is the op "loss_1". Its tag does not need that.
   """
   match = _NUMBERED.match(op.name)

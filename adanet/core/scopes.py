@@ -1,13 +1,13 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a builder, an ensembler or a head sees of the graph while it builds.
+"""The graph as a builder, an ensembler or a head sees it while it builds.
 
 A builder or an ensembler sees a global step of its own and its own trainable
 variables. Both are in collections of the graph. Assertions of a head that fail
 for a NaN are left out. No function of TensorFlow is replaced: the graph answers
 otherwise, until the scope ends. Where the graph has a seed, the seeds that a
-builder does not give follow from the scope's name, not from what else is built.
-What layers of Keras 3 assign waits for the train op.
+builder does not give follow from the scope's name, not from the rest of the
+graph. The assignments of layers of Keras 3 wait for the train op.
 """
 
 import contextlib
@@ -112,7 +112,7 @@ def seed_scope(name: str) -> ContextManager[None]:
 
 
 def metrics_scope() -> ContextManager[None]:
-  """Lets what metrics of Keras 3 assign wait for `tf_compat.metric_op`."""
+  """Lets assignments of metrics of Keras 3 wait for `tf_compat.metric_op`."""
   return keras_scope.KerasScope("metrics").entered()
 
 
@@ -130,7 +130,7 @@ def _step_in(variable_scope):
           trainable=False, dtype=v1.int64)
 
 
-def _put_into_scope(scope, saveables, others):
+def _put_into_scope(scope, saveables, earlier):
   """Renames a builder's tables and the like, so that its scope is in the name.
 
   In a checkpoint a table has the name that it was given, or that of its kind.
@@ -139,9 +139,9 @@ def _put_into_scope(scope, saveables, others):
   Args:
     scope: str, the builder's.
     saveables: `SaveableObject`s that were made in it.
-    others: those that were made before.
+    earlier: the `SaveableObject`s that were made before.
   """
-  names = {saveable.name for saveable in others}
+  names = {saveable.name for saveable in earlier}
   for saveable in saveables:
     old = saveable.name
     new = old if old.startswith(scope + "/") else f"{scope}/{old}"
@@ -157,7 +157,7 @@ def _put_into_scope(scope, saveables, others):
 
 
 class ScopeContent:
-  """What a builder or an ensembler has made in its scope so far.
+  """The objects that a builder or an ensembler has made in its scope so far.
 
   Attributes:
     trainable_variables: list of the variables.
@@ -175,16 +175,16 @@ def builder_scope(variable_scope: Any, built: Optional[ScopeContent] = None
   """Enters the scope of one builder or ensembler in the default graph.
 
   In it, `tf.train.get_global_step()` is the builder's own step, and
-  `tf.trainable_variables()` has only those that the builder makes. Seeds that
+  `tf.trainable_variables()` has only the builder's own ones. Seeds that
   it does not give follow from the name of its scope; see `seed_scope`. At its
   end, tables have names of their own in checkpoints.
 
   Args:
     variable_scope: the `VariableScope` that has the builder's step.
-    built: what the builder has made before, and goes on with; None for nothing.
+    built: the builder's content so far, to go on with; None for nothing.
 
   Yields:
-    `built`, or a new one. At the end of the scope it has what was made in it.
+    `built`, or a new one. At the end of the scope it has the scope's objects.
   """
   v1 = tf_compat.v1
   graph = v1.get_default_graph()

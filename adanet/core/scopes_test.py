@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of which assertions a graph leaves out, and of the names of tables.
 
-`iteration_test` has what builders see.
+`building_test` has what builders see.
 """
 
 import contextlib

@@ -27,7 +27,7 @@ def all_nan_error(number: int, names: Iterable[str],
   Args:
     number: int, the iteration's.
     names: of the ensembles.
-    advice: str, a sentence in place of what is usual, if the reason is known.
+    advice: str, a sentence in place of the usual one, if the reason is known.
   """
   return AllNaNError(
       f"iteration {number}: the loss of every ensemble is NaN: "
@@ -48,7 +48,7 @@ class Choice:
       None without `next_best`.
     compared: int, how many candidates were compared, this one included.
     is_previous: bool, whether it is the ensemble of the previous iteration.
-    nan: tuple of str, the names of the candidates whose value is NaN.
+    nan: tuple of str, the names of the candidates that have the value NaN.
     reason: str, why nothing was compared; "" if it is clear.
   """
   index: int
@@ -63,7 +63,7 @@ class Choice:
 
   def message(self, metric_name: str = "adanet_loss",
               verb: str = "won") -> str:
-    """Returns one line: which candidate won, by how much, and over what."""
+    """Returns one line: the winner, its value and its margin."""
     line = f"{self.name} {verb}"
     if self.value is not None:
       line += f" with {metric_name} {self.value:.6g}"
@@ -103,7 +103,7 @@ class Fit(NamedTuple):
   best_loss: float
 
   def message(self) -> str:
-    """Returns one line: what the ensemble gains over one network."""
+    """Returns one line: the gain of the ensemble over one network."""
     return (f"The ensemble of {len(self.members)} of {self.num_networks} "
             f"networks has loss {self.loss:.4g}, the best network alone "
             f"({self.best_network}) {self.best_loss:.4g}.")
@@ -122,9 +122,9 @@ def preset(names: Sequence[str], index: int, reason: str) -> Choice:
   return Choice(index, names[index], reason=reason)
 
 
-def _chosen(objective_fn, indices, figures):
-  """Returns that of some indices whose value a user's function chooses."""
-  values = [figures[i] for i in indices]
+def _chosen(objective_fn, indices, numbers):
+  """Returns the one of some indices that a user's function chooses by value."""
+  values = [numbers[i] for i in indices]
   chosen = objective_fn(values)
   try:
     position = operator.index(chosen)
@@ -153,9 +153,9 @@ def choose(
     previous: int, the index of the previous ensemble; None if it is not among
       the candidates.
     force_grow: bool, whether the previous ensemble cannot win.
-    objective_fn: function from the values of those that can win to the index of
+    objective_fn: function from the values of possible winners to the index of
       the best one, in place of `maximize`; None for that. If it chooses a NaN,
-      it is asked again, without those.
+      it is asked again, without the NaNs.
     advice: see `all_nan_error`.
 
   Raises:
@@ -166,7 +166,7 @@ def choose(
   if len(names) != len(values):
     raise ValueError(f"values={values!r}: expected one for each of the "
                      f"{len(names)} candidates.")
-  figures = [float(value) for value in values]
+  numbers = [float(value) for value in values]
   allowed = [i for i in range(len(names)) if not (force_grow and i == previous)]
   if not allowed:
     raise ValueError(
@@ -176,8 +176,8 @@ def choose(
             " other than the previous ensemble, because force_grow is set"
             if names else ""))
   ranked = sorted(
-      (i for i in allowed if not math.isnan(figures[i])),
-      key=lambda i: -figures[i] if maximize else figures[i])
+      (i for i in allowed if not math.isnan(numbers[i])),
+      key=lambda i: -numbers[i] if maximize else numbers[i])
   if not ranked:
     raise AllNaNError(
         "No ensemble can win, because the value of each one is NaN: "
@@ -185,13 +185,13 @@ def choose(
     )
   best = ranked[0]
   if objective_fn is not None and len(ranked) > 1:
-    best = _chosen(objective_fn, allowed, figures)
-    if math.isnan(figures[best]):
-      best = _chosen(objective_fn, sorted(ranked), figures)
+    best = _chosen(objective_fn, allowed, numbers)
+    if math.isnan(numbers[best]):
+      best = _chosen(objective_fn, sorted(ranked), numbers)
   choice = Choice(
-      index=best, name=names[best], value=figures[best], compared=len(ranked),
+      index=best, name=names[best], value=numbers[best], compared=len(ranked),
       is_previous=best == previous,
-      nan=tuple(names[i] for i in allowed if math.isnan(figures[i])))
+      nan=tuple(names[i] for i in allowed if math.isnan(numbers[i])))
   if len(ranked) == 1:
     if len(allowed) == 1 < len(names):
       return dataclasses.replace(
@@ -201,7 +201,7 @@ def choose(
   if objective_fn is not None:
     return choice
   second = ranked[1]
-  equal = figures[second] == figures[best]  # The same infinity has no margin.
+  equal = numbers[second] == numbers[best]  # The same infinity has no margin.
   return dataclasses.replace(
       choice, next_best=names[second],
-      margin=0. if equal else abs(figures[second] - figures[best]))
+      margin=0. if equal else abs(numbers[second] - numbers[best]))

@@ -17,12 +17,12 @@ from adanet.core import user_errors
 from adanet.heads import mean_loss
 
 _METHODS = ("build_subnetwork", "build_subnetwork_train_op")
-# What TensorFlow takes in the name of a scope.
+# The characters that TensorFlow takes in the name of a scope.
 _SCOPE_NAME = re.compile(r"[A-Za-z0-9_.\\/-]+\Z")
 
 
 class LearningTask(NamedTuple):
-  """What is learned: the same for all candidates.
+  """The task to learn: the same for all candidates.
 
   Attributes:
     head: a head of `adanet.heads` or `tf.estimator`.
@@ -51,7 +51,7 @@ class LearningTask(NamedTuple):
 
     Args:
       logits: tensor of shape [batch, logits_dimension], or dict of such.
-      owner: whose logits they are, for messages.
+      owner: the owner of the logits, for messages.
 
     Raises:
       ValueError: the head cannot take the logits or the labels.
@@ -74,7 +74,7 @@ class LearningTask(NamedTuple):
     """Returns the terms of the head's loss; none unless it is evaluated.
 
     Args:
-      spec: what the head made of the logits.
+      spec: the head's spec of the logits.
       logits: see `apply_head`.
     """
     if self.mode != "eval":
@@ -94,7 +94,7 @@ def _check_logits(logits, dimension, owner):
       _check_logits(logits[key], dimension[key], f"{owner}: head {key!r}")
     return
   if isinstance(logits, dict) or isinstance(dimension, dict):
-    return  # The head splits one tensor, or says what is wrong.
+    return  # The head splits one tensor, or reports the mistake.
   shape = getattr(logits, "shape", None)
   if not hasattr(shape, "ndims"):
     raise ValueError(
@@ -146,14 +146,14 @@ def made_since(count: int) -> Tuple[str, ...]:
   """Returns the names of float variables that are new in the default graph.
 
   Args:
-    count: int, what `num_variables` returned before. A builder that makes its
+    count: int, the value of `num_variables` before. A builder that makes its
       train op at once makes the slots of its optimizer, too: these are left
       out.
   """
-  found = [v.op.name for v in tf_compat.v1.global_variables()[count:]
+  names = [v.op.name for v in tf_compat.v1.global_variables()[count:]
            if v.dtype.base_dtype.is_floating]
-  return tuple(name for name in found if not any(
-      name.startswith(other + "/") for other in found))
+  return tuple(name for name in names if not any(
+      name.startswith(other + "/") for other in names))
 
 
 def check_names(builders: Sequence[Any], iteration_number: int) -> None:
@@ -226,14 +226,14 @@ def train_op_scope(variable_scope: Any, built: scopes.ScopeContent
 
   Args:
     variable_scope: see `scopes.builder_scope`.
-    built: what it has made before.
+    built: the builder's `ScopeContent` so far.
 
   Yields:
     A list. At the end of the scope it has the ops that are to run with the
-    train op: they assign what layers of Keras 3 have assigned.
+    train op: the assignments of layers of Keras 3.
   """
   v1 = tf_compat.v1
-  # What is trained is changed by a layer before, and then by the optimizer.
+  # A variable is changed by a layer before, and then by the optimizer.
   updates = built.keras.updates(only_trainable=True)
   with scopes.builder_scope(variable_scope, built):
     with v1.control_dependencies(updates):
@@ -266,7 +266,7 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int,
     training: whether it is built as for training: with dropout, say.
 
   Raises:
-    ValueError: what the builder returns does not fit, see the message.
+    ValueError: the builder's return value does not fit, see the message.
   """
   v1 = tf_compat.v1
   owner = f"builder {builder.name!r} of iteration {iteration_number}"
@@ -299,7 +299,7 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int,
           name, builder, subnetwork, step, iteration_step, summary)
     with scopes.seed_scope(variable_scope.name + "/head"):
       spec = task.apply_head(subnetwork.logits, owner)
-      found = metrics.of_candidate(
+      measured = metrics.of_candidate(
           task, spec, task.loss_terms(spec, subnetwork.logits))
     train_op = None
     if task.training:
@@ -317,4 +317,4 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int,
       train_op = with_updates(train_op, updates)
     return SubnetworkSpec(
         name, builder, subnetwork, step, iteration_step, summary, spec.loss,
-        train_op, found, variables)
+        train_op, measured, variables)

@@ -34,7 +34,7 @@ def _serialized(**fields):
 
 
 class EventFile:
-  """A file of events that drops what does not fit on the disk.
+  """A file of events that drops events when the disk is full.
 
   So a full disk loses curves, and training goes on. TensorFlow's `FileWriter`
   writes in a thread, which a full disk ends with a traceback, and on TensorFlow
@@ -78,8 +78,8 @@ class EventFile:
       self._writer = None  # The next one begins another file.
       self._next_try = now + _RETRY_SECS
 
-  def _add(self, step=0, **what):
-    event = _serialized(step=step, **what)
+  def _add(self, step=0, **fields):
+    event = _serialized(step=step, **fields)
     self._call(lambda writer: writer.write(event))
 
   def start(self, global_step: int) -> None:
@@ -97,7 +97,7 @@ class EventFile:
     self._add(meta_graph_def=meta_graph.SerializeToString())
 
   def flush(self) -> None:
-    """Writes what is in memory."""
+    """Writes the events in memory."""
     if self._writer is not None:
       self._call(lambda writer: writer.flush())
 
@@ -119,7 +119,7 @@ class SummaryWriter:
 
   def add(self, summary: scoped_summary.ScopedSummary, serialized: bytes,
           global_step: int) -> None:
-    """Writes what the ops of a summary returned.
+    """Writes the values that the ops of a summary returned.
 
     Args:
       summary: the summary.
@@ -154,7 +154,7 @@ class SummaryWriter:
     self._writer("").add_graph(meta_graph)
 
   def flush(self) -> None:
-    """Writes what is in memory to the files."""
+    """Writes the events in memory to the files."""
     for writer in self._writers.values():
       writer.flush()
 

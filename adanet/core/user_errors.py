@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Says in one line what TensorFlow's errors mean that a user's data causes.
+"""Explains in one line the TensorFlow errors that a user's data causes.
 
 The line is the first one of the message. TensorFlow's own is below it, unless
 the line says all.
@@ -12,11 +12,11 @@ from typing import Any, Dict, Iterator, List, Optional
 
 from adanet import tf_compat
 
-# What an assertion of a head says, and the values that it shows.
+# The text of a head's assertion, and the values that it shows.
 _ASSERTION = re.compile(
     r"assertion failed: \[(?P<text>(?:labels|logits|weight_column|loss_fn)\b"
     r".*?)\] (?P<values>\[[^\n]*)")
-# The ops of an input, and what TensorFlow says of a file that it cannot read.
+# The ops of an input, and TensorFlow's words for a file that it cannot read.
 _INPUT = re.compile("IteratorGetNext|list_files")
 _FILE = re.compile(
     r"^(?:.*?assertion failed: \[)?(?P<text>\S[^\n]*; (?:No such file or "
@@ -30,7 +30,7 @@ _BUILDER = re.compile(r"\biteration_(\d+)/subnetwork_t\d+_([^/]+)/")
 
 
 def _tensors(name: str, structure: Any) -> Dict[str, Any]:
-  """Returns the tensors of features or labels, by what a user calls them."""
+  """Returns the tensors of features or labels, by the user's names for them."""
   if isinstance(structure, dict):
     return {repr(key): value for key, value in structure.items()}
   return {name: structure}
@@ -44,15 +44,15 @@ def _strings(features):
 
 
 def _of_other_types(features, message):
-  """Returns the features whose type of numbers a message names: a text."""
-  found = []
+  """Returns the features with a type that a message names: a text."""
+  described = []
   for name, tensor in sorted(_tensors("features", features).items()):
     dtype = getattr(tensor, "dtype", None)
     if dtype is not None and dtype != tf_compat.v1.float32 and (
         re.search(" match|non-floating", message) and
         re.search(rf"\b{dtype.name}\b", message)):
-      found.append(f"{name}, which is {dtype.name}")
-  return ", ".join(found)
+      described.append(f"{name}, which is {dtype.name}")
+  return ", ".join(described)
 
 
 def _shape(tensor: Any) -> Optional[List[Optional[int]]]:
@@ -118,7 +118,7 @@ def explained_in_builder(owner: str, features: Any,
 
 
 def _whole_line(message):
-  """Returns what says all that there is to an error of a run, or None."""
+  """Returns a full explanation of an error of a run, or None."""
   assertion = _ASSERTION.search(message)
   if assertion:
     text, values = assertion.group("text"), assertion.group("values").strip()
@@ -132,7 +132,7 @@ def _whole_line(message):
 
 
 def _first_line(message, features):
-  """Returns what an error of a run means, or None."""
+  """Returns the meaning of an error of a run, or None."""
   strings = _strings(features)
   if strings and re.search("string to (float|number|int)|StringToNumber",
                            message, re.IGNORECASE):
@@ -146,7 +146,7 @@ def _first_line(message, features):
 
 @contextlib.contextmanager
 def explained_in_run(features: Any = None) -> Iterator[None]:
-  """Explains an error of a session whose cause is in the data.
+  """Explains an error of a session that the data causes.
 
   Args:
     features: tensor, dict of tensors, or None.

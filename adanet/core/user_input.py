@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Says what a user gave in place of an input_fn, and what to write instead."""
+"""Describes a value given in place of an input_fn, and the right value."""
 
 import collections.abc
 import numbers
@@ -25,7 +25,7 @@ def is_read_by_python(value: Any) -> bool:
 
 
 def _instead(value):
-  """Returns what to write instead of a value that is no input_fn, or ""."""
+  """Returns the text to write instead of a value that is no input_fn, or ""."""
   if hasattr(value, "element_spec"):
     return ": make the Dataset in a function, because each graph needs one"
   name = None
@@ -49,7 +49,7 @@ def check_input_fn(input_fn: Any, error: Type[Exception] = ValueError) -> None:
   """Raises an error unless there is a function.
 
   Args:
-    input_fn: what a user gave as one.
+    input_fn: the value that a user gave as one.
     error: class of the error.
   """
   if not callable(input_fn):

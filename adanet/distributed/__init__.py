@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Placement of subnetworks and their ensemble on a cluster.
 
-See https://arxiv.org/abs/1607.01097 for what a subnetwork and an ensemble are.
+See https://arxiv.org/abs/1607.01097 for the terms subnetwork and ensemble.
 """
 
 from typing import TYPE_CHECKING

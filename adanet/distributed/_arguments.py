@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of what a caller gives: arguments, and a config's attributes."""
+"""Checks of a caller's input: arguments, and a config's attributes."""
 
 import collections
 import collections.abc
@@ -62,13 +62,13 @@ def _plain_number(value):
   return float(value) if is_float and float(value) == exact else exact
 
 
-def check_length(name, value, expected, may_be_zero=False):
+def check_weight(name, value, expected, may_be_zero=False):
   """Returns a cost or size as an int, float or Fraction, after checking it.
 
   Args:
     name: str, the argument's name, for the error.
     value: the argument. NumPy's numbers are numbers, booleans are not.
-    expected: str, what to give, for the error.
+    expected: str, the value to give, for the error.
     may_be_zero: whether 0 is allowed, too.
 
   Raises:
@@ -84,8 +84,8 @@ def check_length(name, value, expected, may_be_zero=False):
   return number
 
 
-def check_lengths(name, value, expected, count=None):
-  """Returns costs or sizes as a tuple; else as `check_length`.
+def check_weights(name, value, expected, count=None):
+  """Returns costs or sizes as a tuple; else as `check_weight`.
 
   `count` says how many there must be. None: at least one.
   """
@@ -99,7 +99,7 @@ def check_lengths(name, value, expected, count=None):
     raise TypeError(message) from None
   if not value or count not in (None, len(value)):
     raise ValueError(message)
-  return tuple(check_length(f"{name}[{i}]", number, "a number greater than 0")
+  return tuple(check_weight(f"{name}[{i}]", number, "a number greater than 0")
                for i, number in enumerate(value))
 
 

@@ -7,7 +7,7 @@ import fractions
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import distributed
-from adanet.distributed import line
+from adanet.distributed import wrap_around
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import strategies
 import hypothesis
@@ -118,9 +118,9 @@ class WorkersTest(parameterized.TestCase):
 def _ps_fractions(strategy, n, k, i):
   """Returns the part of a subnetwork's bytes that each of its ps expects."""
   strategy = _as_worker(strategy, 1, 0, n)
-  placed = strategy.places_on(k, i)
-  if isinstance(placed, line.Segment):
-    return {p: _Fraction(placed.overlap(p), placed.length * placed.num_parts)
+  placed = strategy.parameter_server_assignment(k, i)
+  if isinstance(placed, wrap_around.Interval):
+    return {p: _Fraction(placed.overlap(p), placed.weight * placed.num_parts)
             for p in strategy.subnetwork_parameter_servers(k, i)}
   return {p: _Fraction(1, len(placed)) for p in placed}
 

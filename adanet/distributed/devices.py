@@ -17,7 +17,7 @@ from typing import Any, ContextManager, Iterable, Iterator, List, Union
 
 from adanet import tf_compat
 from adanet.distributed import _arguments
-from adanet.distributed import line
+from adanet.distributed import wrap_around
 
 
 _NamedOp = collections.namedtuple("_NamedOp", "name")
@@ -26,9 +26,9 @@ _NamedOp = collections.namedtuple("_NamedOp", "name")
 def _device_setter():
   """Returns the module of `replica_device_setter`, unchanged since 1.0.
 
-  It has the list of variable ops and the default strategy. It is found through
-  `v1`, because this package can replace the `distributed` of AdaNet, whose
-  `tf_compat` has that name too.
+  It has the list of variable ops and the default strategy. It is taken from
+  `v1`, because this package can replace the `distributed` of AdaNet, which has
+  a `tf_compat`, too.
   """
   return sys.modules[tf_compat.v1.train.replica_device_setter.__module__]
 
@@ -85,7 +85,7 @@ class _ParameterServers:
   def device(self, op):
     """Returns the device, as str, of an op that holds a variable."""
     name_hash = _op_name_hash(op)
-    if isinstance(self._tasks, line.Segment):
+    if isinstance(self._tasks, wrap_around.Interval):
       task = self._tasks.part_of_hash(name_hash)
     else:
       task = self._tasks[name_hash % len(self._tasks)]
@@ -148,8 +148,8 @@ def _makes_variables_eagerly():
     return v1.executing_eagerly()
 
 
-# Without it, every entry of a scope would cost what a first entry costs in
-# benchmarks/scope.py. A tuple of tasks and a segment may be equal: typed.
+# Without it, every entry of a scope would cost as much as a first entry, see
+# benchmarks/scope.py. A tuple of tasks and an interval may be equal: typed.
 _parameter_servers = functools.lru_cache(
     maxsize=1024, typed=True)(_ParameterServers)
 
@@ -178,9 +178,9 @@ class _VariablesScope(contextlib.ContextDecorator):
     return self._open.pop().__exit__(*exception)
 
 
-def variables_on(tasks: Union[Iterable[int], line.Segment]
+def variables_on(tasks: Union[Iterable[int], wrap_around.Interval]
                  ) -> ContextManager[None]:
-  """A scope whose variables live on parameter servers, by their names' hashes.
+  """A scope that puts variables on parameter servers, by their names' hashes.
 
   In a graph, an op that holds a variable goes to `/job:ps/task:<tasks[hash]>`,
   unless its device names a job, a replica or a task already. Eagerly and in a
@@ -188,13 +188,13 @@ def variables_on(tasks: Union[Iterable[int], line.Segment]
 
   Args:
     tasks: non-empty range, or another iterable, of int: tasks of the job `ps`;
-      the hash of a name is an index into them. Or a `Segment` of a line whose
-      parts are the tasks; the hash of a name picks a point on it.
+      the hash of a name is an index into them. Or an `Interval` of a line cut
+      into one part for each task; the hash of a name picks a point on it.
 
   Returns:
     A context manager.
   """
-  is_small = isinstance(tasks, (range, line.Segment))
+  is_small = isinstance(tasks, (range, wrap_around.Interval))
   return _VariablesScope(tasks if is_small else tuple(tasks))
 
 

@@ -11,7 +11,7 @@ from absl.testing import parameterized
 from adanet import distributed
 from adanet import tf_compat
 from adanet.distributed import devices
-from adanet.distributed import line
+from adanet.distributed import wrap_around
 from adanet.distributed.testdata import golden
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import strategies
@@ -164,10 +164,11 @@ class SubnetworkDevicesTest(parameterized.TestCase):
       for task in tasks:
         self.assertIn(task, ps)
 
-  def test_a_segment_is_no_tuple_of_tasks(self):
-    segment = line.Segment(start=0, length=1, total=2, num_parts=4)
+  def test_an_interval_is_no_tuple_of_tasks(self):
+    interval = wrap_around.Interval(start=0, weight=1, total=2, num_parts=4)
     names = [f"v{v}" for v in range(50)]
-    for tasks, expected in ((tuple(segment), {0, 1, 2, 4}), (segment, {0, 1})):
+    for tasks, expected in (
+        (tuple(interval), {0, 1, 2, 4}), (interval, {0, 1})):
       with tf_compat.v1.Graph().as_default(), devices.variables_on(tasks):
         self.assertEqual(expected, {
             _task(tf_compat.v1.get_variable(name, shape=[]).device)

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What all placement strategies have in common.
+"""The common part of all placement strategies.
 
 The strategies themselves are in `placement`.
 """
@@ -16,9 +16,9 @@ from typing import Optional, Sequence, TypeVar, Union
 from adanet import tf_compat
 from adanet.distributed import _arguments
 from adanet.distributed import devices
-from adanet.distributed import lengths
-from adanet.distributed import line
 from adanet.distributed import tasks
+from adanet.distributed import weights
+from adanet.distributed import wrap_around
 import six
 
 TaskConfig = _arguments.TaskConfig
@@ -27,11 +27,11 @@ _Strategy = TypeVar("_Strategy", bound="PlacementStrategy")
 
 
 class Share(NamedTuple):
-  """What one worker does in one iteration, or what a part of one has.
+  """The work of one worker in one iteration, or of a part of one.
 
   Attributes:
-    builds_ensemble: whether it builds ensembles: all those whose new
-      subnetworks are among those that it builds.
+    builds_ensemble: whether it builds ensembles: each one that has no new
+      subnetwork but the ones that it builds.
     subnetworks: the indices of the subnetworks that it builds, increasing.
     trains_subnetworks: whether it trains subnetworks.
     fractions: sequence of pairs of a subnetwork that it trains, increasing, and
@@ -43,7 +43,7 @@ class Share(NamedTuple):
   builds_ensemble: bool
   subnetworks: Sequence[int]
   trains_subnetworks: bool
-  fractions: Optional[line.Fractions] = None
+  fractions: Optional[wrap_around.Fractions] = None
   ensemble_fraction: Optional[fractions_lib.Fraction] = None
 
   @property
@@ -69,7 +69,7 @@ def overrides(strategy: "PlacementStrategy", base: type, *names: str) -> bool:
 
 
 def _reads_for(worker, num_subnetworks, subnetwork_index):
-  """Returns what a worker reads input for, or None for nothing."""
+  """Returns the part that a worker reads input for, or None for nothing."""
   if worker.should_train_subnetworks(num_subnetworks):
     if not worker.should_build_subnetwork(num_subnetworks, subnetwork_index):
       return None
@@ -83,8 +83,8 @@ def _reads_for(worker, num_subnetworks, subnetwork_index):
 class PlacementStrategy:
   """Answers, for one worker, which part of the graph is its own.
 
-  A subclass overrides the four abstract methods, and may override others. They
-  read what they need to know of the cluster from `config`. Training, plans and
+  A subclass overrides the four abstract methods, and may override more. They
+  read all they need to know of the cluster from `config`. Training, plans and
   `input_context` ask these methods, as each worker that they want to know of.
 
   Each question is about one iteration: `num_subnetworks` is the number of its
@@ -101,10 +101,10 @@ class PlacementStrategy:
   def config(self) -> Any:
     """The `RunConfig` that describes the cluster and this worker's place in it.
 
-    Any object will do that has what a decision reads: `num_worker_replicas` and
-    `global_id_in_cluster` for what a worker builds and trains,
-    `num_ps_replicas` for the devices. It is read at each question, so a config
-    that changes in place is seen.
+    Any object will do that has all that a decision reads: `num_worker_replicas`
+    and `global_id_in_cluster` for the work of a worker, `num_ps_replicas` for
+    the devices. It is read at each question, so a config that changes in place
+    is seen.
 
     Raises:
       RuntimeError: no config has been set.
@@ -207,7 +207,7 @@ class PlacementStrategy:
       return fractions_lib.Fraction(0)
     if not self.should_train_subnetworks(num_subnetworks):
       return fractions_lib.Fraction(1)
-    ensembles = num_subnetworks * lengths.FORWARD
+    ensembles = num_subnetworks * weights.FORWARD
     return ensembles / (
         ensembles + len(self.training_fractions(num_subnetworks)))
 
@@ -225,7 +225,7 @@ class PlacementStrategy:
     return tuple(filter(builds, range(num_subnetworks)))
 
   def worker_share(self, num_subnetworks: int) -> Share:
-    """What this worker builds and trains: the answers of the methods above."""
+    """This worker's share: the answers of the methods above."""
     num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
     share = Share(bool(self.should_build_ensemble(num_subnetworks)),
                   self._built(num_subnetworks),
@@ -241,8 +241,8 @@ class PlacementStrategy:
   def for_earlier_iterations(self: _Strategy) -> _Strategy:
     """Returns the strategy that places subnetworks of earlier iterations.
 
-    These are in the graph because an earlier winner consists of them. What is
-    said of the subnetworks that train now need not fit their number.
+    These are in the graph because an earlier winner consists of them. An answer
+    about the subnetworks that train now need not fit their number.
     """
     return self
 
@@ -252,13 +252,13 @@ class PlacementStrategy:
     """A context manager: the ops of a subnetwork go to their devices."""
 
   def input_context(self, num_subnetworks: int, subnetwork_index: int) -> Any:
-    """This worker's share of the input, among those that train the subnetwork.
+    """This worker's share of the input, among the subnetwork's trainers.
 
     The workers that train one subnetwork divide the input among them. The
     workers that train the ensemble alone do the same, and have one share for
     all subnetworks, because one batch feeds all that they build. So do the
-    workers that build a subnetwork for their ensemble only, and train others.
-    An evaluator has all of the input.
+    workers that build a subnetwork for their ensemble only, and train other
+    ones. An evaluator has all of the input.
 
     Returns:
       A `tf.distribute.InputContext`: its `num_input_pipelines` are the workers
@@ -270,8 +270,8 @@ class PlacementStrategy:
     """
     num_subnetworks, subnetwork_index = _arguments.check_subnetwork(
         num_subnetworks, subnetwork_index)
-    # The config as it was set: if a subclass changes what it reads of it, the
-    # copies that are asked do so too.
+    # The config as it was set: if a subclass changes the attributes that
+    # it reads, the copies that are asked do so too.
     config = self.config if self._config is None else self._config
     num_workers, worker_index = _arguments.read_worker(config)
     if config.global_id_in_cluster is None:
@@ -306,13 +306,14 @@ class PlacementStrategy:
     _arguments.check_subnetwork(num_subnetworks, subnetwork_index)
     return None
 
-  def places_on(self, num_subnetworks: int, subnetwork_index: int
-               ) -> Union[None, Iterable[int], line.Segment]:
+  def parameter_server_assignment(
+      self, num_subnetworks: int, subnetwork_index: int
+  ) -> Union[None, Iterable[int], wrap_around.Interval]:
     """Returns where the names of a subnetwork's variables are hashed to.
 
     Returns:
-      The `subnetwork_parameter_servers`, if they hold equal parts; a `Segment`
-      on all parameter servers, whose parts are these; None if it is not known.
+      The `subnetwork_parameter_servers`, if they hold equal parts; an
+      `Interval` that overlaps these parameter servers; None if not known.
     """
     return self.subnetwork_parameter_servers(num_subnetworks, subnetwork_index)
 
@@ -355,7 +356,7 @@ class RuleStrategy(PlacementStrategy):
 
   def subnetwork_devices(self, num_subnetworks: int,
                          subnetwork_index: int) -> ContextManager[None]:
-    """A scope whose variables live on the subnetwork's parameter servers.
+    """A scope that puts variables on the subnetwork's parameter servers.
 
     In a graph, eagerly and in a `tf.function`, the hash of a variable's name
     picks one of these. Every other op keeps its device, and so does a variable
@@ -370,7 +371,7 @@ class RuleStrategy(PlacementStrategy):
     _arguments.check_subnetwork(num_subnetworks, subnetwork_index)
     servers = (self._hashed_to(num_subnetworks, subnetwork_index)
                if self._dedicates else None)
-    if not isinstance(servers, (range, line.Segment)):
+    if not isinstance(servers, (range, wrap_around.Interval)):
       servers = () if servers is None else tuple(servers)
     return devices.variables_on(servers) if servers else _default_devices()
 
@@ -382,23 +383,24 @@ class RuleStrategy(PlacementStrategy):
     return servers if isinstance(servers, range) else servers.parts
 
   def _servers(self, num_subnetworks, subnetwork_index):
-    """Returns what the rule says: a range, or a `Segment` of a line."""
+    """Returns the answer of the rule: a range, or an `Interval` of a line."""
     num_ps = _arguments.read_num_ps(self.config)
     if num_ps == 0 or not self._dedicates:
       return range(num_ps)
     return self._dedicated(num_ps, num_subnetworks, subnetwork_index)
 
   def _hashed_to(self, num_subnetworks, subnetwork_index):
-    """Returns the parameter servers, also if a subclass says others."""
+    """Returns the parameter servers, also if a subclass overrides them."""
     answer = self.subnetwork_parameter_servers(
         num_subnetworks, subnetwork_index)
     servers = self._servers(num_subnetworks, subnetwork_index)
-    is_segment = not isinstance(servers, range) and isinstance(
+    is_interval = not isinstance(servers, range) and isinstance(
         answer, range) and servers.parts == answer
-    return servers if is_segment else answer
+    return servers if is_interval else answer
 
-  def places_on(self, num_subnetworks: int, subnetwork_index: int
-               ) -> Union[None, Iterable[int], line.Segment]:
+  def parameter_server_assignment(
+      self, num_subnetworks: int, subnetwork_index: int
+  ) -> Union[None, Iterable[int], wrap_around.Interval]:
     # A subclass that overrides `subnetwork_devices` alone does not say where
     # its variables are. One that overrides `subnetwork_parameter_servers` alone
     # moves them, unless they go to the default devices.

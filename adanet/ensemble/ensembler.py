@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The interfaces of an ensemble and of what makes one."""
+"""The interfaces of an ensemble and of its maker."""
 
 import abc
 from typing import Any, Dict, Iterable, Optional
@@ -37,7 +37,7 @@ class Ensemble:
 
 @six.add_metaclass(abc.ABCMeta)
 class Ensembler:
-  """Combines subnetworks into an ensemble, and trains what combines them.
+  """Combines subnetworks into an ensemble, and trains the combination.
 
   In both methods, `tf.train.get_global_step()` is the iteration's own step.
   """
@@ -56,8 +56,8 @@ class Ensembler:
 
     Args:
       subnetworks: list of the new `Subnetwork` objects, at least one.
-      previous_ensemble_subnetworks: list of those `Subnetwork` objects of the
-        previous ensemble that this one is to have too, or None. The others are
+      previous_ensemble_subnetworks: list of the `Subnetwork` objects of the
+        previous ensemble that this one is to have too, or None. The rest are
         pruned.
       features: dict from name to tensor, as the input function returned it.
       labels: tensor, dict from head to tensor, or None.
@@ -80,7 +80,7 @@ class Ensembler:
     """Builds the op that trains the ensemble, not its subnetworks, for a step.
 
     Args:
-      ensemble: what `build_ensemble` returned.
+      ensemble: the value that `build_ensemble` returned.
       loss: float tensor of shape [], the ensemble's AdaNet loss.
       var_list: list of the trainable variables that `build_ensemble` made.
       labels: as for `build_ensemble`.

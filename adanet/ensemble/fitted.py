@@ -32,10 +32,10 @@ class Member(NamedTuple):
 
 @six.add_metaclass(abc.ABCMeta)
 class FittedEnsembler(Ensembler):
-  """Combines networks by weights that are found when all have trained.
+  """Combines networks by weights that are fitted when all have trained.
 
   The ensemble's logits are the weighted sum of the networks' logits. A network
-  with the weight 0 is no member. It needs an `evaluator`, on whose data the
+  with the weight 0 is no member. It needs an `evaluator`: on its data the
   weights are fitted. A subclass defines `name` and `fit`.
 
   Attributes:
@@ -56,8 +56,8 @@ class FittedEnsembler(Ensembler):
     It must return the same each time that it gets the same.
 
     Args:
-      members: sequence of `Member`, at least one: those of the previous
-        ensemble, and then the new ones. Their logits are finite.
+      members: sequence of `Member`, at least one: first the members of the
+        previous ensemble, then the new ones. Their logits are finite.
       loss: function from logits of the same shapes to a float: the head's loss
         on all of the evaluator's data, with the weights of the examples.
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The ensemble whose logits are the mean of its subnetworks' logits."""
+"""The ensemble that takes the mean of its subnetworks' logits."""
 
 import collections
 from typing import Any, Dict, Iterable, Optional

@@ -3,12 +3,12 @@
 """Which networks make the best ensemble: a pure function of their logits.
 
 Forward selection with replacement. Source: Caruana, Niculescu-Mizil, Crew and
-Ksikes 2004, "Ensemble selection from libraries of models". What it minimizes is
+Ksikes 2004, "Ensemble selection from libraries of models". It minimizes
 the objective of AdaNet (Cortes et al. 2017, equation 4) on held-out data::
 
   F(w) = loss(sum_j w_j logits_j) + sum_j w_j price_j
 
-over weights w of at least 0 whose sum is 1. It is the method of Frank and Wolfe
+over weights w of at least 0 with the sum 1. It is the method of Frank and Wolfe
 with the step 1 / t.
 """
 
@@ -37,7 +37,7 @@ class Selection(NamedTuple):
   Attributes:
     weights: tuple with the weight of each network; their sum is 1.
     picks: tuple with each `Pick`, in the order of the rounds. The weights are
-      those of the best beginning of it.
+      from the best beginning of it.
   """
   weights: Tuple[float, ...]
   picks: Tuple[Pick, ...]
@@ -64,7 +64,7 @@ class _Sum:
     return logits if self._is_dict else {None: logits}
 
   def mean_with(self, logits: Logits, count: int) -> Logits:
-    """Returns the mean of `count` logits: these, and those in the sum.
+    """Returns the mean of `count` logits: these, and the ones in the sum.
 
     The array is written again by the next call.
     """
@@ -91,9 +91,9 @@ def select(logits: Sequence[Logits], loss: Callable[[Logits], float],
   finite is never the least.
 
   Args:
-    logits: what each network predicts, all of the same shapes.
+    logits: the prediction of each network, all of the same shapes.
     loss: function from such logits to their loss. It must not keep the array.
-    prices: what each network costs with the weight 1:
+    prices: the price of each network with the weight 1:
       `adanet_lambda * complexity + adanet_beta`.
     max_selections: int, how many networks are added to the first.
     max_members: int, how many different networks are selected at most; None for

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that the outputs of subnetworks fit together.
 
-Without them, TensorFlow broadcasts tensors of different shapes into one that
-nobody asked for.
+Without them, TensorFlow silently broadcasts tensors of different shapes into
+one.
 """
 
 from typing import Any, Iterable, Sequence
@@ -30,7 +30,7 @@ def check_compatible(name: str, tensors: Sequence[Any]) -> None:
   """Checks that tensors have one static shape, where it is known.
 
   Args:
-    name: str, what each subnetwork calls the tensor, for the error.
+    name: str, each subnetwork's name for the tensor, for the error.
     tensors: list of tensor, one a subnetwork.
 
   Raises:

@@ -18,8 +18,8 @@ class Candidate(
   Attributes:
     name: str, unique in the iteration.
     subnetwork_builders: tuple of `Builder`, new in this iteration.
-    previous_ensemble_subnetwork_builders: tuple of `Builder`, those of the
-      previous ensemble that stay.
+    previous_ensemble_subnetwork_builders: tuple of `Builder`, from the
+      previous ensemble, that stay.
   """
 
   def __new__(cls, name: str, subnetwork_builders: Iterable[Any],
@@ -53,12 +53,12 @@ class Strategy:
 
     Args:
       subnetwork_builders: list of `Builder`, new in this iteration.
-      previous_ensemble_subnetwork_builders: list of `Builder`, those of the
+      previous_ensemble_subnetwork_builders: list of `Builder`, from the
         previous ensemble, or None in iteration 0. A candidate that has only
-        some of them prunes the others.
+        some of them prunes the rest.
 
     Returns:
-      Iterable of `Candidate`, whose names differ.
+      Iterable of `Candidate`, with different names.
     """
 
 

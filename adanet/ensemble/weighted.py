@@ -25,7 +25,7 @@ from adanet.tf_compat import optimizers
 
 
 class MixtureWeightType:
-  """What the weight of one subnetwork is.
+  """The type of the weight of one subnetwork.
 
   Attributes:
     SCALAR: a number that multiplies the logits.
@@ -95,7 +95,7 @@ class _HeadKey(collections.namedtuple("_HeadKey", ["key", "suffix"])):
   """One head of a multi-head, or the only one.
 
   Attributes:
-    key: what the head is called in dicts of tensors.
+    key: the head's key in dicts of tensors.
     suffix: str, ends the names of the head's scopes and variables.
   """
 
@@ -105,7 +105,7 @@ class _HeadKey(collections.namedtuple("_HeadKey", ["key", "suffix"])):
 
   @property
   def tag(self):
-    """What ends the tags of the head's summaries, as a str."""
+    """The end of the tags of the head's summaries, as a str."""
     key = self.key
     if isinstance(key, (tuple, list)):
       key = "_".join(str(part) for part in key)
@@ -128,7 +128,7 @@ def _heads(subnetwork):
 
 
 def _join(heads, values):
-  """Returns one value a head as what the public attributes hold."""
+  """Returns one value a head in the form of the public attributes."""
   if isinstance(heads[0], _OnlyHead):
     return values[0]
   return {head.key: value for head, value in zip(heads, values)}
@@ -207,7 +207,7 @@ class ComplexityRegularizedEnsembler(Ensembler):
     """Makes an ensembler.
 
     Args:
-      optimizer: what trains the mixture weights: anything that
+      optimizer: trains the mixture weights: anything that
         `tf_compat.optimizers.minimize` takes. With None they stay as they were
         initialized.
       mixture_weight_type: one of `MixtureWeightType`.
@@ -216,7 +216,7 @@ class ComplexityRegularizedEnsembler(Ensembler):
       warm_start_mixture_weights: bool, whether the weights of subnetworks from
         the previous ensemble begin as they were learned there, and the bias
         too if no subnetwork was pruned.
-      model_dir: str, the folder whose latest checkpoint has these weights.
+      model_dir: str, the folder of the checkpoint that has these weights.
       adanet_lambda: float, lambda of equation (4), at least 0.
       adanet_beta: float, beta of equation (4), at least 0.
       use_bias: bool, whether to train the bias. Otherwise it stays as it is.
@@ -343,7 +343,7 @@ class ComplexityRegularizedEnsembler(Ensembler):
     with tf.variable_scope("logits" + head.suffix):
       weight = tf.get_variable(
           "mixture_weight", shape=shape, initializer=initializer,
-          use_resource=True)  # Optimizers of Keras change no others.
+          use_resource=True)  # Optimizers of Keras change no other ones.
       _check_type(
           *(("last_layer" + head.tag, last_layer) if is_matrix else
             ("logits" + head.tag, logits)), weight)

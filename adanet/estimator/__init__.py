@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What leads a user through the search: the Estimator."""
+"""The Estimator, and all that a user calls."""
 
 from typing import TYPE_CHECKING
 

@@ -11,8 +11,8 @@ from adanet.estimator import arguments
 from adanet.estimator import best_ensemble
 from adanet.estimator import evaluation
 from adanet.estimator import prediction
+from adanet.search import answering_winner
 from adanet.training import arrays
-from adanet.training import deciding
 from adanet.training import model as model_lib
 from adanet.training import signals
 
@@ -21,7 +21,7 @@ _Hooks = Optional[Sequence[Any]]
 
 
 class Answering:
-  """What an `adanet.Estimator` is asked about its best ensemble."""
+  """The methods of an `adanet.Estimator` that ask about its best ensemble."""
 
   _model: model_lib.Model  # Which `train` may replace.
 
@@ -29,12 +29,12 @@ class Answering:
     """Asks nothing yet."""
     self._model = model
     self._folder: model_dir_lib.ModelDir = model.model_dir
-    self._decider = deciding.Decider()
+    self._winner = answering_winner.AnsweringWinner()
 
   def _best(self, checkpoint_path):
     """Returns the `BestEnsemble` of a checkpoint that a user gives, or None."""
     return best_ensemble.BestEnsemble(
-        self._model, self._decider,
+        self._model, self._winner,
         self._folder.answering_checkpoint(checkpoint_path))
 
   def evaluate(self, input_fn: _InputFn, steps: Optional[int] = None,
@@ -53,7 +53,7 @@ class Answering:
     Returns:
       Dict from the name of a metric to its value: the metrics of the head and
       of `metric_fn`, "loss", "global_step", "iteration", and for each iteration
-      "best_ensemble_index_<t>". Numbers are those of Python, so `json.dumps`
+      "best_ensemble_index_<t>". Numbers are Python's, so `json.dumps`
       takes it. AdaNet's "architecture/adanet/ensembles", a serialized
       `Summary`, is not among the keys: `[...]` gives it to who asks for it.
 
@@ -102,7 +102,7 @@ class Answering:
                 checkpoint_path: Optional[str] = None) -> prediction.Predictor:
     """Returns a function that predicts for features that are at hand.
 
-    It builds the graph once, where each call of `predict` builds it anew, and
+    It builds the graph once, where each call of `predict` builds it again, and
     keeps to its checkpoint, also if training goes on:
 
         with estimator.predictor({"pixels": images[:1]}) as predict:
@@ -110,8 +110,8 @@ class Answering:
 
     Args:
       features: an example of the features: array, dict from name to array, or
-        data frame, with a row or more. The names, types and shapes are those of
-        the features in training.
+        data frame, with a row or more. The names, types and shapes are the same
+        as in training.
       predict_keys: see `predict`.
       checkpoint_path: see `predict`.
 
@@ -169,7 +169,7 @@ class Answering:
       assets_extra: see `export_saved_model`.
       as_text: see `export_saved_model`.
       checkpoint_path: see `export_saved_model`.
-      strip_default_attrs: whether what is a default is left out of the graph.
+      strip_default_attrs: whether default values are left out of the graph.
     """
     return evaluation.export(
         self._best(checkpoint_path), export_dir_base, serving_input_receiver_fn,

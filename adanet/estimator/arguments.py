@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what a user gives to the Estimator: one line for each mistake."""
+"""Checks the user's arguments of the Estimator: one line for each mistake."""
 
 from typing import Any, Callable, Iterable, Optional, Sequence, Tuple
 
@@ -10,7 +10,7 @@ _Several = Optional[Iterable[Any]]
 
 
 def _described(value, *methods):
-  """Returns a value for a message; a class whose object would do is told."""
+  """Returns a value for a message; names a class given for its object."""
   if not isinstance(value, type):
     return user_input.described(value)
   fits = all(hasattr(value, method) for method in methods)
@@ -50,7 +50,7 @@ def check_object(name: str, value: Any, methods: Sequence[str],
 
   Args:
     name: str, the argument.
-    value: what was given for it.
+    value: the user's argument.
     methods: the names of the methods.
     expected: str, what the object must be.
   """
@@ -101,7 +101,7 @@ def checked(name: str, values: _Several, method: str, expected: str
 
   Args:
     name: str, the argument.
-    values: what was given for it; None for nothing.
+    values: the user's argument; None for nothing.
     method: str, the name of the method.
     expected: str, what each value must be.
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Builders of what a user has: estimators, functions and Keras models."""
+"""Builders of a user's models: estimators, functions and Keras models."""
 
 import functools
 from typing import Any, Callable, Optional, Set
@@ -68,7 +68,7 @@ def _check_accumulators(name):
   """Checks that an estimator shares no accumulator with another candidate.
 
   TensorFlow gives boosted trees the same names in each model. Two
-  models would take what the other one gives, or wait for it without an end.
+  models would take the other one's values, or wait for them without an end.
 
   Raises:
     ValueError: it does.
@@ -82,8 +82,8 @@ def _check_accumulators(name):
         op.name.startswith(iteration)):
       shared_name = op.get_attr("shared_name").decode()
       owners.setdefault(shared_name, set()).add(op.name.startswith(scope))
-  for shared_name, found in owners.items():
-    if shared_name and len(found) > 1:
+  for shared_name, names in owners.items():
+    if shared_name and len(names) > 1:
       raise ValueError(
           f"candidate_pool[{name!r}]: expected at most one estimator of "
           "boosted trees in the pool, because those of TensorFlow share the "
@@ -91,7 +91,7 @@ def _check_accumulators(name):
 
 
 class EstimatorBuilder(subnetwork_lib.Builder):
-  """Builds what the `model_fn` of an estimator builds."""
+  """Builds the graph of an estimator's `model_fn`."""
 
   def __init__(self, name: str, subestimator: Callable[..., Any],
                logits_fn: Callable[..., Any],
@@ -196,12 +196,12 @@ class NetworkBuilder(subnetwork_lib.Builder):
       name: str.
       make_network: function that returns a `FunctionNetwork` or a
         `KerasNetwork` for the default graph.
-      optimizer: what `optimizers.minimize` takes, or None.
+      optimizer: see `optimizers.minimize`; or None.
       default_optimizer: the same, for a network that comes with none; None for
         Adam.
       train_input_fn: input_fn that the network trains on, or None.
       prediction_only: bool, whether the network is not to be trained.
-      head: the head, whose loss the network trains for.
+      head: the network trains for its loss.
       said: the lines that builders of this search have said.
     """
     self._name = name
@@ -245,14 +245,14 @@ class NetworkBuilder(subnetwork_lib.Builder):
         local_init_ops=own_input.initializers if own_input else None)
 
   def _say(self, level, text):
-    """Says once for a search what a user may not expect of a network."""
+    """Says once for a search if a network may surprise its user."""
     line = f"candidate_pool[{self._name!r}] {text}"
     if line not in self._said:
       self._said.add(line)
       reporter.log_or_print(level, line)
 
   def _optimizer_of(self, network):
-    """Returns what trains a network, and says which optimizer does not."""
+    """Returns the optimizer of a network, and says which one is not used."""
     model = getattr(network, "model", None)
     compiled = type(getattr(model, "optimizer", None)).__name__
     if self._optimizer:
@@ -308,7 +308,7 @@ class NetworkBuilder(subnetwork_lib.Builder):
 
 
 class EitherBuilder(subnetwork_lib.Builder):
-  """Builds what a function makes, of the features or of the config."""
+  """Builds a function's network, of the features or of the config."""
 
   def __init__(self, of_features: NetworkBuilder, of_config: EstimatorBuilder,
                makes_estimator: Callable[[Any], bool]) -> None:

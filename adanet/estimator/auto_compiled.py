@@ -1,12 +1,12 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a Keras model of a pool was compiled with and the head does not do."""
+"""Arguments of `compile` of a pool's Keras model that the head does not use."""
 
 import re
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 # From the class of a head to its loss in words, to the names of the losses of
-# Keras that mean the same, and to those of the metrics that it has.
+# Keras that mean the same, and to the names of its metrics.
 _CROSS_ENTROPY = ("bce", "binarycrossentropy")
 _ACCURACY = ("acc", "accuracy")
 _HEADS: Dict[str, Tuple[str, Tuple[str, ...], Tuple[str, ...]]] = {
@@ -22,7 +22,7 @@ _HEADS: Dict[str, Tuple[str, Tuple[str, ...], Tuple[str, ...]]] = {
         _ACCURACY + ("sparsecategoricalaccuracy",
                      "sparsecategoricalcrossentropy")),
 }
-# What a loss may have and mean the same: heads take logits in any case.
+# Values of arguments that do not change a loss: heads always take logits.
 _WITHOUT_MEANING = ("name", "from_logits", "dtype")
 _ADVICE = {
     "loss": "Another loss is the head's loss_fn.",
@@ -34,7 +34,7 @@ _MEAN = ("auto", "sum_over_batch_size", None)
 
 
 def _compiled(model: Any) -> Dict[str, Any]:
-  """Returns what a model was compiled with, by the names of the arguments."""
+  """Returns the arguments that a model was compiled with, by their names."""
   config = getattr(model, "_compile_config", None)  # Of Keras 3.
   if config is not None:
     return dict(config.config)
@@ -46,14 +46,14 @@ def _compiled(model: Any) -> Dict[str, Any]:
 
 
 def _name(value: Any) -> str:
-  """Returns what a loss or metric is called, as a user writes it."""
+  """Returns the name of a loss or metric, as a user writes it."""
   if isinstance(value, str):
     return value
   return getattr(value, "__name__", None) or type(value).__name__
 
 
 def _shown(value: Any) -> str:
-  """Returns what was given to compile as text."""
+  """Returns an argument of compile as text."""
   if isinstance(value, dict):
     return "{%s}" % ", ".join(
         f"{key!r}: {_shown(one)}" for key, one in value.items())
@@ -69,7 +69,7 @@ def _is_one_of(value, names):
 
 
 def _described(head: Any) -> Tuple[str, Sequence[str], Sequence[str]]:
-  """Returns a head's loss in words, and what means it; see `_HEADS`."""
+  """Returns a head's loss in words, and Keras's names of it; see `_HEADS`."""
   title = type(head).__name__
   own = getattr(head, "loss_fn", None) or getattr(head, "_loss_fn", None)
   if own is not None:
@@ -100,7 +100,7 @@ def _means(loss: Any, head: Any) -> bool:
 
 
 def _of_heads(value: Any, names: List[Any], outputs: List[str]) -> List[Any]:
-  """Returns what compile got for each head; `names` are the heads'."""
+  """Returns the argument of compile for each head; `names` are the heads'."""
   if isinstance(value, dict):
     keys = names if set(value) & set(names) else outputs
     return [value.get(key) for key in keys]
@@ -112,7 +112,7 @@ def _of_heads(value: Any, names: List[Any], outputs: List[str]) -> List[Any]:
 
 
 def _flat(value: Any) -> List[Any]:
-  """Returns the metrics in what compile got."""
+  """Returns the metrics in an argument of compile."""
   if isinstance(value, dict):
     value = list(value.values())
   if isinstance(value, (list, tuple)):
@@ -121,11 +121,11 @@ def _flat(value: Any) -> List[Any]:
 
 
 def dropped(model: Any, head: Any) -> Optional[str]:
-  """Returns what a model was compiled with and trains without, as text.
+  """Returns the arguments of compile that training ignores, as text.
 
   Args:
     model: a model of Keras.
-    head: the head whose loss trains it.
+    head: the head that trains it.
 
   Returns:
     The end of a sentence that begins with the model, or None for nothing.
@@ -135,23 +135,23 @@ def dropped(model: Any, head: Any) -> Optional[str]:
   outputs = list(getattr(model, "output_names", None) or ())
   compiled = _compiled(model)
   weights = getattr(head, "head_weights", [1.] * len(heads))
-  found = []
+  ignored = []
   losses = _of_heads(compiled.get("loss"), names, outputs)
   if any(loss is not None and not _means(loss, part)
          for loss, part in zip(losses, heads)):
-    found.append("loss")
+    ignored.append("loss")
   if any(given is not None and given != weight for given, weight in zip(
       _of_heads(compiled.get("loss_weights"), names, outputs), weights)):
-    found.append("loss_weights")
+    ignored.append("loss_weights")
   known = [name for part in heads for name in _described(part)[2]]
   for argument in "metrics", "weighted_metrics":
     if not all(_is_one_of(metric, known)
                for metric in _flat(compiled.get(argument))):
-      found.append(argument)
-  if not found:
+      ignored.append(argument)
+  if not ignored:
     return None
-  given = ", ".join(f"{name}={_shown(compiled[name])}" for name in found)
+  given = ", ".join(f"{name}={_shown(compiled[name])}" for name in ignored)
   trains = " and ".join(dict.fromkeys(_described(part)[0] for part in heads))
-  advice = " ".join(_ADVICE[name] for name in found if name in _ADVICE)
+  advice = " ".join(_ADVICE[name] for name in ignored if name in _ADVICE)
   return (f"is compiled with {given}, without effect: {trains} trains it. "
           f"{advice}")

@@ -56,8 +56,8 @@ class AutoEnsembleSubestimator(
       model can see another part of the data (bagging). The ensemble always
       trains on the input of `train`.
     prediction_only: bool, whether the model is not to be trained.
-    optimizer: what trains a function or a Keras model: what
-      `tf_compat.optimizers.minimize` takes; None for the one that the Keras
+    optimizer: for a function or a Keras model, see
+      `tf_compat.optimizers.minimize`; None for the one that the Keras
       model is compiled with, else that of the `AutoEnsembleEstimator`. An
       estimator has its own.
   """
@@ -110,11 +110,11 @@ def _check_class(made, required, owner):
 
 
 def _argument(function, owner):
-  """Returns the name of what a function of the pool takes.
+  """Returns the name of the argument that a function of the pool takes.
 
   Args:
-    function: what the pool has.
-    owner: str, whose function it is, for messages.
+    function: of the pool.
+    owner: str, the owner of the function, for messages.
 
   Returns:
     "config", "features", "" for nothing, or another name, which does not tell
@@ -306,7 +306,7 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
   - an estimator, of `tf.estimator` where that exists: it has a `model_fn`;
   - a function without arguments, or a class: it makes a Keras model, of Keras 3
     or of `tf_compat.keras`, a new one at each call. The model returns logits.
-    Its losses, such as those of regularizers, are added to that of the head,
+    Its losses, such as regularizers' losses, are added to that of the head,
     and its updates run in each step;
   - a function of `config`: it makes an estimator, or an
     `AutoEnsembleSubestimator` of one;
@@ -319,13 +319,14 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
   - an `AutoEnsembleSubestimator` of one of these.
 
   A Keras model gets the features as in Keras: by the keys of a dict of inputs,
-  else by the names of its inputs; those in a list by position. With one feature
-  and one input neither matters. Weights of examples, which the head reads, do
-  not count, unless an input asks for them. A model that is a subclass gets the
-  features as the input_fn returns them. For a multi-head it returns a dict from
-  head to logits, or a list: that of a functional model by the names of its
-  outputs, or in the order of the heads where none of them is a head's. For one
-  head it returns the logits, or a dict with the keys "last_layer" and "logits".
+  else by the names of its inputs; features in a list by position. With one
+  feature and one input neither matters. Weights of examples, which the head
+  reads, do not count, unless an input asks for them. A model that is a subclass
+  gets the features as the input_fn returns them. For a multi-head it returns a
+  dict from head to logits, or a list: that of a functional model by the names
+  of its outputs, or in the order of the heads where none of them is a head's.
+  For one head it returns the logits, or a dict with the keys "last_layer" and
+  "logits".
 
   Each is trained alone, and the ensembler learns how to combine them. They have
   a complexity of 0, so only `adanet_beta` of an ensembler counts.
@@ -362,7 +363,7 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
     Other arguments are as in `adanet.Estimator`.
 
     Args:
-      head: what is learned: a head of `adanet.heads`, or of `tf.estimator`.
+      head: the task to learn: a head of `adanet.heads`, or of `tf.estimator`.
       candidate_pool: list or dict of models. A dict's keys are their names; in
         a list a model is named by its class and its index. Or a function that
         returns one, asked in each iteration, which may take `config` and
@@ -372,9 +373,9 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
         or the prediction that is not in a dict.
       last_layer_fn: function of an `estimator_spec`, returns the last layer of
         an estimator. With None it is the logits.
-      optimizer: what trains functions and Keras models that come without an
-        optimizer: what `tf_compat.optimizers.minimize` takes. None for Adam
-        with a learning rate of 0.001.
+      optimizer: trains functions and Keras models that come without one; see
+        `tf_compat.optimizers.minimize`. None for Adam with a learning rate of
+        0.001.
       dtype_policy: str, the policy of Keras 3 under which functions of the pool
         make their layers, such as "mixed_bfloat16", also on other machines.
         None for the policy that Keras has where they run.

@@ -36,19 +36,18 @@ def _taken(structure, features):
 
 
 class ModelInputs:
-  """What a model is called with: by key, by name or by position, as in Keras.
+  """The inputs of a model: by key, by name or by position, as in Keras.
 
-  A model's first call may change what it says of its inputs, so this is made
-  before.
+  A model's first call may change its list of inputs, so this is made before.
   """
 
   def __init__(self, model: Any, owner: str,
                weights: Collection[str] = ()) -> None:
-    """Reads what the model says.
+    """Reads the inputs of the model.
 
     Args:
       model: a model of Keras.
-      owner: str, whose model it is, for messages.
+      owner: str, the owner of the model, for messages.
       weights: names of features that are weights of examples. A model gets one
         only where it asks for it by name.
     """
@@ -71,10 +70,10 @@ class ModelInputs:
         model.layers[0], columns)
 
   def of(self, features: Any) -> Any:
-    """Returns what to call the model with.
+    """Returns the argument to call the model with.
 
     Args:
-      features: those of an input_fn: tensor, or nested structure of tensors.
+      features: of an input_fn: tensor, or nested structure of tensors.
 
     Raises:
       ValueError: a feature is missing.

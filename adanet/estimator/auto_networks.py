@@ -17,14 +17,14 @@ from adanet.estimator import auto_inputs
 
 # The outputs of a model for one head that gives its last layer, too.
 _PAIR = ("last_layer", "logits")
-# What a model does itself to train in Keras.
+# Methods of a model that trains in its own way in Keras.
 _OWN_TRAINING = ("train_step", "compute_loss")
 # Models that have been in a graph.
 _USED: Any = weakref.WeakSet()
 
 
 class Outputs(NamedTuple):
-  """What one call of a network adds to the graph.
+  """The parts of the graph that one call of a network adds.
 
   Attributes:
     last_layer: tensor, or dict from head to tensor.
@@ -80,13 +80,13 @@ def head_names(head: Any) -> List[str]:
 
 
 def _by_head(result, model, heads, owner):
-  """Returns what a model returned for one head, or a dict for several.
+  """Returns the logits of a model for one head, or a dict for several.
 
   Args:
-    result: what a call of the model returned.
+    result: the return value of a call of the model.
     model: model of Keras.
     heads: list of str, the names of the heads; empty for one without parts.
-    owner: str, whose model it is, for messages.
+    owner: str, the owner of the model, for messages.
 
   Raises:
     ValueError: it is not clear which output is for which head.
@@ -127,7 +127,7 @@ def _as_float32(value):
 
 
 def _split(result, owner):
-  """Returns the last layer and the logits of what a network returned."""
+  """Returns the last layer and the logits of a network's return value."""
   last_layer, logits = result, result
   if isinstance(result, (list, tuple)) and len(result) == 2:
     last_layer, logits = result
@@ -166,7 +166,7 @@ class FunctionNetwork:
 
     Args:
       function: its first argument is `features`. It may take `training`.
-      owner: str, whose function it is, for messages.
+      owner: str, the owner of the function, for messages.
       dtype_policy: str, for its layers of Keras 3; None for Keras's own.
     """
     self._function = function
@@ -177,7 +177,7 @@ class FunctionNetwork:
     self._called = False
 
   def _call(self, features, training):
-    # Optimizers of Keras change no others.
+    # Optimizers of Keras change only these.
     tf_compat.v1.get_variable_scope().set_use_resource(True)
     with _name_scope(), _dtype_policy(self._dtype_policy):
       if self._takes_training:
@@ -252,7 +252,7 @@ class KerasNetwork:
     Args:
       make_model: function without arguments that makes a model of Keras 3 or
         of `tf_compat.keras`, a new one at each call.
-      owner: str, whose function it is, for messages.
+      owner: str, the owner of the function, for messages.
       heads: the names of a multi-head's parts. A list that the model returns
         has an output for each: by the names of a functional model's outputs,
         or in this order where none of them is a head's.
@@ -268,7 +268,7 @@ class KerasNetwork:
     self.model: Any = None
 
   def _check(self, model):
-    """Checks what the function has made.
+    """Checks the model that the function has made.
 
     Raises:
       ValueError: it is no model, or not one that the head's loss can train.
@@ -361,7 +361,7 @@ class KerasNetwork:
       if not training:
         return Outputs(last_layer, logits, variables=[])
       if auto_inputs.is_keras_3(model):
-        # What it assigns runs with the train op; see `keras_scope`.
+        # Its assignments run with the train op; see `keras_scope`.
         return Outputs(
             last_layer, logits, regularization=[
                 tf_compat.v1.reduce_sum(_as_float32(loss))

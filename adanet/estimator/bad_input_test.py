@@ -366,12 +366,6 @@ class BadInputTest(parameterized.TestCase):
       estimator.evaluate(builders.input_fn(1))
     self._assert_one_line(caught.exception, *parts)
 
-  def test_replay_of_a_candidate_that_is_not_there(self):
-    self._estimator(_Dense("a")).train(builders.input_fn(), max_steps=2)
-    self._assert_refused(
-        ["index=7", "t0_a_grow"], replay_config=adanet.replay.Config([7]),
-        subnetwork_generator=builders.generator(_Dense("a")), trains=False)
-
   def test_unknown_argument(self):
     with self.assertRaisesRegex(TypeError, "lambda_"):
       self._estimator(_Dense("a"), lambda_=3)
@@ -394,20 +388,19 @@ class BadInputTest(parameterized.TestCase):
         for folder, _, names in os.walk(self._model_dir) for name in names
         if "tfevents" not in name and name != "lock"}
 
-  def _assert_refused(self, parts, trains=True, **kwargs):
+  def _assert_refused(self, parts, **kwargs):
     """Asserts that what opens the model_dir fails, and changes nothing.
 
     Args:
       parts: what the messages have.
-      trains: whether training opens it, too.
       **kwargs: arguments of the estimator.
     """
     files = self._files()
     estimator = self._estimator(**kwargs)
     for call in [
-        lambda: estimator.train(builders.input_fn(), max_steps=9)][:trains] + [
-            lambda: estimator.evaluate(builders.input_fn(1)),
-            lambda: next(estimator.predict(builders.input_fn(1)))]:
+        lambda: estimator.train(builders.input_fn(), max_steps=9),
+        lambda: estimator.evaluate(builders.input_fn(1)),
+        lambda: next(estimator.predict(builders.input_fn(1)))]:
       with self.assertRaises(ValueError) as caught:
         call()
       self._assert_one_line(caught.exception, *parts)

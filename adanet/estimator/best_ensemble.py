@@ -7,7 +7,9 @@ from typing import Any, Iterator, Optional, Tuple
 
 from adanet.core import ensembles
 from adanet.core import iteration as iteration_lib
-from adanet.training import deciding
+from adanet.engines import local
+from adanet.search import answering_winner
+from adanet.training import candidates as candidates_lib
 from adanet.training import fitting
 from adanet.training import model as model_lib
 from adanet.training import sessions
@@ -22,19 +24,21 @@ class BestEnsemble:
     checkpoint: str, its prefix; None for initial values.
   """
 
-  def __init__(self, model: model_lib.Model, decider: deciding.Decider,
+  def __init__(self, model: model_lib.Model,
+               answering: answering_winner.AnsweringWinner,
                checkpoint: Optional[str]):
     """Finds out who has won, if that is known.
 
     Args:
       model: `Model`.
-      decider: `Decider` of the search.
+      answering: `AnsweringWinner` of the search.
       checkpoint: str, the prefix; None for initial values.
     """
-    self._decider = decider
+    self._answering = answering
     self.checkpoint = checkpoint
     self.number = model.model_dir.current_iteration(checkpoint)
-    self._winner = decider.decided(model, self.number, checkpoint)
+    self._winner = answering.decided(
+        local.LocalEngine(model), self.number, checkpoint)
     self.model = model if self._winner is None else model._replace(
         only=self._winner.architecture)
 
@@ -46,7 +50,10 @@ class BestEnsemble:
     """
     if self._winner is not None:
       return iteration.candidates[0]
-    return self._decider.best(self.model, iteration, self.checkpoint)
+    name = self._answering.best(
+        local.LocalEngine(self.model),
+        candidates_lib.of_iteration(iteration, self.checkpoint))
+    return next(c for c in iteration.candidates if c.name == name)
 
   def open_session(self, built: model_lib.BuiltGraph) -> sessions.OpenSession:
     """Opens a session on a graph of `model`; see `Model.open_session`."""

@@ -8,20 +8,20 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from adanet import log as logging
 from adanet.core import model_dir as model_dir_lib
+from adanet.engines.cluster import results as results_lib
 from adanet.estimator import specs
-from adanet.roles import results as results_lib
 
 _Metrics = Dict[str, Any]
 
 
 class CheckpointEvaluator:
-  """Evaluates and exports what an `EvalSpec` asks for.
+  """Evaluates and exports checkpoints for an `EvalSpec`.
 
   Attributes:
     checkpoint: str, the prefix of the last checkpoint that it evaluated, or
       None.
     metrics: dict, its metrics, or None.
-    exports: list of what each exporter returned for it, or None.
+    exports: list of the results of all exporters for it, or None.
   """
 
   def __init__(self, estimator: Any, eval_spec: specs.EvalSpec,
@@ -48,7 +48,7 @@ class CheckpointEvaluator:
 
   @property
   def results(self) -> results_lib.Results:
-    """The metrics of the last checkpoint, and what each exporter returned."""
+    """The metrics of the last checkpoint, and the exporters' results."""
     return self.metrics, self.exports
 
   @property

@@ -88,17 +88,14 @@ class EmptyInputTest(parameterized.TestCase):
     self.assertEmpty(list(estimator.predict(input_fn)))
     self.assertFalse(os.path.exists(os.path.join(self._model_dir, "eval")))
 
-  def test_evaluator(self):
-    estimator = self._estimator(evaluator=adanet.Evaluator(_empty))
-    self._assert_empty(
-        "^Evaluation of the ensembles", estimator.train, builders.input_fn())
-    self.assertFalse(self._has_winner())
-
-  def test_report_materializer(self):
+  @parameterized.parameters(
+      (None, "^Evaluation of the reports"),
+      (engines.Here(), "^iteration 0: Evaluation of the reports"))
+  def test_report_materializer(self, executor, message):
     estimator = self._estimator(
         report_materializer=adanet.ReportMaterializer(_empty))
     self._assert_empty(
-        "^Evaluation of the reports", estimator.train, builders.input_fn())
+        message, estimator.train, builders.input_fn(), executor=executor)
     self.assertFalse(self._has_winner())
 
   def test_train_and_evaluate(self):
@@ -108,19 +105,6 @@ class EmptyInputTest(parameterized.TestCase):
         adanet.TrainSpec(builders.input_fn(), max_steps=2),
         adanet.EvalSpec(_empty))
     self.assertEqual(2, estimator.get_variable_value("global_step"))
-
-  @parameterized.parameters(
-      (_empty, {}, "^iteration 0: train"),
-      (builders.input_fn(), dict(evaluator=adanet.Evaluator(_empty)),
-       "^iteration 0: Evaluation of the ensembles"),
-      (builders.input_fn(),
-       dict(report_materializer=adanet.ReportMaterializer(_empty)),
-       "^iteration 0: Evaluation of the reports"))
-  def test_executor(self, input_fn, arguments, message):
-    self._assert_empty(
-        message, self._estimator(**arguments).train, input_fn,
-        executor=engines.Here())
-    self.assertFalse(self._has_winner())
 
   def test_input_of_a_pools_model(self):
     estimator = adanet.AutoEnsembleEstimator(

@@ -2,10 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of searches that end by their time, or when they no longer gain."""
 
-import functools
 import os
-import time
-from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -13,7 +10,6 @@ import adanet
 from adanet import tf_compat
 from adanet.testing import builders
 from adanet.testing import engines
-from adanet.testing import jobs
 
 _TIME_IS_UP = "its max_seconds are over"
 _ALWAYS = 10**6
@@ -30,12 +26,6 @@ def _estimator(model_dir, max_iteration_steps=4, **kwargs):
           model_dir=model_dir, tf_random_seed=1, save_checkpoints_steps=100),
       enable_ensemble_summaries=False, enable_subnetwork_summaries=False,
       **kwargs)
-
-
-def _no_gain(evaluator=None, patience=1):
-  """Returns arguments of a search in which no winner gains enough."""
-  return dict(patience=patience, min_delta=1e9, evaluator=evaluator,
-              max_iterations=9)
 
 
 def _held_out():
@@ -113,64 +103,6 @@ class EndingTest(parameterized.TestCase):
                      (end.reason, end.global_step))
 
   @parameterized.parameters(None, engines.Here())
-  def test_no_iteration_begins_that_would_end_too_late(self, executor):
-    late = [0.]
-    real_time = time.time
-
-    def slow():
-      late[0] += 4000.  # As if the iteration had taken so long.
-      return builders.input_fn()()
-
-    estimator = _estimator(self._model_dir)
-    with mock.patch.object(time, "time", lambda: real_time() + late[0]):
-      estimator.train(slow, max_seconds=6000., executor=executor)
-    history = self._check_what_answers(estimator)
-    self.assertLen(history.iterations, 1)
-    self.assertRegex(
-        history.end.reason,
-        r"^max_seconds=6000: 19\d\d\.\d s are left, and the last iteration took "
-        r"40\d\d\.\d s$")
-    _estimator(self._model_dir, max_iterations=2).train(
-        builders.input_fn(), executor=executor)
-    self.assertLen(adanet.report(self._model_dir).iterations, 2)
-
-  @parameterized.parameters(
-      (None, adanet.Evaluator(_held_out())),
-      (engines.Here(), None))
-  def test_no_gain(self, executor, evaluator):
-    estimator = _estimator(self._model_dir, **_no_gain(evaluator))
-    for _ in range(2):  # It begins no other when it is called again.
-      estimator.train(builders.input_fn(), executor=executor)
-      history = self._check_what_answers(estimator)
-      self.assertLen(history.iterations, 2)
-      self.assertRegex(history.end.reason,
-                       r"^patience=1: the last winner is no better than ")
-    # Who asks for less goes on.
-    _estimator(self._model_dir, evaluator=evaluator, max_iterations=3).train(
-        builders.input_fn(), executor=executor)
-    self.assertLen(adanet.report(self._model_dir).iterations, 3)
-
-  def test_gain(self):
-    estimator = _estimator(self._model_dir, 20, patience=1, max_iterations=3)
-    estimator.train(builders.input_fn(), validation_input_fn=_held_out())
-    values = [record.winning.value for record in estimator.history().iterations]
-    self.assertEqual(sorted(set(values), reverse=True), values)
-    self.assertLen(values, 3)
-
-  @parameterized.parameters((adanet.Evaluator(_held_out()), 3), (None, 4))
-  def test_only_candidate(self, evaluator, num_iterations):
-    # Nothing is known of the first winner without an evaluator.
-    estimator = adanet.Estimator(
-        adanet.heads.RegressionHead(), builders.generator(builders.Dense("a")),
-        max_iteration_steps=4, force_grow=True, model_dir=self._model_dir,
-        **_no_gain(evaluator, patience=2))
-    estimator.train(builders.input_fn())
-    history = estimator.history()
-    self.assertLen(history.iterations, num_iterations)
-    self.assertStartsWith(history.end.reason,
-                          "patience=2: the last 2 winners are no better than ")
-
-  @parameterized.parameters(None, engines.Here())
   def test_validation_input_is_an_evaluator(self, executor):
     found = []
     for evaluator in (None, adanet.Evaluator(_held_out())):
@@ -216,41 +148,6 @@ class EndingTest(parameterized.TestCase):
       _estimator(self._model_dir, evaluator=_Chooser(_held_out()), patience=1,
                  min_delta=.1)
     self.assertFalse(os.path.exists(self._model_dir))
-
-
-def _program(model_dir, kwargs, max_seconds):
-  """A user's program: one task."""
-  _estimator(model_dir, **kwargs).train(
-      builders.input_fn(), max_seconds=max_seconds)
-
-
-class ClusterTest(absltest.TestCase):
-  """Its name is the first one, so that its jobs start before all else here.
-
-  Processes are forks, and forks of a process that has used TensorFlow 1.15 use
-  the same ids for their requests.
-  """
-
-  def _ended(self, kwargs, max_seconds):
-    """Runs a job to its end; returns the model_dir."""
-    folder = self.create_tempdir().full_path
-    model_dir = os.path.join(folder, "model")
-    jobs.started(
-        self, functools.partial(_program, model_dir, kwargs, max_seconds),
-        dict(chief=1, worker=1, ps=1), folder).finish(120.)
-    return model_dir
-
-  def test_all_tasks_end(self):
-    model_dirs = [self._ended(dict(max_iteration_steps=_ALWAYS), 3.),
-                  self._ended(_no_gain(), None)]
-    for model_dir, num_iterations, reason in zip(
-        model_dirs, (0, 2), (f"^{_TIME_IS_UP}$", "^patience=1: ")):
-      estimator = _estimator(model_dir)
-      history = estimator.history()
-      self.assertRegex(history.end.reason, reason)
-      self.assertLen(history.iterations, num_iterations)
-      self.assertEqual(history.end.global_step,
-                       estimator.evaluate(_held_out())["global_step"])
 
 
 if __name__ == "__main__":

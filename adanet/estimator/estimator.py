@@ -19,10 +19,10 @@ from adanet.estimator import answering
 from adanet.estimator import arguments
 from adanet.estimator import keras_words
 from adanet.estimator import placed_config
+from adanet.estimator import role
 from adanet.history import report
 from adanet.history import store
-from adanet.roles import role
-from adanet.training import choosing
+from adanet.search import winner
 from adanet.training import model as model_lib
 from adanet.training import trainer
 
@@ -45,7 +45,7 @@ class Estimator(answering.Answering):
   """Searches for an ensemble of subnetworks, iteration by iteration.
 
   In each iteration the generator makes candidate subnetworks, and each is
-  trained, alone and in ensembles with what was found before. The best ensemble
+  trained, alone and in ensembles with earlier subnetworks. The best ensemble
   is where the next iteration begins. Source: Cortes et al. 2017, "AdaNet:
   Adaptive Structural Learning of Artificial Neural Networks".
 
@@ -90,7 +90,7 @@ class Estimator(answering.Answering):
     """Writes nothing yet.
 
     Args:
-      head: what is learned: a head of `adanet.heads`, or of `tf.estimator`.
+      head: the task to learn: a head of `adanet.heads`, or of `tf.estimator`.
       subnetwork_generator: `adanet.subnetwork.Generator`, which makes the
         candidates of each iteration.
       max_iteration_steps: int, how often each subnetwork and ensemble is
@@ -103,8 +103,8 @@ class Estimator(answering.Answering):
       evaluator: `adanet.Evaluator`, or an object with the same properties. It
         compares the ensembles on data of its own; None for the moving averages
         of their losses in training.
-      report_materializer: `adanet.ReportMaterializer`, whose reports the
-        generator gets; None for no reports.
+      report_materializer: `adanet.ReportMaterializer`, which makes the reports
+        that the generator gets; None for no reports.
       metric_fn: function of some of `features`, `labels` and `predictions` that
         returns a dict of further metrics: pairs (value, update), or metrics of
         Keras.
@@ -116,8 +116,8 @@ class Estimator(answering.Answering):
         ones train on them.
       adanet_loss_decay: float in [0, 1), the decay of the moving averages.
       delay_secs_per_worker: ignored; accepted for compatibility.
-      max_worker_delay_secs: likewise.
-      worker_wait_secs: likewise.
+      max_worker_delay_secs: ignored; accepted for compatibility.
+      worker_wait_secs: ignored; accepted for compatibility.
       worker_wait_timeout_secs: float, how long to wait for another task of the
         cluster, or for space on a full disk, before training ends in an error.
       model_dir: str, the folder for checkpoints and all else; None for that of
@@ -138,10 +138,10 @@ class Estimator(answering.Answering):
         "subnetwork_last_layer".
       replay_config: `adanet.replay.Config`, which says who wins; or None.
       placement_strategy: `PlacementStrategy` of `adanet.distributed`, which
-        worker builds what; None for a `ReplicationStrategy`.
+        divides the work; None for a `ReplicationStrategy`.
       patience: int, after how many iterations without a gain the search ends:
-        their winners are no better than the best before, by what they are
-        compared by. None goes on.
+        their winners are no better than the best before, by the value
+        that compares candidates. None goes on.
       min_delta: float, by how much a winner must be better to be a gain.
       **kwargs: `experimental_placement_strategy`, AdaNet's name for
         `placement_strategy`; and arguments of the default ensembler.
@@ -174,7 +174,7 @@ class Estimator(answering.Answering):
     arguments.check_number("adanet_loss_decay", adanet_loss_decay,
                            lambda value: 0 <= value < 1, "a number in [0, 1)")
     metrics.check_metric_fn(metric_fn)
-    choosing.check_evaluator(evaluator, min_delta)
+    winner.check_evaluator(evaluator, min_delta)
     keras_words.check_arguments(
         "adanet.Estimator", sorted(kwargs), _ENSEMBLER_ARGUMENTS)
     if kwargs and ensemblers:
@@ -256,13 +256,13 @@ class Estimator(answering.Answering):
       max_steps: int, the global step up to which to train.
       saving_listeners: sequence of `CheckpointSaverListener`.
       executor: `concurrent.futures.Executor`, such as a `ProcessPoolExecutor`
-        or Dask's `Client.get_executor()`, whose workers train the candidates,
-        each with its ensembles. The figures are the same as in one process. All
+        or Dask's `Client.get_executor()`. Its workers train the candidates,
+        each with its ensembles. The results are the same as in one process. All
         workers must see `model_dir`. None trains in this process, or as a task
         of `TF_CONFIG`.
       max_seconds: float, how long this call may train. Training ends after the
-        step at which they are over, and saves; what was found by then is what
-        `evaluate` uses. An iteration that would end too late, if it took as
+        step at which they are over, and saves; `evaluate` then uses the best
+        ensemble so far. An iteration that would end too late, if it took as
         long as the last one, does not begin. Two such searches need not be
         equal. On a cluster, the chief's counts; on an executor, a part that
         waits for a worker until then is not trained, as a warning says.
@@ -276,11 +276,11 @@ class Estimator(answering.Answering):
     Raises:
       EmptyInputError: the input has no batch.
       ValueError: both `steps` and `max_steps` are given, or one is not greater
-        than 0; both an `evaluator` and a `validation_input_fn` are; or what the
-        search makes does not fit.
-      KeyboardInterrupt: Ctrl-C, whose last checkpoint is saved. A program that
+        than 0; both an `evaluator` and a `validation_input_fn` are; or the
+        builders or ensembles of the search do not fit.
+      KeyboardInterrupt: Ctrl-C; the last checkpoint is saved. A program that
         does not catch it ends without a traceback, with the exit status 130.
-      SystemExit: it was stopped by SIGTERM, likewise, with the status 143.
+      SystemExit: it was stopped by SIGTERM; as for Ctrl-C, with the status 143.
     """
     user_input.check_input_fn(input_fn)
     if steps is not None and max_steps is not None:
@@ -316,7 +316,7 @@ class Estimator(answering.Answering):
         rules=rules._replace(evaluator=self._validation))
 
   def history(self) -> report.History:
-    """Returns what the search did so far; see `adanet.report`.
+    """Returns the report of the search so far; see `adanet.report`.
 
     Raises:
       ValueError: there is no model_dir yet.

@@ -176,15 +176,6 @@ class EstimatorTest(parameterized.TestCase):
     estimator.train(builders.input_fn(), hooks=[_Hook(stop_at=3)])
     self.assertEqual(3, estimator.get_variable_value("global_step"))
 
-  def test_hook_of_a_subnetwork_stops_it_alone(self):
-    estimator = self._estimator(
-        builders.Hooked("a", [_Hook(stop_at=2)]), _Dense("b"), max_iterations=1)
-    estimator.train(builders.input_fn())
-    step = "adanet/iteration_0/subnetwork_t0_{}/step".format
-    self.assertEqual(2, estimator.get_variable_value(step("a")))
-    self.assertEqual(4, estimator.get_variable_value(step("b")))
-    self.assertEqual(3, estimator.get_variable_value("global_step"))
-
   def test_subnetwork_that_was_stopped_stays_stopped(self):
     made = [builders.Hooked("a", [_Hook(stop_at=2)]), _Dense("b")]
     self._estimator(*made).train(builders.input_fn(), max_steps=2)
@@ -319,13 +310,6 @@ class EstimatorTest(parameterized.TestCase):
     batch = next(estimator.predict(
         builders.input_fn(1, batch_size=5), yield_single_examples=False))
     self.assertEqual((5, 1), batch["predictions"].shape)
-
-  def test_trained_model_is_left_alone(self):
-    estimator = self._estimator(_Dense("a"))
-    estimator.train(builders.input_fn(), max_steps=3)
-    checkpoint = estimator.latest_checkpoint()
-    estimator.train(builders.input_fn(), max_steps=3)
-    self.assertEqual(checkpoint, estimator.latest_checkpoint())
 
 
 if __name__ == "__main__":

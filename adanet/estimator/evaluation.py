@@ -29,25 +29,25 @@ _ARCHITECTURE = "architecture/adanet/ensembles"
 def _own_metrics(iteration: iteration_lib.Iteration) -> Dict[
     Tuple[str, str], Dict[str, Any]]:
   """Returns the metrics of all subnetworks and ensembles, by kind and name."""
-  found = {("subnetwork", s.name): s.metrics for s in iteration.subnetworks}
-  found.update(
+  own = {("subnetwork", s.name): s.metrics for s in iteration.subnetworks}
+  own.update(
       (("ensemble", c.name), c.metrics) for c in iteration.candidates)
-  return found
+  return own
 
 
 def _part(metrics, part):
-  return {owner: {name: metric[part] for name, metric in found.items()}
-          for owner, found in metrics.items()}
+  return {owner: {name: metric[part] for name, metric in of_owner.items()}
+          for owner, of_owner in metrics.items()}
 
 
 def _results(iteration, best, values):
-  """Returns what `evaluate` returns: the best candidate's figures.
+  """Returns the best candidate's metrics, as `evaluate` does.
 
   Metrics that some candidates lack are left out, as by AdaNet.
   """
   candidates = [values["ensemble", c.name] for c in iteration.candidates]
-  found = dict(values["ensemble", best.name])
-  return {name: found[name] for name in found
+  metrics = dict(values["ensemble", best.name])
+  return {name: metrics[name] for name in metrics
           if all(name in other for other in candidates)}
 
 
@@ -63,14 +63,14 @@ def evaluate(best: best_ensemble.BestEnsemble,
              name: Optional[str]) -> metric_values.MetricValues:
   """Returns the metrics of the best ensemble; see `adanet.Estimator.evaluate`.
 
-  Those of every subnetwork and ensemble are written for TensorBoard.
+  The metrics of every subnetwork and ensemble are written for TensorBoard.
   """
   model, number = best.model, best.number
   with model.graph(input_fn, "eval", number) as built:
     iteration = built.iteration
     metrics = _own_metrics(iteration)
     update = tf_compat.v1.group(*[
-        op for found in _part(metrics, 1).values() for op in found.values()])
+        op for own in _part(metrics, 1).values() for op in own.values()])
     runner = hooks_lib.HookRunner([hooks_lib.Owned(hook) for hook in hooks])
     runner.begin()
     with best.session(built) as (session, coordinator):
@@ -88,10 +88,10 @@ def evaluate(best: best_ensemble.BestEnsemble,
   results = _results(iteration, spec, values)
   loss = results.get("loss", 0.)
   if not np.isfinite(loss).all():
-    found = model.not_finite(input_fn, "eval", steps)
-    if found:
+    nan = model.not_finite(input_fn, "eval", steps)
+    if nan:
       logging.warning("evaluate: the loss is %s. The input has NaN or infinity "
-                      "in %s.", loss, found)
+                      "in %s.", loss, nan)
   recording.write_evaluation(
       model.model_dir.path, number, spec.name, name, global_step, results)
   int32 = tf_compat.v1.int32.as_numpy_dtype
@@ -119,14 +119,14 @@ def evaluate(best: best_ensemble.BestEnsemble,
 def _write(model, values, global_step, name):
   """Writes the metrics of all subnetworks and ensembles for TensorBoard."""
   writer = summary.SummaryWriter(model.model_dir.path)
-  for (kind, owner), found in values.items():
+  for (kind, owner), metrics in values.items():
     folder = os.path.join(kind, owner, "eval_" + name if name else "eval")
-    writer.add_scalars(folder, found, global_step)
+    writer.add_scalars(folder, metrics, global_step)
   writer.close()
 
 
 def _export_outputs(iteration, best):
-  """Returns what is exported of the best candidate.
+  """Returns the exported outputs of the best candidate.
 
   As AdaNet does it: with more than one candidate, each output of predictions
   has the predictions of the best one.

@@ -30,7 +30,7 @@ class ServingInputReceiver(
     collections.namedtuple(
         "ServingInputReceiver",
         ["features", "receiver_tensors", "receiver_tensors_alternatives"])):
-  """What a `serving_input_receiver_fn` returns.
+  """The return value of a `serving_input_receiver_fn`.
 
   Attributes:
     features: dict from str or int to tensor, the features of the model. A
@@ -96,8 +96,8 @@ def build_parsing_serving_input_receiver_fn(
   Args:
     feature_spec: dict from str to `tf.io.FixedLenFeature`,
       `tf.io.VarLenFeature` or another that `tf.io.parse_example` takes. Or an
-      input_fn, whose features an example is to have; an example has their
-      values as float32, int64 or bytes.
+      input_fn: an example must then have its features, with their values as
+      float32, int64 or bytes.
     default_batch_size: int, the number of examples in a request; None is any.
 
   Returns:
@@ -246,7 +246,7 @@ def timestamped_export_dir(export_dir_base: _Path) -> str:
     export_dir_base: path of the folder that it will be in.
 
   Raises:
-    RuntimeError: others have taken ten names in a row.
+    RuntimeError: other exports have taken ten names in a row.
   """
   gfile = tf_compat.v2.io.gfile
   base = _text(export_dir_base)
@@ -273,13 +273,13 @@ def write_saved_model(export_dir_base: _Path, session: Any,
 
   Args:
     export_dir_base: path of the folder that gets a new one, `<timestamp>`.
-    session: session whose graph is not finalized and whose variables have their
-      values.
+    session: session with variables that have their values, and a graph that is
+      not finalized.
     signatures: dict from str to `SignatureDef` proto.
     assets_extra: dict from a path in the SavedModel's folder `assets.extra` to
       the path of the file to copy there, or None.
     as_text: bool, whether to write the graph as text, to read it.
-    strip_default_attrs: bool, whether to leave out what is a default, so that
+    strip_default_attrs: bool, whether to leave out default values, so that
       older versions of TensorFlow can load the graph.
     main_op: op to run when the SavedModel is loaded; by default it initializes
       local variables and tables.

@@ -18,7 +18,7 @@ from adanet import tf_compat
 from adanet.estimator import arguments
 from adanet.tf_compat import files
 
-_VERSION = re.compile(r"\d{10}$")  # What an export's folder is called.
+_VERSION = re.compile(r"\d{10}$")  # The name of an export's folder.
 
 _Metrics = Dict[str, Any]
 _ReceiverFn = Callable[[], Any]
@@ -26,7 +26,7 @@ _Assets = Optional[Dict[str, str]]
 
 
 class Exporter(abc.ABC):
-  """What an `adanet.EvalSpec` takes to export a model. Derive your own."""
+  """Exports a model for an `adanet.EvalSpec`. Derive your own."""
 
   @property
   @abc.abstractmethod
@@ -42,7 +42,7 @@ class Exporter(abc.ABC):
       estimator: `adanet.Estimator`.
       export_path: str, the folder for the exports.
       checkpoint_path: str, the prefix of the checkpoint.
-      eval_result: dict, what `Estimator.evaluate` returned for it.
+      eval_result: dict, the result of `Estimator.evaluate` for it.
       is_the_final_export: whether training is over. An exporter that returned
         None for the last checkpoint is asked once more when it is.
 
@@ -151,7 +151,7 @@ def _loss_smaller(best_eval_result: _Metrics,
 class BestExporter(_SavedModelExporter):
   """Exports a checkpoint that is better than all that were evaluated before.
 
-  Those of an earlier run count too, by TensorBoard's files.
+  Evaluations of an earlier run count too, by TensorBoard's files.
   """
 
   def __init__(self, name: str = "best_exporter",
@@ -199,10 +199,11 @@ class BestExporter(_SavedModelExporter):
     for path in sorted(tf_compat.v1.io.gfile.glob(
         os.path.join(model_dir, self._event_file_pattern))):
       for event in tf_compat.v1.train.summary_iterator(path):
-        found = {value.tag: value.simple_value for value in event.summary.value
-                 if value.HasField("simple_value")}
-        if found and event.step != global_step and self._is_better(best, found):
-          best = found
+        result = {value.tag: value.simple_value for value in event.summary.value
+                  if value.HasField("simple_value")}
+        if result and event.step != global_step and (
+            self._is_better(best, result)):
+          best = result
     return best
 
   def export(self, estimator: Any, export_path: str, checkpoint_path: str,

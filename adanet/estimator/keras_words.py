@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Says what an Estimator has in place of what a Keras model has.
+"""Says which words of an Estimator replace the words of a Keras model.
 
 Keras gives a model its loss by `compile`, and its data and its epochs by `fit`.
 Here the head has the loss, the input_fn the data, and the Estimator the steps.
@@ -19,7 +19,7 @@ _HELD_OUT = ("give train a validation_input_fn, such as adanet.inputs."
 _STEPS = "give the Estimator max_iteration_steps, a number of batches"
 _WEIGHTS = "give the head the name of a feature as weight_column"
 
-# What to write instead of an argument.
+# The replacement of an argument.
 _ARGUMENTS = {
     "x": _DATA,
     "y": _DATA,
@@ -46,7 +46,7 @@ _ARGUMENTS = {
                "absl.logging.set_verbosity(absl.logging.INFO)",
 }
 
-# What to do in place of calling a method.
+# The replacement of a method.
 _METHODS = {
     "compile": ("give the Estimator a head, which has the loss, and the models "
                 "an optimizer"),
@@ -69,9 +69,9 @@ def check_arguments(owner: str, given: Collection[str],
   """Raises a TypeError unless arguments are known.
 
   Args:
-    owner: str, what they are given to, for the message.
+    owner: str, the called class or method, for the message.
     given: their names.
-    known: the names of those that there are.
+    known: the names of the known arguments.
   """
   unknown = [name for name in given if name not in known]
   if not unknown:
@@ -84,7 +84,7 @@ def check_arguments(owner: str, given: Collection[str],
 
 
 def _checked(method):
-  """Returns a method whose unknown arguments get a line."""
+  """Returns a method that has a line for each unknown argument."""
   known = inspect.signature(method).parameters
 
   @functools.wraps(method)
@@ -96,13 +96,13 @@ def _checked(method):
 
 
 def explained(cls: Type[_T]) -> Type[_T]:
-  """Decorates the class of an Estimator: what only Keras has gets a line."""
+  """Decorates the class of an Estimator: words of Keras get a line."""
 
   def __getattr__(self: Any, name: str) -> Any:
     if name in _METHODS:
       raise AttributeError(
           f"{type(self).__name__} has no {name}: {_METHODS[name]}")
-    return object.__getattribute__(self, name)  # Raises what Python does.
+    return object.__getattribute__(self, name)  # Raises Python's own error.
 
   for name in "train", "evaluate", "predict":
     setattr(cls, name, _checked(getattr(cls, name)))

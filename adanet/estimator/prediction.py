@@ -18,12 +18,12 @@ def _wanted(predictions, predict_keys):
   """Returns the predictions that a user asks for."""
   if not predict_keys or not isinstance(predictions, dict):
     return predictions
-  found = {key: predictions[key] for key in predictions if key in predict_keys}
-  if not found:
+  wanted = {key: predictions[key] for key in predictions if key in predict_keys}
+  if not wanted:
     raise ValueError(
         f"predict_keys must have some of {sorted(predictions, key=str)}, got "
         f"{predict_keys!r}")
-  return found
+  return wanted
 
 
 def _examples(values):
@@ -96,8 +96,8 @@ class Predictor:
 
     Args:
       features: array, dict from name to array, or data frame: with the names,
-        the types and the shapes of those that it was made for, but for the
-        number of rows.
+        the types and the shapes of the example that it was made for; only the
+        number of rows may differ.
 
     Returns:
       Dict from a key to an array with a row for each example.

@@ -7,7 +7,7 @@ from typing import Any, Callable
 from adanet import tf_compat
 from adanet.training import input as input_lib
 
-# What an example calls a feature that has no name.
+# The name in an example of a feature that has no name.
 _FEATURE = "feature"
 
 
@@ -80,7 +80,7 @@ def parser(features: Any) -> Callable[[Any], Any]:
   """Returns a function from serialized examples to features as these.
 
   Args:
-    features: what `features_of` returned.
+    features: the result of `features_of`.
 
   Raises:
     ValueError: an example cannot have such a feature.

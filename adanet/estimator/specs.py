@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What `adanet.train_and_evaluate` is told, as `tf.estimator` has it."""
+"""The specs of `adanet.train_and_evaluate`, as `tf.estimator` has them."""
 
 import collections
 from typing import Any, Callable, Iterable, Optional
@@ -67,7 +67,7 @@ class EvalSpec(
     name: str, distinguishes evaluations in TensorBoard, or None.
     hooks: tuple of `SessionRunHook`.
     exporters: tuple of exporters, each called after each evaluation. One of
-      them, instead of a sequence, may be given. They may be those of
+      them, instead of a sequence, may be given. They may be exporters of
       `tf.estimator`.
     start_delay_secs: float, how long an evaluator task waits at its start.
     throttle_secs: float, how long it is at least from the start of an
@@ -108,7 +108,7 @@ def train_spec(value: Any) -> TrainSpec:
   """Returns a `TrainSpec` for one of ours, or for that of `tf.estimator`.
 
   Args:
-    value: what was given for the argument `train_spec`.
+    value: the argument `train_spec`.
 
   Raises:
     TypeError: it is neither.
@@ -121,7 +121,7 @@ def eval_spec(value: Any) -> EvalSpec:
   """Returns an `EvalSpec` for one of ours, or for that of `tf.estimator`.
 
   Args:
-    value: what was given for the argument `eval_spec`.
+    value: the argument `eval_spec`.
 
   Raises:
     TypeError: it is neither.

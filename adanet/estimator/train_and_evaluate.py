@@ -8,18 +8,18 @@ from typing import Any, Dict, Optional, Sequence
 
 from adanet import log as logging
 from adanet import tf_compat
-from adanet.cluster import lock
 from adanet.core import model_dir as model_dir_lib
+from adanet.engines import lock
+from adanet.engines.cluster import evaluator as evaluator_lib
+from adanet.engines.cluster import results as results_lib
+from adanet.engines.executor import driver
 from adanet.estimator import checkpoint_evaluation
+from adanet.estimator import role as role_lib
 from adanet.estimator import specs
 from adanet.history import store
-from adanet.roles import driver
-from adanet.roles import evaluator as evaluator_lib
-from adanet.roles import results as results_lib
-from adanet.roles import role as role_lib
 from adanet.training import signals
 
-# How long the report waits for what other tasks write after their last step.
+# How long the report waits for records of other tasks after their last step.
 _LAST_STEP_SECS = 3.
 
 
@@ -39,7 +39,7 @@ def _report(model_dir):
 
 
 def _print_report(estimator):
-  """Prints what the search on a cluster found."""
+  """Prints the result of the search on a cluster."""
   try:
     print(_report(estimator.model_dir))
   except ModuleNotFoundError as error:
@@ -111,7 +111,7 @@ def _lead(estimator, train_spec, eval_spec, **kwargs):
 
 
 def _evaluate_continuously(estimator, train_spec, eval_spec):
-  """Evaluates what the chief trains."""
+  """Evaluates the checkpoints of the chief."""
   return evaluator_lib.evaluate(
       estimator.config, checkpoint_evaluation.CheckpointEvaluator(
           estimator, eval_spec, train_spec.max_steps),
@@ -156,22 +156,22 @@ def train_and_evaluate(
   Args:
     estimator: `adanet.Estimator`.
     train_spec: `adanet.TrainSpec`, or that of `tf.estimator`.
-    eval_spec: `adanet.EvalSpec`, or that of `tf.estimator`.
-    executor: see `adanet.Estimator.train`. What is evaluated between
-      iterations is evaluated in this process.
-    max_seconds: see `adanet.Estimator.train`. What is evaluated meanwhile
-      counts, and the evaluation of the last checkpoint does not.
+    eval_spec: `adanet.EvalSpec` or `tf.estimator.EvalSpec`.
+    executor: see `adanet.Estimator.train`. Evaluations between
+      iterations run in this process.
+    max_seconds: see `adanet.Estimator.train`. Evaluations meanwhile
+      count, and the evaluation of the last checkpoint does not.
 
   Returns:
     The metrics of the last checkpoint, as `Estimator.evaluate` returns them,
-    and a list of what each exporter returned for it: the same in each task. A
+    and a list of all exporters' results for it: the same in each task. A
     task that does not evaluate waits for them when it reads them, as in
     `metrics, exports = adanet.train_and_evaluate(...)`.
 
   Raises:
     TypeError: an argument is not as described.
-    ValueError: the same, or what the search makes does not fit.
-    KeyboardInterrupt: Ctrl-C, whose last checkpoint is saved. A program that
+    ValueError: the same, or the builders or ensembles of the search do not fit.
+    KeyboardInterrupt: Ctrl-C; the last checkpoint is saved. A program that
       does not catch it ends without a traceback, with the exit status 130.
     SystemExit: the job was stopped, and goes on when it is started again.
   """

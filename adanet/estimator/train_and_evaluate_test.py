@@ -11,11 +11,11 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet import tf_compat
-from adanet.cluster import agreement as agreement_lib
-from adanet.cluster import ended
+from adanet.engines.cluster import ended
+from adanet.engines.cluster import job_state as job_state_lib
+from adanet.engines.cluster import results as results_lib
 from adanet.estimator import export
 from adanet.estimator import exporters
-from adanet.roles import results as results_lib
 from adanet.testing import builders
 from adanet.testing import searches
 from adanet.tf_compat import files
@@ -286,9 +286,9 @@ class ClusterTest(parameterized.TestCase):
 
     estimator(tf_compat.RunConfig()).train(builders.input_fn())
     fake = _FakeEstimator(model_dir, "evaluator")
-    agreement_lib.AgreementFile(model_dir).write(agreement_lib.Agreement(
+    job_state_lib.JobStateFile(model_dir).write(job_state_lib.JobState(
         "mine", 1, 0, ("a",), 2, 1, "RoundRobinStrategy", None,
-        agreement_lib.State.OVER))
+        job_state_lib.State.OVER))
     exporter = _Exporter()
     with mock.patch.dict(os.environ, fake.environ, ADANET_JOB_ID="mine"):
       metrics, exports = adanet.train_and_evaluate(

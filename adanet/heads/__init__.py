@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Heads: loss, metrics, predictions and exported signatures of a task.
 
-Each head has the constructor arguments, figures and keys of `tf.estimator`'s
+Each head has the constructor arguments, values and keys of `tf.estimator`'s
 head of the same name. It works on every TensorFlow, in a graph, without
 `tf.estimator` and without Keras.
 """

@@ -37,7 +37,7 @@ def _tile(row, logits):
 
 
 def predict_one(logits, probabilities, n_classes, label_vocabulary):
-  """Returns the predictions of a head whose examples have one class each.
+  """Returns the predictions of a head for examples with one class each.
 
   Args:
     logits: float32 tensor of shape `[D0, ..., DN, n_classes]`.
@@ -57,7 +57,7 @@ def predict_one(logits, probabilities, n_classes, label_vocabulary):
 
 
 def look_up(labels, label_vocabulary):
-  """Returns the ids of labels, int64; -1 for those not in the vocabulary."""
+  """Returns the ids of labels, int64; -1 for labels not in the vocabulary."""
   v1 = tf_compat.v1
   table = v1.lookup.StaticHashTable(
       v1.lookup.KeyValueTensorInitializer(
@@ -68,13 +68,13 @@ def look_up(labels, label_vocabulary):
 
 
 def read_one(labels, label_vocabulary, fits, expected, logits, owner):
-  """Returns the labels of a head whose examples have one class each, by id.
+  """Returns the labels of a head for examples with one class each, by id.
 
   Args:
     labels: tensor of shape `[D0, ..., DN, 1]` or `[D0, ..., DN]`.
     label_vocabulary: tuple of str, or None.
     fits: without a vocabulary, function from a dtype to whether it will do.
-    expected: str, which those are, for the error.
+    expected: str, the fitting dtypes, for the error.
     logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
     owner: str, the head's kind and name, for the errors.
   """

@@ -1,8 +1,8 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Checks and conversions of what a head gets: logits, labels, weights, losses.
+"""Checks and conversions of a head's input: logits, labels, weights, losses.
 
-What the graph knows is checked while it is built, and raises ValueError. The
+Facts that the graph knows are checked while it is built: ValueError. The
 rest is checked by ops when the graph runs.
 
 Every function takes `owner`, the head's kind and name as str, for the errors.
@@ -71,7 +71,7 @@ def check_labels(labels, dimension, logits, owner, what=""):
     dimension: int.
     logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
     owner: str.
-    what: str, what labels are, for the error.
+    what: str, a noun for labels, for the error.
   """
   v1 = tf_compat.v1
   check_labels_given(labels, owner)
@@ -105,7 +105,7 @@ def check_labels(labels, dimension, logits, owner, what=""):
 
 
 def _checked_in_run(tensor, expected, dimension, logits, message):
-  """Returns a tensor whose shape a run checks, if the graph does not know it.
+  """Returns a tensor with a shape that a run checks, if the graph does not.
   """
   v1 = tf_compat.v1
   if tensor.shape.is_fully_defined() and expected.is_fully_defined():
@@ -120,7 +120,7 @@ def check_losses(losses, dimension, logits, owner):
   """Returns the tensor of shape `[D0, ..., DN, dimension]` of a `loss_fn`.
 
   Args:
-    losses: what it returned.
+    losses: its return value.
     dimension: int.
     logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
     owner: str.
@@ -153,7 +153,7 @@ def is_string(dtype):
 
 
 def check_label_range(labels, highest, owner):
-  """Returns labels, whose values a run-time check finds in [0, highest]."""
+  """Returns labels; a run-time check says that they are in [0, highest]."""
   v1 = tf_compat.v1
   # A narrow integer type may not hold `highest`.
   values = v1.cast(labels, v1.int64) if labels.dtype.is_integer else labels

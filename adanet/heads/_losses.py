@@ -10,9 +10,9 @@ def _size(losses, weights):
   return tf_compat.v1.size(losses)
 
 
-# What the sum of the weighted losses is divided by, given these and the weights
-# in the same shape; None: by nothing. The names are those of TensorFlow 2, and
-# then those of `tf.compat.v1.losses.Reduction`.
+# The divisor of the sum of the weighted losses, given these and the weights in
+# the same shape; None: no divisor. The names are TensorFlow 2's, and then the
+# names of `tf.compat.v1.losses.Reduction`.
 _DIVISORS = {
     "auto": _size,
     "sum": None,
@@ -38,13 +38,13 @@ def is_known(loss_reduction):
 
 
 def divides_by_weights(loss_reduction):
-  """Returns whether the loss of a batch depends on what its weights sum up to.
+  """Returns whether the loss of a batch depends on the sum of its weights.
   """
   return _DIVISORS[loss_reduction] not in (None, _size)
 
 
 def divisor(losses, weights, loss_reduction):
-  """Returns by what the sum of the weighted losses of a batch is divided.
+  """Returns the divisor of the sum of the weighted losses of a batch.
 
   Args:
     losses: see `reduce`.

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics over many batches, in a graph, each a pair `(value, update_op)`.
 
-`value` is a tensor, what the batches so far give; `update_op` adds a batch.
+`value` is a tensor, the result of the batches so far; `update_op` adds a batch.
 Metrics that have their variables in common have their update op, too.
 
-They give what the Keras metrics give that `tf.estimator`'s heads use. Their
-variables are local variables, so a session starts each evaluation with zeros.
+They equal the Keras metrics that `tf.estimator`'s heads use. Their variables
+are local, so a session starts each evaluation with zeros.
 
 In every function `labels`, `predictions` and `values` are tensors of one shape
 and `weights` is a float32 tensor that broadcasts to it, or None.
@@ -102,7 +102,7 @@ def precision_and_recall(labels, predictions, weights):
   """Returns the metrics precision and recall.
 
   Args:
-    labels: tensor; what is not 0 is positive.
+    labels: tensor; values other than 0 are positive.
     predictions: tensor of bool.
     weights: see the module.
   """
@@ -178,14 +178,14 @@ def areas_under_curves(labels, predictions, weights):
   weight of the examples between each two of them.
 
   Args:
-    labels: tensor; what is not 0 is positive.
+    labels: tensor; values other than 0 are positive.
     predictions: float tensor of values from 0 to 1.
     weights: see the module.
   """
   v1 = tf_compat.v1
   num_intervals = _NUM_THRESHOLDS - 1
   # A prediction on a threshold is not above it. A NaN is above none but the
-  # first, below 0, so a model that diverged gets figures as well.
+  # first, below 0, so a model that diverged gets values as well.
   predictions = v1.where(
       v1.math.is_nan(predictions), v1.zeros_like(predictions),
       v1.clip_by_value(predictions, 0., 1.))

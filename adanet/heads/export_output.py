@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a head exports: tensors, and the kind of their serving signature.
+"""The outputs that a head exports: tensors, and the kind of their signature.
 
 The signatures are as in `tf.estimator.export`'s classes of the same name.
 """
@@ -65,7 +65,7 @@ class ClassificationOutput(ExportOutput):
   """
 
   def __init__(self, scores: Any = None, classes: Any = None):
-    """Checks the tensors; see the class for what they are.
+    """Checks the tensors; see the class for their meaning.
 
     Raises:
       ValueError: both are None, or one has the wrong type.
@@ -120,7 +120,7 @@ class PredictOutput(ExportOutput):
     """Checks the tensors.
 
     Args:
-      outputs: dict from str to tensor, or one tensor, whose name is then
+      outputs: dict from str to tensor, or one tensor, which then has the name
         "output". The parts of a tuple of str as key are joined by "/".
 
     Raises:

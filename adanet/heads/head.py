@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What every head is: from logits and labels to a loss, metrics and outputs."""
+"""The interface of heads: from logits and labels to losses and outputs."""
 
 import abc
 from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
@@ -25,7 +25,7 @@ _REGULARIZATION_KEY = "regularization_loss"
 
 
 class HeadSpec(NamedTuple):
-  """What a head made of logits and labels.
+  """The values that a head made of logits and labels.
 
   Attributes:
     mode: str, "train", "eval" or "infer".
@@ -38,9 +38,9 @@ class HeadSpec(NamedTuple):
       All variables of these metrics are local variables.
     export_outputs: dict from the name of a serving signature to an
       `export_output.ExportOutput`; None unless in mode "infer".
-    loss_terms: tuple of `LossTerm`, whose sum is the loss: how the loss of all
-      examples of an evaluation follows from those of batches. Or None. Then,
-      and for what the terms lack of the loss, a batch counts 1 if
+    loss_terms: tuple of `LossTerm` that add up to the loss: how the loss of all
+      examples of an evaluation follows from the losses of batches. Or None.
+      Then, and for a part of the loss that the terms lack, a batch counts 1 if
       `loss_reduction` is a sum, and else as many as its examples.
   """
 
@@ -56,7 +56,7 @@ class HeadSpec(NamedTuple):
 class Head(abc.ABC):
   """A task: how good logits are for labels, and what they predict.
 
-  A subclass says what it is in its properties and makes everything but the
+  A subclass describes itself in its properties and makes everything but the
   training op in `build`.
   """
 
@@ -81,10 +81,10 @@ class Head(abc.ABC):
     """Returns the `HeadSpec`, without a training op.
 
     Args:
-      features: see `create_estimator_spec`, also for the others.
+      features: see `create_estimator_spec`, also for the other arguments.
       mode: "train", "eval" or "infer".
-      logits: tensor, or what else this head takes.
-      labels: tensor, or what else this head takes; may be None for "infer".
+      logits: tensor, or another structure that this head takes.
+      labels: the same; may be None for "infer".
       regularization_losses: sequence of scalars, or None.
     """
 
@@ -132,8 +132,8 @@ class Head(abc.ABC):
     spec = spec._replace(eval_metric_ops=spec.eval_metric_ops or {})
     if mode != TRAIN:
       return spec
-    # The scopes of tf.estimator's heads: from them come the names of what a
-    # train_op_fn makes, and the tags of summaries.
+    # The scopes of tf.estimator's heads: they name a train_op_fn's ops and the
+    # tags of summaries.
     with v1.name_scope(""):
       with v1.name_scope("training"):
         train_op = _train_op(spec.loss, optimizer, trainable_variables,

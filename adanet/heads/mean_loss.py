@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The mean loss over the batches of an evaluation.
 
-Batches differ in size: mostly the last one is shorter. So a batch counts as
-much as what its loss was divided by. The mean is then the loss of all examples,
+Batches differ in size: mostly the last one is shorter. So the weight of a
+batch is the divisor of its loss. The mean is then the loss of all examples,
 however they are cut into batches.
 """
 
@@ -16,11 +16,11 @@ from adanet.heads import _metrics
 
 
 class LossTerm(NamedTuple):
-  """One of the terms whose sum is the loss of a batch.
+  """One of the terms that add up to the loss of a batch.
 
   Attributes:
     value: scalar tensor.
-    weight: scalar, what the batch counts in the mean over all batches: the
+    weight: scalar, the weight of the batch in the mean over all batches: the
       number by which the head has divided the sum of its losses, such as that
       of its examples. 1 if each batch counts the same.
   """
@@ -33,10 +33,10 @@ def _reduction(head):
   for part in (head, *getattr(head, "_heads", ())):
     for name in ("loss_reduction", "_loss_reduction"):
       try:
-        found = getattr(part, name)
+        reduction = getattr(part, name)
       except (AttributeError, ValueError):  # The heads of a MultiHead differ.
         continue
-      return found
+      return reduction
   return None
 
 
@@ -65,11 +65,11 @@ def terms_of(head: Any, spec: Any, features: Any,
              logits: Any) -> Tuple[LossTerm, ...]:
   """Returns the terms of the loss of a batch.
 
-  What a user's head has added to those of ours is one more term.
+  A loss that a user's head has added to those of ours is one more term.
 
   Args:
     head: a head of `adanet.heads` or `tf.estimator`, or a user's own.
-    spec: what it made of the batch, in mode "eval".
+    spec: its spec of the batch, in mode "eval".
     features: dict from str to tensor.
     logits: tensor of shape `[D0, ..., DN, logits_dimension]`, or dict of them.
   """

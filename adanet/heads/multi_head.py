@@ -17,13 +17,13 @@ from adanet.heads import mean_loss
 class MultiHead(head.Head):
   """Several heads; the loss is the weighted sum of theirs.
 
-  Logits and labels are dicts from the name of a head to what that head takes.
+  Logits and labels are dicts from the name of a head to that head's input.
   Logits may also be one tensor: its last dimension is divided among the heads
   in their order.
 
   Predictions have the keys `(<head's name>, <head's key>)`. Metrics are those
   of all heads, and `loss/<head's name>` for each. The first head's default
-  signature is the default; the others are `<head's name>` for a head's default
+  signature is the default; the rest are `<head's name>` for a head's default
   and `<head's name>/<signature>`, and `predict` has the predictions of all
   heads.
   """
@@ -173,7 +173,7 @@ class MultiHead(head.Head):
     return exported
 
   def _default_export(self, spec):
-    """Returns what the first head serves by default."""
+    """Returns the output that the first head serves by default."""
     outputs = spec.export_outputs
     if len(outputs) == 1:
       return next(iter(outputs.values()))

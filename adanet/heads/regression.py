@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The head of a task whose labels are numbers."""
+"""The head of a task with numbers as labels."""
 
 from typing import Any, Callable, Dict, Optional
 

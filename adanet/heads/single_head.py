@@ -15,7 +15,7 @@ from adanet.heads import mean_loss
 
 
 class LabeledBatch(NamedTuple):
-  """What is known of a batch of examples once it has labels.
+  """A batch of examples once it has labels.
 
   Attributes:
     logits: float32 tensor of shape `[D0, ..., DN, logits_dimension]`.
@@ -33,7 +33,7 @@ class LabeledBatch(NamedTuple):
 
 
 class SingleHead(head.Head):
-  """Base class of a head without others in it."""
+  """Base class of a head without heads in it."""
 
   # Whether each logit has a loss and, if the user likes, a weight of its own.
   loss_per_logit = False
@@ -66,12 +66,12 @@ class SingleHead(head.Head):
 
   @property
   def loss_fn(self) -> Optional[Callable[..., Any]]:
-    """What makes the losses in place of `default_losses`, or None."""
+    """The function of the losses in place of `default_losses`, or None."""
     return self._loss_fn
 
   @property
   def title(self) -> str:
-    """What errors call this head."""
+    """The head's name in errors."""
     kind = type(self).__name__
     return f"{kind} {self._name!r}" if self._name else kind
 
@@ -80,7 +80,7 @@ class SingleHead(head.Head):
     """Returns the labels as numbers, after checking them.
 
     Args:
-      labels: what `input_fn` returned; may be None.
+      labels: the labels that `input_fn` returned; may be None.
       logits: float32 tensor of shape `[D0, ..., DN, logits_dimension]`.
     """
 

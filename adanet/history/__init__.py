@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a search did: records in its model_dir, shown as a table or a picture.
+"""The history of a search: records in its model_dir, as a table or a picture.
 """
 
 from typing import TYPE_CHECKING
@@ -19,6 +19,6 @@ else:
 
 
 def read(model_dir: str) -> "report.History":
-  """Returns what a search did: the same as `adanet.report`."""
+  """Returns the history of a search: the same as `adanet.report`."""
   from adanet.history import store  # pylint: disable=g-import-not-at-top
   return store.report(model_dir)

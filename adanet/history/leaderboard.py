@@ -18,7 +18,7 @@ class Row(NamedTuple):
       last one in which it was a candidate.
     won: bool, whether an ensemble won its iteration; or whether a network is
       part of the ensemble that won last.
-    metric: str, what `value` is.
+    metric: str, the name of `value`.
     value: float, on which an ensemble was compared. Of a network it is the
       head's loss of it alone on the evaluator's data, which is known where
       ensembles are fitted. None if it is not known.
@@ -49,18 +49,18 @@ class Row(NamedTuple):
 
 def rows(search: records.Records) -> List[Row]:
   """Returns a row for each candidate and network; see `History.leaderboard`."""
-  found: Dict[str, Row] = {}
+  by_name: Dict[str, Row] = {}
   for record in reversed(search.iterations):
     for candidate in summary.best_first(record):
-      found.setdefault(candidate.name, Row(
+      by_name.setdefault(candidate.name, Row(
           candidate.name, "ensemble", record.iteration,
           candidate.name == record.winner, record.metric_name, candidate.value,
           len(candidate.subnetworks), global_step=record.global_step,
           seconds=record.seconds,
           weights=dict(zip(candidate.subnetworks, candidate.weights))))
     for row in _networks(record, search.final):
-      found.setdefault(row.name, row)
-  return list(found.values())
+      by_name.setdefault(row.name, row)
+  return list(by_name.values())
 
 
 def _networks(record: records.IterationRecord,

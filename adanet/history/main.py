@@ -1,10 +1,10 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""adanet-report: what a search did, from its model_dir.
+"""adanet-report: the history of a search, from its model_dir.
 
 It prints the candidates of each iteration with their losses and weights, the
-winner, and what each task trained. It can be used while the search goes on, and
-needs no TensorFlow.
+winner, and the networks of each task. It can be used while the search goes on,
+and needs no TensorFlow.
 
   adanet-report /tmp/digits
 
@@ -69,7 +69,7 @@ def _draw(report: report_lib.History) -> None:
 
 
 def _run(arguments: Sequence[str]) -> int:
-  """Prints and draws what the flags ask for."""
+  """Prints and draws the formats that the flags ask for."""
   if _JSON.value and _FORMAT.value == "html":
     raise command.BadInput("--json --format=html: expected one of them")
   report = _read(arguments)

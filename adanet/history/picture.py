@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The picture of a report. It needs Matplotlib.
 
-Above: a row for each task, and a column for each iteration with what the task
+Above: a row for each task, and a column for each iteration with the networks it
 trained. Below: the losses of the candidates, and the weights of the ensemble
 that won at the end. The same builder has the same color everywhere.
 """
@@ -118,7 +118,7 @@ class _Picture:
   # Tasks.
 
   def _draw_tasks(self, y: float) -> float:
-    """Draws what each task trained; returns the y below."""
+    """Draws the networks that each task trained; returns the y below."""
     page = self._page
     tasks = summary.tasks_of(self._search)
     groups = [[task] for task in tasks]
@@ -171,7 +171,7 @@ class _Picture:
 
   def _cells(self, group: Sequence[summary.TaskSummary], number: int
             ) -> List[Tuple[Sequence[str], str]]:
-    """Returns what tasks did in an iteration, as their cells.
+    """Returns the work of tasks in an iteration, as their cells.
 
     Args:
       group: tasks that did the same, or nearly so where there are many.
@@ -180,30 +180,30 @@ class _Picture:
     Returns:
       List of (texts, color). The first text that fits is shown.
     """
-    found = group[0].records.get(number)
-    if found is None:
+    record = group[0].records.get(number)
+    if record is None:
       return []
-    if not found.trained:
+    if not record.trained:
       return [(("holds variables", "holds"), _PS_COLOR)
              ] if group[0].kind == "ps" else []
-    if any(set(task.records[number].trained) != set(found.trained)
+    if any(set(task.records[number].trained) != set(record.trained)
            for task in group if number in task.records):
       texts = ["{} each".format(summary.counted(
-          len(found.trained), "subnetwork")), f"{len(found.trained)} each"]
+          len(record.trained), "subnetwork")), f"{len(record.trained)} each"]
       return [(texts, page_lib.SPEED_BAR)]
     cells: List[Tuple[Sequence[str], str]] = []
-    for name, steps in found.trained.items():
+    for name, steps in record.trained.items():
       if name not in self._ensembles:
         cells.append((
             [_kind(name) + ": " + summary.counted(steps, "step"), _kind(name)],
             self._color(name)))
-    number_of_ensembles = len(found.trained) - len(cells)
+    number_of_ensembles = len(record.trained) - len(cells)
     if len(cells) > _MAX_CELLS:
       cells = [([summary.counted(len(cells), "subnetwork"), str(len(cells))],
                 page_lib.SPEED_BAR)]
     if number_of_ensembles:
       text = summary.counted(number_of_ensembles, "ensemble")
-      cells.append(([text + ": " + summary.counted(found.steps, "step"), text,
+      cells.append(([text + ": " + summary.counted(record.steps, "step"), text,
                      str(number_of_ensembles)], page_lib.ENSEMBLE))
     return cells
 
@@ -232,30 +232,30 @@ class _Picture:
 
   def _draw_values(self, y: float) -> float:
     page = self._page
-    found = [r for r in self._search.iterations
-             if _finite([c.value for c in r.candidates])]
+    compared = [r for r in self._search.iterations
+                if _finite([c.value for c in r.candidates])]
     metric = self._search.iterations[-1].metric_name
     y = self._heading(
         page_lib.MARGIN, y, f"Candidates, by {metric}")
-    if not found:
+    if not compared:
       return page.paragraph(
           page_lib.MARGIN, y, "No values are known.", 1, 8)
     axes = page.axes(page_lib.MARGIN + .6, y, _AXES_WIDTH, _HEIGHT)
-    values = _finite([c.value for r in found for c in r.candidates])
+    values = _finite([c.value for r in compared for c in r.candidates])
     locator: ticker.Locator = ticker.MaxNLocator(5)
     if min(values) > 0 and max(values) > _MAX_RATIO * min(values):
       axes.set_yscale("log")
       locator = ticker.LogLocator()
-    numbers = [record.iteration for record in found]
-    for record in found:
-      self._draw_candidates(axes, record, len(found) <= _MAX_NAMED_WINNERS)
-    winners = [(r.iteration, value) for r in found if r.winning
+    numbers = [record.iteration for record in compared]
+    for record in compared:
+      self._draw_candidates(axes, record, len(compared) <= _MAX_NAMED_WINNERS)
+    winners = [(r.iteration, value) for r in compared if r.winning
                for value in _finite([r.winning.value])]
     axes.plot(*zip(*winners) if winners else ([], []), color="#222222",
               linewidth=1, zorder=1, gid="winners")
     # With room for the name of the last winner.
     axes.set_xlim(min(numbers) - .5, max(numbers) + .5 + .1 * len(numbers) * (
-        len(found) <= _MAX_NAMED_WINNERS))
+        len(compared) <= _MAX_NAMED_WINNERS))
     step = max(1, len(numbers) // 10)
     axes.set_xticks(numbers[::step])
     axes.yaxis.set_major_locator(locator)
@@ -326,12 +326,12 @@ class _Picture:
   def _draw_members(self, x: float, y: float) -> float:
     """Draws a bar for each iteration with the members of its fitted winner."""
     page = self._page
-    found = [(record.iteration, record.fit.members)
-             for record in self._search.iterations if record.fit is not None]
-    if not found:
+    fits = [(record.iteration, record.fit.members)
+            for record in self._search.iterations if record.fit is not None]
+    if not fits:
       return y
     y = self._heading(x, y, "The members of each iteration's winner")
-    for number, members in found[-_MAX_WEIGHTS:]:
+    for number, members in fits[-_MAX_WEIGHTS:]:
       page.text(x + .25, y + .1, str(number), 8, ha="right")
       left = x + .35
       unit = _MEMBERS_WIDTH / sum(map(abs, members.values()))

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What an iteration found, and what each task did for it, as values."""
+"""The result of an iteration, and the work of each task for it, as values."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from adanet.core import selection
 
 #: The version of the files. A change that older code cannot read has a new one.
 JSON_VERSION = 4
-# The others lack attributes that have a default.
+# Older files lack attributes that have a default.
 _READABLE_VERSIONS = (1, 2, 3, 4)
 
 
@@ -43,17 +43,17 @@ class SubnetworkRecord(NamedTuple):
   Attributes:
     steps: int, its own step at the end.
     loss: float, that of its last step; None if it is not known.
-    measured_seconds: float, what a step of it took; None if that was not
+    measured_seconds: float, the time of a step of it; None if that was not
       measured.
-    measured_bytes: int, of its variables and its optimizer's, likewise.
+    measured_bytes: int, of its variables and its optimizer's; or None.
     stated_cost: float, the `cost` of its builder, in any unit; None if it was
       not asked or has none.
-    stated_size: float, the `size` of its builder, likewise.
+    stated_size: float, the `size` of its builder; or None.
     held_out_loss: float, the head's loss of this network alone on the
       evaluator's data; None if it was not evaluated, as without fitted
       ensembles.
     seconds: float, how long its steps took, in all tasks; None if it is not
-      known. What trains in the same step shares that time.
+      known. Networks that train in the same step share that time.
   """
   steps: int
   loss: Optional[float] = None
@@ -66,13 +66,13 @@ class SubnetworkRecord(NamedTuple):
 
 
 class IterationRecord(NamedTuple):
-  """What an iteration found.
+  """The result of an iteration.
 
   Attributes:
     iteration: int, from 0.
     candidates: tuple of `CandidateRecord`.
     winner: str, the name of the candidate that won.
-    metric_name: str, what the values of the candidates are.
+    metric_name: str, the name of the candidates' values.
     margin: float, how much worse the next best value is, or None.
     reason: str, why nothing was compared, or "".
     subnetworks: dict from the name of each subnetwork that trained to its
@@ -83,7 +83,7 @@ class IterationRecord(NamedTuple):
     generation: int, that of the cluster at its end; None without a cluster.
     checkpoint: str, the name of the checkpoint that was decided on; "" if it
       is not known.
-    architecture: str, the winner's as the text of its file, likewise.
+    architecture: str, the winner's as the text of its file; or None.
     fit: how the winner was fitted, or None: `members`, a dict from each
       network's name to its weight; `loss`, the head's on the evaluator's data;
       `num_networks`, of how many it was made; `best_network` and `best_loss`,
@@ -118,7 +118,7 @@ class IterationRecord(NamedTuple):
 
 
 class TaskRecord(NamedTuple):
-  """What a task did for an iteration, all its processes together.
+  """The work of a task for an iteration, all its processes together.
 
   Attributes:
     task: str, such as "worker:1".
@@ -153,7 +153,7 @@ class TaskRecord(NamedTuple):
 
   @property
   def steps(self) -> int:
-    """The steps of its loop: of what it trained most."""
+    """The steps of its loop: the most that it trained of a candidate."""
     return max(self.trained.values(), default=0)
 
 
@@ -180,7 +180,7 @@ class UndecidedRecord(NamedTuple):
   Attributes:
     iteration: int, from 0.
     global_step: int, the last one.
-    metric_name: str, what the candidates are compared by.
+    metric_name: str, the value that the candidates are compared by.
     leader: str, the name of the ensemble that answers until then; None if an
       evaluator finds it each time.
     value: float, its loss; None if nothing was compared.
@@ -218,7 +218,7 @@ class EndRecord(NamedTuple):
 class Records(NamedTuple):
   """All records of a search, as tables and pictures take them.
 
-  `report.History` says what each field is.
+  `report.History` explains each field.
   """
   model_dir: str
   iterations: Tuple[IterationRecord, ...] = ()
@@ -240,7 +240,7 @@ class Records(NamedTuple):
     return sum(seconds) if seconds else None
 
   def to_json_dict(self) -> Dict[str, Any]:
-    """Returns what `json.dumps` takes. NaN is the string "NaN"."""
+    """Returns a value for `json.dumps`. NaN is the string "NaN"."""
     return dict({"version": JSON_VERSION}, **to_json(self))
 
 
@@ -261,24 +261,24 @@ def iteration_record(
     ended: the event of its end.
     candidates: dict from the name of each candidate to the names of its
       subnetworks, in the order of the graph.
-    values: dict from the names of candidates to what they were compared by;
-      None if nothing was compared.
+    values: dict from the names of candidates to their compared values; None if
+      nothing was compared.
     weights: dict from the name of a candidate to the mean absolute mixture
       weight of each of its subnetworks, or None where there is none.
       Candidates may be left out.
     progress: the last `events.Progress` of the iteration: the steps and losses
       of the subnetworks. Names of candidates in it are left out.
     global_step: int, the global step at its end.
-    generation: int, that of the cluster, or None.
-    costs: dict from the name of a subnetwork to what its `SubnetworkRecord` has
-      of its costs, or None.
+    generation: int, the cluster's, or None.
+    costs: dict from the name of a subnetwork to a dict with the costs in its
+      `SubnetworkRecord`, or None.
     held_out_losses: dict from the name of a subnetwork to its loss alone on the
       evaluator's data, or None. Subnetworks may be left out.
 
   Raises:
     ValueError: weights do not match the candidates.
   """
-  found = []
+  candidate_records = []
   for name, subnetworks in candidates.items():
     value = (values or {}).get(name)
     if value is None and name == ended.choice.name:
@@ -288,7 +288,7 @@ def iteration_record(
       raise ValueError(
           f"weights[{name!r}]={of_candidate!r}: expected one for each of the "
           f"subnetworks {', '.join(subnetworks)}.")
-    found.append(CandidateRecord(
+    candidate_records.append(CandidateRecord(
         name, value, tuple(subnetworks), tuple(of_candidate)))
   trained = {} if progress is None else {
       name: SubnetworkRecord(
@@ -297,7 +297,7 @@ def iteration_record(
           **(costs or {}).get(name, {}))
       for name, step in progress.steps.items() if name not in candidates}
   return IterationRecord(
-      ended.iteration_number, tuple(found), ended.choice.name,
+      ended.iteration_number, tuple(candidate_records), ended.choice.name,
       ended.metric_name, ended.choice.margin, ended.choice.reason, trained,
       global_step, ended.seconds, generation, fit=ended.fit)
 
@@ -328,11 +328,11 @@ def undecided_event(record: UndecidedRecord) -> events.IterationUndecided:
 
 
 def added(before: Optional[TaskRecord], record: TaskRecord) -> TaskRecord:
-  """Returns what a task did, with what its processes before did.
+  """Returns the work of a task, with the work of its processes before.
 
   Args:
-    before: what those left, for the same iteration, or None.
-    record: what this process did.
+    before: the work of the processes before, for the same iteration, or None.
+    record: the work of this process.
   """
   if before is None:
     return record
@@ -350,7 +350,7 @@ def added(before: Optional[TaskRecord], record: TaskRecord) -> TaskRecord:
 
 
 def _sums(before, after):
-  """Returns the sum of what two dicts have under each name."""
+  """Returns the sum of the values that two dicts have under each name."""
   return {name: before.get(name, 0) + after.get(name, 0)
           for name in {**before, **after}}
 
@@ -366,28 +366,28 @@ def with_tasks(record: IterationRecord,
                tasks: Sequence[TaskRecord]) -> IterationRecord:
   """Returns a record with the losses and times that only other tasks know.
 
-  The chief of a cluster sees how far a subnetwork is that others train, and not
+  The chief of a cluster sees how far another task's subnetwork is, and not
   its loss. Of several tasks, the one that trained it most is asked.
 
   Args:
-    record: what an iteration found.
+    record: the result of an iteration.
     tasks: the records of its tasks.
   """
-  found = dict(record.subnetworks)
-  for name, subnetwork in found.items():
+  subnetworks = dict(record.subnetworks)
+  for name, subnetwork in subnetworks.items():
     times = [task.step_seconds[name] for task in tasks
              if name in task.step_seconds]
     if times:
-      subnetwork = found[name] = subnetwork._replace(seconds=sum(times))
+      subnetwork = subnetworks[name] = subnetwork._replace(seconds=sum(times))
     known = [task for task in tasks if name in task.losses]
     if subnetwork.loss is None and known:
-      found[name] = subnetwork._replace(loss=max(
+      subnetworks[name] = subnetwork._replace(loss=max(
           known, key=lambda task: task.trained.get(name, 0)).losses[name])  # pylint: disable=cell-var-from-loop
-  return record._replace(subnetworks=found)
+  return record._replace(subnetworks=subnetworks)
 
 
 def to_json(record: Any) -> Any:
-  """Returns a record as what `json.dumps` takes."""
+  """Returns a record as a value for `json.dumps`."""
   return typed_json.to_json(type(record), record)
 
 
@@ -403,10 +403,10 @@ def loads(kind: Any, text: str) -> Any:
 
   Args:
     kind: its class.
-    text: str, what is in the file.
+    text: str, the text of the file.
 
   Raises:
-    ValueError: the text is not what `dumps` returns for this class.
+    ValueError: the text is not from `dumps` for this class.
   """
   content = typed_json.loads(text)
   version = content.pop("version", None)

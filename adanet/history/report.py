@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a search did, as one value."""
+"""The history of a search, as one value."""
 
 import os
 from typing import Any, Dict, Optional
@@ -12,11 +12,11 @@ from adanet.history import records
 
 
 class History(records.Records):
-  """What a search did. `str` of it is its tables as plain text.
+  """The history of a search. `str` of it is its tables as plain text.
 
   Attributes:
     model_dir: str, where it was.
-    iterations: tuple of `IterationRecord`, those that ended, in order.
+    iterations: tuple of `IterationRecord`, the ended ones, in order.
     tasks: tuple of `TaskRecord`, in the order of iterations and tasks, also of
       an iteration that has not ended.
     evaluations: tuple of `EvaluationRecord`, in the order of their steps.
@@ -43,7 +43,7 @@ class History(records.Records):
     return self.table()
 
   def leaderboard(self) -> Any:
-    """Returns a row for each candidate and each network, what won last first.
+    """Returns a row for each candidate and each network, the last winner first.
 
     Within an iteration, the winner is followed by the other ensembles in the
     order of their values, and then by the networks that trained in it. The
@@ -62,7 +62,7 @@ class History(records.Records):
     return pandas.DataFrame(rows)
 
   def to_json_dict(self) -> Dict[str, Any]:
-    """Returns what `json.dumps` takes, with the leaderboard.
+    """Returns a value for `json.dumps`, with the leaderboard.
 
     NaN is the string "NaN".
     """
@@ -88,7 +88,7 @@ class History(records.Records):
       return None
 
   def picture(self, path: str) -> None:
-    """Draws a picture: who trained what, losses, and weights.
+    """Draws a picture: the work of each task, losses, and weights.
 
     The same Matplotlib writes the same bytes.
 

@@ -3,8 +3,8 @@
 """The records of a search, in its model_dir.
 
     <model_dir>/history/
-      iteration-<t>.json             what iteration t found; the chief writes it
-      iteration-<t>/<task>.json      what a task did for it, such as worker-1
+      iteration-<t>.json             the result of iteration t, from the chief
+      iteration-<t>/<task>.json      the work of a task for it, such as worker-1
       evaluation-<t>[-<name>].json   the last evaluation in iteration t
       undecided.json                 which ensemble answered when training ended
                                      before its iteration had a winner
@@ -32,7 +32,7 @@ _KINDS = ("chief", "master", "worker", "ps", "evaluator")
 
 
 def _is_local(path):
-  """Whether Python reads a path without TensorFlow, whose import is slow."""
+  """Whether Python reads a path without TensorFlow, which is slow to import."""
   return "://" not in path
 
 
@@ -55,7 +55,7 @@ def _text(path):
 
 
 def _numbered(pattern, folder):
-  """Returns list of (number, name) of what is in a folder, by the number."""
+  """Returns list of (number, name) of the files in a folder, by the number."""
   matches = [pattern.match(name) for name in _names(folder)]
   return sorted((int(m.group(1)), m.group()) for m in matches if m)
 
@@ -67,7 +67,7 @@ def _task_key(record):
 
 
 def _of_architecture(iteration, architecture):
-  """Returns what an architecture says of an iteration."""
+  """Returns the record of an iteration, from its architecture."""
   # The previous ensemble keeps its name if it wins again.
   number = max([t for t, _ in architecture.subnetworks], default=iteration)
   name = "t{}_{}_{}".format(
@@ -83,7 +83,7 @@ def _of_architecture(iteration, architecture):
 
 
 def _evaluated(evaluation, iterations):
-  """Returns the iteration that trained what was evaluated.
+  """Returns the iteration that trained the evaluated ensemble.
 
   An iteration begins with a checkpoint that has the ensemble of the one before,
   at the same global step.
@@ -133,7 +133,7 @@ class Store:
         task.replace(":", "-") + ".json")
 
   def write_iteration(self, record: records.IterationRecord) -> None:
-    """Writes what an iteration found, whole or not at all."""
+    """Writes the result of an iteration, whole or not at all."""
     files.write_text(
         self._iteration_path(record.iteration), records.dumps(record))
 
@@ -187,14 +187,14 @@ class Store:
     """Writes all that a task did for an iteration, whole or not at all.
 
     Args:
-      record: `TaskRecord`. What the processes before did belongs to it: see
+      record: `TaskRecord`. It includes the work of the processes before: see
         `task` and `records.added`.
     """
     files.write_text(
         self._task_path(record.task, record.iteration), records.dumps(record))
 
   def iteration(self, iteration: int) -> Optional[records.IterationRecord]:
-    """Returns what an iteration found; None if that is not known.
+    """Returns the result of an iteration; None if that is not known.
 
     A record that cannot be read counts as none.
     """
@@ -203,7 +203,7 @@ class Store:
         lambda text, _: records.loads(records.IterationRecord, text))
 
   def task(self, task: str, iteration: int) -> Optional[records.TaskRecord]:
-    """Returns what a task did for an iteration so far; None if nothing.
+    """Returns the work of a task for an iteration so far; None if nothing.
 
     A record that cannot be read counts as none.
 
@@ -219,11 +219,11 @@ class Store:
     return record
 
   def read(self, warn: Callable[[str], Any] = _log) -> report_lib.History:
-    """Returns what the search did so far.
+    """Returns the history of the search so far.
 
     Records that cannot be read are left out, with one warning. An iteration
     without a record is as its architecture file says: a model_dir of AdaNet
-    has no others.
+    has no other ones.
 
     Args:
       warn: called with the warning.
@@ -250,19 +250,19 @@ class Store:
       if record is not None:
         iterations[number] = record._replace(iteration=number)
     tasks = sorted(self._read_tasks(problems), key=_task_key)
-    found = [
+    iteration_records = [
         records.with_tasks(record, [
             task for task in tasks if task.iteration == number])
         for number, record in sorted(iterations.items())]
-    evaluations = self._read_evaluations(found, problems)
+    evaluations = self._read_evaluations(iteration_records, problems)
     undecided = self._read(
         self._undecided_path, problems,
         lambda text, _: records.loads(records.UndecidedRecord, text))
     end = self._read_end(problems)
     _warn(problems, warn)
     return report_lib.History(
-        self._model_dir, tuple(found), tuple(tasks), evaluations, undecided,
-        end)
+        self._model_dir, tuple(iteration_records), tuple(tasks), evaluations,
+        undecided, end)
 
   def _read_evaluations(self, iterations, problems):
     """Returns the last evaluation of each iteration by its name."""
@@ -296,7 +296,7 @@ class Store:
 
   def _read(self, path: str, problems: List[str],
             parse: Callable[[str, str], Any]) -> Optional[Any]:
-    """Returns what a file has; None if it cannot be read, with a problem."""
+    """Returns the value of a file, or None and a problem."""
     try:
       text = _text(path)
       return None if text is None else parse(text, path)
@@ -306,7 +306,7 @@ class Store:
 
 
 def report(model_dir: str) -> report_lib.History:
-  """Returns what a search did: its iterations, and what each task did.
+  """Returns the history of a search: its iterations, and the work of each task.
 
   It reads small files only, so it can be called while the search goes on. On a
   local file system it needs no TensorFlow.

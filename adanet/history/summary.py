@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What tables and pictures show of a search: its result, the best, its tasks.
+"""The summary of a search for tables and pictures: result, best, tasks.
 """
 
 import math
@@ -88,8 +88,8 @@ def networks_best_first(record: records.IterationRecord
                        ) -> Dict[str, records.SubnetworkRecord]:
   """Returns the networks that trained in an iteration, by their names.
 
-  Those of the winner come first, then those with the least held-out losses, and
-  last those that were not trained.
+  The winner's come first, then the networks with the least held-out losses, and
+  last the networks that were not trained.
   """
   members = record.winning.subnetworks if record.winning else ()
 
@@ -103,38 +103,39 @@ def networks_best_first(record: records.IterationRecord
 
 
 class TaskSummary:
-  """What a task did in all iterations.
+  """The work of a task in all iterations.
 
   Attributes:
     kind: str, such as "worker".
     index: str, such as "1".
     records: dict from the number of an iteration to its `TaskRecord`.
-    trained: list of str, the names of what it trained.
+    trained: list of str, the names of the candidates that it trained.
     steps: int, of its loops.
     speed: float, its steps a second; None if it takes none.
     megabytes: float, the most of an iteration, or None.
   """
 
-  def __init__(self, found: Sequence[records.TaskRecord]):
+  def __init__(self, task_records: Sequence[records.TaskRecord]):
     """Adds up the task's records, at least one."""
-    self.kind, _, self.index = found[0].task.partition(":")
-    self.records = {record.iteration: record for record in found}
+    self.kind, _, self.index = task_records[0].task.partition(":")
+    self.records = {record.iteration: record for record in task_records}
     self.trained = list(dict.fromkeys(
-        name for record in found for name in record.trained))
-    self.steps = sum(record.steps for record in found)
-    seconds = sum(record.seconds for record in found)
+        name for record in task_records for name in record.trained))
+    self.steps = sum(record.steps for record in task_records)
+    seconds = sum(record.seconds for record in task_records)
     self.speed = self.steps / seconds if self.steps and seconds else None
     self.megabytes: Optional[float] = max(
-        (record.bytes / 1e6 for record in found if record.bytes is not None),
+        (record.bytes / 1e6 for record in task_records
+         if record.bytes is not None),
         default=None)
 
 
 def tasks_of(search: records.Records) -> List[TaskSummary]:
   """Returns the tasks of a search, each kind in its order."""
-  found: Dict[str, List[records.TaskRecord]] = {}
+  of_task: Dict[str, List[records.TaskRecord]] = {}
   for record in search.tasks:
-    found.setdefault(record.task, []).append(record)
-  tasks = list(map(TaskSummary, found.values()))
+    of_task.setdefault(record.task, []).append(record)
+  tasks = list(map(TaskSummary, of_task.values()))
   kinds = [task.kind for task in tasks]
   return sorted(tasks, key=lambda task: (
       kinds.index(task.kind), int(task.index or 0)))

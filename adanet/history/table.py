@@ -143,7 +143,7 @@ def _networks_tables(record: records.IterationRecord, width: int) -> List[Any]:
 
 def _cost_notes(subnetworks: Mapping[str, records.SubnetworkRecord],
                 width: int) -> Iterator[str]:
-  """Yields what is known of the costs of subnetworks."""
+  """Yields the known costs of subnetworks."""
   for title, facts_of in (
       ("Measured", lambda s: [
           s.measured_seconds is not None and
@@ -199,7 +199,7 @@ def _iteration_parts(record: records.IterationRecord, search: records.Records,
 
 
 def _under_way_parts(search: records.Records, width: int) -> List[Any]:
-  """Returns what is known of the iteration that has not ended, if there is one.
+  """Returns the known facts about the iteration that has not ended, if any.
   """
   number = len(search.iterations) and search.iterations[-1].iteration + 1
   tasks = [task for task in search.tasks if task.iteration == number]
@@ -226,7 +226,7 @@ def _under_way_parts(search: records.Records, width: int) -> List[Any]:
 
 
 def _trained_text(group, ensembles, width):
-  """Returns what each task of a group trained."""
+  """Returns the names of the candidates that each task of a group trained."""
   names = group[0].trained
   if any(set(task.trained) != set(names) for task in group):
     return summary.span([len(task.trained) for task in group], "{:.0f}".format
@@ -252,13 +252,13 @@ def _tasks_parts(search: records.Records, width: int) -> List[Any]:
         summary.span([task.megabytes for task in group], "{:.3g}".format)]))
   names = [line for name, _, _ in rows for line in name.split("\n")]
   left = width - 5 * _FRAME - 1 - max(map(len, names + ["task"]))
-  for heading, *figures in zip(("steps", "steps/s", "MB"),
-                               *(figures for _, _, figures in rows)):
-    left -= max(map(len, [heading] + figures))
+  for heading, *values in zip(("steps", "steps/s", "MB"),
+                              *(values for _, _, values in rows)):
+    left -= max(map(len, [heading] + values))
   table = tables.new_table("task", "trained", ">steps", ">steps/s", ">MB")
-  for name, group, figures in rows:
+  for name, group, values in rows:
     tables.add_row(
-        table, name, _trained_text(group, ensembles, max(left, 20)), *figures)
+        table, name, _trained_text(group, ensembles, max(left, 20)), *values)
   return [
       _bold(summary.counted(len(tasks), "task"), width), table,
       rich_text.Text(_filled(
@@ -267,7 +267,7 @@ def _tasks_parts(search: records.Records, width: int) -> List[Any]:
 
 
 def show(search: records.Records, console: rich_console.Console) -> None:
-  """Prints what a search did.
+  """Prints the history of a search.
 
   Args:
     search: its records.
@@ -286,7 +286,7 @@ def show(search: records.Records, console: rich_console.Console) -> None:
 
 
 def text(search: records.Records) -> str:
-  """Returns what a search did as plain text."""
+  """Returns the history of a search as plain text."""
   output = io.StringIO()
   show(search, rich_console.Console(
       file=output, color_system=None, force_terminal=False,

@@ -75,5 +75,5 @@ class Display:
       self._report(shown)
 
   def lost(self) -> str:
-    """Returns a line that says what is lost if no chief saves any more."""
+    """Returns a line about the loss of work if no chief saves any more."""
     return self._progress.lost()

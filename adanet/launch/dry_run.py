@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What adanet-launch --dry_run prints."""
+"""The output of adanet-launch --dry_run."""
 
 import os
 import shlex

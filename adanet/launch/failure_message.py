@@ -1,13 +1,13 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What adanet-launch says at the end of a job that failed."""
+"""The message of adanet-launch at the end of a job that failed."""
 
 from typing import Optional
 
 from adanet.launch import output as output_lib
 from adanet.launch import supervision
 
-# What programs print that try to reach the Internet and cannot.
+# Errors of programs that try to reach the Internet and cannot.
 _NO_NETWORK = (
     "Name or service not known", "Temporary failure in name resolution",
     "Network is unreachable", "Could not resolve host",
@@ -20,7 +20,7 @@ def message(ended: supervision.Supervision, output: output_lib.Output,
 
   Args:
     ended: the `Supervision` of the job, which has ended.
-    output: has what the tasks printed.
+    output: has the output of the tasks.
     is_network_private: whether the tasks could not reach the Internet.
 
   Returns:

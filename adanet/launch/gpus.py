@@ -25,13 +25,13 @@ def visible(environment: Mapping[str, str]) -> List[str]:
   names = environment.get("CUDA_VISIBLE_DEVICES")
   if names is not None:
     # As CUDA: the first bad name ends the list.
-    found: List[str] = []
+    listed: List[str] = []
     for name in names.split(","):
       name = name.strip()
       if not name or name.startswith("-"):
         break
-      found.append(name)
-    return found
+      listed.append(name)
+    return listed
   devices = glob.glob("/dev/nvidia[0-9]*")
   if not devices:
     return []
@@ -52,7 +52,7 @@ def shares(tasks: Sequence[job_lib.Task],
 
   With enough GPUs each gets its own, the first ones one more if they do not
   divide. With fewer, they share, and TensorFlow must not take all the memory of
-  a GPU at once. The others get none.
+  a GPU at once. The rest get none.
 
   Args:
     tasks: the tasks on this machine.

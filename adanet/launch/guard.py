@@ -3,9 +3,9 @@
 """Runs a function in a child process. Nothing that it starts outlives it.
 
 Each of the two processes watches the other. If the child ends, the parent kills
-what the child has left. If the parent is killed, the child gets SIGUSR1, and
-must kill all at once. Tasks of the child die with it (see `processes`), so they
-end even if both are killed together.
+the child's remaining processes. If the parent is killed, the child gets
+SIGUSR1, and must kill all at once. Tasks of the child die with it (see
+`processes`), so they end even if both are killed together.
 """
 
 import os

@@ -50,7 +50,7 @@ class Job(NamedTuple):
   Attributes:
     addresses: "host:port" of each task by `Task.job`, in the order of
       `Task.index`. A kind without tasks is absent. The evaluator has no
-      address: nobody sends it anything.
+      address: no task sends it anything.
     has_evaluator: whether the job has an evaluator.
   """
   addresses: Dict[str, List[str]]

@@ -5,14 +5,14 @@
   adanet-launch --scheduler=kubernetes --image=IMAGE --workers=3 --ps=2 \
     train.py | kubectl create -f -
 
-No operator is needed, only what Kubernetes has (1.33 or later; from 1.29 on as
+No operator is needed, only Kubernetes itself (1.33 or later; from 1.29 on as
 beta). Each kind of task is an Indexed Job, and a headless Service gives each
 pod a name that stays when the pod is replaced, such as adanet-ps-0.adanet. The
 command of each pod is adanet-launch: it makes TF_CONFIG from the variables
 ADANET_CLUSTER (the shape, as JSON), ADANET_TASK_TYPE and JOB_COMPLETION_INDEX
 (see `place`), and runs the program (see `pod`).
 
-How a pod ends decides what follows:
+The end of a pod decides the next step:
 
 - 0: the task is done.
 - 143, 130, or Kubernetes has evicted the pod: the job was stopped, in order.
@@ -37,7 +37,7 @@ from adanet.launch import place as place_lib
 # Each pod has an address of its own, so all use one port.
 PORT = 2222
 
-# With what adanet-launch ends in a pod if the program failed before it ever got
+# adanet-launch ends in a pod with this if the program failed before it ever got
 # to work, or took no part in the job: EX_CONFIG of <sysexits.h>.
 WRONG_PROGRAM = 78
 
@@ -55,7 +55,7 @@ _FAILURES = "metadata.annotations['batch.kubernetes.io/job-index-{}']"
 
 
 class _Cluster(NamedTuple):
-  """What ADANET_CLUSTER says; see `Spec`."""
+  """The value of ADANET_CLUSTER; see `Spec`."""
   name: str
   workers: int
   ps: int
@@ -63,7 +63,7 @@ class _Cluster(NamedTuple):
 
 
 class Spec(NamedTuple):
-  """What the manifests of a job say.
+  """The content of the manifests of a job.
 
   Attributes:
     image: the container image, which has adanet-launch and the program.
@@ -96,7 +96,7 @@ def check(spec: Spec) -> None:
   """Raises ValueError, in one line, if Kubernetes would refuse the manifests.
 
   Args:
-    spec: what the manifests would say.
+    spec: the content of the manifests.
   """
   _check_name("--name", spec.name, _LABEL, _MAX_LABEL - max(
       len(_hostname(Spec(spec.image, (), name=""), task))
@@ -171,7 +171,7 @@ def manifests(spec: Spec, job_id: str) -> str:
   """Returns the manifests of a job as JSON: a `List` of its objects.
 
   Args:
-    spec: what they say.
+    spec: their content.
     job_id: the `ADANET_JOB_ID` of all tasks, from `new_job_id`.
 
   Raises:
@@ -185,7 +185,7 @@ def manifests(spec: Spec, job_id: str) -> str:
 
 
 def commands(spec: Spec) -> Dict[str, str]:
-  """Returns the commands for a job that runs, by what they are for."""
+  """Returns the commands for a job that runs, by their purpose."""
   kubectl = f"kubectl -n {spec.namespace}" if spec.namespace else "kubectl"
   return {
       "Watch": f"{kubectl} get jobs,pods "
@@ -199,7 +199,7 @@ def objects(spec: Spec, job_id: str) -> List[Dict[str, Any]]:
   """Returns the objects of a job: Service, NetworkPolicy, Jobs.
 
   Args:
-    spec: what they say.
+    spec: their content.
     job_id: the `ADANET_JOB_ID` of all tasks.
 
   Raises:
@@ -301,7 +301,7 @@ def _pod(spec: Spec, job_id: str, kind: str) -> Dict[str, Any]:
   pod: Dict[str, Any] = {
       "restartPolicy": "Never",
       "subdomain": spec.name,
-      # Nobody here asks Kubernetes anything.
+      # No task here asks Kubernetes anything.
       "automountServiceAccountToken": False,
       "enableServiceLinks": False,
       "securityContext": {

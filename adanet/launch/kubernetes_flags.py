@@ -34,7 +34,7 @@ def define(flag_values: flags.FlagValues) -> None:
 
 def spec(flag_values: flags.FlagValues,
          program: Sequence[str]) -> kubernetes.Spec:
-  """Returns what the manifests that the flags ask for say.
+  """Returns the content of the manifests that the flags ask for.
 
   Args:
     flag_values: all flags of adanet-launch, parsed.

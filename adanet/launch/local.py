@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a job as processes of this machine, until all of them have ended.
 
-One thread does all of it: it waits for signals, for what tasks print and
-report, and for the times when something is due. So the kernel can kill the
-tasks when this process ends: it does so at the end of the thread that started
-them.
+One thread does all of it: it waits for signals, for output and events of tasks,
+and for the times when something is due. So the kernel can kill the tasks when
+this process ends: it does so at the end of the thread that started them.
 """
 
 import os
@@ -65,8 +64,8 @@ class LocalJob:
     Args:
       command: the program and its arguments.
       environments: the environment of each task.
-      supervision: decides what follows when a task ends.
-      output: gets what tasks print.
+      supervision: decides on the next step when a task ends.
+      output: gets the output of tasks.
       report: called with each line that a task writes to the file descriptor
         ADANET_EVENTS_FD of its environment. It may tell `supervision`.
       lose: called with each task that has ended, and starts again.
@@ -153,7 +152,7 @@ class LocalJob:
       self._selector.register(fd, selectors.EVENT_READ, process)
 
   def _wait(self, reader):
-    """Does what is next."""
+    """Handles the next event."""
     due = [t for times in (self._starts, self._kills, self._ends)
            for t in times.values()]
     timeout = max(0., min(due) - time.monotonic()) if due else None
@@ -170,7 +169,7 @@ class LocalJob:
     self._take_due()
 
   def _read(self, process, fd):
-    """Reads what there is; returns whether there may be more."""
+    """Reads the waiting data; returns whether there may be more."""
     try:
       data = os.read(fd, _READ_BYTES)
     except BlockingIOError:
@@ -242,7 +241,7 @@ class LocalJob:
   def _end_all(self, secs):
     """Asks all tasks to end, and kills them later.
 
-    Those that a chief needs to save are not asked while it starts again.
+    The tasks that a chief needs to save are not asked while it starts again.
     """
     now = time.monotonic()
     needed = [task for task in self._supervision.unfinished
@@ -292,7 +291,7 @@ class LocalJob:
         self._decide(process.task, process.popen.returncode)
 
   def _kill_session(self, session):
-    """Kills what an ended task has left."""
+    """Kills the processes that an ended task has left."""
     end = time.monotonic() + _KILL_SECS
     while time.monotonic() < end:
       left = processes.in_session(session)
@@ -303,7 +302,7 @@ class LocalJob:
       time.sleep(.01)
 
   def _decide(self, task, returncode):
-    """Does what follows the end of a task."""
+    """Handles the end of a task."""
     self._kills.pop(task, None)
     was_awaited = self._supervision.awaits_chief
     decision = self._supervision.ended(
@@ -332,7 +331,7 @@ class LocalJob:
             _EVALUATOR_END_SECS if task.job == job_lib.EVALUATOR else _END_SECS)
 
   def _take_due(self):
-    """Starts and ends tasks whose time has come."""
+    """Starts and ends tasks when their time has come."""
     for task in self._due(self._starts):
       self._start(task)
     late = self._due(self._ends)
@@ -351,7 +350,7 @@ class LocalJob:
         processes.send(process.popen.pid, signal.SIGKILL)
 
   def _due(self, times: Dict[job_lib.Task, float]) -> List[job_lib.Task]:
-    """Takes those out whose time has come."""
+    """Takes tasks out when their time has come."""
     now = time.monotonic()
     tasks = [task for task, due in times.items() if due <= now]
     for task in tasks:

@@ -13,7 +13,7 @@ that can be executed:
   adanet-launch --workers=3 --ps=2 -m my_project.train --learning_rate=.1
   adanet-launch --workers=3 --ps=2 ./train.sh
 
-See what would run: the TF_CONFIG of each task, and the plan of 5 subnetworks:
+See all tasks before they run: their TF_CONFIG, and the plan of 5 subnetworks:
 
   adanet-launch --workers=3 --ps=2 --subnetworks=5 --dry_run train.py
 
@@ -22,7 +22,7 @@ programs that leave `model_dir` of their RunConfig open):
 
   adanet-launch --workers=3 --ps=2 --log_dir=logs --model_dir=model train.py
 
-One task of a cluster whose addresses are known, started on each machine:
+One task of a cluster with known addresses, started on each machine:
 
   TF_CONFIG="$(cat task.json)" adanet-launch train.py
 
@@ -31,8 +31,8 @@ Slurm: each process of srun is a task. With 6 of them and these flags: a chief,
 
   srun --nodes=3 --ntasks=6 adanet-launch --ps=2 --evaluator train.py
 
-Kubernetes: print what to create, as JSON. IMAGE has adanet-launch and the
-program:
+Kubernetes: print the objects to create, as JSON. IMAGE has adanet-launch and
+the program:
 
   adanet-launch --scheduler=kubernetes --image=IMAGE --workers=3 --ps=2 \\
       --model_dir=/model --volume_claim=CLAIM train.py | kubectl create -f -
@@ -42,18 +42,18 @@ says how: "task" if TF_CONFIG is set, or in a pod of these manifests; "slurm" in
 a process of srun; otherwise "local". If --workers, --ps or --evaluator describe
 a cluster, TF_CONFIG is not used. A flag that would have no effect is refused.
 
-What happens when a task fails: If it has an error before it begins to work
-(such as a typing error in train.py), the job ends at once. A task that was
-killed, or that failed after it had begun to work, starts again after 1, 2, 4,
-... seconds, at most --max_restarts times. Then the job ends, and the last lines
-of the task that failed first are printed. When the chief is done, the other
-tasks have 60 seconds to end by themselves, and the evaluator has an hour.
+When a task fails: If it has an error before it begins to work (such as a typing
+error in train.py), the job ends at once. A task that was killed, or that failed
+after it had begun to work, starts again after 1, 2, 4, ... seconds, at most
+--max_restarts times. Then the job ends, and the last lines of the task that
+failed first are printed. When the chief is done, the other tasks have 60
+seconds to end by themselves, and the evaluator has an hour.
 
 Ctrl-C, SIGTERM and SIGHUP ask all tasks to end, and kill them after 10 seconds;
-after 60 if the chief is starting again, which saves first what the workers have
-trained meanwhile. A second Ctrl-C kills them at once. Nothing outlives
-adanet-launch. What a task has started ends with it, so a shell script should
-`exec` its program.
+after 60 if the chief is starting again, which saves first the steps that the
+workers have trained meanwhile. A second Ctrl-C kills them at once. Nothing
+outlives adanet-launch. The processes of a task end with it, so a shell script
+should `exec` its program.
 
 The tasks have a network of their own, where the kernel allows it: a TensorFlow
 server runs any graph for anyone who can reach it. Programs that load data from
@@ -158,7 +158,7 @@ def _model_dir() -> Optional[str]:
 
 
 def _common_environment() -> Dict[str, str]:
-  """Returns what all tasks have in their environment."""
+  """Returns the environment that all tasks have in common."""
   environment = dict(os.environ, PYTHONUNBUFFERED="1")
   environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
   if _MODEL_DIR.value is not None:

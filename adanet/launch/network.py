@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A private network, so that nobody can reach the servers of a job.
+"""A private network, so that no other user can reach the servers of a job.
 
 A TensorFlow server runs any graph that it is sent, and listens on all network
 interfaces, whatever address it is given. The only interface of a new network
@@ -59,7 +59,7 @@ def _works():
 
 
 def enter() -> bool:
-  """Moves this process, and what it starts from now on, to a private network.
+  """Moves this process, and all that it starts later, to a private network.
 
   This process must have no threads yet.
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What tasks print: shown with the name of the task, and kept in files."""
+"""The output of tasks: shown with the name of the task, and kept in files."""
 
 import collections
 import os
@@ -24,7 +24,7 @@ _COLORS = (32, 33, 34, 35, 36, 92, 93, 94, 95, 96)
 STDOUT = "stdout"
 STDERR = "stderr"
 
-# What TensorFlow 2.21 prints while it is loaded, before it knows how quiet its
+# TensorFlow 2.21 prints it while it is loaded, before it knows how quiet its
 # environment asks it to be: "I0000 00:00:1795336624.687 ...".
 _NOTICES = re.compile(
     rb"I0000 00:00:|WARNING: All log messages before absl::Init")
@@ -57,14 +57,14 @@ def shown_text(line: bytes) -> str:
 
   Args:
     line: bytes of a program. A carriage return, as progress bars write it,
-      begins the line anew.
+      starts the line again.
   """
   text = line.decode("utf-8", "replace").rstrip("\r\n")
   return text.rpartition("\r")[2]
 
 
 def prefix(task: job_lib.Task) -> str:
-  """Returns what stands before each line of a task."""
+  """Returns the prefix of each line of a task."""
   return f"[{task.name}] "
 
 
@@ -75,7 +75,7 @@ def columns(task: job_lib.Task) -> int:
 
 
 def has_color(is_terminal: bool, environment: Mapping[str, str]) -> bool:
-  """Says whether to color what a stream gets."""
+  """Says whether to color the text for a stream."""
   return (is_terminal and not environment.get("NO_COLOR") and
           environment.get("TERM") != "dumb")
 
@@ -167,5 +167,5 @@ class Output:
       stream.flush()
     except UnicodeEncodeError:
       stream.write(text.encode("ascii", "backslashreplace").decode() + "\n")
-    except OSError:  # Nobody reads it. The job goes on.
+    except OSError:  # The reader has gone. The job goes on.
       pass

@@ -10,7 +10,7 @@ from typing import Callable, Mapping, Optional, Sequence
 
 from adanet import log as logging
 from adanet import waiting
-from adanet.cluster import addresses
+from adanet.engines.cluster import addresses
 from adanet.launch import display as display_lib
 from adanet.launch import job as job_lib
 from adanet.launch import kubernetes
@@ -25,7 +25,7 @@ class PodStopped(BaseException):
   """The pod was asked to stop before its program ran.
 
   Like KeyboardInterrupt it comes at any moment, so it is no Exception: logging,
-  for example, goes on after those.
+  for example, goes on after an Exception.
 
   Attributes:
     status: int, the exit status for that.
@@ -177,7 +177,7 @@ class _Signals:
 
 
 class _Events:
-  """Shows what the program reports, until it ends.
+  """Shows the reports of the program, until it ends.
 
   Attributes, to be read after `finish`:
     has_joined: whether the program took part in the job.
@@ -207,5 +207,5 @@ class _Events:
 
   def finish(self) -> None:
     """Waits until all that the program reported is read."""
-    # What the program has started may still have the pipe.
+    # A process that the program started may still have the pipe.
     self._thread.join(1.)

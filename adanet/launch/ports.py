@@ -7,7 +7,7 @@ it: to another program, or to the end of somebody's connection. And a task that
 is started again needs its old port.
 
 So each port stays bound as long as the job lives, by a socket that does not
-listen. Linux gives such a port to nobody who asks for any port. With
+listen. Linux gives such a port to no program that asks for any port. With
 SO_REUSEADDR on both sockets it lets a server bind it by its number, and only
 one can listen. TensorFlow's servers set it (tried with 1.15, 2.15 and 2.21).
 """
@@ -17,7 +17,7 @@ from typing import Any, List
 
 
 class HeldPorts:
-  """A context manager: ports that nobody else gets by chance.
+  """A context manager: ports that no other program gets by chance.
 
   Attributes:
     ports: list of int, all different.

@@ -42,7 +42,7 @@ def call_c(name: str, *args: Any) -> None:
 
 
 def adopt_orphans() -> None:
-  """Makes this process the parent of its descendants whose parent ends."""
+  """Makes this process the parent of descendants when their parent ends."""
   call_c("prctl", _PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -89,7 +89,7 @@ def end_with_program() -> None:
 
 
 def _read(pid: int) -> Optional[_ProcessIds]:
-  """Returns what the kernel says of a process; None if it has ended."""
+  """Returns the kernel's record of a process; None if it has ended."""
   try:
     with open(f"/proc/{pid}/stat", "rb") as f:
       # The name of the program, in parentheses, may have any character.
@@ -121,13 +121,13 @@ def descendants(pid: int) -> Set[int]:
   children: dict = {}
   for process in _living():
     children.setdefault(process.parent, []).append(process.pid)
-  found: Set[int] = set()
+  pids: Set[int] = set()
   new = [pid]
   while new:
     new = [child for parent in new for child in children.get(parent, ())
-           if child not in found]
-    found.update(new)
-  return found
+           if child not in pids]
+    pids.update(new)
+  return pids
 
 
 def in_session(session: int) -> List[int]:
@@ -161,8 +161,8 @@ def kill_descendants(timeout_secs: float) -> Set[int]:
     timeout_secs: how long to wait at most.
 
   Returns:
-    The process ids of those that are still there: the kernel does not end a
-    process that waits for a broken disk.
+    The process ids of the remaining ones: the kernel does not end a process
+    that waits for a broken disk.
   """
   end = time.monotonic() + timeout_secs
   while True:

@@ -10,10 +10,10 @@ without talking to each other:
 - Rank 0 is the chief.
 - The parameter servers go from the last node to the first, one a node and then
   again, always on the last free rank of a node. A parameter server's network
-  link is what limits a job first, so they share as few links as possible. With
+  link limits a job first, so they share as few links as possible. With
   `srun --distribution=cyclic` these are the last ranks.
 - The evaluator is the last of the other ranks.
-- The others are workers, in the order of their ranks.
+- The rest are workers, in the order of their ranks.
 
 The hosts are the names of the nodes, which must resolve on each node. A port is
 one that Slurm has reserved for the step, if it has (`MpiParams=ports=...` in
@@ -21,10 +21,10 @@ slurm.conf). Otherwise it is a base that follows from the ids of the job and the
 step, plus the rank: tasks never share a port, even if nodes share a machine,
 and jobs with ids near each other use ports far from each other.
 
-If one task of a step fails, Slurm lets the others run: use `srun
+If one task of a step fails, Slurm lets the rest run: use `srun
 --kill-on-bad-exit`. A job that Slurm starts again (`sbatch --requeue`) resumes
 from its last checkpoint. It is another job to AdaNet: all its tasks are new,
-and must not believe what the chief said before.
+and must not believe an earlier message of the chief.
 """
 
 import itertools
@@ -233,11 +233,11 @@ def expand_nodes(node_list: str) -> List[str]:
 
 def _expand_ranges(ranges: str, node_list: str) -> List[str]:
   """Returns the numbers in "1-3,07", with their zeros."""
-  found = _ranges(ranges)
-  if found is None:
+  parsed = _ranges(ranges)
+  if parsed is None:
     raise _bad_list("SLURM_STEP_NODELIST", node_list, "n[1-3,7],gpu1")
   return [str(number).zfill(width)
-          for numbers, width in found for number in numbers]
+          for numbers, width in parsed for number in numbers]
 
 
 def _ranges(text: str) -> Optional[List[Tuple[range, int]]]:
@@ -279,7 +279,7 @@ def distribute(counts: Sequence[int], distribution: str,
   Raises:
     ValueError: the variables of a task do not tell this distribution.
   """
-  # What follows the first colon or comma is about sockets and cores.
+  # The part behind the first colon or comma is about sockets and cores.
   among_nodes = re.split("[:,]", distribution)[0]
   if among_nodes in ("", "*", "block"):
     at_once = max(counts)
@@ -372,10 +372,10 @@ def _reserved_ports(environ: Mapping[str, str]) -> List[int]:
   ranges = environ.get("SLURM_STEP_RESV_PORTS", "").strip("[]")
   if not ranges or ranges == "(null)":
     return []
-  found = _ranges(ranges)
-  if found is None:
+  parsed = _ranges(ranges)
+  if parsed is None:
     raise _bad_list("SLURM_STEP_RESV_PORTS", ranges, "12000-12003,12005")
-  return [port for ports, _ in found for port in ports]
+  return [port for ports, _ in parsed for port in ports]
 
 
 def _get(environ: Mapping[str, str], name: str) -> str:

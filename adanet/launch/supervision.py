@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What follows when a task of a job ends. No clock, no process: decisions."""
+"""The next step when a task of a job ends. No clock, no process: decisions."""
 
 import signal
 from typing import Dict, List, NamedTuple, Optional, Sequence, Set
@@ -15,7 +15,7 @@ STOPPED = (128 + signal.SIGTERM, 128 + signal.SIGINT)
 
 
 class Decision(NamedTuple):
-  """What to do after a task has ended.
+  """The decision after a task has ended.
 
   Attributes:
     ends_job: whether to end all tasks.
@@ -75,7 +75,7 @@ def how_it_ended(returncode: int) -> str:
 
 
 def took_no_part(task: job_lib.Task) -> str:
-  """Returns what to tell of a task that ended well, and did nothing."""
+  """Returns a message about a task that ended well, and did nothing."""
   return (
       f"{task.name} ended with exit status 0, but took no part in the job: it "
       "never called adanet.train_and_evaluate or adanet.Estimator.train.")
@@ -96,7 +96,7 @@ class Supervision:
     self._folders: Dict[job_lib.Task, str] = {}
     self._has_worked: Set[job_lib.Task] = set()
     self._unfinished = set(tasks)
-    # In the order of time: those that have not worked again since they failed.
+    # In the order of time: tasks that have not worked again since they failed.
     self._failures: Dict[job_lib.Task, Failure] = {}
     self._order: List[job_lib.Task] = []
     self._status = 0
@@ -124,7 +124,7 @@ class Supervision:
   def awaits_chief(self) -> bool:
     """Whether the job was stopped while its chief was starting again.
 
-    The parameter servers have what was trained meanwhile, and only the chief
+    The parameter servers have the steps trained meanwhile, and only the chief
     can save it. So it works first, and stops then.
     """
     return self._awaits_chief
@@ -157,11 +157,11 @@ class Supervision:
 
   @property
   def problem(self) -> Optional[str]:
-    """What ended the job if no failure did; a line for the user, or None."""
+    """Why the job ended without a failure: a line for the user, or None."""
     return self._problem
 
   def _give_up(self, problem):
-    """Ends the job because of what is wrong with the program."""
+    """Ends the job because of a mistake in the program."""
     self.stop(_EXIT_FAILURE)
     self._problem = problem
 
@@ -205,12 +205,12 @@ class Supervision:
     self._status = status
 
   def _took_no_part(self, task):
-    """Returns whether a task never did what the job needs of it."""
+    """Returns whether a task never did its work for the job."""
     return (task not in self._folders and task not in self._has_worked and
             task.job != job_lib.EVALUATOR and not self.is_chief_done)
 
   def ended(self, task: job_lib.Task, returncode: int) -> Decision:
-    """Decides what follows the end of a task.
+    """Decides on the next step after the end of a task.
 
     Args:
       task: which.

@@ -22,9 +22,9 @@ def _with_chief_first(tasks: Iterable[str], chief: str) -> List[str]:
 
 def merged(progress: Mapping[str, events.Progress],
            chief: str = "chief:0") -> events.Progress:
-  """Returns how far the latest iteration is, from what its tasks say.
+  """Returns how far the latest iteration is, from its tasks' events.
 
-  What several tasks train is as far as the furthest one says. The speed is the
+  A candidate of several tasks is as far as its furthest task. The speed is the
   chief's, or that of the fastest task. The time left is that of the slowest.
 
   Args:
@@ -56,7 +56,7 @@ def merged(progress: Mapping[str, events.Progress],
 
 def _merged_began(began: Mapping[str, events.IterationBegan], chief: str
                  ) -> events.IterationBegan:
-  """Returns the beginning of an iteration, from what its tasks say."""
+  """Returns the beginning of an iteration, from its tasks' events."""
   current = [began[task] for task in _with_chief_first(began, chief)]
   return current[0]._replace(
       subnetworks=tuple(dict.fromkeys(
@@ -66,13 +66,13 @@ def _merged_began(began: Mapping[str, events.IterationBegan], chief: str
 
 
 class ClusterProgress:
-  """Turns events of tasks into those to show. It has no clock and no files."""
+  """Turns events of tasks into events to show. It has no clock and no files."""
 
   def __init__(self, chief: str = "chief:0", training: Iterable[str] = ()):
     """Knows no event yet.
 
     Args:
-      chief: str, the name of the task whose word counts for the search.
+      chief: str, the name of the task that speaks for the search.
       training: names of the tasks that train. The beginning of an iteration is
         shown once, when all of these began it or when the first step is.
     """
@@ -90,7 +90,7 @@ class ClusterProgress:
 
     Args:
       task: str, such as "worker:1".
-      event: what it reported.
+      event: its event.
 
     Returns:
       List of the events to show now.
@@ -130,7 +130,7 @@ class ClusterProgress:
     return [self._now()]
 
   def lost(self) -> str:
-    """Returns a line that says what is lost if nothing more is saved."""
+    """Returns a line about the loss of work if nothing more is saved."""
     saved = self._saved
     before = saved.steps if saved else {}  # Other names in each iteration.
     steps = max((step - before.get(name, 0)

@@ -34,7 +34,7 @@ def loads(line: str) -> events.Event:
   """Returns the event of a line.
 
   Raises:
-    ValueError: the line is not what `dumps` returns.
+    ValueError: the line is not from `dumps`.
   """
   try:
     content = typed_json.loads(line)

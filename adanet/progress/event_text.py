@@ -125,7 +125,7 @@ class EventText:
         began.num_iterations)
 
   def heading(self, event: events.Progress) -> List[str]:
-    """Returns what is known of the whole iteration, as a list of texts."""
+    """Returns the known facts about the whole iteration, as a list of texts."""
     parts = [self._iteration(event.iteration_number),
              f"step {event.global_step}"]
     if event.steps_per_second:

@@ -51,7 +51,7 @@ class _CellOutput:
   _handle: Any = None
 
   def update(self, drawing: Any, refresh: bool = True) -> None:
-    """Draws what Rich can print."""
+    """Draws a renderable of Rich."""
     del refresh  # It always does.
     from IPython import display  # pylint: disable=g-import-not-at-top
     content = display.HTML(tables.to_html(
@@ -64,7 +64,7 @@ class _CellOutput:
 
 def _shown(names: Sequence[str], losses: Dict[str, Optional[float]],
            max_rows: int) -> List[str]:
-  """Returns the names that have a row: those with the least loss."""
+  """Returns the names that have a row: the candidates with the least loss."""
   def key(name):
     loss = losses.get(name)
     return float("inf") if loss is None or math.isnan(loss) else loss
@@ -173,7 +173,7 @@ class LiveProgress:
     width, height = self._console.size
     began = self._text.began
     names = list(progress.steps)
-    # The header, two lines for what is left out, and the line of the cursor.
+    # The header, two lines for hidden rows, and the line of the cursor.
     max_rows = max(1, min(_MAX_ROWS, (height - 4) // 2))
     ensembles = [n for n in names if began and n in began.ensembles]
     subnetworks = [n for n in names if n not in ensembles]

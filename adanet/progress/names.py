@@ -31,9 +31,9 @@ def cut(text: str, width: int) -> str:
 
 
 def _common_end(names):
-  """Returns what all names end with; "" if that is not long, or for one name.
+  """Returns the common end of all names; "" if it is short, or for one name.
 
-  It begins with the strategy, if all have the same one of those of adanet, or
+  It begins with the strategy, if all have the same one of adanet's, or
   with any "_".
   """
   if len(names) == 1:
@@ -53,17 +53,17 @@ class Names:
   """The names of an iteration.
 
   Attributes:
-    end: str, what all its ensembles end with, and is left out; or "".
+    end: str, the common end of all its ensembles, which is left out; or "".
   """
 
   def __init__(self, ensembles: Iterable[str] = ()):
-    """Finds what the names of all ensembles of an iteration share."""
+    """Finds the common end of the names of all ensembles of an iteration."""
     self._ensembles = frozenset(ensembles)
     self.end = _common_end(sorted(self._ensembles))
 
   @property
   def meaning(self) -> str:
-    """What a heading says of the ensembles, or ""."""
+    """The text about the ensembles in a heading, or ""."""
     return f" named {_MARK}{self.end}" if self.end else ""
 
   def short(self, name: str, width: Optional[int] = None) -> str:

@@ -36,7 +36,7 @@ class Remaining:
     self._progress_time = 0.
     self._first_progress_time: Optional[float] = None
     self._is_whole = True
-    self._secs_between = 0.  # Two iterations: a winner is found, a graph built.
+    self._secs_between = 0.  # Two iterations: evaluation, and a new graph.
 
   def take(self, event: events.Event, now: float) -> None:
     """Notes an event.

@@ -90,7 +90,7 @@ class _Pipe:
     try:
       while rest:
         rest = rest[os.write(self._descriptor, rest):]
-    except OSError:  # Nobody reads any more. Training goes on.
+    except OSError:  # The reader has gone. Training goes on.
       self._descriptor = None
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a candidate network is, and who makes it."""
+"""Candidate networks, and their makers."""
 
 from adanet.subnetwork.generator import Builder
 from adanet.subnetwork.generator import Generator

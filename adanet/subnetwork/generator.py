@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A subnetwork, the builder that makes one, and the generator of builders.
 
-See Cortes et al. 2017, https://arxiv.org/abs/1607.01097, for what a subnetwork
-is: there it is h, its last layer and its complexity r(h).
+See Cortes et al. 2017, https://arxiv.org/abs/1607.01097, for the term: there a
+subnetwork is h, its last layer and its complexity r(h).
 """
 
 import abc
@@ -63,7 +63,7 @@ class Subnetwork(
         "last_layer", "logits", "complexity", "persisted_tensors", "shared",
         "local_init_ops"
     ])):
-  """One network of an ensemble: what `Builder.build_subnetwork` returns.
+  """One network of an ensemble: `Builder.build_subnetwork` returns it.
 
   Attributes:
     last_layer: float tensor of shape [batch_size, last_layer_size], the layer
@@ -118,12 +118,12 @@ class Builder:
   `tf.train.get_global_step()` is the iteration's own step.
 
   Attributes:
-    cost: what a training step of the subnetwork costs, a number greater than 0;
+    cost: number greater than 0, the cost of a training step of the subnetwork;
       None if that is not known. Only `BalancedStrategy(costs="measured")` asks,
       at the start of each iteration. Only ratios count, so any unit will do.
       All builders of an iteration have a cost, and nothing is timed; or none
       has one, and the chief times a few steps of each.
-    size: likewise how much memory the subnetwork's variables take. Only
+    size: the memory that the subnetwork's variables take, in the same way. Only
       `BalancedStrategy(sizes="measured")` asks.
   """
 
@@ -172,7 +172,7 @@ class Builder:
     """Builds the op that trains the subnetwork for one step.
 
     Args:
-      subnetwork: what `build_subnetwork` returned.
+      subnetwork: the `Subnetwork` that `build_subnetwork` returned.
       loss: float tensor of shape [], the head's loss of the subnetwork's
         logits.
       var_list: list of the trainable variables that `build_subnetwork` made.
@@ -186,10 +186,10 @@ class Builder:
     """
 
   def build_subnetwork_report(self) -> Any:
-    """Says what to record about the subnetwork at the end of the iteration.
+    """Returns the record about the subnetwork at the end of the iteration.
 
     It is called once, after `build_subnetwork` and before
-    `build_subnetwork_train_op`, and so must not use what the latter makes.
+    `build_subnetwork_train_op`, and so must not use the latter's results.
 
     Returns:
       A `Report`, or None to record the name and the head's metrics only.
@@ -222,7 +222,7 @@ class Generator:
       config: `RunConfig`.
 
     Returns:
-      List of `Builder`, whose names differ.
+      List of `Builder`, with different names.
     """
 
 

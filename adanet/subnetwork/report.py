@@ -1,8 +1,8 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a search records about each subnetwork.
+"""The records of a search about each subnetwork.
 
-A builder describes it as a `Report`, whose tensors are part of the graph. At
+A builder describes it as a `Report` of tensors that are part of the graph. At
 the end of an iteration they are evaluated into a `MaterializedReport`, which
 holds plain values and is given to the generator.
 """
@@ -65,18 +65,18 @@ def _checked_metric(name, metric):
 
 class Report(
     collections.namedtuple("Report", ["hparams", "attributes", "metrics"])):
-  """What to record about a subnetwork.
+  """The record to make about a subnetwork.
 
   Attributes:
-    hparams: dict from name to int, float, bool or str: what defines the
+    hparams: dict from name to int, float, bool or str: values that define the
       builder, such as its number of layers.
-    attributes: dict from name to tensor of shape []: what may change while the
-      subnetwork trains, such as the norm of its weights. Types: bool, int32,
-      float32, float64, string.
+    attributes: dict from name to tensor of shape []: values that may change
+      while the subnetwork trains, such as the norm of its weights. Types: bool,
+      int32, float32, float64, string.
     metrics: dict from name to `(value, update_op)`, as functions of
       `tf.metrics` return it; a Keras metric is turned into one. They are
       evaluated over the data of the report materializer. Types as for
-      `attributes`. A metric whose shape is not [] is left out with a warning.
+      `attributes`. A metric of another shape is left out with a warning.
   """
 
   def __new__(cls, hparams: Dict[str, Any], attributes: Dict[str, Any],
@@ -107,7 +107,7 @@ class MaterializedReport(
         "iteration_number", "name", "hparams", "attributes", "metrics",
         "included_in_final_ensemble"
     ])):
-  """What a search recorded about a subnetwork at the end of an iteration.
+  """The record of a search about a subnetwork at the end of an iteration.
 
   Attributes:
     iteration_number: int, from 0: when the subnetwork was built.

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How builders and ensemblers record what TensorBoard shows."""
+"""How builders and ensemblers record values for TensorBoard."""
 
 import abc
 import contextlib

@@ -1,3 +1,3 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of several packages share. It is not part of the wheel."""
+"""Code that tests of several packages share. It is not part of the wheel."""

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What strategies answer every worker of a cluster, to check plans with."""
+"""The answers of strategies to every worker of a cluster, to check plans."""
 
 from adanet import distributed
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
@@ -31,7 +31,7 @@ class OwnDevices(distributed.RoundRobinStrategy):
 
 
 class FirstPs(HalfTrains):
-  """Puts one subnetwork on up to two ps, and the others on the first ps."""
+  """Puts one subnetwork on up to two ps, and the rest on the first ps."""
 
   def subnetwork_devices(self, num_subnetworks, subnetwork_index):
     raise NotImplementedError("needs TensorFlow")
@@ -89,7 +89,7 @@ class Answers:
   Attributes:
     ensemble: list of bool, for each worker.
     built: list of lists of int, for each worker the subnetworks it builds.
-    trained: list of lists of int, for each worker those it trains.
+    trained: list of lists of int, for each worker the subnetworks it trains.
     fractions: list of dicts from int to `Fraction`, for each worker; None if it
       trains all of its subnetworks in every step.
     ensemble_fractions: list of `Fraction`, for each worker, of its time.

@@ -49,7 +49,7 @@ class Dense(subnetwork.Builder):
   """A network with one hidden layer, the same on every TensorFlow.
 
   Attributes:
-    calls: list of what was called with it, in order.
+    calls: list of the methods that were called, in order.
   """
 
   def __init__(self, name: str, width: int = 2, learning_rate: float = .05,
@@ -60,8 +60,8 @@ class Dense(subnetwork.Builder):
       name: str.
       width: int, of the hidden layer.
       learning_rate: float.
-      **returned: what `build_subnetwork` returns instead, by the attributes of
-        `Subnetwork`.
+      **returned: values that `build_subnetwork` returns instead, by the
+        attributes of `Subnetwork`.
     """
     self._name = name
     self._width = width
@@ -97,7 +97,7 @@ class Dense(subnetwork.Builder):
 
 
 class _Resource(NamedTuple):
-  """What TensorFlow's collections of resources have."""
+  """The methods that TensorFlow's collections of resources have."""
   handle: Any
   create: Any
   is_initialized: Any
@@ -155,7 +155,7 @@ class Hooked(Dense):
 
   def __init__(self, name: str, hooks: Sequence[Any] = (),
                chief_hooks: Sequence[Any] = (), **arguments: Any):
-    """Takes the hooks; the other arguments are those of `Dense`."""
+    """Takes the hooks; the other arguments are `Dense`'s."""
     super().__init__(name, **arguments)
     self.hooks, self.chief_hooks = hooks, chief_hooks
 
@@ -174,7 +174,7 @@ class Slow(Dense):
     Args:
       name: str.
       step_secs: float.
-      **arguments: those of `Dense`.
+      **arguments: the arguments of `Dense`.
     """
     super().__init__(name, **arguments)
     self._step_secs = step_secs

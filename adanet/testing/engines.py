@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Executors of several processes, for tests and benchmarks.
 
-Each is a context manager whose processes have ended when its block has: those
-that still work are killed, after an error at once (Dask: after some seconds).
+Each is a context manager that ends its processes. Processes that still work are
+killed, after an error at once (Dask: after some seconds).
 They listen on loopback only.
 
 The main module of a program that uses them is imported in each process too, so
@@ -67,7 +67,7 @@ def process_pool(workers: int, start_method: str = "spawn"
 
   Args:
     workers: int, how many.
-    start_method: str, "spawn" or "forkserver", whose server ends with this
+    start_method: str, "spawn" or "forkserver". The fork server ends with this
       process. A "fork" would not work after TensorFlow has started threads.
   """
   context = multiprocessing.get_context(start_method)

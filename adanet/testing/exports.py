@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What an exported model answers to TensorFlow 2."""
+"""The answers of an exported model to TensorFlow 2."""
 
 import tempfile
 from typing import Any, Dict
@@ -12,7 +12,7 @@ import numpy as np
 
 def served(estimator: Any, features: np.ndarray,
            name: str = "x") -> Dict[str, np.ndarray]:
-  """Exports a model and returns what it predicts for one feature.
+  """Exports a model and returns its prediction for one feature.
 
   Args:
     estimator: an `adanet.Estimator` that has trained.

@@ -12,7 +12,7 @@
     finally:
       job.close()
 
-A task tells its events through a pipe; what it prints is in a file.
+A task tells its events through a pipe; its output is in a file.
 """
 
 import json
@@ -32,7 +32,7 @@ _POLL_SECS = .01
 
 
 class JobError(AssertionError):
-  """The job does not do what was expected of it."""
+  """The job does not do the expected work."""
 
 
 class Seen(NamedTuple):
@@ -70,12 +70,12 @@ class _Task(processes.Process):
     """Returns the lines of its events that are there."""
     while True:
       try:
-        found = os.read(self.connection.fileno(), 1 << 16)
+        data = os.read(self.connection.fileno(), 1 << 16)
       except BlockingIOError:
         break
-      if not found:
+      if not data:
         break
-      self._text += found
+      self._text += data
     lines = self._text.split(b"\n")
     self._text = lines.pop()
     return lines
@@ -87,7 +87,7 @@ class Job:
   Attributes:
     folder: str, where the logs are, and "model_dir".
     seen: list of `Seen`, in order.
-    names: list of str, those of all tasks, such as "ps:1".
+    names: list of str, the names of all tasks, such as "ps:1".
     cluster: dict from job to list of addresses.
     ports: list of int.
   """
@@ -95,10 +95,10 @@ class Job:
   def __init__(self, run: Callable[[], None],
                tasks: Dict[str, int], folder: str,
                environ: Optional[Dict[str, str]] = None):
-    """Takes what to start, and starts nothing.
+    """Takes the tasks to start, and starts nothing.
 
     Args:
-      run: what a task does, in a process of its own, as far as TF_CONFIG says.
+      run: the work of a task, in a process of its own, by its TF_CONFIG.
       tasks: from job, such as "ps", to how many there are.
       folder: str.
       environ: more of the environment of all tasks.
@@ -136,11 +136,11 @@ class Job:
       self.start(name)
 
   def log_path(self, name: str) -> str:
-    """Returns the file with what a task prints."""
+    """Returns the file with the output of a task."""
     return os.path.join(self.folder, name.replace(":", "-") + ".log")
 
   def log(self, name: str) -> str:
-    """Returns what a task has printed."""
+    """Returns the output of a task."""
     with open(self.log_path(name), errors="replace") as f:
       return f.read()
 
@@ -178,7 +178,7 @@ class Job:
             time.monotonic(), name, event_json.loads(line.decode("utf-8"))))
 
   def poll(self, secs: float = _POLL_SECS) -> List[Seen]:
-    """Waits for events, at most `secs`; returns those since the last call."""
+    """Waits for events, at most `secs`; returns the new ones."""
     with selectors.DefaultSelector() as selector:
       for process in self._processes.values():
         if process.status is None:
@@ -201,9 +201,9 @@ class Job:
     end = time.monotonic() + secs
     while True:
       self.poll()
-      found = condition()
-      if found:
-        return found
+      value = condition()
+      if value:
+        return value
       if time.monotonic() > end:
         raise JobError(f"{what} did not come in {secs:g} s. {self.report()}")
 
@@ -227,8 +227,8 @@ class Job:
 
     Args:
       secs: float, how long at most.
-      status: int, what each exits with.
-      names: those that must; all by default.
+      status: int, the expected exit status of each.
+      names: the tasks that must; all by default.
 
     Raises:
       JobError: one has not, or has another exit status.
@@ -243,12 +243,12 @@ class Job:
 
   def listening(self) -> List[int]:
     """Returns the ports of the job on which somebody listens."""
-    found = []
+    ports = []
     for port in self.ports:
       with socket.socket() as s:
         if not s.connect_ex(("127.0.0.1", port)):
-          found.append(port)
-    return found
+          ports.append(port)
+    return ports
 
   def report(self) -> str:
     """Returns the last lines of all tasks, for messages."""
@@ -259,7 +259,7 @@ class Job:
     return "\n".join(lines)
 
   def close(self) -> None:
-    """Kills what runs."""
+    """Kills all that still runs."""
     for process in self._processes.values():
       process.kill()
       process.connection.close()
@@ -268,7 +268,7 @@ class Job:
 
 def started(test: Any, run: Callable[[], None], tasks: Dict[str, int],
             folder: str = "") -> Job:
-  """Returns a job all of whose tasks were started; it ends with a test.
+  """Returns a job with all its tasks started; it ends with a test.
 
   Args:
     test: an `absltest.TestCase`.

@@ -73,7 +73,7 @@ class Launch(processes.Program):
 
     Args:
       *args: flags, program and its arguments.
-      **kwargs: "variables", a dict for the environment; the others are those of
+      **kwargs: "variables", a dict for the environment; the rest is for
         `subprocess.Popen`.
     """
     self._mark = uuid.uuid4().hex
@@ -84,7 +84,7 @@ class Launch(processes.Program):
         processes.python_environment(**variables), **dict({
             "stdin": subprocess.DEVNULL,
             "stderr": subprocess.PIPE,
-            # A test may kill it, and wants to see what it leaves.
+            # A test may kill it, and wants to see its descendants.
             "preexec_fn": None,
         }, **kwargs))
 
@@ -96,16 +96,16 @@ class Launch(processes.Program):
   def left(self):
     """Returns the process ids of all that live and descend from this run."""
     mark = f"{_MARK}={self._mark}".encode()
-    found = []
+    pids = []
     for name in os.listdir("/proc"):
       if name.isdigit():
         try:
           with open(f"/proc/{name}/environ", "rb") as f:
             if mark in f.read().split(b"\0"):
-              found.append(int(name))
+              pids.append(int(name))
         except OSError:
           pass  # It has just ended.
-    return found
+    return pids
 
   def finish(self):
     """Waits for the end; returns exit status, standard output and error."""

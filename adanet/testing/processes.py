@@ -35,7 +35,7 @@ def wait_until(condition: Callable[[], Any], what: str,
 
   Args:
     condition: a function.
-    what: str, what is waited for.
+    what: str, the event waited for.
     secs: float, how long at most.
 
   Raises:
@@ -43,29 +43,29 @@ def wait_until(condition: Callable[[], Any], what: str,
   """
   end = time.monotonic() + secs
   while True:
-    found = condition()
-    if found:
-      return found
+    value = condition()
+    if value:
+      return value
     if time.monotonic() > end:
       raise TimeoutError(f"waited {secs:g} s for {what}")
     time.sleep(_POLL_SECS)
 
 
 def free_ports(count: int) -> List[int]:
-  """Returns ports that nobody uses, and that nobody gets who asks for any.
+  """Returns ports that are free, and that no program gets that asks for any.
 
-  The kernel gives those above 32767 to connections, also while their task is
+  The kernel gives ports above 32767 to connections, also while their task is
   down.
   """
-  found: List[int] = []
-  while len(found) < count:
+  ports: List[int] = []
+  while len(ports) < count:
     port = random.SystemRandom().randrange(11000, 32000)
     with socket.socket() as s:
       with contextlib.suppress(OSError):
         s.bind(("", port))
-        if port not in found:
-          found.append(port)
-  return found
+        if port not in ports:
+          ports.append(port)
+  return ports
 
 
 def free_cluster(**num_tasks: int) -> Dict[str, List[str]]:
@@ -86,7 +86,7 @@ def python_environment(**variables: Optional[str]) -> Dict[str, str]:
   """Returns this process's environment for a Python program.
 
   Args:
-    **variables: those to add; those that are None are left out.
+    **variables: the ones to add; a variable that is None is left out.
   """
   names = ("TF_CONFIG", "NO_COLOR", "COLUMNS", "BUILD_WORKING_DIRECTORY",
            "CUDA_VISIBLE_DEVICES", "PYTHONUNBUFFERED", "TF_CPP_MIN_LOG_LEVEL")
@@ -231,8 +231,8 @@ class Program:
     Args:
       command: the program and its arguments.
       env: its environment; `python_environment()` by default.
-      **kwargs: others of `subprocess.Popen` than the default ones: standard
-        input and output are pipes, and what it says of errors is in `log`.
+      **kwargs: more arguments of `subprocess.Popen`. By default standard
+        input and output are pipes, and its errors are in `log`.
     """
     self._log = tempfile.TemporaryFile("w+")  # pylint: disable=consider-using-with
     parent = os.getpid()
@@ -260,7 +260,7 @@ class Program:
 
   @property
   def log(self) -> str:
-    """The end of what it has written to standard error."""
+    """The end of its standard error."""
     self._log.seek(0)
     return self._log.read()[-3000:]
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A model whose losses are known without TensorFlow.
+"""A model with losses that are known without TensorFlow.
 
 It fits a line to eight points by gradient descent with momentum. The losses do
 not depend on how tf.distribute divides the points among replicas.
@@ -82,7 +82,7 @@ class Training:
 
   def _step_of_graph(self, server):
     step = self._step()
-    # A strategy over several workers says what its session needs.
+    # A strategy over several workers configures its session.
     session = v1.Session(
         server.target, config=self._strategy.update_config_proto(
             v1.ConfigProto()))

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The search of `builders`: an `adanet.Estimator`, and what it is made of."""
+"""The search of `builders`: an `adanet.Estimator`, and its parts."""
 
 from typing import Any, Optional, Sequence
 
@@ -19,7 +19,7 @@ def estimator(model_dir: str, *made: Any, **arguments: Any) -> adanet.Estimator:
   Args:
     model_dir: str.
     *made: the builders of each iteration.
-    **arguments: more arguments of the estimator, or others than these.
+    **arguments: more arguments of the estimator, or replacements for these.
   """
   return adanet.Estimator(model_dir=model_dir, **{
       "head": heads.RegressionHead(),
@@ -28,7 +28,7 @@ def estimator(model_dir: str, *made: Any, **arguments: Any) -> adanet.Estimator:
 
 
 class Calls(list):
-  """A `CheckpointSaverListener` that notes what it is told."""
+  """A `CheckpointSaverListener` that notes its calls."""
 
   def begin(self):
     self.append("begin")
@@ -47,7 +47,7 @@ class Wrapped:
   """A `SessionRunHook` that hides another one."""
 
   def __init__(self, hook: Any):
-    """Does what a hook does."""
+    """Calls the methods of a hook."""
     self.begin, self.end = hook.begin, hook.end
     self.after_create_session = hook.after_create_session
     self.before_run, self.after_run = hook.before_run, hook.after_run

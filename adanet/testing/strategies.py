@@ -15,7 +15,7 @@ WorkerConfig = collections.namedtuple(
     "WorkerConfig", "num_worker_replicas global_id_in_cluster")
 PsConfig = collections.namedtuple("PsConfig", "num_ps_replicas")
 
-# What an OpNameHashStrategy reads of an op.
+# The attributes of an op that an OpNameHashStrategy reads.
 Op = collections.namedtuple("Op", "name")
 
 

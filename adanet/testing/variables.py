@@ -21,7 +21,7 @@ def save(prefix: str, values: Dict[str, Any], **arguments: Any) -> str:
   Args:
     prefix: str, of its path.
     values: dict from name to array.
-    **arguments: others of `Saver.save`.
+    **arguments: more arguments of `Saver.save`.
 
   Returns:
     str, its path, with the step if there is one.
@@ -35,10 +35,10 @@ def save(prefix: str, values: Dict[str, Any], **arguments: Any) -> str:
         session, prefix, write_meta_graph=False, **arguments)
 
 
-def assert_equal(expected: Dict[str, Any], found: Dict[str, Any]) -> None:
+def assert_equal(expected: Dict[str, Any], actual: Dict[str, Any]) -> None:
   """Asserts that there are the same variables, with exactly these values."""
-  different = set(expected) ^ set(found)
+  different = set(expected) ^ set(actual)
   if different:
     raise AssertionError(f"not in both: {sorted(different)}")
   for name, value in expected.items():
-    np.testing.assert_array_equal(value, found[name], name)
+    np.testing.assert_array_equal(value, actual[name], name)

@@ -5,7 +5,7 @@
 Attributes:
   v1: the module `tensorflow.compat.v1`. TensorFlow 1.15 and every 2.x have
     graphs and sessions under this name.
-  v2: the module `tensorflow.compat.v2`, for what came with TensorFlow 2.
+  v2: the module `tensorflow.compat.v2`, for features of TensorFlow 2.
     TensorFlow 1.15 has most of it.
   keras: Keras 2, which every version of TensorFlow has: `tf.keras` before
     TensorFlow 2.16, and the package `tf_keras` since. A target that uses it

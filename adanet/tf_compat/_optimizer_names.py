@@ -15,13 +15,13 @@ _EVERYWHERE = frozenset([
 
 @functools.lru_cache(maxsize=None)
 def _classes() -> Dict[str, Any]:
-  """Returns what Keras makes without arguments, by name in lower case.
+  """Returns Keras's optimizers with default arguments, by name in lower case.
 
-  These are Keras 3's since TensorFlow 2.16, and before it those of `tf.keras`.
+  These are Keras 3's since TensorFlow 2.16, and before it `tf.keras`'s.
   """
   keras = (_tensorflow.keras_3 if _tensorflow.HAS_KERAS_3 else
            _tensorflow.v2.keras)
-  found = {}
+  classes = {}
   for name in dir(keras.optimizers):
     value = getattr(keras.optimizers, name)
     if inspect.isclass(value) and value is not keras.optimizers.Optimizer:
@@ -29,8 +29,8 @@ def _classes() -> Dict[str, Any]:
         inspect.signature(value).bind()
       except TypeError:  # It needs another optimizer.
         continue
-      found[name.lower()] = value
-  return found
+      classes[name.lower()] = value
+  return classes
 
 
 def check(name: str) -> None:
@@ -56,12 +56,12 @@ def _rms_prop():
         for slot in ("rms", "momentum"):
           self._zeros_slot(variable, slot, self._name)
 
-  # Keras adds 1e-7 to the root, and this one adds to what the root is of.
+  # Keras adds 1e-7 to the root, and this one adds to the radicand.
   return RMSProp(.001, decay=.9, epsilon=1e-14)
 
 
 def _of_tensorflow_1() -> Dict[str, Callable[[], Any]]:
-  """Returns functions that make those that `tf.train` has, too."""
+  """Returns functions that make the optimizers of `tf.train`, too."""
   train = _tensorflow.v1.train
   # Keras begins at 0 on TensorFlow 1.15, which is not allowed here.
   accumulated = 1e-30 if _tensorflow.IS_TENSORFLOW_1 else .1

@@ -117,7 +117,7 @@ def from_cluster_resolver(resolver: Any) -> TaskInCluster:
   Raises:
     TypeError: If `resolver` is not one, or a part of it has a wrong type.
     ValueError: If a part of it has a wrong value.
-    Exception: What the resolver raises.
+    Exception: The resolver's error.
   """
   resolvers = _tensorflow.v1.distribute.cluster_resolver
   if not isinstance(resolver, resolvers.ClusterResolver):
@@ -246,7 +246,7 @@ def _task_in_cluster(jobs, task_type, task_id, source, rpc_layer="grpc"):
 
 
 def _chief_job(jobs, source):
-  """Returns the job whose task 0 is the chief."""
+  """Returns the job that has the chief as its task 0."""
   if TaskType.MASTER in jobs and TaskType.CHIEF in jobs:
     raise ValueError("%s must not have both a 'chief' and a 'master', got %r" %
                      (source.cluster, sorted(jobs)))

@@ -14,7 +14,7 @@ from typing import Any, Iterator
 
 @contextlib.contextmanager
 def _few_full_collections() -> Iterator[None]:
-  """Lets full garbage collections wait. Those of new objects go on.
+  """Lets full garbage collections wait. Collections of new objects go on.
 
   TensorFlow makes 600,000 objects, which live until the process ends. To search
   all of them again and again while they are made takes most of a second.

@@ -13,7 +13,7 @@ from adanet.tf_compat import _tensorflow
 _TEMPORARY = ".adanet-tmp-"
 _REMOVALS = 50  # How often to try it, within 5 s.
 
-# What the names of the files match that a process that died left behind.
+# A pattern for the files that a process that died left behind.
 TEMPORARY_PATTERN = "*" + _TEMPORARY + "*"
 
 
@@ -97,7 +97,7 @@ def names(folder: str) -> List[str]:
 
 
 def remove_folder(folder: str) -> None:
-  """Removes a folder, while others may write in it or remove it, too.
+  """Removes a folder, while another task may write in it or remove it, too.
 
   Raises:
     tf.errors.OpError: it cannot be removed.

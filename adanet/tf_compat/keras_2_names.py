@@ -22,7 +22,7 @@ def _backend():
 
 
 def _exchange(graph, state):
-  """Makes some numbers of a graph the current ones, and returns those before.
+  """Makes some numbers of a graph the current ones, and returns the old ones.
   """
   backend = _backend()
   if backend is None:
@@ -40,7 +40,7 @@ def _exchange(graph, state):
 
 @contextlib.contextmanager
 def numbered_apart(state: Dict[str, Any]) -> Iterator[None]:
-  """Numbers the layers made in a block without those made before it.
+  """Numbers the layers made in a block without the layers made before it.
 
   Args:
     state: dict, empty at first. Another block with it goes on.

@@ -3,7 +3,7 @@
 """Weights that Keras 2 loads into a graph.
 
 In a graph, Keras 2 either gives them to a session of its own, or makes ops that
-nobody runs. Training would then start from random weights.
+never run. Training would then start from random weights.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from typing import Iterator
 
 from adanet.tf_compat import _tensorflow
 
-# Functions that assign for Keras 2, and those of Keras 2 that call them.
+# Functions that assign for Keras 2, and their callers in Keras 2.
 _ASSIGNING = frozenset(["batch_set_value", "load_own_variables", "restore"])
 _LOADING = ("load_model", "load_weights", "set_weights")
 
@@ -42,7 +42,7 @@ def not_loaded(owner: str) -> Iterator[None]:
   """Checks that Keras 2 loads no weights into the default graph in a block.
 
   Args:
-    owner: str, whose network it is, for messages.
+    owner: str, the owner of the network, for messages.
 
   Raises:
     ValueError: it does.

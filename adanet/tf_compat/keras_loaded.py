@@ -1,10 +1,10 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Keras 3 as the program has loaded it, and what it is doing just now.
+"""Keras 3 as the program has loaded it, and its calls at the moment.
 
-Nothing is imported here but what the program has imported. Keras keeps its
+Nothing is imported here unless the program has imported it. Keras keeps its
 numbers in a module that is not public, and only the calls that have not
-returned yet tell what a variable is made or assigned for.
+returned yet tell the purpose of a variable or an assignment.
 """
 
 import inspect
@@ -13,16 +13,16 @@ import sys
 import traceback
 from typing import Any, Dict, Tuple
 
-# What Keras has for a whole thread, and here each scope has for itself.
+# Keras has it for a whole thread, and here each scope has its own.
 _STATE = ("object_name_uids", "global_seed_generator", "name_scope_stack")
 
 _OLDEST = (3, 7)
 
-# Between a Keras variable and what makes its TensorFlow variable are fewer.
+# Between a Keras variable and the maker of its TensorFlow variable are fewer.
 _MOST_FRAMES = 24
 
-# Functions of layers and metrics that run in each step, and those that run once
-# in eager execution. A model or a file gives the values to some of them.
+# Functions of layers and metrics that run in each step, and functions that run
+# once in eager execution. A model or a file gives the values to some of them.
 EACH_STEP = ("call", "update_state")
 _LOADING = ("load_own_variables", "load_weights", "set_weights")
 ONCE = ("__init__", "build") + _LOADING
@@ -30,7 +30,7 @@ ONCE = ("__init__", "build") + _LOADING
 _OTHER_GRAPH = (
     "a layer, model or metric of Keras was made before, eagerly or in another "
     "graph: make it anew each time that the network is built.")
-# From what an error says to what it means here.
+# From the text of an error to its meaning here.
 _REASONS = {
     "Attempting to capture an EagerTensor without building a function":
         _OTHER_GRAPH,
@@ -50,11 +50,11 @@ _CLONES = (
     "no values while the graph is built: expected a model that is not "
     "compiled. Use type(model).from_config(model.get_config()), and compile "
     "the copy.")
-# What Keras puts around the message of an error.
+# The text that Keras puts around the message of an error.
 _AROUND = re.compile(
     r"Exception encountered when calling (?P<call>.*?)\.\n\n(?P<text>.*?)"
     r"(\n\nArguments received by .*)?\Z", re.DOTALL)
-# What it puts into messages for a terminal, and whole configurations.
+# Its additions for a terminal, and whole configurations.
 _NOISE = re.compile(
     r"\x1b\[[0-9;]*m|^config=\{.*\}$|Full object config: \{.*\}$", re.MULTILINE)
 
@@ -72,12 +72,12 @@ def is_variable(value: Any) -> bool:
 
 
 def in_graph(variable: Any) -> Any:
-  """Returns TensorFlow's variable of a `keras.Variable`, others as they are."""
+  """Returns TensorFlow's variable of a `keras.Variable`; else the value."""
   return variable.value if is_variable(variable) else variable
 
 
 def of_keras(variable: Any) -> Any:
-  """Returns the `keras.Variable` of a variable; others as they are.
+  """Returns the `keras.Variable` of a variable; else the value.
 
   It knows its constraint and its path, which optimizers of Keras 3 need.
   """
@@ -129,9 +129,9 @@ def reason(error: BaseException) -> str:
   for part, meaning in _REASONS.items():
     if part in text:
       return meaning
-  found = _AROUND.match(text)
-  if found:
-    text = f"{found.group('call')}: {found.group('text')}"
+  match = _AROUND.match(text)
+  if match:
+    text = f"{match.group('call')}: {match.group('text')}"
   elif not has_raised(error, innermost=True):
     return ""
   return " ".join(_NOISE.sub("", text).split())

@@ -1,14 +1,14 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What layers and optimizers of Keras 3 make and assign in a graph.
+"""Variables and assignments of layers and optimizers of Keras 3 in a graph.
 
 Keras 3 is made for eager execution. In a graph of TensorFlow 1 its variables
 work, but two things do not: the numbers in names, such as `dense_2`, go on
-through the whole process, and what a layer assigns, such as moving averages and
-the state of a random generator, is an op that nobody runs.
+through the whole process, and assignments of a layer, such as moving averages
+and the state of a random generator, are ops that never run.
 
 In a scope of this module the names of variables are `<scope>/<Keras's path>`,
-with numbers that begin anew. What is assigned waits: a later read in the scope
+with numbers that begin again. An assignment waits: a later read in the scope
 gets the new value, as in eager execution, and the graph assigns nothing before
 its `updates` run. So the outputs of a layer can be computed without changing
 it, as often as wanted. A constant that is assigned outside of a layer's `call`,
@@ -66,7 +66,7 @@ def _waiting_class(base):
   """Returns the class of the variables that Keras makes in a scope."""
 
   class Waiting(base):
-    """A variable whose assignments wait for the updates of its scope.
+    """A variable with assignments that wait for the updates of its scope.
 
     Attributes:
       keras_variable: the `keras.Variable`.
@@ -142,7 +142,7 @@ def _is_optimizer(owner):
 
 
 def _global_variables():
-  """Returns the list of those that the default graph saves and initializes."""
+  """Returns the list that the default graph saves and initializes."""
   return _tensorflow.v1.get_collection_ref(
       _tensorflow.v1.GraphKeys.GLOBAL_VARIABLES)
 
@@ -156,7 +156,7 @@ def use(optimizer: Any) -> None:
 
 
 class KerasScope:
-  """What one builder makes and assigns with Keras 3.
+  """The variables and assignments of one builder with Keras 3.
 
   `entered` can be entered again and goes on where it ended.
   """
@@ -171,10 +171,10 @@ class KerasScope:
     self._state: Dict[str, Any] = {}
     self._state_of_keras_2: Dict[str, Any] = {}
     self._active = False
-    # From a variable's name to the variable, and to what it gets.
+    # From a variable's name to the variable, and to its new value.
     self._assigned: Dict[str, Tuple[Any, Any]] = {}
-    # The names of those whose waiting value is not read, because it was
-    # computed before they got the value that they start from.
+    # The names of variables with a waiting value that is not read, because it
+    # was computed before they got the value that they start from.
     self._outdated: Set[str] = set()
     # From a variable's name to the value it starts from, and the initializer.
     self._starts: Dict[str, Tuple[Any, Any]] = {}
@@ -223,7 +223,7 @@ class KerasScope:
 
   @contextlib.contextmanager
   def in_function(self) -> Iterator[None]:
-    """Lets what is assigned be ops, for a function that orders them itself."""
+    """Lets assignments be ops, for a function that orders them itself."""
     was_active, self._active = self._active, False
     try:
       yield
@@ -274,19 +274,19 @@ class KerasScope:
                    for part in self._made.get(variable.name, ()))
 
   def waits(self, variable: Any) -> bool:
-    """Whether what is assigned to a variable now waits for `updates`."""
+    """Whether an assignment to a variable now waits for `updates`."""
     return self._active and (
         _tensorflow.v1.get_default_graph() is variable.graph)
 
   def takes(self, variable: Any, value: Any) -> bool:
-    """Takes what is assigned to a variable, if no op is to assign it now.
+    """Takes the value assigned to a variable, if no op is to assign it now.
 
     It waits for `updates`. A constant that no function assigns in each step is
-    what the variable starts from.
+    the variable's initial value.
 
     Raises:
       ValueError: the variable is an optimizer's. Its branches and comparisons
-        would not do what they do eagerly. Or it is loaded, with no constant.
+        would not work as they do eagerly. Or it is loaded, with no constant.
     """
     if self.waits(variable):
       value = _as(variable, value)
@@ -339,10 +339,10 @@ class KerasScope:
     return self._assigned.get(variable.name, (None, None))[1]
 
   def updates(self, only_trainable: bool = False) -> List[Any]:
-    """Returns the ops that assign what waits, each after all reads so far.
+    """Returns the ops of the waiting assignments, each after all reads so far.
 
     Args:
-      only_trainable: whether the others go on waiting.
+      only_trainable: whether the rest go on waiting.
 
     Raises:
       ValueError: a variable is assigned where that cannot wait.
@@ -352,7 +352,7 @@ class KerasScope:
         if variable.trainable or not only_trainable])
 
   def updates_of(self, variables: Sequence[Any]) -> List[Any]:
-    """Returns the ops that assign what waits for some variables.
+    """Returns the ops of the waiting assignments to some variables.
 
     Raises:
       ValueError: see `updates`.
@@ -362,29 +362,29 @@ class KerasScope:
           f"{self._in_functions[0]} is assigned in a branch, a loop or a "
           "tf.function, where it cannot wait for the train op: assign it "
           "outside.")
-    found = []
+    ops = []
     for variable in variables:
       if variable.name not in self._assigned:
         continue
       value = self._assigned.pop(variable.name)[1]
       reads = [op for op in variable.handle.consumers() if op.type in _READS]
       with _tensorflow.v1.control_dependencies(reads), self.in_function():
-        found.append(variable.assign(value, read_value=False))
-    return found
+        ops.append(variable.assign(value, read_value=False))
+    return ops
 
   @contextlib.contextmanager
   def apart(self) -> Iterator[List[Any]]:
     """See the function `apart`."""
     outer, self._assigned = self._assigned, {}
-    found: List[Any] = []
-    yield found
-    found += self.updates()
+    ops: List[Any] = []
+    yield ops
+    ops += self.updates()
     self._assigned = outer
 
 
 @contextlib.contextmanager
 def apart() -> Iterator[List[Any]]:
-  """Keeps what is assigned in a block out of the updates of the scope.
+  """Keeps assignments in a block out of the updates of the scope.
 
   Yields:
     A list. At the end of the block it has the ops that assign it.
@@ -393,28 +393,28 @@ def apart() -> Iterator[List[Any]]:
   if not scopes:
     yield []
     return
-  with scopes[-1].apart() as found:
-    yield found
+  with scopes[-1].apart() as ops:
+    yield ops
 
 
 def updates_of(variables: Sequence[Any]) -> List[Any]:
-  """Returns the ops that assign what waits for variables of Keras 3.
+  """Returns the ops of the waiting assignments to variables of Keras 3.
 
   Args:
     variables: `keras.Variable`s. For one that was not made in a scope of the
       default graph there is no op.
   """
-  found = []
+  ops = []
   for variable in variables:
     scope = getattr(keras_loaded.in_graph(variable), "scope", None)
     if isinstance(scope, KerasScope):
-      found += scope.updates_of([keras_loaded.in_graph(variable)])
-  return found
+      ops += scope.updates_of([keras_loaded.in_graph(variable)])
+  return ops
 
 
 @contextlib.contextmanager
 def assigning(variables: Sequence[Any]) -> Iterator[None]:
-  """Lets what is assigned to variables be ops, for a function of TensorFlow.
+  """Lets assignments to variables be ops, for a function of TensorFlow.
 
   The function puts them in their order, and its one op runs them.
   """

@@ -10,7 +10,7 @@ from adanet.tf_compat import keras_scope
 
 
 def _add_to(name, variables):
-  """Adds variables to a collection of the graph, those that it has not."""
+  """Adds variables to a collection of the graph, unless it has them."""
   # Variables of TensorFlow 2 have no hash, and `==` compares their values.
   known = {id(variable) for variable in _tensorflow.v1.get_collection(name)}
   for variable in variables:

@@ -34,7 +34,7 @@ def _has_number(optimizer):
 
 
 def _excluded_names(optimizer):
-  """Returns the names whose variables weight decay leaves out.
+  """Returns the names of variables that weight decay leaves out.
 
   Raises:
     ValueError: it leaves out some variables, which other graphs do not have.
@@ -49,7 +49,7 @@ def _excluded_names(optimizer):
 
 
 def _plain(value):
-  """Returns a copy of a part of a config, without what tracks variables."""
+  """Returns a copy of a part of a config, without trackers of variables."""
   if isinstance(value, dict):
     return {key: _plain(one) for key, one in value.items()}
   if isinstance(value, (list, tuple)):
@@ -59,7 +59,7 @@ def _plain(value):
 
 def _copy(optimizer_class, config, excluded):
   """Returns a new optimizer; see `for_any_graph`."""
-  # Some classes take what they need out of the dict.
+  # Some classes take their arguments out of the dict.
   made = optimizer_class.from_config(_plain(config))
   if excluded:
     made.exclude_from_weight_decay(var_names=excluded)
@@ -90,7 +90,7 @@ def for_any_graph(optimizer: Any) -> Any:
   """Returns an optimizer that `minimize` can use in many graphs.
 
   Args:
-    optimizer: what `minimize` takes. A Keras optimizer belongs to the first
+    optimizer: a value for `minimize`. A Keras optimizer belongs to the first
       graph that uses it, so a function that makes copies stands for it. Its
       arguments are read now, which is possible only outside of graphs.
 
@@ -234,8 +234,8 @@ def minimize(optimizer: Any, loss: Any, var_list: Sequence[Any]) -> Any:
       this graph; one of `tf_compat.keras.optimizers`, which no other graph has
       used; the name of one of Keras, such as "adam", in whatever case and with
       Keras's defaults; a function without arguments that makes one of these; or
-      None to change nothing. Names are those of Keras 3 since TensorFlow 2.16,
-      and those of `tf.keras` before it.
+      None to change nothing. Names are Keras 3's since TensorFlow 2.16, and
+      `tf.keras`'s before it.
     loss: float tensor of shape [].
     var_list: list of the variables to change.
 
@@ -246,8 +246,8 @@ def minimize(optimizer: Any, loss: Any, var_list: Sequence[Any]) -> Any:
 
   An optimizer of Keras needs resource variables, which TensorFlow 1.15 makes
   after `enable_resource_variables`, and the pools and ensemblers of adanet
-  always. Where there are others, a name of Keras stands for the same optimizer
-  of `tf_compat.v1.train`: those of Adadelta, Adagrad, Adam, Ftrl, RMSprop and
+  always. In a graph with other variables, a name of Keras stands for the same
+  optimizer of `tf_compat.v1.train`: Adadelta, Adagrad, Adam, Ftrl, RMSprop and
   SGD.
   """
   tf = _tensorflow.v1

@@ -78,7 +78,7 @@ def _is_config_proto(value):
   return getattr(descriptor, "full_name", None) == "tensorflow.ConfigProto"
 
 
-# (argument, what must hold unless it is None, the same in words)
+# (argument, the condition unless it is None, the same in words)
 _CHECKS = (
     ("model_dir", bool, "a non-empty path"),
     ("save_summary_steps", lambda steps: steps >= 0, "a number >= 0"),
@@ -191,8 +191,8 @@ class RunConfig:
       session_creation_timeout_secs: Seconds to wait for a session.
       rereads_input: Whether training that was cut off takes the batches again
         that it had trained on, and drops them, so that it ends as if it had
-        gone on at once. `False` begins the input anew, where reading it is
-        dear. `tf.estimator.RunConfig` has no such argument, and begins anew.
+        gone on at once. `False` lets the input begin again, where reading it is
+        dear. `tf.estimator.RunConfig` has no such argument, and begins again.
 
     Raises:
       AttributeError: If `TF_CONFIG`, or its "task", is not an object.
@@ -231,7 +231,7 @@ class RunConfig:
   def from_cluster_resolver(cls: Type[_T], resolver: Any, **kwargs: Any) -> _T:
     """Describes the run of this task in the cluster that a resolver finds.
 
-    The result equals what `TF_CONFIG` with the same cluster and task gives,
+    The result equals the one of `TF_CONFIG` with the same cluster and task,
     with three differences:
 
     * In a cluster without a chief, worker 0 is the chief, as everywhere in
@@ -247,7 +247,7 @@ class RunConfig:
 
     Args:
       resolver: A `tf.distribute.cluster_resolver.ClusterResolver`. If it has a
-        cluster, its `task_type` and `task_id` must be those of this process:
+        cluster, its `task_type` and `task_id` must be this process's:
         set them on a `KubernetesClusterResolver`, which has none, and on a
         `GCEClusterResolver` or `TPUClusterResolver`, which start with task 0.
       **kwargs: Arguments of the constructor.
@@ -259,7 +259,7 @@ class RunConfig:
       TypeError: If `resolver` is not one, or a part of it or an argument has a
         wrong type.
       ValueError: If a part of it or an argument has a wrong value.
-      Exception: What the resolver raises.
+      Exception: The resolver's error.
     """
     return cls(
         _make_task=functools.partial(_task.from_cluster_resolver, resolver),
@@ -270,7 +270,7 @@ class RunConfig:
     """Describes the run of the chief in the cluster that `TF_CONFIG` describes.
 
     For a program outside the cluster that needs the shape of it. The result
-    equals what the same cluster in the environment of the chief gives.
+    equals the one of the same cluster in the environment of the chief.
 
     Args:
       tf_config: The parsed value of a `TF_CONFIG`. Only its "cluster" is read,
@@ -356,7 +356,7 @@ class RunConfig:
     return self._settings["session_config"]
 
   def _default_session_config(self):
-    """Returns what suits a task of a cluster, or `None` for another."""
+    """Returns the default for a task of a cluster; else `None`."""
     filters = {
         TaskType.MASTER: ["/job:ps", "/job:master"],
         TaskType.CHIEF: ["/job:ps", "/job:chief"],

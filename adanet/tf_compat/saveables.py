@@ -15,7 +15,7 @@ def _kinds():
   from tensorflow.python.training.saving import saveable_object
 
   class Tensors(saveable_object.SaveableObject):
-    """What a `Saver` saves; it is never restored."""
+    """The data that a `Saver` saves; it is never restored."""
 
     def restore(self, restored_tensors, restored_shapes):
       return _tensorflow.v1.no_op()
@@ -27,7 +27,7 @@ def add(names: Sequence[str], tensors: Sequence[Any]) -> None:
   """Lets each later `Saver` of the default graph save some tensors.
 
   Args:
-    names: those of the tensors in the checkpoint, at least one.
+    names: the names of the tensors in the checkpoint, at least one.
     tensors: the tensors, which are computed when the checkpoint is saved.
   """
   v1 = _tensorflow.v1

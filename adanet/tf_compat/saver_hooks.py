@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A user's `CheckpointSaverHook`s, which have no functions for what they keep.
+"""A user's `CheckpointSaverHook`s; they have no functions for their state.
 
 They save with the one saver that they find in a collection of the graph, and
 keep it. `tf.estimator` gives the first one the listeners of `train`.
@@ -20,7 +20,7 @@ def _saver_class():
   v1 = _tensorflow.v1
 
   class GraphSaver(v1.train.Saver):
-    """Writes checkpoints, and hands on what a hook asks for."""
+    """Writes checkpoints, and hands on the request of a hook."""
 
     def __init__(self, save_for_hook, **options):
       super().__init__(defer_build=True, **options)
@@ -54,8 +54,8 @@ def tell(hooks: Sequence[Any], more_listeners: Iterable[Any]) -> None:
 
   Args:
     hooks: `CheckpointSaverHook`s.
-    more_listeners: `CheckpointSaverListener`s; what the hook has is not added
-      again.
+    more_listeners: `CheckpointSaverListener`s; the hook's own ones are not
+      added again.
   """
   for hook in hooks[:1]:
     told = listeners(hook)

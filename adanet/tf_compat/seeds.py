@@ -9,7 +9,7 @@ from `numpy.random`. Keras 3 draws from `random`. In a scope of this module all
 of these follow from the scope's name alone.
 
 In a graph without a seed they are new ones each time. There, too, nothing is
-drawn from what the program itself draws from.
+drawn from the generators of the program itself.
 """
 
 import contextlib
@@ -24,8 +24,8 @@ from typing import Any, Dict, Iterator, NamedTuple, Optional
 from adanet.tf_compat import _tensorflow
 import numpy as np
 
-# What is drawn from belongs to the process, and parts of a search may be built
-# in several threads of it.
+# The generators belong to the process, and parts of a search may be built in
+# several threads of it.
 _LOCK = threading.RLock()
 
 # The graphs without a seed.
@@ -33,7 +33,7 @@ _NUMBERS = itertools.count()
 
 
 class _SeedState(NamedTuple):
-  """What the seeds come from that a program does not give.
+  """The source of the seeds that a program does not give.
 
   Attributes:
     graph_seed: int, the graph's; `tf.set_random_seed` in the scope changes it.
@@ -41,8 +41,8 @@ class _SeedState(NamedTuple):
     python: state of `random`.
     numpy: state of `numpy.random`.
     keras: the generator of Keras 2; None where a program set none.
-    keras_3: what Keras 3 draws from instead of `random`, which other threads of
-      the process, such as those of Dask, use at the same time; None where it is
+    keras_3: the generator of Keras 3 in place of `random`, which other threads
+      of the process, such as Dask's, use at the same time; None where it is
       not loaded.
   """
   graph_seed: int
@@ -54,12 +54,12 @@ class _SeedState(NamedTuple):
 
 
 class UnseededOps:
-  """Mixin of a `tf.Graph` whose seeds can follow from the name of a scope.
+  """Mixin of a `tf.Graph` with seeds that can follow from the name of a scope.
 
   Attributes:
     sources: dict from the name of a scope to where its seeds go on, for
       `seed_scope`.
-    start: str, what seeds of a graph without a seed follow from; "" where it
+    start: str, the source of the seeds of a graph without a seed; "" where it
       has none yet.
   """
 
@@ -105,11 +105,11 @@ def _op_counts():
 
 
 def _keras_generators():
-  """Returns what has Keras 2's generator, where that is loaded, or None."""
+  """Returns the module of Keras 2's generator, where it is loaded, or None."""
   for module in ("tf_keras.src.backend", "keras.src.backend"):
-    found = getattr(sys.modules.get(module), "_SEED_GENERATOR", None)
-    if found is not None:
-      return found
+    holder = getattr(sys.modules.get(module), "_SEED_GENERATOR", None)
+    if holder is not None:
+      return holder
   return None
 
 
@@ -167,7 +167,7 @@ def _first(graph, name):
 def seed_scope(graph: Any, name: str) -> Iterator[None]:
   """Lets the seeds that a program does not give follow from a name.
 
-  They do not depend on what else the graph has. A scope with the name of an
+  They do not depend on the rest of the graph. A scope with the name of an
   earlier one goes on where that ended. After the scope, everything that seeds
   are drawn from is as it was.
 

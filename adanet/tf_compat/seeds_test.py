@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the seeds that a program does not give, on every TensorFlow.
 
-`iteration_test` has what follows for a search.
+`building_test` has what follows for a search.
 """
 
 import random

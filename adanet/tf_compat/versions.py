@@ -10,7 +10,7 @@ from adanet.tf_compat import _tensorflow
 
 def loaded() -> Dict[str, str]:
   """Returns the version of TensorFlow, and of each Keras that is loaded."""
-  found = {name: getattr(sys.modules.get(name), "__version__", None)
-           for name in ("keras", "tf_keras")}
-  return dict({name: str(version) for name, version in found.items()
+  versions = {name: getattr(sys.modules.get(name), "__version__", None)
+              for name in ("keras", "tf_keras")}
+  return dict({name: str(version) for name, version in versions.items()
                if version}, tensorflow=_tensorflow.v1.VERSION)

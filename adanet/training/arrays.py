@@ -38,8 +38,8 @@ def _checked_array(name, value):
   """Returns an array, or raises an error that names it."""
   if not hasattr(value, "__array__") or hasattr(value, "columns"):
     raise TypeError(
-        f"{name} is {user_input.described(value)}: expected a NumPy array, or a "
-        "dict from name to array.")
+        f"{name} is {user_input.described(value)}: expected a NumPy array, or "
+        "a dict from name to array.")
   try:
     array = np.asarray(value)
   except Exception as e:
@@ -72,8 +72,8 @@ def checked(name: str, value: Any) -> Structure:
   """Returns an array or a dict of arrays.
 
   Args:
-    name: str, what it is called in messages.
-    value: array, dict from name to array, or what pandas has.
+    name: str, its name in messages.
+    value: array, dict from name to array, or pandas data.
 
   Raises:
     TypeError: it is something else.
@@ -91,7 +91,7 @@ def checked(name: str, value: Any) -> Structure:
 
 
 def named(name: str, value: Structure) -> _Named:
-  """Returns the arrays of a structure by what they are called in messages."""
+  """Returns the arrays of a structure by their names in messages."""
   if isinstance(value, dict):
     return {f"{name}[{key!r}]": item for key, item in value.items()}
   return {name: value}
@@ -174,12 +174,12 @@ class Order:
     """Returns the rows of a batch, by its number from 0."""
     start = number * self._batch_size
     end = min(start + self._batch_size, self._num_rows)
-    found = []
+    pieces = []
     while start < end:
       epoch, row = divmod(start, len(self._rows))
-      found.append(self._epoch(epoch)[row:row + end - start])
-      start += len(found[-1])
-    return found[0] if len(found) == 1 else np.concatenate(found)
+      pieces.append(self._epoch(epoch)[row:row + end - start])
+      start += len(pieces[-1])
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
 
 class ArrayInput:
@@ -197,7 +197,7 @@ class ArrayInput:
       num_epochs: int; None for no end.
       shuffle: bool, whether the rows are shuffled.
       seed: int, for the shuffling; None for that of the config, if it has one.
-      names: what features and labels are called in messages.
+      names: of features and labels in messages.
 
     Raises:
       ValueError: an argument is not as described, or the arrays do not have as
@@ -274,7 +274,7 @@ class ArrayInput:
     """Returns the `tf.data.Dataset` of the batches, in the default graph.
 
     Args:
-      config: RunConfig, whose `tf_random_seed` shuffles where no seed is given.
+      config: RunConfig. Its `tf_random_seed` shuffles where no seed is given.
       input_context: `InputContext`, which of the workers this one is.
     """
     order = self._order(config, input_context)
@@ -319,8 +319,8 @@ class Placeholders:
     """Makes them in the default graph.
 
     Args:
-      name: str, what the arrays are called in messages.
-      like: array or dict of arrays, or what pandas has.
+      name: str, the name of the arrays in messages.
+      like: array or dict of arrays, or pandas data.
     """
     self._name = name
     like = checked(name, like)
@@ -337,10 +337,10 @@ class Placeholders:
       self.features = made(name, like)
 
   def feeds(self, value: Structure) -> Dict[Any, np.ndarray]:
-    """Returns what a session is fed with.
+    """Returns the arrays that feed a session.
 
     Args:
-      value: array or dict of arrays, or what pandas has.
+      value: array or dict of arrays, or pandas data.
 
     Raises:
       TypeError: an array has another type.
@@ -379,7 +379,7 @@ def _leaves(structure):
 
 
 def _is_array(value):
-  """Whether a value is an array of NumPy, what pandas has, or an eager tensor.
+  """Whether a value is an array of NumPy, pandas data, or an eager tensor.
   """
   return isinstance(value, np.ndarray) or hasattr(value, "iloc") or (
       isinstance(value, tf_compat.v1.Tensor) and hasattr(value, "numpy"))

@@ -1,16 +1,15 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Fits ensembles to a library, and evaluates them on its logits.
+"""Fits ensembles to recorded logits, and evaluates them on these.
 
 No network is run again. The evaluator reads its input once more, for labels and
 for a `metric_fn` of features, and gets the logits of the same batch from the
-library.
+recorded ones.
 """
 
 import contextlib
 import math
-from typing import (Any, Container, Dict, Iterable, Mapping, NamedTuple,
-                    Optional, Sequence, Tuple)
+from typing import Any, Dict, Iterable, NamedTuple, Tuple
 
 from adanet import ensemble as ensemble_lib
 from adanet import log as logging
@@ -23,9 +22,10 @@ from adanet.core import scoped_summary
 from adanet.core import scopes
 from adanet.core import selection
 from adanet.core import subnetworks
-from adanet.training import library as library_lib
 from adanet.training import model as model_lib
+from adanet.training import recorded_logits as logits_lib
 from adanet.training import sessions
+from adanet.training import trained as trained_lib
 import numpy as np
 
 
@@ -54,31 +54,31 @@ class Fitted(NamedTuple):
 
 def _put(tensors):
   """Returns features and labels of a dict from path to tensor."""
-  found = {"features": {}, "labels": None}
+  slots = {"features": {}, "labels": None}
   for path, tensor in tensors.items():
-    inside = found
+    inside = slots
     for i, key in enumerate(path[:-1]):
       inner = inside.get(key)
       inside[key] = inside = {} if inner is None else inner
     inside[path[-1]] = tensor
-  return found["features"], found["labels"]
+  return slots["features"], slots["labels"]
 
 
 @contextlib.contextmanager
-def _loss_function(model, library):
+def _loss_function(model, recorded):
   """Yields the function from logits to the head's loss on all examples."""
   v1 = tf_compat.v1
   with scopes.new_graph(None).as_default():
-    like = next(iter(library.members.values())).logits
+    like = next(iter(recorded.members.values())).logits
     is_dict = isinstance(like, dict)
     arrays = like if is_dict else {None: like}
     logits = {head: v1.placeholder(v1.float32, (None,) + array.shape[1:])
               for head, array in arrays.items()}
-    # Constants, so that TensorFlow computes only once what depends on nothing
-    # else, such as checks of labels.
+    # Constants, so that TensorFlow computes ops that depend on nothing else,
+    # such as checks of labels, only once.
     features, labels = _put({
         path: v1.convert_to_tensor_or_sparse_tensor(value)
-        for path, value in library.inputs.items()})
+        for path, value in recorded.inputs.items()})
     loss = subnetworks.LearningTask(
         model.search.head, None, features, labels, "train").apply_head(
             logits if is_dict else logits[None], "a fitted ensemble").loss
@@ -106,112 +106,114 @@ def _mean(members, weights):
   return total
 
 
-def _checked(weights, planned, num_members):
-  """Returns the weights that a user's ensembler has found, as a tuple."""
+def _checked(weights, name, ensembler, num_members):
+  """Returns the weights of a user's ensembler, as a tuple."""
   try:
-    found = tuple(float(weight) for weight in weights)
+    numbers = tuple(float(weight) for weight in weights)
   except (TypeError, ValueError):
-    found = ()
-  if len(found) != num_members or not any(found) or not all(
-      map(math.isfinite, found)):
+    numbers = ()
+  if len(numbers) != num_members or not any(numbers) or not all(
+      map(math.isfinite, numbers)):
     raise ValueError(
-        f"ensemble {planned.name!r}: fit of the ensembler "
-        f"{planned.fitted_by.name!r} returned {weights!r}: expected a finite "
+        f"ensemble {name!r}: fit of the ensembler "
+        f"{ensembler.name!r} returned {weights!r}: expected a finite "
         f"number for each of the {num_members} members, not all of them 0")
-  return found
+  return numbers
 
 
-def _fit(planned, members, loss, losses):
+def _fit(name, architecture, ensembler, members, loss, losses):
   """Returns one ensemble as `Fitted`.
 
   Args:
-    planned: `Planned`.
+    name: str, that of the ensemble.
+    architecture: `Architecture` with all networks that it may have.
+    ensembler: `FittedEnsembler`.
     members: dict from the name of each network that it may have to its
       `Member`.
     loss: the function that a `FittedEnsembler` gets.
     losses: dict from the name of each network to its loss.
   """
-  weights = _checked(
-      planned.fitted_by.fit(list(members.values()), loss), planned,
-      len(members))
-  used = {name: weight for name, weight in zip(members, weights) if weight}
-  best = min(members, key=lambda name: losses[name])
+  weights = _checked(ensembler.fit(list(members.values()), loss), name,
+                     ensembler, len(members))
+  used = {key: weight for key, weight in zip(members, weights) if weight}
+  best = min(members, key=lambda key: losses[key])
   return Fitted(
-      planned.architecture._replace(subnetworks=tuple(used)), selection.Fit(
-          {"t{}_{}".format(*name): weight for name, weight in used.items()},
-          loss(_mean([members[name] for name in used], used.values())),
-          len(planned.architecture.subnetworks), "t{}_{}".format(*best),
+      architecture._replace(subnetworks=tuple(used)), selection.Fit(
+          {"t{}_{}".format(*key): weight for key, weight in used.items()},
+          loss(_mean([members[key] for key in used], used.values())),
+          len(architecture.subnetworks), "t{}_{}".format(*best),
           losses[best]),
-      {"t{}_{}".format(*name): losses[name] for name in members})
+      {"t{}_{}".format(*key): losses[key] for key in members})
 
 
-def fit(model: model_lib.Model, number: int,
-        planned: Iterable[iteration_lib.Planned],
-        library: library_lib.Library, broken: Container[str]
-       ) -> Dict[str, Fitted]:
+def fit(model: model_lib.Model, candidates: trained_lib.Candidates,
+        logits: logits_lib.RecordedLogits) -> Dict[str, Fitted]:
   """Fits all ensembles of an iteration that are to be fitted.
 
-  Networks whose variables, logits or loss are not finite are left out, with a
-  warning.
+  Networks with variables, logits or a loss that are not finite are left out,
+  with a warning.
 
   Args:
     model: `Model`.
-    number: int, the iteration's.
-    planned: `Planned` of each new ensemble.
-    library: `Library` with all networks.
-    broken: the names of subnetworks with variables that are not finite.
+    candidates: `Candidates`.
+    logits: `RecordedLogits` of all networks.
 
   Returns:
-    Dict from the name of each ensemble to its `Fitted`; without those that have
-    no network left.
+    Dict from the name of each ensemble to its `Fitted`; without ensembles that
+    have no network left.
 
   Raises:
     ValueError: an ensembler of a user returned no weights.
   """
-  with _loss_function(model, library) as loss:
+  ensemblers = {ensembler.name: ensembler
+                for ensembler in model.search.ensemblers}
+  with _loss_function(model, logits) as loss:
     losses = {name: loss(member.logits)
-              for name, member in library.members.items()
-              if "t{}_{}".format(*name) not in broken and
+              for name, member in logits.members.items()
+              if "t{}_{}".format(*name) not in candidates.not_finite and
               _is_finite(member.logits)}
     losses = {name: value for name, value in losses.items()
               if math.isfinite(value)}
-    left_out = [name for name in library.members if name not in losses]
+    left_out = [name for name in logits.members if name not in losses]
     if left_out:
       logging.warning(
           "Iteration %d: fitted ensembles cannot have %s: variables, logits or "
-          "the loss are not finite.%s", number,
+          "the loss are not finite.%s", candidates.number,
           ", ".join(f"t{t}_{name}" for t, name in left_out),
           model.not_finite_of_evaluator())
-    found = {}
-    for one in planned:
-      members = {name: library.members[name]
-                 for name in (one.architecture.subnetworks
-                              if one.architecture else ()) if name in losses}
+    fitted = {}
+    for name in candidates.fitted:
+      architecture = candidates.architectures[name]
+      members = {key: logits.members[key] for key in architecture.subnetworks
+                 if key in losses}
       if members:
-        found[one.name] = _fit(one, members, loss, losses)
-    return found
+        fitted[name] = _fit(
+            name, architecture, ensemblers[architecture.ensembler_name],
+            members, loss, losses)
+    return fitted
 
 
 # Evaluating.
 
 
 class _RecordedBuilder(NamedTuple):
-  """What an ensemble asks of a builder whose network has been recorded."""
+  """The builder, for an ensemble, of a network that has been recorded."""
   name: str
 
 
-class _LibraryReader:
-  """Gives the batches of a library to a graph, each with its own input."""
+class _LogitsReader:
+  """Gives the batches of recorded logits to a graph, with their inputs."""
 
-  def __init__(self, library: library_lib.Library):
-    self._batches = library.batches
+  def __init__(self, recorded: logits_lib.RecordedLogits):
+    self._batches = recorded.batches
     self._arrays = {
         (name, head): array
-        for name, member in [*library.members.items(), (None, library.previous)]
+        for name, member in [
+            *recorded.members.items(), (None, recorded.previous)]
         if member is not None
         for head, array in (member.logits.items() if isinstance(
             member.logits, dict) else [((), member.logits)])}
-    self._paths = list(library.inputs)
+    self._paths = list(recorded.inputs)
     self._number = 0
     self._start = 0
     self.error = None
@@ -219,32 +221,32 @@ class _LibraryReader:
   def _next(self, *inputs):
     """Returns the logits of the next batch, if it is the one with `inputs`."""
     if self._number >= len(self._batches) or (
-        library_lib.digest(inputs) != self._batches[self._number].digest):
-      self.error = library_lib.other_data_error(
+        logits_lib.digest(inputs) != self._batches[self._number].digest):
+      self.error = logits_lib.other_data_error(
           "the comparison of the ensembles", self._number)
       raise self.error
     end = self._start + self._batches[self._number].size
-    found = [np.array(array[self._start:end])
-             for array in self._arrays.values()]
+    arrays = [np.array(array[self._start:end])
+              for array in self._arrays.values()]
     self._number, self._start = self._number + 1, end
-    return found
+    return arrays
 
   def logits(self, task: subnetworks.LearningTask) -> Dict[Any, Any]:
     """Returns dict from a network's name, or None, to its logits."""
     v1 = tf_compat.v1
-    given = library_lib.tensors_of(task)
+    given = logits_lib.tensors_of(task)
     read = v1.numpy_function(
         self._next, [part for path in self._paths
-                     for part in library_lib.parts(given[path])],
+                     for part in logits_lib.parts(given[path])],
         [v1.float32] * len(self._arrays))
-    found: Dict[Any, Any] = {}
+    tensors: Dict[Any, Any] = {}
     for ((name, head), array), tensor in zip(self._arrays.items(), read):
       tensor.set_shape((None,) + array.shape[1:])
       if head == ():
-        found[name] = tensor
+        tensors[name] = tensor
       else:
-        found.setdefault(name, {})[head] = tensor
-    return found
+        tensors.setdefault(name, {})[head] = tensor
+    return tensors
 
 
 def _network(logits, complexity):
@@ -253,82 +255,83 @@ def _network(logits, complexity):
           complexity))
 
 
-def _previous_spec(architecture, library, logits):
+def _previous_spec(architecture, recorded, logits):
   """Returns the `EnsembleSpec` of the previous ensemble, from its logits."""
   if architecture is None:
     return None
   networks = tuple(
-      _network(logits[name], library.members[name].complexity)
+      _network(logits[name], recorded.members[name].complexity)
       for name in architecture.subnetworks)
   weighted = [ensemble_lib.WeightedSubnetwork(subnetwork=network)
               for network in networks]
   ensemble = ensemble_lib.ComplexityRegularized(
       weighted, None, logits[None], networks,
-      tf_compat.v1.constant(library.previous.complexity))
+      tf_compat.v1.constant(recorded.previous.complexity))
   return ensembles.EnsembleSpec(
       "previous", ensemble, architecture,
       tuple(_RecordedBuilder(name) for _, name in architecture.subnetworks),
       networks, step=None, iteration_step=None, summary=None)
 
 
-class Judged(NamedTuple):
-  """Fitted ensembles, and the previous one, as an evaluator sees them.
+class Fits(NamedTuple):
+  """The fitted candidates of an iteration, as an evaluator sees them.
 
   Attributes:
-    values: dict from an ensemble's name to the evaluator's metric.
+    fitted: dict from the name of each fitted ensemble to its `Fitted`.
+    values: dict from an ensemble's name to the evaluator's metric. Where no
+      other ensembles train, the previous ensemble has one, too.
     variables: dict from the name of each fitted ensemble to a dict from the
       names of its variables to their values.
   """
-  values: Dict[str, float]
-  variables: Dict[str, Dict[str, Any]]
+  fitted: Dict[str, Fitted] = {}
+  values: Dict[str, float] = {}
+  variables: Dict[str, Dict[str, Any]] = {}
 
 
-def judge(model: model_lib.Model, number: int,
-          planned: Sequence[iteration_lib.Planned],
-          fits: Mapping[str, Fitted], library: library_lib.Library,
-          previous: Optional[architecture_lib.Architecture],
-          previous_name: Optional[str]) -> Judged:
-  """Evaluates fitted ensembles, without running a network.
+def fits(model: model_lib.Model, candidates: trained_lib.Candidates,
+         logits: logits_lib.RecordedLogits) -> Fits:
+  """Fits and evaluates the fitted ensembles, without running a network.
 
   Args:
     model: `Model`, with an evaluator.
-    number: int, the iteration's.
-    planned: `Planned` of each new ensemble.
-    fits: see `fit`.
-    library: `Library` with all networks.
-    previous: `Architecture` of the previous ensemble, or None.
-    previous_name: str, its name, if it is to be evaluated, too; or None.
+    candidates: `Candidates`.
+    logits: `RecordedLogits` of all networks.
 
   Raises:
-    ValueError: the evaluator's data differ from the library's.
+    ValueError: the evaluator's data differ from the recorded data; or see
+      `fit`.
   """
+  fitted = fit(model, candidates, logits)
   evaluator, search = model.rules.evaluator, model.search
-  reader = _LibraryReader(library)
+  number, previous = candidates.number, candidates.previous
+  reader = _LogitsReader(logits)
   v1 = tf_compat.v1
   with model.task_graph(evaluator.input_fn, "eval") as (_, task, initializers):
-    logits = reader.logits(task)
-    before = _previous_spec(previous, library, logits)
+    tensors = reader.logits(task)
+    before = _previous_spec(
+        candidates.architectures[previous] if previous else None, logits,
+        tensors)
     specs = {}
-    if previous_name is not None:
-      specs[previous_name] = ensembles.complete(
-          before, task, search.exports, ())
+    # Beside ensembles that train, it is evaluated as they are.
+    if previous is not None and all(
+        map(iteration_lib.is_fitted, search.ensemblers)):
+      specs[previous] = ensembles.complete(before, task, search.exports, ())
     with v1.variable_scope("adanet"), v1.variable_scope(f"iteration_{number}"):
-      for one in planned:
-        if one.name in fits:
-          specs[one.name] = _ensemble(
-              one, fits[one.name].architecture, number, task, library, logits,
-              before, search.exports)
+      for name, one in fitted.items():
+        specs[name] = _ensemble(
+            name, one.architecture, search, number, task, logits, tensors,
+            before)
     metrics = [
         dict(spec.metrics, adanet_loss=spec.adanet_loss_metric())
         for spec in specs.values()]
     variables = {
         name: [v for v in v1.global_variables()
-               if f"/ensemble_{name}/" in v.op.name] for name in fits}
+               if f"/ensemble_{name}/" in v.op.name] for name in fitted}
     start = sessions.Initializers(None, (), initializers)
     with sessions.local_session(model.config.session_config) as session:
       start.set_variables(session)
-      set_weights(session, [(specs[name].ensemble, found.weights)
-                            for name, found in fits.items()])
+      set_weights(session, [(specs[name].ensemble, one.weights)
+                            for name, one in fitted.items()])
       with start.started(session):
         try:
           values = evaluator.evaluate(session, metrics)
@@ -336,32 +339,34 @@ def judge(model: model_lib.Model, number: int,
           if reader.error is not None:
             raise reader.error from error
           raise
-      return Judged(
-          dict(zip(specs, map(float, values))),
-          {name: dict(zip((v.op.name for v in found), session.run(found)))
-           for name, found in variables.items()})
+      return Fits(
+          fitted, dict(zip(specs, map(float, values))),
+          {name: dict(zip((v.op.name for v in own), session.run(own)))
+           for name, own in variables.items()})
 
 
-def _ensemble(planned, architecture, number, task, library, logits, before,
-              exports):
+def _ensemble(name, architecture, search, number, task, logits, tensors,
+              before):
   """Builds a fitted ensemble on recorded logits."""
-  new = [name for t, name in architecture.subnetworks if t == number]
+  new = architecture.subnetworks_of(number)
   networks = [
       subnetworks.SubnetworkSpec(
-          name, _RecordedBuilder(name), _network(
-              logits[number, name], library.members[number, name].complexity),
-          None, None, None) for name in new]
+          builder, _RecordedBuilder(builder), _network(
+              tensors[number, builder],
+              logits.members[number, builder].complexity),
+          None, None, None) for builder in new]
   kept = () if before is None else tuple(
       i for i, member in enumerate(before.architecture.subnetworks)
       if member in architecture.subnetworks)
+  ensembler, = [one for one in search.ensemblers
+                if one.name == architecture.ensembler_name]
   return ensembles.build_ensemble(
       ensembles.Combination(
           architecture.ensemble_candidate_name,
           tuple(network.builder for network in networks), kept),
-      planned.fitted_by, planned.name, number,
-      architecture.replay_indices[-1], task, networks, before,
-      scoped_summary.ScopedSummary("ensemble", planned.name, skip=True),
-      exports, frozen=False, training=False)
+      ensembler, name, number, architecture.replay_indices[-1], task, networks,
+      before, scoped_summary.ScopedSummary("ensemble", name, skip=True),
+      search.exports, frozen=False, training=False)
 
 
 def set_weights(session: Any,
@@ -370,7 +375,7 @@ def set_weights(session: Any,
 
   Args:
     session: `Session` on the default graph.
-    fits: pairs of what an ensembler built, and the weight of each of its
+    fits: pairs of an ensembler's ensemble, and the weight of each of its
       subnetworks.
   """
   session.run([

@@ -43,8 +43,8 @@ def _graph_def(graph):
 class GraphFiles:
   """Writes the files of the default graph.
 
-  What does not fit on the disk is lost, and a warning says so. For a large
-  graph it takes seconds to make the contents, so they are made once.
+  A graph that does not fit on the disk is lost, and a warning says so. For a
+  large graph it takes seconds to make the contents, so they are made once.
   """
 
   def __init__(self, model_dir: str, saver: Any):
@@ -88,7 +88,7 @@ class GraphFiles:
       self._write(checkpoint + ".meta", self._meta_graph())
 
   def write(self, writer: summary_lib.SummaryWriter) -> None:
-    """Writes the text, and what TensorBoard shows; later calls do nothing."""
+    """Writes the text, and TensorBoard's graph; later calls do nothing."""
     if self._is_written or not self._meta_graph():
       return
     self._is_written = True

@@ -9,7 +9,7 @@ from adanet import tf_compat
 
 
 class Owned(NamedTuple):
-  """A hook, and whose training ends when it asks for a stop.
+  """A hook, and its owner, which ends when it asks for a stop.
 
   Attributes:
     hook: `SessionRunHook`.
@@ -67,14 +67,14 @@ class HookRunner:
 
     Args:
       session: `Session`.
-      fetches: what `Session.run` takes.
-      last: function from what the hooks fetch to a dict of what is fetched
-        after that, in the same run. Then `fetches` is a dict too, and the
+      fetches: see `Session.run`.
+      last: function from the hooks' fetches to a dict of further fetches,
+        run after them in the same run. Then `fetches` is a dict too, and the
         result has both.
       finished: called with the values after the run, before the hooks see
-        theirs. It returns the owners whose last step this was.
+        their values. It returns the owners that took their last step.
       training: the owners that train in this run; None for all. The hooks of
-        the others are not called. Those of the user always are.
+        other owners are not called. The user's hooks always are.
     """
     train = tf_compat.v1.train
     asked = []

@@ -21,7 +21,7 @@ _LOOK_SECS = 10.  # How long NaN is looked for.
 _MADE_BEFORE = ("input_fn returned a {} that was made before: make it in the "
                 "function, because each graph needs one")
 
-# What an input_fn may take.
+# The arguments that an input_fn may take.
 _ARGUMENTS = "mode", "config", "params", "input_context"
 
 
@@ -70,7 +70,7 @@ def _pair(batch, mode):
 def _check_is_batch(features, labels):
   """Checks that features and labels are a batch of the default graph.
 
-  A feature of shape [] beside others may be an argument for the network.
+  A feature of shape [] beside further ones may be an argument for the network.
   """
   graph = tf_compat.v1.get_default_graph()
   for leaf in tf_compat.v1.nest.flatten((features, labels)):
@@ -95,13 +95,13 @@ def _check_is_batch(features, labels):
 
 def _parameters(function):
   """Returns the parameters of a function that are not bound yet, by name."""
-  found = dict(inspect.signature(function).parameters)
-  # A signature still has what a partial binds by name.
+  parameters = dict(inspect.signature(function).parameters)
+  # A signature still has the arguments that a partial binds by name.
   while isinstance(function, functools.partial):
     for name in function.keywords:
-      found.pop(name, None)
+      parameters.pop(name, None)
     function = function.func
-  return found
+  return parameters
 
 
 def _check_parameters(parameters):
@@ -117,7 +117,7 @@ def _check_parameters(parameters):
 
 
 def _iterator(dataset):
-  """Returns the iterator of what an input_fn returned."""
+  """Returns the iterator of an input_fn's result."""
   try:
     return tf_compat.v1.data.make_initializable_iterator(dataset)
   except ValueError as error:
@@ -129,23 +129,23 @@ def _iterator(dataset):
 
 
 def _named(given):
-  """Returns the tensors of floats of an `Input`, by what a user calls them."""
-  found = {}
+  """Returns the tensors of floats of an `Input`, by the user's names."""
+  tensors = {}
   for kind, structure in (("feature", given.features), ("label", given.labels)):
     named = structure if isinstance(structure, dict) else {None: structure}
-    found.update(
+    tensors.update(
         (f"the {kind}s" if key is None else f"the {kind} {key!r}", tensor)
         for key, tensor in named.items()
         if isinstance(tensor, tf_compat.v1.Tensor) and
         tensor.dtype.is_floating)
-  return found
+  return tensors
 
 
 def not_finite(read: Callable[[], Input], num_batches: Optional[int]) -> str:
-  """Returns what in the first batches of an input has NaN or infinity.
+  """Returns the tensors with NaN or infinity in an input's first batches.
 
-  It reads the input anew. Nothing here may end training, so what cannot be read
-  has none.
+  It reads the input again. Nothing here may end training, so an input that
+  cannot be read has none.
 
   Args:
     read: function that makes the `Input` in the default graph.
@@ -170,10 +170,10 @@ def not_finite(read: Callable[[], Input], num_batches: Optional[int]) -> str:
         while left > 0 and time.monotonic() < end:
           left -= 1
           values = session.run(tensors)
-          found = [name for name, value in sorted(values.items())
+          names = [name for name, value in sorted(values.items())
                    if not np.isfinite(value).all()]
-          if found:
-            return ", ".join(found)
+          if names:
+            return ", ".join(names)
   except Exception as error:  # pylint: disable=broad-except
     logging.debug("The input is not looked at: %s", error)
   return ""

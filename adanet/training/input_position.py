@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the input is, so that training that was cut off goes on there.
 
-A graph counts the batches that its input gives: those of a run that failed do
-not count, those that a hook takes do. The counts are kept beside each
+A graph counts the batches that its input gives: batches of a run that failed
+do not count, batches that a hook takes do. The counts are kept beside each
 checkpoint. Where training goes on from one, as many batches are taken again,
 and dropped. That holds for every input that is the same each time it is read.
 """
@@ -29,7 +29,7 @@ class _Counted(NamedTuple):
 
   Attributes:
     name: str, the scope in which it is read. A candidate may have its own.
-    tensors: those that it gives.
+    tensors: its batch.
     initializers: list of ops that start it.
     batches: variable of this process, how many batches it has given.
     take: op that takes a batch, and counts it.
@@ -74,8 +74,8 @@ def counted(batch: Any, initializers: Sequence[Any]) -> Any:
     return batch  # Each batch is the same, or hooks feed it.
   graph = v1.get_default_graph()
   name = v1.get_variable_scope().name
-  number = sum(found.name.partition("+")[0] == name
-               for found in graph.get_collection(_COLLECTION))
+  number = sum(counter.name.partition("+")[0] == name
+               for counter in graph.get_collection(_COLLECTION))
   with v1.name_scope("adanet_input/"), v1.control_dependencies(None):
     batches = v1.Variable(
         0, dtype=v1.int64, trainable=False, use_resource=True, name="batches",
@@ -95,28 +95,28 @@ class InputPosition:
   """How many batches each input of the default graph has given."""
 
   def __init__(self, start: Mapping[str, int]):
-    """Adds what it needs to the graph. Make it when the graph is complete.
+    """Adds its ops to the graph. Make it when the graph is complete.
 
     Args:
-      start: what `read` has returned when a checkpoint was saved from which
+      start: the result of `read` when the checkpoint was saved from which
         training goes on; empty where the input begins.
     """
     v1 = tf_compat.v1
     self._inputs = v1.get_collection(_COLLECTION)
-    self._start = {found.name: start.get(found.name, 0)
-                   for found in self._inputs}
-    self._reads = {found.name: found.batches.read_value()
-                   for found in self._inputs}
+    self._start = {counter.name: start.get(counter.name, 0)
+                   for counter in self._inputs}
+    self._reads = {counter.name: counter.batches.read_value()
+                   for counter in self._inputs}
 
   @property
-  def goes_on(self) -> bool:
+  def is_resumed(self) -> bool:
     """Whether an input does not begin: it may be at its end already."""
     return any(self._start.values())
 
   def read(self, session: Any) -> Dict[str, int]:
     """Returns by the name of each input how many batches it has given.
 
-    As long as they are not taken again, those before the checkpoint count.
+    As long as they are not taken again, batches before the checkpoint count.
     """
     return {name: max(value, self._start[name])
             for name, value in self._taken(session).items()}
@@ -132,8 +132,8 @@ class InputPosition:
     """Takes the batches again that were taken before the checkpoint.
 
     Args:
-      session: `Session`, in which the inputs have begun. What a hook that was
-        told of it has taken, it had taken before as well.
+      session: `Session`, in which the inputs have begun. A hook that was told
+        of it has taken the same batches as before.
       asked_to_stop: returns whether to leave this.
 
     Returns:
@@ -145,7 +145,7 @@ class InputPosition:
               asked_to_stop) for each in self._inputs)
 
   def say_what_differs(self, number: int, fetches: Iterable[Any]) -> None:
-    """Logs in one line what goes on in another way than without the end.
+    """Logs in one line how the input differs from one without a restart.
 
     Args:
       number: int, the iteration's.
@@ -203,14 +203,14 @@ def _take(session, op, batches, asked_to_stop):
 
 def _ancestors(ops: Iterable[Any]) -> Set[Any]:
   """Returns ops, and all that run before them."""
-  found: Set[Any] = set()
+  ancestors: Set[Any] = set()
   left = list(ops)
   while left:
     op = left.pop()
-    if op not in found:
-      found.add(op)
+    if op not in ancestors:
+      ancestors.add(op)
       left += [tensor.op for tensor in op.inputs] + list(op.control_inputs)
-  return found
+  return ancestors
 
 
 class _Nodes:
@@ -222,13 +222,13 @@ class _Nodes:
         function.signature.name: function for function in library.function}
 
   def _all(self, node: Any) -> Iterable[Tuple[Any, Any]]:
-    """Yields a node, and those of the functions that it calls."""
+    """Yields a node, and the nodes of the functions that it calls."""
     seen: Set[str] = set()
     left = [node]
     while left:
-      found = left.pop()
-      yield found
-      for value in found.attr.values():
+      current = left.pop()
+      yield current
+      for value in current.attr.values():
         for function in [value.func, *value.list.func]:
           if function.name in self._functions and function.name not in seen:
             seen.add(function.name)

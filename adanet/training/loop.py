@@ -18,7 +18,7 @@ from adanet.training import training_summaries
 from adanet.training import turns as turns_lib
 
 _PROGRESS_SECS = .5  # Between two events of progress.
-# How many steps of the ensembles a worker leaves to those that train nothing
+# How many steps of the ensembles a worker leaves to workers that train nothing
 # else, and would wait. It trains subnetworks meanwhile.
 _LEFT_STEPS = 3
 
@@ -38,22 +38,22 @@ def _nobody_else(steps):
   return {name: "nobody else trains it" for name in steps}
 
 
-class Surroundings(NamedTuple):
-  """What a loop has to do with the rest of the job.
+class LoopContext(NamedTuple):
+  """The connection of a loop to the rest of the job.
 
   Attributes:
     report: called with each event.
     mark_stopped: called with a name, a reason and how often it was
-      trained; notes for a restart that it trains no further.
+      trained; records for a restart that it trains no further.
     asked_to_stop: returns whether a signal asked for a stop.
-    wait_for: called again and again while there is nothing to do until others
-      have trained, with the steps of the subnetworks that are not done. It
-      sleeps, and returns a dict from the names of those that no other task
-      trains further to the reason.
+    wait_for: called again and again while there is nothing to do until other
+      tasks have trained, with the steps of the subnetworks that are not done.
+      It sleeps, and returns a dict from the name of a subnetwork that no other
+      task trains further to the reason.
     untrained: the names of subnetworks that no task trains.
     shares_ensembles: whether other tasks train its ensembles, too.
-    not_finite: returns what of the input has NaN; "" for nothing. It is called
-      if a loss is NaN.
+    not_finite: returns a sentence that names the NaN values of the input, or
+      "". It is called if a loss is NaN.
     is_late: whether `max_seconds` were over before this could begin, so that it
       trains nothing. If not, it takes a step in any case.
   """
@@ -78,7 +78,7 @@ class Loop:
     steps: dict from a name to how often it was trained.
     losses: dict from a name to the loss of its last step.
     averages: dict from an ensemble's name to its moving average, as of the last
-      step; empty for one candidate alone, whose average decides nothing.
+      step; empty for one candidate alone, as its average decides nothing.
     trained: dict from a name to how many of its steps were taken here.
     seconds: dict from a name to how long these steps took.
   """
@@ -88,7 +88,7 @@ class Loop:
                deadline: Optional[float],
                hooks: hooks_lib.HookRunner, saver: saving.Saver,
                summaries: training_summaries.TrainingSummaries,
-               surroundings: Surroundings):
+               context: LoopContext):
     """Trains nothing yet.
 
     Args:
@@ -101,7 +101,7 @@ class Loop:
       hooks: `HookRunner`.
       saver: `Saver`.
       summaries: `TrainingSummaries`.
-      surroundings: `Surroundings`.
+      context: `LoopContext`.
     """
     self._number = number
     self._ops = ops
@@ -112,9 +112,9 @@ class Loop:
     self._runs = runs_lib.Runs(ops, hooks, summaries)
     self._saver = saver
     self._summaries = summaries
-    self._surroundings = surroundings
+    self._context = context
     self._turns = turns_lib.Turns(ops.fractions) if ops.fractions else None
-    self._pace = turns_lib.Pace(iteration_steps, surroundings.untrained)
+    self._lag_limit = turns_lib.LagLimit(iteration_steps, context.untrained)
     self._active = dict(ops.trainees)
     self._diverged: Set[str] = set()
     self._restored_behind: List[str] = []
@@ -129,14 +129,14 @@ class Loop:
     """Ends the training of a subnetwork or ensemble."""
     if self._active.pop(name, None) is None:
       return
-    self._pace.stop(name)
+    self._lag_limit.stop(name)
     self._hooks.stops.setdefault(name, reason)
-    self._surroundings.mark_stopped(name, reason, self.steps.get(name, 0))
-    self._surroundings.report(
+    self._context.mark_stopped(name, reason, self.steps.get(name, 0))
+    self._context.report(
         events.Stopped(self._number, name, reason, **what))
 
   def _finished(self, steps):
-    """Returns the names whose steps are at the limit, of pairs of both."""
+    """Returns the names that are at the limit, of pairs of name and step."""
     limit = self._iteration_steps
     return [name for name, step in steps if limit is not None and step >= limit]
 
@@ -147,15 +147,15 @@ class Loop:
                        "steps.", is_complete=True)
 
   def _stop_diverged(self, losses):
-    """Stops those whose loss is NaN; fails if no ensemble is left.
+    """Stops trainees with a loss of NaN; fails if no ensemble is left.
 
     A part does not fail, as the ensembles of other parts may be left.
     """
     names = [name for name, loss in losses.items() if math.isnan(loss)]
     if not names:
       return
-    found = self._surroundings.not_finite()
-    advice = f" The input has NaN or infinity in {found}." if found else ""
+    nan = self._context.not_finite()
+    advice = f" The input has NaN or infinity in {nan}." if nan else ""
     for name in names:
       self._diverged.add(name)
       self._stop(name, f"Its loss is NaN after {self.steps[name]} "
@@ -174,8 +174,9 @@ class Loop:
     """Returns the names of the ensembles, if they may take so many steps now.
     """
     names = [name for name, t in self._active.items() if not t.is_subnetwork]
-    if self._ops.follows and not all(
-        self._pace.allows(self.steps[name] + num_steps - 1) for name in names):
+    if self._ops.limits_lag and not all(
+        self._lag_limit.allows(self.steps[name] + num_steps - 1)
+        for name in names):
       return []
     return names
 
@@ -192,10 +193,10 @@ class Loop:
   def _catching_up(self):
     """Returns the ensembles that train while their subnetworks do no more.
 
-    Those that train beside their subnetworks end with them, but a checkpoint
-    of a cluster may have had them behind.
+    Ensembles that train beside their subnetworks end with them, but may have
+    been behind in the checkpoint of a cluster.
     """
-    if self._ops.follows:
+    if self._ops.limits_lag:
       return self._ensembles()
     if self._trains_subnetworks() and not self._is_at_max_steps():
       return []
@@ -203,19 +204,19 @@ class Loop:
     return [name for name in self._restored_behind if name in behind]
 
   def _next(self):
-    """Returns the names of those that train in the next run.
+    """Returns the names of the trainees of the next run.
 
-    There are none if nobody here may train before others have.
+There are none if all here must wait for other tasks.
     """
     if self._turns is None:
-      if self._ops.follows:
+      if self._ops.limits_lag:
         return tuple(self._ensembles())
       return tuple(self._catching_up() or self._active)
     active = [name for name, t in self._active.items() if t.is_subnetwork]
     # At the last step, only ensembles train that lag behind.
-    if self._ops.follows and self._is_at_max_steps():
+    if self._ops.limits_lag and self._is_at_max_steps():
       active = []
-    leaves_some = bool(active) and self._surroundings.shares_ensembles
+    leaves_some = bool(active) and self._context.shares_ensembles
     ensembles = self._ensembles(1 + (_LEFT_STEPS if leaves_some else 0))
     if ensembles:
       active.append(turns_lib.ENSEMBLES)
@@ -234,7 +235,7 @@ class Loop:
             bool(self._active))
 
   def _is_over(self):
-    return not (self._pace.unfinished or self._trains_subnetworks() or
+    return not (self._lag_limit.unfinished or self._trains_subnetworks() or
                 self._catching_up() or self._outlasts_subnetworks())
 
   def _run(self, session, names):
@@ -251,12 +252,12 @@ class Loop:
     self._take(names, values)
 
   def _take_observed(self, steps):
-    """Takes over the steps of what others train, too."""
+    """Takes over the steps that other tasks have trained."""
     self.steps.update(zip(self._ops.observed, map(int, steps)))
 
   def _update_pace(self):
-    if self._ops.follows:
-      self._pace.update({
+    if self._ops.limits_lag:
+      self._lag_limit.update({
           name: self.steps[name] for name in self._ops.pacemakers})
 
   def _take(self, names, values):
@@ -269,7 +270,7 @@ class Loop:
     for name in names:
       self.trained[name] += 1
     self._take_observed(values["observed"])
-    # What is observed of these may be their step before.
+    # Their observed steps may be the ones before.
     self.steps.update(zip(names, values["steps"].tolist()))
     self._update_pace()
     if values["summaries"]:
@@ -282,17 +283,17 @@ class Loop:
     self._stop_finished()
 
   def _look(self, session):
-    """Reads how far others are."""
+    """Reads how far other tasks are."""
     steps, self.global_step = self._runs.look(session)
     self._take_observed(steps)
     self._update_pace()
 
   def _await_others(self, session):
-    """Lets others train, and reads how far they are."""
-    unfinished = self._pace.unfinished
+    """Lets other tasks train, and reads how far they are."""
+    unfinished = self._lag_limit.unfinished
     if unfinished:
-      for name in self._surroundings.wait_for(unfinished):
-        self._pace.stop(name)
+      for name in self._context.wait_for(unfinished):
+        self._lag_limit.stop(name)
     self._look(session)
 
   def progress(self, rate: Optional[float] = None) -> events.Progress:
@@ -305,7 +306,7 @@ class Loop:
     if self._iteration_steps is not None and rate:
       left = max([self._iteration_steps - self.steps[name]
                   for name in list(self._active) + list(
-                      self._pace.unfinished)] or [0]) / rate
+                      self._lag_limit.unfinished)] or [0]) / rate
     return events.Progress(
         self._number, self.global_step, dict(self.steps),
         {name: float(loss) for name, loss in self.losses.items()}, rate, left)
@@ -313,7 +314,7 @@ class Loop:
   def _report_progress(self, started, first_step):
     seconds = time.time() - started
     rate = (self.global_step - first_step) / seconds if seconds > .1 else 0.
-    self._surroundings.report(self.progress(rate or None))
+    self._context.report(self.progress(rate or None))
 
   def start(self, session: Any,
             stopped: Callable[[Dict[str, int]], Dict[str, str]]) -> None:
@@ -329,7 +330,7 @@ class Loop:
         name: t.step for name, t in self._ops.trainees.items()}).items()}
     self._look(session)
     for name, reason in stopped(self.steps).items():
-      self._pace.stop(name)
+      self._lag_limit.stop(name)
       if self._active.pop(name, None) is not None:
         self._hooks.stops.setdefault(name, reason)
     self._stop_finished()
@@ -342,7 +343,7 @@ class Loop:
         return Ending.STOP_ASKED
     if None in self._hooks.stops:
       return Ending.STOP_ASKED
-    if self._surroundings.asked_to_stop():
+    if self._context.asked_to_stop():
       return Ending.SIGNAL
     if self._deadline is not None and time.time() >= self._deadline:
       return self._max_steps_ending() or Ending.TIME_IS_UP
@@ -357,7 +358,7 @@ class Loop:
   def _first_ending(self):
     """Returns why training ends before a step; None if it does not."""
     ending = self._max_steps_ending()
-    if ending is None and self._surroundings.is_late:
+    if ending is None and self._context.is_late:
       return Ending.TIME_IS_UP
     return ending
 
@@ -381,8 +382,8 @@ class Loop:
         ending = Ending.ITERATION_OVER
         break
       try:
-        if self._surroundings.shares_ensembles:
-          # A step of all ensembles takes long, and others may have done it.
+        if self._context.shares_ensembles:
+          # A step of all ensembles takes long: other tasks may have done it.
           self._look(session)
           self._stop_finished()
         names = self._next()

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A search and its model_dir: builds the graph that the latest state asks for."""
+"""A search and its model_dir: builds the graph for the latest state."""
 
 import contextlib
 import functools
@@ -61,7 +61,7 @@ class Rules(NamedTuple):
 
   @property
   def metric_name(self) -> str:
-    """What candidates are compared by."""
+    """The name of the metric that candidates are compared by."""
     return self.evaluator.metric_name if self.evaluator else "adanet_loss"
 
 
@@ -76,9 +76,9 @@ class Model(NamedTuple):
     rules: `Rules`.
     report_materializer: `adanet.ReportMaterializer` or None.
     report_store: `ReportStore`, or None without a report_materializer.
-    part: tuple of str, the names of the builders of one part of an iteration,
-      which is then all that is built, with the ensembles of these alone; None
-      for what `placement` says.
+    part: tuple of str, the names of the builders of one part of an iteration:
+      only these are built, with their ensembles; None for the builders that
+      `placement` assigns.
     stops: dict from the name of a builder of another part to the step at which
       it stops, where that is known.
     only: `Architecture` of the one ensemble that is built of an iteration, with
@@ -103,7 +103,7 @@ class Model(NamedTuple):
     return self.report_store.for_generator(number)
 
   def _share(self, strategy, number, builder_names):
-    """Returns what this worker builds and trains, by what its strategy says."""
+    """Returns which parts this worker builds and trains, by its strategy."""
     part = self.part
     if self.only is not None:
       part = self.only.subnetworks_of(number)
@@ -116,8 +116,7 @@ class Model(NamedTuple):
       _check_time(share, strategy, not all(
           map(iteration_lib.is_fitted, self.search.ensemblers)))
       return share
-    # A worker that is alone has nobody to divide the work with. There, one
-    # batch trains all.
+    # A single worker does not divide the work. There, one batch trains all.
     return share._replace(fractions=None, ensemble_fraction=None)
 
   def history(self, number: int) -> List[
@@ -130,8 +129,8 @@ class Model(NamedTuple):
     Raises:
       architecture.ArchitectureError: a file is corrupt.
     """
-    found = [(t, self.model_dir.architecture(t)) for t in range(number)]
-    return [(t, a) for t, a in found if a is not None]
+    architectures = [(t, self.model_dir.architecture(t)) for t in range(number)]
+    return [(t, a) for t, a in architectures if a is not None]
 
   def graph(self, input_fn: Callable[..., Any], mode: str,
             number: int, scope: Callable[
@@ -149,7 +148,7 @@ class Model(NamedTuple):
 
   def not_finite(self, input_fn: Callable[..., Any], mode: str,
                  num_batches: Optional[int]) -> str:
-    """Returns what of an input has NaN; see `input.not_finite`.
+    """Returns the tensors of an input with NaN; see `input.not_finite`.
 
     Args:
       input_fn: see `graph`.
@@ -160,15 +159,15 @@ class Model(NamedTuple):
         lambda: self._reader(input_fn, mode)(self._strategy(mode)), num_batches)
 
   def not_finite_of_evaluator(self) -> str:
-    """Returns a sentence that says what of the evaluator's input has NaN.
+    """Returns a sentence that names the NaN values of the evaluator's input.
 
     It is empty if nothing has.
     """
     evaluator = self.rules.evaluator
-    found = evaluator and self.not_finite(
+    names = evaluator and self.not_finite(
         evaluator.input_fn, "eval", getattr(evaluator, "steps", None))
-    return found and (
-        f" The input of the evaluator has NaN or infinity in {found}.") or ""
+    return names and (
+        f" The input of the evaluator has NaN or infinity in {names}.") or ""
 
   @contextlib.contextmanager
   def graph_on(self, read: Callable[[distributed.PlacementStrategy],

@@ -1,18 +1,15 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Records what a task trained and what an iteration found, for a report."""
+"""Records the work of a task and the results of an iteration, for a report."""
 
 import collections
 import numbers
-import os
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from adanet import log as logging
 from adanet import tf_compat
-from adanet.core import architecture as architecture_lib
 from adanet.core import checkpoints
-from adanet.core import events
 from adanet.core import iteration as iteration_lib
 from adanet.history import records
 from adanet.history import store
@@ -24,11 +21,11 @@ _SECS_BETWEEN_WRITES = 10.
 
 def _bytes_by_device():
   """Returns how many bytes the variables of the default graph take."""
-  found = collections.Counter()
+  num_bytes = collections.Counter()
   for variable in tf_compat.v1.global_variables():
     size = variable.shape.num_elements() or 0
-    found[variable.device] += size * variable.dtype.size
-  return found
+    num_bytes[variable.device] += size * variable.dtype.size
+  return num_bytes
 
 
 def write_or_warn(write: Callable[[Any], None], record: Any) -> None:
@@ -41,14 +38,14 @@ def write_or_warn(write: Callable[[Any], None], record: Any) -> None:
 
 
 class TaskRecorder:
-  """Records what this task does for an iteration.
+  """Records the work of this task for an iteration.
 
   Make it when the graph of the iteration is complete.
   """
 
   def __init__(self, model_dir: str, task: str,
                iteration: iteration_lib.Iteration, began: float):
-    """Reads what processes before this one have done.
+    """Reads the work of earlier processes.
 
     Args:
       model_dir: str.
@@ -76,7 +73,7 @@ class TaskRecorder:
     return before + time.time() - self._began
 
   def write(self, loop: loop_lib.Loop, has_ended: bool = True) -> None:
-    """Writes what this task has done so far.
+    """Writes the work of this task so far.
 
     Args:
       loop: its `Loop`.
@@ -99,7 +96,7 @@ class TaskRecorder:
       self.write(loop, has_ended=False)
 
   def write_parameter_servers(self) -> None:
-    """Writes what each parameter server holds; for the chief."""
+    """Writes the load of each parameter server; for the chief."""
     for device, size in self._bytes.items():
       spec = tf_compat.v1.DeviceSpec.from_string(device)
       if spec.job == "ps":
@@ -132,7 +129,7 @@ def mixture_weights(
   Args:
     session: `Session`, for weights that are no variables.
     iteration: `Iteration`.
-    checkpoint: str, the prefix of the checkpoint that has the others.
+    checkpoint: str, the prefix of the checkpoint that has the other variables.
   """
   return {
       c.name: [_mean_weight(_weight(w.weight, session, checkpoint))
@@ -145,27 +142,27 @@ def costs(
     iteration: iteration_lib.Iteration,
     measured: Optional[Sequence[float]],
     sizes: Optional[Sequence[float]]) -> Dict[str, Dict[str, Any]]:
-  """Returns what is known of the costs of subnetworks, as in a record.
+  """Returns the known costs of subnetworks, as in a record.
 
   Args:
     iteration: `Iteration` with all subnetworks.
-    measured: what a step of each one costs, if a placement strategy asked.
-    sizes: likewise the bytes of its variables.
+    measured: the cost of a step of each one, if a placement strategy asked.
+    sizes: the bytes of its variables, under the same condition.
   """
-  found: Dict[str, Dict[str, Any]] = {
+  record: Dict[str, Dict[str, Any]] = {
       spec.name: {} for spec in iteration.subnetworks}
   # It is 1 for all of them where the input was too short to measure.
   if measured and set(measured) != {1}:
     for spec, cost in zip(iteration.subnetworks, measured):
-      found[spec.name].update(
+      record[spec.name].update(
           {"measured_seconds": cost / 1e9}
           if getattr(spec.builder, "cost", None) is None else
           {"stated_cost": cost})
   for spec, size in zip(iteration.subnetworks, sizes or ()):
-    found[spec.name].update(
+    record[spec.name].update(
         {"measured_bytes": size} if getattr(spec.builder, "size", None) is None
         else {"stated_size": size})
-  return found
+  return record
 
 
 def write_evaluation(
@@ -176,10 +173,10 @@ def write_evaluation(
   Args:
     model_dir: str.
     number: int, the iteration of the checkpoint.
-    ensemble: str, the name of what was evaluated.
+    ensemble: str, the name of the evaluated ensemble.
     name: str, that of the evaluation, or None.
     global_step: int, that of the checkpoint.
-    metrics: dict; what is no number is left out.
+    metrics: dict; values that are no numbers are left out.
   """
   write = store.Store(model_dir).write_evaluation
   write_or_warn(write, records.EvaluationRecord(
@@ -188,77 +185,8 @@ def write_evaluation(
        if isinstance(value, (numbers.Real, np.number))}, name or ""))
 
 
-def write_undecided(model_dir: str, event: events.IterationUndecided) -> None:
-  """Writes which ensemble answers while an iteration has no winner."""
-  write_or_warn(store.Store(model_dir).write_undecided,
-                records.undecided_record(event))
-
-
-def write_end(model_dir: str, global_step: int, reason: str) -> None:
-  """Writes why training ended.
-
-  Args:
-    model_dir: str.
-    global_step: int, the last one.
-    reason: str.
-  """
-  write_or_warn(store.Store(model_dir).write_end,
-                records.EndRecord(global_step, reason, time.time()))
-
-
-def read_end(model_dir: str) -> Optional[records.EndRecord]:
-  """Returns what `write_end` wrote last, or None."""
-  return store.Store(model_dir).end()
-
-
-def write_goes_on(model_dir: str) -> None:
-  """Notes that training goes on: no end is known any more."""
+def mark_resumed(model_dir: str) -> None:
+  """Records that training goes on: no end is known any more."""
   history = store.Store(model_dir)
   write_or_warn(history.write_undecided, None)
   write_or_warn(history.write_end, None)
-
-
-def write_iteration(
-    model_dir: str, ended: events.IterationEnded,
-    architectures: Mapping[str, architecture_lib.Architecture],
-    values: Optional[Mapping[str, float]],
-    weights: Mapping[str, Sequence[float]],
-    progress: events.Progress, checkpoint: str,
-    generation: Optional[int] = None,
-    costs_by_name: Optional[Dict[str, Dict[str, Any]]] = None,
-    held_out_losses: Optional[Mapping[str, float]] = None) -> None:
-  """Writes what an iteration found.
-
-  Args:
-    model_dir: str.
-    ended: the event of its end.
-    architectures: dict from the name of each candidate to its `Architecture`.
-    values: dict from the names of candidates to what they were compared by;
-      None if they were not.
-    weights: see `mixture_weights`.
-    progress: the last event of its progress.
-    checkpoint: str, the prefix of its last checkpoint.
-    generation: int, that of a cluster; None without one.
-    costs_by_name: see `costs`; None if nobody asked.
-    held_out_losses: dict from the name of a network to its loss alone, on the
-      evaluator's data; None if networks were not evaluated.
-  """
-  candidates = {
-      name: ["t{}_{}".format(*pair) for pair in architecture.subnetworks]
-      for name, architecture in architectures.items()}
-  won = architectures[ended.choice.name]._replace(
-      global_step=progress.global_step)
-  write = store.Store(model_dir).write_iteration
-  write_or_warn(write, records.iteration_record(
-      ended, candidates, values,
-      {name: found for name, found in weights.items()
-       if len(found) == len(candidates[name])}, progress,
-      progress.global_step, generation, costs_by_name,
-      held_out_losses)._replace(
-          checkpoint=os.path.basename(checkpoint), architecture=won.to_json()))
-
-
-def read_iteration(model_dir: str, number: int
-                  ) -> Optional[records.IterationRecord]:
-  """Returns what `write_iteration` wrote, or None."""
-  return store.Store(model_dir).iteration(number)

@@ -13,7 +13,7 @@ _Names = Tuple[str, ...]
 
 
 def _leaves(fetches):
-  """Returns what `Session.run` fetches, whatever keys the dicts have."""
+  """Returns the fetches of `Session.run`; its dicts may have any keys."""
   if isinstance(fetches, dict):
     fetches = list(fetches.values())
   if isinstance(fetches, (list, tuple)):
@@ -24,8 +24,8 @@ def _leaves(fetches):
 def _fetched_here(element):
   """Returns an op that runs after an element of the graph.
 
-  What waits for an op changes an attribute of it. TensorFlow warns of that if
-  the op ran before, as those that hooks fetch may have.
+  An op that waits for another one changes an attribute of that. TensorFlow
+  warns if the other op ran before, as ops that hooks fetch may have.
   """
   v1 = tf_compat.v1
   outputs = getattr(element, "outputs", [element])
@@ -57,7 +57,7 @@ class Runs:
     self.was_new = False
 
   def renew(self) -> None:
-    """Forgets what was compiled: there is another session."""
+    """Forgets the compiled calls: there is another session."""
     self._calls = {}
     self._with_hooks = set()
 
@@ -104,13 +104,13 @@ class Runs:
 
     Args:
       session: `Session`.
-      names: those that train.
+      names: of the trainees that train.
       global_step: int, before the run.
-      finished: function from pairs of a name and its step to the names whose
-        last step that was.
+      finished: function from pairs of a name and its step to the names that
+        took their last step.
 
     Returns:
-      Dict with what `TrainOps.fetches` has, "summaries", "observed" and
+      Dict with the keys of `TrainOps.fetches`, "summaries", "observed" and
       "global_step".
     """
     if names not in self._fetches:

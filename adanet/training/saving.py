@@ -27,8 +27,8 @@ class DiskFullError(RuntimeError):
 class Saver:
   """Saves nothing: of all workers, only the chief writes checkpoints.
 
-  Make it before hooks begin: they find a saver in the default graph, as those
-  of `tf.estimator` do.
+  Make it before hooks begin: they use a saver in the default graph, as the
+  hooks of `tf.estimator` do.
   """
 
   def __init__(self, **options: Any):
@@ -66,7 +66,7 @@ class Saver:
           end_hooks: Callable[[], None]) -> None:
     """Saves the last checkpoint, and ends the listeners, then the hooks.
 
-    A hook that ends finds what was trained, also if it raises an error.
+    A hook that ends reads the trained values, also if it raises an error.
     """
     del session, global_step
     end_hooks()
@@ -79,8 +79,8 @@ class CheckpointSaver(Saver):
   an iteration are done, their ensembles may train on. So the steps of all say
   whether there is something to save.
 
-  A hook may save, too, in the same folder. Then neither saves again what the
-  other one has saved, but each tells its listeners as if it were alone.
+  A hook may save, too, in the same folder. Then neither saves a step again that
+  the other one has saved, but each tells its listeners of its own saves.
 
   Attributes:
     checkpoint: str, the prefix of the last checkpoint that was saved, or of the
@@ -102,14 +102,14 @@ class CheckpointSaver(Saver):
       config: RunConfig, which says how often and how many.
       steps: the variables that count the steps of all that train, anywhere.
       report: called with a `CheckpointSaved` for each.
-      wait_for_space: called with what is wrong, again and again while a
+      wait_for_space: called with the problem, again and again while a
         checkpoint that training cannot go on without does not fit on the disk.
         It sleeps, and raises an error in the end.
       listeners: `CheckpointSaverListener`s.
-      input_position: function from a session to what `input_position` of a
-        `ModelDir` returns.
-      search_dir: str, the model_dir of the whole search. What a hook saves
-        there is saved in `model_dir`.
+      input_position: function from a session to the result of `input_position`
+        of a `ModelDir`.
+      search_dir: str, the model_dir of the whole search. A hook's checkpoints
+        for it are saved in `model_dir`.
     """
     super().__init__(
         sharded=True, max_to_keep=config.keep_checkpoint_max,
@@ -153,7 +153,7 @@ class CheckpointSaver(Saver):
   def _new_path(self, prefix, global_step):
     """Returns the path of a checkpoint that is not there yet.
 
-    A file that others may read is never written again.
+    A file that other processes may read is never written again.
     """
     first = path = f"{prefix}-{global_step}"
     number = 0
@@ -188,7 +188,7 @@ class CheckpointSaver(Saver):
     return session.run(self._read_steps).tolist()
 
   def _note_told(self, steps, global_step):
-    """Notes how far all was when the listeners were told."""
+    """Records the steps at which the listeners were told."""
     self._told_steps = steps
     self._told_global_step = global_step
     self._told_time = time.time()
@@ -202,7 +202,7 @@ class CheckpointSaver(Saver):
     self._note_told(steps, global_step)
 
   def go_on_from(self, checkpoint: str) -> None:
-    """Notes the checkpoint of this iteration from which training goes on.
+    """Sets the checkpoint of this iteration from which training goes on.
 
     Args:
       checkpoint: str, its prefix. The variables may be further by now.
@@ -224,7 +224,7 @@ class CheckpointSaver(Saver):
     self._report(events.CheckpointSaved(path, global_step))
 
   def _save(self, session, global_step, listeners, write, prefix=None):
-    # Others may train meanwhile. What is saved is then further than this says,
+    # Other tasks may train meanwhile. The checkpoint is then further than this,
     # and the next call saves again.
     steps = self._read(session)
     if steps == self._told_steps:

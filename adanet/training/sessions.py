@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What makes a session ready to run: its variables, its tables, its input."""
+"""Makes a session ready to run: its variables, its tables, its input."""
 
 import contextlib
 import re
@@ -12,7 +12,7 @@ from adanet import tf_compat
 from adanet.core import checkpoints
 from adanet.core import user_errors
 
-# A moving average starts anew where another version wrote other names.
+# A moving average starts again where another version wrote other names.
 _AVERAGE_STATE = re.compile(r".*/adanet_loss/(biased|local_step)\Z")
 _LEARNING_RATE = re.compile(
     r"adanet/iteration_\d+/(?:subnetwork|ensemble)_([^/]+)/(.+/)?learning_rate"
@@ -20,7 +20,7 @@ _LEARNING_RATE = re.compile(
 
 
 class _Saved(NamedTuple):
-  """What of the graph a checkpoint has under a name.
+  """A variable of the graph, under its name in a checkpoint.
 
   Attributes:
     name: str. The parts of a partitioned variable have the same one.
@@ -61,7 +61,7 @@ class Restorer:
   """
 
   def __init__(self, checkpoint: str, new: Optional[str] = None):
-    """Checks that the checkpoint has what the graph needs.
+    """Checks that the checkpoint has all variables of the graph.
 
     Args:
       checkpoint: str, its prefix.
@@ -77,7 +77,7 @@ class Restorer:
         checkpoint).get_variable_to_shape_map()
     renamed = checkpoints.stored_names(
         [v.op.name for v in v1.global_variables()], shapes)
-    found = {}  # By identity: variables of TensorFlow 2 have no hash.
+    match = {}  # By identity: variables of TensorFlow 2 have no hash.
     others = {}
     for name, shape, saved in _all_saved():
       if new and name.startswith(new):
@@ -100,9 +100,9 @@ class Restorer:
       if name in renamed:
         others[stored] = saved
       else:
-        found[id(saved)] = saved
+        match[id(saved)] = saved
     self._savers = [v1.train.Saver(group) for group in (
-        list(found.values()), others) if group]
+        list(match.values()), others) if group]
 
   def restore(self, session: Any) -> None:
     """Gives the variables their values."""
@@ -111,12 +111,12 @@ class Restorer:
 
 
 class Initializers:
-  """What makes a session on the default graph ready.
+  """The initializers of a session on the default graph.
 
   Make it when the graph is complete.
 
   Attributes:
-    kept_rates: dict from what trains to the learning rate that its optimizer
+    kept_rates: dict from a trainee to the learning rate that its optimizer
       was made with, and the one that the checkpoint had instead. Optimizers of
       Keras keep it in a variable.
   """
@@ -127,15 +127,15 @@ class Initializers:
     """Runs nothing yet.
 
     Args:
-      restorer: what restores variables; None where there is no checkpoint.
-      local_init_ops: ops of subnetworks that initialize what they have.
+      restorer: `Restorer`; None where there is no checkpoint.
+      local_init_ops: ops of subnetworks that initialize their own state.
       input_initializers: ops that start the input.
     """
     v1 = tf_compat.v1
     self._restorer = restorer
     self._variables = v1.global_variables()
-    self._rates = [(found.group(1), v) for v in self._variables
-                   for found in [_LEARNING_RATE.match(v.op.name)] if found]
+    self._rates = [(match.group(1), v) for v in self._variables
+                   for match in [_LEARNING_RATE.match(v.op.name)] if match]
     self.kept_rates: Dict[str, Tuple[float, float]] = {}
     # Such as the trees of tf.estimator. All tasks use the same ones, so they
     # are made with the variables.
@@ -175,7 +175,7 @@ class Initializers:
     """Starts the tables and the input of this process.
 
     Args:
-      session: `Session`, whose variables have their values.
+      session: `Session`. Its variables have their values.
 
     Yields:
       The coordinator of the input's threads, which end at the end.
@@ -241,7 +241,7 @@ class OpenSession:
 
 
 def local_init_op(local_init_ops: Sequence[Any]) -> Any:
-  """Returns the op that initializes what each process has by itself."""
+  """Returns the op that initializes the local state of each process."""
   v1 = tf_compat.v1
   return v1.group(
       v1.local_variables_initializer(), v1.tables_initializer(),

@@ -84,7 +84,7 @@ class StopRequests:
       self._num_deferred -= 1
 
   def raise_asked(self) -> None:
-    """Raises what the signal means, if one has come.
+    """Raises the exception of the signal, if one has come.
 
     Raises:
       KeyboardInterrupt: it was SIGINT. It is `Interrupted`, unless a person

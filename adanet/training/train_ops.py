@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The ops of a training step, for what still trains in an iteration."""
+"""The ops of a training step, for the trainees of an iteration."""
 
 import fractions as fractions_lib
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple
@@ -61,18 +61,18 @@ class TrainOps:
   """The ops that train an iteration, in the graph of the iteration.
 
   Attributes:
-    trainees: dict from a name to a `Trainee`, those that this worker trains.
+    trainees: dict from a name to a `Trainee` that this worker trains.
     averages: dict from an ensemble's name to the tensor that updates and
       returns the moving average of its AdaNet loss.
     fractions: dict from the name of a turn to the part of this worker's time
       that it gets: a subnetwork, or `turns.ENSEMBLES`. None if all train in
       each run.
-    observed: dict from a name to its step, of those that others train, too, or
-      in other runs, and that matter here.
-    pacemakers: the names of the observed subnetworks with which its ensembles
-      keep pace.
-    follows: whether they do so.
-    is_part: whether this is a part of an iteration, whose other subnetworks
+    observed: dict from a name to its step, of subnetworks that other tasks or
+      other runs train, too, and that matter here.
+    pacemakers: the names of the observed subnetworks that its ensembles must
+      not train ahead of.
+    limits_lag: whether there are any.
+    is_part: whether this is a part of an iteration. Its other subnetworks
       train in other parts, in as many steps.
   """
 
@@ -80,7 +80,7 @@ class TrainOps:
                global_step_combiner_fn: Callable[[List[Any]], Any],
                is_part: bool = False, stops: Mapping[str, int] = {},  # pylint: disable=dangerous-default-value
                shares_ensembles: bool = False):
-    """Adds what all runs have in common to the graph.
+    """Adds the ops of all runs to the graph.
 
     Args:
       iteration: `Iteration`.
@@ -114,17 +114,17 @@ class TrainOps:
         for spec in specs}
     self.averages = {
         c.name: _tensor(c.average.update) for c in iteration.candidates}
-    # In turns, all are observed: others may train the same, and finish it.
+    # In turns, all are observed: other tasks may train the same, and finish it.
     self.observed = {
         spec.name: spec.step for spec in iteration.subnetworks
         if self.fractions is not None or (
             share.builds_ensemble and spec.name not in self.trainees)}
-    # Who leads waits for those of others, also where its ensembles are fitted
-    # when they are done.
+    # A task with ensembles waits for observed subnetworks, also where they are
+    # fitted when all are done.
     self.pacemakers = tuple(self.observed) if share.builds_ensemble else ()
-    self.follows = bool(self.pacemakers)
-    # They count together, at the end of their run, so that those who share them
-    # see all of its steps or none.
+    self.limits_lag = bool(self.pacemakers)
+    # They count together, at the end of their run, so that tasks that share
+    # them see all of its steps or none.
     self._together: Dict[str, Any] = {}
     if shares_ensembles:
       self._together = {spec.name: _advance(spec, new) for spec in new}
@@ -141,14 +141,14 @@ class TrainOps:
     return {name: self.trainees[name].advance for name in names}
 
   def fetches(self, names: Iterable[str]) -> Dict[str, Any]:
-    """Returns what one step fetches: three tensors, as each one costs time.
+    """Returns the fetches of a step: three tensors, as each one costs time.
 
     Returns:
       Dict with "steps" and "losses", tensors of shape [number of names], and
       "averages", a tensor of shape [number of averages]; empty for one
       candidate alone, which wins whatever its average is, and in a turn in
       which no ensemble trains. A part's candidate is not alone: it is compared
-      with those of other parts.
+      with the candidates of other parts.
     """
     v1 = tf_compat.v1
     names = tuple(names)
@@ -185,13 +185,12 @@ class TrainOps:
   def set_global_step(self, after: Iterable[str]) -> Any:
     """Returns the global step, as a tensor.
 
-    A worker that builds all subnetworks, or ensembles, sets it from the steps
-    of what it builds. The others read what it has set. A part presumes
-    that the subnetworks of other parts train in all of its runs, but for those
-    of which it knows when they stop.
+    A worker that builds all subnetworks, or ensembles, sets it from their
+    steps. All other workers read it. A part presumes that the subnetworks of
+    other parts train in all of its runs, until their stops if it knows these.
 
     Args:
-      after: the names of those that train in the same run, before this.
+      after: the names of the trainees that train in the same run, before this.
     """
     v1 = tf_compat.v1
     iteration = self._iteration
@@ -199,7 +198,7 @@ class TrainOps:
     if not self.is_part and not iteration.share.builds_ensemble and (
         len(iteration.subnetworks) < len(iteration.builder_names)):
       return global_step.read_value()
-    # What is observed is read once in a run, and may be read before it trains.
+    # A step is observed once in a run, and may be read before it trains.
     known = dict(self._reads)
     known.update(self._advance(tuple(after)))
     by_builder = {

@@ -3,8 +3,7 @@
 """Trains an iteration of a search, wherever its session runs."""
 
 import functools
-from typing import (Any, Callable, Dict, List, NamedTuple, Optional, Sequence,
-                    Tuple)
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from adanet import log as logging
 from adanet import tf_compat
@@ -16,17 +15,18 @@ from adanet.core import model_dir as model_dir_lib
 from adanet.core import summary
 from adanet.core import user_errors
 from adanet.tf_compat import saver_hooks
-from adanet.training import choosing
+from adanet.training import candidates as candidates_lib
+from adanet.training import fingerprint_check
 from adanet.training import hooks as hooks_lib
 from adanet.training import input_position
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
-from adanet.training import noting
 from adanet.training import recording
 from adanet.training import saving
 from adanet.training import sessions
 from adanet.training import signals
 from adanet.training import train_ops
+from adanet.training import trained as trained_lib
 from adanet.training import training_summaries
 
 # In how many more batches NaN is looked for than training has read.
@@ -34,7 +34,7 @@ _MORE_BATCHES = 100
 
 
 class Request(NamedTuple):
-  """What a user asks of `train`.
+  """The arguments of a user's call of `train`.
 
   Attributes:
     input_fn: see `adanet.Estimator.train`.
@@ -59,9 +59,22 @@ class Request(NamedTuple):
   deadline: Optional[float] = None
   wait_timeout_secs: float = 7200.
 
+  def retry_until_space(self, write: Callable[[], Any], folder: str) -> Any:
+    """Writes a file that training needs; waits while the disk is full.
+
+    Args:
+      write: function that writes in a folder.
+      folder: str.
+
+    Returns:
+      The result of `write`.
+    """
+    return waiting.wait_until_space(
+        write, waiting.Wait(self.wait_timeout_secs, "free some space"), folder)
+
 
 class Training(NamedTuple):
-  """How a task trains: what is asked of it, and what it has opened for that.
+  """How a task trains: the user's request, and the task's open resources.
 
   Attributes:
     request: `Request`.
@@ -79,70 +92,23 @@ class Training(NamedTuple):
     return self.stops.asked is not None
 
 
-class Start(NamedTuple):
-  """From where an iteration trains.
-
-  Attributes:
-    number: int, the iteration's.
-    checkpoint: str, the prefix of the latest checkpoint, or None.
-    begins: whether the checkpoint is that of the iteration before.
-    is_elsewhere: whether it is in another folder than those that follow.
-  """
-  number: int
-  checkpoint: Optional[str]
-  begins: bool = False
-  is_elsewhere: bool = False
-
-
 class TrainingTask(NamedTuple):
   """The task that trains an iteration.
 
   Attributes:
     name: str, its name.
     is_chief: whether it restores and saves.
-    surroundings: `Surroundings` of its loop.
+    context: `LoopContext` of its loop.
     began: float, when this process began with the iteration; of `time.time`.
     folder: `ModelDir` for its checkpoints and its record; None for the model's.
     position: `InputPosition`, where this process reads all input; or None.
   """
   name: str
   is_chief: bool
-  surroundings: loop_lib.Surroundings
+  context: loop_lib.LoopContext
   began: float
   folder: Optional[model_dir_lib.ModelDir] = None
   position: Optional[input_position.InputPosition] = None
-
-
-class Trained(NamedTuple):
-  """An iteration after its training.
-
-  Attributes:
-    ending: `Ending`.
-    contest: `Contest` of its candidates.
-    reports: function from the names of the winner's builders to the
-      `MaterializedReport`s; called if there is a report_materializer.
-    averages: dict from the name of each candidate to the moving average of its
-      loss.
-    weights: dict from an ensemble's name to its mean mixture weights.
-    progress: the last event of its progress.
-    checkpoint: str, the prefix of its last checkpoint.
-    global_step: int, that of the checkpoint.
-    seconds: float, how long it took, in all processes that led it.
-    generation: int, that of a cluster; None without one.
-    costs: dict from a subnetwork's name to what a record has of its costs; see
-      `recording.costs`.
-  """
-  ending: loop_lib.Ending
-  contest: choosing.Contest
-  reports: Callable[[Sequence[str]], List[Any]]
-  averages: Dict[str, float]
-  weights: Dict[str, List[float]]
-  progress: events.Progress
-  checkpoint: str
-  global_step: int
-  seconds: float
-  generation: Optional[int] = None
-  costs: Optional[Dict[str, Dict[str, Any]]] = None
 
 
 def _hook_runner(training, ops, is_chief):
@@ -158,7 +124,7 @@ def _hook_runner(training, ops, is_chief):
 
 
 def _warn_of_hooks_left_out(iteration, ops):
-  """Names subnetworks whose `chief_hooks` have no chief that trains them."""
+  """Names subnetworks with `chief_hooks` that the chief does not train."""
   for spec in iteration.subnetworks:
     if spec.train_op.chief_hooks and spec.name not in ops.trainees:
       logging.warning(
@@ -177,7 +143,8 @@ class IterationTraining:
   """
 
   def __init__(self, model: model_lib.Model, training: Training,
-               built: model_lib.BuiltGraph, start: Start, task: TrainingTask):
+               built: model_lib.BuiltGraph, start: trained_lib.Start,
+               task: TrainingTask):
     """Completes the graph.
 
     Args:
@@ -200,13 +167,13 @@ class IterationTraining:
         is_part=model.part is not None and
         len(self.iteration.subnetworks) < len(self.iteration.builder_names),
         stops=model.stops,
-        shares_ensembles=task.surroundings.shares_ensembles)
+        shares_ensembles=task.context.shares_ensembles)
     self._set_number = tf_compat.v1.assign(
         self.iteration.current_iteration, start.number)
     if task.is_chief:
       self._chief_saver = self._make_saver()
     self._saver = self._chief_saver or saving.Saver()
-    # Hooks may add ops in `begin`: those of summaries and savers come after.
+    # Hooks may add ops in `begin`: ops of summaries and savers come after.
     self._hooks = _hook_runner(training, self._ops, task.is_chief)
     self._hooks.begin()
     summaries = training_summaries.TrainingSummaries(
@@ -217,7 +184,7 @@ class IterationTraining:
         start.number, self._ops, model.search.max_iteration_steps,
         training.request.max_steps, training.request.deadline, self._hooks,
         self._saver, summaries,
-        task.surroundings._replace(
+        task.context._replace(
             report=self._report,
             not_finite=functools.lru_cache()(self._not_finite)))
     self._recorder = recording.TaskRecorder(
@@ -225,23 +192,24 @@ class IterationTraining:
     self.initializers = sessions.Initializers(
         restorer, self.iteration.local_init_ops, built.initializers)
 
-  _note: Optional[noting.SearchNote] = None
+  _fingerprint_check: Optional[fingerprint_check.FingerprintCheck] = None
   _chief_saver: Optional[saving.CheckpointSaver] = None
 
   def _prepare_chief(self):
-    """Makes what only the chief has; returns its `Restorer`, or None."""
+    """Makes the chief's own objects; returns its `Restorer`, or None."""
     model, start = self._model, self._start
     if self._task.folder is None:
-      self._note = noting.SearchNote(
+      self._fingerprint_check = fingerprint_check.FingerprintCheck(
           model, start.number, self._training.request.max_iterations,
           self.iteration.builder_names, self.iteration.graphs,
-          has_weights=start.checkpoint is not None, resumes=not start.begins)
+          has_weights=start.checkpoint is not None,
+          resumes=not start.starts_iteration)
     _warn_of_hooks_left_out(self.iteration, self._ops)
     if start.checkpoint is None:
       return None
     return sessions.Restorer(
         start.checkpoint,
-        f"adanet/iteration_{start.number}/" if start.begins else None)
+        f"adanet/iteration_{start.number}/" if start.starts_iteration else None)
 
   def _make_saver(self):
     """Returns the `CheckpointSaver` of the chief."""
@@ -260,7 +228,7 @@ class IterationTraining:
         listeners=request.saving_listeners, **arguments)
 
   def _not_finite(self):
-    """Returns what of the input has NaN, as far as it may have been read."""
+    """Returns the tensors of the input with NaN, if it may have been read."""
     return self._model.not_finite(
         self._training.request.input_fn, "train",
         _MORE_BATCHES + max(self.loop.trained.values()))
@@ -268,7 +236,7 @@ class IterationTraining:
   def _report(self, event):
     if isinstance(event, events.Progress):
       self._recorder.write_now_and_then(self.loop)
-    self._task.surroundings.report(event)
+    self._task.context.report(event)
 
   def begin(self, session: Any) -> None:
     """Saves the first checkpoint, or says from which one training goes on.
@@ -278,14 +246,14 @@ class IterationTraining:
     """
     saver, start = self._chief_saver, self._start
     assert saver is not None
-    if self._note is not None:
-      self._note.write(self._training.request.wait_timeout_secs)
-      recording.write_goes_on(self._model.model_dir.path)
+    if self._fingerprint_check is not None:
+      self._fingerprint_check.write(self._training.request.wait_timeout_secs)
+      recording.mark_resumed(self._model.model_dir.path)
     session.run(self._set_number)
     global_step = int(session.run(self.iteration.global_step))
-    if start.begins:
+    if start.starts_iteration:
       saver.begin_iteration(session, start.number, global_step)
-    elif start.checkpoint is None or start.is_elsewhere:
+    elif start.checkpoint is None or start.from_other_folder:
       saver.save(session, global_step)
     else:
       saver.go_on_from(start.checkpoint)
@@ -295,8 +263,8 @@ class IterationTraining:
   def train(self, session: Any, coordinator: Any) -> loop_lib.Ending:
     """Trains in a session until something ends it.
 
-    A signal ends it after its step. The chief then saves, and the signal does
-    what it means.
+    A signal ends it after its step. The chief then saves, and the signal
+    takes effect.
 
     Args:
       session: `Session` that is ready.
@@ -337,7 +305,7 @@ class IterationTraining:
     self._say_what_is_kept()
     self._position.say_what_differs(self._start.number, self._ops.all())
     return self._position.restore(
-        session, self._task.surroundings.asked_to_stop)
+        session, self._task.context.asked_to_stop)
 
   def _say_what_is_kept(self) -> None:
     """Warns of learning rates that are not as the optimizers were made."""
@@ -358,10 +326,10 @@ class IterationTraining:
     can be read once only has none for the second iteration of a call.
     """
     if not any(self.loop.trained.values()):
-      if self._position.goes_on:
+      if self._position.is_resumed:
         return
       if self._chief_saver is not None and (
-          self._model.part is not None or not self._start.begins):
+          self._model.part is not None or not self._start.starts_iteration):
         raise empty_input.empty_input_error("train")
       logging.warning("Iteration %d: the input has no batch for this process.",
                       self._start.number)
@@ -391,11 +359,12 @@ class IterationTraining:
     self._saver.end(session, self.loop.global_step,
                     lambda: self._hooks.end(session))
 
-  def trained(self, session: Any, ending: loop_lib.Ending) -> Trained:
-    """Returns what the chief has trained and saved.
+  def trained(self, session: Any, ending: loop_lib.Ending
+             ) -> trained_lib.TrainedIteration:
+    """Returns the iteration that the chief has trained and saved.
 
-    It is read from the checkpoint, with which all that follows begins: on a
-    cluster, others may have trained since.
+It is read from the checkpoint, with which the next iteration begins: on a
+cluster, other tasks may have trained since.
     """
     assert self._chief_saver is not None
     checkpoint = self._chief_saver.checkpoint
@@ -410,14 +379,7 @@ class IterationTraining:
     self._recorder.write_parameter_servers()
     if self._training.writer:
       self._training.writer.flush()
-    number = self.iteration.number
-    return Trained(
-        ending=ending,
-        contest=choosing.contest(self._model, self.iteration, checkpoint),
-        reports=lambda included: choosing.materialized_reports(
-            self._model, number, checkpoint, included),
-        averages=dict(zip((c.name for c in self.iteration.candidates),
-                          choosing.averages(self.iteration, checkpoint))),
-        weights=recording.mixture_weights(session, self.iteration, checkpoint),
-        progress=progress, checkpoint=checkpoint, global_step=global_step,
-        seconds=self._recorder.total_seconds)
+    return trained_lib.TrainedIteration(
+        ending, candidates_lib.of_iteration(self.iteration, checkpoint),
+        recording.mixture_weights(session, self.iteration, checkpoint),
+        progress, self._recorder.total_seconds)

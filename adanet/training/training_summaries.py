@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""When training writes to TensorBoard's folders, and what."""
+"""When training writes to TensorBoard's folders, and which values."""
 
 import time
 from typing import Any, Dict, Optional
@@ -64,7 +64,7 @@ class TrainingSummaries:
     }
 
   def fetches(self, global_step: int) -> Dict[str, Any]:
-    """Returns what to fetch in the step that follows this global step.
+    """Returns the fetches of the step after this global step.
 
     The first step is written, and then, as AdaNet does, one every
     `every_steps - 1`, or every `every_steps` if these are 1 or 2.
@@ -78,7 +78,7 @@ class TrainingSummaries:
 
   def write(self, values: Dict[str, Any],
             averages: Dict[str, float], global_step: int) -> None:
-    """Writes what was fetched.
+    """Writes the fetched summaries.
 
     Args:
       values: the values of `fetches`.

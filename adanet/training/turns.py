@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Who may train next: subnetworks by their turns, ensembles by their pace."""
+"""Which trainee is next: subnetworks in turns, ensembles within a lag limit."""
 
 import fractions as fractions_lib
 from typing import Collection, Dict, FrozenSet, Mapping, Optional, Union
@@ -13,9 +13,9 @@ ENSEMBLES = ""
 class Turns:
   """The turns of one worker: for each subnetwork, and for all ensembles.
 
-  The next one is always the least served: that whose seconds, divided by its
-  part of the time, are the fewest. So each one gets its part, and when one
-  trains no further, the others get what it leaves, in proportion to theirs.
+  The next one is always the least served: the one with the fewest seconds,
+  divided by its part of the time. So each one gets its part, and when one
+  trains no further, the rest get its part, in proportion to their own.
   """
 
   def __init__(self, fractions: Mapping[
@@ -31,11 +31,11 @@ class Turns:
     """Returns the least served one; the first of them if some are equal.
 
     One that was not active at the last call starts level with the least served
-    of the others. What it missed is not made up for, unless it was waiting.
+    active one. Its missed time is not made up for, unless it was waiting.
 
     Args:
-      active: the names of those that may train, at least one.
-      waiting: the names of those that may train when others have done so.
+      active: the names of trainees that may train, at least one.
+      waiting: the names of trainees that must wait for other ones.
     """
     stayed = [self._served[name] for name in active if name in self._active]
     for name in active:
@@ -45,14 +45,14 @@ class Turns:
     return min(active, key=self._served.__getitem__)
 
   def served(self, name: str, secs: float) -> None:
-    """Notes how many seconds one has trained."""
+    """Adds the seconds that one has trained."""
     self._served[name] += secs / self._fractions[name]
 
 
-class Pace:
+class LagLimit:
   """How far ensembles may train ahead of subnetworks that other tasks train.
 
-  An ensemble that ran ahead would be compared with the others before its
+  An ensemble that ran ahead would be compared with other ones before its
   subnetworks have learned, so it takes a step for each step of the slowest one.
 
   Attributes:
@@ -64,7 +64,7 @@ class Pace:
 
     Args:
       limit: int, the step at which it is; None if only its input ends it.
-      untrained: the names of those that no task trains. Nobody waits for them.
+      untrained: the names of subnetworks that no task trains.
     """
     self._limit = limit
     self._stopped = set(untrained)
@@ -75,12 +75,12 @@ class Pace:
     self.steps = dict(steps)
 
   def stop(self, name: str) -> None:
-    """Notes that a subnetwork trains no further."""
+    """Records that a subnetwork trains no further."""
     self._stopped.add(name)
 
   @property
   def unfinished(self) -> Dict[str, int]:
-    """The steps of those that are not done, by name."""
+    """The steps of subnetworks that are not done, by name."""
     return {name: step for name, step in self.steps.items()
             if name not in self._stopped and (
                 self._limit is None or step < self._limit)}

@@ -118,12 +118,12 @@ class PaceTest(parameterized.TestCase):
       ({"a": 9, "b": 9}, 8, True), ({"a": 9, "b": 9}, 9, False),
       ({"a": 9, "b": 3}, 4, False), ({}, 0, False))
   def test_follows_the_slowest_that_is_not_done(self, steps, step, allowed):
-    followed = turns.Pace(limit=9)
+    followed = turns.LagLimit(limit=9)
     followed.update(steps)
     self.assertEqual(allowed, followed.allows(step))
 
   def test_nobody_waits_for_one_that_stopped_or_that_nobody_trains(self):
-    followed = turns.Pace(limit=9, untrained=["nobody's"])
+    followed = turns.LagLimit(limit=9, untrained=["nobody's"])
     followed.update({"a": 7, "b": 2, "nobody's": 0})
     self.assertEqual({"a": 7, "b": 2}, followed.unfinished)
     followed.stop("b")
@@ -139,7 +139,7 @@ class PaceTest(parameterized.TestCase):
       st.randoms())
   def test_ensemble_takes_as_many_steps_as_its_subnetworks(
       self, speeds, limit, random):
-    followed = turns.Pace(limit)
+    followed = turns.LagLimit(limit)
     names = [f"n{i}" for i in range(len(speeds))]
     steps = {name: 0 for name in names}
     followed.update(steps)

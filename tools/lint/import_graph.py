@@ -73,6 +73,24 @@ def circles(edges):
   return sorted(found.values())
 
 
+def arrows(edges, start, end, allowed=()):
+  """Returns the imports from one package to another.
+
+  Args:
+    edges: as `graph` returns it.
+    start: str, the package whose modules import, such as "adanet.search".
+    end: str, the package whose modules are imported.
+    allowed: names of modules that may be imported.
+
+  Returns:
+    Sorted list of messages.
+  """
+  return [f"{module} imports {imported}" for module in sorted(edges)
+          if f"{module}.".startswith(f"{start}.")
+          for imported in sorted(edges[module])
+          if f"{imported}.".startswith(f"{end}.") and imported not in allowed]
+
+
 def mutual_folders(edges):
   """Returns the pairs of folders below the first that import each other.
 

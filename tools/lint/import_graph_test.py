@@ -36,6 +36,13 @@ class ImportGraphTest(absltest.TestCase):
         ["adanet.a.x imports adanet.b.y, and adanet.b.v imports adanet.a.w"],
         import_graph.mutual_folders(edges))
 
+  def test_arrows(self):
+    edges = {"adanet.a.x": {"adanet.b.y", "adanet.b.inside.z", "adanet.bc"},
+             "adanet.ab.w": {"adanet.b.y"}, "adanet.b.y": {"adanet.a.x"}}
+    self.assertEqual(
+        ["adanet.a.x imports adanet.b.inside.z"],
+        import_graph.arrows(edges, "adanet.a", "adanet.b", ["adanet.b.y"]))
+
 
 if __name__ == "__main__":
   absltest.main()

@@ -110,6 +110,15 @@ class TreeTest(absltest.TestCase):
     self.assertEqual([], import_graph.circles(edges))
     self.assertEqual([], import_graph.mutual_folders(edges))
 
+  def test_a_search_sees_the_interface_of_engines_alone(self):
+    edges = import_graph.graph(_library())
+    self.assertEqual([], import_graph.arrows(
+        edges, "adanet.search", "adanet.engines",
+        ["adanet.engines", "adanet.engines.engine"]))
+    for one, other in (("executor", "cluster"), ("cluster", "executor")):
+      self.assertEqual([], import_graph.arrows(
+          edges, f"adanet.engines.{one}", f"adanet.engines.{other}"))
+
 
 if __name__ == "__main__":
   absltest.main()

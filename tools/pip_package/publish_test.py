@@ -189,7 +189,7 @@ class PublishTest(parameterized.TestCase):
       ("gitlab", "{answers}400/File name has already been taken", _HAS_IT),
       ("unauthorized", "{answers}401/No", "the user name or the password (401"),
       ("too_large", "{answers}413/Too large", "answers 413 Too large."),
-      ("moved", "{answers}301/Moved", "redirect to http://127.0.0.1:9/."),
+      ("moved", "{answers}301/GenerationChanged", "redirect to http://127.0.0.1:9/."),
   )
   def test_wrong_index(self, url, expected):
     self._assert_fails(1, expected, ["--repository-url", url], _CREDENTIALS)

@@ -1,15 +1,15 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Who builds what, who trains it, and where its variables live.
+"""Who builds and who trains each subnetwork, and where its variables live.
 
 Every worker of a cluster asks its own strategy and talks to no other worker. So
 each answer follows from numbers alone: m workers, of which the chief is number
 0, and this one number w; k subnetworks in the iteration; n parameter servers.
 
-The rules come first, one function for each strategy: what worker w of m builds
-and trains, as a `Share`. A plan asks each worker about every subnetwork, so
-answers are kept. The strategies are the same rules with a config and AdaNet's
-methods. `strategy.py` has what they have in common.
+The rules come first, one function for each strategy: the work of worker w of m,
+as a `Share`. A plan asks each worker about every subnetwork, so answers are
+kept. The strategies are the same rules with a config and AdaNet's methods.
+`strategy.py` has their common part.
 """
 
 import fractions
@@ -22,10 +22,10 @@ from adanet import _sole_owner
 _sole_owner.check()
 from adanet import log as logging
 from adanet.distributed import _arguments
-from adanet.distributed import lengths as lengths_lib
-from adanet.distributed import line as line_lib
 from adanet.distributed import strategy as strategy_lib
 from adanet.distributed import tasks
+from adanet.distributed import weights as weights_lib
+from adanet.distributed import wrap_around
 
 PlacementStrategy = strategy_lib.PlacementStrategy
 Share = strategy_lib.Share
@@ -36,7 +36,7 @@ _Balanced = TypeVar("_Balanced", bound="BalancedStrategy")
 
 @functools.lru_cache(maxsize=1024)
 def replication(num_subnetworks: int) -> Share:
-  """Returns what each worker does under `ReplicationStrategy`: everything."""
+  """Returns the share of each worker under `ReplicationStrategy`: all."""
   return Share(builds_ensemble=True, subnetworks=range(num_subnetworks),
                trains_subnetworks=True)
 
@@ -44,16 +44,16 @@ def replication(num_subnetworks: int) -> Share:
 @functools.lru_cache(maxsize=1024)
 def round_robin(num_workers: int, worker_index: int, num_subnetworks: int,
                 drop_remainder: bool) -> Share:
-  """Returns what a worker does under `RoundRobinStrategy`.
+  """Returns the share of a worker under `RoundRobinStrategy`.
 
-  A round is k + 1 workers: the first has the ensemble, the others one
-  subnetwork each. 9 workers with 3 subnetworks are two rounds and one more::
+  A round is k + 1 workers: the first has the ensemble, each other worker one
+  subnetwork. 9 workers with 3 subnetworks are two rounds and one more::
 
       worker    0  1  2  3 | 4  5  6  7 | 8
       trains    E  0  1  2 | E  0  1  2 | E
 
-  So worker 5 of 9 trains subnetwork 0. In a longer tail, those that train share
-  all subnetworks. Here are 7 workers, with a tail of 3::
+  So worker 5 of 9 trains subnetwork 0. The workers of a longer tail share all
+  subnetworks. Here are 7 workers, with a tail of 3::
 
       worker    0  1  2  3 | 4  5     6
       trains    E  0  1  2 | E  0, 2  1
@@ -94,13 +94,13 @@ def round_robin_servers(num_ps: int, num_subnetworks: int,
 
 @functools.lru_cache(maxsize=1024)
 def balanced(num_workers: int, worker_index: int, num_subnetworks: int,
-             work: lengths_lib.Work,
+             work: weights_lib.Work,
              num_ensemble_workers: Optional[int]) -> Share:
-  """Returns what a worker does under `BalancedStrategy`.
+  """Returns the share of a worker under `BalancedStrategy`.
 
-  The ensembles and the subnetworks are laid on a line, each as long as it
-  costs, and worker w has part w of m equal ones. Here the ensembles cost 5, the
-  subnetworks 1, 2 and 4, and there are 3 workers::
+  The wrap-around rule, with costs as weights: the ensembles and the subnetworks
+  are laid end to end, and worker w has part w of m equal ones. Here the
+  ensembles cost 5, the subnetworks 1, 2 and 4, and there are 3 workers::
 
       | ensembles         | 0 | 1     | 2             |
       | worker 0      | worker 1      | worker 2      |
@@ -114,14 +114,14 @@ def balanced(num_workers: int, worker_index: int, num_subnetworks: int,
   """
   builder = Share(builds_ensemble=True, subnetworks=range(num_subnetworks),
                   trains_subnetworks=False)
-  line, num_ahead = work.line_behind_ensembles, 0
+  intervals_of, num_ahead = work.intervals_behind_ensembles, 0
   if num_ensemble_workers is not None:
-    line = work.line
+    intervals_of = work.intervals
     if num_subnetworks > 1:  # At least one worker trains.
       num_ahead = min(num_ensemble_workers, num_workers - 1)
   if num_workers == 0 or worker_index < num_ahead:
     return builder
-  of_ensembles, parts = line(num_subnetworks).part(
+  of_ensembles, parts = intervals_of(num_subnetworks).part(
       worker_index - num_ahead, num_workers - num_ahead)
   if not parts:
     return builder
@@ -133,7 +133,7 @@ def balanced(num_workers: int, worker_index: int, num_subnetworks: int,
     ensembles = num_workers * fractions.Fraction(
         work.ensemble_cost(num_subnetworks))
     of_ensembles = ensembles / (
-        ensembles + line_lib.exact_sum(work.numbers(num_subnetworks)))
+        ensembles + wrap_around.exact_sum(work.numbers(num_subnetworks)))
   return builder._replace(trains_subnetworks=True, fractions=parts,
                           ensemble_fraction=of_ensembles)
 
@@ -225,8 +225,8 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
   """Gives every worker the same work, whatever the subnetworks cost.
 
   `balanced` is the rule: equal parts of a line of the ensembles and the
-  subnetworks, each as long as it costs. A worker divides its time by what its
-  part covers, so no worker waits for another: with costs that add up to C, and
+  subnetworks, each as long as it costs. A worker divides its time as its part
+  is divided, so no worker waits for another: with costs that add up to C, and
   E for the ensembles, m workers train one step of everything in a time of
   (C + E) / m, and nothing is faster. A worker trains neighboring subnetworks.
   There are at most k + m - 1 pairs of a worker and a subnetwork that it trains.
@@ -236,7 +236,7 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
   several workers may train one subnetwork, or the ensembles, at the same time.
 
   With a number as `num_ensemble_workers`, the first workers build the ensembles
-  and all subnetworks, and train nothing; the others have the parts of a line of
+  and all subnetworks, and train nothing; the rest have the parts of a line of
   subnetworks alone. At least one worker trains: if it is alone, or if the
   number is 0, the first worker builds the ensembles and all subnetworks, and
   trains its part. So it is also for a single subnetwork, which all workers
@@ -244,7 +244,7 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
 
   The parameter servers follow the same rule. The subnetworks are laid end to
   end by their sizes, and each parameter server has one of n equal parts. The
-  hash of a variable's name picks a point on its subnetwork's length, and the
+  hash of a variable's name picks a point on its subnetwork's interval, and the
   variable lives where that point is. So every parameter server expects the same
   number of bytes.
 
@@ -252,22 +252,22 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
   k not above m and n:
 
   * Training speedup: O(m / k).
-  * Variable fetches from parameter servers: O(m n / k) by those that train
-    subnetworks, O(m n) by those that train ensembles: about a quarter of all.
+  * Variable fetches from parameter servers: O(m n / k) by workers that train
+    subnetworks, O(m n) by workers that train ensembles: about a quarter of all.
   * Memory per worker: O(1), two subnetworks or three; O(k) with ensembles.
   * Stale gradients per subnetwork with asynchronous SGD: O(m / k).
 
   Use it if the subnetworks cost unequal time, if there are four subnetworks or
-  more, whose ensembles are too much for one worker, or if there are few
+  more and their ensembles are too much for one worker, or if there are few
   workers. It is never slower than `RoundRobinStrategy`. Keep RoundRobinStrategy
   if only the chief has the memory for all subnetworks.
   """
 
-  def __init__(self, costs: lengths_lib.Given = None,
-               sizes: lengths_lib.Given = None,
+  def __init__(self, costs: weights_lib.Given = None,
+               sizes: weights_lib.Given = None,
                num_ensemble_workers: Optional[int] = None,
                dedicate_parameter_servers: bool = True,
-               ensemble_cost: lengths_lib.GivenEnsembleCost = None):
+               ensemble_cost: weights_lib.GivenEnsembleCost = None):
     """Makes a strategy; set its `config` before asking it for a decision.
 
     Args:
@@ -298,8 +298,8 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
     if num_ensemble_workers is not None:
       num_ensemble_workers = _arguments.check_integer(
           "num_ensemble_workers", num_ensemble_workers, at_least=0)
-    self.work = lengths_lib.Work(costs, ensemble_cost)
-    self.sizes = lengths_lib.Lengths("sizes", sizes)
+    self.work = weights_lib.Work(costs, ensemble_cost)
+    self.sizes = weights_lib.Weights("sizes", sizes)
     self._num_ensemble_workers = num_ensemble_workers
     self._dedicates = dedicate_parameter_servers
 
@@ -315,17 +315,17 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
     return strategy
 
   def with_measured(
-      self: _Balanced, costs: Optional[Sequence[line_lib.Number]] = None,
-      sizes: Optional[Sequence[line_lib.Number]] = None,
-      ensemble_cost: Optional[line_lib.Number] = None) -> _Balanced:
-    """Returns a copy of this strategy that knows what was measured.
+      self: _Balanced, costs: Optional[Sequence[wrap_around.Number]] = None,
+      sizes: Optional[Sequence[wrap_around.Number]] = None,
+      ensemble_cost: Optional[wrap_around.Number] = None) -> _Balanced:
+    """Returns a copy of this strategy that knows the measured costs and sizes.
 
     Args:
       costs: sequence of numbers, one for each subnetwork, to take instead of
         "measured"; None for equal ones. If `costs` of this strategy is
         something else, it stays.
       sizes: the same for `sizes`.
-      ensemble_cost: number, what a step of all ensembles takes, in the units of
+      ensemble_cost: number, the cost of a step of all ensembles, in the unit of
         these costs; None for a third of their sum. If `ensemble_cost` of this
         strategy is not None, it stays.
 
@@ -337,21 +337,21 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
 
   def for_earlier_iterations(self: "_Balanced") -> "_Balanced":
     """As in `PlacementStrategy`: with equal costs and sizes."""
-    return self._with(lengths_lib.Work(None, None),
-                      lengths_lib.Lengths("sizes", None))
+    return self._with(weights_lib.Work(None, None),
+                      weights_lib.Weights("sizes", None))
 
-  def costs_of(self, num_subnetworks: int) -> Sequence[line_lib.Number]:
+  def costs_of(self, num_subnetworks: int) -> Sequence[wrap_around.Number]:
     """Returns the cost of each subnetwork; ones if they are equal."""
     return self.work.numbers(
         _arguments.check_num_subnetworks(num_subnetworks))
 
-  def ensemble_cost_of(self, num_subnetworks: int) -> line_lib.Number:
-    """Returns what a step of all ensembles takes, in the units of the costs.
+  def ensemble_cost_of(self, num_subnetworks: int) -> wrap_around.Number:
+    """Returns the cost of a step of all ensembles, in the units of the costs.
     """
     return self.work.ensemble_cost(
         _arguments.check_num_subnetworks(num_subnetworks))
 
-  def sizes_of(self, num_subnetworks: int) -> Sequence[line_lib.Number]:
+  def sizes_of(self, num_subnetworks: int) -> Sequence[wrap_around.Number]:
     """Returns the size of each subnetwork; ones if they are equal."""
     return self.sizes.numbers(
         _arguments.check_num_subnetworks(num_subnetworks))
@@ -367,7 +367,7 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
     if not self._dedicates:
       options.append("dedicate_parameter_servers=False")
     if self.work.ensembles is not None:
-      options.append(f"ensemble_cost={lengths_lib.show(self.work.ensembles)}")
+      options.append(f"ensemble_cost={weights_lib.show(self.work.ensembles)}")
     return f"{type(self).__name__}({', '.join(options)})"
 
   def _share(self, num_subnetworks):
@@ -394,4 +394,5 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
     return share.ensemble_fraction
 
   def _dedicated(self, num_ps, num_subnetworks, subnetwork_index):
-    return self.sizes.line(num_subnetworks).segment(subnetwork_index, num_ps)
+    return self.sizes.intervals(num_subnetworks).interval(
+        subnetwork_index, num_ps)

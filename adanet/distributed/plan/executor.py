@@ -12,7 +12,7 @@ from typing import Any, Dict, NamedTuple, Optional, Sequence
 
 from adanet.console import indices as indices_lib
 from adanet.distributed import _arguments
-from adanet.distributed import line as line_lib
+from adanet.distributed import wrap_around
 
 Indices = indices_lib.Indices
 
@@ -27,13 +27,13 @@ class ExecutorWorkers(NamedTuple):
   """
   workers: Indices
   subnetworks: Indices
-  time: line_lib.Number
+  time: wrap_around.Number
 
 
 class ExecutorPlan:
   """Which worker of an executor trains which subnetworks, and how long.
 
-  Times are in the unit of `PlacementPlan.training_time`: what one worker needs
+  Times are in the unit of `PlacementPlan.training_time`: the time of one worker
   for one step of a subnetwork that costs 1. So an iteration takes as often
   this time as it has steps.
 
@@ -47,13 +47,13 @@ class ExecutorPlan:
   """
 
   def __init__(self, num_workers: int, num_subnetworks: int,
-               costs: Optional[Sequence[line_lib.Number]] = None):
+               costs: Optional[Sequence[wrap_around.Number]] = None):
     """Makes a plan.
 
     Args:
       num_workers: at least 1, and at most 20,000.
       num_subnetworks: at least 1; 10 million pairs with a worker at most.
-      costs: what a step of each subnetwork costs, with its ensembles: positive
+      costs: the cost of a step of each subnetwork, with its ensembles: positive
         numbers in any unit. None: all cost 1.
 
     Raises:
@@ -63,14 +63,14 @@ class ExecutorPlan:
     self.num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
     _arguments.check_cluster(num_workers, num_subnetworks)
     if costs is not None:
-      costs = _arguments.check_lengths(
+      costs = _arguments.check_weights(
           "costs", costs, f"{num_subnetworks} numbers greater than 0, one for "
           "each subnetwork", num_subnetworks)
     self.costs = costs
     # As integers: then no order of adding them makes a difference.
     exact = [fractions.Fraction(cost)
              for cost in costs or (1,) * num_subnetworks]
-    self._scale = line_lib.common_denominator(exact)
+    self._scale = wrap_around.common_denominator(exact)
     self._scaled = [int(cost * self._scale) for cost in exact]
     self.worker_groups = tuple(self._groups())
 
@@ -96,14 +96,14 @@ class ExecutorPlan:
       yield ExecutorWorkers(
           Indices(range(num_busy, self.num_workers)), Indices(), 0)
 
-  def training_time(self) -> line_lib.Number:
+  def training_time(self) -> wrap_around.Number:
     """Returns when the last worker is done."""
     return max(group.time for group in self.worker_groups)
 
-  def ideal_time(self) -> line_lib.Number:
+  def ideal_time(self) -> wrap_around.Number:
     """Returns a time that no other division goes below.
 
-    It is what all costs are for each worker, or the largest cost if it is more.
+    It is the sum of all costs for each worker, or the largest cost if greater.
     """
     return self._time(max(
         fractions.Fraction(sum(self._scaled), self.num_workers),
@@ -113,7 +113,7 @@ class ExecutorPlan:
     """Returns a sum of scaled costs in the unit of the costs."""
     return _plain(fractions.Fraction(scaled) / self._scale)
 
-  def figures(self) -> Dict[str, line_lib.Number]:
+  def figures(self) -> Dict[str, wrap_around.Number]:
     """Returns the figures of the plan.
 
     Returns:

@@ -6,14 +6,14 @@ import fractions as fractions_lib
 from typing import Dict, NamedTuple, Optional, Sequence
 
 from adanet.console import indices as indices_lib
-from adanet.distributed import line as line_lib
+from adanet.distributed import wrap_around
 
 Indices = indices_lib.Indices
 
 _MAX_DENOMINATOR = 20
 
 
-def format_fraction(fraction: line_lib.Number) -> str:
+def format_fraction(fraction: wrap_around.Number) -> str:
   """Returns a fraction of a worker's time as a short text: "2/3" or "0.348"."""
   simple = fractions_lib.Fraction(fraction).limit_denominator(_MAX_DENOMINATOR)
   if abs(float(simple - fraction)) < 1e-12 and 0 < simple < 1:
@@ -42,7 +42,7 @@ class WorkerGroup(NamedTuple):
   builds_ensemble: bool
   subnetworks: Indices
   trains_subnetworks: bool
-  fractions: Optional[line_lib.Fractions] = None
+  fractions: Optional[wrap_around.Fractions] = None
   ensemble_fraction: fractions_lib.Fraction = fractions_lib.Fraction(0)
 
   @property
@@ -65,11 +65,11 @@ class WorkerGroup(NamedTuple):
     return self.trains_subnetworks and self.fractions is None
 
   def time_fractions(
-      self, costs: Optional[Sequence[line_lib.Number]] = None
-  ) -> Dict[int, line_lib.Number]:
+      self, costs: Optional[Sequence[wrap_around.Number]] = None
+  ) -> Dict[int, wrap_around.Number]:
     """Returns the fraction of its time for each subnetwork that it trains.
 
-    With `ensemble_fraction` they add up to 1. The costs are those of the plan.
+    With `ensemble_fraction` they add up to 1. The costs are the plan's.
     """
     rest = 1 - self.ensemble_fraction
     if not self.in_lockstep:
@@ -81,7 +81,7 @@ class WorkerGroup(NamedTuple):
 
 
 class SubnetworkGroup(NamedTuple):
-  """Subnetworks that have the same figures.
+  """Subnetworks that have the same values.
 
   Attributes:
     subnetworks: the subnetworks, at least one.

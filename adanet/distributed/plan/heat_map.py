@@ -52,7 +52,7 @@ class _Axis:
 
 
 def _map_workers(plan, subnetworks, workers):
-  """Returns what the workers of a plan do, in bins of the two axes.
+  """Returns the work of a plan's workers, in bins of the two axes.
 
   Returns:
     Three arrays. float64 [subnetwork bins, worker bins], the speed that a bin
@@ -87,7 +87,7 @@ def _map_workers(plan, subnetworks, workers):
 
 
 def _map_ps(plan, subnetworks, ps):
-  """Returns which parameter servers serve what, in bins of the two axes.
+  """Returns the subnetworks of each parameter server, in bins of the two axes.
 
   That is, which part of the pairs of a subnetwork and a parameter server in a
   bin are such that this holds variables of that: float64.
@@ -142,7 +142,7 @@ class HeatMap(panel.Panel):
         cell_speed=self._speeds.max(), cell_share=self._shares.max())
 
   def _draw_map_heading(self, x, noun, columns):
-    """Writes what the bins of a map are; returns the x on the right."""
+    """Writes the meaning of a map's bins; returns the x on the right."""
     if columns.width > 1:
       noun += f", {columns.width} in a column"
     if self._rows.width > 1:
@@ -157,7 +157,7 @@ class HeatMap(panel.Panel):
     return axes
 
   def _add_image(self, axes, columns, rows, amounts, largest, color_map, gid):
-    """Adds the cells whose amount is not 0."""
+    """Adds the cells that have an amount greater than 0."""
     axes.imshow(
         np.ma.masked_equal(amounts, 0), aspect="auto", cmap=color_map,
         interpolation="nearest", vmin=0, vmax=largest,

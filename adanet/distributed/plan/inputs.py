@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What adanet-plan reads: a TF_CONFIG, and the strategy of a user."""
+"""The inputs of adanet-plan: a TF_CONFIG, and the strategy of a user."""
 
 import importlib
 import inspect

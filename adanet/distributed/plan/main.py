@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """adanet-plan: see the placement of a cluster before you pay for it.
 
-It prints what each task builds and trains, what each parameter server holds,
-and what is wrong with the plan. It starts no task and needs no TensorFlow.
+It prints the work of each task, the variables of each parameter server, and the
+plan's problems. It starts no task and needs no TensorFlow.
 
 A chief, 3 workers beside it, and 2 parameter servers, as adanet-launch counts:
 
@@ -29,7 +29,7 @@ Write JSON for another program, or a picture:
   adanet-plan --workers=3 --ps=2 --subnetworks=3 --format=svg > plan.svg
   adanet-plan --workers=3 --ps=2 --subnetworks=3 --format=png > plan.png
 
-Let the costs of the subnetworks decide who trains what:
+Let the costs of the subnetworks divide the work:
 
   adanet-plan --workers=4 --subnetworks=3 --strategy=balanced --costs=1,2,4
 
@@ -116,7 +116,7 @@ _ENSEMBLE_WORKERS = _COMMAND.define_integer(
 _OPTIONS = ((_DROP_REMAINDER, (_ROUND_ROBIN,)),
             (_DEDICATE, (_ROUND_ROBIN, _BALANCED)),
             (_ENSEMBLE_WORKERS, (_BALANCED,)))
-# What an executor has not.
+# Not for an executor.
 _CLUSTER_ONLY = ("workers", "ps", "evaluator", "tf_config", "sizes",
                  "ensemble_cost", "strategy", "drop_remainder",
                  "dedicate_parameter_servers", "num_ensemble_workers",
@@ -178,7 +178,7 @@ def _check_size(num_workers, num_subnetworks):
 
 
 def _make_plans(strategy, num_workers, num_ps, costs, sizes, ensemble_cost):
-  """Returns the plan of a strategy and, with --compare, of others."""
+  """Returns the plan of a strategy and, with --compare, of all strategies."""
   from adanet.distributed import plan as plan_lib  # pylint: disable=g-import-not-at-top
   shape = (num_workers, num_ps, _SUBNETWORKS.value)
   try:

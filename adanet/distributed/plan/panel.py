@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The panel of one plan: what every panel has, and that of a small cluster.
+"""The panel of one plan: the common part, and the panel of a small cluster.
 
 The panel of a large cluster is in `heat_map.py`.
 """
@@ -27,7 +27,7 @@ _FOOT_HEIGHT = 0.3
 _CELL_GAP = 0.02
 
 #: The largest values of a panel, or of all panels of a page: the speed of a
-#: subnetwork, the load of a parameter server, and what a heat map's cells show.
+#: subnetwork, the load of a parameter server, and the cells of a heat map.
 Scale = collections.namedtuple("Scale", "speed load cell_speed cell_share")
 
 
@@ -37,7 +37,7 @@ def named_row_height(num_rows):
 
 
 class Panel:
-  """What every panel has. A subclass draws the workers and parameter servers.
+  """The common part. A subclass draws the workers and parameter servers.
 
   Attributes:
     page, legend: the `Page` to draw on and its `Legend`.
@@ -60,7 +60,7 @@ class Panel:
       page, legend: the `Page` to draw on and its `Legend`.
       plans: list of `PlacementPlan` that differ in their strategies only.
       number: int, the place of the first of them among all.
-      worker_names: sequence of str; None for those in a TF_CONFIG.
+      worker_names: sequence of str; None for the names in a TF_CONFIG.
       num_rows: int.
       row_height, columns_width: in inches, of a row and of all columns.
       speed_colors: sequence of str, for each subnetwork.
@@ -169,7 +169,7 @@ class Panel:
         text_x, y, text, 7.5, **page_lib.problem_style(not speed))
 
   def _ensemble_costs(self):
-    """Returns what the title says ensembles cost; None for nothing."""
+    """Returns the cost of ensembles, for the title; None for nothing."""
     if self.plan.costs is None and self.plan.own_ensemble_cost is None:
       return None
     return (self.plan.ensemble_cost,)

@@ -7,11 +7,11 @@ n parameter servers, k subnetworks in the iteration; w is the index of a worker,
 i of a subnetwork, p of a parameter server. The formulas assume that all workers
 are equally fast.
 
-cost(i) is what a step of subnetwork i costs, and size(i) the bytes of its
+cost(i) is the cost of a step of subnetwork i, and size(i) the bytes of its
 variables, in any units; where they are not known, they are equal, and 1. C is
-the sum of the costs. E is what a step of all ensembles costs, in the same unit:
+the sum of the costs. E is the cost of a step of all ensembles, in their unit:
 it runs all subnetworks forward. Where it is not known, it is C / 3; see
-`lengths.FORWARD`. One unit of time is what a worker takes for a cost of 1.
+`weights.FORWARD`. One unit of time is the time of a worker for a cost of 1.
 
 Worker w gives the ensembles the part e(w) of its time, so it makes e(w) / E
 steps of them in a unit of time; e(w) is 0 without ensembles, and 1 if it trains
@@ -35,9 +35,9 @@ from typing import Dict, List, Optional, Sequence
 
 from adanet.console import indices as indices_lib
 from adanet.distributed import _arguments
-from adanet.distributed import lengths
-from adanet.distributed import line as line_lib
 from adanet.distributed import strategy as strategy_lib
+from adanet.distributed import weights
+from adanet.distributed import wrap_around
 from adanet.distributed.plan import groups as groups_lib
 from adanet.distributed.plan import speeds as speeds_lib
 
@@ -47,27 +47,27 @@ Indices = indices_lib.Indices
 # The most that rounding may change in a number of workers.
 _ROUNDING = 1e-6
 
-Weights = Optional[Sequence[line_lib.Number]]
+Numbers = Optional[Sequence[wrap_around.Number]]
 
 
 def implied_ensemble_cost(num_subnetworks: int,
-                          costs: Weights) -> line_lib.Number:
-  """Returns E where it is not known: `lengths.FORWARD` of all costs."""
-  return lengths.FORWARD * (
-      num_subnetworks if costs is None else line_lib.exact_sum(costs))
+                          costs: Numbers) -> wrap_around.Number:
+  """Returns E where it is not known: `weights.FORWARD` of all costs."""
+  return weights.FORWARD * (
+      num_subnetworks if costs is None else wrap_around.exact_sum(costs))
 
 
 class Predictions:
-  """The work of all workers of a cluster, and figures that follow from it.
+  """The work of all workers of a cluster, and values that follow from it.
 
   Attributes:
     work: float64 [m], work(w); 0 with fractions, and without training.
-    The others are as in `PlacementPlan`.
+    The rest is as in `PlacementPlan`.
   """
 
   def __init__(self, strategy: strategy_lib.PlacementStrategy, num_workers: int,
-               num_ps: int, num_subnetworks: int, costs: Weights,
-               sizes: Weights, ensemble_cost: line_lib.Number):
+               num_ps: int, num_subnetworks: int, costs: Numbers,
+               sizes: Numbers, ensemble_cost: wrap_around.Number):
     """Asks a strategy."""
     self.strategy = repr(strategy)
     self.num_workers = num_workers
@@ -92,8 +92,8 @@ class Predictions:
     for number, group in enumerate(self.worker_groups):
       self._group_of_worker[list(group.workers)] = number
     self.work = self._training.work[self._group_of_worker]
-    # The places of subnetworks whose parameter servers hold unequal parts.
-    self._segments: Dict[int, line_lib.Segment] = {}
+    # The places of subnetworks with unequal parts on their parameter servers.
+    self._intervals: Dict[int, wrap_around.Interval] = {}
     self._ps_of_subnetworks = self._ask_for_ps()
     self._count_fetches()
 
@@ -108,7 +108,7 @@ class Predictions:
     cost = fractions_lib.Fraction(self.ensemble_cost)
     return cost / (cost + (
         share.num_trained if self.costs is None else
-        line_lib.exact_sum(self.costs[i] for i in share.trained)))
+        wrap_around.exact_sum(self.costs[i] for i in share.trained)))
 
   def changed(self, num_workers: Optional[int] = None,
               num_ps: Optional[int] = None) -> "Predictions":
@@ -118,8 +118,8 @@ class Predictions:
         self.num_subnetworks, self.costs, self.sizes, self.ensemble_cost)
 
   @property
-  def own_ensemble_cost(self) -> Optional[line_lib.Number]:
-    """`ensemble_cost`; None if it is what follows from the costs, C / 3."""
+  def own_ensemble_cost(self) -> Optional[wrap_around.Number]:
+    """`ensemble_cost`; None if it follows from the costs, C / 3."""
     implied = implied_ensemble_cost(self.num_subnetworks, self.costs)
     return None if self.ensemble_cost == implied else self.ensemble_cost
 
@@ -133,11 +133,11 @@ class Predictions:
     indices_of = functools.lru_cache(maxsize=None)(Indices)  # Often the same.
     all_ps = []
     for i in range(k):
-      answer = strategy.places_on(k, i)
+      answer = strategy.parameter_server_assignment(k, i)
       if answer is None:
         return None
-      if isinstance(answer, line_lib.Segment):
-        self._segments[i] = answer
+      if isinstance(answer, wrap_around.Interval):
+        self._intervals[i] = answer
         answer = answer.parts
       try:
         ps = indices_of(
@@ -153,7 +153,7 @@ class Predictions:
     return all_ps
 
   def _count_fetches(self):
-    """Sets the figures of each parameter server, arrays [n]."""
+    """Sets the values of each parameter server, arrays [n]."""
     # Pairs of parameter servers and the subnetworks on exactly these.
     all_ps = self._ps_of_subnetworks or []
     self._subnetworks_on = [
@@ -169,11 +169,11 @@ class Predictions:
       self._fetches[held] += sum(num_builders[i] for i in subnetworks)
       self._load[held] += sum(
           sent[i] for i in subnetworks
-          if i not in self._segments) / max(len(ps), 1)
-    for i, segment in self._segments.items():
-      whole = segment.length * segment.num_parts
-      for p in segment.parts:
-        self._load[p] += sent[i] * (segment.overlap(p) / whole)
+          if i not in self._intervals) / max(len(ps), 1)
+    for i, interval in self._intervals.items():
+      whole = interval.weight * interval.num_parts
+      for p in interval.parts:
+        self._load[p] += sent[i] * (interval.overlap(p) / whole)
 
   def _per_worker(self, counts):
     """Returns int64 [m], from a number for each of the groups."""
@@ -226,7 +226,7 @@ class Predictions:
 
     float64 [k]: the updates of subnetwork i by other workers between a worker's
     read of its variables and its write, as a mean over all gradients. During a
-    step of w, of the time d(w, i), the others make speed(i) - r(w, i) updates a
+    step of w, of the time d(w, i), the rest make speed(i) - r(w, i) updates a
     unit of time. Of all gradients, w makes the part r(w, i) / speed(i). So
 
         stale(i) = the sum of r(w, i) / speed(i) d(w, i) (speed(i) - r(w, i))
@@ -264,7 +264,7 @@ class Predictions:
     """Returns the data that each parameter server sends, in such a step.
 
     It is the sum of reads(i) size(i) part(i, p) over the subnetworks i with
-    variables on p. part(i, p) is the part of the bytes of i that p holds: what
+    variables on p. part(i, p) is the part of the bytes of i that p holds: as
     a strategy says, else equal ones. A variable lies on one parameter server as
     a whole, so one large variable makes the real load less even.
 
@@ -286,7 +286,7 @@ class Predictions:
 
     It is num_steps / min(ensemble_speed, speed(i) over i): the ensembles take
     as many steps as the subnetworks. Really, a worker with one subnetwork done
-    has more time for its others. Where C + E is cut into m equal parts it is
+    has more time for the rest. Where C + E is cut into m equal parts it is
     exactly num_steps (C + E) / m, the least for m workers.
 
     Args:
@@ -307,11 +307,11 @@ class Predictions:
     It is 0 if the ensembles are slower than the slowest subnetwork. Otherwise
     it is builders - max(1, needed). Needed are:
 
-    * Of those that train no subnetwork, as many as keep the ensembles as fast
+    * Of workers that train no subnetwork, as many as keep the ensembles as fast
       as the slowest subnetwork: each takes 1 / E steps a unit of time.
     * All that give the ensembles a fraction of their time.
-    * None of those that train in lockstep: these repeat all of each other's
-      work.
+    * None of the workers that train in lockstep: they repeat all of each
+      other's work.
     """
     slowest = float(self._training.speeds.min())
     if self.ensemble_speed() < slowest * (1 - _ROUNDING):

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with a placement, and what fixes it."""
+"""The problems of a placement, and their fixes."""
 
 from typing import Dict, NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -20,9 +20,9 @@ _Names = Optional[Sequence[str]]
 PROBLEM_KINDS = ("untrained_subnetworks", "unused_ps", "overloaded_ps",
                  "overloaded_workers", "slow_ensembles", "duplicated_ensembles")
 
-# Rounding may lift what is exactly twice the mean above it.
+# Rounding may lift a load of exactly twice the mean above it.
 _LIMIT = 2 * (1 + 1e-9)
-# How much longer than the subnetworks the ensembles may take. What they cost is
+# How much longer than the subnetworks the ensembles may take. Their cost is
 # hardly known better.
 _SLOW_ENSEMBLES = 1.01
 
@@ -36,7 +36,7 @@ class Problem(NamedTuple):
       "unused_ps" and "overloaded_ps", workers for "overloaded_workers",
       "slow_ensembles" and "duplicated_ensembles". Empty for "slow_ensembles"
       if no worker builds them.
-    message: what is wrong, with the indices, and how to fix it.
+    message: the problem, with the indices, and how to fix it.
     fixes: single changes after which the plan has no problem: "num_workers" or
       "num_ps" to an int, "strategy" to the `repr` of one.
   """
@@ -53,24 +53,24 @@ def _median_work(plan):
 
 
 def find(plan: Predictions) -> Dict[str, Indices]:
-  """Returns what each problem of a plan is about, by its kind."""
-  found = {"untrained_subnetworks": Indices(
+  """Returns the indices that each problem of a plan is about, by its kind."""
+  by_kind = {"untrained_subnetworks": Indices(
       np.flatnonzero(plan.trainers_per_subnetwork() == 0))}
   load = plan.load_per_ps()
   if plan.num_ps and load is not None:
-    found["unused_ps"] = Indices(np.flatnonzero(plan.fetches_per_ps() == 0))
-    found["overloaded_ps"] = Indices(
+    by_kind["unused_ps"] = Indices(np.flatnonzero(plan.fetches_per_ps() == 0))
+    by_kind["overloaded_ps"] = Indices(
         np.flatnonzero(load > _LIMIT * load.mean()))
-  found["overloaded_workers"] = Indices(
+  by_kind["overloaded_workers"] = Indices(
       np.flatnonzero(plan.work > _LIMIT * _median_work(plan)))
-  found = {kind: indices for kind, indices in found.items() if indices}
+  by_kind = {kind: indices for kind, indices in by_kind.items() if indices}
   builders = Indices(w for group in plan.worker_groups if group.builds_ensemble
                      for w in group.workers)
   if plan.ensemble_speed() * _SLOW_ENSEMBLES < plan.effective_speeds().min():
-    found["slow_ensembles"] = builders
+    by_kind["slow_ensembles"] = builders
   if plan.duplicated_ensembles():
-    found["duplicated_ensembles"] = builders
-  return found
+    by_kind["duplicated_ensembles"] = builders
+  return by_kind
 
 
 def _knows_ps(plan):
@@ -109,11 +109,11 @@ def _least_fix(plan, key, period):
   return high
 
 
-def _find_fixes(plan, found):
+def _find_fixes(plan, by_kind):
   """Returns the fixes, by the rules in `PlacementPlan.problems`."""
   k = plan.num_subnetworks
   fixes = {"num_workers": _least_fix(plan, "num_workers", k + 1)}
-  if {"unused_ps", "overloaded_ps"} & found.keys():
+  if {"unused_ps", "overloaded_ps"} & by_kind.keys():
     fixes["num_ps"] = _least_fix(plan, "num_ps", k)
   # It has none of these problems, whatever the cluster.
   fixes["strategy"] = repr(
@@ -129,7 +129,7 @@ def _named(noun, indices, names=None):
 
 
 class _Terms:
-  """How messages name what is in a plan: by its index, or by a user's name."""
+  """How messages name parts of a plan: by index, or by a user's name."""
 
   def __init__(self, worker_names, subnetwork_names):
     self._worker_names = worker_names
@@ -164,7 +164,7 @@ class _TaskTerms(_Terms):
 
 
 def _describe(plan, kind, indices, terms):
-  """Returns a message about what is wrong."""
+  """Returns a message about a problem."""
   is_one = len(indices) == 1
   if kind == "untrained_subnetworks":
     return f"No worker trains {terms.subnetworks('subnetwork', indices)}."
@@ -196,15 +196,15 @@ def _describe(plan, kind, indices, terms):
 
 def _problems(plan, terms):
   """Returns the problems of a plan, with messages in some terms."""
-  found = find(plan)
-  fixes = _find_fixes(plan, found) if found else {}
+  by_kind = find(plan)
+  fixes = _find_fixes(plan, by_kind) if by_kind else {}
   fix = "Fix: use {}.".format(", or ".join(
       _arguments.shorten(value) if key == "strategy" else terms.fix(key, value)
       for key, value in fixes.items()))
   return tuple(
       Problem(kind, indices,
               f"{_describe(plan, kind, indices, terms)} {fix}", dict(fixes))
-      for kind, indices in found.items())
+      for kind, indices in by_kind.items())
 
 
 def describe(plan: Predictions, worker_names: _Names = None,

@@ -9,14 +9,14 @@ import fractions as fractions_lib
 import math
 from typing import List, NamedTuple, Optional, Sequence, Tuple
 
-from adanet.distributed import line as line_lib
+from adanet.distributed import wrap_around
 from adanet.distributed.plan import groups as groups_lib
 
 import numpy as np
 
 
 class SpeedFigures(NamedTuple):
-  """Figures of the ensembles, the subnetworks, arrays [k], and the groups.
+  """Values of the ensembles, the subnetworks, arrays [k], and the groups.
 
   Attributes:
     ensemble_speed: float; infinity where ensembles cost nothing.
@@ -37,7 +37,7 @@ class SpeedFigures(NamedTuple):
 
 
 class _SubnetworkWorkers:
-  """The workers that build a subnetwork, and those that train it.
+  """The workers that build a subnetwork, and the workers that train it.
 
   Attributes:
     num_builders: how many workers build it.
@@ -45,26 +45,26 @@ class _SubnetworkWorkers:
       d(w, i).
     divided: pairs of how many workers of a group give it a part of all their
       time, and this part.
-    forward, reads: how often it is read for the ensembles alone, and by those
+    forward, reads: how often it is read for the ensembles alone, and by workers
       that train in lockstep.
   """
 
   def __init__(self) -> None:
     self.num_builders = 0
     self.lockstep: List[Tuple[int, float]] = []
-    self.divided: List[Tuple[int, line_lib.Number]] = []
+    self.divided: List[Tuple[int, wrap_around.Number]] = []
     self.forward = self.reads = 0.
 
-  def figures(self, exact_cost: line_lib.Number
+  def figures(self, exact_cost: wrap_around.Number
               ) -> Tuple[int, float, float, float, float]:
     """Returns the number of trainers, speed, staleness, the most of it, reads.
 
-    The reads are by those that divide their time, in units of the mean cost.
+    The reads are by workers that divide their time, in units of the mean cost.
     """
     cost = float(exact_cost)
     num_trainers = sum(count for count, _ in self.lockstep + self.divided)
     speed_in_lockstep = sum(count / time for count, time in self.lockstep)
-    # Exact, so that subnetworks that are equally fast have the same figure.
+    # Exact, so that subnetworks that are equally fast have the same value.
     divided_speed = float(
         sum(count * part for count, part in self.divided) /
         fractions_lib.Fraction(exact_cost))
@@ -74,7 +74,7 @@ class _SubnetworkWorkers:
       return num_trainers, speed, 0., 0., divided_speed
     rates = [(count, float(part) / cost) for count, part in self.divided]
     num_in_lockstep = num_trainers - sum(count for count, _ in rates)
-    # The same in any order, so that mirror images have equal figures.
+    # The same in any order, so that mirror images have equal values.
     stale = num_in_lockstep - speed_in_lockstep / speed + cost * math.fsum(
         count * rate * (speed - rate) for count, rate in rates) / speed
     # Of the slowest, the updates by all trainers during one of its steps.
@@ -87,8 +87,8 @@ class _SubnetworkWorkers:
 
 
 def predict(groups: Sequence[groups_lib.WorkerGroup], num_subnetworks: int,
-            exact_costs: Optional[Sequence[line_lib.Number]],
-            ensemble_cost: line_lib.Number) -> SpeedFigures:
+            exact_costs: Optional[Sequence[wrap_around.Number]],
+            ensemble_cost: wrap_around.Number) -> SpeedFigures:
   """Returns the `SpeedFigures` of a cluster.
 
   Args:

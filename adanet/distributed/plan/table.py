@@ -70,11 +70,11 @@ def _groups_table(columns, groups, key, to_text, cells, noun):
     columns: list of str, as for `new_table`.
     groups: sequence of groups; the first field of each has its members.
     key: function from a group to a hashable. If there are more than 20 groups,
-      those with equal keys share a row.
+      groups with equal keys share a row.
     to_text: function from `Indices` to their text.
     cells: function from the groups of a row to the cells after the first, and
       whether the row is a problem.
-    noun: str, what the members are.
+    noun: str, for the members.
   """
   has_row_each = len(groups) <= _MAX_ROWS
   rows = {}
@@ -106,7 +106,7 @@ def _subnetworks_text(parts, name):
 
 
 def _trained_text(groups, name):
-  """Returns what the groups in one row train, with the fractions of the time.
+  """Returns the subnetworks that the groups in one row train, with fractions.
   """
   group = groups[0]
   ensemble = ["ensemble"] * group.builds_ensemble
@@ -130,7 +130,7 @@ def workers_table(
     plan: plan_lib.PlacementPlan,
     worker_names: Optional[Sequence[str]] = None,
     subnetwork_names: Optional[Sequence[str]] = None) -> rich_table.Table:
-  """Returns a table of what the workers build and train.
+  """Returns a table of the subnetworks that the workers build and train.
 
   Workers that do the same share a row. If that makes more than 20 rows, workers
   with as many subnetworks share a row.
@@ -183,7 +183,7 @@ def _ps_table(plan, subnetwork_names):
 
 
 def _knows_costs(plan):
-  """Returns whether a plan knows what subnetworks, or ensembles, cost."""
+  """Returns whether a plan knows the costs of subnetworks or ensembles."""
   return plan.costs is not None or plan.own_ensemble_cost is not None
 
 
@@ -366,7 +366,7 @@ def _ideal_text(plan):
 
 def show_executor(plan: plan_lib.ExecutorPlan,
                   console: rich_console.Console) -> None:
-  """Prints which worker of an executor trains what, on a console of Rich."""
+  """Prints the subnetworks of an executor's workers, on a console of Rich."""
   time = plan.training_time()
   tables.print_parts(console, [
       rich_text.Text("An executor: {}, {}, the longest first".format(

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The placement of one iteration on a whole cluster, as a value.
 
-A `PlacementPlan` holds the answers of a strategy to every worker, and what
-follows from them: how fast each subnetwork is trained, how busy each parameter
-server is, and what is wrong. It starts no worker and needs no TensorFlow::
+A `PlacementPlan` holds the answers of a strategy to every worker, and their
+consequences: how fast each subnetwork is trained, how busy each parameter
+server is, and the problems. It starts no worker and needs no TensorFlow::
 
     plan = PlacementPlan(
         RoundRobinStrategy(), num_workers=7, num_ps=2, num_subnetworks=6)
@@ -24,13 +24,13 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 from adanet.console import indices as indices_lib
 from adanet.distributed import _arguments
-from adanet.distributed import line as line_lib
+from adanet.distributed import wrap_around
 from adanet.distributed import placement
 from adanet.distributed.plan import groups as groups_lib
 from adanet.distributed.plan import predictions
 from adanet.distributed.plan import problems as problems_lib
 
-#: The version of what `PlacementPlan.to_json_dict` returns.
+#: The version of the JSON that `PlacementPlan.to_json_dict` returns.
 JSON_VERSION = 1
 
 Indices = indices_lib.Indices
@@ -55,14 +55,14 @@ def _weights(name, given, strategy, num_subnetworks):
       return None
   expected = (f"{num_subnetworks} numbers from {_LEAST:g} to {_MOST:g}, one for "
               "each subnetwork")
-  checked = _arguments.check_lengths(name, given, expected, num_subnetworks)
+  checked = _arguments.check_weights(name, given, expected, num_subnetworks)
   if not all(_LEAST <= weight <= _MOST for weight in checked):
     raise ValueError(f"{name}={_arguments.show(given)}: expected {expected}.")
   return checked
 
 
 def _ensemble_cost(given, strategy, num_subnetworks, costs, has_other_costs):
-  """Returns what a step of all ensembles costs, after checking it.
+  """Returns the cost of a step of all ensembles, after checking it.
 
   A strategy may know its own, for its costs.
   """
@@ -75,7 +75,7 @@ def _ensemble_cost(given, strategy, num_subnetworks, costs, has_other_costs):
     if given == implied:
       return implied
   expected = f"None, 0, or a number from {_LEAST:g} to {_MOST:g}"
-  checked = _arguments.check_length(
+  checked = _arguments.check_weight(
       "ensemble_cost", given, expected, may_be_zero=True)
   if checked and not _LEAST <= checked <= _MOST:
     raise ValueError(
@@ -84,7 +84,7 @@ def _ensemble_cost(given, strategy, num_subnetworks, costs, has_other_costs):
 
 
 class PlacementPlan(predictions.Predictions):
-  """What each worker builds and trains, and what each parameter server holds.
+  """The work of each worker, and the variables of each parameter server.
 
   Two plans are equal if the `repr` of their strategies, the numbers of their
   clusters, all costs and sizes, and their groups are equal.
@@ -95,23 +95,23 @@ class PlacementPlan(predictions.Predictions):
   Attributes:
     strategy: str, the `repr` of the strategy.
     num_workers, num_ps, num_subnetworks: int, m, n and k.
-    costs: tuple of k numbers, what a step of each subnetwork costs; None if all
-      are 1.
+    costs: tuple of k numbers, the cost of a step of each subnetwork; None if
+      all are 1.
     sizes: tuple of k numbers, how large the variables of each subnetwork are;
       None if all are 1.
-    ensemble_cost: number, what a step of all ensembles costs.
+    ensemble_cost: number, the cost of a step of all ensembles.
     worker_groups: tuple of `WorkerGroup`, by their first worker.
     subnetwork_groups: tuple of `SubnetworkGroup`, by their first subnetwork.
     ps_groups: tuple of `PsGroup`, by their first parameter server. None if
-      there are parameter servers and the strategy does not say what they hold
+      there are parameter servers and the strategy does not say their contents
       (`subnetwork_parameter_servers`).
   """
 
   def __init__(self, strategy: placement.PlacementStrategy, num_workers: int,
                num_ps: int, num_subnetworks: int,
-               costs: predictions.Weights = None,
-               sizes: predictions.Weights = None,
-               ensemble_cost: Optional[line_lib.Number] = None):
+               costs: predictions.Numbers = None,
+               sizes: predictions.Numbers = None,
+               ensemble_cost: Optional[wrap_around.Number] = None):
     """Makes the plan of one iteration.
 
     Args:
@@ -120,16 +120,15 @@ class PlacementPlan(predictions.Predictions):
       num_workers: int, at least 1 and at most 20,000, m.
       num_ps: int, at least 0, n.
       num_subnetworks: int, at least 1, k; m k is at most 10 million.
-      costs: sequence of k numbers from 1e-100 to 1e100, what a step of each
-        subnetwork costs, in any unit. The predictions are made with these. None
-        for what a `BalancedStrategy` knows; for any other all are 1.
-      sizes: likewise, how large the variables of each subnetwork are.
-      ensemble_cost: number from 1e-100 to 1e100, what a step of all ensembles
-        costs, in the unit of the costs; 0 with fitted ensemblers, which take
-        part in no step. None for that of a `BalancedStrategy`,
-        unless it follows from other costs than these; for any other strategy a
-        third of the sum of the costs, because ensembles run the subnetworks
-        forward.
+      costs: sequence of k numbers from 1e-100 to 1e100, the cost of a step of
+        each subnetwork, in any unit. The predictions are made with these. None
+        for the costs that a `BalancedStrategy` knows; else all are 1.
+      sizes: the same for the memory of each subnetwork's variables.
+      ensemble_cost: number from 1e-100 to 1e100, the cost of a step of all
+        ensembles, in their unit; 0 with fitted ensemblers, which take part in
+        no step. None for that of a `BalancedStrategy`, unless it follows from
+        other costs than these; for any other strategy a third of the sum of the
+        costs, because ensembles run the subnetworks forward.
 
     Raises:
       TypeError: an argument has a wrong type.
@@ -235,13 +234,13 @@ class PlacementPlan(predictions.Predictions):
 
     Returns:
       Dict with these keys. `training_time` is None if training never ends. The
-      figures of parameter servers are None if the strategy does not say what
+      values of parameter servers are None if the strategy does not say what
       these hold.
 
       * max_subnetworks_per_worker, mean_subnetworks_per_worker, min_trainers,
         min_effective_speed, max_stale_gradients, max_staleness,
         max_fetches_per_ps, max_load_per_ps: the maximum, mean or minimum of
-        what the method returns. Without parameter servers the last two are 0.
+        the method's values. Without parameter servers the last two are 0.
       * ensemble_speed: as the method returns.
       * training_time: of one step.
       * fetches: the sum of `fetches_per_ps`.
@@ -278,7 +277,7 @@ class PlacementPlan(predictions.Predictions):
   def problems(
       self, worker_names: Names = None, subnetwork_names: Names = None
   ) -> Tuple[problems_lib.Problem, ...]:
-    """Returns what is wrong, in the order of `PROBLEM_KINDS`.
+    """Returns the problems of the plan, in the order of `PROBLEM_KINDS`.
 
     * untrained_subnetworks: no worker trains them, so training never ends.
     * unused_ps: no worker reads from them.
@@ -292,7 +291,7 @@ class PlacementPlan(predictions.Predictions):
     * duplicated_ensembles: the workers that build the ensembles, if there are
       more than these need; see the method.
 
-    If it is not known what parameter servers hold, they have no problem.
+    If the variables of parameter servers are not known, they have no problem.
 
     A fix is one change after which no problem remains, of any kind. There are
     up to three, the same for all problems:
@@ -321,7 +320,7 @@ class PlacementPlan(predictions.Predictions):
 
     Returns:
       Dict with "version" (`JSON_VERSION`, which changes when a key is removed or
-      means something else, but not when one is added) and what is below, in
+      means something else, but not when one is added) and the keys below, in
       this order. A group or a problem is a dict with its attributes as keys.
     """
     value = {"version": JSON_VERSION}
@@ -371,8 +370,8 @@ def alike(plans: Iterable[PlacementPlan]) -> List[List[int]]:
   """Groups plans of the same shape and costs that place everything alike.
 
   Returns:
-    Lists of the plans' positions in `plans`, by their first plan. A plan whose
-    parameter servers are not known is alone.
+    Lists of the plans' positions in `plans`, by their first plan. A plan with
+    unknown parameter servers is alone.
   """
   groups: Dict[tuple, List[int]] = {}
   for number, plan in enumerate(plans):
@@ -392,7 +391,7 @@ def compare(plans: Iterable[PlacementPlan]
   Returns:
     Dict from str to tuple with one value for each plan. The keys are
     "strategy", "num_workers", "num_ps", "num_subnetworks", "costs", "sizes",
-    "ensemble_cost", and what `PlacementPlan.figures` has, in this order.
+    "ensemble_cost", and the keys of `PlacementPlan.figures`, in this order.
 
   Raises:
     TypeError: `plans` is not an iterable of `PlacementPlan`.

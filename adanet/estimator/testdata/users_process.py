@@ -1,11 +1,13 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A program that looks at its own process before and after searches.
+"""A program that looks at its own process before and after a search.
 
-It prints what has changed, a line each.
+Its argument is how many workers of a pool search; 0 for none. It prints the
+changes, a line each.
 """
 
 from concurrent import futures
+import contextlib
 import gc
 import logging
 import multiprocessing
@@ -18,12 +20,12 @@ import tempfile
 
 import numpy as np
 
-_DONE = []  # What adanet does to the process.
+_DONE = []  # The changes that adanet makes to the process.
 _BETWEEN = ("contextlib", "importlib", "logging", "os", "subprocess")
 
 
 def _watch(owner, name):
-  """Lets a function note that adanet calls it."""
+  """Lets a function record that adanet calls it."""
   function = getattr(owner, name)
 
   def module(frame):
@@ -41,7 +43,7 @@ def _watch(owner, name):
 
 
 def _process():
-  """Returns what every process has, as text."""
+  """Returns the state of every process, as text."""
   numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE)
   loggers = [logging.getLogger(name) for name in (
       None, "absl", "keras", "tensorflow")]
@@ -60,7 +62,7 @@ def _process():
 
 
 def _process_with_tensorflow():
-  """Returns what a process with TensorFlow and Keras has, as text."""
+  """Returns the state of a process with TensorFlow and Keras, as text."""
   from adanet import tf_compat  # pylint: disable=g-import-not-at-top
   graph = tf_compat.v1.get_default_graph()
   keras = _keras(tf_compat)
@@ -88,7 +90,7 @@ def _keras(tf_compat):
 
 
 def _drawn(tf_compat, do):
-  """Returns what is drawn, and how layers are called, after something."""
+  """Returns the drawn numbers and the names of layers, after something."""
   tf, keras = tf_compat.v2, _keras(tf_compat)
   random.seed(7)
   np.random.seed(7)
@@ -156,22 +158,22 @@ def main():
   del loaded["handlers"]  # Keras 3 and absl have some of their own.
   lines += _differences(at_first, loaded)
   expected = _drawn(adanet.tf_compat, lambda: None)
-  with tempfile.TemporaryDirectory() as folder:
-    with futures.ProcessPoolExecutor(
-        1, mp_context=multiprocessing.get_context("spawn")) as pool:
+  with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+    pool = None
+    if int(sys.argv[1]):
+      pool = stack.enter_context(futures.ProcessPoolExecutor(
+          1, mp_context=multiprocessing.get_context("spawn")))
       worker = pool.submit(_process_with_tensorflow).result()
-      for executor in (None, pool):
 
-        def search():
-          before = _process_with_tensorflow()
-          _search(adanet, tempfile.mkdtemp(dir=folder), executor)
-          found.extend(_differences(before, _process_with_tensorflow()))
+    def search():
+      before = _process_with_tensorflow()
+      _search(adanet, tempfile.mkdtemp(dir=folder), pool)
+      lines.extend(_differences(before, _process_with_tensorflow()))
 
-        found = []
-        drawn = _drawn(adanet.tf_compat, search)
-        if drawn != expected:
-          found.append(f"draws {drawn} and not {expected}")
-        lines += [f"{line} (executor={executor})" for line in found]
+    drawn = _drawn(adanet.tf_compat, search)
+    if drawn != expected:
+      lines.append(f"draws {drawn} and not {expected}")
+    if pool:
       lines += [f"worker: {line}" for line in _differences(
           worker, pool.submit(_process_with_tensorflow).result())]
   print("\n".join(lines + _DONE))

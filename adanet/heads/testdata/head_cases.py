@@ -1,9 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The cases in which our heads must give what `tf.estimator`'s give.
+"""The cases in which our heads must give the same results as `tf.estimator`'s.
 
-Run as a program, this prints what `tf.estimator` gives in each case. The tests
-compare with that where TensorFlow has no `tf.estimator`:
+Run as a program, this prints the results of `tf.estimator` in each case. The
+tests compare with these where TensorFlow has no `tf.estimator`:
 
   bazel run --config=tf2_15 //adanet/heads:head_cases \
       > adanet/heads/testdata/estimator_heads.json
@@ -35,7 +35,7 @@ class Task(NamedTuple):
 
 
 class Case(NamedTuple):
-  """A head, and what it takes."""
+  """A head, and its arguments."""
   name: str
   # From `adanet.heads` or `tf.estimator` to a head.
   make: Callable[[Any], Any]
@@ -150,7 +150,7 @@ class Inputs:
 
   Attributes:
     features: dict from str to tensor.
-    logits: what `create_estimator_spec` takes; also `labels`.
+    logits: an argument of `create_estimator_spec`; also `labels`.
     regularization_losses: list of scalars, or None.
   """
 
@@ -248,7 +248,7 @@ def metrics_after(session, metrics, batches):
   """Returns the values of metrics after batches, as a dict.
 
   Args:
-    session: a session, whose tables are filled.
+    session: a session with filled tables.
     metrics: dict from str to `(value, update_op)`.
     batches: list of feed_dict.
   """

@@ -1,12 +1,12 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Performs the actions of a setting: what a user asks of an Estimator.
+"""Performs the actions of a setting: calls of an Estimator.
 
   train: `Estimator.train`. Arguments: its own, and `batches`, the arguments
     of `data.dataset` or "tensors"; `stop_after`, after how many steps a hook
-    requests a stop; `watched`, to note what hooks and listeners see, and what
-    `evaluate` answers them: the name of a checkpoint that is not evaluated, as
-    AdaNet 0.8.0 saves variables a step ahead there. The value is what lies in
+    requests a stop; `watched`, to note the view of hooks and listeners, and the
+    answer of `evaluate`: the name of a checkpoint that is not evaluated, as
+    AdaNet 0.8.0 saves variables a step ahead there. The value is the content of
     the model_dir then, and the global step after each step.
   restart: makes a new Estimator on the same model_dir.
   evaluate, predict: the methods; `checkpoint` is a name in the model_dir, and
@@ -31,7 +31,7 @@ _ARCHITECTURE = "architecture/adanet/ensembles"
 
 
 class _Notes(dict):
-  """What hooks have noted, by the name that they gave."""
+  """The notes of hooks, by the name that they gave."""
 
   def record(self, name, tensor):
     return hooks_lib.Record(tensor, self.setdefault(name, []))
@@ -63,7 +63,7 @@ class _Run:
     return data.dataset(self._setting.task, **dict(arguments))
 
   def _see(self, call, global_step=None):
-    """Notes what a user's code sees when it is called."""
+    """Notes the state that a user's code sees when it is called."""
     latest = os.path.basename(
         tf.train.latest_checkpoint(self._model_dir) or "")
     seen = [call, global_step, latest, sorted(
@@ -103,12 +103,12 @@ class _Run:
     return os.path.join(self._model_dir, name) if name else None
 
   def evaluate(self, checkpoint=None, steps=None, name=None, batch_size=8):
-    found = self._estimator.evaluate(
+    values = self._estimator.evaluate(
         data.dataset(self._setting.task, batch_size, num_epochs=1), steps=steps,
         checkpoint_path=self._checkpoint(checkpoint), name=name)
     # Ours gives this to who asks for it, and has it not among its keys.
-    return figures.plain(dict(found, **{
-        _ARCHITECTURE: found[_ARCHITECTURE]}))
+    return figures.plain(dict(values, **{
+        _ARCHITECTURE: values[_ARCHITECTURE]}))
 
   def predict(self, checkpoint=None, predict_keys=None):
     rows = data.dataset(

@@ -110,7 +110,7 @@ def receiver(kind):
 
 
 def served_values(name, num_rows=3):
-  """Returns what to feed to the tensor of a name that a receiver made."""
+  """Returns the value to feed to a receiver's tensor, by its name."""
   if name != "examples":
     return features()[name][:num_rows]
   examples = []

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what a search left behind into values that JSON can hold."""
+"""Reads the files that a search left into values that JSON can hold."""
 
 import glob
 import json
@@ -29,7 +29,7 @@ def plain(value):
 
 
 def variables(model_dir):
-  """Returns those of the latest checkpoint, and those in moving averages.
+  """Returns the latest checkpoint's variables, and the ones in moving averages.
 
   Args:
     model_dir: str.
@@ -73,7 +73,7 @@ def _tensor(info):
 
 
 def export(path):
-  """Returns the signatures of a SavedModel, and what each serves."""
+  """Returns the signatures of a SavedModel, and the outputs of each."""
   result = {}
   with tf.Graph().as_default(), tf.Session() as session:
     model = tf.saved_model.load(session, ["serve"], path)
@@ -98,7 +98,7 @@ def _placeholder(tensor_name):
 
 
 def state(model_dir, report_dir):
-  """Returns what lies in a model_dir."""
+  """Returns the content of a model_dir."""
   kept, inner = variables(model_dir)
   result = {
       "global_step": kept["global_step"][2][0],
@@ -106,14 +106,14 @@ def state(model_dir, report_dir):
       "inner_variables": inner,
       "architectures": architectures(model_dir),
   }
-  found = reports(report_dir)
-  if found is not None:
-    result["reports"] = found
+  materialized = reports(report_dir)
+  if materialized is not None:
+    result["reports"] = materialized
   return result
 
 
 def without_inner_variables(results):
-  """Returns the results of a setting without what only TensorFlow 1.15 has."""
+  """Returns the results of a setting without the ones of TensorFlow 1.15."""
   return [
       {key: item for key, item in result.items() if key != "inner_variables"}
       if isinstance(result, dict) else result for result in results

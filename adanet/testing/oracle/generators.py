@@ -30,13 +30,13 @@ class Configured(adanet.subnetwork.Generator):
 
 
 class Steered(adanet.subnetwork.Generator):
-  """Adds units by what the reports of the iterations before say."""
+  """Adds units by the reports of the iterations before."""
 
   def __init__(self, seen):
     """Makes a generator.
 
     Args:
-      seen: list that gets what the generator was told, once an iteration.
+      seen: list that gets the generator's arguments, once an iteration.
     """
     self._seen = seen
 
@@ -80,7 +80,7 @@ class Deepening(adanet.subnetwork.Generator):
 
 
 class Product(adanet.ensemble.Ensembler):
-  """Adds the mean logits and what a variable of its own makes of them."""
+  """Adds the mean logits and a function of them with a variable of its own."""
 
   def __init__(self, record=None):
     self._record = record

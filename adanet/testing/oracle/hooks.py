@@ -82,7 +82,7 @@ class Listener(tf.train.CheckpointSaverListener):
 
 
 class Wrapped(tf.train.SessionRunHook):
-  """A hook in another one, which hides what it is."""
+  """A hook in another one, which hides its class."""
 
   def __init__(self, hook):
     self.begin = hook.begin

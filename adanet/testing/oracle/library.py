@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What differs between AdaNet 0.8.0 and this project for a user's program.
+"""The differences between AdaNet 0.8.0 and this project for a user's program.
 
 The package `adanet` that is first on the import path is the one under test.
 
@@ -32,7 +32,7 @@ def tf_estimator_head(class_name, *args, **kwargs):
 
 
 def run_config(**kwargs):
-  """Returns a `RunConfig` of one thread, without what takes time.
+  """Returns a `RunConfig` of one thread, without slow features.
 
   Args:
     **kwargs: arguments of `RunConfig`.

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a setting is: what to search, and what to ask of the Estimator."""
+"""A setting: a search, and the calls of its Estimator."""
 
 import collections
 
@@ -11,10 +11,10 @@ from adanet.testing.oracle import library
 
 Action = collections.namedtuple("Action", ["name", "arguments"])
 
-# What a run gives to `estimator`: `model_dir` is a str, and `record(name,
+# The arguments of `estimator`: `model_dir` is a str, and `record(name,
 # tensor)` returns a hook that notes the tensor's value at each step. `notes` is
 # a dict from such a name to the list of values. `saver_hook(name)` returns a
-# `CheckpointSaverHook` whose listener notes what it sees.
+# `CheckpointSaverHook` with a listener that notes its calls.
 Context = collections.namedtuple(
     "Context", ["model_dir", "record", "notes", "saver_hook"])
 
@@ -61,7 +61,7 @@ def new(name, estimator=lambda context: {}, task="regression",
   Args:
     name: str.
     estimator: function of a `Context` that returns arguments of
-      `adanet.Estimator`; `defaults` has the others.
+      `adanet.Estimator`; `defaults` has the rest.
     task: str, an argument of `data.labels`.
     actions: list of `Action`.
     then: list of `Action`, the last ones.

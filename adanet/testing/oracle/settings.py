@@ -116,7 +116,7 @@ def _ensemblers():
 
 
 def _heads():
-  """Settings of the head, its data and what is exported."""
+  """Settings of the head, its data and its exports."""
   head = lambda *args, **kwargs: lambda c: dict(
       head=library.head(*args, **kwargs))
   summed = lambda *args, **kwargs: lambda c: dict(
@@ -378,5 +378,5 @@ def table():
 
 
 def quick():
-  """Returns those of the table that take AdaNet 0.8.0 the least time."""
+  """Returns the settings that take AdaNet 0.8.0 the least time."""
   return [s for s in table() if s.name not in _SLOW]

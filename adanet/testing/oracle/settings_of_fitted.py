@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """More settings, of ensembles that are fitted when all networks have trained.
 
-They are as those of `settings`, but AdaNet 0.8.0 has no such ensembles.
+They are like `settings`, but AdaNet 0.8.0 has no such ensembles.
 """
 
 import adanet

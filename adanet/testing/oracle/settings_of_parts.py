@@ -1,8 +1,8 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""More settings, of what may differ where an iteration is divided into parts.
+"""More settings, which may differ where an iteration is divided into parts.
 
-They are as those of `settings`, but AdaNet 0.8.0 has not run them.
+They are like `settings`, but AdaNet 0.8.0 has not run them.
 """
 
 import adanet
@@ -127,7 +127,7 @@ def table():
 
 
 def differing():
-  """Returns settings whose figures are others on an executor.
+  """Returns settings with other results on an executor.
 
   Returns:
     Dict from the reason to a `Setting`.

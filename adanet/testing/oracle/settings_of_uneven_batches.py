@@ -1,10 +1,10 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of the table whose evaluations have batches of two sizes.
+"""Settings of the table with evaluations that have batches of two sizes.
 
 In the mean of AdaNet 0.8.0, a short batch counts as much as a whole one. Here
-each example counts once. So what is expected of a setting is what AdaNet gives
-for the one of the same name, whose batches are of one size.
+each example counts once. So the expected result of a setting is AdaNet's result
+for the one of the same name with batches of one size.
 """
 
 import adanet

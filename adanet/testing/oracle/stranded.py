@@ -59,7 +59,7 @@ _TABLE = [
 
 
 def begun():
-  """Returns the settings whose model_dirs are test data."""
+  """Returns the settings that have model_dirs as test data."""
   return [
       setting.Setting(name, task, arguments,
                        [setting.train(max_steps=steps)], None)
@@ -68,7 +68,7 @@ def begun():
 
 
 def goes_on():
-  """Returns the settings of what is done with those model_dirs."""
+  """Returns the settings of the actions on these model_dirs."""
   return [
       setting.Setting(name, task, arguments, [
           setting.evaluate(),

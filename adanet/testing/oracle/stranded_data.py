@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the model_dirs in `testdata/stranded`, and reads what is in them.
+"""Writes the model_dirs in `testdata/stranded`, and reads their contents.
 
 Run it on TensorFlow 1.15 with a folder that `program --table=begun
 --model_dirs=FOLDER` filled with AdaNet 0.8.0. Then `program --table=goes_on
@@ -43,7 +43,7 @@ def content(model_dir):
 
 
 def write(source, target):
-  """Copies what is needed of each model_dir in a folder to another folder."""
+  """Copies the needed files of each model_dir in a folder to another folder."""
   for name in sorted(os.listdir(source)):
     model_dir = os.path.join(source, name)
     for path in _needed(model_dir):

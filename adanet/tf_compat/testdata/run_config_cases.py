@@ -3,8 +3,8 @@
 """The cases in which `RunConfig` must equal `tf.estimator.RunConfig`.
 
 They are valid values of `TF_CONFIG`, the usual mistakes, and arguments. Run as
-a program, this prints what `tf.estimator` makes of each case. The tests compare
-with that where TensorFlow has no `tf.estimator`:
+a program, this prints the result of `tf.estimator` for each case. The tests
+compare with that where TensorFlow has no `tf.estimator`:
 
   bazel run --config=tf2_15 //adanet/tf_compat:run_config_cases \
       > adanet/tf_compat/testdata/estimator_run_config.json
@@ -203,7 +203,7 @@ def golden_row(result, defaults):
   """Returns a row of the golden file.
 
   Args:
-    result: What `outcome` returns.
+    result: The return value of `outcome`.
     defaults: `attributes(RunConfig())`.
 
   Returns:

@@ -1,0 +1,172 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A user's costs and sizes, for any number of subnetworks."""
+
+import fractions
+import functools
+from typing import Any, Callable, Optional, Sequence, Union
+
+from adanet.distributed import _arguments
+from adanet.distributed import wrap_around
+
+Number = wrap_around.Number
+
+#: Stands for numbers that the chief measures.
+MEASURED = "measured"
+
+#: The values that a user may give.
+Given = Union[None, str, Sequence[Number], Callable[[int], Sequence[Number]]]
+GivenEnsembleCost = Union[None, Number, Callable[[int], Number]]
+
+#: A step of all ensembles runs the subnetworks forward: a third of the time of
+#: their training, by J. Kaplan et al., "Scaling laws for neural language
+#: models", 2020: 2 of 6 operations for each parameter.
+FORWARD = fractions.Fraction(1, 3)
+
+
+_once = functools.lru_cache(maxsize=1024)
+
+
+class Weights:
+  """Costs or sizes: as many numbers as there are subnetworks.
+
+  They do not change, so their deep copies are the same object, and a user's
+  function is asked once, however many copies of a strategy want its answer.
+
+  Attributes:
+    given: None, for equal numbers; a tuple of numbers; a function from the
+      number of subnetworks to as many numbers; or `MEASURED`.
+  """
+
+  def __init__(self, name: str, given: Given,
+               measured: Optional[Sequence[Number]] = None):
+    """Makes weights, and checks the arguments.
+
+    Args:
+      name: str, the name of the user's argument, for errors.
+      given: as the attribute, or any sequence of numbers.
+      measured: the numbers to take for `MEASURED`, if there are as many
+        subnetworks. Otherwise the weights are equal.
+    """
+    self._name = name
+    self.given = given
+    if not (given is None or callable(given) or self.is_measured):
+      self.given = _arguments.check_weights(
+          name, given, "None, a sequence of numbers greater than 0, a function "
+                       f"from num_subnetworks to one, or {MEASURED!r}")
+    if measured is not None:
+      measured = _arguments.check_weights(
+          name, measured, "None or a sequence of numbers greater than 0")
+    self._measured = measured
+
+  def __reduce__(self):
+    return Weights, (self._name, self.given, self._measured)
+
+  def __deepcopy__(self, memo):
+    return self
+
+  @property
+  def is_measured(self) -> bool:
+    """Whether the user asked for measured weights."""
+    return isinstance(self.given, str) and self.given == MEASURED
+
+  def with_measured(self, measured: Optional[Sequence[Number]]) -> "Weights":
+    """Returns weights with other measured numbers, if these are asked for."""
+    return (Weights(self._name, self.given, measured) if self.is_measured
+            else self)
+
+  @_once
+  def given_numbers(self, num_subnetworks: int) -> Optional[Sequence[Number]]:
+    """Returns as many numbers, or None for equal weights.
+
+    Raises:
+      TypeError, ValueError: the user gave no numbers, or not as many.
+    """
+    numbers: Any = self._measured if self.is_measured else self.given
+    if numbers is None or self.is_measured and len(numbers) != num_subnetworks:
+      return None  # Or they are of another iteration's candidates.
+    source = self._name
+    if callable(numbers):
+      source = f"{self._name}({num_subnetworks})"
+      numbers = _arguments.check_weights(
+          source, numbers(num_subnetworks), "a sequence of numbers greater "
+                                            "than 0")
+    if len(numbers) != num_subnetworks:
+      raise ValueError(
+          f"{source}={_arguments.show(numbers)}: expected "
+          f"num_subnetworks={num_subnetworks} numbers, one for each subnetwork, "
+          f"not {len(numbers)}. Iterations that differ need a function from "
+          "num_subnetworks to them.")
+    return numbers
+
+  def numbers(self, num_subnetworks: int) -> Sequence[Number]:
+    """Returns as `given_numbers`; ones for equal weights."""
+    return self.given_numbers(num_subnetworks) or (1,) * num_subnetworks
+
+  @_once
+  def intervals(self, num_subnetworks: int) -> wrap_around.Intervals:
+    """Returns the weights end to end."""
+    return wrap_around.Intervals(self.numbers(num_subnetworks))
+
+  def __repr__(self):
+    return show(self.given)
+
+
+def show(given: Any) -> str:
+  """Returns a value as text; Python can evaluate all but a function's name."""
+  if callable(given):
+    return getattr(given, "__qualname__", type(given).__qualname__)
+  return repr(given)
+
+
+class Work(Weights):
+  """The costs of a step: of each subnetwork, and of all ensembles.
+
+  Attributes:
+    ensembles: the cost of a step of all ensembles, in the units of the costs: a
+      number, a function from the number of subnetworks to one, or None. Then it
+      is the one measured with the costs, or else `FORWARD` of their sum.
+  """
+
+  def __init__(self, costs: Given, ensembles: GivenEnsembleCost,
+               measured: Optional[Sequence[Number]] = None,
+               measured_ensembles: Optional[Number] = None):
+    """Makes a value, and checks the arguments; see `Weights`."""
+    super().__init__("costs", costs, measured)
+    if not (ensembles is None or callable(ensembles)):
+      ensembles = _arguments.check_weight(
+          "ensemble_cost", ensembles, "None, a number of at least 0, or a "
+          "function from num_subnetworks to one", may_be_zero=True)
+    self.ensembles = ensembles
+    self._measured_ensembles = measured_ensembles
+
+  def __reduce__(self):
+    return Work, (self.given, self.ensembles, self._measured,
+                  self._measured_ensembles)
+
+  def with_measured(self, measured: Optional[Sequence[Number]],
+                    measured_ensembles: Optional[Number] = None) -> "Work":
+    """Returns other measured numbers, if they are asked for."""
+    return (Work(self.given, self.ensembles, measured, measured_ensembles)
+            if self.is_measured else self)
+
+  @_once
+  def ensemble_cost(self, num_subnetworks: int) -> Number:
+    """Returns the cost of all ensembles; raises as `given_numbers`."""
+    costs = self.given_numbers(num_subnetworks)
+    if callable(self.ensembles):
+      return _arguments.check_weight(
+          f"ensemble_cost({num_subnetworks})", self.ensembles(num_subnetworks),
+          "a number of at least 0", may_be_zero=True)
+    if self.ensembles is not None:
+      return self.ensembles
+    if self._measured_ensembles is not None and costs is not None:
+      return self._measured_ensembles
+    return FORWARD * wrap_around.exact_sum(self.numbers(num_subnetworks))
+
+  @_once
+  def intervals_behind_ensembles(
+      self, num_subnetworks: int) -> wrap_around.Intervals:
+    """Returns the subnetworks end to end by cost, behind the ensembles."""
+    return wrap_around.Intervals(self.numbers(num_subnetworks),
+                                 self.ensemble_cost(num_subnetworks))

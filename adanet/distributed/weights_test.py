@@ -1,0 +1,163 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what a user may give as costs and sizes."""
+
+import copy
+import decimal
+import fractions
+import pickle
+import re
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.distributed import weights as weights_lib
+import numpy as np
+
+
+def _squares(num_subnetworks):
+  return [i * i for i in range(1, num_subnetworks + 1)]
+
+
+def _work(costs=None, ensemble_cost=None):
+  return weights_lib.Work(costs, ensemble_cost)
+
+
+class WeightsTest(parameterized.TestCase):
+
+  def assert_says(self, error, text, call, *args, **kwargs):
+    with self.assertRaises(error) as raised:
+      call(*args, **kwargs)
+    self.assertStartsWith(str(raised.exception), text)
+    self.assertNotIn("\n", str(raised.exception))
+
+  @parameterized.parameters(
+      (None, (1, 1, 1)),
+      ("measured", (1, 1, 1)),
+      ([1, 2, 4], (1, 2, 4)),
+      ((1, .5, fractions.Fraction(1, 3)), (1, .5, fractions.Fraction(1, 3))),
+      (np.array([1, 2, 4], np.int8), (1, 2, 4)),
+      (np.array([.1, .2, .4], np.float32),
+       (float(np.float32(.1)), float(np.float32(.2)), float(np.float32(.4)))),
+      ((np.float16(.5), np.float64(.1), np.longdouble(2)), (.5, .1, 2.)),
+      ((decimal.Decimal("0.1"), 1, 1), (fractions.Fraction(1, 10), 1, 1)),
+      ((c for c in (3, 2, 1)), (3, 2, 1)),
+      (_squares, (1, 4, 9)))
+  def test_numbers(self, given, expected):
+    numbers = weights_lib.Weights("costs", given).numbers(3)
+    self.assertEqual(expected, numbers)
+    for number in numbers:
+      self.assertIn(type(number), (int, float, fractions.Fraction))
+    self.assertLen(
+        weights_lib.Weights("costs", expected).intervals(3).starts, 4)
+
+  def test_long_doubles_are_exact(self):
+    given = np.longdouble(1) + np.finfo(np.longdouble).eps
+    number, = weights_lib.Weights("costs", [given]).numbers(1)
+    self.assertEqual(fractions.Fraction(*given.as_integer_ratio()), number)
+
+  @parameterized.parameters(
+      (None,), ("measured",), ([1, 2.5, fractions.Fraction(1, 3)],),
+      (_squares,))
+  def test_pickles(self, given):
+    for weights in (weights_lib.Weights("costs", given), _work(given)):
+      weights = weights.with_measured([1, 2, 3])
+      weights.intervals(3)
+      copied = pickle.loads(pickle.dumps(weights, 2))
+      self.assertEqual(weights.numbers(3), copied.numbers(3))
+      self.assertEqual(repr(weights), repr(copied))
+
+  @parameterized.parameters(
+      (3, TypeError, "costs=3: expected None, a sequence of "),
+      ("fast", TypeError, "costs='fast': expected None, a sequence of "),
+      (b"12", TypeError, "costs=b'12': "),
+      ({1: 2}, TypeError, "costs={1: 2}: "),
+      ({1, 2}, TypeError, "costs={1, 2}: "),
+      (np.array(3.), TypeError, "costs=array(3.): "),
+      ([], ValueError, "costs=[]: expected None, a sequence of "),
+      ([1, 0], ValueError, "costs[1]=0: expected a number greater than 0."),
+      ([-1., 1], ValueError, "costs[0]=-1.0: "),
+      ([float("nan")], ValueError, "costs[0]=nan: "),
+      ([1, float("inf")], ValueError, "costs[1]=inf: "),
+      ([np.inf], ValueError, "costs[0]=inf: "),
+      ([1j], ValueError, "costs[0]=1j: "),
+      ([True], TypeError, "costs[0]=True: "),
+      (["1"], TypeError, "costs[0]='1': "),
+      ([[1]], TypeError, "costs[0]=[1]: "),
+      ([None], TypeError, "costs[0]=None: "),
+      (-1., ValueError, "ensemble_cost=-1.0: expected None, a number of at l"),
+      (float("inf"), ValueError, "ensemble_cost=inf: "),
+      (float("nan"), ValueError, "ensemble_cost=nan: "),
+      (True, TypeError, "ensemble_cost=True: "),
+      ("measured", TypeError, "ensemble_cost='measured': "),
+      ([1], TypeError, "ensemble_cost=[1]: "))
+  def test_errors(self, given, error, text):
+    argument = re.match("[a-z_]+", text).group()
+    self.assert_says(error, text, _work, **{argument: given})
+    if given != "fast":
+      text = text.replace(argument, argument + "(2)").replace("None, a", "a")
+      work = _work(**{argument: lambda k: given})
+      self.assert_says(error, text, work.intervals_behind_ensembles, 2)
+
+  @parameterized.parameters(
+      ([1, 2, 4], "costs=(1, 2, 4): "), (_squares, None),
+      (lambda k: [1, 2, 4], "costs(2)=(1, 2, 4): "))
+  def test_other_numbers_of_subnetworks(self, given, text):
+    weights = weights_lib.Weights("costs", given)
+    weights.numbers(3)
+    if text is None:
+      self.assertLen(weights.numbers(2), 2)
+      return
+    for ask in (weights.numbers, weights.intervals):
+      self.assert_says(
+          ValueError, text + "expected num_subnetworks=2 numbers, one for each "
+          "subnetwork, not 3.", ask, 2)
+
+
+class WorkTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      (None, None, fractions.Fraction(2, 3)),
+      ([1, 3], None, fractions.Fraction(4, 3)),
+      ([.1, .3], None, (fractions.Fraction(.1) + fractions.Fraction(.3)) / 3),
+      ([1, 3], 5, 5), ([1, 3], np.float32(.5), .5),
+      (None, lambda k: 10 * k, 20), ("measured", None, fractions.Fraction(2, 3)))
+  def test_ensemble_cost(self, costs, given, expected):
+    work = _work(costs, given)
+    self.assertEqual(expected, work.ensemble_cost(2))
+    starts = work.intervals_behind_ensembles(2).starts
+    first, second = map(fractions.Fraction, work.numbers(2))
+    expected = fractions.Fraction(expected)
+    total = expected + first + second
+    self.assertEqual(
+        [expected / total, (expected + first) / total, 1],
+        [fractions.Fraction(start, starts[-1]) for start in starts])
+
+  def test_measured(self):
+    work = _work("measured")
+    measured = work.with_measured([4, 5], 7)
+    for copied in (measured, pickle.loads(pickle.dumps(measured, 2))):
+      self.assertEqual(7, copied.ensemble_cost(2))
+    # An iteration of other candidates: theirs have been forgotten.
+    self.assertEqual(1, measured.ensemble_cost(3))
+    self.assertEqual(3, work.with_measured([4, 5], None).ensemble_cost(2))
+    self.assertEqual(
+        2, _work("measured", 2).with_measured([4, 5], 7).ensemble_cost(2))
+    for other in (_work(), _work([1, 2])):
+      self.assertIs(other, other.with_measured([4, 5], 7))
+
+  def test_functions_are_asked_once(self):
+    asked, asked_of_ensembles = [], []
+    work = _work(lambda k: asked.append(k) or _squares(k),
+                 lambda k: asked_of_ensembles.append(k) or k)
+    for k in (3, 2, 3, 2):
+      copied = copy.deepcopy(work)
+      self.assertEqual(k, copied.ensemble_cost(k))
+      self.assertEqual(tuple(_squares(k)), copied.numbers(k))
+      work.intervals(k)
+      work.intervals_behind_ensembles(k)
+    self.assertEqual([3, 2], asked)
+    self.assertEqual([3, 2], asked_of_ensembles)
+
+
+if __name__ == "__main__":
+  absltest.main()

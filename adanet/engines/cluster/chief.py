@@ -1,0 +1,445 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The chief of a cluster: it announces, trains, saves, and ends the job.
+
+The variables are on the parameter servers. A *generation* is one life of them:
+each iteration begins a new one, and so does each restore from a checkpoint. The
+*job state* is a file in the model_dir, and a *status board* a few variables on
+each parameter server: both tell the other tasks the state of the generation:
+
+    announced    its number is in the job state and on the status boards; its
+                 variables have no values yet
+    ready        all variables have their values, and the status boards say so;
+                 the chief and the workers train
+    over         the chief has saved the last checkpoint of the iteration; all
+                 evaluate the candidates, if there is an evaluator, and make the
+                 reports. The search chooses the winner, and the chief announces
+                 the next iteration
+    lost         a parameter server has lost its variables; the chief announces
+                 another generation, from the latest checkpoint
+
+At the end the job state says that the job is OVER or STOPPED, and all tasks
+end.
+
+When a parameter server is lost in the middle of an iteration:
+
+1. A run of the chief's session fails (`tf.errors.OpError`): at once if the
+   server was killed, after 60 s if it hangs. See `_train_in_sessions`.
+2. The chief waits until the servers answer, and logs for which it waits. After
+   `worker_wait_timeout_secs` it gives up: `waiting.WaitTimeoutError`. If a
+   signal has asked for a stop before, the chief ends now, without saving.
+3. If all have kept their variables (it was the network), it opens another
+   session and trains on. Nothing is lost. When that fails 4 times without a
+   step in between, the servers are not the cause, and the error is raised.
+4. If one was started again, its variables are gone: the generation is lost, and
+   `_VariablesLostError` ends it. `train` then announces another
+   generation. Its variables, on all servers, get the values of the latest
+   checkpoint. The steps since then are trained again. The workers see the new
+   generation on the status boards, and join it.
+
+When the chief itself is lost, the workers train on. A restarted chief goes on
+with their generation, if all servers have kept its variables and it would train
+the same. Otherwise it announces another one, as in 4. A signal that comes
+meanwhile waits: the workers' steps are saved first.
+"""
+
+import contextlib
+import time
+from typing import Any, ContextManager, Dict, Iterator, List, Optional, Sequence
+
+from adanet import log as logging
+from adanet import tf_compat
+from adanet.engines import engine
+from adanet.engines import lock
+from adanet.engines.cluster import addresses
+from adanet.engines.cluster import connection as connection_lib
+from adanet.engines.cluster import decisions
+from adanet.engines.cluster import evaluation
+from adanet.engines.cluster import generation as generation_lib
+from adanet.engines.cluster import job_state as job_state_lib
+from adanet.engines.cluster import measuring
+from adanet.engines.cluster import peers as peers_lib
+from adanet.engines.cluster import shared_files
+from adanet.engines.cluster import status_board
+from adanet.training import loop as loop_lib
+from adanet.training import model as model_lib
+from adanet.training import recorded_logits
+from adanet.training import recording
+from adanet.training import trained as trained_lib
+from adanet.training import trainer
+
+_POLL_SECS = .1  # Between two looks at the boards.
+_FILE_SECS = 1.  # Between two reads of a file.
+# How long a chief waits for parameter servers if the job seems to be over. They
+# will know by then.
+_OVER_SECS = 35.
+# How long a chief that was asked to stop may take to go on with a generation,
+# and save it. Parameter servers stay as long.
+_TAKE_OVER_SECS = 8.
+
+
+class _VariablesLostError(Exception):
+  """A parameter server has lost the variables of a generation."""
+
+
+class ChiefEngine(engine.Engine):
+  """Trains iterations with the workers and parameter servers of a cluster.
+
+  Its methods are in the order of time.
+  """
+
+  _training: trainer.Training
+
+  def __init__(self, model: model_lib.Model,
+               connection: connection_lib.Connection):
+    """Announces nothing yet.
+
+    Args:
+      model: `Model`.
+      connection: `Connection` of this task.
+    """
+    super().__init__(model)
+    self._connection = connection
+    self._generation: Optional[int] = None
+    self._oldest = 0
+    self._has_checked_files = False
+    self._deferred = contextlib.ExitStack()  # Signals, to take over.
+    self._late_time = float("inf")
+    self._evaluation: Optional[evaluation.SharedEvaluation] = None
+
+  # Start.
+
+  @contextlib.contextmanager
+  def opened(self, request: trainer.Request) -> Iterator[trainer.Training]:
+    """See `Engine`."""
+    with self.opened_here(request) as self._training:
+      if self._wait_until_known_to_be_over():
+        raise engine.AlreadyOverError()
+      with self._deferred:
+        yield self._training
+
+  def _wait_until_known_to_be_over(self):
+    """Returns whether this chief was restarted after the end of its job.
+
+    A new job may have the same id as one that is over. Then parameter servers
+    run, or start soon. So this waits for them for a while.
+    """
+    connection = self._connection
+    end = time.monotonic() + _OVER_SECS
+    while True:
+      job_state = connection.file.read()
+      if connection.job_watch.after(job_state) == job_state_lib.State.OVER:
+        return True
+      if (job_state is None or job_state.state != job_state_lib.State.OVER or
+          not connection.job.is_of(job_state) or
+          job_state.max_steps != self._training.request.max_steps or
+          time.monotonic() >= end or
+          len(addresses.unreachable(connection.servers)) <
+          len(connection.servers)):
+        return False
+      time.sleep(_FILE_SECS)
+
+  def train(self, start: trained_lib.Start) -> trained_lib.TrainedIteration:
+    """See `Engine`. It trains one generation after the other."""
+    is_ready = False
+    if self._generation is None:
+      job_state = self._connection.file.read()
+      self._oldest = self._generation = job_state.generation if job_state else 0
+      is_ready = self._may_take_over(start, job_state)
+    while True:
+      if not is_ready:
+        self._generation += 1
+      try:
+        trained = self._train_generation(start, self._generation, is_ready)
+        break
+      except _VariablesLostError as lost:
+        logging.warning("%s", lost)
+        self._end_takeover()
+        start = self._from_latest_checkpoint(start)
+      is_ready = False
+    if self._connection.free(range(self._oldest, self._generation)):
+      self._oldest = self._generation
+    return trained
+
+  def _from_latest_checkpoint(self, start):
+    """Returns a `Start` of the same iteration, from its latest checkpoint."""
+    model_dir = self.model.model_dir
+    checkpoint = model_dir.latest_checkpoint()
+    model_dir.remove_temporary_files()
+    if checkpoint is None or (
+        model_dir.current_iteration(checkpoint) != start.number):
+      return start  # The iteration has not saved one.
+    return start._replace(checkpoint=checkpoint, starts_iteration=False)
+
+  def _may_take_over(self, latest, job_state):
+    """Returns whether to train on in the generation of the chief before.
+
+    Args:
+      latest: `Start`, from the latest checkpoint.
+      job_state: `JobState` that the chief before has written, or None.
+    """
+    if latest.starts_iteration:  # No server has its variables.
+      return False
+    measured = self._known_measurements(latest.number)
+    if (job_state is None or measured is None or
+        not decisions.may_take_over(job_state, self._job_state(
+            latest.number, job_state.builders, job_state.generation,
+            measuring.announced_measurements(job_state)))):
+      return False
+    self._deferred.enter_context(self._training.stops.deferred())
+    if self._wait_until_servers_answer(job_state.generation):
+      return True
+    self._end_takeover()
+    return False
+
+  def _look_at_takeover(self):
+    """Ends a takeover that was asked to stop, if it takes too long."""
+    if not self._training.asked_to_stop():
+      return
+    now = time.monotonic()
+    self._late_time = min(self._late_time, now + _TAKE_OVER_SECS)
+    if now >= self._late_time:
+      logging.error(
+          "Stopped before all parameter servers have answered: what was "
+          "trained since the last checkpoint is lost.")
+      self._training.stops.raise_asked()
+
+  def _end_takeover(self):
+    """Lets signals end this task at once again, also one that has come."""
+    self._deferred.close()
+    self._training.stops.raise_asked()
+
+  # Announce.
+
+  def _train_generation(self, start, generation, is_ready):
+    """Trains an iteration.
+
+    Args:
+      start: `Start`.
+      generation: int, that of its variables.
+      is_ready: whether all variables have their values already.
+
+    Returns:
+      `TrainedIteration`.
+
+    Raises:
+      _VariablesLostError: a parameter server lost its variables.
+    """
+    began = time.time()
+    measured = self._measurements(start, is_ready)
+    model = measuring.placed(self.model, measured)
+    work = generation_lib.Generation(
+        model, self._training, self._connection, start.number, generation)
+    with model.graph(self._training.request.input_fn, "train", start.number,
+                     work.scope) as built:
+      _check_share(built.iteration, model.placement)
+      if is_ready:
+        work.check_builders(self._connection.file.read(), built.iteration)
+      peers = peers_lib.Peers(
+          model, self._connection, built.iteration, generation,
+          raise_if_changed=None)
+      it = trainer.IterationTraining(
+          model, self._training, built, start, trainer.TrainingTask(
+              self._connection.name, True, work.context._replace(
+                  wait_for=peers.wait_until_trained,
+                  untrained=peers.untrained,
+                  shares_ensembles=peers.share_ensembles), began))
+      if not is_ready:
+        self._announce(self._job_state(
+            start.number, built.iteration.builder_names, generation, measured))
+      trained = self._train_in_sessions(it, work, generation, is_ready)
+    self._evaluation = evaluation.SharedEvaluation(
+        self.model, self._connection, built.iteration,
+        measured.costs or built.iteration.builder_costs, generation)
+    return trained._replace(generation=generation, costs=recording.costs(
+        built.iteration, measured.costs, measured.sizes))
+
+  def _known_measurements(self, number):
+    """Returns this job's measurements of an iteration, or None."""
+    return measuring.known(
+        self._connection.file.read(), self._job_state(number, (), 0),
+        self.model.placement)
+
+  def _measurements(self, start, is_ready):
+    """Returns the measurements that the strategy asks for."""
+    known = None
+    # Before the first checkpoint, a restart may bring other builders.
+    if is_ready or start.checkpoint is not None:
+      known = self._known_measurements(start.number)
+    if known is None and measuring.is_wanted(self.model.placement):
+      known = measuring.measure(
+          self.model, self._training.request.input_fn, start.number)
+    return known or measuring.Measurements()
+
+  def _job_state(self, number, builders, generation,
+                 measured=measuring.Measurements()):
+    config = self.model.config
+    return job_state_lib.JobState(
+        job=self._connection.job.text, generation=generation, iteration=number,
+        builders=builders, num_workers=config.num_worker_replicas,
+        num_ps=config.num_ps_replicas, strategy=repr(self.model.placement),
+        max_steps=self._training.request.max_steps, **measured._asdict())
+
+  def _announce(self, job_state):
+    """Writes a job state, and tells the boards that there is another one."""
+    connection = self._connection
+    connection.exhausted_inputs.clear()
+    connection.wait_until_written(connection.evaluation_requests.clear)
+    connection.wait_until_written(lambda: connection.file.write(job_state))
+    for one in connection.status_boards:
+      one.write_model_dir(status_board.CHIEF, connection.model_dir)
+    connection.write_status_boards(
+        status_board.GenerationStatus(job_state.generation, ready=0))
+
+  def _check_files(self, generation):
+    """Checks once that all parameter servers see the chief's files.
+
+    Raises:
+      shared_files.SharedFilesError: one does not.
+      tf.errors.OpError: one is lost.
+    """
+    if self._has_checked_files:
+      return
+    connection = self._connection
+    check = shared_files.Check(connection.config.model_dir, connection.servers)
+    with connection.session(check.graph) as session:
+      check.wait_until_seen(
+          session, generation,
+          lambda ps: connection.status_boards[ps].model_dir(
+              status_board.SERVER),
+          connection.wait("see what it prints"))
+    self._has_checked_files = True
+
+  def _make_ready(self, generation):
+    """Says that all variables have their values: the workers begin."""
+    if not self._connection.write_status_boards(
+        status_board.GenerationStatus(generation, ready=generation)):
+      raise _VariablesLostError("A parameter server is lost at the start.")
+
+  # Train.
+
+  def _train_in_sessions(self, it, work, generation, is_ready):
+    """Trains in one session after the other, until one comes to the end.
+
+    Here the chief finds out that a parameter server is lost.
+
+    Args:
+      it: `IterationTraining`.
+      work: `Generation`.
+      generation: int, its number.
+      is_ready: whether all variables have their values already.
+
+    Returns:
+      `TrainedIteration`.
+
+    Raises:
+      _VariablesLostError: a parameter server lost its variables.
+    """
+    graph = tf_compat.v1.get_default_graph()
+    has_begun = False
+    while True:
+      try:
+        # It waits until all parameter servers answer.
+        with self._connection.session(
+            graph, self._look_at_takeover) as session:
+          if not is_ready:
+            self._check_files(generation)
+            it.initializers.set_variables(session)
+          with it.initializers.started(session) as coordinator:
+            if not has_begun or not is_ready:
+              it.begin(session)
+              has_begun = True
+            if not is_ready:
+              self._make_ready(generation)
+              is_ready = True
+            ending = it.train(session, coordinator)
+            self._deferred.close()
+            if ending == loop_lib.Ending.SIGNAL:
+              self._training.stops.raise_asked()
+            it.end(session)
+            return it.trained(session, ending)
+      except tf_compat.v1.errors.OpError as error:
+        work.raise_if_final(error, it)
+        if is_ready and not self._wait_until_servers_answer(generation):
+          raise _VariablesLostError(
+              "A parameter server has lost its variables: the last checkpoint "
+              "is restored.") from error
+
+  def _wait_until_servers_answer(self, generation):
+    """Waits for the parameter servers, until their variables are known.
+
+    Returns:
+      Whether all have kept the variables of a generation.
+    """
+    wait = self._connection.wait("start it, or see what it prints")
+    while True:
+      self._look_at_takeover()
+      ready = [None if status is None else status.ready
+               for status in self._connection.read_status_boards()]
+      has_lost = decisions.have_lost(ready, generation)
+      if has_lost or None not in ready:
+        wait.done()
+        return not has_lost
+      lost = [f"ps:{i}" for i, one in enumerate(ready) if one is None]
+      wait.pause(_POLL_SECS, lambda: connection_lib.named(
+          {name: self._connection.address(name) for name in lost}))  # pylint: disable=cell-var-from-loop
+
+  # Evaluate.
+
+  def values(self, candidates: trained_lib.Candidates) -> Dict[str, float]:
+    """See `Engine`."""
+    assert self._evaluation is not None
+    return self._evaluation.values(candidates)
+
+  def logits(self, candidates: trained_lib.Candidates
+            ) -> ContextManager[recorded_logits.RecordedLogits]:
+    """See `Engine`."""
+    assert self._evaluation is not None
+    return self._evaluation.logits(candidates)
+
+  def reports(self, candidates: trained_lib.Candidates,
+              included: Sequence[str]) -> List[Any]:
+    """See `Engine`."""
+    assert self._evaluation is not None
+    return self._evaluation.reports(candidates, included)
+
+  # End.
+
+  def skipped(self, request: trainer.Request, reason: str) -> None:
+    """See `Engine`."""
+    with lock.owned(self.model.model_dir.path):
+      self.finished(engine.SearchOutcome.OVER, reason)
+
+  def finished(self, outcome: engine.SearchOutcome, reason: str) -> None:
+    """See `Engine`. All tasks leave."""
+    connection = self._connection
+    job_state = connection.file.read()
+    config = connection.config
+
+    def announce():
+      return connection.file.announce(
+          connection.job.text, num_workers=config.num_worker_replicas,
+          num_ps=config.num_ps_replicas,
+          max_steps=job_state.max_steps if job_state else None,
+          state=job_state_lib.State(outcome.value), reason=reason)
+
+    # There is no time to wait when a signal asked for the end.
+    generation = (announce() if outcome == engine.SearchOutcome.STOPPED else
+                  connection.wait_until_written(announce))
+    connection.write_status_boards(
+        status_board.GenerationStatus(generation, ready=0))
+    # A late worker may have written an answer.
+    connection.evaluation_requests.remove()
+    for one in connection.status_boards:
+      one.close()
+
+
+def _check_share(iteration, placement):
+  """Checks that the chief builds all that a checkpoint must have."""
+  share, count = iteration.share, len(iteration.builder_names)
+  if not share.builds_ensemble or len(share.subnetworks) < count:
+    raise ValueError(
+        f"placement_strategy={placement!r}: the chief must build the ensemble "
+        f"and all {count} subnetworks, because it writes the checkpoints: let "
+        "should_build_ensemble and should_build_subnetwork return True for "
+        "worker 0")

@@ -1,0 +1,188 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""How the tasks that a chief leads learn its announcements.
+
+They poll a status board, and read the file of the job state when that changes,
+and once a second. No task asks the chief.
+"""
+
+import contextlib
+import signal
+import time
+from typing import Callable, Iterator, Optional
+
+from adanet import log as logging
+from adanet.engines.cluster import chief_watch
+from adanet.engines.cluster import connection as connection_lib
+from adanet.engines.cluster import decisions
+from adanet.engines.cluster import ended
+from adanet.engines.cluster import job_state as job_state_lib
+from adanet.engines.cluster import shared_files
+from adanet.engines.cluster import status_board
+from adanet.progress import reporter
+from adanet.training import model as model_lib
+from adanet.training import signals
+from adanet.training import trainer
+
+_FILE_SECS = 1.  # Between two reads of a file.
+
+
+class GenerationChanged(Exception):  # pylint: disable=g-bad-exception-name
+  """The chief has announced another generation."""
+
+
+@contextlib.contextmanager
+def opened(model: model_lib.Model, request: trainer.Request, name: str
+          ) -> Iterator[trainer.Training]:
+  """Opens the signals and the reporter of a task that a chief leads.
+
+  Args:
+    model: `Model`.
+    request: `Request`.
+    name: str, that of the task.
+
+  Yields:
+    `Training`.
+
+  Raises:
+    SystemExit: the job was stopped.
+  """
+  # The chief says how far all are.
+  with signals.StopRequests() as stops, reporter.reporter(
+      log_step_count_steps=model.config.log_step_count_steps,
+      say=reporter.log) as report:
+    try:
+      yield trainer.Training(request, stops, report)
+    except ended.StoppedError as stopped:
+      logging.warning("%s ends: %s.", name, stopped)
+      raise SystemExit(
+          128 + (stops.asked or signal.SIGTERM)) from None
+
+
+class ChiefClient:
+  """Sees the chief's announcements.
+
+  Methods that look at the file raise `ended.JobFinished` or
+  `ended.StoppedError` when the job has ended, and
+  `shared_files.SharedFilesError` if the chief has another folder.
+  """
+
+  def __init__(self, connection: connection_lib.Connection):
+    """Has seen nothing yet.
+
+    Args:
+      connection: `Connection` of this task.
+    """
+    self._connection = connection
+    self._board = connection.own_status_board
+    self._watch = chief_watch.ChiefWatch(
+        connection.chief, connection.wait_timeout_secs)
+    self._files = shared_files.VisibilityCheck(
+        connection.config.model_dir, connection.job,
+        lambda: self._board.model_dir(status_board.CHIEF))
+    self._poll_secs = decisions.poll_secs(
+        connection.config.num_worker_replicas, len(connection.status_boards))
+    self._announced = 0  # On the board, at the last look.
+    self._look_time = 0.
+    self._job_state: Optional[job_state_lib.JobState] = None
+    self._read_time = 0.
+
+  def look_at_file(self) -> None:
+    """Reads the job state, at most once a second."""
+    now = time.monotonic()
+    if self._read_time and now - self._read_time < _FILE_SECS:
+      return
+    self._read_time = now
+    job_state = self._job_state = self._connection.file.read()
+    state = self._connection.job_watch.after(job_state)
+    reason = job_state.reason if job_state else ""
+    if state == job_state_lib.State.OVER:
+      raise ended.JobFinished(reason)
+    if state == job_state_lib.State.STOPPED:
+      raise ended.StoppedError(reason)
+
+  def look(self) -> Optional[job_state_lib.JobState]:
+    """Reads the board, and the file if the board has changed.
+
+    Returns:
+      The `JobState` that is announced; None while there is none.
+    """
+    status = self._board.read()
+    if status is not None and status.announced != self._announced:
+      self._announced = status.announced
+      self._read_time = 0.
+    self.look_at_file()
+    if status is None or not status.announced:
+      return None  # The chief will announce another one.
+    job_state = self._job_state
+    if not self._files.check_seen(job_state, status.announced):
+      return None
+    assert job_state is not None
+    if job_state.is_training and job_state.generation == status.announced:
+      return job_state
+    return None
+
+  def raise_if_changed(self, generation: int) -> None:
+    """Raises `GenerationChanged` if another generation is announced."""
+    job_state = self.look()
+    if job_state is not None and job_state.generation != generation:
+      raise GenerationChanged()
+
+  def look_for_change(self, generation: int) -> bool:
+    """Looks, once a second, whether the board announces another generation.
+
+    So it may be called after each step. It raises nothing.
+    """
+    now = time.monotonic()
+    if now - self._look_time < _FILE_SECS:
+      return False
+    self._look_time = now
+    status = self._board.read()
+    return status is not None and status.announced not in (0, generation)
+
+  def look_for_variables(self, generation: int) -> bool:
+    """Looks whether all variables of a generation have their values."""
+    # Its own board first: all workers wait at the same time.
+    return all(n is not None and n.ready == generation for n in (
+        board.read()
+        for board in [self._board] + list(self._connection.status_boards)))
+
+  def pause(self, what: str, level: int = logging.INFO
+           ) -> Callable[[float], None]:
+    """Returns the pause of a wait for the chief; see `ChiefWatch.pause`."""
+    return self._watch.pause(what, level)
+
+  def wait_until_announced(
+      self, generation: int, meanwhile: Callable[[], bool]
+      ) -> job_state_lib.JobState:
+    """Waits for another job state than that of a generation.
+
+    Args:
+      generation: int; 0 for none.
+      meanwhile: called again and again; returns whether it did something.
+
+    Raises:
+      waiting.WaitTimeoutError: the chief is absent for too long.
+    """
+    pause = self.pause("begin what follows")
+    while True:
+      job_state = self.look()
+      if job_state is not None and job_state.generation != generation:
+        return job_state
+      if meanwhile():
+        pause = self.pause("begin what follows")
+      pause(self._poll_secs)
+
+  def wait_until_ready(self, generation: int) -> None:
+    """Waits until all variables of a generation have their values.
+
+    Raises:
+      GenerationChanged: there is another generation.
+      waiting.WaitTimeoutError: the chief is absent for too long.
+    """
+    pause = self.pause("give all variables their values")
+    while True:
+      self.raise_if_changed(generation)
+      if self.look_for_variables(generation):
+        return
+      pause(self._poll_secs)

@@ -1,0 +1,72 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the waits for a chief, with the time faked."""
+
+import functools
+import itertools
+import math
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import log
+from adanet import waiting
+from adanet.engines.cluster import chief_watch
+
+_CHIEF = {"chief:0": "a:1"}
+
+
+class ChiefWatchTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self._now = 0.
+    self._silent_secs = math.inf, math.inf  # From, to.
+    clock = lambda: self._now
+    for what, name, replacement in (
+        (chief_watch, "time", mock.Mock(monotonic=clock)),
+        (chief_watch.addresses, "unreachable", self._silent),
+        (waiting, "Wait", functools.partial(
+            waiting.Wait, clock=clock, sleep=self._sleep))):
+      patch = mock.patch.object(what, name, replacement)
+      patch.start()
+      self.addCleanup(patch.stop)
+
+  def _sleep(self, secs):
+    self._now += secs
+
+  def _silent(self, addresses):
+    first, last = self._silent_secs
+    return dict(addresses) if first <= self._now < last else {}
+
+  def _wait(self, secs, timeout_secs):
+    """Waits for so long, in pauses of a second."""
+    pause = chief_watch.ChiefWatch(_CHIEF, timeout_secs).pause("begin")
+    while self._now < secs:
+      pause(1.)
+
+  @parameterized.parameters(10., 60.)
+  def test_no_end_while_the_chief_answers(self, timeout_secs):
+    self._wait(1000., timeout_secs)
+
+  @parameterized.parameters(10., 60.)
+  def test_a_silent_chief_ends_the_wait(self, timeout_secs):
+    self._silent_secs = 500., math.inf
+    with self.assertRaisesRegex(
+        waiting.WaitTimeoutError, r"for chief:0 \(a:1\), which does not answer,"
+        " to begin: start it, or see what it prints"):
+      self._wait(1000., timeout_secs)
+    self.assertBetween(self._now, 500. + timeout_secs / 2, 501. + timeout_secs)
+
+  def test_a_chief_that_comes_back(self):
+    self._silent_secs = 500., 600.
+    with mock.patch.object(log, "log") as write:
+      self._wait(1000., 200.)
+    levels = [call[0][0] for call in write.call_args_list]
+    self.assertEqual(
+        [log.INFO, log.WARNING, log.INFO],
+        [level for level, _ in itertools.groupby(levels)])
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,307 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of how all workers evaluate the candidates of an iteration.
+
+The workers are in this process, and answer while the chief asks.
+"""
+
+import os
+import types
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import tf_compat
+from adanet import waiting
+from adanet.core import iteration
+from adanet.core import model_dir as model_dir_lib
+from adanet.engines.cluster import connection
+from adanet.engines.cluster import ended
+from adanet.engines.cluster import evaluation
+from adanet.engines.cluster import evaluation_requests
+from adanet.testing import builders
+from adanet.testing import searches
+from adanet.testing import shuffled_evaluation
+from adanet.training import candidates as candidates_lib
+from adanet.training import model as model_lib
+from adanet.training import trained
+import numpy as np
+
+_GENERATION = 4
+_ALL_VALUES = {"before": 9., "a": ord("a"), "b": ord("b"), "c": ord("c")}
+
+
+class _Requests(evaluation_requests.EvaluationRequests):
+  """Those of a chief whose workers answer at once."""
+
+  def __init__(self, model_dir, workers):
+    super().__init__(model_dir)
+    self.asked = []
+    self.workers = workers
+
+  def ask(self, request):
+    self.asked.append(request)
+    super().ask(request)
+    for answer_if_asked in self.workers:
+      answer_if_asked()
+
+
+class _Test(parameterized.TestCase):
+  """What both tests have.
+
+  Attributes:
+    path: str, the model_dir.
+    now: float, the time.
+    silent: list of the tasks that do not answer.
+  """
+
+  def setUp(self):
+    super().setUp()
+    self.path = self.create_tempdir().full_path
+    self.now = 1000.
+    patch = mock.patch.object(
+        evaluation, "time", mock.Mock(monotonic=lambda: self.now))
+    patch.start()
+    self.addCleanup(patch.stop)
+    self.silent = []
+
+  def _sleep(self, secs):
+    self.now += secs
+
+  def connection(self, name, asks=None):
+    """Returns the `Connection` of a task."""
+    made = mock.create_autospec(connection.Connection, instance=True)
+    made.name = name
+    made.worker_names = ["chief:0", "worker:0", "worker:1"]
+    made.address = "{}'s address".format
+    made.unreachable = lambda names: sorted(set(names) & set(self.silent))
+    made.job = ended.JobId("job", True)
+    made.evaluation_requests = asks or evaluation_requests.EvaluationRequests(self.path)
+    made.wait_until_written = lambda write: write()
+    made.wait = lambda advice: waiting.Wait(
+        100., advice, clock=lambda: self.now, sleep=self._sleep)
+    return made
+
+  def worker(self, model, name):
+    """Returns the `answer_if_asked` of a worker."""
+    return evaluation.EvaluationWorker(
+        model, self.connection(name), _GENERATION).answer_if_asked
+
+  def files(self):
+    """Returns what there is of questions and answers."""
+    with open(os.path.join(self.path, "cluster", "question.json")) as f:
+      return f.read(), os.path.exists(
+          os.path.join(self.path, "cluster", "answers"))
+
+
+class SharedEvaluationTest(_Test):
+  """Who does what. Nothing is really evaluated."""
+
+  def setUp(self):
+    super().setUp()
+    patch = mock.patch.object(candidates_lib, "values", self._evaluated)
+    patch.start()
+    self.addCleanup(patch.stop)
+
+  def _evaluated(self, model, number, checkpoint, watched=None):
+    if watched is None:
+      return None  # The chief alone.
+    self.assertEqual(1, number)
+    self.assertEqual(os.path.join(self.path, "model.ckpt-8"), checkpoint)
+    watched(mock.Mock()).run([])
+    if model.search == "fails":
+      raise OSError("no such file")
+    # What all have is the chief's.
+    before = 9. if model.search is None else 8.
+    return dict({"before": before}, **{name: ord(name) for name in model.part})
+
+  def _model(self, seed=None, search=None):
+    return model_lib.Model(
+        search, model_dir_lib.ModelDir(self.path),
+        tf_compat.RunConfig(tf_random_seed=seed), None,
+        model_lib.Rules("an evaluator"))
+
+  def _workers(self):
+    return [self.worker(self._model(search=name), name)
+            for name in ("worker:0", "worker:1")]
+
+  def _shared(self, workers, model=None, planned="abc", costs=(1, 1, 1)):
+    """Returns the `_Requests`, and a function that returns the values."""
+    asks = _Requests(self.path, workers)
+    shared = evaluation.SharedEvaluation(
+        model or self._model(), self.connection("chief:0", asks),
+        types.SimpleNamespace(builder_names=("a", "b", "c"), planned=[
+            iteration.Planned(members, tuple(members), None)
+            for members in planned]), costs, _GENERATION)
+    candidates = trained.Candidates(
+        1, os.path.join(self.path, "model.ckpt-8"), {})
+    return asks, lambda: shared.values(candidates)
+
+  @parameterized.parameters(None, 7, 0)
+  def test_all_answer(self, seed):
+    asks, values = self._shared(self._workers(), self._model(seed))
+    self.assertEmpty(asks.asked)
+    for _ in range(2):
+      self.assertEqual(_ALL_VALUES, values())
+      self.assertEqual(("", False), self.files())
+      self.assertEqual(
+          {"chief:0": ("a",), "worker:0": ("b",), "worker:1": ("c",)},
+          asks.asked[-1].shares)
+      self.now += 1
+    seeds = {request.seed for request in asks.asked}
+    if seed is None:
+      self.assertLen(seeds, 2)
+    else:
+      self.assertEqual({seed}, seeds)
+
+  @parameterized.parameters(
+      ([], "abc", (1, 5, 2), {"chief:0": ("b",), "worker:0": ("c",),
+                              "worker:1": ("a",)}),
+      ([], ("ac", "b"), (1, 5, 2), {"chief:0": ("b",), "worker:0": ("a", "c")}),
+      ([], "ac", (1, 1, None), {"chief:0": ("a",), "worker:0": ("c",)}),
+      (["worker:0"], "abc", (1, 5, 2), {"chief:0": ("b",),
+                                        "worker:1": ("a", "c")}),
+      (["worker:0", "worker:1"], "abc", (1, 1, 1), None),
+      ([], ("abc",), (1, 1, 1), None), ([], "a", (1, 1, 1), None))
+  def test_shares(self, silent, planned, costs, shares):
+    self.silent = silent
+    asks, values = self._shared(self._workers(), None, planned, costs)
+    found = values()
+    self.assertEqual(shares, asks.asked[0].shares if asks.asked else None)
+    self.assertEqual(shares is None, found is None)  # The chief alone did it.
+
+  def test_worker_that_fails(self):
+    _, values = self._shared([
+        self.worker(self._model(search="fails"), "worker:0"),
+        self._workers()[1]])
+    with self.assertLogs(level="WARNING") as logged:
+      self.assertEqual(_ALL_VALUES, values())
+    self.assertIn("the chief evaluates b itself, because worker:0 (worker:0's "
+                  "address) failed: OSError: no such file.", logged.output[-1])
+    self.assertBetween(self.now, 1000., 1000.1)
+
+  @parameterized.parameters(
+      ("does not answer", 0), ("has not begun", 10),
+      ("has not answered in time", 100))
+  def test_worker_without_an_answer(self, reason, secs):
+    asks, values = self._shared(self._workers()[:1])
+
+    def begin():
+      if reason == "does not answer":
+        self.silent = ["worker:1"]
+      elif reason == "has not answered in time":
+        asks.write(asks.asked[-1], "worker:1", evaluation_requests.Answer(is_done=False))
+
+    asks.workers.append(begin)
+    with self.assertLogs(level="WARNING") as logged:
+      self.assertEqual(_ALL_VALUES, values())
+    self.assertBetween(self.now, 1000 + secs, 1001.1 + secs)
+    lines = "\n".join(logged.output)
+    self.assertIn("the chief evaluates c itself, because worker:1 (worker:1's "
+                  f"address) {reason}.", lines)
+    self.assertEqual(secs > 0, "Waiting for worker:1 (worker:1's address) to "
+                     "evaluate c: 5 s so far" in lines)
+    self.assertEqual(("", False), self.files())
+
+  def test_chief_that_fails(self):
+    _, values = self._shared(self._workers(), self._model(search="fails"))
+    with self.assertRaisesRegex(OSError, "no such file"):
+      values()
+    self.assertEqual(("", False), self.files())
+
+  def _request(self):
+    return evaluation_requests.EvaluationRequest(
+        "1", "job", _GENERATION, 1, evaluation_requests.Kind.VALUES, "model.ckpt-8", 0,
+        (), {"worker:0": ("a",)})
+
+  def test_requests_for_other_tasks(self):
+    asks = evaluation_requests.EvaluationRequests(self.path)
+    answer_if_asked = self._workers()[0]
+    asked = self._request()
+    self.assertFalse(answer_if_asked())
+    for request in (asked._replace(job="other"),
+                     asked._replace(generation=_GENERATION - 1),
+                     asked._replace(shares={"worker:1": ("a",)})):
+      asks.ask(request)
+      self.now += 1
+      self.assertFalse(answer_if_asked())
+    asks.ask(asked)
+    self.assertFalse(answer_if_asked())  # It looks once a second.
+    self.now += 1
+    self.assertTrue(answer_if_asked())
+    self.assertEqual(evaluation_requests.Answer({"before": 8., "a": ord("a")}),
+                     asks.answer(asked, "worker:0"))
+    self.now += 1
+    self.assertFalse(answer_if_asked())
+
+  def test_request_that_is_cancelled(self):
+    asks = evaluation_requests.EvaluationRequests(self.path)
+    asks.ask(self._request())
+
+    def late(*args):
+      asks.clear()
+      self.now += 1
+      return self._evaluated(*args)
+
+    with mock.patch.object(candidates_lib, "values", late), self.assertLogs(
+        level="INFO") as logged:
+      self.assertTrue(self._workers()[0]())
+    self.assertIn("worker:0 ends this: the chief does not wait",
+                  logged.output[-1])
+    self.assertEqual(("", False), self.files())
+
+
+class ValuesTest(_Test):
+  """What is found is what one process finds, on the same batches."""
+
+  def test_values_and_reports(self):
+    searches.estimator(
+        self.path, *shuffled_evaluation.candidates(), force_grow=True,
+        enable_ensemble_summaries=False,
+        enable_subnetwork_summaries=False).train(builders.input_fn())
+    # What is found on 3 of 8 batches depends on their order.
+    model = shuffled_evaluation.model(self.path, steps=3)
+    checkpoint = model.model_dir.latest_checkpoint()
+    asks = _Requests(self.path, [
+        self.worker(model, name) for name in ("worker:0", "worker:1")])
+    with model.graph(shuffled_evaluation.input_fn, "eval", 1) as built:
+      shared = evaluation.SharedEvaluation(
+          model, self.connection("chief:0", asks), built.iteration,
+          built.iteration.builder_costs, _GENERATION)
+      candidates = candidates_lib.of_iteration(built.iteration, checkpoint)
+    values = shared.values(candidates)
+    self.now += 1
+    reports = shared.reports(candidates, ["b"])
+    self.assertLen(asks.asked, 2)
+    self._assert_values(model, checkpoint, asks.asked[0].seed, values)
+    self._assert_reports(model, checkpoint, asks.asked[1].seed, reports)
+
+  def _assert_values(self, model, checkpoint, seed, values):
+    expected = candidates_lib.values(_seeded(model, seed), 1, checkpoint)
+    self.assertLen(values, 4)
+    self.assertEqual(expected.keys(), values.keys())
+    np.testing.assert_allclose(
+        list(expected.values()), [values[name] for name in expected],
+        atol=1e-6, rtol=0)
+    self.assertAlmostEqual(
+        *[values[name] for name in list(expected)[2:]], delta=1e-6)
+
+  def _assert_reports(self, model, checkpoint, seed, reports):
+    expected = candidates_lib.reports(
+        _seeded(model, seed), 1, checkpoint, ["b"])
+    self.assertEqual(["previous_ensemble", "a", "b", "c"],
+                     [report.name for report in reports])
+    for one, other in zip(expected, reports):
+      self.assertNotEmpty(one.metrics)
+      self.assertEqual(one.metrics.keys(), other.metrics.keys())
+      for name, value in one.metrics.items():
+        self.assertAlmostEqual(value, other.metrics[name], delta=1e-6)
+      self.assertEqual(one._replace(metrics={}), other._replace(metrics={}))
+
+
+def _seeded(model, seed):
+  return model._replace(config=model.config.replace(tf_random_seed=seed))
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,413 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The evaluator of a cluster: evaluates checkpoints until training is over.
+
+It is no part of the cluster that trains. All that it knows, it reads from
+`model_dir`, once a second: the latest checkpoint, and the chief's job state.
+Only to see that it is the chief's `model_dir`, it asks a parameter server.
+The last evaluated checkpoint stands in `<model_dir>/eval/evaluated.json`, so
+that an evaluator that is killed and started again does not evaluate it twice.
+"""
+
+import contextlib
+import json
+import os
+import time
+from typing import Any, Callable, NamedTuple, Optional, Sequence, Tuple
+
+from adanet import log as logging
+from adanet import tf_compat
+from adanet import waiting
+from adanet.core import checkpoints
+from adanet.core import events
+from adanet.core import model_dir as model_dir_lib
+from adanet.engines.cluster import ended
+from adanet.engines.cluster import job_state as job_state_lib
+from adanet.engines.cluster import results as results_lib
+from adanet.engines.cluster import shared_files
+from adanet.progress import reporter
+from adanet.tf_compat import files
+
+_POLL_SECS = 1.
+# How long files that do not fit together may be a delay of a shared disk.
+_DISK_DELAY_SECS = 60.
+# After how long without a new checkpoint a user hears of it.
+_NO_NEWS_SECS = 1800.
+_FULL_DISK_SECS = 10.
+_STOPPED_STATUS = 143  # As of a task that was stopped by SIGTERM.
+
+
+def evaluate(config: Any, evaluation: Any,
+             name: Optional[str],
+             start_delay_secs: float) -> Sequence[Any]:
+  """Evaluates the checkpoints of a cluster's chief, until training is over.
+
+  Args:
+    config: RunConfig of the evaluator, with a model_dir.
+    evaluation: see `EvaluatorTask`.
+    name: see `EvaluatorTask`.
+    start_delay_secs: see `EvaluatorTask`.
+
+  Returns:
+    See `EvaluatorTask.run`.
+
+  Raises:
+    ValueError: this is a second evaluator.
+  """
+  if config.task_id:
+    raise ValueError(
+        "TF_CONFIG['task'] must have index 0 for an evaluator, got "
+        f"{config.task_id}: there is one evaluator")
+  reporter.tell(events.Joined(files.real_path(config.model_dir)))
+  with reporter.reporter() as report:
+    job = ended.job_id(config)
+    return EvaluatorTask(
+        config, evaluation, name=name, start_delay_secs=start_delay_secs,
+        job=job, report=report, results_file=results_lib.file_of(config),
+        observer=_observer(config, job)).run()
+
+
+def _observer(config, job):
+  """Returns the `ReadOnlyObserver`; None without a parameter server."""
+  ps = (ended.cluster(config) or {}).get(tf_compat.TaskType.PS)
+  if not ps:
+    return None
+  address = ps[min(ps, key=int)] if isinstance(ps, dict) else ps[0]
+  return shared_files.ReadOnlyObserver(config.model_dir, job, address)
+
+
+class _JobStopped(Exception):
+  """The job was stopped, to be resumed later."""
+
+
+class _Superseded(Exception):
+  """Training is over, and the chief evaluates the last checkpoint."""
+
+
+class Clock(NamedTuple):
+  """The time, which a test may fake.
+
+  Attributes:
+    now: returns the seconds since the epoch.
+    monotonic: returns the time, in seconds from any moment.
+    sleep: waits for some seconds.
+  """
+  now: Callable[[], float] = time.time
+  monotonic: Callable[[], float] = time.monotonic
+  sleep: Callable[[float], None] = time.sleep
+
+
+class _PatientReader:
+  """Reads files again and again while a shared disk is late."""
+
+  def __init__(self, function, errors, default, clock):
+    self._function = function
+    self._errors = errors
+    self._value = default
+    self._clock = clock
+    self._failing_since = None
+
+  def read(self):
+    """Returns the value; the last one while it cannot be read."""
+    try:
+      self._value = self._function()
+      self._failing_since = None
+    except self._errors:
+      now = self._clock.monotonic()
+      if self._failing_since is None:
+        self._failing_since = now
+      if now - self._failing_since >= _DISK_DELAY_SECS:
+        raise
+    return self._value
+
+
+class _StopHook:
+  """Ends an evaluation; it looks once a second.
+
+  It does so when the job was stopped, or when the chief evaluates by itself: an
+  older checkpoint must not be exported after the last one.
+  """
+
+  def __init__(self, state, is_superseded, clock):
+    self._state = state
+    self._is_superseded = is_superseded
+    self._clock = clock
+    self._next_time = clock.monotonic() + _POLL_SECS
+
+  def begin(self):
+    """Does nothing."""
+
+  def after_create_session(self, session, coord):
+    """Does nothing."""
+
+  def before_run(self, run_context):
+    """Raises `_JobStopped` or `_Superseded` if it is time."""
+    del run_context
+    if self._clock.monotonic() >= self._next_time:
+      state = self._state()
+      if state == job_state_lib.State.STOPPED:
+        raise _JobStopped()
+      if state == job_state_lib.State.OVER and self._is_superseded():
+        raise _Superseded()
+      self._next_time = self._clock.monotonic() + _POLL_SECS
+
+  def after_run(self, run_context, run_values):
+    """Does nothing."""
+
+  def end(self, session):
+    """Does nothing."""
+
+
+class _Evaluated(NamedTuple):
+  """The checkpoint that was evaluated last.
+
+  Attributes:
+    global_step: int, its global step; None if it is not known.
+    checkpoint: str, its name without a folder; None if it is not known.
+  """
+  global_step: Optional[int] = None
+  checkpoint: Optional[str] = None
+
+  def covers(self, checkpoint: str, global_step: int) -> bool:
+    """Returns whether a checkpoint has nothing that was not evaluated.
+
+    At one global step there may be several: ensembles train on where
+    subnetworks are done. An iteration begins with a checkpoint of the step at
+    which the last one ended, and with its ensemble.
+
+    Args:
+      checkpoint: str, its prefix.
+      global_step: int, its global step.
+    """
+    if global_step != self.global_step:
+      return False
+    name = os.path.basename(checkpoint)
+    return self.checkpoint in (None, name) or name.startswith("increment.ckpt")
+
+
+class _EvaluatedFile:
+  """The file that says which checkpoint was evaluated last."""
+
+  def __init__(self, model_dir, name):
+    self._path = os.path.join(
+        model_dir, "eval_" + name if name else "eval", "evaluated.json")
+
+  def read(self) -> _Evaluated:
+    """Returns the content; an empty `_Evaluated` if it cannot be read."""
+    try:
+      with tf_compat.v1.io.gfile.GFile(self._path, "rb") as f:
+        content = json.loads(f.read().decode("utf-8"))
+      return _Evaluated(int(content["global_step"]), content.get("checkpoint"))
+    except (tf_compat.v1.errors.OpError, AttributeError, KeyError, TypeError,
+            ValueError):
+      return _Evaluated()
+
+  def write(self, evaluated: _Evaluated) -> None:
+    """Writes which checkpoint was evaluated."""
+    with files.written_whole(self._path) as temporary:
+      with tf_compat.v1.io.gfile.GFile(temporary, "w") as f:
+        f.write(json.dumps(evaluated._asdict(), sort_keys=True))
+
+
+class EvaluatorTask:
+  """Evaluates the checkpoints of a job that other tasks train."""
+
+  def __init__(self, config: Any, evaluation: Any,
+               name: Optional[str], start_delay_secs: float,
+               job: ended.JobId, report: events.Report,
+               results_file: results_lib.ResultsFile,
+               observer: Optional[shared_files.ReadOnlyObserver] = None,
+               clock: Clock = Clock()) -> None:
+    """Reads nothing yet. The task starts now.
+
+    Args:
+      config: RunConfig with a model_dir.
+      evaluation: the `CheckpointEvaluator` of `adanet.estimator`, which
+        evaluates and exports a checkpoint.
+      name: str, distinguishes evaluations in TensorBoard, or None.
+      start_delay_secs: float, how long it waits at its start.
+      job: `JobId`.
+      report: called with a `Working` when it begins to wait for checkpoints.
+      results_file: `ResultsFile`, which says who evaluates the last checkpoint.
+      observer: `ReadOnlyObserver`; None if there is no parameter server.
+      clock: `Clock`.
+    """
+    v1 = tf_compat.v1
+    self._start_delay_secs = start_delay_secs
+    self._report = report
+    self._results_file = results_file
+    self._observer = observer
+    self._clock = clock
+    self._model_dir = model_dir_lib.ModelDir(config.model_dir)
+    self._timeout_secs = getattr(
+        config, "session_creation_timeout_secs", None)
+    self._evaluation = evaluation
+    self._evaluated_file = _EvaluatedFile(config.model_dir, name)
+    self._job_watch = ended.JobWatch(job, clock.now)
+    self._job_state = _PatientReader(
+        job_state_lib.JobStateFile(config.model_dir).read,
+        (v1.errors.OpError, job_state_lib.JobStateError), None, clock)
+    self._latest = _PatientReader(
+        self._model_dir.latest_checkpoint,
+        (v1.errors.OpError, checkpoints.CheckpointError), None, clock)
+    # The last checkpoint that was looked at, and its step.
+    self._seen: Tuple[Optional[str], Optional[int]] = (None, None)
+    self._evaluated = _Evaluated()
+    self._no_news_secs = max(
+        _NO_NEWS_SECS, 2. * (config.save_checkpoints_secs or 0))
+    self._news_time = clock.monotonic()
+
+  def _state(self):
+    job_state = self._job_state.read()
+    if self._observer is not None:
+      self._observer.check_seen(job_state)
+    return self._job_watch.after(job_state)
+
+  def _is_superseded(self):
+    """Returns whether another task evaluates the last checkpoint, or has."""
+    return (self._results_file.by == tf_compat.TaskType.CHIEF or
+            self._results_file.read() is not None)
+
+  def _sleep(self):
+    self._clock.sleep(_POLL_SECS)
+
+  def _wait_until_start(self):
+    """Waits for `start_delay_secs`, but not beyond the end of training."""
+    end = self._clock.monotonic() + self._start_delay_secs
+    if self._start_delay_secs:
+      logging.info("Evaluation begins after start_delay_secs=%g.",
+                   self._start_delay_secs)
+    while (self._clock.monotonic() < end and
+           self._state() == job_state_lib.State.TRAINING):
+      self._sleep()
+
+  def _is_gone(self, checkpoint):
+    """Returns whether a checkpoint is deleted, or is about to be."""
+    for _ in range(2):
+      # The index goes after the data.
+      if not tf_compat.v1.io.gfile.exists(checkpoint + ".index"):
+        return True
+      self._sleep()
+    return False
+
+  def _do(self, action, checkpoint):
+    """Evaluates a checkpoint, which its chief may delete meanwhile.
+
+    Args:
+      action: a method of `CheckpointEvaluator`.
+      checkpoint: str.
+
+    Returns:
+      Whether it did; otherwise there is a later one by now.
+    """
+    try:
+      action(checkpoint, hooks=[
+          _StopHook(self._state, self._is_superseded, self._clock)])
+      self._evaluated = _Evaluated(
+          int(self._evaluation.metrics["global_step"]),
+          os.path.basename(checkpoint))
+      self._evaluated_file.write(self._evaluated)
+    # TensorFlow 2's Saver raises ValueError for a checkpoint that is gone.
+    except (tf_compat.v1.errors.OpError, ValueError, OSError) as error:
+      if files.is_disk_full(error):
+        logging.warning("The disk of %s is full: the evaluation is tried again "
+                        "in %g s.", self._model_dir.path, _FULL_DISK_SECS)
+        self._clock.sleep(_FULL_DISK_SECS)
+        return False
+      if not self._is_gone(checkpoint):
+        raise
+      logging.warning("%s was deleted while it was evaluated: the latest one "
+                      "is next.", checkpoint)
+      return False
+    return True
+
+  def _step(self, checkpoint):
+    """Returns the global step of a checkpoint; None if it is gone."""
+    if self._seen[0] != checkpoint:
+      try:
+        self._seen = checkpoint, self._model_dir.global_step(checkpoint)
+      except checkpoints.CheckpointError:
+        if not self._is_gone(checkpoint):
+          raise
+        return None
+      self._news_time = self._clock.monotonic()
+    return self._seen[1]
+
+  def _warn_without_news(self):
+    """Warns, now and then, if the chief seems to train no more."""
+    now = self._clock.monotonic()
+    if now - self._news_time >= self._no_news_secs:
+      logging.warning(
+          "No new checkpoint in %s for %.0f minutes: see what the chief prints. "
+          "The evaluator waits until training is over.",
+          self._model_dir.path, self._no_news_secs / 60)
+      self._news_time = now
+
+  def _evaluate_new(self, checkpoint):
+    """Evaluates a checkpoint if it is new and the time has come."""
+    self._warn_without_news()
+    if not self._evaluation.is_due:
+      return
+    step = self._step(checkpoint)
+    if step is not None and not self._evaluated.covers(checkpoint, step):
+      with contextlib.suppress(_Superseded):
+        self._do(self._evaluation.evaluate, checkpoint)
+
+  def _results(self):
+    """Returns the results, and tells them all other tasks."""
+    results = self._evaluation.results
+    self._results_file.write(
+        tf_compat.TaskType.EVALUATOR, self._evaluation.checkpoint, results)
+    return results
+
+  def run(self) -> Sequence[Any]:
+    """Evaluates until training is over.
+
+    Returns:
+      The metrics of the last checkpoint, and the results of all exporters
+      for it. They are the chief's if the chief evaluates it.
+
+    Raises:
+      SystemExit: the job was stopped, to be resumed later.
+      shared_files.SharedFilesError: the chief writes to another folder.
+      waiting.WaitTimeoutError: there was no checkpoint for too long.
+    """
+    try:
+      return self._run()
+    except _JobStopped:
+      logging.info("Evaluation ends: the job was stopped.")
+      raise SystemExit(_STOPPED_STATUS) from None
+
+  def _run(self):
+    self._report(events.Working("evaluator:0"))
+    self._wait_until_start()
+    self._evaluated = self._evaluated_file.read()
+    wait = waiting.Wait(
+        self._timeout_secs, "start the chief, with the same model_dir",
+        self._clock.monotonic, self._clock.sleep)
+    while True:
+      # First the state: the latest checkpoint after training is the last one.
+      state = self._state()
+      if state == job_state_lib.State.STOPPED:
+        raise _JobStopped()
+      checkpoint = self._latest.read()
+      if state == job_state_lib.State.OVER:
+        if self._is_superseded():
+          logging.info("Evaluation ends: the last checkpoint is evaluated by "
+                       "the %s.", self._results_file.by)
+          return self._results_file.awaited()
+        if checkpoint is None:
+          logging.warning("Training is over, and %s has no checkpoint.",
+                          self._model_dir.path)
+          return self._results()
+        if self._do(self._evaluation.finish, checkpoint):
+          return self._results()
+      elif checkpoint is None:
+        wait.pause(_POLL_SECS, lambda: (
+            f"the first checkpoint in {self._model_dir.path}, which must be "
+            "the chief's model_dir too"))
+        continue
+      else:
+        wait.done()
+        self._evaluate_new(checkpoint)
+      self._sleep()

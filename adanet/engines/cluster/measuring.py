@@ -1,0 +1,229 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The costs of the candidates of an iteration, as the chief measures them.
+
+It builds them in a graph and a session of its own, in this process alone. So
+the variables that will train, which are on the parameter servers, are as if no
+step had been taken, and no other task sees anything of it.
+"""
+
+import math
+import numbers
+import statistics
+import time
+from typing import Any, Callable, List, NamedTuple, Optional, Sequence
+
+from adanet import distributed
+from adanet import log as logging
+from adanet import tf_compat
+from adanet.distributed import wrap_around
+from adanet.engines.cluster import job_state as job_state_lib
+from adanet.training import model as model_lib
+from adanet.training import train_ops
+
+_NUM_STEPS = 5  # Of each subnetwork; before them one that compiles.
+_MAX_SECS = 30.  # Of all, if a step takes long: then each takes fewer.
+
+
+class Measurements(NamedTuple):
+  """The measurements of an iteration.
+
+  Attributes:
+    costs: a positive number for each builder; None without a need.
+    sizes: the same for the bytes of their variables.
+    ensemble_cost: the cost of a step of all ensembles, in the units of the
+      costs; None if it was not measured.
+  """
+  costs: Optional[job_state_lib.NumberPerBuilder] = None
+  sizes: Optional[job_state_lib.NumberPerBuilder] = None
+  ensemble_cost: Optional[wrap_around.Number] = None
+
+
+class _Everything(distributed.PlacementStrategy):
+  """Builds and trains all subnetworks and ensembles here."""
+
+  def should_build_ensemble(self, num_subnetworks):
+    return True
+
+  def should_build_subnetwork(self, num_subnetworks, subnetwork_index):
+    return True
+
+  def should_train_subnetworks(self, num_subnetworks):
+    return True
+
+  def subnetwork_devices(self, num_subnetworks, subnetwork_index):
+    return distributed.ReplicationStrategy().subnetwork_devices(
+        num_subnetworks, subnetwork_index)
+
+
+def is_wanted(placement: distributed.PlacementStrategy) -> bool:
+  """Returns whether a strategy asks for something measured."""
+  return (isinstance(placement, distributed.BalancedStrategy) and
+          placement.measures)
+
+
+def _is_positive(value):
+  return (isinstance(value, numbers.Real) and not isinstance(value, bool) and
+          0 < value < math.inf)
+
+
+def stated(builders: Sequence[Any],
+           name: str) -> Optional[job_state_lib.NumberPerBuilder]:
+  """Returns the costs or sizes that the builders state themselves.
+
+  Args:
+    builders: of an iteration.
+    name: str, "cost" or "size".
+
+  Returns:
+    A number for each builder; None if none of them says anything.
+
+  Raises:
+    ValueError: a number is not positive, or some builders say nothing.
+  """
+  values: List[Any] = [getattr(builder, name, None) for builder in builders]
+  silent = [b.name for b, value in zip(builders, values) if value is None]
+  if len(silent) == len(values):
+    return None
+  for builder, value in zip(builders, values):
+    if value is None:
+      raise ValueError(
+          f"builder {builder.name!r}: {name}=None, but other builders have a "
+          f"{name}: expected one from all builders of an iteration, or from "
+          f"none. Without: {', '.join(map(repr, silent))}.")
+    if not _is_positive(value):
+      raise ValueError(f"builder {builder.name!r}: {name}={value!r}: expected "
+                       "a number greater than 0, or None to let it be measured")
+  return tuple(int(value) if isinstance(value, numbers.Integral) else
+               float(value) for value in values)
+
+
+def _num_bytes(spec):
+  """Returns the bytes of a subnetwork's variables and of their optimizers'."""
+  scope = f"/subnetwork_{spec.name}/"
+  return sum(v.shape.num_elements() * v.dtype.base_dtype.size
+             for v in tf_compat.v1.global_variables()
+             if scope in "/" + v.op.name and v.shape.is_fully_defined())
+
+
+def _times(model, built):
+  """Returns the times of steps, in nanoseconds.
+
+  They take turns, because a machine is not always as fast. If the input ends
+  before each has taken a step, all subnetworks count as equally expensive.
+
+  Returns:
+    A tuple with the time of each subnetwork, and that of all ensembles, the
+    previous one included; None if it is not known, or there are no new ones.
+  """
+  iteration = built.iteration
+  fetches = [s.train_op.train_op for s in iteration.subnetworks]
+  ensembles = [c.name for c in iteration.new_candidates]
+  if ensembles:
+    fetches.append(train_ops.TrainOps(
+        iteration, model.search.global_step_combiner_fn).fetches(ensembles))
+  taken = [[] for _ in fetches]
+  try:
+    with model.session(built, None) as (session, _):
+      steps = [session.make_callable(fetch) for fetch in fetches]
+      for step in steps:
+        step()
+      end = time.monotonic() + _MAX_SECS
+      while len(taken[-1]) < _NUM_STEPS and not (
+          taken[-1] and time.monotonic() > end):
+        for step, secs in zip(steps, taken):
+          began = time.perf_counter()
+          step()
+          secs.append(time.perf_counter() - began)
+  except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
+    if not taken[-1]:
+      logging.warning(
+          "Iteration %d: the input ended before the costs were measured, so "
+          "all subnetworks count as equal. Call repeat() on the dataset, or "
+          "give num_epochs=None to numpy_input_fn.",
+          iteration.number)
+      return (1,) * len(iteration.subnetworks), None
+  times = [max(1, round(statistics.median(secs) * 1e9)) for secs in taken]
+  count = len(iteration.subnetworks)
+  cost_of_ensembles = 0 if iteration.fitted else None
+  return tuple(times[:count]), times[count] if ensembles else cost_of_ensembles
+
+
+def _log(iteration, measured):
+  for kind, values in (("costs", measured.costs), ("sizes", measured.sizes)):
+    if values:
+      logging.info("Iteration %d: measured %s: %s.", iteration.number, kind,
+                   ", ".join("{} {:g}".format(*pair) for pair in zip(
+                       iteration.builder_names, values)))
+  if measured.ensemble_cost:
+    logging.info("Iteration %d: measured the cost of a step of all ensembles: "
+                 "%g.", iteration.number, measured.ensemble_cost)
+
+
+def measure(model: model_lib.Model,
+            input_fn: Callable[..., Any],
+            number: int) -> Measurements:
+  """Measures the costs and sizes that the placement strategy asks for.
+
+  A builder that has a `cost` and a `size` is asked, and not measured. Then the
+  ensembles are not measured either, as the units of this cost are unknown.
+
+  Args:
+    model: `Model`.
+    input_fn: see `adanet.Estimator.train`. It is called once.
+    number: int, the iteration's.
+
+  Raises:
+    ValueError: see `stated`.
+  """
+  placement: Any = model.placement
+  alone = model._replace(placement=_Everything())
+  with alone.graph(input_fn, "train", number) as built:
+    specs = built.iteration.subnetworks
+    builders = [spec.builder for spec in specs]
+    costs = sizes = ensemble_cost = None
+    if placement.work.is_measured:
+      costs = stated(builders, "cost")
+    if placement.sizes.is_measured:
+      sizes = stated(builders, "size") or tuple(map(_num_bytes, specs))
+    if placement.work.is_measured and costs is None:
+      costs, ensemble_cost = _times(alone, built)
+    measured = Measurements(costs, sizes, ensemble_cost)
+    _log(built.iteration, measured)
+    return measured
+
+
+def known(job_state: Optional[job_state_lib.JobState],
+          now: job_state_lib.JobState,
+          placement: Any) -> Optional[Measurements]:
+  """Returns the measurements from before a restart; None to measure now.
+
+  Args:
+    job_state: the `JobState` that the chief finds, or None.
+    now: one of its job, iteration and strategy. The number of workers may have
+      changed: costs and sizes stay as they are.
+    placement: the strategy.
+  """
+  if not is_wanted(placement):
+    return Measurements()
+  if job_state is None or (
+      job_state.job, job_state.iteration, job_state.strategy) != (
+          now.job, now.iteration, now.strategy):
+    return None
+  if (placement.work.is_measured and not job_state.costs or
+      placement.sizes.is_measured and not job_state.sizes):
+    return None
+  return announced_measurements(job_state)
+
+
+def announced_measurements(job_state: job_state_lib.JobState) -> Measurements:
+  """Returns the measurements in a job state."""
+  return Measurements(job_state.costs, job_state.sizes, job_state.ensemble_cost)
+
+
+def placed(model: model_lib.Model, measured: Measurements) -> model_lib.Model:
+  """Returns a model with a strategy that knows the measurements."""
+  placement: Any = model.placement
+  if not is_wanted(placement):
+    return model
+  return model._replace(placement=placement.with_measured(*measured))

@@ -1,0 +1,135 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what the chief measures."""
+
+import math
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import adanet
+from adanet import distributed
+from adanet import tf_compat
+from adanet.core import model_dir as model_dir_lib
+from adanet.engines.cluster import job_state
+from adanet.engines.cluster import measuring
+from adanet.testing import builders
+from adanet.testing import searches
+from adanet.training import model as model_lib
+
+_MEASURED = distributed.BalancedStrategy("measured", "measured")
+_AGREED = job_state.JobState(
+    "job", 7, 2, ("a", "b"), 3, 2, repr(_MEASURED), 100, costs=(1, 2),
+    sizes=(3, 4), ensemble_cost=5)
+
+
+class _Says(builders.Slow):
+  """A builder that says what it costs."""
+
+  def __init__(self, name, cost=None, size=None, step_secs=0., **arguments):
+    super().__init__(name, step_secs, **arguments)
+    self.cost = cost
+    self.size = size
+
+
+class MeasuringTest(parameterized.TestCase):
+
+  def _measure(self, made, strategy=_MEASURED, repeat=None, **changes):
+    folder = self.create_tempdir().full_path
+    model = model_lib.Model(
+        searches.make(made)._replace(**changes), model_dir_lib.ModelDir(folder),
+        tf_compat.RunConfig(model_dir=folder), strategy)
+    return measuring.measure(model, builders.input_fn(repeat), 0)
+
+  def test_costs_and_sizes(self):
+    found = self._measure([
+        builders.Slow("a", .08, width=2), builders.Slow("b", .0, width=5)])
+    self.assertGreaterEqual(found.costs[0], .08 * 1e9)
+    self.assertLess(found.costs[1], found.costs[0])
+    # Weights and momenta, 4 bytes each, and the step.
+    self.assertEqual((4 * 2 * (3 * 2 + 2) + 8, 4 * 2 * (3 * 5 + 5) + 8),
+                     found.sizes)
+    for values in found.costs, found.sizes:
+      self.assertTrue(all(isinstance(value, int) for value in values))
+    # Of a delay in training, it has nothing.
+    self.assertBetween(found.ensemble_cost, 1, .08 * 1e9)
+
+  def test_builders_say_it(self):
+    # A step would take a year.
+    found = self._measure([_Says("a", 1, 7., step_secs=3e7),
+                           _Says("b", .5, 8., step_secs=3e7)])
+    self.assertEqual(((1, .5), (7., 8.), None), found)
+
+  @parameterized.parameters(
+      (distributed.BalancedStrategy(costs="measured"), True, False),
+      (distributed.BalancedStrategy(sizes="measured"), False, True))
+  def test_measures_what_is_asked_for(self, strategy, costs, sizes):
+    found = self._measure([_Says("a"), _Says("b")], strategy)
+    self.assertEqual((costs, sizes), (bool(found.costs), bool(found.sizes)))
+
+  def test_no_new_ensembles(self):
+    found = self._measure([_Says("a"), _Says("b")], strategies=[])
+    self.assertLen(found.costs, 2)
+    self.assertIsNone(found.ensemble_cost)
+
+  def test_input_that_ends(self):
+    found = self._measure([_Says(f"a{i}") for i in range(5)], repeat=1)
+    self.assertEqual((1,) * 5, found.costs)
+    self.assertIsNone(found.ensemble_cost)
+
+  @parameterized.parameters(
+      ([None, 1], "builder 'a': cost=None, but other builders have a cost"),
+      ([0, 1], "builder 'a': cost=0: expected a number greater than 0"),
+      ([1, -1.], "builder 'b': cost=-1.0"), ([1, math.inf], "'b': cost=inf"),
+      ([1, math.nan], "'b': cost=nan"), ([True, 1], "'a': cost=True"),
+      (["1", 1], "'a': cost='1'"))
+  def test_wrong_costs(self, costs, message):
+    with self.assertRaisesRegex(ValueError, message) as raised:
+      measuring.stated([_Says(n, c) for n, c in zip("ab", costs)], "cost")
+    self.assertNotIn("\n", str(raised.exception))
+
+  @parameterized.parameters("cost", "size")
+  def test_a_builder_says_nothing_unless_it_is_made_to(self, name):
+    self.assertIsNone(getattr(adanet.subnetwork.Builder, name))
+    self.assertIsNone(measuring.stated([builders.Dense("a")], name))
+
+  @parameterized.parameters(
+      (_MEASURED, True), (distributed.BalancedStrategy("measured"), True),
+      (distributed.BalancedStrategy(), False),
+      (distributed.BalancedStrategy([1, 2], lambda k: [1] * k), False),
+      (distributed.RoundRobinStrategy(), False))
+  def test_is_wanted(self, strategy, expected):
+    self.assertEqual(expected, measuring.is_wanted(strategy))
+
+  @parameterized.parameters(
+      ({}, True), (dict(num_workers=9, num_ps=1, generation=8), True),
+      (dict(state=job_state.State.STOPPED, max_steps=None, builders=()), True),
+      (dict(job="other"), False), (dict(iteration=3), False),
+      (dict(strategy="RoundRobinStrategy()"), False), (dict(costs=None), False),
+      (dict(sizes=None), False))
+  def test_known(self, changed, is_known):
+    found = measuring.known(
+        _AGREED._replace(**changed), _AGREED._replace(costs=None, sizes=None),
+        _MEASURED)
+    self.assertEqual(
+        measuring.Measurements((1, 2), (3, 4), 5) if is_known else None, found)
+
+  def test_nothing_is_known_before(self):
+    self.assertIsNone(measuring.known(None, _AGREED, _MEASURED))
+    self.assertEqual(measuring.Measurements(), measuring.known(
+        None, _AGREED, distributed.RoundRobinStrategy()))
+
+  def test_placed(self):
+    model = model_lib.Model(None, None, None, _MEASURED)
+    found = measuring.placed(model, measuring.Measurements((1, 3), (5, 2), 7))
+    self.assertEqual(7, found.placement.ensemble_cost_of(2))
+    self.assertEqual([1, 3], list(found.placement.costs_of(2)))
+    self.assertEqual([5, 2], list(found.placement.sizes_of(2)))
+    # Of an earlier iteration, with as many.
+    self.assertEqual(
+        [1, 1], list(found.placement.for_earlier_iterations().costs_of(2)))
+    other = model._replace(placement=distributed.RoundRobinStrategy())
+    self.assertIs(other, measuring.placed(other, measuring.Measurements()))
+
+
+if __name__ == "__main__":
+  absltest.main()

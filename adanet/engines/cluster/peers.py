@@ -1,0 +1,126 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Waits for the subnetworks that other tasks of a cluster train."""
+
+import time
+from typing import Callable, Dict, List, Optional, Sequence
+
+from adanet import log as logging
+from adanet.core import iteration as iteration_lib
+from adanet.engines.cluster import connection as connection_lib
+from adanet.training import model as model_lib
+
+_POLL_SECS = .02
+_FILE_SECS = 1.  # Between two looks at the files of other tasks.
+_MAX_NAMES = 3
+
+
+def first_names(names: Sequence[str]) -> str:
+  """Returns the first names, and how many more there are, for messages."""
+  more = len(names) - _MAX_NAMES
+  return ", ".join(names[:_MAX_NAMES]) + (
+      f" and {more} more" if more > 0 else "")
+
+
+def _trainers(placement, config, count):
+  """Returns, for each subnetwork, the workers that train it.
+
+  Returns:
+    A list of lists of int; and how many workers train the ensembles.
+  """
+  trainers = [[] for _ in range(count)]
+  num_of_ensembles = 0
+  for w, worker in enumerate(placement.as_workers(
+      config.num_worker_replicas, config.num_ps_replicas)):
+    share = worker.worker_share(count)
+    num_of_ensembles += share.builds_ensemble
+    for i in share.trained:
+      trainers[i].append(w)
+  return trainers, num_of_ensembles
+
+
+class Peers:
+  """The tasks that train the subnetworks of a task's ensembles.
+
+  Attributes:
+    untrained: tuple of str, the names of subnetworks that no task trains.
+    share_ensembles: whether they train this task's ensembles, too.
+  """
+
+  def __init__(self, model: model_lib.Model,
+               connection: connection_lib.Connection,
+               iteration: iteration_lib.Iteration, generation: int,
+               raise_if_changed: Optional[Callable[[], None]]):
+    """Computes which tasks train which subnetworks.
+
+    Args:
+      model: `Model`.
+      connection: `Connection` of this task.
+      iteration: `Iteration`.
+      generation: int, that of its variables.
+      raise_if_changed: called while it waits; None for the chief.
+    """
+    self._model = model
+    self._connection = connection
+    self._number = iteration.number
+    self._generation = generation
+    self._raise_if_changed = raise_if_changed or (lambda: None)
+    self._steps: Dict[str, int] = {}
+    self._file_time = 0.
+    self._trainers: Dict[str, List[str]] = {}
+    self.share_ensembles = False
+    share = iteration.share
+    if share.builds_ensemble and (
+        share.fractions is not None or not share.trains_subnetworks):
+      names = connection.worker_names
+      trainers, num_of_ensembles = _trainers(
+          model.placement, model.config, len(iteration.builder_names))
+      self.share_ensembles = num_of_ensembles > 1 and bool(
+          iteration.candidates)
+      self._trainers = {
+          f"t{iteration.number}_{builder}": [names[w] for w in workers]
+          for builder, workers in zip(iteration.builder_names, trainers)}
+    self.untrained = tuple(
+        name for name, workers in self._trainers.items() if not workers)
+    # When this task waits, it trains no further itself.
+    self._trainers = {
+        name: [worker for worker in workers if worker != connection.name]
+        for name, workers in self._trainers.items()}
+    self._wait = connection.wait("start these workers, or see what they print")
+    if self.untrained and raise_if_changed is None:
+      logging.warning("No worker trains %s.", first_names(self.untrained))
+
+  def _message(self, unfinished):
+    """Returns which tasks and subnetworks this task waits for."""
+    workers = sorted({w for name in unfinished for w in self._trainers[name]})
+    unreachable = self._connection.unreachable(workers)
+    return "{}{} to train {}, which nobody trains now".format(
+        first_names([f"{w} ({self._connection.address(w)})"
+                     for w in unreachable or workers]),
+        ", which do not answer," if len(unreachable) > 1 else
+        ", which does not answer," if unreachable else "",
+        first_names(["{} (at step {})".format(*item)
+                     for item in unfinished.items()]))
+
+  def wait_until_trained(self, unfinished: Dict[str, int]) -> Dict[str, str]:
+    """Sleeps a moment; see `LoopContext.wait_for`.
+
+    Raises:
+      waiting.WaitTimeoutError: nothing was trained for too long.
+      Exception: an error of `raise_if_changed`.
+    """
+    self._raise_if_changed()
+    if unfinished != self._steps:
+      self._steps = dict(unfinished)
+      self._wait.done()
+    self._wait.pause(_POLL_SECS, lambda: self._message(unfinished))
+    now = time.monotonic()
+    if now - self._file_time < _FILE_SECS:
+      return {}
+    self._file_time = now
+    stopped = self._model.model_dir.stopped(self._number, unfinished)
+    left = set(self._connection.exhausted_inputs.tasks(self._generation))
+    stopped.update(
+        (name, "the input of its workers ended") for name in unfinished
+        if left.issuperset(self._trainers[name]))
+    return {name: stopped[name] for name in unfinished if name in stopped}

@@ -1,0 +1,175 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions that neither open nor close without an end.
+
+TensorFlow opens a session when the first op runs, and waits then until all
+tasks that its device filters name have answered; no timeout holds there. To
+close one takes as long when a task is gone. So both happen in a thread, which
+is left alone if it does not come back. It is a daemon, and it keeps its
+session: neither Python nor TensorFlow waits for one of them when the process
+ends.
+
+But one may come back in that moment, as when a parameter server that was
+stopped goes on. Before Python 3.14, Python ends it then by unwinding its stack,
+which TensorFlow's C++ answers with an abort of the process
+(github.com/tensorflow/tensorflow/issues/50853). So the end waits a little for
+slow threads, and lets the rest sleep when they come, as Python 3.14 does.
+"""
+
+import atexit
+import contextlib
+import ctypes
+import threading
+import time
+from typing import Any, Callable, Dict, List, Optional, Sequence
+
+from adanet import log as logging
+from adanet import tf_compat
+from adanet import waiting
+
+# The limit of a run. One that takes longer has lost a task.
+OPERATION_TIMEOUT_SECS = 60.
+_CLOSE_SECS = 2.
+_POLL_SECS = .02
+_END_SECS = 1.
+
+_threads: List[threading.Thread] = []
+
+
+def configured(config: Any, filters: Sequence[str],
+               timeout_secs: float = OPERATION_TIMEOUT_SECS) -> Any:
+  """Returns the `ConfigProto` of a session of a cluster.
+
+  Args:
+    config: `ConfigProto` of the user, or None. Its `device_filters` and
+      `operation_timeout_in_ms` hold, if it has them.
+    filters: the tasks that the session may ask, as device filters.
+    timeout_secs: float, the limit of a run.
+  """
+  result = tf_compat.v1.ConfigProto(allow_soft_placement=True)
+  if config is not None:
+    result.CopyFrom(config)
+  if not result.device_filters:
+    result.device_filters.extend(filters)
+  if not result.operation_timeout_in_ms:
+    result.operation_timeout_in_ms = int(timeout_secs * 1000)
+  return result
+
+
+def _start_thread(call: Callable[[], None]) -> threading.Thread:
+  """Returns a thread that calls a function."""
+  _threads[:] = [thread for thread in _threads if thread.is_alive()]
+  _threads.append(threading.Thread(target=call, daemon=True))
+  _threads[-1].start()
+  return _threads[-1]
+
+
+@atexit.register
+def _end_threads():
+  """Waits for threads that are about to come back; the rest will sleep."""
+  end = time.monotonic() + _END_SECS
+  for thread in _threads:
+    thread.join(max(0., end - time.monotonic()))
+  if any(thread.is_alive() for thread in _threads):
+    with contextlib.suppress(AttributeError, OSError):  # Another system.
+      set_terminate = getattr(
+          ctypes.CDLL("libstdc++.so.6"), "_ZSt13set_terminatePFvvE")
+      set_terminate(ctypes.CDLL(None).pause)
+
+
+class Opening:
+  """A session that is being opened."""
+
+  def __init__(self, target: str, graph: Any, config: Any):
+    """Begins to open it.
+
+    Args:
+      target: str, the address of the server.
+      graph: `tf.Graph`.
+      config: `ConfigProto`.
+    """
+    with graph.as_default():
+      self._first_op = tf_compat.v1.no_op()
+    self._session = tf_compat.v1.Session(target, graph=graph, config=config)
+    self._error: Optional[Exception] = None
+    self._thread = _start_thread(self._open)
+
+  def _open(self):
+    try:
+      self._session.run(self._first_op)
+    except Exception as error:  # pylint: disable=broad-except
+      self._error = error
+
+  def result(self, secs: float) -> Any:
+    """Returns the `Session`; None if it is not open after `secs` seconds.
+
+    Raises:
+      tf.errors.OpError: it cannot be opened.
+    """
+    self._thread.join(secs)
+    if self._thread.is_alive():
+      return None
+    if self._error is not None:
+      raise self._error
+    return self._session
+
+
+def wait_until_connected(
+    target: str, graph: Any, config: Any,
+    absent: Callable[[], Dict[str, str]],
+    wait: waiting.Wait,
+    names: str = "the parameter servers",
+    look: Callable[[], None] = lambda: None) -> Any:
+  """Opens a session on a graph, when all of its tasks are there.
+
+  Args:
+    target: str, the address of the server.
+    graph: `tf.Graph`.
+    config: `ConfigProto`.
+    absent: function that returns the tasks that do not answer, by name, with
+      their addresses.
+    wait: `Wait`, which names them.
+    names: str, all of them, for messages. A stopped server cannot be told
+      from a running one.
+    look: function that is called again and again; it raises an error to end
+      the wait.
+
+  Raises:
+    waiting.WaitTimeoutError: a task is absent for too long.
+  """
+  def missing():
+    found = absent()
+    return ", ".join("{} ({})".format(*task) for task in sorted(
+        found.items())) or f"an answer of {names}"
+
+  def pause(secs):
+    look()
+    wait.pause(secs, missing)
+
+  while True:
+    if absent():
+      pause(.25)
+      continue
+    opening = Opening(target, graph, config)
+    try:
+      session = opening.result(_POLL_SECS)
+      while session is None:
+        pause(0.)
+        session = opening.result(_POLL_SECS)
+    except tf_compat.v1.errors.OpError as error:
+      logging.debug("cannot open a session: %s", error)
+      pause(.25)
+      continue
+    wait.done()
+    return session
+
+
+def close(session: Any) -> None:
+  """Closes a session, if that takes no longer than a moment."""
+  def call():
+    try:
+      session.close()
+    except tf_compat.v1.errors.OpError as error:
+      logging.debug("cannot close a session: %s", error)
+
+  _start_thread(call).join(_CLOSE_SECS)

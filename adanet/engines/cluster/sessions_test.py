@@ -1,0 +1,136 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of sessions that do not open or close. Clusters test the others."""
+
+import functools
+import signal
+import time
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import tf_compat
+from adanet import waiting
+from adanet.engines.cluster import addresses
+from adanet.engines.cluster import ended
+from adanet.engines.cluster import sessions
+from adanet.testing import processes
+from adanet.testing import servers
+
+_SECS = .5
+_END_SECS = 30.  # On a busy machine. One that hangs does it for ever.
+
+
+def _connect(**arguments):
+  """Opens a session on a cluster without its parameter server."""
+  return sessions.wait_until_connected(
+      "grpc://127.0.0.1:1", tf_compat.v1.Graph(), None,
+      lambda: {"ps:0": "127.0.0.1:1"}, waiting.Wait(_SECS, "start it"),
+      **arguments)
+
+
+def _lose(connection, cluster, is_open):
+  """A worker that loses its parameter server, and ends with status 7.
+
+  Args:
+    connection: it asks the test to stop the server, and waits for the answer.
+    cluster: dict.
+    is_open: whether its session is open then, or being opened.
+  """
+  v1 = tf_compat.v1
+  server = v1.train.Server(cluster, "worker", 0)
+  config = sessions.configured(
+      None, ["/job:ps", "/job:worker/task:0"], timeout_secs=1.)
+  graph = v1.Graph()
+  with graph.as_default(), v1.device("/job:ps/task:0"):
+    value = v1.constant(1) + 1
+  lost = dict(absent=dict, wait=waiting.Wait(_SECS))
+
+  def stop_server():
+    connection.send("stop it")
+    connection.recv()
+
+  if not is_open:
+    stop_server()
+    try:
+      sessions.wait_until_connected(server.target, graph, config, **lost)
+    except waiting.WaitTimeoutError:
+      processes.end_as_a_program(7)
+    return
+  ps = {"ps:0": cluster["ps"][0]}
+  session = sessions.wait_until_connected(
+      server.target, graph, config, lambda: addresses.unreachable(ps),
+      waiting.Wait(60.))
+  session.run(value)
+  stop_server()
+  try:
+    session.run(value)
+  except v1.errors.OpError:
+    sessions.close(session)
+    processes.end_as_a_program(7)
+
+
+class _LastObject:
+  """Is deleted when Python ends: it closes a connection, and takes its time."""
+
+  def __init__(self, connection):
+    self._ends = [connection.close, functools.partial(time.sleep, 1.)]
+
+  def __del__(self):
+    for end in self._ends:
+      end()
+
+
+def _end_beside_stopped_server(connection, cluster):
+  """A worker whose parameter server goes on while Python ends."""
+  globals()["_last_object"] = _LastObject(connection)
+  _lose(connection, cluster, is_open=True)
+
+
+class SessionsTest(parameterized.TestCase):
+
+  def test_absent_task_is_named(self):
+    with self.assertRaisesRegex(
+        waiting.WaitTimeoutError, r"waited 0.5 s for ps:0 \(127.0.0.1:1\)"):
+      _connect()
+
+  def test_wait_ends_with_the_job(self):
+    def look():
+      raise ended.JobFinished("max_steps is reached")
+
+    with self.assertRaisesRegex(ended.JobFinished, "max_steps is reached"):
+      _connect(look=look)
+
+  @parameterized.product(
+      is_open=(False, True), number=(signal.SIGSTOP, signal.SIGKILL))
+  def test_program_ends_when_its_parameter_server_is_lost(
+      self, is_open, number):
+    cluster = processes.free_cluster(ps=1, worker=1)
+    ps, = servers.start(cluster, "ps")
+    self.addCleanup(ps.kill)
+    worker = processes.Process(_lose, cluster, is_open)
+    self.addCleanup(worker.kill)
+    worker.receive()
+    processes.wait_until(
+        lambda: not addresses.unreachable({"ps:0": cluster["ps"][0]}), "the server")
+    ps.signal(number)
+    worker.send("stopped")
+    self.assertEqual(7, worker.wait_until_ended(_END_SECS))
+
+  def test_parameter_server_goes_on_while_python_ends(self):
+    cluster = processes.free_cluster(ps=1, worker=1)
+    ps, = servers.start(cluster, "ps")
+    self.addCleanup(ps.kill)
+    worker = processes.Process(_end_beside_stopped_server, cluster)
+    self.addCleanup(worker.kill)
+    worker.receive()
+    ps.signal(signal.SIGSTOP)
+    worker.send("stopped")
+    with self.assertRaises(EOFError):  # Python ends.
+      worker.receive()
+    ps.signal(signal.SIGCONT)
+    self.assertEqual(7, worker.wait_until_ended(_END_SECS))
+
+
+if __name__ == "__main__":
+  tf_compat.v1.ConfigProto()  # Loads TensorFlow once for all processes.
+  absltest.main()

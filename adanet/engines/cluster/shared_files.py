@@ -1,0 +1,230 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Whether all tasks see the same files.
+
+The parameter servers write parts of the checkpoints, and all tasks read the
+job state. So a `model_dir` that only the chief has would be found out late, and
+by a strange error; or never, if each task waits in a folder of its own.
+"""
+
+import contextlib
+import functools
+import time
+from typing import Any, Callable, Mapping, Optional
+
+from adanet import log as logging
+from adanet import tf_compat
+from adanet import waiting
+from adanet.engines.cluster import ended
+from adanet.engines.cluster import job_state as job_state_lib
+from adanet.engines.cluster import status_board
+from adanet.tf_compat import files
+
+# How long another machine may take to see a new file, as on NFS.
+_DELAY_SECS = 30.
+_MESSAGE_SECS = 10.
+_MISSING_SECS = 60.
+# How long it takes if the file is in another folder of the same machine.
+_ELSEWHERE_SECS = 2.
+_POLL_SECS = .5
+_LOOK_SECS = 1.
+
+_ADVICE = ("all tasks must have the same model_dir, on a disk that they share: "
+           "name one folder in the RunConfig")
+
+
+class SharedFilesError(RuntimeError):
+  """A task does not see the files of the chief."""
+
+
+class Check:
+  """Reads the file of the job state on each parameter server."""
+
+  def __init__(self, model_dir: str, addresses: Mapping[str, str]):
+    """Builds the graph.
+
+    Args:
+      model_dir: str, that of the chief.
+      addresses: from parameter server, such as "ps:0", to its address.
+    """
+    v1 = tf_compat.v1
+    self._model_dir = model_dir
+    self._addresses = dict(addresses)
+    self._texts = {}
+    self.graph = v1.Graph()
+    with self.graph.as_default():
+      self._path = v1.placeholder(v1.string, [])
+      for name in self._addresses:
+        with v1.device("/job:{}/task:{}/device:CPU:0".format(
+            *name.split(":"))):
+          self._texts[name] = v1.io.read_file(self._path)
+
+  def wait_until_seen(
+      self, session: Any, generation: int,
+      told: Callable[[int], Optional[str]],
+      wait: waiting.Wait, delay_secs: float = _DELAY_SECS) -> None:
+    """Checks that all have the job state of a generation.
+
+    Args:
+      session: `Session` on `graph`.
+      generation: int.
+      told: function from the index of a parameter server to its model_dir, or
+        None if it has not said it yet.
+      wait: `Wait`, for one that does not serve yet.
+      delay_secs: float, how late a file may appear there.
+
+    Raises:
+      SharedFilesError: one does not have it.
+      waiting.WaitTimeoutError: one does not serve for too long.
+      tf.errors.OpError: one is lost.
+    """
+    for name in sorted(self._texts):
+      task = f"{name} ({self._addresses[name]})"
+      own = told(int(name.split(":")[1]))
+      while own is None:
+        wait.pause(_POLL_SECS, lambda: task + " to serve")  # pylint: disable=cell-var-from-loop
+        own = told(int(name.split(":")[1]))
+      wait.done()
+      began = time.monotonic()
+      while True:
+        problem = self._problem(session, name, self._model_dir, generation)
+        if not problem and not self._problem(session, name, own, generation):
+          break
+        if time.monotonic() - began >= (
+            delay_secs if problem else min(delay_secs, _ELSEWHERE_SECS)):
+          raise SharedFilesError(
+              "{} has the model_dir {!r}, and the chief has {!r}{}: {}.".format(
+                  task, own, files.real_path(self._model_dir),
+                  ", which it does not see there: " + problem
+                  if problem else "", _ADVICE))
+        time.sleep(min(_POLL_SECS, delay_secs))
+
+  def _problem(self, session, name, model_dir, generation):
+    """Returns the problem with the file in a server's folder, or None."""
+    errors = tf_compat.v1.errors
+    path = job_state_lib.JobStateFile(model_dir).path
+    try:
+      text = session.run(self._texts[name], {self._path: path})
+      found = job_state_lib.JobState.from_json(
+          text.decode("utf-8", "replace"), path)
+    except (errors.NotFoundError, errors.PermissionDeniedError) as error:
+      return " ".join(error.message.split()).partition(" [[")[0]
+    except job_state_lib.JobStateError as error:
+      return str(error)
+    if found.generation != generation:
+      return f"it is an older one there, of generation {found.generation}"
+    return None
+
+
+class VisibilityCheck:
+  """Reports an announced job state that is not visible here."""
+
+  def __init__(self, model_dir: str, job: ended.JobId,
+               told: Callable[[], Optional[str]]):
+    """Looks nowhere yet.
+
+    Args:
+      model_dir: str, that of this task.
+      job: `JobId` of this task.
+      told: returns the model_dir of the chief, or None if that is not known.
+    """
+    self._model_dir = files.real_path(model_dir)
+    self._job = job
+    self._told = told
+    self._since = 0.
+    self._look_time = 0.
+    self._is_said = False
+
+  def check_seen(self, job_state: Optional[job_state_lib.JobState],
+                 announced: int) -> bool:
+    """Checks that this task sees the generation that was announced.
+
+    Args:
+      job_state: `JobState` in the file of its model_dir; None for no file.
+      announced: int, a generation.
+
+    Returns:
+      False while it may still come.
+
+    Raises:
+      SharedFilesError: it does not, and will not.
+    """
+    if self._is_announced(job_state, announced):
+      self._since, self._is_said = 0., False
+      return True
+    now = time.monotonic()
+    self._since = self._since or now
+    waited = now - self._since
+    if waited >= _ELSEWHERE_SECS and now - self._look_time >= _LOOK_SECS:
+      self._look_time = now
+      self._look(job_state, announced, waited)
+    return False
+
+  def _is_announced(self, job_state, announced):
+    return self._job.is_of(job_state) and job_state.generation >= announced
+
+  def _look(self, job_state, announced, waited):
+    """Looks for the reason, and says it."""
+    told = self._told()
+    is_other = told not in (None, self._model_dir)
+    if job_state is not None and job_state.generation >= announced:
+      problem = (
+          "the chief has announced a generation for another job in "
+          f"{self._model_dir!r}: all tasks must have the same cluster in "
+          "TF_CONFIG, and the same ADANET_JOB_ID or none")
+    else:
+      problem = (
+          "this task has the model_dir {!r}, and {}: {}".format(
+              self._model_dir, f"the chief has {told!r}" if is_other
+              else "does not see there what the chief has announced", _ADVICE))
+    from_other_folder = is_other and self._is_announced(_read(told), announced)
+    if from_other_folder or waited >= _MISSING_SECS:
+      raise SharedFilesError(problem + ".")
+    if waited >= _MESSAGE_SECS and not self._is_said:
+      logging.warning("%s.", problem)
+      self._is_said = True
+
+
+def _read(model_dir):
+  """Returns the job state in a folder, or None."""
+  with contextlib.suppress(
+      tf_compat.v1.errors.OpError, job_state_lib.JobStateError):
+    return job_state_lib.JobStateFile(model_dir).read()
+  return None
+
+
+class ReadOnlyObserver:
+  """A task outside of the cluster, which asks a parameter server itself."""
+
+  def __init__(self, model_dir: str, job: ended.JobId, address: str):
+    """Asks no server yet.
+
+    Args:
+      model_dir: str, that of this task.
+      job: `JobId` of this task.
+      address: str, that of the first parameter server.
+    """
+    self._board: Optional[status_board.StatusBoard] = status_board.StatusBoard(
+        0, address, "grpc://" + address, "/job:ps/task:0")
+    self._visibility = VisibilityCheck(model_dir, job, functools.partial(
+        self._board.model_dir, status_board.CHIEF))
+    self._time = 0.
+
+  def check_seen(self, job_state: Optional[job_state_lib.JobState]) -> None:
+    """Checks that this task sees the announced state, until it has seen one.
+
+    Args:
+      job_state: `JobState` in the file of its model_dir; None for no file.
+
+    Raises:
+      SharedFilesError: it does not, and will not.
+    """
+    now = time.monotonic()
+    if self._board is None or now - self._time < _LOOK_SECS:
+      return
+    self._time = now
+    status = self._board.read()
+    if status and status.announced and self._visibility.check_seen(
+        job_state, status.announced):
+      self._board.close()
+      self._board = None

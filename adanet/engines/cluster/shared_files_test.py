@@ -1,0 +1,144 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of whether all tasks see the same files."""
+
+import os
+import time
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import tf_compat
+from adanet import waiting
+from adanet.engines.cluster import ended
+from adanet.engines.cluster import job_state
+from adanet.engines.cluster import shared_files
+from adanet.engines.cluster import status_board as board_lib
+from adanet.testing import processes
+from adanet.testing import servers
+
+_AGREEMENT = job_state.JobState("job", 3, 0, ("a",), 1, 1, "", None)
+_JOB = ended.JobId("job", True)
+_ADVICE = "all tasks must have the same model_dir"
+
+
+class SharedFilesTest(parameterized.TestCase):
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls._cluster = processes.free_cluster(ps=1)
+    cls._servers = servers.start(cls._cluster, "ps")
+    cls._address = cls._cluster["ps"][0]
+
+  def setUp(self):
+    super().setUp()
+    self._chief = self.create_tempdir().full_path
+    job_state.JobStateFile(self._chief).write(_AGREEMENT)
+    self._other = self.create_tempdir().full_path
+
+  def _check(self, chief, ps, generation=3, secs=0.):
+    """Checks the folder of a chief, where the ps has another one."""
+    told = iter([None, ps])
+    check = shared_files.Check(chief, {"ps:0": self._address})
+    with tf_compat.v1.Session(
+        "grpc://" + self._address, graph=check.graph) as session:
+      check.wait_until_seen(
+          session, generation, lambda ps: next(told), waiting.Wait(60.),
+          delay_secs=secs)
+
+  def test_same_folder(self):
+    self._check(self._chief, self._chief)
+    os.symlink(self._chief, self._chief + "_link")
+    self._check(self._chief, self._chief + "_link")
+
+  @parameterized.parameters(
+      (True, False, 3, "and the chief has '{0}': "),
+      (True, True, 4, "the chief has '{0}', which it does not see there: it is "
+       "an older one there, of generation 3: "),
+      (False, True, 3, "the chief has '{1}', which it does not see there: .*"
+       "No such file or directory: "))
+  def test_folders_that_differ(self, chief_sees, ps_sees, generation, message):
+    chief, ps = (self._chief if sees else self._other
+                 for sees in (chief_sees, ps_sees))
+    with self.assertRaisesRegex(
+        shared_files.SharedFilesError,
+        fr"^ps:0 \(127.0.0.1:\d+\) has the model_dir '{ps}', .*" +
+        message.format(self._chief, self._other) + _ADVICE):
+      self._check(chief, ps, generation)
+
+  def test_no_long_wait_for_a_folder_that_is_another_one(self):
+    began = time.monotonic()
+    with self.assertRaises(shared_files.SharedFilesError):
+      self._check(self._chief, self._other, secs=1000.)
+    self.assertLess(time.monotonic() - began, 100.)
+
+  def _follow(self, agreed, announced, told, secs, job=_JOB):
+    """Asks a follower once now, and once after some seconds."""
+    follower = shared_files.VisibilityCheck(self._other, job, lambda: told)
+    with mock.patch.object(shared_files.time, "monotonic") as monotonic:
+      for monotonic.return_value in (1000., 1000. + secs):
+        found = follower.check_seen(agreed, announced)
+    return found
+
+  def test_follower_sees(self):
+    self.assertTrue(self._follow(_AGREEMENT, 3, None, 1000.))
+    # A shared disk may be late, and this may be another name of it.
+    for told in (None, self._other, self.create_tempdir().full_path):
+      self.assertFalse(self._follow(None, 3, told, 30.))
+
+  def test_follower_waits_anew_for_each_generation(self):
+    follower = shared_files.VisibilityCheck(self._other, _JOB, lambda: None)
+    with mock.patch.object(shared_files.time, "monotonic") as monotonic:
+      for monotonic.return_value, announced, expected in (
+          (1000., 4, False), (1050., 3, True), (1100., 4, False),
+          (1150., 4, False)):
+        self.assertEqual(expected, follower.check_seen(_AGREEMENT, announced))
+
+  def test_follower_says_once_what_it_does_not_see(self):
+    follower = shared_files.VisibilityCheck(self._other, _JOB, lambda: None)
+    with mock.patch.object(shared_files.time, "monotonic") as monotonic:
+      with self.assertLogs(level="WARNING") as logged:
+        for monotonic.return_value in (1000., 1009., 1011., 1030.):
+          follower.check_seen(None, 3)
+    self.assertLen(logged.output, 1)
+    self.assertIn(f"'{self._other}', and does not see there what the "
+                  "chief", logged.output[0])
+
+  @parameterized.parameters(
+      (None, True, 3., "model_dir '{1}', and the chief has '{0}': " + _ADVICE),
+      (None, False, 61., "has the model_dir '{1}', and does not see there what "
+       "the chief has announced: " + _ADVICE),
+      (_AGREEMENT._replace(job="other"), True, 3., "for another job in '{1}': "
+       "all tasks must have the same cluster in TF_CONFIG"),
+      (_AGREEMENT._replace(job="other"), False, 61., "for another job"))
+  def test_follower_does_not_see(self, agreed, is_told, secs, message):
+    with self.assertRaisesRegex(
+        shared_files.SharedFilesError,
+        message.format(self._chief, self._other)):
+      self._follow(agreed, 3, self._chief if is_told else None, secs)
+
+  def test_onlooker(self):
+    board = board_lib.StatusBoard(
+        0, self._address, "grpc://" + self._address, "/job:ps/task:0")
+    self.addCleanup(board.close)
+    for owner in (board_lib.SERVER, board_lib.CHIEF):
+      self.assertIsNone(board.model_dir(owner))
+      self.assertTrue(board.write_model_dir(owner, owner))
+      self.assertEqual(owner, board.model_dir(owner))
+    board.write_model_dir(board_lib.CHIEF, self._chief)
+    self.assertTrue(board.write(board_lib.GenerationStatus(3, 0)))
+    chief, other = (shared_files.ReadOnlyObserver(folder, _JOB, self._address)
+                    for folder in (self._chief, self._other))
+    chief.check_seen(_AGREEMENT)
+    with self.assertRaisesRegex(
+        shared_files.SharedFilesError, f"has '{self._chief}'"):
+      while True:
+        other.check_seen(None)
+        time.sleep(.1)
+    board.write(board_lib.GenerationStatus(4, 0))
+    chief.check_seen(_AGREEMENT)  # It was seen once, and may be late now.
+
+
+if __name__ == "__main__":
+  absltest.main()

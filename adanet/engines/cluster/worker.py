@@ -1,0 +1,155 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A worker: trains its share of each iteration that the chief announces.
+
+    join     waits until the chief announces a generation: an iteration to
+             train, and a new life of its variables
+    build    the graph of its share
+    wait     until the chief has given all variables their values
+    train    until the iteration is over, or the chief announces another one
+    evaluate its part of the candidates, if the chief asks for that
+    end      when the chief says that training is over
+
+A worker keeps nothing that other tasks need: the variables are on the parameter
+servers, and the chief restores and saves. It can lose:
+
+1. A parameter server. A run of its session fails (`tf.errors.OpError`). It
+   waits until all servers answer. If they have kept their variables, it opens
+   another session and trains on; see `Generation.raise_if_final`. Else it sees
+   the chief's next generation, builds its graph again, and joins that.
+2. The chief. It trains on, as no step needs the chief. When the iteration is
+   over it waits, logs for whom, and gives up after
+   `worker_wait_timeout_secs`: `waiting.WaitTimeoutError`. A chief that comes
+   back meanwhile keeps the trained steps.
+3. Another worker. It trains on. Ensembles wait for the subnetworks of the
+   other; when it is away for good, no task trains these, and `Peers` says so.
+4. Itself. Its steps are in the variables. Started again, it joins the
+   generation that is announced, and the input of its share starts again.
+"""
+
+import time
+
+from adanet import log as logging
+from adanet import tf_compat
+from adanet.engines.cluster import chief_client
+from adanet.engines.cluster import connection as connection_lib
+from adanet.engines.cluster import ended
+from adanet.engines.cluster import evaluation
+from adanet.engines.cluster import generation as generation_lib
+from adanet.engines.cluster import measuring
+from adanet.engines.cluster import peers as peers_lib
+from adanet.training import loop as loop_lib
+from adanet.training import model as model_lib
+from adanet.training import trained as trained_lib
+from adanet.training import trainer
+
+
+def train(model: model_lib.Model, request: trainer.Request) -> None:
+  """Trains as a worker until training is over.
+
+  Args:
+    model: `Model`.
+    request: `Request`. How many steps there are, the chief says.
+  """
+  connection = connection_lib.connect(
+      model.config, request.wait_timeout_secs)
+  with chief_client.opened(model, request, connection.name) as training:
+    Worker(model, training, connection).train()
+
+
+class Worker:
+  """A task that trains in the generations of the chief."""
+
+  def __init__(self, model: model_lib.Model, training: trainer.Training,
+               connection: connection_lib.Connection):
+    """Is in no generation yet."""
+    self._model = model
+    self._training = training
+    self._connection = connection
+    self._chief_client = chief_client.ChiefClient(connection)
+
+  def train(self) -> None:
+    """Trains its shares until training is over.
+
+    Raises:
+      ended.StoppedError: the job was stopped.
+    """
+    generation = 0
+    try:
+      while True:
+        evaluator = evaluation.EvaluationWorker(
+            self._model, self._connection, generation)
+        job_state = self._chief_client.wait_until_announced(
+            generation, evaluator.answer_if_asked)
+        generation = job_state.generation
+        try:
+          self._train_generation(job_state)
+        except chief_client.GenerationChanged:
+          pass
+    except ended.JobFinished as over:
+      logging.info("%s ends: %s.", self._connection.name, over)
+
+  def _train_generation(self, job_state):
+    """Trains its share of an iteration.
+
+    Raises:
+      chief_client.GenerationChanged: there is another generation.
+    """
+    began = time.time()
+    client = self._chief_client
+    number, generation = job_state.iteration, job_state.generation
+    model = measuring.placed(
+        self._model, measuring.announced_measurements(job_state))
+    training = self._training._replace(
+        request=self._training.request._replace(
+            max_steps=job_state.max_steps,
+            deadline=None))  # The chief's counts.
+    work = generation_lib.Generation(
+        model, training, self._connection, number, generation)
+    with model.graph(
+        training.request.input_fn, "train", number, work.scope) as built:
+      work.check_builders(job_state, built.iteration)
+      peers = peers_lib.Peers(
+          model, self._connection, built.iteration, generation,
+          lambda: client.raise_if_changed(generation))
+      it = trainer.IterationTraining(
+          model, training, built, trained_lib.Start(number, None),
+          trainer.TrainingTask(
+              self._connection.name, False, work.context._replace(
+                  asked_to_stop=lambda: (training.asked_to_stop() or
+                                         client.look_for_change(generation)),
+                  wait_for=peers.wait_until_trained,
+                  untrained=peers.untrained,
+                  shares_ensembles=peers.share_ensembles), began))
+      while True:
+        client.wait_until_ready(generation)
+        try:
+          self._train_in_session(it, generation)
+          return
+        except tf_compat.v1.errors.OpError as error:
+          work.raise_if_final(error, it)
+
+  def _train_in_session(self, it, generation):
+    """Trains in one session, until it fails or there is no more to do."""
+    with self._connection.session(tf_compat.v1.get_default_graph(),
+                                  self._chief_client.look_at_file) as session:
+      self._check_variables(it, session, generation)
+      with it.initializers.started(session) as coordinator:
+        ending = it.train(session, coordinator)
+        if ending == loop_lib.Ending.SIGNAL:
+          self._training.stops.raise_asked()
+          return  # To another generation.
+        it.end(session)
+    if ending == loop_lib.Ending.INPUT_ENDED:
+      self._connection.wait_until_written(
+          lambda: self._connection.exhausted_inputs.add(
+              generation, self._connection.name))
+
+  def _check_variables(self, it, session, generation):
+    missing = it.initializers.unset_variables(session)
+    if missing and self._chief_client.look_for_variables(generation):
+      raise ValueError(
+          "{}: the chief has not made the variable {!r}{}: a builder must make "
+          "the same variables, with the same names, on all tasks".format(
+              self._connection.name, missing[0],
+              f" and {len(missing) - 1} more" * (len(missing) > 1)))

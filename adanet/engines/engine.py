@@ -1,0 +1,216 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The interface between a search and the engine that runs its iterations.
+
+The search asks, and gets values. An engine knows how an iteration is trained
+and evaluated with the processes that it has: this one (`local`), those of an
+executor, or those of a cluster. It knows no winners.
+"""
+
+import abc
+import contextlib
+import enum
+from typing import Any, ContextManager, Dict, Iterator, List, Mapping, Optional
+from typing import Sequence, Tuple
+
+from adanet import log as logging
+from adanet.core import summary
+from adanet.engines import lock
+from adanet.progress import reporter
+from adanet.training import candidates as candidates_lib
+from adanet.training import fingerprint_check
+from adanet.training import fitting
+from adanet.training import merge_checkpoints
+from adanet.training import model as model_lib
+from adanet.training import recorded_logits
+from adanet.training import signals
+from adanet.training import trained as trained_lib
+from adanet.training import trainer
+
+
+class SearchOutcome(enum.Enum):
+  """How the training of a search ended, for the other tasks of its job."""
+  OVER = "over"  # Also if its steps or its time are.
+  STOPPED = "stopped"  # It goes on when it is started again.
+
+
+class AlreadyOverError(Exception):
+  """The job of this task is over: there is nothing to train."""
+
+
+class Engine(abc.ABC):
+  """Trains and evaluates the iterations of one search.
+
+  Attributes:
+    model: `Model`.
+  """
+
+  def __init__(self, model: model_lib.Model):
+    """Opens nothing yet."""
+    self.model = model
+
+  @abc.abstractmethod
+  def opened(self, request: trainer.Request
+            ) -> ContextManager[trainer.Training]:
+    """Opens the lock of the model_dir, signals, servers: all for training.
+
+    Args:
+      request: `Request`.
+
+    Returns:
+      A context manager of the `Training`. It ends all that it has opened.
+
+    Raises:
+      AlreadyOverError: the job is over.
+    """
+
+  @abc.abstractmethod
+  def train(self, start: trained_lib.Start) -> trained_lib.TrainedIteration:
+    """Trains an iteration until it is over, or the steps, time or input are.
+
+    Workers and servers that are lost meanwhile are the engine's matter.
+
+    Args:
+      start: `Start`.
+
+    Raises:
+      KeyboardInterrupt, SystemExit: a signal asked for a stop. The trained
+        steps are saved.
+    """
+
+  @abc.abstractmethod
+  def values(self, candidates: trained_lib.Candidates) -> Dict[str, float]:
+    """Evaluates the candidates that train along, by the evaluator's metric.
+
+    Args:
+      candidates: the `Candidates` that `train` has returned last.
+
+    Returns:
+      dict from the name of a candidate to its value.
+    """
+
+  @abc.abstractmethod
+  def logits(self, candidates: trained_lib.Candidates
+            ) -> ContextManager[recorded_logits.RecordedLogits]:
+    """Records the logits of all networks on the evaluator's data.
+
+    Args:
+      candidates: see `values`.
+
+    Returns:
+      A context manager of the `RecordedLogits`, which may remove their files.
+    """
+
+  @abc.abstractmethod
+  def reports(self, candidates: trained_lib.Candidates,
+              included: Sequence[str]) -> List[Any]:
+    """Returns the `MaterializedReport`s of all builders.
+
+    Args:
+      candidates: see `values`.
+      included: the names of the builders that are in the winner.
+    """
+
+  def fits(self, candidates: trained_lib.Candidates) -> fitting.Fits:
+    """Fits the candidates that are fitted, and evaluates them.
+
+    Args:
+      candidates: see `values`.
+    """
+    with self.logits(candidates) as logits:
+      return fitting.fits(self.model, candidates, logits)
+
+  def fits_at(self, number: int, checkpoint: Optional[str]
+             ) -> Tuple[trained_lib.Candidates, fitting.Fits]:
+    """Fits the candidates of an iteration that this process did not train.
+
+    Args:
+      number: int, the iteration's.
+      checkpoint: str, the prefix of the checkpoint; None for initial values.
+    """
+    with recorded_logits.recorded(self.model, number, checkpoint) as (
+        iteration, logits):
+      candidates = candidates_lib.of_iteration(iteration, checkpoint)
+      return candidates, fitting.fits(self.model, candidates, logits)
+
+  def saved_with(self, training: trainer.Training, checkpoint: str,
+                 variables: Mapping[str, Any]) -> str:
+    """Saves a checkpoint with further variables; returns its prefix.
+
+    Args:
+      training: `Training`.
+      checkpoint: str, the prefix of the one that has all other variables.
+      variables: dict from a name to a value.
+    """
+    return merge_checkpoints.with_variables(
+        self.model, training, checkpoint, variables)
+
+  def nan_in_evaluator_input(self) -> str:
+    """Returns a sentence that names its NaN values; "" if there are none."""
+    return self.model.not_finite_of_evaluator()
+
+  def compare_search(self, request: trainer.Request, number: int,
+                     with_builders: bool) -> None:
+    """Warns if another search wrote the model_dir, where nothing is trained.
+
+    Args:
+      request: `Request`.
+      number: int, the iteration.
+      with_builders: whether to compare the builders of that iteration, too.
+    """
+    if not with_builders:
+      fingerprint_check.FingerprintCheck(
+          self.model, number, request.max_iterations)
+      return
+    with self.model.graph(request.input_fn, "train", number) as built:
+      fingerprint_check.FingerprintCheck(
+          self.model, number, request.max_iterations,
+          built.iteration.builder_names, built.iteration.graphs)
+
+  def skipped(self, request: trainer.Request, reason: str) -> None:
+    """Tells the other tasks that there is nothing to train.
+
+    Nothing is open then.
+
+    Args:
+      request: `Request`.
+      reason: str, why.
+    """
+
+  def finished(self, outcome: SearchOutcome, reason: str) -> None:
+    """Tells the other tasks that training has ended.
+
+    Args:
+      outcome: `SearchOutcome`.
+      reason: str, why.
+    """
+
+  def what_is_saved(self) -> str:
+    """Returns a line that says from where training goes on that was stopped."""
+    model_dir = self.model.model_dir
+    latest = model_dir.latest_checkpoint()
+    return (
+        "Stopped before the first checkpoint: nothing is saved."
+        if latest is None else
+        f"Stopped: step {model_dir.global_step(latest)} of iteration "
+        f"{model_dir.current_iteration(latest)} is saved, and training goes on "
+        "from there.")
+
+  @contextlib.contextmanager
+  def opened_here(self, request: trainer.Request
+                 ) -> Iterator[trainer.Training]:
+    """Opens the parts that each process that leads a search needs."""
+    model = self.model
+    with contextlib.ExitStack() as exits:
+      exits.enter_context(lock.owned(model.model_dir.path))
+      stops = exits.enter_context(signals.StopRequests())
+      report = exits.enter_context(reporter.reporter(
+          log_step_count_steps=model.config.log_step_count_steps,
+          say=reporter.log_or_print))
+      writer = summary.SummaryWriter(model.model_dir.path)
+      exits.callback(writer.close)
+      try:
+        yield trainer.Training(request, stops, report, writer)
+      except (KeyboardInterrupt, SystemExit):
+        reporter.log_or_print(logging.INFO, self.what_is_saved())
+        raise

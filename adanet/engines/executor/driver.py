@@ -1,0 +1,439 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The process that leads a search on an executor.
+
+For each iteration it
+
+1. asks the generator for builders, and divides them into parts;
+2. gives the parts to the executor, the longest first, and shows how far they
+   are. A part that is done, also by a driver before, is not done again;
+3. merges them to one checkpoint, with AdaNet's names.
+
+The search then chooses the winner, and goes on.
+
+All that is known of an iteration is in its folder, `part_files`, so anything
+may be lost at any moment.
+
+When a worker is lost while it trains a part:
+
+1. Its future fails. If it left a result, that is taken; see `Execution._take`.
+2. Otherwise the part is submitted again. It goes on from the newest checkpoint
+   of its attempts: the steps since then are trained again. After 5 losses of
+   one part, `execution.ExecutorError` ends the search.
+3. If the executor is broken (`concurrent.futures.BrokenExecutor`: a process
+   pool that lost a process), it takes no more work, and the error comes at
+   once. The next `train`, with another executor, goes on.
+
+An error of a part itself, or Ctrl-C, asks the other parts to save and to stop,
+by a file that each looks at, and waits for them at most 60 s.
+
+When the driver is lost, its workers train on until there is another one:
+`start.json` names the driver that asks. The next driver
+
+1. asks the generator again, and builds the iteration to see its candidates;
+2. takes the results of parts that are done, if they began from the checkpoint
+   that is the latest now, and removes the rest;
+3. submits the other parts, which go on from their newest checkpoints. An
+   attempt of the old driver stops at its next look at `start.json`.
+
+When all parts are done, the model_dir gets the merged checkpoint, the record of
+the winner and its architecture, in this order; then the folder goes. A driver
+that comes in between goes on with the next iteration, or has another latest
+checkpoint, with all steps: the parts then begin from it, have nothing left to
+train, and are compared again.
+"""
+
+import contextlib
+import itertools
+import time
+from typing import Any, Dict, Iterator, List, Optional, Sequence
+
+from adanet import log as logging
+from adanet.core import events
+from adanet.core import iteration as iteration_lib
+from adanet.core import parts as parts_lib
+from adanet.core import selection
+from adanet.engines import engine
+from adanet.engines.executor import execution
+from adanet.engines.executor import part as part_lib
+from adanet.engines.executor import part_files
+from adanet.history import records
+from adanet.history import store
+from adanet.tf_compat import saver_hooks
+from adanet.training import candidates as candidates_lib
+from adanet.training import fingerprint_check
+from adanet.training import loop as loop_lib
+from adanet.training import merge_checkpoints
+from adanet.training import model as model_lib
+from adanet.training import recorded_logits as logits_lib
+from adanet.training import recording
+from adanet.training import trained as trained_lib
+from adanet.training import trainer
+
+
+def check_executor(executor: Any, config: Any) -> None:
+  """Checks that a search may be trained on an executor.
+
+  Args:
+    executor: the user's argument.
+    config: RunConfig.
+
+  Raises:
+    ValueError: it is no executor, its workers are forks, or the config has a
+      cluster.
+  """
+  if isinstance(executor, type) or not callable(
+      getattr(executor, "submit", None)):
+    raise ValueError(
+        "executor must be a concurrent.futures.Executor, or have its method "
+        f"submit, got {executor!r}")
+  execution.check_start_method(executor)
+  if config.cluster_spec:
+    raise ValueError(
+        f"executor={executor!r}: expected None with the cluster in TF_CONFIG. "
+        "Unset TF_CONFIG to train on the executor")
+
+
+def _check_hooks(request):
+  """Checks that no hook saves checkpoints."""
+  for hook in filter(saver_hooks.is_one, request.hooks):
+    raise ValueError(
+        f"hooks has {hook!r}: on an executor each part saves its own "
+        "checkpoints. Say how often in a RunConfig, by save_checkpoints_steps "
+        "or save_checkpoints_secs")
+
+
+def _pickled(model, request):
+  """Returns the search that each worker gets, as bytes.
+
+  Raises:
+    ValueError: something cannot be sent. The message names it.
+  """
+  import cloudpickle  # pylint: disable=g-import-not-at-top
+
+  try:
+    return cloudpickle.dumps((model, request._replace(saving_listeners=())))
+  except Exception as error:  # pylint: disable=broad-except
+    given = dict(
+        model.search._asdict(), input_fn=request.input_fn, hooks=request.hooks,
+        report_materializer=model.report_materializer, config=model.config,
+        **model.rules._asdict())
+    for name, value in given.items():
+      try:
+        cloudpickle.dumps(value)
+      except Exception as cause:  # pylint: disable=broad-except
+        raise ValueError(
+            f"{name}={value!r} cannot be sent to a worker of the executor: "
+            f"{cause}. Make in the function itself what it cannot bring along, "
+            "such as locks, sessions and open files") from cause
+    raise ValueError(
+        "the search cannot be sent to a worker of the executor: "
+        f"{error}") from error
+
+
+class ExecutorEngine(engine.Engine):
+  """Has the parts of an iteration trained and evaluated by an executor."""
+
+  _training: trainer.Training
+  _search: bytes
+
+  def __init__(self, model: model_lib.Model, executor: Any):
+    """Checks the executor.
+
+    Args:
+      model: `Model`.
+      executor: `concurrent.futures.Executor`.
+
+    Raises:
+      ValueError: the executor does not fit.
+    """
+    super().__init__(model)
+    check_executor(executor, model.config)
+    self._executor = executor
+    self._seconds: Dict[str, float] = {}  # Of each builder, the last time.
+    self._has_said_one_part = False
+    self._iteration: Optional[iteration_lib.Iteration] = None
+    self._results: Dict[parts_lib.Part, part_files.Result] = {}
+
+  @contextlib.contextmanager
+  def opened(self, request: trainer.Request) -> Iterator[trainer.Training]:
+    """See `Engine`.
+
+    Raises:
+      ValueError: an argument does not fit, or cannot be sent to a worker.
+    """
+    _check_hooks(request)
+    self._search = _pickled(self.model, request)
+    with self.opened_here(request) as self._training:
+      yield self._training
+
+  def what_is_saved(self) -> str:
+    """See `Engine`."""
+    model_dir = self.model.model_dir
+    step = model_dir.global_step(model_dir.latest_checkpoint())
+    return (f"Stopped: step {step} is saved, and so are the parts of the "
+            "iteration, each at its own step. Training goes on from there.")
+
+  def values(self, candidates: trained_lib.Candidates) -> Dict[str, float]:
+    """See `Engine`. The parts have evaluated them when they ended."""
+    return _of_first(self._results, lambda result: result.values)
+
+  @contextlib.contextmanager
+  def logits(self, candidates: trained_lib.Candidates
+            ) -> Iterator[logits_lib.RecordedLogits]:
+    """See `Engine`. The parts have recorded them when they ended."""
+    files = part_files.PartFiles(self.model.model_dir.path, candidates.number)
+    yield logits_lib.merged([
+        logits_lib.read(files.absolute(result.logits or ""))
+        for result in self._results.values()])
+
+  def reports(self, candidates: trained_lib.Candidates,
+              included: Sequence[str]) -> List[Any]:
+    """See `Engine`. The parts have made them when they ended."""
+    return [
+        report._replace(included_in_final_ensemble=report.name in included)
+        for report in candidates_lib.merged_reports(
+            [result.reports for result in _longest_first(self._results)],
+            [name for part in self._results for name in part])]
+
+  def finished(self, outcome: engine.SearchOutcome, reason: str) -> None:
+    """See `Engine`. A decided iteration needs its parts no more."""
+    if outcome == engine.SearchOutcome.OVER and self._iteration is not None:
+      part_files.PartFiles(
+          self.model.model_dir.path, self._iteration.number).remove()
+
+  def _planned(self, start):
+    """Returns the `Iteration` without its builders: its future names."""
+    with self.model._replace(part=()).graph(
+        self._training.request.input_fn, "train", start.number) as built:
+      return built.iteration
+
+  def _parts(self, iteration):
+    """Divides an iteration; returns its parts in their order."""
+    names = iteration.builder_names
+    if len({name.lower() for name in names}) < len(names):
+      raise ValueError(
+          f"iteration {iteration.number}: of the builders {list(names)}, some "
+          "differ only in upper and lower case, where TensorFlow renames "
+          "variables: on an executor, give them other names")
+    found = parts_lib.divide(names, iteration.planned)
+    if len(found) == 1 < len(names) and (
+        not self._has_said_one_part):
+      self._has_said_one_part = True
+      logging.warning(
+          "Iteration %d: its ensembles have all builders together, so one "
+          "worker trains all of it. To divide it, use a GrowStrategy or "
+          "SoloStrategy, or a cluster with parameter servers.",
+          iteration.number)
+    return found
+
+  def train(self, start: trained_lib.Start) -> trained_lib.TrainedIteration:
+    """See `Engine`.
+
+    Raises:
+      execution.PartError: a part failed.
+      execution.ExecutorError: the executor is broken. Finished parts are kept.
+    """
+    began = time.time()
+    model, request = self.model, self._training.request
+    iteration = self._iteration = self._planned(start)
+    parts = self._parts(iteration)
+    winner = start.preset.winner(len(iteration.architectures))
+    names = _names_in_training(iteration)
+    self._training.report(events.IterationBegan(
+        start.number,
+        tuple(f"t{start.number}_{name}" for name in iteration.builder_names),
+        names, model.search.max_iteration_steps,
+        model.model_dir.global_step(start.checkpoint), request.max_iterations,
+        request.max_steps))
+    files = part_files.PartFiles(model.model_dir.path, start.number)
+    first = part_lib.PartRequest(
+        (), len(parts), is_first=False, may_be_late=True,
+        compares=winner is None, records=bool(iteration.fitted) and (
+            winner is None or list(iteration.architectures)[winner] in [
+                one.name for one in iteration.fitted]),
+        start=start, max_steps=request.max_steps, stops={},
+        builder_names=iteration.builder_names, model_dir=model.model_dir.path,
+        driver=request.retry_until_space(
+            lambda: files.begin(start.checkpoint, self._search),
+            model.model_dir.path),
+        driver_process=part_files.worker_name())
+    check = self._fingerprint_check(start, iteration, files, parts, first)
+    seconds_before = max(map(records.total_seconds, self._tasks(
+        start.number, files, parts)), default=0.)
+    recording.mark_resumed(model.model_dir.path)
+    ordered = parts_lib.longest_first(parts, self._seconds, dict(zip(
+        iteration.builder_names, iteration.builder_costs)))
+    results = self._trained_parts(files, check, {
+        part: first._replace(part=part, is_first=part == parts[0],
+                             may_be_late=part != ordered[0])
+        for part in ordered})
+    results = self._results = {part: results[part] for part in parts}
+    self._warn_of_late_parts(start.number, results)
+    self._seconds = {name: result.seconds / len(part)
+                     for part, result in results.items() for name in part}
+    trained = self._merged(iteration, files, results, names)
+    for record in self._tasks(start.number, files, parts):
+      recording.write_or_warn(
+          store.Store(model.model_dir.path).write_task, record)
+    return trained._replace(seconds=seconds_before + time.time() - began)
+
+  def _warn_of_late_parts(self, number, results):
+    """Names the parts that have not trained, because no worker was free."""
+    late = [part_files.part_name(part) for part, result in results.items()
+            if result.ending == loop_lib.Ending.TIME_IS_UP and not result.runs]
+    if late:
+      logging.warning(
+          "Iteration %d: %d of %d parts are not trained, because max_seconds=%g "
+          "were over before a worker began them: %s. Use more workers, or more "
+          "seconds.", number, len(late), len(results),
+          self._training.request.max_seconds, ", ".join(map(repr, late)))
+
+  def _fingerprint_check(self, start, iteration, files, parts, task):
+    """Returns the `FingerprintCheck` of the search.
+
+    No worker builds the builders of parts that are done. If the builders are
+    different now, their weights do not fit, so they are built here.
+    """
+    request = self._training.request
+    has_begun = any(files.attempts(part) for part in parts)
+    check = fingerprint_check.FingerprintCheck(
+        self.model, start.number, request.max_iterations,
+        iteration.builder_names, iteration.graphs,
+        has_weights=start.checkpoint is not None or has_begun,
+        resumes=has_begun or not start.starts_iteration)
+    done = tuple(name for part in parts for name in part
+                 if files.result(part, task.driver, task.max_steps))
+    if done:
+      with self.model._replace(part=done).graph(
+          request.input_fn, "train", start.number) as built:
+        check.write(request.wait_timeout_secs, built.iteration.graphs)
+    return check
+
+  def _trained_parts(self, files, check, tasks):
+    """Returns the `Result` of each part.
+
+    A part ends at `max_steps` as if all other subnetworks trained as long. If
+    one has stopped before, the part is trained again, and is told so.
+    """
+    number = next(iter(tasks.values())).start.number
+    results = {}
+    todo = tasks
+    while todo:
+      results.update(execution.Execution(
+          self._executor, self._training, files, todo, number,
+          check).results())
+      stops = _stops(number, results)
+      todo = {part: task._replace(stops=stops) for part, task in tasks.items()
+              if _ended_too_early(part, results[part], stops)}
+      for part in todo:
+        files.remove_part(part)
+    return results
+
+  def _merged(self, iteration, files, results, names):
+    """Merges the parts of an iteration; returns a `TrainedIteration`."""
+    averages = _of_first(results, lambda result: result.averages)
+    for result in results.values():
+      for event in result.stopped:
+        self._training.report(event)
+    if names and all(averages[name] != averages[name] for name in names):
+      files.remove()
+      raise selection.all_nan_error(iteration.number, names)
+    steps = _of_first(results, lambda result: result.steps)
+    checkpoint, global_step = merge_checkpoints.merge(
+        self.model, self._training,
+        [files.absolute(result.checkpoint)
+         for result in _longest_first(results)],
+        [iteration.base_global_step + steps[f"t{iteration.number}_{name}"]
+         for name in iteration.builder_names])
+    progress = events.Progress(
+        iteration.number, global_step, steps,
+        _of_first(results, lambda result: result.losses))
+    self._training.report(progress)
+    self._write_curves(iteration.number, progress, averages)
+    return trained_lib.TrainedIteration(
+        _ending(results), trained_lib.Candidates(
+            iteration.number, checkpoint, iteration.architectures,
+            iteration.previous.name if iteration.previous else None,
+            tuple(one.name for one in iteration.fitted), averages,
+            _of_first(results, lambda result: result.not_finite)),
+        _of_first(results, lambda result: result.weights), progress,
+        seconds=0.)
+
+  def _write_curves(self, number, progress, averages):
+    """Draws a point of the search's own curves."""
+    values = {"iteration/adanet/iteration": number}
+    known = {name: value for name, value in averages.items()
+             if value == value and name in progress.losses}
+    if known:
+      values["loss"] = progress.losses[min(known, key=known.get)]
+    self._training.writer.add_scalars("", values, progress.global_step)
+
+  def _tasks(self, number, files, parts):
+    """Returns a `TaskRecord` of each worker of the executor.
+
+    It adds to the records from before an earlier stop in the iteration.
+    """
+    history = store.Store(self.model.model_dir.path)
+    found = list(itertools.takewhile(lambda record: record is not None, (
+        history.task(f"worker:{i}", number) for i in itertools.count())))
+    indices = {}
+    for part in parts:
+      for attempt in files.attempts(part):
+        record = store.Store(attempt).task("chief:0", number)
+        if record is not None:
+          i = indices.setdefault(part_files.worker_of(attempt), len(indices))
+          before = found[i] if i < len(found) else None
+          found[i:i + 1] = [records.added(
+              before, record._replace(task=f"worker:{i}"))]
+    return found
+
+
+def _names_in_training(iteration):
+  """Returns the names of all candidates that are not fitted, in order."""
+  return tuple([c.name for c in iteration.candidates] +
+               [ensemble.name for ensemble in iteration.planned
+                if ensemble.fitted_by is None])
+
+
+def _longest_first(results):
+  """Returns results, that of the part which trained in most steps first.
+
+  The previous ensemble, which all parts have, is taken from this one: in one
+  process, too, it is run until the last subnetwork is done.
+  """
+  return sorted(results.values(), key=lambda result: -result.runs)
+
+
+def _of_first(results, get):
+  """Returns the dicts of all results as one; see `_longest_first`."""
+  merged = {}
+  for result in reversed(_longest_first(results)):
+    merged.update(get(result))
+  return merged
+
+
+def _ending(results):
+  """Returns why an iteration ended, of the endings of its parts."""
+  endings = {result.ending for result in results.values()}
+  return next(
+      (ending for ending in loop_lib.Ending
+       if ending in endings and ending != loop_lib.Ending.ITERATION_OVER),
+      loop_lib.Ending.ITERATION_OVER)
+
+
+def _stops(number, results):
+  """Returns the steps of the builders that train no further, by their names.
+  """
+  return {
+      name: result.steps[f"t{number}_{name}"]
+      for part, result in results.items() for name in part
+      if result.ending == loop_lib.Ending.ITERATION_OVER or
+      result.steps[f"t{number}_{name}"] < result.runs}
+
+
+def _ended_too_early(part, result, stops):
+  """Returns whether a part took a builder of another one for further."""
+  return result.ending == loop_lib.Ending.MAX_STEPS and any(
+      step < min(result.runs, result.stops.get(name, result.runs))
+      for name, step in stops.items() if name not in part)

@@ -1,0 +1,472 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of searches on executors that lose parts, or break."""
+
+import collections
+import functools
+import glob
+import multiprocessing
+import os
+import pickle
+import re
+import tempfile
+import time
+from typing import Callable, List
+from concurrent import futures
+from concurrent.futures import process
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import tf_compat
+from adanet import waiting
+from adanet.engines.executor import execution
+from adanet.engines.executor import part
+from adanet.engines.executor import part_files
+from adanet.history import store
+from adanet.testing import builders
+from adanet.testing import engines
+from adanet.testing import processes
+from adanet.testing import searches
+from adanet.testing import variables
+from adanet.tf_compat import files
+import numpy as np
+
+
+def _estimator(model_dir, steps=4, names="abc", learning_rates=None,
+               save_summary_steps=100, **arguments):
+  """Returns an estimator whose every third step is saved."""
+  return searches.estimator(
+      model_dir, *[
+          builders.Dense(name, 2 + i, (learning_rates or {}).get(name, .05))
+          for i, name in enumerate(names)],
+      max_iteration_steps=steps, config=tf_compat.RunConfig(
+          tf_random_seed=1, save_checkpoints_steps=3,
+          save_summary_steps=save_summary_steps), **arguments)
+
+
+@functools.lru_cache(maxsize=None)
+def _alone():
+  """Returns the model_dir of a search in one process. Nothing may change it."""
+  model_dir = tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
+  return _estimator(model_dir).train(builders.input_fn()).model_dir
+
+
+def _results(model_dir):
+  """Returns what each file of a result is on the disk, by its path."""
+  found = {}
+  for path in glob.glob(os.path.join(model_dir, "parts", "*", "*", "result")):
+    with open(path, "rb") as f:
+      found[path] = os.stat(path).st_mtime_ns, f.read()
+  return found
+
+
+class _Stopping(tf_compat.v1.train.SessionRunHook):
+  """Stops the training of its builder after some steps."""
+
+  def __init__(self, steps):
+    self._left = steps
+
+  def after_run(self, run_context, run_values):
+    self._left -= 1
+    if not self._left:
+      run_context.request_stop()
+
+
+class _Here(engines.Here):
+  """Trains each part at once, in this process.
+
+  Attributes:
+    trained: list of the names of the builders of each part that it got.
+  """
+
+  def __init__(self, change: Callable[[part.PartRequest], part.PartRequest] =
+               lambda task: task, most: int = 100):
+    """Takes what to change in a task, and how many to take at most."""
+    self.trained: List[str] = []
+    self._change = change
+    self._most = most
+
+  def submit(self, fn, task):
+    if len(self.trained) >= self._most:
+      raise ValueError("it gets one part after the other")
+    self.trained.append("".join(task.part))
+    return super().submit(lambda: fn(self._change(task)))
+
+
+class _Weighing(_Here):
+  """Weighs what it is given.
+
+  Attributes:
+    num_bytes: int, the most for a part.
+  """
+  num_bytes = 0
+
+  def submit(self, fn, task):
+    self.num_bytes = max(self.num_bytes, len(pickle.dumps((fn, task))))
+    return super().submit(fn, task)
+
+
+class _Twice(futures.ThreadPoolExecutor):
+  """Trains each part twice at once, as an engine that thinks it lost one."""
+
+  def submit(self, fn, task):
+    super().submit(fn, task)
+    return super().submit(fn, task)
+
+
+class _Breaking(_Here):
+  """Trains some parts, and breaks."""
+
+  def __init__(self, num_parts):
+    super().__init__()
+    self._num_parts = num_parts
+
+  def submit(self, fn, task):
+    if len(self.trained) == self._num_parts:
+      raise futures.BrokenExecutor("a worker died")
+    return super().submit(fn, task)
+
+
+class _ForkingItself(_Here):
+  """Trains each part in a fork, in a way of its own."""
+
+  def submit(self, fn, task):
+    # `Process` itself refuses to fork what has made sessions.
+    with mock.patch.object(processes.session_count, "session_count", int):
+      worker = processes.Process(lambda connection: connection.send(fn(task)))
+    try:
+      self.trained.append("".join(task.part))
+      worker.has_replied(20)  # One that hangs is killed.
+      return engines.Here().submit(
+          worker.receive if worker.has_replied() else worker.kill)
+    finally:
+      worker.kill()
+
+
+class _ForkingWithMultiprocessing(_Here):
+  """Trains each part in a process of multiprocessing that is a fork."""
+
+  def submit(self, fn, task):
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    worker = context.Process(target=lambda: sender.send(fn(task)), daemon=True)
+    worker.start()
+    try:
+      self.trained.append("".join(task.part))
+      receiver.poll(20)
+      return engines.Here().submit(
+          receiver.recv if receiver.poll() else worker.kill)
+    finally:
+      worker.kill()
+      worker.join()
+
+
+class _Forgetting(_Here):
+  """Trains each part, and loses what it returns."""
+
+  def submit(self, fn, task):
+
+    def lose(task):
+      fn(task)
+      raise RuntimeError("KilledWorker")
+
+    return super().submit(lose, task)
+
+
+class _Dying(_Here):
+  """Trains some parts, until a worker dies in one; others have begun then."""
+
+  def submit(self, fn, task):
+    if "b" not in task.part:
+      return super().submit(fn, task)
+    number = task.start.number
+    part_files.PartFiles(task.model_dir, number).new_attempt(task.part)
+
+    def die(unused_task):
+      raise process.BrokenProcessPool("terminated abruptly")
+
+    return super().submit(die, task)
+
+
+class _Late(futures.ThreadPoolExecutor):
+  """Begins with its work when it has been asked for a while."""
+
+  def submit(self, fn, task):
+
+    def train():
+      time.sleep(1.)
+      return fn(task)
+
+    return super().submit(train)
+
+
+def _losing(error, times):
+  """Returns an executor that loses its first tasks."""
+  left = [times]
+
+  def change(task):
+    left[0] -= 1
+    if left[0] >= 0:
+      raise error
+    return task
+
+  return _Here(change)
+
+
+class DriverTest(parameterized.TestCase):
+
+  def _train(self, executor=None, model_dir=None, max_steps=None, repeat=None,
+             **arguments):
+    """Trains a search, and returns its model_dir."""
+    model_dir = model_dir or tempfile.mkdtemp(
+        dir=absltest.get_default_test_tmpdir())
+    _estimator(model_dir, **arguments).train(
+        builders.input_fn(repeat), max_steps=max_steps, executor=executor)
+    self.assertFalse(os.path.exists(os.path.join(model_dir, "parts")))
+    return model_dir
+
+  def _assert_same(self, expected, actual):
+    variables.assert_equal(
+        variables.latest(expected), variables.latest(actual))
+
+  def test_part_that_runs_twice_does_no_harm(self):
+    with _Twice(6) as executor:
+      model_dir = self._train(executor)
+    self.assertFalse(os.path.exists(os.path.join(model_dir, "parts")))
+    self._assert_same(_alone(), model_dir)
+
+  def test_an_executor_sends_little(self):
+    array = np.zeros(10**5)  # The input_fn refers to it.
+    executor = _Weighing()
+    _estimator(self.create_tempdir().full_path, max_iterations=1).train(
+        lambda: builders.input_fn()() if array.size else None,
+        executor=executor)
+    self.assertBetween(executor.num_bytes, 100, 3000)
+
+  def test_lost_after_it_was_done(self):
+    executor = _Forgetting()
+    self._train(executor, max_iterations=1)
+    self.assertEqual(list("abc"), executor.trained)
+
+  @parameterized.parameters(
+      RuntimeError("KilledWorker"), futures.CancelledError(),)
+  def test_lost_parts_are_trained_again(self, error):
+    executor = _losing(error, 2)
+    self._assert_same(_alone(), self._train(executor))
+    self.assertLen(executor.trained, 8)
+
+  def test_part_that_is_lost_again_and_again(self):
+    with self.assertRaisesRegex(
+        execution.ExecutorError,
+        "iteration 0: the executor lost the part '.' 5 times .RuntimeError: "
+        "KilledWorker.*call train again"):
+      self._train(_losing(RuntimeError("KilledWorker"), 99))
+
+  def test_broken_executor(self):
+    model_dir = self.create_tempdir().full_path
+    with self.assertRaisesRegex(
+        execution.ExecutorError, "the executor takes no more work "
+        ".BrokenExecutor: a worker died.*with a new one"):
+      self._train(_Breaking(1), model_dir)
+    new = _Here()
+    self._assert_same(_alone(), self._train(new, model_dir))
+    self.assertEqual(["b", "c"], new.trained[:2])
+    self.assertCountEqual("abc", new.trained[2:])
+
+  def test_what_is_done_stays_done_at_every_start(self):
+    model_dir = self.create_tempdir().full_path
+    search = dict(names="abcdef", max_iterations=1)
+    trained, results = [], {}
+    for start in range(5):
+      executor = _Breaking(1)
+      with self.assertRaises(execution.ExecutorError):
+        self._train(executor, model_dir, **search)
+      trained += executor.trained
+      found = _results(model_dir)
+      self.assertLen(found, start + 1)
+      self.assertEqual(results, {path: found[path] for path in results})
+      results = found
+    self.assertLen(set(trained), 5)
+    new = _Here()
+    self._assert_same(self._train(**search),
+                      self._train(new, model_dir, **search))
+    self.assertEqual(set("abcdef") - set(trained), set(new.trained))
+
+  def test_part_that_diverges_says_nothing_of_the_others(self):
+    # It is the first one, and knows the previous ensemble for a few steps.
+    search = dict(names="abc", steps=9, learning_rates={"a": 1e30})
+    expected, found = self._train(**search), self._train(_Here(), **search)
+    self.assertEqual(*[
+        {candidate.name: candidate.value
+         for candidate in store.report(folder).iterations[1].candidates
+         if not candidate.name.startswith("t1_a")}
+        for folder in (expected, found)])
+    expected, found = [
+        {name: value for name, value in variables.latest(folder).items()
+         if not re.search("t[01]_a", name)} for folder in (expected, found)]
+    self.assertTrue([name for name in expected
+                     if name.startswith("adanet/iteration_1/candidate_t0_")])
+    variables.assert_equal(expected, found)
+
+  # Those that took the first one for further train again, if it has stopped.
+  @parameterized.parameters((1e30, "abcbc"), (.05, "abc"))
+  def test_max_steps_where_some_have_stopped(self, learning_rate, trained):
+    search = dict(names="abc", steps=9, learning_rates={"a": learning_rate},
+                  max_steps=6)
+    executor = _Here(most=12)
+    found = self._train(executor, **search)
+    self.assertEqual(
+        tf_compat.v1.train.latest_checkpoint(self._train(**search)).split(
+            "/")[-1], tf_compat.v1.train.latest_checkpoint(found).split("/")[-1])
+    self.assertEqual(list(trained), executor.trained)
+
+  def test_curves_of_the_previous_ensemble_are_drawn_once(self):
+    counts = []
+    for executor in None, _Here():
+      folder = self._train(executor, save_summary_steps=1)
+      counts.append(collections.Counter(
+          (value.tag, event.step) for path in glob.glob(os.path.join(
+              folder, "ensemble", "t0_*", "events*"))
+          for event in tf_compat.v1.train.summary_iterator(path)
+          for value in event.summary.value))
+    self.assertNotEmpty(counts[0])
+    self.assertEqual(*counts)
+
+  def test_worker_that_dies_is_named_with_its_part(self):
+    with self.assertRaisesRegex(
+        execution.ExecutorError, r"takes no more work while it trained 'b' on "
+        r"\S+-\d+ .BrokenProcessPool: terminated.*needs more memory"):
+      self._train(_Dying())
+
+  def test_disk_that_is_full_for_a_while(self):
+    left = {}
+
+    def write(path, content):
+      kind = os.path.basename(path).split("-")[0]
+      if left.setdefault(kind, 2):
+        left[kind] -= 1
+        raise tf_compat.v1.errors.ResourceExhaustedError(
+            None, None, f"{path}; No space left on device")
+      write_bytes(path, content)
+
+    write_bytes = files.write_bytes
+    with mock.patch.object(files, "write_bytes", write):
+      with mock.patch.object(waiting, "_SPACE_SECS", .01):
+        model_dir = self._train(_Here())
+    self.assertIn("progress.json", left)
+    self.assertIn("result", left)
+    self._assert_same(_alone(), model_dir)
+
+  def test_part_whose_input_ended_stays_done(self):
+    model_dir = self.create_tempdir().full_path
+    search = dict(repeat=1, steps=9)
+    with self.assertRaises(execution.ExecutorError):
+      self._train(_Breaking(1), model_dir, **search)
+    new = _Here()
+    self._assert_same(
+        self._train(**search), self._train(new, model_dir, **search))
+    self.assertEqual(["b", "c"], new.trained)
+
+  def test_max_iterations_lowered_between_two_iterations(self):
+    model_dir = self.create_tempdir().full_path
+    with self.assertRaises(execution.ExecutorError):
+      self._train(_Breaking(4), model_dir)
+    none, rest = _Here(), _Here()
+    _estimator(model_dir, max_iterations=1).train(
+        builders.input_fn(), executor=none)
+    self.assertEmpty(none.trained)
+    self._assert_same(self._train(max_iterations=1), model_dir)
+    # What it has begun of the next iteration waits for this.
+    self._assert_same(_alone(), self._train(rest, model_dir))
+    self.assertLen(rest.trained, 2)
+
+  @parameterized.parameters(_ForkingItself, _ForkingWithMultiprocessing)
+  def test_workers_that_were_forked(self, make):
+    executor = make()
+    with self.assertRaisesRegex(
+        execution.ExecutorError, r"\Aexecutor=.*: its workers are forks.*"
+        r"get_context.\"spawn\".;.*\Z"):
+      self._train(executor, names="a")
+
+  def test_tests_do_not_fork_what_has_made_a_session(self):
+    with tf_compat.v1.Session(graph=tf_compat.v1.Graph()):
+      pass
+    with self.assertRaisesRegex(
+        RuntimeError, "print.* would hang in a fork: .* Start it before"):
+      processes.Process(print)
+
+  def test_no_worker_begins(self):
+    with mock.patch.object(execution, "_SILENT_SECS", .1):
+      with self.assertLogs(level="WARNING") as logs:
+        with _Late(1) as executor:
+          self._train(executor, max_iterations=1)
+    found = [line for line in logs.output if "Still waiting" in line]
+    self.assertLen(found, 1)
+    self.assertRegex(
+        found[0], r"Iteration 0: in 0 s no worker of .*_Late object.* has "
+        r"trained a step. Still waiting for the parts: 'a' .begun by no worker"
+        r".*'b' .begun by no worker.*'c' .begun by no worker")
+
+  def test_worker_that_sees_another_disk(self):
+    elsewhere = self.create_tempdir().full_path
+    executor = _Here(lambda task: task._replace(model_dir=elsewhere))
+    with mock.patch.object(part, "SEEN_SECS", .1):
+      with self.assertRaisesRegex(
+          execution.PartError, "the part '.' failed on .*a folder that all "
+          "workers of the executor see"):
+        self._train(executor)
+
+  def test_names_that_differ_in_their_case(self):
+    with self.assertRaisesRegex(
+        ValueError, "iteration 0: .*'a', 'A'.* only in upper and lower case"):
+      self._train(_Here(), names="aA")
+
+  def test_more_steps_than_an_earlier_driver_asked_for(self):
+    model_dir = self.create_tempdir().full_path
+    with self.assertRaises(execution.ExecutorError):
+      self._train(_Breaking(1), model_dir, max_steps=2)
+    self._assert_same(self._train(max_steps=3),
+                      self._train(_Here(), model_dir, max_steps=3))
+
+  def test_longest_part_of_the_last_iteration_is_the_first_one(self):
+    executor = _Here()
+    searches.estimator(
+        self.create_tempdir().full_path, builders.Dense("a"),
+        builders.Slow("slow", 1.)).train(
+            builders.input_fn(), max_steps=5, executor=executor)
+    self.assertEqual(["a", "slow", "slow", "a"], executor.trained)
+
+  def test_error_in_a_part_stops_the_others(self):
+    model_dir = self.create_tempdir().full_path
+    estimator = searches.estimator(
+        model_dir, builders.Slow("slow", .1),
+        builders.Dense("bad", logits="no tensor"), max_iteration_steps=300)
+    with futures.ThreadPoolExecutor(2) as executor:
+      with self.assertRaises(execution.PartError):
+        estimator.train(builders.input_fn(), executor=executor)
+    self.assertEmpty(_results(model_dir))
+
+  def test_part_that_stops_early(self):
+    # Its ensembles train on until all subnetworks have stopped.
+    folders = []
+    for executor in None, _Here():
+      folders.append(self.create_tempdir().full_path)
+      searches.estimator(
+          folders[-1], builders.Hooked("stops", [_Stopping(2)]),
+          builders.Dense("goes_on"), max_iterations=1).train(
+              builders.input_fn(), executor=executor)
+    self._assert_same(*folders)
+
+  def test_error_in_a_part(self):
+    bad = builders.Dense("bad", logits="no tensor")
+    estimator = searches.estimator(
+        self.create_tempdir().full_path, builders.Dense("a"), bad)
+    with self.assertRaisesRegex(
+        execution.PartError, "(?s)the part 'bad' failed on .*Error: .*\n\n"
+        "Traceback.*build_subnetwork"):
+      estimator.train(builders.input_fn(), executor=_Here())
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,263 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Has the parts of an iteration trained by an executor.
+
+A lost part is given to it again, a bounded number of times. Nothing is
+cancelled, as executors differ in that: parts are asked to stop by a file.
+"""
+
+import concurrent.futures
+import time
+from typing import Any, Dict, Optional, Set
+
+from adanet import log as logging
+from adanet.core import empty_input
+from adanet.core import events
+from adanet.core import parts as parts_lib
+from adanet.engines.executor import part as part_lib
+from adanet.engines.executor import part_files
+from adanet.training import fingerprint_check
+from adanet.training import trainer
+
+_MAX_LOSSES = 5  # How often an executor may lose a part.
+_POLL_SECS = .5
+_STOP_SECS = 60.  # For parts to save and stop.
+_SILENT_SECS = 60.  # Without a step, from the beginning.
+_FORKS = (
+    "executor={!r}: its workers are forks, in which TensorFlow hangs: expected "
+    "spawned ones. Fix: context = multiprocessing.get_context(\"spawn\"); "
+    "executor = ProcessPoolExecutor(2, mp_context=context), in a program with "
+    "if __name__ == \"__main__\":")
+
+_Results = Dict[parts_lib.Part, part_files.Result]
+
+
+class PartError(RuntimeError):
+  """A part failed on a worker. The message has the worker's own traceback."""
+
+
+class ExecutorError(RuntimeError):
+  """The executor lost its workers, and starts no more."""
+
+
+def check_start_method(executor: Any) -> None:
+  """Refuses an executor that says that it forks its workers.
+
+  Raises:
+    ValueError: it does. Nothing was trained.
+  """
+  context = getattr(executor, "_mp_context", None)
+  if context is not None and context.get_start_method() == "fork":
+    raise ValueError(_FORKS.format(executor))
+
+
+class Execution:
+  """The parts of one iteration on an executor."""
+
+  def __init__(self, executor: Any, training: trainer.Training,
+               files: part_files.PartFiles,
+               tasks: Dict[parts_lib.Part, part_lib.PartRequest],
+               number: int, check: fingerprint_check.FingerprintCheck):
+    """Begins nothing yet.
+
+    Args:
+      executor: `concurrent.futures.Executor`.
+      training: `Training`.
+      files: `PartFiles` of the iteration.
+      tasks: dict from each part to its `PartRequest`, in the order to begin
+        them.
+      number: int, the iteration's.
+      check: `FingerprintCheck`, which gets the graphs of parts that have begun.
+    """
+    self._executor = executor
+    self._training = training
+    self._files = files
+    self._tasks = tasks
+    self._number = number
+    self._fingerprint_check = check
+    self._checked: Set[parts_lib.Part] = set()
+    self._results: _Results = {}
+    self._pending: Dict[Any, parts_lib.Part] = {}
+    self._num_losses = dict.fromkeys(tasks, 0)
+    self._error: Optional[Exception] = None
+    self._before = {part: files.progress(part) for part in tasks}
+    self._attempts = {part: files.attempts(part) for part in tasks}
+    self._silent_until: Optional[float] = (time.monotonic() + _SILENT_SECS)
+
+  def results(self) -> _Results:
+    """Returns the results of all parts, when they are done.
+
+    Raises:
+      PartError: a part failed.
+      EmptyInputError: the input of a part has no batch.
+      ExecutorError: the executor is broken, or loses a part again and again.
+      KeyboardInterrupt, SystemExit: a signal asked for it.
+    """
+    with self._training.stops.deferred():
+      for part in self._tasks:
+        if not self._find_result(part):
+          self._submit(part)
+      while self._pending and not self._is_to_stop():
+        self._wait()
+      self._check_graphs()
+      if self._is_to_stop():
+        self._stop()
+    self._training.stops.raise_asked()
+    if self._error is not None:
+      raise self._error
+    return self._results
+
+  def _is_to_stop(self):
+    return self._error is not None or self._training.asked_to_stop()
+
+  def _find_result(self, part):
+    """Reads the result of a part; returns whether there is one."""
+    task = self._tasks[part]
+    result = self._files.result(part, task.driver, task.max_steps)
+    if result is not None:
+      self._results[part] = result
+    return result is not None
+
+  def _submit(self, part):
+    try:
+      future = self._executor.submit(part_lib.train, self._tasks[part])
+    except Exception as error:  # pylint: disable=broad-except
+      self._break(error)
+    else:
+      self._pending[future] = part
+
+  def _break(self, error):
+    """Records that the executor takes no more work."""
+    ran = [f"{part_files.part_name(part)!r} on {', '.join(workers)}"
+           for part, workers in self._workers().items()
+           if workers and not self._find_result(part)]
+    while_ = f" while it trained {'; '.join(ran)}" if ran else ""
+    self._error = self._error or ExecutorError(
+        f"iteration {self._number}: the executor takes no more work{while_} "
+        f"({type(error).__name__}: {error}). Call train again with a new one: "
+        "parts that are done are not trained again. If the same part is there "
+        "each time, see whether its builder needs more memory than there is")
+    self._error.__cause__ = self._error.__cause__ or error
+
+  def _wait(self):
+    """Waits a moment, and takes the parts that have ended."""
+    done, _ = concurrent.futures.wait(
+        self._pending, timeout=_POLL_SECS,
+        return_when=concurrent.futures.FIRST_COMPLETED)
+    for future in done:
+      self._take(self._pending.pop(future), future)
+    self._check_graphs()
+    self._report_progress()
+
+  def _take(self, part, future):
+    """Looks how a part has ended, and goes on with that."""
+    try:
+      outcome = future.result()
+    except concurrent.futures.BrokenExecutor as error:
+      if not self._find_result(part):
+        self._break(error)
+      return
+    except (Exception, concurrent.futures.CancelledError) as error:  # pylint: disable=broad-except
+      self._lose(part, error)
+      return
+    if outcome.is_fork:
+      self._error = self._error or ExecutorError(_FORKS.format(self._executor))
+    elif outcome.is_input_empty:
+      self._error = self._error or empty_input.EmptyInputError(
+          f"iteration {self._number}: {outcome.error}")
+    elif outcome.error:
+      self._error = self._error or PartError(
+          f"iteration {self._number}: the part "
+          f"{part_files.part_name(part)!r} failed on {outcome.worker}: "
+          f"{outcome.error}\n\n{outcome.details}")
+    elif not outcome.is_done or not self._find_result(part):
+      self._lose(part, None)
+
+  def _lose(self, part, error):
+    """Gives a part to the executor again that ended without a result."""
+    if self._find_result(part) or self._is_to_stop():
+      return
+    self._num_losses[part] += 1
+    name = part_files.part_name(part)
+    why = f"{type(error).__name__}: {error}" if error else "its worker stopped"
+    if self._num_losses[part] >= _MAX_LOSSES:
+      self._error = ExecutorError(
+          f"iteration {self._number}: the executor lost the part "
+          f"{name!r} {_MAX_LOSSES} times ({why}). See what the workers print; "
+          "then call train again: it goes on from the last checkpoints")
+      self._error.__cause__ = error
+      return
+    logging.warning(
+        "Iteration %d: the executor lost the part %r (%s). It is started "
+        "again.", self._number, name, why)
+    self._submit(part)
+
+  def _stop(self):
+    """Asks the parts that still run to save and to stop, and waits for that."""
+    self._files.ask_to_stop()
+    end = time.monotonic() + _STOP_SECS
+    while self._pending and time.monotonic() < end:
+      done, _ = concurrent.futures.wait(
+          self._pending, timeout=_POLL_SECS,
+          return_when=concurrent.futures.FIRST_COMPLETED)
+      for future in done:
+        del self._pending[future]
+    if self._pending:
+      logging.warning(
+          "After %.0f s, these parts have not stopped: %s. They stop when they "
+          "next read the model_dir.", _STOP_SECS,
+          ", ".join(sorted(map(part_files.part_name, self._pending.values()))))
+
+  def _check_graphs(self):
+    """Checks and writes the graphs of the parts that have begun."""
+    new = {}
+    for part, task in self._tasks.items():
+      graphs = None
+      if part not in self._checked:
+        graphs = self._files.graphs(part, task.driver)
+      if graphs is not None:
+        self._checked.add(part)
+        new.update(graphs)
+    if new:
+      self._fingerprint_check.write(
+          self._training.request.wait_timeout_secs, new)
+
+  def _report_progress(self):
+    """Reports how far the parts are together."""
+    now = {part: self._files.progress(part) for part in self._tasks}
+    self._warn_of_silence(now)
+    known = [progress for progress in now.values() if progress is not None]
+    if not known:
+      return
+    steps = {}
+    losses = {}
+    for progress in known:
+      steps.update(progress.steps)
+      losses.update(progress.losses)
+    rates = [p.steps_per_second for p in known if p.steps_per_second]
+    self._training.report(events.Progress(
+        self._number,
+        sum(p.global_step for p in known) // len(known), steps, losses,
+        min(rates) if rates else None,
+        max((p.seconds_left or 0. for p in known), default=None)))
+
+  def _warn_of_silence(self, now):
+    """Says so once if no worker has trained a step after a while."""
+    if self._silent_until is None or self._results or now != self._before:
+      self._silent_until = None
+    elif time.monotonic() >= self._silent_until:
+      self._silent_until = None
+      logging.warning(
+          "Iteration %d: in %.0f s no worker of %r has trained a step. Still "
+          "waiting for the parts: %s. See whether it has workers, and what "
+          "they print.", self._number, _SILENT_SECS, self._executor,
+          ", ".join(f"{part_files.part_name(part)!r} (begun by "
+                    f"{', '.join(workers) or 'no worker'})"
+                    for part, workers in self._workers().items()))
+
+  def _workers(self):
+    """Returns the names of the workers that have begun each part."""
+    return {part: [part_files.worker_of(attempt)
+                   for attempt in self._files.attempts(part)
+                   if attempt not in self._attempts[part]]
+            for part in self._tasks}

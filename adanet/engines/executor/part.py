@@ -1,0 +1,309 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A part of an iteration, which a worker of an executor trains for a driver.
+
+`train` is the function that the executor calls, in a process of any machine. It
+
+1. looks whether it sees the folder of the parts, and whether the part is done;
+2. begins, from the newest checkpoint of an attempt before, or else from that of
+   the model_dir;
+3. trains its builders and their ensembles only, as one process does,
+   and keeps checkpoints of its own;
+4. compares its candidates on the evaluator's data, and makes reports;
+5. writes its result.
+
+It raises nothing: an error of an executor is then the executor's own.
+"""
+
+import multiprocessing
+import os
+import time
+import traceback
+from typing import Mapping, NamedTuple, Optional, Tuple
+
+from adanet import log as logging
+from adanet import tf_compat
+from adanet import waiting
+from adanet.core import empty_input
+from adanet.core import events
+from adanet.core import model_dir as model_dir_lib
+from adanet.core import parts
+from adanet.core import summary
+from adanet.engines import local
+from adanet.engines.executor import part_files
+from adanet.tf_compat import files as tf_files
+from adanet.training import candidates as candidates_lib
+from adanet.training import loop as loop_lib
+from adanet.training import recorded_logits as logits_lib
+from adanet.training import signals
+from adanet.training import trained as trained_lib
+from adanet.training import trainer
+
+_IMPORTED_BY = os.getpid()
+_LOOK_SECS = .5  # Between two looks at whether to stop.
+SEEN_SECS = 10.  # A network's file system may show a new file late.
+
+
+class PartRequest(NamedTuple):
+  """A driver's order to a worker. It is small for each search.
+
+  Attributes:
+    part: `Part`.
+    num_parts: int, of the iteration.
+    is_first: whether this part draws the curves of the previous ensemble.
+    may_be_late: whether this part trains nothing if `max_seconds` are over when
+      it begins. One does train, so that there is something to evaluate.
+    compares: whether candidates are compared when the iteration is over.
+    records: whether its logits are recorded then, because ensembles are fitted.
+    start: `Start`, with the checkpoint of the model_dir.
+    max_steps: int, the global step up to which to train, or None.
+    stops: the stopped subnetworks of other parts; see `Model`.
+    builder_names: the names of all builders of the iteration.
+    model_dir: str.
+    driver: str, the driver's id.
+    driver_process: str, the name of its process.
+  """
+  part: parts.Part
+  num_parts: int
+  is_first: bool
+  may_be_late: bool
+  compares: bool
+  records: bool
+  start: trained_lib.Start
+  max_steps: Optional[int]
+  stops: Mapping[str, int]
+  builder_names: Tuple[str, ...]
+  model_dir: str
+  driver: str
+  driver_process: str
+
+
+class PartOutcome(NamedTuple):
+  """How a task ended.
+
+  Attributes:
+    is_done: whether the part is done. If not, and without an error, it was
+      asked to stop.
+    error: str, the error of the part, "" if there was none.
+    details: str, its traceback.
+    worker: str, the name of the process.
+    is_fork: whether the process cannot train, because it was forked.
+    is_input_empty: whether the error is an `EmptyInputError`.
+  """
+  is_done: bool
+  error: str = ""
+  details: str = ""
+  worker: str = ""
+  is_fork: bool = False
+  is_input_empty: bool = False
+
+
+class _Curves(summary.SummaryWriter):
+  """Writes the curves of a part; the driver writes the search's."""
+
+  def add_scalars(self, folder, values, global_step):
+    if folder:
+      super().add_scalars(folder, values, global_step)
+
+  def add_graph(self, meta_graph):
+    """Writes nothing: the graph of a part is not that of the iteration."""
+
+
+class _Watch:
+  """Looks now and then at whether the driver still wants the part."""
+
+  def __init__(self, files: part_files.PartFiles, driver: str,
+               stops: signals.StopRequests):
+    self._files = files
+    self._driver = driver
+    self._stops = stops
+    self._next_look = 0.
+    self._is_over = False
+
+  def asked_to_stop(self) -> bool:
+    if not self._is_over and time.monotonic() >= self._next_look:
+      self._next_look = time.monotonic() + _LOOK_SECS
+      self._is_over = not self._files.is_wanted(self._driver)
+    return self._is_over or self._stops.asked is not None
+
+
+def train(task: PartRequest) -> PartOutcome:
+  """Trains a part while it is wanted.
+
+  Args:
+    task: `PartRequest`.
+  """
+  worker = part_files.worker_name()
+  if worker != task.driver_process and _is_fork():
+    return PartOutcome(False, worker=worker, is_fork=True)
+  try:
+    return _train(task)._replace(worker=worker)
+  except empty_input.EmptyInputError as error:
+    return PartOutcome(False, str(error), worker=worker, is_input_empty=True)
+  except Exception as error:  # pylint: disable=broad-except
+    return PartOutcome(False, f"{type(error).__name__}: {error}",
+                   traceback.format_exc(), worker)
+  except (KeyboardInterrupt, SystemExit):
+    return PartOutcome(False, worker=worker)
+
+
+def _is_fork():
+  """Returns whether this process was forked, by multiprocessing or otherwise.
+
+  The threads of TensorFlow do not survive a fork, and its ops then hang. A
+  server of forks is another program, which has none.
+  """
+  process = multiprocessing.current_process()
+  if isinstance(process, multiprocessing.get_context("forkserver").Process):
+    return False
+  return _IMPORTED_BY != os.getpid() or isinstance(
+      process, multiprocessing.get_context("fork").Process)
+
+
+def _train(task):
+  """See `train`. It raises the errors."""
+  files = part_files.PartFiles(task.model_dir, task.start.number)
+  if not _is_asked(task, files):
+    return PartOutcome(False)
+  if files.result(task.part, task.driver, task.max_steps) is not None:
+    return PartOutcome(True)
+  model, request = _unpacked(task, files)
+  with signals.StopRequests() as stops:
+    attempt = request.retry_until_space(
+        lambda: files.new_attempt(task.part), task.model_dir)
+    try:
+      return PartOutcome(_trained(task, model, request, files, attempt, stops))
+    finally:
+      files.remove_attempt(attempt)
+
+
+def _is_asked(task, files):
+  """Returns whether the driver that sent the task still waits for it."""
+  wait = waiting.Wait(
+      SEEN_SECS, "use a folder that all workers of the executor see, or start "
+      "the workers where it is", log=logging.info)
+  while files.driver() is None:
+    wait.pause(.2, lambda: (
+        f"the driver's file in model_dir {task.model_dir!r} on "
+        f"{part_files.worker_name()}, a worker of the executor"))
+  return files.is_wanted(task.driver)
+
+
+def _unpacked(task, files):
+  """Returns the `Model` of the part, and the `Request`."""
+  import cloudpickle  # pylint: disable=g-import-not-at-top
+  model, request = cloudpickle.loads(files.search(task.driver))
+  if model.config.session_config is None:
+    model = model._replace(config=model.config.replace(
+        session_config=_session_config(task.num_parts)))
+  return (model._replace(part=task.part, stops=task.stops),
+          request._replace(steps=None, max_steps=task.max_steps))
+
+
+def _session_config(num_parts):
+  """Returns a `ConfigProto` with this part's share of the machine's CPUs."""
+  threads = max(1, (os.cpu_count() or 1) // num_parts)
+  return tf_compat.v1.ConfigProto(
+      allow_soft_placement=True, intra_op_parallelism_threads=threads,
+      inter_op_parallelism_threads=threads)
+
+
+def _trained(task, model, request, files, attempt, stops):
+  """Trains the part; returns whether it is done."""
+  watch = _Watch(files, task.driver, stops)
+  stopped = []
+  graphs = {}
+
+  def adapt(built):
+    graphs.update(built.iteration.graphs)
+    return built._replace(iteration=_checked(built.iteration, task))
+
+  def report(event):
+    if isinstance(event, events.Progress):
+      _write_progress(files, task.part, event)
+    elif isinstance(event, events.IterationBegan):
+      request.retry_until_space(
+          lambda: files.write_graphs(task.part, task.driver, graphs),
+          task.model_dir)
+    elif isinstance(event, events.Stopped):
+      stopped.append(event)
+
+  start = task.start
+  newest = files.newest_checkpoint(task.part)
+  if newest is not None:
+    start = start._replace(checkpoint=newest, starts_iteration=False)
+  writer = _Curves(model.model_dir.path)
+  try:
+    trained = local.train_here(
+        model, trainer.Training(request, stops, report, writer),
+        start._replace(from_other_folder=not start.starts_iteration),
+        loop_lib.LoopContext(
+            report=report,
+            mark_stopped=lambda *stop: request.retry_until_space(
+                lambda: model.model_dir.mark_stopped(start.number, *stop),
+                task.model_dir),
+            asked_to_stop=watch.asked_to_stop,
+            is_late=task.may_be_late and request.deadline is not None and
+            time.time() >= request.deadline),
+        model_dir_lib.ModelDir(attempt), adapt)
+  finally:
+    writer.close()
+  if trained is None:
+    return False
+  result = _result(task, model, request, files, attempt, trained, stopped)
+  # Another attempt may have been faster.
+  if files.result(task.part, task.driver, task.max_steps) is None:
+    request.retry_until_space(
+        lambda: files.write_result(task.part, result), task.model_dir)
+  return True
+
+
+def _write_progress(files, part, progress):
+  """Shows how far a part is; the next one will do if there is no space."""
+  try:
+    files.write_progress(part, progress)
+  except Exception as error:  # pylint: disable=broad-except
+    if not tf_files.is_disk_full(error):
+      raise
+
+
+def _checked(iteration, task):
+  """Returns the `Iteration` with the summaries that this part writes."""
+  if iteration.builder_names != task.builder_names:
+    raise ValueError(
+        f"iteration {iteration.number}: subnetwork_generator makes the "
+        f"builders {list(iteration.builder_names)} on a worker of the "
+        "executor, "
+        f"and {list(task.builder_names)} in the program that called train: it "
+        "must make the same in each process")
+  if task.is_first or not iteration.has_previous:
+    return iteration
+  of_previous = iteration.candidates[0].summary
+  return iteration._replace(
+      summaries=[s for s in iteration.summaries if s is not of_previous])
+
+
+def _result(task, model, request, files, attempt, trained, stopped):
+  """Evaluates the candidates, and returns the `Result`."""
+  values, not_finite, reports, logits = {}, {}, (), None
+  candidates, number = trained.candidates, trained.number
+  checkpoint = candidates.checkpoint
+  if trained.ending == loop_lib.Ending.ITERATION_OVER:
+    not_finite = candidates.not_finite
+    if task.compares and model.rules.evaluator:
+      values = candidates_lib.values(model, number, checkpoint)
+    if task.records:
+      logits = os.path.join(attempt, "library")
+      request.retry_until_space(
+          lambda: logits_lib.record(
+              model, number, checkpoint, logits, with_previous=task.is_first),
+          task.model_dir)
+    if model.report_materializer:
+      reports = tuple(candidates_lib.reports(
+          model, number, checkpoint, task.part))
+  return part_files.Result(
+      trained.ending, task.driver, request.max_steps, task.stops,
+      files.relative(checkpoint), trained.progress.steps,
+      trained.progress.losses, values, not_finite,
+      logits and files.relative(logits), candidates.averages, trained.weights,
+      reports, tuple(stopped), trained.seconds)

@@ -1,0 +1,346 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The files of the parts of an iteration, which a driver and its workers share.
+
+    <model_dir>/parts/<iteration>/
+      start.json               which driver asked, and from which checkpoint
+      search-<driver>          the search to train, the same for all parts
+      stop                     it asks all parts to stop
+      <builder>/               or "<builder>+2" for one of three builders
+        progress.json          how far the part is
+        graphs.json            the ops of its subnetworks
+        result                 its `Result`, when it is done
+        <host>-<process>-<id>/ an attempt: checkpoints, and its records
+
+A part may run twice, even at once. Each run is an attempt with a folder of its
+own, which begins with the newest checkpoint of all attempts. Shared files
+are written whole, and have the same content from each run.
+"""
+
+import contextlib
+import json
+import os
+import pickle
+import socket
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
+import urllib.parse
+import uuid
+
+from adanet import tf_compat
+from adanet import typed_json
+from adanet.core import checkpoints
+from adanet.core import events
+from adanet.core import model_dir as model_dir_lib
+from adanet.core import parts
+from adanet.tf_compat import files
+from adanet.training import loop as loop_lib
+
+_FOLDER = "parts"
+
+
+class _StartFile(NamedTuple):
+  """The content of start.json.
+
+  Attributes:
+    driver: str, an id of the driver that asks for the parts now.
+    checkpoint: str, the name of the checkpoint from which they began, or None.
+  """
+  driver: str
+  checkpoint: Optional[str]
+
+
+class _Graphs(NamedTuple):
+  """The content of graphs.json: its driver, and graphs; see `Iteration`.
+  """
+  driver: str
+  graphs: Dict[str, Dict[str, int]]
+
+
+class Result(NamedTuple):
+  """The result of a part.
+
+  Attributes:
+    ending: `Ending`.
+    driver: str, the id of the driver that asked.
+    max_steps: int, the global step up to which it was asked to train, or None.
+    stops: the stopped subnetworks of other parts that it knew; see `Model`.
+    checkpoint: str, the prefix of its last checkpoint, relative to the folder
+      of the iteration's parts.
+    steps: dict from the name of each subnetwork and ensemble to its step.
+    losses: dict from such a name to the loss of its last step.
+    values: dict from the name of each candidate to its compared value;
+      empty if nothing was to compare, or the iteration is not over.
+    not_finite: see `Candidates`.
+    logits: str, the folder of its `RecordedLogits`, relative too; None if they
+      are not wanted.
+    averages: dict from such a name to the moving average of its loss.
+    weights: see `recording.mixture_weights`.
+    reports: tuple of `MaterializedReport`.
+    stopped: tuple of `events.Stopped`.
+    seconds: float, how long it took, in all attempts.
+  """
+  ending: loop_lib.Ending
+  driver: str
+  max_steps: Optional[int]
+  stops: Mapping[str, int]
+  checkpoint: str
+  steps: Dict[str, int]
+  losses: Dict[str, float]
+  values: Dict[str, float]
+  not_finite: Dict[str, str]
+  logits: Optional[str]
+  averages: Dict[str, float]
+  weights: Dict[str, List[float]]
+  reports: Tuple[Any, ...]
+  stopped: Tuple[events.Stopped, ...]
+  seconds: float
+
+  @property
+  def runs(self) -> int:
+    """In how many steps something was trained."""
+    return max(self.steps.values(), default=0)
+
+
+def worker_name() -> str:
+  """Returns a name for this process: its host and its number."""
+  return f"{socket.gethostname()}-{os.getpid()}"
+
+
+def worker_of(attempt: str) -> str:
+  """Returns the name of the process that made the folder of an attempt."""
+  return os.path.basename(attempt).rpartition("-")[0]
+
+
+class PartFiles:
+  """The files of the parts of one iteration."""
+
+  def __init__(self, model_dir: str, number: int):
+    """Reads and writes nothing.
+
+    Args:
+      model_dir: str.
+      number: int, the iteration's.
+    """
+    self._root = os.path.join(model_dir, _FOLDER)
+    self._path = os.path.join(self._root, str(number))
+
+  # The driver's.
+
+  def begin(self, checkpoint: Optional[str], search: bytes) -> str:
+    """Makes the folder, for this driver.
+
+    Parts that began from another checkpoint, and other iterations, go.
+
+    Args:
+      checkpoint: str, the prefix of the parts' first checkpoint, or None.
+      search: bytes, all that workers need to train any part.
+
+    Returns:
+      The id of this driver.
+    """
+    gfile = tf_compat.v1.io.gfile
+    name = checkpoint and os.path.basename(checkpoint)
+    start = self._start()
+    if start is None or start.checkpoint != name:
+      self.remove()
+    for file in files.names(self._path):
+      if file == "stop" or file.startswith("search-"):
+        gfile.remove(os.path.join(self._path, file))
+    driver = uuid.uuid4().hex
+    files.write_bytes(self._search_path(driver), search)
+    files.write_text(self._start_path, json.dumps(
+        typed_json.to_json(_StartFile, _StartFile(driver, name))))
+    return driver
+
+  def ask_to_stop(self) -> None:
+    """Asks all parts to save a checkpoint and to stop."""
+    files.write_text(self._stop_path, "")
+
+  def remove(self) -> None:
+    """Removes the parts of all iterations."""
+    gfile = tf_compat.v1.io.gfile
+    if gfile.exists(self._start_path):  # So that running attempts end first.
+      gfile.remove(self._start_path)
+    files.remove_folder(self._root)
+
+  def progress(self, part: parts.Part) -> Optional[events.Progress]:
+    """Returns how far a part is, or None."""
+    text = files.read_text(os.path.join(self._folder(part), "progress.json"))
+    try:
+      return typed_json.from_json(
+          events.Progress, typed_json.loads(text or ""))
+    except ValueError:
+      return None
+
+  def graphs(self, part: parts.Part, driver: str
+            ) -> Optional[Dict[str, Dict[str, int]]]:
+    """Returns the graphs of a part that has begun for a driver, or None."""
+    text = files.read_text(os.path.join(self._folder(part), "graphs.json"))
+    try:
+      found = typed_json.from_json(_Graphs, typed_json.loads(text or ""))
+    except ValueError:
+      return None
+    return found.graphs if found.driver == driver else None
+
+  # Both's.
+
+  def result(self, part: parts.Part, driver: str,
+             max_steps: Optional[int]) -> Optional[Result]:
+    """Returns the `Result` of a part; None if it is not done.
+
+    A part that a hook stopped has more to do for the next driver.
+
+    Args:
+      part: `Part`.
+      driver: str, the id of the driver that asks.
+      max_steps: int, the global step up to which to train, or None.
+    """
+    gfile = tf_compat.v1.io.gfile
+    path = os.path.join(self._folder(part), "result")
+    if not gfile.exists(path):
+      return None
+    try:
+      with gfile.GFile(path, "rb") as f:
+        result = pickle.loads(f.read())
+    except Exception:  # pylint: disable=broad-except
+      return None  # Of another version: it is trained again.
+    endings = loop_lib.Ending
+    is_done = result.ending in (
+        endings.ITERATION_OVER, endings.INPUT_ENDED) or (
+        result.ending == endings.MAX_STEPS and result.max_steps == max_steps
+    ) or result.driver == driver
+    return result if is_done else None
+
+  def remove_part(self, part: parts.Part) -> None:
+    """Removes the result of a part, so that it trains again."""
+    files.remove_folder(self._folder(part))
+
+  def attempts(self, part: parts.Part) -> List[str]:
+    """Returns the folders of all attempts."""
+    gfile = tf_compat.v1.io.gfile
+    folder = self._folder(part)
+    if not gfile.isdir(folder):
+      return []
+    paths = [os.path.join(folder, name.rstrip("/"))
+             for name in sorted(gfile.listdir(folder))]
+    return [path for path in paths if gfile.isdir(path)]
+
+  def absolute(self, path: str) -> str:
+    """Returns the path of a file that a `Result` names."""
+    return os.path.join(self._path, path)
+
+  def relative(self, path: str) -> str:
+    """Returns a path as it is in a `Result`."""
+    return path[len(self._path) + 1:]
+
+  # A part's.
+
+  def driver(self) -> Optional[str]:
+    """Returns the id of the driver that asks for the parts now, or None."""
+    start = self._start()
+    return start and start.driver
+
+  def search(self, driver: str) -> bytes:
+    """Returns the search that a driver gave to `begin`.
+
+    Raises:
+      tf.errors.NotFoundError: another driver has begun, or the parts are done.
+    """
+    with tf_compat.v1.io.gfile.GFile(self._search_path(driver), "rb") as f:
+      return f.read()
+
+  def is_wanted(self, driver: str) -> bool:
+    """Returns whether a driver waits for the parts, and asks for no stop.
+
+    Args:
+      driver: str, its id. One that was started again has another.
+    """
+    return self.driver() == driver and not tf_compat.v1.io.gfile.exists(
+        self._stop_path)
+
+  def remove_attempt(self, attempt: str) -> None:
+    """Removes the folder of an attempt, if it is not needed any more.
+
+    The folders above it go, too, if a late file made them again.
+    """
+    if tf_compat.v1.io.gfile.exists(self._start_path):
+      return
+    for path in (attempt, self._path):
+      files.remove_folder(path)
+    with contextlib.suppress(OSError):  # It has other iterations' parts.
+      os.rmdir(self._root)
+
+  def newest_checkpoint(self, part: parts.Part) -> Optional[str]:
+    """Returns the prefix of the newest whole checkpoint of all attempts."""
+    found = []
+    for attempt in self.attempts(part):
+      folder = model_dir_lib.ModelDir(attempt)
+      try:
+        checkpoint = folder.latest_checkpoint()
+        if checkpoint is not None:
+          checkpoints.check_readable(checkpoint)
+          found.append((folder.global_step(checkpoint), checkpoint))
+      except checkpoints.CheckpointError:
+        continue  # It runs elsewhere, or was cut off.
+    return max(found)[1] if found else None
+
+  def new_attempt(self, part: parts.Part) -> str:
+    """Makes the folder of a new attempt, and returns its path."""
+    path = os.path.join(
+        self._folder(part), f"{worker_name()}-{uuid.uuid4().hex[:8]}")
+    tf_compat.v1.io.gfile.makedirs(path)
+    return path
+
+  def write_progress(self, part: parts.Part,
+                     progress: events.Progress) -> None:
+    """Writes how far a part is."""
+    files.write_text(
+        os.path.join(self._folder(part), "progress.json"),
+        json.dumps(typed_json.to_json(events.Progress, progress)))
+
+  def write_graphs(self, part: parts.Part, driver: str,
+                   graphs: Dict[str, Dict[str, int]]) -> None:
+    """Writes the ops of the subnetworks of a part.
+
+    Args:
+      part: `Part`.
+      driver: str, the id of the driver that asks for it.
+      graphs: of its `Iteration`.
+    """
+    files.write_text(
+        os.path.join(self._folder(part), "graphs.json"),
+        json.dumps(typed_json.to_json(_Graphs, _Graphs(driver, graphs))))
+
+  def write_result(self, part: parts.Part, result: Result) -> None:
+    """Writes the result of a part. It is then done."""
+    files.write_bytes(
+        os.path.join(self._folder(part), "result"), pickle.dumps(result))
+
+  # Paths.
+
+  @property
+  def _start_path(self):
+    return os.path.join(self._path, "start.json")
+
+  @property
+  def _stop_path(self):
+    return os.path.join(self._path, "stop")
+
+  def _search_path(self, driver):
+    return os.path.join(self._path, f"search-{driver}")
+
+  def _start(self):
+    text = files.read_text(self._start_path)
+    try:
+      return typed_json.from_json(_StartFile, typed_json.loads(text or ""))
+    except ValueError:
+      return None
+
+  def _folder(self, part):
+    return os.path.join(
+        self._path, urllib.parse.quote(part_name(part), safe="+"))
+
+
+def part_name(part: parts.Part) -> str:
+  """Returns the name of a part, as it is shown. No builder is called so."""
+  return part[0] if len(part) == 1 else f"{part[0]}+{len(part) - 1}"

@@ -1,0 +1,138 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The engine that trains an iteration in this process.
+
+Where its cluster has no parameter server, an evaluator may still read the job
+state that it announces.
+"""
+
+import contextlib
+import os
+import time
+from typing import Any, Callable, Dict, Iterator, List, Optional
+from typing import Sequence
+
+from adanet.core import model_dir as model_dir_lib
+from adanet.engines import engine
+from adanet.engines import lock
+from adanet.engines.cluster import ended
+from adanet.engines.cluster import job_state as job_state_lib
+from adanet.training import candidates as candidates_lib
+from adanet.training import input_position
+from adanet.training import loop as loop_lib
+from adanet.training import model as model_lib
+from adanet.training import recorded_logits
+from adanet.training import sessions
+from adanet.training import trained as trained_lib
+from adanet.training import trainer
+
+
+class LocalEngine(engine.Engine):
+  """Trains and evaluates in this process."""
+
+  _training: trainer.Training
+
+  @contextlib.contextmanager
+  def opened(self, request: trainer.Request) -> Iterator[trainer.Training]:
+    """See `Engine`."""
+    with self.opened_here(request) as self._training:
+      self._announce(job_state_lib.State.TRAINING, "", request)
+      yield self._training
+
+  def train(self, start: trained_lib.Start) -> trained_lib.TrainedIteration:
+    """See `Engine`."""
+    model, training = self.model, self._training
+    trained = train_here(
+        model, training, start, loop_lib.LoopContext(
+            report=training.report,
+            mark_stopped=lambda *stop: training.request.retry_until_space(
+                lambda: model.model_dir.mark_stopped(start.number, *stop),
+                model.model_dir.path),
+            asked_to_stop=training.asked_to_stop))
+    if trained is None:
+      training.stops.raise_asked()
+    assert trained is not None
+    return trained
+
+  def values(self, candidates: trained_lib.Candidates) -> Dict[str, float]:
+    """See `Engine`."""
+    return candidates_lib.values(
+        self.model, candidates.number, candidates.checkpoint)
+
+  @contextlib.contextmanager
+  def logits(self, candidates: trained_lib.Candidates
+            ) -> Iterator[recorded_logits.RecordedLogits]:
+    """See `Engine`."""
+    with recorded_logits.recorded(
+        self.model, candidates.number, candidates.checkpoint) as (_, logits):
+      yield logits
+
+  def reports(self, candidates: trained_lib.Candidates,
+              included: Sequence[str]) -> List[Any]:
+    """See `Engine`."""
+    return candidates_lib.reports(
+        self.model, candidates.number, candidates.checkpoint, included)
+
+  def skipped(self, request: trainer.Request, reason: str) -> None:
+    """See `Engine`."""
+    if self.model.config.cluster_spec:  # The evaluator waits for the end.
+      with lock.owned(self.model.model_dir.path):
+        self._announce(job_state_lib.State.OVER, reason, request)
+
+  def finished(self, outcome: engine.SearchOutcome, reason: str) -> None:
+    """See `Engine`."""
+    self._announce(job_state_lib.State(outcome.value), reason)
+
+  def _announce(self, state, reason, request=None):
+    """Tells an evaluator how far the job is, if there may be one."""
+    if self.model.config.cluster_spec:
+      job_state_lib.JobStateFile(self.model.model_dir.path).announce(
+          ended.job_id(self.model.config).text, num_workers=1, num_ps=0,
+          max_steps=request and request.max_steps, state=state, reason=reason)
+
+
+def _saved_position(model, start):
+  """Returns where the input was at the checkpoint of a `Start`."""
+  if start.checkpoint is None or start.starts_iteration or not getattr(
+      model.config, "rereads_input", True):
+    return {}
+  return model_dir_lib.ModelDir(
+      os.path.dirname(start.checkpoint)).input_position(start.checkpoint)
+
+
+def train_here(
+    model: model_lib.Model, training: trainer.Training,
+    start: trained_lib.Start, context: loop_lib.LoopContext,
+    folder: Optional[model_dir_lib.ModelDir] = None,
+    adapt: Callable[[model_lib.BuiltGraph], model_lib.BuiltGraph] =
+    lambda built: built) -> Optional[trained_lib.TrainedIteration]:
+  """Trains an iteration, or a part of one, in this process.
+
+  Args:
+    model: `Model`.
+    training: `Training`.
+    start: `Start`.
+    context: `LoopContext`.
+    folder: `ModelDir` for its checkpoints; None for the model's.
+    adapt: function from the `BuiltGraph` to the one that is trained.
+
+  Returns:
+    `TrainedIteration`; None if a signal asked for a stop. Then its checkpoint
+    is saved, if there was space.
+  """
+  began = time.time()
+  with model.graph(
+      training.request.input_fn, "train", start.number) as built:
+    it = trainer.IterationTraining(
+        model, training, adapt(built), start, trainer.TrainingTask(
+            "chief:0", True, context, began, folder,
+            input_position.InputPosition(_saved_position(model, start))))
+    with sessions.local_session(model.config.session_config) as session:
+      it.initializers.set_variables(session)
+      with it.initializers.started(session) as coordinator:
+        it.begin(session)
+        ending = it.train(session, coordinator)
+        if ending == loop_lib.Ending.SIGNAL:
+          return None
+        it.end(session)
+        return it.trained(session, ending)

@@ -1,0 +1,96 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of when a checkpoint is evaluated and exported, and as the last one."""
+
+import types
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.estimator import checkpoint_evaluation
+from adanet.estimator import specs
+
+
+class _Exporter:
+  """Notes what it is told, and exports the last checkpoint alone."""
+
+  name = "notes"
+
+  def __init__(self):
+    self.is_final = []
+
+  def export(self, estimator, export_path, checkpoint_path, eval_result,
+             is_the_final_export):
+    self.is_final.append(is_the_final_export)
+    return f"export of {checkpoint_path}" if is_the_final_export else None
+
+
+class CheckpointEvaluatorTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self._now = 100.
+    self._exporter = _Exporter()
+    self._has_ensembles_behind = self.enter_context(mock.patch.object(
+        checkpoint_evaluation.model_dir_lib.ModelDir, "has_ensembles_behind",
+        return_value=False))
+
+  def _make(self, max_steps):
+    self._estimator = mock.Mock(model_dir="/m")
+    self._estimator.evaluate.return_value = {"global_step": 5, "loss": .5}
+    return checkpoint_evaluation.CheckpointEvaluator(
+        self._estimator, specs.EvalSpec(
+            lambda: None, exporters=[self._exporter], throttle_secs=10),
+        max_steps, clock=lambda: self._now)
+
+  @parameterized.parameters(
+      # max_steps, whether ensembles are behind, and what exporters are told
+      # then, and when training is over.
+      (5, False, [True]), (4, False, [True]), (5, True, [False, True]),
+      (6, False, [False, True]), (None, False, [False, True]))
+  def test_which_one_is_the_last(self, max_steps, is_behind, is_final):
+    self._has_ensembles_behind.return_value = is_behind
+    evaluator = self._make(max_steps)
+    evaluator.evaluate("c-5")
+    for _ in range(2):
+      evaluator.finish("c-5")
+    self.assertEqual(is_final, self._exporter.is_final)
+    self.assertEqual(1, self._estimator.evaluate.call_count)
+    self.assertEqual(
+        ({"global_step": 5, "loss": .5}, ["export of c-5"]), evaluator.results)
+
+  def test_another_one_is_the_last(self):
+    evaluator = self._make(None)
+    evaluator.evaluate("c-3")
+    evaluator.finish("c-5")
+    self.assertEqual([False, True], self._exporter.is_final)
+    self.assertEqual("c-5", evaluator.checkpoint)
+
+  @parameterized.parameters((None, 0), ("c-5", 1))
+  def test_finish_latest(self, latest, count):
+    evaluator = self._make(None)
+    self._estimator.latest_checkpoint.return_value = latest
+    evaluator.finish_latest()
+    self.assertEqual(count, self._estimator.evaluate.call_count)
+
+  def test_listener(self):
+    evaluated = []
+    evaluator = self._make(None)
+    self._estimator.evaluate.side_effect = lambda *args, **kwargs: (
+        evaluated.append(kwargs["checkpoint_path"]) or {"global_step": 5})
+    current = types.SimpleNamespace(step=2)
+    listener = checkpoint_evaluation.EvaluatingListener(
+        evaluator, lambda: f"c-{current.step}" if current.step else None,
+        first_step=2)
+    for secs, step, expected in (
+        (0, 2, []),  # It has learned nothing new.
+        (0, 3, ["c-3"]), (9, 4, []), (1, 5, ["c-5"]), (10, 0, [])):
+      self._now += secs
+      current.step = step
+      listener.after_save(None, step)
+      self.assertEqual(expected, evaluated)
+      del evaluated[:]
+
+
+if __name__ == "__main__":
+  absltest.main()

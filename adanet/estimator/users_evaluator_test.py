@@ -1,0 +1,92 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests that the evaluator of a user decides who wins."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import adanet
+from adanet.testing import builders
+from adanet.testing import searches
+import numpy as np
+
+_NAN = float("nan")
+
+
+class _Judge:
+  """What AdaNet 0.8 asks of an evaluator, without being one.
+
+  It knows the values of the candidates by how many there are.
+  """
+
+  def __init__(self, objective_fn, values):
+    self.input_fn = builders.input_fn(1)
+    self.metric_name = "taste"
+    self.objective_fn = objective_fn
+    self._values = {len(one): one for one in values}
+
+  def evaluate(self, sess, ensemble_metrics):
+    del sess
+    return self._values[len(ensemble_metrics)]
+
+
+class EvaluatorOfAUserTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self._model_dir = self.create_tempdir().full_path
+
+  def _train(self, evaluator, **kwargs):
+    """Trains, and returns the estimator and the lines about who won."""
+    estimator = searches.estimator(
+        self._model_dir, builders.Dense("a"), builders.Dense("b", width=3),
+        max_iteration_steps=1, evaluator=evaluator,
+        enable_ensemble_summaries=False, enable_subnetwork_summaries=False,
+        **kwargs)
+    with self.assertLogs(level="INFO") as logged:
+      estimator.train(builders.input_fn())
+    return estimator, [line.partition(": ")[2] for line in logged.output
+                       if " won with " in line]
+
+  def _indices(self, estimator):
+    metrics = estimator.evaluate(builders.input_fn(1))
+    return [metrics[f"best_ensemble_index_{t}"] for t in range(2)]
+
+  @parameterized.named_parameters(
+      ("function", np.argmax, [9., 4., 5.], True, [1, 2],
+       "t0_b.. won with taste 3: objective_fn chose it of 2 candidates.",
+       "t1_b.. won with taste 5: objective_fn chose it of 2 candidates."),
+      ("greatest", np.nanargmax, [9., _NAN, 5.], False, [1, -1],
+       "t0_b.. won with taste 3, 2 better than t0_a.., the next best of 2 "
+       "candidates.",
+       "t0_b.. won with taste 9, 4 better than t1_b.., the next best of 2 "
+       "candidates; NaN: t1_a... It is the ensemble of the previous iteration: "
+       "the ensemble did not grow."))
+  def test_object(self, objective_fn, values, force_grow, indices, *expected):
+    estimator, won = self._train(
+        _Judge(objective_fn, [[1., 3.], values]), force_grow=force_grow)
+    self.assertLen(won, 2)
+    for line, text in zip(won, expected):
+      self.assertEndsWith(" ".join(line.split()), text)
+    self.assertEqual(indices, self._indices(estimator))
+    record = adanet.report(self._model_dir).iterations[1]
+    self.assertEqual(None if force_grow else 4., record.margin)
+    self.assertEqual(("taste", ""), (record.metric_name, record.reason))
+    np.testing.assert_array_equal(values, [c.value for c in record.candidates])
+
+  def test_too_many_values(self):
+    judge = _Judge(np.argmax, [])
+    judge.evaluate = lambda sess, ensemble_metrics: [1., 2., 3.]
+    with self.assertRaisesRegex(
+        ValueError, r"^evaluator=<.*> returned \[1.0, 2.0, 3.0\]: expected one "
+        "value for each of the 2 candidates$"):
+      self._train(judge)
+
+  def test_what_an_evaluator_lacks(self):
+    judge = _Judge(None, [])
+    with self.assertRaisesRegex(
+        ValueError, "^evaluator must be .* _Judge without objective_fn$"):
+      self._train(judge)
+
+
+if __name__ == "__main__":
+  absltest.main()

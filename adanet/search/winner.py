@@ -1,0 +1,234 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Who wins an iteration.
+
+It is decided by names and numbers alone. The engine is asked for the values of
+the candidates, and for fitted ensembles, if they are not known yet.
+"""
+
+import dataclasses
+import math
+from typing import Any, Dict, NamedTuple, Optional
+
+from adanet import log as logging
+from adanet.core import architecture as architecture_lib
+from adanet.core import iteration as iteration_lib
+from adanet.core import selection
+from adanet.core import user_input
+from adanet.engines import engine as engine_lib
+from adanet.training import fitting
+from adanet.training import model as model_lib
+from adanet.training import trained as trained_lib
+import numpy as np
+
+
+class Winner(NamedTuple):
+  """The candidate that won an iteration.
+
+  Attributes:
+    choice: `Choice`.
+    architectures: dict from the name of each candidate that is known to its
+      `Architecture`.
+    values: dict from the names of candidates to their compared values;
+      None if no value was asked for.
+    fits: dict from the name of each fitted candidate to its `Fit`.
+    variables: dict from the names of the winner's own variables to their
+      values, if it was fitted now: no checkpoint has them yet.
+    network_losses: dict from the name of each network that a fitted candidate
+      could have to the head's loss of that one alone, on the same data.
+  """
+  choice: selection.Choice
+  architectures: Dict[str, architecture_lib.Architecture]
+  values: Optional[Dict[str, float]] = None
+  fits: Dict[str, selection.Fit] = {}
+  variables: Dict[str, Any] = {}
+  network_losses: Dict[str, float] = {}
+
+  @property
+  def name(self) -> str:
+    return self.choice.name
+
+  @property
+  def architecture(self) -> architecture_lib.Architecture:
+    """Of which subnetworks it is."""
+    return self.architectures[self.name]
+
+
+# Rules.
+
+
+_OF_EVALUATORS = ("input_fn", "metric_name", "objective_fn", "evaluate")
+
+
+def check_evaluator(evaluator: Any, min_delta: float = 0.) -> None:
+  """Checks that a user's evaluator has the methods of one.
+
+  Args:
+    evaluator: the user's argument, or None.
+    min_delta: float, by how much a winner must be better to be a gain.
+
+  Raises:
+    ValueError: it lacks something, or has no values of which to subtract.
+  """
+  missing = [] if evaluator is None else [
+      name for name in _OF_EVALUATORS if getattr(evaluator, name, None) is None]
+  if missing:
+    raise ValueError(
+        "evaluator must be an adanet.Evaluator(input_fn), or have "
+        f"{', '.join(_OF_EVALUATORS)}, got {user_input.described(evaluator)} "
+        f"without {', '.join(missing)}")
+  if min_delta and evaluator and "objective_fn" in _objective(evaluator):
+    raise ValueError(
+        f"min_delta={min_delta!r}: expected 0 with the evaluator's own "
+        "objective_fn, which says what is better, not by how much")
+
+
+def check_fitted(search: iteration_lib.Search, rules: model_lib.Rules) -> None:
+  """Checks that there is data to fit ensembles to.
+
+  Raises:
+    ValueError: there is none.
+  """
+  for ensembler in search.ensemblers:
+    if iteration_lib.is_fitted(ensembler) and rules.evaluator is None:
+      raise ValueError(
+          f"evaluator=None: expected an adanet.Evaluator with the ensembler "
+          f"{ensembler.name!r}, which is fitted to its data. Give it an "
+          "input_fn of examples that are not trained on")
+
+
+def _objective(evaluator):
+  """Returns the arguments of `selection.choose` that define the best."""
+  if not evaluator:
+    return {}
+  objective_fn = evaluator.objective_fn
+  # Only of these is it known which value is the next best.
+  if objective_fn is np.nanargmin or objective_fn is np.nanargmax:
+    return {"maximize": objective_fn is np.nanargmax}
+  return {"objective_fn": objective_fn}
+
+
+def is_improvement(rules: model_lib.Rules, value: float, best: float) -> bool:
+  """Returns whether a winner is better than the best one before.
+
+  Args:
+    rules: `Rules`, with `min_delta`.
+    value: float, the metric of the winner.
+    best: float, the metric of the best winner before.
+  """
+  objective = _objective(rules.evaluator)
+  if "objective_fn" in objective:
+    return int(objective["objective_fn"]([best, value])) == 1
+  if objective.get("maximize"):
+    return value > best + rules.min_delta
+  return value < best - rules.min_delta
+
+
+# The winner.
+
+
+def preset(rules: model_lib.Rules, number: int) -> trained_lib.Preset:
+  """Returns the rule by which a candidate wins without a comparison.
+
+  Args:
+    rules: `Rules`.
+    number: int, the iteration's.
+  """
+  index = None
+  if rules.replay_config:
+    index = rules.replay_config.get_best_ensemble_index(number)
+  if rules.patience is not None:
+    # Patience needs the value of each winner. Without an evaluator, a candidate
+    # that is alone has none: its moving average is not computed.
+    return trained_lib.Preset(index, 0 if rules.evaluator else 1)
+  return trained_lib.Preset(index, 2 if rules.force_grow and number else 1)
+
+
+def _preset_choice(rules, candidates):
+  """Returns the `Choice` that needs no comparison, or None."""
+  names = list(candidates.architectures)
+  given = preset(rules, candidates.number)
+  index = given.winner(len(names))
+  if index is None:
+    return None
+  return selection.preset(
+      names, index, "replay_config says so" if given.replayed is not None else
+      "it is the only candidate" if len(names) == 1 else
+      "it is the only new candidate, and force_grow is set")
+
+
+def candidates_with_nan(candidates: trained_lib.Candidates) -> Dict[str, str]:
+  """Returns the candidates that count as NaN, each with a variable of NaN.
+
+  Fitted ones are not among them: they leave out such subnetworks.
+  """
+  with_nan: Dict[str, str] = {}
+  for name, architecture in candidates.architectures.items():
+    for part in [name] + ["t{}_{}".format(*member)
+                          for member in architecture.subnetworks]:
+      if name not in candidates.fitted and part in candidates.not_finite:
+        with_nan.setdefault(name, candidates.not_finite[part])
+  return with_nan
+
+
+def choose(rules: model_lib.Rules, candidates: trained_lib.Candidates,
+           engine: engine_lib.Engine,
+           fits: Optional[fitting.Fits] = None) -> Winner:
+  """Returns which candidate wins an iteration.
+
+  Args:
+    rules: `Rules`.
+    candidates: `Candidates`.
+    engine: `Engine`, which is asked for unknown values.
+    fits: `Fits`, if they are known.
+
+  Raises:
+    selection.AllNaNError: no candidate has a number as its value.
+    ValueError: a fitted ensembler, or its data, is not as expected.
+  """
+  names = list(candidates.architectures)
+  choice = _preset_choice(rules, candidates)
+  values: Optional[Dict[str, float]] = None
+  if not candidates.fitted or (
+      choice is not None and choice.name not in candidates.fitted):
+    fits = fitting.Fits()
+  else:
+    fits = fits or engine.fits(candidates)
+    values = fits.values
+    if choice is not None and len(names) > 1:
+      if choice.name not in fits.fitted:
+        raise selection.all_nan_error(candidates.number, [choice.name])
+      choice = dataclasses.replace(choice, value=values[choice.name])
+    else:
+      choice = None  # One that is alone has a value now, too.
+  if choice is None:
+    if len(names) > len(candidates.fitted):
+      values = dict(engine.values(candidates) if rules.evaluator else
+                    candidates.averages, **(values or {}))
+    choice, values = _compared(rules, candidates, values or {}, engine)
+  fitted = fits.fitted
+  return Winner(
+      choice, dict(candidates.architectures, **{
+          name: one.architecture for name, one in fitted.items()}),
+      values, {name: one.fit for name, one in fitted.items()},
+      fits.variables.get(choice.name, {}),
+      {name: loss for one in fitted.values()
+       for name, loss in one.network_losses.items()})
+
+
+def _compared(rules, candidates, values, engine):
+  """Returns the `Choice` by values, and the values with NaN counted."""
+  names = list(candidates.architectures)
+  with_nan = candidates_with_nan(candidates)
+  values = dict(values, **dict.fromkeys(with_nan, math.nan))
+  known = [values.get(name, math.nan) for name in names]
+  unexplained = [name for name, value in zip(names, known)
+                 if math.isnan(value) and name not in with_nan]
+  advice = engine.nan_in_evaluator_input() if unexplained else ""
+  if advice:
+    logging.warning("Iteration %d: the value of %s is NaN.%s",
+                    candidates.number, ", ".join(unexplained), advice)
+  return selection.choose(
+      names, known, previous=0 if candidates.previous else None,
+      force_grow=rules.force_grow, advice=advice,
+      **_objective(rules.evaluator)), values

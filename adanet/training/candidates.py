@@ -1,0 +1,127 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The values of an iteration's candidates, evaluated in this process."""
+
+import math
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
+
+from adanet.core import checkpoints
+from adanet.core import iteration as iteration_lib
+from adanet.training import model as model_lib
+from adanet.training import trained as trained_lib
+
+_Watched = Callable[[Any], Any]
+
+
+def of_iteration(iteration: iteration_lib.Iteration, checkpoint: Optional[str]
+                ) -> trained_lib.Candidates:
+  """Returns the candidates of an iteration at a checkpoint.
+
+  Args:
+    iteration: `Iteration` of any graph that has the candidates.
+    checkpoint: str, its prefix; None for initial values.
+  """
+  return trained_lib.Candidates(
+      iteration.number, checkpoint, iteration.architectures,
+      iteration.previous.name if iteration.previous else None,
+      tuple(one.name for one in iteration.fitted),
+      _averages(iteration, checkpoint), _not_finite(iteration, checkpoint))
+
+
+def _averages(iteration, checkpoint):
+  """Returns the moving averages of the losses; see `Candidates`."""
+  if checkpoint is None:
+    return dict.fromkeys((c.name for c in iteration.candidates), 0.)
+  names = [c.average.value.op.name for c in iteration.candidates]
+  steps = [c.step.op.name for c in iteration.new_candidates]
+  values = checkpoints.values(checkpoint, names + steps)
+  has_trained = [True] * iteration.has_previous + [
+      values[step] > 0 for step in steps]
+  return {
+      c.name: float(values[name]) if trained else math.inf
+      for c, name, trained in zip(iteration.candidates, names, has_trained)}
+
+
+def _not_finite(iteration, checkpoint):
+  """Returns the networks and ensembles that have NaN; see `Candidates`.
+
+  A relu may hide it from the loss. Variables of an earlier iteration do not
+  change any more.
+  """
+  if checkpoint is None:
+    return {}
+  variables = {spec.name: spec.variables for spec in (
+      *iteration.subnetworks, *iteration.new_candidates)}
+  first = {name: checkpoints.not_finite(checkpoint, of_spec)
+           for name, of_spec in variables.items()}
+  return {name: variable for name, variable in first.items()
+          if variable is not None}
+
+
+def values(model: model_lib.Model, number: int, checkpoint: Optional[str],
+           watched: _Watched = lambda session: session) -> Dict[str, float]:
+  """Evaluates the candidates that train, of an iteration or of a part of it.
+
+  Args:
+    model: `Model`, with an evaluator.
+    number: int, the iteration's.
+    checkpoint: str, the prefix of the checkpoint; None for initial values.
+    watched: function from the session to the one that the evaluator gets.
+
+  Returns:
+    dict from the name of each candidate to the evaluator's metric.
+
+  Raises:
+    ValueError: the evaluator returns too few values, or too many.
+  """
+  evaluator = model.rules.evaluator
+  if all(map(iteration_lib.is_fitted, model.search.ensemblers)):
+    return {}
+  with model.graph(evaluator.input_fn, "eval", number) as built:
+    metrics = {
+        c.name: dict(c.metrics, adanet_loss=c.adanet_loss_metric())
+        for c in built.iteration.candidates}
+    if not metrics:  # Nothing would ever end the input.
+      return {}
+    with model.session(built, checkpoint) as (session, _):
+      results = evaluator.evaluate(watched(session), list(metrics.values()))
+  if len(results) != len(metrics):
+    raise ValueError(f"evaluator={evaluator!r} returned {results!r}: expected "
+                     f"one value for each of the {len(metrics)} candidates")
+  return dict(zip(metrics, map(float, results)))
+
+
+def reports(model: model_lib.Model, number: int, checkpoint: Optional[str],
+            included: Sequence[str],
+            watched: _Watched = lambda session: session) -> List[Any]:
+  """Returns the `MaterializedReport`s of an iteration, or of a part of it.
+
+  Args:
+    model: `Model`, with a report_materializer.
+    number: int, the iteration's.
+    checkpoint: str, the prefix of the iteration's last checkpoint.
+    included: the names of the builders that are in the winner.
+    watched: function from the session to the one that the materializer gets.
+  """
+  materializer = model.report_materializer
+  with model.graph(materializer.input_fn, "eval", number) as built:
+    with model.session(built, checkpoint) as (session, _):
+      return materializer.materialize_subnetwork_reports(
+          watched(session), number, built.iteration.reports, list(included))
+
+
+def merged_reports(parts: Iterable[Sequence[Any]],
+                   builder_names: Iterable[str]) -> List[Any]:
+  """Returns the reports of all parts, that of the previous ensemble first.
+
+  Args:
+    parts: the `MaterializedReport`s of each part. A report of several parts is
+      taken from the first one.
+    builder_names: of all builders, in the order of their reports.
+  """
+  merged: Dict[str, Any] = {}
+  for part in parts:
+    for report in part:
+      merged.setdefault(report.name, report)
+  return [merged[name] for name in ("previous_ensemble", *builder_names)
+          if name in merged]

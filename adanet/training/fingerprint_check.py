@@ -1,0 +1,66 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Records the search, and warns if another search wrote the model_dir."""
+
+from typing import Iterable, Mapping, Optional
+
+from adanet import log as logging
+from adanet import waiting
+from adanet.core import fingerprint
+from adanet.training import model as model_lib
+
+
+class FingerprintCheck:
+  """The search of an iteration, compared with the search before it."""
+
+  def __init__(self, model: model_lib.Model, number: int,
+               max_iterations: Optional[int],
+               builder_names: Iterable[str] = (),
+               graphs: Mapping[str, fingerprint.Graph] = {},
+               has_weights: bool = True, resumes: bool = True):
+    """Warns if the search before was another one. Writes nothing yet.
+
+    Args:
+      model: `Model`.
+      number: int, the iteration's.
+      max_iterations: int or None.
+      builder_names: of the iteration's builders, if they are known.
+      graphs: of an `Iteration`.
+      has_weights: whether training begins with weights of the search before.
+      resumes: whether these are of this iteration, too.
+    """
+    self._model = model
+    self._now = fingerprint.of(model.search, max_iterations, dict(
+        {f"t{number}_{name}": {} for name in builder_names}, **graphs))
+    before = model.model_dir.fingerprint() if has_weights else None
+    self._before = (before or self._now).at(number, resumes)
+    self._warn(self._before.differences(self._now, number))
+
+  def _warn(self, differences):
+    if differences:
+      logging.warning(
+          "Another search trained in model_dir %r, and training goes on with "
+          "its weights: %s. If you did not mean this, use the search of before "
+          "again, or another model_dir.", self._model.model_dir.path,
+          "; ".join(differences))
+
+  def write(self, timeout_secs: float,
+            graphs: Mapping[str, fingerprint.Graph] = {}) -> None:
+    """Writes the fingerprint, when the weights are restored.
+
+    Args:
+      timeout_secs: float, how long to wait for space on the disk.
+      graphs: further ones, of other processes. It warns of them.
+    """
+    new = {name: graph for name, graph in graphs.items()
+           if not self._now.graphs.get(name)}
+    self._warn(self._before.graph_differences(
+        self._now._replace(graphs=new)))
+    self._now = self._now._replace(graphs=dict(self._now.graphs, **new))
+    merged = self._before.merged(self._now)
+    if merged == self._model.model_dir.fingerprint():
+      return
+    waiting.wait_until_space(
+        lambda: self._model.model_dir.write_fingerprint(merged),
+        waiting.Wait(timeout_secs, "free some space"),
+        self._model.model_dir.path)

@@ -1,0 +1,329 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests that another search on the same weights is told from the same one."""
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+import types
+from unittest import mock
+
+from absl import logging
+from absl.testing import absltest
+from absl.testing import parameterized
+import adanet
+from adanet import ensemble
+from adanet import heads
+from adanet import tf_compat
+from adanet.core import checkpoints
+from adanet.core import model_dir as model_dir_lib
+from adanet.testing import builders
+from adanet.testing import engines
+from adanet.testing import searches
+from adanet.training import fingerprint_check
+
+
+class _Rich(builders.Dense):
+  """Has what differs in training, and what is in functions."""
+
+  def __init__(self, name, activation="relu", scale=.7, **arguments):
+    super().__init__(name, **arguments)
+    self._activation = activation
+    self._scale = scale
+
+  def build_subnetwork(self, *, training, summary, previous_ensemble, **kwargs):
+    v1 = tf_compat.v1
+    made = super().build_subnetwork(
+        training=training, summary=summary, **kwargs)
+    hidden = made.last_layer
+    if training:
+      hidden = v1.nn.dropout(hidden, rate=.1, seed=3)
+      summary.scalar("mean", v1.reduce_mean(hidden))
+    if previous_ensemble:
+      hidden += v1.reduce_mean(
+          previous_ensemble.subnetworks[-1].last_layer, 1, keepdims=True)
+
+    @tf_compat.v2.function
+    def in_function(x):
+      return getattr(v1.nn, self._activation)(x)
+
+    hidden = in_function(hidden) * self._scale
+    hidden = v1.cond(v1.reduce_sum(hidden) > 0., lambda: hidden * 2.,
+                     lambda: -hidden)
+    # With a known batch size, it is a constant.
+    hidden = v1.reshape(hidden, [v1.shape(hidden)[0], -1])
+    return made._replace(
+        last_layer=hidden, logits=made.logits + v1.reduce_mean(
+            hidden, 1, keepdims=True))
+
+
+def _arrays():
+  """Is an input_fn of one batch, whose size is known."""
+  features, labels = builders.data()
+  return {"x": features[:8]}, (labels[:8] > 0).astype("float32")
+
+
+def _input_fn():
+  return tf_compat.v1.data.Dataset.from_tensor_slices(
+      _arrays()).repeat().batch(8)
+
+
+_SAME = (_Rich("a"), _Rich("b", width=3))
+_TANH = (_Rich("a", "tanh"), _Rich("b", "tanh", width=3))
+_NEGATIVE = (_Rich("a", scale=-.7), _Rich("b", scale=-.7, width=3))
+
+
+class _Broken(builders.Dense):
+  """Fails when it is trained."""
+
+  def build_subnetwork_train_op(self, *args, **kwargs):
+    raise ValueError("broken")
+
+
+_RELU, _TANH_OPS = {"Relu": 1}, {"Tanh": 1}
+
+
+class FingerprintCheckTest(parameterized.TestCase):
+  """What is warned of and written, of a search that is written by hand."""
+
+  def setUp(self):
+    super().setUp()
+    self._model_dir = model_dir_lib.ModelDir(self.create_tempdir().full_path)
+    # Packages may be loaded meanwhile.
+    self.enter_context(mock.patch.object(
+        fingerprint_check.fingerprint.versions, "loaded", return_value={}))
+
+  def _check(self, head="Head", number=0, graphs=None, later=None,
+             **arguments):
+    """Trains an iteration; returns the warnings.
+
+    Args:
+      head: str, the name of the head's class.
+      number: int, the iteration's.
+      graphs: dict, those that are known at once.
+      later: dict, those that are known when the weights are restored; None if
+        they never are.
+      **arguments: of `FingerprintCheck`.
+    """
+    model = types.SimpleNamespace(
+        model_dir=self._model_dir, search=types.SimpleNamespace(
+            head=type(head, (), {})(), ensemblers=[], strategies=[],
+            max_iteration_steps=4))
+    with self.assertLogs(logging.get_absl_logger(), "WARNING") as logs:
+      logging.warning("assertLogs wants one.")
+      check = fingerprint_check.FingerprintCheck(
+          model, number, 3, "ab", graphs or {}, **arguments)
+      before = self._model_dir.fingerprint()
+      if later is not None:
+        check.write(1., later)
+    if later is None:
+      self.assertEqual(before, self._model_dir.fingerprint())
+    return [line.partition("with its weights: ")[2].partition(". If")[0]
+            for line in logs.output[1:]]
+
+  def _graphs(self):
+    return {name: graph for name, graph in
+            self._model_dir.fingerprint().graphs.items() if graph}
+
+  @parameterized.parameters(
+      (dict(), []),
+      (dict(head="Other"), ["head: Head() before, Other() now"]),
+      # There is nothing to compare with.
+      (dict(head="Other", has_weights=False), []),
+      (dict(graphs={"t0_a": _TANH_OPS}),
+       ["graph of t0_a: 1 Relu before, 1 Tanh now"]),
+      (dict(later={"t0_a": _TANH_OPS}),
+       ["graph of t0_a: 1 Relu before, 1 Tanh now"]),
+      (dict(graphs={"t0_a": _TANH_OPS}, later={"t0_a": _TANH_OPS}),
+       ["graph of t0_a: 1 Relu before, 1 Tanh now"]),
+      (dict(head="Other", later={"t0_a": _TANH_OPS}),
+       ["head: Head() before, Other() now",
+        "graph of t0_a: 1 Relu before, 1 Tanh now"]),
+      # The weights are not of this iteration.
+      (dict(graphs={"t0_a": _TANH_OPS}, resumes=False), []),
+      (dict(number=1, graphs={"t1_a": _TANH_OPS}), []))
+  def test_warnings(self, arguments, expected):
+    self.assertEmpty(self._check(later={"t0_a": _RELU}))
+    self.assertEqual(expected, self._check(**arguments))
+
+  def test_what_is_written(self):
+    self._check(graphs={"t0_a": _RELU}, later={})
+    self.assertEqual({"t0_a": _RELU}, self._graphs())
+    # A part that is done keeps its graph.
+    self._check(later={"t0_b": _TANH_OPS})
+    self.assertEqual({"t0_a": _RELU, "t0_b": _TANH_OPS}, self._graphs())
+    self._check(number=1, graphs={"t0_a frozen": _RELU}, later={})
+    self.assertEqual({"t0_a frozen": _RELU}, self._graphs())
+
+  def test_the_same_is_not_written_again(self):
+    self._check(graphs={"t0_a": _RELU}, later={})
+    with mock.patch.object(self._model_dir, "write_fingerprint") as write:
+      self._check(graphs={"t0_a": _RELU}, later={})
+    write.assert_not_called()
+
+
+class AnotherSearchTest(parameterized.TestCase):
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls._trained = tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
+    searches.estimator(cls._trained, *_SAME).train(_input_fn, max_steps=6)
+
+  def setUp(self):
+    super().setUp()
+    # It is in the middle of the second iteration.
+    self._model_dir = self.create_tempdir().full_path + "/model"
+    shutil.copytree(self._trained, self._model_dir)
+
+  def _train(self, *made, steps=1, max_steps=None, on_executor=False,
+             input_fn=_input_fn, raises=None, **arguments):
+    """Trains; returns the warnings of another search."""
+    with self.assertLogs(logging.get_absl_logger(), "WARNING") as logs:
+      logging.warning("assertLogs wants one.")
+      with self.assertRaises(raises) if raises else contextlib.nullcontext():
+        searches.estimator(
+            self._model_dir, *(made or _SAME), **arguments).train(
+                input_fn, steps=steps, max_steps=max_steps,
+                executor=engines.Here() if on_executor else None)
+    return [line for line in logs.output if "Another search" in line]
+
+  def _note_path(self):
+    return os.path.join(self._model_dir, "search.json")
+
+  def _note(self):
+    with open(self._note_path()) as f:
+      return json.load(f)
+
+  def _change_note(self, **changed):
+    note = dict(self._note(), **changed)
+    with open(self._note_path(), "w") as f:
+      json.dump(note, f)
+
+  @parameterized.parameters(
+      ([], dict(head=heads.BinaryClassHead()),
+       r"head: RegressionHead\(logits_dimension=1\) before, "
+       r"BinaryClassHead\(logits_dimension=1\) now\."),
+      (_TANH, {}, r": graph of t0_a, t1_a, t1_b: 1 Relu before, 1 Tanh now\."),
+      (_NEGATIVE, {}, r": graph of t0_a, t1_a, t1_b: 1 constant 0\.7 before, "
+       r"1 constant -0\.7 now\."),
+      ([], dict(max_iteration_steps=9), "max_iteration_steps: 4 before, 9 now"),
+      ([], dict(max_iterations=1),
+       "max_iterations: 2 before, 1 now, and iteration 1 has begun"))
+  def test_another_one(self, made, arguments, text):
+    found = self._train(*made, **arguments)
+    self.assertLen(found, 1)
+    self.assertRegex(found[0], text)
+
+  @parameterized.parameters(
+      (dict(ensemblers=[ensemble.MeanEnsembler(),
+                        ensemble.ComplexityRegularizedEnsembler()]),
+       r"ensemblers: Comp\w+\(name='complexity_regularized'\) before, "
+       r"Comp\w+\(name='complexity_regularized'\), "
+       r"MeanEnsembler\(name='mean'\) now"),
+      (dict(ensemble_strategies=[ensemble.SoloStrategy(),
+                                 ensemble.GrowStrategy()]),
+       r"ensemble_strategies: GrowStrategy\(\) before, "
+       r"GrowStrategy\(\), SoloStrategy\(\) now"))
+  def test_another_one_that_has_no_weights(self, arguments, text):
+    before = self._note()
+    found = self._train(raises=checkpoints.CheckpointError, **arguments)
+    self.assertLen(found, 1)
+    self.assertRegex(found[0], text)
+    # It did not train here.
+    self.assertEqual(before, self._note())
+
+  def test_another_one_that_has_nothing_to_train(self):
+    found = self._train(steps=None, head=heads.BinaryClassHead(), max_steps=6)
+    self.assertLen(found, 1)
+    self.assertIn("head: RegressionHead", found[0])
+
+  @parameterized.parameters(False, True)
+  def test_pool_without_the_winner(self, on_executor):
+    shutil.rmtree(self._model_dir)
+    self.assertEmpty(self._train(
+        steps=None, max_iterations=1, on_executor=on_executor))
+    self._train(_SAME[1], on_executor=on_executor, raises=ValueError)
+    # With it, the next iteration may have other candidates.
+    self.assertEmpty(self._train(_SAME[0], on_executor=on_executor))
+
+  def test_on_an_executor(self):
+    found = self._train(*_TANH, on_executor=True, head=heads.BinaryClassHead())
+    self.assertLen(found, 2)  # When it begins, and when its parts do.
+    self.assertRegex(found[0], "head: .*; graph of t0_a: 1 Relu before")
+    self.assertIn(": graph of t1_a, t1_b: 1 Relu before, 1 Tanh", found[1])
+    self.assertEmpty(self._train(*_TANH, head=heads.BinaryClassHead()))
+
+  def test_part_that_is_done(self):
+    shutil.rmtree(self._model_dir)
+    self._train(_SAME[0], _Broken("b"), on_executor=True,
+                raises=adanet.PartError)
+    found = self._train(_TANH[0], builders.Dense("b"), on_executor=True)
+    self.assertLen(found, 1)
+    self.assertIn(": graph of t0_a: 1 Relu before, 1 Tanh now", found[0])
+
+  @parameterized.parameters(
+      {"on_executor": True},
+      {"input_fn": _arrays, "enable_subnetwork_summaries": False,
+       "enable_ensemble_summaries": False,
+       "config": tf_compat.RunConfig(tf_random_seed=1)})
+  def test_the_same_one(self, **arguments):
+    before = self._note()["graphs"]
+    self.assertLen(before, 3)
+    self.assertEmpty(self._train(**arguments))
+    self.assertEqual(before, self._note()["graphs"])
+    # In the next iteration, too.
+    self.assertEmpty(self._train(steps=2, max_iterations=3, **arguments))
+    self.assertEmpty(self._train(max_iterations=3))
+
+  @parameterized.parameters(False, True)
+  def test_another_learning_rate(self, on_executor):
+    model_dir = self.create_tempdir().full_path
+
+    def train(rate, steps):
+      with self.assertLogs(logging.get_absl_logger(), "WARNING") as logs:
+        logging.warning("assertLogs wants one.")
+        adanet.AutoEnsembleEstimator(
+            heads.RegressionHead(), {
+                name: lambda features: tf_compat.v1.matmul(
+                    features["x"], tf_compat.v1.get_variable(
+                        "w", [3, 1], use_resource=True))
+                for name in "ab"},
+            optimizer=lambda: tf_compat.keras.optimizers.SGD(rate),
+            max_iteration_steps=4, max_iterations=2, model_dir=model_dir).train(
+                _input_fn, steps=steps,
+                executor=engines.Here() if on_executor else None)
+      return [line for line in logs.output if "learning rate" in line]
+
+    self.assertEmpty(train(.01, 2))
+    found = train(.5, 1)
+    # Each part tells of its own.
+    self.assertLen(found, 2 if on_executor else 1)
+    self.assertRegex(" ".join(found), "Iteration 0: the learning rate of t0_a"
+                     ".*t0_b stays 0.01, .*: 0.5 holds from the next iteration")
+    self.assertEmpty(train(.01, 1))
+    self.assertEmpty(train(.5, 1))  # It is the first one of the next iteration.
+
+  @parameterized.parameters(None, '{"head": 3}')
+  def test_without_a_note(self, text):
+    os.remove(self._note_path())
+    if text is not None:
+      with open(self._note_path(), "w") as f:
+        f.write(text)
+    self.assertEmpty(self._train(*_TANH, head=heads.BinaryClassHead()))
+    self.assertIn("BinaryClassHead", self._note()["head"])
+
+  def test_other_versions(self):
+    self._change_note(versions={"tensorflow": "1.0"})
+    found = self._train(*_TANH, max_iteration_steps=9)
+    self.assertLen(found, 1)
+    self.assertNotIn("graph", found[0])
+    self.assertEqual({"MatMul": 2, "Relu": 1, "Tanh": 1}, {
+        op: count for op, count in self._note()["graphs"]["t1_a"].items()
+        if op in ("MatMul", "Relu", "Tanh")})
+
+
+if __name__ == "__main__":
+  absltest.main()

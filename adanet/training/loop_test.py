@@ -1,0 +1,520 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of who trains next and why a loop ends, without a graph or a session.
+
+The runs of a session are a fake: its variables are a dict of steps. What other
+tasks do between the runs, the test does itself.
+"""
+
+import math
+import types
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.core import events
+from adanet.core import selection
+from adanet.training import hooks
+from adanet.training import loop as loop_lib
+from adanet.training import turns
+import numpy as np
+
+_STEPS = 12
+_NAMES = ("a", "b", "c")
+_ENSEMBLES = ("e", "f")
+_Ending = loop_lib.Ending
+
+
+class _Clock:
+  """Stands still unless something takes time."""
+
+  def __init__(self):
+    self.now = 1000.
+
+  def time(self):
+    return self.now
+
+  monotonic = time
+
+
+class _OutOfRangeError(Exception):
+  """Stands for that of TensorFlow."""
+
+
+class _Runs:
+  """Is also the session: it has the variables.
+
+  Attributes:
+    steps: dict from each name to its step.
+    seen: list of pairs: the names of a run, and all steps after it.
+  """
+
+  was_new = False
+
+  def __init__(self, ops, clock):
+    self.steps = dict.fromkeys(_NAMES + _ENSEMBLES, 0)
+    self.seen = []
+    self.costs = {}  # The seconds of a step.
+    self.num_batches = None
+    self.nan_from = {}  # At which step a loss becomes NaN.
+    self.before_look = lambda: None
+    self._ops, self._clock = ops, clock
+
+  def run(self, fetches):
+    return {name: self.steps[step] for name, step in fetches.items()}
+
+  def renew(self):
+    pass
+
+  def _observed(self):
+    return [self.steps[name] for name in self._ops.observed], int(
+        np.mean([self.steps[name] for name in _NAMES]))
+
+  def look(self, session):
+    del session
+    self.before_look()
+    return self._observed()
+
+  def _loss(self, name):
+    return math.nan if self.steps[name] >= self.nan_from.get(
+        name, math.inf) else 1.
+
+  def train(self, session, names, global_step, finished):
+    del session, global_step, finished
+    if len(self.seen) == self.num_batches:
+      raise _OutOfRangeError
+    for name in names:
+      self.steps[name] += 1
+      self._clock.now += self.costs.get(name, 1.)
+    self.seen.append((names, dict(self.steps)))
+    observed, global_step = self._observed()
+    return {
+        "steps": np.array([self.steps[name] for name in names]),
+        "losses": np.array([self._loss(name) for name in names]),
+        "averages": [self._loss(name) for name in self._ops.averages
+                     if len(self._ops.averages) > 1],
+        "observed": observed, "global_step": global_step, "summaries": {}}
+
+
+def _ops(names=_NAMES, ensembles=(), fractions=None, observed=(),
+         is_part=False):
+  """Returns what a task trains, as `TrainOps` has it.
+
+  Args:
+    names: of the subnetworks.
+    ensembles: their names.
+    fractions: tuple, the part of the time of each of these, and of the
+      ensembles; None if all train in each run.
+    observed: the names of those that are observed.
+    is_part: see `TrainOps`.
+  """
+  trainees = {
+      name: types.SimpleNamespace(is_subnetwork=name in names, step=name)
+      for name in (*names, *ensembles)}
+  pacemakers = tuple(
+      name for name in observed if name in _NAMES) if ensembles else ()
+  return types.SimpleNamespace(
+      trainees=trainees, averages=dict.fromkeys(ensembles), is_part=is_part,
+      observed=dict.fromkeys(observed), pacemakers=pacemakers,
+      limits_lag=bool(pacemakers), fractions=fractions and dict(
+          zip((*names, turns.ENSEMBLES), fractions)))
+
+
+def _in_turn(*fractions):
+  """Returns the ops of a task that trains all subnetworks and no ensemble."""
+  return _ops(fractions=fractions or (1., 1., 1.), observed=_NAMES)
+
+
+def _alone(**arguments):
+  """Returns the ops of a process that trains all in each run."""
+  return _ops(ensembles=_ENSEMBLES, **arguments)
+
+
+def _chief(names=("a",), fractions=(.5, .5)):
+  """Returns the ops of a chief with ensembles and some subnetworks."""
+  return _ops(names, _ENSEMBLES, fractions, _NAMES)
+
+
+def _shares_ensembles():
+  """Returns the ops of a task that trains ensembles alone, as others do."""
+  return _ops((), _ENSEMBLES, None, _NAMES + _ENSEMBLES)
+
+
+class LoopTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.clock = _Clock()
+    self.enter_context(mock.patch.object(loop_lib, "time", self.clock))
+    # It takes seconds to import.
+    self.enter_context(mock.patch.object(loop_lib, "tf_compat"))
+    loop_lib.tf_compat.v1.errors.OutOfRangeError = _OutOfRangeError
+    self.events = []
+    self.noted = []
+    self.waits = []
+    self.saver = mock.Mock(**{"is_due.return_value": False})
+    self.hooks = hooks.HookRunner([])
+    self.others = {}  # How many steps others take while this one waits.
+
+  def _wait_for(self, unfinished):
+    self.waits.append(dict(unfinished))
+    stopped = {}
+    for name in unfinished:
+      if self.others.get(name):
+        self.others[name] -= 1
+        self.runs.steps[name] += 1
+      else:
+        stopped[name] = "nobody trains it"
+    return stopped
+
+  def make(self, ops, max_steps=None, deadline=None, steps=None, stopped=(),
+           iteration_steps=_STEPS, **context):
+    """Makes `loop`, and starts it where some steps are done.
+
+    Args:
+      ops: what it trains.
+      max_steps: int or None.
+      deadline: float, after how many seconds it is over; or None.
+      steps: dict from a name to its step at the start.
+      stopped: names that an earlier run has stopped.
+      iteration_steps: int or None.
+      **context: of the `LoopContext`.
+    """
+    self.runs = _Runs(ops, self.clock)
+    self.runs.steps.update(steps or {})
+    with mock.patch.object(loop_lib.runs_lib, "Runs", return_value=self.runs):
+      self.loop = loop_lib.Loop(
+          0, ops, iteration_steps, max_steps,
+          None if deadline is None else self.clock.now + deadline, self.hooks,
+          self.saver, mock.Mock(), loop_lib.LoopContext(
+              self.events.append, lambda *note: self.noted.append(note),
+              **{"wait_for": self._wait_for, **context}))
+    self.loop.start(self.runs, lambda steps: dict.fromkeys(stopped, "noted"))
+
+  def train(self, ops, **arguments):
+    """Makes a loop, and trains; returns why it ended."""
+    self.make(ops, **arguments)
+    return self.loop.run(self.runs)
+
+  def steps(self, names):
+    return {name: self.runs.steps[name] for name in names}
+
+  def assert_keeps_pace(self):
+    """No ensemble was more than a step ahead of the slowest subnetwork."""
+    for _, steps in self.runs.seen:
+      for name in _ENSEMBLES:
+        self.assertLessEqual(
+            steps[name], min(steps[name] for name in _NAMES) + 1)
+
+
+class EndingTest(LoopTest):
+
+  @parameterized.named_parameters(
+      ("iteration", _Ending.ITERATION_OVER, _STEPS, {}),
+      ("max_steps", _Ending.MAX_STEPS, 5, {"max_steps": 5}),
+      ("both", _Ending.MAX_STEPS, _STEPS, {"max_steps": _STEPS}),
+      ("max_steps_before", _Ending.MAX_STEPS, 0, {"max_steps": 0}),
+      # Five names take a second each.
+      ("time", _Ending.TIME_IS_UP, 2, {"deadline": 10}),
+      ("time_and_steps", _Ending.MAX_STEPS, 2, {"deadline": 10,
+                                                "max_steps": 2}),
+      ("one_step_in_any_case", _Ending.TIME_IS_UP, 1, {"deadline": -1}),
+      ("late", _Ending.TIME_IS_UP, 0, {"deadline": -1, "is_late": True}),
+      ("late_and_done", _Ending.MAX_STEPS, 0, {"max_steps": 0,
+                                               "is_late": True}),
+      ("signal", _Ending.SIGNAL, 1, {"asked_to_stop": lambda: True}))
+  def test_ending(self, ending, steps, arguments):
+    self.assertEqual(ending, self.train(_alone(), **arguments))
+    self.assertEqual(dict.fromkeys(_NAMES + _ENSEMBLES, steps), self.loop.steps)
+    self.assertEqual(self.loop.steps, self.loop.trained)
+    self.assertEqual(steps, self.loop.global_step)
+
+  @parameterized.parameters(None, _STEPS)
+  def test_input(self, iteration_steps):
+    self.make(_alone(), iteration_steps=iteration_steps)
+    self.runs.num_batches = 8
+    self.assertEqual(_Ending.INPUT_ENDED, self.loop.run(self.runs))
+    self.assertEqual(8, self.loop.global_step)
+
+  def test_input_that_ends_at_max_steps(self):
+    self.make(_alone(), iteration_steps=None, max_steps=8)
+    self.runs.num_batches = 8
+    self.assertEqual(_Ending.MAX_STEPS, self.loop.run(self.runs))
+
+  def test_signal_while_the_input_ends(self):
+    self.make(_alone(), asked_to_stop=lambda: True)
+    self.runs.num_batches = 0
+    self.assertEqual(_Ending.SIGNAL, self.loop.run(self.runs))
+
+  def test_hook_of_a_user(self):
+    self.hooks.stops[None] = "a hook asked for it"
+    self.assertEqual(_Ending.STOP_ASKED, self.train(
+        _alone(), asked_to_stop=lambda: True))
+    self.assertEqual(1, self.loop.global_step)
+
+  @parameterized.parameters((True, _Ending.STOP_ASKED, 3),
+                            (False, _Ending.ITERATION_OVER, _STEPS))
+  def test_listener(self, asks, ending, steps):
+    self.saver.is_due.side_effect = lambda step: step == 3
+    self.saver.save.return_value = asks
+    self.assertEqual(ending, self.train(_alone()))
+    self.saver.save.assert_called_once_with(self.runs, 3)
+    self.assertEqual(steps, self.loop.global_step)
+
+  def test_who_is_done_is_noted(self):
+    self.train(_alone())
+    self.assertEqual(
+        [(name, "Training complete after 12 steps.", _STEPS)
+         for name in _NAMES + _ENSEMBLES], self.noted)
+    self.assertEqual(
+        [events.Stopped(0, name, reason, is_complete=True)
+         for name, reason, _ in self.noted],
+        [event for event in self.events if isinstance(event, events.Stopped)])
+
+  @parameterized.parameters(
+      (dict(steps=dict.fromkeys(_NAMES + _ENSEMBLES, _STEPS)), True),
+      (dict(stopped=_NAMES), True),
+      (dict(stopped=_NAMES[:2]), False),
+      (dict(max_steps=0), True),
+      (dict(is_late=True), True),
+      ({}, False))
+  def test_is_done(self, arguments, is_done):
+    self.make(_alone(), **arguments)
+    self.assertEqual(is_done, self.loop.is_done())
+
+  def test_what_was_stopped_before_trains_no_further(self):
+    self.train(_alone(), steps={"a": 3}, stopped=["a", "e"])
+    self.assertEqual({"a": 3, "b": _STEPS, "c": _STEPS, "e": 0, "f": _STEPS},
+                     self.runs.steps)
+    self.assertNotIn("a", [name for name, _, _ in self.noted])
+
+  def test_progress(self):
+    self.make(_alone(), max_steps=4)
+    self.loop.run(self.runs)
+    found = self.loop.progress(rate=2.)
+    self.assertEqual((4, self.loop.steps), (found.global_step, found.steps))
+    self.assertEqual(4., found.seconds_left)
+    self.assertIsNone(self.loop.progress().seconds_left)
+
+
+class NanTest(LoopTest):
+
+  def test_one_of_some(self):
+    self.make(_alone(), not_finite=lambda: "features")
+    self.runs.nan_from = {"b": 3, "f": 5}
+    self.assertEqual(_Ending.ITERATION_OVER, self.loop.run(self.runs))
+    self.assertEqual({"a": _STEPS, "b": 3, "c": _STEPS, "e": _STEPS, "f": 5},
+                     self.runs.steps)
+    self.assertEqual(
+        ("b", "Its loss is NaN after 3 steps. The input has NaN or infinity in "
+         "features.", 3), self.noted[0])
+    self.assertEqual(["b", "f"], [
+        event.name for event in self.events
+        if isinstance(event, events.Stopped) and event.is_nan])
+
+  def test_all_ensembles(self):
+    self.make(_alone())
+    self.runs.nan_from = {"e": 3, "f": 5}
+    with self.assertRaises(selection.AllNaNError):
+      self.loop.run(self.runs)
+    self.assertEqual(5, self.runs.steps["a"])
+
+  def test_one_ensemble_alone_whose_average_is_not_read(self):
+    self.make(_ops(ensembles=["e"]))
+    self.runs.nan_from = {"e": 3}
+    with self.assertRaises(selection.AllNaNError):
+      self.loop.run(self.runs)
+
+  def test_part(self):
+    self.make(_alone(is_part=True))
+    self.runs.nan_from = {"e": 3, "f": 5}
+    self.assertEqual(_Ending.ITERATION_OVER, self.loop.run(self.runs))
+
+
+class PartTest(LoopTest):
+
+  def test_ensembles_outlast_subnetworks_that_are_stopped(self):
+    """A subnetwork of another part may train to the limit."""
+    self.assertEqual(_Ending.ITERATION_OVER, self.train(
+        _alone(is_part=True), stopped=_NAMES))
+    self.assertEqual(dict.fromkeys(_ENSEMBLES, _STEPS), self.steps(_ENSEMBLES))
+
+  def test_without_a_limit_they_do_not(self):
+    self.train(_alone(is_part=True), stopped=_NAMES, iteration_steps=None)
+    self.assertEmpty(self.runs.seen)
+
+
+class TurnsTest(LoopTest):
+
+  def test_one_trains_in_each_run(self):
+    self.assertEqual(_Ending.ITERATION_OVER, self.train(_in_turn()))
+    self.assertEqual([(name,) for name in _NAMES] * _STEPS,
+                     [names for names, _ in self.runs.seen])
+    self.assertEqual(dict.fromkeys(_NAMES, _STEPS), self.loop.trained)
+    self.assertEqual(_STEPS, self.loop.global_step)
+    self.assertEqual(dict.fromkeys(_NAMES, float(_STEPS)), self.loop.seconds)
+    self.assertEmpty(self.waits)
+
+  def test_time_is_divided(self):
+    self.train(_in_turn(.1, .1, .8))
+    at = next(steps for _, steps in self.runs.seen if steps["c"] == _STEPS)
+    self.assertBetween(at["a"] + at["b"], 2, 4)
+    # What it leaves goes to the rest.
+    self.assertEqual(dict.fromkeys(_NAMES, _STEPS), self.steps(_NAMES))
+
+  def test_time_and_not_steps(self):
+    self.make(_in_turn())
+    self.runs.costs = {"c": 4.}
+    self.loop.run(self.runs)
+    at = next(steps for _, steps in self.runs.seen if steps["a"] == _STEPS)
+    self.assertBetween(at["c"], 2, 4)
+
+  def test_first_run_takes_longer_and_does_not_count(self):
+    self.make(_in_turn())
+    self.runs.was_new = True
+    self.loop.run(self.runs)
+    self.assertEqual(["a"] * _STEPS, [
+        name for (name,), _ in self.runs.seen[:_STEPS]])
+
+  def test_one_that_others_finish(self):
+    self.make(_in_turn())
+    train = self.runs.train
+
+    def others_too(*args):
+      self.runs.steps["b"] = _STEPS
+      return train(*args)
+
+    self.runs.train = others_too
+    self.loop.run(self.runs)
+    self.assertLessEqual(self.loop.trained["b"], 1)
+    self.assertEqual(2 * _STEPS, self.loop.trained["a"] + self.loop.trained["c"])
+
+  @parameterized.parameters(
+      ((("a", "b"), (.25, .25, .5)),),
+      ((("a",), (.5, .5)),))
+  def test_chief_that_trains(self, arguments):
+    self.others = dict.fromkeys(_NAMES, _STEPS)
+    self.assertEqual(_Ending.ITERATION_OVER, self.train(_chief(*arguments)))
+    self.assertEqual(dict.fromkeys(_NAMES + _ENSEMBLES, _STEPS),
+                     self.loop.steps)
+    # It trains its own and the ensembles, these all in one run.
+    names = arguments[0]
+    self.assertEqual(dict.fromkeys(names + _ENSEMBLES, _STEPS),
+                     self.loop.trained)
+    self.assertEqual({*((name,) for name in names), _ENSEMBLES},
+                     {names for names, _ in self.runs.seen})
+    self.assert_keeps_pace()
+
+  def test_chief_does_not_wait_for_what_nobody_trains(self):
+    self.assertEqual(_Ending.ITERATION_OVER, self.train(_chief()))
+    self.assertEqual(_STEPS, self.runs.steps["e"])
+    self.assertLen(self.waits, 1)
+    self.assertEqual(_Ending.ITERATION_OVER, self.train(
+        _chief(), untrained=("b", "c")))
+    self.assertLen(self.waits, 1)
+
+  @parameterized.parameters((.2, 1, 2), (.8, 6, 7))
+  def test_ensembles_have_their_part_of_the_time(self, part, least, most):
+    self.make(_chief(fractions=(1 - part, part)), steps={"b": _STEPS,
+                                                         "c": _STEPS})
+    self.runs.costs = {"e": .5, "f": .5}
+    self.loop.run(self.runs)
+    half = next(steps for _, steps in self.runs.seen
+                if steps["a"] == _STEPS // 2)
+    self.assertBetween(half["e"], least, most)
+
+  def test_some_steps_of_ensembles_are_left_to_others(self):
+    self.train(_chief(), steps={"b": _STEPS, "c": _STEPS},
+               shares_ensembles=True)
+    self.assertEqual(dict.fromkeys(_ENSEMBLES, _STEPS), self.steps(_ENSEMBLES))
+    for _, steps in self.runs.seen:
+      if steps["a"] < _STEPS:
+        # It could have been one step ahead.
+        self.assertLessEqual(steps["e"], max(0, steps["a"] - 2))
+
+  @parameterized.parameters(range(1, 5))
+  def test_does_not_wait_for_others_that_are_done(self, when):
+    self.others = dict.fromkeys(_NAMES, _STEPS)
+    self.make(_shares_ensembles(), shares_ensembles=True)
+    count = iter(range(100))
+
+    def others_are_done():
+      if next(count) == when:
+        self.runs.steps = dict.fromkeys(self.runs.steps, _STEPS)
+
+    self.runs.before_look = others_are_done
+    self.assertEqual(_Ending.ITERATION_OVER, self.loop.run(self.runs))
+    self.assertNotIn({}, self.waits)
+    self.assertEqual(_STEPS, max(self.runs.steps.values()))
+
+  def test_looks_what_others_have_done_before_a_step(self):
+    self.make(_shares_ensembles(), steps=dict.fromkeys(_NAMES, _STEPS),
+              shares_ensembles=True)
+    self.runs.before_look = lambda: self.runs.steps.update(
+        dict.fromkeys(_ENSEMBLES, _STEPS))
+    self.assertEqual(_Ending.ITERATION_OVER, self.loop.run(self.runs))
+    self.assertEmpty(self.runs.seen)
+
+  def test_max_steps_of_a_worker(self):
+    self.assertEqual(_Ending.MAX_STEPS, self.train(_in_turn(), max_steps=5))
+    self.assertEqual(5, self.loop.global_step)
+
+  def test_max_steps_of_a_chief(self):
+    self.others = dict.fromkeys(_NAMES, _STEPS)
+    self.assertEqual(_Ending.MAX_STEPS, self.train(_chief(), max_steps=5))
+    # The ensembles have caught up with the slowest.
+    slowest = min(self.steps(_NAMES).values())
+    self.assertEqual(dict.fromkeys(_ENSEMBLES, slowest + 1),
+                     self.steps(_ENSEMBLES))
+
+  @parameterized.parameters(0, 1)
+  def test_input(self, trains_ensembles):
+    self.make(_chief() if trains_ensembles else _in_turn())
+    self.runs.num_batches = 8
+    self.assertEqual(_Ending.INPUT_ENDED, self.loop.run(self.runs))
+    self.assertLen(self.runs.seen, 8)
+
+
+class BehindTest(LoopTest):
+  """A checkpoint of a cluster may have ensembles behind their subnetworks."""
+
+  @parameterized.parameters(
+      # The steps of subnetworks, of ensembles, and up to which to train.
+      (5, 2, None, _Ending.ITERATION_OVER),
+      (_STEPS, 3, _STEPS, _Ending.MAX_STEPS),
+      (5, 2, 5, _Ending.MAX_STEPS),
+      (5, 5, 5, _Ending.MAX_STEPS))
+  def test_ensembles_catch_up(self, step, ensemble_step, max_steps, ending):
+    self.make(_alone(), max_steps=max_steps, steps={
+        **dict.fromkeys(_NAMES, step),
+        **dict.fromkeys(_ENSEMBLES, ensemble_step)})
+    self.assertEqual(step == ensemble_step, self.loop.is_done())
+    self.assertEqual(ending, self.loop.run(self.runs))
+    end = max_steps or _STEPS
+    self.assertEqual(dict.fromkeys(_NAMES + _ENSEMBLES, end), self.runs.steps)
+    self.assertEqual(end, self.loop.global_step)
+
+  def test_one_of_two(self):
+    self.train(_alone(), steps={**dict.fromkeys(_NAMES, _STEPS), "e": _STEPS,
+                                "f": 3})
+    self.assertEqual(dict.fromkeys(_ENSEMBLES, _STEPS), self.steps(_ENSEMBLES))
+    self.assertEqual([("f",)] * 9, [names for names, _ in self.runs.seen])
+
+  def test_one_that_a_hook_stopped_now_is_not_behind(self):
+    """It ends with its subnetworks, as it was not restored behind them."""
+    self.make(_alone())
+    self.runs.nan_from = {"e": 3}
+    self.loop.run(self.runs)
+    self.assertEqual(3, self.runs.steps["e"])
+
+  @parameterized.parameters(((),), (("a",),))
+  def test_chief_at_max_steps(self, names):
+    self.train(_ops(names, _ENSEMBLES, names and (.5, .5), _NAMES), max_steps=5,
+               steps={**dict.fromkeys(_NAMES, 5), **dict.fromkeys(
+                   _ENSEMBLES, 2)})
+    self.assertEqual(dict.fromkeys(_ENSEMBLES, 6), self.steps(_ENSEMBLES))
+    self.assertEqual(dict.fromkeys(_NAMES, 5), self.steps(_NAMES))
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,198 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the training of an iteration, as a task of a cluster and alone.
+
+There is one process. What other workers do, the test does itself.
+"""
+
+import json
+import os
+import time
+from unittest import mock
+
+from absl.testing import absltest
+from adanet import distributed
+from adanet import tf_compat
+from adanet.core import model_dir as model_dir_lib
+from adanet.core import summary
+from adanet.testing import builders
+from adanet.testing import searches
+from adanet.training import loop as loop_lib
+from adanet.training import model as model_lib
+from adanet.training import sessions
+from adanet.training import trained
+from adanet.training import trainer
+from adanet.training import training_summaries
+
+_STEPS = 12
+_NAMES = ("t0_a", "t0_b", "t0_c")
+_ENSEMBLES = tuple(name + "_grow_complexity_regularized" for name in _NAMES)
+
+
+class _Counts(tf_compat.v1.train.SessionRunHook):
+  """Counts the runs that it sees."""
+
+  def __init__(self):
+    self.count = 0
+
+  def after_run(self, run_context, run_values):
+    self.count += 1
+
+
+class _Steps(tf_compat.v1.train.SessionRunHook):
+  """Reads the steps of all after each run."""
+
+  def __init__(self, names):
+    self._names = names
+    self.found = []
+
+  def begin(self):
+    variables = {v.op.name: v for v in tf_compat.v1.global_variables()}
+    self._read = {
+        name: variables[f"adanet/iteration_0/{kind}_{name}/step"]
+        for kind, names in (("subnetwork", _NAMES), ("ensemble", _ENSEMBLES))
+        for name in names if name in self._names}
+
+  def after_run(self, run_context, run_values):
+    self.found.append(run_context.session.run(self._read))
+
+
+class TrainerTest(absltest.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self._steps_of_others = {}  # How many others take while this one waits.
+    self._session = None
+
+  def _wait_for(self, unfinished):
+    """Lets others take a step, as `LoopContext.wait_for`."""
+    stopped = {}
+    for name in unfinished:
+      if self._steps_of_others.get(name, 0):
+        self._steps_of_others[name] -= 1
+        self._session.run(self._advance[name])
+      else:
+        stopped[name] = "nobody trains it"
+    return stopped
+
+  def _train(self, strategy, index, made=None, hooks=(), repeat=None,
+             num_workers=2, writer=None, num_others=0):
+    """Trains as a worker of a cluster; returns the loop and why it ended.
+
+    Args:
+      strategy: `PlacementStrategy`.
+      index: int, the worker's.
+      made: the builders of `_NAMES`.
+      hooks: the user's.
+      repeat: how often the input has its 4 batches; None for endlessly.
+      num_workers: int.
+      writer: `SummaryWriter` or None.
+      num_others: int, how often others train each one.
+    """
+    self._steps_of_others = dict.fromkeys(_NAMES, num_others)
+    folder = self.create_tempdir().full_path
+    names = [f"x:{i + 1}" for i in range(num_workers)]
+    task = ({"type": "worker", "index": index - 1} if index else
+            {"type": "chief", "index": 0})
+    with mock.patch.dict(os.environ, TF_CONFIG=json.dumps({
+        "cluster": {"chief": names[:1], **(
+            {"worker": names[1:]} if names[1:] else {})},
+        "task": task})):
+      config = tf_compat.RunConfig(model_dir=folder, tf_random_seed=1)
+    model = model_lib.Model(
+        searches.make(made or [builders.Dense(n) for n in "abc"], _STEPS),
+        model_dir_lib.ModelDir(folder), config, strategy)
+    request = trainer.Request(
+        builders.input_fn(repeat), hooks=hooks, max_iterations=1,
+        wait_timeout_secs=10.)
+    training = trainer.Training(
+        request, mock.Mock(asked=None, deferred=mock.MagicMock()),
+        lambda event: None, writer)
+    context = loop_lib.LoopContext(
+        lambda event: None,
+        lambda *note: model.model_dir.mark_stopped(0, *note),
+        wait_for=self._wait_for)
+    with model.graph(request.input_fn, "train", 0) as built:
+      it = trainer.IterationTraining(
+          model, training, built, trained.Start(0, None), trainer.TrainingTask(
+              "a task", index == 0, context, time.time()))
+      self._advance = {s.name: tf_compat.v1.assign_add(s.step, 1)
+                       for s in built.iteration.subnetworks}
+      with sessions.local_session(None) as self._session:
+        it.initializers.set_variables(self._session)
+        with it.initializers.started(self._session) as coordinator:
+          ending = it.train(self._session, coordinator)
+    return it.loop, ending
+
+  def test_a_worker_trains_one_in_each_run(self):
+    seen = _Steps(_NAMES)
+    loop, ending = self._train(
+        distributed.BalancedStrategy(num_ensemble_workers=1), 1, hooks=[seen])
+    self.assertEqual(loop_lib.Ending.ITERATION_OVER, ending)
+    self.assertEqual(
+        list(range(1, 3 * _STEPS + 1)), [sum(s.values()) for s in seen.found])
+    self.assertEqual(dict.fromkeys(_NAMES, _STEPS), loop.trained)
+    self.assertEqual(_STEPS, loop.global_step)
+
+  def test_alone_all_train_in_each_run(self):
+    seen = _Steps(_NAMES + _ENSEMBLES)
+    self._train(distributed.BalancedStrategy([1, 2, 4]), 0, hooks=[seen],
+                num_workers=1)
+    self.assertEqual(
+        [{step} for step in range(1, _STEPS + 1)],
+        [set(steps.values()) for steps in seen.found])
+
+  def test_one_subnetwork_takes_no_turns_and_observes_nothing(self):
+    with self.assertLogs(level="WARNING") as logs:
+      loop, ending = self._train(
+          distributed.BalancedStrategy(num_ensemble_workers=1), 1, repeat=1,
+          num_workers=4)
+    self.assertEqual(loop_lib.Ending.INPUT_ENDED, ending)
+    self.assertEqual({"t0_a": 4}, loop.trained)
+    self.assertEqual({"t0_a": 4}, loop.steps)
+    self.assertIn("the input ended after 4 of 12 steps", logs.output[-1])
+
+  def test_a_chief_that_trains(self):
+    made = [builders.Hooked(n, [_Counts()], [_Counts()]) for n in "abc"]
+    seen, user = _Steps(_NAMES + _ENSEMBLES), _Counts()
+    writer = mock.create_autospec(summary.SummaryWriter, instance=True)
+    loop, ending = self._train(
+        distributed.BalancedStrategy(num_ensemble_workers=0), 0, made,
+        hooks=[seen, user], num_others=_STEPS, writer=writer)
+    self.assertEqual(loop_lib.Ending.ITERATION_OVER, ending)
+    self.assertEqual(dict.fromkeys(_NAMES + _ENSEMBLES, _STEPS), loop.steps)
+    self.assertEqual(_STEPS, loop.global_step)
+    # Of the third it trains nothing, and of the rest all, as nobody else was
+    # quick enough.
+    self.assertEqual(
+        dict.fromkeys(_NAMES[:2] + _ENSEMBLES, _STEPS), loop.trained)
+    for steps in seen.found:
+      slowest = min(steps[name] for name in _NAMES)
+      for name in _ENSEMBLES:
+        self.assertLessEqual(steps[name], slowest + 1)
+    writer.add_scalars.assert_called()
+    # Hooks of builders run while theirs trains. As always, those that are not
+    # for the chief do not see the last step.
+    self.assertEqual([_STEPS, _STEPS, 0],
+                     [b.chief_hooks[0].count for b in made])
+    self.assertEqual([_STEPS - 1, _STEPS - 1, 0],
+                     [b.hooks[0].count for b in made])
+    self.assertEqual(3 * _STEPS, user.count)
+
+
+class StepRateTest(absltest.TestCase):
+
+  def test_where_others_train_too(self):
+    writer = mock.Mock()
+    rate = training_summaries.StepRate(writer, 5)
+    with mock.patch.object(time, "time", side_effect=[10., 12., 16.]):
+      for global_step in (3, 7, 9, 9, 13, 21):
+        rate.count(global_step)
+    self.assertEqual(
+        [mock.call("", {"global_step/sec": 3.}, 9),
+         mock.call("", {"global_step/sec": 3.}, 21)],
+        writer.add_scalars.call_args_list)
+
+
+if __name__ == "__main__":
+  absltest.main()
