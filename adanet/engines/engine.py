@@ -4,7 +4,7 @@
 
 The search asks, and gets values. An engine knows how an iteration is trained
 and evaluated with the processes that it has: this one (`local`), those of an
-executor, or those of a cluster. It knows no winners.
+executor, or those of a cluster. It chooses no winner.
 """
 
 import abc
@@ -66,14 +66,18 @@ class Engine(abc.ABC):
 
   @abc.abstractmethod
   def train(self, start: trained_lib.Start) -> trained_lib.TrainedIteration:
-    """Trains an iteration until it is over, or the steps, time or input are.
+    """Trains an iteration until it is over, or something else ends training.
 
     Workers and servers that are lost meanwhile are the engine's matter.
 
     Args:
       start: `Start`.
 
+    Returns:
+      `TrainedIteration`. Its `ending` says why it trains no further.
+
     Raises:
+      selection.AllNaNError: the loss of every ensemble is NaN.
       KeyboardInterrupt, SystemExit: a signal asked for a stop. The trained
         steps are saved.
     """

@@ -51,8 +51,8 @@ class BestEnsemble:
     if self._winner is not None:
       return iteration.candidates[0]
     name = self._answering.best(
-        local.LocalEngine(self.model),
-        candidates_lib.of_iteration(iteration, self.checkpoint))
+        local.LocalEngine(self.model), self.checkpoint,
+        lambda: candidates_lib.of_iteration(iteration, self.checkpoint))
     return next(c for c in iteration.candidates if c.name == name)
 
   def open_session(self, built: model_lib.BuiltGraph) -> sessions.OpenSession:

@@ -6,7 +6,7 @@ A decided iteration is not decided again: its record says who won, and at which
 checkpoint.
 """
 
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple
 
 from adanet.core import architecture as architecture_lib
 from adanet.core import checkpoints
@@ -61,8 +61,8 @@ class AnsweringWinner:
     return self._once("winner", model, checkpoint, lambda: _decided_now(
         engine, number, checkpoint))
 
-  def best(self, engine: engine_lib.Engine,
-           candidates: trained_lib.Candidates) -> str:
+  def best(self, engine: engine_lib.Engine, checkpoint: Optional[str],
+           candidates: Callable[[], trained_lib.Candidates]) -> str:
     """Returns the name of the candidate that answers: the best so far.
 
     As in AdaNet, the previous ensemble is compared too, unless an evaluator
@@ -70,7 +70,8 @@ class AnsweringWinner:
 
     Args:
       engine: `Engine` that evaluates them.
-      candidates: `Candidates`.
+      checkpoint: str, its prefix, or None.
+      candidates: returns the `Candidates` at that checkpoint.
 
     Raises:
       selection.AllNaNError: no candidate has a number as its value.
@@ -79,8 +80,8 @@ class AnsweringWinner:
     if not rules.evaluator:
       rules = rules._replace(force_grow=False)
     return self._once(
-        "best", engine.model, candidates.checkpoint,
-        lambda: winner_lib.choose(rules, candidates, engine).name)
+        "best", engine.model, checkpoint,
+        lambda: winner_lib.choose(rules, candidates(), engine).name)
 
 
 def _decided_now(engine, number, checkpoint):

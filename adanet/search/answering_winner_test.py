@@ -127,6 +127,10 @@ class AnsweringWinnerTest(parameterized.TestCase):
     self.enter_context(mock.patch.object(
         search_files, "SearchFiles", lambda _: self._engine.files))
 
+  def _best(self, candidates):
+    return self._answering.best(
+        self._engine, candidates.checkpoint, lambda: candidates)
+
   @parameterized.parameters(
       ({}, "b"), (dict(force_grow=True), "b"),
       (dict(force_grow=True, evaluator=_Rater()), "c"),
@@ -138,12 +142,11 @@ class AnsweringWinnerTest(parameterized.TestCase):
         1, {"b": 0., "c": 1., "d": 2.}, before="b")
     self._engine.values_of[1] = candidates.averages
     self.assertEqual(_name(int(winner != "b"), winner),
-                     self._answering.best(self._engine, candidates))
+                     self._best(candidates))
 
   def test_none_is_the_best(self):
     with self.assertRaises(selection.AllNaNError):
-      self._answering.best(self._engine, hand_written.candidates(
-          0, {"a": _NAN, "b": _NAN}))
+      self._best(hand_written.candidates(0, {"a": _NAN, "b": _NAN}))
 
   def test_best_is_kept_for_a_checkpoint_and_rules(self):
     self._engine = _Engine(evaluator=_Rater())
@@ -151,7 +154,7 @@ class AnsweringWinnerTest(parameterized.TestCase):
 
     def best(values, of=candidates):
       self._engine.values_of[0] = dict(zip(of.architectures, values))
-      return self._answering.best(self._engine, of)[3]
+      return self._best(of)[3]
 
     self.assertEqual("a", best([1., 2.]))
     self.assertEqual("a", best([2., 1.]))

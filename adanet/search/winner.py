@@ -144,19 +144,6 @@ def preset(rules: model_lib.Rules, number: int) -> trained_lib.Preset:
   return trained_lib.Preset(index, 2 if rules.force_grow and number else 1)
 
 
-def _preset_choice(rules, candidates):
-  """Returns the `Choice` that needs no comparison, or None."""
-  names = list(candidates.architectures)
-  given = preset(rules, candidates.number)
-  index = given.winner(len(names))
-  if index is None:
-    return None
-  return selection.preset(
-      names, index, "replay_config says so" if given.replayed is not None else
-      "it is the only candidate" if len(names) == 1 else
-      "it is the only new candidate, and force_grow is set")
-
-
 def candidates_with_nan(candidates: trained_lib.Candidates) -> Dict[str, str]:
   """Returns the candidates that count as NaN, each with a variable of NaN.
 
@@ -187,7 +174,7 @@ def choose(rules: model_lib.Rules, candidates: trained_lib.Candidates,
     ValueError: a fitted ensembler, or its data, is not as expected.
   """
   names = list(candidates.architectures)
-  choice = _preset_choice(rules, candidates)
+  choice = preset(rules, candidates.number).choice(names)
   values: Optional[Dict[str, float]] = None
   if not candidates.fitted or (
       choice is not None and choice.name not in candidates.fitted):

@@ -184,14 +184,15 @@ class PresetTest(parameterized.TestCase):
     averages = dict({before: 0.} if before else {}, **dict.fromkeys(new, 1.))
     won, engine = _choose(averages, [1.] * len(averages), number, before, rules)
     self.assertEqual(reason, won.choice.reason if winner or reason else "")
-    given = winner_lib.preset(engine.model.rules, number).winner(len(averages))
+    given = winner_lib.preset(engine.model.rules, number).choice(
+        list(won.architectures))
     if winner is None:
       self.assertIsNotNone(won.values)
       self.assertIsNone(given)
       return
     self.assertEqual(
         _name(number - (winner == before), winner), won.name)
-    self.assertEqual(list(won.architectures)[given], won.name)
+    self.assertEqual(given, won.choice)
     self.assertIsNone(won.values)
     self.assertIsNone(won.choice.value)
     self.assertEmpty(engine.calls)
@@ -211,11 +212,11 @@ class PresetTest(parameterized.TestCase):
         dict(force_grow=force_grow, patience=1 if has_patience else None,
              evaluator=_Rater() if has_evaluator else None))
     given = winner_lib.preset(
-        engine.model.rules, int(has_before)).winner(len(values))
+        engine.model.rules, int(has_before)).choice(names)
     self.assertEqual(
         selection.choose(names, values, previous=0 if has_before else None,
                          force_grow=force_grow).index, won.choice.index)
-    self.assertIn(given, (None, won.choice.index))
+    self.assertIn(given and given.index, (None, won.choice.index))
     self.assertEqual(given is None, won.values is not None)
 
   def test_replay_of_a_candidate_that_is_not_there(self):

@@ -146,6 +146,10 @@ def _fit(name, architecture, ensembler, members, loss, losses):
       {"t{}_{}".format(*key): losses[key] for key in members})
 
 
+def _ensemblers(search):
+  return {ensembler.name: ensembler for ensembler in search.ensemblers}
+
+
 def fit(model: model_lib.Model, candidates: trained_lib.Candidates,
         logits: logits_lib.RecordedLogits) -> Dict[str, Fitted]:
   """Fits all ensembles of an iteration that are to be fitted.
@@ -165,8 +169,7 @@ def fit(model: model_lib.Model, candidates: trained_lib.Candidates,
   Raises:
     ValueError: an ensembler of a user returned no weights.
   """
-  ensemblers = {ensembler.name: ensembler
-                for ensembler in model.search.ensemblers}
+  ensemblers = _ensemblers(model.search)
   with _loss_function(model, logits) as loss:
     losses = {name: loss(member.logits)
               for name, member in logits.members.items()
@@ -358,15 +361,14 @@ def _ensemble(name, architecture, search, number, task, logits, tensors,
   kept = () if before is None else tuple(
       i for i, member in enumerate(before.architecture.subnetworks)
       if member in architecture.subnetworks)
-  ensembler, = [one for one in search.ensemblers
-                if one.name == architecture.ensembler_name]
   return ensembles.build_ensemble(
       ensembles.Combination(
           architecture.ensemble_candidate_name,
           tuple(network.builder for network in networks), kept),
-      ensembler, name, number, architecture.replay_indices[-1], task, networks,
-      before, scoped_summary.ScopedSummary("ensemble", name, skip=True),
-      search.exports, frozen=False, training=False)
+      _ensemblers(search)[architecture.ensembler_name], name, number,
+      architecture.replay_indices[-1], task, networks, before,
+      scoped_summary.ScopedSummary("ensemble", name, skip=True), search.exports,
+      frozen=False, training=False)
 
 
 def set_weights(session: Any,

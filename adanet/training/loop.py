@@ -206,7 +206,7 @@ class Loop:
   def _next(self):
     """Returns the names of the trainees of the next run.
 
-There are none if all here must wait for other tasks.
+    There are none if all here must wait for other tasks.
     """
     if self._turns is None:
       if self._ops.limits_lag:

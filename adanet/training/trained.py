@@ -6,10 +6,11 @@ They are names, numbers and paths: they can be printed, pickled, and written by
 hand in a test.
 """
 
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from adanet.core import architecture as architecture_lib
 from adanet.core import events
+from adanet.core import selection
 from adanet.training import loop as loop_lib
 
 
@@ -24,11 +25,22 @@ class Preset(NamedTuple):
   replayed: Optional[int] = None
   up_to: int = 1
 
-  def winner(self, num_candidates: int) -> Optional[int]:
-    """Returns the index of the winner; None if values have to be compared."""
+  def choice(self, names: Sequence[str]) -> Optional[selection.Choice]:
+    """Returns the winner; None if values have to be compared.
+
+    Args:
+      names: of all candidates, in their order.
+
+    Raises:
+      ValueError: a replay names a candidate that is not there.
+    """
     if self.replayed is not None:
-      return self.replayed
-    return num_candidates - 1 if num_candidates <= self.up_to else None
+      return selection.preset(names, self.replayed, "replay_config says so")
+    if len(names) > self.up_to:
+      return None
+    return selection.preset(
+        names, len(names) - 1, "it is the only candidate" if len(names) == 1
+        else "it is the only new candidate, and force_grow is set")
 
 
 class Start(NamedTuple):

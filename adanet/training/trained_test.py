@@ -27,7 +27,14 @@ class PresetTest(parameterized.TestCase):
       (trained.Preset(2), 3, 2),
       (trained.Preset(0, up_to=2), 2, 0))
   def test_winner(self, preset, num_candidates, winner):
-    self.assertEqual(winner, preset.winner(num_candidates))
+    names = list("abc"[:num_candidates])
+    choice = preset.choice(names)
+    self.assertEqual(winner, choice and names.index(choice.name))
+
+  def test_replay_of_a_candidate_that_is_not_there(self):
+    with self.assertRaisesRegex(
+        ValueError, r"index=2 \(replay_config says so\): expected one of the 2"):
+      trained.Preset(2).choice(["a", "b"])
 
 
 class TrainedIterationTest(absltest.TestCase):

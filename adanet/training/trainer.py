@@ -363,8 +363,8 @@ class IterationTraining:
              ) -> trained_lib.TrainedIteration:
     """Returns the iteration that the chief has trained and saved.
 
-It is read from the checkpoint, with which the next iteration begins: on a
-cluster, other tasks may have trained since.
+    It is read from the checkpoint, with which the next iteration begins: on a
+    cluster, other tasks may have trained since.
     """
     assert self._chief_saver is not None
     checkpoint = self._chief_saver.checkpoint

@@ -1,3 +1,3 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""One task of a cluster, without knowledge of the search."""
+"""The engine of a cluster, and the connections between its tasks."""

@@ -4,8 +4,9 @@
 
 The variables are on the parameter servers. A *generation* is one life of them:
 each iteration begins a new one, and so does each restore from a checkpoint. The
-*job state* is a file in the model_dir, and a *status board* a few variables on
-each parameter server: both tell the other tasks the state of the generation:
+*job state* is a file in the model_dir, `agreement.json`, and a *status board* a
+few variables on each parameter server. By these the other tasks learn that a
+generation is announced, and that it is ready:
 
     announced    its number is in the job state and on the status boards; its
                  variables have no values yet
@@ -25,17 +26,17 @@ When a parameter server is lost in the middle of an iteration:
 
 1. A run of the chief's session fails (`tf.errors.OpError`): at once if the
    server was killed, after 60 s if it hangs. See `_train_in_sessions`.
+   If a signal has asked for a stop before, the chief ends now, without saving.
 2. The chief waits until the servers answer, and logs for which it waits. After
-   `worker_wait_timeout_secs` it gives up: `waiting.WaitTimeoutError`. If a
-   signal has asked for a stop before, the chief ends now, without saving.
+   `worker_wait_timeout_secs` it gives up: `waiting.WaitTimeoutError`.
 3. If all have kept their variables (it was the network), it opens another
    session and trains on. Nothing is lost. When that fails 4 times without a
    step in between, the servers are not the cause, and the error is raised.
 4. If one was started again, its variables are gone: the generation is lost, and
-   `_VariablesLostError` ends it. `train` then announces another
-   generation. Its variables, on all servers, get the values of the latest
-   checkpoint. The steps since then are trained again. The workers see the new
-   generation on the status boards, and join it.
+   `_VariablesLostError` ends it. `train` then announces another generation. Its
+   variables, on all servers, get the values of the latest checkpoint. The steps
+   since then are trained again. The workers see the new generation on the
+   status boards, and join it.
 
 When the chief itself is lost, the workers train on. A restarted chief goes on
 with their generation, if all servers have kept its variables and it would train
@@ -101,7 +102,7 @@ class ChiefEngine(engine.Engine):
     super().__init__(model)
     self._connection = connection
     self._generation: Optional[int] = None
-    self._oldest = 0
+    self._oldest = 0  # The first generation whose variables may be left.
     self._has_checked_files = False
     self._deferred = contextlib.ExitStack()  # Signals, to take over.
     self._late_time = float("inf")

@@ -16,7 +16,7 @@ from adanet import waiting
 from adanet.engines.cluster import addresses as addresses_lib
 from adanet.engines.cluster import ended
 from adanet.engines.cluster import evaluation_requests as requests_lib
-from adanet.engines.cluster import exhausted_inputs as departures_lib
+from adanet.engines.cluster import exhausted_inputs as inputs_lib
 from adanet.engines.cluster import job_state as job_state_lib
 from adanet.engines.cluster import server as server_lib
 from adanet.engines.cluster import sessions
@@ -58,7 +58,7 @@ class Connection:
   server: Any
   status_boards: Sequence[status_board.StatusBoard]
   file: job_state_lib.JobStateFile
-  exhausted_inputs: departures_lib.ExhaustedInputs
+  exhausted_inputs: inputs_lib.ExhaustedInputs
   evaluation_requests: requests_lib.EvaluationRequests
   job_watch: ended.JobWatch
 
@@ -227,6 +227,6 @@ def connect(config: Any, wait_timeout_secs: float) -> Connection:
                           _device(config))
           for i in range(config.num_ps_replicas)],
       file=job_state_lib.JobStateFile(config.model_dir),
-      exhausted_inputs=departures_lib.ExhaustedInputs(config.model_dir),
+      exhausted_inputs=inputs_lib.ExhaustedInputs(config.model_dir),
       evaluation_requests=requests_lib.EvaluationRequests(config.model_dir),
       job_watch=job_watch)

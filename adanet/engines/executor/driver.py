@@ -197,8 +197,13 @@ class ExecutorEngine(engine.Engine):
             [name for part in self._results for name in part])]
 
   def finished(self, outcome: engine.SearchOutcome, reason: str) -> None:
-    """See `Engine`. A decided iteration needs its parts no more."""
-    if outcome == engine.SearchOutcome.OVER and self._iteration is not None:
+    """See `Engine`."""
+    if outcome == engine.SearchOutcome.OVER:
+      self._remove_parts()
+
+  def _remove_parts(self):
+    """Removes the parts of the last iteration, when it is decided."""
+    if self._iteration is not None:
       part_files.PartFiles(
           self.model.model_dir.path, self._iteration.number).remove()
 
@@ -236,9 +241,10 @@ class ExecutorEngine(engine.Engine):
     """
     began = time.time()
     model, request = self.model, self._training.request
+    self._remove_parts()
     iteration = self._iteration = self._planned(start)
     parts = self._parts(iteration)
-    winner = start.preset.winner(len(iteration.architectures))
+    choice = start.preset.choice(list(iteration.architectures))
     names = _names_in_training(iteration)
     self._training.report(events.IterationBegan(
         start.number,
@@ -249,9 +255,9 @@ class ExecutorEngine(engine.Engine):
     files = part_files.PartFiles(model.model_dir.path, start.number)
     first = part_lib.PartRequest(
         (), len(parts), is_first=False, may_be_late=True,
-        compares=winner is None, records=bool(iteration.fitted) and (
-            winner is None or list(iteration.architectures)[winner] in [
-                one.name for one in iteration.fitted]),
+        compares=choice is None, records=any(
+            choice is None or choice.name == one.name
+            for one in iteration.fitted),
         start=start, max_steps=request.max_steps, stops={},
         builder_names=iteration.builder_names, model_dir=model.model_dir.path,
         driver=request.retry_until_space(

@@ -18,6 +18,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet import replay
 from adanet import tf_compat
 from adanet import waiting
 from adanet.engines.executor import execution
@@ -421,6 +422,13 @@ class DriverTest(parameterized.TestCase):
     with self.assertRaisesRegex(
         ValueError, "iteration 0: .*'a', 'A'.* only in upper and lower case"):
       self._train(_Here(), names="aA")
+
+  def test_replay_of_a_candidate_that_is_not_there(self):
+    executor = _Here()
+    with self.assertRaisesRegex(
+        ValueError, r"index=7 \(replay_config says so\): expected one of the 3"):
+      self._train(executor, replay_config=replay.Config([7]))
+    self.assertEmpty(executor.trained)
 
   def test_more_steps_than_an_earlier_driver_asked_for(self):
     model_dir = self.create_tempdir().full_path
