@@ -51,3 +51,29 @@ def py_tiered_test(name, srcs, quick, shard_count = None, tags = [], **kwargs):
         tags = tags + ["quick"],
         **kwargs
     )
+
+def py_together_test(name, cases):
+    """Makes a medium test that runs cases of several files in one process.
+
+    So TensorFlow, which takes longer to import than most cases to run, is
+    imported once. The tests of the files are large: `test //...` runs this one,
+    `test --config=all //...` runs those in its place.
+
+    A case that forks fails behind one that has made a session of TensorFlow.
+
+    Args:
+      name: such as "quick_test".
+      cases: list of tests of this package, such as "scopes_test", or some of
+        their classes or cases, such as "nan_test.NanTest.test_all_nan".
+    """
+    package = native.package_name().replace("/", ".")
+    tests = {case.split(".")[0]: None for case in cases}
+    py_test(
+        name = name,
+        size = "medium",
+        srcs = ["//tools/build_defs:together.py"],
+        main = "//tools/build_defs:together.py",
+        args = [package + "." + case for case in cases],
+        tags = ["quick"],
+        deps = [":" + test for test in tests] + ["//third_party/py:absl"],
+    )

@@ -1,0 +1,11 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The program of each `py_together_test`: runs tests of modules that it names.
+
+  together.py adanet.core.scopes_test adanet.core.summary_test.SummaryTest
+"""
+
+from absl.testing import absltest
+
+if __name__ == "__main__":
+  absltest.main(module=None)
