@@ -111,7 +111,7 @@ class _Line(adanet.subnetwork.Builder):
 
 
 class _Lines(adanet.subnetwork.Generator):
-  """Makes given networks in each iteration, or one named after the reports."""
+  """Makes given networks, or one named after the reports and another one."""
 
   def __init__(self, *iterations: Sequence[_Line]):
     self._iterations = iterations
@@ -124,8 +124,11 @@ class _Lines(adanet.subnetwork.Generator):
       return self._iterations[iteration_number]
     told = ["{}_{:.0f}".format(report.name, 100 * report.metrics["loss"])
             for report in all_reports]
+    # With one network alone, all tasks of a cluster train the same ensembles,
+    # and an update of the moving average may get lost between two of them.
     return [_Line("_".join(told + ["of"] + [
-        report.name for report in previous_ensemble_reports]), 1.)]
+        report.name for report in previous_ensemble_reports]), 1.),
+            _Line("z", .5)]
 
 
 # The first one is the best beside the second one, and not alone.
@@ -234,7 +237,7 @@ _ROWS = (
     _row("reports", ([_Line("a", .5), _Line("b", .9)],), _Then(
         ("t0_b", "t1_a_25_b_1_of_b"),
         ({"t0_a": .25, "t0_b": .01}, {
-            "t0_b": .01, "t1_a_25_b_1_of_b": .0025})),
+            "t0_b": .01, "t1_a_25_b_1_of_b": .0025, "t1_z": .09})),
          report_materializer=adanet.ReportMaterializer(_Input(1)),
          max_iterations=2),
     _row("fitted", ([_Line("a", .6), _Line("b", 1.5)],), _Then(
