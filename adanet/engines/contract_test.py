@@ -15,6 +15,7 @@ import sys
 import time
 from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
 from unittest import mock
+import uuid
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -398,8 +399,11 @@ def _error_path(folder):
   return os.path.join(folder, "error")
 
 
-def _task(call, folder):
+def _task(call, folder, job_id):
   """A user's program in a task of a cluster."""
+  # So that a task that starts when the chief has ended needs not wait to see
+  # whether the end was that of an earlier job.
+  os.environ["ADANET_JOB_ID"] = job_id
   error = _train(call, folder)
   if "chief" in tf_compat.RunConfig().task_type:
     with open(_error_path(folder), "w", encoding="utf-8") as f:
@@ -416,7 +420,7 @@ class ClusterTest(parameterized.TestCase):
 
   def _train(self, call, folder):
     job = jobs.started(
-        self, functools.partial(_task, call, folder),
+        self, functools.partial(_task, call, folder, uuid.uuid4().hex),
         dict(chief=1, worker=1, ps=1))
     job.wait(lambda: "chief:0" not in job.running or any(
         map(job.status, job.names)), 90., "the end of the chief")
