@@ -9,8 +9,10 @@
     record    what the next iteration needs, and what a report shows
     another?  whether the search has another iteration
 
-That an iteration has trained to its end, `training/loop` finds out:
-`TrainedIteration.ending` says it.
+That an iteration is over, `training.loop.Loop.run` finds out. Only such a one
+is decided: after any other `Ending`, also that of the input, the search ends
+without a winner. On a cluster, all of this runs in the chief; workers learn of
+the next iteration from what it announces.
 """
 
 import math

@@ -24,7 +24,11 @@ _LEFT_STEPS = 3
 
 
 class Ending(enum.Enum):
-  """Why a loop ended."""
+  """Why a loop ended.
+
+  The search chooses a winner after ITERATION_OVER alone, and not if `max_steps`
+  is reached, too.
+  """
   ITERATION_OVER = "the iteration is over"
   MAX_STEPS = "it reached the number of steps that were asked for"
   TIME_IS_UP = "its max_seconds are over"
@@ -235,6 +239,10 @@ class Loop:
             bool(self._active))
 
   def _is_over(self):
+    """Returns whether nothing is left to train or to wait for.
+
+    A task with ensembles also waits for the tasks that train their subnetworks.
+    """
     return not (self._lag_limit.unfinished or self._trains_subnetworks() or
                 self._catching_up() or self._outlasts_subnetworks())
 

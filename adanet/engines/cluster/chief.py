@@ -12,12 +12,17 @@ generation is announced, and that it is ready:
                  variables have no values yet
     ready        all variables have their values, and the status boards say so;
                  the chief and the workers train
-    over         the chief has saved the last checkpoint of the iteration; all
-                 evaluate the candidates, if there is an evaluator, and make the
-                 reports. The search chooses the winner, and the chief announces
+    over         the loop of the chief says so, and it has saved the last
+                 checkpoint. `search/loop`, which runs in the chief alone,
+                 decides: it asks for values, logits or reports if it needs
+                 them, which all tasks then compute. Its next `train` announces
                  the next iteration
     lost         a parameter server has lost its variables; the chief announces
                  another generation, from the latest checkpoint
+
+The chief's loop waits for subnetworks that others train, if it trains ensembles
+(see `Peers`), but not for a worker whose input has ended. When the chief's own
+input ends, the search does, without a winner. `max_seconds` are the chief's.
 
 At the end the job state says that the job is OVER or STOPPED, and all tasks
 end.
@@ -30,8 +35,9 @@ When a parameter server is lost in the middle of an iteration:
 2. The chief waits until the servers answer, and logs for which it waits. After
    `worker_wait_timeout_secs` it gives up: `waiting.WaitTimeoutError`.
 3. If all have kept their variables (it was the network), it opens another
-   session and trains on. Nothing is lost. When that fails 4 times without a
-   step in between, the servers are not the cause, and the error is raised.
+   session and trains on. Nothing is lost. When that fails more than
+   `decisions.MAX_FAILURES` times without a step in between, the servers are not
+   the cause, and the error is raised.
 4. If one was started again, its variables are gone: the generation is lost, and
    `_VariablesLostError` ends it. `train` then announces another generation. Its
    variables, on all servers, get the values of the latest checkpoint. The steps

@@ -1,6 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How a task decides on its next step: pure functions of small values."""
+"""How a task reacts to lost servers and to restarts, by small values.
+
+Nothing here is about the candidates of a search.
+"""
 
 from typing import Optional, Sequence
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """At the end of an iteration, all workers evaluate its candidates.
 
-The chief asks twice at most: for the metric of an evaluator, and for reports.
+The chief asks up to three times: for the values of the candidates, for the
+logits to which ensembles are fitted, and for reports.
 
 1. It divides the candidates among itself and the workers that answer, and
    writes a request, which says who takes which.

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The evaluator of a cluster: evaluates checkpoints until training is over.
 
-It is no part of the cluster that trains. All that it knows, it reads from
+It is not `adanet.Evaluator`: it has no part in choosing a winner, nor in the
+cluster that trains. All that it knows, it reads from
 `model_dir`, once a second: the latest checkpoint, and the chief's job state.
 Only to see that it is the chief's `model_dir`, it asks a parameter server.
 The last evaluated checkpoint stands in `<model_dir>/eval/evaluated.json`, so

@@ -6,7 +6,8 @@
              train, and a new life of its variables
     build    the graph of its share
     wait     until the chief has given all variables their values
-    train    until the iteration is over, or the chief announces another one
+    train    until nothing of its share is left, or the chief announces another
+             generation. Whether the iteration is over, the chief finds out
     evaluate its part of the candidates, if the chief asks for that
     end      when the chief says that training is over
 
@@ -17,8 +18,8 @@ servers, and the chief restores and saves. It can lose:
    waits until all servers answer. If they have kept their variables, it opens
    another session and trains on; see `Generation.raise_if_final`. Else it sees
    the chief's next generation, builds its graph again, and joins that.
-2. The chief. It trains on, as no step needs the chief. When the iteration is
-   over it waits, logs for whom, and gives up after
+2. The chief. It trains on, as no step needs the chief. When its share is done
+   it waits, logs for whom, and gives up after
    `worker_wait_timeout_secs`: `waiting.WaitTimeoutError`. A chief that comes
    back meanwhile keeps the trained steps.
 3. Another worker. It trains on. Ensembles wait for the subnetworks of the
