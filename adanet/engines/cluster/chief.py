@@ -12,11 +12,10 @@ generation is announced, and that it is ready:
                  variables have no values yet
     ready        all variables have their values, and the status boards say so;
                  the chief and the workers train
-    over         the loop of the chief says so, and it has saved the last
-                 checkpoint. `search/loop`, which runs in the chief alone,
-                 decides: it asks for values, logits or reports if it needs
-                 them, which all tasks then compute. Its next `train` announces
-                 the next iteration
+    over         the chief's loop says so, and has saved the last checkpoint.
+                 `search/loop`, in the chief alone, decides: all tasks compute
+                 the values, logits or reports that it asks for. Its next
+                 `train` announces the next iteration
     lost         a parameter server has lost its variables; the chief announces
                  another generation, from the latest checkpoint
 
@@ -36,8 +35,7 @@ When a parameter server is lost in the middle of an iteration:
    `worker_wait_timeout_secs` it gives up: `waiting.WaitTimeoutError`.
 3. If all have kept their variables (it was the network), it opens another
    session and trains on. Nothing is lost. When that fails more than
-   `decisions.MAX_FAILURES` times without a step in between, the servers are not
-   the cause, and the error is raised.
+   `decisions.MAX_FAILURES` times without a step in between, the error is raised.
 4. If one was started again, its variables are gone: the generation is lost, and
    `_VariablesLostError` ends it. `train` then announces another generation. Its
    variables, on all servers, get the values of the latest checkpoint. The steps
