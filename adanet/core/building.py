@@ -392,7 +392,8 @@ class _GraphBuilder:
         has_previous=bool(previous and candidates),
         planned=tuple(self._planned(planned, number, previous)),
         builder_costs=tuple(getattr(b, "cost", None) for b in builders),
-        graphs=self._graphs)
+        graphs=self._graphs,
+        features=fingerprint.features_of(self._task.features))
 
 
 def build(search: iteration_lib.Search,

@@ -9,6 +9,9 @@ floats, such as numbers of the shape, and ops that change the shape alone. The
 graph for training and the frozen one, in a later iteration, are two entries.
 Other versions of the packages may build other ops, so graphs are compared only
 if they are of the same versions.
+
+The features of the input are in it to make models for the same input later.
+They are not compared: a graph for other features has other variables.
 """
 
 import hashlib
@@ -54,6 +57,35 @@ def _is_frozen_before(name, number):
   return iteration is not None and int(iteration.group(1)) < number
 
 
+class InputFeature(NamedTuple):
+  """What kind of tensor a feature is.
+
+  Attributes:
+    dtype: str, such as "float32".
+    shape: tuple of int, with that of the batch first; None for any size.
+  """
+  dtype: str
+  shape: Tuple[Optional[int], ...]
+
+
+def features_of(features: Any) -> Dict[str, InputFeature]:
+  """Returns what kinds of tensors some features are, by name.
+
+  Args:
+    features: of an input_fn. One that is alone has the name "".
+
+  Returns:
+    A dict; empty if the features are no dense tensors with known ranks, or have
+    no names.
+  """
+  named = features if isinstance(features, dict) else {"": features}
+  if not all(isinstance(name, str) and isinstance(one, tf_compat.v1.Tensor) and
+             one.shape.rank for name, one in named.items()):
+    return {}
+  return {name: InputFeature(one.dtype.base_dtype.name, (
+      None, *one.shape.as_list()[1:])) for name, one in named.items()}
+
+
 class SearchFingerprint(NamedTuple):
   """The fingerprint of a search: it tells one search from another.
 
@@ -66,6 +98,8 @@ class SearchFingerprint(NamedTuple):
     versions: dict from each package that builds graphs to its version.
     graphs: dict from the key of a subnetwork to its ops; empty for one that is
       known by name alone.
+    features: dict from the name of each feature to its `InputFeature`; empty
+      if it is not known. See `features_of`.
   """
   head: str
   ensemblers: Tuple[str, ...]
@@ -74,6 +108,7 @@ class SearchFingerprint(NamedTuple):
   max_iterations: Optional[int] = None
   versions: Dict[str, str] = {}
   graphs: Dict[str, Graph] = {}
+  features: Dict[str, InputFeature] = {}
 
   def at(self, number: int, resumes: bool) -> "SearchFingerprint":
     """Returns the part of it that holds when an iteration trains.
@@ -89,6 +124,8 @@ class SearchFingerprint(NamedTuple):
 
   def merged(self, now: "SearchFingerprint") -> "SearchFingerprint":
     """Returns `now`, with graphs of this one that it does not have yet."""
+    if not now.features:
+      now = now._replace(features=self.features)
     if not self._is_of_same_versions(now):
       return now
     known = {name: graph for name, graph in self.graphs.items()
@@ -165,13 +202,15 @@ def _described(value):
 
 
 def of(search: Any, max_iterations: Optional[int],
-       graphs: Mapping[str, Graph] = {}) -> SearchFingerprint:
+       graphs: Mapping[str, Graph] = {},
+       features: Mapping[str, InputFeature] = {}) -> SearchFingerprint:
   """Returns the fingerprint of a search.
 
   Args:
     search: `Search`.
     max_iterations: int or None.
     graphs: see `SearchFingerprint`.
+    features: see `SearchFingerprint`.
   """
   return SearchFingerprint(
       head=_described(search.head),
@@ -180,7 +219,7 @@ def of(search: Any, max_iterations: Optional[int],
       max_iteration_steps=search.max_iteration_steps,
       max_iterations=max_iterations,
       versions=dict(versions.loaded(), adanet=version.VERSION),
-      graphs=dict(graphs))
+      graphs=dict(graphs), features=dict(features))
 
 
 # The graph of a subnetwork.

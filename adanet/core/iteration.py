@@ -78,6 +78,7 @@ class Iteration(NamedTuple):
       None for one that does not say it.
     graphs: dict of the graphs of all subnetworks that were built, for a
       `SearchFingerprint`; only training has them.
+    features: dict from the name of each feature to its `InputFeature`.
   """
   number: int
   builder_names: Tuple[str, ...]
@@ -95,6 +96,7 @@ class Iteration(NamedTuple):
   planned: Tuple[Planned, ...]
   builder_costs: Tuple[Optional[float], ...]
   graphs: Dict[str, fingerprint.Graph]
+  features: Dict[str, fingerprint.InputFeature]
 
   @property
   def architectures(self) -> Dict[str, architecture_lib.Architecture]:

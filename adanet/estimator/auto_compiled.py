@@ -3,7 +3,9 @@
 """Arguments of `compile` of a pool's Keras model that the head does not use."""
 
 import re
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+from adanet import tf_compat
 
 # From the class of a head to its loss in words, to the names of the losses of
 # Keras that mean the same, and to the names of its metrics.
@@ -155,3 +157,56 @@ def dropped(model: Any, head: Any) -> Optional[str]:
   advice = " ".join(_ADVICE[name] for name in ignored if name in _ADVICE)
   return (f"is compiled with {given}, without effect: {trains} trains it. "
           f"{advice}")
+
+
+# From the class of a head to the class of the Keras loss that means the same of
+# logits, and to the metrics, as functions that make them.
+_LOSSES: Dict[str, Tuple[str, Callable[[Any], List[Any]]]] = {
+    "RegressionHead": ("MeanSquaredError", lambda metrics: []),
+    "BinaryClassHead": (
+        "BinaryCrossentropy", lambda metrics: [
+            metrics.BinaryAccuracy(name="accuracy", threshold=0.)]),
+    "MultiLabelHead": ("BinaryCrossentropy", lambda metrics: []),
+    "MultiClassHead": (
+        "SparseCategoricalCrossentropy", lambda metrics: [
+            metrics.SparseCategoricalAccuracy(name="accuracy")]),
+}
+
+
+def _of_single_head(head):
+  """Returns the loss and the metrics of a head; None if Keras has none."""
+  keras = tf_compat.keras_3
+  if getattr(head, "loss_fn", None) is not None or getattr(
+      head, "_label_vocabulary", None) is not None:
+    return None
+  kind = type(head).__name__
+  reduction = getattr(head, "loss_reduction", None)
+  if kind not in _LOSSES or reduction not in ("sum", "sum_over_batch_size"):
+    return None
+  name, make_metrics = _LOSSES[kind]
+  arguments = {} if kind == "RegressionHead" else {"from_logits": True}
+  return (getattr(keras.losses, name)(reduction=reduction, **arguments),
+          make_metrics(keras.metrics))
+
+
+def of_head(head: Any) -> Optional[Dict[str, Any]]:
+  """Returns the arguments of `compile` for a model of a head's logits.
+
+  Args:
+    head: a head.
+
+  Returns:
+    A dict with the arguments `loss` and `metrics`, and `loss_weights` for a
+    multi-head; None if Keras has no loss that means the same.
+  """
+  heads = getattr(head, "heads", None)
+  if not heads:
+    found = _of_single_head(head)
+    return found and {"loss": found[0], "metrics": found[1]}
+  by_name = {part.name: _of_single_head(part) for part in heads}
+  if None in by_name.values():
+    return None
+  return {
+      "loss": {name: loss for name, (loss, _) in by_name.items()},
+      "metrics": {name: metrics for name, (_, metrics) in by_name.items()},
+      "loss_weights": dict(zip(by_name, head.head_weights))}

@@ -31,6 +31,7 @@ from adanet.estimator import auto_builders
 from adanet.estimator import auto_inputs
 from adanet.estimator import auto_networks
 from adanet.estimator import estimator as estimator_lib
+from adanet.estimator import keras_model
 from adanet.tf_compat import estimator_config
 from adanet.tf_compat import optimizers
 
@@ -398,3 +399,30 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
         enable_subnetwork_summaries=enable_subnetwork_summaries,
         global_step_combiner_fn=global_step_combiner_fn,
         max_iterations=max_iterations, replay_config=replay_config, **kwargs)
+
+  def keras_model(self, checkpoint_path: Optional[str] = None) -> Any:
+    """Returns the best ensemble as a `keras.Model`, with what it has learned.
+
+    The models of the pool are made again by their functions, and a layer adds
+    up their weighted logits. Saved as `.keras`, it loads without adanet. Where
+    the head's loss is one of Keras, it is compiled with that, with the head's
+    metrics, and with Adam: `evaluate` and `fit` work at once.
+
+    Its output is what the models of the pool return: the logits of the head,
+    or a dict from head to logits for a multi-head. `keras.ops.softmax` makes
+    probabilities of those of a `MultiClassHead`. Its inputs are the features
+    that the models take, by name. A feature that is alone needs no name.
+
+    Args:
+      checkpoint_path: str, the prefix of a checkpoint; None for the latest.
+
+    Returns:
+      `keras.Model`. The members are named `t<iteration>_<name>`.
+
+    Raises:
+      ValueError: `model_dir` has no checkpoint, or no features are known of it;
+        this is not Keras 3 in eager execution; or the ensemble, or a network of
+        it, cannot be made of layers of Keras.
+    """
+    return keras_model.build(
+        self._best(checkpoint_path), self._model.search.head)

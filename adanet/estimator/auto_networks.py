@@ -14,6 +14,7 @@ import weakref
 
 from adanet import tf_compat
 from adanet.estimator import auto_inputs
+from adanet.tf_compat import keras_scope
 
 # The outputs of a model for one head that gives its last layer, too.
 _PAIR = ("last_layer", "logits")
@@ -38,6 +39,21 @@ class Outputs(NamedTuple):
   regularization: Sequence[Any] = ()
   updates: Sequence[Any] = ()
   variables: Optional[Sequence[Any]] = None
+
+
+class MadeAgain(NamedTuple):
+  """A model of Keras 3 that was made eagerly, and called with its inputs.
+
+  Attributes:
+    model: the model.
+    inputs: what it was called with: a nested structure of `keras.KerasTensor`.
+    last_layer: `keras.KerasTensor`, or dict from head to these.
+    logits: the same.
+  """
+  model: Any
+  inputs: Any
+  last_layer: Any
+  logits: Any
 
 
 @contextlib.contextmanager
@@ -126,11 +142,16 @@ def _as_float32(value):
   return value
 
 
+def _pair(result):
+  """Returns the last layer and the logits of a network, unchecked."""
+  if isinstance(result, (list, tuple)) and len(result) == 2:
+    return result
+  return result, result
+
+
 def _split(result, owner):
   """Returns the last layer and the logits of a network's return value."""
-  last_layer, logits = result, result
-  if isinstance(result, (list, tuple)) and len(result) == 2:
-    last_layer, logits = result
+  last_layer, logits = _pair(result)
   for tensor in logits.values() if isinstance(logits, dict) else [logits]:
     if hasattr(type(tensor), "trainable_weights"):
       raise ValueError(
@@ -266,6 +287,33 @@ class KerasNetwork:
     self._weights = weights
     self._inputs: Any = None
     self.model: Any = None
+
+  @property
+  def owner(self) -> str:
+    """The owner of the function, for messages."""
+    return self._owner
+
+  @property
+  def is_keras_3(self) -> bool:
+    """Whether the model, which has been made, is of Keras 3."""
+    return auto_inputs.is_keras_3(self.model)
+
+  def made_again(self, name: str, features: Any) -> MadeAgain:
+    """Makes the model again, eagerly, and calls it.
+
+    Args:
+      name: str, that the model gets.
+      features: `keras.KerasTensor`, or dict of them.
+    """
+    with keras_scope.numbered_anew(), _dtype_policy(self._dtype_policy):
+      model = self._make_model()
+      self._check(model)
+      model.name = name
+      inputs = auto_inputs.ModelInputs(
+          model, self._owner, self._weights).of(features)
+      last_layer, logits = _pair(
+          _by_head(model(inputs), model, self._heads, self._owner))
+    return MadeAgain(model, inputs, last_layer, logits)
 
   def _check(self, model):
     """Checks the model that the function has made.

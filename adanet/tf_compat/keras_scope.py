@@ -155,6 +155,17 @@ def use(optimizer: Any) -> None:
       if id(variable) not in known)
 
 
+@contextlib.contextmanager
+def numbered_anew() -> Iterator[None]:
+  """Lets the names of layers that are made eagerly begin anew, as in a scope.
+  """
+  outer = keras_loaded.exchange_state({})
+  try:
+    yield
+  finally:
+    keras_loaded.exchange_state(outer)
+
+
 class KerasScope:
   """The variables and assignments of one builder with Keras 3.
 

@@ -202,6 +202,7 @@ class IterationTraining:
       self._fingerprint_check = fingerprint_check.FingerprintCheck(
           model, start.number, self._training.request.max_iterations,
           self.iteration.builder_names, self.iteration.graphs,
+          self.iteration.features,
           has_weights=start.checkpoint is not None,
           resumes=not start.starts_iteration)
     _warn_of_hooks_left_out(self.iteration, self._ops)

@@ -305,7 +305,7 @@ class ExecutorEngine(engine.Engine):
     has_begun = any(files.attempts(part) for part in parts)
     check = fingerprint_check.FingerprintCheck(
         self.model, start.number, request.max_iterations,
-        iteration.builder_names, iteration.graphs,
+        iteration.builder_names, iteration.graphs, iteration.features,
         has_weights=start.checkpoint is not None or has_begun,
         resumes=has_begun or not start.starts_iteration)
     done = tuple(name for part in parts for name in part
