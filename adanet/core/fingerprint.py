@@ -195,6 +195,8 @@ def _described(value):
   given = [f"name={value.name!r}"] if getattr(value, "name", None) else []
   if hasattr(value, "logits_dimension"):
     given.append(f"logits_dimension={value.logits_dimension}")
+  if hasattr(value, "loss_names"):
+    given = [f"loss={value.loss_names}"]
   heads = getattr(value, "heads", None)
   if isinstance(heads, (list, tuple)):
     given = [_described(head) for head in heads]

@@ -102,6 +102,8 @@ def _check_logits(logits, dimension, owner):
   if shape.ndims is None:
     return
   last = tf_compat.v1.dimension_value(shape[-1]) if shape.ndims else None
+  if dimension is None:  # A loss of Keras takes any shape.
+    return
   if shape.ndims < 2 or (last is not None and last != dimension):
     raise ValueError(
         f"{owner}: logits must have shape [batch_size, {dimension}] for this "

@@ -267,11 +267,13 @@ class ComplexityRegularizedEnsembler(Ensembler):
     parts += [(subnetwork, None) for subnetwork in subnetworks]
     shapes.check_same_heads([subnetwork for subnetwork, _ in parts])
     heads = _heads(parts[0][0])
+    # Losses of Keras, which have no dimension, take outputs of any rank.
+    ranks = (1, 2) if logits_dimension is not None else (1, 2, 3, 4, 5)
 
     weighted_subnetworks = []
     for index, (subnetwork, weight) in enumerate(parts):
       with tf_compat.v1.variable_scope(f"weighted_subnetwork_{index}"):
-        weighted = [self._weigh(subnetwork, weight, len(parts), head)
+        weighted = [self._weigh(subnetwork, weight, len(parts), head, ranks)
                     for head in heads]
       weighted_subnetworks.append(WeightedSubnetwork(
           weight=_join(heads, [weight for weight, _ in weighted]),
@@ -280,7 +282,8 @@ class ComplexityRegularizedEnsembler(Ensembler):
 
     previous_bias = self._previous_bias(
         previous_ensemble, previous_ensemble_subnetworks or ())
-    biases = [self._bias(parts[0][0], previous_bias, head) for head in heads]
+    biases = [self._bias(parts[0][0], previous_bias, head, ranks)
+              for head in heads]
     logits = []
     for head, bias in zip(heads, biases):
       terms = [head.of(w.logits) for w in weighted_subnetworks]
@@ -314,12 +317,12 @@ class ComplexityRegularizedEnsembler(Ensembler):
         checkpoint_file.latest(self._model_dir) or self._model_dir,
         variable.op.name)
 
-  def _weigh(self, subnetwork, previous_weight, num_subnetworks, head):
+  def _weigh(self, subnetwork, previous_weight, num_subnetworks, head, ranks):
     """Returns the weight of a subnetwork and its weighted logits for a head."""
     tf = tf_compat.v1
     last_layer = head.of(subnetwork.last_layer)
     logits = head.of(subnetwork.logits)
-    _, logits_size = _rank_and_size("logits" + head.tag, logits, (1, 2))
+    _, logits_size = _rank_and_size("logits" + head.tag, logits, ranks)
     is_matrix = self._mixture_weight_type == MixtureWeightType.MATRIX
     shape = []
     if self._mixture_weight_type == MixtureWeightType.VECTOR:
@@ -362,12 +365,12 @@ class ComplexityRegularizedEnsembler(Ensembler):
       return None
     return getattr(previous_ensemble, "bias", None)
 
-  def _bias(self, subnetwork, previous_bias, head):
+  def _bias(self, subnetwork, previous_bias, head, ranks):
     """Returns the variable of the bias for a head."""
     tf = tf_compat.v1
     if previous_bias is None:
       rank, size = _rank_and_size(
-          "logits" + head.tag, head.of(subnetwork.logits), (1, 2))
+          "logits" + head.tag, head.of(subnetwork.logits), ranks)
       shape = [1 if rank == 1 else size]
       initializer = tf.zeros_initializer()
     else:

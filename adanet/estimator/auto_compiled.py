@@ -138,6 +138,12 @@ def dropped(model: Any, head: Any) -> Optional[str]:
   compiled = _compiled(model)
   weights = getattr(head, "head_weights", [1.] * len(heads))
   ignored = []
+  if hasattr(head, "has_losses"):  # A KerasHead, which has metrics of its own.
+    loss = compiled.get("loss")
+    if loss is None or head.has_losses(loss):
+      return None
+    return (f"is compiled with loss={_shown(loss)}, without effect: the loss "
+            f"of the KerasHead ({head.loss_names}) trains it.")
   losses = _of_heads(compiled.get("loss"), names, outputs)
   if any(loss is not None and not _means(loss, part)
          for loss, part in zip(losses, heads)):
@@ -199,6 +205,8 @@ def of_head(head: Any) -> Optional[Dict[str, Any]]:
     A dict with the arguments `loss` and `metrics`, and `loss_weights` for a
     multi-head; None if Keras has no loss that means the same.
   """
+  if hasattr(head, "compile_arguments"):
+    return head.compile_arguments
   heads = getattr(head, "heads", None)
   if not heads:
     found = _of_single_head(head)

@@ -89,6 +89,8 @@ def check_dtype_policy(name: Optional[str]) -> None:
 
 def head_names(head: Any) -> List[str]:
   """Returns the names of the heads of a multi-head; [] for another head."""
+  if hasattr(head, "output_names"):  # A KerasHead.
+    return list(head.output_names)
   dimension = getattr(head, "logits_dimension", None)
   if isinstance(dimension, dict):
     return list(dimension)

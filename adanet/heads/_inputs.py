@@ -165,7 +165,7 @@ def check_label_range(labels, highest, owner):
     return v1.identity(labels)
 
 
-def _weight_feature(features, weight_column, owner):
+def weight_feature(features, weight_column, owner):
   """Returns the weights as they are in the features, float32, not a scalar."""
   v1 = tf_compat.v1
   key = weight_column if isinstance(weight_column, str) else weight_column.key
@@ -193,7 +193,7 @@ def _weight_feature(features, weight_column, owner):
   return v1.cast(weights, v1.float32)
 
 
-def _check_weights(weights, owner):
+def check_weights(weights, owner):
   """Returns weights, which a run-time check finds to be none below 0."""
   v1 = tf_compat.v1
   message = (f"weight_column: {owner} expects weights of at least 0. A loss_fn "
@@ -223,7 +223,7 @@ def read_weights(features, weight_column, logits, per_logit, owner):
   if weight_column is None:
     return None
   v1 = tf_compat.v1
-  weights = _weight_feature(features, weight_column, owner)
+  weights = weight_feature(features, weight_column, owner)
   given = weights.shape
   if given.ndims is not None and given.ndims + 1 == logits.shape.ndims:
     weights = v1.expand_dims(weights, -1)
@@ -237,7 +237,7 @@ def read_weights(features, weight_column, logits, per_logit, owner):
     raise ValueError(f"{message}, but the shape is "
                      f"{_show_shape(given.as_list())} for logits of "
                      f"{_show_shape(logits.shape.as_list())}.")
-  weights = _check_weights(weights, owner)
+  weights = check_weights(weights, owner)
   if weights.shape.is_fully_defined() and logits.shape.is_fully_defined():
     return weights
   shape = v1.shape(weights)
