@@ -102,24 +102,6 @@ def _without_labels():
   return {"x": tf_compat.v1.constant(builders.data()[0])}
 
 
-def _pair_without_labels():
-  return _without_labels(), None
-
-
-def _three_values():
-  return _without_labels(), None, None
-
-
-def _iterator():
-  return iter([_without_labels()])
-
-
-def _single_examples():
-  features, labels = builders.data()
-  return tf_compat.v1.data.Dataset.from_tensor_slices(
-      ({"x": features}, labels[:, 0]))
-
-
 def _with_labels(labels):
   def call():
     return _without_labels(), tf_compat.v1.constant(labels)
@@ -168,15 +150,6 @@ class BadInputTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
       ("no_labels", _without_labels, ["input_fn", "labels"]),
-      ("labels_none", _pair_without_labels, ["input_fn", "labels"]),
-      ("three", _three_values, ["input_fn", "3", "weight_column"]),
-      ("no_function", 3, ["input_fn", "3"]),
-      ("array", np.zeros([9, 3]), ["input_fn", "ndarray", "numpy_input_fn"]),
-      ("none", lambda: None, ["input_fn must return (features, ", "None"]),
-      ("iterator", _iterator, ["input_fn must return", "list_iterator"]),
-      ("lists", lambda: ({"x": [[1.], [2.]]}, [[1.], [2.]]),
-       ["'x'", "list", "numpy.asarray"]),
-      ("single_examples", _single_examples, ["labels", "[]", "call batch()"]),
       ("text_labels", _with_labels([["a"]] * 32), ["'a' of iteration 0"]),
       ("label_dimension", _with_labels([[1., 2.]] * 32),
        ["'a' of iteration 0", "2"]),

@@ -6,7 +6,6 @@
 settings do not say.
 """
 
-import functools
 import glob
 import os
 import shutil
@@ -234,15 +233,6 @@ class EstimatorTest(parameterized.TestCase):
       found = [event_json.loads(line) for line in f]
     joined = events.Joined(os.path.realpath(self._model_dir))
     self.assertEqual([joined, joined], [found[0], found[-1]])
-
-  def test_input_fn_with_bound_arguments(self):
-
-    def input_fn(mode, params):
-      self.assertEqual(("mine", 3), (mode, params))
-      return builders.input_fn()()
-
-    self._estimator(_Dense("a")).train(
-        functools.partial(input_fn, mode="mine", params=3), max_steps=1)
 
   def test_saving_listeners(self):
     calls = searches.Calls()
