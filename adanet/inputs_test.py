@@ -299,20 +299,17 @@ class PandasTest(parameterized.TestCase):
     self.assertNotRegex(str(caught.exception), "\n|1234|2000")
 
 
-class EstimatorTest(parameterized.TestCase):
-
-  def _estimator(self):
-    return adanet.Estimator(
-        adanet.heads.RegressionHead(), builders.generator(builders.Dense("a")),
-        max_iteration_steps=3, max_iterations=1,
-        model_dir=self.create_tempdir().full_path)
+class EstimatorTest(absltest.TestCase):
 
   def test_trains_evaluates_predicts_and_exports(self):
     features, labels = builders.data()
     train = inputs.numpy_input_fn(
         {"x": features}, labels, batch_size=5, num_epochs=None, shuffle=True)
     once = inputs.numpy_input_fn({"x": features}, labels, shuffle=False)
-    estimator = self._estimator().train(train)
+    estimator = adanet.Estimator(
+        adanet.heads.RegressionHead(), builders.generator(builders.Dense("a")),
+        max_iteration_steps=3, max_iterations=1,
+        model_dir=self.create_tempdir().full_path).train(train)
     self.assertEqual(3, estimator.get_variable_value("global_step"))
     self.assertAlmostEqual(
         labels.mean(), estimator.evaluate(once)["label/mean"], places=5)
@@ -328,37 +325,6 @@ class EstimatorTest(parameterized.TestCase):
       served = session.run(signature.outputs["predictions"].name,
                            {signature.inputs["x"].name: features})
     np.testing.assert_allclose(predicted, served, rtol=1e-5)
-
-  @parameterized.parameters(
-      lambda x, y: ({"x": x}, y),
-      lambda x, y: ({"x": x, "constant": tf_compat.v1.constant(1.)}, y),
-      lambda x, y: ({"x": x}, _Frame({"l": y[:, 0]})["l"]))
-  def test_arrays_of_an_input_fn_are_a_batch(self, returned):
-    def input_fn():
-      return returned(*builders.data())
-
-    estimator = self._estimator().train(input_fn)
-    self.assertEqual(3, estimator.get_variable_value("global_step"))
-    self.assertAlmostEqual(
-        builders.data()[1].mean(),
-        estimator.evaluate(input_fn, steps=1)["label/mean"], places=5)
-
-  def test_arrays_of_an_input_fn_are_read_once(self):
-    estimator = self._estimator().train(lambda: (
-        {"x": builders.data()[0]}, builders.data()[1]))
-    rows = lambda: {"x": builders.data()[0]}
-    self.assertLen(list(estimator.predict(rows)), 32)
-    self.assertIn("loss", estimator.evaluate(
-        lambda: (rows(), builders.data()[1])))  # And ends.
-
-  @parameterized.parameters(
-      (lambda: (_MANY, _Y), r"^features has 10000 rows and labels has 5: exp"),
-      (lambda: {"x": _MANY}, "must return labels, too, .* got dict alone"),
-      (_MANY, "must be a function .*, got a value of type ndarray"))
-  def test_bad_arrays(self, input_fn, message):
-    with self.assertRaisesRegex(ValueError, message) as caught:
-      self._estimator().train(input_fn)
-    self.assertNotRegex(str(caught.exception), "\n|1234|2000")
 
 
 if __name__ == "__main__":

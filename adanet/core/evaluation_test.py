@@ -8,6 +8,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
+from adanet.core import empty_input
 from adanet.core import evaluation
 from adanet.subnetwork import report as report_lib
 import numpy as np
@@ -58,6 +59,31 @@ class EvaluatorTest(parameterized.TestCase):
         [3.],
         self._evaluate(evaluation.Evaluator(_input_fn, "mean"),
                        make_metrics))
+
+  @parameterized.parameters(
+      (0, empty_input.EmptyInputError, "the input has no batch"),
+      (evaluation.ENDLESS, ValueError, "steps=None, and the input has no end"),
+      (2**41, ValueError, "steps=None, and the input has no end: say how many"))
+  def test_bad_input(self, cardinality, error, message):
+    tf = tf_compat.v1
+
+    def metrics():
+      tf.add_to_collection(
+          evaluation.INPUT_CARDINALITY, tf.constant(cardinality, tf.int64))
+      batch = tf.data.make_one_shot_iterator(
+          tf.data.Dataset.range(0)).get_next()
+      return {"adanet_loss": tf.metrics.mean(batch)}
+
+    with self.assertRaisesRegex(
+        error, f"^Evaluation of the ensembles: {message}"):
+      self._evaluate(evaluation.Evaluator(_input_fn), lambda _: [metrics()])
+    with tf.Graph().as_default(), tf.Session() as session, \
+         self.assertRaisesRegex(
+             error, f"^Evaluation of the reports: {message}"):
+      reports = {"a": report_lib.Report({}, {}, metrics())}
+      session.run(tf.local_variables_initializer())
+      evaluation.ReportMaterializer(_input_fn).materialize_subnetwork_reports(
+          session, 0, reports, [])
 
   def test_second_evaluation_starts_anew(self):
     tf = tf_compat.v1

@@ -3,7 +3,6 @@
 """Tests that a user's mistake gets one clear line, and that nothing is written.
 """
 
-import json
 import os
 import traceback
 
@@ -102,24 +101,6 @@ def _without_labels():
   return {"x": tf_compat.v1.constant(builders.data()[0])}
 
 
-def _pair_without_labels():
-  return _without_labels(), None
-
-
-def _three_values():
-  return _without_labels(), None, None
-
-
-def _iterator():
-  return iter([_without_labels()])
-
-
-def _single_examples():
-  features, labels = builders.data()
-  return tf_compat.v1.data.Dataset.from_tensor_slices(
-      ({"x": features}, labels[:, 0]))
-
-
 def _with_labels(labels):
   def call():
     return _without_labels(), tf_compat.v1.constant(labels)
@@ -168,15 +149,6 @@ class BadInputTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
       ("no_labels", _without_labels, ["input_fn", "labels"]),
-      ("labels_none", _pair_without_labels, ["input_fn", "labels"]),
-      ("three", _three_values, ["input_fn", "3", "weight_column"]),
-      ("no_function", 3, ["input_fn", "3"]),
-      ("array", np.zeros([9, 3]), ["input_fn", "ndarray", "numpy_input_fn"]),
-      ("none", lambda: None, ["input_fn must return (features, ", "None"]),
-      ("iterator", _iterator, ["input_fn must return", "list_iterator"]),
-      ("lists", lambda: ({"x": [[1.], [2.]]}, [[1.], [2.]]),
-       ["'x'", "list", "numpy.asarray"]),
-      ("single_examples", _single_examples, ["labels", "[]", "call batch()"]),
       ("text_labels", _with_labels([["a"]] * 32), ["'a' of iteration 0"]),
       ("label_dimension", _with_labels([[1., 2.]] * 32),
        ["'a' of iteration 0", "2"]),
@@ -316,15 +288,12 @@ class BadInputTest(parameterized.TestCase):
        "executor must be"),
       (lambda e: e.evaluate(builders.input_fn(1), name=3), TypeError,
        "name must be .*, got 3"),
-      (lambda e: e.export_saved_model("/tmp", None), ValueError,
-       "serving_input_receiver_fn must be .*, got None"),
-      (lambda e: e.export_saved_model("/tmp", dict), ValueError,
-       "serving_input_receiver_fn must be a function"))
+      (lambda e: e.train(builders.input_fn(), max_steps=1).export_saved_model(
+          "/tmp", None), ValueError,
+       "serving_input_receiver_fn must be .*, got None"))
   def test_calls(self, call, error, message):
-    estimator = self._estimator(_Dense("a"))
-    estimator.train(builders.input_fn(), max_steps=1)
     with self.assertRaisesRegex(error, message) as caught:
-      call(estimator)
+      call(self._estimator(_Dense("a")))
     self._assert_one_line(caught.exception)
 
   @parameterized.named_parameters(
@@ -355,16 +324,17 @@ class BadInputTest(parameterized.TestCase):
         self._estimator(_Dense("a")).train(builders.input_fn(), max_steps=1)
       self._assert_one_line(caught.exception)
 
-  @parameterized.parameters(
-      (lambda: 3, ["metric_fn", "3", "dict"]),
-      (lambda: {"m": tf_compat.v1.constant(3.)}, ["metric_fn", "'m'", "pair"]),
-      (lambda: {"m": adanet.Evaluator}, ["metric_fn", "Evaluator"]))
-  def test_metrics(self, metric_fn, parts):
+  def test_metrics(self):
     self._estimator(_Dense("a")).train(builders.input_fn(), max_steps=1)
-    estimator = self._estimator(_Dense("a"), metric_fn=metric_fn)
-    with self.assertRaises(ValueError) as caught:
-      estimator.evaluate(builders.input_fn(1))
-    self._assert_one_line(caught.exception, *parts)
+    for metric_fn, parts in (
+        (lambda: 3, ["metric_fn", "3", "dict"]),
+        (lambda: {"m": tf_compat.v1.constant(3.)},
+         ["metric_fn", "'m'", "pair"]),
+        (lambda: {"m": adanet.Evaluator}, ["metric_fn", "Evaluator"])):
+      estimator = self._estimator(_Dense("a"), metric_fn=metric_fn)
+      with self.subTest(parts), self.assertRaises(ValueError) as caught:
+        estimator.evaluate(builders.input_fn(1))
+      self._assert_one_line(caught.exception, *parts)
 
   def test_unknown_argument(self):
     with self.assertRaisesRegex(TypeError, "lambda_"):
@@ -408,17 +378,14 @@ class BadInputTest(parameterized.TestCase):
 
   def test_model_dir_of_another_search(self):
     generator = self._trained()
-    generator.prefix = "b"
-    self._assert_refused(
-        ["iteration 0", "'a0'", self._model_dir],
-        subnetwork_generator=generator)
-
-  def test_model_dir_of_another_ensembler(self):
-    generator = self._trained()
     self._assert_refused(
         ["iteration 0", "'complexity_regularized'"],
         subnetwork_generator=generator,
         ensemblers=[adanet.ensemble.MeanEnsembler()])
+    generator.prefix = "b"
+    self._assert_refused(
+        ["iteration 0", "'a0'", self._model_dir],
+        subnetwork_generator=generator)
 
   def test_model_dir_of_another_network(self):
     self._estimator(_Dense("a", width=2)).train(
@@ -427,19 +394,12 @@ class BadInputTest(parameterized.TestCase):
         ["model.ckpt-2", "subnetwork_t0_a/hidden", "[3, 2]"],
         subnetwork_generator=builders.generator(_Dense("a", width=5)))
 
-  @parameterized.parameters("", "{", "[]", "{}", json.dumps(
-      {"ensemble_candidate_name": 1}))
-  def test_corrupt_architecture(self, text):
+  def test_files_cut_short(self):
     generator = self._trained()
     path = os.path.join(self._model_dir, "architecture-0.json")
-    with open(path, "w") as f:
-      f.write(text)
+    os.truncate(path, 1)
     self._assert_refused([path], subnetwork_generator=generator)
-
-  @parameterized.parameters(".index", ".data-00000-of-00001")
-  def test_checkpoint_cut_short(self, part):
-    generator = self._trained()
-    path = os.path.join(self._model_dir, "model.ckpt-4" + part)
+    path = os.path.join(self._model_dir, "model.ckpt-4.index")
     os.truncate(path, os.path.getsize(path) // 2)
     self._assert_refused(["model.ckpt-4"], subnetwork_generator=generator)
 

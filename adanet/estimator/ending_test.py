@@ -92,29 +92,26 @@ class EndingTest(parameterized.TestCase):
     (self.assertLessEqual if executor else self.assertEqual)(
         last, end.global_step)
 
-  @parameterized.parameters(None, engines.Here())
-  def test_time_is_up_in_train_and_evaluate(self, executor):
+  def test_time_is_up_in_train_and_evaluate(self):
     estimator = _estimator(self._model_dir, _ALWAYS)
     metrics, _ = adanet.train_and_evaluate(
         estimator, adanet.TrainSpec(builders.input_fn()),
-        adanet.EvalSpec(_held_out(), steps=None), executor, max_seconds=.5)
+        adanet.EvalSpec(_held_out(), steps=None), max_seconds=.5)
     end = self._check_what_answers(estimator).end
     self.assertEqual((_TIME_IS_UP, metrics["global_step"]),
                      (end.reason, end.global_step))
 
-  @parameterized.parameters(None, engines.Here())
-  def test_validation_input_is_an_evaluator(self, executor):
+  def test_validation_input_is_an_evaluator(self):
     found = []
     for evaluator in (None, adanet.Evaluator(_held_out())):
       model_dir = os.path.join(self._model_dir, str(len(found)))
       estimator = _estimator(
-          model_dir, evaluator=evaluator, max_iterations=2)
+          model_dir, evaluator=evaluator, max_iterations=1)
       estimator.train(
-          builders.input_fn(), executor=executor,
+          builders.input_fn(),
           validation_input_fn=None if evaluator else _held_out())
-      found.append([
-          {c.name: c.value for c in record.candidates}
-          for record in estimator.history().iterations])
+      record, = estimator.history().iterations
+      found.append({c.name: c.value for c in record.candidates})
       # Who has no evaluator takes what was decided.
       self.assertEqual(
           estimator.evaluate(_held_out())["loss"],

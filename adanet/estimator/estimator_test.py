@@ -6,14 +6,12 @@
 settings do not say.
 """
 
-import functools
 import glob
 import os
 import shutil
 from unittest import mock
 
 from absl.testing import absltest
-from absl.testing import parameterized
 import adanet
 from adanet import tf_compat
 from adanet.core import events
@@ -24,37 +22,6 @@ from adanet.testing import searches
 import numpy as np
 
 _Dense = builders.Dense
-
-
-class _Hook:
-  """Notes what a hook is called with, and may ask for a stop."""
-
-  def __init__(self, stop_at=None):
-    self.calls = []
-    self.steps = []
-    self._stop_at = stop_at
-
-  def begin(self):
-    self.calls.append("begin")
-    self._global_step = tf_compat.v1.train.get_global_step()
-
-  def after_create_session(self, session, coord):
-    del coord
-    self.calls.append(f"session {session.run(self._global_step)}")
-
-  def before_run(self, run_context):
-    del run_context
-    return tf_compat.v1.train.SessionRunArgs(self._global_step)
-
-  def after_run(self, run_context, run_values):
-    self.steps.append((
-        int(run_values.results),
-        int(run_context.session.run(self._global_step))))
-    if len(self.steps) == self._stop_at:
-      run_context.request_stop()
-
-  def end(self, session):
-    self.calls.append(f"end {session.run(self._global_step)}")
 
 
 class _Partitioned(_Dense):
@@ -72,7 +39,20 @@ class _Partitioned(_Dense):
         loss, var_list=var_list)
 
 
-class EstimatorTest(parameterized.TestCase):
+class _Stop(tf_compat.v1.train.SessionRunHook):
+  """Asks for a stop after some runs; None for never."""
+
+  def __init__(self, runs=None):
+    self._left = runs
+
+  def after_run(self, run_context, run_values):
+    if self._left is not None:
+      self._left -= 1
+      if not self._left:
+        run_context.request_stop()
+
+
+class EstimatorTest(absltest.TestCase):
 
   def setUp(self):
     super().setUp()
@@ -80,46 +60,6 @@ class EstimatorTest(parameterized.TestCase):
 
   def _estimator(self, *made, **kwargs):
     return searches.estimator(self._model_dir, *made, **kwargs)
-
-  def test_hooks_see_the_step_before_and_after(self):
-    hook = _Hook()
-    self._estimator(_Dense("a")).train(
-        builders.input_fn(), hooks=[hook], max_steps=6)
-    self.assertEqual([(i, i + 1) for i in range(6)], hook.steps)
-    self.assertEqual(
-        ["begin", "session 0", "end 4", "begin", "session 4", "end 6"],
-        hook.calls)
-
-  def test_a_hook_costs_no_further_run(self):
-
-    class Counts(_Hook):
-      num_runs = 0
-
-      def after_create_session(self, session, coord):
-        def counted(run):
-          def call(*args, **kwargs):
-            self.num_runs += 1
-            return run(*args, **kwargs)
-
-          return call
-
-        make_callable = session.make_callable
-        session.run = counted(session.run)
-        session.make_callable = lambda *args: counted(make_callable(*args))
-        super().after_create_session(session, coord)
-
-      def before_run(self, run_context):
-        self._before = self.num_runs
-        return super().before_run(run_context)
-
-      def after_run(self, run_context, run_values):
-        self.calls.append(self.num_runs - self._before)
-        super().after_run(run_context, run_values)
-
-    hook = Counts()
-    self._estimator(_Dense("a"), _Dense("b")).train(
-        builders.input_fn(), hooks=[hook], max_steps=4)
-    self.assertEqual(["begin", "session 0", 1, 1, 1, 1, "end 4"], hook.calls)
 
   def test_copied_model_dir(self):
     def estimator():
@@ -144,42 +84,10 @@ class EstimatorTest(parameterized.TestCase):
     with open(os.path.join(self._model_dir, "checkpoint")) as f:
       self.assertNotIn(original + "/", f.read())
 
-  def test_a_hook_may_fetch_anything(self):
-    v1 = tf_compat.v1
-
-    class Fetches(v1.train.SessionRunHook):
-
-      def after_create_session(self, session, coord):
-        self.read = session.graph.as_graph_element(
-            v1.train.get_global_step()).op
-        self.read_before = self.read.node_def
-
-      def before_run(self, run_context):
-        step = v1.train.get_global_step()
-        ones = v1.sparse.from_dense([[1., 0.]])
-        return v1.train.SessionRunArgs(
-            {"step": [step], ("a", 1): (step.name, ones), 2: step.op})
-
-      def after_run(self, run_context, run_values):
-        self.results = run_values.results
-
-    hook = Fetches()
-    self._estimator(_Dense("a")).train(
-        builders.input_fn(), hooks=[hook], max_steps=2)
-    self.assertEqual([1], hook.results["step"])
-    self.assertEqual([1.], hook.results["a", 1][1].values)
-    # TensorFlow warns of ops that change when they have run.
-    self.assertEqual(hook.read_before, hook.read.node_def)
-
-  def test_users_hook_stops_training(self):
-    estimator = self._estimator(_Dense("a"))
-    estimator.train(builders.input_fn(), hooks=[_Hook(stop_at=3)])
-    self.assertEqual(3, estimator.get_variable_value("global_step"))
-
   def test_subnetwork_that_was_stopped_stays_stopped(self):
-    made = [builders.Hooked("a", [_Hook(stop_at=2)]), _Dense("b")]
+    made = [builders.Hooked("a", [_Stop(2)]), _Dense("b")]
     self._estimator(*made).train(builders.input_fn(), max_steps=2)
-    estimator = self._estimator(builders.Hooked("a", [_Hook()]), made[1],
+    estimator = self._estimator(builders.Hooked("a", [_Stop()]), made[1],
                                 max_iterations=1)
     estimator.train(builders.input_fn())
     step = "adanet/iteration_0/subnetwork_t0_{}/step".format
@@ -205,17 +113,6 @@ class EstimatorTest(parameterized.TestCase):
           value, parts.get_variable_value(name), rtol=1e-5, atol=1e-6,
           err_msg=name)
 
-  def test_input_that_ends(self):
-    estimator = self._estimator(_Dense("a"))
-    with self.assertLogs(level="WARNING") as logged:
-      estimator.train(builders.input_fn(repeat=1, batch_size=16))
-    self.assertIn("Iteration 0: the input ended after 2 of 4 steps: call "
-                  "repeat() on the dataset, or ", "".join(logged.output))
-    self.assertEqual(2, estimator.get_variable_value("global_step"))
-    # The next call ends this iteration, and begins the next one.
-    estimator.train(builders.input_fn(repeat=1, batch_size=16))
-    self.assertEqual(6, estimator.get_variable_value("global_step"))
-
   def test_model_dir_at_home(self):
     with mock.patch.dict(os.environ, HOME=self._model_dir):
       self.assertEqual(
@@ -235,39 +132,6 @@ class EstimatorTest(parameterized.TestCase):
     joined = events.Joined(os.path.realpath(self._model_dir))
     self.assertEqual([joined, joined], [found[0], found[-1]])
 
-  def test_input_fn_with_bound_arguments(self):
-
-    def input_fn(mode, params):
-      self.assertEqual(("mine", 3), (mode, params))
-      return builders.input_fn()()
-
-    self._estimator(_Dense("a")).train(
-        functools.partial(input_fn, mode="mine", params=3), max_steps=1)
-
-  def test_saving_listeners(self):
-    calls = searches.Calls()
-    self._estimator(
-        _Dense("a"), max_iterations=1,
-        config=tf_compat.RunConfig(save_checkpoints_steps=3)).train(
-            builders.input_fn(), saving_listeners=[calls])
-    self.assertEqual(
-        ["begin", "before 0", "after 0", "before 3", "after 3", "before 4",
-         "after 4", "end 4"], calls)
-
-  def test_log_says_who_won_by_how_much_and_over_what(self):
-    estimator = self._estimator(_Dense("a"), _Dense("b", width=3))
-    with self.assertLogs(level="INFO") as logged:
-      estimator.train(builders.input_fn())
-    won = [line for line in logged.output if " won with adanet_loss" in line]
-    self.assertLen(won, 2)
-    for line in won:
-      self.assertRegex(
-          line, r"t\d_[ab]\.\. won with adanet_loss [\d.]+, [\d.e-]+ better "
-          r"than t\d_[ab]\.\.")
-    self.assertRegex("\n".join(logged.output), (
-        r"Iteration 1 \(2 of 2\) begins at step \d+: 2 subnetworks \(t1_a, "
-        r"t1_b\), 3 ensembles named \.\._grow_complexity_regularized \("))
-
   def test_folders_for_tensorboard(self):
     estimator = self._estimator(_Dense("a"), max_iterations=1)
     estimator.train(builders.input_fn())
@@ -279,26 +143,6 @@ class EstimatorTest(parameterized.TestCase):
         {os.path.relpath(os.path.dirname(path), self._model_dir)
          for path in glob.glob(
              os.path.join(self._model_dir, "**", "events.*"), recursive=True)})
-
-  def test_exported_model_predicts_the_same(self):
-    estimator = self._estimator(_Dense("a"), _Dense("b", width=3))
-    estimator.train(builders.input_fn())
-    predicted = [row["predictions"] for row in estimator.predict(
-        builders.input_fn(1))]
-
-    from adanet.estimator import export  # pylint: disable=g-import-not-at-top
-    features = {"x": np.zeros([1, 3], np.float32)}
-    path = estimator.export_saved_model(
-        self.create_tempdir().full_path,
-        export.build_raw_serving_input_receiver_fn(features)).decode()
-    v1 = tf_compat.v1
-    with v1.Graph().as_default(), v1.Session() as session:
-      signature = v1.saved_model.load(
-          session, ["serve"], path).signature_def["predict"]
-      served = session.run(
-          signature.outputs["predictions"].name,
-          {signature.inputs["x"].name: builders.data()[0]})
-    np.testing.assert_allclose(predicted, served, rtol=1e-5)
 
   def test_predict_keys(self):
     estimator = self._estimator(_Dense("a"))

@@ -203,35 +203,28 @@ class AnotherSearchTest(parameterized.TestCase):
       json.dump(note, f)
 
   @parameterized.parameters(
-      ([], dict(head=heads.BinaryClassHead()),
-       r"head: RegressionHead\(logits_dimension=1\) before, "
-       r"BinaryClassHead\(logits_dimension=1\) now\."),
-      (_TANH, {}, r": graph of t0_a, t1_a, t1_b: 1 Relu before, 1 Tanh now\."),
-      (_NEGATIVE, {}, r": graph of t0_a, t1_a, t1_b: 1 constant 0\.7 before, "
-       r"1 constant -0\.7 now\."),
-      ([], dict(max_iteration_steps=9), "max_iteration_steps: 4 before, 9 now"),
-      ([], dict(max_iterations=1),
-       "max_iterations: 2 before, 1 now, and iteration 1 has begun"))
-  def test_another_one(self, made, arguments, text):
-    found = self._train(*made, **arguments)
+      (_TANH, r": graph of t0_a, t1_a, t1_b: 1 Relu before, 1 Tanh now\."),
+      (_NEGATIVE, r": graph of t0_a, t1_a, t1_b: 1 constant 0\.7 before, "
+       r"1 constant -0\.7 now\."))
+  def test_another_one(self, made, text):
+    found = self._train(*made)
     self.assertLen(found, 1)
     self.assertRegex(found[0], text)
 
-  @parameterized.parameters(
-      (dict(ensemblers=[ensemble.MeanEnsembler(),
-                        ensemble.ComplexityRegularizedEnsembler()]),
-       r"ensemblers: Comp\w+\(name='complexity_regularized'\) before, "
-       r"Comp\w+\(name='complexity_regularized'\), "
-       r"MeanEnsembler\(name='mean'\) now"),
-      (dict(ensemble_strategies=[ensemble.SoloStrategy(),
-                                 ensemble.GrowStrategy()]),
-       r"ensemble_strategies: GrowStrategy\(\) before, "
-       r"GrowStrategy\(\), SoloStrategy\(\) now"))
-  def test_another_one_that_has_no_weights(self, arguments, text):
+  def test_another_one_that_has_no_weights(self):
     before = self._note()
-    found = self._train(raises=checkpoints.CheckpointError, **arguments)
+    found = self._train(raises=checkpoints.CheckpointError, ensemblers=[
+        ensemble.MeanEnsembler(), ensemble.ComplexityRegularizedEnsembler()],
+                        ensemble_strategies=[
+                            ensemble.SoloStrategy(), ensemble.GrowStrategy()])
     self.assertLen(found, 1)
-    self.assertRegex(found[0], text)
+    self.assertRegex(
+        found[0],
+        r"ensemblers: Comp\w+\(name='complexity_regularized'\) before, "
+        r"Comp\w+\(name='complexity_regularized'\), "
+        r"MeanEnsembler\(name='mean'\) now; "
+        r"ensemble_strategies: GrowStrategy\(\) before, "
+        r"GrowStrategy\(\), SoloStrategy\(\) now")
     # It did not train here.
     self.assertEqual(before, self._note())
 
@@ -240,14 +233,13 @@ class AnotherSearchTest(parameterized.TestCase):
     self.assertLen(found, 1)
     self.assertIn("head: RegressionHead", found[0])
 
-  @parameterized.parameters(False, True)
-  def test_pool_without_the_winner(self, on_executor):
+  def test_pool_without_the_winner(self):
     shutil.rmtree(self._model_dir)
     self.assertEmpty(self._train(
-        steps=None, max_iterations=1, on_executor=on_executor))
-    self._train(_SAME[1], on_executor=on_executor, raises=ValueError)
+        steps=None, max_iterations=1, on_executor=True))
+    self._train(_SAME[1], on_executor=True, raises=ValueError)
     # With it, the next iteration may have other candidates.
-    self.assertEmpty(self._train(_SAME[0], on_executor=on_executor))
+    self.assertEmpty(self._train(_SAME[0], on_executor=True))
 
   def test_on_an_executor(self):
     found = self._train(*_TANH, on_executor=True, head=heads.BinaryClassHead())
@@ -278,8 +270,7 @@ class AnotherSearchTest(parameterized.TestCase):
     self.assertEmpty(self._train(steps=2, max_iterations=3, **arguments))
     self.assertEmpty(self._train(max_iterations=3))
 
-  @parameterized.parameters(False, True)
-  def test_another_learning_rate(self, on_executor):
+  def test_another_learning_rate(self):
     model_dir = self.create_tempdir().full_path
 
     def train(rate, steps):
@@ -293,25 +284,19 @@ class AnotherSearchTest(parameterized.TestCase):
                 for name in "ab"},
             optimizer=lambda: tf_compat.keras.optimizers.SGD(rate),
             max_iteration_steps=4, max_iterations=2, model_dir=model_dir).train(
-                _input_fn, steps=steps,
-                executor=engines.Here() if on_executor else None)
+                _input_fn, steps=steps)
       return [line for line in logs.output if "learning rate" in line]
 
     self.assertEmpty(train(.01, 2))
     found = train(.5, 1)
-    # Each part tells of its own.
-    self.assertLen(found, 2 if on_executor else 1)
-    self.assertRegex(" ".join(found), "Iteration 0: the learning rate of t0_a"
+    self.assertLen(found, 1)
+    self.assertRegex(found[0], "Iteration 0: the learning rate of t0_a"
                      ".*t0_b stays 0.01, .*: 0.5 holds from the next iteration")
     self.assertEmpty(train(.01, 1))
     self.assertEmpty(train(.5, 1))  # It is the first one of the next iteration.
 
-  @parameterized.parameters(None, '{"head": 3}')
-  def test_without_a_note(self, text):
+  def test_without_a_note(self):
     os.remove(self._note_path())
-    if text is not None:
-      with open(self._note_path(), "w") as f:
-        f.write(text)
     self.assertEmpty(self._train(*_TANH, head=heads.BinaryClassHead()))
     self.assertIn("BinaryClassHead", self._note()["head"])
 

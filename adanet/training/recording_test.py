@@ -58,8 +58,7 @@ network +loss  steps +time
 """)
     self.assertNotIn("t1_a_grow_complexity_regularized", text)
 
-  @parameterized.parameters(
-      (4, False, 0), (6, False, 1), (8, False, 1), (8, True, 1))
+  @parameterized.parameters((4, False, 0), (8, True, 1))
   def test_which_one_answers_at_the_last_step(self, step, on_executor, number):
     executor = engines.Here() if on_executor else None
     estimator = self._estimator()
@@ -92,18 +91,14 @@ network +loss  steps +time
     if number == 1:
       self.assertIsNone(report.undecided)
 
-  @parameterized.parameters(
-      (False, {}),
-      (True, {}),
-      (False, {"ensemblers": [adanet.ensemble.GreedyEnsembler()],
-               "evaluator": adanet.Evaluator(builders.input_fn(1))}))
-  def test_rerun_of_a_finished_search(self, on_executor, arguments):
+  def test_rerun_of_a_finished_search(self):
     def train(**more):
       with self.assertLogs(logging.get_absl_logger(), "INFO") as logs:
-        self._estimator(**arguments, **more).train(
-            # Other data than before.
-            builders.input_fn(batch_size=3 + len(more)),
-            executor=engines.Here() if on_executor else None)
+        self._estimator(
+            ensemblers=[adanet.ensemble.GreedyEnsembler()],
+            evaluator=adanet.Evaluator(builders.input_fn(1)), **more).train(
+                # Other data than before.
+                builders.input_fn(batch_size=3 + len(more)))
       return [line for line in logs.output if "raining" in line or
               "trained" in line or "Iteration" in line]
 
@@ -124,15 +119,6 @@ network +loss  steps +time
     self.assertLen(report.iterations, 3)
     self.assertEqual(1000., report.iterations[1].seconds)
     self.assertLess(report.iterations[2].seconds, 500.)
-
-  def test_rerun_with_another_evaluator(self):
-    self._estimator().train(builders.input_fn())
-    self._estimator(evaluator=adanet.Evaluator(
-        builders.input_fn(1), metric_name="average_loss")).train(
-            builders.input_fn())
-    self.assertEqual(
-        ["adanet_loss", "average_loss"],
-        [r.metric_name for r in adanet.report(self._model_dir).iterations])
 
   def test_networks_of_a_fitted_search(self):
     boards = []

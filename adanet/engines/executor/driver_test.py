@@ -1,6 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of searches on executors that lose parts, or break."""
+"""Tests of searches on executors that break, and of how parts are merged.
+
+`execution_test` has what happens to parts that are lost.
+"""
 
 import collections
 import functools
@@ -10,10 +13,8 @@ import os
 import pickle
 import re
 import tempfile
-import time
-from typing import Callable, List
+from typing import List
 from concurrent import futures
-from concurrent.futures import process
 from unittest import mock
 
 from absl.testing import absltest
@@ -22,8 +23,6 @@ from adanet import replay
 from adanet import tf_compat
 from adanet import waiting
 from adanet.engines.executor import execution
-from adanet.engines.executor import part
-from adanet.engines.executor import part_files
 from adanet.history import store
 from adanet.testing import builders
 from adanet.testing import engines
@@ -81,18 +80,16 @@ class _Here(engines.Here):
     trained: list of the names of the builders of each part that it got.
   """
 
-  def __init__(self, change: Callable[[part.PartRequest], part.PartRequest] =
-               lambda task: task, most: int = 100):
-    """Takes what to change in a task, and how many to take at most."""
+  def __init__(self, most: int = 100):
+    """Takes how many to take at most."""
     self.trained: List[str] = []
-    self._change = change
     self._most = most
 
   def submit(self, fn, task):
     if len(self.trained) >= self._most:
       raise ValueError("it gets one part after the other")
     self.trained.append("".join(task.part))
-    return super().submit(lambda: fn(self._change(task)))
+    return super().submit(fn, task)
 
 
 class _Weighing(_Here):
@@ -163,58 +160,6 @@ class _ForkingWithMultiprocessing(_Here):
       worker.join()
 
 
-class _Forgetting(_Here):
-  """Trains each part, and loses what it returns."""
-
-  def submit(self, fn, task):
-
-    def lose(task):
-      fn(task)
-      raise RuntimeError("KilledWorker")
-
-    return super().submit(lose, task)
-
-
-class _Dying(_Here):
-  """Trains some parts, until a worker dies in one; others have begun then."""
-
-  def submit(self, fn, task):
-    if "b" not in task.part:
-      return super().submit(fn, task)
-    number = task.start.number
-    part_files.PartFiles(task.model_dir, number).new_attempt(task.part)
-
-    def die(unused_task):
-      raise process.BrokenProcessPool("terminated abruptly")
-
-    return super().submit(die, task)
-
-
-class _Late(futures.ThreadPoolExecutor):
-  """Begins with its work when it has been asked for a while."""
-
-  def submit(self, fn, task):
-
-    def train():
-      time.sleep(1.)
-      return fn(task)
-
-    return super().submit(train)
-
-
-def _losing(error, times):
-  """Returns an executor that loses its first tasks."""
-  left = [times]
-
-  def change(task):
-    left[0] -= 1
-    if left[0] >= 0:
-      raise error
-    return task
-
-  return _Here(change)
-
-
 class DriverTest(parameterized.TestCase):
 
   def _train(self, executor=None, model_dir=None, max_steps=None, repeat=None,
@@ -244,36 +189,6 @@ class DriverTest(parameterized.TestCase):
         lambda: builders.input_fn()() if array.size else None,
         executor=executor)
     self.assertBetween(executor.num_bytes, 100, 3000)
-
-  def test_lost_after_it_was_done(self):
-    executor = _Forgetting()
-    self._train(executor, max_iterations=1)
-    self.assertEqual(list("abc"), executor.trained)
-
-  @parameterized.parameters(
-      RuntimeError("KilledWorker"), futures.CancelledError(),)
-  def test_lost_parts_are_trained_again(self, error):
-    executor = _losing(error, 2)
-    self._assert_same(_alone(), self._train(executor))
-    self.assertLen(executor.trained, 8)
-
-  def test_part_that_is_lost_again_and_again(self):
-    with self.assertRaisesRegex(
-        execution.ExecutorError,
-        "iteration 0: the executor lost the part '.' 5 times .RuntimeError: "
-        "KilledWorker.*call train again"):
-      self._train(_losing(RuntimeError("KilledWorker"), 99))
-
-  def test_broken_executor(self):
-    model_dir = self.create_tempdir().full_path
-    with self.assertRaisesRegex(
-        execution.ExecutorError, "the executor takes no more work "
-        ".BrokenExecutor: a worker died.*with a new one"):
-      self._train(_Breaking(1), model_dir)
-    new = _Here()
-    self._assert_same(_alone(), self._train(new, model_dir))
-    self.assertEqual(["b", "c"], new.trained[:2])
-    self.assertCountEqual("abc", new.trained[2:])
 
   def test_what_is_done_stays_done_at_every_start(self):
     model_dir = self.create_tempdir().full_path
@@ -334,12 +249,6 @@ class DriverTest(parameterized.TestCase):
     self.assertNotEmpty(counts[0])
     self.assertEqual(*counts)
 
-  def test_worker_that_dies_is_named_with_its_part(self):
-    with self.assertRaisesRegex(
-        execution.ExecutorError, r"takes no more work while it trained 'b' on "
-        r"\S+-\d+ .BrokenProcessPool: terminated.*needs more memory"):
-      self._train(_Dying())
-
   def test_disk_that_is_full_for_a_while(self):
     left = {}
 
@@ -358,16 +267,6 @@ class DriverTest(parameterized.TestCase):
     self.assertIn("progress.json", left)
     self.assertIn("result", left)
     self._assert_same(_alone(), model_dir)
-
-  def test_part_whose_input_ended_stays_done(self):
-    model_dir = self.create_tempdir().full_path
-    search = dict(repeat=1, steps=9)
-    with self.assertRaises(execution.ExecutorError):
-      self._train(_Breaking(1), model_dir, **search)
-    new = _Here()
-    self._assert_same(
-        self._train(**search), self._train(new, model_dir, **search))
-    self.assertEqual(["b", "c"], new.trained)
 
   def test_max_iterations_lowered_between_two_iterations(self):
     model_dir = self.create_tempdir().full_path
@@ -397,27 +296,6 @@ class DriverTest(parameterized.TestCase):
         RuntimeError, "print.* would hang in a fork: .* Start it before"):
       processes.Process(print)
 
-  def test_no_worker_begins(self):
-    with mock.patch.object(execution, "_SILENT_SECS", .1):
-      with self.assertLogs(level="WARNING") as logs:
-        with _Late(1) as executor:
-          self._train(executor, max_iterations=1)
-    found = [line for line in logs.output if "Still waiting" in line]
-    self.assertLen(found, 1)
-    self.assertRegex(
-        found[0], r"Iteration 0: in 0 s no worker of .*_Late object.* has "
-        r"trained a step. Still waiting for the parts: 'a' .begun by no worker"
-        r".*'b' .begun by no worker.*'c' .begun by no worker")
-
-  def test_worker_that_sees_another_disk(self):
-    elsewhere = self.create_tempdir().full_path
-    executor = _Here(lambda task: task._replace(model_dir=elsewhere))
-    with mock.patch.object(part, "SEEN_SECS", .1):
-      with self.assertRaisesRegex(
-          execution.PartError, "the part '.' failed on .*a folder that all "
-          "workers of the executor see"):
-        self._train(executor)
-
   def test_names_that_differ_in_their_case(self):
     with self.assertRaisesRegex(
         ValueError, "iteration 0: .*'a', 'A'.* only in upper and lower case"):
@@ -429,13 +307,6 @@ class DriverTest(parameterized.TestCase):
         ValueError, r"index=7 \(replay_config says so\): expected one of the 3"):
       self._train(executor, replay_config=replay.Config([7]))
     self.assertEmpty(executor.trained)
-
-  def test_more_steps_than_an_earlier_driver_asked_for(self):
-    model_dir = self.create_tempdir().full_path
-    with self.assertRaises(execution.ExecutorError):
-      self._train(_Breaking(1), model_dir, max_steps=2)
-    self._assert_same(self._train(max_steps=3),
-                      self._train(_Here(), model_dir, max_steps=3))
 
   def test_longest_part_of_the_last_iteration_is_the_first_one(self):
     executor = _Here()
@@ -465,15 +336,6 @@ class DriverTest(parameterized.TestCase):
           builders.Dense("goes_on"), max_iterations=1).train(
               builders.input_fn(), executor=executor)
     self._assert_same(*folders)
-
-  def test_error_in_a_part(self):
-    bad = builders.Dense("bad", logits="no tensor")
-    estimator = searches.estimator(
-        self.create_tempdir().full_path, builders.Dense("a"), bad)
-    with self.assertRaisesRegex(
-        execution.PartError, "(?s)the part 'bad' failed on .*Error: .*\n\n"
-        "Traceback.*build_subnetwork"):
-      estimator.train(builders.input_fn(), executor=_Here())
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ SEEN_SECS = 10.  # A network's file system may show a new file late.
 
 
 class PartRequest(NamedTuple):
-  """A driver's order to a worker. It is small for each search.
+  """A driver's request to a worker. It is small for each search.
 
   Attributes:
     part: `Part`.
@@ -79,7 +79,7 @@ class PartRequest(NamedTuple):
 
 
 class PartOutcome(NamedTuple):
-  """How a task ended.
+  """How the training of a part ended.
 
   Attributes:
     is_done: whether the part is done. If not, and without an error, it was

@@ -1,0 +1,246 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what happens to parts on an executor. Nothing is trained."""
+
+import signal
+import time
+from concurrent import futures
+from concurrent.futures import process
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.core import empty_input
+from adanet.core import events
+from adanet.engines.executor import execution
+from adanet.engines.executor import part as part_lib
+from adanet.engines.executor import part_files
+from adanet.testing import engines
+from adanet.testing import parts
+from adanet.training import signals
+from adanet.training import trainer
+
+_Outcome = part_lib.PartOutcome
+
+
+class _Executor(engines.Here):
+  """Calls a function of a request in place of the training of its part.
+
+  Attributes:
+    submitted: the first builder of each part that it got.
+  """
+
+  def __init__(self, train):
+    self.submitted = []
+    self._train = train
+
+  def submit(self, fn, request):  # pylint: disable=arguments-differ
+    self.submitted.append(request.part[0])
+    return super().submit(self._train, request)
+
+
+class _Threads(futures.ThreadPoolExecutor):
+  """Calls such a function too, on two threads."""
+
+  def __init__(self, train):
+    super().__init__(2)
+    self._train = train
+
+  def submit(self, fn, request):  # pylint: disable=arguments-differ
+    return super().submit(self._train, request)
+
+
+class _Graphs:
+  """Notes the graphs that it gets, as a `FingerprintCheck` does."""
+
+  def __init__(self):
+    self.written = []
+
+  def write(self, unused_timeout_secs, graphs):
+    self.written.append(graphs)
+
+
+class ExecutionTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.enter_context(mock.patch.object(execution, "_POLL_SECS", .02))
+    self._model_dir = self.create_tempdir().full_path
+    self._files = part_files.PartFiles(self._model_dir, 0)
+    self._driver = self._files.begin(None, b"")
+    self._stops = signals.StopRequests()
+    self._events = []
+    self._graphs = _Graphs()
+
+  def _results(self, executor, *names):
+    """Returns the results of parts that are named by their builder."""
+    return execution.Execution(
+        executor, trainer.Training(
+            trainer.Request(None), self._stops, self._events.append),
+        self._files, {
+            (name,): parts.request(self._model_dir, self._driver, (name,))
+            for name in names or "ab"}, 0, self._graphs).results()
+
+  def _done(self, request):
+    self._files.write_result(request.part, parts.result(request.driver))
+    return _Outcome(True)
+
+  def _losing(self, *losses):
+    """Returns an executor; each of its first parts ends in another way."""
+    losses = list(losses)
+    return _Executor(lambda request: (
+        losses.pop(0) if losses else self._done)(request))
+
+  def _raises(self, error, is_done=False):
+    def train(request):
+      if is_done:
+        self._done(request)
+      raise error
+    return train
+
+  def _error(self, kind, executor, *names):
+    with self.assertRaises(kind) as caught:
+      self._results(executor, *names)
+    return str(caught.exception)
+
+  def _stopped(self, request):
+    """Goes on until it is asked to stop."""
+    while self._files.is_wanted(request.driver):
+      time.sleep(.01)
+    return _Outcome(False)
+
+  def test_each_part_is_trained_once(self):
+    executor = self._losing()
+    self.assertEqual({(name,): parts.result(self._driver) for name in "ab"},
+                     self._results(executor))
+    again = self._losing()
+    self._results(again, *"bac")
+    self.assertEqual([list("ab"), ["c"]],
+                     [executor.submitted, again.submitted])
+
+  @parameterized.named_parameters(
+      ("error", RuntimeError("KilledWorker"), False, "aba"),
+      ("cancelled", futures.CancelledError(), False, "aba"),
+      ("error_when_done", RuntimeError("KilledWorker"), True, "ab"),
+      ("broken_when_done", futures.BrokenExecutor(), True, "ab"))
+  def test_lost(self, error, is_done, submitted):
+    executor = self._losing(self._raises(error, is_done))
+    self.assertLen(self._results(executor), 2)
+    self.assertEqual(list(submitted), executor.submitted)
+
+  @parameterized.parameters(True, False)
+  def test_lost_without_an_error(self, is_done):
+    executor = self._losing(lambda request: _Outcome(is_done))  # No result.
+    with self.assertLogs(level="WARNING") as logs:
+      self._results(executor)
+    self.assertEqual(list("aba"), executor.submitted)
+    self.assertIn("lost the part 'a' (its worker stopped)", logs.output[0])
+
+  def test_lost_again_and_again(self):
+    executor = self._losing(*[self._raises(RuntimeError("KilledWorker"))] * 9)
+    self.assertRegex(
+        self._error(execution.ExecutorError, executor, "a"),
+        "^iteration 0: the executor lost the part 'a' 5 times .RuntimeError: "
+        "KilledWorker.*call train again")
+    self.assertLen(executor.submitted, 5)
+
+  @parameterized.named_parameters(
+      ("part", _Outcome(False, "OSError: no", "Traceback: x", "host-1"),
+       execution.PartError, r"\Aiteration 0: the part 'a' failed on host-1: "
+       r"OSError: no\n\nTraceback: x\Z"),
+      ("fork", _Outcome(False, is_fork=True), execution.ExecutorError,
+       r"\Aexecutor=.*: its workers are forks.*get_context.\"spawn\".;.*\Z"),
+      ("input", _Outcome(False, "train: no batch", is_input_empty=True),
+       empty_input.EmptyInputError, r"\Aiteration 0: train: no batch\Z"))
+  def test_error(self, outcome, kind, message):
+    executor = self._losing(lambda request: outcome)
+    self.assertRegex(self._error(kind, executor), message)
+
+  def test_broken(self):
+    class Broken(engines.Here):
+
+      def submit(self, fn, request):
+        raise futures.BrokenExecutor("a worker died")
+
+    self.assertRegex(
+        self._error(execution.ExecutorError, Broken()),
+        "^iteration 0: the executor takes no more work .BrokenExecutor: a "
+        "worker died.. Call train again with a new one")
+
+  def test_broken_by_a_part(self):
+    def die(request):
+      self._files.new_attempt(request.part)
+      raise process.BrokenProcessPool("terminated abruptly")
+
+    self._files.new_attempt(("b",))  # Of a driver before.
+    executor = self._losing(die, self._raises(
+        process.BrokenProcessPool("terminated abruptly")))
+    self.assertRegex(
+        self._error(execution.ExecutorError, executor),
+        r"takes no more work while it trained 'a' on \S+-\d+ .BrokenProcessPool"
+        ": terminated.*needs more memory")
+
+  def test_error_stops_the_other_parts(self):
+    trains = {"a": self._stopped, "b": lambda _: _Outcome(False, "an error")}
+    with _Threads(lambda request: trains[request.part[0]](request)) as executor:
+      self.assertIn("'b' failed", self._error(execution.PartError, executor))
+
+  def test_signal(self):
+    def asks(request):
+      self._stops.asked = signal.SIGTERM
+      return self._stopped(request)
+
+    with _Threads(asks) as executor, self.assertRaises(SystemExit) as caught:
+      self._results(executor)
+    self.assertEqual(143, caught.exception.code)
+
+  def test_parts_that_do_not_stop_are_named(self):
+    def goes_on(request):
+      self._stops.asked = signal.SIGTERM
+      time.sleep(.1)
+      return self._done(request)
+
+    with mock.patch.object(execution, "_STOP_SECS", .01), \
+         self.assertLogs(level="WARNING") as logs, \
+         _Threads(goes_on) as executor, self.assertRaises(SystemExit):
+      self._results(executor, "a")
+    self.assertIn("these parts have not stopped: a.", logs.output[0])
+
+  def test_no_worker_begins(self):
+    def late(request):
+      time.sleep(.2)
+      return self._done(request)
+
+    with mock.patch.object(execution, "_SILENT_SECS", 0.), \
+         self.assertLogs(level="WARNING") as logs, _Threads(late) as executor:
+      self._results(executor)
+    self.assertLen(logs.output, 1)
+    self.assertRegex(
+        logs.output[0], "Iteration 0: in 0 s no worker of .* has trained a "
+        "step. Still waiting for the parts: 'a' .begun by no worker.*'b' .begu")
+
+  def test_progress_is_that_of_all(self):
+    def train(request):
+      step, name = {"a": (4, "t0_a"), "b": (7, "t0_b")}[request.part[0]]
+      self._files.write_progress(request.part, events.Progress(
+          0, step, {name: step}, {name: .5}, 10. / step, float(step)))
+      return self._done(request)
+
+    self._results(_Executor(train))
+    self.assertEqual(events.Progress(
+        0, 5, dict(t0_a=4, t0_b=7), dict(t0_a=.5, t0_b=.5), 10. / 7, 7.),
+                     self._events[-1])
+
+  def test_graphs_are_checked_once(self):
+    def train(request):
+      self._files.write_graphs(
+          request.part, request.driver, {"t0_" + request.part[0]: {"Relu": 1}})
+      return self._done(request)
+
+    self._results(_Executor(train))
+    self.assertEqual([{"t0_a": {"Relu": 1}, "t0_b": {"Relu": 1}}],
+                     self._graphs.written)
+
+
+if __name__ == "__main__":
+  absltest.main()

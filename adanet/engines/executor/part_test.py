@@ -1,0 +1,90 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of when a worker trains a part, and of what it returns else."""
+
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.core import empty_input
+from adanet.engines.executor import part
+from adanet.engines.executor import part_files
+from adanet.testing import parts
+import cloudpickle
+
+
+class _Raises:
+  """Raises an error where a worker unpacks it."""
+
+  def __init__(self, error):
+    self._error = error
+
+  def __reduce__(self):
+    return _raise, (self._error,)
+
+
+def _raise(error):
+  raise error
+
+
+class PartTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self._model_dir = self.create_tempdir().full_path
+    self._files = part_files.PartFiles(self._model_dir, 0)
+    self._worker = part_files.worker_name()
+
+  def _train(self, error=KeyError("trained"), **values):
+    """Trains a part, of which an error is raised when it would begin."""
+    driver = self._files.begin(None, cloudpickle.dumps(_Raises(error)))
+    return part.train(
+        parts.request(self._model_dir, driver)._replace(**values))
+
+  def test_error(self):
+    outcome = self._train()
+    self.assertEqual(part.PartOutcome(
+        False, "KeyError: 'trained'", outcome.details, self._worker), outcome)
+    self.assertStartsWith(outcome.details, "Traceback")
+
+  def test_empty_input(self):
+    self.assertEqual(
+        part.PartOutcome(False, "train: no", "", self._worker,
+                         is_input_empty=True),
+        self._train(empty_input.EmptyInputError("train: no")))
+
+  @parameterized.parameters(KeyboardInterrupt, SystemExit)
+  def test_signal(self, error):
+    self.assertEqual(part.PartOutcome(False, worker=self._worker),
+                     self._train(error()))
+
+  @parameterized.parameters(
+      (False, True), (True, True), (True, False))  # Only there is a fork.
+  def test_fork(self, is_fork, is_driver):
+    with mock.patch.object(part, "_is_fork", lambda: is_fork):
+      outcome = self._train(**({} if is_driver else {
+          "driver_process": "host-1"}))
+    self.assertEqual(is_fork and not is_driver, outcome.is_fork)
+
+  def test_part_that_is_done(self):
+    driver = self._files.begin(None, b"not read")
+    self._files.write_result(("a",), parts.result())
+    self.assertEqual(
+        part.PartOutcome(True, worker=self._worker),
+        part.train(parts.request(self._model_dir, driver)))
+
+  def test_part_that_another_driver_asked_for(self):
+    self._files.begin(None, b"not read")
+    self.assertEqual(part.PartOutcome(False, worker=self._worker),
+                     part.train(parts.request(self._model_dir, "lost")))
+
+  def test_worker_that_sees_another_disk(self):
+    elsewhere = self.create_tempdir().full_path
+    with mock.patch.object(part, "SEEN_SECS", .1):
+      outcome = self._train(model_dir=elsewhere)
+    self.assertIn("a folder that all workers of the executor see",
+                  outcome.error)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,43 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Parts of an iteration that a test writes by hand, for executors."""
+
+from typing import Any, Tuple
+
+from adanet.engines.executor import part as part_lib
+from adanet.engines.executor import part_files
+from adanet.training import loop as loop_lib
+from adanet.training import trained
+
+
+def request(model_dir: str, driver: str, part: Tuple[str, ...] = ("a",)
+            ) -> part_lib.PartRequest:
+  """Returns what a driver asks of a worker: a part of iteration 0.
+
+  Args:
+    model_dir: str.
+    driver: str, the id of the driver.
+    part: `Part`.
+  """
+  return part_lib.PartRequest(
+      part, num_parts=2, is_first=True, may_be_late=False, compares=True,
+      records=False, start=trained.Start(0, None), max_steps=None, stops={},
+      builder_names=("a", "b"), model_dir=model_dir, driver=driver,
+      driver_process=part_files.worker_name())
+
+
+def result(driver: str = "driver",
+           ending: loop_lib.Ending = loop_lib.Ending.ITERATION_OVER,
+           **values: Any) -> part_files.Result:
+  """Returns the result of a part.
+
+  Args:
+    driver: str, the id of the driver that asked for it.
+    ending: `Ending`.
+    **values: of `Result`.
+  """
+  return part_files.Result(
+      ending, driver, max_steps=None, stops={}, checkpoint="a/b/model.ckpt-4",
+      steps={"t0_a": 4}, losses={}, values={}, not_finite={}, logits=None,
+      averages={}, weights={}, reports=(), stopped=(), seconds=1.
+      )._replace(**values)

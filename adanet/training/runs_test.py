@@ -1,0 +1,168 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the runs of a session, on a graph of a few counters."""
+
+import time
+
+from absl.testing import absltest
+from adanet import tf_compat
+from adanet.training import hooks as hooks_lib
+from adanet.training import runs
+
+v1 = tf_compat.v1
+
+
+class _Ops:
+  """Counts the steps of two trainees; b is one of ensembles. See `TrainOps`."""
+
+  observed = ("a", "b")
+
+  def __init__(self):
+    with v1.variable_scope("", use_resource=True):  # As that of `Model`.
+      self._step = v1.train.create_global_step()
+    self._steps = {name: v1.get_variable(
+        name, [], v1.int64, v1.zeros_initializer(), use_resource=True)
+                   for name in "ab"}
+
+  def trains_ensembles(self, names):
+    return "b" in names
+
+  def fetches(self, names):
+    return {"steps": v1.stack([
+        v1.assign_add(self._steps[name], 1) for name in names])}
+
+  def observe(self):
+    return v1.stack(list(self._steps.values()))
+
+  def set_global_step(self, after):
+    del after
+    return v1.assign_add(self._step, 10)
+
+
+class _Summaries:
+  """Has one at the start. See `TrainingSummaries`."""
+
+  def fetches(self, global_step):
+    return {"summary": v1.constant(7)} if global_step == 0 else {}
+
+
+def _wait():
+  time.sleep(.02)
+
+
+class _Hook(v1.train.SessionRunHook):
+  """Fetches things of all kinds, and looks at the step before and after."""
+
+  def __init__(self):
+    self.results, self.steps_after = [], []
+    step = v1.train.get_global_step()
+    self.read = v1.get_default_graph().as_graph_element(step).op
+    self.read_before = self.read.node_def
+    with v1.control_dependencies([v1.py_func(_wait, [], [])]):
+      late = step.read_value()
+    self._fetched = {
+        "step": [step], ("a", 1): (step.name, v1.sparse.from_dense([0., 5.])),
+        2: step.op, "late": late}
+
+  def before_run(self, run_context):
+    return v1.train.SessionRunArgs(self._fetched)
+
+  def after_run(self, run_context, run_values):
+    self.results.append(run_values.results)
+    self.steps_after.append(
+        int(run_context.session.run(v1.train.get_global_step())))
+
+
+class RunsTest(absltest.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.enter_context(v1.Graph().as_default())
+    self._ops = _Ops()
+    self._session = self.enter_context(v1.Session())
+    self._session.run(v1.global_variables_initializer())
+    self._num_runs = 0
+
+  def _make(self, *hooks):
+    made = hooks_lib.HookRunner([hooks_lib.Owned(*hook) for hook in hooks])
+    return runs.Runs(self._ops, made, _Summaries())
+
+  def _train(self, made, names=("a", "b"), global_step=10, finished=None):
+    return made.train(self._session, names, global_step,
+                      finished or (lambda steps: ()))
+
+  def _count_runs(self):
+    """Counts the runs of the session from now on."""
+    def counted(run):
+      def call(*args, **kwargs):
+        self._num_runs += 1
+        return run(*args, **kwargs)
+      return call
+
+    make_callable = self._session.make_callable
+    self._session.run = counted(self._session.run)
+    self._session.make_callable = lambda *args: counted(make_callable(*args))
+
+  def test_each_kind_is_compiled_once(self):
+    made = self._make()
+    was_new = []
+    for names in ("a", "b"), ("a", "b"), ("a",), ("a", "b"):
+      found = self._train(made, names)
+      was_new.append(made.was_new)
+    self.assertEqual([True, False, True, False], was_new)
+    self.assertEqual([4, 3], found["steps"].tolist())
+    self.assertEqual(40, found["global_step"])
+    made.renew()
+    self._train(made)
+    self.assertTrue(made.was_new)
+
+  def test_summaries_are_those_of_ensembles(self):
+    made = self._make()
+    self.assertEqual({}, self._train(made, ("a",), 0)["summaries"])
+    self.assertEqual({"summary": 7},
+                     self._train(made, ("b",), 0)["summaries"])
+    self.assertEqual({}, self._train(made, ("b",), 1)["summaries"])
+
+  def test_look(self):
+    made = self._make()
+    self._train(made, ("a",))
+    steps, global_step = made.look(self._session)
+    self.assertEqual(([1, 0], 20), (steps.tolist(), global_step))
+    self._ops.observed = ()
+    self.assertEqual([], self._make().look(self._session)[0])
+
+  def test_hooks_see_the_step_before_and_after(self):
+    hook = _Hook()
+    made = self._make((hook,))
+    was_new = []
+    for _ in range(2):
+      found = self._train(made, global_step=0)
+      was_new.append(made.was_new)
+    self.assertEqual([True, False], was_new)
+    self.assertEqual([[0], [10]], [found["step"] for found in hook.results])
+    self.assertEqual([0, 10], [found["late"] for found in hook.results])
+    self.assertEqual([10, 20], hook.steps_after)
+    self.assertEqual((20, {"summary": 7}),
+                     (found["global_step"], found["summaries"]))
+    self.assertEqual([5.], hook.results[0]["a", 1][1].values)
+    # TensorFlow warns of ops that change when they have run.
+    self.assertEqual(hook.read_before, hook.read.node_def)
+
+  def test_a_hook_costs_no_further_run(self):
+    made = self._make((v1.train.SessionRunHook(),))
+    self._count_runs()
+    self._train(made)
+    self.assertEqual(1, self._num_runs)
+
+  def test_who_sees_a_step(self):
+    steps = []
+    hooks = [_Hook() for _ in range(3)]
+    made = self._make((hooks[0], "a", False), (hooks[1], "b", False),
+                      (hooks[2], "c"))
+    self._train(made, finished=lambda found: steps.extend(found) or ["b"])
+    self.assertEqual([1, 0, 0], [len(hook.results) for hook in hooks])
+    self.assertEqual([("a", 1), ("b", 1)], steps)
+
+
+if __name__ == "__main__":
+  absltest.main()
