@@ -9,8 +9,8 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet import tf_compat
-from adanet.core import scopes
 from adanet.heads import mean_loss
+from adanet.tf_compat import keras_scope
 import numpy as np
 
 _RANDOM = np.random.RandomState(1)
@@ -67,7 +67,7 @@ def _named(table):
 def _evaluated(head, features, outputs, labels, sizes=(5, 5, 2)):
   """Returns the loss and the metrics of a head, over batches of some sizes."""
   v1 = tf_compat.v1
-  with v1.Graph().as_default(), scopes.metrics_scope():
+  with v1.Graph().as_default(), keras_scope.KerasScope("metrics").entered():
     fed = {"features": features, "outputs": outputs, "labels": labels}
     placeholders = v1.nest.map_structure(
         lambda array: v1.placeholder(
@@ -82,8 +82,8 @@ def _evaluated(head, features, outputs, labels, sizes=(5, 5, 2)):
                    v1.local_variables_initializer()])
       begin = 0
       for size in sizes:
-        feed = v1.nest.map_structure(
-            lambda array: array[begin:begin + size], fed)  # pylint: disable=cell-var-from-loop
+        part = slice(begin, begin + size)
+        feed = v1.nest.map_structure(lambda array: array[part], fed)  # pylint: disable=cell-var-from-loop
         session.run([update for _, update in metrics.values()], dict(zip(
             v1.nest.flatten(placeholders), v1.nest.flatten(feed))))
         begin += size
