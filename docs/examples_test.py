@@ -28,12 +28,13 @@ from docs import pages
 
 _PAGES = ("README.md", "docs/auto_ensemble.rst", "docs/estimator.rst",
           "docs/executor.rst", "docs/export.rst", "docs/getting_started.rst",
-          "docs/inputs.rst", "docs/kubernetes.rst", "docs/launch.rst",
-          "docs/leaderboard.rst",
+          "docs/inputs.rst", "docs/keras_model.rst", "docs/kubernetes.rst",
+          "docs/launch.rst", "docs/leaderboard.rst",
           "docs/placement_steps.rst", "docs/plan.rst", "docs/report.rst",
           "docs/strategies.rst", "docs/tf_distribute.rst",
           "docs/train_and_evaluate.rst")
-_KERAS_3_PAGES = ("docs/export.rst", "docs/leaderboard.rst")
+_KERAS_3_PAGES = (
+    "docs/export.rst", "docs/keras_model.rst", "docs/leaderboard.rst")
 _FILE_PAGE = "README.md"  # Its programs start processes that import them.
 _PROGRAM_SECS = 600.
 

@@ -21,7 +21,7 @@ from adanet.training import input as input_lib
 import numpy as np
 
 
-class _Member(NamedTuple):
+class _KerasMember(NamedTuple):
   """A network of the ensemble, with its values.
 
   Attributes:
@@ -97,7 +97,7 @@ def _network(name, subnetwork):
 
 
 def _read(best, kinds):
-  """Returns the `_Member`s of the best ensemble, and its bias.
+  """Returns the `_KerasMember`s of the best ensemble, and its bias.
 
   Args:
     best: `BestEnsemble`.
@@ -123,7 +123,7 @@ def _read(best, kinds):
     fetches = []
     for (name, subnetwork), weight in zip(members, weights):
       network = _network(name, subnetwork)
-      fetches.append(_Member(
+      fetches.append(_KerasMember(
           name, network, [v.value for v in network.model.variables], weight))
     values = session.run([
         (one.values, () if one.weight is None else one.weight)
@@ -139,7 +139,7 @@ def _set_values(member, model, seen):
   """Gives a model the values of a member.
 
   Args:
-    member: `_Member`.
+    member: `_KerasMember`.
     model: the model, made anew.
     seen: dict from the id of each variable of the members before to its name
       and value.
@@ -180,7 +180,7 @@ def _join(members, last_layers, logits, weights, bias, suffix):
   """Returns the logits of a head: the sum of all parts, or their mean.
 
   Args:
-    members: list of `_Member`.
+    members: list of `_KerasMember`.
     last_layers: list with the tensor of each.
     logits: the same.
     weights: the same, of arrays; None in a mean.

@@ -171,8 +171,9 @@ class KerasModelTest(parameterized.TestCase):
     model.save(path)
     np.save(os.path.join(folder, "features.npy"), features)
     subprocess.run([sys.executable, "-c", """if True:
-        import os, sys
-        import keras, numpy as np
+        import importlib, os, sys
+        import numpy as np
+        keras = importlib.import_module("keras")
         folder = sys.argv[1]
         model = keras.models.load_model(os.path.join(folder, "model.keras"))
         features = np.load(os.path.join(folder, "features.npy"))
