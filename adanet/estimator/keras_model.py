@@ -189,13 +189,15 @@ def _join(members, last_layers, logits, weights, bias, suffix):
   """
   layers = tf_compat.keras_3.layers
   if weights[0] is None:
-    join: Any = layers.Average(dtype="float32", name="mean" + suffix)
+    join, name = layers.Average, "mean"
   else:
-    join = layers.Add(dtype="float32", name="sum" + suffix)
+    join, name = layers.Add, "sum"
     logits = [_weighted(f"{member.name}_weight{suffix}", *of_member)
               for member, *of_member in zip(
                   members, last_layers, logits, weights)]
-  result = join(logits) if len(logits) > 1 else logits[0]
+  result = logits[0]
+  if len(logits) > 1:
+    result = join(dtype="float32", name=name + suffix)(logits)
   if bias is not None and np.any(bias):
     result = layers.Rescaling(
         1., np.asarray(bias).tolist(), dtype="float32",

@@ -27,7 +27,7 @@ _ACCURACIES = ("BinaryAccuracy", "SparseCategoricalAccuracy",
 _ALONE = ""  # The name of an output that is alone.
 
 
-class _Output(NamedTuple):
+class _TrainedOutput(NamedTuple):
   """An output of the models, and how it is trained.
 
   Attributes:
@@ -197,7 +197,7 @@ class KerasHead(head.Head):
           _divided("loss_weights", loss_weights, names),
           _divided("weight_column", weight_column, names)))
     self._outputs = {
-        key: _Output(_loss(one), of_output, _weight(weight), column)
+        key: _TrainedOutput(_loss(one), of_output, _weight(weight), column)
         for key, (one, of_output, weight, column) in zip(names, parts)}
     self._compiled = {"loss": loss, "loss_weights": loss_weights,
                       "metrics": metrics}
