@@ -112,7 +112,9 @@ class KerasModelTest(parameterized.TestCase):
         ensemble_strategies=[adanet.ensemble.AllStrategy()],
         evaluator=adanet.Evaluator(numpy_input_fn(
             features, labels, shuffle=False)),
-        model_dir=self.create_tempdir().full_path, **arguments)
+        config=tf_compat.RunConfig(
+            model_dir=self.create_tempdir().full_path, tf_random_seed=1),
+        **arguments)
     estimator.train(numpy_input_fn(
         features, labels, batch_size=8, shuffle=False, num_epochs=None))
     return estimator
