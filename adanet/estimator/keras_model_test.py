@@ -175,7 +175,7 @@ class KerasModelTest(parameterized.TestCase):
     subprocess.run([sys.executable, "-c", """if True:
         import importlib, os, sys
         import numpy as np
-        keras = importlib.import_module("keras")
+        keras = importlib.import_module(sys.argv[2])
         folder = sys.argv[1]
         model = keras.models.load_model(os.path.join(folder, "model.keras"))
         features = np.load(os.path.join(folder, "features.npy"))
@@ -183,7 +183,7 @@ class KerasModelTest(parameterized.TestCase):
                 model.predict(features, verbose=0))
         model.fit(features, features.sum((1, 2, 3)), verbose=0)
         assert "adanet" not in sys.modules
-        """, folder], check=True, env=dict(
+        """, folder, keras.__name__], check=True, env=dict(
             os.environ, PYTHONPATH=os.pathsep.join(sys.path)))
     expected = self._predicted(estimator, features, "predictions")
     np.testing.assert_allclose(
