@@ -12,8 +12,9 @@ from absl.testing import parameterized
 import adanet
 from adanet import tf_compat
 from adanet.inputs import numpy_input_fn
-from adanet.tf_compat import keras_3 as keras
 import numpy as np
+
+keras = tf_compat.keras_3 if tf_compat.HAS_KERAS_3 else None
 
 _STEPS = 8
 _ROWS = 40
