@@ -99,11 +99,9 @@ def _check_logits(logits, dimension, owner):
   if not hasattr(shape, "ndims"):
     raise ValueError(
         f"{owner}: logits must be a tensor of the graph, got {logits!r}")
-  if shape.ndims is None:
-    return
+  if shape.ndims is None or dimension is None:
+    return  # A loss of Keras, which has no dimension, takes any shape.
   last = tf_compat.v1.dimension_value(shape[-1]) if shape.ndims else None
-  if dimension is None:  # A loss of Keras takes any shape.
-    return
   if shape.ndims < 2 or (last is not None and last != dimension):
     raise ValueError(
         f"{owner}: logits must have shape [batch_size, {dimension}] for this "

@@ -287,6 +287,11 @@ class NetworkBuilder(subnetwork_lib.Builder):
         model, self._head)
     if dropped:
       self._say(logging.WARNING, dropped)
+    if getattr(network, "has_mask", False):
+      self._say(logging.WARNING,
+                "returns an output with a mask. The loss of Keras would leave "
+                "out what is masked, and the head's does not. Give that a "
+                "weight of 0 by the head's weight_column.")
     if not variables:
       self._say(logging.WARNING,
                 "has no variables that train, so training does not change it. "

@@ -1,6 +1,7 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of `compile` of a pool's Keras model that the head does not use."""
+"""Arguments of `Model.compile`: those that a head means, and those it drops.
+"""
 
 import re
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
@@ -122,6 +123,20 @@ def _flat(value: Any) -> List[Any]:
   return [] if value is None else [value]
 
 
+def _dropped_by_keras_head(model, head):
+  """See `dropped`. A KerasHead has arguments of `compile` of its own."""
+  compiled, used = _compiled(model), head.compile_arguments
+  ignored = [
+      name for name in _ADVICE if compiled.get(name) is not None and not (
+          head.has_losses(compiled[name]) if name == "loss" else
+          _shown(compiled[name]) == _shown(used.get(name)))]
+  if not ignored:
+    return None
+  given = ", ".join(f"{name}={_shown(compiled[name])}" for name in ignored)
+  return (f"is compiled with {given}, without effect: the KerasHead "
+          f"({head.loss_names}) trains it. Give that what it is to use.")
+
+
 def dropped(model: Any, head: Any) -> Optional[str]:
   """Returns the arguments of compile that training ignores, as text.
 
@@ -132,18 +147,14 @@ def dropped(model: Any, head: Any) -> Optional[str]:
   Returns:
     The end of a sentence that begins with the model, or None for nothing.
   """
+  if hasattr(head, "compile_arguments"):
+    return _dropped_by_keras_head(model, head)
   heads = list(getattr(head, "heads", ())) or [head]
   names = [getattr(part, "name", None) for part in heads]
   outputs = list(getattr(model, "output_names", None) or ())
   compiled = _compiled(model)
   weights = getattr(head, "head_weights", [1.] * len(heads))
   ignored = []
-  if hasattr(head, "has_losses"):  # A KerasHead, which has metrics of its own.
-    loss = compiled.get("loss")
-    if loss is None or head.has_losses(loss):
-      return None
-    return (f"is compiled with loss={_shown(loss)}, without effect: the loss "
-            f"of the KerasHead ({head.loss_names}) trains it.")
   losses = _of_heads(compiled.get("loss"), names, outputs)
   if any(loss is not None and not _means(loss, part)
          for loss, part in zip(losses, heads)):

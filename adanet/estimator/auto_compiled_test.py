@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of what is said about models that are compiled for something else."""
 
+import unittest
+
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import heads
@@ -91,6 +93,25 @@ class AutoCompiledTest(parameterized.TestCase):
         self.assertNotIn("\n", found)
         self.assertIn(type(head.heads[0] if head is _TWO else head).__name__,
                       found)
+
+  @parameterized.parameters(
+      (dict(loss="mae"), ""),
+      (dict(loss="mae", metrics=["mse"], loss_weights=2.), ""),
+      (dict(loss="mse"), "loss='mse'"),
+      (dict(loss="mae", metrics=["mape"], loss_weights=3.),
+       "loss_weights=3.0, metrics=['mape']"))
+  @unittest.skipUnless(tf_compat.HAS_KERAS_3,
+                       "Keras 3 needs TensorFlow 2.16 or later.")
+  def test_dropped_by_keras_head(self, arguments, expected):
+    keras = tf_compat.keras_3
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("sgd", **arguments)
+    found = auto_compiled.dropped(model, heads.KerasHead(
+        "mae", metrics=["mse"], loss_weights=2.))
+    self.assertEqual(found, (
+        f"is compiled with {expected}, without effect: the KerasHead "
+        "(mean_absolute_error) trains it. Give that what it is to use."
+    ) if expected else None)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Keras users give a pool first: it works, or one line says what to do."""
 
+import functools
+import unittest
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
@@ -260,6 +263,26 @@ class AutoMistakesTest(parameterized.TestCase):
       for line, text in zip(sorted(found), texts):
         self.assertIn(f"candidate_pool['{name}'] {text}", line)
     self.assertLen(lines, 5)
+
+  @unittest.skipUnless(tf_compat.HAS_KERAS_3,
+                       "Keras 3 needs TensorFlow 2.16 or later.")
+  def test_mask(self):
+    layers = tf_compat.keras_3.layers
+
+    def masked(returns_sequences):
+      return tf_compat.keras_3.Sequential([
+          layers.Embedding(9, 2, mask_zero=True),
+          layers.GRU(2, return_sequences=returns_sequences), layers.Dense(1)])
+
+    for returns_sequences, labels in ((True, np.ones([_ROWS, 3, 1])),
+                                      (False, np.ones([_ROWS, 1]))):
+      lines = self._train(
+          {"m": functools.partial(masked, returns_sequences)},
+          heads.KerasHead("mse"), {"x": np.ones([_ROWS, 3], np.int32)},
+          labels.astype(np.float32))
+      self.assertEqual(returns_sequences, any(
+          "candidate_pool['m'] returns an output with a mask. " in line
+          for line in lines))
 
 
 if __name__ == "__main__":

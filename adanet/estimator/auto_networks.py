@@ -14,6 +14,7 @@ import weakref
 
 from adanet import tf_compat
 from adanet.estimator import auto_inputs
+from adanet.tf_compat import keras_loaded
 from adanet.tf_compat import keras_scope
 
 # The outputs of a model for one head that gives its last layer, too.
@@ -264,6 +265,7 @@ class KerasNetwork:
 
   Attributes:
     model: the model, or None before the first call.
+    has_mask: whether its last call returned a tensor with a mask of Keras 3.
   """
 
   def __init__(self, make_model: Callable[[], Any], owner: str,
@@ -289,6 +291,7 @@ class KerasNetwork:
     self._weights = weights
     self._inputs: Any = None
     self.model: Any = None
+    self.has_mask = False
 
   @property
   def owner(self) -> str:
@@ -406,6 +409,8 @@ class KerasNetwork:
         if reason:
           raise ValueError(reason) from error
         raise
+      self.has_mask = any(map(
+          keras_loaded.has_mask, tf_compat.v2.nest.flatten(result)))
       last_layer, logits = _split(
           _by_head(result, model, self._heads, self._owner), self._owner)
       if not training:

@@ -55,7 +55,7 @@ def _features(model):
         f"model_dir={model.model_dir.path!r} does not say which features the "
         "models take: expected a search that this version of adanet has "
         "trained, whose input_fn gives a dense tensor or a dict of them. Train "
-        "a step to write it.")
+        "a further step to write it, or use export_saved_model.")
   return fingerprint.features
 
 
@@ -64,7 +64,7 @@ def _in_structure(features):
   return features[""] if list(features) == [""] else features
 
 
-def _weights(ensemble, names):
+def _weights(ensemble, num_members):
   """Returns the variables of the weights, by member; and those of the bias.
 
   Raises:
@@ -77,7 +77,7 @@ def _weights(ensemble, names):
       raise ValueError(
           "keras_model() has the mean of the logits alone: expected a "
           "MeanEnsembler without add_mean_last_layer_predictions.")
-    return [None] * len(names), None
+    return [None] * num_members, None
   raise ValueError(
       f"keras_model() cannot make a {type(ensemble).__name__} of layers of "
       "Keras: expected an ensemble of GreedyEnsembler, MeanEnsembler or "
@@ -119,7 +119,7 @@ def _read(best, kinds):
         for (t, name), subnetwork in zip(
             spec.architecture.subnetworks, spec.subnetworks)
         if any(subnetwork is one for one in of_ensemble)]
-    weights, bias = _weights(spec.ensemble, members)
+    weights, bias = _weights(spec.ensemble, len(members))
     fetches = []
     for (name, subnetwork), weight in zip(members, weights):
       network = _network(name, subnetwork)

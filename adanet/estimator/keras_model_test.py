@@ -12,6 +12,7 @@ from absl.testing import parameterized
 import adanet
 from adanet import tf_compat
 from adanet.inputs import numpy_input_fn
+from adanet.testing import engines
 import numpy as np
 
 keras = tf_compat.keras_3 if tf_compat.HAS_KERAS_3 else None
@@ -105,7 +106,7 @@ class KerasModelTest(parameterized.TestCase):
     self._random = np.random.RandomState(1)
 
   def _trained(self, head, pool, features, labels, ensembler="greedy",
-               iterations=2, **arguments):
+               iterations=2, executor=None, **arguments):
     """Returns an estimator that has trained."""
     estimator = adanet.AutoEnsembleEstimator(
         head, pool, max_iteration_steps=_STEPS, max_iterations=iterations,
@@ -117,7 +118,8 @@ class KerasModelTest(parameterized.TestCase):
             model_dir=self.create_tempdir().full_path, tf_random_seed=1),
         **arguments)
     estimator.train(numpy_input_fn(
-        features, labels, batch_size=8, shuffle=False, num_epochs=None))
+        features, labels, batch_size=8, shuffle=False, num_epochs=None),
+                    executor=executor)
     return estimator
 
   def _predicted(self, estimator, features, key="logits"):
@@ -209,7 +211,8 @@ class KerasModelTest(parameterized.TestCase):
     estimator = self._trained(
         adanet.heads.RegressionHead(weight_column="weights"),
         {"both": _two_inputs, "one": _one_of_them}, features,
-        features["left"][:, :1], ensembler="mean", iterations=1)
+        features["left"][:, :1], ensembler="mean", iterations=1,
+        executor=engines.Here())
     model = estimator.keras_model()
     self.assertEqual(["left", "right"], [one.name for one in model.inputs])
     del features["weights"]
@@ -238,6 +241,34 @@ class KerasModelTest(parameterized.TestCase):
     self.assertAlmostEqual(
         metrics["loss"], model.evaluate(
             features, labels, verbose=0, return_dict=True)["loss"], 4)
+
+  @parameterized.parameters(
+      ({"size": "mse", "kind": "sparse_categorical_crossentropy"},),
+      (["mse", "sparse_categorical_crossentropy"],))
+  def test_keras_head(self, loss):
+    """A list of losses is for the outputs in their order."""
+    features = self._random.randn(_ROWS, 3).astype(np.float32)
+    names = list(loss) if isinstance(loss, dict) else ["output_0", "output_1"]
+    labels = dict(zip(names, (
+        features[:, :1], self._random.randint(3, size=[_ROWS, 1]))))
+    head = adanet.heads.KerasHead(
+        loss, loss_weights=[.5, 2.], metrics=[["mae"], ["accuracy"]])
+
+    def two():
+      inputs = keras.Input([3])
+      hidden = keras.layers.Dense(4, "relu")(inputs)
+      return keras.Model(inputs, dict(zip(names, (
+          keras.layers.Dense(1)(hidden),
+          keras.layers.Dense(3, "softmax")(hidden)))))
+
+    estimator = self._trained(head, {"two": two}, features, labels)
+    model = estimator.keras_model()
+    metrics = estimator.evaluate(numpy_input_fn(
+        features, labels, batch_size=_ROWS, shuffle=False))
+    for name, value in model.evaluate(
+        features, labels, batch_size=_ROWS, verbose=0,
+        return_dict=True).items():
+      self.assertAlmostEqual(metrics[name], value, 4, name)
 
   def test_loss_of_a_user_is_not_compiled(self):
     features = self._random.randn(_ROWS, 3).astype(np.float32)
@@ -279,7 +310,7 @@ class KerasModelTest(parameterized.TestCase):
     os.remove(os.path.join(estimator.model_dir, "search.json"))
     with self.assertRaisesRegex(
         ValueError, "does not say which features the models take: .* Train a "
-        "step to write it.$"):
+        "further step to write it, or use export_saved_model.$"):
       estimator.keras_model()
 
 

@@ -187,20 +187,25 @@ class KerasHead(head.Head):
     if self._is_alone:
       names, parts = [_ALONE], [(loss, _of_list(metrics), loss_weights,
                                  weight_column)]
+      self._compiled = {"loss": loss, "loss_weights": loss_weights,
+                        "metrics": metrics}
     else:
       names = _names(loss)
       if not names:
         raise ValueError(f"loss={loss!r}: expected a loss for each output.")
-      parts = list(zip(
-          _divided("loss", loss, names), map(_of_list, _divided(
-              "metrics", metrics, names)),
-          _divided("loss_weights", loss_weights, names),
-          _divided("weight_column", weight_column, names)))
+      losses, of_outputs, weights, columns = (
+          _divided(argument, value, names) for argument, value in (
+              ("loss", loss), ("metrics", metrics),
+              ("loss_weights", loss_weights),
+              ("weight_column", weight_column)))
+      parts = list(zip(losses, map(_of_list, of_outputs), weights, columns))
+      self._compiled = {
+          "loss": dict(zip(names, losses)),
+          "loss_weights": loss_weights and dict(zip(names, weights)),
+          "metrics": metrics and dict(zip(names, map(_of_list, of_outputs)))}
     self._outputs = {
         key: _TrainedOutput(_loss(one), of_output, _weight(weight), column)
         for key, (one, of_output, weight, column) in zip(names, parts)}
-    self._compiled = {"loss": loss, "loss_weights": loss_weights,
-                      "metrics": metrics}
 
   @property
   def name(self) -> Optional[str]:
@@ -236,27 +241,25 @@ class KerasHead(head.Head):
 
   @property
   def compile_arguments(self) -> Dict[str, Any]:
-    """The arguments `loss`, `loss_weights` and `metrics` of `Model.compile`."""
+    """The arguments `loss`, `loss_weights` and `metrics` of `Model.compile`.
+
+    Those of several outputs are dicts by output.
+    """
     return {key: value for key, value in self._compiled.items()
             if value is not None}
 
   def has_losses(self, loss: Any) -> bool:
     """Whether an argument `loss` of `Model.compile` means the same losses."""
     names = list(self._outputs)
-    if self._is_alone:
-      given = [loss]
-    elif isinstance(loss, (Mapping, list, tuple)):
-      given = list(loss.values()) if isinstance(loss, Mapping) else list(loss)
-      if isinstance(loss, Mapping) and list(loss) != names:
-        return False
-    else:
+    if self._is_alone != (not isinstance(loss, (Mapping, list, tuple))):
       return False
     try:
-      given = [_loss(one) for one in given]
+      given = [_loss(one) for one in (
+          [loss] if self._is_alone else _divided("loss", loss, names))]
     except ValueError:
       return False
-    return all(_is_same(*pair) for pair in zip(
-        given, (one.loss for one in self._outputs.values())))
+    return all(_is_same(one, self._outputs[name].loss)
+               for name, one in zip(names, given))
 
   def _by_output(self, argument, value):
     """Returns a dict from the name of an output to its tensor.
@@ -303,9 +306,14 @@ class KerasHead(head.Head):
                for name, one in self._outputs.items()}
     terms = {name: _term(one, batches[name])
              for name, one in self._outputs.items()}
-    loss = head.add_regularization(v1.add_n([
-        terms[name].value * one.weight for name, one in self._outputs.items()
-    ]), regularization_losses)
+    weighted = [
+        terms[name] if one.weight == 1. else terms[name]._replace(
+            value=terms[name].value * one.weight)
+        for name, one in self._outputs.items()]
+    # One term that is the loss is its mean to the last digit.
+    loss = head.add_regularization(
+        weighted[0].value if len(weighted) == 1 else v1.add_n(
+            [term.value for term in weighted]), regularization_losses)
     if mode == head.TRAIN:
       return head.HeadSpec(mode, predictions, loss)
     metrics = {}
@@ -321,10 +329,8 @@ class KerasHead(head.Head):
       metrics[self.regularization_key] = _metrics.mean(
           v1.add_n(regularization_losses))
     return head.HeadSpec(
-        mode, predictions, loss, eval_metric_ops=metrics, loss_terms=tuple(
-            term._replace(value=term.value * self._outputs[name].weight)
-            for name, term in terms.items()) + head.regularization_terms(
-                regularization_losses))
+        mode, predictions, loss, eval_metric_ops=metrics, loss_terms=(
+            *weighted, *head.regularization_terms(regularization_losses)))
 
 
 def _weight(value):
@@ -351,6 +357,11 @@ def _read(name, output, features, outputs, labels):
         f"labels: {owner} expects numbers, got {labels.dtype.name}. Make "
         "integers of them, by keras.layers.StringLookup or "
         "np.unique(labels, return_inverse=True).")
+  if None in (labels.shape.rank, outputs.shape.rank):
+    raise ValueError(
+        f"{owner}: labels have the shape {labels.shape} and outputs "
+        f"{outputs.shape}: expected known numbers of dimensions. Use "
+        "tf.ensure_shape in input_fn.")
   if labels.dtype == v1.float64:  # As Keras reads arrays.
     labels = v1.cast(labels, v1.float32)
   try:

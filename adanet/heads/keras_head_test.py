@@ -189,7 +189,9 @@ class KerasHeadTest(parameterized.TestCase):
       (lambda: _keras("SparseCategoricalCrossentropy", from_logits=True)(),
        "sparse_categorical_crossentropy", False),
       ({"a": "mse"}, {"a": "mse"}, True), ({"a": "mse"}, "mse", False),
-      ({"a": "mse"}, {"b": "mse"}, False))
+      ({"a": "mse"}, {"b": "mse"}, False), (["mse", "mae"], ["mse"], False),
+      (["mse", "mae"], ["mae", "mse"], False),
+      ({"a": "mse", "b": "mae"}, {"b": "mae", "a": "mse"}, True))
   def test_has_losses(self, loss, other, expected):
     loss, other = (one() if callable(one) else one for one in (loss, other))
     self.assertEqual(

@@ -71,6 +71,11 @@ def is_variable(value: Any) -> bool:
   return keras is not None and isinstance(value, keras.src.backend.Variable)
 
 
+def has_mask(tensor: Any) -> bool:
+  """Whether Keras 3 masks parts of a tensor, such as padded timesteps."""
+  return getattr(tensor, "_keras_mask", None) is not None
+
+
 def in_graph(variable: Any) -> Any:
   """Returns TensorFlow's variable of a `keras.Variable`; else the value."""
   return variable.value if is_variable(variable) else variable
