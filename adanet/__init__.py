@@ -19,6 +19,7 @@ _MODULES = {
     "AutoEnsembleSubestimator": "adanet.estimator.auto_ensemble",
     "EmptyInputError": "adanet.core.empty_input",
     "Ensemble": "adanet.ensemble",
+    "EnsembleSearch": "adanet.estimator.keras_fit.ensemble_search",
     "Estimator": "adanet.estimator.estimator",
     "EvalSpec": "adanet.estimator.specs",
     "Evaluator": "adanet.core.evaluation",
@@ -40,8 +41,8 @@ _NAMES = {"Ensemble": "ComplexityRegularized"}
 
 __all__ = [
     "AllNaNError", "AutoEnsembleEstimator", "AutoEnsembleSubestimator",
-    "EmptyInputError", "Ensemble", "Estimator", "EvalSpec", "Evaluator",
-    "ExecutorError", "MixtureWeightType", "PartError", "ReportMaterializer",
+    "EmptyInputError", "Ensemble", "EnsembleSearch", "Estimator", "EvalSpec",
+    "Evaluator", "ExecutorError", "MixtureWeightType", "PartError", "ReportMaterializer",
     "Subnetwork", "Summary", "TrainSpec", "WeightedSubnetwork", "__version__",
     "distributed", "end_with_program", "ensemble", "estimator", "heads",
     "history", "inputs", "replay", "report", "subnetwork", "tf_compat",
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
   from adanet.estimator.auto_ensemble import AutoEnsembleEstimator
   from adanet.estimator.auto_ensemble import AutoEnsembleSubestimator
   from adanet.estimator.estimator import Estimator
+  from adanet.estimator.keras_fit.ensemble_search import EnsembleSearch
   from adanet.estimator.specs import EvalSpec
   from adanet.estimator.specs import TrainSpec
   from adanet.estimator.train_and_evaluate import train_and_evaluate

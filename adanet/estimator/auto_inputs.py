@@ -24,6 +24,11 @@ def weight_columns(head: Any) -> Set[str]:
   return {getattr(column, "key", column) for column in columns if column}
 
 
+def numbered(count: int) -> List[str]:
+  """Returns the names of features that a list of inputs gets, by position."""
+  return [f"input_{i}" for i in range(count)]
+
+
 def _taken(structure, features):
   """Returns the features in the structure of a model's inputs, by its keys.
 
@@ -81,13 +86,22 @@ class ModelInputs:
     Raises:
       ValueError: a feature is missing.
     """
+    if isinstance(features, dict) and "" in features:
+      features = features[""]  # The others are weights.
     if self._has_keys or not isinstance(features, dict):
       return self._by_key(features)
     unweighted = [features[name] for name in self._unweighted(features)]
+    in_list = [features[name] for name in numbered(len(unweighted))
+               if name in features]
+    is_list = bool(in_list) and len(in_list) == len(unweighted)
     if not self._names:
+      if is_list and not self._takes_one:
+        return in_list
       return (unweighted[0] if self._takes_one and len(unweighted) == 1
-              else features)
+              else {name: features[name] for name in self._unweighted(features)})
     values = [features[name] for name in self._names if name in features]
+    if is_list and not values and len(self._names) == len(in_list):
+      values = in_list
     if len(self._names) == 1 and not values and len(unweighted) == 1:
       values = unweighted
     if len(values) < len(self._names):

@@ -17,8 +17,8 @@ from adanet.estimator import auto_inputs
 from adanet.tf_compat import keras_loaded
 from adanet.tf_compat import keras_scope
 
-# The outputs of a model for one head that gives its last layer, too.
-_PAIR = ("last_layer", "logits")
+#: The outputs of a model for one head that gives its last layer, too.
+PAIR = ("last_layer", "logits")
 # Methods of a model that trains in its own way in Keras.
 _OWN_TRAINING = ("train_step", "compute_loss")
 # Models that have been in a graph.
@@ -110,8 +110,8 @@ def _by_head(result, model, heads, owner):
   Raises:
     ValueError: it is not clear which output is for which head.
   """
-  if not heads and isinstance(result, dict) and set(result) == set(_PAIR):
-    return [result[key] for key in _PAIR]
+  if not heads and isinstance(result, dict) and set(result) == set(PAIR):
+    return [result[key] for key in PAIR]
   if not isinstance(result, (list, tuple)) or heads and (
       len(result) == 2 and isinstance(result[1], dict)):
     return result
@@ -123,7 +123,7 @@ def _by_head(result, model, heads, owner):
       return result[0]
     raise ValueError(
         f"{outputs}head takes one: expected the logits alone, or a dict with "
-        f"the keys {' and '.join(_PAIR)}, or an adanet.heads.MultiHead.")
+        f"the keys {' and '.join(PAIR)}, or an adanet.heads.MultiHead.")
   if len(result) == len(heads):
     if not set(names) & set(heads):
       return dict(zip(heads, result))  # As Keras reads a list of losses.
