@@ -128,8 +128,8 @@ class ModelInputs:
 
   def _missing(self, what, names, features, advice):
     return ValueError(
-        f"{self._owner}: the model has {what} {sorted(names)}, and input_fn "
-        f"gives the features {sorted(features)}. {advice} feature.")
+        f"{self._owner}: the model has {what} {sorted(names)}, and the "
+        f"features are {sorted(features)}. {advice} feature.")
 
   def explained(self, features: Any) -> str:
     """Returns why a call of the model may have failed; "" if not for these.

@@ -71,6 +71,9 @@ def _array(name: str, value: Any) -> np.ndarray:
   if not array.ndim:
     raise ValueError(f"{name} is a single value: expected a row for each "
                      "example.")
+  if len(array) and not array.size:
+    raise ValueError(f"{name} has the shape {list(array.shape)}: expected a "
+                     "number or a text in each row.")
   if array.dtype.kind == "O":
     array = _of_objects(name, array)
   if array.dtype.kind not in "fiubSUO":
@@ -89,9 +92,11 @@ def _array(name: str, value: Any) -> np.ndarray:
   return array
 
 
-def _column(name, value):
-  """Returns a Series as Keras does: in two dimensions."""
-  return _array(name, value)[:, None]
+def _part(name, value):
+  """Returns an array; of a Series as Keras does, in two dimensions."""
+  is_series = hasattr(value, "iloc") and not hasattr(value, "columns")
+  array = _array(name, value)
+  return array[:, None] if is_series else array
 
 
 def read(name: str, value: Any) -> Structure:
@@ -110,26 +115,22 @@ def read(name: str, value: Any) -> Structure:
   """
   if isinstance(value, Mapping):
     found: Structure = {
-        key: _array(f"{name}[{key!r}]", one) for key, one in value.items()}
+        key: _part(f"{name}[{key!r}]", one) for key, one in value.items()}
   elif hasattr(value, "columns"):
     repeated = [key for key in value.columns
                 if list(value.columns).count(key) > 1]
     if repeated:
       raise ValueError(f"{name} has the column {repeated[0]!r} "
                        f"{len(repeated)} times: rename them.")
-    found = Columns({key: _column(f"{name}[{key!r}]", value[key])
+    found = Columns({key: _part(f"{name}[{key!r}]", value[key])
                      for key in value.columns})
-  elif hasattr(value, "iloc"):
-    found = _column(name, value)
   elif isinstance(value, (list, tuple)) and any(
       hasattr(one, "__array__") and np.ndim(one) for one in value):
-    found = [_array(f"{name}[{i}]", one[:, None] if hasattr(one, "iloc") and
-                    not hasattr(one, "columns") else one)
-             for i, one in enumerate(value)]
+    found = [_part(f"{name}[{i}]", one) for i, one in enumerate(value)]
   elif isinstance(value, (list, tuple)):
     found = _array(name, _of_list(name, value))
   else:
-    found = _array(name, value)
+    found = _part(name, value)
   if not named(name, found):
     raise ValueError(f"{name} is empty: {_EXPECTED}.")
   check_rows({name: found})
@@ -181,7 +182,7 @@ def check_labels(name: str, value: Structure) -> None:
   for key, array in named(name, value).items():
     if array.dtype.kind in "SUO":
       raise ValueError(
-          f"{key} has strings, such as {array.flat[0]!r}: expected numbers. "
+          f"{key} has strings, such as {array.flat[:1].tolist()[0]!r}: expected numbers. "
           "Make classes of them, for example with "
           "np.unique(y, return_inverse=True)[1].")
 
