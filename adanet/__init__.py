@@ -17,6 +17,7 @@ _MODULES = {
     "AllNaNError": "adanet.core.selection",
     "AutoEnsembleEstimator": "adanet.estimator.auto_ensemble",
     "AutoEnsembleSubestimator": "adanet.estimator.auto_ensemble",
+    "EarlyStopping": "adanet.core.early_stopping",
     "EmptyInputError": "adanet.core.empty_input",
     "Ensemble": "adanet.ensemble",
     "Estimator": "adanet.estimator.estimator",
@@ -40,8 +41,9 @@ _NAMES = {"Ensemble": "ComplexityRegularized"}
 
 __all__ = [
     "AllNaNError", "AutoEnsembleEstimator", "AutoEnsembleSubestimator",
-    "EmptyInputError", "Ensemble", "Estimator", "EvalSpec", "Evaluator",
-    "ExecutorError", "MixtureWeightType", "PartError", "ReportMaterializer",
+    "EarlyStopping", "EmptyInputError", "Ensemble", "Estimator", "EvalSpec",
+    "Evaluator", "ExecutorError", "MixtureWeightType", "PartError",
+    "ReportMaterializer",
     "Subnetwork", "Summary", "TrainSpec", "WeightedSubnetwork", "__version__",
     "distributed", "end_with_program", "ensemble", "estimator", "heads",
     "history", "inputs", "replay", "report", "subnetwork", "tf_compat",
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
   from adanet import replay
   from adanet import subnetwork
   from adanet import tf_compat
+  from adanet.core.early_stopping import EarlyStopping
   from adanet.core.empty_input import EmptyInputError
   from adanet.core.evaluation import Evaluator
   from adanet.core.evaluation import ReportMaterializer
