@@ -17,6 +17,7 @@ _MODULES = {
     "AllNaNError": "adanet.core.selection",
     "AutoEnsembleEstimator": "adanet.estimator.auto_ensemble",
     "AutoEnsembleSubestimator": "adanet.estimator.auto_ensemble",
+    "EarlyStopping": "adanet.core.early_stopping",
     "EmptyInputError": "adanet.core.empty_input",
     "Ensemble": "adanet.ensemble",
     "EnsembleSearch": "adanet.estimator.keras_fit.ensemble_search",
@@ -41,8 +42,9 @@ _NAMES = {"Ensemble": "ComplexityRegularized"}
 
 __all__ = [
     "AllNaNError", "AutoEnsembleEstimator", "AutoEnsembleSubestimator",
-    "EmptyInputError", "Ensemble", "EnsembleSearch", "Estimator", "EvalSpec",
-    "Evaluator", "ExecutorError", "MixtureWeightType", "PartError", "ReportMaterializer",
+    "EarlyStopping", "EmptyInputError", "Ensemble", "EnsembleSearch",
+    "Estimator", "EvalSpec", "Evaluator", "ExecutorError", "MixtureWeightType",
+    "PartError", "ReportMaterializer",
     "Subnetwork", "Summary", "TrainSpec", "WeightedSubnetwork", "__version__",
     "distributed", "end_with_program", "ensemble", "estimator", "heads",
     "history", "inputs", "replay", "report", "subnetwork", "tf_compat",
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
   from adanet import replay
   from adanet import subnetwork
   from adanet import tf_compat
+  from adanet.core.early_stopping import EarlyStopping
   from adanet.core.empty_input import EmptyInputError
   from adanet.core.evaluation import Evaluator
   from adanet.core.evaluation import ReportMaterializer

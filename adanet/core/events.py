@@ -5,6 +5,7 @@
 from typing import NamedTuple
 from typing import Callable, Dict, Optional, Tuple, Union
 
+from adanet.core import early_stopping
 from adanet.core import selection
 
 
@@ -53,6 +54,8 @@ class Progress(NamedTuple):
       not known.
     steps_per_second: float, since the last such event; None if not known.
     seconds_left: float, until the iteration ends; None if not known.
+    checks: dict from the name of each subnetwork that was checked on the
+      evaluator's data to its `CheckedLoss`; empty without `EarlyStopping`.
   """
   iteration_number: int
   global_step: int
@@ -60,6 +63,7 @@ class Progress(NamedTuple):
   losses: Dict[str, Optional[float]]
   steps_per_second: Optional[float] = None
   seconds_left: Optional[float] = None
+  checks: Dict[str, early_stopping.CheckedLoss] = {}
 
 
 class Stopped(NamedTuple):

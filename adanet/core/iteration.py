@@ -7,6 +7,7 @@ from typing import Tuple
 
 from adanet import ensemble as ensemble_lib
 from adanet.core import architecture as architecture_lib
+from adanet.core import early_stopping as early_stopping_lib
 from adanet.core import ensembles
 from adanet.core import fingerprint
 from adanet.core import subnetworks
@@ -31,6 +32,7 @@ class Search(NamedTuple):
   enable_subnetwork_summaries: bool
   global_step_combiner_fn: Callable[[List[Any]], Any]
   exports: ensembles.ExportOptions
+  early_stopping: Optional[early_stopping_lib.EarlyStopping] = None
 
 
 class Planned(NamedTuple):

@@ -31,6 +31,7 @@ class LocalEngine(engine.Engine):
   """Trains and evaluates in this process."""
 
   _training: trainer.Training
+  _trained: Optional[trained_lib.TrainedIteration] = None
 
   @contextlib.contextmanager
   def opened(self, request: trainer.Request) -> Iterator[trainer.Training]:
@@ -52,6 +53,7 @@ class LocalEngine(engine.Engine):
     if trained is None:
       training.stops.raise_asked()
     assert trained is not None
+    self._trained = trained
     return trained
 
   def values(self, candidates: trained_lib.Candidates) -> Dict[str, float]:
@@ -63,9 +65,13 @@ class LocalEngine(engine.Engine):
   def logits(self, candidates: trained_lib.Candidates
             ) -> Iterator[recorded_logits.RecordedLogits]:
     """See `Engine`."""
-    with recorded_logits.recorded(
-        self.model, candidates.number, candidates.checkpoint) as (_, logits):
-      yield logits
+    at = self.model, candidates.number, candidates.checkpoint
+    new = self._trained and self._trained.logits
+    with contextlib.ExitStack() as exits:
+      if new is not None:  # Checks have recorded them.
+        yield exits.enter_context(recorded_logits.with_previous(*at, new))
+      else:
+        yield exits.enter_context(recorded_logits.recorded(*at))[1]
 
   def reports(self, candidates: trained_lib.Candidates,
               included: Sequence[str]) -> List[Any]:
@@ -127,7 +133,7 @@ def train_here(
         model, training, adapt(built), start, trainer.TrainingTask(
             "chief:0", True, context, began, folder,
             input_position.InputPosition(_saved_position(model, start))))
-    with sessions.local_session(model.config.session_config) as session:
+    with contextlib.closing(it), sessions.local_session(model.config.session_config) as session:
       it.initializers.set_variables(session)
       with it.initializers.started(session) as coordinator:
         it.begin(session)

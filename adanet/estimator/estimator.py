@@ -8,6 +8,7 @@ from typing import Any, Callable, List, Optional, Sequence
 from adanet import distributed
 from adanet import ensemble as ensemble_lib
 from adanet import tf_compat
+from adanet.core import early_stopping as early_stopping_lib
 from adanet.core import ensembles
 from adanet.core import evaluation as evaluation_lib
 from adanet.core import iteration as iteration_lib
@@ -86,6 +87,7 @@ class Estimator(answering.Answering):
           distributed.PlacementStrategy] = None,
       patience: Optional[int] = None,
       min_delta: float = 0.,
+      early_stopping: Optional[early_stopping_lib.EarlyStopping] = None,
       **kwargs: Any):
     """Writes nothing yet.
 
@@ -143,6 +145,11 @@ class Estimator(answering.Answering):
         their winners are no better than the best before, by the value
         that compares candidates. None goes on.
       min_delta: float, by how much a winner must be better to be a gain.
+      early_stopping: `adanet.EarlyStopping`: each network ends when its loss on
+        the evaluator's data has no more gain, and has the values of its best
+        check then. It counts checks of one network, where `patience` counts
+        iterations. For fitted ensemblers, in one process and on executors. None
+        trains each network for `max_iteration_steps`.
       **kwargs: `experimental_placement_strategy`, AdaNet's name for
         `placement_strategy`; and arguments of the default ensembler.
 
@@ -175,6 +182,7 @@ class Estimator(answering.Answering):
                            lambda value: 0 <= value < 1, "a number in [0, 1)")
     metrics.check_metric_fn(metric_fn)
     winner.check_evaluator(evaluator, min_delta)
+    arguments.check_early_stopping(early_stopping, ensemblers)
     keras_words.check_arguments(
         "adanet.Estimator", sorted(kwargs), _ENSEMBLER_ARGUMENTS)
     if kwargs and ensemblers:
@@ -212,7 +220,8 @@ class Estimator(answering.Answering):
         enable_subnetwork_summaries=enable_subnetwork_summaries,
         global_step_combiner_fn=global_step_combiner_fn or _mean,
         exports=ensembles.ExportOptions(
-            export_subnetwork_logits, export_subnetwork_last_layer))
+            export_subnetwork_logits, export_subnetwork_last_layer),
+        early_stopping=early_stopping)
     super().__init__(model_lib.Model(
         search=search, model_dir=folder, config=self._config,
         placement=placement_strategy, rules=model_lib.Rules(

@@ -54,7 +54,8 @@ def train(model: model_lib.Model, request: trainer.Request,
       for none.
 
   Raises:
-    ValueError: there is a fitted ensembler, and no evaluator.
+    ValueError: there is a fitted ensembler, and no evaluator; or
+      `early_stopping`, and parameter servers.
     selection.AllNaNError: no ensemble can win. It is a
       `tf.train.NanLossDuringTrainingError`, too.
     KeyboardInterrupt, SystemExit: a signal stopped the job, which goes on when
@@ -62,6 +63,11 @@ def train(model: model_lib.Model, request: trainer.Request,
   """
   winner.check_fitted(model.search, model.rules)
   role = role_of(model.config)
+  if model.config.num_ps_replicas and model.search.early_stopping is not None:
+    raise ValueError(
+        f"early_stopping={model.search.early_stopping!r}: expected None with "
+        "parameter servers. Train on an executor, which checks networks too: "
+        "unset TF_CONFIG, and give train an executor")
   reporter.tell(events.Joined(files.real_path(model.model_dir.path)))
   if role == Role.EVALUATOR and executor is None:
     logging.info("Skipped training: this task is the evaluator. It works in "

@@ -58,7 +58,7 @@ class RecordsTest(parameterized.TestCase):
 
   @parameterized.parameters(
       ("[]", "not an object"), ("{}", "its version is None, not 1"),
-      ('{"version": 5}', "its version is 5, not 1 or 2 or 3 or 4"),
+      ('{"version": 6}', "its version is 6, not 1 or 2 or 3 or 4 or 5"),
       ('{"version": 1}', "it lacks iteration, task"),
       ('{"version": 1, "task": "a", "iteration": 0, "seconds": "1"}',
        "seconds is '1', not a number"),

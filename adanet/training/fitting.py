@@ -22,6 +22,7 @@ from adanet.core import scoped_summary
 from adanet.core import scopes
 from adanet.core import selection
 from adanet.core import subnetworks
+from adanet.training import head_loss
 from adanet.training import model as model_lib
 from adanet.training import recorded_logits as logits_lib
 from adanet.training import sessions
@@ -50,48 +51,6 @@ class Fitted(NamedTuple):
 
 
 # Fitting.
-
-
-def _put(tensors):
-  """Returns features and labels of a dict from path to tensor."""
-  slots = {"features": {}, "labels": None}
-  for path, tensor in tensors.items():
-    inside = slots
-    for i, key in enumerate(path[:-1]):
-      inner = inside.get(key)
-      inside[key] = inside = {} if inner is None else inner
-    inside[path[-1]] = tensor
-  return slots["features"], slots["labels"]
-
-
-@contextlib.contextmanager
-def _loss_function(model, recorded):
-  """Yields the function from logits to the head's loss on all examples."""
-  v1 = tf_compat.v1
-  with scopes.new_graph(None).as_default():
-    like = next(iter(recorded.members.values())).logits
-    is_dict = isinstance(like, dict)
-    arrays = like if is_dict else {None: like}
-    logits = {head: v1.placeholder(v1.float32, (None,) + array.shape[1:])
-              for head, array in arrays.items()}
-    # Constants, so that TensorFlow computes ops that depend on nothing else,
-    # such as checks of labels, only once.
-    features, labels = _put({
-        path: v1.convert_to_tensor_or_sparse_tensor(value)
-        for path, value in recorded.inputs.items()})
-    loss = subnetworks.LearningTask(
-        model.search.head, None, features, labels, "train").apply_head(
-            logits if is_dict else logits[None], "a fitted ensemble").loss
-    with sessions.local_session(model.config.session_config) as session:
-      session.run(sessions.local_init_op(()))
-      run = session.make_callable(loss, list(logits.values()))
-      yield lambda values: float(run(
-          *([values[head] for head in logits] if is_dict else [values])))
-
-
-def _is_finite(logits):
-  return all(np.isfinite(array).all() for array in (
-      logits.values() if isinstance(logits, dict) else [logits]))
 
 
 def _mean(members, weights):
@@ -170,11 +129,12 @@ def fit(model: model_lib.Model, candidates: trained_lib.Candidates,
     ValueError: an ensembler of a user returned no weights.
   """
   ensemblers = _ensemblers(model.search)
-  with _loss_function(model, logits) as loss:
+  with contextlib.closing(head_loss.HeadLoss(
+      model, next(iter(logits.members.values())).logits, logits.inputs)) as loss:
     losses = {name: loss(member.logits)
               for name, member in logits.members.items()
               if "t{}_{}".format(*name) not in candidates.not_finite and
-              _is_finite(member.logits)}
+              head_loss.is_finite(member.logits)}
     losses = {name: value for name, value in losses.items()
               if math.isfinite(value)}
     left_out = [name for name in logits.members if name not in losses]

@@ -76,8 +76,8 @@ class FitTest(parameterized.TestCase):
         fitted=tuple(names), not_finite=dict.fromkeys(not_finite, "w"))
     model = mock.Mock(search=types.SimpleNamespace(ensemblers=[ensembler]))
     model.not_finite_of_evaluator.return_value = " The input has NaN."
-    with mock.patch.object(fitting, "_loss_function",
-                           return_value=contextlib.nullcontext(_loss)):
+    loss = mock.Mock(side_effect=_loss)
+    with mock.patch.object(fitting.head_loss, "HeadLoss", return_value=loss):
       return fitting.fit(model, candidates, recorded_logits.RecordedLogits(
           members, None, {}, ()))
 

@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 from adanet import tf_compat
 from adanet.core import events
 from adanet.core import selection
+from adanet.training import held_out_checks
 from adanet.training import hooks as hooks_lib
 from adanet.training import runs as runs_lib
 from adanet.training import saving
@@ -35,6 +36,11 @@ class Ending(enum.Enum):
   INPUT_ENDED = "the input ended"
   STOP_ASKED = "a hook or a saving listener asked for a stop"
   SIGNAL = "a signal asked for a stop"
+
+
+# After which a network has the values of its best check.
+_LAST_CHECKS = (
+    Ending.ITERATION_OVER, Ending.TIME_IS_UP, Ending.INPUT_ENDED)
 
 
 def _nobody_else(steps):
@@ -92,7 +98,8 @@ class Loop:
                deadline: Optional[float],
                hooks: hooks_lib.HookRunner, saver: saving.Saver,
                summaries: training_summaries.TrainingSummaries,
-               context: LoopContext):
+               context: LoopContext,
+               checks: Optional[held_out_checks.HeldOutChecks] = None):
     """Trains nothing yet.
 
     Args:
@@ -106,6 +113,7 @@ class Loop:
       saver: `Saver`.
       summaries: `TrainingSummaries`.
       context: `LoopContext`.
+      checks: `HeldOutChecks` of all that train here; None for no checks.
     """
     self._number = number
     self._ops = ops
@@ -117,6 +125,7 @@ class Loop:
     self._saver = saver
     self._summaries = summaries
     self._context = context
+    self._checks = checks
     self._turns = turns_lib.Turns(ops.fractions) if ops.fractions else None
     self._lag_limit = turns_lib.LagLimit(iteration_steps, context.untrained)
     self._active = dict(ops.trainees)
@@ -258,6 +267,30 @@ class Loop:
       self._turns.served(names[0] if is_subnetwork else turns_lib.ENSEMBLES,
                          seconds)
     self._take(names, values)
+    self._check(session)
+
+  def _check(self, session, is_last=False):
+    """Checks networks where it is time to, and ends the ones that are done.
+
+    Args:
+      session: `Session`.
+      is_last: whether none trains further, but may in a later call.
+    """
+    checks = self._checks
+    if checks is None:
+      return
+    networks = {name: self.steps[name] for name in checks.by_network}
+    ends = checks.check(session, {
+        name: step for name, step in networks.items()
+        if is_last or name not in self._active or checks.is_due(step)})
+    for name, reason in ends.items():
+      self._stop(name, reason, is_complete=True)
+    for name in networks:
+      if name not in self._active and name in self._hooks.stops:
+        checks.end(session, name, self._hooks.stops[name])
+    if is_last:
+      checks.put_back(session)
+      self._saver.forget()  # It may have saved this step as it was before.
 
   def _take_observed(self, steps):
     """Takes over the steps that other tasks have trained."""
@@ -317,7 +350,8 @@ class Loop:
                       self._lag_limit.unfinished)] or [0]) / rate
     return events.Progress(
         self._number, self.global_step, dict(self.steps),
-        {name: float(loss) for name, loss in self.losses.items()}, rate, left)
+        {name: float(loss) for name, loss in self.losses.items()}, rate, left,
+        self._checks.standings() if self._checks else {})
 
   def _report_progress(self, started, first_step):
     seconds = time.time() - started
@@ -407,7 +441,9 @@ class Loop:
       if now - shown >= _PROGRESS_SECS:
         self._report_progress(started, first_step)
         shown = now
-    self._report_progress(started, first_step)
     if input_ended and ending == Ending.ITERATION_OVER:
-      return Ending.INPUT_ENDED
+      ending = Ending.INPUT_ENDED
+    if ending in _LAST_CHECKS:
+      self._check(session, is_last=True)
+    self._report_progress(started, first_step)
     return ending

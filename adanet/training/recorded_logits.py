@@ -131,7 +131,7 @@ def digest(values: Iterable[Any]) -> str:
   return hashed.hexdigest()
 
 
-def _concatenated(values):
+def concatenated(values: Sequence[Any]) -> Any:
   """Returns a value of all batches as one."""
   sparse = tf_compat.v1.SparseTensorValue
   if not isinstance(values[0], sparse):
@@ -148,6 +148,43 @@ def _concatenated(values):
 
 
 # Recording.
+
+
+def network_fetches(network: Any) -> Dict[str, Any]:
+  """Returns the tensors of a `Subnetwork` that are recorded; see `member`."""
+  complexity = network.complexity
+  return {"logits": dict(_leaves(network.logits)),
+          "complexity": tf_compat.v1.cast(
+              0. if complexity is None else complexity, tf_compat.v1.float32)}
+
+
+def num_examples(fetched: Dict[str, Any]) -> int:
+  """Returns how many examples a batch has.
+
+  Args:
+    fetched: the values of `network_fetches` on it.
+  """
+  return len(next(iter(fetched["logits"].values())))
+
+
+def member(batches: Sequence[Dict[str, Any]]) -> ensemble_lib.Member:
+  """Returns the `Member` of a network.
+
+  Args:
+    batches: the values of its `network_fetches` on each batch.
+  """
+  logits = {
+      path: np.concatenate([batch["logits"][path] for batch in batches]).astype(
+          np.float32, copy=False) for path in batches[0]["logits"]}
+  return ensemble_lib.Member(
+      _of_heads(logits), float(batches[0]["complexity"]))
+
+
+def _of_heads(logits):
+  """Returns an array, or a dict of some by heads, of one from paths."""
+  if list(logits) == [()]:
+    return logits[()]
+  return {head: array for (head,), array in logits.items()}
 
 
 def _networks(iteration, with_previous):
@@ -231,10 +268,33 @@ def _write(batches, folder):
     members[name] = ensemble_lib.Member(numbers, float(complexity))
   recording = RecordedLogits(
       members, members.pop(None, None),
-      {path: _concatenated([batch["inputs"][path] for batch in batches])
+      {path: concatenated([batch["inputs"][path] for batch in batches])
        for path in first["inputs"]},
       tuple(RecordedBatch(size, digest(batch["inputs"].values()))
             for size, batch in zip(sizes, batches)))
+  _write_library(recording, folder)
+
+
+def write(recording: RecordedLogits, folder: str) -> None:
+  """Writes logits that are in memory, as `record` does.
+
+  Args:
+    recording: `RecordedLogits` without a previous ensemble.
+    folder: str, where to write. It is made.
+  """
+  members = {}
+  arrays: List[Any] = []
+  for name, one in recording.members.items():
+    leaves = dict(_leaves(one.logits))
+    members[name] = one._replace(logits={
+        path: len(arrays) + i for i, path in enumerate(leaves)})
+    arrays += leaves.values()
+  for number, array in enumerate(arrays):
+    _write_array(os.path.join(folder, f"{number}.npy"), array)
+  _write_library(recording._replace(members=members), folder)
+
+
+def _write_library(recording, folder):
   files.write_bytes(os.path.join(folder, "library"), pickle.dumps(recording))
 
 
@@ -261,20 +321,17 @@ def read(folder: str) -> RecordedLogits:
   Raises:
     tf.errors.NotFoundError: it has not ended.
   """
-  def with_arrays(member):
+  def with_arrays(one):
     arrays = {path: _mapped(os.path.join(folder, f"{number}.npy"))
-              for path, number in member.logits.items()}
-    if list(arrays) == [()]:
-      return member._replace(logits=arrays[()])
-    return member._replace(
-        logits={head: array for (head,), array in arrays.items()})
+              for path, number in one.logits.items()}
+    return one._replace(logits=_of_heads(arrays))
 
   with tf_compat.v1.io.gfile.GFile(
       os.path.join(folder, "library"), "rb") as f:
     recording = pickle.loads(f.read())
   return recording._replace(
-      members={name: with_arrays(member)
-               for name, member in recording.members.items()},
+      members={name: with_arrays(one)
+               for name, one in recording.members.items()},
       previous=recording.previous and with_arrays(recording.previous))
 
 
@@ -294,6 +351,29 @@ def recorded(model: model_lib.Model, number: int, checkpoint: Optional[str]
   with tempfile.TemporaryDirectory() as folder:
     iteration = record(model, number, checkpoint, folder)
     yield iteration, read(folder)
+
+
+@contextlib.contextmanager
+def with_previous(model: model_lib.Model, number: int,
+                  checkpoint: Optional[str], new: RecordedLogits
+                 ) -> Iterator[RecordedLogits]:
+  """Adds the previous ensemble and its networks to logits of new networks.
+
+  Args:
+    model: see `record`.
+    number: see `record`.
+    checkpoint: see `record`.
+    new: `RecordedLogits` of the iteration's own networks.
+
+  Yields:
+    `RecordedLogits` of all, the previous ensemble's first.
+  """
+  if not model.history(number):
+    yield new
+    return
+  with tempfile.TemporaryDirectory() as folder:
+    record(model._replace(part=()), number, checkpoint, folder)
+    yield merged([read(folder), new])
 
 
 def other_data_error(who: str, batch: int) -> ValueError:

@@ -17,6 +17,7 @@ from adanet.core import user_errors
 from adanet.tf_compat import saver_hooks
 from adanet.training import candidates as candidates_lib
 from adanet.training import fingerprint_check
+from adanet.training import held_out_checks
 from adanet.training import hooks as hooks_lib
 from adanet.training import input_position
 from adanet.training import loop as loop_lib
@@ -179,6 +180,10 @@ class IterationTraining:
     summaries = training_summaries.TrainingSummaries(
         self.iteration, training.writer, model.config)
     restorer = self._prepare_chief() if task.is_chief else None
+    if model.search.early_stopping is not None:
+      self._checks = held_out_checks.HeldOutChecks(
+          model, self.iteration, start.checkpoint, not start.starts_iteration,
+          self._write_check)
     self._saver.build()
     self.loop = loop_lib.Loop(
         start.number, self._ops, model.search.max_iteration_steps,
@@ -186,7 +191,8 @@ class IterationTraining:
         self._saver, summaries,
         task.context._replace(
             report=self._report,
-            not_finite=functools.lru_cache()(self._not_finite)))
+            not_finite=functools.lru_cache()(self._not_finite)),
+        self._checks)
     self._recorder = recording.TaskRecorder(
         self._folder.path, task.name, self.iteration, task.began)
     self.initializers = sessions.Initializers(
@@ -194,6 +200,7 @@ class IterationTraining:
 
   _fingerprint_check: Optional[fingerprint_check.FingerprintCheck] = None
   _chief_saver: Optional[saving.CheckpointSaver] = None
+  _checks: Optional[held_out_checks.HeldOutChecks] = None
 
   def _prepare_chief(self):
     """Makes the chief's own objects; returns its `Restorer`, or None."""
@@ -233,6 +240,13 @@ class IterationTraining:
     return self._model.not_finite(
         self._training.request.input_fn, "train",
         _MORE_BATCHES + max(self.loop.trained.values()))
+
+  def _write_check(self, name, check):
+    """Draws a check in TensorBoard, among the curves of its network."""
+    if self._training.writer is not None:
+      self._training.writer.add_scalars(
+          f"subnetwork/{name}", {"loss/adanet/held_out": check.loss},
+          check.step)
 
   def _report(self, event):
     if isinstance(event, events.Progress):
@@ -383,4 +397,12 @@ class IterationTraining:
     return trained_lib.TrainedIteration(
         ending, candidates_lib.of_iteration(self.iteration, checkpoint),
         recording.mixture_weights(session, self.iteration, checkpoint),
-        progress, self._recorder.total_seconds)
+        progress, self._recorder.total_seconds,
+        checks=self._checks.by_network if self._checks else {},
+        logits=self._checks.recorded(session) if (
+            self._checks and ending == loop_lib.Ending.ITERATION_OVER) else None)
+
+  def close(self) -> None:
+    """Frees what it has opened itself."""
+    if self._checks is not None:
+      self._checks.close()

@@ -183,9 +183,14 @@ class ExecutorEngine(engine.Engine):
             ) -> Iterator[logits_lib.RecordedLogits]:
     """See `Engine`. The parts have recorded them when they ended."""
     files = part_files.PartFiles(self.model.model_dir.path, candidates.number)
-    yield logits_lib.merged([
+    logits = logits_lib.merged([
         logits_lib.read(files.absolute(result.logits or ""))
         for result in self._results.values()])
+    with contextlib.ExitStack() as exits:
+      if candidates.previous is not None and logits.previous is None:
+        logits = exits.enter_context(logits_lib.with_previous(
+            self.model, candidates.number, candidates.checkpoint, logits))
+      yield logits
 
   def reports(self, candidates: trained_lib.Candidates,
               included: Sequence[str]) -> List[Any]:
@@ -364,7 +369,7 @@ class ExecutorEngine(engine.Engine):
             tuple(one.name for one in iteration.fitted), averages,
             _of_first(results, lambda result: result.not_finite)),
         _of_first(results, lambda result: result.weights), progress,
-        seconds=0.)
+        seconds=0., checks=_of_first(results, lambda result: result.checks))
 
   def _write_curves(self, number, progress, averages):
     """Draws a point of the search's own curves."""

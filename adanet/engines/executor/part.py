@@ -295,7 +295,8 @@ def _result(task, model, request, files, attempt, trained, stopped):
     if task.records:
       logits = os.path.join(attempt, "library")
       request.retry_until_space(
-          lambda: logits_lib.record(
+          lambda: logits_lib.write(trained.logits, logits)
+          if trained.logits is not None else logits_lib.record(
               model, number, checkpoint, logits, with_previous=task.is_first),
           task.model_dir)
     if model.report_materializer:
@@ -306,4 +307,4 @@ def _result(task, model, request, files, attempt, trained, stopped):
       files.relative(checkpoint), trained.progress.steps,
       trained.progress.losses, values, not_finite,
       logits and files.relative(logits), candidates.averages, trained.weights,
-      reports, tuple(stopped), trained.seconds)
+      reports, tuple(stopped), trained.seconds, trained.checks)

@@ -29,6 +29,7 @@ import uuid
 from adanet import tf_compat
 from adanet import typed_json
 from adanet.core import checkpoints
+from adanet.core import early_stopping
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import parts
@@ -78,6 +79,8 @@ class Result(NamedTuple):
     reports: tuple of `MaterializedReport`.
     stopped: tuple of `events.Stopped`.
     seconds: float, how long it took, in all attempts.
+    checks: dict from the name of each subnetwork to its `NetworkChecks`; empty
+      without `EarlyStopping`.
   """
   ending: loop_lib.Ending
   driver: str
@@ -94,6 +97,7 @@ class Result(NamedTuple):
   reports: Tuple[Any, ...]
   stopped: Tuple[events.Stopped, ...]
   seconds: float
+  checks: Dict[str, early_stopping.NetworkChecks] = {}
 
   @property
   def runs(self) -> int:

@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Optional, Tuple
 from adanet import ensemble as ensemble_lib
 from adanet import log
 from adanet import tf_compat
+from adanet.core import early_stopping
 from adanet.core import evaluation
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import user_input
@@ -267,7 +268,7 @@ class EnsembleSearch:
     now.write(directory)
     self._estimator = self._made_estimator(
         now, arguments, iterations, evaluation.Evaluator(held_out),
-        early_stopping=_stopping(steps, patience), compiled=[
+        early_stopping.EarlyStopping(steps, patience), [
             name for name, one in zip(self._pool, found)
             if one.compiled.get("optimizer") is not None])
     with reporter.shown(_SHOWN[verbose]):
@@ -388,7 +389,7 @@ class EnsembleSearch:
     return self._directory
 
   def _made_estimator(self, record, arguments, iterations, evaluator,
-                      early_stopping=None, compiled=()):
+                      stopping=None, compiled=()):
     """Returns the estimator of the search."""
     optimizer = self._optimizer
     pool: Dict[str, Any] = dict(self._pool)
@@ -400,19 +401,10 @@ class EnsembleSearch:
               for name, function in pool.items()}
     elif optimizer is None:
       optimizer = "adam"
-    more = {} if early_stopping is None else {"early_stopping": early_stopping}
     return auto_ensemble.AutoEnsembleEstimator(
         arguments.head(record.arrangement.weight_column), pool,
         max_iteration_steps=record.max_iteration_steps,
-        max_iterations=iterations, optimizer=optimizer,
+        max_iterations=iterations, optimizer=optimizer, early_stopping=stopping,
         ensemblers=[ensemble_lib.GreedyEnsembler()], evaluator=evaluator,
         config=tf_compat.RunConfig(
-            model_dir=self._directory, tf_random_seed=record.seed), **more)
-
-
-def _stopping(steps, patience):
-  """Returns how networks end."""
-  import adanet  # pylint: disable=g-import-not-at-top
-  if not hasattr(adanet, "EarlyStopping"):
-    return None
-  return adanet.EarlyStopping(every_steps=steps, patience=patience)
+            model_dir=self._directory, tf_random_seed=record.seed))
