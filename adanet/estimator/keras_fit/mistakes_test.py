@@ -8,8 +8,8 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet import tf_compat
+from adanet.testing import data_frames
 import numpy as np
-import pandas as pd
 
 keras = tf_compat.keras_3 if tf_compat.HAS_KERAS_3 else None
 
@@ -183,10 +183,10 @@ _MISTAKES = {
                       {"x": {"left": _X, "rigth": _X}},
                       "models['a']: the model has the inputs ['left', 'right']"),
     "frame_of_strings": (
-        {}, {"x": pd.DataFrame({"city": ["Rome", "Oslo"] * 20})},
+        {}, {"x": data_frames.FrameLikePandas({"city": ["Rome", "Oslo"] * 20})},
         "x['city'] has strings, and the models take the data frame as one"),
     "frame_with_none": (
-        {}, {"x": pd.DataFrame({"city": [None, "Oslo"] * 20})},
+        {}, {"x": data_frames.FrameLikePandas({"city": [None, "Oslo"] * 20})},
         "x['city'] has 'Oslo' among its values"),
     "dates": ({}, {"x": np.zeros([_ROWS, 1], "datetime64[s]")},
               "x has the type datetime64[s]: expected numbers or text"),
