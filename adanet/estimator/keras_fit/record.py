@@ -32,14 +32,20 @@ def dumped(value: Any) -> Any:
     return {"dict": {key: dumped(one) for key, one in value.items()}}
   if isinstance(value, (list, tuple)):
     return [dumped(one) for one in value]
+  # What Keras leaves out of some configs: the delta of Huber.
+  options = getattr(value, "_fn_kwargs", None)
   if hasattr(value, "get_config"):
     try:
       config = tf_compat.keras_3.saving.serialize_keras_object(value)
-      return {"object": json.loads(json.dumps(config))}
+      found = {"object": json.loads(json.dumps(config))}
+      if getattr(loaded(found), "_fn_kwargs", None) == options:
+        return found
     except (TypeError, ValueError, NotImplementedError):
       pass
   name = getattr(value, "__name__", type(value).__name__)
-  if getattr(value, "__module__", "").startswith("keras."):
+  if options:
+    name += f"({options})"
+  if not options and getattr(value, "__module__", "").startswith("keras."):
     return name
   return {"own": name}
 
