@@ -97,8 +97,9 @@ class ModelInputs:
     if not self._names:
       if is_list and not self._takes_one:
         return in_list
-      return (unweighted[0] if self._takes_one and len(unweighted) == 1
-              else {name: features[name] for name in self._unweighted(features)})
+      if self._takes_one and len(unweighted) == 1:
+        return unweighted[0]
+      return {name: features[name] for name in self._unweighted(features)}
     values = [features[name] for name in self._names if name in features]
     if is_list and not values and len(self._names) == len(in_list):
       values = in_list

@@ -35,8 +35,8 @@ EVENTS_FD = "ADANET_EVENTS_FD"
 
 _SECS_BETWEEN_LINES = 10
 
-#: Ways to show events: as a terminal or a notebook can, as lines, and in the log
-#: alone.
+#: Ways to show events: as a terminal or a notebook can, as lines, and in the
+#: log alone.
 AUTO, LINES, NOTHING = "auto", "lines", "nothing"
 _SHOWN = threading.local()
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which features and labels of a head the data of a Keras user become."""
 
-from typing import Any, Dict, List, NamedTuple, Tuple
+from typing import Any, Dict, NamedTuple, Tuple
 
 from adanet.estimator import auto_inputs
 from adanet.estimator.keras_fit import structures
@@ -91,8 +91,9 @@ class Arrangement(NamedTuple):
       return dict(zip(names, value))
     got = f"{len(value)} arrays" if isinstance(value, (list, tuple)) else (
         _keys(value))
-    raise ValueError(f"{name}: expected a dict with the keys {names}, or a list "
-                     f"of {len(names)} arrays, one for each output; got {got}.")
+    raise ValueError(
+        f"{name}: expected a dict with the keys {names}, or a list of "
+        f"{len(names)} arrays, one for each output; got {got}.")
 
   def weights_of(self, name: str, value: Any) -> Dict[str, Any]:
     """Returns weights by the name of their feature.
@@ -134,7 +135,7 @@ def with_weights(features: Dict[str, Any], weights: Dict[str, Any]
 
 def _matrix(name, columns):
   """Returns a data frame as Keras does: all columns in one array."""
-  arrays: List[np.ndarray] = []
+  arrays = []
   for key, array in columns.items():
     if array.dtype.kind in "SUO":
       raise ValueError(

@@ -11,6 +11,8 @@ from adanet.estimator.keras_fit import arrangement as arrangement_lib
 from adanet.estimator.keras_fit import structures
 import numpy as np
 
+_OF_VALIDATION = (
+    "validation_data[0]", "validation_data[1]", "validation_data[2]")
 _NUM_SAMPLED = 64  # Rows that the models are tried with.
 _LEAST_BATCH = 128  # Held-out rows are read in batches of at least this size.
 
@@ -63,13 +65,14 @@ def _weighted(given, class_weight):
 
 def _validation(value):
   """Returns the `_Given` of the argument validation_data."""
-  if isinstance(value, (tuple, list)) and len(value) in (2, 3):
-    return _Given.read((*value, None)[:3], (
-        "validation_data[0]", "validation_data[1]", "validation_data[2]"))
-  raise ValueError(
-      "validation_data is "
-      f"{structures.described(value) if not isinstance(value, (tuple, list)) else f'a {type(value).__name__} of {len(value)}'}"
-      ": expected a tuple (x, y) or (x, y, sample_weight).")
+  if not isinstance(value, (tuple, list)):
+    raise ValueError(
+        f"validation_data is {user_input.described(value)}: expected a tuple "
+        "(x, y) or (x, y, sample_weight) of arrays, as x is one.")
+  if len(value) not in (2, 3):
+    raise ValueError(f"validation_data has {len(value)} parts: expected (x, y) "
+                     "or (x, y, sample_weight).")
+  return _Given.read((*value, None)[:3], _OF_VALIDATION)
 
 
 def _split(num_rows, validation_split, seed):
@@ -82,8 +85,8 @@ def _split(num_rows, validation_split, seed):
         "a number between 0 and 1, the part of the rows that is held out.")
   if not validation_split:
     raise ValueError(
-        "validation_split=0: expected more than 0, or validation_data: held-out "
-        "data say when a network is done, and select the ensemble.")
+        "validation_split=0: expected more than 0, or validation_data: "
+        "held-out data say when a network is done, and select the ensemble.")
   count = int(round(num_rows * validation_split))
   if not 0 < count < num_rows:
     raise ValueError(
@@ -115,8 +118,8 @@ class ArrayData:
       ValueError: an argument is not as described.
     """
     if y is None:
-      raise ValueError("y=None: expected the labels of x, an array with as many "
-                       "rows.")
+      raise ValueError("y=None: expected the labels of x, an array with as "
+                       "many rows.")
     if class_weight is not None:
       structures.check_class_weight(class_weight)
       if sample_weight is not None:
@@ -130,8 +133,8 @@ class ArrayData:
     self._rows: Tuple[Optional[np.ndarray], Optional[np.ndarray]] = None, None
     self._split = validation_split
     if validation_data is None:
-      self._rows = _split(num_rows, validation_split, seed)
-      num_rows = len(self._rows[0])
+      rows = _split(num_rows, validation_split, seed)
+      self._rows, num_rows = rows, len(rows[0])
     else:
       self._held_out = _weighted(_validation(validation_data), class_weight)
       self._same_weights()
@@ -208,8 +211,7 @@ class ArrayData:
     train = _arranged(self._train, arrangement, ("x", "y", "sample_weight"))
     held_out = None
     if self._held_out is not None:
-      held_out = _arranged(self._held_out, arrangement, (
-          "validation_data[0]", "validation_data[1]", "validation_data[2]"))
+      held_out = _arranged(self._held_out, arrangement, _OF_VALIDATION)
       _check_same(train, held_out)
     for key, rows in zip(("train", "held out"), self._rows):
       if rows is not None:

@@ -4,12 +4,12 @@
 
 from typing import Any, Callable, Dict, Mapping, Optional, Tuple
 
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import user_input
 from adanet.estimator.keras_fit import arrangement as arrangement_lib
 from adanet.estimator.keras_fit import structures
 from adanet.progress import reporter
-from absl import logging
 import numpy as np
 
 

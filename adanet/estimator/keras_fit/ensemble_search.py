@@ -36,8 +36,8 @@ def _directory(value):
   try:
     return None if value is None else os.path.expanduser(os.fsdecode(value))
   except TypeError:
-    raise TypeError(f"directory={user_input.described(value)}: expected a path, "
-                    "or None.") from None
+    raise TypeError(f"directory={user_input.described(value)}: expected a "
+                    "path, or None.") from None
 
 
 def _check_seed(seed):
@@ -392,7 +392,7 @@ class EnsembleSearch:
                       stopping=None, compiled=()):
     """Returns the estimator of the search."""
     optimizer = self._optimizer
-    pool: Dict[str, Any] = dict(self._pool)
+    pool = dict(self._pool)
     if optimizer is None and compiled:
       # These have one of their own, and are not to be told of another one.
       pool = {name: function if name in compiled else

@@ -54,8 +54,10 @@ class LossTest(parameterized.TestCase):
   @parameterized.parameters(
       (_SPARSE, _NUMBERS), (_SPARSE, _POSITIVE), ("kl_divergence", _NUMBERS),
       ("categorical_crossentropy", _NUMBERS),
-      ("binary_crossentropy", _NUMBERS), ("binary_focal_crossentropy", 9 * _SUM_1),
-      (_SPARSE + " logits", _SUM_1), ("categorical_crossentropy logits", _SUM_1))
+      ("binary_crossentropy", _NUMBERS),
+      ("binary_focal_crossentropy", 9 * _SUM_1),
+      (_SPARSE + " logits", _SUM_1),
+      ("categorical_crossentropy logits", _SUM_1))
   def test_other_outputs(self, loss, outputs):
     with self.assertRaisesRegex(
         ValueError, "^m returns .*probabilities.*expected a last layer") as e:

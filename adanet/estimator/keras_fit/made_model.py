@@ -7,6 +7,7 @@ from typing import Any
 
 from adanet import tf_compat
 from adanet.core import model_dir as model_dir_lib
+from adanet.estimator import auto_compiled
 from adanet.estimator import auto_inputs
 from adanet.estimator.keras_fit import arrangement as arrangement_lib
 
@@ -46,9 +47,9 @@ def as_given(model: Any, arrangement: arrangement_lib.Arrangement,
     return model
   inputs = _input_list(model, directory) if lists[0] else model.input
   outputs = model.output
-  arguments = dict(model.get_compile_config() or {}) and {
-      name: value for name, value in model._compile_config.config.items()  # pylint: disable=protected-access
-      if name in ("loss", "metrics", "loss_weights")}
+  arguments = {
+      name: value for name, value in auto_compiled.compile_arguments(
+          model).items() if name in ("loss", "metrics", "loss_weights")}
   if in_list:
     outputs = [keras.layers.Identity(name=name)(outputs[name])
                for name in arrangement.outputs]

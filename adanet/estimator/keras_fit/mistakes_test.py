@@ -86,7 +86,8 @@ _MISTAKES = {
                    "models has the name 'a b': expected letters"),
     "model_number": ({"models": {"a": 3}}, {}, "models['a'] is 3: expected"),
     "function_of_units": ({"models": {"a": _of_argument}}, {},
-                          "models['a']: the function needs the arguments units"),
+                          "models['a']: the function needs the arguments "
+                          "units"),
     "model_fails": ({"models": {"a": _fails}}, {},
                     "models['a'] fails to make its model: RuntimeError: no "
                     "model"),
@@ -181,7 +182,8 @@ _MISTAKES = {
         "models['a'] does not take x"),
     "missing_input": ({"models": {"a": _two_inputs}},
                       {"x": {"left": _X, "rigth": _X}},
-                      "models['a']: the model has the inputs ['left', 'right']"),
+                      "models['a']: the model has the inputs ['left', "
+                      "'right']"),
     "frame_of_strings": (
         {}, {"x": data_frames.FrameLikePandas({"city": ["Rome", "Oslo"] * 20})},
         "x['city'] has strings, and the models take the data frame as one"),
@@ -190,7 +192,7 @@ _MISTAKES = {
         "x['city'] has 'Oslo' among its values"),
     "dates": ({}, {"x": np.zeros([_ROWS, 1], "datetime64[s]")},
               "x has the type datetime64[s]: expected numbers or text"),
-    "function_and_y": ({}, {"x": lambda: _dataset},  # pylint: disable=unnecessary-lambda
+    "function_and_y": ({}, {"x": lambda: _dataset},
                        "y: expected None where x is a function"),
     "function_alone": ({}, {"x": lambda: _dataset, "y": None},
                        "validation_data=None: expected a function"),
@@ -215,12 +217,13 @@ _MISTAKES = {
     "batch_size": ({}, {"batch_size": 3.5},
                    "batch_size=3.5: expected an int of at least 1"),
     "patience": ({}, {"patience": -1}, "patience=-1: expected an int"),
-    "iterations": ({}, {"iterations": None}, "iterations=None: expected an int"),
+    "iterations": ({}, {"iterations": None},
+                   "iterations=None: expected an int"),
     "max_seconds": ({}, {"max_seconds": 0}, "max_seconds=0: expected a number"),
     "verbose": ({}, {"verbose": 3}, "verbose=3: expected \"auto\", 0, 1 or 2"),
     "executor": ({}, {"executor": 2}, "executor=2: expected an object with"),
     "no_split": ({}, {"validation_split": 0},
-                 "validation_split=0: expected more than 0, or validation_data"),
+                 "validation_split=0: expected more than 0, or validation"),
     "split": ({}, {"validation_split": 20},
               "validation_split=20: expected a number between 0 and 1"),
     "small_split": ({}, {"validation_split": .001},
@@ -244,8 +247,8 @@ _MISTAKES = {
     "class_names": ({}, {"class_weight": {"0": 1.}},
                     "class_weight has the class '0': expected an int"),
     "class_weights_in_list": ({}, {"class_weight": [1., 2.]},
-                              "class_weight is a value of type list: expected a "
-                              "dict"),
+                              "class_weight is a value of type list: expected "
+                              "a dict"),
     "class_weight_of_two": (
         {"models": {"a": _two_outputs}, "loss": "mse"},
         {"y": [_Y, _Y], "class_weight": {0: 1.}},

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The models of a `EnsembleSearch`: functions that are tried before training.
+"""The models of an `EnsembleSearch`: functions that are tried before training.
 
 Each makes its model once, eagerly, and answers for some rows of the data. So
 what does not fit is said in a line, before a graph is built.
@@ -110,11 +110,10 @@ def _made(function, owner):
     raise ValueError(
         f"{owner} fails to make its model: {type(error).__name__}: "
         f"{' '.join(str(error).split())}") from error
-  if inspect.isclass(type(model)) and isinstance(
-      model, tf_compat.keras_3.Model):
-    return model
-  raise ValueError(f"{owner} returned {user_input.described(model)}: expected a "
-                   "model of Keras 3.")
+  if not isinstance(model, tf_compat.keras_3.Model):
+    raise ValueError(f"{owner} returned {user_input.described(model)}: "
+                     "expected a model of Keras 3.")
+  return model
 
 
 def _call(owner, call):
@@ -218,14 +217,11 @@ def tried(name: str, function: Callable[[], Any], features: Dict[str, Any],
         f"{owner} has the outputs {sorted(found)}: expected "
         f"{sorted(expected) if outputs else 'one output'}, as the loss and the "
         "first model have.")
-  return Tried(owner, again.model,
-               {key: np_of(one) for key, one in found.items()},
-               auto_compiled.compile_arguments(again.model), _digest(again.model))
-
-
-def np_of(tensor: Any) -> Any:
-  """Returns a tensor of Keras as an array."""
-  return tf_compat.keras_3.ops.convert_to_numpy(tensor)
+  return Tried(
+      owner, again.model, {
+          key: tf_compat.keras_3.ops.convert_to_numpy(one)
+          for key, one in found.items()},
+      auto_compiled.compile_arguments(again.model), _digest(again.model))
 
 
 def _digest(model):

@@ -121,8 +121,8 @@ class SearchRecord(NamedTuple):
       found.append(_changed("models", ", ".join(sorted(self.models)),
                             ", ".join(sorted(now.models))))
     else:
-      found += [f"models[{name!r}] makes another model"
-                for name in self.models if self.models[name] != now.models[name]]
+      found += [f"models[{name!r}] makes another model" for name in self.models
+                if self.models[name] != now.models[name]]
     if self.arrangement != now.arrangement and not found:
       found.append("inputs or outputs have other names")
     return found
@@ -154,12 +154,12 @@ def read(directory: str) -> Optional[SearchRecord]:
   text = files.read_text(os.path.join(directory, _FILE))
   if text is None:
     return None
-  values = json.loads(text)
+  values: Dict[str, Any] = json.loads(text)
   if values.pop("version") != _VERSION:
     raise ValueError(f"directory={directory!r} has a search of another version "
                      "of adanet: use that version, or another directory.")
-  parts = values["arrangement"]
-  values["arrangement"] = arrangement_lib.Arrangement(**{
+  parts: Dict[str, Any] = {
       name: tuple(one) if isinstance(one, list) else one
-      for name, one in parts.items()})
+      for name, one in values["arrangement"].items()}
+  values["arrangement"] = arrangement_lib.Arrangement(**parts)
   return SearchRecord(**values)

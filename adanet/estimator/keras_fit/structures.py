@@ -1,6 +1,7 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Data as `Model.fit` takes it: arrays, lists and dicts of them, data frames."""
+"""Data as `Model.fit` takes it: arrays, dicts and lists of them, data frames.
+"""
 
 import hashlib
 import numbers
@@ -181,8 +182,9 @@ def check_labels(name: str, value: Structure) -> None:
   """
   for key, array in named(name, value).items():
     if array.dtype.kind in "SUO":
+      example = array.flat[:1].tolist()[0]
       raise ValueError(
-          f"{key} has strings, such as {array.flat[:1].tolist()[0]!r}: expected numbers. "
+          f"{key} has strings, such as {example!r}: expected numbers. "
           "Make classes of them, for example with "
           "np.unique(y, return_inverse=True)[1].")
 
@@ -198,8 +200,8 @@ def checked_weights(name: str, value: Any) -> Structure:
   check_labels(name, weights)
   for key, array in named(name, weights).items():
     if (array < 0).any():
-      raise ValueError(f"{key} has {array[array < 0].flat[0]}: expected weights "
-                       "of at least 0.")
+      raise ValueError(f"{key} has {array[array < 0].flat[0]}: expected "
+                       "weights of at least 0.")
   floats = lambda array: np.asarray(array, np.float32)
   if isinstance(weights, dict):
     return {key: floats(one) for key, one in weights.items()}
@@ -223,11 +225,12 @@ def check_class_weight(value: Any) -> None:
         "class to weight, such as {0: 1., 1: 5.}.")
   for label, weight in value.items():
     if isinstance(label, bool) or not isinstance(label, (int, np.integer)):
-      raise ValueError(f"class_weight has the class {label!r}: expected an int.")
+      raise ValueError(f"class_weight has the class {label!r}: expected an "
+                       "int.")
     if isinstance(weight, bool) or not isinstance(
         weight, (int, float, np.number)) or not 0 <= weight < float("inf"):
-      raise ValueError(f"class_weight[{label}]={weight!r}: expected a number of "
-                       "at least 0.")
+      raise ValueError(f"class_weight[{label}]={weight!r}: expected a number "
+                       "of at least 0.")
 
 
 def weights_of_classes(y: np.ndarray, class_weight: Mapping[int, float]

@@ -8,17 +8,17 @@ from adanet.core import user_input
 
 _EPOCH = "an epoch is all rows of x once"
 _CHECKS = "held-out data are read once after each epoch, all of them"
-_SEARCH = ("give models, a dict of functions; each one of a tuner's trials is a "
-           "model of it")
+_SEARCH = ("give models, a dict of functions; each of a tuner's trials is one "
+           "of them")
 
 # The replacement of an argument of `Model.fit` or `Model.compile`, or of one
 # that AutoKeras or KerasTuner have.
 _ARGUMENTS: Dict[str, str] = {
     "auto_scale_loss": "give an optimizer a keras.mixed_precision."
                        "LossScaleOptimizer",
-    "callbacks": ("each network ends by patience and has the values of its best "
-                  "epoch, and directory has checkpoints and the curves for "
-                  "TensorBoard"),
+    "callbacks": ("each network ends by patience and has the values of its "
+                  "best epoch, and directory has checkpoints and the curves "
+                  "for TensorBoard"),
     "class_weights": "its name is class_weight",
     "epoch": "its name is epochs",
     "executors": "its name is executor",
@@ -28,7 +28,8 @@ _ARGUMENTS: Dict[str, str] = {
     "max_trials": _SEARCH,
     "metric": "its name is metrics, a list",
     "model": "its name is models, a dict",
-    "objective": "the ensemble with the least loss on held-out data is selected",
+    "objective": ("the ensemble with the least loss on held-out data is "
+                  "selected"),
     "overwrite": "give another directory, or remove the one of before",
     "project_name": "directory is the folder of the search",
     "run_eagerly": "models are traced; call one yourself to debug it",
@@ -98,5 +99,5 @@ def check_count(name: str, value: Any) -> None:
   is_count = (not isinstance(value, bool) and hasattr(value, "__index__") and
               getattr(value, "ndim", 0) == 0)
   if not is_count or value < 1:
-    raise ValueError(f"{name}={user_input.described(value)}: expected an int of "
-                     "at least 1.")
+    raise ValueError(f"{name}={user_input.described(value)}: expected an int "
+                     "of at least 1.")
