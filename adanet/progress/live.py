@@ -235,11 +235,11 @@ class LiveProgress:
              for step in map(progress.steps.__getitem__, names)]
     step_width = max(map(len, steps))
     longest = max(len(short(name)) for name in names)
-    needed = min(longest, _MIN_NAME_WIDTH) + (
-        0 if max_steps is None else _GAP + _MIN_BAR_WIDTH)
-    for losses in _loss_texts(progress, names):
+    # A bar is worth more than the loss of the last step, but not than checks.
+    needed = min(longest, _MIN_NAME_WIDTH)
+    for i, losses in enumerate(_loss_texts(progress, names)):
       left = width - step_width - max(map(len, losses)) - 2 * _GAP
-      if left >= needed:
+      if left >= needed + (_GAP + _MIN_BAR_WIDTH if i == 0 else 0):
         break
     name_width = min(longest, max(_MIN_NAME_WIDTH, left * 3 // 5))
     bar_width = left - name_width - _GAP
