@@ -147,7 +147,7 @@ $""")
       self.assertRegex(row, r"50/100  loss \d")
 
   @parameterized.parameters(
-      (40, r"best 0.25", r"best 0.5"),
+      (32, r"best 0.25", r"best 0.5"),
       (42, r"best 0.25, 2 left", r"best 0.5, ended"),
       (60, r"held-out 0.375, best 0.25, 2 left",
        r"held-out 0.75, best 0.5, ended"),
@@ -167,8 +167,8 @@ $""")
                 "t0_dnn_d": early_stopping.CheckedLoss(
                     float("nan"), None, None, 0)})], columns)
     a, b, c, d = (line for line in lines if "/2000" in line)
-    self.assertRegex(a, f"^t0_dnn_a [ ━╺╸]+ 300/2000  {of_a}$")
-    self.assertRegex(b, f"^t0_dnn_b [ ━╺╸]+ 1300/2000  {of_b}$")
+    self.assertRegex(a, f"^t0_dnn_a[ ━╺╸]+300/2000  {of_a}$")
+    self.assertRegex(b, f"^t0_dnn_b[ ━╺╸]+1300/2000  {of_b}$")
     self.assertRegex(c, "^t0_dnn_c .* 9/2000  loss 0.0625$")
     self.assertRegex(d, "^t0_dnn_d .* 20/2000  .*nan(, ended)?$")
 
