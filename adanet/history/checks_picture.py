@@ -23,14 +23,18 @@ _GAP = .15
 _LEFT = .6  # Of the first axes: the numbers of the losses.
 _BELOW = .55
 _MANY = 12  # Networks whose marks are small.
+_MAX_MARKS = 40  # Checks of a curve of which each has a mark.
+_LARGEST = 1e100  # Beyond it, and below its inverse, Matplotlib overflows.
+_ROOM = .08  # Of the height, for stars at its ends.
 # A network that diverges must not flatten the curves of the rest.
 _MAX_OF_BEST = 100.
 
 
 def _points(network: records.SubnetworkRecord) -> List[Tuple[int, float]]:
   """Returns the steps and losses of the checks whose loss is finite."""
-  return [(check.step, check.loss) for check in network.checks
-          if math.isfinite(check.loss)]
+  return [(check.step, 0. if abs(check.loss) < 1 / _LARGEST else
+           max(-_LARGEST, min(check.loss, _LARGEST)))
+          for check in network.checks if math.isfinite(check.loss)]
 
 
 def _limits(checked: Sequence[records.SubnetworkRecord]) -> Tuple[float, float]:
@@ -39,11 +43,11 @@ def _limits(checked: Sequence[records.SubnetworkRecord]) -> Tuple[float, float]:
   losses = [loss for network in checked for _, loss in _points(network)]
   if not losses:
     return 0., 1.
-  least_of_each = [min(loss for _, loss in _points(network))
-                   for network in checked if _points(network)]
+  greatest_best = max(min(loss for _, loss in _points(network))
+                      for network in checked if _points(network))
   top = max(losses)
-  if max(least_of_each) > 0:
-    top = min(top, _MAX_OF_BEST * max(least_of_each))
+  if greatest_best > 0:
+    top = min(top, _MAX_OF_BEST * greatest_best)
   return min(losses), top
 
 
@@ -53,13 +57,15 @@ def _draw_network(axes: Any, network: records.SubnetworkRecord, gid: str,
   points = _points(network)
   axes.plot(*zip(*points) if points else ([], []), color=color,
             linewidth=1.8 if is_member else .9, zorder=3 if is_member else 2,
-            marker="o", markersize=0 if is_one_of_many else 1.8, gid=gid)
-  axes.plot(
-      *zip(*[point for point in points if point[0] == network.best_step]
-           ) if network.best_step in dict(points) else ([], []),
-      linestyle="none", marker="*", markersize=7 if is_one_of_many else 11,
-      markerfacecolor=color, markeredgecolor="black" if is_member else "white",
-      markeredgewidth=.7, zorder=5 if is_member else 4, gid=gid + "-best")
+            marker="o", gid=gid, markersize=0 if (
+                is_one_of_many or len(points) > _MAX_MARKS) else 1.8)
+  best = dict(points).get(network.best_step)
+  if best is not None:
+    axes.plot(
+        [network.best_step], [best], linestyle="none", marker="*",
+        markersize=7 if is_one_of_many else 11, markerfacecolor=color,
+        markeredgecolor="black" if is_member else "white", markeredgewidth=.7,
+        zorder=5 if is_member else 4, gid=gid + "-best")
   for check in network.checks:
     if not math.isfinite(check.loss):
       axes.plot([check.step], [.97], color=color, linestyle="none", marker="x",
@@ -130,10 +136,10 @@ def draw(page: page_lib.Page, legend: page_lib.Legend, y: float,
 def _set_limits(axes: Any, bottom: float, top: float, last_step: int) -> None:
   """Sets the scales, with room for stars at their ends."""
   if axes.get_yscale() == "log":
-    room = (top / bottom)**.08
+    room = 10**(_ROOM * (math.log10(top) - math.log10(bottom)))
     axes.set_ylim(bottom / room, top * room)
   else:
-    room = .08 * (top - bottom) or .08 * abs(top) or 1.
+    room = _ROOM * (top - bottom or abs(top) or 1.)
     axes.set_ylim(bottom - room, top + room)
   axes.set_xlim(0, 1.04 * last_step)
   axes.xaxis.set_major_locator(ticker.MaxNLocator(5, integer=True))
@@ -142,9 +148,9 @@ def _set_limits(axes: Any, bottom: float, top: float, last_step: int) -> None:
 def _add_notes(legend, checked, top):
   """Explains the marks that were drawn."""
   legend.add_note(
-      "A curve is a network, checked on the evaluator's data, and its star is "
-      "its best check: the network has the values of that. Thick curves are in "
-      "the ensemble that won the iteration.")
+      "A curve is the loss of a network on the evaluator's data, and the star "
+      "on it the best check, whose values the network has. Thick curves are "
+      "those of the ensemble that won.")
   losses = [check.loss for network in checked for check in network.checks]
   if not all(map(math.isfinite, losses)):
     legend.add_note("A cross at the top is a loss that is not finite.")

@@ -138,15 +138,14 @@ def checked_search(num_iterations: int = 3,
     best = sorted(networks, key=lambda name: networks[name].held_out_loss)[:3]
     weights = dict(zip(best, (.5, .25, .25)))
     fit = selection.Fit(
-        weights, .9 * networks[best[0]].held_out_loss, len(networks), best[0],
-        networks[best[0]].held_out_loss)
+        weights, (.9 - .04 * t) * networks[best[0]].held_out_loss,
+        len(networks), best[0], networks[best[0]].held_out_loss)
     steps += max(network.steps for network in new.values())
     iterations.append(records.IterationRecord(
         t, (records.CandidateRecord(
             f"t{t}_all_greedy", fit.loss, tuple(weights),
             tuple(weights.values())),), f"t{t}_all_greedy",
-        reason="it is the only candidate", subnetworks=new, global_step=steps,
-        seconds=3. + sum(network.seconds for network in new.values()), fit=fit))
+        subnetworks=new, global_step=steps, seconds=3. + sum(network.seconds for network in new.values()), fit=fit))
   return report_lib.History(
       "/tmp/digits", tuple(iterations), end=records.EndRecord(
           steps, f"it reached max_iterations={num_iterations}"))
