@@ -25,6 +25,8 @@ _BELOW = .55
 _MANY = 12  # Networks whose marks are small.
 _MAX_MARKS = 40  # Checks of a curve of which each has a mark.
 _LARGEST = 1e100  # Beyond it, and below its inverse, Matplotlib overflows.
+_MAX_RATIO = 5.  # So that the bends at the best checks can be seen.
+_MAX_DECADES = 3  # In which there are numbers between the powers of ten.
 _ROOM = .08  # Of the height, for stars at its ends.
 # A network that diverges must not flatten the curves of the rest.
 _MAX_OF_BEST = 100.
@@ -122,7 +124,7 @@ def draw(page: page_lib.Page, legend: page_lib.Legend, y: float,
     axes = page.axes(
         page_lib.MARGIN + _LEFT + column * (_WIDTH + _GAP),
         y + row * (_HEIGHT + _BELOW), _WIDTH, _HEIGHT)
-    page_lib.scale_values(axes, [bottom, top])
+    page_lib.scale_values(axes, [bottom, top], _MAX_RATIO)
     _draw_iteration(axes, record, color_of)
     _set_limits(axes, bottom, top, last_step)
     if column:
@@ -136,8 +138,13 @@ def draw(page: page_lib.Page, legend: page_lib.Legend, y: float,
 def _set_limits(axes: Any, bottom: float, top: float, last_step: int) -> None:
   """Sets the scales, with room for stars at their ends."""
   if axes.get_yscale() == "log":
-    room = 10**(_ROOM * (math.log10(top) - math.log10(bottom)))
+    decades = math.log10(top) - math.log10(bottom)
+    room = 10**(_ROOM * decades)
     axes.set_ylim(bottom / room, top * room)
+    if decades < _MAX_DECADES:
+      axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1., 2., 5.)))
+      axes.yaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
+      axes.yaxis.set_minor_locator(ticker.NullLocator())
   else:
     room = _ROOM * (top - bottom or abs(top) or 1.)
     axes.set_ylim(bottom - room, top + room)
