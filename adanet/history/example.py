@@ -145,7 +145,8 @@ def checked_search(num_iterations: int = 3,
         t, (records.CandidateRecord(
             f"t{t}_all_greedy", fit.loss, tuple(weights),
             tuple(weights.values())),), f"t{t}_all_greedy",
-        subnetworks=new, global_step=steps, seconds=3. + sum(network.seconds for network in new.values()), fit=fit))
+        subnetworks=new, global_step=steps, fit=fit, seconds=3. + sum(
+            network.seconds for network in new.values())))
   return report_lib.History(
       "/tmp/digits", tuple(iterations), end=records.EndRecord(
           steps, f"it reached max_iterations={num_iterations}"))

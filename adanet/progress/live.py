@@ -10,8 +10,8 @@
 
 With `EarlyStopping`, where there is no room for the loss of the last step too:
 
-    t0_1_layer   ━━╺━━━━━━━━━━━━  1350/9000  held-out 0.3312, best 0.2872, 4 left
-    t0_2_layers  ━╺━━━━━━━━━━━━━  1100/9000  held-out 0.2915, best 0.2747, ended
+    t0_1_layer   ━━╺━━━━━━━━━━  1350/9000  held-out 0.3312, best 0.2872, 4 left
+    t0_2_layers  ━╺━━━━━━━━━━━  1100/9000  held-out 0.2915, best 0.2747, ended
 """
 
 import contextlib
