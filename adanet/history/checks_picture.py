@@ -61,13 +61,13 @@ def _draw_network(axes: Any, network: records.SubnetworkRecord, gid: str,
             linewidth=1.8 if is_member else .9, zorder=3 if is_member else 2,
             marker="o", gid=gid, markersize=0 if (
                 is_one_of_many or len(points) > _MAX_MARKS) else 1.8)
-  best = dict(points).get(network.best_step)
-  if best is not None:
-    axes.plot(
-        [network.best_step], [best], linestyle="none", marker="*",
-        markersize=7 if is_one_of_many else 11, markerfacecolor=color,
-        markeredgecolor="black" if is_member else "white", markeredgewidth=.7,
-        zorder=5 if is_member else 4, gid=gid + "-best")
+  for step, loss in points:
+    if step == network.best_step:
+      axes.plot(
+          [step], [loss], linestyle="none", marker="*",
+          markersize=7 if is_one_of_many else 11, markerfacecolor=color,
+          markeredgecolor="black" if is_member else "white",
+          markeredgewidth=.7, zorder=5 if is_member else 4, gid=gid + "-best")
   for check in network.checks:
     if not math.isfinite(check.loss):
       axes.plot([check.step], [.97], color=color, linestyle="none", marker="x",

@@ -3,7 +3,7 @@
 """Reports of searches that never ran, for the documentation and tests."""
 
 import math
-from typing import Dict, List
+from typing import Any, Dict, List
 
 from adanet.core import early_stopping
 from adanet.core import selection
@@ -129,7 +129,7 @@ def checked_search(num_iterations: int = 3,
   """
   rule = early_stopping.EarlyStopping(every_steps=100, patience=3)
   iterations: List[records.IterationRecord] = []
-  networks: Dict[str, records.SubnetworkRecord] = {}
+  networks: Dict[str, Any] = {}
   steps = 0
   for t in range(num_iterations):
     new = {f"t{t}_{kind}": _checked(t, depth, limit, rule)
