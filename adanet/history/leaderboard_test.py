@@ -96,6 +96,11 @@ class LeaderboardTest(absltest.TestCase):
     # A notebook gets the same, in a part of its own page.
     self.assertIn(search._repr_html_(), page)
 
+  def test_page_has_the_checks(self):
+    page = example.checked_search().html()
+    self.assertRegex(_text(page), r"t1_2_layers .* 0\.3414 .* 600 .* 900 ")
+    self.assertIn("Ended (training complete): t1_linear\n", _text(page))
+    self.assertIn('id="checks-t1_2_layers-best"', page)
 
   def test_colors_of_the_page_suit_a_light_and_a_dark_theme(self):
     colors = set(re.findall(r"[^-]color: (#\w{6})", self.search._repr_html_()))
