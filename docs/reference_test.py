@@ -211,7 +211,8 @@ class ReferenceTest(parameterized.TestCase):
           hasattr(importlib.import_module(module), name), (module, name))
     self.assertContainsSubset(
         set(inspect.signature(adanet.Estimator).parameters) -
-        {"placement_strategy", "patience", "min_delta", "kwargs"},
+        {"placement_strategy", "patience", "min_delta", "early_stopping",
+         "kwargs"},
         [argument for argument, now in row.findall(arguments)
          if not now.startswith("not here")])
     self.assertContainsSubset(

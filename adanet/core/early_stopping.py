@@ -72,7 +72,6 @@ class EarlyStopping:
              f"{self.patience} checks in a row")
     return f"{count} without a gain, at step {last.step}"
 
-
   def standing(self, checks: "NetworkChecks") -> "CheckedLoss":
     """Returns how a network stands that was checked at least once."""
     best = checks.best

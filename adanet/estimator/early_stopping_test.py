@@ -11,12 +11,14 @@ import itertools
 import math
 import os
 import random
+import time
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet import tf_compat
+from adanet.history import leaderboard
 from adanet.testing import engines
 from adanet.testing import variables as variables_lib
 from adanet.training import held_out_input
@@ -24,7 +26,7 @@ import numpy as np
 
 _NAN, _INF = float("nan"), float("inf")
 _STEPS = 24  # At most, of a network.
-_FINISHED = f"Training complete after {_STEPS} steps."
+_FINISHED = f"Training complete after {_STEPS} steps"
 
 
 class _Curve(adanet.subnetwork.Builder):
@@ -126,6 +128,20 @@ class _StopOne(tf_compat.v1.train.SessionRunHook):
       run_context.request_stop()
 
 
+class _Late(tf_compat.v1.train.SessionRunHook):
+  """Puts the clock forward after some runs."""
+
+  def __init__(self, runs: int):
+    self._left = runs
+    self._now = time.time
+
+  def after_run(self, run_context: Any, run_values: Any) -> None:
+    self._left -= 1
+
+  def time(self) -> float:
+    return self._now() + 9999. * (self._left <= 0)
+
+
 def _held_out(**arguments):
   return _Input((3, 2), repeats=False, **arguments)
 
@@ -151,6 +167,8 @@ def _estimator(folder: str, curves: Sequence[_Curve],
 
 
 def _loss(factor: float) -> float:
+  if not math.isfinite(factor):
+    return _NAN
   return float((np.float32(1) - np.float32(factor))**2)
 
 
@@ -166,10 +184,13 @@ def _by_hand(factors: Sequence[float], rule: adanet.EarlyStopping,
   """Returns how a network ends, by the words of the documentation."""
   losses: List[float] = []
   finite: List[float] = []
-  in_a_row = step = 0
+  in_a_row = 0
   best_step = None
-  while step < limit:
-    step = min(limit, step + rule.every_steps)
+  for step in range(1, limit + 1):
+    # A step has the loss of the factor before.
+    is_nan = step > 1 and math.isnan(factors[step - 2])
+    if step % rule.every_steps and step < limit and not is_nan:
+      continue
     loss = _loss(factors[step - 1])
     losses.append(loss)
     gains = math.isfinite(loss) and (
@@ -198,9 +219,8 @@ class EarlyStoppingTest(parameterized.TestCase):
   def _assert_ended(self, estimator, curves, rule, limit=_STEPS):
     """Asserts that all that is saved and shown is what is done by hand."""
     record = estimator.history().iterations[0]
-    values = variables_lib.values(estimator.latest_checkpoint())
-    board = {row.name: row for row in estimator.history().leaderboard()
-             if row.kind == "network"}
+    values = variables_lib.latest(estimator.model_dir)
+    board = {row.name: row for row in leaderboard.rows(estimator.history())}
     for curve in curves:
       expected = _by_hand(curve.factors, rule, limit)
       name = f"t0_{curve.name}"
@@ -228,29 +248,31 @@ class EarlyStoppingTest(parameterized.TestCase):
     self.assertEqual(record.fit.best_loss,
                      min(filter(math.isfinite, best.losses)))
 
-  @parameterized.product(
-      rule=[adanet.EarlyStopping(2, 3), adanet.EarlyStopping(5, 1),
-            adanet.EarlyStopping(1, 4, .3), adanet.EarlyStopping(50, 1)],
-      executor=[None, engines.Here()])
-  def test_networks_end_and_go_back_as_by_hand(self, rule, executor):
-    curves = _curves(9, seed=rule.every_steps, values=[
+  @parameterized.parameters(
+      (adanet.EarlyStopping(2, 3), None, 9),
+      (adanet.EarlyStopping(5, 1), None, 3),
+      (adanet.EarlyStopping(1, 4, .3), None, 3),
+      (adanet.EarlyStopping(50, 1), None, 0),
+      (adanet.EarlyStopping(2, 2), engines.Here(), 1))
+  def test_networks_end_and_go_back_as_by_hand(self, rule, executor, count):
+    curves = _curves(count, seed=rule.every_steps, values=[
         1.5, 1.25, 1., 2., 1.125, 1.0625])
     curves += [
         _Curve("nan_late", [2., 1.5, 1.25, 1.125] + [_NAN] * 20),
         _Curve("inf_at_once", [_INF] * _STEPS),
-        _Curve("up", np.linspace(1, 2, _STEPS)),
-        _Curve("down", np.linspace(2, 1, _STEPS))]
+        _Curve("up", [1 + i / 32 for i in range(_STEPS)]),
+        _Curve("down", [2 - i / 32 for i in range(_STEPS)])]
     estimator = _estimator(self._folder(), curves, rule=rule)
     estimator.train(_Input(), executor=executor)
     self._assert_ended(estimator, curves, rule)
 
   def test_executor_has_the_values_of_one_process(self):
     found = []
-    curves = _curves(5, seed=3, values=[1.5, 1.25, 2., 1.125])
+    curves = _curves(3, seed=3, values=[1.5, 1.25, 2., 1.125])
     for executor in (None, engines.Here()):
       estimator = _estimator(self._folder(), curves, iterations=2)
       estimator.train(_Input(), executor=executor)
-      found.append((variables_lib.values(estimator.latest_checkpoint()), [
+      found.append((variables_lib.latest(estimator.model_dir), [
           (r.winner, r.fit, r.global_step, {
               name: network._replace(seconds=None)
               for name, network in r.subnetworks.items()})
@@ -260,7 +282,7 @@ class EarlyStoppingTest(parameterized.TestCase):
 
   @parameterized.parameters(None, engines.Here())
   def test_after_crashes_all_is_as_if_nothing_had_been(self, executor):
-    curves = _curves(3, seed=5, values=[1.5, 1.25, 2., 1.125, 1.75])
+    curves = _curves(2, seed=5, values=[1.5, 1.25, 2., 1.125, 1.75])
     whole = _estimator(self._folder(), curves, every_steps=3)
     whole.train(_Input())
     folder = self._folder()
@@ -273,10 +295,10 @@ class EarlyStoppingTest(parameterized.TestCase):
       except (_CrashError, adanet.PartError):
         crashes += 1
         self.assertLess(crashes, 60)
-    self.assertGreater(crashes, 3)
+    self.assertGreater(crashes, 2)
     variables_lib.assert_equal(
-        variables_lib.values(whole.latest_checkpoint()),
-        variables_lib.values(estimator.latest_checkpoint()))
+        variables_lib.latest(whole.model_dir),
+        variables_lib.latest(estimator.model_dir))
     before, after = (one.history().iterations[0] for one in (whole, estimator))
     self.assertEqual(before.fit, after.fit)
     for name, network in before.subnetworks.items():
@@ -295,25 +317,26 @@ class EarlyStoppingTest(parameterized.TestCase):
     curve = _Curve("a", [2., 1.25, 3., 3., 3., 3., 3.] + [3.] * _STEPS)
     estimator = _estimator(self._folder(), [curve])
     estimator.train(_Input((4,) * 5, repeats=False))
-    values = variables_lib.values(estimator.latest_checkpoint())
+    values = variables_lib.latest(estimator.model_dir)
     self.assertEqual(1.25, values["adanet/iteration_0/subnetwork_t0_a/factor"])
     self.assertEqual(5, values["adanet/iteration_0/subnetwork_t0_a/step"])
 
   def test_when_the_time_is_up_networks_have_their_best_values(self):
-    curve = _Curve("a", [2., 1.25] + [3.] * 10**4)
+    curve = _Curve("a", [2., 1.25] + [3.] * _STEPS)
     estimator = _estimator(
-        self._folder(), [curve], max_iteration_steps=None,
-        rule=adanet.EarlyStopping(1, 10**6), every_steps=1)
-    estimator.train(_Input(), max_seconds=1.5)
-    values = variables_lib.values(estimator.latest_checkpoint())
+        self._folder(), [curve], rule=adanet.EarlyStopping(2, 9), every_steps=1)
+    late = _Late(5)
+    with absltest.mock.patch.object(time, "time", late.time):
+      estimator.train(_Input(), max_seconds=6000., hooks=[late])
+    values = variables_lib.latest(estimator.model_dir)
     step = values["adanet/iteration_0/subnetwork_t0_a/step"]
-    self.assertGreater(step, 2)
+    self.assertEqual(5, step)
     self.assertEqual(1.25, values["adanet/iteration_0/subnetwork_t0_a/factor"])
     self.assertAlmostEqual(
         _loss(1.25), estimator.evaluate(_held_out())["average_loss"], places=6)
     # Training goes on from there.
     estimator.train(_Input(), steps=1)
-    values = variables_lib.values(estimator.latest_checkpoint())
+    values = variables_lib.latest(estimator.model_dir)
     self.assertEqual(
         step + 1, values["adanet/iteration_0/subnetwork_t0_a/step"])
 
@@ -374,9 +397,9 @@ class EarlyStoppingTest(parameterized.TestCase):
     estimator.train(_Input())
     network = estimator.history().iterations[0].subnetworks["t0_a"]
     self.assertEqual(6, network.best_step)
-    np.testing.assert_allclose(
+    np.testing.assert_allclose(  # The head divides by the number of examples.
         [c.loss for c in network.checks][:3],
-        [1., (3 * 1 + 1) / 4, (3 * .25 + 2.25) / 4])
+        np.float32([4 / 5, (3 + 1) / 5, (3 * .25 + 2.25) / 5]))
 
   def test_progress_and_tensorboard_show_the_checks(self):
     folder = self._folder()

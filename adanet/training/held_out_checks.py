@@ -179,6 +179,7 @@ class HeldOutChecks:
       ValueError: a network cannot be put back to the values of a check.
     """
     v1 = tf_compat.v1
+    assert model.search.early_stopping is not None
     self._rule = model.search.early_stopping
     self._report = report
     self._iteration = iteration
@@ -317,7 +318,8 @@ class HeldOutChecks:
     """
     self.put_back(session, [name])
     self._best.pop(name, None)
-    self.by_network[name] = self.by_network[name]._replace(ended=reason)
+    self.by_network[name] = self.by_network[name]._replace(
+        ended=reason.rstrip("."))
 
   def standings(self) -> Dict[str, early_stopping.CheckedLoss]:
     """Returns how each network stands that was checked."""
