@@ -192,8 +192,8 @@ class ReferenceTest(parameterized.TestCase):
 
   def test_has_what_the_packages_offer(self):
     names = {name.rpartition(".")[2]
-             for page in ("distributed", "adanet", "ensemble", "report",
-                          "subnetwork", "tf_compat")
+             for page in ("distributed", "adanet", "early_stopping", "ensemble",
+                          "report", "subnetwork", "tf_compat")
              for name in _documented(page)}
     for package in (adanet, distributed, tf_compat):
       self.assertContainsSubset(_public(package), names)
