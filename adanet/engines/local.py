@@ -133,7 +133,8 @@ def train_here(
         model, training, adapt(built), start, trainer.TrainingTask(
             "chief:0", True, context, began, folder,
             input_position.InputPosition(_saved_position(model, start))))
-    with contextlib.closing(it), sessions.local_session(model.config.session_config) as session:
+    with contextlib.closing(it), sessions.local_session(
+        model.config.session_config) as session:
       it.initializers.set_variables(session)
       with it.initializers.started(session) as coordinator:
         it.begin(session)

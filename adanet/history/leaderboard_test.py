@@ -92,7 +92,8 @@ class LeaderboardTest(absltest.TestCase):
     for record in search.iterations:
       self.assertIn(f"Iteration {record.iteration}", _text(page))
     picture = page[page.index("<svg"):page.index("</svg>") + len("</svg>")]
-    self.assertNotEmpty(minidom.parseString(picture).getElementsByTagName("path"))
+    self.assertNotEmpty(
+        minidom.parseString(picture).getElementsByTagName("path"))
     # A notebook gets the same, in a part of its own page.
     self.assertIn(search._repr_html_(), page)
 

@@ -163,7 +163,8 @@ class IterationRecordTest(parameterized.TestCase):
 
   def test_numbers_of_numpy(self):
     record = records.iteration_record(
-        _ENDED, _CANDIDATE_NAMES, dict(zip(_CANDIDATE_NAMES, np.float32([.5, np.nan]))),
+        _ENDED, _CANDIDATE_NAMES,
+        dict(zip(_CANDIDATE_NAMES, np.float32([.5, np.nan]))),
         {"t0_a": np.float32([.5])})
     read = records.loads(records.IterationRecord, records.dumps(record))
     self.assertEqual(.5, read.candidates[0].value)

@@ -20,7 +20,7 @@ def _ops(graph_def):
 
 
 def without_idle_tuning(dataset: Any) -> Any:
-  """Returns a dataset without a thread that tunes it, if it has nothing to tune.
+  """Returns a dataset without the thread that would have nothing to tune.
 
   The close of a session waits for that thread, which sleeps for up to a minute.
 

@@ -129,8 +129,9 @@ def fit(model: model_lib.Model, candidates: trained_lib.Candidates,
     ValueError: an ensembler of a user returned no weights.
   """
   ensemblers = _ensemblers(model.search)
-  with contextlib.closing(head_loss.HeadLoss(
-      model, next(iter(logits.members.values())).logits, logits.inputs)) as loss:
+  like = next(iter(logits.members.values())).logits
+  with contextlib.closing(
+      head_loss.HeadLoss(model, like, logits.inputs)) as loss:
     losses = {name: loss(member.logits)
               for name, member in logits.members.items()
               if "t{}_{}".format(*name) not in candidates.not_finite and

@@ -399,8 +399,8 @@ class IterationTraining:
         recording.mixture_weights(session, self.iteration, checkpoint),
         progress, self._recorder.total_seconds,
         checks=self._checks.by_network if self._checks else {},
-        logits=self._checks.recorded(session) if (
-            self._checks and ending == loop_lib.Ending.ITERATION_OVER) else None)
+        logits=self._checks.recorded(session)
+        if self._checks and ending == loop_lib.Ending.ITERATION_OVER else None)
 
   def close(self) -> None:
     """Frees what it has opened itself."""

@@ -20,7 +20,7 @@ When a worker is lost while it trains a part:
    of its attempts: the steps since then are trained again. After 5 losses of
    one part, `execution.ExecutorError` ends the search.
 3. If the executor is broken (`BrokenExecutor`: a process pool that lost a
-   process), the error comes at once. The next `train`, with another one, goes on.
+   process), the error comes at once. The next `train`, with another, goes on.
 
 An error of a part itself, or Ctrl-C, asks the other parts to save and to stop,
 by a file that each looks at, and waits for them at most 60 s.
