@@ -98,7 +98,7 @@ class _GraphBuilder:
     """Builds the losses and the predictions of the previous ensemble."""
     return ensembles.complete(
         previous.spec._replace(train_op=None), self._task,
-        self._search.exports, previous.subnetworks)._replace(
+        self._search.exports, previous.networks)._replace(
             summary=self._parts.summary(
                 "ensemble", previous.spec.name,
                 self._search.enable_ensemble_summaries))
@@ -257,6 +257,7 @@ class _GraphBuilder:
         subnetworks=tuple(specs),
         candidates=tuple(candidates),
         previous=previous.spec if previous and share.builds_ensemble else None,
+        leaves_out_earlier=bool(before and before.spec.ensemble is None),
         global_step=v1.train.get_global_step(),
         current_iteration=current_iteration,
         local_init_ops=[op for s in built for op in s.local_init_ops],

@@ -62,6 +62,25 @@ def _spec(name, ensemble, architecture, builders, networks):
       iteration_step=None, summary=None)
 
 
+def of_members(name: str, architecture: architecture_lib.Architecture,
+               builders: Sequence[Any],
+               networks: Sequence[Any]) -> ensembles.EnsembleSpec:
+  """Returns an ensemble of which there are the members only, without weights.
+
+  A fitted ensemble that is built upon it asks which networks it keeps.
+
+  Args:
+    name: str.
+    architecture: `Architecture` of these members.
+    builders: of the members, in their order.
+    networks: the `Subnetwork` of each.
+  """
+  return _spec(name, ensemble_lib.ComplexityRegularized(
+      [ensemble_lib.WeightedSubnetwork(subnetwork=network)
+       for network in networks], None, None, networks),
+               architecture, tuple(builders), tuple(networks))
+
+
 class EarlierWinners:
   """The winners before an iteration, in the default graph."""
 
@@ -185,15 +204,11 @@ class EarlierWinners:
 
   def _of_members(self, kept, specs):
     """Returns the latest winner with some members, which are built."""
-    name, architecture = self._latest.name, self._latest.architecture
-    networks = [spec.subnetwork for spec in specs]
-    # A fitted ensemble that is built upon it asks which networks it keeps.
-    ensemble = ensemble_lib.ComplexityRegularized(
-        [ensemble_lib.WeightedSubnetwork(subnetwork=network)
-         for network in networks], None, None, networks)
-    return graph_parts.EarlierWinner(_spec(
-        name, ensemble, architecture._replace(subnetworks=tuple(kept)),
-        tuple(spec.builder for spec in specs), tuple(networks)), specs)
+    return graph_parts.EarlierWinner(of_members(
+        self._latest.name,
+        self._latest.architecture._replace(subnetworks=tuple(kept)),
+        [spec.builder for spec in specs],
+        [spec.subnetwork for spec in specs]), specs)
 
 
 def _by_iteration(members):

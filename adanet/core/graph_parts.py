@@ -28,10 +28,10 @@ class EarlierWinner(NamedTuple):
   Attributes:
     spec: `EnsembleSpec`. Where nothing needs it in the graph, its `ensemble` is
       None, and it has no subnetworks.
-    subnetworks: the `SubnetworkSpec`s of its iteration.
+    networks: the `SubnetworkSpec`s of its iteration that are built.
   """
   spec: ensembles.EnsembleSpec
-  subnetworks: Sequence[subnetworks.SubnetworkSpec] = ()
+  networks: Sequence[subnetworks.SubnetworkSpec] = ()
 
 
 def ensemble_name(number: int, candidate_name: str, ensembler_name: str) -> str:

@@ -67,6 +67,8 @@ class Iteration(NamedTuple):
     previous: `EnsembleSpec` of the previous ensemble; None for none. Where
       nothing needs it, its `ensemble` is None: it has a name, an architecture
       and builders, and nothing of it is in the graph.
+    leaves_out_earlier: whether the graph has no network of an earlier
+      iteration, though there are some.
     global_step: the variable.
     current_iteration: the variable that has `number` in a checkpoint.
     local_init_ops: list of ops that initialize the subnetworks' state.
@@ -89,6 +91,7 @@ class Iteration(NamedTuple):
   subnetworks: Tuple[subnetworks.SubnetworkSpec, ...]
   candidates: Tuple[ensembles.EnsembleSpec, ...]
   previous: Optional[ensembles.EnsembleSpec]
+  leaves_out_earlier: bool
   global_step: Any
   current_iteration: Any
   local_init_ops: List[Any]
