@@ -6,6 +6,7 @@ Their ensembles are fitted, so no network of an earlier iteration is built, and
 none runs again. All figures are those of a search that builds them.
 """
 
+import functools
 import logging
 import os
 import shutil
@@ -18,40 +19,31 @@ import adanet
 from adanet import tf_compat
 from adanet.history import store
 from adanet.testing import builders
+from adanet.testing import engines
 from adanet.testing import searches
 import numpy as np
 
 _NAMES = ("a", "b", "c")
 
 
-def _held_out(scale=1., calls=None):
-  """Returns an input_fn of the evaluator, which notes the batches it gives."""
-  def note(features, labels):
-    if calls is not None:
-      calls.append(1)
-    return features, labels
-
+def _held_out(scale=1.):
+  """Returns an input_fn of the evaluator."""
   def input_fn():
-    v1 = tf_compat.v1
     features, labels = builders.data()
-    data = v1.data.Dataset.from_tensor_slices(
+    return tf_compat.v1.data.Dataset.from_tensor_slices(
         ({"x": features * np.float32(scale)}, labels)).batch(7)
-    return data.map(lambda one, other: (
-        {"x": _noted(note, one["x"])}, other)) if calls is not None else data
   return input_fn
 
 
-def _noted(note, tensor):
-  made = tf_compat.v1.numpy_function(
-      lambda value: note(value, None)[0], [tensor], tf_compat.v1.float32)
-  made.set_shape(tensor.shape)
-  return made
+class _Most(adanet.ensemble.FittedEnsembler):
+  """Leaves out the second network."""
 
+  name = "most"
 
-def _input_fn():
-  features, labels = builders.data()
-  return tf_compat.v1.data.Dataset.from_tensor_slices(
-      ({"x": features}, labels)).repeat().batch(8)
+  def fit(self, members, loss):
+    weights = [1. / (2 + i) for i in range(len(members))]
+    weights[1:2] = [0.] * len(members[1:2])
+    return weights
 
 
 class _Noted(builders.Alone):
@@ -83,10 +75,19 @@ def _estimator(model_dir, made=None, **arguments):
   made = made or _made()
   arguments = {
       "evaluator": adanet.Evaluator(_held_out()),
-      "ensemblers": [adanet.ensemble.GreedyEnsembler()],
+      "ensemblers": [_Most()],
       "subnetwork_generator": adanet.subnetwork.SimpleGenerator(made),
       "max_iterations": 3, "force_grow": True, **arguments}
   return searches.estimator(model_dir, *made, **arguments)
+
+
+@functools.lru_cache(maxsize=None)
+def _expected():
+  """Returns a trained search of builders that ask."""
+  estimator = _estimator(
+      tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir()),
+      _made(builders.Dense))
+  return estimator.train(builders.input_fn())
 
 
 def _predictions(estimator):
@@ -141,9 +142,15 @@ class _Case(parameterized.TestCase):
 
 class EarlierNetworksTest(_Case):
 
-  def test_same_as_with_them(self):
-    with_them = self._trained(_made(builders.Dense), self._folder())
-    without = self._trained()
+  @parameterized.parameters(
+      {},
+      {"ensemblers": [adanet.ensemble.GreedyEnsembler()], "force_grow": False},
+      {"ensemble_strategies": [adanet.ensemble.GrowStrategy(),
+                               adanet.ensemble.SoloStrategy()]})
+  def test_same_as_with_them(self, **arguments):
+    with_them = self._trained(
+        _made(builders.Dense), self._folder(), **arguments)
+    without = self._trained(**arguments)
     self._assert_same(with_them, without)
     self.assertEqual(with_them.evaluate(_held_out()),
                      without.evaluate(_held_out()))
@@ -187,30 +194,26 @@ class EarlierNetworksTest(_Case):
     """A search may ask later on: all that it needs is saved."""
     self._trained(max_iterations=2)
     found = self._trained(_made(builders.Dense))
-    expected = self._trained(_made(builders.Dense), self._folder())
-    self._assert_same(expected, found)
+    self._assert_same(_expected(), found)
 
   def test_goes_on_from_one_that_asked(self):
     self._trained(_made(builders.Dense), max_iterations=2)
-    self._assert_same(
-        self._trained(_made(builders.Dense), self._folder()), self._trained())
+    self._assert_same(_expected(), self._trained())
 
-  @parameterized.parameters(
-      {"max_steps": 6}, {"max_steps": 8}, {"max_steps": 9})
-  def test_resumed(self, **when):
+  @parameterized.parameters(6, 9)
+  def test_resumed(self, max_steps):
     config = tf_compat.RunConfig(keep_checkpoint_max=1, save_checkpoints_steps=1)
-    _estimator(self._model_dir, config=config).train(
-        builders.input_fn(), **when)
-    again = _estimator(self._model_dir, config=config)
-    again.evaluate(_held_out())
-    again.train(_input_fn)
-    one_go = _estimator(self._folder())
-    one_go.train(_input_fn)
-    self.assertEqual(self._figures(one_go.model_dir)[0],
-                     self._figures(again.model_dir)[0])
-    record = store.Store(self._model_dir).iteration(2)
-    self.assertAlmostEqual(
-        record.winning.value, again.evaluate(_held_out())["loss"], places=5)
+    found = []
+    for kind in (builders.Dense, builders.Alone):
+      folder = self._folder()
+      _estimator(folder, _made(kind), config=config).train(
+          builders.input_fn(), max_steps=max_steps)
+      # Nothing is decided: it is fitted to what there is.
+      middle = _estimator(folder, _made(kind)).evaluate(_held_out())
+      found.append((middle, self._trained(_made(kind), folder, config=config)))
+    (expected, with_them), (middle, without) = found
+    self.assertEqual(expected, middle)
+    self._assert_same(with_them, without)
 
   def test_older_checkpoint(self):
     config = tf_compat.RunConfig(keep_checkpoint_max=None)
@@ -223,35 +226,26 @@ class EarlierNetworksTest(_Case):
       self.assertEqual(values[0], values[1], name)
 
   def test_on_an_executor(self):
-    # It is the test's process: no Keras is imported in others.
-    class _Here:
-
-      def submit(self, function, *arguments):
-        from concurrent import futures  # pylint: disable=g-import-not-at-top
-        future = futures.Future()
-        future.set_result(function(*arguments))
-        return future
-
-    local = self._trained()
-    made = _made()
-    found = self._trained(made, self._folder(), executor=_Here())
-    self._assert_same(local, found)
+    estimator = _estimator(self._model_dir)
+    estimator.train(builders.input_fn(), executor=engines.Here())
+    self._assert_same(_expected(), estimator)
 
   def test_reports_have_the_previous_ensemble(self):
     def train(kind, model_dir):
-      seen = []
+      seen = {}
 
       class _Generator(adanet.subnetwork.Generator):
 
         def generate_candidates(self, iteration_number,
                                 previous_ensemble_reports, all_reports):
-          seen.append([(one.name, one.metrics) for one in all_reports])
+          seen[iteration_number] = [
+              (one.name, one.metrics) for one in all_reports]
           return _made(kind)
 
       self._trained(
           _made(kind), model_dir, subnetwork_generator=_Generator(),
           report_materializer=adanet.ReportMaterializer(_held_out()))
-      return seen[-1]
+      return seen[2]
 
     found = train(builders.Alone, self._model_dir)
     self.assertEqual(train(builders.Dense, self._folder()), found)
@@ -294,7 +288,7 @@ class LibraryTest(_Case):
         os.truncate(path, os.path.getsize(path) // 2)
       elif which == "all" or name.endswith(which):
         os.remove(path)
-    self._assert_same(self._trained(model_dir=self._folder()), self._trained())
+    self._assert_same(_expected(), self._trained())
 
   def test_continued_elsewhere(self):
     self._trained(max_iterations=2)
@@ -304,7 +298,7 @@ class LibraryTest(_Case):
     found = self._trained(made, copy)
     self.assertEqual([["build", "train", "build"]] * 3,
                      [one.calls for one in made])
-    self._assert_same(self._trained(model_dir=self._folder()), found)
+    self._assert_same(_expected(), found)
 
   def test_other_values(self):
     """Files of another search are not taken for this one's."""
@@ -315,7 +309,7 @@ class LibraryTest(_Case):
     folder = os.path.join(self._model_dir, "logits")
     shutil.rmtree(folder)
     shutil.copytree(os.path.join(other, "logits"), folder)
-    self._assert_same(self._trained(model_dir=self._folder()), self._trained())
+    self._assert_same(_expected(), self._trained())
 
   def test_has_the_last_recording_only(self):
     self._trained()
