@@ -12,6 +12,10 @@ import math
 import numbers
 from typing import NamedTuple, Optional, Tuple
 
+#: The ends of names in a checkpoint: a network's `NetworkChecks` as JSON, and
+#: the value of each of its variables at the best check.
+STORED = CHECKS, AT_BEST = "/checks", "/at_best_check"
+
 
 @dataclasses.dataclass(frozen=True)
 class EarlyStopping:

@@ -256,8 +256,8 @@ class _PoolGenerator(subnetwork_lib.Generator):
     return auto_builders.EitherBuilder(
         builder, of_config, functools.partial(_makes_estimator, model))
 
-  def generate_candidates(self, previous_ensemble, iteration_number,
-                          previous_ensemble_reports, all_reports, config):
+  def generate_candidates(self, iteration_number, previous_ensemble_reports,
+                          all_reports, config):
     pool = self._pool
     if callable(pool):
       pool = _call_pool(pool, estimator_config.estimator_run_config(config),

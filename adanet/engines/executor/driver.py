@@ -181,14 +181,9 @@ class ExecutorEngine(engine.Engine):
             ) -> Iterator[logits_lib.RecordedLogits]:
     """See `Engine`. The parts have recorded them when they ended."""
     files = part_files.PartFiles(self.model.model_dir.path, candidates.number)
-    logits = logits_lib.merged([
+    yield logits_lib.merged([
         logits_lib.read(files.absolute(result.logits or ""))
         for result in self._results.values()])
-    with contextlib.ExitStack() as exits:
-      if candidates.previous is not None and logits.previous is None:
-        logits = exits.enter_context(logits_lib.with_previous(
-            self.model, candidates.number, candidates.checkpoint, logits))
-      yield logits
 
   def reports(self, candidates: trained_lib.Candidates,
               included: Sequence[str]) -> List[Any]:
