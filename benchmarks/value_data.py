@@ -85,8 +85,8 @@ def _shuffled(loader, random):
   return features[order], labels[order]
 
 
-class Task(NamedTuple):
-  """How the data of a task is made.
+class Source(NamedTuple):
+  """How a task's data is made.
 
   Attributes:
     make: function of a `RandomState` that returns features and labels.
@@ -100,11 +100,11 @@ class Task(NamedTuple):
 
 
 TASKS = {
-    "teacher": Task(_teacher, 10), "digits": Task(_digits, 10),
-    "friedman1": Task(_friedman1, 0),
-    "cancer": Task(functools.partial(
+    "teacher": Source(_teacher, 10), "digits": Source(_digits, 10),
+    "friedman1": Source(_friedman1, 0),
+    "cancer": Source(functools.partial(
         _shuffled, datasets.load_breast_cancer), 2, standardizes=True),
-    "diabetes": Task(functools.partial(
+    "diabetes": Source(functools.partial(
         _shuffled, datasets.load_diabetes), 0, standardizes=True)}
 
 
