@@ -61,7 +61,9 @@ class Size(NamedTuple):
 
 
 _FULL = Size(("teacher", "digits", "friedman1"), value_task.MAX_MODELS, 720)
-_SHORT = Size(("digits",), 3, 3, value_stopping.SHORT)
+# One search is of both kinds.
+_SHORT = Size(("digits",), 3, 3, value_stopping.StoppingSize(
+    ("digits",), 3, (3,), 6, adanet.EarlyStopping(2, 1)))
 
 
 # Searches in processes.

@@ -46,7 +46,6 @@ class StoppingSize(NamedTuple):
 FULL = StoppingSize(
     tuple(value_data.TASKS), value_task.MAX_MODELS, (240, 720, 1200, 2400),
     20000, adanet.EarlyStopping(100, 5))
-SHORT = StoppingSize(("digits",), 3, (2, 4), 6, adanet.EarlyStopping(2, 1))
 
 
 class _Searched(NamedTuple):

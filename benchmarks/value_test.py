@@ -48,7 +48,8 @@ def _stopping_rows(losses, secs, steps=None, missing=0):
     steps: dict from the name of a row to the steps of each network.
     missing: int, how many networks do not say their steps.
   """
-  size = value_stopping.SHORT
+  size = value_stopping.StoppingSize(
+      ("digits",), 3, (2, 4), 6, adanet.EarlyStopping(2, 1))
   names = ["2 steps", "4 steps", value_stopping.STOPPED, value_stopping.LOOP]
   results = {}
   for i, job in enumerate(value_stopping.jobs(size, 2)):
