@@ -333,7 +333,7 @@ def draw(report):
   rows = [row for side in report["sides"].values() for row in side["rows"]]
   picture = figure.Figure(figsize=(16, 10), layout="constrained")
   picture.suptitle(report["question"])
-  above, below = picture.subfigures(2, 1, height_ratios=(3, 2))
+  above, below = picture.subfigures(2, 1, height_ratios=(6, 5))
   _draw_searches(above, [row for row in rows if _COLUMN in row])
   below.suptitle("When is each network done?", fontsize="medium")
   value_stopping.draw(below, rows)

@@ -190,11 +190,12 @@ _MARKS = {STOPPED: {"color": "#D55E00", "marker": "*", "markersize": 15},
 
 def _draw_task(axes, task, found):
   """Draws the loss of each search on a task against its CPU time."""
+  from matplotlib import ticker  # pylint: disable=g-import-not-at-top
   tried = [row for row in found.values() if row["is_hindsight"]]
   axes.errorbar(
       [row["cpu_secs"] for row in tried], [row["loss"] for row in tried],
       [row["error"] for row in tried], color="#0072B2", marker="o",
-      elinewidth=1, label="a number of steps, which is beside its mark")
+      elinewidth=1, label="a number of steps, beside its mark")
   for row in tried:
     axes.annotate(f"{row['num_steps']:,}", (row["cpu_secs"], row["loss"]),
                   xytext=(4, 5), textcoords="offset points", fontsize="small")
@@ -203,7 +204,10 @@ def _draw_task(axes, task, found):
     axes.errorbar(row["cpu_secs"], row["loss"], row["error"], label=what,
                   linestyle="none", elinewidth=1, **style)
   axes.set_title(task, fontsize="medium")
-  axes.set_xlim(left=0)
+  axes.set_xscale("log")
+  axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+  axes.xaxis.set_major_formatter("{x:g}")
+  axes.xaxis.set_minor_formatter("")
   axes.set_xlabel("CPU seconds")
   axes.set_ylabel(f"{value_data.loss_name(task)} in the test")
   axes.grid(alpha=.3)
