@@ -1,0 +1,419 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""State that layers of Keras 3 have outside of a graph, in a graph.
+
+Layers such as `StringLookup` keep a table, which Keras can fill, read and count
+only in eager execution. So in a scope of this module they are made and adapted
+eagerly, also where a graph is built. Where the graph then uses an eager tensor,
+made inside of the scope or before, it gets a copy:
+
+- a value becomes a constant;
+- a table becomes a table with the same entries, which can only be read;
+- a variable becomes one of the graph, which is saved and does not train.
+
+What would need more than a copy is an error: a variable that trains, and one
+that is assigned in each step.
+"""
+
+import contextlib
+import functools
+import inspect
+import threading
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+
+from adanet.tf_compat import _tensorflow
+from adanet.tf_compat import keras_loaded
+
+# Methods of layers that can be adapted which fill or read their state.
+_EAGER_METHODS = (
+    "__init__", "build", "adapt", "update_state", "finalize_state",
+    "reset_state", "set_vocabulary", "get_vocabulary", "vocabulary_size",
+    "load_own_variables", "save_own_variables", "load_assets", "save_assets")
+# Methods of variables and tables that change them.
+_CHANGING = ("assign", "scatter", "batch_scatter", "insert", "remove", "erase")
+# The types of TensorFlow's tables; a table does not tell its own.
+_KEYS = ("string", "int64", "int32")
+_VALUES = ("int64", "string", "float32", "int32", "float64", "bool")
+
+# Where each thread has its scopes, the innermost last.
+_ENTERED = threading.local()
+
+
+def _scopes() -> List["EagerState"]:
+  return _ENTERED.__dict__.setdefault("scopes", [])
+
+
+def _frames():
+  """Returns the `self`, and the function's name, of all calls, inner first."""
+  frame = inspect.currentframe()
+  while frame is not None:
+    if "self" in frame.f_locals:
+      yield frame.f_locals["self"], frame.f_code.co_name
+    frame = frame.f_back
+
+
+def _is_resource(tensor):
+  return tensor.dtype == _tensorflow.v1.resource
+
+
+def _is_eager():
+  return _tensorflow.v2.executing_eagerly()
+
+
+class _Use:
+  """Where a graph uses a variable or a table that is not of the graph.
+
+  Attributes:
+    layer: layer of Keras, or None.
+    variable: variable of TensorFlow, or None.
+    changes: bool, whether it is changed there.
+  """
+
+  def __init__(self, handle: Any) -> None:
+    """Looks at the calls that have not returned yet.
+
+    Args:
+      handle: eager tensor.
+    """
+    keras = keras_loaded.loaded()
+    self.layer: Any = None
+    self.variable: Any = None
+    self.changes = False
+    for this, function in _frames():
+      if isinstance(this, _tensorflow.v2.Variable):
+        if not keras_loaded.is_variable(this) and this.handle is handle:
+          self.variable = this
+          self.changes |= function.startswith(_CHANGING)
+      elif getattr(this, "resource_handle", None) is handle:
+        self.changes |= function.startswith(_CHANGING)
+      elif keras is not None and isinstance(this, keras.layers.Layer):
+        self.layer = this
+        break
+
+  @property
+  def owner(self) -> str:
+    """The layer, for messages."""
+    return f"layer {self.layer.name!r}" if self.layer is not None else (
+        "the network")
+
+  def keras_variable(self) -> Any:
+    """Returns Keras's variable of the layer; None if it is not Keras's."""
+    for variable in getattr(self.layer, "variables", ()):
+      if variable.value is self.variable:
+        return variable
+    return None
+
+  @property
+  def trains(self) -> bool:
+    """Whether the variable is one that Keras would train."""
+    variable = self.keras_variable()
+    if variable is None:
+      return self.variable.trainable
+    return self.layer.trainable and variable.trainable
+
+  @property
+  def path(self) -> str:
+    """The name of the variable."""
+    variable = self.keras_variable()
+    return self.variable.name.partition(":")[0] if variable is None else (
+        variable.path)
+
+
+def _entries(handle):
+  """Returns the types, keys and values of a table; None if it is none.
+
+  Args:
+    handle: eager tensor.
+  """
+  v2 = _tensorflow.v2
+  for key in _KEYS:
+    for value in _VALUES:
+      try:
+        keys, values = v2.raw_ops.LookupTableExportV2(
+            table_handle=handle, Tkeys=key, Tvalues=value)
+      except v2.errors.OpError as error:
+        if isinstance(error, v2.errors.FailedPreconditionError):
+          return key, value, None, None  # It has no entries yet.
+        continue
+      return key, value, keys.numpy(), values.numpy()
+  return None
+
+
+class EagerState:
+  """The copies of eager state that the graph of one builder has.
+
+  `entered` can be entered again and goes on where it ended.
+  """
+
+  def __init__(self, name: str) -> None:
+    """Copies nothing yet.
+
+    Args:
+      name: str, with which the names of variables begin.
+    """
+    self._name = name
+    self._graph: Any = None
+    # From an eager tensor's id to it, and its copy.
+    self._copies: Dict[int, Tuple[Any, Any]] = {}
+    # From a handle's id to it, and the first use in a function of the graph.
+    self._uses: Dict[int, Tuple[Any, _Use]] = {}
+    # From a handle's id to the graph's variable.
+    self._variables: Dict[int, Any] = {}
+    self.is_copying = False
+    self._reason = ""
+
+  @contextlib.contextmanager
+  def entered(self) -> Iterator[None]:
+    """Lets the default graph use eager state."""
+    self._graph = _tensorflow.v1.get_default_graph()
+    _scopes().append(self)
+    _PATCHES.begin()
+    try:
+      yield
+    finally:
+      _scopes().pop()
+      _PATCHES.end()
+
+  def reason(self, error: BaseException) -> str:
+    """Returns the line of an error of this state; "" for another error.
+
+    Keras and TensorFlow put texts around it.
+
+    Args:
+      error: the error.
+    """
+    return self._reason if self._reason and self._reason in str(error) else ""
+
+  def _error(self, reason):
+    self._reason = reason
+    return ValueError(reason)
+
+  def variable_of(self, variable: Any) -> Any:
+    """Returns the graph's copy of an eager variable; None for none."""
+    return self._variables.get(id(variable.handle))
+
+  def tensor(self, eager: Any, original: Callable[..., Any], dtype: Any,
+             name: Optional[str]) -> Any:
+    """Returns the tensor of the default graph for an eager one.
+
+    Args:
+      eager: eager tensor.
+      original: TensorFlow's own function, for what is not this scope's.
+      dtype: the type that is asked for, or None.
+      name: str or None.
+
+    Raises:
+      ValueError: the graph cannot have a copy of it.
+    """
+    graph = _tensorflow.v1.get_default_graph()
+    if graph is not self._graph:
+      if _is_resource(eager) and graph.building_function:
+        self._use(eager)  # A copy follows, at the call of the function.
+      return original(eager, dtype, name)
+    if id(eager) not in self._copies:
+      with _tensorflow.v1.init_scope():
+        copy = (self._resource(eager) if _is_resource(eager)
+                else _tensorflow.v1.constant(eager.numpy(), eager.dtype))
+      self._copies[id(eager)] = eager, copy
+    elif _is_resource(eager):
+      self._use(eager)
+    copy = self._copies[id(eager)][1]
+    return copy if dtype is None else copy.__tf_tensor__(dtype, name)
+
+  def _use(self, handle):
+    """Returns the `_Use` of a variable or a table.
+
+    Raises:
+      ValueError: it is changed, which no op of the graph would do.
+    """
+    use = _Use(handle)
+    if use.changes:
+      what = "a table" if use.variable is None else use.path
+      raise self._error(
+          f"{use.owner} changes {what} in each step, and was made outside of "
+          "the function: call it with training=False, or make it inside.")
+    if use.variable is None and id(handle) in self._uses:
+      return self._uses[id(handle)][1]
+    self._uses[id(handle)] = handle, use
+    return use
+
+  def _resource(self, handle):
+    """Returns the handle of the graph's variable or table for an eager one."""
+    use = self._use(handle)
+    if use.variable is not None:
+      return self._variable(use).handle
+    with _tensorflow.eager_mode():
+      entries = _entries(handle)
+    if entries is None:
+      raise self._error(
+          f"{use.owner} uses {handle.dtype.name} state that was made outside of "
+          "the function and that a graph cannot copy: expected tensors, "
+          "variables and tables. Make it inside.")
+    key_type, value_type, keys, values = entries
+    if keys is None:
+      raise self._error(
+          f"{use.owner} has a table without entries: call adapt or "
+          "set_vocabulary before the layer is used.")
+    lookup = _tensorflow.v2.lookup
+    # Layers look up with a default value of their own.
+    default = {"string": "", "bool": False}.get(value_type, 0)
+    return lookup.StaticHashTable(
+        lookup.KeyValueTensorInitializer(keys, values, key_type, value_type),
+        default).resource_handle
+
+  def _variable(self, use):
+    """Returns a variable of the graph with the value of an eager one."""
+    if use.trains:
+      raise self._error(
+          f"{use.owner} was made outside of the function, and its weight "
+          f"{use.path} would train: make it inside of the function, anew at "
+          "each call, or freeze it: layer.trainable = False.")
+    with _tensorflow.eager_mode():
+      value = use.variable.numpy()
+    self.is_copying = True
+    try:
+      # With the slash, no scope of ops gives it a number.
+      made = _tensorflow.v1.Variable(
+          value, trainable=False, use_resource=True, dtype=use.variable.dtype,
+          name=free_name(f"{self._name}/{use.path}") + "/")
+    finally:
+      self.is_copying = False
+    self._variables[id(use.variable.handle)] = made
+    return made
+
+
+def free_name(first: str) -> str:
+  """Returns a name of a variable, which no op of the default graph has yet.
+
+  Args:
+    first: str, the name if it is free; else it gets a number.
+  """
+  graph = _tensorflow.v1.get_default_graph()
+  name = first
+  number = 0
+  while True:
+    try:
+      graph.get_operation_by_name(name)
+    except KeyError:
+      return name
+    number += 1
+    name = f"{first}_{number}"
+
+
+def _converting(original):
+  """Returns the function that makes an eager tensor one of a graph."""
+
+  @functools.wraps(original)
+  def convert(self, dtype=None, name=None):
+    scopes = _scopes()
+    if not scopes or _is_eager():
+      return original(self, dtype, name)
+    return scopes[-1].tensor(self, original, dtype, name)
+
+  return convert
+
+
+def _eagerly(original):
+  """Returns a method that runs eagerly in a scope."""
+
+  @functools.wraps(original)
+  def run(self, *args, **kwargs):
+    if not _scopes() or _is_eager():
+      return original(self, *args, **kwargs)
+    with _tensorflow.eager_mode():
+      return original(self, *args, **kwargs)
+
+  return run
+
+
+def _built_eagerly(original):
+  """Returns a `__call__` that builds the layer eagerly in a scope.
+
+  A layer that was made before has its `build` as it was then.
+  """
+
+  @functools.wraps(original)
+  def call(self, inputs, *args, **kwargs):
+    if _scopes() and not _is_eager() and not self.built and (
+        hasattr(inputs, "shape")):
+      with _tensorflow.eager_mode():
+        self.build(tuple(inputs.shape))
+    return original(self, inputs, *args, **kwargs)
+
+  return call
+
+
+class _Patches:
+  """Functions of TensorFlow and Keras that are other ones in a scope.
+
+  Outside of the threads that are in a scope they do what they did.
+  """
+
+  def __init__(self) -> None:
+    self._lock = threading.Lock()
+    self._num_scopes = 0
+    # A class, the name of its function, and the function; None for none.
+    self._replaced: List[Tuple[Any, str, Any]] = []
+    self._has_layers = False
+
+  def begin(self) -> None:
+    """Replaces the functions, unless another scope has."""
+    with self._lock:
+      self._num_scopes += 1
+      if self._num_scopes == 1:
+        eager = type(_eager_tensor())
+        owner = next((base for base in eager.__mro__
+                      if "__tf_tensor__" in vars(base)), None)
+        if owner is not None:
+          self._replace(owner, "__tf_tensor__", _converting)
+    self.add_layers()
+
+  def add_layers(self) -> None:
+    """Replaces the functions of layers, if Keras is loaded by now."""
+    with self._lock:
+      keras = keras_loaded.loaded()
+      if self._has_layers or keras is None or not self._num_scopes:
+        return
+      self._has_layers = True
+      layers = {base for layer in vars(keras.layers).values()
+                if isinstance(layer, type) and hasattr(layer, "adapt")
+                for base in layer.__mro__ if hasattr(base, "adapt")}
+      for layer in layers:
+        for name in _EAGER_METHODS:
+          if name in vars(layer):
+            self._replace(layer, name, _eagerly)
+        if "build" in vars(layer):
+          self._replace(layer, "__call__", _built_eagerly)
+
+  def end(self) -> None:
+    """Puts the functions back, unless another scope needs them."""
+    with self._lock:
+      self._num_scopes -= 1
+      if self._num_scopes:
+        return
+      while self._replaced:
+        owner, name, before = self._replaced.pop()
+        if before is None:
+          delattr(owner, name)
+        else:
+          setattr(owner, name, before)
+      self._has_layers = False
+
+  def _replace(self, owner, name, wrapped):
+    self._replaced.append((owner, name, vars(owner).get(name)))
+    setattr(owner, name, wrapped(getattr(owner, name)))
+
+
+_PATCHES = _Patches()
+
+
+@functools.lru_cache(maxsize=None)
+def _eager_tensor():
+  with _tensorflow.eager_mode():
+    return _tensorflow.v1.constant(0.)
+
+
+def load_keras() -> None:
+  """Loads Keras 3 in a scope, so that layers are made as in a scope."""
+  _tensorflow.keras_3  # pylint: disable=pointless-statement
+  _PATCHES.add_layers()
