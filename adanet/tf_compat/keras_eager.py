@@ -23,6 +23,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 from adanet.tf_compat import _tensorflow
 from adanet.tf_compat import keras_loaded
+import numpy as np
 
 # Methods of layers that can be adapted which fill or read their state.
 _EAGER_METHODS = (
@@ -31,9 +32,6 @@ _EAGER_METHODS = (
     "load_own_variables", "save_own_variables", "load_assets", "save_assets")
 # Methods of variables and tables that change them.
 _CHANGING = ("assign", "scatter", "batch_scatter", "insert", "remove", "erase")
-# The types of TensorFlow's tables; a table does not tell its own.
-_KEYS = ("string", "int64", "int32")
-_VALUES = ("int64", "string", "float32", "int32", "float64", "bool")
 
 # Where each thread has its scopes, the innermost last.
 _ENTERED = threading.local()
@@ -56,6 +54,13 @@ def _is_resource(tensor):
   return tensor.dtype == _tensorflow.v1.resource
 
 
+@contextlib.contextmanager
+def _eager():
+  """Lets TensorFlow execute eagerly, and keep nothing in the graph."""
+  with _tensorflow.v1.Graph().as_default(), _tensorflow.eager_mode():
+    yield
+
+
 def _is_eager():
   return _tensorflow.v2.executing_eagerly()
 
@@ -66,6 +71,7 @@ class _Use:
   Attributes:
     layer: layer of Keras, or None.
     variable: variable of TensorFlow, or None.
+    table: table of `tf.lookup`, or None.
     changes: bool, whether it is changed there.
   """
 
@@ -78,6 +84,7 @@ class _Use:
     keras = keras_loaded.loaded()
     self.layer: Any = None
     self.variable: Any = None
+    self.table: Any = None
     self.changes = False
     for this, function in _frames():
       if isinstance(this, _tensorflow.v2.Variable):
@@ -85,6 +92,7 @@ class _Use:
           self.variable = this
           self.changes |= function.startswith(_CHANGING)
       elif getattr(this, "resource_handle", None) is handle:
+        self.table = this
         self.changes |= function.startswith(_CHANGING)
       elif keras is not None and isinstance(this, keras.layers.Layer):
         self.layer = this
@@ -119,24 +127,16 @@ class _Use:
         variable.path)
 
 
-def _entries(handle):
-  """Returns the types, keys and values of a table; None if it is none.
-
-  Args:
-    handle: eager tensor.
-  """
+def _entries(table):
+  """Returns the keys and values of a table; None if it has not got any yet."""
   v2 = _tensorflow.v2
-  for key in _KEYS:
-    for value in _VALUES:
-      try:
-        keys, values = v2.raw_ops.LookupTableExportV2(
-            table_handle=handle, Tkeys=key, Tvalues=value)
-      except v2.errors.OpError as error:
-        if isinstance(error, v2.errors.FailedPreconditionError):
-          return key, value, None, None  # It has no entries yet.
-        continue
-      return key, value, keys.numpy(), values.numpy()
-  return None
+  try:
+    keys, values = v2.raw_ops.LookupTableExportV2(
+        table_handle=table.resource_handle, Tkeys=table.key_dtype,
+        Tvalues=table.value_dtype)
+  except v2.errors.FailedPreconditionError:
+    return None
+  return keys.numpy(), values.numpy()
 
 
 class EagerState:
@@ -232,7 +232,7 @@ class EagerState:
       raise self._error(
           f"{use.owner} changes {what} in each step, and was made outside of "
           "the function: call it with training=False, or make it inside.")
-    if use.variable is None and id(handle) in self._uses:
+    if use.variable is None and use.table is None and id(handle) in self._uses:
       return self._uses[id(handle)][1]
     self._uses[id(handle)] = handle, use
     return use
@@ -242,24 +242,29 @@ class EagerState:
     use = self._use(handle)
     if use.variable is not None:
       return self._variable(use).handle
-    with _tensorflow.eager_mode():
-      entries = _entries(handle)
-    if entries is None:
+    if use.table is None:
       raise self._error(
-          f"{use.owner} uses {handle.dtype.name} state that was made outside of "
-          "the function and that a graph cannot copy: expected tensors, "
-          "variables and tables. Make it inside.")
-    key_type, value_type, keys, values = entries
-    if keys is None:
+          f"{use.owner} uses state that was made outside of the function and "
+          "that a graph cannot copy: expected tensors, variables and tables of "
+          "tf.lookup. Make it inside.")
+    return self._table(use)
+
+  def _table(self, use):
+    """Returns the handle of a table with the entries of an eager one."""
+    with _eager():
+      entries = _entries(use.table)
+    if entries is None or not entries[0].size:
       raise self._error(
           f"{use.owner} has a table without entries: call adapt or "
           "set_vocabulary before the layer is used.")
     lookup = _tensorflow.v2.lookup
+    value_dtype = use.table.value_dtype
     # Layers look up with a default value of their own.
-    default = {"string": "", "bool": False}.get(value_type, 0)
     return lookup.StaticHashTable(
-        lookup.KeyValueTensorInitializer(keys, values, key_type, value_type),
-        default).resource_handle
+        lookup.KeyValueTensorInitializer(
+            *entries, use.table.key_dtype, value_dtype),
+        "" if value_dtype == _tensorflow.v1.string else np.zeros(
+            [], value_dtype.as_numpy_dtype)).resource_handle
 
   def _variable(self, use):
     """Returns a variable of the graph with the value of an eager one."""
@@ -268,7 +273,7 @@ class EagerState:
           f"{use.owner} was made outside of the function, and its weight "
           f"{use.path} would train: make it inside of the function, anew at "
           "each call, or freeze it: layer.trainable = False.")
-    with _tensorflow.eager_mode():
+    with _eager():
       value = use.variable.numpy()
     self.is_copying = True
     try:
@@ -305,10 +310,10 @@ def _converting(original):
 
   @functools.wraps(original)
   def convert(self, dtype=None, name=None):
-    scopes = _scopes()
-    if not scopes or _is_eager():
+    state = current()
+    if state is None or _is_eager():
       return original(self, dtype, name)
-    return scopes[-1].tensor(self, original, dtype, name)
+    return state.tensor(self, original, dtype, name)
 
   return convert
 
@@ -320,9 +325,10 @@ def _eagerly(original):
   def run(self, *args, **kwargs):
     if not _scopes() or _is_eager():
       return original(self, *args, **kwargs)
-    with _tensorflow.eager_mode():
+    with _eager():
       return original(self, *args, **kwargs)
 
+  run.__signature__ = inspect.signature(original)  # Keras reads its arguments.
   return run
 
 
@@ -336,7 +342,7 @@ def _built_eagerly(original):
   def call(self, inputs, *args, **kwargs):
     if _scopes() and not _is_eager() and not self.built and (
         hasattr(inputs, "shape")):
-      with _tensorflow.eager_mode():
+      with _eager():
         self.build(tuple(inputs.shape))
     return original(self, inputs, *args, **kwargs)
 
@@ -409,8 +415,35 @@ _PATCHES = _Patches()
 
 @functools.lru_cache(maxsize=None)
 def _eager_tensor():
-  with _tensorflow.eager_mode():
+  with _eager():
     return _tensorflow.v1.constant(0.)
+
+
+def is_eager(variable: Any) -> bool:
+  """Whether a variable of TensorFlow is of no graph."""
+  return getattr(variable, "graph", None) is None
+
+
+def in_graph(variable: Any, state: Optional[EagerState]) -> Any:
+  """Returns the variable of the graph, or the value where there is none.
+
+  Args:
+    variable: variable of TensorFlow, of a graph or eager.
+    state: the copies of the graph, or None.
+  """
+  if not is_eager(variable):
+    return variable
+  copy = None if state is None else state.variable_of(variable)
+  if copy is not None:
+    return copy
+  with _eager():
+    return np.asarray(variable.numpy())
+
+
+def current() -> Optional[EagerState]:
+  """Returns the innermost scope of this thread; None outside of all."""
+  scopes = _scopes()
+  return scopes[-1] if scopes else None
 
 
 def load_keras() -> None:
