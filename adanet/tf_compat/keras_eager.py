@@ -107,7 +107,8 @@ class _Use:
   def keras_variable(self) -> Any:
     """Returns Keras's variable of the layer; None if it is not Keras's."""
     for variable in getattr(self.layer, "variables", ()):
-      if variable.value is self.variable:
+      # Its `value` is a copy in a graph that has one.
+      if variable._value is self.variable:  # pylint: disable=protected-access
         return variable
     return None
 
@@ -159,7 +160,8 @@ class EagerState:
     self._uses: Dict[int, Tuple[Any, _Use]] = {}
     # From a handle's id to the graph's variable.
     self._variables: Dict[int, Any] = {}
-    self.is_copying = False
+    # Keras's variable, and its layer, while the graph's is made; else None.
+    self.copying: Optional[Tuple[Any, Any]] = None
     self._reason = ""
 
   @contextlib.contextmanager
@@ -187,6 +189,12 @@ class EagerState:
   def _error(self, reason):
     self._reason = reason
     return ValueError(reason)
+
+  def copy_here(self, variable: Any) -> Any:
+    """Returns what `variable_of` does; None in another graph or a function."""
+    if _tensorflow.v1.get_default_graph() is not self._graph:
+      return None
+    return self.variable_of(variable)
 
   def variable_of(self, variable: Any) -> Any:
     """Returns the graph's copy of an eager variable; None for none."""
@@ -268,23 +276,55 @@ class EagerState:
 
   def _variable(self, use):
     """Returns a variable of the graph with the value of an eager one."""
+    handle = use.variable.handle
+    if id(handle) in self._variables:
+      return self._variables[id(handle)]
     if use.trains:
       raise self._error(
-          f"{use.owner} was made outside of the function, and its weight "
-          f"{use.path} would train: make it inside of the function, anew at "
-          "each call, or freeze it: layer.trainable = False.")
+          f"{use.owner} uses the variable {use.path}, which was made outside "
+          "of the function and would train: make its layer inside, a new one "
+          "at each call, or freeze it: layer.trainable = False.")
     with _eager():
       value = use.variable.numpy()
-    self.is_copying = True
+    self.copying = use.keras_variable(), use.layer
     try:
-      # With the slash, no scope of ops gives it a number.
-      made = _tensorflow.v1.Variable(
-          value, trainable=False, use_resource=True, dtype=use.variable.dtype,
-          name=free_name(f"{self._name}/{use.path}") + "/")
+      with _tensorflow.v1.init_scope():
+        # With the slash, no scope of ops gives it a number.
+        made = _tensorflow.v1.Variable(
+            value, trainable=False, use_resource=True, dtype=use.variable.dtype,
+            name=free_name(f"{self._name}/{use.path}") + "/")
     finally:
-      self.is_copying = False
-    self._variables[id(use.variable.handle)] = made
+      self.copying = None
+    self._copies[id(handle)] = handle, made.handle
+    self._variables[id(handle)] = made
     return made
+
+  def assigns(self, variable: Any, value: Any) -> bool:
+    """Assigns to the graph's copy of an eager variable of Keras.
+
+    Args:
+      variable: `keras.Variable`.
+      value: tensor.
+
+    Returns:
+      Whether it did: the graph is the scope's, and a layer uses it.
+    """
+    use = self._use_of(variable)
+    if use is None:
+      return False
+    v1 = _tensorflow.v1
+    self._variable(use).assign(v1.cast(value, use.variable.dtype))
+    return True
+
+  def _use_of(self, variable):
+    """Returns the `_Use` of an eager variable of Keras; None for no copy."""
+    eager = variable._value  # pylint: disable=protected-access
+    if _tensorflow.v1.get_default_graph() is not self._graph or not (
+        isinstance(eager, _tensorflow.v2.Variable) and is_eager(eager)):
+      return None
+    use = _Use(eager.handle)
+    use.variable = eager
+    return None if use.keras_variable() is None else use
 
 
 def free_name(first: str) -> str:
@@ -316,6 +356,33 @@ def _converting(original):
     return state.tensor(self, original, dtype, name)
 
   return convert
+
+
+def _assigning(original):
+  """Returns the method with which a `keras.Variable` assigns."""
+
+  @functools.wraps(original)
+  def assign(self, value):
+    state = current()
+    if state is None or _is_eager() or not state.assigns(self, value):
+      original(self, value)
+
+  return assign
+
+
+def _reading(original):
+  """Returns the property `value` of a `keras.Variable`."""
+
+  def value(self):
+    read = original.fget(self)
+    state = current()
+    if state is None or _is_eager() or not (
+        isinstance(read, _tensorflow.v2.Variable) and is_eager(read)):
+      return read
+    copy = state.copy_here(read)
+    return read if copy is None else copy
+
+  return property(value, doc=original.__doc__)
 
 
 def _eagerly(original):
@@ -381,6 +448,10 @@ class _Patches:
       if self._has_layers or keras is None or not self._num_scopes:
         return
       self._has_layers = True
+      variable = keras.src.backend.Variable
+      self._replace(variable, "_direct_assign", _assigning)
+      self._replace(next(base for base in variable.__mro__
+                         if "value" in vars(base)), "value", _reading)
       layers = {base for layer in vars(keras.layers).values()
                 if isinstance(layer, type) and hasattr(layer, "adapt")
                 for base in layer.__mro__ if hasattr(base, "adapt")}

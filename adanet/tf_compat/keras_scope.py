@@ -249,10 +249,10 @@ class KerasScope:
 
   def _make(self, next_creator, **kwargs):
     """Makes a variable: a creator of `variable_creator_scope`."""
-    if (keras_loaded.loaded() is None or self.eager.is_copying or
-        _tensorflow.v2.executing_eagerly()):
+    if keras_loaded.loaded() is None or _tensorflow.v2.executing_eagerly():
       return next_creator(**kwargs)
-    keras_variable, owner = keras_loaded.variable_in_the_making()
+    keras_variable, owner = (
+        self.eager.copying or keras_loaded.variable_in_the_making())
     if keras_variable is None:
       return next_creator(**kwargs)
     keras_loaded.check_keras()
