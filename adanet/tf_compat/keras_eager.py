@@ -135,7 +135,7 @@ def _entries(table):
     keys, values = v2.raw_ops.LookupTableExportV2(
         table_handle=table.resource_handle, Tkeys=table.key_dtype,
         Tvalues=table.value_dtype)
-  except v2.errors.FailedPreconditionError:
+  except (v2.errors.AbortedError, v2.errors.FailedPreconditionError):
     return None
   return keys.numpy(), values.numpy()
 
