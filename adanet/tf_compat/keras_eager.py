@@ -395,7 +395,8 @@ def _eagerly(original):
     with _eager():
       return original(self, *args, **kwargs)
 
-  run.__signature__ = inspect.signature(original)  # Keras reads its arguments.
+  if original.__name__ == "__init__":  # Keras reads its arguments.
+    run.__signature__ = inspect.signature(original)
   return run
 
 

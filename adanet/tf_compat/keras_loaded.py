@@ -35,6 +35,10 @@ _REASONS = {
     "Attempting to capture an EagerTensor without building a function":
         _OTHER_GRAPH,
     "must be from the same graph as Tensor": _OTHER_GRAPH,
+    "Encountered an Eager-defined Tensor during graph construction":
+        "a MutableHashTable or the like was made outside of the function, and a "
+        "graph can only copy a tf.lookup.StaticHashTable: make one with its "
+        "entries.",
     "numpy() is only available when eager execution is enabled":
         "get_weights or numpy asks for a value, and variables have none while "
         "the graph is built: call it before, eagerly.",
