@@ -18,6 +18,7 @@ from adanet.estimator import auto_inputs
 from adanet.estimator import auto_outputs
 from adanet.tf_compat import keras_eager
 from adanet.tf_compat import keras_loaded
+from adanet.tf_compat import keras_replaced
 from adanet.tf_compat import keras_scope
 
 # Methods of a model that trains in its own way in Keras.
@@ -300,7 +301,7 @@ class KerasNetwork:
   def _new_model(self):
     """Returns a model that belongs to the default graph."""
     if tf_compat.HAS_KERAS_3 and "tf_keras" not in sys.modules:
-      keras_eager.load_keras()
+      keras_replaced.load_keras()
     model = self._make_model()
     self._check(model)
     if self._is_made_before(model):

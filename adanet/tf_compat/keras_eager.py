@@ -16,7 +16,6 @@ that is assigned in each step.
 """
 
 import contextlib
-import functools
 import inspect
 import threading
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
@@ -25,11 +24,6 @@ from adanet.tf_compat import _tensorflow
 from adanet.tf_compat import keras_loaded
 import numpy as np
 
-# Methods of layers that can be adapted which fill or read their state.
-_EAGER_METHODS = (
-    "__init__", "build", "adapt", "update_state", "finalize_state",
-    "reset_state", "set_vocabulary", "get_vocabulary", "vocabulary_size",
-    "load_own_variables", "save_own_variables", "load_assets", "save_assets")
 # Methods of variables and tables that change them.
 _CHANGING = ("assign", "scatter", "batch_scatter", "insert", "remove", "erase")
 
@@ -55,7 +49,7 @@ def _is_resource(tensor):
 
 
 @contextlib.contextmanager
-def _eager():
+def eagerly() -> Iterator[None]:
   """Lets TensorFlow execute eagerly, and keep nothing in the graph."""
   with _tensorflow.v1.Graph().as_default(), _tensorflow.eager_mode():
     yield
@@ -169,12 +163,10 @@ class EagerState:
     """Lets the default graph use eager state."""
     self._graph = _tensorflow.v1.get_default_graph()
     _scopes().append(self)
-    _PATCHES.begin()
     try:
       yield
     finally:
       _scopes().pop()
-      _PATCHES.end()
 
   def reason(self, error: BaseException) -> str:
     """Returns the line of an error of this state; "" for another error.
@@ -259,7 +251,7 @@ class EagerState:
 
   def _table(self, use):
     """Returns the handle of a table with the entries of an eager one."""
-    with _eager():
+    with eagerly():
       entries = _entries(use.table)
     if entries is None or not entries[0].size:
       raise self._error(
@@ -284,7 +276,7 @@ class EagerState:
           f"{use.owner} uses the variable {use.path}, which was made outside "
           "of the function and would train: make its layer inside, a new one "
           "at each call, or freeze it: layer.trainable = False.")
-    with _eager():
+    with eagerly():
       value = use.variable.numpy()
     self.copying = use.keras_variable(), use.layer
     try:
@@ -345,152 +337,6 @@ def free_name(first: str) -> str:
     name = f"{first}_{number}"
 
 
-def _converting(original):
-  """Returns the function that makes an eager tensor one of a graph."""
-
-  @functools.wraps(original)
-  def convert(self, dtype=None, name=None):
-    state = current()
-    if state is None or _is_eager():
-      return original(self, dtype, name)
-    return state.tensor(self, original, dtype, name)
-
-  return convert
-
-
-def _assigning(original):
-  """Returns the method with which a `keras.Variable` assigns."""
-
-  @functools.wraps(original)
-  def assign(self, value):
-    state = current()
-    if state is None or _is_eager() or not state.assigns(self, value):
-      original(self, value)
-
-  return assign
-
-
-def _reading(original):
-  """Returns the property `value` of a `keras.Variable`."""
-
-  def value(self):
-    read = original.fget(self)
-    state = current()
-    if state is None or _is_eager() or not (
-        isinstance(read, _tensorflow.v2.Variable) and is_eager(read)):
-      return read
-    copy = state.copy_here(read)
-    return read if copy is None else copy
-
-  return property(value, doc=original.__doc__)
-
-
-def _eagerly(original):
-  """Returns a method that runs eagerly in a scope."""
-
-  @functools.wraps(original)
-  def run(self, *args, **kwargs):
-    if not _scopes() or _is_eager():
-      return original(self, *args, **kwargs)
-    with _eager():
-      return original(self, *args, **kwargs)
-
-  if original.__name__ == "__init__":  # Keras reads its arguments.
-    run.__signature__ = inspect.signature(original)
-  return run
-
-
-def _built_eagerly(original):
-  """Returns a `__call__` that builds the layer eagerly in a scope.
-
-  A layer that was made before has its `build` as it was then.
-  """
-
-  @functools.wraps(original)
-  def call(self, inputs, *args, **kwargs):
-    if _scopes() and not _is_eager() and not self.built and (
-        hasattr(inputs, "shape")):
-      with _eager():
-        self.build(tuple(inputs.shape))
-    return original(self, inputs, *args, **kwargs)
-
-  return call
-
-
-class _Patches:
-  """Functions of TensorFlow and Keras that are other ones in a scope.
-
-  Outside of the threads that are in a scope they do what they did.
-  """
-
-  def __init__(self) -> None:
-    self._lock = threading.Lock()
-    self._num_scopes = 0
-    # A class, the name of its function, and the function; None for none.
-    self._replaced: List[Tuple[Any, str, Any]] = []
-    self._has_layers = False
-
-  def begin(self) -> None:
-    """Replaces the functions, unless another scope has."""
-    with self._lock:
-      self._num_scopes += 1
-      if self._num_scopes == 1:
-        eager = type(_eager_tensor())
-        owner = next((base for base in eager.__mro__
-                      if "__tf_tensor__" in vars(base)), None)
-        if owner is not None:
-          self._replace(owner, "__tf_tensor__", _converting)
-    self.add_layers()
-
-  def add_layers(self) -> None:
-    """Replaces the functions of layers, if Keras is loaded by now."""
-    with self._lock:
-      keras = keras_loaded.loaded()
-      if self._has_layers or keras is None or not self._num_scopes:
-        return
-      self._has_layers = True
-      variable = keras.src.backend.Variable
-      self._replace(variable, "_direct_assign", _assigning)
-      self._replace(next(base for base in variable.__mro__
-                         if "value" in vars(base)), "value", _reading)
-      layers = {base for layer in vars(keras.layers).values()
-                if isinstance(layer, type) and hasattr(layer, "adapt")
-                for base in layer.__mro__ if hasattr(base, "adapt")}
-      for layer in layers:
-        for name in _EAGER_METHODS:
-          if name in vars(layer):
-            self._replace(layer, name, _eagerly)
-        if "build" in vars(layer):
-          self._replace(layer, "__call__", _built_eagerly)
-
-  def end(self) -> None:
-    """Puts the functions back, unless another scope needs them."""
-    with self._lock:
-      self._num_scopes -= 1
-      if self._num_scopes:
-        return
-      while self._replaced:
-        owner, name, before = self._replaced.pop()
-        if before is None:
-          delattr(owner, name)
-        else:
-          setattr(owner, name, before)
-      self._has_layers = False
-
-  def _replace(self, owner, name, wrapped):
-    self._replaced.append((owner, name, vars(owner).get(name)))
-    setattr(owner, name, wrapped(getattr(owner, name)))
-
-
-_PATCHES = _Patches()
-
-
-@functools.lru_cache(maxsize=None)
-def _eager_tensor():
-  with _eager():
-    return _tensorflow.v1.constant(0.)
-
-
 def is_eager(variable: Any) -> bool:
   """Whether a variable of TensorFlow is of no graph."""
   return getattr(variable, "graph", None) is None
@@ -508,7 +354,7 @@ def in_graph(variable: Any, state: Optional[EagerState]) -> Any:
   copy = None if state is None else state.variable_of(variable)
   if copy is not None:
     return copy
-  with _eager():
+  with eagerly():
     return np.asarray(variable.numpy())
 
 
@@ -516,9 +362,3 @@ def current() -> Optional[EagerState]:
   """Returns the innermost scope of this thread; None outside of all."""
   scopes = _scopes()
   return scopes[-1] if scopes else None
-
-
-def load_keras() -> None:
-  """Loads Keras 3 in a scope, so that layers are made as in a scope."""
-  _tensorflow.keras_3  # pylint: disable=pointless-statement
-  _PATCHES.add_layers()

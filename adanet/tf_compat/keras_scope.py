@@ -27,6 +27,7 @@ from adanet.tf_compat import keras_2_names
 from adanet.tf_compat import keras_2_weights
 from adanet.tf_compat import keras_eager
 from adanet.tf_compat import keras_loaded
+from adanet.tf_compat import keras_replaced
 
 _READS = frozenset(["ReadVariableOp", "ResourceGather", "ResourceGatherNd"])
 _PLACEHOLDERS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
@@ -222,7 +223,7 @@ class KerasScope:
     self._active = True
     try:
       with _tensorflow.v1.variable_creator_scope(self._make), \
-           self.eager.entered():
+           self.eager.entered(), keras_replaced.replaced():
         yield
     except Exception as error:
       if keras_loaded.has_raised(error):
