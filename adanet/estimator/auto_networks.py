@@ -173,6 +173,14 @@ def _are_in_graph(variables):
              for variable in variables)
 
 
+def _have_common_layer(model, other):
+  """Whether two models of Keras 3 have a layer in common."""
+  layers, of_other = (
+      {id(layer) for layer in keras_loaded.layers_of(one)}
+      for one in (model, other))
+  return not layers.isdisjoint(of_other)
+
+
 def _has_own(model, base, method):
   """Whether a model has a method of its own, and not that of Keras."""
   usual = getattr(base, method, None)
@@ -248,12 +256,30 @@ class KerasNetwork:
     with keras_scope.numbered_anew(), _dtype_policy(self._dtype_policy):
       model = self._make_model()
       self._check(model)
-      model.name = name
       inputs = auto_inputs.ModelInputs(
           model, self._owner, self._weights).of(features)
+      result = model(inputs)
+      if _have_common_layer(model, self.model):
+        model = self._copied(model)
+        result = model(inputs)
+      model.name = name
       last_layer, logits = auto_outputs.pair(
-          auto_outputs.by_head(model(inputs), model, self._heads, self._owner))
+          auto_outputs.by_head(result, model, self._heads, self._owner))
     return MadeAgain(model, inputs, last_layer, logits)
+
+  def _copied(self, model):
+    """Returns a copy of a model that has layers of outside of the function.
+
+    Keras cannot load a file of a model whose parts share a layer.
+    """
+    try:
+      return keras_loaded.copied(model)
+    except Exception as error:
+      raise ValueError(
+          f"{self._owner}: its model has a layer that was made outside of the "
+          "function, and Keras cannot copy it: make the layer inside, or give "
+          "its class a get_config (" + str(error).split("\n", 1)[0] + ")."
+      ) from error
 
   def _check(self, model):
     """Checks the model that the function has made.

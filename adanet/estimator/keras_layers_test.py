@@ -177,10 +177,9 @@ class KerasLayersTest(parameterized.TestCase):
     for key, found in np.load(os.path.join(folder, "found.npz")).items():
       np.testing.assert_allclose(
           found, expected, rtol=1e-5, atol=1e-6, err_msg=key)
-    weights = model.get_layer("t0_base").layers[-3].weights
-    for one, other in zip(weights, model.get_layer(
-        "t0_other_base").layers[-3].weights):
-      self.assertIs(one, other)
+    self.assertEmpty(
+        {id(one) for one in model.get_layer("t0_base").weights}.intersection(
+            id(one) for one in model.get_layer("t0_other_base").weights))
 
   def test_data_frame(self):
     import pandas as pd  # pylint: disable=g-import-not-at-top
@@ -195,7 +194,7 @@ class KerasLayersTest(parameterized.TestCase):
     def make():
       layers = keras.layers
       inputs = _inputs(["number", "word"])
-      inputs["kind"] = keras.Input([], name="kind", dtype="string")
+      inputs["kind"] = keras.Input([1], name="kind", dtype="string")
       inputs["real"] = keras.Input([1], name="real")
       return keras.Model(inputs, layers.Dense(3)(layers.Concatenate()([
           inputs["real"], layers.StringLookup(
@@ -273,8 +272,8 @@ class KerasLayersTest(parameterized.TestCase):
        "builder 'm' of iteration 0 cannot take strings, and the feature 'word' "
        "has them: make numbers .* such as keras.layers.StringLookup, or leave"),
       ("value", lambda: keras.Sequential([
-          keras.layers.Lambda(lambda x: x if x[0, 0] == "red" and bool(
-              tf_compat.v2.size(x) > 1) else x, name="mine")]),
+          keras.layers.Lambda(
+              lambda x: x if tf_compat.v2.size(x) > 1 else None, name="mine")]),
        "layer 'mine' .Lambda. asks for the value of a tensor in call, .* call "
        "must be traceable"))
   def test_one_line(self, make, message):

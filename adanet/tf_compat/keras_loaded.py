@@ -8,10 +8,11 @@ returned yet tell the purpose of a variable or an assignment.
 """
 
 import inspect
+import pickle
 import re
 import sys
 import traceback
-from typing import Any, Dict, Tuple
+from typing import Any, Dict, List, Tuple
 
 # Keras has it for a whole thread, and here each scope has its own.
 _STATE = ("object_name_uids", "global_seed_generator", "name_scope_stack")
@@ -101,6 +102,19 @@ def of_keras(variable: Any) -> Any:
   It knows its constraint and its path, which optimizers of Keras 3 need.
   """
   return getattr(variable, "keras_variable", variable)
+
+
+def layers_of(model: Any) -> List[Any]:
+  """Returns all layers of a model, and those that they have."""
+  return list(model._flatten_layers(include_self=False))  # pylint: disable=protected-access
+
+
+def copied(model: Any) -> Any:
+  """Returns a model with the values of one, that shares nothing with it."""
+  classes = {type(one).__name__: type(one)
+             for one in [model] + layers_of(model)}
+  with loaded().saving.custom_object_scope(classes):
+    return pickle.loads(pickle.dumps(model))
 
 
 def check_keras() -> None:
