@@ -105,7 +105,7 @@ class ExamplesTest(parameterized.TestCase):
 
   def test_finds_the_examples(self):
     self.assertLen([output for page in _PAGES
-                    for _, output in pages.programs(page) if output], 28)
+                    for _, output in pages.programs(page) if output], 29)
     self.assertLen(list(_commands()), 11)
 
 

@@ -157,8 +157,8 @@ class KerasLayersTest(parameterized.TestCase):
     model.save(os.path.join(folder, "model.keras"))
     np.savez(os.path.join(folder, "features.npz"), **features)
     saved = estimator.export_saved_model(
-        os.path.join(folder, "saved"), export.build_raw_serving_input_receiver_fn(
-            features)).decode()
+        os.path.join(folder, "saved"),
+        export.build_raw_serving_input_receiver_fn(features)).decode()
     subprocess.run([sys.executable, "-c", """if True:
         import importlib, os, sys
         import numpy as np
@@ -181,15 +181,25 @@ class KerasLayersTest(parameterized.TestCase):
         {id(one) for one in model.get_layer("t0_base").weights}.intersection(
             id(one) for one in model.get_layer("t0_other_base").weights))
 
-  def test_data_frame(self):
-    import pandas as pd  # pylint: disable=g-import-not-at-top
+  @parameterized.parameters(True, False)
+  def test_data_frame(self, has_pandas):
+    """Columns have one dimension, and inputs of Keras two."""
     features = _features()
-    frame = pd.DataFrame({
-        "kind": pd.Categorical(features["word"][:, 0]),
-        "number": features["number"][:, 0],
-        "real": features["real"][:, 0].astype(np.float64),
-        "word": pd.Series(features["word"][:, 0], dtype="string")})
-    labels = pd.Series(features["number"][:, 0] % 3)
+    words = features["word"][:, 0]
+    frame = {"kind": words, "number": features["number"][:, 0],
+             "real": features["real"][:, 0].astype(np.float64), "word": words}
+    labels = features["number"][:, 0] % 3
+    function = inputs_lib.numpy_input_fn
+    if has_pandas:
+      try:
+        import pandas as pd  # pylint: disable=g-import-not-at-top
+      except ImportError:
+        self.skipTest("Pandas is not there.")
+      frame = pd.DataFrame(dict(
+          frame, kind=pd.Categorical(words), word=pd.Series(
+              words, dtype="string")))
+      labels = pd.Series(labels)
+      function = inputs_lib.pandas_input_fn
 
     def make():
       layers = keras.layers
@@ -202,16 +212,14 @@ class KerasLayersTest(parameterized.TestCase):
           layers.Hashing(4, output_mode="one_hot")(inputs["kind"]),
           layers.CategoryEncoding(5, "one_hot")(inputs["number"])])))
 
-    def read(**arguments):
-      return inputs_lib.pandas_input_fn(frame, labels, **arguments)
-
-    estimator = self._trained({"m": make}, read)
+    estimator = self._trained(
+        {"m": make}, lambda **arguments: function(frame, labels, **arguments))
     found = estimator.keras_model().predict(
-        {name: np.asarray(frame[name], object if name in ("kind", "word")
-                          else None) for name in frame}, verbose=0)
+        {name: np.asarray(value, object if name in ("kind", "word") else None)
+         for name, value in frame.items()}, verbose=0)
     np.testing.assert_allclose(found, np.stack([
         one["logits"] for one in estimator.predict(
-            inputs_lib.pandas_input_fn(frame, shuffle=False))]), rtol=1e-5)
+            function(frame, shuffle=False))]), rtol=1e-5)
     self.assertGreater(np.ptp(found, axis=0).min(), 0.)
 
   @parameterized.parameters("mean", "scalar", "matrix")
