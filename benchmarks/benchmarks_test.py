@@ -33,7 +33,6 @@ from benchmarks import search
 from benchmarks import timing
 from benchmarks import training
 from benchmarks import variables
-import numpy as np
 
 
 class _Nowhere(placement.RoundRobinStrategy):

@@ -155,7 +155,8 @@ class EarlierNetworksTest(_Case):
     self.assertEqual(with_them.evaluate(_held_out()),
                      without.evaluate(_held_out()))
     np.testing.assert_array_equal(
-        _exported(with_them, self._folder()), _exported(without, self._folder()))
+        _exported(with_them, self._folder()),
+        _exported(without, self._folder()))
     more = set(without.get_variable_names()) - set(
         with_them.get_variable_names())
     # No slot of an optimizer of an earlier iteration is kept.
@@ -202,7 +203,8 @@ class EarlierNetworksTest(_Case):
 
   @parameterized.parameters(6, 9)
   def test_resumed(self, max_steps):
-    config = tf_compat.RunConfig(keep_checkpoint_max=1, save_checkpoints_steps=1)
+    config = tf_compat.RunConfig(
+        keep_checkpoint_max=1, save_checkpoints_steps=1)
     found = []
     for kind in (builders.Dense, builders.Alone):
       folder = self._folder()

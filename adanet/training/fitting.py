@@ -11,7 +11,6 @@ import contextlib
 import math
 from typing import Any, Dict, Iterable, NamedTuple, Tuple
 
-from adanet import ensemble as ensemble_lib
 from adanet import log as logging
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
@@ -21,7 +20,6 @@ from adanet.core import earlier_winners
 from adanet.core import ensembles
 from adanet.core import iteration as iteration_lib
 from adanet.core import scoped_summary
-from adanet.core import scopes
 from adanet.core import selection
 from adanet.core import subnetworks
 from adanet.training import head_loss
@@ -30,7 +28,6 @@ from adanet.training import recorded_logits as logits_lib
 from adanet.training import sessions
 from adanet.training import trained as trained_lib
 import numpy as np
-
 
 
 class Fitted(NamedTuple):
