@@ -32,11 +32,7 @@ from benchmarks import scope
 from benchmarks import search
 from benchmarks import timing
 from benchmarks import training
-from benchmarks import value
-from benchmarks import value_fit
-from benchmarks import value_task
 from benchmarks import variables
-import numpy as np
 
 
 class _Nowhere(placement.RoundRobinStrategy):
@@ -104,25 +100,6 @@ def _found(**num_ops):
       name: {"num_ops": num_ops.get(name.replace(":", ""), count),
              "turns": [[2., 1.] for _ in range(3)]}
       for name, count in zip(cluster.TRAINERS, (3, 2, 1))}
-
-
-def _searches(scores, secs):
-  """Returns the rows of a task, of two seeds.
-
-  Args:
-    scores: dict from the name of a row to its scores; .5 for others.
-    secs: dict from the name of a way to its CPU seconds; 10 for others.
-  """
-  rows = []
-  for name, way in value_task.WAYS.items():
-    of_choice = {
-        choice: scores.get(", ".join(filter(None, (name, choice))), (.5, .5))
-        for choice in way.choices}
-    rows += [value.row_of_search(name, choice, "digits", [
-        {"cpu_secs": secs.get(name, 10.), "wall_secs": 3., "networks": 9,
-         "scores": {key: of_choice[key][seed] for key in of_choice}}
-        for seed in range(2)]) for choice in way.choices]
-  return rows
 
 
 class BenchmarksTest(parameterized.TestCase):
@@ -322,66 +299,6 @@ class BenchmarksTest(parameterized.TestCase):
           lambda: timing.tree_cpu_secs() - before > .55, "both burn")
       burning.communicate(b"\n")
     self.assertGreater(timing.tree_cpu_secs() - before, .55)
-
-  @parameterized.parameters(*value_task.TASKS)
-  def test_data_of_searches(self, task):
-    data = value_task.load(task, 0)
-    sizes = [len(data.labels[part]) for part in value_task.PARTS]
-    np.testing.assert_allclose(
-        [.6, .2, .2], np.array(sizes) / sum(sizes), atol=.001)
-    examples = np.concatenate(
-        [data.features[part] for part in value_task.PARTS])
-    self.assertLen(examples, sum(sizes))
-    value_task.load.cache_clear()
-    again = value_task.load(task, 0)
-    other = value_task.load(task, 1)
-    for part in value_task.PARTS:
-      np.testing.assert_array_equal(data.labels[part], again.labels[part])
-      self.assertFalse(
-          np.array_equal(data.features[part], other.features[part]))
-
-  def test_scores_of_searches(self):
-    labels = value_task.Data({}, {"test": np.array([0, 1, 1, 0])}, 2)
-    logits = np.array([[9., 0.], [0., 9.], [9., 0.], [9., 0.]])
-    self.assertEqual(.75, labels.score("test", logits))
-    self.assertAlmostEqual(9 / 4, labels.loss("test", logits), places=3)
-    values = value_task.Data(
-        {}, {"test": np.array([[-1.], [1.], [-1.], [1.]])}, 0)
-    self.assertEqual(1., values.score("test", values.labels["test"]))
-    self.assertEqual(0., values.score("test", np.zeros([4, 1])))
-    self.assertEqual(1., values.loss("test", np.zeros([4, 1])))
-
-  def test_bars_of_searches(self):
-    one, two = value_task.SELECTION_1, value_task.SELECTION_2
-    hand = f"{value_task.LOOP}, {value_task.BY_HAND}"
-    rows = _searches(
-        {one: (.6, .7), hand: (.62, .7), two: (.8, .8),
-         value_task.ADANET_3: (.7, .7)},
-        {one: 6., value_task.HYPERBAND: 30., two: 15., value_task.ADANET_3: 12.}
-    ) + [value.row_of_iteration(value.Size((), 9, 720), [(13., 6.), (15., 6.)]),
-         *value.rows_of_fit([value_fit.Fit(.5, 11, 10)])]
-    # Those of a task: score, CPU time, in pairs.
-    expected = [(.01, .01), (.6, .5), (-.15, 0.), (.2, 1.), (-.1, 0.),
-                (1.25, 1.), (2., 2.), (.5, 1.), (1.1, 1.2)]
-    np.testing.assert_allclose(
-        expected, [(bar.measured, bar.limit) for bar in value.bars(rows)])
-
-  def test_refuses_searches_that_fail(self):
-    job = value_task.Job("nobody's way", "digits", 0, 1, 1)
-    with self.assertRaisesRegex(program.CheckError, "nobody's way"):
-      value.run_all([job], [tuple(os.sched_getaffinity(0))])
-
-  def test_draws_every_search(self):
-    rows = _searches({}, {})
-    picture = value.draw({
-        "question": "why", "sides": {"ours": {"rows": rows + [
-            value.row_of_iteration(value.Size((), 9, 720), [(13., 6.)])]}}})
-    names = [text.get_text() for text in picture.legends[0].get_texts()]
-    self.assertEqual([row["what"] for row in rows], names)
-    styles = value.styles(names)
-    self.assertLen(
-        {(styles[name]["color"], styles[name]["marker"]) for name in names},
-        len(rows))
 
   # The counts that are published; see the sources in the files.
   @parameterized.parameters(

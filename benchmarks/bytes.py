@@ -20,7 +20,7 @@ from benchmarks import program
 from benchmarks import variables
 
 CASES = ("candidates", "ps")
-COLUMN = "placement"
+COLUMNS = ("placement",)
 CELL = "{figure}"
 # Nothing depends on the version of TensorFlow.
 SIDES = (("", "ours"), ("_tf2_15", "peer"))

@@ -14,8 +14,8 @@ has:
   row is a dict from another key to what is promised.
 * CASES: the keys that tell rows from each other.
 * CELL: what the table says of a row, as a format string.
-* COLUMN: the key whose values head the columns, if they are not the sides. Rows
-  without this key have a table of their own.
+* COLUMNS: keys whose values head the columns, if they are not the sides. Rows
+  with one of these keys have a table of their own, and so have rows without.
 * FIGURES: the keys that are drawn.
 * draw: function from a report to a Matplotlib `Figure`, instead of FIGURES.
 * bars: function from rows to a list of `Bar`.
@@ -253,13 +253,13 @@ def _rows_table(benchmark, sides, column_key):
 
 def _rows_tables(benchmark, sides):
   """Returns a list of lines: the tables of all rows."""
-  column_key = getattr(benchmark, "COLUMN", None)
+  keys = getattr(benchmark, "COLUMNS", ())
   lines = []
-  for key in dict.fromkeys([column_key, None]):
+  for key in [*keys, None]:
     chosen = {
         side: dict(measured, rows=[
             row for row in measured["rows"]
-            if (column_key in row) == (key is not None)])
+            if key == next(filter(row.__contains__, keys), None)])
         for side, measured in sides.items()}
     if any(measured["rows"] for measured in chosen.values()):
       lines += _rows_table(benchmark, chosen, key)

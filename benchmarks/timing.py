@@ -88,6 +88,11 @@ def in_turns(statement, baseline, names, num_turns):
   return take_turns(functions, num_turns)
 
 
+def standard_error(values):
+  """Returns the standard error of the mean of a list of numbers."""
+  return statistics.stdev(values) / len(values)**.5
+
+
 def summary(turns):
   """Returns the `Timing` of a list of pairs of times, in seconds."""
   return Timing(statistics.median(secs for secs, _ in turns),

@@ -7,7 +7,8 @@ loop of `Model.fit` with the same selection by hand. See `value_task` for the
 data and the models. Each search is in a process of its own, on one processor;
 that on a pool has one processor for each worker.
 
-What one iteration with selection costs beside its steps is measured too.
+How near `EarlyStopping` comes to the right number of steps, and what one
+iteration with selection costs beside its steps, is measured too.
 """
 
 import collections
@@ -22,11 +23,14 @@ from benchmarks import program
 from benchmarks import search
 from benchmarks import steps
 from benchmarks import timing
+from benchmarks import value_data
 from benchmarks import value_fit
+from benchmarks import value_stopping
 from benchmarks import value_task
 
 CASES = ("what",)
-COLUMN = "task"
+_COLUMN = "task"
+COLUMNS = (_COLUMN, value_stopping.COLUMN)
 CELL = "{figure}"
 SIDES = (("", "ours"),)
 TIMEOUT_SECS = 3 * 3600.
@@ -48,14 +52,18 @@ class Size(NamedTuple):
     tasks: tuple of str.
     num_models: int.
     num_steps: int, of each network.
+    stopping: how large is what `value_stopping` measures.
   """
   tasks: Tuple[str, ...]
   num_models: int
   num_steps: int
+  stopping: value_stopping.StoppingSize = value_stopping.FULL
 
 
-_FULL = Size(tuple(value_task.TASKS), value_task.MAX_MODELS, 720)
-_SHORT = Size(("digits",), 3, 3)
+_FULL = Size(("teacher", "digits", "friedman1"), value_task.MAX_MODELS, 720)
+# One search is of both kinds.
+_SHORT = Size(("digits",), 3, 3, value_stopping.StoppingSize(
+    ("digits",), 3, (3,), 6, adanet.EarlyStopping(2, 1)))
 
 
 # Searches in processes.
@@ -110,7 +118,7 @@ def row_of_search(way, choice, task, results):
   row = {
       "kind": "search", "task": task, "score": statistics.mean(scores),
       "what": ", ".join(filter(None, (way, choice))), "scores": scores,
-      "error": _error(scores), "limits": {}}
+      "error": timing.standard_error(scores), "limits": {}}
   for key in ("cpu_secs", "wall_secs", "networks"):
     row[key] = statistics.mean(result[key] for result in results)
   row["all_cpu_secs"] = [result["cpu_secs"] for result in results]
@@ -120,25 +128,22 @@ def row_of_search(way, choice, task, results):
   return row
 
 
-def _error(values):
-  """Returns the standard error of a mean."""
-  return statistics.stdev(values) / len(values)**.5
-
-
 def _measure_searches(size, num_turns, cores):
   ways = value_task.WAYS
   jobs = [value_task.Job(way, task, seed, size.num_steps, size.num_models)
           for seed in range(num_turns) for task in size.tasks for way in ways]
-  # A search on all processors has them for itself.
-  results = run_all([job for job in jobs if not ways[job.way].on_pool],
-                     [(core,) for core in cores])
+  # A search on all processors has them for itself. Some are on both lists.
+  alone = [job for job in jobs if not ways[job.way].on_pool]
+  alone += value_stopping.jobs(size.stopping, num_turns)
+  results = run_all(dict.fromkeys(alone), [(core,) for core in cores])
   results.update(run_all(
       [job for job in jobs if ways[job.way].on_pool], [cores]))
   return [
       row_of_search(name, choice, task, [
           results[job] for job in jobs if (job.way, job.task) == (name, task)])
       for task in size.tasks for name, way in ways.items()
-      for choice in way.choices]
+      for choice in way.choices
+  ] + value_stopping.rows(size.stopping, num_turns, results)
 
 
 # What selection costs.
@@ -257,7 +262,8 @@ def _bars_of_task(task, rows):
   # The same seed is the same data and the same parts of it.
   differences = [a - b for a, b in zip(hand["scores"], one["scores"])]
   return [
-      behind(one, hand, _error(differences)), in_cpu_of(one, hand, .5),
+      behind(one, hand, timing.standard_error(differences)),
+      in_cpu_of(one, hand, .5),
       behind(one, tuner, 0.), in_cpu_of(one, tuner, 1.),
       behind(two, grown, 0.), in_cpu_of(two, grown, 1.)]
 
@@ -266,13 +272,14 @@ def bars(rows):
   """Returns list of `program.Bar`."""
   by_task = {}
   for row in rows:
-    if COLUMN in row:
-      by_task.setdefault(row[COLUMN], {})[row["what"]] = row
+    if _COLUMN in row:
+      by_task.setdefault(row[_COLUMN], {})[row["what"]] = row
   return [
       bar for task, found in by_task.items()
       for bar in _bars_of_task(task, found)
-  ] + [program.Bar(row["what"], row["value"], row["limits"]["value"])
-       for row in rows if row["limits"]]
+  ] + value_stopping.bars(rows) + [
+      program.Bar(row["what"], row["value"], row["limits"]["value"])
+      for row in rows if row["limits"]]
 
 
 # From the palette of Okabe and Ito. A name begins with one of these.
@@ -299,31 +306,37 @@ def styles(names):
   return result
 
 
-def draw(report):
-  """Returns a Matplotlib `Figure`: score against CPU time, by task."""
-  from matplotlib import figure  # pylint: disable=g-import-not-at-top
-  rows = [row for side in report["sides"].values() for row in side["rows"]
-          if COLUMN in row]
-  tasks = list(dict.fromkeys(row[COLUMN] for row in rows))
+def _draw_searches(picture, rows):
+  """Draws score against CPU time, by task."""
+  tasks = list(dict.fromkeys(row[_COLUMN] for row in rows))
   chosen = styles(list(dict.fromkeys(row["what"] for row in rows)))
-  picture = figure.Figure(
-      figsize=(2 + 4.5 * len(tasks), 6), constrained_layout=True)
-  picture.suptitle(report["question"])
   panels = picture.subplots(1, len(tasks), squeeze=False)[0]
   for axes, task in zip(panels, tasks):
     for row in rows:
-      if row[COLUMN] == task:
+      if row[_COLUMN] == task:
         axes.errorbar(row["cpu_secs"], row["score"], row["error"],
                       label=row["what"], linestyle="none", elinewidth=1,
                       **chosen[row["what"]])
     axes.set_title(task, fontsize="medium")
     axes.set_xlim(left=0)
     axes.set_xlabel("CPU seconds")
-    axes.set_ylabel(f"{value_task.score_name(task)} in the test, with its "
+    axes.set_ylabel(f"{value_data.score_name(task)} in the test, with its "
                     "standard error")
     axes.grid(alpha=.3)
   picture.legend(*panels[0].get_legend_handles_labels(),
                  loc="outside lower center", ncols=3, frameon=False)
+
+
+def draw(report):
+  """Returns a Matplotlib `Figure`: scores, and the losses of early stopping."""
+  from matplotlib import figure  # pylint: disable=g-import-not-at-top
+  rows = [row for side in report["sides"].values() for row in side["rows"]]
+  picture = figure.Figure(figsize=(16, 10), layout="constrained")
+  picture.suptitle(report["question"])
+  above, below = picture.subfigures(2, 1, height_ratios=(6, 5))
+  _draw_searches(above, [row for row in rows if _COLUMN in row])
+  below.suptitle("When is each network done?", fontsize="medium")
+  value_stopping.draw(below, rows)
   return picture
 
 

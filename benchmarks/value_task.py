@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The searches that `value` compares, on its tasks.
 
-All sides have the same data, models, batches, optimizer and steps. The data is
-in three parts: one to train on, one held out to choose by, and one for the
-score.
+All sides have the same data, models, batches and optimizer, and the same steps
+or the same rule that ends them. See `value_data` for the data.
 """
 
 import contextlib
@@ -15,7 +14,8 @@ import os
 import sys
 import tempfile
 import time
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Tuple
+from typing import (Any, Callable, Dict, Iterable, NamedTuple, Optional,
+                    Tuple)
 
 import adanet
 from adanet import tf_compat
@@ -26,11 +26,9 @@ from adanet.tf_compat import v1 as tf
 from benchmarks import executor_task
 from benchmarks import program
 from benchmarks import timing
+from benchmarks import value_data
 import numpy as np
-from sklearn import datasets
 
-BATCH_SIZE = 64
-_EVALUATION_BATCH_SIZE = 1000
 _LEARNING_RATE, _EPSILON = .001, 1e-7  # Of Adam: those of Keras.
 _DEPTHS, _WIDTHS = (1, 2, 3), (32, 64, 128)
 MAX_MODELS = len(_DEPTHS) * len(_WIDTHS)
@@ -49,113 +47,26 @@ RANDOM_SEARCH, HYPERBAND = "KerasTuner RandomSearch", "KerasTuner Hyperband"
 THE_BEST, BEST_THREE = "the best", "mean of the best three"
 BY_HAND = "selection by hand"
 
-PARTS = ("train", "held_out", "test")
-_ENDS = (.6, .8)  # Of the first two parts.
 
 class Job(NamedTuple):
   """A search that a process of its own makes.
 
   Attributes:
     way: str, a key of `WAYS`.
-    task: str, a key of `TASKS`.
+    task: str, a key of `value_data.TASKS`.
     seed: int, of the data and of the initial weights.
-    num_steps: int, that each network is trained for.
+    num_steps: int, that each network is trained for; the most, if a rule ends
+      it.
     num_models: int, how many models the pool has.
+    early_stopping: the rule that ends each network by the data held out, or
+      None. Not every way has one.
   """
   way: str
   task: str
   seed: int
   num_steps: int
   num_models: int
-
-
-# The tasks.
-
-
-class Data(NamedTuple):
-  """A task: what is to be predicted from what.
-
-  Attributes:
-    features: dict from part to float32 array [n, size].
-    labels: dict from part to array: int [n], or float32 [n, 1] of mean 0 and
-      variance 1 for a regression.
-    num_classes: int; 0 for a regression.
-  """
-  features: Dict[str, np.ndarray]
-  labels: Dict[str, np.ndarray]
-  num_classes: int
-
-  def dataset(self, part: str) -> Any:
-    """Returns a part as a `tf.data.Dataset`: all batches, in order, once."""
-    return tf.data.Dataset.from_tensor_slices(
-        (self.features[part], self.labels[part])).batch(_EVALUATION_BATCH_SIZE)
-
-  def batches(self, seed: int) -> Any:
-    """Returns the endless `tf.data.Dataset` to train on."""
-    return tf.data.Dataset.from_tensor_slices(
-        (self.features["train"], self.labels["train"])).shuffle(
-            len(self.labels["train"]), seed=seed).repeat().batch(BATCH_SIZE)
-
-  def score(self, part: str, logits: np.ndarray) -> float:
-    """Returns the accuracy, or R2 of a regression."""
-    labels = self.labels[part]
-    if self.num_classes:
-      return float(np.mean(np.argmax(logits, axis=1) == labels))
-    return float(1 - np.mean((logits - labels)**2) / np.var(labels))
-
-  def loss(self, part: str, logits: np.ndarray) -> float:
-    """Returns the mean cross entropy, or the mean squared error."""
-    labels = self.labels[part]
-    if not self.num_classes:
-      return float(np.mean((logits - labels)**2))
-    shifted = logits - logits.max(axis=1, keepdims=True)
-    right = shifted[np.arange(len(labels)), labels]
-    return float(np.mean(np.log(np.exp(shifted).sum(axis=1)) - right))
-
-
-def _teacher(random):
-  """Returns what a random network says, with noise."""
-  features = random.randn(20000, 40)
-  layer = np.tanh(features @ random.randn(40, 32) / 40**.5 * 2)
-  logits = layer @ random.randn(32, 10)
-  return features, np.argmax(logits + random.gumbel(size=logits.shape), 1)
-
-
-def _digits(random):
-  images, labels = datasets.load_digits(return_X_y=True)
-  order = random.permutation(len(labels))
-  return images[order] / 16, labels[order]
-
-
-def _friedman1(random):
-  return datasets.make_friedman1(20000, noise=1., random_state=random)
-
-
-# Name -> function of a `RandomState`, and the number of classes.
-TASKS = {"teacher": (_teacher, 10), "digits": (_digits, 10),
-         "friedman1": (_friedman1, 0)}
-
-
-@functools.lru_cache(maxsize=1)
-def load(task: str, seed: int) -> Data:
-  """Returns the `Data` of a task."""
-  make, num_classes = TASKS[task]
-  features, labels = make(np.random.RandomState(seed))
-  ends = [int(len(labels) * end) for end in _ENDS]
-  if num_classes:
-    labels = labels.astype(np.int32)
-  else:
-    train = labels[:ends[0]]
-    labels = ((labels - train.mean()) / train.std()).astype(np.float32)[:, None]
-  return Data(*(
-      dict(zip(PARTS, np.split(array, ends)))
-      for array in (features.astype(np.float32), labels)), num_classes)
-
-
-def score_name(task: str) -> str:
-  """Returns what the score of a task is."""
-  _, num_classes = TASKS[task]
-  return "accuracy" if num_classes else "R2"
+  early_stopping: Optional[adanet.EarlyStopping] = None
 
 
 # The models.
@@ -168,9 +79,10 @@ def network(depth: int, width: int, num_outputs: int) -> Any:
       [keras.layers.Dense(num_outputs)])
 
 
-def models(num_models: int) -> List[Tuple[int, int]]:
-  """Returns the depth and the width of each model of the pool."""
-  return list(itertools.product(_DEPTHS, _WIDTHS))[:num_models]
+def models(num_models: int) -> Dict[str, Tuple[int, int]]:
+  """Returns dict from each model of the pool to its depth and width."""
+  sizes = list(itertools.product(_DEPTHS, _WIDTHS))[:num_models]
+  return {f"{depth}_x_{width}": (depth, width) for depth, width in sizes}
 
 
 def _compiled(data, depth, width):
@@ -185,7 +97,8 @@ def _compiled(data, depth, width):
 
 
 def _logits(model, data, part):
-  return model.predict(data.features[part], _EVALUATION_BATCH_SIZE, verbose=0)
+  return model.predict(
+      data.features[part], value_data.EVALUATION_BATCH_SIZE, verbose=0)
 
 
 # The searches.
@@ -198,9 +111,12 @@ class Found(NamedTuple):
     networks: float, how many it has trained.
     logits: dict from what is chosen of them, "" if there is one way, to a
       function without arguments that returns the logits of the test's examples.
+    steps: function that returns a dict from each network to how many steps it
+      was trained for; None if the search does not say.
   """
   networks: int
   logits: Dict[str, Callable[[], np.ndarray]]
+  steps: Optional[Callable[[], Dict[str, int]]] = None
 
 
 def _mean_logits(data, found, weights=None):
@@ -211,12 +127,12 @@ def _mean_logits(data, found, weights=None):
 
 def train_input(task: str, seed: int) -> Any:
   """Returns the `tf.data.Dataset` to train on: what is sent has no data."""
-  return load(task, seed).batches(seed)
+  return value_data.load(task, seed).batches(seed)
 
 
 def part_input(task: str, seed: int, part: str) -> Any:
   """Returns the `tf.data.Dataset` of a part."""
-  return load(task, seed).dataset(part)
+  return value_data.load(task, seed).dataset(part)
 
 
 def _optimizer():
@@ -225,18 +141,18 @@ def _optimizer():
 
 def _search(job, folder, executor=None, iterations=1, selects=False):
   """Searches with this project, as AdaNet does it or with selection."""
-  data = load(job.task, job.seed)
+  data = value_data.load(job.task, job.seed)
   inputs = functools.partial(part_input, job.task, job.seed)
   estimator = adanet.AutoEnsembleEstimator(
       adanet.heads.MultiClassHead(data.num_classes) if data.num_classes
       else adanet.heads.RegressionHead(),
-      {f"{depth}_x_{width}": functools.partial(
-          network, depth, width, data.num_classes or 1)
-       for depth, width in models(job.num_models)},
+      {name: functools.partial(network, *size, data.num_classes or 1)
+       for name, size in models(job.num_models).items()},
       max_iteration_steps=job.num_steps, max_iterations=iterations,
       optimizer=_optimizer,
       evaluator=adanet.Evaluator(functools.partial(inputs, "held_out")),
       ensemblers=[adanet.ensemble.GreedyEnsembler()] if selects else None,
+      early_stopping=job.early_stopping,
       config=tf_compat.RunConfig(model_dir=folder, tf_random_seed=job.seed))
   estimator.train(functools.partial(train_input, job.task, job.seed),
                   executor=executor)
@@ -252,7 +168,11 @@ def _search(job, folder, executor=None, iterations=1, selects=False):
     return np.stack([one[key] for one in estimator.predict(
         functools.partial(inputs, "test"))])
 
-  return Found(iterations * job.num_models, {"": logits})
+  def steps():
+    return {name: network.steps for one in estimator.history().iterations
+            for name, network in one.subnetworks.items()}
+
+  return Found(iterations * job.num_models, {"": logits}, steps)
 
 
 def prepare_worker(job: Job, core: int, folder: str, count: int) -> None:
@@ -265,7 +185,7 @@ def prepare_worker(job: Job, core: int, folder: str, count: int) -> None:
     count: int, how many workers there are.
   """
   os.sched_setaffinity(0, {core})
-  load(job.task, job.seed)
+  value_data.load(job.task, job.seed)
   executor_task.start(folder, count)
 
 
@@ -281,12 +201,29 @@ def _pool(job):
     yield pool
 
 
+def _fit(model, data, job):
+  """Trains a model by `Model.fit`; returns for how many steps."""
+  rule = job.early_stopping
+  if rule is None:
+    size = {"steps_per_epoch": job.num_steps}
+  else:
+    size = {
+        "steps_per_epoch": rule.every_steps,
+        "epochs": job.num_steps // rule.every_steps,
+        "validation_data": data.dataset("held_out"),
+        "callbacks": [keras.callbacks.EarlyStopping(
+            patience=rule.patience, min_delta=rule.min_delta,
+            restore_best_weights=True)]}
+  history = model.fit(data.batches(job.seed), verbose=0, **size)
+  return len(history.epoch) * size["steps_per_epoch"]
+
+
 def _loop(job, unused_folder, unused_executor):
   """Trains each model of the pool by `Model.fit`, and selects by hand."""
-  data = load(job.task, job.seed)
-  found = [_compiled(data, *size) for size in models(job.num_models)]
-  for model in found:
-    model.fit(data.batches(job.seed), steps_per_epoch=job.num_steps, verbose=0)
+  data = value_data.load(job.task, job.seed)
+  pool = models(job.num_models)
+  found = [_compiled(data, *size) for size in pool.values()]
+  steps = [_fit(model, data, job) for model in found]
   held_out = [_logits(model, data, "held_out") for model in found]
   selected = selection.select(
       held_out, functools.partial(data.loss, "held_out"), [0.] * len(found))
@@ -294,7 +231,8 @@ def _loop(job, unused_folder, unused_executor):
   return Found(len(found), {
       THE_BEST: functools.partial(_mean_logits, data, [best]),
       BY_HAND: functools.partial(
-          _mean_logits, data, found, selected.weights)})
+          _mean_logits, data, found, selected.weights)},
+               lambda: dict(zip(pool, steps)))
 
 
 def _tuner_epochs(job):
@@ -312,8 +250,8 @@ def _tune(job, folder, make_tuner, tries=1):
     make_tuner: function that returns a `keras_tuner.Tuner`.
     tries: int, how often it may try each model, each time from a new start.
   """
-  data = load(job.task, job.seed)
-  pool = models(job.num_models)
+  data = value_data.load(job.task, job.seed)
+  pool = list(models(job.num_models).values())
 
   def build(hp):
     hp.Int("try", 1, tries)
@@ -360,11 +298,13 @@ class Way(NamedTuple):
       what it `Found`.
     choices: tuple with the keys of what it finds.
     on_pool: whether it gets an executor.
+    can_stop: whether it ends each network by the rule of a job that has one.
     package: str, what it imports more than others, or "".
   """
   search: Callable[..., Found]
   choices: Tuple[str, ...] = ("",)
   on_pool: bool = False
+  can_stop: bool = False
   package: str = ""
 
 
@@ -373,10 +313,10 @@ _TUNED = {"choices": (THE_BEST, BEST_THREE), "package": "keras_tuner"}
 WAYS = {
     ADANET_2: Way(functools.partial(_search, iterations=2)),
     ADANET_3: Way(functools.partial(_search, iterations=3)),
-    SELECTION_1: Way(functools.partial(_search, selects=True)),
+    SELECTION_1: Way(functools.partial(_search, selects=True), can_stop=True),
     SELECTION_2: Way(functools.partial(_search, iterations=2, selects=True)),
     ON_POOL: Way(functools.partial(_search, selects=True), on_pool=True),
-    LOOP: Way(_loop, (THE_BEST, BY_HAND)),
+    LOOP: Way(_loop, (THE_BEST, BY_HAND), can_stop=True),
     RANDOM_SEARCH: Way(_random_search, **_TUNED),
     HYPERBAND: Way(_hyperband, **_TUNED),
 }
@@ -390,13 +330,17 @@ def run(job: Job) -> Dict[str, Any]:
 
   Returns:
     A dict: `cpu_secs`, of all processes of the search, `wall_secs`, `networks`,
-    and `scores`, a dict from what is chosen to the score in the test.
+    `steps`, a dict from each network to the steps that it was trained for, or
+    None if the way does not say, and `scores` and `losses`, dicts from what is
+    chosen to the score and the loss in the test.
   """
   way = WAYS[job.way]
+  program.check(job.early_stopping is None or way.can_stop,
+                f"{job.way} does not end a network by {job.early_stopping}")
   if way.package:
     importlib.import_module(way.package)
   keras.utils.set_random_seed(job.seed)
-  data = load(job.task, job.seed)
+  data = value_data.load(job.task, job.seed)
   with contextlib.ExitStack() as stack:
     folder = stack.enter_context(tempfile.TemporaryDirectory())
     executor = stack.enter_context(_pool(job)) if way.on_pool else None
@@ -404,11 +348,13 @@ def run(job: Job) -> Dict[str, Any]:
     found = way.search(job, folder, executor)
     wall_secs = time.monotonic() - wall_secs
     cpu_secs = timing.tree_cpu_secs() - cpu_secs
-    scores = {choice: data.score("test", logits())
-              for choice, logits in found.logits.items()}
-  program.check(tuple(scores) == way.choices, f"{job.way} chose {set(scores)}")
+    logits = {choice: make() for choice, make in found.logits.items()}
+    steps = found.steps and found.steps()
+  program.check(tuple(logits) == way.choices, f"{job.way} chose {set(logits)}")
   return {"cpu_secs": cpu_secs, "wall_secs": wall_secs,
-          "networks": found.networks, "scores": scores}
+          "networks": found.networks, "steps": steps,
+          "scores": {key: data.score("test", logits[key]) for key in logits},
+          "losses": {key: data.loss("test", logits[key]) for key in logits}}
 
 
 def answer(connection: Any, job: Job, cores: Iterable[int]) -> None:

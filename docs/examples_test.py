@@ -26,7 +26,8 @@ from adanet.launch import main as launch_main
 from adanet.testing import processes
 from docs import pages
 
-_PAGES = ("README.md", "docs/auto_ensemble.rst", "docs/estimator.rst",
+_PAGES = ("README.md", "docs/auto_ensemble.rst", "docs/early_stopping.rst",
+          "docs/estimator.rst",
           "docs/executor.rst", "docs/export.rst", "docs/getting_started.rst",
           "docs/inputs.rst", "docs/keras_model.rst", "docs/kubernetes.rst",
           "docs/launch.rst", "docs/leaderboard.rst",
@@ -34,7 +35,8 @@ _PAGES = ("README.md", "docs/auto_ensemble.rst", "docs/estimator.rst",
           "docs/strategies.rst", "docs/tf_distribute.rst",
           "docs/train_and_evaluate.rst")
 _KERAS_3_PAGES = (
-    "docs/export.rst", "docs/keras_model.rst", "docs/leaderboard.rst")
+    "docs/early_stopping.rst", "docs/export.rst", "docs/keras_model.rst",
+    "docs/leaderboard.rst")
 _FILE_PAGE = "README.md"  # Its programs start processes that import them.
 _PROGRAM_SECS = 600.
 
@@ -105,7 +107,7 @@ class ExamplesTest(parameterized.TestCase):
 
   def test_finds_the_examples(self):
     self.assertLen([output for page in _PAGES
-                    for _, output in pages.programs(page) if output], 28)
+                    for _, output in pages.programs(page) if output], 29)
     self.assertLen(list(_commands()), 11)
 
 

@@ -193,8 +193,8 @@ class ReferenceTest(parameterized.TestCase):
 
   def test_has_what_the_packages_offer(self):
     names = {name.rpartition(".")[2]
-             for page in ("distributed", "adanet", "ensemble", "report",
-                          "subnetwork", "tf_compat")
+             for page in ("distributed", "adanet", "early_stopping", "ensemble",
+                          "report", "subnetwork", "tf_compat")
              for name in _documented(page)}
     for package in (adanet, distributed, tf_compat):
       self.assertContainsSubset(_public(package), names)
@@ -212,7 +212,8 @@ class ReferenceTest(parameterized.TestCase):
           hasattr(importlib.import_module(module), name), (module, name))
     self.assertContainsSubset(
         set(inspect.signature(adanet.Estimator).parameters) -
-        {"placement_strategy", "patience", "min_delta", "kwargs"},
+        {"placement_strategy", "patience", "min_delta", "early_stopping",
+         "kwargs"},
         [argument for argument, now in row.findall(arguments)
          if not now.startswith("not here")])
     self.assertContainsSubset(

@@ -17,6 +17,7 @@ from matplotlib import figure as figure_lib
 from matplotlib import font_manager
 from matplotlib import patches
 from matplotlib import style
+from matplotlib import ticker
 from matplotlib import transforms
 from matplotlib.backends import backend_agg
 
@@ -27,6 +28,8 @@ DPI = 144.
 MARGIN = 0.25
 LINE_HEIGHT = 0.17
 _LEAST_WIDTH = 6.5
+# Beyond this ratio of values, their scale is logarithmic.
+_MAX_RATIO = 30.
 # An SVG names its fonts, and a viewer may have none but a wider one.
 _FONTS = ("DejaVu Sans", "Verdana")
 _FONT_ROOM = 1.04
@@ -133,6 +136,21 @@ def set_scale(axis, largest, name=""):
   """Puts ticks at the ends of a scale that begins at 0."""
   axis.set_ticks([0, largest])
   axis.set_ticklabels(["0", name + format_number(largest)])
+
+
+def scale_values(axes, values, max_ratio=_MAX_RATIO):
+  """Chooses the scale of an axis y: logarithmic if its values differ much.
+
+  Args:
+    axes: `matplotlib.axes.Axes`.
+    values: list of float, finite, at least one.
+    max_ratio: float, of two values on a scale that is not logarithmic.
+  """
+  locator = ticker.MaxNLocator(5)
+  if min(values) > 0 and max(values) > max_ratio * min(values):
+    axes.set_yscale("log")
+    locator = ticker.LogLocator()
+  axes.yaxis.set_major_locator(locator)
 
 
 class Page:

@@ -13,6 +13,7 @@ which this module reads
       int32 shard_id = 3;
       int64 offset = 4;
       int64 size = 5;
+      fixed32 crc32c = 6;  // Of the data; absent where parts have it.
     }
 
 Sources: table_format.md of LevelDB, and tensor_bundle.proto of TensorFlow.
@@ -26,7 +27,7 @@ _FOOTER_SIZE = 48
 # The type of a protocol buffer's field on the wire, to the bytes of its value.
 _FIXED_SIZES = {1: 8, 5: 4}
 _VARINT, _LENGTH_DELIMITED = 0, 2
-_SHARD, _OFFSET, _SIZE = 3, 4, 5
+_SHARD, _OFFSET, _SIZE, _SUM = 3, 4, 5, 6
 
 
 class _BytesReader:
@@ -83,9 +84,11 @@ def _numbers(message: bytes) -> Dict[int, int]:
     field, kind = divmod(reader.varint(), 8)
     if kind == _VARINT:
       integers[field] = reader.varint()
+    elif kind in _FIXED_SIZES:
+      integers[field] = int.from_bytes(
+          reader.read(_FIXED_SIZES[kind]), "little")
     else:
-      reader.read(_FIXED_SIZES[kind] if kind in _FIXED_SIZES
-                  else reader.varint())
+      reader.read(reader.varint())
   return integers
 
 
@@ -105,11 +108,11 @@ class Extent(NamedTuple):
   end: int
 
 
-def extents(content: bytes) -> Iterator[Extent]:
-  """Yields where the data of a checkpoint lie, from its `.index`.
+def _variables(content: bytes) -> Iterator[Tuple[bytes, Dict[int, int]]]:
+  """Yields the key and the numbers of each variable, and of each part of one.
 
   Raises:
-    ValueError: it is not one.
+    ValueError: the content is not that of an `.index`.
   """
   footer = content[-_FOOTER_SIZE:]
   if footer[-len(_MAGIC):] != _MAGIC:
@@ -119,6 +122,29 @@ def extents(content: bytes) -> Iterator[Extent]:
   for _, handle in _entries(_block(content, *_handle(handles))):
     for key, value in _entries(_block(content, *_handle(_BytesReader(handle)))):
       if key:  # The value without a name is about the whole checkpoint.
-        entry = _numbers(value)
-        yield Extent(entry.get(_SHARD, 0),
-                     entry.get(_OFFSET, 0) + entry.get(_SIZE, 0))
+        yield key, _numbers(value)
+
+
+def extents(content: bytes) -> Iterator[Extent]:
+  """Yields where the data of a checkpoint lie, from its `.index`.
+
+  Raises:
+    ValueError: it is not one.
+  """
+  for _, entry in _variables(content):
+    yield Extent(entry.get(_SHARD, 0),
+                 entry.get(_OFFSET, 0) + entry.get(_SIZE, 0))
+
+
+def sums(content: bytes) -> Dict[str, int]:
+  """Returns the checksum of each variable of a checkpoint, from its `.index`.
+
+  Returns:
+    Dict from the name of a variable to an int greater than 0; without those
+    that are in parts.
+
+  Raises:
+    ValueError: it is not one.
+  """
+  return {key.decode(): entry[_SUM] for key, entry in _variables(content)
+          if entry.get(_SUM) and b"\0" not in key}  # A part has one.

@@ -215,6 +215,19 @@ def digest(checkpoint: str) -> str:
     return hashlib.sha256(f.read()).hexdigest()
 
 
+def sums(checkpoint: str) -> Dict[str, int]:
+  """Returns the checksums of its variables; see `checkpoint_index.sums`.
+
+  Variables of the same name and the same sum have the same values.
+
+  Raises:
+    CheckpointError: the checkpoint cannot be read.
+  """
+  check_readable(checkpoint)
+  with tf_compat.v1.io.gfile.GFile(checkpoint + ".index", "rb") as f:
+    return checkpoint_index.sums(f.read())
+
+
 def check_readable(checkpoint: str) -> None:
   """Checks that a checkpoint has all the data that its index says.
 

@@ -12,6 +12,10 @@ import math
 import numbers
 from typing import NamedTuple, Optional, Tuple
 
+#: The ends of names in a checkpoint: a network's `NetworkChecks` as JSON, and
+#: the value of each of its variables at the best check.
+STORED = CHECKS, AT_BEST = "/checks", "/at_best_check"
+
 
 @dataclasses.dataclass(frozen=True)
 class EarlyStopping:
@@ -71,7 +75,6 @@ class EarlyStopping:
     count = ("1 check" if self.patience == 1 else
              f"{self.patience} checks in a row")
     return f"{count} without a gain, at step {last.step}"
-
 
   def standing(self, checks: "NetworkChecks") -> "CheckedLoss":
     """Returns how a network stands that was checked at least once."""

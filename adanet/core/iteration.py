@@ -66,7 +66,11 @@ class Iteration(NamedTuple):
       without ensembles. From iteration 1 on, the first is the previous
       ensemble, unless all new ones are fitted: then training does not need it.
       Fitted ones are not among them.
-    previous: `EnsembleSpec` of the previous ensemble; None for none.
+    previous: `EnsembleSpec` of the previous ensemble; None for none. Where
+      nothing needs it, its `ensemble` is None: it has a name, an architecture
+      and builders, and nothing of it is in the graph.
+    leaves_out_earlier: whether the graph has no network of an earlier
+      iteration, though there are some.
     global_step: the variable.
     current_iteration: the variable that has `number` in a checkpoint.
     local_init_ops: list of ops that initialize the subnetworks' state.
@@ -89,6 +93,7 @@ class Iteration(NamedTuple):
   subnetworks: Tuple[subnetworks.SubnetworkSpec, ...]
   candidates: Tuple[ensembles.EnsembleSpec, ...]
   previous: Optional[ensembles.EnsembleSpec]
+  leaves_out_earlier: bool
   global_step: Any
   current_iteration: Any
   local_init_ops: List[Any]
@@ -129,3 +134,13 @@ class Iteration(NamedTuple):
 def is_fitted(ensembler: Any) -> bool:
   """Returns whether an ensembler is fitted when all networks have trained."""
   return isinstance(ensembler, ensemble_lib.FittedEnsembler)
+
+
+def builds_on_ensembles(ensembler: Any) -> bool:
+  """Returns whether an ensembler builds on ensembles of earlier iterations.
+
+  One that is fitted needs their networks only, unless a user builds with it.
+  """
+  return not is_fitted(ensembler) or (
+      type(ensembler).build_ensemble is not
+      ensemble_lib.FittedEnsembler.build_ensemble)

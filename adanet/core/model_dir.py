@@ -13,12 +13,14 @@
       input.json                          how far the input was at checkpoints,
                                           until training ends as asked
       cluster/                            files of the tasks of a cluster
+      logits/                             what networks gave for the evaluator's
+                                          data, for fitted ensembles
       report/iteration_reports.tfrecord   the reports of the builders
       assets/<subnetwork>/                files of a builder
       subnetwork/<name>/, ensemble/<name>/, eval/   TensorBoard's curves
 
-But for search.json, these are the names of AdaNet 0.8. A path may be that of
-any file system that TensorFlow knows.
+But for search.json and logits/, these are the names of AdaNet 0.8. A path may
+be that of any file system that TensorFlow knows.
 """
 
 import contextlib

@@ -3,13 +3,13 @@
 """Builds one candidate subnetwork of an iteration."""
 
 import contextlib
-import inspect
 import re
 from typing import Any, Callable, ContextManager, Dict, Iterator, NamedTuple
 from typing import List, Optional, Sequence, Tuple
 
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
+from adanet.core import asking
 from adanet.core import metrics
 from adanet.core import probabilities
 from adanet.core import scopes
@@ -260,7 +260,8 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int,
     iteration_number: int.
     task: `LearningTask`.
     summary: `adanet.Summary` for the builder.
-    previous_ensemble: the `adanet.Ensemble` of the last iteration, or None.
+    previous_ensemble: the `adanet.Ensemble` of the last iteration, for a
+      builder that asks for it; or None.
     config: RunConfig for the builder.
     frozen: whether it is part of an earlier winner. It then has no loss.
     training: whether it is built as for training: with dropout, say.
@@ -276,15 +277,11 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int,
     iteration_step = v1.convert_to_tensor(step)
     with summary.current_scope():
       summary.scalar("iteration_step/adanet/iteration_step", iteration_step)
-    arguments = dict(
-        features=task.features, logits_dimension=task.head.logits_dimension,
-        training=training, iteration_step=iteration_step, summary=summary,
-        previous_ensemble=previous_ensemble)
-    taken = inspect.signature(builder.build_subnetwork).parameters
-    if "labels" in taken:
-      arguments["labels"] = task.labels
-    if "config" in taken:
-      arguments["config"] = config
+    arguments = asking.answered(
+        builder.build_subnetwork, dict(
+            features=task.features, logits_dimension=task.head.logits_dimension,
+            training=training, iteration_step=iteration_step, summary=summary),
+        previous_ensemble, labels=task.labels, config=config)
     count = num_variables()
     with summary.capture(), scopes.builder_scope(variable_scope) as built:
       with user_errors.explained_in_builder(owner, task.features, task.labels):
@@ -309,11 +306,12 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int,
         summary.scalar("loss", spec.loss)
       with summary.capture(), train_op_scope(variable_scope, built) as updates:
         train_op = as_train_op_spec(
-            builder.build_subnetwork_train_op(
-                subnetwork=subnetwork, loss=spec.loss,
-                var_list=list(built.trainable_variables),
-                labels=task.labels, iteration_step=iteration_step,
-                summary=summary, previous_ensemble=previous_ensemble), owner)
+            builder.build_subnetwork_train_op(**asking.answered(
+                builder.build_subnetwork_train_op, dict(
+                    subnetwork=subnetwork, loss=spec.loss,
+                    var_list=list(built.trainable_variables),
+                    labels=task.labels, iteration_step=iteration_step,
+                    summary=summary), previous_ensemble)), owner)
       train_op = with_updates(train_op, updates)
     return SubnetworkSpec(
         name, builder, subnetwork, step, iteration_step, summary, spec.loss,

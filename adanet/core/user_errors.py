@@ -24,7 +24,14 @@ _FILE = re.compile(
     r"[^\]\n]+)", re.MULTILINE)
 _SHAPES = re.compile(
     r"\[Condition .*?= \] (?P<got>\[.*?\]) .*?= \] (?P<expected>\[.*?\])")
-_STRINGS = re.compile(r"\bstring\b", re.IGNORECASE)
+# TensorFlow's and Keras's words for a type that an op or a layer cannot take.
+_STRINGS = re.compile(
+    r"DataType string not in|dtype='string' is not a valid|<dtype: 'string'>|"
+    r"Invalid dtype tf\.string|Expected string, got|"
+    r"types \[[^\]]*\bstring\b[^\]]*\] that don't all match")
+_NUMBERS = (
+    "make numbers of them, in input_fn or by a layer such as "
+    "keras.layers.StringLookup")
 _RANKS = re.compile(r"\b(rank|ndim|min_ndim|dimensions?)\b")
 _BUILDER = re.compile(r"\biteration_(\d+)/subnetwork_t\d+_([^/]+)/")
 
@@ -105,7 +112,7 @@ def explained_in_builder(owner: str, features: Any,
       message = "KeyError: " + message
     elif strings and _STRINGS.search(message):
       line = (f"{owner} cannot take strings, and the feature {strings} has "
-              "them: make numbers of them in input_fn, or leave it out")
+              f"them: {_NUMBERS}, or leave it out")
     elif shapes and _RANKS.search(message):
       line = (f"{owner} cannot take features of the shape {shapes}: if this is "
               "one example, call batch() on the dataset")
@@ -140,7 +147,8 @@ def _first_line(message, features):
     owner = "The network" if builder is None else (
         f"builder {builder.group(2)!r} of iteration {builder.group(1)}")
     return (f"{owner} makes numbers of the feature {strings}, whose strings "
-            "are none: make numbers of them in input_fn, or leave it out")
+            f"are none: {_NUMBERS} after keras.Input(shape, dtype=\"string\"), "
+            "or leave it out")
   return None
 
 

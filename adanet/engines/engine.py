@@ -20,6 +20,7 @@ from adanet.progress import reporter
 from adanet.training import candidates as candidates_lib
 from adanet.training import fingerprint_check
 from adanet.training import fitting
+from adanet.training import logits_library
 from adanet.training import merge_checkpoints
 from adanet.training import model as model_lib
 from adanet.training import recorded_logits
@@ -96,7 +97,9 @@ class Engine(abc.ABC):
   @abc.abstractmethod
   def logits(self, candidates: trained_lib.Candidates
             ) -> ContextManager[recorded_logits.RecordedLogits]:
-    """Records the logits of all networks on the evaluator's data.
+    """Records the logits of networks on the evaluator's data.
+
+    Those that the model_dir has of the previous ensemble may be left out.
 
     Args:
       candidates: see `values`.
@@ -121,8 +124,12 @@ class Engine(abc.ABC):
     Args:
       candidates: see `values`.
     """
-    with self.logits(candidates) as logits:
-      return fitting.fits(self.model, candidates, logits)
+    number, checkpoint = candidates.number, candidates.checkpoint
+    with self.logits(candidates) as recorded, recorded_logits.completed(
+        self.model, number, checkpoint, recorded) as logits:
+      fits = fitting.fits(self.model, candidates, logits)
+      logits_library.keep(self.model, checkpoint, logits)
+      return fits
 
   def fits_at(self, number: int, checkpoint: Optional[str]
              ) -> Tuple[trained_lib.Candidates, fitting.Fits]:

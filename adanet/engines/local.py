@@ -65,13 +65,13 @@ class LocalEngine(engine.Engine):
   def logits(self, candidates: trained_lib.Candidates
             ) -> Iterator[recorded_logits.RecordedLogits]:
     """See `Engine`."""
-    at = self.model, candidates.number, candidates.checkpoint
     new = self._trained and self._trained.logits
-    with contextlib.ExitStack() as exits:
-      if new is not None:  # Checks have recorded them.
-        yield exits.enter_context(recorded_logits.with_previous(*at, new))
-      else:
-        yield exits.enter_context(recorded_logits.recorded(*at))[1]
+    if new is not None:  # Checks have recorded them.
+      yield new
+      return
+    with recorded_logits.recorded(
+        self.model, candidates.number, candidates.checkpoint) as (_, logits):
+      yield logits
 
   def reports(self, candidates: trained_lib.Candidates,
               included: Sequence[str]) -> List[Any]:
@@ -133,7 +133,8 @@ def train_here(
         model, training, adapt(built), start, trainer.TrainingTask(
             "chief:0", True, context, began, folder,
             input_position.InputPosition(_saved_position(model, start))))
-    with contextlib.closing(it), sessions.local_session(model.config.session_config) as session:
+    with contextlib.closing(it), sessions.local_session(
+        model.config.session_config) as session:
       it.initializers.set_variables(session)
       with it.initializers.started(session) as coordinator:
         it.begin(session)

@@ -119,7 +119,7 @@ class EstimatorBuilder(subnetwork_lib.Builder):
     return self._name
 
   def build_subnetwork(self, features, labels, logits_dimension, training,
-                       iteration_step, summary, previous_ensemble, config=None):
+                       iteration_step, summary, config=None):
     config = estimator_config.estimator_run_config(config)
     estimator, train_input_fn, prediction_only = self._subestimator(config)[:3]
     mode = "train" if training and not prediction_only else "infer"
@@ -171,7 +171,7 @@ class EstimatorBuilder(subnetwork_lib.Builder):
         local_init_ops=local_init_ops)
 
   def build_subnetwork_train_op(self, subnetwork, loss, var_list, labels,
-                                iteration_step, summary, previous_ensemble):
+                                iteration_step, summary):
     return subnetwork.shared["train_op"]
 
 
@@ -218,7 +218,7 @@ class NetworkBuilder(subnetwork_lib.Builder):
     return self._name
 
   def build_subnetwork(self, features, labels, logits_dimension, training,
-                       iteration_step, summary, previous_ensemble, config=None):
+                       iteration_step, summary, config=None):
     training = training and not self._prediction_only
     network = self._make_network()
     own_input = None
@@ -274,7 +274,7 @@ class NetworkBuilder(subnetwork_lib.Builder):
     return tf_compat.v1.train.AdamOptimizer(.001)
 
   def build_subnetwork_train_op(self, subnetwork, loss, var_list, labels,
-                                iteration_step, summary, previous_ensemble):
+                                iteration_step, summary):
     v1 = tf_compat.v1
     own_input = subnetwork.shared["own_input"]
     outputs = subnetwork.shared["outputs"]
@@ -335,9 +335,9 @@ class EitherBuilder(subnetwork_lib.Builder):
     return self._of_features.name
 
   def build_subnetwork(self, features, labels, logits_dimension, training,
-                       iteration_step, summary, previous_ensemble, config=None):
+                       iteration_step, summary, config=None):
     arguments = (features, labels, logits_dimension, training, iteration_step,
-                 summary, previous_ensemble, config)
+                 summary, config)
     try:
       return self._of_features.build_subnetwork(*arguments)
     except Exception:  # AdaNet gives the config, whatever it is called.
@@ -348,7 +348,6 @@ class EitherBuilder(subnetwork_lib.Builder):
     return self._of_config.build_subnetwork(*arguments)
 
   def build_subnetwork_train_op(self, subnetwork, loss, var_list, labels,
-                                iteration_step, summary, previous_ensemble):
+                                iteration_step, summary):
     return self._built.build_subnetwork_train_op(
-        subnetwork, loss, var_list, labels, iteration_step, summary,
-        previous_ensemble)
+        subnetwork, loss, var_list, labels, iteration_step, summary)

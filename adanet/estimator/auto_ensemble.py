@@ -30,6 +30,7 @@ from adanet.estimator import arguments
 from adanet.estimator import auto_builders
 from adanet.estimator import auto_inputs
 from adanet.estimator import auto_networks
+from adanet.estimator import auto_outputs
 from adanet.estimator import estimator as estimator_lib
 from adanet.estimator import keras_model
 from adanet.tf_compat import estimator_config
@@ -244,7 +245,7 @@ class _PoolGenerator(subnetwork_lib.Generator):
     network = functools.partial(
         auto_networks.FunctionNetwork if argument else functools.partial(
             auto_networks.KerasNetwork,
-            heads=auto_networks.head_names(self._head),
+            heads=auto_outputs.head_names(self._head),
             weights=auto_inputs.weight_columns(self._head)), model, owner,
         dtype_policy=self._dtype_policy)
     builder = auto_builders.NetworkBuilder(
@@ -256,8 +257,8 @@ class _PoolGenerator(subnetwork_lib.Generator):
     return auto_builders.EitherBuilder(
         builder, of_config, functools.partial(_makes_estimator, model))
 
-  def generate_candidates(self, previous_ensemble, iteration_number,
-                          previous_ensemble_reports, all_reports, config):
+  def generate_candidates(self, iteration_number, previous_ensemble_reports,
+                          all_reports, config):
     pool = self._pool
     if callable(pool):
       pool = _call_pool(pool, estimator_config.estimator_run_config(config),

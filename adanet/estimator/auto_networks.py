@@ -8,17 +8,19 @@ first call, and all calls share them.
 
 import contextlib
 import inspect
+import sys
 from typing import Any, Callable, Collection, Iterator, List, NamedTuple
 from typing import Optional, Sequence
 import weakref
 
 from adanet import tf_compat
 from adanet.estimator import auto_inputs
+from adanet.estimator import auto_outputs
+from adanet.tf_compat import keras_eager
 from adanet.tf_compat import keras_loaded
+from adanet.tf_compat import keras_replaced
 from adanet.tf_compat import keras_scope
 
-#: The outputs of a model for one head that gives its last layer, too.
-PAIR = ("last_layer", "logits")
 # Methods of a model that trains in its own way in Keras.
 _OWN_TRAINING = ("train_step", "compute_loss")
 # Models that have been in a graph.
@@ -86,89 +88,6 @@ def check_dtype_policy(name: Optional[str]) -> None:
         f"dtype_policy={name!r}: expected the name of a Keras 3 policy, such "
         f"as \"mixed_bfloat16\", or None ({str(error).splitlines()[0]})"
     ) from error
-
-
-def head_names(head: Any) -> List[str]:
-  """Returns the names of the heads of a multi-head; [] for another head."""
-  if hasattr(head, "output_names"):  # A KerasHead.
-    return list(head.output_names)
-  dimension = getattr(head, "logits_dimension", None)
-  if isinstance(dimension, dict):
-    return list(dimension)
-  return [part.name for part in getattr(head, "heads", ())]
-
-
-def _by_head(result, model, heads, owner):
-  """Returns the logits of a model for one head, or a dict for several.
-
-  Args:
-    result: the return value of a call of the model.
-    model: model of Keras.
-    heads: list of str, the names of the heads; empty for one without parts.
-    owner: str, the owner of the model, for messages.
-
-  Raises:
-    ValueError: it is not clear which output is for which head.
-  """
-  if not heads and isinstance(result, dict) and set(result) == set(PAIR):
-    return [result[key] for key in PAIR]
-  if not isinstance(result, (list, tuple)) or heads and (
-      len(result) == 2 and isinstance(result[1], dict)):
-    return result
-  names = list(getattr(model, "output_names", None) or ())
-  outputs = (f"{owner}: the model has the {len(result)} outputs "
-             f"{', '.join(map(str, names)) or 'without names'}, and the ")
-  if not heads:
-    if len(result) == 1:
-      return result[0]
-    raise ValueError(
-        f"{outputs}head takes one: expected the logits alone, or a dict with "
-        f"the keys {' and '.join(PAIR)}, or an adanet.heads.MultiHead.")
-  if len(result) == len(heads):
-    if not set(names) & set(heads):
-      return dict(zip(heads, result))  # As Keras reads a list of losses.
-    if set(names) == set(heads):
-      return dict(zip(names, result))
-  raise ValueError(
-      f"{outputs}heads are {', '.join(heads)}: expected one output for each "
-      "head, all with the heads' names, or with others in the order of the "
-      "heads.")
-
-
-def _as_float32(value):
-  """Returns a tensor as ensembles and heads take it: float16 as float32."""
-  v1 = tf_compat.v1
-  if isinstance(value, dict):
-    return {key: _as_float32(one) for key, one in value.items()}
-  if isinstance(value, v1.Tensor) and value.dtype.is_floating:
-    return v1.cast(value, v1.float32)
-  return value
-
-
-def _pair(result):
-  """Returns the last layer and the logits of a network, unchecked."""
-  if isinstance(result, (list, tuple)) and len(result) == 2:
-    return result
-  return result, result
-
-
-def _split(result, owner):
-  """Returns the last layer and the logits of a network's return value."""
-  last_layer, logits = _pair(result)
-  for tensor in logits.values() if isinstance(logits, dict) else [logits]:
-    if hasattr(type(tensor), "trainable_weights"):
-      raise ValueError(
-          f"{owner} returned {tensor!r}: expected logits, because the function "
-          "takes features. Call the model with them, or let the function take "
-          "no arguments.")
-    if not isinstance(tensor, tf_compat.v1.Tensor):
-      raise ValueError(
-          f"{owner} returned {result!r}: expected logits or (last_layer, "
-          "logits), each a tensor, or a dict of tensors for a multi-head. If "
-          "the function returns an estimator, name its parameter config.")
-  if last_layer is logits:
-    return (_as_float32(logits),) * 2
-  return _as_float32(last_layer), _as_float32(logits)
 
 
 def _name_scope():
@@ -243,7 +162,7 @@ class FunctionNetwork:
       raise self._second_call_error("it makes the variable "
                                     f"{made[0].op.name!r}")
     self._called = True
-    last_layer, logits = _split(result, self._owner)
+    last_layer, logits = auto_outputs.split(result, self._owner)
     return Outputs(last_layer, logits, regularization, updates)
 
 
@@ -252,6 +171,14 @@ def _are_in_graph(variables):
   graph = tf_compat.v1.get_default_graph()
   return all(getattr(variable, "graph", None) is graph
              for variable in variables)
+
+
+def _have_common_layer(model, other):
+  """Whether two models of Keras 3 have a layer in common."""
+  layers, of_other = (
+      {id(layer) for layer in keras_loaded.layers_of(one)}
+      for one in (model, other))
+  return not layers.isdisjoint(of_other)
 
 
 def _has_own(model, base, method):
@@ -290,8 +217,24 @@ class KerasNetwork:
     self._heads = list(heads)
     self._weights = weights
     self._inputs: Any = None
+    self._eager: Optional[keras_eager.EagerState] = None
     self.model: Any = None
     self.has_mask = False
+
+  @property
+  def values(self) -> List[Any]:
+    """The variables of the model in the graph, in their order.
+
+    For one that was made eagerly, and that the graph does not use, its array.
+    """
+    return [keras_eager.in_graph(variable.value, self._eager)
+            for variable in self.model.variables]
+
+  @property
+  def are_eager(self) -> List[bool]:
+    """Whether each of the model's variables was made eagerly."""
+    return [keras_eager.is_eager(variable.value)
+            for variable in self.model.variables]
 
   @property
   def owner(self) -> str:
@@ -313,12 +256,30 @@ class KerasNetwork:
     with keras_scope.numbered_anew(), _dtype_policy(self._dtype_policy):
       model = self._make_model()
       self._check(model)
-      model.name = name
       inputs = auto_inputs.ModelInputs(
           model, self._owner, self._weights).of(features)
-      last_layer, logits = _pair(
-          _by_head(model(inputs), model, self._heads, self._owner))
+      result = model(inputs)
+      if _have_common_layer(model, self.model):
+        model = self._copied(model)
+        result = model(inputs)
+      model.name = name
+      last_layer, logits = auto_outputs.pair(
+          auto_outputs.by_head(result, model, self._heads, self._owner))
     return MadeAgain(model, inputs, last_layer, logits)
+
+  def _copied(self, model):
+    """Returns a copy of a model that has layers of outside of the function.
+
+    Keras cannot load a file of a model whose parts share a layer.
+    """
+    try:
+      return keras_loaded.copied(model)
+    except Exception as error:
+      raise ValueError(
+          f"{self._owner}: its model has a layer that was made outside of the "
+          "function, and Keras cannot copy it: make the layer inside, or give "
+          "its class a get_config (" + str(error).split("\n", 1)[0] + ")."
+      ) from error
 
   def _check(self, model):
     """Checks the model that the function has made.
@@ -351,7 +312,10 @@ class KerasNetwork:
   def _is_made_before(self, model):
     """Whether a model does not belong to the default graph alone."""
     if auto_inputs.is_keras_3(model):
-      weights = [variable.value for variable in model.variables]
+      # What does not train may be eager: the graph copies it.
+      trained = {id(variable) for variable in model.trainable_variables}
+      weights = [variable.value for variable in model.variables
+                 if id(variable) in trained or not keras_eager.is_eager(variable.value)]
     elif not hasattr(model, "get_updates_for") or (
         hasattr(model, "_assert_built_as_v1") and
         not hasattr(model, "_originally_built_as_v1")):
@@ -362,12 +326,15 @@ class KerasNetwork:
 
   def _new_model(self):
     """Returns a model that belongs to the default graph."""
+    if tf_compat.HAS_KERAS_3 and "tf_keras" not in sys.modules:
+      keras_replaced.load_keras()
     model = self._make_model()
     self._check(model)
     if self._is_made_before(model):
       raise ValueError(
           f"{self._owner} returned a model that was made before: expected a "
-          "new one at each call. Make its layers inside of the function.")
+          "new one at each call. Make its layers inside of the function. A "
+          "frozen model that was made before can be a layer of the new one.")
     _USED.add(model)
     return model
 
@@ -400,6 +367,7 @@ class KerasNetwork:
         self.model = self._new_model()
         self._inputs = auto_inputs.ModelInputs(
             self.model, self._owner, self._weights)
+        self._eager = keras_eager.current()
       model = self.model
       inputs = self._inputs.of(features)
       try:
@@ -411,15 +379,15 @@ class KerasNetwork:
         raise
       self.has_mask = any(map(
           keras_loaded.has_mask, tf_compat.v2.nest.flatten(result)))
-      last_layer, logits = _split(
-          _by_head(result, model, self._heads, self._owner), self._owner)
+      last_layer, logits = auto_outputs.split(
+          auto_outputs.by_head(result, model, self._heads, self._owner), self._owner)
       if not training:
         return Outputs(last_layer, logits, variables=[])
       if auto_inputs.is_keras_3(model):
         # Its assignments run with the train op; see `keras_scope`.
         return Outputs(
             last_layer, logits, regularization=[
-                tf_compat.v1.reduce_sum(_as_float32(loss))
+                tf_compat.v1.reduce_sum(auto_outputs.as_float32(loss))
                 for loss in model.losses],
             variables=[v.value for v in model.trainable_variables])
       return Outputs(

@@ -3,9 +3,11 @@
 """A search on a cluster whose ensembles are fitted: all workers record logits.
 
 The chief is killed between training and choice. What is chosen then is what is
-saved, reported, evaluated and predicted.
+saved, reported, evaluated and predicted. Its builders do not ask for the
+previous ensemble, so no task builds a network of the iteration before.
 """
 
+import collections
 import functools
 import json
 import os
@@ -43,7 +45,7 @@ class _HeldOut:
 
 def _estimator(model_dir, held=None):
   return searches.estimator(
-      model_dir, *[builders.Dense(name, 1 + i)
+      model_dir, *[builders.Alone(name, 1 + i)
                    for i, name in enumerate(_NAMES)],
       max_iteration_steps=6, max_iterations=2, force_grow=True,
       ensemblers=[adanet.ensemble.GreedyEnsembler()],
@@ -77,6 +79,14 @@ class ClusterFittedTest(absltest.TestCase):
     job.start("chief:0")
     os.remove(held)
     job.finish(120.)
+
+    # The second iteration has not recorded the members of the first one again.
+    for name in ("chief:0", "worker:0", "worker:1"):
+      self.assertNotIn("gives other data", job.log(name))
+    with open(os.path.join(model_dir, "logits", "library.json"),
+              encoding="utf-8") as f:
+      kept = [one["iteration"] for one in json.load(f)["members"]]
+    self.assertEqual({0: len(kept) - 3, 1: 3}, dict(collections.Counter(kept)))
 
     estimator = _estimator(model_dir)
     history = estimator.history()

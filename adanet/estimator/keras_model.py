@@ -28,11 +28,13 @@ class _KerasMember(NamedTuple):
     name: str, such as "t0_wide".
     network: `KerasNetwork`, which has built it in a graph.
     values: list of arrays, those of the model's variables, in their order.
+    are_eager: list of bool, whether the variables were made eagerly.
     weight: array, or dict from head to array; None in a mean.
   """
   name: str
   network: auto_networks.KerasNetwork
   values: List[np.ndarray]
+  are_eager: List[bool]
   weight: Any
 
 
@@ -96,6 +98,14 @@ def _network(name, subnetwork):
   return network
 
 
+def _run(session, values):
+  """Returns the arrays of variables; some are arrays already."""
+  found = iter(session.run(
+      [value for value in values if not isinstance(value, np.ndarray)]))
+  return [value if isinstance(value, np.ndarray) else next(found)
+          for value in values]
+
+
 def _read(best, kinds):
   """Returns the `_KerasMember`s of the best ensemble, and its bias.
 
@@ -124,14 +134,11 @@ def _read(best, kinds):
     for (name, subnetwork), weight in zip(members, weights):
       network = _network(name, subnetwork)
       fetches.append(_KerasMember(
-          name, network, [v.value for v in network.model.variables], weight))
-    values = session.run([
-        (one.values, () if one.weight is None else one.weight)
-        for one in fetches])
+          name, network, network.values, network.are_eager, weight))
     found = [
-        one._replace(values=of_model,
-                     weight=None if one.weight is None else weight)
-        for one, (of_model, weight) in zip(fetches, values)]
+        one._replace(values=_run(session, one.values),
+                     weight=None if one.weight is None else session.run(
+                         one.weight)) for one in fetches]
     return found, None if bias is None else session.run(bias)
 
 
@@ -152,7 +159,16 @@ def _set_values(member, model, seen):
         f"{member.network.owner} makes another model than in training: its "
         f"variables have the shapes {shapes}, and had {expected}. Use the "
         "function of before.")
-  for variable, value in zip(variables, member.values):
+  for variable, value, is_eager in zip(
+      variables, member.values, member.are_eager):
+    if is_eager:
+      # The function sets it, and it may be of a layer that is not the search's.
+      if not np.array_equal(variable.numpy(), value):
+        raise ValueError(
+            f"{member.network.owner} makes another model than in training: "
+            f"{variable.path!r} has another value. Give its layer the weights "
+            "of before.")
+      continue
     name, before = seen.setdefault(id(variable), (member.name, value))
     if before is not value and not np.array_equal(before, value):
       raise ValueError(

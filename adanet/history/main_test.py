@@ -70,6 +70,28 @@ class MainTest(parameterized.TestCase):
          "undecided", "end", "leaderboard"],
         list(content))
 
+  def test_json_of_checks(self):
+    search = example.checked_search()
+    example.write(search, self._path("checked"))
+    code, output, _ = _run("--json", self._path("checked"))
+    self.assertEqual(0, code)
+    content = json.loads(output)
+    network = content["iterations"][2]["subnetworks"]["t2_2_layers"]
+    recorded = search.iterations[2].subnetworks["t2_2_layers"]
+    self.assertEqual((500, recorded.ended),
+                     (network["best_step"], network["ended"]))
+    *checks, last = network["checks"]
+    self.assertEqual({"step": 600, "loss": "NaN"}, last)
+    self.assertEqual(
+        [{"step": check.step, "loss": check.loss}
+         for check in recorded.checks[:-1]], checks)
+    (row,) = (row for row in content["leaderboard"]
+              if row["name"] == "t2_2_layers")
+    self.assertEqual(
+        (6, 500, recorded.ended),
+        (row["num_checks"], row["best_step"], row["ended"]))
+    self.assertEqual(str(search), _run(self._path("checked"))[1])
+
   def test_two_formats(self):
     code, output, error = _run("--json", "--format=html", self.model_dir)
     self.assertEqual((2, ""), (code, output))

@@ -4,20 +4,20 @@
 
 Above: a row for each task, and a column for each iteration with the networks it
 trained. Below: the losses of the candidates, and the weights of the ensemble
-that won at the end. The same builder has the same color everywhere.
+that won at the end; and the checks of each network, if there are any. The same
+builder has the same color everywhere.
 """
 
 import io
-import math
 import re
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from adanet.console import page as page_lib
+from adanet.history import checks_picture
 from adanet.history import records
 from adanet.history import summary
 from adanet.progress import names as names_lib
 from matplotlib import figure as figure_lib
-from matplotlib import ticker
 
 #: The endings of files that can be written.
 FORMATS = ("pdf", "png", "svg")
@@ -40,8 +40,6 @@ _MEMBERS_WIDTH = 2.6
 _MAX_NAMED_COLORS = 12
 _MAX_NAMED_WINNERS = 5
 _OTHER = "#999999"
-# Beyond this ratio of values, their scale is logarithmic.
-_MAX_RATIO = 30.
 
 
 def _kind(name: str) -> str:
@@ -97,6 +95,8 @@ class _Picture:
       y = self._draw_tasks(y) + .25
     if self._search.iterations:
       y = self._draw_results(y) + .2
+    y = checks_picture.draw(
+        page, self._legend, y, self._search.iterations, self._color)
     self._add_legend()
     return page.cut(self._legend.draw(y))
 
@@ -233,7 +233,7 @@ class _Picture:
   def _draw_values(self, y: float) -> float:
     page = self._page
     compared = [r for r in self._search.iterations
-                if _finite([c.value for c in r.candidates])]
+                if summary.finite([c.value for c in r.candidates])]
     metric = self._search.iterations[-1].metric_name
     y = self._heading(
         page_lib.MARGIN, y, f"Candidates, by {metric}")
@@ -241,16 +241,13 @@ class _Picture:
       return page.paragraph(
           page_lib.MARGIN, y, "No values are known.", 1, 8)
     axes = page.axes(page_lib.MARGIN + .6, y, _AXES_WIDTH, _HEIGHT)
-    values = _finite([c.value for r in compared for c in r.candidates])
-    locator: ticker.Locator = ticker.MaxNLocator(5)
-    if min(values) > 0 and max(values) > _MAX_RATIO * min(values):
-      axes.set_yscale("log")
-      locator = ticker.LogLocator()
+    values = summary.finite([c.value for r in compared for c in r.candidates])
+    page_lib.scale_values(axes, values)
     numbers = [record.iteration for record in compared]
     for record in compared:
       self._draw_candidates(axes, record, len(compared) <= _MAX_NAMED_WINNERS)
     winners = [(r.iteration, value) for r in compared if r.winning
-               for value in _finite([r.winning.value])]
+               for value in summary.finite([r.winning.value])]
     axes.plot(*zip(*winners) if winners else ([], []), color="#222222",
               linewidth=1, zorder=1, gid="winners")
     # With room for the name of the last winner.
@@ -258,7 +255,6 @@ class _Picture:
         len(compared) <= _MAX_NAMED_WINNERS))
     step = max(1, len(numbers) // 10)
     axes.set_xticks(numbers[::step])
-    axes.yaxis.set_major_locator(locator)
     axes.margins(y=.12)  # For the names of the highest ones.
     axes.set_xlabel("iteration", fontsize=8)
     axes.grid(axis="y", color="#E5E5E5", linewidth=.6)
@@ -272,7 +268,7 @@ class _Picture:
     gap = min(.08, .5 / number)
     names = summary.names_of(record)
     for i, candidate in enumerate(record.candidates):
-      if not _finite([candidate.value]):
+      if not summary.finite([candidate.value]):
         continue
       newest = candidate.subnetworks[-1:]
       is_new = newest and re.match(f"t{record.iteration}_", newest[0])
@@ -305,13 +301,13 @@ class _Picture:
     y = self._heading(x, y, "The ensemble at the end: mean weights")
     weights = final.weights or (None,) * len(final.subnetworks)
     rows = list(zip(final.subnetworks, weights))
-    most = max(map(abs, _finite(weights)), default=0.) or 1.
+    most = max(map(abs, summary.finite(weights)), default=0.) or 1.
     left = x + .1 + min(2., max(
         page_lib.text_width(name, 8) for name, _ in rows[:_MAX_WEIGHTS]))
     for i, (name, weight) in enumerate(rows[:_MAX_WEIGHTS]):
       page.text(left - .1, y + .1, _fitting([name], 2., 8), 8, ha="right")
       length = .02
-      for known in _finite([weight]):
+      for known in summary.finite([weight]):
         length = max(length, 1.6 * abs(known) / most)
       page.rectangle(left, y + .02, length, .16, facecolor=self._color(name),
                      gid=f"weight-{i}")
@@ -344,11 +340,6 @@ class _Picture:
         left += width
       y += .22
     return y
-
-
-def _finite(values: Sequence[Optional[float]]) -> List[float]:
-  """Returns the values that are known and finite."""
-  return [v for v in values if v is not None and math.isfinite(v)]
 
 
 def draw(search: records.Records) -> figure_lib.Figure:

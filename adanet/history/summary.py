@@ -29,6 +29,11 @@ def span(values: Sequence[Optional[float]],
   return least if least == greatest else f"{least} to {greatest}"
 
 
+def finite(values: Sequence[Optional[float]]) -> List[float]:
+  """Returns the values that are known and finite."""
+  return [v for v in values if v is not None and math.isfinite(v)]
+
+
 def names_of(record: records.IterationRecord) -> names_lib.Names:
   """Returns the short names of an iteration."""
   return names_lib.Names(c.name for c in record.candidates)

@@ -7,6 +7,11 @@
     t2_2_layers    ━━━━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.1983
     t2_1_layer..   ━━━━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.1764
     t2_2_layers..  ━━━━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.1602
+
+With `EarlyStopping`, where there is no room for the loss of the last step too:
+
+    t0_1_layer   ━━╺━━━━━━━━━━  1350/9000  held-out 0.3312, best 0.2872, 4 left
+    t0_2_layers  ━╺━━━━━━━━━━━  1100/9000  held-out 0.2915, best 0.2747, ended
 """
 
 import contextlib
@@ -14,7 +19,7 @@ import logging as std_logging
 import math
 import sys
 import time
-from typing import Any, Dict, Iterator, List, Optional, Sequence, TextIO
+from typing import Any, Iterator, List, Optional, Sequence, TextIO
 
 from absl import logging
 from adanet.console import tables
@@ -62,14 +67,39 @@ class _CellOutput:
       self._handle.update(content)
 
 
-def _shown(names: Sequence[str], losses: Dict[str, Optional[float]],
+def _shown(names: Sequence[str], progress: events.Progress,
            max_rows: int) -> List[str]:
-  """Returns the names that have a row: the candidates with the least loss."""
+  """Returns the names that have a row: the candidates with the least loss.
+
+  Held-out losses are the ones that count, where there are any.
+  """
   def key(name):
-    loss = losses.get(name)
-    return float("inf") if loss is None or math.isnan(loss) else loss
+    checked = progress.checks.get(name)
+    loss = checked.best if checked else progress.losses.get(name)
+    return (bool(progress.checks) and checked is None,
+            math.inf if loss is None or math.isnan(loss) else loss)
   best = set(sorted(names, key=key)[:max_rows])
   return [name for name in names if name in best]
+
+
+def _loss_texts(progress: events.Progress, names: Sequence[str]
+               ) -> Iterator[List[str]]:
+  """Yields the texts about the losses of names, the long ones first."""
+  losses, checks = [], []
+  for name in names:
+    loss, checked = progress.losses.get(name), progress.checks.get(name)
+    losses.append("" if loss is None else f"loss {loss:.4g}")
+    parts = event_text.checked(checked) if checked else []
+    held_out = "held-out " * bool(parts) + ", ".join(parts)
+    checks.append([held_out, ", ".join(parts[-2:]), "".join(parts[-2:-1])])
+  if not any(held_out for held_out, *_ in checks):
+    yield losses
+    return
+  width = max(map(len, losses))
+  yield [f"{loss:{width}}{' ' * _GAP}{held_out}".rstrip()
+         for loss, (held_out, *_) in zip(losses, checks)]
+  for texts in zip(*checks):
+    yield [text or loss for loss, text in zip(losses, texts)]
 
 
 def _cell(text):
@@ -180,7 +210,7 @@ class LiveProgress:
     parts: List[Any] = [rich_text.Text(
         ", ".join(self._text.heading(progress)), style="bold", no_wrap=True,
         overflow="ellipsis")]
-    groups = [(noun, group, _shown(group, progress.losses, max_rows))
+    groups = [(noun, group, _shown(group, progress, max_rows))
               for noun, group in (("subnetworks", subnetworks),
                                   ("ensembles", ensembles)) if group]
     rows = self._rows(
@@ -201,17 +231,16 @@ class LiveProgress:
     """Yields the cells of each name; in a column all have the same width."""
     began, short = self._text.began, self._text.names.short
     max_steps = began.max_steps if began else None
-    steps, losses = [], []
-    for name in names:
-      step = progress.steps[name]
-      steps.append(f"step {step}" if max_steps is None
-                   else f"{step}/{max_steps}")
-      loss = progress.losses.get(name)
-      losses.append("" if loss is None else f"loss {loss:.4g}")
+    steps = [f"step {step}" if max_steps is None else f"{step}/{max_steps}"
+             for step in map(progress.steps.__getitem__, names)]
     step_width = max(map(len, steps))
-    loss_width = max(map(len, losses))
-    left = width - step_width - loss_width - 2 * _GAP
     longest = max(len(short(name)) for name in names)
+    # A bar is worth more than the loss of the last step, but not than checks.
+    needed = min(longest, _MIN_NAME_WIDTH)
+    for i, losses in enumerate(_loss_texts(progress, names)):
+      left = width - step_width - max(map(len, losses)) - 2 * _GAP
+      if left >= needed + (_GAP + _MIN_BAR_WIDTH if i == 0 else 0):
+        break
     name_width = min(longest, max(_MIN_NAME_WIDTH, left * 3 // 5))
     bar_width = left - name_width - _GAP
     has_bar = max_steps is not None and bar_width >= _MIN_BAR_WIDTH

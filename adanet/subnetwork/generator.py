@@ -144,8 +144,10 @@ class Builder:
                        previous_ensemble: Any = None) -> Subnetwork:
     """Builds the ops and the variables of the subnetwork.
 
-    An override may leave `labels` out, and may take a `config`, the
-    `RunConfig`.
+    An override may leave `labels` and `previous_ensemble` out, and may take a
+    `config`, the `RunConfig`. Where all ensembles are fitted and no builder
+    asks for `previous_ensemble`, here or in `build_subnetwork_train_op`,
+    subnetworks of earlier iterations are not built for training.
 
     Args:
       features: dict from name to tensor, as the input function returned it.
@@ -170,6 +172,8 @@ class Builder:
                                 var_list: Any, labels: Any, iteration_step: Any,
                                 summary: Any, previous_ensemble: Any) -> Any:
     """Builds the op that trains the subnetwork for one step.
+
+    An override may leave `previous_ensemble` out; see `build_subnetwork`.
 
     Args:
       subnetwork: the `Subnetwork` that `build_subnetwork` returned.
@@ -208,7 +212,8 @@ class Generator:
     """Returns the builders of an iteration.
 
     It is asked again whenever the graph is rebuilt, so the same arguments must
-    give the same builders. An override may leave `config` out.
+    give the same builders. An override may leave `config` out, and
+    `previous_ensemble`, which costs what its subnetworks cost to build.
 
     Args:
       previous_ensemble: the `Ensemble` that won the previous iteration, or None
@@ -237,7 +242,7 @@ class SimpleGenerator(Generator):
     """
     self._subnetwork_builders = subnetwork_builders
 
-  def generate_candidates(self, previous_ensemble: Any, iteration_number: int,
-                          previous_ensemble_reports: Any, all_reports: Any,
-                          config: Any = None) -> List[Builder]:
+  def generate_candidates(  # type: ignore[override]
+      self, iteration_number: int, previous_ensemble_reports: Any,
+      all_reports: Any, config: Any = None) -> List[Builder]:
     return self._subnetwork_builders

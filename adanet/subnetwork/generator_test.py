@@ -90,10 +90,10 @@ class SimpleGeneratorTest(absltest.TestCase):
   def test_same_builders_in_every_iteration(self):
     builders = ["a", "b"]
     generator = subnetwork.SimpleGenerator(builders)
-    self.assertEqual(builders, generator.generate_candidates(None, 0, [], []))
+    self.assertEqual(builders, generator.generate_candidates(0, [], []))
     self.assertEqual(builders, generator.generate_candidates(
-        previous_ensemble=None, iteration_number=1,
-        previous_ensemble_reports=[], all_reports=[], config=None))
+        iteration_number=1, previous_ensemble_reports=[], all_reports=[],
+        config=None))
 
 
 if __name__ == "__main__":

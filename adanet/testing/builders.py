@@ -96,6 +96,20 @@ class Dense(subnetwork.Builder):
     return optimizer.minimize(loss, var_list=var_list)
 
 
+class Alone(Dense):
+  """A `Dense` that does not ask for the previous ensemble."""
+
+  def build_subnetwork(self, features, logits_dimension, training,
+                       iteration_step, summary):
+    return super().build_subnetwork(
+        features, logits_dimension, training, iteration_step, summary)
+
+  def build_subnetwork_train_op(self, subnetwork, loss, var_list, labels,  # pylint: disable=redefined-outer-name
+                                iteration_step, summary):
+    return super().build_subnetwork_train_op(
+        subnetwork, loss, var_list, labels, iteration_step, summary, None)
+
+
 class _Resource(NamedTuple):
   """The methods that TensorFlow's collections of resources have."""
   handle: Any

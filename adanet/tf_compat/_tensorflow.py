@@ -9,7 +9,7 @@ import contextlib
 import gc
 import importlib
 import sys
-from typing import Any, Iterator
+from typing import Any, ContextManager, Iterator
 
 
 @contextlib.contextmanager
@@ -50,6 +50,14 @@ def eager_device() -> str:
   a scope or a default chose it.
   """
   return _load("tensorflow.python.eager.context").context().device_name
+
+
+def eager_mode() -> ContextManager[None]:
+  """Lets TensorFlow execute eagerly in a block, also where a graph is built.
+
+  No version has this in public.
+  """
+  return _load("tensorflow.python.eager.context").eager_mode()
 
 
 def _version():

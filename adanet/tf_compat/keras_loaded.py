@@ -8,10 +8,11 @@ returned yet tell the purpose of a variable or an assignment.
 """
 
 import inspect
+import pickle
 import re
 import sys
 import traceback
-from typing import Any, Dict, Tuple
+from typing import Any, Dict, List, Tuple
 
 # Keras has it for a whole thread, and here each scope has its own.
 _STATE = ("object_name_uids", "global_seed_generator", "name_scope_stack")
@@ -35,6 +36,10 @@ _REASONS = {
     "Attempting to capture an EagerTensor without building a function":
         _OTHER_GRAPH,
     "must be from the same graph as Tensor": _OTHER_GRAPH,
+    "Encountered an Eager-defined Tensor during graph construction":
+        "a MutableHashTable or the like was made outside of the function, and a "
+        "graph can only copy a tf.lookup.StaticHashTable: make one with its "
+        "entries.",
     "numpy() is only available when eager execution is enabled":
         "get_weights or numpy asks for a value, and variables have none while "
         "the graph is built: call it before, eagerly.",
@@ -50,6 +55,16 @@ _CLONES = (
     "no values while the graph is built: expected a model that is not "
     "compiled. Use type(model).from_config(model.get_config()), and compile "
     "the copy.")
+_ADAPTS = (
+    "adapt reads a tf.data.Dataset that was made while the graph is built: give "
+    "it an array, or adapt the layer outside of the function.")
+# Texts of errors where Python asks for the value of a tensor of a graph.
+_WITHOUT_VALUE = re.compile(
+    r"symbolic `tf\.Tensor` (as a Python `bool` )?is not allowed|symbolic "
+    r"tf\.Tensor .*numpy|len is not well defined for a symbolic|not "
+    r"'?SymbolicTensor\b|'SymbolicTensor' object (cannot be interpreted as an "
+    r"integer|has no attribute '(numpy|item|tolist)')|numpy\(\) is only "
+    r"available when eager")
 # The text that Keras puts around the message of an error.
 _AROUND = re.compile(
     r"Exception encountered when calling (?P<call>.*?)\.\n\n(?P<text>.*?)"
@@ -89,6 +104,19 @@ def of_keras(variable: Any) -> Any:
   return getattr(variable, "keras_variable", variable)
 
 
+def layers_of(model: Any) -> List[Any]:
+  """Returns all layers of a model, and those that they have."""
+  return list(model._flatten_layers(include_self=False))  # pylint: disable=protected-access
+
+
+def copied(model: Any) -> Any:
+  """Returns a model with the values of one, that shares nothing with it."""
+  classes = {type(one).__name__: type(one)
+             for one in [model] + layers_of(model)}
+  with loaded().saving.custom_object_scope(classes):
+    return pickle.loads(pickle.dumps(model))
+
+
 def check_keras() -> None:
   """Checks that Keras 3, if it is loaded, is one that adanet can train.
 
@@ -122,6 +150,35 @@ def has_raised(error: BaseException, innermost: bool = False) -> bool:
              for frame in (frames[-1:] if innermost else frames))
 
 
+def _calls(error):
+  """Returns the `self`, and the function's name, of all calls that failed.
+
+  Keras leaves calls out of an error that it raises for another one.
+  """
+  found = []
+  while error is not None:
+    found += [(frame.f_locals.get("self"), frame.f_code.co_name)
+              for frame, _ in traceback.walk_tb(error.__traceback__)]
+    error = error.__cause__ or error.__context__
+  return found
+
+
+def _untraceable(error):
+  """Returns one line about a layer that asks for a value; "" for another one.
+  """
+  if not _WITHOUT_VALUE.search(str(error)):
+    return ""
+  layers = [this for this, function in _calls(error)
+            if function == "call" and isinstance(this, loaded().layers.Layer)]
+  if not layers:
+    return ""
+  return (f"layer {layers[-1].name!r} ({type(layers[-1]).__name__}) asks for "
+          "the value of a tensor in call, and there is none while the graph is "
+          "built: call must be traceable, as under jit_compile. Use functions "
+          "of keras.ops, such as where and cond, instead of if, bool, int, "
+          "float, numpy and loops over tensors.")
+
+
 def reason(error: BaseException) -> str:
   """Returns one line about an error of Keras's; "" for another error."""
   if not has_raised(error):
@@ -131,6 +188,11 @@ def reason(error: BaseException) -> str:
                for frame, _ in traceback.walk_tb(error.__traceback__)}
   if functions.issuperset(["clone_model", "get_compile_config"]):
     return _CLONES
+  if "adapt" in functions and "is out of scope and cannot be used" in text:
+    return _ADAPTS
+  untraceable = _untraceable(error)
+  if untraceable:
+    return untraceable
   for part, meaning in _REASONS.items():
     if part in text:
       return meaning

@@ -25,7 +25,9 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 from adanet.tf_compat import _tensorflow
 from adanet.tf_compat import keras_2_names
 from adanet.tf_compat import keras_2_weights
+from adanet.tf_compat import keras_eager
 from adanet.tf_compat import keras_loaded
+from adanet.tf_compat import keras_replaced
 
 _READS = frozenset(["ReadVariableOp", "ResourceGather", "ResourceGatherNd"])
 _PLACEHOLDERS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
@@ -170,6 +172,9 @@ class KerasScope:
   """The variables and assignments of one builder with Keras 3.
 
   `entered` can be entered again and goes on where it ended.
+
+  Attributes:
+    eager: `keras_eager.EagerState`, what it uses of eager layers.
   """
 
   def __init__(self, name: str) -> None:
@@ -192,6 +197,7 @@ class KerasScope:
     self._in_functions: List[str] = []
     # From a variable's name to Keras's variable, and its owner.
     self._made: Dict[str, Tuple[Any, Any]] = {}
+    self.eager = keras_eager.EagerState(name)
 
   @contextlib.contextmanager
   def entered(self) -> Iterator[None]:
@@ -216,12 +222,13 @@ class KerasScope:
     scopes.append(self)
     self._active = True
     try:
-      with _tensorflow.v1.variable_creator_scope(self._make):
+      with _tensorflow.v1.variable_creator_scope(self._make), \
+           self.eager.entered(), keras_replaced.replaced():
         yield
     except Exception as error:
       if keras_loaded.has_raised(error):
         keras_loaded.check_keras()
-      reason = keras_loaded.reason(error)
+      reason = self.eager.reason(error) or keras_loaded.reason(error)
       if reason:
         raise ValueError(f"{self._name}: {reason}") from error
       raise
@@ -243,14 +250,16 @@ class KerasScope:
 
   def _make(self, next_creator, **kwargs):
     """Makes a variable: a creator of `variable_creator_scope`."""
-    if keras_loaded.loaded() is None:
+    if keras_loaded.loaded() is None or _tensorflow.v2.executing_eagerly():
       return next_creator(**kwargs)
-    keras_variable, owner = keras_loaded.variable_in_the_making()
+    keras_variable, owner = (
+        self.eager.copying or keras_loaded.variable_in_the_making())
     if keras_variable is None:
       return next_creator(**kwargs)
     keras_loaded.check_keras()
     # With the slash, no scope of ops gives it a number.
-    kwargs["name"] = self._free_name(keras_variable.path) + "/"
+    kwargs["name"] = keras_eager.free_name(
+        f"{self._name}/{keras_variable.path}") + "/"
     # A constant that waits for nothing, whatever the scope of ops waits for.
     constant = _tensorflow.v2.get_static_value(kwargs["initial_value"])
     if constant is not None:
@@ -265,19 +274,6 @@ class KerasScope:
       variables = _global_variables()
       variables[:] = [v for v in variables if v is not made]
     return made
-
-  def _free_name(self, path):
-    """Returns the name of a variable, which no op of the graph has yet."""
-    graph = _tensorflow.v1.get_default_graph()
-    name = first = f"{self._name}/{path}"
-    number = 0
-    while True:
-      try:
-        graph.get_operation_by_name(name)
-      except KeyError:
-        return name
-      number += 1
-      name = f"{first}_{number}"
 
   def is_frozen(self, variable: Any) -> bool:
     """Whether Keras does not train a variable, or the layer that has it."""

@@ -638,9 +638,11 @@ class KerasScopeTest(parameterized.TestCase):
   def test_layers_of_another_graph(self):
     eager = _layers()
     eager(np.zeros([1, 3], "f"))
-    for model in eager, _Graph(_layers).model:
-      with self.assertRaisesRegex(
-          ValueError, "^scope: a layer, model or metric of Keras was made"):
+    for model, message in (
+        (eager, "^scope: layer 'dense.*' uses the variable .*/kernel, which was "
+         "made outside of the function and would train: .*, or freeze it"),
+        (_Graph(_layers).model, "^scope: a layer, model or metric of Keras ")):
+      with self.assertRaisesRegex(ValueError, message):
         _Graph(lambda made=model: made)
 
   def test_optimizer_that_is_applied_in_the_graph(self):

@@ -11,15 +11,15 @@ import contextlib
 import math
 from typing import Any, Dict, Iterable, NamedTuple, Tuple
 
-from adanet import ensemble as ensemble_lib
 from adanet import log as logging
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
+from adanet.core import checkpoints
+from adanet.core import earlier_winners
 from adanet.core import ensembles
 from adanet.core import iteration as iteration_lib
 from adanet.core import scoped_summary
-from adanet.core import scopes
 from adanet.core import selection
 from adanet.core import subnetworks
 from adanet.training import head_loss
@@ -28,7 +28,6 @@ from adanet.training import recorded_logits as logits_lib
 from adanet.training import sessions
 from adanet.training import trained as trained_lib
 import numpy as np
-
 
 
 class Fitted(NamedTuple):
@@ -129,8 +128,9 @@ def fit(model: model_lib.Model, candidates: trained_lib.Candidates,
     ValueError: an ensembler of a user returned no weights.
   """
   ensemblers = _ensemblers(model.search)
-  with contextlib.closing(head_loss.HeadLoss(
-      model, next(iter(logits.members.values())).logits, logits.inputs)) as loss:
+  like = next(iter(logits.members.values())).logits
+  with contextlib.closing(
+      head_loss.HeadLoss(model, like, logits.inputs)) as loss:
     losses = {name: loss(member.logits)
               for name, member in logits.members.items()
               if "t{}_{}".format(*name) not in candidates.not_finite and
@@ -218,22 +218,39 @@ def _network(logits, complexity):
           complexity))
 
 
-def _previous_spec(architecture, recorded, logits):
-  """Returns the `EnsembleSpec` of the previous ensemble, from its logits."""
-  if architecture is None:
+def _previous_spec(model, candidates, recorded, task, logits):
+  """Returns the `EnsembleSpec` of the previous ensemble, from logits."""
+  v1 = tf_compat.v1
+  if candidates.previous is None:
     return None
+  architecture = candidates.architectures[candidates.previous]
   networks = tuple(
       _network(logits[name], recorded.members[name].complexity)
       for name in architecture.subnetworks)
-  weighted = [ensemble_lib.WeightedSubnetwork(subnetwork=network)
-              for network in networks]
-  ensemble = ensemble_lib.ComplexityRegularized(
-      weighted, None, logits[None], networks,
-      tf_compat.v1.constant(recorded.previous.complexity))
-  return ensembles.EnsembleSpec(
-      "previous", ensemble, architecture,
-      tuple(_RecordedBuilder(name) for _, name in architecture.subnetworks),
-      networks, step=None, iteration_step=None, summary=None)
+  spec = earlier_winners.of_members(
+      candidates.previous, architecture,
+      [_RecordedBuilder(name) for _, name in architecture.subnetworks],
+      networks)
+  if recorded.previous is not None:
+    return spec._replace(ensemble=spec.ensemble._replace(
+        logits=logits[None],
+        complexity_regularization=v1.constant(recorded.previous.complexity)))
+  # All are fitted: it is the weighted sum of its members.
+  latest = earlier_winners.latest(
+      model.history(candidates.number), list(_ensemblers(model.search)))
+  assert latest is not None
+  with v1.variable_scope(f"iteration_{latest.number}"):
+    built = _built(model.search, latest.name, architecture, latest.number, task,
+                   (), spec)
+  return spec._replace(ensemble=built.ensemble)
+
+
+def _stored_variables(spec, checkpoint):
+  """Returns pairs of a variable of an ensemble and its stored value."""
+  own = [v for v in tf_compat.v1.global_variables()
+         if f"/ensemble_{spec.name}/" in v.op.name]
+  values = checkpoints.values(checkpoint, [v.op.name for v in own])
+  return [(v, values[v.op.name]) for v in own]
 
 
 class Fits(NamedTuple):
@@ -271,9 +288,10 @@ def fits(model: model_lib.Model, candidates: trained_lib.Candidates,
   v1 = tf_compat.v1
   with model.task_graph(evaluator.input_fn, "eval") as (_, task, initializers):
     tensors = reader.logits(task)
-    before = _previous_spec(
-        candidates.architectures[previous] if previous else None, logits,
-        tensors)
+    with v1.variable_scope("adanet"):
+      before = _previous_spec(model, candidates, logits, task, tensors)
+    stored = [] if before is None else _stored_variables(
+        before, candidates.checkpoint)
     specs = {}
     # Beside ensembles that train, it is evaluated as they are.
     if previous is not None and all(
@@ -293,6 +311,7 @@ def fits(model: model_lib.Model, candidates: trained_lib.Candidates,
     start = sessions.Initializers(None, (), initializers)
     with sessions.local_session(model.config.session_config) as session:
       start.set_variables(session)
+      session.run([v1.assign(*pair) for pair in stored])
       set_weights(session, [(specs[name].ensemble, one.weights)
                             for name, one in fitted.items()])
       with start.started(session):
@@ -318,6 +337,11 @@ def _ensemble(name, architecture, search, number, task, logits, tensors,
               tensors[number, builder],
               logits.members[number, builder].complexity),
           None, None, None) for builder in new]
+  return _built(search, name, architecture, number, task, networks, before)
+
+
+def _built(search, name, architecture, number, task, networks, before):
+  """Builds a fitted ensemble of the networks of `before` and of new ones."""
   kept = () if before is None else tuple(
       i for i, member in enumerate(before.architecture.subnetworks)
       if member in architecture.subnetworks)

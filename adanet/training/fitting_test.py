@@ -5,7 +5,6 @@
 `adanet/estimator:fitted_test` has whole searches.
 """
 
-import contextlib
 import math
 import types
 from unittest import mock

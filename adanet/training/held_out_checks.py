@@ -19,6 +19,7 @@ from adanet.core import iteration as iteration_lib
 from adanet.tf_compat import saveables
 from adanet.training import head_loss
 from adanet.training import held_out_input
+from adanet.training import logits_library
 from adanet.training import model as model_lib
 from adanet.training import recorded_logits as logits_lib
 from adanet.training import sessions
@@ -26,10 +27,7 @@ import numpy as np
 
 _Values = Dict[str, np.ndarray]  # By the names of variables.
 
-# The ends of names in a checkpoint: what is known of a network's checks, and
-# a variable's value at the best one.
-_CHECKS = "checks"
-_AT_BEST = "/at_best_check"
+_AT_BEST = early_stopping.AT_BEST
 
 
 def _prefix(number, name):
@@ -84,10 +82,7 @@ class _Networks:
     with self._model.graph(
         model.rules.evaluator.input_fn, "eval", number) as built:
       networks = {spec.name: spec for spec in built.iteration.subnetworks}
-      tensors = [
-          tensor for tensor in v1.nest.flatten(
-              (built.task.features, built.task.labels), expand_composites=True)
-          if isinstance(tensor, v1.Tensor)]
+      tensors = logits_lib.components(built.task)
       logits = next(iter(networks.values())).subnetwork.logits
       self._input = held_out_input.HeldOutInput(
           model.rules.evaluator, tensors,
@@ -101,6 +96,8 @@ class _Networks:
           for name, spec in networks.items()}
       self.variables = {name: [v.op.name for v in variables]
                         for name, variables in by_name.items()}
+      self._recorded_variables = logits_library.variables_of(
+          (number, spec.builder.name) for spec in networks.values())
       self._assignments = {name: _Assignment(variables)
                            for name, variables in by_name.items()}
       fetches = {name: logits_lib.network_fetches(spec.subnetwork)
@@ -151,8 +148,11 @@ class _Networks:
               ) -> logits_lib.RecordedLogits:
     """Returns logits that `logits` has returned as a record of them."""
     assert self._input.digests is not None
-    return logits_lib.RecordedLogits(dict(members), None, self._input.inputs, (
-        *map(logits_lib.RecordedBatch, self._sizes, self._input.digests),))
+    return logits_lib.RecordedLogits(
+        dict(members), None, self._input.inputs, (*map(
+            logits_lib.RecordedBatch, self._sizes, self._input.digests),),
+        tuple(self._input.features) if logits_library.is_used(
+            self._model.search) else (), self._recorded_variables)
 
 
 class HeldOutChecks:
@@ -179,6 +179,7 @@ class HeldOutChecks:
       ValueError: a network cannot be put back to the values of a check.
     """
     v1 = tf_compat.v1
+    assert model.search.early_stopping is not None
     self._rule = model.search.early_stopping
     self._report = report
     self._iteration = iteration
@@ -217,6 +218,10 @@ class HeldOutChecks:
 
   # In a checkpoint.
 
+  def _name_of_checks(self, network):
+    return _prefix(self._iteration.number, network).rstrip("/") + (
+        early_stopping.CHECKS)
+
   def _save_with_graph(self):
     """Lets each saver of the default graph save all that is known here."""
     v1 = tf_compat.v1
@@ -224,7 +229,7 @@ class HeldOutChecks:
     known = {v.op.name: v.dtype.base_dtype for v in v1.global_variables()}
     self._dtypes = {name: dtype.as_numpy_dtype for name, dtype in known.items()}
     for network, of_network in self._networks.variables.items():
-      names.append(_prefix(self._iteration.number, network) + _CHECKS)
+      names.append(self._name_of_checks(network))
       types.append(v1.string)
       names += [name + _AT_BEST for name in of_network]
       types += [known[name] for name in of_network]
@@ -246,7 +251,7 @@ class HeldOutChecks:
     """Reads how far a checkpoint is, if it has been written with checks."""
     reader = tf_compat.v1.train.NewCheckpointReader(checkpoint)
     for network, of_network in self._networks.variables.items():
-      name = _prefix(self._iteration.number, network) + _CHECKS
+      name = self._name_of_checks(network)
       if not reader.has_tensor(name):
         continue
       checks = self.by_network[network] = typed_json.from_json(
@@ -317,7 +322,8 @@ class HeldOutChecks:
     """
     self.put_back(session, [name])
     self._best.pop(name, None)
-    self.by_network[name] = self.by_network[name]._replace(ended=reason)
+    self.by_network[name] = self.by_network[name]._replace(
+        ended=reason.rstrip("."))
 
   def standings(self) -> Dict[str, early_stopping.CheckedLoss]:
     """Returns how each network stands that was checked."""

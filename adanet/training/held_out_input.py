@@ -19,6 +19,7 @@ class HeldOutInput:
   Attributes:
     digests: the digest of each batch, when all were read once; see
       `RecordedBatch`.
+    features: a digest of all tensors of each batch, then.
     inputs: all that the head's loss needs of them; see `RecordedLogits`.
   """
 
@@ -41,6 +42,7 @@ class HeldOutInput:
     self._session_config = session_config
     self._kept: Optional[List[List[np.ndarray]]] = None
     self.digests: Optional[List[str]] = None
+    self.features: List[str] = []
     self.inputs: Dict[logits_lib.InputPath, Any] = {}
 
   def batches(self) -> Iterator[List[np.ndarray]]:
@@ -57,18 +59,20 @@ class HeldOutInput:
     size = 0
     inputs: List[Dict[logits_lib.InputPath, Any]] = []
     digests: List[str] = []
+    features: List[str] = []
     for batch, of_loss in self._read():
       digests.append(logits_lib.digest(of_loss.values()))
       self._check(digests, is_last=False)
       if self.digests is None:
         inputs.append(of_loss)
+        features.append(logits_lib.digest(batch))
       size += sum(array.nbytes for array in batch)
       if kept is not None:
         kept = kept + [batch] if size <= _MAX_KEPT_BYTES else None
       yield batch
     self._check(digests, is_last=True)
     if self.digests is None:
-      self.digests = digests
+      self.digests, self.features = digests, features
       self.inputs = {
           path: logits_lib.concatenated([one[path] for one in inputs])
           for path in inputs[0]}

@@ -12,6 +12,7 @@ from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import evaluation
 from adanet.core import user_input
+from adanet.tf_compat import datasets
 from adanet.training import arrays
 from adanet.training import input_position
 import numpy as np
@@ -119,7 +120,8 @@ def _check_parameters(parameters):
 def _iterator(dataset):
   """Returns the iterator of an input_fn's result."""
   try:
-    return tf_compat.v1.data.make_initializable_iterator(dataset)
+    return tf_compat.v1.data.make_initializable_iterator(
+        datasets.without_idle_tuning(dataset))
   except ValueError as error:
     # That of TensorFlow 2, and that of 1.15.
     if not re.search("is different from the graph|from the same graph",

@@ -282,7 +282,8 @@ class Loop:
     networks = {name: self.steps[name] for name in checks.by_network}
     ends = checks.check(session, {
         name: step for name, step in networks.items()
-        if is_last or name not in self._active or checks.is_due(step)})
+        if step and (is_last or name not in self._active or
+                     checks.is_due(step))})
     for name, reason in ends.items():
       self._stop(name, reason, is_complete=True)
     for name in networks:

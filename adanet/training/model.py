@@ -84,6 +84,7 @@ class Model(NamedTuple):
     only: `Architecture` of the one ensemble that is built of an iteration, with
       its subnetworks; None for all. It is not for training.
     applies_head: see `LearningTask`.
+    with_members: see `building.build`.
   """
   search: iteration_lib.Search
   model_dir: model_dir_lib.ModelDir
@@ -96,6 +97,7 @@ class Model(NamedTuple):
   stops: Mapping[str, int] = {}
   only: Optional[architecture_lib.Architecture] = None
   applies_head: bool = True
+  with_members: bool = False
 
   def _reports(self, number):
     if self.report_store is None:
@@ -191,7 +193,7 @@ class Model(NamedTuple):
       iteration = building.build(
           self.search, self.history(number), number, task, self.config,
           strategy, functools.partial(self._share, strategy, number),
-          self._reports, self.only)
+          self._reports, self.only, self.with_members)
       yield BuiltGraph(iteration, task, initializers)
 
   def task_graph(self, input_fn: Callable[..., Any], mode: str

@@ -12,57 +12,30 @@ process that leads the search merges all records, and fits ensembles to them.
 
 import contextlib
 import hashlib
-import io
 import os
 import pickle
 import tempfile
-from typing import (Any, Callable, Dict, Iterable, Iterator, List, NamedTuple,
-                    Optional, Sequence, Set, Tuple)
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
+from typing import Sequence, Set, Tuple
 
 from adanet import ensemble as ensemble_lib
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import evaluation
 from adanet.core import iteration as iteration_lib
 from adanet.core import subnetworks
 from adanet.tf_compat import files
+from adanet.training import logits_library
+from adanet.training import logits_values
 from adanet.training import model as model_lib
 import numpy as np
 
-Network = Tuple[int, str]
-"""The name of a network: its iteration, and its builder's name."""
-
-InputPath = Tuple[Any, ...]
-"""Where a tensor of a batch is: ("labels",), or ("features", "weight")."""
-
-
-class RecordedBatch(NamedTuple):
-  """A batch of the evaluator's data.
-
-  Attributes:
-    size: int, the number of its examples.
-    digest: str, of the values that the head's loss needs of them.
-  """
-  size: int
-  digest: str
-
-
-class RecordedLogits(NamedTuple):
-  """The logits of some networks, on the same examples in the same order.
-
-  Attributes:
-    members: dict from the name of each network to its `Member`, the
-      previous ensemble's first.
-    previous: `Member` with the logits of the previous ensemble, and its
-      complexity regularization as the complexity; None without one.
-    inputs: dict from a path to an array of shape [n, ...], or to a
-      `SparseTensorValue`: the arguments of the head's loss beside logits.
-    batches: tuple of `RecordedBatch`.
-  """
-  members: Dict[Network, ensemble_lib.Member]
-  previous: Optional[ensemble_lib.Member]
-  inputs: Dict[InputPath, Any]
-  batches: Tuple[RecordedBatch, ...]
-
+Network = logits_values.Network
+InputPath = logits_values.InputPath
+RecordedBatch = logits_values.RecordedBatch
+RecordedLogits = logits_values.RecordedLogits
+merged = logits_values.merged
+other_data_error = logits_values.other_data_error
 
 # The part of a batch that the loss needs.
 
@@ -187,14 +160,14 @@ def _of_heads(logits):
   return {head: array for (head,), array in logits.items()}
 
 
-def _networks(iteration, with_previous):
+def _networks(iteration, with_previous, with_ensemble):
   """Returns the logits, and the complexity, of all that is recorded.
 
   The name of the previous ensemble is None.
   """
   previous = iteration.previous if with_previous else None
   logits, complexities = {}, {}
-  if previous is not None:
+  if previous is not None and with_ensemble:
     logits[None] = previous.ensemble.logits
     complexities[None] = getattr(
         previous.ensemble, "complexity_regularization", None)
@@ -216,6 +189,9 @@ def record(model: model_lib.Model, number: int, checkpoint: Optional[str],
           ) -> iteration_lib.Iteration:
   """Records the networks of an iteration, or of a part of it.
 
+  Those of the previous ensemble are left out where the model_dir has them; see
+  `completed`.
+
   Args:
     model: `Model`, with an evaluator.
     number: int, the iteration's.
@@ -232,25 +208,49 @@ def record(model: model_lib.Model, number: int, checkpoint: Optional[str],
   Raises:
     EmptyInputError: the evaluator's input has no batch.
   """
+  known = logits_library.of_previous(
+      model, number, checkpoint) if with_previous else None
+  return _recorded(model, number, checkpoint, folder,
+                   with_previous and known is None, watched)
+
+
+def _recorded(model, number, checkpoint, folder, with_previous, watched):
+  """Records in one pass over the data; returns the `Iteration`."""
   evaluator = model.rules.evaluator
-  model = model._replace(applies_head=False)
+  is_kept = logits_library.is_used(model.search)
+  model = model._replace(applies_head=False, with_members=with_previous)
   with model.graph(evaluator.input_fn, "eval", number) as built:
-    logits, complexities = _networks(built.iteration, with_previous)
+    logits, complexities = _networks(
+        built.iteration, with_previous, with_ensemble=not is_kept)
     fetches = {
         "logits": {name: dict(_leaves(tensors))
                    for name, tensors in logits.items()},
         "inputs": loss_inputs(built.task, next(iter(logits.values()))),
-        "complexities": complexities}
+        "complexities": complexities,
+        "features": components(built.task) if is_kept else []}
+    variables = logits_library.variables_of(logits)
+
+    def run(session):
+      batch = session.run(fetches)
+      # The values would take memory for all batches at once.
+      return dict(batch, features=digest(batch["features"]))
+
     with model.session(built, checkpoint) as (session, _):
       session = watched(session)
       batches = list(evaluation.batches(
-          session, lambda: session.run(fetches),
-          getattr(evaluator, "steps", None), "evaluator.input_fn"))
-  _write(batches, folder)
+          session, lambda: run(session), getattr(evaluator, "steps", None),
+          "evaluator.input_fn"))
+  _write(batches, folder, variables, is_kept)
   return built.iteration
 
 
-def _write(batches, folder):
+def components(task: subnetworks.LearningTask) -> List[Any]:
+  """Returns all dense tensors that the tensors of a batch consist of."""
+  return [tensor for one in tensors_of(task).values()
+          for tensor in tf_compat.v1.nest.flatten(one, expand_composites=True)]
+
+
+def _write(batches, folder, variables, with_features):
   """Writes the fetched values of all batches; takes the logits from them."""
   first = batches[0]
   sizes = [len(next(iter(next(iter(batch["logits"].values())).values())))
@@ -261,7 +261,7 @@ def _write(batches, folder):
     numbers = {}
     for path in list(first["logits"][name]):
       # Only one array is in memory twice.
-      _write_array(os.path.join(folder, f"{num_files}.npy"), np.concatenate(
+      _write_number(folder, num_files, np.concatenate(
           [batch["logits"][name].pop(path) for batch in batches]))
       numbers[path] = num_files
       num_files += 1
@@ -271,7 +271,9 @@ def _write(batches, folder):
       {path: concatenated([batch["inputs"][path] for batch in batches])
        for path in first["inputs"]},
       tuple(RecordedBatch(size, digest(batch["inputs"].values()))
-            for size, batch in zip(sizes, batches)))
+            for size, batch in zip(sizes, batches)),
+      tuple(batch["features"] for batch in batches) if with_features else (),
+      variables)
   _write_library(recording, folder)
 
 
@@ -290,29 +292,19 @@ def write(recording: RecordedLogits, folder: str) -> None:
         path: len(arrays) + i for i, path in enumerate(leaves)})
     arrays += leaves.values()
   for number, array in enumerate(arrays):
-    _write_array(os.path.join(folder, f"{number}.npy"), array)
+    _write_number(folder, number, array)
   _write_library(recording._replace(members=members), folder)
+
+
+def _write_number(folder, number, array):
+  logits_values.write_array(os.path.join(folder, f"{number}.npy"), array)
 
 
 def _write_library(recording, folder):
   files.write_bytes(os.path.join(folder, "library"), pickle.dumps(recording))
 
 
-def _write_array(path, array):
-  with files.written_whole(path) as temporary:
-    with tf_compat.v1.io.gfile.GFile(temporary, "wb") as f:
-      np.save(f, np.asarray(array, np.float32))
-
-
 # Reading.
-
-
-def _mapped(path):
-  """Returns an array of a file, which is not read before it is used."""
-  if "://" not in path:
-    return np.load(path, mmap_mode="r")
-  with tf_compat.v1.io.gfile.GFile(path, "rb") as f:
-    return np.load(io.BytesIO(f.read()))
 
 
 def read(folder: str) -> RecordedLogits:
@@ -322,7 +314,7 @@ def read(folder: str) -> RecordedLogits:
     tf.errors.NotFoundError: it has not ended.
   """
   def with_arrays(one):
-    arrays = {path: _mapped(os.path.join(folder, f"{number}.npy"))
+    arrays = {path: logits_values.mapped(os.path.join(folder, f"{number}.npy"))
               for path, number in one.logits.items()}
     return one._replace(logits=_of_heads(arrays))
 
@@ -338,7 +330,9 @@ def read(folder: str) -> RecordedLogits:
 @contextlib.contextmanager
 def recorded(model: model_lib.Model, number: int, checkpoint: Optional[str]
             ) -> Iterator[Tuple[iteration_lib.Iteration, RecordedLogits]]:
-  """Records all networks of an iteration in a temporary folder.
+  """Records the networks of an iteration in a temporary folder.
+
+  It has all of them; see `completed`.
 
   Args:
     model: see `record`.
@@ -350,66 +344,44 @@ def recorded(model: model_lib.Model, number: int, checkpoint: Optional[str]
   """
   with tempfile.TemporaryDirectory() as folder:
     iteration = record(model, number, checkpoint, folder)
-    yield iteration, read(folder)
+    with completed(model, number, checkpoint, read(folder)) as logits:
+      yield iteration, logits
 
 
 @contextlib.contextmanager
-def with_previous(model: model_lib.Model, number: int,
-                  checkpoint: Optional[str], new: RecordedLogits
-                 ) -> Iterator[RecordedLogits]:
-  """Adds the previous ensemble and its networks to logits of new networks.
+def completed(model: model_lib.Model, number: int, checkpoint: Optional[str],
+              logits: RecordedLogits) -> Iterator[RecordedLogits]:
+  """Adds the members of the previous ensemble, if they are not there.
+
+  They are taken from the model_dir, if it has them on the same data. If not,
+  they are run on the data again.
 
   Args:
     model: see `record`.
     number: see `record`.
     checkpoint: see `record`.
-    new: `RecordedLogits` of the iteration's own networks.
+    logits: `RecordedLogits` of what `record` has recorded, in all parts.
 
   Yields:
-    `RecordedLogits` of all, the previous ensemble's first.
-  """
-  if not model.history(number):
-    yield new
-    return
-  with tempfile.TemporaryDirectory() as folder:
-    record(model._replace(part=()), number, checkpoint, folder)
-    yield merged([read(folder), new])
-
-
-def other_data_error(who: str, batch: int) -> ValueError:
-  """Returns the error of data that differs from the recorded data.
-
-  Args:
-    who: str, the networks or the part that saw different data.
-    batch: int, the first batch that differs, from 0.
-  """
-  return ValueError(
-      f"evaluator.input_fn: {who} got another batch {batch} than others before."
-      " Fitted ensembles need the same examples in the same order each time: "
-      "do not shuffle, or shuffle with a seed")
-
-
-def merged(recordings: Sequence[RecordedLogits]) -> RecordedLogits:
-  """Returns the networks of several recordings as one.
-
-  Args:
-    recordings: each `RecordedLogits`, at least one. A member of several is
-      taken from the first one.
+    `RecordedLogits` of all networks.
 
   Raises:
-    ValueError: they were recorded on other data, or in another order.
+    ValueError: they were recorded on other data.
   """
-  first = recordings[0]
-  members = {}
-  for recording in reversed(recordings):
-    if recording.batches != first.batches:
-      pairs = list(zip(recording.batches, first.batches))
-      raise other_data_error(
-          ", ".join(f"t{t}_{name}" for t, name in recording.members),
-          next((i for i, (a, b) in enumerate(pairs) if a != b), len(pairs)))
-    members.update(recording.members)
-  order = [name for recording in recordings for name in recording.members]
-  return first._replace(
-      members={name: members[name] for name in dict.fromkeys(order)},
-      previous=next((recording.previous for recording in recordings
-                     if recording.previous is not None), None))
+  missing = logits_library.missing(model, number, logits)
+  if not missing:
+    yield logits
+    return
+  known = logits_library.of_previous(model, number, checkpoint)
+  if known is not None:
+    if (known.batches, known.features) == (logits.batches, logits.features):
+      yield merged([known, logits])
+      return
+    logging.info(
+        "Iteration %d: evaluator.input_fn gives other data than in the "
+        "iteration before, so the networks of earlier iterations are run on "
+        "it again.", number)
+  with tempfile.TemporaryDirectory() as folder:
+    _recorded(model._replace(part=()), number, checkpoint, folder, True,
+              lambda session: session)
+    yield merged([read(folder), logits])

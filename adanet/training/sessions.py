@@ -4,8 +4,8 @@
 
 import contextlib
 import re
-from typing import (Any, Dict, Iterator, List, NamedTuple, Optional, Sequence,
-                    Tuple)
+from typing import (Any, Callable, Dict, Iterator, List, NamedTuple, Optional,
+                    Sequence, Tuple)
 import weakref
 
 from adanet import tf_compat
@@ -51,6 +51,11 @@ def _all_saved():
   for saveable in v1.get_collection(v1.GraphKeys.SAVEABLE_OBJECTS):
     for spec in saveable.specs:
       yield _Saved(spec.name, v1.TensorShape(None), saveable)
+
+
+def saved_names() -> List[str]:
+  """Returns the names that a checkpoint of the default graph has."""
+  return [name for name, _, _ in _all_saved()]
 
 
 class Restorer:
@@ -123,16 +128,19 @@ class Initializers:
 
   def __init__(self, restorer: Optional[Restorer],
                local_init_ops: Sequence[Any],
-               input_initializers: Sequence[Any]):
+               input_initializers: Sequence[Any],
+               load: Callable[[Any], None] = lambda session: None):
     """Runs nothing yet.
 
     Args:
       restorer: `Restorer`; None where there is no checkpoint.
       local_init_ops: ops of subnetworks that initialize their own state.
       input_initializers: ops that start the input.
+      load: gives a session what else it needs of a checkpoint.
     """
     v1 = tf_compat.v1
     self._restorer = restorer
+    self._load = load
     self._variables = v1.global_variables()
     self._rates = [(match.group(1), v) for v in self._variables
                    for match in [_LEARNING_RATE.match(v.op.name)] if match]
@@ -155,6 +163,7 @@ class Initializers:
       rates = [variable for _, variable in self._rates]
       given = session.run(rates)
       self._restorer.restore(session)
+      self._load(session)
       self.kept_rates = {
           name: (float(before), float(after)) for (name, _), before, after in
           zip(self._rates, given, session.run(rates)) if before != after}

@@ -16,10 +16,12 @@ from adanet.core import summary
 from adanet.core import user_errors
 from adanet.tf_compat import saver_hooks
 from adanet.training import candidates as candidates_lib
+from adanet.training import carried
 from adanet.training import fingerprint_check
 from adanet.training import held_out_checks
 from adanet.training import hooks as hooks_lib
 from adanet.training import input_position
+from adanet.training import logits_library
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 from adanet.training import recording
@@ -180,6 +182,7 @@ class IterationTraining:
     summaries = training_summaries.TrainingSummaries(
         self.iteration, training.writer, model.config)
     restorer = self._prepare_chief() if task.is_chief else None
+    load = self._carry_earlier() if restorer else lambda session: None
     if model.search.early_stopping is not None:
       self._checks = held_out_checks.HeldOutChecks(
           model, self.iteration, start.checkpoint, not start.starts_iteration,
@@ -196,7 +199,7 @@ class IterationTraining:
     self._recorder = recording.TaskRecorder(
         self._folder.path, task.name, self.iteration, task.began)
     self.initializers = sessions.Initializers(
-        restorer, self.iteration.local_init_ops, built.initializers)
+        restorer, self.iteration.local_init_ops, built.initializers, load)
 
   _fingerprint_check: Optional[fingerprint_check.FingerprintCheck] = None
   _chief_saver: Optional[saving.CheckpointSaver] = None
@@ -218,6 +221,19 @@ class IterationTraining:
     return sessions.Restorer(
         start.checkpoint,
         f"adanet/iteration_{start.number}/" if start.starts_iteration else None)
+
+  def _carry_earlier(self):
+    """Carries networks that the graph leaves out from its checkpoint on.
+
+    Returns:
+      See `Initializers`.
+    """
+    if not self.iteration.leaves_out_earlier:
+      return lambda session: None
+    model, number = self._model, self._start.number
+    return carried.Carried(
+        self._start.checkpoint, model.history(number), number,
+        logits_library.variables(model.model_dir.path)).load
 
   def _make_saver(self):
     """Returns the `CheckpointSaver` of the chief."""
@@ -399,8 +415,8 @@ class IterationTraining:
         recording.mixture_weights(session, self.iteration, checkpoint),
         progress, self._recorder.total_seconds,
         checks=self._checks.by_network if self._checks else {},
-        logits=self._checks.recorded(session) if (
-            self._checks and ending == loop_lib.Ending.ITERATION_OVER) else None)
+        logits=self._checks.recorded(session)
+        if self._checks and ending == loop_lib.Ending.ITERATION_OVER else None)
 
   def close(self) -> None:
     """Frees what it has opened itself."""

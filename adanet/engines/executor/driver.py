@@ -11,8 +11,7 @@ For each iteration it
 
 The search then chooses the winner, and goes on.
 
-All that is known of an iteration is in its folder, `part_files`, so anything
-may be lost at any moment.
+All that is known of an iteration is in its folder: see `part_files`.
 
 When a worker is lost while it trains a part:
 
@@ -20,9 +19,8 @@ When a worker is lost while it trains a part:
 2. Otherwise the part is submitted again. It goes on from the newest checkpoint
    of its attempts: the steps since then are trained again. After 5 losses of
    one part, `execution.ExecutorError` ends the search.
-3. If the executor is broken (`concurrent.futures.BrokenExecutor`: a process
-   pool that lost a process), it takes no more work, and the error comes at
-   once. The next `train`, with another executor, goes on.
+3. If the executor is broken (`BrokenExecutor`: a process pool that lost a
+   process), the error comes at once. The next `train`, with another, goes on.
 
 An error of a part itself, or Ctrl-C, asks the other parts to save and to stop,
 by a file that each looks at, and waits for them at most 60 s.
@@ -183,14 +181,9 @@ class ExecutorEngine(engine.Engine):
             ) -> Iterator[logits_lib.RecordedLogits]:
     """See `Engine`. The parts have recorded them when they ended."""
     files = part_files.PartFiles(self.model.model_dir.path, candidates.number)
-    logits = logits_lib.merged([
+    yield logits_lib.merged([
         logits_lib.read(files.absolute(result.logits or ""))
         for result in self._results.values()])
-    with contextlib.ExitStack() as exits:
-      if candidates.previous is not None and logits.previous is None:
-        logits = exits.enter_context(logits_lib.with_previous(
-            self.model, candidates.number, candidates.checkpoint, logits))
-      yield logits
 
   def reports(self, candidates: trained_lib.Candidates,
               included: Sequence[str]) -> List[Any]:
@@ -353,13 +346,16 @@ class ExecutorEngine(engine.Engine):
     steps = _of_first(results, lambda result: result.steps)
     checkpoint, global_step = merge_checkpoints.merge(
         self.model, self._training,
-        [files.absolute(result.checkpoint)
-         for result in _longest_first(results)],
+        [files.absolute(r.checkpoint) for r in _longest_first(results)],
         [iteration.base_global_step + steps[f"t{iteration.number}_{name}"]
          for name in iteration.builder_names])
+    checks = _of_first(results, lambda result: result.checks)
+    rule = self.model.search.early_stopping
     progress = events.Progress(
         iteration.number, global_step, steps,
-        _of_first(results, lambda result: result.losses))
+        _of_first(results, lambda result: result.losses),
+        checks={name: rule.standing(of_network)
+                for name, of_network in checks.items() if of_network.checks})
     self._training.report(progress)
     self._write_curves(iteration.number, progress, averages)
     return trained_lib.TrainedIteration(
@@ -369,7 +365,7 @@ class ExecutorEngine(engine.Engine):
             tuple(one.name for one in iteration.fitted), averages,
             _of_first(results, lambda result: result.not_finite)),
         _of_first(results, lambda result: result.weights), progress,
-        seconds=0., checks=_of_first(results, lambda result: result.checks))
+        seconds=0., checks=checks)
 
   def _write_curves(self, number, progress, averages):
     """Draws a point of the search's own curves."""
@@ -434,8 +430,7 @@ def _ending(results):
 
 
 def _stops(number, results):
-  """Returns the steps of the builders that train no further, by their names.
-  """
+  """Returns the steps of builders that train no further, by their names."""
   return {
       name: result.steps[f"t{number}_{name}"]
       for part, result in results.items() for name in part

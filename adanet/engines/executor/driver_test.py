@@ -19,9 +19,13 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import adanet
 from adanet import replay
 from adanet import tf_compat
 from adanet import waiting
+from adanet.core import early_stopping
+from adanet.core import events
+from adanet.engines import engine
 from adanet.engines.executor import execution
 from adanet.history import store
 from adanet.testing import builders
@@ -236,6 +240,23 @@ class DriverTest(parameterized.TestCase):
         tf_compat.v1.train.latest_checkpoint(self._train(**search)).split(
             "/")[-1], tf_compat.v1.train.latest_checkpoint(found).split("/")[-1])
     self.assertEqual(list(trained), executor.trained)
+
+  def test_last_progress_has_the_checks_of_all(self):
+    reported = []
+    with mock.patch.object(engine.reporter, "reporter") as patched:
+      patched.return_value.__enter__.return_value = reported.append
+      model_dir = self._train(
+          _Here(), max_iterations=1, steps=6, names="ab",
+          ensemblers=[adanet.ensemble.GreedyEnsembler()],
+          evaluator=adanet.Evaluator(builders.input_fn(1)),
+          early_stopping=adanet.EarlyStopping(every_steps=2, patience=9))
+    *_, last = [e for e in reported if isinstance(e, events.Progress)]
+    (record,) = store.report(model_dir).iterations
+    self.assertEqual(
+        {name: early_stopping.CheckedLoss(
+            network.checks[-1].loss, network.held_out_loss, network.best_step,
+            0) for name, network in record.subnetworks.items()}, last.checks)
+    self.assertEqual({"t0_a", "t0_b"}, set(last.checks))
 
   def test_curves_of_the_previous_ensemble_are_drawn_once(self):
     counts = []

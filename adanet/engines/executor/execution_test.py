@@ -11,6 +11,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.core import empty_input
+from adanet.core import early_stopping
 from adanet.core import events
 from adanet.engines.executor import execution
 from adanet.engines.executor import part as part_lib
@@ -223,12 +224,15 @@ class ExecutionTest(parameterized.TestCase):
     def train(request):
       step, name = {"a": (4, "t0_a"), "b": (7, "t0_b")}[request.part[0]]
       self._files.write_progress(request.part, events.Progress(
-          0, step, {name: step}, {name: .5}, 10. / step, float(step)))
+          0, step, {name: step}, {name: .5}, 10. / step, float(step),
+          {name: early_stopping.CheckedLoss(.75, .25, step, 1)}))
       return self._done(request)
 
     self._results(_Executor(train))
     self.assertEqual(events.Progress(
-        0, 5, dict(t0_a=4, t0_b=7), dict(t0_a=.5, t0_b=.5), 10. / 7, 7.),
+        0, 5, dict(t0_a=4, t0_b=7), dict(t0_a=.5, t0_b=.5), 10. / 7, 7., {
+            "t0_a": early_stopping.CheckedLoss(.75, .25, 4, 1),
+            "t0_b": early_stopping.CheckedLoss(.75, .25, 7, 1)}),
                      self._events[-1])
 
   def test_graphs_are_checked_once(self):

@@ -16,6 +16,7 @@ from adanet.core import user_input
 from adanet.estimator import auto_compiled
 from adanet.estimator import auto_inputs
 from adanet.estimator import auto_networks
+from adanet.estimator import auto_outputs
 from adanet.estimator.keras_fit import arrangement as arrangement_lib
 from adanet.estimator.keras_fit import structures
 from adanet.tf_compat import keras_scope
@@ -159,7 +160,7 @@ def read_first(pool: Pool, x: Any) -> FirstModel:
     inputs = auto_inputs.ModelInputs(model, owner)
     result = _call(owner, lambda: model(inputs.of(features)))
   compiled = auto_compiled.compile_arguments(model)
-  if isinstance(result, dict) and set(result) != set(auto_networks.PAIR):
+  if isinstance(result, dict) and set(result) != set(auto_outputs.PAIR):
     return FirstModel(columns, list(result), False, compiled)
   if isinstance(result, (list, tuple)) and len(result) > 1:
     outputs = list(getattr(model, "output_names", None) or ())

@@ -1,0 +1,281 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the parts of an iteration's graph: subnetworks and ensembles.
+
+The iteration that is built now and the earlier ones are made of the same parts.
+"""
+
+import collections.abc
+import os
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+from typing import Tuple
+
+from adanet import tf_compat
+from adanet.core import architecture as architecture_lib
+from adanet.core import asking
+from adanet.core import ensembles
+from adanet.core import fingerprint
+from adanet.core import iteration as iteration_lib
+from adanet.core import scoped_summary
+from adanet.core import subnetworks
+
+Reports = Tuple[List[Any], List[Any]]
+
+
+class EarlierWinner(NamedTuple):
+  """The winner of an earlier iteration.
+
+  Attributes:
+    spec: `EnsembleSpec`. Where nothing needs it in the graph, its `ensemble` is
+      None, and it has no subnetworks.
+    networks: the `SubnetworkSpec`s of its iteration that are built.
+  """
+  spec: ensembles.EnsembleSpec
+  networks: Sequence[subnetworks.SubnetworkSpec] = ()
+
+
+def ensemble_name(number: int, candidate_name: str, ensembler_name: str) -> str:
+  """Returns the name of an ensemble of an iteration."""
+  return f"t{number}_{candidate_name}_{ensembler_name}"
+
+
+def is_previous(architecture: architecture_lib.Architecture, number: int,
+                before: Optional[architecture_lib.Architecture],
+                fitted: Sequence[str]) -> bool:
+  """Returns whether the previous ensemble won an iteration again.
+
+  A fitted ensemble may have new weights for old subnetworks alone. It has a
+  replay index of its own, which the previous one has not.
+
+  Args:
+    architecture: `Architecture` of the iteration's winner.
+    number: int, the iteration's.
+    before: `Architecture` of the previous ensemble, or None.
+    fitted: the names of the ensemblers that are fitted.
+  """
+  if before is None or architecture.subnetworks_of(number):
+    return False
+  return len(architecture.replay_indices) <= len(before.replay_indices) or (
+      architecture.ensembler_name not in fitted)
+
+
+class GraphParts:
+  """Builds the parts of one graph, which is the default one.
+
+  Attributes:
+    search: `Search`.
+    task: `LearningTask`.
+    graphs: dict of the graphs of the subnetworks that were built so far, for a
+      `SearchFingerprint`; only training has them.
+    fitted: the names of the search's ensemblers that are fitted.
+  """
+
+  def __init__(self, search: iteration_lib.Search,
+               task: subnetworks.LearningTask, config: Any, strategy: Any,
+               reports: Callable[[int], Reports]):
+    """Builds nothing yet. See `building.build` for the arguments."""
+    self.search = search
+    self.task = task
+    self.graphs: Dict[str, fingerprint.Graph] = {}
+    self.fitted = tuple(ensembler.name for ensembler in search.ensemblers
+                        if iteration_lib.is_fitted(ensembler))
+    self._config = config
+    self._strategy = strategy
+    self._strategy_before = strategy.for_earlier_iterations()
+    self._reports = reports
+
+  # What an iteration is made of.
+
+  def generate(self, number: int,
+               previous: Optional[EarlierWinner]) -> List[Any]:
+    """Returns the builders that the generator makes for an iteration.
+
+    Args:
+      number: int, the iteration's.
+      previous: the winner before, or None. A generator that does not ask for
+        it needs none.
+    """
+    generate = self.search.generator.generate_candidates
+    of_previous, of_all = self._reports(number)
+    arguments = asking.answered(
+        generate, dict(
+            iteration_number=number, previous_ensemble_reports=of_previous,
+            all_reports=of_all),
+        previous.spec.ensemble if previous else None, config=self._config)
+    made = generate(**arguments)
+    if made is not None and not isinstance(made, collections.abc.Iterable):
+      raise ValueError(
+          f"iteration {number}: generate_candidates must return a list of "
+          f"builders, got {made!r}")
+    builders = list(made or ())
+    subnetworks.check_names(builders, number)
+    return builders
+
+  def candidates(self, builders: Sequence[Any],
+                 previous: Optional[EarlierWinner]) -> List[Any]:
+    """Returns the candidates of all strategies.
+
+    Args:
+      builders: of the iteration.
+      previous: the winner before, or None.
+    """
+    candidates: List[Any] = []
+    for strategy in self.search.strategies:
+      made = strategy.generate_ensemble_candidates(
+          builders, previous.spec.builders if previous else None)
+      if not isinstance(made, collections.abc.Iterable):
+        raise ValueError(
+            f"generate_ensemble_candidates of {strategy!r} must return a list "
+            f"of adanet.ensemble.Candidate, got {made!r}")
+      candidates += made
+    for candidate in candidates:
+      if not hasattr(candidate, "subnetwork_builders"):
+        raise ValueError(
+            "ensemble_strategies must make an adanet.ensemble.Candidate each, "
+            f"got {candidate!r}")
+    return candidates
+
+  def named(self, made: Sequence[Any], name: str, kind: Tuple[str, str],
+            number: int) -> Any:
+    """Returns the one of `made` that has a name of the architecture's.
+
+    Args:
+      made: builders, ensemblers or candidates.
+      name: str.
+      kind: what they are, and where they come from, for the error.
+      number: int, the iteration's.
+
+    Raises:
+      ValueError: there is none.
+    """
+    for one in made:
+      if one.name == name:
+        return one
+    raise ValueError(
+        f"iteration {number}: model_dir {self._config.model_dir!r} needs the "
+        f"{kind[0]} {name!r}, and {kind[1]} has none of this name: use the "
+        "search that wrote this model_dir, or another model_dir")
+
+  def ensembler_of(self, architecture: architecture_lib.Architecture,
+                   number: int) -> Any:
+    """Returns the ensembler of an iteration's winner."""
+    return self.named(
+        self.search.ensemblers, architecture.ensembler_name,
+        ("ensembler", "ensemblers"), number)
+
+  def combined(self, architecture: architecture_lib.Architecture, number: int,
+               builders: Sequence[Any], previous: Optional[EarlierWinner]
+              ) -> Tuple[Any, ensembles.Combination]:
+    """Returns the ensembler and the `Combination` of an architecture.
+
+    Args:
+      architecture: `Architecture`.
+      number: int, the iteration's.
+      builders: the ones of this iteration that it has.
+      previous: the winner before, or None.
+    """
+    ensembler = self.ensembler_of(architecture, number)
+    if iteration_lib.is_fitted(ensembler):
+      members = set(architecture.subnetworks)
+      before = previous.spec.architecture.subnetworks if previous else ()
+      return ensembler, ensembles.Combination(
+          architecture.ensemble_candidate_name, tuple(builders), tuple(
+              i for i, member in enumerate(before) if member in members))
+    candidate = self.named(
+        self.candidates(builders, previous),
+        architecture.ensemble_candidate_name,
+        ("candidate", "ensemble_strategies"), number)
+    return ensembler, ensembles.combination(
+        candidate, previous.spec if previous else None, fitted=False)
+
+  def builders_of(self, architecture: architecture_lib.Architecture,
+                  number: int, generated: Sequence[Any]) -> List[Any]:
+    """Returns the builders of an iteration that an architecture has."""
+    return [self.named(generated, name, ("builder", "the generator"), number)
+            for name in architecture.subnetworks_of(number)]
+
+  # Parts of the graph.
+
+  def summary(self, namespace: str, name: str, enabled: bool) -> Any:
+    """Returns an `adanet.Summary` of a subnetwork or an ensemble."""
+    return scoped_summary.ScopedSummary(
+        namespace, name, skip=not (enabled and self.task.training))
+
+  def subnetwork(self, builders: Sequence[Any], index: int, number: int,
+                 previous: Optional[EarlierWinner],
+                 frozen: bool) -> subnetworks.SubnetworkSpec:
+    """Builds the subnetwork of one of an iteration's builders.
+
+    Args:
+      builders: of the iteration.
+      index: int, which one of them.
+      number: int, the iteration's.
+      previous: the winner before, or None.
+      frozen: whether the iteration is an earlier one.
+    """
+    builder = builders[index]
+    name = f"t{number}_{builder.name}"
+    replicated = self.search.replicate_ensemble_in_training
+    strategy = self._strategy_before if frozen else self._strategy
+    first = fingerprint.num_ops()
+    training = self.task.training and (replicated or not frozen)
+    with strategy.subnetwork_devices(len(builders), index):
+      spec = subnetworks.build_subnetwork(
+          builder, name, number, self.task,
+          self.summary("subnetwork", name, not frozen and
+                       self.search.enable_subnetwork_summaries),
+          previous.spec.ensemble if previous else None,
+          self._config.replace(model_dir=os.path.join(
+              self._config.model_dir, "assets", name)),
+          frozen=frozen and not (replicated and self.task.training),
+          training=training)
+    if self.task.training:
+      made = spec.subnetwork
+      self.graphs[fingerprint.key(name, frozen, training)] = fingerprint.ops(
+          [made.last_layer, made.logits], first)
+    return spec
+
+  def ensemble(self, combined: ensembles.Combination, ensembler: Any,
+               number: int, index: int,
+               specs: Sequence[subnetworks.SubnetworkSpec],
+               previous: Optional[EarlierWinner],
+               frozen: bool) -> ensembles.EnsembleSpec:
+    """Builds the ensemble of a `Combination`.
+
+    Args:
+      combined: `Combination`.
+      ensembler: `Ensembler`.
+      number: int, the iteration's.
+      index: int, its place among the candidates of the iteration.
+      specs: the `SubnetworkSpec`s of the iteration.
+      previous: the winner before, or None.
+      frozen: whether the iteration is an earlier one.
+    """
+    name = ensemble_name(number, combined.candidate_name, ensembler.name)
+    replicated = self.search.replicate_ensemble_in_training
+    return ensembles.build_ensemble(
+        combined, ensembler, name, number, index, self.task, specs,
+        previous.spec if previous else None,
+        self.summary("ensemble", name, not frozen and
+                     self.search.enable_ensemble_summaries),
+        self.search.exports,
+        frozen=frozen and not (replicated and self.task.training),
+        training=self.task.training and (replicated or not frozen))
+
+  def average(self, name: str, tensor: Any = None,
+              summary: Any = None) -> ensembles.MovingAverage:
+    """Makes the moving average of a candidate's AdaNet loss.
+
+    Args:
+      name: str, the candidate's.
+      tensor: its AdaNet loss; None for an average that is only read.
+      summary: its `adanet.Summary`, if the tensor is given.
+    """
+    with tf_compat.v1.variable_scope("candidate_" + name):
+      average = ensembles.moving_average(
+          tensor, self.search.adanet_loss_decay, self.task.training)
+      if average.update is not None:
+        with summary.current_scope():
+          summary.scalar(
+              "adanet_loss/adanet/adanet_weighted_ensemble", average.update)
+      return average

@@ -1,0 +1,324 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of searches whose builders do not ask for the previous ensemble.
+
+Their ensembles are fitted, so no network of an earlier iteration is built, and
+none runs again. All figures are those of a search that builds them.
+"""
+
+import functools
+import logging
+import os
+import shutil
+import tempfile
+import types
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import adanet
+from adanet import tf_compat
+from adanet.history import store
+from adanet.testing import builders
+from adanet.testing import engines
+from adanet.testing import searches
+import numpy as np
+
+_NAMES = ("a", "b", "c")
+
+
+def _held_out(scale=1.):
+  """Returns an input_fn of the evaluator."""
+  def input_fn():
+    features, labels = builders.data()
+    return tf_compat.v1.data.Dataset.from_tensor_slices(
+        ({"x": features * np.float32(scale)}, labels)).batch(7)
+  return input_fn
+
+
+class _Most(adanet.ensemble.FittedEnsembler):
+  """Leaves out the second network."""
+
+  name = "most"
+
+  def fit(self, members, loss):
+    weights = [1. / (2 + i) for i in range(len(members))]
+    weights[1:2] = [0.] * len(members[1:2])
+    return weights
+
+
+class _Noted(builders.Alone):
+  """Notes the batches that the network runs on."""
+
+  def __init__(self, name, width, runs):
+    super().__init__(name, width)
+    self._runs = runs
+
+  def build_subnetwork(self, features, logits_dimension, training,
+                       iteration_step, summary):
+    def note(value):
+      self._runs.append((self.name, training))
+      return value
+
+    noted = tf_compat.v1.numpy_function(
+        note, [features["x"]], tf_compat.v1.float32)
+    noted.set_shape(features["x"].shape)
+    return super().build_subnetwork(
+        {"x": noted}, logits_dimension, training, iteration_step, summary)
+
+
+def _made(kind=builders.Alone):
+  return [kind(name, 1 + i) for i, name in enumerate(_NAMES)]
+
+
+def _estimator(model_dir, made=None, **arguments):
+  """Returns a search of three iterations, the winners of which grow."""
+  made = made or _made()
+  arguments = {
+      "evaluator": adanet.Evaluator(_held_out()),
+      "ensemblers": [_Most()],
+      "subnetwork_generator": adanet.subnetwork.SimpleGenerator(made),
+      "max_iterations": 3, "force_grow": True, **arguments}
+  return searches.estimator(model_dir, *made, **arguments)
+
+
+@functools.lru_cache(maxsize=None)
+def _expected():
+  """Returns a trained search of builders that ask."""
+  estimator = _estimator(
+      tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir()),
+      _made(builders.Dense))
+  return estimator.train(builders.input_fn())
+
+
+def _predictions(estimator):
+  return np.array([one["predictions"] for one in estimator.predict(
+      builders.input_fn(1))])
+
+
+def _exported(estimator, folder):
+  def receiver():
+    given = {"x": tf_compat.v1.placeholder(tf_compat.v1.float32, [None, 3])}
+    return types.SimpleNamespace(features=given, receiver_tensors=given)
+
+  v1 = tf_compat.v1
+  path = estimator.export_saved_model(folder, receiver)
+  with v1.Graph().as_default(), v1.Session() as session:
+    signature = v1.saved_model.load(
+        session, ["serve"], path.decode()).signature_def["predict"]
+    return session.run(signature.outputs["predictions"].name,
+                       {signature.inputs["x"].name: builders.data()[0]})
+
+
+class _Case(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self._model_dir = self._folder()
+
+  def _folder(self):
+    return tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
+
+  def _trained(self, made=None, model_dir=None, **arguments):
+    estimator = _estimator(model_dir or self._model_dir, made, **arguments)
+    estimator.train(builders.input_fn())
+    return estimator
+
+  def _figures(self, model_dir, iterations=3):
+    """Returns what the iterations of a search decided, and by what."""
+    records = [store.Store(model_dir).iteration(t) for t in range(iterations)]
+    return [(record.winner, record.winning.value, record.winning.weights,
+             record.winning.subnetworks, record.fit) for record in records]
+
+  def _assert_same(self, expected, found):
+    """Asserts that two searches have decided and saved the same."""
+    self.assertEqual(self._figures(expected.model_dir),
+                     self._figures(found.model_dir))
+    np.testing.assert_array_equal(_predictions(expected), _predictions(found))
+    for name in expected.get_variable_names():
+      np.testing.assert_array_equal(
+          expected.get_variable_value(name), found.get_variable_value(name),
+          name)
+
+
+class EarlierNetworksTest(_Case):
+
+  @parameterized.parameters(
+      {},
+      {"ensemblers": [adanet.ensemble.GreedyEnsembler()], "force_grow": False},
+      {"ensemble_strategies": [adanet.ensemble.GrowStrategy(),
+                               adanet.ensemble.SoloStrategy()]})
+  def test_same_as_with_them(self, **arguments):
+    with_them = self._trained(
+        _made(builders.Dense), self._folder(), **arguments)
+    without = self._trained(**arguments)
+    self._assert_same(with_them, without)
+    self.assertEqual(with_them.evaluate(_held_out()),
+                     without.evaluate(_held_out()))
+    np.testing.assert_array_equal(
+        _exported(with_them, self._folder()),
+        _exported(without, self._folder()))
+    more = set(without.get_variable_names()) - set(
+        with_them.get_variable_names())
+    # No slot of an optimizer of an earlier iteration is kept.
+    self.assertEmpty([name for name in more if "candidate_" not in name])
+
+  def test_what_is_built(self):
+    made = _made()
+    calls = [one.calls for one in made]
+    estimator = _estimator(self._model_dir, made)
+    for number in range(1, 4):
+      for of_one in calls:
+        del of_one[:]
+      estimator = _estimator(self._model_dir, made, max_iterations=number)
+      estimator.train(builders.input_fn())
+      # To train, and to record.
+      self.assertEqual([["build", "train", "build"]] * 3, calls)
+    members = store.Store(self._model_dir).iteration(2).winning.subnetworks
+    for of_one in calls:
+      del of_one[:]
+    estimator.evaluate(_held_out())
+    last = [name for name in members if name.startswith("t2_")]
+    self.assertNotEmpty(last)
+    self.assertNotEqual(last, list(members))
+    self.assertEqual(["build"] * len(members), sum(calls, []))
+
+  def test_what_is_run(self):
+    runs = []
+    made = [_Noted(name, 1 + i, runs) for i, name in enumerate(_NAMES)]
+    self._trained(made)
+    self.assertLen({name for name, _ in runs}, 3)
+    recorded = [name for name, training in runs if not training]
+    # Five batches in each of three iterations.
+    self.assertEqual([15] * 3, [recorded.count(name) for name in _NAMES])
+
+  def test_one_that_asks_goes_on(self):
+    """A search may ask later on: all that it needs is saved."""
+    self._trained(max_iterations=2)
+    found = self._trained(_made(builders.Dense))
+    self._assert_same(_expected(), found)
+
+  def test_goes_on_from_one_that_asked(self):
+    self._trained(_made(builders.Dense), max_iterations=2)
+    self._assert_same(_expected(), self._trained())
+
+  @parameterized.parameters(6, 9)
+  def test_resumed(self, max_steps):
+    config = tf_compat.RunConfig(
+        keep_checkpoint_max=1, save_checkpoints_steps=1)
+    found = []
+    for kind in (builders.Dense, builders.Alone):
+      folder = self._folder()
+      _estimator(folder, _made(kind), config=config).train(
+          builders.input_fn(), max_steps=max_steps)
+      # Nothing is decided: it is fitted to what there is.
+      middle = _estimator(folder, _made(kind)).evaluate(_held_out())
+      found.append((middle, self._trained(_made(kind), folder, config=config)))
+    (expected, with_them), (middle, without) = found
+    self.assertEqual(expected, middle)
+    self._assert_same(with_them, without)
+
+  def test_older_checkpoint(self):
+    config = tf_compat.RunConfig(keep_checkpoint_max=None)
+    estimator = self._trained(config=config)
+    twin = self._trained(_made(builders.Dense), self._folder(), config=config)
+    for name in ("model.ckpt-4.1", "increment.ckpt-1", "model.ckpt-8.1",
+                 "increment.ckpt-2"):
+      values = [one.evaluate(_held_out(), checkpoint_path=os.path.join(
+          one.model_dir, name))["loss"] for one in (estimator, twin)]
+      self.assertEqual(values[0], values[1], name)
+
+  def test_on_an_executor(self):
+    estimator = _estimator(self._model_dir)
+    estimator.train(builders.input_fn(), executor=engines.Here())
+    self._assert_same(_expected(), estimator)
+
+  def test_reports_have_the_previous_ensemble(self):
+    def train(kind, model_dir):
+      seen = {}
+
+      class _Generator(adanet.subnetwork.Generator):
+
+        def generate_candidates(self, iteration_number,
+                                previous_ensemble_reports, all_reports):
+          seen[iteration_number] = [
+              (one.name, one.metrics) for one in all_reports]
+          return _made(kind)
+
+      self._trained(
+          _made(kind), model_dir, subnetwork_generator=_Generator(),
+          report_materializer=adanet.ReportMaterializer(_held_out()))
+      return seen[2]
+
+    found = train(builders.Alone, self._model_dir)
+    self.assertEqual(train(builders.Dense, self._folder()), found)
+    self.assertIn("previous_ensemble", [name for name, _ in found])
+
+
+class LibraryTest(_Case):
+  """Logits that were recorded are not recorded again, if they are the same."""
+
+  def _lines(self, train):
+    with self.assertLogs(level="INFO") as lines:
+      logging.info("begun")
+      train()
+    return [line for line in lines.output if "gives other data" in line]
+
+  def test_other_data(self):
+    """It is the features that differ; the labels do not."""
+    self._trained(max_iterations=2)
+    evaluator = adanet.Evaluator(_held_out(.5))
+    lines = self._lines(lambda: self._trained(evaluator=evaluator))
+    self.assertLen(lines, 1)
+    self.assertIn("Iteration 2: evaluator.input_fn", lines[0])
+    twin = self._folder()
+    self._trained(_made(builders.Dense), twin, max_iterations=2)
+    shutil.rmtree(os.path.join(twin, "logits"))
+    self._assert_same(self._trained(_made(builders.Dense), twin,
+                                    evaluator=evaluator),
+                      _estimator(self._model_dir))
+
+  def test_same_data(self):
+    self.assertEmpty(self._lines(self._trained))
+
+  @parameterized.parameters("all", "library.json", ".npy", "cut")
+  def test_without_files(self, which):
+    self._trained(max_iterations=2)
+    folder = os.path.join(self._model_dir, "logits")
+    for name in os.listdir(folder):
+      path = os.path.join(folder, name)
+      if which == "cut":
+        os.truncate(path, os.path.getsize(path) // 2)
+      elif which == "all" or name.endswith(which):
+        os.remove(path)
+    self._assert_same(_expected(), self._trained())
+
+  def test_continued_elsewhere(self):
+    self._trained(max_iterations=2)
+    copy = os.path.join(self._folder(), "copy")
+    shutil.move(self._model_dir, copy)
+    made = _made()
+    found = self._trained(made, copy)
+    self.assertEqual([["build", "train", "build"]] * 3,
+                     [one.calls for one in made])
+    self._assert_same(_expected(), found)
+
+  def test_other_values(self):
+    """Files of another search are not taken for this one's."""
+    other = self._folder()
+    self._trained([builders.Alone(name, 1 + i, learning_rate=.2)
+                   for i, name in enumerate(_NAMES)], other, max_iterations=2)
+    self._trained(max_iterations=2)
+    folder = os.path.join(self._model_dir, "logits")
+    shutil.rmtree(folder)
+    shutil.copytree(os.path.join(other, "logits"), folder)
+    self._assert_same(_expected(), self._trained())
+
+  def test_has_the_last_recording_only(self):
+    self._trained()
+    files = os.listdir(os.path.join(self._model_dir, "logits"))
+    before = store.Store(self._model_dir).iteration(1).winning.subnetworks
+    self.assertLen(files, len(before) + 3 + 1)
+
+
+if __name__ == "__main__":
+  absltest.main()

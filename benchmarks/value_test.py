@@ -1,0 +1,195 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what `value` says of its searches, and of what it refuses.
+
+No test times anything.
+"""
+
+import contextlib
+import os
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import adanet
+from benchmarks import program
+from benchmarks import value
+from benchmarks import value_data
+from benchmarks import value_fit
+from benchmarks import value_stopping
+from benchmarks import value_task
+import numpy as np
+
+
+def _searches(scores, secs):
+  """Returns the rows of a task, of two seeds.
+
+  Args:
+    scores: dict from the name of a row to its scores; .5 for others.
+    secs: dict from the name of a way to its CPU seconds; 10 for others.
+  """
+  rows = []
+  for name, way in value_task.WAYS.items():
+    of_choice = {
+        choice: scores.get(", ".join(filter(None, (name, choice))), (.5, .5))
+        for choice in way.choices}
+    rows += [value.row_of_search(name, choice, "digits", [
+        {"cpu_secs": secs.get(name, 10.), "wall_secs": 3., "networks": 9,
+         "scores": {key: of_choice[key][seed] for key in of_choice}}
+        for seed in range(2)]) for choice in way.choices]
+  return rows
+
+
+def _stopping_rows(losses, secs, steps=None, missing=0):
+  """Returns the rows of early stopping on a task, of two seeds.
+
+  Args:
+    losses: dict from the name of a row to its losses; .5 for others.
+    secs: dict from the name of a row to its CPU seconds; 10 for others.
+    steps: dict from the name of a row to the steps of each network.
+    missing: int, how many networks do not say their steps.
+  """
+  size = value_stopping.StoppingSize(
+      ("digits",), 3, (2, 4), 6, adanet.EarlyStopping(2, 1))
+  names = ["2 steps", "4 steps", value_stopping.STOPPED, value_stopping.LOOP]
+  results = {}
+  for i, job in enumerate(value_stopping.jobs(size, 2)):
+    name = names[i % len(names)]
+    count = (steps or {}).get(name, job.num_steps)
+    loss = losses.get(name, (.5, .5))[job.seed]
+    choices = value_task.WAYS[job.way].choices
+    results[job] = {
+        "cpu_secs": secs.get(name, 10.), "wall_secs": 3.,
+        "steps": {str(k): count for k in range(size.num_models - missing)},
+        "scores": dict.fromkeys(choices, .9),
+        "losses": dict.fromkeys(choices, loss)}
+  return value_stopping.rows(size, 2, results)
+
+
+class ValueBenchmarkTest(parameterized.TestCase):
+
+  @parameterized.parameters(*value_data.TASKS)
+  def test_data_of_searches(self, task):
+    data = value_data.load(task, 0)
+    sizes = [len(data.labels[part]) for part in value_data.PARTS]
+    np.testing.assert_allclose(
+        [.6, .2, .2], np.array(sizes) / sum(sizes), atol=1 / sum(sizes))
+    examples = np.concatenate(
+        [data.features[part] for part in value_data.PARTS])
+    self.assertLen(examples, sum(sizes))
+    if value_data.TASKS[task].standardizes:
+      train = data.features["train"]
+      np.testing.assert_allclose(0., train.mean(axis=0), atol=1e-5)
+      np.testing.assert_allclose(1., train.std(axis=0), atol=1e-5)
+      self.assertGreater(np.abs(examples.mean(axis=0)).max(), 1e-3)
+    value_data.load.cache_clear()
+    again = value_data.load(task, 0)
+    other = value_data.load(task, 1)
+    for part in value_data.PARTS:
+      np.testing.assert_array_equal(data.labels[part], again.labels[part])
+      self.assertFalse(
+          np.array_equal(data.features[part], other.features[part]))
+
+  def test_scores_of_searches(self):
+    labels = value_data.Data({}, {"test": np.array([0, 1, 1, 0])}, 2)
+    logits = np.array([[9., 0.], [0., 9.], [9., 0.], [9., 0.]])
+    self.assertEqual(.75, labels.score("test", logits))
+    self.assertAlmostEqual(9 / 4, labels.loss("test", logits), places=3)
+    values = value_data.Data(
+        {}, {"test": np.array([[-1.], [1.], [-1.], [1.]])}, 0)
+    self.assertEqual(1., values.score("test", values.labels["test"]))
+    self.assertEqual(0., values.score("test", np.zeros([4, 1])))
+    self.assertEqual(1., values.loss("test", np.zeros([4, 1])))
+
+  def test_bars_of_searches(self):
+    one, two = value_task.SELECTION_1, value_task.SELECTION_2
+    hand = f"{value_task.LOOP}, {value_task.BY_HAND}"
+    rows = _searches(
+        {one: (.6, .7), hand: (.62, .7), two: (.8, .8),
+         value_task.ADANET_3: (.7, .7)},
+        {one: 6., value_task.HYPERBAND: 30., two: 15., value_task.ADANET_3: 12.}
+    ) + [value.row_of_iteration(value.Size((), 9, 720), [(13., 6.), (15., 6.)]),
+         *value.rows_of_fit([value_fit.Fit(.5, 11, 10)])]
+    # Those of a task: score, CPU time, in pairs.
+    expected = [(.01, .01), (.6, .5), (-.15, 0.), (.2, 1.), (-.1, 0.),
+                (1.25, 1.), (2., 2.), (.5, 1.), (1.1, 1.2)]
+    np.testing.assert_allclose(
+        expected, [(bar.measured, bar.limit) for bar in value.bars(rows)])
+
+  def test_refuses_searches_that_fail(self):
+    job = value_task.Job("nobody's way", "digits", 0, 1, 1)
+    with self.assertRaisesRegex(program.CheckError, "nobody's way"):
+      value.run_all([job], [tuple(os.sched_getaffinity(0))])
+
+  @parameterized.parameters(
+      name for name, way in value_task.WAYS.items() if not way.can_stop)
+  def test_refuses_a_rule_that_a_way_would_not_follow(self, way):
+    job = value_task.Job(
+        way, "digits", 0, 1, 1, adanet.EarlyStopping(1, 1))
+    with self.assertRaisesRegex(program.CheckError, "does not end a network"):
+      value_task.run(job)
+
+  def test_rows_of_early_stopping(self):
+    rows = _stopping_rows({"4 steps": (.7, .5)}, {})
+    self.assertEqual(
+        ["2 steps", "4 steps", value_stopping.STOPPED, value_stopping.LOOP],
+        [row["what"] for row in rows])
+    self.assertEqual(
+        [6, 12, 18, 18], [row["steps"] for row in rows])
+    self.assertEqual("loss 0.6000 ± 0.1000; 10.0 CPU s; 12 steps",
+                     rows[1]["figure"])
+
+  def test_bars_of_early_stopping(self):
+    stopped, loop = value_stopping.STOPPED, value_stopping.LOOP
+    rows = _stopping_rows(
+        {"2 steps": (1.5, .1), "4 steps": (.4, .6), stopped: (.5, .6),
+         loop: (.5, .4)}, {stopped: 4., loop: 16.})
+    # The number is chosen for all seeds. Of a pair the loss of one is less.
+    np.testing.assert_allclose(
+        [(1.1, 1.03), (.1, .1), (.25, .5)],
+        [(bar.measured, bar.limit) for bar in value_stopping.bars(rows)])
+    self.assertIn("that of 4 steps", value_stopping.bars(rows)[0].name)
+    self.assertLen(value.bars(rows), 3)
+
+  # The rule is a check after 2 steps each, and a patience of 1; 6 are the most.
+  @parameterized.parameters(
+      ("2 steps", 2, 0, True), ("2 steps", 4, 0, False),
+      ("2 steps", 2, 1, False), (value_stopping.STOPPED, 6, 0, True),
+      (value_stopping.STOPPED, 4, 0, True),
+      (value_stopping.STOPPED, 2, 0, False),
+      (value_stopping.STOPPED, 5, 0, False),
+      (value_stopping.STOPPED, 8, 0, False), (value_stopping.LOOP, 8, 0, False))
+  def test_refuses_networks_with_wrong_steps(
+      self, what, steps, missing, is_right):
+    with contextlib.ExitStack() as stack:
+      if not is_right:
+        stack.enter_context(
+            self.assertRaisesRegex(program.CheckError, "trained its networks"))
+      _stopping_rows({}, {}, {what: steps}, missing)
+
+  def test_stops_where_keras_does(self):
+    """Both sides end a network after the checks of the same rule."""
+    rule = adanet.EarlyStopping(5, 1, min_delta=9.)  # No check is a gain again.
+    for way in (value_task.SELECTION_1, value_task.LOOP):
+      job = value_task.Job(way, "diabetes", 0, 25, 2, rule)
+      result, = value.run_all([job], [tuple(os.sched_getaffinity(0))]).values()
+      self.assertEqual([10, 10], list(result["steps"].values()), way)
+      self.assertEqual(set(value_task.WAYS[way].choices), set(result["losses"]))
+
+  def test_draws_every_search(self):
+    rows, stopping = _searches({}, {}), _stopping_rows({}, {})
+    picture = value.draw({
+        "question": "why", "sides": {"ours": {"rows": rows + stopping + [
+            value.row_of_iteration(value.Size((), 9, 720), [(13., 6.)])]}}})
+    above, below = picture.subfigs
+    self.assertLen(below.axes, 1)
+    self.assertLen(below.legends[0].get_texts(), 3)
+    names = [text.get_text() for text in above.legends[0].get_texts()]
+    self.assertEqual([row["what"] for row in rows], names)
+    styles = value.styles(names)
+    self.assertLen(
+        {(styles[name]["color"], styles[name]["marker"]) for name in names},
+        len(rows))
+
+
+if __name__ == "__main__":
+  absltest.main()
