@@ -130,7 +130,7 @@ class ArrayData:
     self.x, self.y = self._train.x, self._train.y
     num_rows = self._train.num_rows
     self._held_out: Optional[_Given] = None
-    self._rows: Tuple[Optional[np.ndarray], Optional[np.ndarray]] = None, None
+    self._rows: Tuple[Optional[np.ndarray], ...] = (None, None)
     self._split = validation_split
     if validation_data is None:
       rows = _split(num_rows, validation_split, seed)
