@@ -241,7 +241,7 @@ class ArrayData:
 
 
 def _ones(like, num_rows):
-  """Returns weights of 1, in the structure of others."""
+  """Returns weights of 1, in the structure of other weights."""
   if isinstance(like, dict):
     return {key: np.ones([num_rows, *one.shape[1:]], np.float32)
             for key, one in like.items()}
@@ -263,7 +263,7 @@ def _arranged(given, arrangement, names):
 
 
 def _check_same(train, held_out):
-  """Checks that held-out data have the names and shapes of the others.
+  """Checks that held-out data have the names and shapes of x and y.
 
   Raises:
     ValueError: they have not.

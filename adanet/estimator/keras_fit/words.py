@@ -34,7 +34,7 @@ _ARGUMENTS: Dict[str, str] = {
     "project_name": "directory is the folder of the search",
     "run_eagerly": "models are traced; call one yourself to debug it",
     "sample_weights": "its name is sample_weight",
-    "shuffle": "rows of arrays are shuffled by seed, in each epoch anew; a "
+    "shuffle": "rows of arrays are shuffled by seed, again in each epoch; a "
                "function that returns a tf.data.Dataset shuffles by itself",
     "steps_per_epoch": _EPOCH,
     "steps_per_execution": "steps need no such argument here",
