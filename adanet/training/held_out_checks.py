@@ -164,7 +164,7 @@ class HeldOutChecks:
 
   def __init__(self, model: model_lib.Model, iteration: iteration_lib.Iteration,
                checkpoint: Optional[str], resumes: bool,
-               report: Callable[[str, early_stopping.Check], None]):
+               report: Callable[[str, early_stopping.HeldOutCheck], None]):
     """Completes the default graph, before a saver of all of it is made.
 
     Args:
@@ -287,7 +287,7 @@ class HeldOutChecks:
     members = self._networks.logits(values)
     ends = {}
     for name, step in steps.items():
-      check = early_stopping.Check(step, (
+      check = early_stopping.HeldOutCheck(step, (
           self._networks.loss(members[name].logits)
           if _are_finite(values[name]) else float("nan")))
       checks = self.by_network[name] = self.by_network[name].checked(check)
