@@ -29,7 +29,8 @@ _ITERATIONS = st.builds(
         records.SubnetworkRecord, _NUMBERS, _MAYBE_FLOATS, _MAYBE_FLOATS,
         st.none() | _NUMBERS, _MAYBE_FLOATS, _MAYBE_FLOATS,
         checks=st.lists(st.builds(
-            early_stopping.HeldOutCheck, _NUMBERS, st.floats()), max_size=3).map(tuple),
+            early_stopping.HeldOutCheck, _NUMBERS, st.floats()),
+                        max_size=3).map(tuple),
         best_step=st.none() | _NUMBERS, ended=_NAMES), max_size=3),
     st.none() | _NUMBERS, _MAYBE_FLOATS, st.none() | _NUMBERS)
 _TASKS = st.builds(
