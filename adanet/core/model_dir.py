@@ -19,8 +19,8 @@
       assets/<subnetwork>/                files of a builder
       subnetwork/<name>/, ensemble/<name>/, eval/   TensorBoard's curves
 
-But for search.json and logits/, these are the names of AdaNet 0.8. A path may be that of
-any file system that TensorFlow knows.
+But for search.json and logits/, these are the names of AdaNet 0.8. A path may
+be that of any file system that TensorFlow knows.
 """
 
 import contextlib

@@ -56,7 +56,8 @@ class CarriedTest(parameterized.TestCase):
         {(0, "a"): [_A + "w"], (0, "b"): [_B + "w"]})
 
   def test_no_iteration_before(self):
-    self.assertEqual(["table"], carried.names(["table", _NEW], [_NEW], 0, [], {}))
+    self.assertEqual(
+        ["table"], carried.names(["table", _NEW], [_NEW], 0, [], {}))
 
 
 if __name__ == "__main__":

@@ -217,7 +217,9 @@ def _recorded(model, number, checkpoint, folder, with_previous, watched):
       batches = list(evaluation.batches(
           session, lambda: run(session), getattr(evaluator, "steps", None),
           "evaluator.input_fn"))
-  return built.iteration, _write(batches, folder, variables, is_kept)
+  return built.iteration, _write(
+      batches, folder, is_kept, variables=variables,
+      graphs=built.iteration.graphs)
 
 
 def _components(task):
@@ -226,7 +228,7 @@ def _components(task):
           for tensor in tf_compat.v1.nest.flatten(one, expand_composites=True)]
 
 
-def _write(batches, folder, variables, with_features):
+def _write(batches, folder, with_features, **of_graph):
   """Writes the fetched values of all batches; takes the logits from them.
 
   Returns:
@@ -241,8 +243,9 @@ def _write(batches, folder, variables, with_features):
     numbers = {}
     for path in list(first["logits"][name]):
       # Only one array is in memory twice.
-      logits_values.write_array(os.path.join(folder, f"{num_files}.npy"), np.concatenate(
-          [batch["logits"][name].pop(path) for batch in batches]))
+      logits_values.write_array(
+          os.path.join(folder, f"{num_files}.npy"), np.concatenate(
+              [batch["logits"][name].pop(path) for batch in batches]))
       numbers[path] = num_files
       num_files += 1
     members[name] = ensemble_lib.Member(numbers, float(complexity))
@@ -253,7 +256,7 @@ def _write(batches, folder, variables, with_features):
       tuple(RecordedBatch(size, digest(batch["inputs"].values()))
             for size, batch in zip(sizes, batches)),
       tuple(batch["features"] for batch in batches) if with_features else (),
-      variables)
+      **of_graph)
   files.write_bytes(os.path.join(folder, "library"), pickle.dumps(recording))
   return recording
 
