@@ -65,7 +65,8 @@ def loss_inputs(task: subnetworks.LearningTask,
   """
   loss = task._replace(mode="train", applies_head=True).apply_head(
       logits, "the loss of fitted ensembles").loss
-  seen: Set[str] = set()
+  # What a network reads is not what the loss needs.
+  seen = {tensor.op.name for _, tensor in _leaves(logits)}
   names: Set[str] = set()
   waiting = [loss.op]
   while waiting:
