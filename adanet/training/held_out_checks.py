@@ -96,8 +96,10 @@ class _Networks:
           for name, spec in networks.items()}
       self.variables = {name: [v.op.name for v in variables]
                         for name, variables in by_name.items()}
-      self._recorded_variables = logits_library.variables_of(
-          (number, spec.builder.name) for spec in networks.values())
+      self._of_graph: Dict[str, Any] = {
+          "variables": logits_library.variables_of(
+              (number, spec.builder.name) for spec in networks.values()),
+          "graphs": built.iteration.graphs}
       self._assignments = {name: _Assignment(variables)
                            for name, variables in by_name.items()}
       fetches = {name: logits_lib.network_fetches(spec.subnetwork)
@@ -152,7 +154,7 @@ class _Networks:
         dict(members), None, self._input.inputs, (*map(
             logits_lib.RecordedBatch, self._sizes, self._input.digests),),
         tuple(self._input.features) if logits_library.is_used(
-            self._model.search) else (), self._recorded_variables)
+            self._model.search) else (), **self._of_graph)
 
 
 class HeldOutChecks:
