@@ -239,8 +239,8 @@ class KerasEagerTest(parameterized.TestCase):
       return table.lookup(v2.as_string(inputs))
 
     for call, message in (
-        (trained, "layer 'dense.*' uses the variable dense.*/kernel, which was "
-         "made outside of the function and would train: make .*, or freeze"),
+        (trained, "layer 'dense.*' uses the variable dense.*/kernel, which "
+         "was made outside of the function and would train: make .* freeze"),
         (lambda x: x * trained.bias, "the network uses the variable .*/bias, which"),
         (Asking(counting, name="mine"), "layer 'mine' changes Variable in each"
          " step, and was made outside of the function: "),
