@@ -20,6 +20,7 @@ _MODULES = {
     "EarlyStopping": "adanet.core.early_stopping",
     "EmptyInputError": "adanet.core.empty_input",
     "Ensemble": "adanet.ensemble",
+    "EnsembleSearch": "adanet.estimator.keras_fit.ensemble_search",
     "Estimator": "adanet.estimator.estimator",
     "EvalSpec": "adanet.estimator.specs",
     "Evaluator": "adanet.core.evaluation",
@@ -41,9 +42,9 @@ _NAMES = {"Ensemble": "ComplexityRegularized"}
 
 __all__ = [
     "AllNaNError", "AutoEnsembleEstimator", "AutoEnsembleSubestimator",
-    "EarlyStopping", "EmptyInputError", "Ensemble", "Estimator", "EvalSpec",
-    "Evaluator", "ExecutorError", "MixtureWeightType", "PartError",
-    "ReportMaterializer",
+    "EarlyStopping", "EmptyInputError", "Ensemble", "EnsembleSearch",
+    "Estimator", "EvalSpec", "Evaluator", "ExecutorError", "MixtureWeightType",
+    "PartError", "ReportMaterializer",
     "Subnetwork", "Summary", "TrainSpec", "WeightedSubnetwork", "__version__",
     "distributed", "end_with_program", "ensemble", "estimator", "heads",
     "history", "inputs", "replay", "report", "subnetwork", "tf_compat",
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
   from adanet.estimator.auto_ensemble import AutoEnsembleEstimator
   from adanet.estimator.auto_ensemble import AutoEnsembleSubestimator
   from adanet.estimator.estimator import Estimator
+  from adanet.estimator.keras_fit.ensemble_search import EnsembleSearch
   from adanet.estimator.specs import EvalSpec
   from adanet.estimator.specs import TrainSpec
   from adanet.estimator.train_and_evaluate import train_and_evaluate

@@ -79,16 +79,17 @@ class NotebookTest(absltest.TestCase):
     # One output of each iteration, which is drawn again, not one of each step.
     drawn = re.findall(r"Iteration (\d) \(", self._html(trained))
     self.assertEqual(["0", "1"], drawn)
-    for name in ("t0_deep", "t1_wide", "200/200"):
+    for name in ("t0_deep", "t1_wide", "225/225"):
       self.assertIn(name, self._html(trained))
     self.assertIn("<svg", self._html(history))
     self.assertLen(history, 1)
     self.assertIn('class="dataframe"', self._html(board))
 
   def test_stop_and_go_on(self):
-    program, _ = pages.programs("docs/leaderboard.rst")[0]
+    (begin, _), (program, _) = pages.programs("docs/leaderboard.rst")[:2]
+    begin = begin[:begin.index("search = ")]
     program = program[:program.index("search.train(")]
-    _, stopped, after = self._run(program, _STOPPED, _GOES_ON)
+    _, stopped, after = self._run(begin + program, _STOPPED, _GOES_ON)
     self.assertEqual("KeyboardInterrupt", stopped[-1].ename)
     self.assertIn("Stopped: step 5 of iteration 0 is saved",
                   self._text(stopped, "stderr"))

@@ -36,7 +36,7 @@ _ADVICE = {
 _MEAN = ("auto", "sum_over_batch_size", None)
 
 
-def _compiled(model: Any) -> Dict[str, Any]:
+def compile_arguments(model: Any) -> Dict[str, Any]:
   """Returns the arguments that a model was compiled with, by their names."""
   config = getattr(model, "_compile_config", None)  # Of Keras 3.
   if config is not None:
@@ -125,7 +125,7 @@ def _flat(value: Any) -> List[Any]:
 
 def _dropped_by_keras_head(model, head):
   """See `dropped`. A KerasHead has arguments of `compile` of its own."""
-  compiled, used = _compiled(model), head.compile_arguments
+  compiled, used = compile_arguments(model), head.compile_arguments
   ignored = [
       name for name in _ADVICE if compiled.get(name) is not None and not (
           head.has_losses(compiled[name]) if name == "loss" else
@@ -152,7 +152,7 @@ def dropped(model: Any, head: Any) -> Optional[str]:
   heads = list(getattr(head, "heads", ())) or [head]
   names = [getattr(part, "name", None) for part in heads]
   outputs = list(getattr(model, "output_names", None) or ())
-  compiled = _compiled(model)
+  compiled = compile_arguments(model)
   weights = getattr(head, "head_weights", [1.] * len(heads))
   ignored = []
   losses = _of_heads(compiled.get("loss"), names, outputs)

@@ -24,6 +24,11 @@ def weight_columns(head: Any) -> Set[str]:
   return {getattr(column, "key", column) for column in columns if column}
 
 
+def numbered(count: int) -> List[str]:
+  """Returns the names of features that a list of inputs gets, by position."""
+  return [f"input_{i}" for i in range(count)]
+
+
 def _taken(structure, features):
   """Returns the features in the structure of a model's inputs, by its keys.
 
@@ -81,13 +86,23 @@ class ModelInputs:
     Raises:
       ValueError: a feature is missing.
     """
+    if isinstance(features, dict) and "" in features:
+      features = features[""]  # The others are weights.
     if self._has_keys or not isinstance(features, dict):
       return self._by_key(features)
     unweighted = [features[name] for name in self._unweighted(features)]
+    in_list = [features[name] for name in numbered(len(unweighted))
+               if name in features]
+    is_list = bool(in_list) and len(in_list) == len(unweighted)
     if not self._names:
-      return (unweighted[0] if self._takes_one and len(unweighted) == 1
-              else features)
+      if is_list and not self._takes_one:
+        return in_list
+      if self._takes_one and len(unweighted) == 1:
+        return unweighted[0]
+      return {name: features[name] for name in self._unweighted(features)}
     values = [features[name] for name in self._names if name in features]
+    if is_list and not values and len(self._names) == len(in_list):
+      values = in_list
     if len(self._names) == 1 and not values and len(unweighted) == 1:
       values = unweighted
     if len(values) < len(self._names):
@@ -114,8 +129,8 @@ class ModelInputs:
 
   def _missing(self, what, names, features, advice):
     return ValueError(
-        f"{self._owner}: the model has {what} {sorted(names)}, and input_fn "
-        f"gives the features {sorted(features)}. {advice} feature.")
+        f"{self._owner}: the model has {what} {sorted(names)}, and the "
+        f"features are {sorted(features)}. {advice} feature.")
 
   def explained(self, features: Any) -> str:
     """Returns why a call of the model may have failed; "" if not for these.

@@ -71,7 +71,7 @@ class AutoInputsTest(parameterized.TestCase):
       inputs = auto_inputs.ModelInputs(model, "owner", {"weight"})
       if expected is _ERROR:
         with self.assertRaisesRegex(
-            ValueError, "^owner: the model has .*gives the features"):
+            ValueError, "^owner: the model has .*the features are"):
           inputs.of(given)
         return
       found = [model(inputs.of(given)) for _ in range(2)]

@@ -259,7 +259,7 @@ class KerasNetwork:
       inputs = auto_inputs.ModelInputs(
           model, self._owner, self._weights).of(features)
       result = model(inputs)
-      if _have_common_layer(model, self.model):
+      if self.model is not None and _have_common_layer(model, self.model):
         model = self._copied(model)
         result = model(inputs)
       model.name = name

@@ -221,7 +221,7 @@ class _KerasTests:
   def test_input_without_a_feature(self):
     with self.assertRaisesRegex(
         ValueError, r"^owner: the model has the inputs \['a', 'b'\], and "
-        r"input_fn gives the features \['a', 'c'\]"):
+        r"the features are \['a', 'c'\]"):
       self._keras(lambda: self._difference("ba"), {"a": 1., "c": 2.})
 
 

@@ -6,8 +6,8 @@ from typing import Any, List
 
 from adanet import tf_compat
 
-# The outputs of a model for one head that gives its last layer, too.
-_PAIR = ("last_layer", "logits")
+#: The outputs of a model for one head that gives its last layer, too.
+PAIR = ("last_layer", "logits")
 
 
 def head_names(head: Any) -> List[str]:
@@ -32,8 +32,8 @@ def by_head(result, model, heads, owner):
   Raises:
     ValueError: it is not clear which output is for which head.
   """
-  if not heads and isinstance(result, dict) and set(result) == set(_PAIR):
-    return [result[key] for key in _PAIR]
+  if not heads and isinstance(result, dict) and set(result) == set(PAIR):
+    return [result[key] for key in PAIR]
   if not isinstance(result, (list, tuple)) or heads and (
       len(result) == 2 and isinstance(result[1], dict)):
     return result
@@ -45,7 +45,7 @@ def by_head(result, model, heads, owner):
       return result[0]
     raise ValueError(
         f"{outputs}head takes one: expected the logits alone, or a dict with "
-        f"the keys {' and '.join(_PAIR)}, or an adanet.heads.MultiHead.")
+        f"the keys {' and '.join(PAIR)}, or an adanet.heads.MultiHead.")
   if len(result) == len(heads):
     if not set(names) & set(heads):
       return dict(zip(heads, result))  # As Keras reads a list of losses.

@@ -227,6 +227,11 @@ class KerasHead(head.Head):
     return [] if self._is_alone else list(self._outputs)
 
   @property
+  def losses(self) -> Dict[str, Any]:
+    """Each `keras.losses.Loss` by output; of one that is alone by ""."""
+    return {name: one.loss for name, one in self._outputs.items()}
+
+  @property
   def loss_names(self) -> str:
     """The names of the losses, for messages."""
     return ", ".join(

@@ -20,6 +20,7 @@ import contextlib
 import os
 import stat
 import sys
+import threading
 import time
 from typing import Any, Callable, Iterator, Mapping, Optional, TextIO
 
@@ -33,6 +34,11 @@ from adanet.progress import event_text
 EVENTS_FD = "ADANET_EVENTS_FD"
 
 _SECS_BETWEEN_LINES = 10
+
+#: Ways to show events: as a terminal or a notebook can, as lines, and in the
+#: log alone.
+AUTO, LINES, NOTHING = "auto", "lines", "nothing"
+_SHOWN = threading.local()
 
 # Is called with a level of `absl.logging` and a line.
 Say = Callable[[int, str], None]
@@ -141,6 +147,21 @@ def _live(stream: TextIO) -> Optional[Any]:
   return live
 
 
+@contextlib.contextmanager
+def shown(how: str) -> Iterator[None]:
+  """Says how this thread shows events inside: AUTO, LINES or NOTHING."""
+  before = _shown()
+  _SHOWN.how = how
+  try:
+    yield
+  finally:
+    _SHOWN.how = before
+
+
+def _shown() -> str:
+  return getattr(_SHOWN, "how", AUTO)
+
+
 def log(level: int, line: str) -> None:
   """Writes a line to the log."""
   log_lib.log(level, "%s", line)
@@ -149,9 +170,11 @@ def log(level: int, line: str) -> None:
 def log_or_print(level: int, line: str) -> None:
   """Writes a line to the log; if that shows warnings only, prints it.
 
-  The log shows warnings only by default.
+  The log shows warnings only by default. See `shown`, too.
   """
-  if level > logging.get_verbosity() == logging.WARNING:
+  if _shown() == NOTHING:
+    log(level, line)
+  elif level > logging.get_verbosity() == logging.WARNING:
     log_lib.show(line)
   else:
     log(level, line)
@@ -176,7 +199,7 @@ def reporter(
   """
   stream = sys.stderr if stream is None else stream
   pipe = _pipe()
-  live = None if pipe else _live(stream)
+  live = None if pipe or _shown() != AUTO else _live(stream)
   if live is not None:
     with live.LiveProgress(stream) as display:
       yield display.report

@@ -187,7 +187,8 @@ class ArrayInput:
 
   def __init__(self, features: Structure, labels: Structure, batch_size: int,
                num_epochs: Optional[int], shuffle: Any,
-               seed: Optional[int] = None, names: Tuple[str, str] = ("x", "y")):
+               seed: Optional[int] = None, names: Tuple[str, str] = ("x", "y"),
+               rows: Optional[np.ndarray] = None):
     """Reads nothing yet.
 
     Args:
@@ -198,6 +199,7 @@ class ArrayInput:
       shuffle: bool, whether the rows are shuffled.
       seed: int, for the shuffling; None for that of the config, if it has one.
       names: of features and labels in messages.
+      rows: array of int, the rows to read; None for all.
 
     Raises:
       ValueError: an argument is not as described, or the arrays do not have as
@@ -217,7 +219,8 @@ class ArrayInput:
     arrays = named(names[0], features)
     if labels is not None:
       arrays.update(named(names[1], labels))
-    self._num_rows = check_rows(arrays)
+    num_rows = check_rows(arrays)
+    self._rows = np.arange(num_rows) if rows is None else rows
     self._arrays = arrays
     self._features = features
     self._labels = labels
@@ -245,7 +248,7 @@ class ArrayInput:
         seed = getattr(config, "tf_random_seed", None)
       if seed is None:
         seed = int.from_bytes(os.urandom(4), "little")
-    rows = np.arange(self._num_rows)
+    rows = self._rows
     if input_context is not None:
       # With fewer rows than workers, the last ones read them all.
       own = rows[input_context.input_pipeline_id::
