@@ -110,11 +110,13 @@ def merged(recordings: Sequence[RecordedLogits]) -> RecordedLogits:
   variables: Dict[Network, Tuple[str, ...]] = {}
   graphs: Dict[str, fingerprint.Graph] = {}
   for recording in reversed(recordings):
-    if recording.batches != first.batches:
-      pairs = list(zip(recording.batches, first.batches))
-      raise other_data_error(
-          ", ".join(f"t{t}_{name}" for t, name in recording.members),
-          next((i for i, (a, b) in enumerate(pairs) if a != b), len(pairs)))
+    for own, of_first in ((recording.batches, first.batches),
+                          (recording.features, first.features)):
+      if own != of_first and own and of_first:
+        pairs = list(zip(own, of_first))
+        raise other_data_error(
+            ", ".join(f"t{t}_{name}" for t, name in recording.members),
+            next((i for i, (a, b) in enumerate(pairs) if a != b), len(pairs)))
     members.update(recording.members)
     variables.update(recording.variables)
     graphs.update(recording.graphs)
