@@ -140,8 +140,8 @@ def sums(content: bytes) -> Dict[str, int]:
   """Returns the checksum of each variable of a checkpoint, from its `.index`.
 
   Returns:
-    Dict from the name of a variable to an int greater than 0; without those
-    that are in parts.
+    Dict from the name of a variable to an int greater than 0. A variable that
+    is in parts is left out.
 
   Raises:
     ValueError: it is not one.

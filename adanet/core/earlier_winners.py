@@ -44,16 +44,16 @@ def latest(history: History, fitted: Sequence[str]) -> Optional[_Latest]:
     history: see `building.build`.
     fitted: the names of the ensemblers that are fitted.
   """
-  found: Optional[_Latest] = None
+  winner: Optional[_Latest] = None
   for number, architecture in history:
-    if found is not None and graph_parts.is_previous(
-        architecture, number, found.architecture, fitted):
-      found = found._replace(architecture=architecture)
+    if winner is not None and graph_parts.is_previous(
+        architecture, number, winner.architecture, fitted):
+      winner = winner._replace(architecture=architecture)
     else:
-      found = _Latest(number, graph_parts.ensemble_name(
+      winner = _Latest(number, graph_parts.ensemble_name(
           number, architecture.ensemble_candidate_name,
           architecture.ensembler_name), architecture)
-  return found
+  return winner
 
 
 def _spec(name, ensemble, architecture, builders, networks):

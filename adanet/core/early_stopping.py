@@ -84,7 +84,7 @@ class EarlyStopping:
         0 if checks.ended else self.left(checks))
 
 
-class Check(NamedTuple):
+class HeldOutCheck(NamedTuple):
   """A check of a network.
 
   Attributes:
@@ -99,14 +99,14 @@ class NetworkChecks(NamedTuple):
   """All checks of a network in an iteration.
 
   Attributes:
-    checks: tuple of `Check`, in their order.
+    checks: tuple of `HeldOutCheck`, in their order.
     ended: str, why the network trains no further; "" while it does.
   """
-  checks: Tuple[Check, ...] = ()
+  checks: Tuple[HeldOutCheck, ...] = ()
   ended: str = ""
 
   @property
-  def best(self) -> Optional[Check]:
+  def best(self) -> Optional[HeldOutCheck]:
     """The check with the least loss, of equal ones the first.
 
     None if no loss is finite.
@@ -127,7 +127,7 @@ class NetworkChecks(NamedTuple):
         best = min(best, loss)
     return count
 
-  def checked(self, check: Check) -> "NetworkChecks":
+  def checked(self, check: HeldOutCheck) -> "NetworkChecks":
     """Returns these checks and a further one."""
     return self._replace(checks=self.checks + (check,))
 

@@ -25,7 +25,7 @@ def _checks(losses, every=1):
   """Returns `NetworkChecks` with one check after another."""
   checks = early_stopping.NetworkChecks()
   for i, loss in enumerate(losses, 1):
-    checks = checks.checked(early_stopping.Check(i * every, loss))
+    checks = checks.checked(early_stopping.HeldOutCheck(i * every, loss))
   return checks
 
 

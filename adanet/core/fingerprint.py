@@ -6,7 +6,8 @@ Of each subnetwork it has how often each type of op and each constant is between
 its input and its output. It leaves out all that depends on the input or on the
 builder: names, variables and their initial values, constants that are no
 floats, such as numbers of the shape, and ops that change the shape alone. The
-graph for training and the frozen one, in a later iteration, are two entries.
+graph for training and the frozen one, in a later iteration, are two entries;
+where fitted ensembles do without the latter, the graph that answers is one.
 Other versions of the packages may build other ops, so graphs are compared only
 if they are of the same versions.
 
@@ -35,6 +36,15 @@ _PLUMBING = frozenset([
 
 # Their keys in `SearchFingerprint.graphs`; no builder's name has a space.
 _FROZEN = " frozen"
+
+
+def answering_key(name: str) -> str:
+  """Returns the key of a subnetwork's graph that answers.
+
+  Args:
+    name: str, the subnetwork's: "t0_linear".
+  """
+  return name + _FROZEN + " to answer"
 
 
 def key(name: str, frozen: bool, training: bool) -> str:
@@ -133,6 +143,12 @@ class SearchFingerprint(NamedTuple):
     known.update({name: graph for name, graph in now.graphs.items()
                   if graph or name not in known})
     return now._replace(graphs=known)
+
+  def with_graphs(self, now: "SearchFingerprint") -> "SearchFingerprint":
+    """Returns this one with the graphs of `now`, if these can be compared."""
+    if not self._is_of_same_versions(now):
+      return self
+    return self._replace(graphs=dict(self.graphs, **now.graphs))
 
   def _is_of_same_versions(self, other):
     return all(self.versions[name] == other.versions[name]

@@ -66,7 +66,7 @@ class GraphParts:
     search: `Search`.
     task: `LearningTask`.
     graphs: dict of the graphs of the subnetworks that were built so far, for a
-      `SearchFingerprint`; only training has them.
+      `SearchFingerprint`.
     fitted: the names of the search's ensemblers that are fitted.
   """
 
@@ -229,10 +229,11 @@ class GraphParts:
               self._config.model_dir, "assets", name)),
           frozen=frozen and not (replicated and self.task.training),
           training=training)
-    if self.task.training:
-      made = spec.subnetwork
-      self.graphs[fingerprint.key(name, frozen, training)] = fingerprint.ops(
-          [made.last_layer, made.logits], first)
+    made = spec.subnetwork
+    self.graphs[
+        fingerprint.key(name, frozen, training) if self.task.training else
+        fingerprint.answering_key(name)] = fingerprint.ops(
+            [made.last_layer, made.logits], first)
     return spec
 
   def ensemble(self, combined: ensembles.Combination, ensembler: Any,

@@ -83,7 +83,7 @@ class Iteration(NamedTuple):
     builder_costs: tuple with the `cost` of each of the iteration's builders;
       None for one that does not say it.
     graphs: dict of the graphs of all subnetworks that were built, for a
-      `SearchFingerprint`; only training has them.
+      `SearchFingerprint`.
     features: dict from the name of each feature to its `InputFeature`.
   """
   number: int

@@ -129,6 +129,7 @@ class Engine(abc.ABC):
         self.model, number, checkpoint, recorded) as logits:
       fits = fitting.fits(self.model, candidates, logits)
       logits_library.keep(self.model, checkpoint, logits)
+      fingerprint_check.note(self.model, number, logits.graphs)
       return fits
 
   def fits_at(self, number: int, checkpoint: Optional[str]

@@ -314,8 +314,10 @@ class KerasNetwork:
     if auto_inputs.is_keras_3(model):
       # What does not train may be eager: the graph copies it.
       trained = {id(variable) for variable in model.trainable_variables}
-      weights = [variable.value for variable in model.variables
-                 if id(variable) in trained or not keras_eager.is_eager(variable.value)]
+      weights = [
+          variable.value for variable in model.variables
+          if id(variable) in trained or not keras_eager.is_eager(
+              variable.value)]
     elif not hasattr(model, "get_updates_for") or (
         hasattr(model, "_assert_built_as_v1") and
         not hasattr(model, "_originally_built_as_v1")):
@@ -380,7 +382,8 @@ class KerasNetwork:
       self.has_mask = any(map(
           keras_loaded.has_mask, tf_compat.v2.nest.flatten(result)))
       last_layer, logits = auto_outputs.split(
-          auto_outputs.by_head(result, model, self._heads, self._owner), self._owner)
+          auto_outputs.by_head(result, model, self._heads, self._owner),
+          self._owner)
       if not training:
         return Outputs(last_layer, logits, variables=[])
       if auto_inputs.is_keras_3(model):

@@ -10,6 +10,7 @@ from adanet.core import iteration as iteration_lib
 from adanet.engines import local
 from adanet.search import answering_winner
 from adanet.training import candidates as candidates_lib
+from adanet.training import fingerprint_check
 from adanet.training import fitting
 from adanet.training import model as model_lib
 from adanet.training import sessions
@@ -57,6 +58,7 @@ class BestEnsemble:
 
   def open_session(self, built: model_lib.BuiltGraph) -> sessions.OpenSession:
     """Opens a session on a graph of `model`; see `Model.open_session`."""
+    fingerprint_check.warn_of_answer(self.model, built.iteration.graphs)
     winner, new = self._winner, None
     if winner is not None and winner.variables:  # They are not saved yet.
       new = f"adanet/iteration_{self.number}/ensemble_{winner.name}/"

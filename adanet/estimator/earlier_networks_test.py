@@ -66,6 +66,16 @@ class _Noted(builders.Alone):
         {"x": noted}, logits_dimension, training, iteration_step, summary)
 
 
+class _Doubled(builders.Alone):
+  """A network that gives twice its logits."""
+
+  def build_subnetwork(self, features, logits_dimension, training,
+                       iteration_step, summary):
+    made = super().build_subnetwork(
+        features, logits_dimension, training, iteration_step, summary)
+    return made._replace(logits=made.logits * 2.)
+
+
 def _made(kind=builders.Alone):
   return [kind(name, 1 + i) for i, name in enumerate(_NAMES)]
 
@@ -109,7 +119,7 @@ def _exported(estimator, folder):
                        {signature.inputs["x"].name: builders.data()[0]})
 
 
-class _Case(parameterized.TestCase):
+class _SearchesCase(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
@@ -140,7 +150,7 @@ class _Case(parameterized.TestCase):
           name)
 
 
-class EarlierNetworksTest(_Case):
+class EarlierNetworksTest(_SearchesCase):
 
   @parameterized.parameters(
       {},
@@ -232,11 +242,26 @@ class EarlierNetworksTest(_Case):
     estimator.train(builders.input_fn(), executor=engines.Here())
     self._assert_same(_expected(), estimator)
 
+  def test_says_that_a_member_has_changed(self):
+    """Its variables fit, so nothing else would show it."""
+    self._trained(max_iterations=2)
+
+    def lines(made):
+      with self.assertLogs(level="WARNING") as logged:
+        logging.warning("begun")
+        _predictions(_estimator(self._model_dir, made))
+      return [line for line in logged.output if "Another search" in line]
+
+    self.assertEmpty(lines(_made()))
+    line, = lines(_made(_Doubled))
+    self.assertIn("graph of t0_a", line)
+    self.assertIn("1 Mul, 1 constant 2.0 now", line)
+
   def test_reports_have_the_previous_ensemble(self):
     def train(kind, model_dir):
       seen = {}
 
-      class _Generator(adanet.subnetwork.Generator):
+      class _Remembering(adanet.subnetwork.Generator):
 
         def generate_candidates(self, iteration_number,
                                 previous_ensemble_reports, all_reports):
@@ -245,7 +270,7 @@ class EarlierNetworksTest(_Case):
           return _made(kind)
 
       self._trained(
-          _made(kind), model_dir, subnetwork_generator=_Generator(),
+          _made(kind), model_dir, subnetwork_generator=_Remembering(),
           report_materializer=adanet.ReportMaterializer(_held_out()))
       return seen[2]
 
@@ -254,7 +279,7 @@ class EarlierNetworksTest(_Case):
     self.assertIn("previous_ensemble", [name for name, _ in found])
 
 
-class LibraryTest(_Case):
+class LibraryTest(_SearchesCase):
   """Logits that were recorded are not recorded again, if they are the same."""
 
   def _lines(self, train):

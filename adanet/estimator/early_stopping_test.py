@@ -49,8 +49,8 @@ class _Curve(adanet.subnetwork.Builder):
     return adanet.Subnetwork(logits, logits, complexity=1.)
 
   def build_subnetwork_train_op(
-      self, subnetwork: Any, loss: Any, var_list: Sequence[Any],
-      iteration_step: Any, *args: Any, **kwargs: Any) -> Any:
+      self, subnetwork: Any, loss: Any, var_list: Sequence[Any], labels: Any,
+      iteration_step: Any, summary: Any, previous_ensemble: Any) -> Any:
     v1 = tf_compat.v1
     factor, = var_list
     count = next(v for v in v1.global_variables() if v.op.name == (
@@ -161,8 +161,7 @@ def _estimator(folder: str, curves: Sequence[_Curve],
       max_iterations=iterations,
       config=tf_compat.RunConfig(
           model_dir=folder, tf_random_seed=1,
-          save_checkpoints_steps=every_steps,
-          **({} if every_steps else {"save_checkpoints_secs": None})),
+          save_checkpoints_steps=every_steps or 10**6),
       **search)
 
 

@@ -23,7 +23,7 @@ _LARGE = 1e30
 def _network(*losses, every=10):
   """Returns the record of a network with these losses at its checks."""
   checks = early_stopping.NetworkChecks(tuple(
-      early_stopping.Check((1 + i) * every, loss)
+      early_stopping.HeldOutCheck((1 + i) * every, loss)
       for i, loss in enumerate(losses)))
   return records.SubnetworkRecord(
       len(losses) * every, checks=checks.checks,

@@ -106,7 +106,7 @@ def _checked(t, depth, limit, rule):
             .005 * (1 + t) * math.sin(step))
     if (t, depth) == (2, 2) and step == 600:
       loss = math.nan
-    checks = checks.checked(early_stopping.Check(step, loss))
+    checks = checks.checked(early_stopping.HeldOutCheck(step, loss))
     ended = rule.why_ended(checks)
     if step >= limit:
       ended = ended or f"Training complete after {step} steps"

@@ -65,8 +65,9 @@ class LeaderboardTest(absltest.TestCase):
             "t0_a": records.SubnetworkRecord(9, .2, held_out_loss=.01),
             "t0_b": records.SubnetworkRecord(
                 9, .3, held_out_loss=.02, seconds=7., checks=(
-                    early_stopping.Check(3, .02), early_stopping.Check(6, .03),
-                    early_stopping.Check(9, .04)), best_step=3,
+                    early_stopping.HeldOutCheck(3, .02),
+                    early_stopping.HeldOutCheck(6, .03),
+                    early_stopping.HeldOutCheck(9, .04)), best_step=3,
                 ended="2 checks in a row without a gain, at step 9"),
             "t0_c": records.SubnetworkRecord(9),
             "t0_d": records.SubnetworkRecord(0)}),)))

@@ -55,7 +55,7 @@ class SubnetworkRecord(NamedTuple):
       ensembles.
     seconds: float, how long its steps took, in all tasks; None if it is not
       known. Networks that train in the same step share that time.
-    checks: tuple of `Check`, the losses on the evaluator's data while it
+    checks: tuple of `HeldOutCheck`, the losses on the evaluator's data while it
       trained; empty without `adanet.EarlyStopping`.
     best_step: int, the step of the best check, whose values the network has;
       None without one.
@@ -69,7 +69,7 @@ class SubnetworkRecord(NamedTuple):
   stated_size: Optional[float] = None
   held_out_loss: Optional[float] = None
   seconds: Optional[float] = None
-  checks: Tuple[early_stopping.Check, ...] = ()
+  checks: Tuple[early_stopping.HeldOutCheck, ...] = ()
   best_step: Optional[int] = None
   ended: str = ""
 

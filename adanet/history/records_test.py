@@ -29,7 +29,8 @@ _ITERATIONS = st.builds(
         records.SubnetworkRecord, _NUMBERS, _MAYBE_FLOATS, _MAYBE_FLOATS,
         st.none() | _NUMBERS, _MAYBE_FLOATS, _MAYBE_FLOATS,
         checks=st.lists(st.builds(
-            early_stopping.Check, _NUMBERS, st.floats()), max_size=3).map(tuple),
+            early_stopping.HeldOutCheck, _NUMBERS, st.floats()),
+                        max_size=3).map(tuple),
         best_step=st.none() | _NUMBERS, ended=_NAMES), max_size=3),
     st.none() | _NUMBERS, _MAYBE_FLOATS, st.none() | _NUMBERS)
 _TASKS = st.builds(
@@ -146,8 +147,9 @@ class IterationRecordTest(parameterized.TestCase):
 
   def test_checks(self):
     checks = early_stopping.NetworkChecks(
-        (early_stopping.Check(5, .5), early_stopping.Check(10, .25),
-         early_stopping.Check(15, math.nan)), "over")
+        (early_stopping.HeldOutCheck(5, .5),
+         early_stopping.HeldOutCheck(10, .25),
+         early_stopping.HeldOutCheck(15, math.nan)), "over")
     trained = records.iteration_record(
         _ENDED, _CANDIDATE_NAMES,
         progress=events.Progress(1, 20, {"t1_y": 15, "t1_z": 9}, {}),

@@ -35,7 +35,7 @@ _REPORTS = st.builds(
             records.SubnetworkRecord, st.integers(0, 10**6), _VALUES,
             held_out_loss=_VALUES, seconds=st.none() | st.floats(0, 1e6),
             checks=st.lists(st.builds(
-                early_stopping.Check, st.integers(1, 10**6), st.floats()),
+                early_stopping.HeldOutCheck, st.integers(1, 10**6), st.floats()),
                             max_size=3).map(tuple),
             best_step=st.none() | st.integers(1, 10**6), ended=_NAMES)),
         st.none() | st.integers(0, 10**6), st.none() | st.floats(0, 1e6)),
@@ -168,7 +168,7 @@ Ended (3 checks in a row without a gain): t1_1_layer, t1_2_layers
   def test_network_without_a_good_check(self):
     text = _text(_iteration(records.CandidateRecord("e"), subnetworks={
         "t0_a": records.SubnetworkRecord(
-            5, .5, checks=(early_stopping.Check(5, math.nan),),
+            5, .5, checks=(early_stopping.HeldOutCheck(5, math.nan),),
             ended="Its loss is NaN after 1 step with builder b."),
         "t0_b": records.SubnetworkRecord(0)}))
     self.assertIn("""
@@ -187,7 +187,7 @@ Ended (its loss is NaN with builder b): t0_a
         records.CandidateRecord("t0_all", .1, (name,), (.3333,)), subnetworks={
             name: records.SubnetworkRecord(
                 12345, .25, held_out_loss=.12345, seconds=75.,
-                checks=(early_stopping.Check(1000, .12345),), best_step=1000),
+                checks=(early_stopping.HeldOutCheck(1000, .12345),), best_step=1000),
             "t0_b": records.SubnetworkRecord(0)}),)), rich_console.Console(
                 file=output, width=80, force_terminal=is_terminal,
                 color_system=None))

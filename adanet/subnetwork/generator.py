@@ -242,7 +242,6 @@ class SimpleGenerator(Generator):
     """
     self._subnetwork_builders = subnetwork_builders
 
-  def generate_candidates(  # type: ignore[override]
-      self, iteration_number: int, previous_ensemble_reports: Any,
-      all_reports: Any, config: Any = None) -> List[Builder]:
+  def generate_candidates(self, iteration_number, previous_ensemble_reports,
+                          all_reports, config=None):
     return self._subnetwork_builders

@@ -239,13 +239,14 @@ class KerasEagerTest(parameterized.TestCase):
       return table.lookup(v2.as_string(inputs))
 
     for call, message in (
-        (trained, "layer 'dense.*' uses the variable dense.*/kernel, which was "
-         "made outside of the function and would train: make .*, or freeze"),
-        (lambda x: x * trained.bias, "the network uses the variable .*/bias, which"),
+        (trained, "layer 'dense.*' uses the variable dense.*/kernel, which "
+         "was made outside of the function and would train: make .* freeze"),
+        (lambda x: x * trained.bias, "the network uses the variable .*/bias, "),
         (Asking(counting, name="mine"), "layer 'mine' changes Variable in each"
          " step, and was made outside of the function: "),
         (lambda x: keras.Sequential([
-            keras.Input([2]), Asking(growing, name="mine")])(x), "layer 'mine' changes a table in each"),
+            keras.Input([2]), Asking(growing, name="mine")])(x),
+         "layer 'mine' changes a table in each"),
         (Asking(found), "a MutableHashTable or the like was made outside of "),
         (lambda x: keras.layers.IntegerLookup()(v1.cast(x, v1.int64)),
          "layer 'integer_lookup' has a table without entries: call adapt "),

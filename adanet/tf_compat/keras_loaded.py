@@ -37,8 +37,8 @@ _REASONS = {
         _OTHER_GRAPH,
     "must be from the same graph as Tensor": _OTHER_GRAPH,
     "Encountered an Eager-defined Tensor during graph construction":
-        "a MutableHashTable or the like was made outside of the function, and a "
-        "graph can only copy a tf.lookup.StaticHashTable: make one with its "
+        "a MutableHashTable or the like was made outside of the function, and "
+        "a graph can only copy a tf.lookup.StaticHashTable: make one with its "
         "entries.",
     "numpy() is only available when eager execution is enabled":
         "get_weights or numpy asks for a value, and variables have none while "
@@ -56,8 +56,8 @@ _CLONES = (
     "compiled. Use type(model).from_config(model.get_config()), and compile "
     "the copy.")
 _ADAPTS = (
-    "adapt reads a tf.data.Dataset that was made while the graph is built: give "
-    "it an array, or adapt the layer outside of the function.")
+    "adapt reads a tf.data.Dataset that was made while the graph is built: "
+    "give it an array, or adapt the layer outside of the function.")
 # Texts of errors where Python asks for the value of a tensor of a graph.
 _WITHOUT_VALUE = re.compile(
     r"symbolic `tf\.Tensor` (as a Python `bool` )?is not allowed|symbolic "
@@ -106,7 +106,8 @@ def of_keras(variable: Any) -> Any:
 
 def layers_of(model: Any) -> List[Any]:
   """Returns all layers of a model, and those that they have."""
-  return list(model._flatten_layers(include_self=False))  # pylint: disable=protected-access
+  # pylint: disable-next=protected-access
+  return list(model._flatten_layers(include_self=False))
 
 
 def copied(model: Any) -> Any:

@@ -639,8 +639,8 @@ class KerasScopeTest(parameterized.TestCase):
     eager = _layers()
     eager(np.zeros([1, 3], "f"))
     for model, message in (
-        (eager, "^scope: layer 'dense.*' uses the variable .*/kernel, which was "
-         "made outside of the function and would train: .*, or freeze it"),
+        (eager, "^scope: layer 'dense.*' uses the variable .*/kernel, which "
+         "was made outside of the function and would train: .*, or freeze it"),
         (_Graph(_layers).model, "^scope: a layer, model or metric of Keras ")):
       with self.assertRaisesRegex(ValueError, message):
         _Graph(lambda made=model: made)

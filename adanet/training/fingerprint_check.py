@@ -8,6 +8,44 @@ from adanet import log as logging
 from adanet import waiting
 from adanet.core import fingerprint
 from adanet.training import model as model_lib
+from adanet.training import recording
+
+
+def note(model: model_lib.Model, number: int,
+         graphs: Mapping[str, fingerprint.Graph]) -> None:
+  """Adds the graphs of new networks, as they answer, to the fingerprint.
+
+  Args:
+    model: `Model`.
+    number: int, the iteration's.
+    graphs: of an `Iteration` that does not train.
+  """
+  before = model.model_dir.fingerprint()
+  if before is None:
+    return
+  noted = before.with_graphs(fingerprint.of(model.search, None, {
+      name: graph for name, graph in graphs.items()
+      if name.startswith(f"t{number}_")}))
+  if noted != before:
+    recording.write_or_warn(model.model_dir.write_fingerprint, noted)
+
+
+def warn_of_answer(model: model_lib.Model,
+                   graphs: Mapping[str, fingerprint.Graph]) -> None:
+  """Warns if networks do not answer as they did when they were trained.
+
+  Args:
+    model: `Model`.
+    graphs: of the `Iteration` that answers.
+  """
+  before = model.model_dir.fingerprint()
+  differences = before.graph_differences(fingerprint.of(
+      model.search, None, graphs)) if before else []
+  if differences:
+    logging.warning(
+        "Another search trained in model_dir %r, and answers with its weights: "
+        "%s. If you did not mean this, use the search of before again.",
+        model.model_dir.path, "; ".join(differences))
 
 
 class FingerprintCheck:

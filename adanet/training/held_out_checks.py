@@ -96,8 +96,10 @@ class _Networks:
           for name, spec in networks.items()}
       self.variables = {name: [v.op.name for v in variables]
                         for name, variables in by_name.items()}
-      self._recorded_variables = logits_library.variables_of(
-          (number, spec.builder.name) for spec in networks.values())
+      self._of_graph: Dict[str, Any] = {
+          "variables": logits_library.variables_of(
+              (number, spec.builder.name) for spec in networks.values()),
+          "graphs": built.iteration.graphs}
       self._assignments = {name: _Assignment(variables)
                            for name, variables in by_name.items()}
       fetches = {name: logits_lib.network_fetches(spec.subnetwork)
@@ -152,7 +154,7 @@ class _Networks:
         dict(members), None, self._input.inputs, (*map(
             logits_lib.RecordedBatch, self._sizes, self._input.digests),),
         tuple(self._input.features) if logits_library.is_used(
-            self._model.search) else (), self._recorded_variables)
+            self._model.search) else (), **self._of_graph)
 
 
 class HeldOutChecks:
@@ -164,7 +166,7 @@ class HeldOutChecks:
 
   def __init__(self, model: model_lib.Model, iteration: iteration_lib.Iteration,
                checkpoint: Optional[str], resumes: bool,
-               report: Callable[[str, early_stopping.Check], None]):
+               report: Callable[[str, early_stopping.HeldOutCheck], None]):
     """Completes the default graph, before a saver of all of it is made.
 
     Args:
@@ -287,7 +289,7 @@ class HeldOutChecks:
     members = self._networks.logits(values)
     ends = {}
     for name, step in steps.items():
-      check = early_stopping.Check(step, (
+      check = early_stopping.HeldOutCheck(step, (
           self._networks.loss(members[name].logits)
           if _are_finite(values[name]) else float("nan")))
       checks = self.by_network[name] = self.by_network[name].checked(check)

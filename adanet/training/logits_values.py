@@ -7,6 +7,7 @@ from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple
 
 from adanet import ensemble as ensemble_lib
 from adanet import tf_compat
+from adanet.core import fingerprint
 from adanet.tf_compat import files
 import numpy as np
 
@@ -43,6 +44,7 @@ class RecordedLogits(NamedTuple):
       nothing asks for it.
     variables: dict from the name of each network to the names of its variables,
       without those of its optimizer; of some networks only.
+    graphs: dict of the networks' graphs; see `Iteration`.
   """
   members: Dict[Network, ensemble_lib.Member]
   previous: Optional[ensemble_lib.Member]
@@ -50,6 +52,7 @@ class RecordedLogits(NamedTuple):
   batches: Tuple[RecordedBatch, ...]
   features: Tuple[str, ...] = ()
   variables: Dict[Network, Tuple[str, ...]] = {}
+  graphs: Dict[str, fingerprint.Graph] = {}
 
 
 def write_array(path: str, array: Any) -> None:
@@ -105,18 +108,22 @@ def merged(recordings: Sequence[RecordedLogits]) -> RecordedLogits:
   first = recordings[0]
   members: Dict[Network, ensemble_lib.Member] = {}
   variables: Dict[Network, Tuple[str, ...]] = {}
+  graphs: Dict[str, fingerprint.Graph] = {}
   for recording in reversed(recordings):
-    if recording.batches != first.batches:
-      pairs = list(zip(recording.batches, first.batches))
-      raise other_data_error(
-          ", ".join(f"t{t}_{name}" for t, name in recording.members),
-          next((i for i, (a, b) in enumerate(pairs) if a != b), len(pairs)))
+    for own, of_first in ((recording.batches, first.batches),
+                          (recording.features, first.features)):
+      if own != of_first and own and of_first:
+        pairs = list(zip(own, of_first))
+        raise other_data_error(
+            ", ".join(f"t{t}_{name}" for t, name in recording.members),
+            next((i for i, (a, b) in enumerate(pairs) if a != b), len(pairs)))
     members.update(recording.members)
     variables.update(recording.variables)
+    graphs.update(recording.graphs)
   order = [name for recording in recordings for name in recording.members]
   return first._replace(
       members={name: members[name] for name in dict.fromkeys(order)},
       inputs=first.inputs or recordings[-1].inputs,
-      variables=variables,
+      variables=variables, graphs=graphs,
       previous=next((recording.previous for recording in recordings
                      if recording.previous is not None), None))

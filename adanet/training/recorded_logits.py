@@ -61,7 +61,8 @@ def loss_inputs(task: subnetworks.LearningTask,
   """
   loss = task._replace(mode="train", applies_head=True).apply_head(
       logits, "the loss of fitted ensembles").loss
-  seen: Set[str] = set()
+  # What a network reads is not what the loss needs.
+  seen = {tensor.op.name for _, tensor in _leaves(logits)}
   names: Set[str] = set()
   waiting = [loss.op]
   while waiting:
@@ -240,7 +241,8 @@ def _recorded(model, number, checkpoint, folder, with_previous, watched):
       batches = list(evaluation.batches(
           session, lambda: run(session), getattr(evaluator, "steps", None),
           "evaluator.input_fn"))
-  _write(batches, folder, variables, is_kept)
+  _write(batches, folder, is_kept, variables=variables,
+         graphs=built.iteration.graphs)
   return built.iteration
 
 
@@ -250,7 +252,7 @@ def components(task: subnetworks.LearningTask) -> List[Any]:
           for tensor in tf_compat.v1.nest.flatten(one, expand_composites=True)]
 
 
-def _write(batches, folder, variables, with_features):
+def _write(batches, folder, with_features, **of_graph):
   """Writes the fetched values of all batches; takes the logits from them."""
   first = batches[0]
   sizes = [len(next(iter(next(iter(batch["logits"].values())).values())))
@@ -273,7 +275,7 @@ def _write(batches, folder, variables, with_features):
       tuple(RecordedBatch(size, digest(batch["inputs"].values()))
             for size, batch in zip(sizes, batches)),
       tuple(batch["features"] for batch in batches) if with_features else (),
-      variables)
+      **of_graph)
   _write_library(recording, folder)
 
 
