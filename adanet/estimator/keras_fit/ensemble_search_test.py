@@ -43,6 +43,26 @@ def _mean_error(y_true, y_pred):
   return keras.ops.mean(keras.ops.abs(y_true - y_pred), -1)
 
 
+def _files_above(folder, size):
+  """Returns the times of files that are larger than a size, by their paths."""
+  stats = {os.path.join(inner, name): os.stat(os.path.join(inner, name))
+           for inner, _, names in os.walk(folder) for name in names}
+  return {path: stat.st_mtime_ns for path, stat in stats.items()
+          if stat.st_size > size}
+
+
+class _LookingExecutor(engines.Here):
+  """Calls a function before each task."""
+
+  def __init__(self, look):
+    super().__init__()
+    self._look = look
+
+  def submit(self, fn, *args, **kwargs):
+    self._look()
+    return super().submit(fn, *args, **kwargs)
+
+
 class _InterruptedOrder:
   """Replaces `Order.batch`: Ctrl-C at a batch, once."""
 
@@ -175,20 +195,18 @@ class EnsembleSearchTest(searches.KerasSearchCase):
     """Arrays are written once, and not sent with each task."""
     big = np.random.RandomState(1).randn(500, 400).astype(np.float32)
     search = self.search({"a": _dense(1)}, "mse")
-    sizes = []
+    seen = []
+    executor = _LookingExecutor(lambda: seen.append(_files_above(
+        search.estimator.model_dir, big.nbytes / 2)))
     for iterations in (1, 2):
       search.fit(big, big[:, 0], epochs=1, iterations=iterations, verbose=0,
-                 executor=engines.Here())
-      sizes.append({
-          os.path.join(folder, name): os.stat(
-              os.path.join(folder, name)).st_mtime_ns
-          for folder, _, names in os.walk(search.estimator.model_dir)
-          for name in names if os.stat(
-              os.path.join(folder, name)).st_size > big.nbytes / 2})
-    self.assertLen(sizes[0], 1)
-    self.assertEqual(*sizes)
-    self.assertStartsWith(os.path.relpath(
-        next(iter(sizes[0])), search.estimator.model_dir), "data")
+                 executor=executor)
+    self.assertGreaterEqual(len(seen), 2)
+    for files in seen:  # At each task, there is the same file.
+      self.assertEqual(seen[0], files)
+    (path,) = seen[0]
+    self.assertStartsWith(
+        os.path.relpath(path, search.estimator.model_dir), "data")
 
   def test_losses_of_models(self):
     """Without `loss`, that of compile trains; and its optimizer does."""
@@ -213,6 +231,8 @@ class EnsembleSearchTest(searches.KerasSearchCase):
         search.fit(_X, _SIZE, batch_size=16, patience=2, verbose=0, **fit)
     loaded = adanet.EnsembleSearch.load(
         search.estimator.model_dir, _pool(1))
+    with self.assertRaisesRegex(ValueError, "^The search was stopped in the "):
+      print(loaded.model)
     loaded.fit(_X, _SIZE, batch_size=16, patience=2, verbose=0, **fit)
     np.testing.assert_array_equal(expected.model.predict(_X, verbose=0),
                                   loaded.model.predict(_X, verbose=0))
