@@ -129,7 +129,7 @@ def _call(owner, call):
 
 
 def _names_of(model):
-  """Returns the names of the inputs of a functional model; [] for other models."""
+  """Returns the names of the inputs of a functional model, or []."""
   if isinstance(model, tf_compat.keras_3.Sequential):
     return []
   return [tensor.name for tensor in getattr(model, "inputs", None) or ()]
