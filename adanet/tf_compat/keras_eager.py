@@ -22,7 +22,6 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 from adanet.tf_compat import _tensorflow
 from adanet.tf_compat import keras_loaded
-import numpy as np
 
 # Methods of variables and tables that change them.
 _CHANGING = ("assign", "scatter", "batch_scatter", "insert", "remove", "erase")
@@ -263,8 +262,8 @@ class EagerState:
     return lookup.StaticHashTable(
         lookup.KeyValueTensorInitializer(
             *entries, use.table.key_dtype, value_dtype),
-        "" if value_dtype == _tensorflow.v1.string else np.zeros(
-            [], value_dtype.as_numpy_dtype)).resource_handle
+        "" if value_dtype == _tensorflow.v1.string else
+        value_dtype.as_numpy_dtype()).resource_handle
 
   def _variable(self, use):
     """Returns a variable of the graph with the value of an eager one."""
@@ -354,6 +353,7 @@ def in_graph(variable: Any, state: Optional[EagerState]) -> Any:
   copy = None if state is None else state.variable_of(variable)
   if copy is not None:
     return copy
+  import numpy as np  # pylint: disable=g-import-not-at-top
   with eagerly():
     return np.asarray(variable.numpy())
 

@@ -17,7 +17,6 @@ from typing import Any, Iterator, List, Tuple
 from adanet.tf_compat import _tensorflow
 from adanet.tf_compat import keras_eager
 from adanet.tf_compat import keras_loaded
-import numpy as np
 
 # Methods of layers that can be adapted which fill or read their state.
 _EAGER_METHODS = (
@@ -112,7 +111,7 @@ def _adapted_eagerly(original):
 
   @functools.wraps(original)
   def adapt(self, data):
-    if self.built or isinstance(data, np.ndarray):
+    if self.built or hasattr(data, "__array_interface__"):
       return original(self, data)
     return run(self, data)
 
