@@ -17,13 +17,15 @@ Attributes:
   IS_TENSORFLOW_1: bool, whether this is TensorFlow 1.15.
   eager_device: a function that returns the device of the eager scope as str.
     No version of TensorFlow has a public function for that.
+  eager_mode: a function that returns the context in which TensorFlow executes
+    eagerly, also where a graph is built. No version has it in public, too.
 
 Each of these loads TensorFlow when it is first read. Importing this module and
 making a `RunConfig` do not. `metric_op` makes a Keras metric one of TensorFlow
 1.
 """
 
-from typing import Any, Callable, FrozenSet, TYPE_CHECKING
+from typing import Any, Callable, ContextManager, FrozenSet, TYPE_CHECKING
 
 from adanet.tf_compat import _tensorflow
 from adanet.tf_compat import optimizers
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
   STANDARD_PS_OPS: FrozenSet[str]
   IS_TENSORFLOW_1: bool
   eager_device: Callable[[], str]
+  eager_mode: Callable[[], ContextManager[None]]
 else:
 
   def __getattr__(name):
