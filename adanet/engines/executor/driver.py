@@ -251,7 +251,7 @@ class ExecutorEngine(engine.Engine):
         model.model_dir.global_step(start.checkpoint), request.max_iterations,
         request.max_steps))
     files = part_files.PartFiles(model.model_dir.path, start.number)
-    first = part_lib.PartRequest(
+    any_part = part_lib.PartRequest(
         (), len(parts), is_first=False, may_be_late=True,
         compares=choice is None, records=any(
             choice is None or choice.name == one.name
@@ -262,22 +262,22 @@ class ExecutorEngine(engine.Engine):
             lambda: files.begin(start.checkpoint, self._search),
             model.model_dir.path),
         driver_process=part_files.worker_name())
-    check = self._fingerprint_check(start, iteration, files, parts, first)
-    seconds_before = max(map(records.total_seconds, self._tasks(
+    check = self._fingerprint_check(start, iteration, files, parts, any_part)
+    seconds_before = max(map(records.total_seconds, self._worker_records(
         start.number, files, parts)), default=0.)
     recording.mark_resumed(model.model_dir.path)
     ordered = parts_lib.longest_first(parts, self._seconds, dict(zip(
         iteration.builder_names, iteration.builder_costs)))
     results = self._trained_parts(files, check, {
-        part: first._replace(part=part, is_first=part == parts[0],
-                             may_be_late=part != ordered[0])
+        part: any_part._replace(part=part, is_first=part == parts[0],
+                                may_be_late=part != ordered[0])
         for part in ordered})
     results = self._results = {part: results[part] for part in parts}
     self._warn_of_late_parts(start.number, results)
     self._seconds = {name: result.seconds / len(part)
                      for part, result in results.items() for name in part}
     trained = self._merged(iteration, files, results, names)
-    for record in self._tasks(start.number, files, parts):
+    for record in self._worker_records(start.number, files, parts):
       recording.write_or_warn(
           store.Store(model.model_dir.path).write_task, record)
     return trained._replace(seconds=seconds_before + time.time() - began)
@@ -288,12 +288,12 @@ class ExecutorEngine(engine.Engine):
             if result.ending == loop_lib.Ending.TIME_IS_UP and not result.runs]
     if late:
       logging.warning(
-          "Iteration %d: %d of %d parts are not trained, because max_seconds=%g "
-          "were over before a worker began them: %s. Use more workers, or more "
-          "seconds.", number, len(late), len(results),
+          "Iteration %d: %d of %d parts are not trained, because "
+          "max_seconds=%g were over before a worker began them: %s. Use more "
+          "workers, or more seconds.", number, len(late), len(results),
           self._training.request.max_seconds, ", ".join(map(repr, late)))
 
-  def _fingerprint_check(self, start, iteration, files, parts, task):
+  def _fingerprint_check(self, start, iteration, files, parts, part_request):
     """Returns the `FingerprintCheck` of the search.
 
     No worker builds the builders of parts that are done. If the builders are
@@ -307,28 +307,30 @@ class ExecutorEngine(engine.Engine):
         has_weights=start.checkpoint is not None or has_begun,
         resumes=has_begun or not start.starts_iteration)
     done = tuple(name for part in parts for name in part
-                 if files.result(part, task.driver, task.max_steps))
+                 if files.result(part, part_request.driver,
+                                 part_request.max_steps))
     if done:
       with self.model._replace(part=done).graph(
           request.input_fn, "train", start.number) as built:
         check.write(request.wait_timeout_secs, built.iteration.graphs)
     return check
 
-  def _trained_parts(self, files, check, tasks):
+  def _trained_parts(self, files, check, part_requests):
     """Returns the `Result` of each part.
 
     A part ends at `max_steps` as if all other subnetworks trained as long. If
     one has stopped before, the part is trained again, and is told so.
     """
-    number = next(iter(tasks.values())).start.number
+    number = next(iter(part_requests.values())).start.number
     results = {}
-    todo = tasks
+    todo = part_requests
     while todo:
       results.update(execution.Execution(
           self._executor, self._training, files, todo, number,
           check).results())
       stops = _stops(number, results)
-      todo = {part: task._replace(stops=stops) for part, task in tasks.items()
+      todo = {part: part_request._replace(stops=stops)
+              for part, part_request in part_requests.items()
               if _ended_too_early(part, results[part], stops)}
       for part in todo:
         files.remove_part(part)
@@ -376,24 +378,25 @@ class ExecutorEngine(engine.Engine):
       values["loss"] = progress.losses[min(known, key=known.get)]
     self._training.writer.add_scalars("", values, progress.global_step)
 
-  def _tasks(self, number, files, parts):
+  def _worker_records(self, number, files, parts):
     """Returns a `TaskRecord` of each worker of the executor.
 
     It adds to the records from before an earlier stop in the iteration.
     """
     history = store.Store(self.model.model_dir.path)
-    found = list(itertools.takewhile(lambda record: record is not None, (
-        history.task(f"worker:{i}", number) for i in itertools.count())))
+    worker_records = list(itertools.takewhile(
+        lambda record: record is not None, (
+            history.task(f"worker:{i}", number) for i in itertools.count())))
     indices = {}
     for part in parts:
       for attempt in files.attempts(part):
         record = store.Store(attempt).task("chief:0", number)
         if record is not None:
           i = indices.setdefault(part_files.worker_of(attempt), len(indices))
-          before = found[i] if i < len(found) else None
-          found[i:i + 1] = [records.added(
+          before = worker_records[i] if i < len(worker_records) else None
+          worker_records[i:i + 1] = [records.added(
               before, record._replace(task=f"worker:{i}"))]
-    return found
+    return worker_records
 
 
 def _names_in_training(iteration):

@@ -56,7 +56,7 @@ class Execution:
 
   def __init__(self, executor: Any, training: trainer.Training,
                files: part_files.PartFiles,
-               tasks: Dict[parts_lib.Part, part_lib.PartRequest],
+               part_requests: Dict[parts_lib.Part, part_lib.PartRequest],
                number: int, check: fingerprint_check.FingerprintCheck):
     """Begins nothing yet.
 
@@ -64,24 +64,24 @@ class Execution:
       executor: `concurrent.futures.Executor`.
       training: `Training`.
       files: `PartFiles` of the iteration.
-      tasks: dict from each part to its `PartRequest`, in the order to begin
-        them.
+      part_requests: dict from each part to its `PartRequest`, in the order to
+        begin them.
       number: int, the iteration's.
       check: `FingerprintCheck`, which gets the graphs of parts that have begun.
     """
     self._executor = executor
     self._training = training
     self._files = files
-    self._tasks = tasks
+    self._part_requests = part_requests
     self._number = number
     self._fingerprint_check = check
     self._checked: Set[parts_lib.Part] = set()
     self._results: _Results = {}
     self._pending: Dict[Any, parts_lib.Part] = {}
-    self._num_losses = dict.fromkeys(tasks, 0)
+    self._num_losses = dict.fromkeys(part_requests, 0)
     self._error: Optional[Exception] = None
-    self._before = {part: files.progress(part) for part in tasks}
-    self._attempts = {part: files.attempts(part) for part in tasks}
+    self._before = {part: files.progress(part) for part in part_requests}
+    self._attempts = {part: files.attempts(part) for part in part_requests}
     self._silent_until: Optional[float] = (time.monotonic() + _SILENT_SECS)
 
   def results(self) -> _Results:
@@ -94,7 +94,7 @@ class Execution:
       KeyboardInterrupt, SystemExit: a signal asked for it.
     """
     with self._training.stops.deferred():
-      for part in self._tasks:
+      for part in self._part_requests:
         if not self._find_result(part):
           self._submit(part)
       while self._pending and not self._is_to_stop():
@@ -112,15 +112,16 @@ class Execution:
 
   def _find_result(self, part):
     """Reads the result of a part; returns whether there is one."""
-    task = self._tasks[part]
-    result = self._files.result(part, task.driver, task.max_steps)
+    part_request = self._part_requests[part]
+    result = self._files.result(
+        part, part_request.driver, part_request.max_steps)
     if result is not None:
       self._results[part] = result
     return result is not None
 
   def _submit(self, part):
     try:
-      future = self._executor.submit(part_lib.train, self._tasks[part])
+      future = self._executor.submit(part_lib.train, self._part_requests[part])
     except Exception as error:  # pylint: disable=broad-except
       self._break(error)
     else:
@@ -211,10 +212,10 @@ class Execution:
   def _check_graphs(self):
     """Checks and writes the graphs of the parts that have begun."""
     new = {}
-    for part, task in self._tasks.items():
+    for part, part_request in self._part_requests.items():
       graphs = None
       if part not in self._checked:
-        graphs = self._files.graphs(part, task.driver)
+        graphs = self._files.graphs(part, part_request.driver)
       if graphs is not None:
         self._checked.add(part)
         new.update(graphs)
@@ -224,7 +225,7 @@ class Execution:
 
   def _report_progress(self):
     """Reports how far the parts are together."""
-    now = {part: self._files.progress(part) for part in self._tasks}
+    now = {part: self._files.progress(part) for part in self._part_requests}
     self._warn_of_silence(now)
     known = [progress for progress in now.values() if progress is not None]
     if not known:
@@ -262,4 +263,4 @@ class Execution:
     return {part: [part_files.worker_of(attempt)
                    for attempt in self._files.attempts(part)
                    if attempt not in self._attempts[part]]
-            for part in self._tasks}
+            for part in self._part_requests}

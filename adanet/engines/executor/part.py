@@ -127,17 +127,17 @@ class _Watch:
     return self._is_over or self._stops.asked is not None
 
 
-def train(task: PartRequest) -> PartOutcome:
+def train(part_request: PartRequest) -> PartOutcome:
   """Trains a part while it is wanted.
 
   Args:
-    task: `PartRequest`.
+    part_request: `PartRequest`.
   """
   worker = part_files.worker_name()
-  if worker != task.driver_process and _is_fork():
+  if worker != part_request.driver_process and _is_fork():
     return PartOutcome(False, worker=worker, is_fork=True)
   try:
-    return _train(task)._replace(worker=worker)
+    return _train(part_request)._replace(worker=worker)
   except empty_input.EmptyInputError as error:
     return PartOutcome(False, str(error), worker=worker, is_input_empty=True)
   except Exception as error:  # pylint: disable=broad-except
@@ -160,44 +160,52 @@ def _is_fork():
       process, multiprocessing.get_context("fork").Process)
 
 
-def _train(task):
+def _train(part_request):
   """See `train`. It raises the errors."""
-  files = part_files.PartFiles(task.model_dir, task.start.number)
-  if not _is_asked(task, files):
+  files = part_files.PartFiles(
+      part_request.model_dir, part_request.start.number)
+  if not _is_asked(part_request, files):
     return PartOutcome(False)
-  if files.result(task.part, task.driver, task.max_steps) is not None:
+  if _is_done(part_request, files):
     return PartOutcome(True)
-  model, request = _unpacked(task, files)
+  model, request = _unpacked(part_request, files)
   with signals.StopRequests() as stops:
     attempt = request.retry_until_space(
-        lambda: files.new_attempt(task.part), task.model_dir)
+        lambda: files.new_attempt(part_request.part), part_request.model_dir)
     try:
-      return PartOutcome(_trained(task, model, request, files, attempt, stops))
+      return PartOutcome(_trained(
+          part_request, model, request, files, attempt, stops))
     finally:
       files.remove_attempt(attempt)
 
 
-def _is_asked(task, files):
-  """Returns whether the driver that sent the task still waits for it."""
+def _is_asked(part_request, files):
+  """Returns whether the driver that sent the request still waits for it."""
   wait = waiting.Wait(
       SEEN_SECS, "use a folder that all workers of the executor see, or start "
       "the workers where it is", log=logging.info)
   while files.driver() is None:
     wait.pause(.2, lambda: (
-        f"the driver's file in model_dir {task.model_dir!r} on "
+        f"the driver's file in model_dir {part_request.model_dir!r} on "
         f"{part_files.worker_name()}, a worker of the executor"))
-  return files.is_wanted(task.driver)
+  return files.is_wanted(part_request.driver)
 
 
-def _unpacked(task, files):
-  """Returns the `Model` of the part, and the `Request`."""
+def _is_done(part_request, files):
+  """Returns whether a part has a result that is enough for the request."""
+  return files.result(part_request.part, part_request.driver,
+                      part_request.max_steps) is not None
+
+
+def _unpacked(part_request, files):
+  """Returns the `Model` of the part, and the `trainer.Request`."""
   import cloudpickle  # pylint: disable=g-import-not-at-top
-  model, request = cloudpickle.loads(files.search(task.driver))
+  model, request = cloudpickle.loads(files.search(part_request.driver))
   if model.config.session_config is None:
     model = model._replace(config=model.config.replace(
-        session_config=_session_config(task.num_parts)))
-  return (model._replace(part=task.part, stops=task.stops),
-          request._replace(steps=None, max_steps=task.max_steps))
+        session_config=_session_config(part_request.num_parts)))
+  return (model._replace(part=part_request.part, stops=part_request.stops),
+          request._replace(steps=None, max_steps=part_request.max_steps))
 
 
 def _session_config(num_parts):
@@ -208,28 +216,29 @@ def _session_config(num_parts):
       inter_op_parallelism_threads=threads)
 
 
-def _trained(task, model, request, files, attempt, stops):
+def _trained(part_request, model, request, files, attempt, stops):
   """Trains the part; returns whether it is done."""
-  watch = _Watch(files, task.driver, stops)
+  watch = _Watch(files, part_request.driver, stops)
   stopped = []
   graphs = {}
 
   def adapt(built):
     graphs.update(built.iteration.graphs)
-    return built._replace(iteration=_checked(built.iteration, task))
+    return built._replace(iteration=_checked(built.iteration, part_request))
 
   def report(event):
     if isinstance(event, events.Progress):
-      _write_progress(files, task.part, event)
+      _write_progress(files, part_request.part, event)
     elif isinstance(event, events.IterationBegan):
       request.retry_until_space(
-          lambda: files.write_graphs(task.part, task.driver, graphs),
-          task.model_dir)
+          lambda: files.write_graphs(
+              part_request.part, part_request.driver, graphs),
+          part_request.model_dir)
     elif isinstance(event, events.Stopped):
       stopped.append(event)
 
-  start = task.start
-  newest = files.newest_checkpoint(task.part)
+  start = part_request.start
+  newest = files.newest_checkpoint(part_request.part)
   if newest is not None:
     start = start._replace(checkpoint=newest, starts_iteration=False)
   writer = _Curves(model.model_dir.path)
@@ -241,20 +250,23 @@ def _trained(task, model, request, files, attempt, stops):
             report=report,
             mark_stopped=lambda *stop: request.retry_until_space(
                 lambda: model.model_dir.mark_stopped(start.number, *stop),
-                task.model_dir),
+                part_request.model_dir),
             asked_to_stop=watch.asked_to_stop,
-            is_late=task.may_be_late and request.deadline is not None and
+            is_late=part_request.may_be_late and
+            request.deadline is not None and
             time.time() >= request.deadline),
         model_dir_lib.ModelDir(attempt), adapt)
   finally:
     writer.close()
   if trained is None:
     return False
-  result = _result(task, model, request, files, attempt, trained, stopped)
+  result = _result(
+      part_request, model, request, files, attempt, trained, stopped)
   # Another attempt may have been faster.
-  if files.result(task.part, task.driver, task.max_steps) is None:
+  if not _is_done(part_request, files):
     request.retry_until_space(
-        lambda: files.write_result(task.part, result), task.model_dir)
+        lambda: files.write_result(part_request.part, result),
+        part_request.model_dir)
   return True
 
 
@@ -267,44 +279,45 @@ def _write_progress(files, part, progress):
       raise
 
 
-def _checked(iteration, task):
+def _checked(iteration, part_request):
   """Returns the `Iteration` with the summaries that this part writes."""
-  if iteration.builder_names != task.builder_names:
+  if iteration.builder_names != part_request.builder_names:
     raise ValueError(
         f"iteration {iteration.number}: subnetwork_generator makes the "
         f"builders {list(iteration.builder_names)} on a worker of the "
         "executor, "
-        f"and {list(task.builder_names)} in the program that called train: it "
-        "must make the same in each process")
-  if task.is_first or not iteration.has_previous:
+        f"and {list(part_request.builder_names)} in the program that called "
+        "train: it must make the same in each process")
+  if part_request.is_first or not iteration.has_previous:
     return iteration
   of_previous = iteration.candidates[0].summary
   return iteration._replace(
       summaries=[s for s in iteration.summaries if s is not of_previous])
 
 
-def _result(task, model, request, files, attempt, trained, stopped):
+def _result(part_request, model, request, files, attempt, trained, stopped):
   """Evaluates the candidates, and returns the `Result`."""
   values, not_finite, reports, logits = {}, {}, (), None
   candidates, number = trained.candidates, trained.number
   checkpoint = candidates.checkpoint
   if trained.ending == loop_lib.Ending.ITERATION_OVER:
     not_finite = candidates.not_finite
-    if task.compares and model.rules.evaluator:
+    if part_request.compares and model.rules.evaluator:
       values = candidates_lib.values(model, number, checkpoint)
-    if task.records:
+    if part_request.records:
       logits = os.path.join(attempt, "library")
       request.retry_until_space(
           lambda: logits_lib.write(trained.logits, logits)
           if trained.logits is not None else logits_lib.record(
-              model, number, checkpoint, logits, with_previous=task.is_first),
-          task.model_dir)
+              model, number, checkpoint, logits,
+              with_previous=part_request.is_first),
+          part_request.model_dir)
     if model.report_materializer:
       reports = tuple(candidates_lib.reports(
-          model, number, checkpoint, task.part))
+          model, number, checkpoint, part_request.part))
   return part_files.Result(
-      trained.ending, task.driver, request.max_steps, task.stops,
-      files.relative(checkpoint), trained.progress.steps,
+      trained.ending, part_request.driver, request.max_steps,
+      part_request.stops, files.relative(checkpoint), trained.progress.steps,
       trained.progress.losses, values, not_finite,
       logits and files.relative(logits), candidates.averages, trained.weights,
       reports, tuple(stopped), trained.seconds, trained.checks)
