@@ -84,7 +84,7 @@ class GraphParts:
     self._strategy_before = strategy.for_earlier_iterations()
     self._reports = reports
 
-  # What an iteration is made of.
+  # The builders and candidates of an iteration.
 
   def generate(self, number: int,
                previous: Optional[EarlierWinner]) -> List[Any]:
@@ -142,7 +142,7 @@ class GraphParts:
     Args:
       made: builders, ensemblers or candidates.
       name: str.
-      kind: what they are, and where they come from, for the error.
+      kind: the word for one of them, and its source, for the error.
       number: int, the iteration's.
 
     Raises:

@@ -37,7 +37,7 @@ _ONE_HEAD = ""
 
 
 class _LibraryMember(NamedTuple):
-  """A network whose logits are in the library.
+  """A network with logits in the library.
 
   Attributes:
     iteration: int.
@@ -88,8 +88,8 @@ def variables(model_dir: str
     model_dir: str.
 
   Returns:
-    Dict from the name of a network to the names of its variables, without
-    those of its optimizer.
+    Dict from the name of a network to the names of its variables, without its
+    optimizer's.
   """
   index = _index(model_dir)
   return {(member.iteration, member.name): tuple(member.sums)
@@ -110,7 +110,7 @@ def _logits(model_dir, member):
 def read(model_dir: str, members: Sequence[logits_values.Network],
          checkpoint: Optional[str]
         ) -> Optional[logits_values.RecordedLogits]:
-  """Returns what is recorded of some networks, if that is all of them.
+  """Returns the recorded logits of some networks, if all are recorded.
 
   Args:
     model_dir: str.
@@ -149,7 +149,7 @@ def _latest(model, number):
 
 def of_previous(model: Any, number: int, checkpoint: Optional[str]
                ) -> Optional[logits_values.RecordedLogits]:
-  """Returns what is recorded of the members of the previous ensemble.
+  """Returns the recorded logits of the previous ensemble's members.
 
   Args:
     model: `Model`.

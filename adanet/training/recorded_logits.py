@@ -61,7 +61,7 @@ def loss_inputs(task: subnetworks.LearningTask,
   """
   loss = task._replace(mode="train", applies_head=True).apply_head(
       logits, "the loss of fitted ensembles").loss
-  # What a network reads is not what the loss needs.
+  # An input that only the network reads is no input of the loss.
   seen = {tensor.op.name for _, tensor in _leaves(logits)}
   names: Set[str] = set()
   waiting = [loss.op]
@@ -190,8 +190,8 @@ def record(model: model_lib.Model, number: int, checkpoint: Optional[str],
           ) -> iteration_lib.Iteration:
   """Records the networks of an iteration, or of a part of it.
 
-  Those of the previous ensemble are left out where the model_dir has them; see
-  `completed`.
+  The networks of the previous ensemble are left out where the model_dir has
+  their logits; see `completed`.
 
   Args:
     model: `Model`, with an evaluator.
@@ -362,7 +362,7 @@ def completed(model: model_lib.Model, number: int, checkpoint: Optional[str],
     model: see `record`.
     number: see `record`.
     checkpoint: see `record`.
-    logits: `RecordedLogits` of what `record` has recorded, in all parts.
+    logits: `RecordedLogits` from `record`, of all parts.
 
   Yields:
     `RecordedLogits` of all networks.

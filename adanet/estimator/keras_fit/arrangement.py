@@ -26,7 +26,7 @@ def _keys(value):
 
 
 def alone(named: Dict[str, Any]) -> Any:
-  """Returns what is alone by itself, or the dict of all."""
+  """Returns the only value by itself, or the dict of all values."""
   if list(named) == [structures.ALONE]:
     return named[structures.ALONE]
   return named

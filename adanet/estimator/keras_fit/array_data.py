@@ -76,7 +76,7 @@ def _validation(value):
 
 
 def _split(num_rows, validation_split, seed):
-  """Returns the rows to train on, and those that are held out."""
+  """Returns the rows to train on, and the held-out rows."""
   if isinstance(validation_split, bool) or not isinstance(
       validation_split, (int, float, np.number)) or not (
           0 <= validation_split < 1):
@@ -180,7 +180,7 @@ class ArrayData:
     return labels
 
   def digests(self) -> Dict[str, str]:
-    """Returns what each argument was, in words and as a digest."""
+    """Returns a description of each argument, with a digest of its data."""
     parts = {"x": self.x, "y": self.y}
     if self._train.weights is not None:
       parts["sample_weight or class_weight"] = self._train.weights
@@ -198,7 +198,7 @@ class ArrayData:
   def input_fns(self, arrangement: arrangement_lib.Arrangement,
                 folder: Optional[str]
                ) -> Tuple[Callable[..., Any], Callable[..., Any]]:
-    """Returns the input_fn to train on, and that of what is held out.
+    """Returns the input_fn to train on, and that of the held-out rows.
 
     Args:
       arrangement: `Arrangement`.

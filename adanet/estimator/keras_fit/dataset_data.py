@@ -205,7 +205,7 @@ class DatasetData:
     return {"y": self.y}
 
   def digests(self) -> Dict[str, str]:
-    """Returns what each argument was, in words: shapes and counts."""
+    """Returns a description of each argument: shapes and counts."""
     found = {name: f"{self._counts[name]} batches of {self._specs[name]}"
              for name in self._functions}
     found["class_weight"] = str(self._class_weight)
@@ -214,7 +214,7 @@ class DatasetData:
   def input_fns(self, arrangement: arrangement_lib.Arrangement,
                 folder: Optional[str]
                ) -> Tuple[Callable[..., Any], Callable[..., Any]]:
-    """Returns the input_fn to train on, and that of what is held out."""
+    """Returns the input_fn to train on, and that of the held-out data."""
     del folder  # There are no arrays.
     train, held_out = (
         DatasetInput(function, name, arrangement, self._class_weight,

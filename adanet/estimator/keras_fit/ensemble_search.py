@@ -112,8 +112,8 @@ class EnsembleSearch:
         `keras.losses.Loss` or a function of `y_true` and `y_pred`; a dict or a
         list for several outputs. None for the loss with which the models are
         compiled, which must be the same.
-      metrics: as `Model.compile` takes them; None for those with which the
-        models are compiled if `loss` is None, too, or else for none.
+      metrics: as `Model.compile` takes them; None for the metrics with which
+        the models are compiled if `loss` is None, too, or else for none.
       optimizer: as `Model.compile` takes it, for models that are not compiled;
         None for Adam with a learning rate of .001.
       loss_weights: dict or list of floats, how much the loss of each output
@@ -193,8 +193,8 @@ class EnsembleSearch:
     """Trains all models, and selects the ensemble.
 
     Another call goes on in `directory`: with more `iterations` it adds some,
-    and after Ctrl-C it resumes. The data, the models and the loss must be those
-    of before.
+    and after Ctrl-C it resumes. The data, the models and the loss must be the
+    same as before.
 
     Args:
       x: the inputs: an array, a dict or a list of arrays, or a data frame or
@@ -235,7 +235,7 @@ class EnsembleSearch:
       ValueError: an argument is not as described, or the directory has another
         search.
       TypeError: an argument is of another type, or unknown.
-      KeyboardInterrupt: Ctrl-C; what was trained is saved.
+      KeyboardInterrupt: Ctrl-C; all training so far is saved.
     """
     words.check_arguments("fit", sorted(kwargs))
     _check_fit(batch_size, epochs, patience, iterations, max_seconds, verbose,
@@ -249,7 +249,7 @@ class EnsembleSearch:
         array_data.ArrayData(
             x, y, batch_size, validation_data, validation_split, sample_weight,
             class_weight, seed))
-    arrangement, arguments, found = self._tried(data)
+    arrangement, arguments, tried = self._tried(data)
     steps = data.steps_per_epoch
     now = record_lib.SearchRecord(
         seed, {"loss": record_lib.dumped(arguments.loss),
@@ -257,7 +257,7 @@ class EnsembleSearch:
                "loss_weights": record_lib.dumped(arguments.loss_weights),
                "optimizer": record_lib.dumped(self._optimizer)},
         arrangement, data.digests(), {
-            name: one.digest for name, one in zip(self._pool, found)},
+            name: one.digest for name, one in zip(self._pool, tried)},
         epochs * steps)
     self._check_same(before, now)
     directory = self._made_directory()
@@ -269,7 +269,7 @@ class EnsembleSearch:
     self._estimator = self._made_estimator(
         now, arguments, iterations, evaluation.Evaluator(held_out),
         early_stopping.EarlyStopping(steps, patience), [
-            name for name, one in zip(self._pool, found)
+            name for name, one in zip(self._pool, tried)
             if one.compiled.get("optimizer") is not None])
     with reporter.shown(_SHOWN[verbose]):
       self._estimator.train(train, executor=executor, max_seconds=max_seconds)
@@ -314,7 +314,7 @@ class EnsembleSearch:
 
   @property
   def history(self) -> report.History:
-    """What the search did; see `adanet.report`."""
+    """The history of the search; see `adanet.report`."""
     return self.estimator.history()
 
   def leaderboard(self) -> Any:
@@ -357,22 +357,22 @@ class EnsembleSearch:
     arrangement = arrangement_lib.Arrangement(
         kind, tuple(first.outputs), arrangement_lib.kind_of(y))
     features = arrangement.features("x", x)
-    found = [pool_lib.tried(name, function, features, first.outputs)
+    tried = [pool_lib.tried(name, function, features, first.outputs)
              for name, function in self._pool.items()]
     arguments = self._given
     if arguments.loss is None:
-      arguments = loss_lib.from_models(found, arguments)
+      arguments = loss_lib.from_models(tried, arguments)
     arguments = loss_lib.of_outputs(arguments, first.outputs)
     arrangement = arrangement._replace(weights=data.weight_names(arrangement))
     losses = arguments.head(None).losses
-    for one in found:
+    for one in tried:
       loss_lib.check_outputs(one, losses)
       for argument, labels in data.all_labels().items():
         for name, array in arrangement.by_output(argument, labels).items():
           loss_lib.check_labels(one.owner, array, one.outputs[name],
                                 losses[name], argument)
     # Their variables are not needed any more.
-    return arrangement, arguments, [one._replace(model=None) for one in found]
+    return arrangement, arguments, [one._replace(model=None) for one in tried]
 
   def _check_same(self, before, now):
     """Raises an error if the directory has another search."""

@@ -162,7 +162,7 @@ def _are_probabilities(outputs, of_classes):
 
 
 def check_outputs(tried: pool_lib.Tried, losses: Mapping[str, Any]) -> None:
-  """Checks that the outputs of a model are what the loss takes.
+  """Checks that the outputs of a model fit the loss.
 
   Args:
     tried: `Tried`.
@@ -198,7 +198,7 @@ def check_outputs(tried: pool_lib.Tried, losses: Mapping[str, Any]) -> None:
 
 def check_labels(owner: str, labels: np.ndarray, outputs: np.ndarray, loss: Any,
                  argument: str = "y") -> None:
-  """Checks that labels are what the loss takes beside outputs of a model.
+  """Checks that labels fit the loss and the outputs of a model.
 
   Args:
     owner: str, the model, for messages.
@@ -208,7 +208,7 @@ def check_labels(owner: str, labels: np.ndarray, outputs: np.ndarray, loss: Any,
     argument: str, that of the labels.
 
   Raises:
-    ValueError: they are not.
+    ValueError: they do not.
   """
   shape, expected = list(labels.shape[1:]), list(outputs.shape[1:])
   if _is_one_of(loss, _SPARSE):
@@ -249,25 +249,25 @@ def _batch(shape: Sequence[int]) -> str:
   return f"[{', '.join(['n', *map(str, shape)])}]"
 
 
-def from_models(found: List[pool_lib.Tried], given: CompileArguments
+def from_models(tried: List[pool_lib.Tried], given: CompileArguments
                ) -> CompileArguments:
   """Returns the arguments that the models are compiled with.
 
   Args:
-    found: list of `Tried`.
+    tried: list of `Tried`.
     given: arguments of the user, with the loss None.
 
   Raises:
     ValueError: a model is not compiled, or with another loss than the first.
   """
-  for one in found:
+  for one in tried:
     if one.compiled.get("loss") is None:
       raise ValueError(
           f"loss=None: {one.owner} is not compiled: expected a loss, such as "
           "loss=\"mse\", or models that are all compiled with the same one.")
-  first = found[0]
+  first = tried[0]
   head = heads.KerasHead(first.compiled["loss"])
-  for one in found[1:]:
+  for one in tried[1:]:
     if not head.has_losses(one.compiled["loss"]):
       raise ValueError(
           f"loss=None: {first.owner} is compiled with "

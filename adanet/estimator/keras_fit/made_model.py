@@ -35,7 +35,7 @@ def as_given(model: Any, arrangement: arrangement_lib.Arrangement,
   """Returns a model that takes x, and returns y, as the data of the search are.
 
   Args:
-    model: `keras.Model`, whose inputs and outputs are named.
+    model: `keras.Model` with named inputs and outputs.
     arrangement: `Arrangement` of the data.
     directory: str, the folder of the search.
   """

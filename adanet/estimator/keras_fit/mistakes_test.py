@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What Keras users may write and cannot mean gets an answer in one line."""
+"""A mistake of Keras users gets an answer in one line."""
 
 import unittest
 
@@ -63,7 +63,7 @@ def _dataset():
 
 
 class _NoSequence:
-  """What Keras calls a PyDataset: it gives batches to Python."""
+  """A PyDataset of Keras: it gives batches to Python."""
 
   def __len__(self):
     return 1
@@ -72,7 +72,7 @@ class _NoSequence:
     return _X, _Y
 
 
-# Name: (arguments of EnsembleSearch, those of fit, words of the answer).
+# Name: (arguments of EnsembleSearch, of fit, words of the answer).
 _MISTAKES = {
     # Models.
     "model": ({"models": lambda: _make()()}, {},

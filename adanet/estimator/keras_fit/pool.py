@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The models of an `EnsembleSearch`: functions that are tried before training.
 
-Each makes its model once, eagerly, and answers for some rows of the data. So
-what does not fit is said in a line, before a graph is built.
+Each makes its model once, eagerly, and answers for some rows of the data. So a
+mistake gets an error of one line, before a graph is built.
 """
 
 import hashlib
@@ -89,7 +89,7 @@ def _check_function(owner, function):
 
 
 class FirstModel(NamedTuple):
-  """What the first model says of the inputs and outputs of all.
+  """The inputs and outputs of the first model, and so of all.
 
   Attributes:
     takes_columns: whether it has an input for each column of a data frame.
@@ -171,7 +171,7 @@ def read_first(pool: Pool, x: Any) -> FirstModel:
 
 
 class Tried(NamedTuple):
-  """What a model did with some rows.
+  """A model, and its outputs for some rows.
 
   Attributes:
     owner: str, for messages.

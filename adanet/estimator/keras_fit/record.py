@@ -1,7 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a directory says of the `EnsembleSearch` in it, to go on with the same.
-"""
+"""The record of the `EnsembleSearch` in a directory, to go on with the same."""
 
 import json
 import os
@@ -32,7 +31,7 @@ def dumped(value: Any) -> Any:
     return {"dict": {key: dumped(one) for key, one in value.items()}}
   if isinstance(value, (list, tuple)):
     return [dumped(one) for one in value]
-  # What Keras leaves out of some configs: the delta of Huber.
+  # Keras leaves some options out of configs, such as the delta of Huber.
   options = getattr(value, "_fn_kwargs", None)
   if hasattr(value, "get_config"):
     try:
@@ -79,14 +78,14 @@ def unknown_in(value: Any) -> Optional[str]:
 
 
 class SearchRecord(NamedTuple):
-  """What a directory says.
+  """The record of a search in its directory.
 
   Attributes:
     seed: int.
     arguments: dict of the arguments `loss`, `metrics`, `loss_weights` and
       `optimizer`, as `dumped`.
     arrangement: `Arrangement`.
-    data: dict from an argument of `fit` to what it was, with a digest.
+    data: dict from an argument of `fit` to its description, with a digest.
     models: dict from a name to a digest.
     max_iteration_steps: int.
   """
@@ -104,7 +103,7 @@ class SearchRecord(NamedTuple):
              arrangement=self.arrangement._asdict()), indent=1))
 
   def differences(self, now: "SearchRecord") -> List[str]:
-    """Returns in words what is another search than before."""
+    """Returns the differences from the search before, in words."""
     found = []
     for name in ("loss", "loss_weights", "optimizer"):
       before, after = self.arguments.get(name), now.arguments.get(name)
@@ -146,7 +145,7 @@ def _changed(name, before, after):
 
 
 def read(directory: str) -> Optional[SearchRecord]:
-  """Returns what a directory says; None if it has no such search.
+  """Returns the record of a directory; None if it has no such search.
 
   Raises:
     ValueError: a later version of adanet wrote it.

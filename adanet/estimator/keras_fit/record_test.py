@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of what a directory says of the search in it."""
+"""Tests of the record of a search in its directory."""
 
 import os
 import unittest

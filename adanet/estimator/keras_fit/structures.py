@@ -26,7 +26,7 @@ ALONE = ""
 
 
 def described(value: Any) -> str:
-  """Returns what a wrong value in place of data is, and what to do with it."""
+  """Returns a description of a wrong value in place of data, and the fix."""
   if hasattr(value, "element_spec"):
     return ("a tf.data.Dataset: expected a function that makes and returns it, "
             "because each graph needs its own")

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Answers to what Keras users also write: in a line, what to write here."""
+"""Answers to arguments and attributes of Keras that are not here."""
 
 from typing import Any, Collection, Dict
 
@@ -71,7 +71,7 @@ def check_arguments(owner: str, unknown: Collection[str]) -> None:
   """Raises a TypeError if there are unknown arguments.
 
   Args:
-    owner: str, what was called.
+    owner: str, the name of the function.
     unknown: their names.
   """
   if not unknown:
