@@ -6,8 +6,9 @@ from typing import Any
 
 from adanet.tf_compat import _tensorflow
 
-# These have a number that TensorFlow may tune: of threads, or of elements.
-_TUNABLE = ("Parallel", "Prefetch", "MapAndBatch")
+# These have a number that TensorFlow may tune: of threads, or of elements. Or
+# they are options of a user.
+_TUNABLE = ("Parallel", "Prefetch", "MapAndBatch", "OptionsDataset")
 
 
 def _ops(graph_def):
@@ -23,21 +24,19 @@ def without_idle_tuning(dataset: Any) -> Any:
   """Returns a dataset without the thread that would have nothing to tune.
 
   The close of a session waits for that thread, which sleeps for up to a minute.
+  A dataset with options of its own stays as it is.
 
   Args:
     dataset: `tf.data.Dataset` of the default graph.
   """
-  options = dataset.options()
-  autotune = getattr(options, "autotune", None)  # Not in TensorFlow 1.15.
-  name = "enabled"
-  if autotune is None:
-    autotune, name = options.experimental_optimization, "autotune"
-  if getattr(autotune, name) is not None:
+  options = _tensorflow.v1.data.Options()
+  if hasattr(options, "autotune"):
+    options.autotune.enabled = False
+  else:  # TensorFlow 1.15, whose graph does not have the options.
+    if dataset.options() != options:
+      return dataset
+    options.experimental_optimization.autotune = False
+  ops = _ops(_tensorflow.v1.get_default_graph().as_graph_def())
+  if any(op.startswith(_TUNABLE) for op in ops):
     return dataset
-  graph_def = _tensorflow.v1.get_default_graph().as_graph_def()
-  if any(op.startswith(_TUNABLE) for op in _ops(graph_def)):
-    return dataset
-  added = _tensorflow.v1.data.Options()
-  setattr(added.experimental_optimization if name == "autotune"
-          else added.autotune, name, False)
-  return dataset.with_options(added)
+  return dataset.with_options(options)
