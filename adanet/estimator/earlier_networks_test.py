@@ -153,7 +153,6 @@ class _SearchesCase(parameterized.TestCase):
 class EarlierNetworksTest(_SearchesCase):
 
   @parameterized.parameters(
-      {},
       {"ensemblers": [adanet.ensemble.GreedyEnsembler()], "force_grow": False},
       {"ensemble_strategies": [adanet.ensemble.GrowStrategy(),
                                adanet.ensemble.SoloStrategy()]})
@@ -211,15 +210,13 @@ class EarlierNetworksTest(_SearchesCase):
     self._trained(_made(builders.Dense), max_iterations=2)
     self._assert_same(_expected(), self._trained())
 
-  @parameterized.parameters(6, 9)
-  def test_resumed(self, max_steps):
-    config = tf_compat.RunConfig(
-        keep_checkpoint_max=1, save_checkpoints_steps=1)
+  def test_resumed(self):
+    config = tf_compat.RunConfig(keep_checkpoint_max=1)
     found = []
     for kind in (builders.Dense, builders.Alone):
       folder = self._folder()
       _estimator(folder, _made(kind), config=config).train(
-          builders.input_fn(), max_steps=max_steps)
+          builders.input_fn(), max_steps=6)
       # Nothing is decided: it is fitted to what there is.
       middle = _estimator(folder, _made(kind)).evaluate(_held_out())
       found.append((middle, self._trained(_made(kind), folder, config=config)))
@@ -305,7 +302,7 @@ class LibraryTest(_SearchesCase):
   def test_same_data(self):
     self.assertEmpty(self._lines(self._trained))
 
-  @parameterized.parameters("all", "library.json", ".npy", "cut")
+  @parameterized.parameters("all", "cut")
   def test_without_files(self, which):
     self._trained(max_iterations=2)
     folder = os.path.join(self._model_dir, "logits")
@@ -313,7 +310,7 @@ class LibraryTest(_SearchesCase):
       path = os.path.join(folder, name)
       if which == "cut":
         os.truncate(path, os.path.getsize(path) // 2)
-      elif which == "all" or name.endswith(which):
+      else:
         os.remove(path)
     self._assert_same(_expected(), self._trained())
 
