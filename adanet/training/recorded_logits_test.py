@@ -9,6 +9,7 @@ searches.
 import contextlib
 import hashlib
 import os
+import types
 from unittest import mock
 
 from absl.testing import absltest
@@ -96,14 +97,14 @@ class ValuesTest(parameterized.TestCase):
 
   def test_concatenated_sparse(self):
     values = [_sparse([[0, 1], [1, 0]], [1., 2.], [2, 2]),
-              _sparse([], [], [3, 1]),
-              _sparse([[0, 4]], [3.], [1, 5])]
+              _sparse([], [], [3, 5]),
+              _sparse([[0, 3]], [3.], [1, 4])]
     got = recorded_logits.concatenated(values)
-    np.testing.assert_array_equal([[0, 1], [1, 0], [5, 4]], got.indices)
+    np.testing.assert_array_equal([[0, 1], [1, 0], [5, 3]], got.indices)
     np.testing.assert_array_equal([1., 2., 3.], got.values)
     np.testing.assert_array_equal([6, 5], got.dense_shape)
     # What is given stays as it was.
-    np.testing.assert_array_equal([[0, 4]], values[2].indices)
+    np.testing.assert_array_equal([[0, 3]], values[2].indices)
 
 
 class OfGraphTest(parameterized.TestCase):
@@ -149,6 +150,18 @@ class OfGraphTest(parameterized.TestCase):
               labels), network(features["x"], features["w"]))
     self.assertCountEqual(expected, got)
     self.assertIs(labels, got[_LABELS])
+
+  def test_loss_inputs_that_are_only_checked(self):
+    def create_estimator_spec(features, labels, **unused):
+      with v1.control_dependencies([v1.check_numerics(features["c"], "")]):
+        return types.SimpleNamespace(loss=v1.reduce_sum(labels))
+
+    one = v1.ones([2, 1])
+    got = recorded_logits.loss_inputs(
+        _task(types.SimpleNamespace(
+            logits_dimension=1, create_estimator_spec=create_estimator_spec),
+              {"x": one, "c": one * 2.}, one * 3.), one)
+    self.assertCountEqual([_LABELS, ("features", "c")], got)
 
   def test_loss_inputs_of_several_heads(self):
     head = heads.MultiHead([
