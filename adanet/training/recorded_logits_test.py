@@ -156,11 +156,11 @@ class OfGraphTest(parameterized.TestCase):
       with v1.control_dependencies([v1.check_numerics(features["c"], "")]):
         return types.SimpleNamespace(loss=v1.reduce_sum(labels))
 
-    one = v1.ones([2, 1])
+    x, checked, labels = (v1.ones([2, 1]) for _ in range(3))
     got = recorded_logits.loss_inputs(
         _task(types.SimpleNamespace(
             logits_dimension=1, create_estimator_spec=create_estimator_spec),
-              {"x": one, "c": one * 2.}, one * 3.), one)
+              {"x": x, "c": checked}, labels), 2. * x)
     self.assertCountEqual([_LABELS, ("features", "c")], got)
 
   def test_loss_inputs_of_several_heads(self):
