@@ -134,8 +134,9 @@ def read(model_dir: str, members: Sequence[logits_values.Network],
     recorded = {name: ensemble_lib.Member(
         _logits(model_dir, known[name]), known[name].complexity)
                 for name in members}
-  except (OSError, ValueError, tf_compat.v1.errors.OpError):
-    return None  # The next iteration's files have replaced them.
+  except (EOFError, OSError, ValueError, tf_compat.v1.errors.OpError):
+    # They are cut, or the next iteration's files have replaced them.
+    return None
   return logits_values.RecordedLogits(
       recorded, None, {}, index.batches, index.features)
 

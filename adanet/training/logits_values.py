@@ -74,7 +74,7 @@ def mapped(path: str) -> Any:
     path: str.
 
   Raises:
-    OSError, tf.errors.OpError: it cannot be read.
+    EOFError, OSError, ValueError, tf.errors.OpError: it cannot be read.
   """
   if "://" not in path:
     return np.load(path, mmap_mode="r")
