@@ -24,7 +24,7 @@ def _recording(*names, value=0., **attributes):
       "previous": None, "inputs": {}, "batches": _BATCHES, **attributes})
 
 
-class MergedTest(parameterized.TestCase):
+class MergedRecordsTest(parameterized.TestCase):
 
   def test_one(self):
     recording = _recording(_B, _A, inputs={("labels",): 1}, features=_FEATURES,

@@ -76,7 +76,7 @@ class DigestTest(parameterized.TestCase):
     self.assertLen(set(digests), len(digests))
 
 
-class ValuesTest(parameterized.TestCase):
+class BatchValuesTest(parameterized.TestCase):
 
   def test_parts(self):
     value = _sparse([[0, 1]], [3.], [2, 4])
@@ -231,7 +231,7 @@ def _recording(names=(), **attributes):
       **attributes})
 
 
-class FilesTest(parameterized.TestCase):
+class RecordFilesTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()

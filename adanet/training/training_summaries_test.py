@@ -11,7 +11,7 @@ from absl.testing import parameterized
 from adanet.training import training_summaries
 
 
-class StepRateTest(parameterized.TestCase):
+class StepRateByHandTest(parameterized.TestCase):
 
   def _written(self, every_steps, *runs):
     """Returns the (rate, step) that are written of some (step, time)."""
