@@ -144,7 +144,8 @@ class KerasSavedTest(absltest.TestCase):
     self.assertEqual(results[0], results[1])
     found = [p["predictions"] for p in estimator.predict(builders.input_fn(1))]
     served = exports.served(estimator, builders.data()[0])
-    np.testing.assert_allclose(found, served["predictions"], rtol=1e-5)
+    np.testing.assert_allclose(
+        found, served["predictions"], rtol=1e-5, atol=1e-6)
 
   def test_frozen_predictions(self):
     features = builders.data()[0]

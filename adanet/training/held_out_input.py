@@ -50,7 +50,7 @@ class HeldOutInput:
 
     Raises:
       EmptyInputError: there is no batch.
-      ValueError: the batches are not the same as before.
+      ValueError: what the loss needs of the batches is not the same as before.
     """
     if self._kept is not None:
       yield from self._kept

@@ -124,7 +124,7 @@ def _iterator(dataset):
         datasets.without_idle_tuning(dataset))
   except ValueError as error:
     # That of TensorFlow 2, and that of 1.15.
-    if not re.search("is different from the graph|from the same graph",
+    if not re.search("is different from the graph|from the same graph|Eager",
                      str(error)):
       raise
     raise ValueError(_MADE_BEFORE.format("tf.data.Dataset")) from error
