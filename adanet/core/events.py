@@ -73,8 +73,10 @@ class Stopped(NamedTuple):
     iteration_number: int.
     name: str, its name.
     reason: str, why: one sentence.
-    is_complete: bool, whether the reason is that it did all its steps.
-    is_nan: bool, whether the reason is that its loss is NaN.
+    is_complete: bool, whether it is done: it did all its steps, or its checks
+      have no more gain.
+    is_nan: bool, whether the reason is that a loss of it is NaN, or that of a
+      check is not finite.
   """
   iteration_number: int
   name: str

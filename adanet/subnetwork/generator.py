@@ -242,10 +242,11 @@ class SimpleGenerator(Generator):
     """
     self._subnetwork_builders = subnetwork_builders
 
-  def _same(
+  def _same_builders(
       self, iteration_number: int, previous_ensemble_reports: Any,
       all_reports: Any, config: Any = None) -> List[Builder]:
     """See `Generator`. It asks for no `previous_ensemble`."""
     return self._subnetwork_builders
 
-  generate_candidates: Any = _same
+  # Not defined by that name: for mypy, an argument of `Generator` is missing.
+  generate_candidates: Any = _same_builders

@@ -303,16 +303,18 @@ class HeldOutChecks:
         ends[name] = reason
     return ends
 
-  def put_back(self, session: Any, names: Optional[List[str]] = None) -> None:
-    """Gives networks the values of their best checks.
+  def put_back(self, session: Any) -> bool:
+    """Gives networks that have not ended the values of their best checks.
 
     Args:
       session: `Session` in which they train.
-      names: of networks; None for all that have not ended.
+
+    Returns:
+      Whether there are any.
     """
-    for name in list(self._best) if names is None else names:
-      if name in self._best:  # If not, no loss was finite.
-        self._assignments[name].put(session, self._best[name])
+    for name, values in self._best.items():
+      self._assignments[name].put(session, values)
+    return bool(self._best)
 
   def end(self, session: Any, name: str, reason: str) -> None:
     """Gives a network the values of its best check, for good.
@@ -322,8 +324,9 @@ class HeldOutChecks:
       name: str, the network's.
       reason: str, why it trains no further.
     """
-    self.put_back(session, [name])
-    self._best.pop(name, None)
+    best = self._best.pop(name, None)
+    if best is not None:  # If it is, no loss was finite.
+      self._assignments[name].put(session, best)
     self.by_network[name] = self.by_network[name]._replace(
         ended=reason.rstrip("."))
 

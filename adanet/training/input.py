@@ -123,9 +123,9 @@ def _iterator(dataset):
     return tf_compat.v1.data.make_initializable_iterator(
         datasets.without_idle_tuning(dataset))
   except ValueError as error:
-    # That of TensorFlow 2, and that of 1.15.
-    if not re.search("is different from the graph|from the same graph|Eager",
-                     str(error)):
+    # Those of TensorFlow 2, and that of 1.15.
+    if not re.search("is different from the graph|Eager-defined Tensor|"
+                     "from the same graph", str(error)):
       raise
     raise ValueError(_MADE_BEFORE.format("tf.data.Dataset")) from error
 

@@ -38,7 +38,7 @@ class Ending(enum.Enum):
   SIGNAL = "a signal asked for a stop"
 
 
-# After which a network has the values of its best check.
+# A network has the values of its best check after these.
 _LAST_CHECKS = (
     Ending.ITERATION_OVER, Ending.TIME_IS_UP, Ending.INPUT_ENDED)
 
@@ -285,12 +285,12 @@ class Loop:
         if step and (is_last or name not in self._active or
                      checks.is_due(step))})
     for name, reason in ends.items():
-      self._stop(name, reason, is_complete=True)
+      is_nan = not math.isfinite(checks.by_network[name].checks[-1].loss)
+      self._stop(name, reason, is_complete=not is_nan, is_nan=is_nan)
     for name in networks:
       if name not in self._active and name in self._hooks.stops:
         checks.end(session, name, self._hooks.stops[name])
-    if is_last:
-      checks.put_back(session)
+    if is_last and checks.put_back(session):
       self._saver.forget()  # It may have saved this step as it was before.
 
   def _take_observed(self, steps):

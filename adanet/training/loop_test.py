@@ -12,6 +12,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.core import early_stopping
 from adanet.core import events
 from adanet.core import selection
 from adanet.training import hooks
@@ -525,8 +526,9 @@ class _Checks:
     put_back_at: list of all steps at each last pass.
   """
 
-  def __init__(self, runs, ends):
-    self.by_network = dict.fromkeys(_NAMES)
+  def __init__(self, runs, ends, loss=1.):
+    self.by_network = dict.fromkeys(_NAMES, early_stopping.NetworkChecks((
+        early_stopping.HeldOutCheck(1, loss),)))
     self.seen = []
     self.ended = {}
     self.put_back_at = []
@@ -547,6 +549,7 @@ class _Checks:
 
   def put_back(self, session):
     self.put_back_at.append(dict(self._runs.steps))
+    return len(self.ended) < len(self.by_network)
 
   def standings(self):
     return {"a": "as it stands"}
@@ -578,6 +581,20 @@ class ChecksTest(LoopTest):
     self._checked(iteration_steps=7)
     self.assertEqual([3, 6, 7], [steps["a"] for steps in self.checks.seen])
     self.assertEqual(7, self.checks.ended["a"][1])
+
+  @parameterized.parameters((1., False), (math.inf, True), (math.nan, True))
+  def test_a_loss_that_is_not_finite_is_told_as_such(self, loss, is_nan):
+    self.make(_ops())
+    self.loop._checks = _Checks(self.runs, {"a": 3}, loss)
+    self.loop.run(self.runs)
+    stopped = next(event for event in self.events if isinstance(
+        event, events.Stopped) and event.name == "a")
+    self.assertEqual((is_nan, not is_nan),
+                     (stopped.is_nan, stopped.is_complete))
+
+  def test_networks_that_have_ended_are_saved_once(self):
+    self._checked({"a": 3, "b": 9})
+    self.saver.forget.assert_not_called()
 
   def test_one_that_diverges_ends_with_a_check(self):
     self.make(_ops())
