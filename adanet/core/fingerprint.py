@@ -110,6 +110,7 @@ class SearchFingerprint(NamedTuple):
       known by name alone.
     features: dict from the name of each feature to its `InputFeature`; empty
       if it is not known. See `features_of`.
+    early_stopping: str, its `EarlyStopping`; None without one.
   """
   head: str
   ensemblers: Tuple[str, ...]
@@ -119,6 +120,7 @@ class SearchFingerprint(NamedTuple):
   versions: Dict[str, str] = {}
   graphs: Dict[str, Graph] = {}
   features: Dict[str, InputFeature] = {}
+  early_stopping: Optional[str] = None
 
   def at(self, number: int, resumes: bool) -> "SearchFingerprint":
     """Returns the part of it that holds when an iteration trains.
@@ -163,7 +165,7 @@ class SearchFingerprint(NamedTuple):
     """
     texts = []
     for name in ("head", "ensemblers", "ensemble_strategies",
-                 "max_iteration_steps"):
+                 "max_iteration_steps", "early_stopping"):
       before, after = (_text(getattr(one, name)) for one in (self, now))
       if before != after:
         texts.append(f"{name}: {before} before, {after} now")
@@ -237,7 +239,8 @@ def of(search: Any, max_iterations: Optional[int],
       max_iteration_steps=search.max_iteration_steps,
       max_iterations=max_iterations,
       versions=dict(versions.loaded(), adanet=version.VERSION),
-      graphs=dict(graphs), features=dict(features))
+      graphs=dict(graphs), features=dict(features),
+      early_stopping=search.early_stopping and repr(search.early_stopping))
 
 
 # The graph of a subnetwork.
