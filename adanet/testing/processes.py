@@ -205,6 +205,9 @@ class Process:
     if self.status is not None:
       return False
     os.kill(self.pid, number)
+    if number == signal.SIGSTOP:
+      # On a busy machine its other threads run on until one has seen it.
+      os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
     return True
 
   def kill(self) -> bool:
