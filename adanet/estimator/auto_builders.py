@@ -44,12 +44,12 @@ def _session_run_hook():
   return RunBefore
 
 
-def _apart(name, train_op, chief_hooks=(), hooks=()):
+def _apart(owner, train_op, chief_hooks=(), hooks=()):
   """Returns a `TrainOpSpec` that runs an op with an input of its own."""
   return subnetwork_lib.TrainOpSpec(
       tf_compat.v1.no_op(), chief_hooks,
       tuple(hooks) + (_session_run_hook()(
-          train_op, f"train_input_fn of candidate_pool[{name!r}]"),))
+          train_op, f"train_input_fn of {owner}"),))
 
 
 def _read(train_input_fn, config):
@@ -64,7 +64,7 @@ def _num_resources():
   return len(v1.get_collection(v1.GraphKeys.RESOURCES))
 
 
-def _check_accumulators(name):
+def _check_accumulators(owner):
   """Checks that an estimator shares no accumulator with another candidate.
 
   TensorFlow gives boosted trees the same names in each model. Two
@@ -85,7 +85,7 @@ def _check_accumulators(name):
   for shared_name, names in owners.items():
     if shared_name and len(names) > 1:
       raise ValueError(
-          f"candidate_pool[{name!r}]: expected at most one estimator of "
+          f"{owner}: expected at most one estimator of "
           "boosted trees in the pool, because those of TensorFlow share the "
           f"accumulator {shared_name!r}. Leave one out.")
 
@@ -93,7 +93,7 @@ def _check_accumulators(name):
 class EstimatorBuilder(subnetwork_lib.Builder):
   """Builds the graph of an estimator's `model_fn`."""
 
-  def __init__(self, name: str, subestimator: Callable[..., Any],
+  def __init__(self, name: str, owner: str, subestimator: Callable[..., Any],
                logits_fn: Callable[..., Any],
                last_layer_fn: Optional[Callable[..., Any]],
                config: Any) -> None:
@@ -101,6 +101,7 @@ class EstimatorBuilder(subnetwork_lib.Builder):
 
     Args:
       name: str.
+      owner: str, the candidate in messages.
       subestimator: function from a RunConfig to an `AutoEnsembleSubestimator`
         of an estimator.
       logits_fn: function of `estimator_spec`, returns the logits.
@@ -109,6 +110,7 @@ class EstimatorBuilder(subnetwork_lib.Builder):
       config: `RunConfig` of the search, for the model_fn.
     """
     self._name = name
+    self._owner = owner
     self._subestimator = subestimator
     self._logits_fn = logits_fn
     self._last_layer_fn = last_layer_fn
@@ -142,11 +144,11 @@ class EstimatorBuilder(subnetwork_lib.Builder):
     specs.append(call(features, labels))
     if len(specs) > 1 and _num_resources() > num_resources:
       raise ValueError(
-          f"candidate_pool[{self._name!r}]: train_input_fn={train_input_fn!r}: "
+          f"{self._owner}: train_input_fn={train_input_fn!r}: "
           "expected None for an estimator that learns no variables, such as "
           "one of boosted trees, because the ensembles do not see what it "
           "learns while they train")
-    _check_accumulators(self._name)
+    _check_accumulators(self._owner)
     local_init_ops += [
         spec.scaffold.local_init_op for spec in specs
         if spec.scaffold and spec.scaffold.local_init_op]
@@ -156,7 +158,7 @@ class EstimatorBuilder(subnetwork_lib.Builder):
       train_op = subnetwork_lib.TrainOpSpec(tf_compat.v1.no_op())
     elif train_input_fn:
       train_op = _apart(
-          self._name, trained.train_op, trained.training_chief_hooks,
+          self._owner, trained.train_op, trained.training_chief_hooks,
           trained.training_hooks)
     else:
       train_op = subnetwork_lib.TrainOpSpec(
@@ -186,14 +188,15 @@ def _say_default():
 class NetworkBuilder(subnetwork_lib.Builder):
   """Builds a network, and trains it with an optimizer."""
 
-  def __init__(self, name: str, make_network: Callable[[], Any], optimizer: Any,
-               default_optimizer: Any,
+  def __init__(self, name: str, owner: str, make_network: Callable[[], Any],
+               optimizer: Any, default_optimizer: Any,
                train_input_fn: Optional[Callable[..., Any]],
                prediction_only: bool, head: Any, said: Set[str]) -> None:
     """Makes a builder.
 
     Args:
       name: str.
+      owner: str, the candidate in messages.
       make_network: function that returns a `FunctionNetwork` or a
         `KerasNetwork` for the default graph.
       optimizer: see `optimizers.minimize`; or None.
@@ -205,6 +208,7 @@ class NetworkBuilder(subnetwork_lib.Builder):
       said: the lines that builders of this search have said.
     """
     self._name = name
+    self._owner = owner
     self._train_input_fn = train_input_fn
     self._make_network = make_network
     self._optimizer = optimizer
@@ -246,7 +250,7 @@ class NetworkBuilder(subnetwork_lib.Builder):
 
   def _say(self, level, text):
     """Says once for a search if a network may surprise its user."""
-    line = f"candidate_pool[{self._name!r}] {text}"
+    line = f"{self._owner} {text}"
     if line not in self._said:
       self._said.add(line)
       reporter.log_or_print(level, line)
@@ -309,7 +313,7 @@ class NetworkBuilder(subnetwork_lib.Builder):
           self._optimizer_of(network),
           v1.add_n([loss, *outputs.regularization]), variables)
     train_op = v1.group(step, *outputs.updates)
-    return _apart(self._name, train_op) if own_input else train_op
+    return _apart(self._owner, train_op) if own_input else train_op
 
 
 class EitherBuilder(subnetwork_lib.Builder):

@@ -176,14 +176,15 @@ def _check_model(model, owner):
 
 
 class _PoolGenerator(subnetwork_lib.Generator):
-  """Makes a builder of each model of a pool."""
+  """Makes a builder of each model of a pool, the argument of that name."""
 
-  def __init__(self, candidate_pool, logits_fn, last_layer_fn, optimizer, head,
-               dtype_policy):
+  def __init__(self, argument, candidate_pool, logits_fn, last_layer_fn,
+               optimizer, head, dtype_policy):
     for name, function in (
         ("logits_fn", logits_fn), ("last_layer_fn", last_layer_fn)):
       if function is not None:
         arguments.check_function(name, function, "of estimator_spec")
+    self._argument = argument
     self._pool = candidate_pool
     self._logits_fn = logits_fn or _default_logits
     self._last_layer_fn = last_layer_fn
@@ -226,19 +227,23 @@ class _PoolGenerator(subnetwork_lib.Generator):
     for name, candidate in named:
       if isinstance(candidate, AutoEnsembleSubestimator):
         candidate = candidate.estimator
-      _check_model(candidate, f"candidate_pool[{name!r}]")
+      _check_model(candidate, self._owner(name))
     return named
+
+  def _owner(self, name):
+    """Returns what a model of the pool is called in messages."""
+    return f"{self._argument}[{name!r}]"
 
   def _builder(self, name, candidate, config):
     """Returns the builder of a model."""
-    owner = f"candidate_pool[{name!r}]"
+    owner = self._owner(name)
     if not isinstance(candidate, AutoEnsembleSubestimator):
       candidate = AutoEnsembleSubestimator(candidate)
     model = candidate.estimator
     argument = ("config" if hasattr(model, "model_fn") else
                 _argument(model, owner))
     of_config = auto_builders.EstimatorBuilder(
-        name, functools.partial(_subestimator, candidate, owner),
+        name, owner, functools.partial(_subestimator, candidate, owner),
         self._logits_fn, self._last_layer_fn, config)
     if argument == "config":
       return of_config
@@ -249,7 +254,7 @@ class _PoolGenerator(subnetwork_lib.Generator):
             weights=auto_inputs.weight_columns(self._head)), model, owner,
         dtype_policy=self._dtype_policy)
     builder = auto_builders.NetworkBuilder(
-        name, network, candidate.optimizer, self._optimizer,
+        name, owner, network, candidate.optimizer, self._optimizer,
         candidate.train_input_fn, candidate.prediction_only, self._head,
         self._said)
     if argument in ("", "features"):
@@ -334,6 +339,9 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
   a complexity of 0, so only `adanet_beta` of an ensembler counts.
   """
 
+  # What its user calls the pool.
+  _POOL_ARGUMENT = "candidate_pool"
+
   def __init__(
       self,
       head: Any,
@@ -386,7 +394,7 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
       ValueError: the pool is empty, or has something else in it.
     """
     generator = _PoolGenerator(
-        candidate_pool, logits_fn, last_layer_fn,
+        self._POOL_ARGUMENT, candidate_pool, logits_fn, last_layer_fn,
         optimizers.for_any_graph(optimizer), head, dtype_policy)
     super().__init__(
         head=head, subnetwork_generator=generator,

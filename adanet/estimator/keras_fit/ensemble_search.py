@@ -75,6 +75,12 @@ def _no_data():
       "not known here: call fit with them to go on.")
 
 
+class _ModelsEstimator(auto_ensemble.AutoEnsembleEstimator):
+  """The estimator behind a search, which names its models as its user does."""
+
+  _POOL_ARGUMENT = "models"
+
+
 class EnsembleSearch:
   """Trains Keras models, and selects an ensemble of them: a Keras model.
 
@@ -401,7 +407,7 @@ class EnsembleSearch:
               for name, function in pool.items()}
     elif optimizer is None:
       optimizer = "adam"
-    return auto_ensemble.AutoEnsembleEstimator(
+    return _ModelsEstimator(
         arguments.head(record.arrangement.weight_column), pool,
         max_iteration_steps=record.max_iteration_steps,
         max_iterations=iterations, optimizer=optimizer, early_stopping=stopping,

@@ -282,6 +282,22 @@ class EnsembleSearchMistakesTest(parameterized.TestCase):
     self.assertNotIn("input_fn", message)
     self.assertEmpty(tf_compat.v1.io.gfile.listdir(folder))
 
+  def test_message_of_a_graph_has_the_name_of_the_argument(self):
+    keras = tf_compat.keras_3
+
+    class Halved(keras.layers.Layer):
+
+      def call(self, x):
+        return x / 2 if x[0, 0] > 0 else x  # Works eagerly only.
+
+    make = lambda: keras.Sequential([Halved(), keras.layers.Dense(3)])
+    with self.assertRaisesRegex(Exception, r"models\['a'\].*Halved") as caught:
+      adanet.EnsembleSearch(
+          {"a": make}, keras.losses.SparseCategoricalCrossentropy(True),
+          directory=self.create_tempdir().full_path).fit(
+              _X, _Y, epochs=1, verbose=0)
+    self.assertNotIn("candidate_pool", str(caught.exception))
+
 
 if __name__ == "__main__":
   absltest.main()
