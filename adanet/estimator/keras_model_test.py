@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of `AutoEnsembleEstimator.keras_model`."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -106,7 +107,7 @@ class KerasModelTest(parameterized.TestCase):
     self._random = np.random.RandomState(1)
 
   def _trained(self, head, pool, features, labels, ensembler="greedy",
-               iterations=2, executor=None, **arguments):
+               iterations=1, executor=None, **arguments):
     """Returns an estimator that has trained."""
     estimator = adanet.AutoEnsembleEstimator(
         head, pool, max_iteration_steps=_STEPS, max_iterations=iterations,
@@ -127,18 +128,22 @@ class KerasModelTest(parameterized.TestCase):
         numpy_input_fn(features, shuffle=False))])
 
   @parameterized.parameters(
-      ("classes", "greedy"), ("regression", "greedy"), ("binary", "greedy"),
-      ("classes", "mean"), ("classes", "vector"), ("classes", "matrix"))
-  def test_equals_predict(self, task, ensembler):
+      ("classes", "greedy", 2), ("regression", "greedy", 1),
+      ("binary", "greedy", 1), ("classes", "mean", 1), ("classes", "vector", 2),
+      ("classes", "matrix", 1))
+  def test_equals_predict(self, task, ensembler, iterations):
     features, head = _images(self._random), _OF_TASK[task]
     size = head.logits_dimension
     labels = (self._random.randn(_ROWS, 2).astype(np.float32)
               if task == "regression" else self._random.randint(
                   max(size, 2), size=_ROWS))
     subclassed = _subclassed()
+    kinds = {"nested": _nested, "sub": subclassed} if iterations > 1 else {
+        "conv": _conv, "sub": subclassed}
     estimator = self._trained(
-        head, {"conv": lambda: _conv(size), "nested": lambda: _nested(size),
-               "sub": lambda: subclassed(size)}, features, labels, ensembler)
+        head, {name: functools.partial(make, size)
+               for name, make in kinds.items()}, features, labels, ensembler,
+        iterations)
     model = estimator.keras_model()
     expected = self._predicted(
         estimator, features,
@@ -211,7 +216,7 @@ class KerasModelTest(parameterized.TestCase):
     estimator = self._trained(
         adanet.heads.RegressionHead(weight_column="weights"),
         {"both": _two_inputs, "one": _one_of_them}, features,
-        features["left"][:, :1], ensembler="mean", iterations=1,
+        features["left"][:, :1], ensembler="mean",
         executor=engines.Here())
     model = estimator.keras_model()
     self.assertEqual(["left", "right"], [one.name for one in model.inputs])
@@ -229,7 +234,7 @@ class KerasModelTest(parameterized.TestCase):
         [adanet.heads.RegressionHead(name="size"),
          adanet.heads.MultiClassHead(3, name="kind")], [1., .5])
     estimator = self._trained(
-        head, {"two": _two_outputs}, features, labels, iterations=1)
+        head, {"two": _two_outputs}, features, labels)
     model = estimator.keras_model()
     found = model.predict(features, verbose=0)
     for key, expected in (("size", "predictions"), ("kind", "logits")):
@@ -292,7 +297,7 @@ class KerasModelTest(parameterized.TestCase):
     def trained(**pool):
       return self._trained(
           adanet.heads.RegressionHead(), pool, features, features[:, :1],
-          ensembler="mean", iterations=1)
+          ensembler="mean")
 
     estimator = trained(a=lambda features: (
         features * tf_compat.v1.get_variable("w", [3]))[:, :1])
