@@ -9,10 +9,24 @@
     record    what the next iteration needs, and what a report shows
     another?  whether the search has another iteration
 
-That an iteration is over, `training.loop.Loop.run` finds out. Only such a one
-is decided: after any other `Ending`, also that of the input, the search ends
-without a winner. On a cluster, all of this runs in the chief; workers learn of
-the next iteration from what it announces.
+Where each of these is decided, for every engine:
+
+    the iteration is over   `training.loop.Loop`, of what its process trains
+    who has won             `winner.choose`, by the rule in `core/selection`
+    there is another one    `SearchLoop._why_no_other`; where a search is begun
+                            again, `_why_nothing_to_train`
+
+An engine adds what its processes need to agree on the first:
+
+    local      one process trains all
+    executor   each part has a `Loop`; `driver._ending` makes one `Ending` of
+               theirs
+    cluster    the chief's `Loop`, which waits for the workers, says it for all.
+               This module runs in the chief; workers learn of the next
+               iteration from what the chief's `train` announces
+
+An iteration that is over is decided, unless `max_steps` is reached. After any
+other `Ending`, also that of the input, the search ends without a winner.
 """
 
 import math

@@ -19,16 +19,16 @@ from adanet.training import training_summaries
 from adanet.training import turns as turns_lib
 
 _PROGRESS_SECS = .5  # Between two events of progress.
-# How many steps of the ensembles a worker leaves to workers that train nothing
-# else, and would wait. It trains subnetworks meanwhile.
+# How many steps of ensembles a worker leaves to those that train nothing else.
 _LEFT_STEPS = 3
 
 
 class Ending(enum.Enum):
-  """Why a loop ended.
+  """Why a loop ended, of what its process trains: all, a share or a part.
 
   The search chooses a winner after ITERATION_OVER alone, and not if `max_steps`
-  is reached, too.
+  is reached, too. Of several, an executor's driver takes the one that is first
+  here after it.
   """
   ITERATION_OVER = "the iteration is over"
   MAX_STEPS = "it reached the number of steps that were asked for"

@@ -12,16 +12,16 @@ generation is announced, and that it is ready:
                  variables have no values yet
     ready        all variables have their values, and the status boards say so;
                  the chief and the workers train
-    over         the chief's loop says so, and has saved the last checkpoint.
-                 `search/loop`, in the chief alone, decides: all tasks compute
-                 the values, logits or reports that it asks for. Its next
-                 `train` announces the next iteration
+    over         the chief's `training.loop` says so, and has saved the last
+                 checkpoint. `search/loop`, in the chief alone, decides: all
+                 tasks compute the values, logits or reports that it asks for.
+                 Its next `train` announces the next iteration
     lost         a parameter server has lost its variables; the chief announces
                  another generation, from the latest checkpoint
 
-The chief's loop waits for subnetworks that others train, if it trains ensembles
-(see `Peers`), but not for a worker whose input has ended. When the chief's own
-input ends, the search does, without a winner. `max_seconds` are the chief's.
+The chief's `training.loop` waits for subnetworks of others, if it trains
+ensembles (see `Peers`), but not for a worker whose input has ended. When its
+own input ends, the search does, without a winner. `max_seconds` is the chief's.
 
 At the end the job state says that the job is OVER or STOPPED, and all tasks
 end.
