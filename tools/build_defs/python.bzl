@@ -61,11 +61,25 @@ def py_together_test(name, cases):
 
     A case that forks fails behind one that has made a session of TensorFlow.
 
+    `.ci/run` runs `whole_` and the name, the files whose cases are all here, in
+    place of `alone_` and the name, the tests of these files.
+
     Args:
       name: such as "quick_test".
       cases: list of tests of this package, such as "scopes_test", or some of
         their classes or cases, such as "nan_test.NanTest.test_all_nan".
     """
+    _py_together_test(name, cases, tags = ["quick"])
+    files = [case for case in cases if "." not in case]
+    if files:
+        _py_together_test("whole_" + name, files, tags = ["manual"])
+        native.test_suite(
+            name = "alone_" + name,
+            tags = ["manual"],
+            tests = [":" + file for file in files],
+        )
+
+def _py_together_test(name, cases, tags):
     package = native.package_name().replace("/", ".")
     tests = {case.split(".")[0]: None for case in cases}
     py_test(
@@ -74,6 +88,6 @@ def py_together_test(name, cases):
         srcs = ["//tools/build_defs:together.py"],
         main = "//tools/build_defs:together.py",
         args = [package + "." + case for case in cases],
-        tags = ["quick"],
+        tags = tags,
         deps = [":" + test for test in tests] + ["//third_party/py:absl"],
     )
