@@ -155,16 +155,16 @@ class _SearchesCase(parameterized.TestCase):
     estimator.train(builders.input_fn())
     return estimator
 
-  def _figures(self, model_dir, iterations=3):
+  def _figures(self, model_dir, iterations):
     """Returns what the iterations of a search decided, and by what."""
     records = [store.Store(model_dir).iteration(t) for t in range(iterations)]
     return [(record.winner, record.winning.value, record.winning.weights,
              record.winning.subnetworks, record.fit) for record in records]
 
-  def _assert_same(self, expected, found):
+  def _assert_same(self, expected, found, iterations=3):
     """Asserts that two searches have decided and saved the same."""
-    self.assertEqual(self._figures(expected.model_dir),
-                     self._figures(found.model_dir))
+    self.assertEqual(self._figures(expected.model_dir, iterations),
+                     self._figures(found.model_dir, iterations))
     np.testing.assert_array_equal(_predictions(expected), _predictions(found))
     for name in expected.get_variable_names():
       np.testing.assert_array_equal(
@@ -193,8 +193,8 @@ class EarlierNetworksTest(_SearchesCase):
         "ensemble_strategies": [adanet.ensemble.GrowStrategy(),
                                 adanet.ensemble.SoloStrategy()]}
     self._assert_same(
-        self._trained(_made(builders.Dense), _folder(), **arguments),
-        self._trained(**arguments))
+        self._trained(_made(builders.Dense)[:2], _folder(), **arguments),
+        self._trained(_made()[:2], **arguments))
 
   def test_what_is_built_and_run(self):
     runs = []
@@ -232,17 +232,19 @@ class EarlierNetworksTest(_SearchesCase):
         model_dir=self._after_two_iterations(builders.Dense)))
 
   def test_resumed(self):
-    config = tf_compat.RunConfig(keep_checkpoint_max=1)
-    middle = []
+    arguments = {"max_iterations": 2,
+                 "config": tf_compat.RunConfig(keep_checkpoint_max=1)}
+    found = []
     for kind in (builders.Dense, builders.Alone):
       folder = _folder()
-      _estimator(folder, _made(kind), config=config).train(
+      _estimator(folder, _made(kind), **arguments).train(
           builders.input_fn(), max_steps=6)
       # Nothing is decided: it is fitted to what there is.
-      middle.append(_estimator(folder, _made(kind)).evaluate(_held_out()))
-    self.assertEqual(*middle)
-    self._assert_same(
-        _expected(), self._trained(model_dir=folder, config=config))
+      middle = _estimator(folder, _made(kind)).evaluate(_held_out())
+      found.append((middle, self._trained(_made(kind), folder, **arguments)))
+    (expected, with_them), (middle, without) = found
+    self.assertEqual(expected, middle)
+    self._assert_same(with_them, without, iterations=2)
 
   def test_older_checkpoint(self):
     for name in ("model.ckpt-4.1", "increment.ckpt-1", "model.ckpt-8.1",
@@ -282,10 +284,10 @@ class EarlierNetworksTest(_SearchesCase):
                                 previous_ensemble_reports, all_reports):
           seen[iteration_number] = [
               (one.name, one.metrics) for one in all_reports]
-          return _made(kind)
+          return _made(kind)[:2]
 
       _estimator(
-          model_dir, _made(kind), subnetwork_generator=_Remembering(),
+          model_dir, _made(kind)[:2], subnetwork_generator=_Remembering(),
           report_materializer=adanet.ReportMaterializer(_held_out())).train(
               builders.input_fn(), max_steps=9)
       return seen[2]
