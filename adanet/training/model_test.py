@@ -323,12 +323,18 @@ class NotFiniteTest(_ModelCase):
   @parameterized.parameters(
       (None, "the labels"), (1, ""), (2, "the labels"))
   def test_of_the_evaluator(self, steps, names):
-    evaluator = evaluation.Evaluator(
-        _dataset_of([[1.], [2.]], [[1.], [float("inf")]]), steps=steps)
+    modes = []
+
+    def input_fn(mode):
+      modes.append(mode)
+      return _dataset_of([[1.], [2.]], [[1.], [float("inf")]])()
+
+    evaluator = evaluation.Evaluator(input_fn, steps=steps)
     self.assertEqual(names and (
         f" The input of the evaluator has NaN or infinity in {names}."),
                      self._model(rules=model_lib.Rules(
                          evaluator)).not_finite_of_evaluator())
+    self.assertEqual(["eval"], modes)
 
   def test_without_an_evaluator(self):
     self.assertEqual("", self._model().not_finite_of_evaluator())
