@@ -23,7 +23,7 @@ from adanet.testing import engines
 from adanet.testing import searches
 import numpy as np
 
-_NAMES = ("a", "b", "c")
+_NAMES = ("a", "b")
 
 
 def _held_out(scale=1.):
@@ -87,17 +87,39 @@ def _estimator(model_dir, made=None, **arguments):
       "evaluator": adanet.Evaluator(_held_out()),
       "ensemblers": [_Most()],
       "subnetwork_generator": adanet.subnetwork.SimpleGenerator(made),
-      "max_iterations": 3, "force_grow": True, **arguments}
+      "max_iterations": 3, "force_grow": True,
+      "enable_ensemble_summaries": False, "enable_subnetwork_summaries": False,
+      **arguments}
   return searches.estimator(model_dir, *made, **arguments)
 
 
+def _folder():
+  return tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
+
+
 @functools.lru_cache(maxsize=None)
+def _searches(kind):
+  """Returns a search of builders of a class, and one that is not complete.
+
+  They have all checkpoints. Nothing may change them.
+
+  Returns:
+    An estimator that has trained, and the model_dir after two iterations.
+  """
+  model_dir, two = _folder(), os.path.join(_folder(), "two")
+  for iterations in (2, 3):
+    estimator = _estimator(
+        model_dir, _made(kind), max_iterations=iterations,
+        config=tf_compat.RunConfig(keep_checkpoint_max=None))
+    estimator.train(builders.input_fn())
+    if iterations == 2:
+      shutil.copytree(model_dir, two)
+  return estimator, two
+
+
 def _expected():
   """Returns a trained search of builders that ask."""
-  estimator = _estimator(
-      tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir()),
-      _made(builders.Dense))
-  return estimator.train(builders.input_fn())
+  return _searches(builders.Dense)[0]
 
 
 def _predictions(estimator):
@@ -123,26 +145,28 @@ class _SearchesCase(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self._model_dir = self._folder()
+    self._model_dir = _folder()
 
-  def _folder(self):
-    return tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
+  def _after_two_iterations(self, kind=builders.Alone):
+    """Returns the model_dir of a search that is not complete."""
+    return shutil.copytree(
+        _searches(kind)[1], os.path.join(_folder(), "copy"))
 
   def _trained(self, made=None, model_dir=None, **arguments):
     estimator = _estimator(model_dir or self._model_dir, made, **arguments)
     estimator.train(builders.input_fn())
     return estimator
 
-  def _figures(self, model_dir, iterations=3):
+  def _figures(self, model_dir, iterations):
     """Returns what the iterations of a search decided, and by what."""
     records = [store.Store(model_dir).iteration(t) for t in range(iterations)]
     return [(record.winner, record.winning.value, record.winning.weights,
              record.winning.subnetworks, record.fit) for record in records]
 
-  def _assert_same(self, expected, found):
+  def _assert_same(self, expected, found, iterations=3):
     """Asserts that two searches have decided and saved the same."""
-    self.assertEqual(self._figures(expected.model_dir),
-                     self._figures(found.model_dir))
+    self.assertEqual(self._figures(expected.model_dir, iterations),
+                     self._figures(found.model_dir, iterations))
     np.testing.assert_array_equal(_predictions(expected), _predictions(found))
     for name in expected.get_variable_names():
       np.testing.assert_array_equal(
@@ -152,27 +176,31 @@ class _SearchesCase(parameterized.TestCase):
 
 class EarlierNetworksTest(_SearchesCase):
 
-  @parameterized.parameters(
-      {"ensemblers": [adanet.ensemble.GreedyEnsembler()], "force_grow": False},
-      {"ensemble_strategies": [adanet.ensemble.GrowStrategy(),
-                               adanet.ensemble.SoloStrategy()]})
-  def test_same_as_with_them(self, **arguments):
-    with_them = self._trained(
-        _made(builders.Dense), self._folder(), **arguments)
-    without = self._trained(**arguments)
+  def test_same_as_with_them(self):
+    with_them, without = _expected(), _searches(builders.Alone)[0]
     self._assert_same(with_them, without)
     self.assertEqual(with_them.evaluate(_held_out()),
                      without.evaluate(_held_out()))
     np.testing.assert_array_equal(
-        _exported(with_them, self._folder()),
-        _exported(without, self._folder()))
+        _exported(with_them, _folder()),
+        _exported(without, _folder()))
     more = set(without.get_variable_names()) - set(
         with_them.get_variable_names())
     # No slot of an optimizer of an earlier iteration is kept.
     self.assertEmpty([name for name in more if "candidate_" not in name])
 
-  def test_what_is_built(self):
-    made = _made()
+  def test_same_with_other_winners(self):
+    arguments = {
+        "ensemblers": [adanet.ensemble.GreedyEnsembler()], "force_grow": False,
+        "ensemble_strategies": [adanet.ensemble.GrowStrategy(),
+                                adanet.ensemble.SoloStrategy()]}
+    self._assert_same(
+        self._trained(_made(builders.Dense), _folder(), **arguments),
+        self._trained(_made(), **arguments))
+
+  def test_what_is_built_and_run(self):
+    runs = []
+    made = [_Noted(name, 1 + i, runs) for i, name in enumerate(_NAMES)]
     calls = [one.calls for one in made]
     estimator = _estimator(self._model_dir, made)
     for number in range(1, 4):
@@ -181,7 +209,12 @@ class EarlierNetworksTest(_SearchesCase):
       estimator = _estimator(self._model_dir, made, max_iterations=number)
       estimator.train(builders.input_fn())
       # To train, and to record.
-      self.assertEqual([["build", "train", "build"]] * 3, calls)
+      self.assertEqual([["build", "train", "build"]] * len(_NAMES), calls)
+    self.assertLen({name for name, _ in runs}, len(_NAMES))
+    recorded = [name for name, training in runs if not training]
+    # Five batches in each of three iterations.
+    self.assertEqual(
+        [15] * len(_NAMES), [recorded.count(name) for name in _NAMES])
     members = store.Store(self._model_dir).iteration(2).winning.subnetworks
     for of_one in calls:
       del of_one[:]
@@ -191,47 +224,36 @@ class EarlierNetworksTest(_SearchesCase):
     self.assertNotEqual(last, list(members))
     self.assertEqual(["build"] * len(members), sum(calls, []))
 
-  def test_what_is_run(self):
-    runs = []
-    made = [_Noted(name, 1 + i, runs) for i, name in enumerate(_NAMES)]
-    self._trained(made)
-    self.assertLen({name for name, _ in runs}, 3)
-    recorded = [name for name, training in runs if not training]
-    # Five batches in each of three iterations.
-    self.assertEqual([15] * 3, [recorded.count(name) for name in _NAMES])
-
   def test_one_that_asks_goes_on(self):
     """A search may ask later on: all that it needs is saved."""
-    self._trained(max_iterations=2)
-    found = self._trained(_made(builders.Dense))
-    self._assert_same(_expected(), found)
+    self._assert_same(_expected(), self._trained(
+        _made(builders.Dense), self._after_two_iterations()))
 
   def test_goes_on_from_one_that_asked(self):
-    self._trained(_made(builders.Dense), max_iterations=2)
-    self._assert_same(_expected(), self._trained())
+    self._assert_same(_expected(), self._trained(
+        model_dir=self._after_two_iterations(builders.Dense)))
 
   def test_resumed(self):
-    config = tf_compat.RunConfig(keep_checkpoint_max=1)
+    arguments = {"max_iterations": 2,
+                 "config": tf_compat.RunConfig(keep_checkpoint_max=1)}
     found = []
     for kind in (builders.Dense, builders.Alone):
-      folder = self._folder()
-      _estimator(folder, _made(kind), config=config).train(
+      folder = _folder()
+      _estimator(folder, _made(kind), **arguments).train(
           builders.input_fn(), max_steps=6)
       # Nothing is decided: it is fitted to what there is.
       middle = _estimator(folder, _made(kind)).evaluate(_held_out())
-      found.append((middle, self._trained(_made(kind), folder, config=config)))
+      found.append((middle, self._trained(_made(kind), folder, **arguments)))
     (expected, with_them), (middle, without) = found
     self.assertEqual(expected, middle)
-    self._assert_same(with_them, without)
+    self._assert_same(with_them, without, iterations=2)
 
   def test_older_checkpoint(self):
-    config = tf_compat.RunConfig(keep_checkpoint_max=None)
-    estimator = self._trained(config=config)
-    twin = self._trained(_made(builders.Dense), self._folder(), config=config)
     for name in ("model.ckpt-4.1", "increment.ckpt-1", "model.ckpt-8.1",
                  "increment.ckpt-2"):
       values = [one.evaluate(_held_out(), checkpoint_path=os.path.join(
-          one.model_dir, name))["loss"] for one in (estimator, twin)]
+          one.model_dir, name))["loss"]
+                for one in (_expected(), _searches(builders.Alone)[0])]
       self.assertEqual(values[0], values[1], name)
 
   def test_on_an_executor(self):
@@ -241,12 +263,12 @@ class EarlierNetworksTest(_SearchesCase):
 
   def test_says_that_a_member_has_changed(self):
     """Its variables fit, so nothing else would show it."""
-    self._trained(max_iterations=2)
+    model_dir = self._after_two_iterations()
 
     def lines(made):
       with self.assertLogs(level="WARNING") as logged:
         logging.warning("begun")
-        _predictions(_estimator(self._model_dir, made))
+        _predictions(_estimator(model_dir, made))
       return [line for line in logged.output if "Another search" in line]
 
     self.assertEmpty(lines(_made()))
@@ -266,13 +288,14 @@ class EarlierNetworksTest(_SearchesCase):
               (one.name, one.metrics) for one in all_reports]
           return _made(kind)
 
-      self._trained(
-          _made(kind), model_dir, subnetwork_generator=_Remembering(),
-          report_materializer=adanet.ReportMaterializer(_held_out()))
+      _estimator(
+          model_dir, _made(kind), subnetwork_generator=_Remembering(),
+          report_materializer=adanet.ReportMaterializer(_held_out())).train(
+              builders.input_fn(), max_steps=9)
       return seen[2]
 
     found = train(builders.Alone, self._model_dir)
-    self.assertEqual(train(builders.Dense, self._folder()), found)
+    self.assertEqual(train(builders.Dense, _folder()), found)
     self.assertIn("previous_ensemble", [name for name, _ in found])
 
 
@@ -287,59 +310,57 @@ class LibraryTest(_SearchesCase):
 
   def test_other_data(self):
     """It is the features that differ; the labels do not."""
-    self._trained(max_iterations=2)
+    model_dir = self._after_two_iterations()
     evaluator = adanet.Evaluator(_held_out(.5))
-    lines = self._lines(lambda: self._trained(evaluator=evaluator))
+    lines = self._lines(lambda: self._trained(
+        model_dir=model_dir, evaluator=evaluator))
     self.assertLen(lines, 1)
     self.assertIn("Iteration 2: evaluator.input_fn", lines[0])
-    twin = self._folder()
-    self._trained(_made(builders.Dense), twin, max_iterations=2)
+    twin = self._after_two_iterations(builders.Dense)
     shutil.rmtree(os.path.join(twin, "logits"))
     self._assert_same(self._trained(_made(builders.Dense), twin,
                                     evaluator=evaluator),
-                      _estimator(self._model_dir))
+                      _estimator(model_dir))
 
   def test_same_data(self):
-    self.assertEmpty(self._lines(self._trained))
+    self.assertEmpty(self._lines(lambda: self._trained(
+        model_dir=self._after_two_iterations())))
 
   @parameterized.parameters("all", "cut")
   def test_without_files(self, which):
-    self._trained(max_iterations=2)
-    folder = os.path.join(self._model_dir, "logits")
+    model_dir = self._after_two_iterations()
+    folder = os.path.join(model_dir, "logits")
     for name in os.listdir(folder):
       path = os.path.join(folder, name)
       if which == "cut":
         os.truncate(path, os.path.getsize(path) // 2)
       else:
         os.remove(path)
-    self._assert_same(_expected(), self._trained())
+    self._assert_same(_expected(), self._trained(model_dir=model_dir))
 
   def test_continued_elsewhere(self):
-    self._trained(max_iterations=2)
-    copy = os.path.join(self._folder(), "copy")
-    shutil.move(self._model_dir, copy)
     made = _made()
-    found = self._trained(made, copy)
-    self.assertEqual([["build", "train", "build"]] * 3,
+    found = self._trained(made, self._after_two_iterations())
+    self.assertEqual([["build", "train", "build"]] * len(_NAMES),
                      [one.calls for one in made])
     self._assert_same(_expected(), found)
 
   def test_other_values(self):
     """Files of another search are not taken for this one's."""
-    other = self._folder()
+    other = _folder()
     self._trained([builders.Alone(name, 1 + i, learning_rate=.2)
                    for i, name in enumerate(_NAMES)], other, max_iterations=2)
-    self._trained(max_iterations=2)
-    folder = os.path.join(self._model_dir, "logits")
+    model_dir = self._after_two_iterations()
+    folder = os.path.join(model_dir, "logits")
     shutil.rmtree(folder)
     shutil.copytree(os.path.join(other, "logits"), folder)
-    self._assert_same(_expected(), self._trained())
+    self._assert_same(_expected(), self._trained(model_dir=model_dir))
 
   def test_has_the_last_recording_only(self):
-    self._trained()
-    files = os.listdir(os.path.join(self._model_dir, "logits"))
-    before = store.Store(self._model_dir).iteration(1).winning.subnetworks
-    self.assertLen(files, len(before) + 3 + 1)
+    model_dir = _searches(builders.Alone)[0].model_dir
+    files = os.listdir(os.path.join(model_dir, "logits"))
+    before = store.Store(model_dir).iteration(1).winning.subnetworks
+    self.assertLen(files, len(before) + len(_NAMES) + 1)
 
 
 if __name__ == "__main__":

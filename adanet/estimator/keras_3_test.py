@@ -119,7 +119,7 @@ def _estimator(model_dir, *made, **arguments):
 def _two(model_dir):
   return _estimator(
       model_dir, _Network("a"), _Network("b", "tensorflow"),
-      # `keras_shapes_test` has the other strategies.
+      # `keras_shapes_test` has another strategy.
       placement_strategy=distributed.ReplicationStrategy())
 
 

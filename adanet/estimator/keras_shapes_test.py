@@ -3,7 +3,8 @@
 """Tests pools of Keras 3 models of the usual shapes, wherever they train.
 
 `adanet/tf_compat:keras_scope_test` compares single layers with Keras's own
-training, and `adanet/estimator:keras_3_test` builders.
+training, `adanet/estimator:keras_3_test` has builders, and
+`adanet/estimator:keras_layers_test` an executor of several processes.
 """
 
 import functools
@@ -70,11 +71,9 @@ def _residual():
 
   def make(hidden):
     hidden = layers.Conv2D(4, 3, padding="same")(hidden)
-    for _ in range(2):
-      block = layers.Conv2D(4, 3, padding="same", use_bias=False)(hidden)
-      block = layers.Activation("relu")(layers.BatchNormalization()(block))
-      hidden = layers.Add()([hidden, block])
-    return layers.MaxPooling2D()(hidden)
+    block = layers.Conv2D(4, 3, padding="same", use_bias=False)(hidden)
+    block = layers.Activation("relu")(layers.BatchNormalization()(block))
+    return layers.MaxPooling2D()(layers.Add()([hidden, block]))
 
   return _model(make)
 
@@ -202,44 +201,47 @@ def _input_fn(repeat=None):
   return call
 
 
-def _estimator(model_dir, pool, strategy=None):
+def _estimator(model_dir, pool, **arguments):
   return adanet.AutoEnsembleEstimator(
       adanet.heads.MultiClassHead(_CLASSES), pool,
       # So each model counts in what is predicted.
       ensemble_strategies=[adanet.ensemble.AllStrategy() if pool is _ten
                            else adanet.ensemble.GrowStrategy()],
       ensemblers=[adanet.ensemble.ComplexityRegularizedEnsembler("SGD")],
-      optimizer="SGD", max_iteration_steps=3, max_iterations=2, force_grow=True,
-      placement_strategy=strategy,
+      optimizer="SGD", max_iteration_steps=3, force_grow=True,
       config=tf_compat.RunConfig(
-          model_dir=model_dir, tf_random_seed=1, save_summary_steps=None))
+          model_dir=model_dir, tf_random_seed=1, save_summary_steps=None),
+      **{"max_iterations": 2, **arguments})
 
 
-def _shapes(estimator):
+def _shapes(model_dir):
+  """Returns the shapes of all variables by their names."""
   return {name: value.shape for name, value in
-          variables.latest(estimator.model_dir).items()}
+          variables.latest(model_dir).items()}
 
 
-def _task(model_dir, pool, strategy):
-  """A task of a cluster."""
+def _task(model_dir):
+  """A task of a cluster, which trains one iteration."""
   adanet.train_and_evaluate(
-      _estimator(model_dir, pool, strategy), adanet.TrainSpec(_input_fn()),
-      adanet.EvalSpec(_input_fn(1)))
+      # The chief has the ensembles and trains some models, the worker trains
+      # the rest. `keras_3_test` has another strategy.
+      _estimator(model_dir, _ten, max_iterations=1,
+                 placement_strategy=distributed.BalancedStrategy()),
+      adanet.TrainSpec(_input_fn()), adanet.EvalSpec(_input_fn(1)))
   assert "tf_keras" not in sys.modules
 
 
-def _train_on_cluster(pool, strategy):
+def _train_on_cluster():
   """Trains, and returns the shapes of all variables by their names."""
   with tempfile.TemporaryDirectory() as folder:
     model_dir = os.path.join(folder, "model")
-    job = jobs.Job(
-        functools.partial(_task, model_dir, pool, strategy), _CLUSTER, folder)
+    job = jobs.Job(functools.partial(_task, model_dir), _CLUSTER, folder)
     try:
       job.start_all()
       job.finish(_WAIT_SECS)
     finally:
       job.close()
-    return _shapes(_estimator(model_dir, pool))
+    return _shapes(model_dir)
 
 
 @unittest.skipUnless(tf_compat.HAS_KERAS_3,
@@ -251,17 +253,16 @@ class KerasShapesTest(absltest.TestCase):
     super().setUpClass()
     # Its tasks are forks, which would not have the threads of TensorFlow: so
     # this process trains only after them.
-    cls._on_cluster = [_train_on_cluster(*arguments) for arguments in (
-        (_ten, distributed.RoundRobinStrategy()),
-        (_two, distributed.BalancedStrategy()))]
+    cls._on_cluster = _train_on_cluster()
 
   def _estimator(self, pool):
     return _estimator(self.create_tempdir().full_path, pool)
 
   def test_ten_models(self):
     model_dir = self.create_tempdir().full_path
-    _estimator(model_dir, _ten).train(_input_fn(), max_steps=4)
+    _estimator(model_dir, _ten, max_iterations=1).train(_input_fn())
     first = variables.latest(model_dir)
+    self.assertEqual(_shapes(model_dir), self._on_cluster)
     scope = "adanet/iteration_0/subnetwork_t0_"
     for name in ("attention", "augmented", "gru", "lstm", "spectral",
                  "squeeze_excite", "subclass"):
@@ -273,7 +274,6 @@ class KerasShapesTest(absltest.TestCase):
     for name, value in variables.latest(model_dir).items():
       if name.startswith(scope):
         np.testing.assert_array_equal(value, first[name], name)
-    self.assertEqual(_shapes(estimator), self._on_cluster[0])
     self.assertIn("accuracy", estimator.evaluate(_input_fn(1)))
     found = np.array([prediction["logits"] for prediction in
                       estimator.predict(_input_fn(1))])
@@ -283,12 +283,11 @@ class KerasShapesTest(absltest.TestCase):
     self.assertNotIn("tf_keras", sys.modules)
 
   def test_two_models(self):
-    alone = self._estimator(_two).train(_input_fn())
-    self.assertEqual(_shapes(alone), self._on_cluster[1])
-    expected = variables.latest(alone.model_dir)
-    with engines.dask_cluster(2) as executor:
-      there = self._estimator(_two).train(_input_fn(), executor=executor)
-    variables.assert_equal(expected, variables.latest(there.model_dir))
+    alone, there = (
+        self._estimator(_two).train(_input_fn(), executor=executor)
+        for executor in (None, engines.Here()))
+    variables.assert_equal(variables.latest(alone.model_dir),
+                           variables.latest(there.model_dir))
 
   def test_train_step_of_its_own(self):
     class Own(tf_compat.keras_3.Sequential):

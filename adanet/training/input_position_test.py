@@ -80,6 +80,9 @@ _INPUTS = {
 }
 
 
+_SHORT = dict(networks=1, max_iterations=1, max_iteration_steps=7)
+
+
 class _CutOff(Exception):
   """Something that ends a program."""
 
@@ -128,9 +131,10 @@ def _config(save_checkpoints_steps=3, **arguments):
       **arguments)
 
 
-def _estimator(model_dir, max_iterations=2, max_iteration_steps=10, **config):
+def _estimator(model_dir, max_iterations=2, max_iteration_steps=10,
+               networks=2, **config):
   return searches.estimator(
-      model_dir, builders.Dense("a"), builders.Dense("b", 3),
+      model_dir, *[builders.Dense("a"), builders.Dense("b", 3)][:networks],
       max_iterations=max_iterations, max_iteration_steps=max_iteration_steps,
       enable_ensemble_summaries=False, enable_subnetwork_summaries=False,
       config=_config(**config))
@@ -199,20 +203,18 @@ class ResumedInputTest(parameterized.TestCase):
 
   @parameterized.parameters(*_INPUTS)
   def test_every_input(self, name):
-    search = dict(max_iterations=1, max_iteration_steps=8)
-    self._assert_same(self._train(_INPUTS[name], **search),
-                      self._train(_INPUTS[name], (2, 5), **search))
+    self._assert_same(self._train(_INPUTS[name], **_SHORT),
+                      self._train(_INPUTS[name], (5,), **_SHORT))
 
   def test_every_way(self):
     self._assert_same(_never_cut_off(), self._train(
-        _shuffled, (2, 5, 8, 17), [None, engines.Here()]))
+        _shuffled, (2, 5, 17), [None, engines.Here()]))
 
   def test_again_and_again_before_the_next_checkpoint(self):
-    search = dict(max_iterations=1, max_iteration_steps=12,
-                  save_checkpoints_steps=6)
+    search = dict(_SHORT, max_iteration_steps=9, save_checkpoints_steps=4)
     self._assert_same(
         self._train(_shuffled, **search),
-        self._train(_shuffled, (7, 8, 9, 10, 11), [engines.Here()], **search))
+        self._train(_shuffled, (5, 6, 7), [engines.Here()], **search))
 
   def test_stop_while_it_is_read_again(self):
     model_dir = _folder()
@@ -241,12 +243,13 @@ class ResumedInputTest(parameterized.TestCase):
     self._assert_same(_never_cut_off(), model_dir)
 
   def test_hook_that_takes_batches(self):
-    self._assert_same(self._train(_shuffled, hooks=[_Taking()]),
-                      self._train(_shuffled, (5, 17), hooks=[_Taking()]))
+    self._assert_same(
+        self._train(_shuffled, hooks=[_Taking()], **_SHORT),
+        self._train(_shuffled, (5,), hooks=[_Taking()], **_SHORT))
 
   def test_input_of_a_candidate(self):
     self._assert_same(self._train(_shuffled, make=_pool),
-                      self._train(_shuffled, (5, 17), make=_pool))
+                      self._train(_shuffled, (17,), make=_pool))
 
   def test_input_that_ends(self):
     self._assert_same(self._train(_ending), self._train(_ending, (5,)))

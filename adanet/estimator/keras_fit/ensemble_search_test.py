@@ -171,25 +171,21 @@ class EnsembleSearchTest(searches.KerasSearchCase):
     self.assertEmpty({*held_out} & {*trained})
     self.assertLen(set(_KIND[_SORTED][list(held_out)]), 3)
 
-  @parameterized.parameters("process pool", "dask", "here")
-  def test_executors(self, name):
+  def test_executors(self):
     fit = {"iterations": 2, "class_weight": {0: 2., 1: 1.}}
-    pool = dict(_pool(3, "softmax"), conv=_conv)
+    pool = {"small": _dense(3, "softmax", 2), "conv": _conv}
     expected = self.fitted(pool, _SPARSE, _X, _KIND, fit)
-    if name == "dask":
-      client = self.enter_context(engines.dask_client(2))
-      executor = client.get_executor()
-    elif name == "here":
-      executor = engines.Here()
-    else:
-      executor = self.enter_context(engines.process_pool(2))
-    found = self.fitted(pool, _SPARSE, _X, _KIND,
-                         dict(fit, executor=executor))
-    one, other = (search.history.iterations for search in (expected, found))
-    self.assertEqual([i.winning.value for i in one],
-                     [i.winning.value for i in other])
-    np.testing.assert_array_equal(expected.model.predict(_X, verbose=0),
-                                  found.model.predict(_X, verbose=0))
+    executors = {"process pool": lambda: engines.process_pool(1),
+                 "dask": lambda: engines.dask_cluster(1)}
+    for name, opened in executors.items():
+      with self.subTest(name), opened() as executor:
+        found = self.fitted(pool, _SPARSE, _X, _KIND,
+                            dict(fit, executor=executor))
+        one, other = (search.history.iterations for search in (expected, found))
+        self.assertEqual([i.winning.value for i in one],
+                         [i.winning.value for i in other])
+        np.testing.assert_array_equal(expected.model.predict(_X, verbose=0),
+                                      found.model.predict(_X, verbose=0))
 
   def test_array_files(self):
     """Arrays are written once, and not sent with each task."""

@@ -1,0 +1,385 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the graph that a `Model` builds, and of a session on it.
+
+`adanet/core:building_test` has what an iteration is made of.
+"""
+
+import contextlib
+import json
+import os
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import distributed
+from adanet import ensemble
+from adanet import subnetwork
+from adanet import tf_compat
+from adanet.core import architecture as architecture_lib
+from adanet.core import checkpoints
+from adanet.core import evaluation
+from adanet.core import model_dir as model_dir_lib
+from adanet.testing import builders
+from adanet.testing import searches
+from adanet.training import input as input_lib
+from adanet.training import model as model_lib
+import numpy as np
+
+v1 = tf_compat.v1
+_NAN = float("nan")
+
+
+def _architecture(name, number, replay_indices=(), with_before=()):
+  """Returns the architecture of the winner `name` of an iteration."""
+  return architecture_lib.Architecture(
+      f"{name}_grow", "complexity_regularized", [*with_before, (number, name)],
+      replay_indices, global_step=4 * (number + 1))
+
+
+def _random_input_fn():
+  """Returns random features that have no seed."""
+  return {"x": v1.random_uniform([4, 3])}, v1.ones([4, 1])
+
+
+def _dataset_of(x, y):
+  arrays = np.float32(x), np.float32(y)
+  return lambda: v1.data.Dataset.from_tensor_slices(
+      ({"x": arrays[0]}, arrays[1])).batch(1)
+
+
+class _ModelCase(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self._folder = model_dir_lib.ModelDir(self.create_tempdir().full_path)
+
+  def _model(self, strategy=None, ensemblers=None, **arguments):
+    """Returns the model of a search of "a", "b" and "c"."""
+    search = searches.make([builders.Dense(name) for name in "abc"], 4)
+    if ensemblers:
+      search = search._replace(ensemblers=ensemblers)
+    return model_lib.Model(**{
+        "search": search, "model_dir": self._folder,
+        "config": tf_compat.RunConfig(
+            model_dir=self._folder.path, tf_random_seed=1),
+        "placement": strategy or distributed.ReplicationStrategy(),
+        **arguments})
+
+  def _config(self, index, num_workers):
+    """Returns the config of a worker; that with the index 0 is the chief."""
+    names = [f"x:{i + 1}" for i in range(num_workers)]
+    task = ({"type": "worker", "index": index - 1} if index else
+            {"type": "chief", "index": 0})
+    with mock.patch.dict(os.environ, TF_CONFIG=json.dumps({
+        "cluster": {"chief": names[:1], "worker": names[1:], "ps": ["x:99"]},
+        "task": task})):
+      return tf_compat.RunConfig(model_dir=self._folder.path, tf_random_seed=1)
+
+
+class RulesTest(absltest.TestCase):
+
+  def test_metric_name(self):
+    self.assertEqual("adanet_loss", model_lib.Rules().metric_name)
+    self.assertEqual("mae", model_lib.Rules(evaluation.Evaluator(
+        builders.input_fn(1), metric_name="mae")).metric_name)
+
+
+class HistoryTest(_ModelCase):
+
+  def test_winners_before(self):
+    winners = [_architecture("a", 0, [0]), None, _architecture("c", 2, [0, 1])]
+    for number, winner in enumerate(winners):
+      if winner:
+        self._folder.write_architecture(number, winner)
+    model = self._model()
+    self.assertEqual([], model.history(0))
+    self.assertEqual([(0, winners[0])], model.history(1))
+    self.assertEqual([(0, winners[0])], model.history(2))
+    self.assertEqual([(0, winners[0]), (2, winners[2])], model.history(3))
+
+  def test_corrupt_file(self):
+    with open(self._folder.architecture_path(0), "w", encoding="utf-8") as f:
+      f.write("{")
+    with self.assertRaises(architecture_lib.ArchitectureError):
+      self._model().history(1)
+
+
+class GraphTest(_ModelCase):
+
+  @parameterized.parameters("train", "eval", "infer")
+  def test_whole_iteration(self, mode):
+    with v1.Graph().as_default() as outside:
+      with self._model().graph(builders.input_fn(1), mode, 0) as built:
+        graph = v1.get_default_graph()
+        self.assertIsNot(outside, graph)
+        self.assertIs(graph, built.iteration.global_step.graph)
+        self.assertTrue(v1.train.get_global_step().dtype.is_integer)
+      self.assertIs(outside, v1.get_default_graph())
+      self.assertEmpty(outside.get_operations())
+    iteration = built.iteration
+    self.assertEqual(("a", "b", "c"), iteration.builder_names)
+    self.assertEqual(["t0_a", "t0_b", "t0_c"],
+                     [spec.name for spec in iteration.subnetworks])
+    self.assertLen(iteration.candidates, 3)
+    self.assertEqual([mode == "train"] * 3, [
+        spec.train_op is not None for spec in iteration.subnetworks])
+    self.assertEqual((mode, mode == "train"),
+                     (built.task.mode, built.task.training))
+    self.assertEqual(["x"], list(built.task.features))
+    self.assertEqual(mode == "eval", bool(iteration.reports))
+    self.assertLen(built.initializers, 1)
+
+  def test_scope_is_that_of_input_and_networks(self):
+    @contextlib.contextmanager
+    def scope():
+      with v1.device("/device:GPU:7"):
+        yield
+
+    with self._model().graph(_random_input_fn, "eval", 0, scope) as built:
+      self.assertEqual(
+          {"/device:GPU:7"}, {spec.subnetwork.logits.device
+                              for spec in built.iteration.subnetworks})
+
+  def test_graph_has_the_seed_of_the_config(self):
+    for seed in (None, 5):
+      config = tf_compat.RunConfig(tf_random_seed=seed)
+      with self._model(config=config).task_graph(_random_input_fn, "eval"):
+        self.assertEqual(seed, v1.get_default_graph().seed)
+
+  @parameterized.parameters("train", "eval")
+  def test_task_graph_has_the_same_random_input(self, mode):
+    model = self._model()
+    found = []
+    with model.graph(_random_input_fn, mode, 0) as built:
+      with model.session(built, None) as (session, _):
+        found.append(session.run(built.task.features["x"]))
+    with model.task_graph(_random_input_fn, mode) as (_, task, initializers):
+      self.assertEmpty(v1.trainable_variables())
+      with v1.Session() as session:
+        session.run([v1.global_variables_initializer(),
+                     v1.local_variables_initializer(), initializers])
+        found.append(session.run(task.features["x"]))
+    np.testing.assert_array_equal(*found)
+    self.assertGreater(np.ptp(found[0]), 0.)
+
+  @parameterized.parameters(("train", 3, 4), ("eval", 0, 1), ("infer", 0, 1))
+  def test_whose_strategy_reads(self, mode, index, num_workers):
+    """Input is that of the worker in training alone; else it is of one."""
+    seen = []
+
+    def read(strategy):
+      seen.append(strategy)
+      return input_lib.Input(*_random_input_fn(), [])
+
+    given = distributed.RoundRobinStrategy()
+    model = self._model(given, config=self._config(3, 4))
+    with model.graph_on(read, mode, 0) as built:
+      pass
+    strategy, = seen
+    self.assertEqual((index, num_workers), (
+        strategy.config.global_id_in_cluster,
+        strategy.config.num_worker_replicas))
+    self.assertIs(
+        distributed.RoundRobinStrategy if mode == "train" else
+        distributed.ReplicationStrategy, type(strategy))
+    self.assertIsNot(given, strategy)
+    if mode != "train":
+      self.assertLen(built.iteration.subnetworks, 3)
+      self.assertEmpty(
+          [v for v in built.iteration.steps.values() if "ps" in v.device])
+
+  def test_applies_head(self):
+    with self._model(applies_head=False).graph(
+        builders.input_fn(1), "eval", 0) as built:
+      self.assertFalse(built.task.applies_head)
+      self.assertEmpty(built.iteration.candidates)
+      self.assertLen(built.iteration.subnetworks, 3)
+
+  def test_reports_are_those_for_the_generator(self):
+    asked, seen = [], []
+
+    class _Asked:
+
+      def for_generator(self, number):
+        asked.append(number)
+        return ["before"], ["all"]
+
+    class _Seeing(subnetwork.Generator):
+
+      def generate_candidates(self, previous_ensemble, iteration_number,
+                              previous_ensemble_reports, all_reports):
+        seen.append((previous_ensemble_reports, all_reports))
+        return [builders.Dense("a")]
+
+    search = self._model().search._replace(generator=_Seeing())
+    for store in (None, _Asked()):
+      with self._model(search=search, report_store=store).graph(
+          builders.input_fn(1), "train", 0):
+        pass
+    self.assertEqual([0], asked)
+    self.assertEqual([([], []), (["before"], ["all"])], seen)
+
+
+class ShareTest(_ModelCase):
+  """Which networks are built, and which of them train."""
+
+  def _built(self, number=0, mode="train", **arguments):
+    with self._model(**arguments).graph(
+        builders.input_fn(1), mode, number) as built:
+      return built.iteration
+
+  def _names(self, iteration):
+    return [spec.name for spec in iteration.subnetworks]
+
+  @parameterized.parameters(
+      (("b",), ["t0_b"], 1), (("c", "a"), ["t0_a", "t0_c"], 2),
+      (("nobody",), [], 0))
+  def test_part(self, part, expected, num_candidates):
+    # It is not asked: a part has what it is given.
+    strategy = distributed.RoundRobinStrategy()
+    iteration = self._built(
+        strategy=strategy, part=part, config=self._config(1, 4))
+    self.assertEqual(expected, self._names(iteration))
+    self.assertLen(iteration.candidates, num_candidates)
+    self.assertTrue(iteration.share.trains_subnetworks)
+    self.assertIsNone(iteration.share.fractions)
+
+  @parameterized.parameters("eval", "infer")
+  def test_only_one(self, mode):
+    iteration = self._built(mode=mode, only=_architecture("b", 0, [1]))
+    self.assertEqual(["t0_b"], self._names(iteration))
+    candidate, = iteration.candidates
+    self.assertEqual("t0_b_grow_complexity_regularized", candidate.name)
+
+  def test_only_that_of_the_iteration_before(self):
+    before = _architecture("c", 0, [2])
+    self._folder.write_architecture(0, before)
+    iteration = self._built(1, "eval", only=before._replace(
+        replay_indices=(2, 0)))
+    self.assertEmpty(iteration.subnetworks)
+    candidate, = iteration.candidates
+    self.assertEqual("t0_c_grow_complexity_regularized", candidate.name)
+
+  @parameterized.parameters(
+      (distributed.ReplicationStrategy(), 1, "abc", 3),
+      (distributed.RoundRobinStrategy(), 0, "abc", 3),
+      (distributed.RoundRobinStrategy(), 1, "a", 0),
+      (distributed.RoundRobinStrategy(), 3, "c", 0))
+  def test_worker_of_four(self, strategy, index, names, num_candidates):
+    iteration = self._built(
+        strategy=strategy, config=self._config(index, 4))
+    self.assertEqual(["t0_" + name for name in names], self._names(iteration))
+    self.assertLen(iteration.candidates, num_candidates)
+
+  def test_worker_divides_its_time(self):
+    strategy = distributed.BalancedStrategy(num_ensemble_workers=0)
+    share = self._built(strategy=strategy, config=self._config(0, 2)).share
+    # Half of three: one and a half.
+    self.assertEqual([(0, 1 / 1.5), (1, .5 / 1.5)], [
+        (i, float(part)) for i, part in share.fractions])
+    self.assertGreater(share.ensemble_fraction, 0)
+
+  def test_single_worker_trains_all_in_each_step(self):
+    strategy = distributed.BalancedStrategy()
+    share = self._built(strategy=strategy).share
+    self.assertEqual((None, None, True), (
+        share.fractions, share.ensemble_fraction, share.trains_subnetworks))
+    self.assertEqual([0, 1, 2], list(share.subnetworks))
+
+  @parameterized.parameters(
+      # The part of ensembles, whether they have steps, and whether that fits.
+      (0, True, True), (0, False, False), (1, True, True), (1, False, True),
+      (-.5, False, True), (.5, True, False), (.5, False, False),
+      (None, False, False), (None, True, True))
+  def test_time_of_ensembles(self, fraction, has_steps, is_error):
+    strategy = distributed.BalancedStrategy(num_ensemble_workers=0)
+    share_of = type(strategy).worker_share
+    arguments = {
+        "strategy": strategy, "config": self._config(0, 2),
+        "ensemblers": None if has_steps else [ensemble.GreedyEnsembler()]}
+    with mock.patch.object(
+        type(strategy), "worker_share", lambda strategy, count: share_of(
+            strategy, count)._replace(ensemble_fraction=fraction)):
+      if not is_error:
+        self.assertEqual(
+            fraction, self._built(**arguments).share.ensemble_fraction)
+        return
+      with self.assertRaisesRegex(
+          ValueError, r"^placement_strategy=.*: ensemble_fraction="
+          f"{fraction} of a worker .* expected a number between 0 and 1$"):
+        self._built(**arguments)
+
+
+class NotFiniteTest(_ModelCase):
+
+  @parameterized.parameters(
+      (None, "the feature 'x'"), (3, "the feature 'x'"), (2, ""), (0, ""))
+  def test_of_an_input(self, num_batches, expected):
+    input_fn = _dataset_of([[1.], [2.], [_NAN]], [[1.], [1.], [1.]])
+    self.assertEqual(expected, self._model().not_finite(
+        input_fn, "train", num_batches))
+
+  @parameterized.parameters(
+      (None, "the labels"), (1, ""), (2, "the labels"))
+  def test_of_the_evaluator(self, steps, names):
+    modes = []
+
+    def input_fn(mode):
+      modes.append(mode)
+      return _dataset_of([[1.], [2.]], [[1.], [float("inf")]])()
+
+    evaluator = evaluation.Evaluator(input_fn, steps=steps)
+    self.assertEqual(names and (
+        f" The input of the evaluator has NaN or infinity in {names}."),
+                     self._model(rules=model_lib.Rules(
+                         evaluator)).not_finite_of_evaluator())
+    self.assertEqual(["eval"], modes)
+
+  def test_without_an_evaluator(self):
+    self.assertEqual("", self._model().not_finite_of_evaluator())
+
+
+class SessionTest(_ModelCase):
+
+  def test_values_of_a_checkpoint(self):
+    model = self._model()
+    prefix = os.path.join(self._folder.path, "of-test")
+    name = "adanet/iteration_0/subnetwork_t0_b/hidden"
+    with model.graph(builders.input_fn(1), "eval", 0) as built:
+      variable, = (v for v in v1.global_variables() if v.op.name == name)
+      with model.session(built, None) as (session, coordinator):
+        initial = session.run(variable)
+        self.assertFalse(coordinator.should_stop())
+        session.run(v1.assign_add(variable, np.ones_like(initial)))
+        v1.train.Saver().save(session, prefix)
+      self.assertTrue(coordinator.should_stop())
+      with self.assertRaises(RuntimeError):
+        session.run(variable)
+      opened = model.open_session(built, prefix)
+      self.addCleanup(opened.close)
+      with model.session(
+          built, prefix, "adanet/iteration_0/") as (session, _):
+        # They are new, whatever the checkpoint has.
+        np.testing.assert_array_equal(initial, session.run(variable))
+    # Outside of the graph.
+    with opened.entered() as session:
+      np.testing.assert_array_equal(initial + 1, session.run(variable))
+      self.assertEqual([8, 3], list(session.run(
+          built.task.features["x"]).shape))
+
+  def test_checkpoint_of_another_search(self):
+    prefix = os.path.join(self._folder.path, "of-test")
+    with self._model(part=("a",)).graph(
+        builders.input_fn(1), "eval", 0) as built:
+      with self._model().session(built, None) as (session, _):
+        v1.train.Saver().save(session, prefix)
+    model = self._model(part=("b",))
+    with model.graph(builders.input_fn(1), "eval", 0) as built:
+      with self.assertRaisesRegex(
+          checkpoints.CheckpointError, "has no variable .*t0_b"):
+        model.open_session(built, prefix)
+
+
+if __name__ == "__main__":
+  absltest.main()
