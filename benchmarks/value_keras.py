@@ -194,3 +194,129 @@ def run(job: KerasJob) -> Dict[str, Any]:
 def answer(connection: Any, job: KerasJob, cores: Iterable[int]) -> None:
   """Runs a job in a process of its own; see `value_task.answer`."""
   value_task.answer(connection, job, cores, run)
+
+
+# What they found.
+
+
+def _seeds(way, size, num_seeds):
+  return range(min(num_seeds, size.num_tuned) if way == ALL_BRACKETS
+               else num_seeds)
+
+
+def jobs(size: KerasSize, num_seeds: int) -> List[KerasJob]:
+  """Returns the searches of a run."""
+  return [KerasJob(way, task, seed, size.num_models, size.epochs)
+          for task in size.tasks for way in WAYS
+          for seed in _seeds(way, size, num_seeds)]
+
+
+def rows(size: KerasSize, num_seeds: int,
+         results: Dict[KerasJob, Dict[str, Any]]) -> List[Dict[str, Any]]:
+  """Returns the rows of a run.
+
+  Args:
+    size: see `jobs`.
+    num_seeds: see `jobs`.
+    results: dict from each job to what `run` returned.
+
+  Raises:
+    CheckError: a network of `EnsembleSearch` or of the loop has no steps.
+  """
+  by_row: Dict[Tuple[str, str], List[Dict[str, Any]]] = {}
+  for job in jobs(size, num_seeds):
+    result = results[job]
+    if job.way in (SEARCH, LOOP):
+      program.check(
+          len(result["steps"]) == job.num_models and
+          min(result["steps"].values()) > 0,
+          f"{job} trained its networks for {result['steps']} steps")
+    by_row.setdefault((job.task, job.way), []).append(result)
+  return [_row(*key, of_row) for key, of_row in by_row.items()]
+
+
+def _row(task, way, results):
+  losses = [result["losses"][""] for result in results]
+  row = {
+      "kind": "keras", COLUMN: task, "what": way, "losses": losses,
+      "loss": statistics.mean(losses),
+      "error": timing.standard_error(losses) if len(losses) > 1 else 0.,
+      "scores": [result["scores"][""] for result in results],
+      "all_cpu_secs": [result["cpu_secs"] for result in results],
+      "steps_of_networks": [result["steps"] for result in results],
+      "limits": {}}
+  for key in ("cpu_secs", "wall_secs", "networks"):
+    row[key] = statistics.mean(result[key] for result in results)
+  row["score"] = statistics.mean(row["scores"])
+  row["figure"] = (
+      f"loss {row['loss']:.4f} " +
+      (f"± {row['error']:.4f}" if len(losses) > 1 else "(1 seed)") +
+      f"; {value_data.score_name(task)} {row['score']:.4f}; "
+      f"{row['cpu_secs']:.1f} CPU s")
+  return row
+
+
+def _by_task(all_rows):
+  """Returns dict from a task to a dict from a way to its row."""
+  result = {}
+  for row in all_rows:
+    if COLUMN in row:
+      result.setdefault(row[COLUMN], {})[row["what"]] = row
+  return result
+
+
+def _bars_of_task(task, found):
+  """Returns the bars of a task, whose rows are `found` by their ways."""
+  ours = found[SEARCH]
+
+  def differences(other):
+    # The same seed is the same data. Not all have as many seeds.
+    return [a - b for a, b in zip(ours["losses"], found[other]["losses"])]
+
+  def behind(other, limit):
+    return program.Bar(
+        f"{task}: loss of {SEARCH}, over that of {other}",
+        statistics.mean(differences(other)), limit)
+
+  pairs = list(zip(ours["all_cpu_secs"], found[LOOP]["all_cpu_secs"]))
+  return [
+      behind(LOOP, timing.standard_error(differences(LOOP))),
+      program.Bar(f"{task}: CPU time of {SEARCH}, in that of {LOOP}",
+                  timing.summary(pairs).ratio, _LIMIT_OF_CPU),
+      behind(HYPERBAND, 0.), behind(ALL_BRACKETS, 0.)]
+
+
+def bars(all_rows: Iterable[Dict[str, Any]]) -> List[program.Bar]:
+  """Returns the bars of those rows that are of this module."""
+  return [bar for task, found in _by_task(all_rows).items()
+          for bar in _bars_of_task(task, found)]
+
+
+# From the palette of Okabe and Ito.
+_MARKS = {SEARCH: {"color": "#0072B2", "marker": "*", "markersize": 15},
+          LOOP: {"color": "#009E73", "marker": "D", "markersize": 7},
+          HYPERBAND: {"color": "#CC79A7", "marker": "s", "markersize": 7},
+          ALL_BRACKETS: {"color": "#CC79A7", "marker": "s", "markersize": 11,
+                         "markerfacecolor": "none"}}
+
+
+def draw(picture: Any, all_rows: Iterable[Dict[str, Any]]) -> None:
+  """Draws the rows of this module, a panel for each task.
+
+  Args:
+    picture: a Matplotlib `Figure`, or a part of one.
+    all_rows: also of others.
+  """
+  by_task = _by_task(all_rows)
+  panels = picture.subplots(1, len(by_task), squeeze=False)[0]
+  for axes, (task, found) in zip(panels, by_task.items()):
+    for way, row in found.items():
+      axes.errorbar(row["cpu_secs"], row["loss"], row["error"], label=way,
+                    linestyle="none", elinewidth=1, **_MARKS[way])
+    axes.set_title(task, fontsize="medium")
+    axes.set_xscale("log")
+    axes.set_xlabel("CPU seconds")
+    axes.set_ylabel(f"{value_data.loss_name(task)} in the test")
+    axes.grid(alpha=.3)
+  picture.legend(*panels[0].get_legend_handles_labels(),
+                 loc="outside lower center", ncols=4, frameon=False)
