@@ -12,6 +12,7 @@ import statistics
 from typing import Any, Dict, Iterable, List, NamedTuple, Tuple
 
 import adanet
+from adanet import tf_compat
 from adanet.ensemble import selection
 from adanet.tf_compat import keras_3 as keras
 from benchmarks import program
@@ -95,6 +96,15 @@ def _predicted(model, x):
   return model.predict(x, value_data.EVALUATION_BATCH_SIZE, verbose=0)
 
 
+def shuffle_each_epoch() -> None:
+  """Lets `Model.fit` shuffle each epoch in another way, as it does by default.
+
+  Where a program has called `keras.utils.set_random_seed`, each epoch has the
+  order of the first one.
+  """
+  tf_compat.v2.random.set_seed(None)
+
+
 def _compiled(data, size):
   model = value_task.network(*size, data.num_classes or 1)
   model.compile("adam", _loss(data))
@@ -126,6 +136,7 @@ def _search(job, folder, unused_executor):
 
 def _loop(job, unused_folder, unused_executor):
   """Trains each model by `Model.fit`, and selects by hand."""
+  shuffle_each_epoch()
   data = value_data.load(job.task, job.seed)
   x, y, held_out = _divided(*_given(data))
   pool = value_task.models(job.num_models)
@@ -158,6 +169,7 @@ def _hyperband(job, folder, unused_executor, tries=1):
     tries: int, how often it may try each model, each time from a new start.
   """
   import keras_tuner  # pylint: disable=g-import-not-at-top
+  shuffle_each_epoch()
   data = value_data.load(job.task, job.seed)
   x, y, held_out = _divided(*_given(data))
   pool = list(value_task.models(job.num_models).values())

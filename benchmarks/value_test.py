@@ -11,6 +11,7 @@ import os
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
+from adanet import tf_compat
 from benchmarks import program
 from benchmarks import value
 from benchmarks import value_data
@@ -197,6 +198,24 @@ class ValueBenchmarkTest(parameterized.TestCase):
       result, = value.run_all([job], [tuple(os.sched_getaffinity(0))]).values()
       self.assertEqual([10, 10], list(result["steps"].values()), way)
       self.assertEqual(set(value_task.WAYS[way].choices), set(result["losses"]))
+
+  def test_shuffles_each_epoch(self):
+    keras = tf_compat.keras_3
+    keras.utils.set_random_seed(0)
+    value_keras.shuffle_each_epoch()
+    seen = []
+
+    def loss(y_true, y_pred):
+      seen.append(y_true.numpy().ravel().tolist())
+      return keras.ops.mean(y_pred)
+
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("sgd", loss, run_eagerly=True)
+    x = np.arange(20.)[:, None]
+    model.fit(x, x, batch_size=20, epochs=2, verbose=0)
+    for epoch in seen:
+      self.assertCountEqual(range(20), epoch)
+    self.assertLen(set(map(tuple, seen)), 2)
 
   def test_rows_of_keras_users(self):
     rows = _keras_rows({value_keras.LOOP: (.4, .6, .5)}, {})
