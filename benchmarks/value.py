@@ -35,7 +35,7 @@ _COLUMN = "task"
 COLUMNS = (_COLUMN, value_stopping.COLUMN, value_keras.COLUMN)
 CELL = "{figure}"
 SIDES = (("", "ours"),)
-TIMEOUT_SECS = 3 * 3600.
+TIMEOUT_SECS = 6 * 3600.
 
 _NUM_CORES = 2
 _POLL_SECS = .05
