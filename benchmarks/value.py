@@ -7,8 +7,9 @@ loop of `Model.fit` with the same selection by hand. See `value_task` for the
 data and the models. Each search is in a process of its own, on one processor;
 that on a pool has one processor for each worker.
 
-How near `EarlyStopping` comes to the right number of steps, and what one
-iteration with selection costs beside its steps, is measured too.
+How near `EarlyStopping` comes to the right number of steps, what
+`EnsembleSearch` gives a Keras user, and what one iteration with selection costs
+beside its steps, is measured too.
 """
 
 import collections
@@ -25,15 +26,16 @@ from benchmarks import steps
 from benchmarks import timing
 from benchmarks import value_data
 from benchmarks import value_fit
+from benchmarks import value_keras
 from benchmarks import value_stopping
 from benchmarks import value_task
 
 CASES = ("what",)
 _COLUMN = "task"
-COLUMNS = (_COLUMN, value_stopping.COLUMN)
+COLUMNS = (_COLUMN, value_stopping.COLUMN, value_keras.COLUMN)
 CELL = "{figure}"
 SIDES = (("", "ours"),)
-TIMEOUT_SECS = 3 * 3600.
+TIMEOUT_SECS = 6 * 3600.
 
 _NUM_CORES = 2
 _POLL_SECS = .05
@@ -53,28 +55,32 @@ class Size(NamedTuple):
     num_models: int.
     num_steps: int, of each network.
     stopping: how large is what `value_stopping` measures.
+    keras: the same of `value_keras`.
   """
   tasks: Tuple[str, ...]
   num_models: int
   num_steps: int
   stopping: value_stopping.StoppingSize = value_stopping.FULL
+  keras: value_keras.KerasSize = value_keras.FULL
 
 
 _FULL = Size(("teacher", "digits", "friedman1"), value_task.MAX_MODELS, 720)
 # One search is of both kinds.
 _SHORT = Size(("digits",), 3, 3, value_stopping.StoppingSize(
-    ("digits",), 3, (3,), 6, adanet.EarlyStopping(2, 1)))
+    ("digits",), 3, (3,), 6, adanet.EarlyStopping(2, 1)),
+              value_keras.KerasSize(("digits",), 3, 2, 2))
 
 
 # Searches in processes.
 
 
-def run_all(jobs, places):
+def run_all(jobs, places, answer=value_task.answer):
   """Returns dict from `Job` to what its process has sent.
 
   Args:
-    jobs: iterable of `Job`.
+    jobs: iterable of `Job`, or of what else `answer` takes.
     places: list of tuples with the processors that a process gets.
+    answer: what a process runs; see `value_task.answer`.
   """
   waiting = collections.deque(jobs)
   running = {}
@@ -84,8 +90,7 @@ def run_all(jobs, places):
       for place in places:
         if waiting and place not in running:
           job = waiting.popleft()
-          running[place] = job, processes.Process(
-              value_task.answer, job, place)
+          running[place] = job, processes.Process(answer, job, place)
       for place, (job, process) in list(running.items()):
         if process.has_replied(_POLL_SECS):
           results[job] = _result(job, process)
@@ -138,12 +143,15 @@ def _measure_searches(size, num_turns, cores):
   results = run_all(dict.fromkeys(alone), [(core,) for core in cores])
   results.update(run_all(
       [job for job in jobs if ways[job.way].on_pool], [cores]))
+  of_keras = run_all(value_keras.jobs(size.keras, num_turns),
+                     [(core,) for core in cores], value_keras.answer)
   return [
       row_of_search(name, choice, task, [
           results[job] for job in jobs if (job.way, job.task) == (name, task)])
       for task in size.tasks for name, way in ways.items()
       for choice in way.choices
-  ] + value_stopping.rows(size.stopping, num_turns, results)
+  ] + value_stopping.rows(size.stopping, num_turns, results) + (
+      value_keras.rows(size.keras, num_turns, of_keras))
 
 
 # What selection costs.
@@ -277,7 +285,7 @@ def bars(rows):
   return [
       bar for task, found in by_task.items()
       for bar in _bars_of_task(task, found)
-  ] + value_stopping.bars(rows) + [
+  ] + value_stopping.bars(rows) + value_keras.bars(rows) + [
       program.Bar(row["what"], row["value"], row["limits"]["value"])
       for row in rows if row["limits"]]
 
@@ -328,15 +336,18 @@ def _draw_searches(picture, rows):
 
 
 def draw(report):
-  """Returns a Matplotlib `Figure`: scores, and the losses of early stopping."""
+  """Returns a Matplotlib `Figure`: scores, and losses of what stops by itself.
+  """
   from matplotlib import figure  # pylint: disable=g-import-not-at-top
   rows = [row for side in report["sides"].values() for row in side["rows"]]
-  picture = figure.Figure(figsize=(16, 10), layout="constrained")
+  picture = figure.Figure(figsize=(16, 14), layout="constrained")
   picture.suptitle(report["question"])
-  above, below = picture.subfigures(2, 1, height_ratios=(6, 5))
+  above, middle, below = picture.subfigures(3, 1, height_ratios=(6, 5, 4))
   _draw_searches(above, [row for row in rows if _COLUMN in row])
-  below.suptitle("When is each network done?", fontsize="medium")
-  value_stopping.draw(below, rows)
+  middle.suptitle("When is each network done?", fontsize="medium")
+  value_stopping.draw(middle, rows)
+  below.suptitle("What does a Keras user get?", fontsize="medium")
+  value_keras.draw(below, rows)
   return picture
 
 

@@ -337,6 +337,19 @@ def run(job: Job) -> Dict[str, Any]:
   way = WAYS[job.way]
   program.check(job.early_stopping is None or way.can_stop,
                 f"{job.way} does not end a network by {job.early_stopping}")
+  return measured(way, job)
+
+
+def measured(way: Way, job: Any) -> Dict[str, Any]:
+  """Searches in a way.
+
+  Args:
+    way: `Way`.
+    job: `Job`, or what else has the same `way`, `task` and `seed`.
+
+  Returns:
+    See `run`.
+  """
   if way.package:
     importlib.import_module(way.package)
   keras.utils.set_random_seed(job.seed)
@@ -357,14 +370,16 @@ def run(job: Job) -> Dict[str, Any]:
           "losses": {key: data.loss("test", logits[key]) for key in logits}}
 
 
-def answer(connection: Any, job: Job, cores: Iterable[int]) -> None:
+def answer(connection: Any, job: Any, cores: Iterable[int],
+           run_job: Callable[[Any], Dict[str, Any]] = run) -> None:
   """Runs a job in a process of its own, and sends the result.
 
   Args:
     connection: `multiprocessing.Connection`.
-    job: `Job`.
+    job: `Job`, or what else `run_job` takes.
     cores: those that it may use.
+    run_job: function from a job to a result.
   """
   os.sched_setaffinity(0, cores)  # TensorFlow has not counted them yet.
   with contextlib.redirect_stdout(sys.stderr):
-    connection.send(run(job))
+    connection.send(run_job(job))

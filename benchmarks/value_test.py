@@ -11,10 +11,12 @@ import os
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
+from adanet import tf_compat
 from benchmarks import program
 from benchmarks import value
 from benchmarks import value_data
 from benchmarks import value_fit
+from benchmarks import value_keras
 from benchmarks import value_stopping
 from benchmarks import value_task
 import numpy as np
@@ -63,6 +65,28 @@ def _stopping_rows(losses, secs, steps=None, missing=0):
         "scores": dict.fromkeys(choices, .9),
         "losses": dict.fromkeys(choices, loss)}
   return value_stopping.rows(size, 2, results)
+
+
+_KERAS = value_keras.KerasSize(("digits", "cancer"), 3, 2, 1)
+
+
+def _keras_rows(losses, secs, steps=(4, 6, 2)):
+  """Returns the rows of Keras users on two tasks, of three seeds.
+
+  Args:
+    losses: dict from a way to its losses; .5 for others.
+    secs: dict from a way to its CPU seconds; 10 for others.
+    steps: of the networks.
+  """
+  results = {}
+  for job in value_keras.jobs(_KERAS, 3):
+    tunes = value_keras.WAYS[job.way].package
+    results[job] = {
+        "cpu_secs": secs.get(job.way, (10., 10., 10.))[job.seed],
+        "wall_secs": 3., "networks": 3, "scores": {"": .9},
+        "losses": {"": losses.get(job.way, (.5, .5, .5))[job.seed]},
+        "steps": None if tunes else dict(enumerate(steps))}
+  return value_keras.rows(_KERAS, 3, results)
 
 
 class ValueBenchmarkTest(parameterized.TestCase):
@@ -175,14 +199,73 @@ class ValueBenchmarkTest(parameterized.TestCase):
       self.assertEqual([10, 10], list(result["steps"].values()), way)
       self.assertEqual(set(value_task.WAYS[way].choices), set(result["losses"]))
 
+  def test_shuffles_each_epoch(self):
+    keras = tf_compat.keras_3
+    keras.utils.set_random_seed(0)
+    value_keras.shuffle_each_epoch()
+    seen = []
+
+    def loss(y_true, y_pred):
+      seen.append(y_true.numpy().ravel().tolist())
+      return keras.ops.mean(y_pred)
+
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("sgd", loss, run_eagerly=True)
+    x = np.arange(20.)[:, None]
+    model.fit(x, x, batch_size=20, epochs=2, verbose=0)
+    for epoch in seen:
+      self.assertCountEqual(range(20), epoch)
+    self.assertLen(set(map(tuple, seen)), 2)
+
+  def test_rows_of_keras_users(self):
+    rows = _keras_rows({value_keras.LOOP: (.4, .6, .5)}, {})
+    self.assertEqual(
+        [(task, way) for task in _KERAS.tasks for way in value_keras.WAYS],
+        [(row[value_keras.COLUMN], row["what"]) for row in rows])
+    self.assertEqual("loss 0.5000 ± 0.0577; accuracy 0.9000; 10.0 CPU s",
+                     rows[1]["figure"])
+    # With one seed there is no error.
+    self.assertEqual([3, 3, 3, 1], [len(row["losses"]) for row in rows[:4]])
+    self.assertStartsWith(rows[3]["figure"], "loss 0.5000 (1 seed);")
+
+  def test_bars_of_keras_users(self):
+    rows = _keras_rows(
+        {value_keras.SEARCH: (.5, .7, .6), value_keras.LOOP: (.4, .5, .6),
+         value_keras.HYPERBAND: (.9, .8, .7), value_keras.ALL_BRACKETS: (.3,)},
+        {value_keras.SEARCH: (5., 6., 8.)})
+    # Differences to the loop are .1, .2 and 0; the last is of the first seed.
+    of_task = [(.1, .1 / 3**.5), (.6, .6), (-.2, 0.), (.2, 0.)]
+    np.testing.assert_allclose(
+        2 * of_task,
+        [(bar.measured, bar.limit) for bar in value_keras.bars(rows)])
+    self.assertLen(value.bars(rows), 8)
+
+  @parameterized.parameters([(4, 6)], [(4, 0, 2)])
+  def test_refuses_searches_of_keras_users_without_steps(self, steps):
+    with self.assertRaisesRegex(program.CheckError, "trained its networks"):
+      _keras_rows({}, {}, steps)
+
+  def test_keras_users_get_the_same_rows(self):
+    """Both sides train on as many rows, in as many batches."""
+    for way in (value_keras.SEARCH, value_keras.LOOP):
+      job = value_keras.KerasJob(way, "diabetes", 0, 2, 3)
+      result, = value.run_all([job], [tuple(os.sched_getaffinity(0))],
+                              value_keras.answer).values()
+      # Of 442 rows, 353 are not of the test, and of these 282 to train on.
+      self.assertEqual([27, 27], list(result["steps"].values()), way)
+      self.assertEqual([""], list(result["losses"]))
+
   def test_draws_every_search(self):
     rows, stopping = _searches({}, {}), _stopping_rows({}, {})
+    rows_of_others = stopping + _keras_rows({}, {}) + [
+        value.row_of_iteration(value.Size((), 9, 720), [(13., 6.)])]
     picture = value.draw({
-        "question": "why", "sides": {"ours": {"rows": rows + stopping + [
-            value.row_of_iteration(value.Size((), 9, 720), [(13., 6.)])]}}})
-    above, below = picture.subfigs
-    self.assertLen(below.axes, 1)
-    self.assertLen(below.legends[0].get_texts(), 3)
+        "question": "why", "sides": {"ours": {"rows": rows + rows_of_others}}})
+    above, middle, below = picture.subfigs
+    self.assertLen(middle.axes, 1)
+    self.assertLen(middle.legends[0].get_texts(), 3)
+    self.assertLen(below.axes, 2)
+    self.assertLen(below.legends[0].get_texts(), len(value_keras.WAYS))
     names = [text.get_text() for text in above.legends[0].get_texts()]
     self.assertEqual([row["what"] for row in rows], names)
     styles = value.styles(names)

@@ -134,14 +134,18 @@ def _check_count(name, value):
 
 
 class Order:
-  """Which rows each batch has, also where an epoch ends in the middle of it.
+  """Which rows each batch has.
+
+  Where an epoch ends in the middle of a batch, that goes on in the next one, or
+  is smaller.
 
   Attributes:
     num_batches: int, how many there are.
   """
 
   def __init__(self, rows: np.ndarray, batch_size: int,
-               num_epochs: Optional[int], seed: Optional[int]):
+               num_epochs: Optional[int], seed: Optional[int],
+               ends_at_epoch: bool = False):
     """Copies nothing.
 
     Args:
@@ -150,13 +154,17 @@ class Order:
       num_epochs: int; None for no end.
       seed: int, shuffles the rows, in each epoch in another way; None for their
         own order.
+      ends_at_epoch: whether a batch ends where an epoch does.
     """
     self._rows = rows
     self._batch_size = batch_size
     self._seed = seed
     self._num_rows = math.inf if num_epochs is None else num_epochs * len(rows)
-    self.num_batches = (sys.maxsize if num_epochs is None else
-                        -(-self._num_rows // batch_size))
+    self._of_epoch = -(-len(rows) // batch_size) if ends_at_epoch else None
+    self.num_batches = (
+        sys.maxsize if num_epochs is None else
+        -(-self._num_rows // batch_size) if self._of_epoch is None else
+        num_epochs * self._of_epoch)
     self._shuffled: Dict[int, np.ndarray] = collections.OrderedDict()
 
   def _epoch(self, number):
@@ -172,6 +180,10 @@ class Order:
 
   def batch(self, number: int) -> np.ndarray:
     """Returns the rows of a batch, by its number from 0."""
+    if self._of_epoch is not None:
+      epoch, of_epoch = divmod(number, self._of_epoch)
+      start = of_epoch * self._batch_size
+      return self._epoch(epoch)[start:start + self._batch_size]
     start = number * self._batch_size
     end = min(start + self._batch_size, self._num_rows)
     pieces = []
@@ -188,7 +200,7 @@ class ArrayInput:
   def __init__(self, features: Structure, labels: Structure, batch_size: int,
                num_epochs: Optional[int], shuffle: Any,
                seed: Optional[int] = None, names: Tuple[str, str] = ("x", "y"),
-               rows: Optional[np.ndarray] = None):
+               rows: Optional[np.ndarray] = None, ends_at_epoch: bool = False):
     """Reads nothing yet.
 
     Args:
@@ -200,6 +212,7 @@ class ArrayInput:
       seed: int, for the shuffling; None for that of the config, if it has one.
       names: of features and labels in messages.
       rows: array of int, the rows to read; None for all.
+      ends_at_epoch: see `Order`.
 
     Raises:
       ValueError: an argument is not as described, or the arrays do not have as
@@ -228,6 +241,7 @@ class ArrayInput:
     self._num_epochs = num_epochs
     self._shuffle = shuffle
     self._seed = seed
+    self._ends_at_epoch = ends_at_epoch
 
   @property
   def shuffles(self) -> bool:
@@ -254,7 +268,8 @@ class ArrayInput:
       own = rows[input_context.input_pipeline_id::
                  input_context.num_input_pipelines]
       rows = own if len(own) else rows
-    return Order(rows, self._batch_size, self._num_epochs, seed)
+    return Order(rows, self._batch_size, self._num_epochs, seed,
+                 self._ends_at_epoch)
 
   def _dtypes(self):
     """Returns the types of the arrays in a graph."""
@@ -283,8 +298,9 @@ class ArrayInput:
     order = self._order(config, input_context)
     arrays = list(self._arrays.values())
     dtypes = self._dtypes()
-    # Where there is no end, each batch is whole.
-    size = self._batch_size if self._num_epochs is None else None
+    # Where there is no end, each batch is whole, unless it ends at an epoch.
+    size = (self._batch_size if self._num_epochs is None and
+            not self._ends_at_epoch else None)
 
     def read(number):
       rows = order.batch(int(number))

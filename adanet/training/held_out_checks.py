@@ -9,7 +9,7 @@ check, so no network is run again for that.
 """
 
 import json
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from adanet import ensemble as ensemble_lib
 from adanet import tf_compat
@@ -102,14 +102,12 @@ class _Networks:
           "graphs": built.iteration.graphs}
       self._assignments = {name: _Assignment(variables)
                            for name, variables in by_name.items()}
-      fetches = {name: logits_lib.network_fetches(spec.subnetwork)
-                 for name, spec in networks.items()}
+      self._tensors = tensors
+      self._fetches = {name: logits_lib.network_fetches(spec.subnetwork)
+                       for name, spec in networks.items()}
       self._opened = self._model.open_session(
           built, checkpoint, f"adanet/iteration_{number}/")
-      with self._opened.entered() as session:
-        # Each network by itself, because they end one by one.
-        self._calls = {name: session.make_callable(fetched, tensors)
-                       for name, fetched in fetches.items()}
+    self._calls: Dict[Tuple[str, ...], Any] = {}
     self._loss: Optional[head_loss.HeadLoss] = None
     self._sizes: List[int] = []
 
@@ -134,17 +132,26 @@ class _Networks:
     Args:
       values: dict from the name of each network to the values of its variables.
     """
-    fetched: Dict[str, List[Any]] = {name: [] for name in values}
     with self._opened.entered() as session:
       for name, of_network in values.items():
         self._assignments[name].put(session, of_network)
-      for batch in self._input.batches():
-        for name, of_batches in fetched.items():
-          of_batches.append(self._calls[name](*batch))
-    self._sizes = [logits_lib.num_examples(of_batch)
-                   for of_batch in next(iter(fetched.values()))]
-    return {name: logits_lib.member(of_batches)
-            for name, of_batches in fetched.items()}
+      call = self._call(session, tuple(values))
+      fetched = [call(*batch) for batch in self._input.batches()]
+    self._sizes = [logits_lib.num_examples(next(iter(of_batch.values())))
+                   for of_batch in fetched]
+    return {name: logits_lib.member([of_batch[name] for of_batch in fetched])
+            for name in values}
+
+  def _call(self, session, names):
+    """Returns the call of some networks, which is compiled once.
+
+    A call of each network by itself would take longer than what small ones
+    compute.
+    """
+    if names not in self._calls:
+      self._calls[names] = session.make_callable(
+          {name: self._fetches[name] for name in names}, self._tensors)
+    return self._calls[names]
 
   def recorded(self, members: Mapping[logits_lib.Network, ensemble_lib.Member]
               ) -> logits_lib.RecordedLogits:

@@ -14,7 +14,9 @@ import numpy as np
 _OF_VALIDATION = (
     "validation_data[0]", "validation_data[1]", "validation_data[2]")
 _NUM_SAMPLED = 64  # Rows that the models are tried with.
-_LEAST_BATCH = 128  # Held-out rows are read in batches of at least this size.
+# Held-out rows are read in batches of at least so many. Small rows come in larger
+# ones: there a call of a network takes longer than what it computes.
+_LEAST_BATCH, _MOST_SMALL_ROWS, _BYTES_OF_SMALL_ROWS = 128, 1024, 2**18
 
 
 class _Given(NamedTuple):
@@ -237,7 +239,16 @@ class ArrayData:
             self._batch_size, self._seed),
         array_files.SavedArraysInput(
             of_held_out, features, labels, "held out" if has_rows else None,
-            max(_LEAST_BATCH, self._batch_size), None))
+            max(self._batch_size, _rows_of_check([
+                array for name, array in of_held_out.arrays.items()
+                if name.startswith("x/")])), None))
+
+
+def _rows_of_check(features):
+  """Returns how many held-out rows are read at once, by the arrays of them."""
+  num_bytes = sum(array[:1].nbytes for array in features)
+  return max(_LEAST_BATCH, min(
+      _MOST_SMALL_ROWS, _BYTES_OF_SMALL_ROWS // max(1, num_bytes)))
 
 
 def _ones(like, num_rows):

@@ -90,8 +90,8 @@ class SavedArraysInput:
       labels: the same of the labels.
       rows: str, the name of the array with the rows to read; None for all.
       batch_size: int.
-      seed: int, shuffles the rows, which have no end then; None reads them
-        once, in their order.
+      seed: int, shuffles the rows, which have no end then; the last batch of
+        each epoch may be smaller. None reads them once, in their order.
     """
     self._saved = saved
     self._features = features
@@ -114,4 +114,4 @@ class SavedArraysInput:
         structure("x/", self._features), structure("y/", self._labels),
         self._batch_size, None if repeats else 1, shuffle=repeats,
         seed=self._seed, rows=None if self._rows is None else np.asarray(
-            arrays[self._rows]))(config, input_context)
+            arrays[self._rows]), ends_at_epoch=repeats)(config, input_context)

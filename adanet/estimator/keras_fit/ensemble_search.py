@@ -210,8 +210,8 @@ class EnsembleSearch:
         batches, of one epoch; it shuffles by itself.
       y: the labels: numbers, in the same kinds of structures. None where `x` is
         a function.
-      batch_size: int, how many rows a step takes. A batch goes on in the next
-        epoch. Without effect where `x` is a function.
+      batch_size: int, how many rows a step takes; the last one of an epoch may
+        take fewer. Without effect where `x` is a function.
       epochs: int, after how many epochs a network ends at the latest: a limit,
         not a choice.
       validation_data: tuple `(x, y)` or `(x, y, sample_weight)` of held-out

@@ -7,6 +7,8 @@ import unittest
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
+from adanet.estimator.keras_fit import arrangement
+from adanet.estimator.keras_fit import array_data
 from adanet.testing import data_frames
 from adanet.testing import keras_searches as searches
 import numpy as np
@@ -74,6 +76,26 @@ class EnsembleSearchDataTest(searches.KerasSearchCase):
     search = self.fitted(_pool(3, "softmax"), _SPARSE, _X, _KIND)
     self.assertNotEqual(
         values[0], search.history.iterations[-1].winning.value)
+
+  @parameterized.parameters(
+      ([[1100, 10]], 1024), ([[600, 128], [600, 128]], 256),
+      ([[300, 28, 28]], 128))
+  def test_rows_of_a_check(self, shapes, expected):
+    """Small rows are read many at once, and large ones 128."""
+    x = {f"x{i}": np.zeros(shape, np.float32) for i, shape in enumerate(shapes)}
+    rows = len(x["x0"])
+    data = array_data.ArrayData(
+        x, np.zeros([rows]), 32, (x, np.zeros([rows])), .2, None, None, 0)
+    sizes = []
+    with tf_compat.v1.Graph().as_default(), tf_compat.v1.Session() as session:
+      _, held_out = data.input_fns(
+          arrangement.Arrangement(arrangement.DICT), None)
+      batch = tf_compat.v1.data.make_one_shot_iterator(held_out()).get_next()
+      with self.assertRaises(tf_compat.v1.errors.OutOfRangeError):
+        while True:
+          sizes.append(len(session.run(batch)[1]))
+    self.assertEqual(rows, sum(sizes))
+    self.assertEqual(expected, sizes[0])
 
   def test_validation_data(self):
     """The loss of the selection is that of these data, with their weights."""

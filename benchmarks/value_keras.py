@@ -1,0 +1,334 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What `EnsembleSearch(models, loss).fit(x, y)` gives a Keras user.
+
+`value` measures it, beside the loop of `Model.fit` that he writes without it,
+and KerasTuner's Hyperband. All sides get the same rows, as arrays, in batches of
+32, the same models, and Adam; nothing else is said that has a default.
+"""
+
+import functools
+import statistics
+from typing import Any, Dict, Iterable, List, NamedTuple, Tuple
+
+import adanet
+from adanet import tf_compat
+from adanet.ensemble import selection
+from adanet.tf_compat import keras_3 as keras
+from benchmarks import program
+from benchmarks import timing
+from benchmarks import value_data
+from benchmarks import value_task
+import numpy as np
+
+COLUMN = "keras_task"
+SEARCH = "EnsembleSearch.fit"
+LOOP = "Model.fit, EarlyStopping, selection by hand"
+HYPERBAND = "Hyperband, by default"
+ALL_BRACKETS = "Hyperband, all brackets"
+
+_BATCH_SIZE, _EPOCHS, _PATIENCE = 32, 1000, 5
+_HELD_OUT = .2  # Of x, y: what `fit` of both sides holds out if it is asked to.
+# With the nine models alone, Hyperband ends as soon as it has tried each.
+_TRIES = 100
+
+_LIMIT_OF_CPU = .6
+
+
+class KerasSize(NamedTuple):
+  """How large a run is.
+
+  Attributes:
+    tasks: tuple of str.
+    num_models: int.
+    epochs: int, of a network at the most, or of a try of Hyperband; None for
+      the defaults.
+    num_tuned: int, with how many seeds Hyperband goes through its brackets.
+  """
+  tasks: Tuple[str, ...]
+  num_models: int
+  epochs: Any
+  num_tuned: int
+
+
+FULL = KerasSize(tuple(value_data.TASKS), value_task.MAX_MODELS, None, 2)
+
+
+class KerasJob(NamedTuple):
+  """A search that a process of its own makes.
+
+  Attributes:
+    way: str, a key of `WAYS`.
+    task: str, a key of `value_data.TASKS`.
+    seed: int, of the data and of the initial weights.
+    num_models: int, how many models the pool has.
+    epochs: see `KerasSize`.
+  """
+  way: str
+  task: str
+  seed: int
+  num_models: int
+  epochs: Any = None
+
+
+# The searches.
+
+
+def _given(data):
+  """Returns x and y of a user, who has kept the test for himself."""
+  return tuple(np.concatenate([arrays["train"], arrays["held_out"]])
+               for arrays in (data.features, data.labels))
+
+
+def _divided(x, y):
+  """Returns x and y to train on, and a pair of those that are held out."""
+  # They are in a random order.
+  count = int(round(len(y) * _HELD_OUT))
+  return x[:-count], y[:-count], (x[-count:], y[-count:])
+
+
+def _loss(data):
+  return (keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+          if data.num_classes else keras.losses.MeanSquaredError())
+
+
+def _predicted(model, x):
+  return model.predict(x, value_data.EVALUATION_BATCH_SIZE, verbose=0)
+
+
+def shuffle_each_epoch() -> None:
+  """Lets `Model.fit` shuffle each epoch in another way, as it does by default.
+
+  Where a program has called `keras.utils.set_random_seed`, each epoch has the
+  order of the first one.
+  """
+  tf_compat.v2.random.set_seed(None)
+
+
+def _compiled(data, size):
+  model = value_task.network(*size, data.num_classes or 1)
+  model.compile("adam", _loss(data))
+  return model
+
+
+def _search(job, folder, unused_executor):
+  """Searches with this project."""
+  data = value_data.load(job.task, job.seed)
+  # The seed and the directory have a default too, which a benchmark has no use
+  # for: another one at each run.
+  search = adanet.EnsembleSearch(
+      {name: functools.partial(
+          value_task.network, *size, data.num_classes or 1)
+       for name, size in value_task.models(job.num_models).items()},
+      _loss(data), directory=folder, seed=job.seed)
+  search.fit(*_given(data), **(
+      {} if job.epochs is None else {"epochs": job.epochs}))
+  model = search.model
+
+  def steps():
+    return {name: network.steps
+            for name, network in
+            search.history.iterations[-1].subnetworks.items()}
+
+  return value_task.Found(job.num_models, {
+      "": lambda: _predicted(model, data.features["test"])}, steps)
+
+
+def _loop(job, unused_folder, unused_executor):
+  """Trains each model by `Model.fit`, and selects by hand."""
+  shuffle_each_epoch()
+  data = value_data.load(job.task, job.seed)
+  x, y, held_out = _divided(*_given(data))
+  pool = value_task.models(job.num_models)
+  found, steps, logits = [], {}, []
+  for name, size in pool.items():
+    model = _compiled(data, size)
+    history = model.fit(
+        x, y, batch_size=_BATCH_SIZE, epochs=job.epochs or _EPOCHS, verbose=0,
+        validation_data=held_out, callbacks=[keras.callbacks.EarlyStopping(
+            patience=_PATIENCE, restore_best_weights=True)])
+    steps[name] = len(history.epoch) * -(-len(y) // _BATCH_SIZE)
+    found.append(model)
+    logits.append(_predicted(model, held_out[0]))
+  selected = selection.select(
+      logits, functools.partial(
+          value_data.Data({}, {"held_out": held_out[1]}, data.num_classes).loss,
+          "held_out"), [0.] * len(found))
+  return value_task.Found(len(found), {
+      "": lambda: np.average(
+          [_predicted(model, data.features["test"]) for model in found], axis=0,
+          weights=selected.weights)}, lambda: steps)
+
+
+def _hyperband(job, folder, unused_executor, tries=1):
+  """Searches with KerasTuner.
+
+  Args:
+    job: `KerasJob`.
+    folder: str.
+    tries: int, how often it may try each model, each time from a new start.
+  """
+  import keras_tuner  # pylint: disable=g-import-not-at-top
+  shuffle_each_epoch()
+  data = value_data.load(job.task, job.seed)
+  x, y, held_out = _divided(*_given(data))
+  pool = list(value_task.models(job.num_models).values())
+
+  def build(hp):
+    if tries > 1:
+      hp.Int("try", 1, tries)
+    return _compiled(data, pool[hp.Choice("model", list(range(len(pool))))])
+
+  tuner = keras_tuner.Hyperband(
+      build, objective="val_loss", seed=job.seed, directory=folder, **(
+          {} if job.epochs is None else {"max_epochs": job.epochs}))
+  tuner.search(x, y, validation_data=held_out, verbose=0)
+  model, = tuner.get_best_models(1)
+  return value_task.Found(len(tuner.oracle.trials), {
+      "": lambda: _predicted(model, data.features["test"])})
+
+
+_TUNED = {"package": "keras_tuner"}
+
+WAYS = {
+    SEARCH: value_task.Way(_search),
+    LOOP: value_task.Way(_loop),
+    HYPERBAND: value_task.Way(_hyperband, **_TUNED),
+    ALL_BRACKETS: value_task.Way(
+        functools.partial(_hyperband, tries=_TRIES), **_TUNED)}
+
+
+def run(job: KerasJob) -> Dict[str, Any]:
+  """Searches; see `value_task.run`."""
+  return value_task.measured(WAYS[job.way], job)
+
+
+def answer(connection: Any, job: KerasJob, cores: Iterable[int]) -> None:
+  """Runs a job in a process of its own; see `value_task.answer`."""
+  value_task.answer(connection, job, cores, run)
+
+
+# What they found.
+
+
+def _seeds(way, size, num_seeds):
+  return range(min(num_seeds, size.num_tuned) if way == ALL_BRACKETS
+               else num_seeds)
+
+
+def jobs(size: KerasSize, num_seeds: int) -> List[KerasJob]:
+  """Returns the searches of a run."""
+  return [KerasJob(way, task, seed, size.num_models, size.epochs)
+          for task in size.tasks for way in WAYS
+          for seed in _seeds(way, size, num_seeds)]
+
+
+def rows(size: KerasSize, num_seeds: int,
+         results: Dict[KerasJob, Dict[str, Any]]) -> List[Dict[str, Any]]:
+  """Returns the rows of a run.
+
+  Args:
+    size: see `jobs`.
+    num_seeds: see `jobs`.
+    results: dict from each job to what `run` returned.
+
+  Raises:
+    CheckError: a network of `EnsembleSearch` or of the loop has no steps.
+  """
+  by_row: Dict[Tuple[str, str], List[Dict[str, Any]]] = {}
+  for job in jobs(size, num_seeds):
+    result = results[job]
+    if job.way in (SEARCH, LOOP):
+      program.check(
+          len(result["steps"]) == job.num_models and
+          min(result["steps"].values()) > 0,
+          f"{job} trained its networks for {result['steps']} steps")
+    by_row.setdefault((job.task, job.way), []).append(result)
+  return [_row(*key, of_row) for key, of_row in by_row.items()]
+
+
+def _row(task, way, results):
+  losses = [result["losses"][""] for result in results]
+  row = {
+      "kind": "keras", COLUMN: task, "what": way, "losses": losses,
+      "loss": statistics.mean(losses),
+      "error": timing.standard_error(losses) if len(losses) > 1 else 0.,
+      "scores": [result["scores"][""] for result in results],
+      "all_cpu_secs": [result["cpu_secs"] for result in results],
+      "steps_of_networks": [result["steps"] for result in results],
+      "limits": {}}
+  for key in ("cpu_secs", "wall_secs", "networks"):
+    row[key] = statistics.mean(result[key] for result in results)
+  row["score"] = statistics.mean(row["scores"])
+  row["figure"] = (
+      f"loss {row['loss']:.4f} " +
+      (f"± {row['error']:.4f}" if len(losses) > 1 else "(1 seed)") +
+      f"; {value_data.score_name(task)} {row['score']:.4f}; "
+      f"{row['cpu_secs']:.1f} CPU s")
+  return row
+
+
+def _by_task(all_rows):
+  """Returns dict from a task to a dict from a way to its row."""
+  result = {}
+  for row in all_rows:
+    if COLUMN in row:
+      result.setdefault(row[COLUMN], {})[row["what"]] = row
+  return result
+
+
+def _bars_of_task(task, found):
+  """Returns the bars of a task, whose rows are `found` by their ways."""
+  ours = found[SEARCH]
+
+  def differences(other):
+    # The same seed is the same data. Not all have as many seeds.
+    return [a - b for a, b in zip(ours["losses"], found[other]["losses"])]
+
+  def behind(other, limit):
+    return program.Bar(
+        f"{task}: loss of {SEARCH}, over that of {other}",
+        statistics.mean(differences(other)), limit)
+
+  pairs = list(zip(ours["all_cpu_secs"], found[LOOP]["all_cpu_secs"]))
+  return [
+      behind(LOOP, timing.standard_error(differences(LOOP))),
+      program.Bar(f"{task}: CPU time of {SEARCH}, in that of {LOOP}",
+                  timing.summary(pairs).ratio, _LIMIT_OF_CPU),
+      behind(HYPERBAND, 0.), behind(ALL_BRACKETS, 0.)]
+
+
+def bars(all_rows: Iterable[Dict[str, Any]]) -> List[program.Bar]:
+  """Returns the bars of those rows that are of this module."""
+  return [bar for task, found in _by_task(all_rows).items()
+          for bar in _bars_of_task(task, found)]
+
+
+# From the palette of Okabe and Ito.
+_MARKS = {SEARCH: {"color": "#0072B2", "marker": "*", "markersize": 15},
+          LOOP: {"color": "#009E73", "marker": "D", "markersize": 7},
+          HYPERBAND: {"color": "#CC79A7", "marker": "s", "markersize": 7},
+          ALL_BRACKETS: {"color": "#CC79A7", "marker": "s", "markersize": 11,
+                         "markerfacecolor": "none"}}
+
+
+def draw(picture: Any, all_rows: Iterable[Dict[str, Any]]) -> None:
+  """Draws the rows of this module, a panel for each task.
+
+  Args:
+    picture: a Matplotlib `Figure`, or a part of one.
+    all_rows: also of others.
+  """
+  by_task = _by_task(all_rows)
+  panels = picture.subplots(1, len(by_task), squeeze=False)[0]
+  for axes, (task, found) in zip(panels, by_task.items()):
+    for way, row in found.items():
+      axes.errorbar(row["cpu_secs"], row["loss"], row["error"], label=way,
+                    linestyle="none", elinewidth=1, **_MARKS[way])
+    axes.set_title(task, fontsize="medium")
+    axes.set_xscale("log")
+    axes.set_xlabel("CPU seconds")
+    axes.set_ylabel(f"{value_data.loss_name(task)} in the test")
+    axes.grid(alpha=.3)
+  picture.legend(*panels[0].get_legend_handles_labels(),
+                 loc="outside lower center", ncols=4, frameon=False)
