@@ -94,7 +94,8 @@ class _Runs:
         "losses": np.array([self._loss(name) for name in names]),
         "averages": [self._loss(name) for name in self._ops.averages
                      if len(self._ops.averages) > 1],
-        "observed": observed, "global_step": global_step, "summaries": {}}
+        "observed": observed, "global_step": global_step,
+        "summaries": None}
 
 
 def _ops(names=_NAMES, ensembles=(), fractions=None, observed=(),

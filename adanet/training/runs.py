@@ -111,13 +111,18 @@ class Runs:
 
     Returns:
       Dict with the keys of `TrainOps.fetches`, "summaries", "observed" and
-      "global_step".
+      "global_step". Summaries that are not due are None.
     """
     if names not in self._fetches:
       self._fetches[names] = self._ops.fetches(names)
-    summaries = {}
-    if self._ops.trains_ensembles(names):
-      summaries = self._summaries.fetches(global_step)
+    is_due = self._ops.trains_ensembles(names) and (
+        self._summaries.is_due(global_step))
+    summaries = self._summaries.fetches() if is_due else {}
+    values = self._run(session, names, summaries, finished)
+    return values if is_due else dict(values, summaries=None)
+
+  def _run(self, session, names, summaries, finished):
+    """Returns the values of a run with some summaries."""
     if not self._hooks:
       return self._call(session, names, summaries)()
 

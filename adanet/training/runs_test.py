@@ -42,8 +42,14 @@ class _Ops:
 class _Summaries:
   """Has one at the start. See `TrainingSummaries`."""
 
-  def fetches(self, global_step):
-    return {"summary": v1.constant(7)} if global_step == 0 else {}
+  def __init__(self, has_fetches):
+    self._has_fetches = has_fetches
+
+  def is_due(self, global_step):
+    return global_step == 0
+
+  def fetches(self):
+    return {"summary": v1.constant(7)} if self._has_fetches else {}
 
 
 def _wait():
@@ -83,9 +89,9 @@ class RunsTest(absltest.TestCase):
     self._session.run(v1.global_variables_initializer())
     self._num_runs = 0
 
-  def _make(self, *hooks):
+  def _make(self, *hooks, fetches_summaries=True):
     made = hooks_lib.HookRunner([hooks_lib.Owned(*hook) for hook in hooks])
-    return runs.Runs(self._ops, made, _Summaries())
+    return runs.Runs(self._ops, made, _Summaries(fetches_summaries))
 
   def _train(self, made, names=("a", "b"), global_step=10, finished=None):
     return made.train(self._session, names, global_step,
@@ -118,10 +124,16 @@ class RunsTest(absltest.TestCase):
 
   def test_summaries_are_those_of_ensembles(self):
     made = self._make()
-    self.assertEqual({}, self._train(made, ("a",), 0)["summaries"])
+    self.assertIsNone(self._train(made, ("a",), 0)["summaries"])
     self.assertEqual({"summary": 7},
                      self._train(made, ("b",), 0)["summaries"])
-    self.assertEqual({}, self._train(made, ("b",), 1)["summaries"])
+    self.assertIsNone(self._train(made, ("b",), 1)["summaries"])
+
+  def test_summaries_without_fetches_are_no_other_kind(self):
+    made = self._make(fetches_summaries=False)
+    self.assertIsNone(self._train(made, ("b",), 1)["summaries"])
+    self.assertEqual({}, self._train(made, ("b",), 0)["summaries"])
+    self.assertFalse(made.was_new)
 
   def test_look(self):
     made = self._make()
