@@ -316,9 +316,7 @@ class Loop:
     self.steps.update(zip(names, values["steps"].tolist()))
     self._update_pace()
     if values["summaries"] is not None:
-      self._summaries.write(values["summaries"], {
-          name: training_summaries.AfterStep(self.steps[name], losses[name])
-          for name in names}, self.averages, before)
+      self._summaries.write(names, values, self.averages, before)
     self._summaries.step_rate.count(self.global_step)
     for name, reason in list(self._hooks.stops.items()):
       if name is not None:

@@ -3,7 +3,7 @@
 """When training writes to TensorBoard's folders, and which values."""
 
 import time
-from typing import Any, Dict, Iterable, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Mapping, Optional, Sequence
 
 from adanet import tf_compat
 from adanet.core import iteration as iteration_lib
@@ -36,23 +36,13 @@ class StepRate:
     self._last_step, self._last_time = global_step, now
 
 
-class AfterStep(NamedTuple):
-  """What a run returns of a trainee.
-
-  Attributes:
-    step: int, how often it was trained after the run.
-    loss: float.
-  """
-  step: int
-  loss: float
-
-
 def _known(iteration):
   """Returns dict from the name of a subnetwork that trains here to its tags.
 
-  These are a dict from each tag to a function from what each run returns of it,
-  an `AfterStep`, to the value. It has subnetworks whose summary shows nothing
-  else, and is empty where ensembles train: their summaries are fetched anyway.
+  These are a dict from each tag to a function from what each run returns, the
+  new step and the loss, to the value. It has the subnetworks whose summary
+  shows nothing else, and is empty where ensembles train: their summaries are
+  fetched anyway.
   """
   known = {}
   for index, spec in zip(iteration.share.subnetworks, iteration.subnetworks):
@@ -60,9 +50,9 @@ def _known(iteration):
     if iteration.candidates or index not in iteration.share.trained or (
         not shown):
       continue
-    of_run = {spec.loss.name: lambda trained: trained.loss,
+    of_run = {spec.loss.name: lambda step, loss: loss,
               # It is read before the run changes it.
-              spec.iteration_step.name: lambda trained: trained.step - 1}
+              spec.iteration_step.name: lambda step, loss: step - 1}
     tags = {tag: of_run.get(tensor.name) for tag, tensor in shown.items()}
     if all(tags.values()):
       known[spec.name] = tags
@@ -122,42 +112,47 @@ class TrainingSummaries:
     """Returns what to fetch in a step that is written; empty for nothing."""
     return self._fetches if any(self._fetches.values()) else {}
 
-  def write(self, values: Dict[str, Any], trained: Mapping[str, AfterStep],
+  def write(self, names: Sequence[str], values: Mapping[str, Any],
             averages: Dict[str, float], global_step: int) -> None:
     """Writes the summaries of a step.
 
     Args:
-      values: the values of `fetches`.
-      trained: dict from each name that was trained in the step to what its run
-        returned.
+      names: of the trainees that were trained in the step.
+      values: the result of `Runs.train`: "summaries" has the values of
+        `fetches`.
       averages: dict from an ensemble's name to its moving average; the loss of
         the best one is that of the search.
       global_step: int, before the step.
     """
     assert self._writer is not None
     self._last_step = global_step
-    for summary, serialized in self._serialized(values, trained):
+    fetched = values["summaries"]
+    for summary, serialized in zip(
+        self._summaries, fetched.get("merged", ())):
+      self._writer.add(summary, serialized, global_step)
+    for summary, serialized in self._of_run(names, values):
       self._writer.add(summary, serialized, global_step)
     scalars = {"iteration/adanet/iteration": self._iteration.number}
-    losses = values.get("losses", {})
-    names = list(losses)
-    if len(names) == 1:
-      scalars["loss"] = losses[names[0]]
-    elif names:
+    losses = fetched.get("losses", {})
+    ensembles = list(losses)
+    if len(ensembles) == 1:
+      scalars["loss"] = losses[ensembles[0]]
+    elif ensembles:
       try:
-        best = selection.choose(names, [averages[name] for name in names])
+        best = selection.choose(
+            ensembles, [averages[name] for name in ensembles])
         scalars["loss"] = losses[best.name]
       except selection.AllNaNError:
         pass  # The loop says so.
     self._writer.add_scalars("", scalars, global_step)
 
-  def _serialized(self, values: Dict[str, Any], trained: Mapping[str, AfterStep]
-                 ) -> Iterable[Tuple[Any, bytes]]:
-    """Yields each summary of a step, and its serialized proto."""
-    yield from zip(self._summaries, values.get("merged", ()))
+  def _of_run(self, names, values):
+    """Yields each summary that was not fetched, and its serialized proto."""
+    trained = dict(zip(names, zip(
+        values["steps"].tolist(), values["losses"].tolist())))
     for name, tags in self._known.items():
       if name in trained:
         proto = tf_compat.v1.Summary()
         for tag, value in tags.items():
-          proto.value.add(tag=tag, simple_value=value(trained[name]))
+          proto.value.add(tag=tag, simple_value=value(*trained[name]))
         yield self._known_summaries[name], proto.SerializeToString()

@@ -65,8 +65,9 @@ class TrainingSummariesTest(parameterized.TestCase):
             log_step_count_steps=10, save_summary_steps=every_steps))
 
   def _write(self, summaries, losses, averages, step=0):
-    summaries.write(
-        {"merged": [b"s0", b"s2"], "losses": losses}, {}, averages, step)
+    summaries.write((), {
+        "summaries": {"merged": [b"s0", b"s2"], "losses": losses},
+        "steps": np.zeros(0), "losses": np.zeros(0)}, averages, step)
 
   @parameterized.parameters(
       (1, [0, 1, 2, 3, 4, 5, 6, 7, 8]), (2, [0, 2, 4, 6, 8]),
@@ -135,16 +136,16 @@ class SummariesThatRunsKnowTest(parameterized.TestCase):
         self._writer, types.SimpleNamespace(
             log_step_count_steps=10, save_summary_steps=1))
 
-  def _written(self, summaries, **trained):
-    summaries.write({}, trained, {}, 6)
+  def _written(self, summaries, *names):
+    summaries.write(names, {
+        "summaries": {}, "steps": np.full(len(names), 7),
+        "losses": np.full(len(names), .1, np.float32)}, {}, 6)
     return self._writer.add.call_args_list
 
   def test_values_are_those_of_its_ops(self):
     summaries = self._made()
     self.assertEqual({}, summaries.fetches())
-    loss = np.float32(.1).item()
-    (call,) = self._written(
-        summaries, t0_dnn=training_summaries.AfterStep(7, loss))
+    (call,) = self._written(summaries, "t0_dnn")
     with tf_compat.v1.Session() as session:
       session.run(self._step.initializer)
       expected = session.run(self._summary.merged())
