@@ -339,6 +339,7 @@ def run(job: Job) -> Dict[str, Any]:
                 f"{job.way} does not end a network by {job.early_stopping}")
   if way.package:
     importlib.import_module(way.package)
+  _ = adanet.AutoEnsembleEstimator  # Which imports the project.
   keras.utils.set_random_seed(job.seed)
   data = value_data.load(job.task, job.seed)
   with contextlib.ExitStack() as stack:
