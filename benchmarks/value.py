@@ -27,6 +27,7 @@ from benchmarks import timing
 from benchmarks import value_data
 from benchmarks import value_fit
 from benchmarks import value_keras
+from benchmarks import value_phases
 from benchmarks import value_stopping
 from benchmarks import value_task
 
@@ -192,6 +193,17 @@ def _measure_iteration(size, num_turns, cores):
   return row_of_iteration(size, turns)
 
 
+def _measure_phases(size, num_turns, core):
+  turns = []
+  for seed in range(min(num_turns, _TURNS_OF_ITERATIONS)):
+    job = value_task.Job(value_task.SELECTION_1, size.tasks[0], seed,
+                         size.num_steps, size.num_models)
+    for is_keras in (False, True):
+      process = processes.Process(value_phases.answer, job, core, is_keras)
+      turns.append(_result(job, process))
+  return value_phases.rows(job, turns)
+
+
 def _measure_step(num_turns):
   """Returns the row of a step that trains networks only."""
   result = timing.summary(steps.measure(
@@ -237,6 +249,7 @@ def measure(unused_placement, num_turns):
   cores = tuple(sorted(os.sched_getaffinity(0))[:_NUM_CORES])
   # The steps are the last: TensorFlow's threads do not survive a fork.
   costs = [_measure_iteration(size, num_turns, cores)]
+  costs += _measure_phases(size, num_turns, cores[0])
   costs += _measure_fit(num_turns)
   rows = _measure_searches(size, num_turns, cores)
   return rows + costs + [_measure_step(num_turns)]

@@ -85,7 +85,7 @@ def models(num_models: int) -> Dict[str, Tuple[int, int]]:
   return {f"{depth}_x_{width}": (depth, width) for depth, width in sizes}
 
 
-def _compiled(data, depth, width):
+def compiled(data: value_data.Data, depth: int, width: int) -> Any:
   """Returns a model for `Model.fit`."""
   model = network(depth, width, data.num_classes or 1)
   losses = keras.losses
@@ -222,7 +222,7 @@ def _loop(job, unused_folder, unused_executor):
   """Trains each model of the pool by `Model.fit`, and selects by hand."""
   data = value_data.load(job.task, job.seed)
   pool = models(job.num_models)
-  found = [_compiled(data, *size) for size in pool.values()]
+  found = [compiled(data, *size) for size in pool.values()]
   steps = [_fit(model, data, job) for model in found]
   held_out = [_logits(model, data, "held_out") for model in found]
   selected = selection.select(
@@ -255,7 +255,7 @@ def _tune(job, folder, make_tuner, tries=1):
 
   def build(hp):
     hp.Int("try", 1, tries)
-    return _compiled(
+    return compiled(
         data, *pool[hp.Choice("model", list(range(len(pool))))])
 
   tuner = make_tuner(
@@ -352,6 +352,7 @@ def measured(way: Way, job: Any) -> Dict[str, Any]:
   """
   if way.package:
     importlib.import_module(way.package)
+  _ = adanet.AutoEnsembleEstimator  # Which imports the project.
   keras.utils.set_random_seed(job.seed)
   data = value_data.load(job.task, job.seed)
   with contextlib.ExitStack() as stack:

@@ -315,8 +315,8 @@ class Loop:
     # Their observed steps may be the ones before.
     self.steps.update(zip(names, values["steps"].tolist()))
     self._update_pace()
-    if values["summaries"]:
-      self._summaries.write(values["summaries"], self.averages, before)
+    if values["summaries"] is not None:
+      self._summaries.write(names, values, self.averages, before)
     self._summaries.step_rate.count(self.global_step)
     for name, reason in list(self._hooks.stops.items()):
       if name is not None:
@@ -326,8 +326,11 @@ class Loop:
 
   def _look(self, session):
     """Reads how far other tasks are."""
-    steps, self.global_step = self._runs.look(session)
-    self._take_observed(steps)
+    self._take_look(*self._runs.look(session))
+
+  def _take_look(self, observed, global_step):
+    self.global_step = global_step
+    self._take_observed(observed)
     self._update_pace()
 
   def _await_others(self, session):
@@ -368,10 +371,8 @@ class Loop:
       stopped: function from the steps of all to a dict from names that train
         no further to the reason.
     """
-    self._runs.renew()
-    self.steps = {name: int(step) for name, step in session.run({
-        name: t.step for name, t in self._ops.trainees.items()}).items()}
-    self._look(session)
+    self.steps, *looked = self._runs.start(session)
+    self._take_look(*looked)
     for name, reason in stopped(self.steps).items():
       self._lag_limit.stop(name)
       if self._active.pop(name, None) is not None:
@@ -418,8 +419,7 @@ class Loop:
     started = time.time()
     shown = 0.  # The first step is reported at once.
     first_step = self.global_step
-    ending = self._first_ending()
-    input_ended = False
+    ending, input_ended = self._first_ending(), False
     while ending is None:
       if self._is_over():
         ending = Ending.ITERATION_OVER

@@ -61,11 +61,9 @@ class _Runs:
     self.before_look = lambda: None
     self._ops, self._clock = ops, clock
 
-  def run(self, fetches):
-    return {name: self.steps[step] for name, step in fetches.items()}
-
-  def renew(self):
-    pass
+  def start(self, session):
+    return ({name: self.steps[name] for name in self._ops.trainees},
+            *self.look(session))
 
   def _observed(self):
     return [self.steps[name] for name in self._ops.observed], int(
@@ -94,7 +92,8 @@ class _Runs:
         "losses": np.array([self._loss(name) for name in names]),
         "averages": [self._loss(name) for name in self._ops.averages
                      if len(self._ops.averages) > 1],
-        "observed": observed, "global_step": global_step, "summaries": {}}
+        "observed": observed, "global_step": global_step,
+        "summaries": None}
 
 
 def _ops(names=_NAMES, ensembles=(), fractions=None, observed=(),

@@ -45,7 +45,16 @@ class Runs:
 
   def __init__(self, ops: train_ops.TrainOps, hooks: hooks_lib.HookRunner,
                summaries: training_summaries.TrainingSummaries):
-    """Runs nothing yet."""
+    """Makes ops, and runs nothing yet.
+
+    A session takes a graph over anew where ops were added since its last run.
+    So ops of runs that will come are made now, in the default graph.
+
+    Args:
+      ops: `TrainOps`.
+      hooks: `HookRunner`.
+      summaries: `TrainingSummaries`.
+    """
     self._ops = ops
     self._hooks = hooks
     self._summaries = summaries
@@ -55,11 +64,30 @@ class Runs:
     self._observe: Any = None
     self._global_steps: Dict[Tuple[_Names, Tuple[str, ...]], Any] = {}
     self.was_new = False
+    self._global_step_after((), {})
+    self._observed()
+    all_names = tuple(ops.trainees)
+    if ops.fractions is None and all_names:
+      self._fetches[all_names] = ops.fetches(all_names)
+      if not hooks:
+        self._global_step_after(all_names, {})
 
-  def renew(self) -> None:
-    """Forgets the compiled calls: there is another session."""
+  def start(self, session: Any) -> Tuple[Dict[str, int], Any, int]:
+    """Begins with a session, and forgets the calls of another one.
+
+    Args:
+      session: `Session`, with all variables ready.
+
+    Returns:
+      The steps of all trainees by name, and the results of `look`.
+    """
     self._calls = {}
     self._with_hooks = set()
+    steps, looked = session.run((
+        {name: t.step for name, t in self._ops.trainees.items()},
+        self._look()))
+    return {name: int(step) for name, step in steps.items()}, looked[0], int(
+        looked[1])
 
   def _observed(self):
     if self._observe is None:
@@ -81,10 +109,12 @@ class Runs:
         self._global_steps[key] = self._ops.set_global_step(names)
     return self._global_steps[key]
 
+  def _look(self):
+    return self._observed(), self._global_step_after(names=(), fetched={})
+
   def look(self, session: Any) -> Tuple[Any, int]:
     """Returns the steps of the observed subnetworks, and the global step."""
-    steps, global_step = session.run(
-        (self._observed(), self._global_step_after(names=(), fetched={})))
+    steps, global_step = session.run(self._look())
     return steps, int(global_step)
 
   def _call(self, session, names, summaries):
@@ -111,13 +141,18 @@ class Runs:
 
     Returns:
       Dict with the keys of `TrainOps.fetches`, "summaries", "observed" and
-      "global_step".
+      "global_step". Summaries that are not due are None.
     """
     if names not in self._fetches:
       self._fetches[names] = self._ops.fetches(names)
-    summaries = {}
-    if self._ops.trains_ensembles(names):
-      summaries = self._summaries.fetches(global_step)
+    is_due = self._ops.trains_ensembles(names) and (
+        self._summaries.is_due(global_step))
+    summaries = self._summaries.fetches() if is_due else {}
+    values = self._run(session, names, summaries, finished)
+    return values if is_due else dict(values, summaries=None)
+
+  def _run(self, session, names, summaries, finished):
+    """Returns the values of a run with some summaries."""
     if not self._hooks:
       return self._call(session, names, summaries)()
 

@@ -3,8 +3,10 @@
 """Tests of the runs of a session, on a graph of a few counters."""
 
 import time
+import types
 
 from absl.testing import absltest
+from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.training import hooks as hooks_lib
 from adanet.training import runs
@@ -16,6 +18,7 @@ class _Ops:
   """Counts the steps of two trainees; b is one of ensembles. See `TrainOps`."""
 
   observed = ("a", "b")
+  fractions = None
 
   def __init__(self):
     with v1.variable_scope("", use_resource=True):  # As that of `Model`.
@@ -23,6 +26,8 @@ class _Ops:
     self._steps = {name: v1.get_variable(
         name, [], v1.int64, v1.zeros_initializer(), use_resource=True)
                    for name in "ab"}
+    self.trainees = {name: types.SimpleNamespace(step=step)
+                     for name, step in self._steps.items()}
 
   def trains_ensembles(self, names):
     return "b" in names
@@ -42,8 +47,14 @@ class _Ops:
 class _Summaries:
   """Has one at the start. See `TrainingSummaries`."""
 
-  def fetches(self, global_step):
-    return {"summary": v1.constant(7)} if global_step == 0 else {}
+  def __init__(self, has_fetches):
+    self._has_fetches = has_fetches
+
+  def is_due(self, global_step):
+    return global_step == 0
+
+  def fetches(self):
+    return {"summary": v1.constant(7)} if self._has_fetches else {}
 
 
 def _wait():
@@ -73,7 +84,7 @@ class _Hook(v1.train.SessionRunHook):
         int(run_context.session.run(v1.train.get_global_step())))
 
 
-class RunsTest(absltest.TestCase):
+class RunsTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
@@ -83,9 +94,9 @@ class RunsTest(absltest.TestCase):
     self._session.run(v1.global_variables_initializer())
     self._num_runs = 0
 
-  def _make(self, *hooks):
+  def _make(self, *hooks, fetches_summaries=True):
     made = hooks_lib.HookRunner([hooks_lib.Owned(*hook) for hook in hooks])
-    return runs.Runs(self._ops, made, _Summaries())
+    return runs.Runs(self._ops, made, _Summaries(fetches_summaries))
 
   def _train(self, made, names=("a", "b"), global_step=10, finished=None):
     return made.train(self._session, names, global_step,
@@ -112,16 +123,43 @@ class RunsTest(absltest.TestCase):
     self.assertEqual([True, False, True, False], was_new)
     self.assertEqual([4, 3], found["steps"].tolist())
     self.assertEqual(40, found["global_step"])
-    made.renew()
+    steps, observed, global_step = made.start(self._session)
+    self.assertEqual(({"a": 4, "b": 3}, [4, 3], 50),
+                     (steps, observed.tolist(), global_step))
     self._train(made)
     self.assertTrue(made.was_new)
 
   def test_summaries_are_those_of_ensembles(self):
     made = self._make()
-    self.assertEqual({}, self._train(made, ("a",), 0)["summaries"])
+    self.assertIsNone(self._train(made, ("a",), 0)["summaries"])
     self.assertEqual({"summary": 7},
                      self._train(made, ("b",), 0)["summaries"])
-    self.assertEqual({}, self._train(made, ("b",), 1)["summaries"])
+    self.assertIsNone(self._train(made, ("b",), 1)["summaries"])
+
+  def test_summaries_without_fetches_are_no_other_kind(self):
+    made = self._make(fetches_summaries=False)
+    self.assertIsNone(self._train(made, ("b",), 1)["summaries"])
+    self.assertEqual({}, self._train(made, ("b",), 0)["summaries"])
+    self.assertFalse(made.was_new)
+
+  @parameterized.parameters(
+      (None, ("a", "b"), True), (None, ("a",), False),
+      ({"a": 1.}, ("a", "b"), False))
+  def test_ops_that_are_made_before_the_first_run(
+      self, fractions, names, expected):
+    self._ops.fractions = fractions
+    made = self._make()
+    count = len(v1.get_default_graph().get_operations())
+    made.start(self._session)
+    made.look(self._session)
+    self.assertLen(v1.get_default_graph().get_operations(), count)
+    self._train(made, names)
+    self.assertEqual(
+        expected, len(v1.get_default_graph().get_operations()) == count)
+
+  def test_one_that_trains_nothing(self):
+    self._ops.trainees = {}
+    self.assertEqual({}, self._make().start(self._session)[0])
 
   def test_look(self):
     made = self._make()

@@ -63,6 +63,7 @@ class Restorer:
 
   Attributes:
     checkpoint: str, its prefix.
+    has_all: whether it has all variables of the graph.
   """
 
   def __init__(self, checkpoint: str, new: Optional[str] = None):
@@ -82,16 +83,19 @@ class Restorer:
         checkpoint).get_variable_to_shape_map()
     renamed = checkpoints.stored_names(
         [v.op.name for v in v1.global_variables()], shapes)
+    self.has_all = True
     match = {}  # By identity: variables of TensorFlow 2 have no hash.
     others = {}
     for name, shape, saved in _all_saved():
       if new and name.startswith(new):
+        self.has_all = False
         continue
       stored = renamed.get(name, name)
       if stored not in shapes:
         # An optimizer of tf.estimator puts its variables outside of all scopes.
         if _AVERAGE_STATE.match(name) or (
             new and not name.startswith("adanet/iteration_")):
+          self.has_all = False
           continue
         raise checkpoints.CheckpointError(
             f"{checkpoint} has no variable {name!r}: another search wrote it. "
@@ -158,7 +162,10 @@ class Initializers:
 
   def set_variables(self, session: Any) -> None:
     """Gives all variables their values, from the checkpoint if there is one."""
-    session.run(self._init)
+    # Initial values are not computed where none is left.
+    if not (self._restorer and self._restorer.has_all) or (
+        self._rates or self._resources):
+      session.run(self._init)
     if self._restorer:
       rates = [variable for _, variable in self._rates]
       given = session.run(rates)

@@ -58,6 +58,27 @@ class SessionsTest(parameterized.TestCase):
       self._set(session, checkpoint)
       self.assertEqual([expected] * 2, session.run(_value("a")).tolist())
 
+  @parameterized.parameters(
+      (False, None, True), (True, None, False), (True, "b", True))
+  def test_initial_values_that_are_needed(self, is_restored, new, expected):
+    computed = []
+
+    def value():
+      computed.append(1.)
+      return np.float32(1.)
+
+    checkpoint = self._saved(a=7.) if is_restored else None
+    with v1.Graph().as_default(), v1.Session() as session:
+      initial = v1.py_func(value, [], v1.float32)
+      v1.get_variable("a", use_resource=True,
+                      initializer=v1.reshape(initial, [1]) + [0., 0.])
+      if new:
+        _variable(new, 1.)
+      self._set(session, checkpoint, new)
+      self.assertEqual(expected, bool(computed))
+      self.assertEqual([7., 7.] if is_restored else [1., 1.],
+                       session.run(_value("a")).tolist())
+
   def test_what_a_new_iteration_adds_is_not_restored(self):
     checkpoint = self._saved(old=7., adanet__iteration_1__a=8.)
     with self._graph(old=5., adanet__iteration_1__a=1.,

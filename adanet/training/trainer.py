@@ -280,8 +280,9 @@ class IterationTraining:
     if self._fingerprint_check is not None:
       self._fingerprint_check.write(self._training.request.wait_timeout_secs)
       recording.mark_resumed(self._model.model_dir.path)
-    session.run(self._set_number)
-    global_step = int(session.run(self.iteration.global_step))
+    _, global_step = session.run(
+        (self._set_number, self.iteration.global_step))
+    global_step = int(global_step)
     if start.starts_iteration:
       saver.begin_iteration(session, start.number, global_step)
     elif start.checkpoint is None or start.from_other_folder:

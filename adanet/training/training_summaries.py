@@ -3,8 +3,9 @@
 """When training writes to TensorBoard's folders, and which values."""
 
 import time
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Mapping, Optional, Sequence
 
+from adanet import tf_compat
 from adanet.core import iteration as iteration_lib
 from adanet.core import selection
 from adanet.core import summary as summary_lib
@@ -35,8 +36,36 @@ class StepRate:
     self._last_step, self._last_time = global_step, now
 
 
+def _known(iteration):
+  """Returns dict from the name of a subnetwork that trains here to its tags.
+
+  These are a dict from each tag to a function from what each run returns, the
+  new step and the loss, to the value. It has the subnetworks whose summary
+  shows nothing else, and is empty where ensembles train: their summaries are
+  fetched anyway.
+  """
+  known = {}
+  for index, spec in zip(iteration.share.subnetworks, iteration.subnetworks):
+    shown = spec.summary.scalars()
+    if iteration.candidates or index not in iteration.share.trained or (
+        not shown):
+      continue
+    of_run = {spec.loss.name: lambda step, loss: loss,
+              # It is read before the run changes it.
+              spec.iteration_step.name: lambda step, loss: step - 1}
+    tags = {tag: of_run.get(tensor.name) for tag, tensor in shown.items()}
+    if all(tags.values()):
+      known[spec.name] = tags
+  return known
+
+
 class TrainingSummaries:
   """The summaries of an iteration, every so many steps.
+
+  A session compiles a run that fetches summaries apart from one without them,
+  which takes longer than hundreds of steps of small networks. So where a
+  subnetwork's summary shows only what each run returns of it, it is not
+  fetched. It then ends with the training of the subnetwork.
 
   Attributes:
     step_rate: `StepRate`.
@@ -56,49 +85,74 @@ class TrainingSummaries:
     self._writer = writer
     self._every_steps = config.save_summary_steps if writer else None
     self._last_step: Optional[int] = None
-    merged = [(s, s.merged()) for s in iteration.summaries]
+    self._known = _known(iteration)
+    self._known_summaries = {
+        spec.name: spec.summary for spec in iteration.subnetworks
+        if spec.name in self._known}
+    merged = [(s, s.merged()) for s in iteration.summaries if not any(
+        s is known for known in self._known_summaries.values())]
     self._summaries = [s for s, op in merged if op is not None]
-    self._fetches = {
+    self._fetches: Dict[str, Any] = {
         "merged": [op for _, op in merged if op is not None],
         "losses": {c.name: c.loss for c in iteration.candidates},
     }
 
-  def fetches(self, global_step: int) -> Dict[str, Any]:
-    """Returns the fetches of the step after this global step.
+  def is_due(self, global_step: int) -> bool:
+    """Returns whether to write those of the step after this global step.
 
     The first step is written, and then, as AdaNet does, one every
     `every_steps - 1`, or every `every_steps` if these are 1 or 2.
     """
     if not self._every_steps:
-      return {}
+      return False
     wait = max(self._every_steps - 1, min(self._every_steps, 2))
-    if self._last_step is not None and global_step < self._last_step + wait:
-      return {}
-    return self._fetches
+    return self._last_step is None or global_step >= self._last_step + wait
 
-  def write(self, values: Dict[str, Any],
+  def fetches(self) -> Dict[str, Any]:
+    """Returns what to fetch in a step that is written; empty for nothing."""
+    return self._fetches if any(self._fetches.values()) else {}
+
+  def write(self, names: Sequence[str], values: Mapping[str, Any],
             averages: Dict[str, float], global_step: int) -> None:
-    """Writes the fetched summaries.
+    """Writes the summaries of a step.
 
     Args:
-      values: the values of `fetches`.
+      names: of the trainees that were trained in the step.
+      values: the result of `Runs.train`: "summaries" has the values of
+        `fetches`.
       averages: dict from an ensemble's name to its moving average; the loss of
         the best one is that of the search.
       global_step: int, before the step.
     """
     assert self._writer is not None
     self._last_step = global_step
-    for summary, serialized in zip(self._summaries, values["merged"]):
+    fetched = values["summaries"]
+    for summary, serialized in zip(
+        self._summaries, fetched.get("merged", ())):
+      self._writer.add(summary, serialized, global_step)
+    for summary, serialized in self._of_run(names, values):
       self._writer.add(summary, serialized, global_step)
     scalars = {"iteration/adanet/iteration": self._iteration.number}
-    losses = values["losses"]
-    names = list(losses)
-    if len(names) == 1:
-      scalars["loss"] = losses[names[0]]
-    elif names:
+    losses = fetched.get("losses", {})
+    ensembles = list(losses)
+    if len(ensembles) == 1:
+      scalars["loss"] = losses[ensembles[0]]
+    elif ensembles:
       try:
-        best = selection.choose(names, [averages[name] for name in names])
+        best = selection.choose(
+            ensembles, [averages[name] for name in ensembles])
         scalars["loss"] = losses[best.name]
       except selection.AllNaNError:
         pass  # The loop says so.
     self._writer.add_scalars("", scalars, global_step)
+
+  def _of_run(self, names, values):
+    """Yields each summary that was not fetched, and its serialized proto."""
+    trained = dict(zip(names, zip(
+        values["steps"].tolist(), values["losses"].tolist())))
+    for name, tags in self._known.items():
+      if name in trained:
+        proto = tf_compat.v1.Summary()
+        for tag, value in tags.items():
+          proto.value.add(tag=tag, simple_value=value(*trained[name]))
+        yield self._known_summaries[name], proto.SerializeToString()

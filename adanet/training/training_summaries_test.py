@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of when summaries are written, and which values, without a graph."""
+"""Tests of when summaries are written, and which values."""
 
 import math
 import types
@@ -8,7 +8,11 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet import tf_compat
+from adanet.core import scoped_summary
+from adanet.distributed import placement
 from adanet.training import training_summaries
+import numpy as np
 
 
 class StepRateByHandTest(parameterized.TestCase):
@@ -52,7 +56,8 @@ class TrainingSummariesTest(parameterized.TestCase):
     self._writer = mock.Mock()
     self._all = [_summary("op0"), _summary(None), _summary("op2")]
     iteration = types.SimpleNamespace(
-        number=3, summaries=self._all, candidates=[
+        number=3, subnetworks=(), share=placement.Share(True, (), True),
+        summaries=self._all, candidates=[
             types.SimpleNamespace(name=name, loss="loss of " + name)
             for name in names])
     return training_summaries.TrainingSummaries(
@@ -60,8 +65,9 @@ class TrainingSummariesTest(parameterized.TestCase):
             log_step_count_steps=10, save_summary_steps=every_steps))
 
   def _write(self, summaries, losses, averages, step=0):
-    summaries.write(
-        {"merged": [b"s0", b"s2"], "losses": losses}, averages, step)
+    summaries.write((), {
+        "summaries": {"merged": [b"s0", b"s2"], "losses": losses},
+        "steps": np.zeros(0), "losses": np.zeros(0)}, averages, step)
 
   @parameterized.parameters(
       (1, [0, 1, 2, 3, 4, 5, 6, 7, 8]), (2, [0, 2, 4, 6, 8]),
@@ -70,7 +76,7 @@ class TrainingSummariesTest(parameterized.TestCase):
     summaries = self._made(every_steps)
     steps = []
     for step in range(9):
-      if summaries.fetches(step):
+      if summaries.is_due(step):
         steps.append(step)
         self._write(summaries, {"a": 1., "b": 2.}, {"a": 1., "b": 2.}, step)
     self.assertEqual(expected, steps)
@@ -79,8 +85,8 @@ class TrainingSummariesTest(parameterized.TestCase):
     self.assertEqual(
         {"merged": ["op0", "op2"],
          "losses": {"a": "loss of a", "b": "loss of b"}},
-        self._made(1).fetches(0))
-    self.assertEqual({}, self._made(1, has_writer=False).fetches(0))
+        self._made(1).fetches())
+    self.assertFalse(self._made(1, has_writer=False).is_due(0))
 
   def test_each_summary_has_its_own_values(self):
     self._write(self._made(1), {"a": 1., "b": 2.}, {"a": 1., "b": 2.}, 7)
@@ -101,6 +107,70 @@ class TrainingSummariesTest(parameterized.TestCase):
     if expected is not None:
       scalars["loss"] = expected
     self._writer.add_scalars.assert_called_once_with("", scalars, 7)
+
+
+class SummariesThatRunsKnowTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    v1 = tf_compat.v1
+    self.enter_context(v1.Graph().as_default())
+    self._writer = mock.Mock()
+    with v1.variable_scope("adanet/iteration_0/subnetwork_t0_dnn"):
+      self._step = v1.get_variable(
+          "step", [], v1.int64, v1.constant_initializer(6), use_resource=True)
+      step, loss = self._step.read_value(), v1.constant(.1)
+      self._summary = scoped_summary.ScopedSummary("subnetwork", "t0_dnn")
+      with self._summary.current_scope():
+        self._summary.scalar("iteration_step/adanet/iteration_step", step)
+        self._summary.scalar("loss", loss)
+    self._spec = types.SimpleNamespace(
+        name="t0_dnn", summary=self._summary, loss=loss, iteration_step=step)
+
+  def _made(self, candidates=(), trains=True):
+    return training_summaries.TrainingSummaries(
+        types.SimpleNamespace(
+            number=0, subnetworks=(self._spec,), candidates=candidates,
+            share=placement.Share(True, (0,), trains),
+            summaries=[self._summary]),
+        self._writer, types.SimpleNamespace(
+            log_step_count_steps=10, save_summary_steps=1))
+
+  def _written(self, summaries, *names):
+    summaries.write(names, {
+        "summaries": {}, "steps": np.full(len(names), 7),
+        "losses": np.full(len(names), .1, np.float32)}, {}, 6)
+    return self._writer.add.call_args_list
+
+  def test_values_are_those_of_its_ops(self):
+    summaries = self._made()
+    self.assertEqual({}, summaries.fetches())
+    (call,) = self._written(summaries, "t0_dnn")
+    with tf_compat.v1.Session() as session:
+      session.run(self._step.initializer)
+      expected = session.run(self._summary.merged())
+    summary, serialized, step = call[0]
+    self.assertIs(self._summary, summary)
+    self.assertEqual(
+        [tf_compat.v1.Summary.FromString(expected), 6],
+        [tf_compat.v1.Summary.FromString(serialized), step])
+
+  def test_one_that_has_ended_shows_nothing(self):
+    self.assertEmpty(self._written(self._made()))
+
+  @parameterized.parameters(
+      (lambda summary: summary.histogram("logits", [1., 2.]),),
+      (lambda summary: summary.scalar("mine", 1.),))
+  def test_fetches_what_a_builder_adds(self, add):
+    add(self._summary)
+    self.assertLen(self._made().fetches()["merged"], 1)
+
+  def test_fetches_where_ensembles_train(self):
+    candidate = types.SimpleNamespace(name="a", loss="loss of a")
+    self.assertLen(self._made([candidate]).fetches()["merged"], 1)
+
+  def test_fetches_what_trains_elsewhere(self):
+    self.assertLen(self._made(trains=False).fetches()["merged"], 1)
 
 
 if __name__ == "__main__":
