@@ -125,6 +125,19 @@ def _exclude_by_path(optimizer, variables):
       pattern.search(getattr(variable, "path", variable.name))])
 
 
+def _sum_over_one_replica(optimizer):
+  """Lets an optimizer of Keras 3 take its gradients as they are.
+
+  It adds up those of all replicas. Where there is one, that changes nothing,
+  but it registers a gradient of the sum, by which TensorFlow keeps the whole
+  graph in memory until the process ends.
+  """
+  if not _tensorflow.v2.distribute.has_strategy():
+    for one in (optimizer, getattr(optimizer, "inner_optimizer", None)):
+      if hasattr(one, "_all_reduce_sum_gradients"):
+        one._all_reduce_sum_gradients = list  # pylint: disable=protected-access
+
+
 def _trace(step, gradients):
   """Returns a function of gradients as TensorFlow's, which knows their order.
   """
@@ -175,6 +188,7 @@ def _keras_3_step(optimizer, loss, var_list):
         f"optimizer={optimizer!r}: the loss depends on no variable of "
         f"{[variable.name for variable in var_list]}.")
   keras_scope.use(optimizer)
+  _sum_over_one_replica(optimizer)
   trained = [keras_loaded.of_keras(variable) for _, variable in pairs]
 
   def apply(gradients):
