@@ -126,16 +126,21 @@ def _exclude_by_path(optimizer, variables):
 
 
 def _sum_over_one_replica(optimizer):
-  """Lets an optimizer of Keras 3 take its gradients as they are.
+  """Lets an optimizer of Keras take its gradients as they are.
 
-  It adds up those of all replicas. Where there is one, that changes nothing,
-  but it registers a gradient of the sum, by which TensorFlow keeps the whole
+  It adds up the gradients of all replicas. Where there is one, that changes
+  nothing, but TensorFlow registers a gradient of the sum, which keeps the whole
   graph in memory until the process ends.
   """
-  if not _tensorflow.v2.distribute.has_strategy():
-    for one in (optimizer, getattr(optimizer, "inner_optimizer", None)):
-      if hasattr(one, "_all_reduce_sum_gradients"):
-        one._all_reduce_sum_gradients = list  # pylint: disable=protected-access
+  if _tensorflow.v2.distribute.has_strategy():
+    return
+  for one in (optimizer, getattr(optimizer, "inner_optimizer", None)):
+    for name in ("_all_reduce_sum_gradients",  # Keras 3.
+                 "aggregate_gradients"):  # Keras 2.
+      package = getattr(
+          getattr(type(one), name, None), "__module__", "").split(".")[0]
+      if package in ("keras", "tf_keras"):  # Not a method of the user's.
+        setattr(one, name, list)
 
 
 def _trace(step, gradients):
@@ -230,6 +235,7 @@ def _keras_step(optimizer, loss, var_list):
   pairs = [(gradient, variable) for gradient, variable in zip(
       tf.gradients(loss, var_list), var_list) if gradient is not None]
   optimizer.build([variable for _, variable in pairs])
+  _sum_over_one_replica(optimizer)
 
   def apply(gradients):
     optimizer.apply_gradients(
