@@ -125,6 +125,24 @@ def _exclude_by_path(optimizer, variables):
       pattern.search(getattr(variable, "path", variable.name))])
 
 
+def _sum_over_one_replica(optimizer):
+  """Lets an optimizer of Keras take its gradients as they are.
+
+  It adds up the gradients of all replicas. Where there is one, that changes
+  nothing, but TensorFlow registers a gradient of the sum, which keeps the whole
+  graph in memory until the process ends.
+  """
+  if _tensorflow.v2.distribute.has_strategy():
+    return
+  for one in (optimizer, getattr(optimizer, "inner_optimizer", None)):
+    for name in ("_all_reduce_sum_gradients",  # Keras 3.
+                 "aggregate_gradients"):  # Keras 2.
+      package = getattr(
+          getattr(type(one), name, None), "__module__", "").split(".")[0]
+      if package in ("keras", "tf_keras"):  # Not a method of the user's.
+        setattr(one, name, list)
+
+
 def _trace(step, gradients):
   """Returns a function of gradients as TensorFlow's, which knows their order.
   """
@@ -175,6 +193,7 @@ def _keras_3_step(optimizer, loss, var_list):
         f"optimizer={optimizer!r}: the loss depends on no variable of "
         f"{[variable.name for variable in var_list]}.")
   keras_scope.use(optimizer)
+  _sum_over_one_replica(optimizer)
   trained = [keras_loaded.of_keras(variable) for _, variable in pairs]
 
   def apply(gradients):
@@ -216,6 +235,7 @@ def _keras_step(optimizer, loss, var_list):
   pairs = [(gradient, variable) for gradient, variable in zip(
       tf.gradients(loss, var_list), var_list) if gradient is not None]
   optimizer.build([variable for _, variable in pairs])
+  _sum_over_one_replica(optimizer)
 
   def apply(gradients):
     optimizer.apply_gradients(

@@ -3,6 +3,8 @@
 """Tests of optimizers in a graph, on every version of TensorFlow."""
 
 import functools
+import gc
+import weakref
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -79,6 +81,18 @@ class MinimizeTest(parameterized.TestCase):
         tf_compat.keras.optimizers.SGD(.125, momentum=.5))
     # Steps of .25, then .5 * .25 + .25.
     self.assertEqual(.375, self._minimize(optimizer, steps=2))
+
+  @parameterized.parameters("adam", "sgd")
+  def test_graph_is_freed(self, optimizer):
+    tf = tf_compat.v1
+    graph = tf.Graph()
+    with graph.as_default():
+      x = tf.get_variable("x", initializer=1., use_resource=True)
+      optimizers.minimize(optimizer, 2. * x, [x])
+    freed = weakref.ref(graph)
+    del graph, x
+    gc.collect()
+    self.assertIsNone(freed())
 
   def test_slots_are_in_the_scope(self):
     tf = tf_compat.v1

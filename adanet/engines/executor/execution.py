@@ -81,6 +81,7 @@ class Execution:
     self._num_losses = dict.fromkeys(part_requests, 0)
     self._error: Optional[Exception] = None
     self._before = {part: files.progress(part) for part in part_requests}
+    self._progress = dict(self._before)
     self._attempts = {part: files.attempts(part) for part in part_requests}
     self._silent_until: Optional[float] = (time.monotonic() + _SILENT_SECS)
 
@@ -99,7 +100,7 @@ class Execution:
           self._submit(part)
       while self._pending and not self._is_to_stop():
         self._wait()
-      self._check_graphs()
+      self._check_graphs(self._part_requests)
       if self._is_to_stop():
         self._stop()
     self._training.stops.raise_asked()
@@ -141,13 +142,21 @@ class Execution:
     self._error.__cause__ = self._error.__cause__ or error
 
   def _wait(self):
-    """Waits a moment, and takes the parts that have ended."""
+    """Waits a moment, and takes the parts that have ended.
+
+    It reads the files of parts that may have changed since, as there may be
+    many others.
+    """
+    pending = list(self._pending.values())
     done, _ = concurrent.futures.wait(
         self._pending, timeout=_POLL_SECS,
         return_when=concurrent.futures.FIRST_COMPLETED)
     for future in done:
       self._take(self._pending.pop(future), future)
-    self._check_graphs()
+    begun = self._files.begun(pending)
+    self._check_graphs(begun)
+    self._progress.update(
+        (part, self._files.progress(part)) for part in begun)
     self._report_progress()
 
   def _take(self, part, future):
@@ -209,13 +218,13 @@ class Execution:
           "next read the model_dir.", _STOP_SECS,
           ", ".join(sorted(map(part_files.part_name, self._pending.values()))))
 
-  def _check_graphs(self):
-    """Checks and writes the graphs of the parts that have begun."""
+  def _check_graphs(self, begun):
+    """Checks and writes the graphs of parts that have begun."""
     new = {}
-    for part, part_request in self._part_requests.items():
+    for part in begun:
       graphs = None
       if part not in self._checked:
-        graphs = self._files.graphs(part, part_request.driver)
+        graphs = self._files.graphs(part, self._part_requests[part].driver)
       if graphs is not None:
         self._checked.add(part)
         new.update(graphs)
@@ -225,9 +234,9 @@ class Execution:
 
   def _report_progress(self):
     """Reports how far the parts are together."""
-    now = {part: self._files.progress(part) for part in self._part_requests}
-    self._warn_of_silence(now)
-    known = [progress for progress in now.values() if progress is not None]
+    self._warn_of_silence()
+    known = [progress for progress in self._progress.values()
+             if progress is not None]
     if not known:
       return
     steps = {}
@@ -244,9 +253,10 @@ class Execution:
         min(rates) if rates else None,
         max((p.seconds_left or 0. for p in known), default=None), checks))
 
-  def _warn_of_silence(self, now):
+  def _warn_of_silence(self):
     """Says so once if no worker has trained a step after a while."""
-    if self._silent_until is None or self._results or now != self._before:
+    if self._silent_until is None or self._results or (
+        self._progress != self._before):
       self._silent_until = None
     elif time.monotonic() >= self._silent_until:
       self._silent_until = None

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of what happens to parts on an executor. Nothing is trained."""
 
+import collections
 import signal
 import time
 from concurrent import futures
@@ -49,6 +50,31 @@ class _Threads(futures.ThreadPoolExecutor):
 
   def submit(self, fn, request):  # pylint: disable=arguments-differ
     return super().submit(self._train, request)
+
+
+class _OneByOne(futures.Executor):
+  """Trains one part each time that somebody waits."""
+
+  def __init__(self, files):
+    self._files = files
+    self._waiting = []
+
+  def submit(self, fn, request):  # pylint: disable=arguments-differ
+    future = futures.Future()
+    self._waiting.append((future, request))
+    return future
+
+  def wait(self, pending, timeout, return_when):
+    """Stands for `concurrent.futures.wait`."""
+    del timeout, return_when
+    future, request = self._waiting.pop(0)
+    name = f"t0_{request.part[0]}"
+    self._files.write_graphs(request.part, request.driver, {name: {"Relu": 1}})
+    self._files.write_progress(
+        request.part, events.Progress(0, 4, {name: 4}, {name: .5}))
+    self._files.write_result(request.part, parts.result(request.driver))
+    future.set_result(_Outcome(True))
+    return {future}, set(pending) - {future}
 
 
 class _Graphs:
@@ -234,6 +260,31 @@ class ExecutionTest(parameterized.TestCase):
             "t0_a": early_stopping.CheckedLoss(.75, .25, 4, 1),
             "t0_b": early_stopping.CheckedLoss(.75, .25, 7, 1)}),
                      self._events[-1])
+
+  def test_files_of_a_part_are_read_while_it_trains(self):
+    one_by_one = _OneByOne(self._files)
+    reads = collections.Counter()
+
+    def counted(kind):
+      read = getattr(part_files.PartFiles, kind)
+
+      def count(files, part, *args):
+        reads[kind, part[0]] += 1
+        return read(files, part, *args)
+      return mock.patch.object(part_files.PartFiles, kind, count)
+
+    names = [f"b{i}" for i in range(20)]
+    with counted("progress"), counted("graphs"), mock.patch.object(
+        futures, "wait", one_by_one.wait):
+      self._results(one_by_one, *names)
+    expected = {("graphs", name): 1 for name in names}
+    # And at the beginning.
+    expected.update((("progress", name), 2) for name in names)
+    self.assertEqual(expected, reads)
+    self.assertEqual([{f"t0_{name}": {"Relu": 1}} for name in names],
+                     self._graphs.written)
+    self.assertEqual({f"t0_{name}": 4 for name in names},
+                     self._events[-1].steps)
 
   def test_graphs_are_checked_once(self):
     def train(request):

@@ -22,7 +22,8 @@ import json
 import os
 import pickle
 import socket
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional
+from typing import Tuple
 import urllib.parse
 import uuid
 
@@ -166,6 +167,12 @@ class PartFiles:
     if gfile.exists(self._start_path):  # So that running attempts end first.
       gfile.remove(self._start_path)
     files.remove_folder(self._root)
+
+  def begun(self, wanted: Iterable[parts.Part]) -> List[parts.Part]:
+    """Returns the parts, of some, that a worker has begun."""
+    folders = set(files.names(self._path))
+    return [part for part in wanted
+            if os.path.basename(self._folder(part)) in folders]
 
   def progress(self, part: parts.Part) -> Optional[events.Progress]:
     """Returns how far a part is, or None."""
