@@ -17,7 +17,6 @@ from benchmarks import value
 from benchmarks import value_data
 from benchmarks import value_fit
 from benchmarks import value_keras
-from benchmarks import value_phases
 from benchmarks import value_stopping
 from benchmarks import value_task
 import numpy as np
@@ -273,70 +272,6 @@ class ValueBenchmarkTest(parameterized.TestCase):
     self.assertLen(
         {(styles[name]["color"], styles[name]["marker"]) for name in names},
         len(rows))
-
-
-class PhasesTest(absltest.TestCase):
-
-  def setUp(self):
-    super().setUp()
-    self._now = 0.
-    self._clock = value_phases.PhaseClock(lambda: self._now)
-
-  def test_a_phase_is_without_those_inside_of_it(self):
-    self._now = 5.
-    with self._clock.phase("a"):
-      self._now += 1.
-      with self._clock.phase("b"):
-        self._now += 2.
-        with self._clock.phase("a"):
-          self._now += 4.
-        self._now += 8.
-      self._now += 16.
-    self._now += 32.
-    self.assertEqual({"a": 21., "b": 10.}, self._clock.secs)
-
-  def _tick(self, secs):
-    self._now += secs
-    return np.float32(secs)
-
-  def test_first_and_later_runs(self):
-    v1 = tf_compat.v1
-    run = v1.Session.run
-    with v1.Graph().as_default(), value_phases.clocks(self._clock):
-      one, two = [
-          v1.py_func(lambda secs=secs: self._tick(secs), [], v1.float32)
-          for secs in (1., 2.)]
-      with v1.Session() as session:
-        mixed = {None: two, "a": []}
-        for fetches in one, mixed, one, one, mixed:
-          session.run(fetches)
-        call = session.make_callable(one)
-        for _ in range(3):
-          call()
-    self.assertEqual(
-        {value_phases.FIRST_RUNS: 1 + 2 + 1,
-         value_phases.LATER_RUNS: 1 + 1 + 2 + 1 + 1}, self._clock.secs)
-    self.assertIs(run, v1.Session.run)
-
-  def test_rows(self):
-    job = value_task.Job(value_task.SELECTION_1, "digits", 0, 6, 3)
-    rows = value_phases.rows(job, [
-        {phase: i + turn for i, phase in enumerate(value_phases.PHASES)}
-        for turn in (0., 1., 5.)] + [
-            {value_phases.KERAS: secs} for secs in (20., 10., 30.)])
-    self.assertEqual(
-        [i + 1. for i in range(len(value_phases.PHASES))] + [20.],
-        [row["value"] for row in rows])
-    self.assertEqual("iteration of 3 models, 6 steps: graph for training",
-                     rows[0]["what"])
-    self.assertEqual("1.00 CPU s", rows[0]["figure"])
-    self.assertEmpty(value.bars(rows))
-
-  def test_phases_of_a_search(self):
-    job = value_task.Job(value_task.SELECTION_1, "digits", 0, 2, 2)
-    secs = value_phases.phases(job)
-    self.assertCountEqual(value_phases.PHASES, secs)
-    self.assertTrue(all(one >= 0 for one in secs.values()), secs)
 
 
 if __name__ == "__main__":
