@@ -80,6 +80,7 @@ _INPUTS = {
 }
 
 
+# Of "b" alone: "a" is 0 for all features here, whatever its input is.
 _SHORT = dict(networks=1, max_iterations=1, max_iteration_steps=7)
 
 
@@ -134,7 +135,7 @@ def _config(save_checkpoints_steps=3, **arguments):
 def _estimator(model_dir, max_iterations=2, max_iteration_steps=10,
                networks=2, **config):
   return searches.estimator(
-      model_dir, *[builders.Dense("a"), builders.Dense("b", 3)][:networks],
+      model_dir, *[builders.Dense("a"), builders.Dense("b", 3)][-networks:],
       max_iterations=max_iterations, max_iteration_steps=max_iteration_steps,
       enable_ensemble_summaries=False, enable_subnetwork_summaries=False,
       config=_config(**config))

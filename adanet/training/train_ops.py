@@ -215,7 +215,11 @@ class TrainOps:
           for name in iteration.builder_names if name not in by_builder}
       by_builder = {name: by_builder.get(name, others.get(name))
                     for name in iteration.builder_names}
-    steps = [iteration.base_global_step + step for step in by_builder.values()]
+    # For a part, most of them are one tensor.
+    different = {id(step): step for step in by_builder.values()}
+    added = {key: iteration.base_global_step + step
+             for key, step in different.items()}
+    steps = [added[id(step)] for step in by_builder.values()]
     combined = v1.convert_to_tensor(self._combine(steps))
     if not combined.shape.is_compatible_with([]):
       raise ValueError(

@@ -56,6 +56,25 @@ class TrainOpsTest(parameterized.TestCase):
     self.assertEqual([2] * len(names), values["steps"].tolist())
     self.assertEqual(expected, global_step)
 
+  @parameterized.parameters(2, 30)
+  def test_other_parts_add_no_ops(self, num_builders):
+    v1 = tf_compat.v1
+    with v1.Graph().as_default() as graph, v1.Session() as session:
+      spec = _spec("t0_b1")
+      ops = train_ops.TrainOps(types.SimpleNamespace(
+          share=placement.Share(True, [1], True), subnetworks=(spec,),
+          candidates=(), new_candidates=(), steps={spec.name: spec.step},
+          builder_names=tuple(f"b{i}" for i in range(num_builders)),
+          base_global_step=10, global_step=v1.get_variable(
+              "global_step", initializer=v1.constant(10, v1.int64))),
+                                v1.reduce_mean, is_part=True)
+      before = len(graph.get_operations())
+      global_step = ops.set_global_step([spec.name])
+      num_ops = len(graph.get_operations()) - before
+      session.run(v1.global_variables_initializer())
+      self.assertEqual(11, session.run(global_step))
+    self.assertLess(num_ops, 20)
+
 
 if __name__ == "__main__":
   absltest.main()
