@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the phases of an iteration; `value_test` forks, and needs no session.
+"""Tests of the phases of an iteration. They make sessions: no test forks here.
 
 No test times anything.
 """

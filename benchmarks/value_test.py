@@ -12,6 +12,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet import tf_compat
+from adanet.testing import processes
 from benchmarks import program
 from benchmarks import value
 from benchmarks import value_data
@@ -87,6 +88,24 @@ def _keras_rows(losses, secs, steps=(4, 6, 2)):
         "losses": {"": losses.get(job.way, (.5, .5, .5))[job.seed]},
         "steps": None if tunes else dict(enumerate(steps))}
   return value_keras.rows(_KERAS, 3, results)
+
+
+def _send_epochs(connection):
+  """Sends a list of the labels of each of two epochs of `Model.fit`."""
+  keras = tf_compat.keras_3
+  keras.utils.set_random_seed(0)
+  value_keras.shuffle_each_epoch()
+  seen = []
+
+  def loss(y_true, y_pred):
+    seen.append(y_true.numpy().ravel().tolist())
+    return keras.ops.mean(y_pred)
+
+  model = keras.Sequential([keras.layers.Dense(1)])
+  model.compile("sgd", loss, run_eagerly=True)
+  x = np.arange(20.)[:, None]
+  model.fit(x, x, batch_size=20, epochs=2, verbose=0)
+  connection.send(seen)
 
 
 class ValueBenchmarkTest(parameterized.TestCase):
@@ -200,19 +219,8 @@ class ValueBenchmarkTest(parameterized.TestCase):
       self.assertEqual(set(value_task.WAYS[way].choices), set(result["losses"]))
 
   def test_shuffles_each_epoch(self):
-    keras = tf_compat.keras_3
-    keras.utils.set_random_seed(0)
-    value_keras.shuffle_each_epoch()
-    seen = []
-
-    def loss(y_true, y_pred):
-      seen.append(y_true.numpy().ravel().tolist())
-      return keras.ops.mean(y_pred)
-
-    model = keras.Sequential([keras.layers.Dense(1)])
-    model.compile("sgd", loss, run_eagerly=True)
-    x = np.arange(20.)[:, None]
-    model.fit(x, x, batch_size=20, epochs=2, verbose=0)
+    # In a process of its own, as no test that forks can follow.
+    seen = processes.Process(_send_epochs).receive()
     for epoch in seen:
       self.assertCountEqual(range(20), epoch)
     self.assertLen(set(map(tuple, seen)), 2)
