@@ -49,14 +49,40 @@ class _Assignment:
       self._assign = v1.group(*[
           v1.assign(v, self._values[v.op.name]) for v in variables])
 
-  def get(self, session: Any) -> _Values:
-    """Returns the values of the variables."""
-    return dict(zip(self._values, session.run(self._variables)))
+  @property
+  def variables(self) -> Dict[str, Any]:
+    """The variables by name."""
+    return dict(zip(self._values, self._variables))
 
   def put(self, session: Any, values: _Values) -> None:
     """Sets the values of the variables."""
-    session.run(self._assign, {
-        tensor: values[name] for name, tensor in self._values.items()})
+    session.run(self._assign, self._feeds(values))
+
+  def _feeds(self, values):
+    return {tensor: values[name] for name, tensor in self._values.items()}
+
+  @staticmethod
+  def get_all(session: Any, assignments: Mapping[str, "_Assignment"]
+             ) -> Dict[str, _Values]:
+    """Returns the values of the variables of some networks, in one run."""
+    return session.run({name: assignment.variables
+                        for name, assignment in assignments.items()})
+
+  @classmethod
+  def put_all(cls, session: Any, assignments: Mapping[str, "_Assignment"],
+              values: Mapping[str, _Values]) -> None:
+    """Sets the values of the variables of some networks, in one run.
+
+    Args:
+      session: `Session`.
+      assignments: dict from the name of a network, also of other ones.
+      values: dict from the name of a network to the values.
+    """
+    feeds: Dict[Any, np.ndarray] = {}
+    for name, of_network in values.items():
+      # pylint: disable-next=protected-access
+      feeds.update(assignments[name]._feeds(of_network))
+    session.run([assignments[name]._assign for name in values], feeds)
 
 
 class _Networks:
@@ -133,8 +159,7 @@ class _Networks:
       values: dict from the name of each network to the values of its variables.
     """
     with self._opened.entered() as session:
-      for name, of_network in values.items():
-        self._assignments[name].put(session, of_network)
+      _Assignment.put_all(session, self._assignments, values)
       call = self._call(session, tuple(values))
       fetched = [call(*batch) for batch in self._input.batches()]
     self._sizes = [logits_lib.num_examples(next(iter(of_batch.values())))
@@ -292,7 +317,8 @@ class HeldOutChecks:
              [step] != [c.step for c in self.by_network[name].checks[-1:]]}
     if not steps:
       return {}
-    values = {name: self._assignments[name].get(session) for name in steps}
+    values = _Assignment.get_all(
+        session, {name: self._assignments[name] for name in steps})
     members = self._networks.logits(values)
     ends = {}
     for name, step in steps.items():
@@ -349,10 +375,11 @@ class HeldOutChecks:
       session: `Session` that has their values.
     """
     # Checks from before a restart left no logits here.
-    missing = {name: self._assignments[name].get(session)
+    missing = {name: self._assignments[name]
                for name in self.by_network if name not in self._members}
     if missing:
-      self._members.update(self._networks.logits(missing))
+      self._members.update(self._networks.logits(
+          _Assignment.get_all(session, missing)))
     number = self._iteration.number
     return self._networks.recorded({
         (number, spec.builder.name): self._members[spec.name]
