@@ -209,13 +209,13 @@ class ResumedInputTest(parameterized.TestCase):
 
   def test_every_way(self):
     self._assert_same(_never_cut_off(), self._train(
-        _shuffled, (2, 5, 17), [None, engines.Here()]))
+        _shuffled, (2, 5, 8, 17), [None, engines.Here()]))
 
-  def test_again_and_again_before_the_next_checkpoint(self):
-    search = dict(_SHORT, max_iteration_steps=9, save_checkpoints_steps=4)
+  def test_again_and_again_before_and_after_the_next_checkpoint(self):
+    search = dict(_SHORT, max_iteration_steps=9)
     self._assert_same(
         self._train(_shuffled, **search),
-        self._train(_shuffled, (5, 6, 7), [engines.Here()], **search))
+        self._train(_shuffled, (4, 5, 8), [engines.Here()], **search))
 
   def test_stop_while_it_is_read_again(self):
     model_dir = _folder()
