@@ -3,8 +3,8 @@
 """What `EnsembleSearch(models, loss).fit(x, y)` gives a Keras user.
 
 `value` measures it, beside the loop of `Model.fit` that he writes without it,
-and KerasTuner's Hyperband. All sides get the same rows, as arrays, in batches of
-32, the same models, and Adam; nothing else is said that has a default.
+and KerasTuner's Hyperband. All sides get the same rows, as arrays, in batches
+of 32, the same models, and Adam; nothing else is said that has a default.
 """
 
 import functools

@@ -14,8 +14,8 @@ import numpy as np
 _OF_VALIDATION = (
     "validation_data[0]", "validation_data[1]", "validation_data[2]")
 _NUM_SAMPLED = 64  # Rows that the models are tried with.
-# Held-out rows are read in batches of at least so many. Small rows come in larger
-# ones: there a call of a network takes longer than what it computes.
+# Held-out rows are read in batches of at least so many. Small rows come in
+# larger ones: there a call of a network takes longer than what it computes.
 _LEAST_BATCH, _MOST_SMALL_ROWS, _BYTES_OF_SMALL_ROWS = 128, 1024, 2**18
 
 
