@@ -291,12 +291,8 @@ def _bars_of_task(task, rows):
 
 def bars(rows):
   """Returns list of `program.Bar`."""
-  by_task = {}
-  for row in rows:
-    if _COLUMN in row:
-      by_task.setdefault(row[_COLUMN], {})[row["what"]] = row
   return [
-      bar for task, found in by_task.items()
+      bar for task, found in value_task.by_task(rows, _COLUMN).items()
       for bar in _bars_of_task(task, found)
   ] + value_stopping.bars(rows) + value_keras.bars(rows) + [
       program.Bar(row["what"], row["value"], row["limits"]["value"])

@@ -9,7 +9,7 @@ of 32, the same models, and Adam; nothing else is said that has a default.
 
 import functools
 import statistics
-from typing import Any, Dict, Iterable, List, NamedTuple, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 import adanet
 from adanet import tf_compat
@@ -47,7 +47,7 @@ class KerasSize(NamedTuple):
   """
   tasks: Tuple[str, ...]
   num_models: int
-  epochs: Any
+  epochs: Optional[int]
   num_tuned: int
 
 
@@ -68,7 +68,7 @@ class KerasJob(NamedTuple):
   task: str
   seed: int
   num_models: int
-  epochs: Any = None
+  epochs: Optional[int] = None
 
 
 # The searches.
@@ -268,15 +268,6 @@ def _row(task, way, results):
   return row
 
 
-def _by_task(all_rows):
-  """Returns dict from a task to a dict from a way to its row."""
-  result = {}
-  for row in all_rows:
-    if COLUMN in row:
-      result.setdefault(row[COLUMN], {})[row["what"]] = row
-  return result
-
-
 def _bars_of_task(task, found):
   """Returns the bars of a task, whose rows are `found` by their ways."""
   ours = found[SEARCH]
@@ -300,7 +291,7 @@ def _bars_of_task(task, found):
 
 def bars(all_rows: Iterable[Dict[str, Any]]) -> List[program.Bar]:
   """Returns the bars of those rows that are of this module."""
-  return [bar for task, found in _by_task(all_rows).items()
+  return [bar for task, found in value_task.by_task(all_rows, COLUMN).items()
           for bar in _bars_of_task(task, found)]
 
 
@@ -319,7 +310,7 @@ def draw(picture: Any, all_rows: Iterable[Dict[str, Any]]) -> None:
     picture: a Matplotlib `Figure`, or a part of one.
     all_rows: also of others.
   """
-  by_task = _by_task(all_rows)
+  by_task = value_task.by_task(all_rows, COLUMN)
   panels = picture.subplots(1, len(by_task), squeeze=False)[0]
   for axes, (task, found) in zip(panels, by_task.items()):
     for way, row in found.items():

@@ -38,7 +38,7 @@ PHASES = (TRAINING_GRAPH, OPTIMIZER, LOGITS_GRAPH, FIRST_RUNS, LATER_RUNS,
           RESTORE, SAVE, FIT, REST)
 KERAS = "Keras builds the same models and trains each once"
 
-# The functions of a phase, by their holder; for the rest see `_clocks`.
+# The functions of a phase, by their holder; for the rest see `clocks`.
 _FUNCTIONS = (
     (OPTIMIZER, optimizers, ("minimize",)),
     (RESTORE, sessions.Restorer, ("__init__", "restore")),

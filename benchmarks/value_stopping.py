@@ -145,15 +145,6 @@ def _row(task, searched, results):
   return row
 
 
-def _by_task(all_rows):
-  """Returns dict from a task to a dict from what was searched to its row."""
-  result = {}
-  for row in all_rows:
-    if COLUMN in row:
-      result.setdefault(row[COLUMN], {})[row["what"]] = row
-  return result
-
-
 def _bars_of_task(task, found):
   """Returns the bars of a task, whose rows are `found` by their names."""
   stopped, loop = found[STOPPED], found[LOOP]
@@ -179,7 +170,7 @@ def _bars_of_task(task, found):
 
 def bars(all_rows: Iterable[Dict[str, Any]]) -> List[program.Bar]:
   """Returns the bars of those rows that are of this module."""
-  return [bar for task, found in _by_task(all_rows).items()
+  return [bar for task, found in value_task.by_task(all_rows, COLUMN).items()
           for bar in _bars_of_task(task, found)]
 
 
@@ -220,7 +211,7 @@ def draw(picture: Any, all_rows: Iterable[Dict[str, Any]]) -> None:
     picture: a Matplotlib `Figure`, or a part of one.
     all_rows: also of others.
   """
-  by_task = _by_task(all_rows)
+  by_task = value_task.by_task(all_rows, COLUMN)
   panels = picture.subplots(1, len(by_task), squeeze=False)[0]
   for axes, (task, found) in zip(panels, by_task.items()):
     _draw_task(axes, task, found)

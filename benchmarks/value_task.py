@@ -322,6 +322,24 @@ WAYS = {
 }
 
 
+# What they found.
+
+
+def by_task(rows: Iterable[Dict[str, Any]], column: str
+           ) -> Dict[str, Dict[str, Dict[str, Any]]]:
+  """Returns dict from a task to a dict from what was searched to its row.
+
+  Args:
+    rows: also of other columns.
+    column: str, the key of a task in its rows.
+  """
+  result: Dict[str, Dict[str, Dict[str, Any]]] = {}
+  for row in rows:
+    if column in row:
+      result.setdefault(row[column], {})[row["what"]] = row
+  return result
+
+
 # The process.
 
 

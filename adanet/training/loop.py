@@ -27,8 +27,8 @@ class Ending(enum.Enum):
   """Why a loop ended, of what its process trains: all, a share or a part.
 
   The search chooses a winner after ITERATION_OVER alone, and not if `max_steps`
-  is reached, too. Of several, an executor's driver takes the one that is first
-  here after it.
+  is reached, too. An executor's driver has one of each part, and takes the
+  first of this list that is not ITERATION_OVER.
   """
   ITERATION_OVER = "the iteration is over"
   MAX_STEPS = "it reached the number of steps that were asked for"

@@ -175,7 +175,7 @@ class EnsembleSearchTest(searches.KerasSearchCase):
     fit = {"iterations": 2, "class_weight": {0: 2., 1: 1.}}
     pool = {"small": _dense(3, "softmax", 2), "conv": _conv}
     expected = self.fitted(pool, _SPARSE, _X, _KIND, fit)
-    executors = {"process pool": lambda: engines.process_pool(1),
+    executors = {"process pool": lambda: engines.process_pool(2),
                  "dask": lambda: engines.dask_cluster(1)}
     for name, opened in executors.items():
       with self.subTest(name), opened() as executor:
