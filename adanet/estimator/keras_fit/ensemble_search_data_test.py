@@ -77,6 +77,23 @@ class EnsembleSearchDataTest(searches.KerasSearchCase):
     self.assertNotEqual(
         values[0], search.history.iterations[-1].winning.value)
 
+  @parameterized.parameters(True, False)
+  def test_a_batch_ends_with_its_epoch(self, is_file):
+    x = np.arange(20.)[:, None]
+    data = array_data.ArrayData(
+        x, np.zeros([20]), 8, (x, np.zeros([20])), .2, None, None, 0)
+    with tf_compat.v1.Graph().as_default(), tf_compat.v1.Session() as session:
+      train, _ = data.input_fns(
+          arrangement.Arrangement(arrangement.ARRAY),
+          self.create_tempdir().full_path if is_file else None)
+      features, _ = tf_compat.v1.data.make_one_shot_iterator(
+          train()).get_next()
+      batches = [np.ravel(session.run(features)) for _ in range(6)]
+    self.assertEqual([8, 8, 4] * 2, list(map(len, batches)))
+    for epoch in batches[:3], batches[3:]:
+      self.assertCountEqual(range(20), np.concatenate(epoch))
+    self.assertEqual(3, data.steps_per_epoch)
+
   @parameterized.parameters(
       ([[1100, 10]], 1024), ([[600, 128], [600, 128]], 256),
       ([[300, 28, 28]], 128))
