@@ -5,6 +5,7 @@
 `adanet/estimator:keras_3_test` has what follows for a search.
 """
 
+import functools
 import random
 import subprocess
 import sys
@@ -237,6 +238,30 @@ class KerasScopeTest(parameterized.TestCase):
         _eager_weights(_functional, make_optimizer),
         _Graph(_functional).train(make_optimizer))
 
+  @parameterized.parameters(
+      {"amsgrad": True}, {"weight_decay": .1}, {"clipnorm": .1},
+      {"global_clipnorm": .1}, {"clipvalue": .05},
+      {"use_ema": True, "ema_momentum": .5, "ema_overwrite_frequency": 2},
+      {"loss_scale_factor": 8.}, {"gradient_accumulation_steps": 2},
+      {"beta_1": .5, "beta_2": .9, "epsilon": .01})
+  def test_argument_of_adam(self, **arguments):
+    make = functools.partial(keras.optimizers.Adam, .1, **arguments)
+    self._assert_close(
+        _eager_weights(_functional, make), _Graph(_functional).train(make))
+
+  def test_constraint_with_adam(self):
+    self._assert_close(
+        _eager_weights(_MODELS["constraint"], _OPTIMIZERS["adam"]),
+        _Graph(_MODELS["constraint"]).train(_OPTIMIZERS["adam"]))
+
+  def test_adam_has_an_op_for_each_variable(self):
+    graph = _Graph(_functional)
+    graph.train(_OPTIMIZERS["adam"])
+    self.assertLen(
+        [op for op in graph.graph.get_operations()
+         if op.type == "ResourceApplyAdam"],
+        len(graph.model.trainable_variables))
+
   def test_optimizer_of_tensorflow(self):
     expected = _eager_weights(_MODELS["spectral"], _OPTIMIZERS["sgd"])
     got = _Graph(_MODELS["spectral"]).train(
@@ -345,8 +370,12 @@ class KerasScopeTest(parameterized.TestCase):
       return before, session.run(weights)
 
   def test_weights_of_a_file(self):
-    saved = _layers(keras.layers.BatchNormalization(),
-                    keras.layers.Dropout(.3, seed=1))
+    def make():
+      # See `_functional`: no bias is right before the normalization.
+      return _layers(keras.layers.ReLU(), keras.layers.BatchNormalization(),
+                     keras.layers.Dropout(.3, seed=1))
+
+    saved = make()
     saved.compile("adam", "mse", jit_compile=False)
     for features, labels in _batches():
       saved.train_on_batch(features, labels)
@@ -358,26 +387,24 @@ class KerasScopeTest(parameterized.TestCase):
       return keras.models.load_model(path)
 
     def load_weights():
-      model = _layers(keras.layers.BatchNormalization(),
-                      keras.layers.Dropout(.3, seed=1))
+      model = make()
       model(v1.zeros([1, 3]))
       model.load_weights(path)
       return model
 
     def set_weights():
-      model = _layers(keras.layers.BatchNormalization(),
-                      keras.layers.Dropout(.3, seed=1))
+      model = make()
       model.build([None, 3])
       model.set_weights(weights)
       return model
 
-    for make in load, load_weights, set_weights:
+    for given in load, load_weights, set_weights:
       # Neither does evaluation change any, nor does it need an optimizer.
-      graph = _Graph(make, training=False)
+      graph = _Graph(given, training=False)
       for got in self._step(graph):
         self._assert_close([weights], [got])
       self.assertFalse([name for name in graph.names if "adam" in name])
-      self.assertContainsSubset(graph.names, _Graph(make).names)
+      self.assertContainsSubset(graph.names, _Graph(given).names)
 
     def optimizer():
       return graph.model.optimizer

@@ -7,6 +7,7 @@ import functools
 import re
 from typing import Any, Sequence
 
+from adanet.tf_compat import _keras_adam
 from adanet.tf_compat import _optimizer_names
 from adanet.tf_compat import _tensorflow
 from adanet.tf_compat import keras_loaded
@@ -213,6 +214,9 @@ def _keras_3_step(optimizer, loss, var_list):
     return _trace(apply, gradients)
 
   with keras_scope.assigning(trained + optimizer.variables):
+    short = _keras_adam.step(optimizer, gradients, trained)
+    if short is not None:
+      return short
     try:
       step = _eagerly(trace)
     except (NotImplementedError, ValueError) as error:
