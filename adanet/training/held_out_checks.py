@@ -54,10 +54,6 @@ class _Assignment:
     """The variables by name."""
     return dict(zip(self._values, self._variables))
 
-  def put(self, session: Any, values: _Values) -> None:
-    """Sets the values of the variables."""
-    session.run(self._assign, self._feeds(values))
-
   def _feeds(self, values):
     return {tensor: values[name] for name, tensor in self._values.items()}
 
@@ -226,6 +222,7 @@ class HeldOutChecks:
     self.by_network = dict.fromkeys(
         self._networks.variables, early_stopping.NetworkChecks())
     self._best: Dict[str, _Values] = {}  # Of networks that have not ended.
+    self._compiled: List[Tuple[str, ...]] = []  # See `_compiled_for`.
     self._members: Dict[str, ensemble_lib.Member] = {}
     if resumes and checkpoint is not None:
       self._restore(checkpoint)
@@ -318,7 +315,8 @@ class HeldOutChecks:
     if not steps:
       return {}
     values = _Assignment.get_all(
-        session, {name: self._assignments[name] for name in steps})
+        session, {name: self._assignments[name]
+                  for name in self._compiled_for(steps)})
     members = self._networks.logits(values)
     ends = {}
     for name, step in steps.items():
@@ -336,6 +334,18 @@ class HeldOutChecks:
         ends[name] = reason
     return ends
 
+  def _compiled_for(self, names):
+    """Returns networks to read and to call, with all of the given ones.
+
+    A session compiles both anew for others than before, which takes longer than
+    to read and to call up to twice as many.
+    """
+    for known in self._compiled:
+      if len(known) <= 2 * len(names) and set(names) <= set(known):
+        return known
+    self._compiled.append(tuple(names))
+    return self._compiled[-1]
+
   def put_back(self, session: Any) -> bool:
     """Gives networks that have not ended the values of their best checks.
 
@@ -345,23 +355,25 @@ class HeldOutChecks:
     Returns:
       Whether there are any.
     """
-    for name, values in self._best.items():
-      self._assignments[name].put(session, values)
+    if self._best:
+      _Assignment.put_all(session, self._assignments, self._best)
     return bool(self._best)
 
-  def end(self, session: Any, name: str, reason: str) -> None:
-    """Gives a network the values of its best check, for good.
+  def end(self, session: Any, reasons: Mapping[str, str]) -> None:
+    """Gives networks the values of their best checks, for good.
 
     Args:
-      session: `Session` in which it trained.
-      name: str, the network's.
-      reason: str, why it trains no further.
+      session: `Session` in which they trained.
+      reasons: dict from the name of each network to why it trains no further.
     """
-    best = self._best.pop(name, None)
-    if best is not None:  # If it is, no loss was finite.
-      self._assignments[name].put(session, best)
-    self.by_network[name] = self.by_network[name]._replace(
-        ended=reason.rstrip("."))
+    # Where none is the best, no loss was finite.
+    best = {name: self._best.pop(name) for name in reasons
+            if name in self._best}
+    if best:
+      _Assignment.put_all(session, self._assignments, best)
+    for name, reason in reasons.items():
+      self.by_network[name] = self.by_network[name]._replace(
+          ended=reason.rstrip("."))
 
   def standings(self) -> Dict[str, early_stopping.CheckedLoss]:
     """Returns how each network stands that was checked."""

@@ -122,6 +122,23 @@ class HeldOutChecksTest(parameterized.TestCase):
     self.assertEqual(
         {_A: (4., 4., 2, 2), _B: (1., .25, 2, 1)}, self._checks.standings())
 
+  def test_any_networks_may_be_checked_together(self):
+    networks = "abcde"
+    self._begin([_Times(name) for name in networks])
+    # What one that is not checked has learned meanwhile is none of its checks.
+    for name in networks:
+      self._set("t0_" + name, factor=_NAN)
+    expected = {name: [] for name in networks}
+    for step, together in enumerate(
+        ["abcde", "acd", "ac", "de", "c", "ace", "b"], 1):
+      factors = {name: 20. - step + i / 8 for i, name in enumerate(together)}
+      self.assertEqual({}, self._check(2 * step, **factors))
+      for name, factor in factors.items():
+        expected[name].append((2 * step, (1. - factor)**2))
+        self._set("t0_" + name, factor=_NAN)
+    self.assertEqual(expected, {
+        name: self._losses("t0_" + name) for name in networks})
+
   def test_a_check_changes_nothing_of_training(self):
     self._begin()
     self.assertEqual([False, True, False, True],
@@ -158,7 +175,7 @@ class HeldOutChecksTest(parameterized.TestCase):
     self._check(2, a=3.)
     self.assertEqual({}, self._check(2, a=2.))
     self.assertEqual([(2, 4.)], self._losses(_A))
-    self._checks.end(self._session, _A, "It has learned enough.")
+    self._checks.end(self._session, {_A: "It has learned enough."})
     self.assertEqual({}, self._check(4, a=2., b=2.))
     self.assertEqual([(2, 4.)], self._losses(_A))
     self.assertEqual([(4, 1.)], self._losses(_B))
@@ -190,7 +207,7 @@ class HeldOutChecksTest(parameterized.TestCase):
     self._begin()
     self._check(2, a=1.5, b=3.)
     self._check(4, a=2.)
-    self._checks.end(self._session, _A, "Enough is enough.")
+    self._checks.end(self._session, {_A: "Enough is enough."})
     self.assertEqual([1.5, 3.], [self._get(name) for name in (_A, _B)])
     self.assertEqual(["Enough is enough", ""], [
         self._checks.by_network[name].ended for name in (_A, _B)])
@@ -202,7 +219,7 @@ class HeldOutChecksTest(parameterized.TestCase):
   def test_end_without_a_good_check_leaves_its_values(self):
     self._begin()
     self._check(2, a=_NAN)
-    self._checks.end(self._session, _A, "It is NaN.")
+    self._checks.end(self._session, {_A: "It is NaN."})
     np.testing.assert_equal(_NAN, self._get(_A))
     self.assertEqual({_A}, set(self._checks.standings()))
 
@@ -231,7 +248,7 @@ class HeldOutChecksTest(parameterized.TestCase):
     self._begin()
     self._check(2, a=1.5, b=2.)
     self._check(4, a=2., b=3.)
-    self._checks.end(self._session, _B, "Done.")
+    self._checks.end(self._session, {_B: "Done."})
     before = self._checks.by_network
     path = v1.train.Saver().save(
         self._session, os.path.join(self._folder, "of-test"))

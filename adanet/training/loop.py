@@ -287,9 +287,9 @@ class Loop:
     for name, reason in ends.items():
       is_nan = not math.isfinite(checks.by_network[name].checks[-1].loss)
       self._stop(name, reason, is_complete=not is_nan, is_nan=is_nan)
-    for name in networks:
-      if name not in self._active and name in self._hooks.stops:
-        checks.end(session, name, self._hooks.stops[name])
+    checks.end(session, {
+        name: self._hooks.stops[name] for name in networks
+        if name not in self._active and name in self._hooks.stops})
     if is_last and checks.put_back(session):
       self._saver.forget()  # It may have saved this step as it was before.
 
