@@ -33,7 +33,9 @@ _CLOSE_SECS = 2.
 _POLL_SECS = .02
 _END_SECS = 1.
 
-_threads: List[threading.Thread] = []
+# Set when the call of a thread has come back. A signal may come before Python
+# knows that a thread has started, so the thread itself cannot be asked.
+_returns: List[threading.Event] = []
 
 
 def configured(config: Any, filters: Sequence[str],
@@ -58,19 +60,27 @@ def configured(config: Any, filters: Sequence[str],
 
 def _start_thread(call: Callable[[], None]) -> threading.Thread:
   """Returns a thread that calls a function."""
-  _threads[:] = [thread for thread in _threads if thread.is_alive()]
-  _threads.append(threading.Thread(target=call, daemon=True))
-  _threads[-1].start()
-  return _threads[-1]
+  returned = threading.Event()
+
+  def run():
+    try:
+      call()
+    finally:
+      returned.set()
+
+  _returns[:] = [event for event in _returns if not event.is_set()]
+  _returns.append(returned)
+  thread = threading.Thread(target=run, daemon=True)
+  thread.start()
+  return thread
 
 
 @atexit.register
 def _end_threads():
   """Waits for threads that are about to come back; the rest will sleep."""
   end = time.monotonic() + _END_SECS
-  for thread in _threads:
-    thread.join(max(0., end - time.monotonic()))
-  if any(thread.is_alive() for thread in _threads):
+  if not all(returned.wait(max(0., end - time.monotonic()))
+             for returned in list(_returns)):
     with contextlib.suppress(AttributeError, OSError):  # Another system.
       set_terminate = getattr(
           ctypes.CDLL("libstdc++.so.6"), "_ZSt13set_terminatePFvvE")

@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of sessions that do not open or close. Clusters test the others."""
 
+import _thread
+import contextlib
 import functools
 import signal
+import threading
 import time
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -28,13 +32,28 @@ def _connect(**arguments):
       **arguments)
 
 
-def _lose(connection, cluster, is_open):
+class _Interrupted(threading.Thread):
+  """A signal comes before Python knows that this thread has started."""
+
+  def start(self):
+    _thread.start_new_thread(self.run, ())
+    raise SystemExit
+
+
+def _close_interrupted(session):
+  with mock.patch.object(threading, "Thread", _Interrupted):
+    with contextlib.suppress(SystemExit):
+      sessions.close(session)
+
+
+def _lose(connection, cluster, is_open, close=sessions.close):
   """A worker that loses its parameter server, and ends with status 7.
 
   Args:
     connection: it asks the test to stop the server, and waits for the answer.
     cluster: dict.
     is_open: whether its session is open then, or being opened.
+    close: function that closes it.
   """
   v1 = tf_compat.v1
   server = v1.train.Server(cluster, "worker", 0)
@@ -65,7 +84,7 @@ def _lose(connection, cluster, is_open):
   try:
     session.run(value)
   except v1.errors.OpError:
-    sessions.close(session)
+    close(session)
     processes.end_as_a_program(7)
 
 
@@ -80,10 +99,10 @@ class _LastObject:
       end()
 
 
-def _end_beside_stopped_server(connection, cluster):
+def _end_beside_stopped_server(connection, cluster, close):
   """A worker whose parameter server goes on while Python ends."""
   globals()["_last_object"] = _LastObject(connection)
-  _lose(connection, cluster, is_open=True)
+  _lose(connection, cluster, True, close)
 
 
 class SessionsTest(parameterized.TestCase):
@@ -116,11 +135,13 @@ class SessionsTest(parameterized.TestCase):
     worker.send("stopped")
     self.assertEqual(7, worker.wait_until_ended(_END_SECS))
 
-  def test_parameter_server_goes_on_while_python_ends(self):
+  @parameterized.named_parameters(
+      ("at_rest", sessions.close), ("interrupted", _close_interrupted))
+  def test_parameter_server_goes_on_while_python_ends(self, close):
     cluster = processes.free_cluster(ps=1, worker=1)
     ps, = servers.start(cluster, "ps")
     self.addCleanup(ps.kill)
-    worker = processes.Process(_end_beside_stopped_server, cluster)
+    worker = processes.Process(_end_beside_stopped_server, cluster, close)
     self.addCleanup(worker.kill)
     worker.receive()
     ps.signal(signal.SIGSTOP)
