@@ -28,7 +28,9 @@ def _saved(folder):
   inputs = keras.Input([3], name="x")
   normalization = keras.layers.Normalization()
   normalization.adapt(3. * features + 1.)
-  hidden = keras.layers.Dense(8, "relu")(normalization(inputs))
+  # A bias before the normalization would have gradients of noise only, which
+  # Adam scales up.
+  hidden = keras.layers.Dense(8, "relu", use_bias=False)(normalization(inputs))
   hidden = keras.layers.BatchNormalization()(hidden)
   hidden = keras.layers.Dropout(.3, seed=3, name="dropout")(hidden)
   model = keras.Model(inputs, keras.layers.Dense(1)(hidden))

@@ -243,7 +243,7 @@ class KerasScopeTest(parameterized.TestCase):
       {"global_clipnorm": .1}, {"clipvalue": .05},
       {"use_ema": True, "ema_momentum": .5, "ema_overwrite_frequency": 2},
       {"loss_scale_factor": 8.}, {"gradient_accumulation_steps": 2},
-      {"beta_1": .5, "beta_2": .9, "epsilon": .01})
+      {"beta_1": .5, "beta_2": .9, "epsilon": .01}, {"beta_2": 1. - 1e-8})
   def test_argument_of_adam(self, **arguments):
     make = functools.partial(keras.optimizers.Adam, .1, **arguments)
     self._assert_close(
