@@ -543,8 +543,9 @@ class _Checks:
     return {name: "no gain" for name, step in new.items()
             if self._ends.get(name) == step}
 
-  def end(self, session, name, reason):
-    self.ended.setdefault(name, (reason, self._runs.steps[name]))
+  def end(self, session, reasons):
+    for name, reason in reasons.items():
+      self.ended.setdefault(name, (reason, self._runs.steps[name]))
 
   def put_back(self, session):
     self.put_back_at.append(dict(self._runs.steps))
