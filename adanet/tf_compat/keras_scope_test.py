@@ -243,7 +243,7 @@ class KerasScopeTest(parameterized.TestCase):
       {"global_clipnorm": .1}, {"clipvalue": .05},
       {"use_ema": True, "ema_momentum": .5, "ema_overwrite_frequency": 2},
       {"loss_scale_factor": 8.}, {"gradient_accumulation_steps": 2},
-      {"beta_1": .5, "beta_2": .9, "epsilon": .01}, {"beta_2": 1. - 1e-8})
+      {"beta_1": .5, "beta_2": .9, "epsilon": .01})
   def test_argument_of_adam(self, **arguments):
     make = functools.partial(keras.optimizers.Adam, .1, **arguments)
     self._assert_close(
@@ -254,13 +254,28 @@ class KerasScopeTest(parameterized.TestCase):
         _eager_weights(_MODELS["constraint"], _OPTIMIZERS["adam"]),
         _Graph(_MODELS["constraint"]).train(_OPTIMIZERS["adam"]))
 
-  def test_adam_has_an_op_for_each_variable(self):
+  @parameterized.parameters(
+      ({}, True), ({"beta_1": .5, "beta_2": .98}, True),
+      # In float32, 1 - beta would be something else.
+      ({"beta_2": .9999}, False), ({"beta_1": 1. - 1e-8}, False),
+      ({}, False, True))  # Keras adds up the gradients of replicas.
+  def test_adam_has_an_op_for_each_variable(
+      self, arguments, expected, has_strategy=False):
     graph = _Graph(_functional)
-    graph.train(_OPTIMIZERS["adam"])
-    self.assertLen(
-        [op for op in graph.graph.get_operations()
-         if op.type == "ResourceApplyAdam"],
-        len(graph.model.trainable_variables))
+    with mock.patch.object(tf_compat.v2.distribute, "has_strategy",
+                           return_value=has_strategy):
+      graph.train(functools.partial(keras.optimizers.Adam, **arguments))
+    self.assertEqual(
+        len(graph.model.trainable_variables) if expected else 0,
+        [op.type for op in graph.graph.get_operations()].count(
+            "ResourceApplyAdam"))
+
+  def test_adam_that_forgets_nothing(self):
+    # Keras divides by 0, and so does what the graph computes.
+    for make in (functools.partial(keras.optimizers.Adam, beta_1=1.),
+                 functools.partial(keras.optimizers.Adam, beta_2=1.)):
+      self._assert_close(
+          _eager_weights(_functional, make), _Graph(_functional).train(make))
 
   def test_optimizer_of_tensorflow(self):
     expected = _eager_weights(_MODELS["spectral"], _OPTIMIZERS["sgd"])
