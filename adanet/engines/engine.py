@@ -85,10 +85,11 @@ class Engine(abc.ABC):
 
   @abc.abstractmethod
   def values(self, candidates: trained_lib.Candidates) -> Dict[str, float]:
-    """Evaluates the candidates that train along, by the evaluator's metric.
+    """Evaluates the candidates that are not fitted, by the evaluator's metric.
 
     Args:
-      candidates: the `Candidates` that `train` has returned last.
+      candidates: `Candidates`. An executor and a cluster know only those that
+        `train` has returned last.
 
     Returns:
       dict from the name of a candidate to its value.

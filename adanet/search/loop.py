@@ -11,22 +11,28 @@
 
 Where each of these is decided, for every engine:
 
-    the iteration is over   `training.loop.Loop`, of what its process trains
-    who has won             `winner.choose`, by the rule in `core/selection`
+    the iteration is over   `training/loop`, of what its process trains; here
+                            `SearchLoop._end_iteration`, for `max_steps`
+    who has won             `winner.choose`: the only one that can, or the best
+                            by the rule in `core/selection`
     there is another one    `SearchLoop._why_no_other`; where a search is begun
                             again, `_why_nothing_to_train`
 
 An engine adds what its processes need to agree on the first:
 
     local      one process trains all
-    executor   each part has a `Loop`; `driver._ending` makes one `Ending` of
-               theirs
-    cluster    the chief's `Loop`, which waits for the workers, says it for all.
-               This module runs in the chief; workers learn of the next
-               iteration from what the chief's `train` announces
+    executor   each part has a `Loop`; `executor/driver`, in which this module
+               runs, makes one `Ending` of theirs
+    cluster    the `Loop` of the chief, in which this module runs, says it for
+               all. It waits for networks of its ensembles that others train.
+               The end of a worker's `Loop` is that of its share; it learns of
+               the next iteration from what the chief's `train` announces. The
+               evaluator has no part in any of this
 
 An iteration that is over is decided, unless `max_steps` is reached. After any
-other `Ending`, also that of the input, the search ends without a winner.
+other `Ending`, also that of the input, this call ends without a winner, and a
+later one may go on. A signal is an exception, and so is `AllNaNError`, where no
+candidate can win.
 """
 
 import math
