@@ -80,6 +80,16 @@ class _Stop(tf_compat.v1.train.SessionRunHook):
       run_context.request_stop()
 
 
+class _StopsAllButChief(_Stop):
+  """Stops training. On a cluster, the chief must hear of it from a worker."""
+
+  def begin(self) -> None:
+    super().begin()
+    config = tf_compat.RunConfig()
+    if config.cluster_spec and config.is_chief:
+      self._left = -1
+
+
 class _Line(adanet.subnetwork.Builder):
   """A network that predicts its factor, to which each step adds a number."""
 
@@ -258,6 +268,9 @@ _ROWS = (
              ("t0_b",), ({"t0_a": .16, "t0_b": .04},), steps={"t0_a": 2},
              is_read=True),
          evaluator=adanet.Evaluator),
+    _row("stopped_by_hook_of_the_user", ([_Line("a", .9), _Line("b", .5)],),
+         _Then(end="^a hook or a saving listener asked for a stop$"),
+         dict(hooks=[_StopsAllButChief()])),
 )
 
 

@@ -59,7 +59,7 @@ class LoopContext(NamedTuple):
     wait_for: called again and again while there is nothing to do until other
       tasks have trained, with the steps of the subnetworks that are not done.
       It sleeps, and returns a dict from the name of a subnetwork that no other
-      task trains further to the reason.
+      task trains further to the reason; it has None if training must end.
     untrained: the names of subnetworks that no task trains.
     shares_ensembles: whether other tasks train its ensembles, too.
     not_finite: returns a sentence that names the NaN values of the input, or
@@ -70,7 +70,7 @@ class LoopContext(NamedTuple):
   report: events.Report
   mark_stopped: Callable[[str, str, int], None]
   asked_to_stop: Callable[[], bool] = lambda: False
-  wait_for: Callable[[Dict[str, int]], Dict[str, str]] = _nobody_else
+  wait_for: Callable[[Dict[str, int]], Dict[Optional[str], str]] = _nobody_else
   untrained: Tuple[str, ...] = ()
   shares_ensembles: bool = False
   not_finite: Callable[[], str] = str
@@ -180,8 +180,7 @@ class Loop:
       raise selection.all_nan_error(self._number, candidates, advice)
 
   def _is_at_max_steps(self):
-    limit = self._max_steps
-    return limit is not None and self.global_step >= limit
+    return self._max_steps is not None and self.global_step >= self._max_steps
 
   def _ensembles(self, num_steps=1):
     """Returns the names of the ensembles, if they may take so many steps now.
@@ -337,8 +336,11 @@ class Loop:
     """Lets other tasks train, and reads how far they are."""
     unfinished = self._lag_limit.unfinished
     if unfinished:
-      for name in self._context.wait_for(unfinished):
-        self._lag_limit.stop(name)
+      for name, reason in self._context.wait_for(unfinished).items():
+        if name is None:
+          self._hooks.stops[None] = reason
+        else:
+          self._lag_limit.stop(name)
     self._look(session)
 
   def progress(self, rate: Optional[float] = None) -> events.Progress:
@@ -401,10 +403,8 @@ class Loop:
 
   def _first_ending(self):
     """Returns why training ends before a step; None if it does not."""
-    ending = self._max_steps_ending()
-    if ending is None and self._context.is_late:
-      return Ending.TIME_IS_UP
-    return ending
+    late = Ending.TIME_IS_UP if self._context.is_late else None
+    return self._max_steps_ending() or late
 
   def is_done(self) -> bool:
     """Returns whether nothing is left to train here."""

@@ -413,6 +413,11 @@ class TurnsTest(LoopTest):
         _chief(), untrained=("b", "c")))
     self.assertLen(self.waits, 1)
 
+  def test_chief_ends_where_another_task_was_stopped(self):
+    self.assertEqual(_Ending.STOP_ASKED, self.train(
+        _chief(), wait_for=lambda unfinished: {
+            **dict.fromkeys(unfinished, "over"), None: "a hook asked"}))
+
   @parameterized.parameters((.2, 1, 2), (.8, 6, 7))
   def test_ensembles_have_their_part_of_the_time(self, part, least, most):
     self.make(_chief(fractions=(1 - part, part)), steps={"b": _STEPS,

@@ -288,7 +288,7 @@ class ChiefEngine(engine.Engine):
   def _announce(self, job_state):
     """Writes a job state, and tells the boards that there is another one."""
     connection = self._connection
-    connection.exhausted_inputs.clear()
+    connection.stopped_workers.clear()
     connection.wait_until_written(connection.evaluation_requests.clear)
     connection.wait_until_written(lambda: connection.file.write(job_state))
     for one in connection.status_boards:

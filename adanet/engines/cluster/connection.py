@@ -16,11 +16,11 @@ from adanet import waiting
 from adanet.engines.cluster import addresses as addresses_lib
 from adanet.engines.cluster import ended
 from adanet.engines.cluster import evaluation_requests as requests_lib
-from adanet.engines.cluster import exhausted_inputs as inputs_lib
 from adanet.engines.cluster import job_state as job_state_lib
 from adanet.engines.cluster import server as server_lib
 from adanet.engines.cluster import sessions
 from adanet.engines.cluster import status_board
+from adanet.engines.cluster import stopped_workers as stopped_workers_lib
 from adanet.tf_compat import files
 
 _MAX_NAMES = 4
@@ -48,7 +48,7 @@ class Connection:
     server: `tf.train.Server` of this task.
     status_boards: sequence of `StatusBoard`, one for each parameter server.
     file: `JobStateFile`.
-    exhausted_inputs: `ExhaustedInputs`.
+    stopped_workers: `StoppedWorkers`.
     evaluation_requests: `EvaluationRequests`.
     job_watch: `JobWatch` since this task started.
   """
@@ -58,7 +58,7 @@ class Connection:
   server: Any
   status_boards: Sequence[status_board.StatusBoard]
   file: job_state_lib.JobStateFile
-  exhausted_inputs: inputs_lib.ExhaustedInputs
+  stopped_workers: stopped_workers_lib.StoppedWorkers
   evaluation_requests: requests_lib.EvaluationRequests
   job_watch: ended.JobWatch
 
@@ -227,6 +227,6 @@ def connect(config: Any, wait_timeout_secs: float) -> Connection:
                           _device(config))
           for i in range(config.num_ps_replicas)],
       file=job_state_lib.JobStateFile(config.model_dir),
-      exhausted_inputs=inputs_lib.ExhaustedInputs(config.model_dir),
+      stopped_workers=stopped_workers_lib.StoppedWorkers(config.model_dir),
       evaluation_requests=requests_lib.EvaluationRequests(config.model_dir),
       job_watch=job_watch)

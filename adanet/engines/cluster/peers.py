@@ -8,6 +8,7 @@ from typing import Callable, Dict, List, Optional, Sequence
 from adanet import log as logging
 from adanet.core import iteration as iteration_lib
 from adanet.engines.cluster import connection as connection_lib
+from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 
 _POLL_SECS = .02
@@ -102,7 +103,8 @@ class Peers:
         first_names(["{} (at step {})".format(*item)
                      for item in unfinished.items()]))
 
-  def wait_until_trained(self, unfinished: Dict[str, int]) -> Dict[str, str]:
+  def wait_until_trained(self, unfinished: Dict[str, int]
+                        ) -> Dict[Optional[str], str]:
     """Sleeps a moment; see `LoopContext.wait_for`.
 
     Raises:
@@ -119,8 +121,15 @@ class Peers:
       return {}
     self._file_time = now
     stopped = self._model.model_dir.stopped(self._number, unfinished)
-    left = set(self._connection.exhausted_inputs.tasks(self._generation))
-    stopped.update(
-        (name, "the input of its workers ended") for name in unfinished
-        if left.issuperset(self._trainers[name]))
-    return {name: stopped[name] for name in unfinished if name in stopped}
+    found: Dict[Optional[str], str] = {
+        name: stopped[name] for name in unfinished if name in stopped}
+    endings = self._connection.stopped_workers.endings(self._generation)
+    for name in set(unfinished) - set(found):
+      workers = self._trainers[name]
+      if not set(endings).issuperset(workers):
+        continue
+      found[name] = "the input of its workers ended"
+      for worker in workers:
+        if endings[worker] == loop_lib.Ending.STOP_ASKED:
+          found[None] = f"a hook of {worker} asked for it"
+    return found

@@ -14,9 +14,12 @@ from adanet.distributed import placement
 from adanet.engines.cluster import chief_client
 from adanet.engines.cluster import connection
 from adanet.engines.cluster import peers
+from adanet.training import loop
 from adanet.training import model as model_lib
 
 _GENERATION = 3
+_INPUT, _HOOK = loop.Ending.INPUT_ENDED, loop.Ending.STOP_ASKED
+_INPUT_REASON = "the input of its workers ended"
 # Of two subnetworks, worker:0 trains the one, worker:1 the other, and worker:3
 # both.
 _WORKERS = ["chief:0"] + [f"worker:{i}" for i in range(4)]
@@ -37,8 +40,8 @@ class PeersTest(parameterized.TestCase):
     self._connection.worker_names = _WORKERS
     self._connection.address = "{}'s address".format
     self._connection.unreachable.return_value = []
-    self._connection.exhausted_inputs = mock.Mock()
-    self._connection.exhausted_inputs.tasks.return_value = []
+    self._connection.stopped_workers = mock.Mock()
+    self._connection.stopped_workers.endings.return_value = {}
     self._connection.wait = lambda advice: waiting.Wait(
         10., advice, clock=lambda: self._now, sleep=self._sleep)
 
@@ -67,12 +70,22 @@ class PeersTest(parameterized.TestCase):
     return stopped
 
   @parameterized.parameters(
-      ([], {}), (["worker:0"], {}), (["chief:0", "worker:0", "worker:1"], {}),
-      (["worker:0", "worker:3"], {"t0_a": "the input of its workers ended"}))
-  def test_the_input_of_workers_ends(self, left, expected):
-    self._connection.exhausted_inputs.tasks.return_value = left
+      ({}, {}), ({"worker:0": _INPUT}, {}), ({"worker:0": _HOOK}, {}),
+      ({"chief:0": _INPUT, "worker:0": _INPUT, "worker:1": _HOOK}, {}),
+      ({"worker:0": _INPUT, "worker:3": _INPUT}, {"t0_a": _INPUT_REASON}),
+      ({"worker:0": _INPUT, "worker:3": _HOOK},
+       {"t0_a": _INPUT_REASON, None: "a hook of worker:3 asked for it"}))
+  def test_workers_train_no_further(self, endings, expected):
+    self._connection.stopped_workers.endings.return_value = endings
     self.assertEqual(expected, self._wait(self._others(), {"t0_a": 2}))
-    self._connection.exhausted_inputs.tasks.assert_called_with(_GENERATION)
+    self._connection.stopped_workers.endings.assert_called_with(_GENERATION)
+
+  def test_hook_that_stopped_a_worker_when_its_network_was_done(self):
+    self._connection.stopped_workers.endings.return_value = {
+        "worker:0": _HOOK, "worker:3": _HOOK}
+    self._model_dir.mark_stopped(0, "t0_a", "It is done.", 2)
+    self.assertEqual({"t0_a": "It is done."},
+                     self._wait(self._others(), {"t0_a": 2}))
 
   @parameterized.parameters((2, {}), (3, {"t0_b": "Its loss is NaN."}))
   def test_one_that_has_stopped(self, step, expected):
@@ -82,12 +95,14 @@ class PeersTest(parameterized.TestCase):
 
   def test_files_are_read_once_a_second(self):
     self._wait(self._others(), {"t0_a": 2}, 5.)
-    self.assertBetween(self._connection.exhausted_inputs.tasks.call_count, 4, 6)
+    self.assertBetween(
+        self._connection.stopped_workers.endings.call_count, 4, 6)
 
   def test_another_generation(self):
     with self.assertRaises(chief_client.GenerationChanged):
       self._others("worker:1", mock.Mock(
-          side_effect=chief_client.GenerationChanged())).wait_until_trained({"t0_a": 2})
+          side_effect=chief_client.GenerationChanged())).wait_until_trained(
+              {"t0_a": 2})
 
   def test_no_end_while_others_train(self):
     waiting_one = self._others()

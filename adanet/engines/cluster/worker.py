@@ -141,10 +141,10 @@ class Worker:
           self._training.stops.raise_asked()
           return  # To another generation.
         it.end(session)
-    if ending == loop_lib.Ending.INPUT_ENDED:
+    if ending in (loop_lib.Ending.INPUT_ENDED, loop_lib.Ending.STOP_ASKED):
       self._connection.wait_until_written(
-          lambda: self._connection.exhausted_inputs.add(
-              generation, self._connection.name))
+          lambda: self._connection.stopped_workers.add(
+              generation, self._connection.name, ending))
 
   def _check_variables(self, it, session, generation):
     missing = it.initializers.unset_variables(session)
