@@ -11,28 +11,30 @@
 
 Where each of these is decided, for every engine:
 
-    the iteration is over   `training/loop`, of what its process trains; here
-                            `SearchLoop._end_iteration`, for `max_steps`
+    the iteration is over   `Loop._is_over` in `training/loop`: each network has
+                            its steps or was stopped (NaN, a check, a hook), and
+                            the ensembles have caught up
     who has won             `winner.choose`: the only one that can, or the best
                             by the rule in `core/selection`
     there is another one    `SearchLoop._why_no_other`; where a search is begun
                             again, `_why_nothing_to_train`
 
-An engine adds what its processes need to agree on the first:
+Whose `Loop` says that an iteration is over differs by engine:
 
-    local      one process trains all
-    executor   each part has a `Loop`; `executor/driver`, in which this module
-               runs, makes one `Ending` of theirs
-    cluster    the `Loop` of the chief, in which this module runs, says it for
-               all. It waits for networks of its ensembles that others train.
-               The end of a worker's `Loop` is that of its share; it learns of
-               the next iteration from what the chief's `train` announces. The
-               evaluator has no part in any of this
+    local      there is only one
+    executor   each part has one. `executor/driver`, in which this module runs,
+               combines their `Ending`s into one
+    cluster    that of the chief, in which this module runs. It waits for the
+               networks that other tasks train for its ensembles; those of a
+               worker without further input count as done. The `Loop` of a
+               worker ends with its share, which ends no iteration. The worker
+               learns of the next one from what the chief's `train` announces.
+               Parameter servers and the evaluator have no part in this
 
-An iteration that is over is decided, unless `max_steps` is reached. After any
-other `Ending`, also that of the input, this call ends without a winner, and a
-later one may go on. A signal is an exception, and so is `AllNaNError`, where no
-candidate can win.
+When an iteration is over, a winner is chosen, unless `max_steps` is reached,
+too. After any other `Ending`, also that of the input, this call ends without a
+winner, and a later one may go on. A signal raises `KeyboardInterrupt` or
+`SystemExit`. Where no candidate can win, `AllNaNError` is raised.
 """
 
 import math

@@ -12,19 +12,21 @@ generation is announced, and that it is ready:
                  variables have no values yet
     ready        all variables have their values, and the status boards say so;
                  the chief and the workers train
-    over         the chief's `training.loop` says so, and has saved the last
-                 checkpoint. `search/loop`, in the chief alone, decides: all
-                 tasks compute the values, logits or reports that it asks for.
-                 Its next `train` announces the next iteration
+    trained      the chief's `training.loop` says so, and has saved the last
+                 checkpoint. `search/loop`, in the chief alone, decides: chief
+                 and workers compute the values, logits or reports that it asks
+                 for. The next `ChiefEngine.train` announces the next iteration
     lost         a parameter server has lost its variables; the chief announces
                  another generation, from the latest checkpoint
 
-The chief's `training.loop` waits for subnetworks of others, if it trains
-ensembles (see `Peers`), but not for a worker whose input has ended. When its
-own input ends, the search does, without a winner. `max_seconds` is the chief's.
+The chief's `training.loop` waits for subnetworks of its ensembles that others
+train (see `Peers`), but not for a worker whose input has ended. When its own
+input ends, it takes no step, and when the others are done, training ends
+without a winner. So does it if a hook stops a worker (`StoppedWorkers`). Only
+the chief looks at `max_seconds`.
 
 At the end the job state says that the job is OVER or STOPPED, and all tasks
-end.
+end. After an error, they wait for the chief to be started again.
 
 When a parameter server is lost in the middle of an iteration:
 
@@ -88,10 +90,7 @@ class _VariablesLostError(Exception):
 
 
 class ChiefEngine(engine.Engine):
-  """Trains iterations with the workers and parameter servers of a cluster.
-
-  Its methods are in the order of time.
-  """
+  """Trains with the workers and parameter servers of a cluster."""
 
   _training: trainer.Training
 
