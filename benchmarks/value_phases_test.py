@@ -70,7 +70,10 @@ class PhasesTest(absltest.TestCase):
     self.assertEqual("1.00 CPU s", rows[0]["figure"])
     self.assertEmpty(value.bars(rows))
 
-  def test_phases_of_a_search(self):
+
+class PhasesOfASearchTest(absltest.TestCase):
+
+  def test_one_iteration(self):
     job = value_task.Job(value_task.SELECTION_1, "digits", 0, 2, 2)
     secs = value_phases.phases(job)
     self.assertCountEqual(value_phases.PHASES, secs)

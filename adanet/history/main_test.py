@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of adanet-report."""
 
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -10,6 +12,7 @@ import sys
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.history import example
+from adanet.history import main
 from adanet.history import records
 from adanet.history import store
 
@@ -47,14 +50,6 @@ class MainTest(parameterized.TestCase):
 
   def _path(self, *names):
     return os.path.join(self.folder, *names)
-
-  def _assert_fails(self, expected, *args, **kwargs):
-    code, output, error = _run(*args, **kwargs)
-    self.assertEqual(2, code, error)
-    self.assertIn(expected, error)
-    self.assertStartsWith(error, "adanet-report: ")
-    self.assertEqual(1, error.count("\n"), error)
-    self.assertFalse(output)
 
   def test_tables(self):
     self.assertEqual((0, str(self.report), ""), _run(self.model_dir))
@@ -119,27 +114,37 @@ class MainTest(parameterized.TestCase):
     self.assertRegex(
         error, r"^adanet-report: 1 of the files .* is left out: .*\n$")
 
-  def test_bad_input(self):
-    self._assert_fails("no argument: expected one model_dir")
-    self._assert_fails("a b: expected one model_dir", "a", "b")
-    self._assert_fails(f"model_dir='{self._path('nothing')}': expected a "
-                       "folder.", self._path("nothing"))
-    self._assert_fails("expected a model_dir in which an iteration has ended",
-                       self.folder)
-    self._assert_fails("Unknown command line flag 'svg'", "--svg", "a")
-    self._assert_fails("--picture: path='a.jpg': expected a file that ends",
-                       self.model_dir, "--picture=a.jpg")
-    self._assert_fails(
-        f"--picture={self._path('no', 'a.svg')}: No such file or directory.",
-        self.model_dir, "--picture=" + self._path("no", "a.svg"))
+  @parameterized.parameters(
+      ("no argument: expected one model_dir",),
+      ("a b: expected one model_dir", "a", "b"),
+      ("model_dir='{0}/nothing': expected a folder.", "{0}/nothing"),
+      ("expected a model_dir in which an iteration has ended", "{0}"),
+      ("Unknown command line flag 'svg'", "--svg", "a"),
+      ("--picture: path='a.jpg': expected a file that ends", "{0}/digits",
+       "--picture=a.jpg"),
+      ("--picture={0}/no/a.svg: No such file or directory.", "{0}/digits",
+       "--picture={0}/no/a.svg"))
+  def test_bad_input(self, expected, *args):
+    output, error = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(error):
+      code = main.main(["adanet-report"] + [
+          arg.format(self.folder) for arg in args])
+    self.assertEqual((2, ""), (code, output.getvalue()))
+    self.assertStartsWith(error.getvalue(), "adanet-report: ")
+    self.assertIn(expected.format(self.folder), error.getvalue())
+    self.assertEqual(1, error.getvalue().count("\n"))
 
   @parameterized.parameters(
       (["rich"], "rich is not installed: pip install rich\n"),
       (["matplotlib", "--picture=a.svg"],
        "pip install 'adanet-distributed[plot]'\n"))
   def test_package_that_is_not_installed(self, args, expected):
-    self._assert_fails(
-        expected, *args, self.model_dir, program=("-c", _MISSING))
+    code, output, error = _run(
+        *args, self.model_dir, program=("-c", _MISSING))
+    self.assertEqual((2, ""), (code, output))
+    self.assertStartsWith(error, "adanet-report: ")
+    self.assertIn(expected, error)
+    self.assertEqual(1, error.count("\n"), error)
 
   def test_full_disk(self):
     with open("/dev/full", "w") as full:

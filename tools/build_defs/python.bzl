@@ -52,7 +52,7 @@ def py_tiered_test(name, srcs, quick, shard_count = None, tags = [], **kwargs):
         **kwargs
     )
 
-def py_together_test(name, cases):
+def py_together_test(name, cases, whole = []):
     """Makes a medium test that runs cases of several files in one process.
 
     So TensorFlow, which takes longer to import than most cases to run, is
@@ -61,16 +61,18 @@ def py_together_test(name, cases):
 
     A case that forks fails behind one that has made a session of TensorFlow.
 
-    `.ci/run` runs `whole_` and the name, the files whose cases are all here, in
-    place of `alone_` and the name, the tests of these files.
+    `.ci/run` runs `whole_` and the name, whole files in one process, in place of
+    `alone_` and the name, the tests of these files.
 
     Args:
       name: such as "quick_test".
       cases: list of tests of this package, such as "scopes_test", or some of
         their classes or cases, such as "nan_test.NanTest.test_all_nan".
+      whole: list of further tests that may run in one process, behind those
+        that `cases` has whole.
     """
     _py_together_test(name, cases, tags = ["quick"])
-    files = [case for case in cases if "." not in case]
+    files = [case for case in cases if "." not in case] + whole
     if files:
         _py_together_test("whole_" + name, files, tags = ["manual"])
         native.test_suite(

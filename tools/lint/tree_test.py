@@ -64,25 +64,25 @@ def _sources(*suffixes):
   return found
 
 
-class TreeTest(absltest.TestCase):
+class _TestCase(absltest.TestCase):
 
-  def _check(self, check, sources, exempt):
+  def assert_finds_nothing(self, check, sources, exempt=()):
     """Fails if a check finds something in one of these files."""
     self.assertGreater(len(sources), 10)
     self.assertEqual("", "\n".join(
         f"{path}:{line}: {message}" for path, text in sources.items()
         if not path.startswith(exempt) for line, message in check(text)))
 
+
+class TreeTest(_TestCase):
+
   def test_tensorflow_imports(self):
-    self._check(tensorflow_imports.check, _sources(".py"), _MAY_USE_TENSORFLOW)
+    self.assert_finds_nothing(
+        tensorflow_imports.check, _sources(".py"), _MAY_USE_TENSORFLOW)
 
   def test_python_rules(self):
-    self._check(python_rules.check, _sources("BUILD", ".bzl"),
-                _MAY_LOAD_PYTHON_RULES)
-
-  @absltest.skipIf(sys.version_info < (3, 10), "beniget needs a later Python")
-  def test_loop_names(self):
-    self._check(loop_names.check, _sources(".py"), ())
+    self.assert_finds_nothing(
+        python_rules.check, _sources("BUILD", ".bzl"), _MAY_LOAD_PYTHON_RULES)
 
   def test_classes_have_names_of_their_own(self):
     self.assertEqual([], class_names.check({
@@ -90,7 +90,7 @@ class TreeTest(absltest.TestCase):
         if "/testdata/" not in path}))
 
   def test_typing_style(self):
-    self._check(typing_style.check, _sources(".py"), ())
+    self.assert_finds_nothing(typing_style.check, _sources(".py"))
 
   def test_modules_are_short(self):
     lengths = {path: text.count("\n") for path, text in _sources(".py").items()
@@ -118,6 +118,13 @@ class TreeTest(absltest.TestCase):
     for one, other in (("executor", "cluster"), ("cluster", "executor")):
       self.assertEqual([], import_graph.arrows(
           edges, f"adanet.engines.{one}", f"adanet.engines.{other}"))
+
+
+@absltest.skipIf(sys.version_info < (3, 10), "beniget needs a later Python")
+class LoopNamesOfTreeTest(_TestCase):
+
+  def test_loop_names(self):
+    self.assert_finds_nothing(loop_names.check, _sources(".py"))
 
 
 if __name__ == "__main__":
