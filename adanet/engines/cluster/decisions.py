@@ -41,6 +41,19 @@ def may_reconnect(error: BaseException, num_failures: int) -> bool:
   return may_be_lost(error) and num_failures <= MAX_FAILURES
 
 
+def pause_secs(num_failures: int) -> float:
+  """Returns how long to wait after an error before another session, in s.
+
+  A task that was refused, as a worker that is started again refuses at first,
+  is not asked again for about 1 s by gRPC, and then for 1.6 times as long each
+  time: github.com/grpc/grpc/blob/master/doc/connection-backoff.md.
+
+  Args:
+    num_failures: see `may_reconnect`.
+  """
+  return 0. if num_failures <= 1 else 2.**(num_failures - 1)
+
+
 def have_lost(ready: Sequence[Optional[int]], generation: int) -> bool:
   """Returns whether a parameter server has lost its variables.
 

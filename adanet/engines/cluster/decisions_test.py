@@ -23,6 +23,13 @@ class DecisionsTest(parameterized.TestCase):
     error = getattr(tf_compat.v1.errors, name)(None, None, "message")
     self.assertEqual(expected, decisions.may_reconnect(error, num_failures))
 
+  def test_pauses_outlast_the_backoff_of_grpc(self):
+    pauses = [decisions.pause_secs(num_failures)
+              for num_failures in range(1, decisions.MAX_FAILURES + 1)]
+    self.assertEqual(0., pauses[0])
+    self.assertSequenceEqual(sorted(set(pauses)), pauses)
+    self.assertBetween(sum(pauses), 5., 10.)
+
   def test_an_error_of_the_user_is_none_of_a_lost_task(self):
     self.assertFalse(decisions.may_reconnect(ValueError("message"), 1))
 

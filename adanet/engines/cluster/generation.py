@@ -8,6 +8,7 @@ change the next one's.
 """
 
 import contextlib
+import time
 from typing import Iterator
 
 from adanet import log as logging
@@ -22,6 +23,8 @@ from adanet.engines.cluster import sessions as cluster_sessions
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 from adanet.training import trainer
+
+_POLL_SECS = .1
 
 
 class Generation:
@@ -92,6 +95,8 @@ class Generation:
                      it: trainer.IterationTraining) -> None:
     """Raises an error of a session, unless another session may help.
 
+    It waits a while if the session before had failed, too.
+
     Args:
       error: a `tf.errors.OpError`.
       it: `IterationTraining`.
@@ -124,3 +129,10 @@ class Generation:
     logging.warning(
         "Iteration %d: a parameter server may be lost at step %d (%s).",
         self._number, step, type(error).__name__)
+    self._pause(decisions.pause_secs(self._num_failures))
+
+  def _pause(self, secs):
+    """Sleeps, at most until a signal asks for a stop."""
+    end = time.monotonic() + secs
+    while time.monotonic() < end and self._training.stops.asked is None:
+      time.sleep(_POLL_SECS)

@@ -1,0 +1,82 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what a task does after an error of its session."""
+
+import types
+from unittest import mock
+
+from absl.testing import absltest
+from adanet import tf_compat
+from adanet.engines.cluster import decisions
+from adanet.engines.cluster import generation as generation_lib
+
+_errors = tf_compat.v1.errors
+_LOST = _errors.UnavailableError(None, None, "refused")
+
+
+class GenerationTest(absltest.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self._now = 100.
+    self.enter_context(mock.patch.object(
+        generation_lib, "time", mock.Mock(
+            monotonic=lambda: self._now, sleep=self._sleep)))
+    self._stops = mock.Mock(asked=None)
+    self._stops.raise_asked.side_effect = KeyboardInterrupt
+    self._steps = 0
+    self._generation = generation_lib.Generation(
+        mock.Mock(), mock.Mock(stops=self._stops), mock.Mock(), 0, 1)
+
+  def _sleep(self, secs):
+    self._now += secs
+
+  def _fail(self, error=_LOST):
+    """Lets a session fail; returns for how long the task pauses, in s."""
+    began = self._now
+    self._generation.raise_if_final(error, types.SimpleNamespace(
+        loop=types.SimpleNamespace(trained={"a": self._steps}, global_step=9)))
+    return self._now - began
+
+  def test_waits_longer_each_time_and_then_raises(self):
+    for num_failures in range(1, decisions.MAX_FAILURES + 1):
+      self.assertAlmostEqual(
+          decisions.pause_secs(num_failures), self._fail(), delta=.2)
+    with self.assertRaises(_errors.UnavailableError):
+      self._fail()
+
+  def test_a_step_begins_the_count_again(self):
+    for _ in range(9):
+      self._steps += 1
+      self.assertEqual(0., self._fail())
+
+  def test_an_error_of_another_kind_is_raised_at_once(self):
+    with self.assertRaises(_errors.InvalidArgumentError):
+      self._fail(_errors.InvalidArgumentError(None, None, "wrong"))
+
+  def test_step_that_takes_too_long(self):
+    slow = _errors.DeadlineExceededError(None, None, "slow")
+    for _ in range(decisions.MAX_FAILURES):
+      self._fail(slow)
+    with self.assertRaisesRegex(
+        decisions.StepTimeoutError, "iteration 0: step 9 took too long 4 times"
+    ):
+      self._fail(slow)
+
+  def test_signal_before(self):
+    self._stops.asked = 15
+    with self.assertRaises(KeyboardInterrupt):
+      self._fail()
+
+  def test_signal_meanwhile(self):
+    def sleep(secs):
+      self._sleep(secs)
+      self._stops.asked = 15
+
+    self._fail()
+    generation_lib.time.sleep = sleep
+    self.assertLess(self._fail(), 1.)
+
+
+if __name__ == "__main__":
+  absltest.main()
