@@ -324,9 +324,10 @@ class HeldOutChecks:
           self._networks.loss(members[name].logits)
           if _are_finite(values[name]) else float("nan")))
       checks = self.by_network[name] = self.by_network[name].checked(check)
-      if checks.best == check:
+      best = checks.best
+      if best == check:
         self._best[name] = values[name]
-      if checks.best in (check, None):
+      if best in (check, None):
         self._members[name] = members[name]
       self._report(name, check)
       reason = self._rule.why_ended(checks)
