@@ -12,10 +12,11 @@
 Where each of these is decided, for every engine:
 
     the iteration is over   `Loop._is_over` in `training/loop`: each network has
-                            its steps or was stopped (NaN, a check, a hook), and
-                            the ensembles have caught up
-    who has won             `winner.choose`: the only one that can, or the best
-                            by the rule in `core/selection`
+                            its steps or was stopped (NaN, a check, a hook of
+                            its own), and the ensembles have caught up
+    who has won             `winner.choose`: the one of a replay, the only one
+                            that can, or the best by the evaluator's values or
+                            else the moving averages; see `core/selection`
     there is another one    `SearchLoop._why_no_other`; where a search is begun
                             again, `_why_nothing_to_train`
 
@@ -25,8 +26,8 @@ Whose `Loop` says that an iteration is over differs by engine:
     executor   each part has one. `executor/driver`, in which this module runs,
                combines their `Ending`s into one
     cluster    that of the chief, in which this module runs. It waits for the
-               networks that other tasks train for its ensembles; those of a
-               worker without further input count as done. The `Loop` of a
+               networks that other tasks train for its ensembles; one whose
+               workers have no further input counts as done. The `Loop` of a
                worker ends with its share, which ends no iteration. The worker
                learns of the next one from what the chief's `train` announces.
                Parameter servers and the evaluator have no part in this

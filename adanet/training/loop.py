@@ -131,6 +131,7 @@ class Loop:
     self._active = dict(ops.trainees)
     self._diverged: Set[str] = set()
     self._restored_behind: List[str] = []
+    self._input_ended = False
     self.global_step = 0
     self.steps: Dict[str, int] = {}
     self.losses: Dict[str, float] = {}
@@ -154,8 +155,7 @@ class Loop:
     return [name for name, step in steps if limit is not None and step >= limit]
 
   def _stop_finished(self):
-    for name in self._finished(
-        [(name, self.steps[name]) for name in self._active]):
+    for name in self._finished([(n, self.steps[n]) for n in self._active]):
       self._stop(name, f"Training complete after {self.steps[name]} "
                        "steps.", is_complete=True)
 
@@ -183,8 +183,7 @@ class Loop:
     return self._max_steps is not None and self.global_step >= self._max_steps
 
   def _ensembles(self, num_steps=1):
-    """Returns the names of the ensembles, if they may take so many steps now.
-    """
+    """Returns the names of the ensembles, if they may take so many steps."""
     names = [name for name, t in self._active.items() if not t.is_subnetwork]
     if self._ops.limits_lag and not all(
         self._lag_limit.allows(self.steps[name] + num_steps - 1)
@@ -221,9 +220,8 @@ class Loop:
     There are none if all here must wait for other tasks.
     """
     if self._turns is None:
-      if self._ops.limits_lag:
-        return tuple(self._ensembles())
-      return tuple(self._catching_up() or self._active)
+      return tuple(self._ensembles() if self._ops.limits_lag else
+                   self._catching_up() or self._active)
     active = [name for name, t in self._active.items() if t.is_subnetwork]
     # At the last step, only ensembles train that lag behind.
     if self._ops.limits_lag and self._is_at_max_steps():
@@ -352,8 +350,8 @@ class Loop:
     left = None
     if self._iteration_steps is not None and rate:
       left = max([self._iteration_steps - self.steps[name]
-                  for name in list(self._active) + list(
-                      self._lag_limit.unfinished)] or [0]) / rate
+                  for name in [*self._active, *self._lag_limit.unfinished]
+                 ] or [0]) / rate
     return events.Progress(
         self._number, self.global_step, dict(self.steps),
         {name: float(loss) for name, loss in self.losses.items()}, rate, left,
@@ -403,6 +401,8 @@ class Loop:
 
   def _first_ending(self):
     """Returns why training ends before a step; None if it does not."""
+    if None in self._hooks.stops:  # In the session before.
+      return Ending.STOP_ASKED
     late = Ending.TIME_IS_UP if self._context.is_late else None
     return self._max_steps_ending() or late
 
@@ -419,7 +419,7 @@ class Loop:
     started = time.time()
     shown = 0.  # The first step is reported at once.
     first_step = self.global_step
-    ending, input_ended = self._first_ending(), False
+    ending = self._first_ending()
     while ending is None:
       if self._is_over():
         ending = Ending.ITERATION_OVER
@@ -435,14 +435,14 @@ class Loop:
         else:
           self._await_others(session)
       except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
-        input_ended = True
+        self._input_ended = True
         self._active = {}
       ending = self._ending(session)
       now = time.time()
       if now - shown >= _PROGRESS_SECS:
         self._report_progress(started, first_step)
         shown = now
-    if input_ended and ending == Ending.ITERATION_OVER:
+    if self._input_ended and ending == Ending.ITERATION_OVER:
       ending = Ending.INPUT_ENDED
     if ending in _LAST_CHECKS:
       self._check(session, is_last=True)

@@ -233,8 +233,25 @@ class EndingTest(LoopTest):
   def test_input(self, iteration_steps):
     self.make(_alone(), iteration_steps=iteration_steps)
     self.runs.num_batches = 8
+    for _ in range(2):  # Also in another session.
+      self.assertEqual(_Ending.INPUT_ENDED, self.loop.run(self.runs))
+      self.assertEqual(8, self.loop.global_step)
+
+  def test_input_of_a_chief_that_loses_a_server_behind_it(self):
+    unfinished = []
+
+    def wait_for(steps):
+      if not unfinished:
+        unfinished.append(steps)
+        raise ConnectionError
+      return dict.fromkeys(steps, "their workers ended, too")
+
+    self.make(_chief(), wait_for=wait_for)
+    self.runs.num_batches = 3
+    with self.assertRaises(ConnectionError):
+      self.loop.run(self.runs)
+    self.loop.start(self.runs, lambda steps: {})
     self.assertEqual(_Ending.INPUT_ENDED, self.loop.run(self.runs))
-    self.assertEqual(8, self.loop.global_step)
 
   def test_input_that_ends_at_max_steps(self):
     self.make(_alone(), iteration_steps=None, max_steps=8)
@@ -247,10 +264,17 @@ class EndingTest(LoopTest):
     self.assertEqual(_Ending.SIGNAL, self.loop.run(self.runs))
 
   def test_hook_of_a_user(self):
-    self.hooks.stops[None] = "a hook asked for it"
-    self.assertEqual(_Ending.STOP_ASKED, self.train(
-        _alone(), asked_to_stop=lambda: True))
-    self.assertEqual(1, self.loop.global_step)
+    self.make(_alone(), asked_to_stop=lambda: True)
+    train = self.runs.train
+
+    def train_and_stop(*args):
+      self.hooks.stops[None] = "a hook asked for it"
+      return train(*args)
+
+    self.runs.train = train_and_stop
+    for _ in range(2):  # Also in another session.
+      self.assertEqual(_Ending.STOP_ASKED, self.loop.run(self.runs))
+      self.assertEqual(1, self.loop.global_step)
 
   @parameterized.parameters((True, _Ending.STOP_ASKED, 3),
                             (False, _Ending.ITERATION_OVER, _STEPS))

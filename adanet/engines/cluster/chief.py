@@ -19,11 +19,12 @@ generation is announced, and that it is ready:
     lost         a parameter server has lost its variables; the chief announces
                  another generation, from the latest checkpoint
 
-The chief's `training.loop` waits for subnetworks of its ensembles that others
-train (see `Peers`), but not for a worker whose input has ended. When its own
-input ends, it takes no step, and when the others are done, training ends
-without a winner. So does it if a hook stops a worker (`StoppedWorkers`). Only
-the chief looks at `max_seconds`.
+The chief's `training.loop` waits for the subnetworks of its ensembles that only
+others train; see `Peers`. If the input of all workers of one has ended, it
+counts as done, and the iteration may have a winner. If a user's hook has
+stopped one of them, training ends without (`StoppedWorkers`). When the chief's
+own input ends, training does, as soon as it need not wait. Only the chief looks
+at `max_seconds`.
 
 At the end the job state says that the job is OVER or STOPPED, and all tasks
 end. After an error, they wait for the chief to be started again.

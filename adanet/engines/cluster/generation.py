@@ -106,7 +106,8 @@ class Generation:
       decisions.StepTimeoutError: steps take too long.
     """
     # Its own steps: other tasks may train on while one here takes too long.
-    num_steps = sum(it.loop.trained.values())
+    num_steps = (sum(it.loop.trained.values()) if it.loop.trained else
+                 it.loop.global_step)
     if num_steps != self._steps_at_failure:
       self._steps_at_failure = num_steps
       self._num_failures = 0

@@ -24,18 +24,20 @@ class GenerationTest(absltest.TestCase):
             monotonic=lambda: self._now, sleep=self._sleep)))
     self._stops = mock.Mock(asked=None)
     self._stops.raise_asked.side_effect = KeyboardInterrupt
-    self._steps = 0
+    self._steps, self._global_step = 0, 9
     self._generation = generation_lib.Generation(
         mock.Mock(), mock.Mock(stops=self._stops), mock.Mock(), 0, 1)
 
   def _sleep(self, secs):
     self._now += secs
 
-  def _fail(self, error=_LOST):
+  def _fail(self, error=_LOST, trains=True):
     """Lets a session fail; returns for how long the task pauses, in s."""
     began = self._now
     self._generation.raise_if_final(error, types.SimpleNamespace(
-        loop=types.SimpleNamespace(trained={"a": self._steps}, global_step=9)))
+        loop=types.SimpleNamespace(
+            trained={"a": self._steps} if trains else {},
+            global_step=self._global_step)))
     return self._now - began
 
   def test_waits_longer_each_time_and_then_raises(self):
@@ -49,6 +51,15 @@ class GenerationTest(absltest.TestCase):
     for _ in range(9):
       self._steps += 1
       self.assertEqual(0., self._fail())
+
+  def test_steps_of_others_count_only_where_it_trains_nothing(self):
+    for _ in range(9):
+      self._global_step += 1
+      self.assertEqual(0., self._fail(trains=False))
+    with self.assertRaises(_errors.UnavailableError):
+      for _ in range(9):
+        self._global_step += 1
+        self._fail()
 
   def test_an_error_of_another_kind_is_raised_at_once(self):
     with self.assertRaises(_errors.InvalidArgumentError):

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which workers train no further, so that no task waits for them.
+"""Which workers train no further, so that nobody waits for them.
 
     <model_dir>/cluster/departures/<generation>/<job>-<index>
 
@@ -11,7 +11,6 @@ worker has ended, or a hook of it asked for a stop.
 import os
 from typing import Dict
 
-from adanet import tf_compat
 from adanet.tf_compat import files
 from adanet.training import loop as loop_lib
 
@@ -41,6 +40,4 @@ class StoppedWorkers:
 
   def clear(self) -> None:
     """Removes all, of earlier generations; for the chief."""
-    gfile = tf_compat.v1.io.gfile
-    if gfile.isdir(self._folder):
-      gfile.rmtree(self._folder)
+    files.remove_folder(self._folder)

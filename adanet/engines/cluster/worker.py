@@ -125,13 +125,21 @@ class Worker:
       while True:
         client.wait_until_ready(generation)
         try:
-          self._train_in_session(it, generation)
-          return
+          ending = self._train_in_session(it, generation)
+          break
         except tf_compat.v1.errors.OpError as error:
           work.raise_if_final(error, it)
+    if ending in (loop_lib.Ending.INPUT_ENDED, loop_lib.Ending.STOP_ASKED):
+      self._connection.wait_until_written(
+          lambda: self._connection.stopped_workers.add(
+              generation, self._connection.name, ending))
 
   def _train_in_session(self, it, generation):
-    """Trains in one session, until it fails or there is no more to do."""
+    """Trains in one session, until it fails or there is no more to do.
+
+    Returns:
+      `Ending`; SIGNAL if there is another generation.
+    """
     with self._connection.session(tf_compat.v1.get_default_graph(),
                                   self._chief_client.look_at_file) as session:
       self._check_variables(it, session, generation)
@@ -139,12 +147,9 @@ class Worker:
         ending = it.train(session, coordinator)
         if ending == loop_lib.Ending.SIGNAL:
           self._training.stops.raise_asked()
-          return  # To another generation.
-        it.end(session)
-    if ending in (loop_lib.Ending.INPUT_ENDED, loop_lib.Ending.STOP_ASKED):
-      self._connection.wait_until_written(
-          lambda: self._connection.stopped_workers.add(
-              generation, self._connection.name, ending))
+        else:
+          it.end(session)
+    return ending
 
   def _check_variables(self, it, session, generation):
     missing = it.initializers.unset_variables(session)
