@@ -36,9 +36,9 @@ _SETTINGS = flags.DEFINE_list(
 # BUILD names others, for engines with processes.
 _QUICK = (
     "all", "auto_ensemble", "both_ensemblers", "combiner_max", "fitted",
-    "fitted_beside_trained", "fitted_of_each_alone", "fitted_replay",
-    "input_ends_after_one_stopped", "keras_layers", "metric_fn",
-    "nan_of_one_with_evaluator", "prunes", "replay", "resumes_at_odd_steps")
+    "fitted_beside_trained", "fitted_replay", "input_ends_after_one_stopped",
+    "keras_layers", "metric_fn", "nan_of_one_with_evaluator", "prunes",
+    "replay", "resumes_at_odd_steps")
 # These read checkpoints in the middle, which the parts keep for themselves, or
 # differ; see `settings_of_parts.differing`.
 _LEFT_OUT = ("checkpoints", "hook_of_user_stops", "what_hooks_see")
