@@ -131,7 +131,7 @@ class Peers:
       found[name] = "the input of its workers ended"
       for worker in workers:
         if endings[worker] == loop_lib.Ending.STOP_ASKED:
-          logging.warning("Training ends: a hook has stopped %s, which alone "
-                          "trains %s.", worker, name)
+          logging.warning("Training ends: a hook has stopped %s, and no other "
+                          "task trains %s.", worker, name)
           found[None] = f"a hook of {worker} asked for it"
     return found
