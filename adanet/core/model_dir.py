@@ -318,6 +318,25 @@ class ModelDir:
     if (not tf_compat.v1.io.gfile.exists(path) or _read_note(path).step > step):
       files.write_text(path, json.dumps({"message": message, "step": step}))
 
+  def forget_stops_after(self, iteration_number: int,
+                         steps: Mapping[str, int]) -> None:
+    """Removes notes of later steps: what they were about is not so any more.
+
+    They would count when a later call begins at such a step.
+
+    Args:
+      iteration_number: int.
+      steps: from the names of those that train on to how often each was
+        trained.
+    """
+    folder = self._stopped_dir(iteration_number)
+    for file in files.names(folder):
+      name, extension = os.path.splitext(file)
+      path = os.path.join(folder, file)
+      if extension == ".json" and name in steps and (
+          _read_note(path).step > steps[name]):
+        tf_compat.v1.io.gfile.remove(path)
+
   def has_ensembles_behind(self, checkpoint: Optional[str]) -> bool:
     """Returns whether ensembles may have to train on, at any global step.
 

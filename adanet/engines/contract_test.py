@@ -219,6 +219,15 @@ _ROWS = (
         ("t0_b",), ({"t0_a": _NAN, "t0_b": .09},), steps={"t0_a": 2})),
     _row("nan_in_all", ([_Line("a", 1., _NAN), _Line("b", 1., _NAN)],),
          _Then(error="^iteration 0: .* is NaN: t0_a.*, t0_b", end="")),
+    _Row("nan_of_a_call_before", (
+        _Call(([_Line("a", 1.5, _NAN), _Line("b", .7, _NAN)],), _Then(
+            error="^iteration 0: .* is NaN: t0_a.*, t0_b", end="")),
+        _Call((_TWICE,), _Then(end=_MAX_STEPS, leader="t0_b"),
+              train=dict(max_steps=_STEPS - 1)),
+        # The NaN came after fewer steps than there are now.
+        _Call((_TWICE,), _Then(("t0_b",), ({"t0_a": .25, "t0_b": .09},))))),
+    _row("nan_in_the_only_one", ([_Line("a", 1., _NAN)],),
+         _Then(error="^iteration 0: .* is NaN: t0_a", end="")),
     _row("replay", (_TWICE, _TWICE), _Then(
         ("t0_a", "t1_b"), ({}, {}), ("replay_config says so",) * 2),
          evaluator=adanet.Evaluator, replay_config=adanet.replay.Config([0, 2])),
@@ -258,6 +267,10 @@ _ROWS = (
     _row("empty_input", (_TWICE,), _Then(
         error="train.*: the input has no batch", end=""),
          dict(input_fn=_Input(0))),
+    _row("empty_input_of_fitted", (_TWICE,), _Then(
+        error="train.*: the input has no batch", end=""),
+         dict(input_fn=_Input(0)), evaluator=adanet.Evaluator,
+         ensemblers=[_GREEDY]),
     _row("empty_input_of_evaluator", (_TWICE,), _Then(
         error="Evaluation of the ensembles: the input has no batch", end=""),
          evaluator=lambda _: adanet.Evaluator(_Input(0))),

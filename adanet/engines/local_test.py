@@ -42,6 +42,17 @@ class SignalHook(tf_compat.v1.train.SessionRunHook):
       os.kill(os.getpid(), self._number)
 
 
+class _SignalListener(tf_compat.v1.train.CheckpointSaverListener):
+  """Sends this process a signal when it is about to save a step."""
+
+  def __init__(self, step):
+    self._step = step
+
+  def before_save(self, session, global_step_value):
+    if global_step_value == self._step:
+      os.kill(os.getpid(), signal.SIGTERM)
+
+
 def make_estimator(model_dir):
   """Returns a search that goes on for long."""
   return adanet.Estimator(
@@ -110,6 +121,13 @@ class SignalTest(parameterized.TestCase):
           adanet.TrainSpec(builders.input_fn(), max_steps=3),
           adanet.EvalSpec(builders.input_fn(), hooks=[SignalHook(number, 5)]))
     self.assertEqual(status, caught.exception.code)
+
+  def test_signal_while_the_last_checkpoint_is_saved(self):
+    with self.assertRaises(SystemExit):
+      make_estimator(self._model_dir).train(
+          builders.input_fn(), max_steps=4,
+          saving_listeners=[_SignalListener(4)])
+    self.assertEqual(4, self._global_step())
 
   def test_program_that_catches_it(self):
     self._interrupt(KeyboardInterrupt)

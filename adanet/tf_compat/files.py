@@ -12,6 +12,7 @@ from adanet.tf_compat import _tensorflow
 
 _TEMPORARY = ".adanet-tmp-"
 _REMOVALS = 50  # How often to try it, within 5 s.
+_READS = 10  # Within 1 s.
 
 # A pattern for the files that a process that died left behind.
 TEMPORARY_PATTERN = "*" + _TEMPORARY + "*"
@@ -80,11 +81,19 @@ def read_text(path: str) -> Optional[str]:
   Raises:
     tf.errors.OpError: it cannot be read.
   """
-  try:
-    with _tensorflow.v1.io.gfile.GFile(path, "rb") as f:
-      return f.read().decode("utf-8", "replace")
-  except _tensorflow.v1.errors.NotFoundError:
-    return None
+  errors = _tensorflow.v1.errors
+  for tries_left in reversed(range(_READS)):
+    try:
+      with _tensorflow.v1.io.gfile.GFile(path, "rb") as f:
+        return f.read().decode("utf-8", "replace")
+    except errors.NotFoundError:
+      return None
+    except (errors.AbortedError, errors.UnavailableError, errors.UnknownError):
+      # On a network's file system, another task may have replaced it just now.
+      if not tries_left:
+        raise
+    time.sleep(.1)
+  return None
 
 
 def names(folder: str) -> List[str]:

@@ -25,6 +25,19 @@ class FilesTest(absltest.TestCase):
       self.assertEqual(text, files.read_text(self._path))
       self.assertEqual(["a.txt"], os.listdir(self._folder))
 
+  @mock.patch.object(files.time, "sleep", lambda secs: None)
+  def test_text_that_is_replaced_on_a_disk_of_the_network(self):
+    files.write_text(self._path, "new")
+    gfile, errors = tf_compat.v1.io.gfile, tf_compat.v1.errors
+    stale = errors.AbortedError(None, None, "Stale file handle")
+    file = gfile.GFile(self._path, "rb")
+    with mock.patch.object(
+        gfile, "GFile", side_effect=[stale, stale, file]):
+      self.assertEqual("new", files.read_text(self._path))
+    with mock.patch.object(
+        gfile, "GFile", side_effect=stale), self.assertRaises(type(stale)):
+      files.read_text(self._path)
+
   def test_real_path(self):
     os.symlink(self._folder, self._folder + "_link")
     self.assertEqual(

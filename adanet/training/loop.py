@@ -31,10 +31,10 @@ class Ending(enum.Enum):
   first of this list that is not ITERATION_OVER.
   """
   ITERATION_OVER = "the iteration is over"
+  STOP_ASKED = "a hook or a saving listener asked for a stop"
   MAX_STEPS = "it reached the number of steps that were asked for"
   TIME_IS_UP = "its max_seconds are over"
   INPUT_ENDED = "the input ended"
-  STOP_ASKED = "a hook or a saving listener asked for a stop"
   SIGNAL = "a signal asked for a stop"
 
 
@@ -141,13 +141,13 @@ class Loop:
 
   def _stop(self, name, reason, **what):
     """Ends the training of a subnetwork or ensemble."""
-    if self._active.pop(name, None) is None:
+    if name not in self._active:
       return
+    self._context.mark_stopped(name, reason, self.steps.get(name, 0))
+    del self._active[name]
     self._lag_limit.stop(name)
     self._hooks.stops.setdefault(name, reason)
-    self._context.mark_stopped(name, reason, self.steps.get(name, 0))
-    self._context.report(
-        events.Stopped(self._number, name, reason, **what))
+    self._context.report(events.Stopped(self._number, name, reason, **what))
 
   def _finished(self, steps):
     """Returns the names that are at the limit, of pairs of name and step."""
@@ -384,7 +384,7 @@ class Loop:
     """Returns why training ends after a step; None if it goes on."""
     if self._saver.is_due(self.global_step):
       if self._saver.save(session, self.global_step):
-        return Ending.STOP_ASKED
+        self._hooks.stops[None] = "a saving listener asked for it"
     if None in self._hooks.stops:
       return Ending.STOP_ASKED
     if self._context.asked_to_stop():

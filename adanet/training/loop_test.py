@@ -187,8 +187,9 @@ class LoopTest(parameterized.TestCase):
           0, ops, iteration_steps, max_steps,
           None if deadline is None else self.clock.now + deadline, self.hooks,
           self.saver, mock.Mock(), loop_lib.LoopContext(
-              self.events.append, lambda *note: self.noted.append(note),
-              **{"wait_for": self._wait_for, **context}))
+              self.events.append, **{
+                  "mark_stopped": lambda *note: self.noted.append(note),
+                  "wait_for": self._wait_for, **context}))
     self.loop.start(self.runs, lambda steps: dict.fromkeys(stopped, "noted"))
 
   def train(self, ops, **arguments):
@@ -282,8 +283,25 @@ class EndingTest(LoopTest):
     self.saver.is_due.side_effect = lambda step: step == 3
     self.saver.save.return_value = asks
     self.assertEqual(ending, self.train(_alone()))
+    self.assertEqual(ending, self.loop.run(self.runs))  # Another session.
     self.saver.save.assert_called_once_with(self.runs, 3)
     self.assertEqual(steps, self.loop.global_step)
+
+  def test_note_that_a_disk_refuses_is_written_in_the_next_session(self):
+    refused = []
+
+    def mark_stopped(*note):
+      if not refused:
+        refused.append(note)
+        raise ConnectionError
+      self.noted.append(note)
+
+    self.make(_ops(("a",)), mark_stopped=mark_stopped)
+    with self.assertRaises(ConnectionError):
+      self.loop.run(self.runs)
+    self.loop.start(self.runs, lambda steps: {})
+    self.assertEqual(_Ending.ITERATION_OVER, self.loop.run(self.runs))
+    self.assertEqual(refused, self.noted)
 
   def test_who_is_done_is_noted(self):
     self.train(_alone())

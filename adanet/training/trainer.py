@@ -269,20 +269,25 @@ class IterationTraining:
       self._recorder.write_now_and_then(self.loop)
     self._task.context.report(event)
 
-  def begin(self, session: Any) -> None:
+  def begin(self, session: Any, is_taken_over: bool = False) -> None:
     """Saves the first checkpoint, or says from which one training goes on.
 
     Args:
       session: `Session` in which all variables have their values.
+      is_taken_over: whether other tasks train already.
     """
     saver, start = self._chief_saver, self._start
     assert saver is not None
     if self._fingerprint_check is not None:
       self._fingerprint_check.write(self._training.request.wait_timeout_secs)
       recording.mark_resumed(self._model.model_dir.path)
-    _, global_step = session.run(
-        (self._set_number, self.iteration.global_step))
+    _, global_step, steps = session.run((
+        self._set_number, self.iteration.global_step, {
+            spec.name: spec.step for spec in [
+                *self.iteration.subnetworks, *self.iteration.candidates]}))
     global_step = int(global_step)
+    if not is_taken_over:  # Else a note may have been written just now.
+      self._model.model_dir.forget_stops_after(start.number, steps)
     if start.starts_iteration:
       saver.begin_iteration(session, start.number, global_step)
     elif start.checkpoint is None or start.from_other_folder:
@@ -322,6 +327,8 @@ class IterationTraining:
         ending = loop_lib.Ending.SIGNAL
         if self._restore_input(session):
           ending = self.loop.run(session)
+        if ending == loop_lib.Ending.ITERATION_OVER and self._has_no_steps():
+          ending = loop_lib.Ending.INPUT_ENDED
         if ending == loop_lib.Ending.SIGNAL:
           self._save_for_signal(session)
         elif ending == loop_lib.Ending.INPUT_ENDED:
@@ -350,6 +357,11 @@ class IterationTraining:
           "checkpoint: %g holds from the next iteration on. To train with it "
           "now, use another model_dir.", self._start.number,
           ", ".join(names), restored, given)
+
+  def _has_no_steps(self):
+    """Returns whether the input of all tasks that this one awaits was empty."""
+    names = set(self._ops.pacemakers) - set(self._task.context.untrained)
+    return bool(names) and not any(self.loop.steps[name] for name in names)
 
   def _check_input(self):
     """Says so if the input ended before the iteration could.
@@ -387,9 +399,14 @@ class IterationTraining:
                     "%s.", step, number, error)
 
   def end(self, session: Any) -> None:
-    """Saves the last checkpoint, if this is the chief, and ends the hooks."""
-    self._saver.end(session, self.loop.global_step,
-                    lambda: self._hooks.end(session))
+    """Saves the last checkpoint, if this is the chief, and ends the hooks.
+
+    A signal takes effect when it is saved.
+    """
+    with self._training.stops.deferred():
+      self._saver.end(session, self.loop.global_step,
+                      lambda: self._hooks.end(session))
+    self._training.stops.raise_asked()
 
   def trained(self, session: Any, ending: loop_lib.Ending
              ) -> trained_lib.TrainedIteration:

@@ -352,7 +352,7 @@ class ChiefEngine(engine.Engine):
             it.initializers.set_variables(session)
           with it.initializers.started(session) as coordinator:
             if not has_begun or not is_ready:
-              it.begin(session)
+              it.begin(session, is_taken_over=is_ready)
               has_begun = True
             if not is_ready:
               self._make_ready(generation)

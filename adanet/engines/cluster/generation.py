@@ -9,7 +9,7 @@ change the next one's.
 
 import contextlib
 import time
-from typing import Iterator
+from typing import Iterator, Optional, Tuple
 
 from adanet import log as logging
 from adanet import tf_compat
@@ -52,7 +52,8 @@ class Generation:
     self._number = number
     self._generation = generation
     self._num_failures = 0
-    self._steps_at_failure = -1
+    self._steps_at_failure = 0
+    self._last_failure: Optional[Tuple[type, int]] = None
     self._works = False
     self.context = loop_lib.LoopContext(
         self._report, self._mark_stopped, training.asked_to_stop)
@@ -108,9 +109,12 @@ class Generation:
     # Its own steps: other tasks may train on while one here takes too long.
     num_steps = (sum(it.loop.trained.values()) if it.loop.trained else
                  it.loop.global_step)
-    if num_steps != self._steps_at_failure:
-      self._steps_at_failure = num_steps
+    # A fault in the data comes again after as many steps, from the start of the
+    # input.
+    failure = type(error), num_steps - self._steps_at_failure
+    if failure != self._last_failure and failure[1]:
       self._num_failures = 0
+    self._steps_at_failure, self._last_failure = num_steps, failure
     self._num_failures += 1
     step = it.loop.global_step
     if self._training.stops.asked is not None:
@@ -128,8 +132,9 @@ class Generation:
             f"{1000 * cluster_sessions.OPERATION_TIMEOUT_SECS:.0f})") from error
       raise error
     logging.warning(
-        "Iteration %d: a parameter server may be lost at step %d (%s).",
-        self._number, step, type(error).__name__)
+        "Iteration %d: a parameter server may be lost at step %d (%s: %s).",
+        self._number, step, type(error).__name__,
+        str(error).strip().partition("\n")[0])
     self._pause(decisions.pause_secs(self._num_failures))
 
   def _pause(self, secs):

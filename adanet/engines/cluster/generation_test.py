@@ -6,6 +6,7 @@ import types
 from unittest import mock
 
 from absl.testing import absltest
+from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.engines.cluster import decisions
 from adanet.engines.cluster import generation as generation_lib
@@ -14,7 +15,7 @@ _errors = tf_compat.v1.errors
 _LOST = _errors.UnavailableError(None, None, "refused")
 
 
-class GenerationTest(absltest.TestCase):
+class GenerationTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
@@ -47,18 +48,37 @@ class GenerationTest(absltest.TestCase):
     with self.assertRaises(_errors.UnavailableError):
       self._fail()
 
-  def test_a_step_begins_the_count_again(self):
-    for _ in range(9):
-      self._steps += 1
+  def test_steps_begin_the_count_again(self):
+    for steps in range(1, 9):
+      self._steps += steps
       self.assertEqual(0., self._fail())
 
+  @parameterized.parameters(
+      (_LOST, _errors.UnavailableError),
+      (_errors.UnknownError(None, None, "KeyError: 7"), _errors.UnknownError),
+      (_errors.DeadlineExceededError(None, None, "of a checkpoint"),
+       decisions.StepTimeoutError))
+  def test_the_same_error_after_as_many_steps_is_none_of_a_server(
+      self, error, raised):
+    for _ in range(decisions.MAX_FAILURES):
+      self._steps += 5  # Batches before the one that is wrong.
+      self._fail(error)
+    self._steps += 5
+    with self.assertRaises(raised):
+      self._fail(error)
+
+  def test_says_what_the_error_was(self):
+    with self.assertLogs(level="WARNING") as logs:
+      self._fail(_errors.UnknownError(None, None, "KeyError: 7\nTraceback"))
+    self.assertRegex(logs.output[0], "lost at step 9 .UnknownError: .*: 7.[.]$")
+
   def test_steps_of_others_count_only_where_it_trains_nothing(self):
-    for _ in range(9):
-      self._global_step += 1
+    for steps in range(1, 9):
+      self._global_step += steps
       self.assertEqual(0., self._fail(trains=False))
     with self.assertRaises(_errors.UnavailableError):
-      for _ in range(9):
-        self._global_step += 1
+      for steps in range(1, 9):
+        self._global_step += steps
         self._fail()
 
   def test_an_error_of_another_kind_is_raised_at_once(self):

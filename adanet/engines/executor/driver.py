@@ -319,7 +319,8 @@ class ExecutorEngine(engine.Engine):
     """Returns the `Result` of each part.
 
     A part ends at `max_steps` as if all other subnetworks trained as long. If
-    one has stopped before, the part is trained again, and is told so.
+    one has stopped before, the part is trained again, and is told so; with
+    `max_seconds`, which may leave no time for that, it goes on.
     """
     number = next(iter(part_requests.values())).start.number
     results = {}
@@ -333,7 +334,8 @@ class ExecutorEngine(engine.Engine):
               for part, part_request in part_requests.items()
               if _ended_too_early(part, results[part], stops)}
       for part in todo:
-        files.remove_part(part)
+        files.forget_result(
+            part, keeps_steps=self._training.request.deadline is not None)
     return results
 
   def _merged(self, iteration, files, results, names):

@@ -14,6 +14,7 @@ from adanet import log as logging
 from adanet.core import empty_input
 from adanet.core import events
 from adanet.core import parts as parts_lib
+from adanet.core import selection
 from adanet.engines.executor import part as part_lib
 from adanet.engines.executor import part_files
 from adanet.training import fingerprint_check
@@ -92,18 +93,25 @@ class Execution:
       PartError: a part failed.
       EmptyInputError: the input of a part has no batch.
       ExecutorError: the executor is broken, or loses a part again and again.
+      AllNaNError: the only part has no ensemble with a loss that is a number.
       KeyboardInterrupt, SystemExit: a signal asked for it.
     """
-    with self._training.stops.deferred():
-      for part in self._part_requests:
-        if not self._find_result(part):
-          self._submit(part)
-      while self._pending and not self._is_to_stop():
-        self._wait()
-      self._check_graphs(self._part_requests)
-      if self._is_to_stop():
-        self._stop()
+    try:
+      with self._training.stops.deferred():
+        for part in self._part_requests:
+          if not self._find_result(part):
+            self._submit(part)
+        while self._pending and not self._is_to_stop():
+          self._wait()
+        self._check_graphs(self._part_requests)
+        if self._is_to_stop():
+          self._stop()
+    except BaseException:  # Such as a second signal.
+      self._files.ask_to_stop()
+      raise
     self._training.stops.raise_asked()
+    if isinstance(self._error, selection.AllNaNError):
+      self._files.remove()  # Its checkpoints are of no use.
     if self._error is not None:
       raise self._error
     return self._results
@@ -122,7 +130,9 @@ class Execution:
 
   def _submit(self, part):
     try:
-      future = self._executor.submit(part_lib.train, self._part_requests[part])
+      future = self._executor.submit(
+          part_lib.train, self._part_requests[part]._replace(
+              num_losses=self._num_losses[part]))
     except Exception as error:  # pylint: disable=broad-except
       self._break(error)
     else:
@@ -175,6 +185,8 @@ class Execution:
     elif outcome.is_input_empty:
       self._error = self._error or empty_input.EmptyInputError(
           f"iteration {self._number}: {outcome.error}")
+    elif outcome.is_all_nan:
+      self._error = self._error or selection.AllNaNError(outcome.error)
     elif outcome.error:
       self._error = self._error or PartError(
           f"iteration {self._number}: the part "

@@ -14,6 +14,7 @@ from absl.testing import parameterized
 from adanet.core import empty_input
 from adanet.core import early_stopping
 from adanet.core import events
+from adanet.core import selection
 from adanet.engines.executor import execution
 from adanet.engines.executor import part as part_lib
 from adanet.engines.executor import part_files
@@ -30,14 +31,17 @@ class _Executor(engines.Here):
 
   Attributes:
     submitted: the first builder of each part that it got.
+    requests: the `PartRequest`s.
   """
 
   def __init__(self, train):
     self.submitted = []
+    self.requests = []
     self._train = train
 
   def submit(self, fn, request):  # pylint: disable=arguments-differ
     self.submitted.append(request.part[0])
+    self.requests.append(request)
     return super().submit(self._train, request)
 
 
@@ -170,6 +174,9 @@ class ExecutionTest(parameterized.TestCase):
         "^iteration 0: the executor lost the part 'a' 5 times .RuntimeError: "
         "KilledWorker.*call train again")
     self.assertLen(executor.submitted, 5)
+    # With `pure`, Dask takes an equal one for the one that has failed.
+    self.assertEqual(
+        list(range(5)), [one.num_losses for one in executor.requests])
 
   @parameterized.named_parameters(
       ("part", _Outcome(False, "OSError: no", "Traceback: x", "host-1"),
@@ -178,10 +185,15 @@ class ExecutionTest(parameterized.TestCase):
       ("fork", _Outcome(False, is_fork=True), execution.ExecutorError,
        r"\Aexecutor=.*: its workers are forks.*get_context.\"spawn\".;.*\Z"),
       ("input", _Outcome(False, "train: no batch", is_input_empty=True),
-       empty_input.EmptyInputError, r"\Aiteration 0: train: no batch\Z"))
+       empty_input.EmptyInputError, r"\Aiteration 0: train: no batch\Z"),
+      ("nan", _Outcome(False, "iteration 0: NaN", is_all_nan=True),
+       selection.AllNaNError, r"\Aiteration 0: NaN\Z"))
   def test_error(self, outcome, kind, message):
     executor = self._losing(lambda request: outcome)
     self.assertRegex(self._error(kind, executor), message)
+    # Checkpoints with NaN are of no use.
+    self.assertEqual(kind == selection.AllNaNError,
+                     self._files.driver() is None)
 
   def test_broken(self):
     class Broken(engines.Here):
@@ -220,6 +232,12 @@ class ExecutionTest(parameterized.TestCase):
     with _Threads(asks) as executor, self.assertRaises(SystemExit) as caught:
       self._results(executor)
     self.assertEqual(143, caught.exception.code)
+
+  def test_second_signal(self):
+    with mock.patch.object(
+        execution.concurrent.futures, "wait", side_effect=KeyboardInterrupt):
+      self._error(KeyboardInterrupt, self._losing())
+    self.assertFalse(self._files.is_wanted(self._driver))
 
   def test_parts_that_do_not_stop_are_named(self):
     def goes_on(request):

@@ -28,6 +28,7 @@ from adanet.core import empty_input
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import parts
+from adanet.core import selection
 from adanet.core import summary
 from adanet.engines import local
 from adanet.engines.executor import part_files
@@ -62,6 +63,8 @@ class PartRequest(NamedTuple):
     model_dir: str.
     driver: str, the driver's id.
     driver_process: str, the name of its process.
+    num_losses: int, how often the executor has lost it. Dask takes requests
+      that are equal for one, which has failed.
   """
   part: parts.Part
   num_parts: int
@@ -76,6 +79,7 @@ class PartRequest(NamedTuple):
   model_dir: str
   driver: str
   driver_process: str
+  num_losses: int = 0
 
 
 class PartOutcome(NamedTuple):
@@ -89,6 +93,7 @@ class PartOutcome(NamedTuple):
     worker: str, the name of the process.
     is_fork: whether the process cannot train, because it was forked.
     is_input_empty: whether the error is an `EmptyInputError`.
+    is_all_nan: whether it is an `AllNaNError`.
   """
   is_done: bool
   error: str = ""
@@ -96,6 +101,7 @@ class PartOutcome(NamedTuple):
   worker: str = ""
   is_fork: bool = False
   is_input_empty: bool = False
+  is_all_nan: bool = False
 
 
 class _Curves(summary.SummaryWriter):
@@ -140,6 +146,8 @@ def train(part_request: PartRequest) -> PartOutcome:
     return _train(part_request)._replace(worker=worker)
   except empty_input.EmptyInputError as error:
     return PartOutcome(False, str(error), worker=worker, is_input_empty=True)
+  except selection.AllNaNError as error:
+    return PartOutcome(False, str(error), worker=worker, is_all_nan=True)
   except Exception as error:  # pylint: disable=broad-except
     return PartOutcome(False, f"{type(error).__name__}: {error}",
                    traceback.format_exc(), worker)
@@ -262,8 +270,10 @@ def _trained(part_request, model, request, files, attempt, stops):
     return False
   result = _result(
       part_request, model, request, files, attempt, trained, stopped)
-  # Another attempt may have been faster.
-  if not _is_done(part_request, files):
+  # Another attempt may have been faster, or another driver may have removed all
+  # that began from an earlier checkpoint.
+  if not _is_done(part_request, files) and (
+      attempt in files.attempts(part_request.part)):
     request.retry_until_space(
         lambda: files.write_result(part_request.part, result),
         part_request.model_dir)

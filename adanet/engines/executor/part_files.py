@@ -207,7 +207,7 @@ class PartFiles:
       max_steps: int, the global step up to which to train, or None.
     """
     gfile = tf_compat.v1.io.gfile
-    path = os.path.join(self._folder(part), "result")
+    path = self._result_path(part)
     if not gfile.exists(path):
       return None
     try:
@@ -222,9 +222,18 @@ class PartFiles:
     ) or result.driver == driver
     return result if is_done else None
 
-  def remove_part(self, part: parts.Part) -> None:
-    """Removes the result of a part, so that it trains again."""
-    files.remove_folder(self._folder(part))
+  def forget_result(self, part: parts.Part, keeps_steps: bool) -> None:
+    """Removes the result of a part.
+
+    Args:
+      part: `Part`.
+      keeps_steps: whether it goes on from its checkpoints; else it trains again
+        from the beginning of the iteration.
+    """
+    if keeps_steps:
+      tf_compat.v1.io.gfile.remove(self._result_path(part))
+    else:
+      files.remove_folder(self._folder(part))
 
   def attempts(self, part: parts.Part) -> List[str]:
     """Returns the folders of all attempts."""
@@ -324,8 +333,7 @@ class PartFiles:
 
   def write_result(self, part: parts.Part, result: Result) -> None:
     """Writes the result of a part. It is then done."""
-    files.write_bytes(
-        os.path.join(self._folder(part), "result"), pickle.dumps(result))
+    files.write_bytes(self._result_path(part), pickle.dumps(result))
 
   # Paths.
 
@@ -348,8 +356,13 @@ class PartFiles:
       return None
 
   def _folder(self, part):
-    return os.path.join(
-        self._path, urllib.parse.quote(part_name(part), safe="+"))
+    name = urllib.parse.quote(part_name(part), safe="+")
+    if name in ("stop", "start.json") or name.startswith("search-"):
+      name = f"%{ord(name[0]):X}{name[1:]}"  # Another file has this name.
+    return os.path.join(self._path, name)
+
+  def _result_path(self, part):
+    return os.path.join(self._folder(part), "result")
 
 
 def part_name(part: parts.Part) -> str:

@@ -50,6 +50,23 @@ class PartFilesTest(parameterized.TestCase):
                      self._files.result(_PART, "new", max_steps))
     self.assertIsNone(self._files.result(("a",), "new", max_steps))
 
+  @parameterized.parameters(True, False)
+  def test_forgotten_result(self, keeps_steps):
+    attempt = self._files.new_attempt(_PART)
+    self._files.write_result(_PART, parts.result())
+    self._files.forget_result(_PART, keeps_steps)
+    self.assertIsNone(self._files.result(_PART, "driver", None))
+    self.assertEqual([attempt] * keeps_steps, self._files.attempts(_PART))
+
+  @parameterized.parameters("stop", "search-1", "start.json")
+  def test_builder_with_the_name_of_a_file(self, name):
+    driver = self._files.begin(None, b"search")
+    self._files.write_result((name,), parts.result())
+    self.assertTrue(self._files.is_wanted(driver))
+    self.assertEqual([(name,)], self._files.begun([(name,), ("a",)]))
+    again = self._files.begin(None, b"search")
+    self.assertIsNotNone(self._files.result((name,), again, None))
+
   def test_what_cannot_be_read_is_not_there(self):
     self._files.write_result(_PART, parts.result())
     self._files.write_progress(_PART, events.Progress(0, 1, {}, {}))

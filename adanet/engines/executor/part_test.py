@@ -7,9 +7,11 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.core import empty_input
+from adanet.core import selection
 from adanet.engines.executor import part
 from adanet.engines.executor import part_files
 from adanet.testing import parts
+from adanet.training import trainer
 import cloudpickle
 
 
@@ -53,6 +55,11 @@ class PartTest(parameterized.TestCase):
                          is_input_empty=True),
         self._train(empty_input.EmptyInputError("train: no")))
 
+  def test_all_nan(self):
+    self.assertEqual(
+        part.PartOutcome(False, "it is NaN", "", self._worker, is_all_nan=True),
+        self._train(selection.AllNaNError("it is NaN")))
+
   @parameterized.parameters(KeyboardInterrupt, SystemExit)
   def test_signal(self, error):
     self.assertEqual(part.PartOutcome(False, worker=self._worker),
@@ -72,6 +79,25 @@ class PartTest(parameterized.TestCase):
     self.assertEqual(
         part.PartOutcome(True, worker=self._worker),
         part.train(parts.request(self._model_dir, driver)))
+
+  @parameterized.parameters(True, False)
+  def test_result_of_a_worker_that_is_late(self, is_wanted):
+    """Another driver may have removed what began from another checkpoint."""
+    def evaluate(*unused_args):
+      if not is_wanted:
+        self._files.begin("model.ckpt-4", b"another search")
+      return parts.result()
+
+    model = mock.Mock(config=mock.Mock(session_config=None))
+    driver = self._files.begin(None, b"search")
+    with mock.patch.object(part, "_unpacked", return_value=(
+        model, trainer.Request(None))), mock.patch.object(
+            part.local, "train_here"), mock.patch.object(
+                part, "_result", side_effect=evaluate):
+      self.assertTrue(part.train(
+          parts.request(self._model_dir, driver)).is_done)
+    self.assertEqual(
+        is_wanted, self._files.result(("a",), driver, None) is not None)
 
   def test_part_that_another_driver_asked_for(self):
     self._files.begin(None, b"not read")
