@@ -335,7 +335,8 @@ class ModelDir:
       path = os.path.join(folder, file)
       if extension == ".json" and name in steps and (
           _read_note(path).step > steps[name]):
-        tf_compat.v1.io.gfile.remove(path)
+        with contextlib.suppress(tf_compat.v1.errors.NotFoundError):
+          tf_compat.v1.io.gfile.remove(path)
 
   def has_ensembles_behind(self, checkpoint: Optional[str]) -> bool:
     """Returns whether ensembles may have to train on, at any global step.

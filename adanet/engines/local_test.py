@@ -17,6 +17,7 @@ from adanet import waiting
 from adanet.core import model_dir as model_dir_lib
 from adanet.testing import builders
 from adanet.testing import searches
+from adanet.training import saving
 
 # A user's program.
 _PROGRAM = """
@@ -128,6 +129,16 @@ class SignalTest(parameterized.TestCase):
           builders.input_fn(), max_steps=4,
           saving_listeners=[_SignalListener(4)])
     self.assertEqual(4, self._global_step())
+
+  def test_signal_while_the_last_checkpoint_waits_for_space(self):
+    def is_full(saver, session, path):
+      os.kill(os.getpid(), signal.SIGTERM)
+      raise saving.DiskFullError("full")
+
+    with mock.patch.object(
+        saving.CheckpointSaver, "_write", is_full), self.assertRaises(
+            SystemExit):
+      make_estimator(self._model_dir).train(builders.input_fn(), max_steps=4)
 
   def test_program_that_catches_it(self):
     self._interrupt(KeyboardInterrupt)

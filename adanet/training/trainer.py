@@ -239,10 +239,15 @@ class IterationTraining:
     """Returns the `CheckpointSaver` of the chief."""
     model, request = self._model, self._training.request
     wait = waiting.Wait(request.wait_timeout_secs, "free some space")
+
+    def wait_for_space(problem):
+      self._training.stops.raise_asked()  # Who asks for a stop does not wait.
+      wait.pause(2., lambda: problem)
+
     arguments = dict(
         model_dir=self._folder, config=model.config,
         steps=list(self.iteration.steps.values()), report=self._training.report,
-        wait_for_space=lambda problem: wait.pause(2., lambda: problem),
+        wait_for_space=wait_for_space,
         input_position=self._position.read, search_dir=model.model_dir.path)
     of_user = list(filter(saver_hooks.is_one, request.hooks))
     if of_user:

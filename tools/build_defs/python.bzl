@@ -71,22 +71,22 @@ def py_together_test(name, cases, whole = []):
       whole: list of further tests that may run in one process, behind those
         that `cases` has whole.
     """
-    _py_together_test(name, cases, tags = ["quick"])
+    _py_together_test(name, cases, "medium", ["quick"])
     files = [case for case in cases if "." not in case] + whole
     if files:
-        _py_together_test("whole_" + name, files, tags = ["manual"])
+        _py_together_test("whole_" + name, files, "large", ["manual"])
         native.test_suite(
             name = "alone_" + name,
             tags = ["manual"],
             tests = [":" + file for file in files],
         )
 
-def _py_together_test(name, cases, tags):
+def _py_together_test(name, cases, size, tags):
     package = native.package_name().replace("/", ".")
     tests = {case.split(".")[0]: None for case in cases}
     py_test(
         name = name,
-        size = "medium",
+        size = size,
         srcs = ["//tools/build_defs:together.py"],
         main = "//tools/build_defs:together.py",
         args = [package + "." + case for case in cases],

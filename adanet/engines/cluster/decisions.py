@@ -35,8 +35,9 @@ def may_reconnect(error: BaseException, num_failures: int) -> bool:
 
   Args:
     error: the error.
-    num_failures: int, how many attempts in a row failed with no step between
-      them, this one included, while all parameter servers had their variables.
+    num_failures: int, how many attempts in a row failed, this one included, with
+      no step between them, or for the same reason after as many steps, while
+      all parameter servers had their variables.
   """
   return may_be_lost(error) and num_failures <= MAX_FAILURES
 

@@ -126,13 +126,14 @@ class Worker:
         client.wait_until_ready(generation)
         try:
           ending = self._train_in_session(it, generation)
-          break
+          if ending in (
+              loop_lib.Ending.INPUT_ENDED, loop_lib.Ending.STOP_ASKED):
+            self._connection.wait_until_written(
+                lambda: self._connection.stopped_workers.add(
+                    generation, self._connection.name, ending))  # pylint: disable=cell-var-from-loop
+          return
         except tf_compat.v1.errors.OpError as error:
           work.raise_if_final(error, it)
-    if ending in (loop_lib.Ending.INPUT_ENDED, loop_lib.Ending.STOP_ASKED):
-      self._connection.wait_until_written(
-          lambda: self._connection.stopped_workers.add(
-              generation, self._connection.name, ending))
 
   def _train_in_session(self, it, generation):
     """Trains in one session, until it fails or there is no more to do.
