@@ -288,8 +288,8 @@ class IterationTraining:
       recording.mark_resumed(self._model.model_dir.path)
     _, global_step, steps = session.run((
         self._set_number, self.iteration.global_step, {
-            spec.name: spec.step for spec in [
-                *self.iteration.subnetworks, *self.iteration.candidates]}))
+            **{spec.name: spec.step for spec in self.iteration.subnetworks},
+            **{spec.name: spec.step for spec in self.iteration.candidates}}))
     global_step = int(global_step)
     if not is_taken_over:  # Else a note may have been written just now.
       self._model.model_dir.forget_stops_after(start.number, steps)
