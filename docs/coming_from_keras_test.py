@@ -65,7 +65,7 @@ class ComingFromKerasTest(parameterized.TestCase):
     self.addCleanup(os.chdir, os.getcwd())
     os.chdir(self.create_tempdir().full_path)
     self.enter_context(contextlib.redirect_stdout(io.StringIO()))
-    # Networks that train until they get no better show no more of a row.
+    # Three epochs show as much of a row as training to the end.
     fit = adanet.EnsembleSearch.fit
     self.enter_context(mock.patch.object(
         adanet.EnsembleSearch, "fit",

@@ -320,14 +320,15 @@ class ModelDir:
 
   def forget_stops_after(self, iteration_number: int,
                          steps: Mapping[str, int]) -> None:
-    """Removes notes of later steps: what they were about is not so any more.
+    """Removes notes of later steps, which are to be trained again.
 
-    They would count when a later call begins at such a step.
+    Another time it may not stop there, and the note would stop it when training
+    is resumed behind that step.
 
     Args:
       iteration_number: int.
-      steps: from the names of those that train on to how often each was
-        trained.
+      steps: dict from the names of subnetworks and ensembles to how often each
+        was trained in the checkpoint.
     """
     folder = self._stopped_dir(iteration_number)
     for file in files.names(folder):

@@ -261,7 +261,8 @@ all ensembles   2.5
 class TerminalTest(parameterized.TestCase):
 
   @parameterized.parameters(
-      (4, 2, 3), (4, 2, 5), (9, 2, 5), (30, 7, 12), (1000, 30, 50))
+      (4, 2, 3), (4, 2, 5), (9, 2, 5), (30, 7, 12), (1000, 30, 50),
+      (10000, 30, 4))
   def test_is_short_and_breaks_no_word_at_80_columns(self, *shape):
     k = shape[-1]
     plans = [_plan(*shape, strategy) for strategy in

@@ -20,11 +20,11 @@ generation is announced, and that it is ready:
                  another generation, from the latest checkpoint
 
 The chief's `training.loop` waits for the subnetworks of its ensembles that only
-others train; see `Peers`. If the input of all workers of one has ended, it
-counts as done, and the iteration may have a winner. If a user's hook has
-stopped one of them, training ends without (`StoppedWorkers`). When the chief's
-own input ends, training does, as soon as it need not wait. Only the chief looks
-at `max_seconds`.
+others train; see `Peers`. A subnetwork whose workers have no further input
+counts as done, and the iteration may have a winner. If a user's hook stopped
+one of these workers, training ends without a winner; see `StoppedWorkers`. It
+also does when the chief's own input has ended, and the chief waits for nobody.
+Only the chief looks at `max_seconds`.
 
 At the end the job state says that the job is OVER or STOPPED, and all tasks
 end. After an error, they wait for the chief to be started again.

@@ -34,6 +34,7 @@ from adanet.testing import processes
 from adanet.testing import searches
 from adanet.testing import variables
 from adanet.tf_compat import files
+from adanet.training import runs
 import numpy as np
 
 
@@ -75,6 +76,19 @@ class _Stopping(tf_compat.v1.train.SessionRunHook):
     self._left -= 1
     if not self._left:
       run_context.request_stop()
+
+
+class _StoppingPart(_Stopping):
+  """Stops the part that trains a builder, after 2 steps."""
+
+  def __init__(self, builder):
+    super().__init__(0)
+    self._builder = builder
+
+  def begin(self):
+    names = [v.op.name for v in tf_compat.v1.global_variables()]
+    self._left = 2 if any(
+        f"subnetwork_t0_{self._builder}/" in name for name in names) else 0
 
 
 class _Here(engines.Here):
@@ -167,12 +181,13 @@ class _ForkingWithMultiprocessing(_Here):
 class DriverTest(parameterized.TestCase):
 
   def _train(self, executor=None, model_dir=None, max_steps=None, repeat=None,
-             **arguments):
+             hooks=(), max_seconds=None, **arguments):
     """Trains a search, and returns its model_dir."""
     model_dir = model_dir or tempfile.mkdtemp(
         dir=absltest.get_default_test_tmpdir())
     _estimator(model_dir, **arguments).train(
-        builders.input_fn(repeat), max_steps=max_steps, executor=executor)
+        builders.input_fn(repeat), hooks=hooks, max_steps=max_steps,
+        max_seconds=max_seconds, executor=executor)
     self.assertFalse(os.path.exists(os.path.join(model_dir, "parts")))
     return model_dir
 
@@ -240,6 +255,29 @@ class DriverTest(parameterized.TestCase):
         tf_compat.v1.train.latest_checkpoint(self._train(**search)).split(
             "/")[-1], tf_compat.v1.train.latest_checkpoint(found).split("/")[-1])
     self.assertEqual(list(trained), executor.trained)
+
+  def test_with_max_seconds_they_go_on(self):
+    folders, counts = [], []
+    for max_seconds in None, 1e6:
+      executor = _Here(most=12)
+      with mock.patch.object(
+          runs.Runs, "train", autospec=True, side_effect=runs.Runs.train
+      ) as train:
+        folders.append(self._train(
+            executor, names="abc", steps=9, learning_rates={"a": 1e30},
+            max_steps=6, max_seconds=max_seconds))
+      self.assertEqual(list("abcbc"), executor.trained)
+      counts.append(train.call_count)
+    self._assert_same(*folders)
+    # Without it, the first 6 steps of two parts are trained twice.
+    self.assertEqual(12, counts[0] - counts[1])
+
+  def test_why_training_ends_where_a_hook_stops_one_part(self):
+    end = store.report(self._train(
+        _Here(), names="ab", steps=9, max_steps=8,
+        hooks=[_StoppingPart("a")])).end
+    self.assertEqual("a hook or a saving listener asked for a stop", end.reason)
+    self.assertLess(end.global_step, 8)
 
   def test_last_progress_has_the_checks_of_all(self):
     reported = []
