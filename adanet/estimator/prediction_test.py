@@ -3,6 +3,7 @@
 """Tests of `predict` and `predictor`: what they leave to who calls them."""
 
 import concurrent.futures
+import gc
 import itertools
 import signal
 import subprocess
@@ -101,8 +102,10 @@ class PredictTest(_Trained):
   @parameterized.parameters("close", "drop", "end", "fail")
   def test_session_is_freed(self, how):
     hook = _Session()
+    gc.disable()  # It is freed at once, not when garbage is looked for.
+    self.addCleanup(gc.enable)
 
-    def begun():  # Who builds a graph may keep the locals of its callers.
+    def begun():  # Keras may look at locals; Python then keeps them for a call.
       rows = self._predict(hooks=[hook])
       next(rows)
       return rows

@@ -16,7 +16,6 @@ that is assigned in each step.
 """
 
 import contextlib
-import inspect
 import threading
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
@@ -32,15 +31,6 @@ _ENTERED = threading.local()
 
 def _scopes() -> List["EagerState"]:
   return _ENTERED.__dict__.setdefault("scopes", [])
-
-
-def _frames():
-  """Returns the `self`, and the function's name, of all calls, inner first."""
-  frame = inspect.currentframe()
-  while frame is not None:
-    if "self" in frame.f_locals:
-      yield frame.f_locals["self"], frame.f_code.co_name
-    frame = frame.f_back
 
 
 def _is_resource(tensor):
@@ -79,7 +69,7 @@ class _Use:
     self.variable: Any = None
     self.table: Any = None
     self.changes = False
-    for this, function in _frames():
+    for this, function in keras_loaded.calls():
       if isinstance(this, _tensorflow.v2.Variable):
         if not keras_loaded.is_variable(this) and this.handle is handle:
           self.variable = this

@@ -8,11 +8,12 @@ returned yet tell the purpose of a variable or an assignment.
 """
 
 import inspect
+import itertools
 import pickle
 import re
 import sys
 import traceback
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, Iterator, List, Tuple
 
 # Keras has it for a whole thread, and here each scope has its own.
 _STATE = ("object_name_uids", "global_seed_generator", "name_scope_stack")
@@ -20,7 +21,7 @@ _STATE = ("object_name_uids", "global_seed_generator", "name_scope_stack")
 _OLDEST = (3, 7)
 
 # Between a Keras variable and the maker of its TensorFlow variable are fewer.
-_MOST_FRAMES = 24
+_MOST_CALLS = 24
 
 # Functions of layers and metrics that run in each step, and functions that run
 # once in eager execution. A model or a file gives the values to some of them.
@@ -151,7 +152,7 @@ def has_raised(error: BaseException, innermost: bool = False) -> bool:
              for frame in (frames[-1:] if innermost else frames))
 
 
-def _calls(error):
+def _failed_calls(error):
   """Returns the `self`, and the function's name, of all calls that failed.
 
   Keras leaves calls out of an error that it raises for another one.
@@ -169,7 +170,7 @@ def _untraceable(error):
   """
   if not _WITHOUT_VALUE.search(str(error)):
     return ""
-  layers = [this for this, function in _calls(error)
+  layers = [this for this, function in _failed_calls(error)
             if function == "call" and isinstance(this, loaded().layers.Layer)]
   if not layers:
     return ""
@@ -216,6 +217,18 @@ def exchange_state(state: Dict[str, Any]) -> Dict[str, Any]:
   return before
 
 
+def calls() -> Iterator[Tuple[Any, str]]:
+  """Yields the `self`, or None, and the function of all calls, inner first.
+
+  A frame whose locals were read has a copy of them: one that names the frame
+  itself would be garbage that keeps the callers, and what they hold.
+  """
+  frame = inspect.currentframe()
+  while frame is not None and frame.f_back is not None:
+    frame = frame.f_back
+    yield frame.f_locals.get("self"), frame.f_code.co_name
+
+
 def variable_in_the_making() -> Tuple[Any, Any]:
   """Returns the `keras.Variable` that is being made, and its owner.
 
@@ -224,31 +237,22 @@ def variable_in_the_making() -> Tuple[Any, Any]:
   """
   keras = loaded()
   variable = None
-  frame = inspect.currentframe()
-  for _ in range(_MOST_FRAMES):
-    if frame is None:
-      break
-    this = frame.f_locals.get("self")
+  for this, _ in itertools.islice(calls(), _MOST_CALLS):
     if variable is None and isinstance(this, keras.src.backend.Variable):
       variable = this
     elif variable is not None and isinstance(
         this, (keras.layers.Layer, keras.optimizers.Optimizer)):
       return variable, this
-    frame = frame.f_back
   return variable, None
 
 
 def assigning_function() -> str:
   """Returns which of `EACH_STEP` and `ONCE` assigns; "" for none."""
   keras = loaded()
-  frame = inspect.currentframe()
-  while frame is not None:
-    name = frame.f_code.co_name
+  for this, name in calls():
     if name in EACH_STEP or name in ONCE:
-      this = frame.f_locals.get("self")
       if isinstance(this, (keras.layers.Layer, keras.metrics.Metric)) or (
           # An optimizer has it, too.
           name in _LOADING and hasattr(this, "load_own_variables")):
         return name
-    frame = frame.f_back
   return ""
