@@ -522,6 +522,34 @@ class RestartTest(parameterized.TestCase):
     start, = engine.asked("train")
     self.assertEqual((2, True), (start.number, start.starts_iteration))
 
+  @parameterized.parameters(
+      # The record of its last iteration counts, though no next one was meant.
+      (9, False, "patience=1: the last winner is no better than 1 "
+       "(adanet_loss)"),
+      (2, True, "it reached max_iterations=2"))
+  def test_more_is_asked_without_patience(
+      self, max_iterations, with_builders, reason):
+    engine = _Engine([
+        _trained(0, {"a": 2., "b": 1.}),
+        _trained(1, {"b": 3., "c": 1.}, before="b")])
+    engine.search(max_iterations=2)
+    engine.calls.clear()
+    engine.model = engine.model._replace(
+        rules=engine.model.rules._replace(patience=1))
+    engine.search(max_iterations=max_iterations)
+    self.assertEqual([("compare_search", 1, with_builders),
+                      ("skipped", reason)], engine.calls)
+
+  def test_an_iteration_that_began_is_trained_without_patience(self):
+    engine = self._stopped([
+        _trained(0, {"a": 2., "b": 1.}),
+        _trained(1, {"b": 3., "c": 1.}, before="b")], 2, 23)
+    engine.model = engine.model._replace(
+        rules=engine.model.rules._replace(patience=1))
+    engine.iterations = [_trained(2, {"c": 1., "d": 9.}, before="c")]
+    engine.search(max_iterations=9)
+    self.assertLen(engine.asked("train"), 1)
+
   def test_an_end_elsewhere_says_not_since_when(self):
     engine = self._stopped([_trained(0, {"a": 2., "b": 1.})], 0, 10)
     engine.files.write_end(3, "another reason")

@@ -52,6 +52,15 @@ class SearchFilesTest(absltest.TestCase):
             global_step=20),
         architecture_lib.Architecture.from_json(record.architecture, "it"))
 
+  def test_undecided_and_end(self):
+    files = hand_written.SearchFilesInMemory()
+    files.write_undecided(events.IterationUndecided(
+        1, 12, selection.Choice(1, _name(1, "b"), 1., "next"), "loss"))
+    self.assertEqual(records.UndecidedRecord(
+        1, 12, "loss", _name(1, "b"), 1., "next"), files.undecided())
+    files.write_end(20, "it is tired")
+    self.assertEqual((20, "it is tired"), files.end()[:2])
+
   def test_reads_a_folder(self):
     folder = self.create_tempdir()
     files = search_files.SearchFiles(
