@@ -158,6 +158,12 @@ def candidates_with_nan(candidates: trained_lib.Candidates) -> Dict[str, str]:
   return with_nan
 
 
+def _counts_as_nan(rules, candidates, name):
+  """Returns whether a candidate can't win, as far as training has shown it."""
+  return name in candidates_with_nan(candidates) or (
+      not rules.evaluator and math.isnan(candidates.averages.get(name, 0.)))
+
+
 def choose(rules: model_lib.Rules, candidates: trained_lib.Candidates,
            engine: engine_lib.Engine,
            fits: Optional[fitting.Fits] = None) -> Winner:
@@ -174,7 +180,11 @@ def choose(rules: model_lib.Rules, candidates: trained_lib.Candidates,
     ValueError: a fitted ensembler, or its data, is not as expected.
   """
   names = list(candidates.architectures)
-  choice = preset(rules, candidates.number).choice(names)
+  given = preset(rules, candidates.number)
+  choice = given.choice(names)
+  if choice is not None and given.replayed is None and (
+      _counts_as_nan(rules, candidates, choice.name)):
+    raise selection.all_nan_error(candidates.number, [choice.name])
   values: Optional[Dict[str, float]] = None
   if not candidates.fitted or (
       choice is not None and choice.name not in candidates.fitted):

@@ -90,12 +90,14 @@ class ComparedTest(parameterized.TestCase):
     allowed = [i for i, value in enumerate(known)
                if not (math.isnan(value) or (i == 0 and has_before
                                              and force_grow))]
-    if preset:
+    is_nan = len(values) - 1 in bad or (
+        not evaluator and math.isnan(values[-1]))
+    if preset and not is_nan:
       won, engine = _choose(**arguments)
       self.assertEqual(len(values) - 1, won.choice.index)
       self.assertIsNone(won.values)
       self.assertEmpty(engine.calls)
-    elif not allowed:
+    elif preset or not allowed:
       with self.assertRaisesRegex(selection.AllNaNError, "NaN: "):
         _choose(**arguments)
     else:
@@ -218,6 +220,10 @@ class PresetTest(parameterized.TestCase):
                          force_grow=force_grow).index, won.choice.index)
     self.assertIn(given and given.index, (None, won.choice.index))
     self.assertEqual(given is None, won.values is not None)
+
+  def test_replay_chooses_what_is_nan(self):
+    won, _ = _choose({"a": _NAN}, rules=dict(replay_config=replay.Config([0])))
+    self.assertEqual(_name(0, "a"), won.name)
 
   def test_replay_of_a_candidate_that_is_not_there(self):
     with self.assertRaisesRegex(

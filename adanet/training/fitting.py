@@ -316,7 +316,8 @@ def fits(model: model_lib.Model, candidates: trained_lib.Candidates,
                             for name, one in fitted.items()])
       with start.started(session):
         try:
-          values = evaluator.evaluate(session, metrics)
+          # Nothing would ever end the input.
+          values = evaluator.evaluate(session, metrics) if metrics else ()
         except v1.errors.OpError as error:
           if reader.error is not None:
             raise reader.error from error
