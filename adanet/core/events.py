@@ -66,6 +66,11 @@ class Progress(NamedTuple):
   checks: Dict[str, early_stopping.CheckedLoss] = {}
 
 
+def at_limit(step: int) -> str:
+  """Returns why what has done its `max_iteration_steps` trains no further."""
+  return f"Training complete after {step} steps."
+
+
 class Stopped(NamedTuple):
   """A subnetwork or ensemble trains no further in this iteration.
 

@@ -33,6 +33,7 @@ from adanet import tf_compat
 from adanet import typed_json
 from adanet.core import architecture as architecture_lib
 from adanet.core import checkpoints
+from adanet.core import events
 from adanet.core import fingerprint as fingerprint_lib
 from adanet.tf_compat import files
 
@@ -318,24 +319,30 @@ class ModelDir:
     if (not tf_compat.v1.io.gfile.exists(path) or _read_note(path).step > step):
       files.write_text(path, json.dumps({"message": message, "step": step}))
 
-  def forget_stops_after(self, iteration_number: int,
-                         steps: Mapping[str, int]) -> None:
-    """Removes notes of later steps, which are to be trained again.
+  def forget_stops(self, iteration_number: int, steps: Mapping[str, int],
+                   limit: Optional[int]) -> None:
+    """Removes notes that do not hold when training goes on.
 
-    Another time it may not stop there, and the note would stop it when training
-    is resumed behind that step.
+    These are notes of later steps, which are to be trained again: another time
+    it may not stop there, and the note would stop it when training is resumed
+    behind that step. And notes of a `max_iteration_steps` that was lower.
 
     Args:
       iteration_number: int.
       steps: dict from the names of subnetworks and ensembles to how often each
         was trained in the checkpoint.
+      limit: int, the `max_iteration_steps` of this search, or None.
     """
     folder = self._stopped_dir(iteration_number)
     for file in files.names(folder):
       name, extension = os.path.splitext(file)
       path = os.path.join(folder, file)
-      if extension == ".json" and name in steps and (
-          _read_note(path).step > steps[name]):
+      if extension != ".json" or name not in steps:
+        continue
+      note = _read_note(path)
+      is_below = note.message == events.at_limit(note.step) and (
+          limit is None or note.step < limit)
+      if note.step > steps[name] or is_below:
         with contextlib.suppress(tf_compat.v1.errors.NotFoundError):
           tf_compat.v1.io.gfile.remove(path)
 

@@ -10,6 +10,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.core import architecture
+from adanet.core import events
 from adanet.core import model_dir
 from adanet.testing import variables
 from adanet.tf_compat import files
@@ -151,14 +152,22 @@ class ModelDirTest(parameterized.TestCase):
     self._model_dir.mark_stopped(0, "t0_dnn", "At 6 steps.", 6)
     self.assertEqual({"t0_dnn": "At 5 steps."}, self._model_dir.stopped(0))
 
-  def test_forget_stops_after(self):
+  def test_forget_stops(self):
     for name, step in ("t0_a", 3), ("t0_b", 4), ("t0_of_another_part", 9):
       self._model_dir.mark_stopped(0, name, "Its loss is NaN.", step)
     self._model_dir.mark_stopped(1, "t0_b", "Its loss is NaN.", 9)
-    self._model_dir.forget_stops_after(0, {"t0_a": 3, "t0_b": 3, "t0_c": 0})
+    self._model_dir.forget_stops(0, {"t0_a": 3, "t0_b": 3, "t0_c": 0}, 3)
     self.assertCountEqual(
         ["t0_a", "t0_of_another_part"], self._model_dir.stopped(0))
     self.assertCountEqual(["t0_b"], self._model_dir.stopped(1))
+
+  @parameterized.parameters((4, True), (5, False), (None, False))
+  def test_forget_stops_of_another_limit(self, limit, stays):
+    self._model_dir.mark_stopped(0, "t0_a", events.at_limit(4), 4)
+    self._model_dir.mark_stopped(0, "t0_b", "Its loss is NaN.", 4)
+    self._model_dir.forget_stops(0, {"t0_a": 4, "t0_b": 4}, limit)
+    self.assertCountEqual(["t0_a"] * stays + ["t0_b"],
+                          self._model_dir.stopped(0))
 
   @parameterized.parameters("", "{", "[]", "{}")
   def test_stopped_by_a_file_that_is_not_complete(self, content):

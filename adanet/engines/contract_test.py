@@ -90,6 +90,13 @@ class _StopsAllButChief(_Stop):
       self._left = -1
 
 
+class _StopAtTheEnd(tf_compat.v1.train.CheckpointSaverListener):
+  """Asks for a stop at the last checkpoint of an iteration."""
+
+  def after_save(self, session: Any, global_step: int) -> bool:
+    return global_step >= _STEPS
+
+
 class _Line(adanet.subnetwork.Builder):
   """A network that predicts its factor, to which each step adds a number."""
 
@@ -226,6 +233,15 @@ _ROWS = (
               train=dict(max_steps=_STEPS - 1)),
         # The NaN came after fewer steps than there are now.
         _Call((_TWICE,), _Then(("t0_b",), ({"t0_a": .25, "t0_b": .09},))))),
+    _row("nan_in_all_that_are_fitted",
+         ([_Line("a", 1., _NAN), _Line("b", 1., _NAN)],), _Then(
+             error="^No ensemble can win.* is NaN: t0_all_greedy", end="",
+             is_read=True),
+         evaluator=adanet.Evaluator, ensemblers=[_GREEDY]),
+    _row("nan_in_the_only_new_one", ([_Line("a", .5)], [_Line("b", 1., _NAN)]),
+         _Then(("t0_a",), ({},), ("it is the only candidate",),
+               error="^iteration 1: .* is NaN: t1_b", end="", leader=None),
+         force_grow=True),
     _row("nan_in_the_only_one", ([_Line("a", 1., _NAN)],),
          _Then(error="^iteration 0: .* is NaN: t0_a", end="")),
     _row("replay", (_TWICE, _TWICE), _Then(
@@ -284,6 +300,10 @@ _ROWS = (
     _row("stopped_by_hook_of_the_user", ([_Line("a", .9), _Line("b", .5)],),
          _Then(end="^a hook or a saving listener asked for a stop$"),
          dict(hooks=[_StopsAllButChief()])),
+    _row("stopped_by_listener_at_the_end", (_TWICE, _TWICE), _Then(
+        ("t0_b",), ({"t0_a": .25, "t0_b": .09},),
+        end="^a hook or a saving listener asked for a stop$"),
+         dict(saving_listeners=[_StopAtTheEnd()])),
 )
 
 

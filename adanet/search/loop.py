@@ -336,6 +336,8 @@ class SearchLoop:
       diverged = ("all subnetworks of the last iteration diverged, and "
                   if _has_diverged(trained) else "")
       return diverged + _reached(request)
+    if trained.is_stop_asked:
+      return _Ending.STOP_ASKED.value
     return (patience.no_gain(self._rules, self._files, number) or
             patience.no_time(request, trained.seconds))
 

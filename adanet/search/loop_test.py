@@ -120,6 +120,18 @@ class SearchTest(parameterized.TestCase):
     self.assertEqual(is_told, engine.files.undecided() is not None)
     self.assertFalse(engine.files.model_dir.has_input_positions)
 
+  @parameterized.parameters(
+      (9, "a hook or a saving listener asked for a stop", [0]),
+      (1, "it reached max_iterations=1", []))
+  def test_a_stop_that_is_asked_for_at_its_end(
+      self, max_iterations, reason, following):
+    engine = _Engine([_trained(0, {"a": 2., "b": 1.})._replace(
+        is_stop_asked=True)])
+    engine.search(max_iterations=max_iterations)
+    self.assertEqual([(_Outcome.OVER, reason)], engine.asked("finished"))
+    self.assertEqual(_name(0, "b"), engine.files.iteration(0).winner)
+    self.assertCountEqual(following, engine.files.model_dir.architectures)
+
   @parameterized.named_parameters(
       ("best", {"a": 2., "b": 1.}, {}, {}, "b", "", ()),
       ("previous", {"z": 0., "b": 1.}, {}, dict(force_grow=True), "z", "", ()),

@@ -156,8 +156,8 @@ class Loop:
 
   def _stop_finished(self):
     for name in self._finished([(n, self.steps[n]) for n in self._active]):
-      self._stop(name, f"Training complete after {self.steps[name]} "
-                       "steps.", is_complete=True)
+      self._stop(name, events.at_limit(self.steps[name]),
+                 is_complete=True)
 
   def _stop_diverged(self, losses):
     """Stops trainees with a loss of NaN; fails if no ensemble is left.

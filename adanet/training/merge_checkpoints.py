@@ -66,7 +66,7 @@ def _global_step(model, steps):
 
 def merge(model: model_lib.Model, training: trainer.Training,
           checkpoints: Sequence[str],
-          steps: Sequence[int]) -> Tuple[str, int]:
+          steps: Sequence[int]) -> Tuple[str, int, bool]:
   """Saves one checkpoint with the variables of all parts of an iteration.
 
   It tells the saving listeners, with a session that has these variables.
@@ -80,7 +80,8 @@ def merge(model: model_lib.Model, training: trainer.Training,
       iterations together.
 
   Returns:
-    The prefix of the checkpoint, and its global step.
+    The prefix of the checkpoint, its global step, and whether a listener asks
+    for a stop.
   """
   with scopes.new_graph(None).as_default():
     listeners = training.request.saving_listeners
@@ -124,4 +125,4 @@ def _saved(model, training, global_step, listeners):
     step = int(session.run(global_step))
     saver.end(session, step, lambda: None)
   assert saver.checkpoint is not None
-  return saver.checkpoint, step
+  return saver.checkpoint, step, saver.is_stop_asked

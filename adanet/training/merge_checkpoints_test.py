@@ -19,13 +19,14 @@ import numpy as np
 
 
 class _Reads(searches.Calls):
-  """Reads a variable when it is told of a checkpoint."""
+  """Reads a variable when it is told of a checkpoint; asks for a stop."""
 
   def after_save(self, session, global_step):
     super().after_save(session, global_step)
     v1 = tf_compat.v1
     self.value, = [session.run(v) for v in v1.global_variables()
                    if v.op.name == "b/w"]
+    return True
 
 
 class MergeCheckpointsTest(parameterized.TestCase):
@@ -55,12 +56,13 @@ class MergeCheckpointsTest(parameterized.TestCase):
   @parameterized.parameters(False, True)
   def test_merge(self, has_listener):
     listener = _Reads()
-    found, step = merge_checkpoints.merge(
+    found, step, is_stop_asked = merge_checkpoints.merge(
         self._model, self._training(*[listener] * has_listener),
         [self._save(3, a_w=[1., 2.], p_w=5.), self._save(7, b_w=3., p_w=6.)],
         steps=[4, 8])
     self.assertEqual((os.path.join(self._path, "model.ckpt-6"), 6),
                      (found, step))
+    self.assertEqual(has_listener, is_stop_asked)
     # What both have is that of the first one.
     variables.assert_equal(
         {"a/w": np.float32([1., 2.]), "b/w": np.float32(3.),
@@ -72,7 +74,7 @@ class MergeCheckpointsTest(parameterized.TestCase):
       self.assertEqual(3., listener.value)
 
   def test_with_variables(self):
-    before, _ = merge_checkpoints.merge(
+    before, _, _ = merge_checkpoints.merge(
         self._model, self._training(), [self._save(6, a_w=1., b_w=2.)], [6])
     found = merge_checkpoints.with_variables(
         self._model, self._training(), before,

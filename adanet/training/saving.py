@@ -129,6 +129,7 @@ class CheckpointSaver(Saver):
         model_dir.path, search_dir or model_dir.path)]
     self._steps = steps
     self.checkpoint: Optional[str] = None
+    self.is_stop_asked = False  # At the end, by a listener.
     self._saved_steps: Optional[List[int]] = None
     self._told_steps: Optional[List[int]] = None
     self._told_global_step: Optional[int] = None
@@ -298,7 +299,8 @@ class CheckpointSaver(Saver):
 
     It waits for space where the disk is full.
     """
-    self._save(session, global_step, self._listeners, self._write_surely)
+    self.is_stop_asked = self._save(
+        session, global_step, self._listeners, self._write_surely)
     for listener in self._listeners:
       listener.end(session, global_step)
     end_hooks()
@@ -345,7 +347,8 @@ class HookedSaver(CheckpointSaver):
     """
     before = self.checkpoint
     if self._hook_global_step in (None, global_step):
-      self._save(session, global_step, self._listeners, self._write_surely)
+      self.is_stop_asked = self._save(
+          session, global_step, self._listeners, self._write_surely)
     try:
       end_hooks()
     finally:

@@ -105,6 +105,8 @@ class TrainedIteration(NamedTuple):
     checks: dict from a subnetwork's name to its `NetworkChecks`; empty without
       `EarlyStopping`.
     logits: `RecordedLogits` of the new networks, if checks have recorded them.
+    is_stop_asked: whether a saving listener asked for a stop at the last
+      checkpoint: this iteration, if it is over, is the last one.
   """
   ending: loop_lib.Ending
   candidates: Candidates
@@ -115,6 +117,7 @@ class TrainedIteration(NamedTuple):
   costs: Optional[Dict[str, Dict[str, Any]]] = None
   checks: Dict[str, early_stopping.NetworkChecks] = {}
   logits: Optional[recorded_logits.RecordedLogits] = None
+  is_stop_asked: bool = False
 
   @property
   def number(self) -> int:

@@ -292,7 +292,8 @@ class IterationTraining:
             **{spec.name: spec.step for spec in self.iteration.candidates}}))
     global_step = int(global_step)
     if not is_taken_over:  # Else a note may have been written just now.
-      self._model.model_dir.forget_stops_after(start.number, steps)
+      self._model.model_dir.forget_stops(
+          start.number, steps, self._model.search.max_iteration_steps)
     if start.starts_iteration:
       saver.begin_iteration(session, start.number, global_step)
     elif start.checkpoint is None or start.from_other_folder:
@@ -439,7 +440,8 @@ class IterationTraining:
         progress, self._recorder.total_seconds,
         checks=self._checks.by_network if self._checks else {},
         logits=self._checks.recorded(session)
-        if self._checks and ending == loop_lib.Ending.ITERATION_OVER else None)
+        if self._checks and ending == loop_lib.Ending.ITERATION_OVER else None,
+        is_stop_asked=self._chief_saver.is_stop_asked)
 
   def close(self) -> None:
     """Frees what it has opened itself."""

@@ -30,9 +30,11 @@ When the driver is lost, its workers train on until there is another one:
 
 1. asks the generator again, and builds the iteration to see its candidates;
 2. takes the results of parts that are done, if they began from the checkpoint
-   that is the latest now, and removes the rest;
-3. submits the other parts, which go on from their newest checkpoints. An
-   attempt of the old driver stops at its next look at `start.json`.
+   that is the latest now. Others are removed. If the search is another one now,
+   such as with another evaluator, no part is done;
+3. submits the other parts, which go on from their newest checkpoints: one that
+   has trained already is evaluated only. An attempt of the old driver stops at
+   its next look at `start.json`.
 
 When all parts are done, the model_dir gets the merged checkpoint, the record of
 the winner and its architecture, in this order; then the folder goes. A driver
@@ -55,6 +57,7 @@ from adanet.engines import engine
 from adanet.engines.executor import execution
 from adanet.engines.executor import part as part_lib
 from adanet.engines.executor import part_files
+from adanet.engines.executor import pickled_search
 from adanet.history import records
 from adanet.history import store
 from adanet.tf_compat import saver_hooks
@@ -101,39 +104,12 @@ def _check_hooks(request):
         "or save_checkpoints_secs")
 
 
-def _pickled(model, request):
-  """Returns the search that each worker gets, as bytes.
-
-  Raises:
-    ValueError: something cannot be sent. The message names it.
-  """
-  import cloudpickle  # pylint: disable=g-import-not-at-top
-
-  try:
-    return cloudpickle.dumps((model, request._replace(saving_listeners=())))
-  except Exception as error:  # pylint: disable=broad-except
-    given = dict(
-        model.search._asdict(), input_fn=request.input_fn, hooks=request.hooks,
-        report_materializer=model.report_materializer, config=model.config,
-        **model.rules._asdict())
-    for name, value in given.items():
-      try:
-        cloudpickle.dumps(value)
-      except Exception as cause:  # pylint: disable=broad-except
-        raise ValueError(
-            f"{name}={value!r} cannot be sent to a worker of the executor: "
-            f"{cause}. Make in the function itself what it cannot bring along, "
-            "such as locks, sessions and open files") from cause
-    raise ValueError(
-        "the search cannot be sent to a worker of the executor: "
-        f"{error}") from error
-
-
 class ExecutorEngine(engine.Engine):
   """Has the parts of an iteration trained and evaluated by an executor."""
 
   _training: trainer.Training
   _search: bytes
+  _digest: str
 
   def __init__(self, model: model_lib.Model, executor: Any):
     """Checks the executor.
@@ -161,7 +137,8 @@ class ExecutorEngine(engine.Engine):
       ValueError: an argument does not fit, or cannot be sent to a worker.
     """
     _check_hooks(request)
-    self._search = _pickled(self.model, request)
+    self._search = pickled_search.dumps(self.model, request)
+    self._digest = pickled_search.digest(self._search)
     with self.opened_here(request) as self._training:
       yield self._training
 
@@ -259,7 +236,8 @@ class ExecutorEngine(engine.Engine):
         start=start, max_steps=request.max_steps, stops={},
         builder_names=iteration.builder_names, model_dir=model.model_dir.path,
         driver=request.retry_until_space(
-            lambda: files.begin(start.checkpoint, self._search),
+            lambda: files.begin(
+                start.checkpoint, self._search, self._digest),
             model.model_dir.path),
         driver_process=part_files.worker_name())
     check = self._fingerprint_check(start, iteration, files, parts, any_part)
@@ -348,7 +326,7 @@ class ExecutorEngine(engine.Engine):
       files.remove()
       raise selection.all_nan_error(iteration.number, names)
     steps = _of_first(results, lambda result: result.steps)
-    checkpoint, global_step = merge_checkpoints.merge(
+    checkpoint, global_step, is_stop_asked = merge_checkpoints.merge(
         self.model, self._training,
         [files.absolute(r.checkpoint) for r in _longest_first(results)],
         [iteration.base_global_step + steps[f"t{iteration.number}_{name}"]
@@ -369,7 +347,7 @@ class ExecutorEngine(engine.Engine):
             tuple(one.name for one in iteration.fitted), averages,
             _of_first(results, lambda result: result.not_finite)),
         _of_first(results, lambda result: result.weights), progress,
-        seconds=0., checks=checks)
+        seconds=0., checks=checks, is_stop_asked=is_stop_asked)
 
   def _write_curves(self, number, progress, averages):
     """Draws a point of the search's own curves."""
@@ -419,7 +397,7 @@ def _longest_first(results):
 
 def _of_first(results, get):
   """Returns the dicts of all results as one; see `_longest_first`."""
-  merged = {}
+  merged = {name: None for result in results.values() for name in get(result)}
   for result in reversed(_longest_first(results)):
     merged.update(get(result))
   return merged

@@ -37,6 +37,9 @@ from adanet.tf_compat import files
 from adanet.training import runs
 import numpy as np
 
+_FITTED = dict(ensemblers=[adanet.ensemble.GreedyEnsembler()],
+               evaluator=adanet.Evaluator(builders.input_fn(1)))
+
 
 def _estimator(model_dir, steps=4, names="abc", learning_rates=None,
                save_summary_steps=100, **arguments):
@@ -227,6 +230,29 @@ class DriverTest(parameterized.TestCase):
     self._assert_same(self._train(**search),
                       self._train(new, model_dir, **search))
     self.assertEqual(set("abcdef") - set(trained), set(new.trained))
+
+  @parameterized.named_parameters(
+      ("evaluator", {}, dict(
+          evaluator=adanet.Evaluator(builders.input_fn(1), steps=1))),
+      # The steps of one are from two calls, each of which begins its input.
+      ("more_steps", dict(steps=2), {}, False),
+      ("no_checks", dict(_FITTED, early_stopping=adanet.EarlyStopping(2)),
+       _FITTED))
+  def test_search_that_changes_when_a_part_is_done(
+      self, before, after, has_same_values=True):
+    search = dict(names="ab", max_iterations=1)
+    model_dir = self.create_tempdir().full_path
+    with self.assertRaises(execution.ExecutorError):
+      self._train(_Breaking(1), model_dir, **search, **before)
+    executor = _Here()
+    self._train(executor, model_dir, **search, **after)
+    self.assertLen(executor.trained, 2)
+    found, expected = (adanet.report(path).iterations[0] for path in (
+        model_dir, self._train(**search, **after)))
+    self.assertEqual([("t0_a", 4), ("t0_b", 4)], [
+        (name, one.steps) for name, one in found.subnetworks.items()])
+    if has_same_values:
+      self.assertEqual(expected.candidates, found.candidates)
 
   def test_part_that_diverges_says_nothing_of_the_others(self):
     # It is the first one, and knows the previous ensemble for a few steps.

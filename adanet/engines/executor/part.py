@@ -32,6 +32,7 @@ from adanet.core import selection
 from adanet.core import summary
 from adanet.engines import local
 from adanet.engines.executor import part_files
+from adanet.engines.executor import pickled_search
 from adanet.tf_compat import files as tf_files
 from adanet.training import candidates as candidates_lib
 from adanet.training import loop as loop_lib
@@ -207,8 +208,7 @@ def _is_done(part_request, files):
 
 def _unpacked(part_request, files):
   """Returns the `Model` of the part, and the `trainer.Request`."""
-  import cloudpickle  # pylint: disable=g-import-not-at-top
-  model, request = cloudpickle.loads(files.search(part_request.driver))
+  model, request = pickled_search.loads(files.search(part_request.driver))
   if model.config.session_config is None:
     model = model._replace(config=model.config.replace(
         session_config=_session_config(part_request.num_parts)))
@@ -307,11 +307,10 @@ def _checked(iteration, part_request):
 
 def _result(part_request, model, request, files, attempt, trained, stopped):
   """Evaluates the candidates, and returns the `Result`."""
-  values, not_finite, reports, logits = {}, {}, (), None
+  values, reports, logits = {}, (), None
   candidates, number = trained.candidates, trained.number
   checkpoint = candidates.checkpoint
   if trained.ending == loop_lib.Ending.ITERATION_OVER:
-    not_finite = candidates.not_finite
     if part_request.compares and model.rules.evaluator:
       values = candidates_lib.values(model, number, checkpoint)
     if part_request.records:
@@ -328,6 +327,6 @@ def _result(part_request, model, request, files, attempt, trained, stopped):
   return part_files.Result(
       trained.ending, part_request.driver, request.max_steps,
       part_request.stops, files.relative(checkpoint), trained.progress.steps,
-      trained.progress.losses, values, not_finite,
+      trained.progress.losses, values, candidates.not_finite,
       logits and files.relative(logits), candidates.averages, trained.weights,
       reports, tuple(stopped), trained.seconds, trained.checks)

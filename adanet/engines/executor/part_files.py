@@ -46,9 +46,13 @@ class _StartFile(NamedTuple):
   Attributes:
     driver: str, an id of the driver that asks for the parts now.
     checkpoint: str, the name of the checkpoint from which they began, or None.
+    digest: str, that of the driver's search; see `pickled_search.digest`.
+    before: tuple of str, the ids of drivers before that asked for the same.
   """
   driver: str
   checkpoint: Optional[str]
+  digest: str = ""
+  before: Tuple[str, ...] = ()
 
 
 class _Graphs(NamedTuple):
@@ -131,14 +135,17 @@ class PartFiles:
 
   # The driver's.
 
-  def begin(self, checkpoint: Optional[str], search: bytes) -> str:
+  def begin(self, checkpoint: Optional[str], search: bytes,
+            digest: str) -> str:
     """Makes the folder, for this driver.
 
-    Parts that began from another checkpoint, and other iterations, go.
+    Parts that began from another checkpoint, and other iterations, go. Results
+    of drivers with another search do not count.
 
     Args:
       checkpoint: str, the prefix of the parts' first checkpoint, or None.
-      search: bytes, all that workers need to train any part.
+      search: bytes, of `pickled_search.dumps`.
+      digest: str, of `pickled_search.digest`.
 
     Returns:
       The id of this driver.
@@ -152,9 +159,12 @@ class PartFiles:
       if file == "stop" or file.startswith("search-"):
         gfile.remove(os.path.join(self._path, file))
     driver = uuid.uuid4().hex
+    before: Tuple[str, ...] = ()
+    if start is not None and start.digest == digest:
+      before = start.before + (start.driver,)
     files.write_bytes(self._search_path(driver), search)
-    files.write_text(self._start_path, json.dumps(
-        typed_json.to_json(_StartFile, _StartFile(driver, name))))
+    files.write_text(self._start_path, json.dumps(typed_json.to_json(
+        _StartFile, _StartFile(driver, name, digest, before))))
     return driver
 
   def ask_to_stop(self) -> None:
@@ -199,7 +209,8 @@ class PartFiles:
              max_steps: Optional[int]) -> Optional[Result]:
     """Returns the `Result` of a part; None if it is not done.
 
-    A part that a hook stopped has more to do for the next driver.
+    A part that a hook stopped has more to do for the next driver. For a driver
+    with another search each has: at least it is evaluated by other data.
 
     Args:
       part: `Part`.
@@ -215,12 +226,16 @@ class PartFiles:
         result = pickle.loads(f.read())
     except Exception:  # pylint: disable=broad-except
       return None  # Of another version: it is trained again.
-    endings = loop_lib.Ending
+    if result.driver == driver:
+      return result
+    endings, start = loop_lib.Ending, self._start()
     is_done = result.ending in (
         endings.ITERATION_OVER, endings.INPUT_ENDED) or (
-        result.ending == endings.MAX_STEPS and result.max_steps == max_steps
-    ) or result.driver == driver
-    return result if is_done else None
+            result.ending == endings.MAX_STEPS and
+            result.max_steps == max_steps)
+    is_of_search = start is not None and (
+        result.driver in (start.driver,) + start.before)
+    return result if is_done and is_of_search else None
 
   def forget_result(self, part: parts.Part, keeps_steps: bool) -> None:
     """Removes the result of a part.

@@ -39,7 +39,7 @@ class PartTest(parameterized.TestCase):
 
   def _train(self, error=KeyError("trained"), **values):
     """Trains a part, of which an error is raised when it would begin."""
-    driver = self._files.begin(None, cloudpickle.dumps(_Raises(error)))
+    driver = self._files.begin(None, cloudpickle.dumps(_Raises(error)), "")
     return part.train(
         parts.request(self._model_dir, driver)._replace(**values))
 
@@ -74,8 +74,8 @@ class PartTest(parameterized.TestCase):
     self.assertEqual(is_fork and not is_driver, outcome.is_fork)
 
   def test_part_that_is_done(self):
-    driver = self._files.begin(None, b"not read")
-    self._files.write_result(("a",), parts.result())
+    driver = self._files.begin(None, b"not read", "")
+    self._files.write_result(("a",), parts.result(driver))
     self.assertEqual(
         part.PartOutcome(True, worker=self._worker),
         part.train(parts.request(self._model_dir, driver)))
@@ -85,11 +85,11 @@ class PartTest(parameterized.TestCase):
     """Another driver may have removed what began from another checkpoint."""
     def evaluate(*unused_args):
       if not is_wanted:
-        self._files.begin("model.ckpt-4", b"another search")
-      return parts.result()
+        self._files.begin("model.ckpt-4", b"another search", "")
+      return parts.result(driver)
 
     model = mock.Mock(config=mock.Mock(session_config=None))
-    driver = self._files.begin(None, b"search")
+    driver = self._files.begin(None, b"search", "")
     with mock.patch.object(part, "_unpacked", return_value=(
         model, trainer.Request(None))), mock.patch.object(
             part.local, "train_here"), mock.patch.object(
@@ -100,7 +100,7 @@ class PartTest(parameterized.TestCase):
         is_wanted, self._files.result(("a",), driver, None) is not None)
 
   def test_part_that_another_driver_asked_for(self):
-    self._files.begin(None, b"not read")
+    self._files.begin(None, b"not read", "")
     self.assertEqual(part.PartOutcome(False, worker=self._worker),
                      part.train(parts.request(self._model_dir, "lost")))
 
