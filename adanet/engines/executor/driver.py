@@ -228,6 +228,9 @@ class ExecutorEngine(engine.Engine):
         model.model_dir.global_step(start.checkpoint), request.max_iterations,
         request.max_steps))
     files = part_files.PartFiles(model.model_dir.path, start.number)
+    driver = request.retry_until_space(
+        lambda: files.begin(start.checkpoint, self._search, self._digest),
+        model.model_dir.path)
     any_part = part_lib.PartRequest(
         (), len(parts), is_first=False, may_be_late=True,
         compares=choice is None, records=any(
@@ -235,10 +238,7 @@ class ExecutorEngine(engine.Engine):
             for one in iteration.fitted),
         start=start, max_steps=request.max_steps, stops={},
         builder_names=iteration.builder_names, model_dir=model.model_dir.path,
-        driver=request.retry_until_space(
-            lambda: files.begin(
-                start.checkpoint, self._search, self._digest),
-            model.model_dir.path),
+        driver=driver, seed=_seed(model.config, files),
         driver_process=part_files.worker_name())
     check = self._fingerprint_check(start, iteration, files, parts, any_part)
     seconds_before = max(map(records.total_seconds, self._worker_records(
@@ -279,6 +279,13 @@ class ExecutorEngine(engine.Engine):
     """
     request = self._training.request
     has_begun = any(files.attempts(part) for part in parts)
+    if has_begun and len(files.drivers()) == 1 and (
+        not self.model.rules.evaluator):
+      logging.warning(
+          "Iteration %d: another search has begun it, and its parts keep what "
+          "they have trained. Without an evaluator, they are compared by moving "
+          "averages, in which the losses of that search count, too.",
+          start.number)
     check = fingerprint_check.FingerprintCheck(
         self.model, start.number, request.max_iterations,
         iteration.builder_names, iteration.graphs, iteration.features,
@@ -377,6 +384,16 @@ class ExecutorEngine(engine.Engine):
           worker_records[i:i + 1] = [records.added(
               before, record._replace(task=f"worker:{i}"))]
     return worker_records
+
+
+def _seed(config, files):
+  """Returns the seed of all parts, for each driver the same.
+
+  Where none is given, it is one by chance: the id of the first driver.
+  """
+  if config.tf_random_seed is not None:
+    return config.tf_random_seed
+  return int(files.drivers()[0], 16) % 2**31
 
 
 def _names_in_training(iteration):

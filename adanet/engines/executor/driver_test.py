@@ -113,6 +113,12 @@ class _Here(engines.Here):
     return super().submit(fn, task)
 
 
+def _shuffled():
+  x, y = builders.data()
+  return tf_compat.v1.data.Dataset.from_tensor_slices(
+      ({"x": x}, y)).shuffle(32).batch(4)
+
+
 class _Weighing(_Here):
   """Weighs what it is given.
 
@@ -253,6 +259,23 @@ class DriverTest(parameterized.TestCase):
         (name, one.steps) for name, one in found.subnetworks.items()])
     if has_same_values:
       self.assertEqual(expected.candidates, found.candidates)
+
+  def test_all_are_compared_on_the_same_examples_without_a_seed(self):
+    def train(executor):
+      searches.estimator(
+          model_dir, *[builders.Dense(name, learning_rate=0.) for name in "ab"],
+          max_iterations=1,
+          evaluator=adanet.Evaluator(_shuffled, steps=1)).train(
+              builders.input_fn(), executor=executor)
+
+    model_dir = self.create_tempdir().full_path
+    with self.assertRaises(execution.ExecutorError):
+      train(_Breaking(1))
+    executor = _Here()
+    train(executor)
+    self.assertLen(executor.trained, 1)
+    first, second = adanet.report(model_dir).iterations[0].candidates
+    self.assertEqual(first.value, second.value)
 
   def test_part_that_diverges_says_nothing_of_the_others(self):
     # It is the first one, and knows the previous ensemble for a few steps.

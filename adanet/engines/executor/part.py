@@ -63,6 +63,8 @@ class PartRequest(NamedTuple):
     builder_names: the names of all builders of the iteration.
     model_dir: str.
     driver: str, the driver's id.
+    seed: int, the `tf_random_seed`: the same for all parts, which are compared
+      on the same examples, also if the user has given none.
     driver_process: str, the name of its process.
     num_losses: int, how often the executor has lost it. Dask takes requests
       that are equal for one, which has failed.
@@ -79,6 +81,7 @@ class PartRequest(NamedTuple):
   builder_names: Tuple[str, ...]
   model_dir: str
   driver: str
+  seed: int
   driver_process: str
   num_losses: int = 0
 
@@ -209,10 +212,12 @@ def _is_done(part_request, files):
 def _unpacked(part_request, files):
   """Returns the `Model` of the part, and the `trainer.Request`."""
   model, request = pickled_search.loads(files.search(part_request.driver))
-  if model.config.session_config is None:
-    model = model._replace(config=model.config.replace(
-        session_config=_session_config(part_request.num_parts)))
-  return (model._replace(part=part_request.part, stops=part_request.stops),
+  config = model.config.replace(tf_random_seed=part_request.seed)
+  if config.session_config is None:
+    config = config.replace(
+        session_config=_session_config(part_request.num_parts))
+  return (model._replace(config=config, part=part_request.part,
+                         stops=part_request.stops),
           request._replace(steps=None, max_steps=part_request.max_steps))
 
 

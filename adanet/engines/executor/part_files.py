@@ -167,6 +167,11 @@ class PartFiles:
         _StartFile, _StartFile(driver, name, digest, before))))
     return driver
 
+  def drivers(self) -> Tuple[str, ...]:
+    """Returns the ids of the drivers that have asked for this, the last now."""
+    start = self._start()
+    return start.before + (start.driver,) if start else ()
+
   def ask_to_stop(self) -> None:
     """Asks all parts to save a checkpoint and to stop."""
     files.write_text(self._stop_path, "")
@@ -228,14 +233,12 @@ class PartFiles:
       return None  # Of another version: it is trained again.
     if result.driver == driver:
       return result
-    endings, start = loop_lib.Ending, self._start()
+    endings = loop_lib.Ending
     is_done = result.ending in (
         endings.ITERATION_OVER, endings.INPUT_ENDED) or (
             result.ending == endings.MAX_STEPS and
             result.max_steps == max_steps)
-    is_of_search = start is not None and (
-        result.driver in (start.driver,) + start.before)
-    return result if is_done and is_of_search else None
+    return result if is_done and result.driver in self.drivers() else None
 
   def forget_result(self, part: parts.Part, keeps_steps: bool) -> None:
     """Removes the result of a part.
