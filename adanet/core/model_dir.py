@@ -25,12 +25,10 @@ be that of any file system that TensorFlow knows.
 
 import contextlib
 import fnmatch
-import json
 import os
 from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional
 
 from adanet import tf_compat
-from adanet import typed_json
 from adanet.core import architecture as architecture_lib
 from adanet.core import checkpoints
 from adanet.core import events
@@ -60,12 +58,8 @@ class _StopNote(NamedTuple):
 
 def _read_note(path):
   """Returns the note in a file."""
-  try:
-    return typed_json.from_json(
-        _StopNote, typed_json.loads(files.read_text(path) or ""),
-        skips_unknown=True)
-  except ValueError:
-    return _StopNote("")
+  return files.read_json(
+      path, _StopNote, skips_unknown=True) or _StopNote("")
 
 
 class ModelDir:
@@ -127,19 +121,14 @@ class ModelDir:
 
   def fingerprint(self) -> Optional[fingerprint_lib.SearchFingerprint]:
     """Returns the fingerprint of the search; None if it is not known."""
-    try:
-      return typed_json.from_json(
-          fingerprint_lib.SearchFingerprint,
-          typed_json.loads(files.read_text(self._search_path) or ""),
-          skips_unknown=True)
-    except ValueError:
-      return None
+    return files.read_json(
+        self._search_path, fingerprint_lib.SearchFingerprint,
+        skips_unknown=True)
 
   def write_fingerprint(
       self, fingerprint: fingerprint_lib.SearchFingerprint) -> None:
-    files.write_text(self._search_path, json.dumps(
-        typed_json.to_json(fingerprint_lib.SearchFingerprint, fingerprint),
-        sort_keys=True))
+    files.write_json(
+        self._search_path, fingerprint_lib.SearchFingerprint, fingerprint)
 
   # Checkpoints.
 
@@ -234,12 +223,7 @@ class ModelDir:
 
   def _input_positions(self):
     """Returns the data of `write_input_position`, by checkpoint's name."""
-    try:
-      return typed_json.from_json(
-          Dict[str, Dict[str, int]],
-          typed_json.loads(files.read_text(self._input_path) or ""))
-    except ValueError:
-      return {}
+    return files.read_json(self._input_path, Dict[str, Dict[str, int]]) or {}
 
   def input_position(self, checkpoint: str) -> Dict[str, int]:
     """Returns how many batches had been read at a checkpoint of this folder.
@@ -269,7 +253,7 @@ class ModelDir:
     if any(position.values()):
       kept[os.path.basename(checkpoint)] = dict(position)
     if kept != noted:
-      files.write_text(self._input_path, json.dumps(kept, sort_keys=True))
+      files.write_json(self._input_path, Dict[str, Dict[str, int]], kept)
 
   def forget_input_positions(self) -> None:
     """Lets the input begin from its start in the next training."""
@@ -317,7 +301,7 @@ class ModelDir:
     """
     path = os.path.join(self._stopped_dir(iteration_number), f"{name}.json")
     if (not tf_compat.v1.io.gfile.exists(path) or _read_note(path).step > step):
-      files.write_text(path, json.dumps({"message": message, "step": step}))
+      files.write_json(path, _StopNote, _StopNote(message, step))
 
   def forget_stops(self, iteration_number: int, steps: Mapping[str, int],
                    limit: Optional[int]) -> None:

@@ -3,12 +3,16 @@
 """Files that are written whole or not at all, on every file system."""
 
 import contextlib
+import json
 import os
 import time
 import uuid
-from typing import Iterator, List, Optional
+from typing import Any, Iterator, List, Optional, Type, TypeVar
 
+from adanet import typed_json
 from adanet.tf_compat import _tensorflow
+
+_T = TypeVar("_T")
 
 _TEMPORARY = ".adanet-tmp-"
 _REMOVALS = 50  # How often to try it, within 5 s.
@@ -94,6 +98,34 @@ def read_text(path: str) -> Optional[str]:
         raise
     time.sleep(.1)
   return None
+
+
+def write_json(path: str, kind: Any, value: Any) -> None:
+  """Writes a value of a type as JSON; see `typed_json` and `write_bytes`."""
+  write_text(path, json.dumps(typed_json.to_json(kind, value), sort_keys=True))
+
+
+def read_json(path: str, kind: Type[_T],
+              skips_unknown: bool = False) -> Optional[_T]:
+  """Returns the value that `write_json` wrote.
+
+  Args:
+    path: str.
+    kind: the type of the value.
+    skips_unknown: see `typed_json.from_json`.
+
+  Returns:
+    The value; None if there is no such file, or it is not of this type.
+
+  Raises:
+    tf.errors.OpError: it cannot be read.
+  """
+  text = read_text(path)
+  try:
+    return typed_json.from_json(
+        kind, typed_json.loads(text or ""), skips_unknown)
+  except ValueError:
+    return None
 
 
 def names(folder: str) -> List[str]:

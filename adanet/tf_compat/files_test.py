@@ -4,6 +4,7 @@
 
 import fnmatch
 import os
+from typing import Dict
 from unittest import mock
 
 from absl.testing import absltest
@@ -50,6 +51,16 @@ class FilesTest(absltest.TestCase):
       with open(temporary, "wb") as f:
         f.write(b"a\xff")
     self.assertEqual("a\ufffd", files.read_text(self._path))
+
+  def test_json(self):
+    kind = Dict[str, float]
+    self.assertIsNone(files.read_json(self._path, kind))
+    value = {"b": float("inf"), "a": 1.}
+    files.write_json(self._path, kind, value)
+    self.assertEqual(
+        '{"a": 1.0, "b": "Infinity"}', files.read_text(self._path))
+    self.assertEqual(value, files.read_json(self._path, kind))
+    self.assertIsNone(files.read_json(self._path, Dict[str, str]))
 
   def test_names(self):
     os.makedirs(os.path.join(self._folder, "b"))

@@ -14,7 +14,6 @@ It has the members of the last recording: of the ensemble before it, and all new
 networks of its iteration.
 """
 
-import json
 import os
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence
 from typing import Tuple
@@ -23,7 +22,6 @@ import uuid
 from adanet import ensemble as ensemble_lib
 from adanet import log as logging
 from adanet import tf_compat
-from adanet import typed_json
 from adanet.core import checkpoints
 from adanet.core import earlier_winners
 from adanet.core import iteration as iteration_lib
@@ -74,9 +72,9 @@ def _path(model_dir, name="library.json"):
 def _index(model_dir):
   """Returns the `_LibraryIndex` of a model_dir; None without a whole one."""
   try:
-    return typed_json.from_json(_LibraryIndex, typed_json.loads(
-        files.read_text(_path(model_dir)) or ""), skips_unknown=True)
-  except (ValueError, tf_compat.v1.errors.OpError):
+    return files.read_json(
+        _path(model_dir), _LibraryIndex, skips_unknown=True)
+  except tf_compat.v1.errors.OpError:
     return None
 
 
@@ -248,8 +246,7 @@ def _write(model_dir, checkpoint, logits):
           folder, name, member, logits.variables.get(name), sums)
       members += [made] if made else []
   index = _LibraryIndex(tuple(members), *data)
-  files.write_text(_path(model_dir), json.dumps(
-      typed_json.to_json(_LibraryIndex, index), sort_keys=True))
+  files.write_json(_path(model_dir), _LibraryIndex, index)
   used = {file for member in members for file in member.files.values()}
   for name in files.names(folder):
     if name.endswith(".npy") and name not in used:

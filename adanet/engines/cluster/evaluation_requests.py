@@ -84,8 +84,7 @@ class EvaluationRequests:
     self.clear()
     for task in request.shares:
       files.write_text(self._of(request, task), "")
-    files.write_text(self._path, json.dumps(
-        typed_json.to_json(EvaluationRequest, request), sort_keys=True))
+    files.write_json(self._path, EvaluationRequest, request)
 
   def answer(self, request: EvaluationRequest, task: str) -> Optional[Answer]:
     """Returns the answer of a task; None if it has not begun."""
@@ -112,13 +111,8 @@ class EvaluationRequests:
   # A worker's.
 
   def read(self) -> Optional[EvaluationRequest]:
-    """Returns the request; None if there is none."""
-    text = files.read_text(self._path)
-    try:
-      return typed_json.from_json(
-          EvaluationRequest, typed_json.loads(text or ""))
-    except ValueError:  # Of another version.
-      return None
+    """Returns the request; None if there is none, or of another version."""
+    return files.read_json(self._path, EvaluationRequest)
 
   def is_asked(self, request: EvaluationRequest) -> bool:
     """Returns whether the chief still waits for the answers to a request."""

@@ -11,7 +11,6 @@ that an evaluator that is killed and started again does not evaluate it twice.
 """
 
 import contextlib
-import json
 import os
 import time
 from typing import Any, Callable, NamedTuple, Optional, Sequence, Tuple
@@ -196,18 +195,14 @@ class _EvaluatedFile:
   def read(self) -> _Evaluated:
     """Returns the content; an empty `_Evaluated` if it cannot be read."""
     try:
-      with tf_compat.v1.io.gfile.GFile(self._path, "rb") as f:
-        content = json.loads(f.read().decode("utf-8"))
-      return _Evaluated(int(content["global_step"]), content.get("checkpoint"))
-    except (tf_compat.v1.errors.OpError, AttributeError, KeyError, TypeError,
-            ValueError):
+      return files.read_json(
+          self._path, _Evaluated, skips_unknown=True) or _Evaluated()
+    except tf_compat.v1.errors.OpError:
       return _Evaluated()
 
   def write(self, evaluated: _Evaluated) -> None:
     """Writes which checkpoint was evaluated."""
-    with files.written_whole(self._path) as temporary:
-      with tf_compat.v1.io.gfile.GFile(temporary, "w") as f:
-        f.write(json.dumps(evaluated._asdict(), sort_keys=True))
+    files.write_json(self._path, _Evaluated, evaluated)
 
 
 class EvaluatorTask:

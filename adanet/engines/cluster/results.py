@@ -12,14 +12,12 @@ so that nothing is exported twice. Later it has the metrics.
 import base64
 import collections.abc
 import contextlib
-import json
 import os
 from typing import (Any, Callable, Dict, List, NamedTuple, Optional, Sequence,
                     Tuple)
 
 from adanet import log as logging
 from adanet import tf_compat
-from adanet import typed_json
 from adanet import waiting
 from adanet.core import metric_values
 from adanet.engines.cluster import ended
@@ -137,17 +135,12 @@ class ResultsFile:
 
   def _record(self):
     """Returns the `_Record` of this job, or None."""
-    text = files.read_text(self._path)
-    try:
-      record = typed_json.from_json(_Record, typed_json.loads(text or ""))
-    except ValueError:  # Of another version, or none.
-      return None
-    return record if self._job.is_of(record) else None
+    record = files.read_json(self._path, _Record)  # None of another version.
+    return record if record and self._job.is_of(record) else None
 
   def _write(self, record):
-    text = json.dumps(record._asdict(), sort_keys=True)
     waiting.wait_until_space(
-        lambda: files.write_text(self._path, text),
+        lambda: files.write_json(self._path, _Record, record),
         waiting.Wait(self._timeout_secs, "free some space"), self._model_dir)
 
   @property
