@@ -193,6 +193,7 @@ class KerasNetwork:
   Attributes:
     model: the model, or None before the first call.
     has_mask: whether its last call returned a tensor with a mask of Keras 3.
+    owner: str, the owner of the function, for messages.
   """
 
   def __init__(self, make_model: Callable[[], Any], owner: str,
@@ -213,7 +214,7 @@ class KerasNetwork:
     """
     self._dtype_policy = dtype_policy
     self._make_model = make_model
-    self._owner = owner
+    self.owner = owner
     self._heads = list(heads)
     self._weights = weights
     self._inputs: Any = None
@@ -237,11 +238,6 @@ class KerasNetwork:
             for variable in self.model.variables]
 
   @property
-  def owner(self) -> str:
-    """The owner of the function, for messages."""
-    return self._owner
-
-  @property
   def is_keras_3(self) -> bool:
     """Whether the model, which has been made, is of Keras 3."""
     return auto_inputs.is_keras_3(self.model)
@@ -257,14 +253,14 @@ class KerasNetwork:
       model = self._make_model()
       self._check(model)
       inputs = auto_inputs.ModelInputs(
-          model, self._owner, self._weights).of(features)
+          model, self.owner, self._weights).of(features)
       result = model(inputs)
       if self.model is not None and _have_common_layer(model, self.model):
         model = self._copied(model)
         result = model(inputs)
       model.name = name
       last_layer, logits = auto_outputs.pair(
-          auto_outputs.by_head(result, model, self._heads, self._owner))
+          auto_outputs.by_head(result, model, self._heads, self.owner))
     return MadeAgain(model, inputs, last_layer, logits)
 
   def _copied(self, model):
@@ -276,7 +272,7 @@ class KerasNetwork:
       return keras_loaded.copied(model)
     except Exception as error:
       raise ValueError(
-          f"{self._owner}: its model has a layer that was made outside of the "
+          f"{self.owner}: its model has a layer that was made outside of the "
           "function, and Keras cannot copy it: make the layer inside, or give "
           "its class a get_config (" + str(error).split("\n", 1)[0] + ")."
       ) from error
@@ -292,21 +288,21 @@ class KerasNetwork:
     if not (hasattr(type(model), "trainable_weights") and
             isinstance(model, keras.Model)):
       raise ValueError(
-          f"{self._owner} returned {model!r}: expected a model of Keras, "
+          f"{self.owner} returned {model!r}: expected a model of Keras, "
           "because the function takes no arguments.")
     if self._dtype_policy is not None and not is_new:
       raise ValueError(
           f"dtype_policy={self._dtype_policy!r}: expected None for "
-          f"{self._owner}, which makes a model of Keras 2")
+          f"{self.owner}, which makes a model of Keras 2")
     for method in _OWN_TRAINING:
       if _has_own(model, keras.Model, method):
         raise ValueError(
-            f"{self._owner} returned {model!r}, which has a {method} of its "
+            f"{self.owner} returned {model!r}, which has a {method} of its "
             "own: expected none, because its loss is that of the head. Use "
             "add_loss, or write an adanet.subnetwork.Builder.")
     if isinstance(model, keras.Sequential) and not model.layers:
       raise ValueError(
-          f"{self._owner} returned a Sequential without layers: expected at "
+          f"{self.owner} returned a Sequential without layers: expected at "
           "least one.")
 
   def _is_made_before(self, model):
@@ -334,7 +330,7 @@ class KerasNetwork:
     self._check(model)
     if self._is_made_before(model):
       raise ValueError(
-          f"{self._owner} returned a model that was made before: expected a "
+          f"{self.owner} returned a model that was made before: expected a "
           "new one at each call. Make its layers inside of the function. A "
           "frozen model that was made before can be a layer of the new one.")
     _USED.add(model)
@@ -352,7 +348,7 @@ class KerasNetwork:
                  else ())
     if not _are_in_graph(variable.value for variable in variables):
       raise ValueError(
-          f"{self._owner} returned a model that is compiled with an optimizer "
+          f"{self.owner} returned a model that is compiled with an optimizer "
           "that was made before: expected a new one at each call. Make it "
           "inside of the function, or give its name.")
     return optimizer
@@ -368,7 +364,7 @@ class KerasNetwork:
       if self.model is None:
         self.model = self._new_model()
         self._inputs = auto_inputs.ModelInputs(
-            self.model, self._owner, self._weights)
+            self.model, self.owner, self._weights)
         self._eager = keras_eager.current()
       model = self.model
       inputs = self._inputs.of(features)
@@ -382,8 +378,8 @@ class KerasNetwork:
       self.has_mask = any(map(
           keras_loaded.has_mask, tf_compat.v2.nest.flatten(result)))
       last_layer, logits = auto_outputs.split(
-          auto_outputs.by_head(result, model, self._heads, self._owner),
-          self._owner)
+          auto_outputs.by_head(result, model, self._heads, self.owner),
+          self.owner)
       if not training:
         return Outputs(last_layer, logits, variables=[])
       if auto_inputs.is_keras_3(model):

@@ -82,7 +82,18 @@ def took_no_part(task: job_lib.Task) -> str:
 
 
 class Supervision:
-  """Decides about the tasks of one job."""
+  """Decides about the tasks of one job.
+
+  Attributes:
+    status: int, the exit status of the job, once it is over.
+    is_ending: whether all tasks are asked to end, and nothing is started again.
+    awaits_chief: whether the job was stopped while its chief was starting
+      again. The parameter servers have the steps trained meanwhile, and only
+      the chief can save it. So it works first, and stops then.
+    has_unsaved: whether the job was stopped, and its lost chief never worked
+      again.
+    problem: why the job ended without a failure: a line for the user, or None.
+  """
 
   def __init__(self, tasks: Sequence[job_lib.Task], max_restarts: int):
     """All tasks have just been started.
@@ -99,40 +110,16 @@ class Supervision:
     # In the order of time: tasks that have not worked again since they failed.
     self._failures: Dict[job_lib.Task, Failure] = {}
     self._order: List[job_lib.Task] = []
-    self._status = 0
-    self._is_ending = False
-    self._problem: Optional[str] = None
-    self._awaits_chief = False
-    self._has_unsaved = False
-
-  @property
-  def status(self) -> int:
-    """The exit status of the job, once it is over."""
-    return self._status
-
-  @property
-  def is_ending(self) -> bool:
-    """Whether all tasks are asked to end, and nothing is started again."""
-    return self._is_ending
+    self.status = 0
+    self.is_ending = False
+    self.problem: Optional[str] = None
+    self.awaits_chief = False
+    self.has_unsaved = False
 
   @property
   def is_over(self) -> bool:
     """Whether no task is left that will run again."""
     return not self._unfinished
-
-  @property
-  def awaits_chief(self) -> bool:
-    """Whether the job was stopped while its chief was starting again.
-
-    The parameter servers have the steps trained meanwhile, and only the chief
-    can save it. So it works first, and stops then.
-    """
-    return self._awaits_chief
-
-  @property
-  def has_unsaved(self) -> bool:
-    """Whether the job was stopped, and its lost chief never worked again."""
-    return self._has_unsaved
 
   @property
   def unfinished(self) -> List[job_lib.Task]:
@@ -151,19 +138,14 @@ class Supervision:
     A task that failed, was restarted, and works again is not among them. Tasks
     fall when another is lost, so the first in time is the one to look at.
     """
-    if not self._is_ending or not self._status:
+    if not self.is_ending or not self.status:
       return []
     return [self._failures[task] for task in self._order]
-
-  @property
-  def problem(self) -> Optional[str]:
-    """Why the job ended without a failure: a line for the user, or None."""
-    return self._problem
 
   def _give_up(self, problem):
     """Ends the job because of a mistake in the program."""
     self.stop(_EXIT_FAILURE)
-    self._problem = problem
+    self.problem = problem
 
   def joined(self, task: job_lib.Task, model_dir: str) -> None:
     """A task reports that it takes part.
@@ -174,7 +156,7 @@ class Supervision:
     """
     self._folders[task] = model_dir
     other, folder = next(iter(self._folders.items()))
-    if folder != model_dir and not self._is_ending:
+    if folder != model_dir and not self.is_ending:
       self._give_up(
           f"{other.name} has the model_dir {folder!r}, and {task.name} has "
           f"{model_dir!r}: all tasks must have the same. Leave it out of the "
@@ -184,8 +166,8 @@ class Supervision:
     """A task reports that it has begun to work."""
     self._has_worked.add(task)
     if task.job == job_lib.CHIEF:
-      self._awaits_chief = self._has_unsaved = False
-    if task in self._failures and not self._is_ending:
+      self.awaits_chief = self.has_unsaved = False
+    if task in self._failures and not self.is_ending:
       del self._failures[task]
       self._order.remove(task)
 
@@ -195,14 +177,14 @@ class Supervision:
     Args:
       status: the exit status of the job from now on.
     """
-    if not self._is_ending:
-      self._awaits_chief = self._has_unsaved = any(
+    if not self.is_ending:
+      self.awaits_chief = self.has_unsaved = any(
           task.job == job_lib.CHIEF and failure.has_worked
           for task, failure in self._failures.items())
       self._failures.clear()
       del self._order[:]
-    self._is_ending = True
-    self._status = status
+    self.is_ending = True
+    self.status = status
 
   def _took_no_part(self, task):
     """Returns whether a task never did its work for the job."""
@@ -217,13 +199,13 @@ class Supervision:
       returncode: its exit status, or the negative number of the signal that
         killed it.
     """
-    if not self._is_ending and not returncode and self._took_no_part(task):
+    if not self.is_ending and not returncode and self._took_no_part(task):
       self._give_up(took_no_part(task))
       self._unfinished.discard(task)
       return Decision(ends_job=True)
     if task.job == job_lib.CHIEF:
-      self._awaits_chief = False
-    if self._is_ending or not returncode:
+      self.awaits_chief = False
+    if self.is_ending or not returncode:
       self._unfinished.discard(task)
       return Decision()
     if task.job == job_lib.CHIEF and returncode in STOPPED:
@@ -243,8 +225,8 @@ class Supervision:
     can_restart = failure.has_worked or returncode < 0
     if not can_restart or num_restarts >= self._max_restarts:
       self._unfinished.discard(task)
-      self._is_ending = True
-      self._status = self._failures[self._order[0]].status
+      self.is_ending = True
+      self.status = self._failures[self._order[0]].status
       return Decision(ends_job=True)
     self._num_restarts[task] += 1
     # The limit of the exponent is for the arithmetic only.
