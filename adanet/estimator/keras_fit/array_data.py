@@ -154,15 +154,10 @@ class ArrayData:
       self._held_out = held_out._replace(
           weights=_ones(train.weights, held_out.num_rows))
 
-  @property
-  def has_weights(self) -> bool:
-    """Whether examples have weights."""
-    return self._train.weights is not None
-
   def weight_names(self, arrangement: arrangement_lib.Arrangement
                   ) -> Tuple[str, ...]:
     """Returns the names of the features that are weights."""
-    if not self.has_weights:
+    if self._train.weights is None:
       return ()
     return tuple(arrangement.weights_of("sample_weight", self._train.weights))
 

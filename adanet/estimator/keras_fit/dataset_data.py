@@ -179,11 +179,6 @@ class DatasetData:
         (one.element_spec[2] for one in datasets.values()
          if len(one.element_spec) == 3), None)
 
-  @property
-  def has_weights(self) -> bool:
-    """Whether examples have weights."""
-    return self._weights is not None or self._class_weight is not None
-
   def weight_names(self, arrangement: arrangement_lib.Arrangement
                   ) -> Tuple[str, ...]:
     """Returns the names of the features that are weights."""

@@ -357,11 +357,8 @@ class EnsembleSearch:
     """Tries all models with some rows; see `pool`."""
     x, y = data.sample()
     first = pool_lib.read_first(self._pool, x)
-    kind = arrangement_lib.kind_of(x)
-    if kind == arrangement_lib.COLUMNS and not first.takes_columns:
-      kind = arrangement_lib.ARRAY
     arrangement = arrangement_lib.Arrangement(
-        kind, tuple(first.outputs), arrangement_lib.kind_of(y))
+        first.kind, tuple(first.outputs), arrangement_lib.kind_of(y))
     features = arrangement.features("x", x)
     tried = [pool_lib.tried(name, function, features, first.outputs)
              for name, function in self._pool.items()]

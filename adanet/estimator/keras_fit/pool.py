@@ -92,15 +92,12 @@ class FirstModel(NamedTuple):
   """The inputs and outputs of the first model, and so of all.
 
   Attributes:
-    takes_columns: whether it has an input for each column of a data frame.
+    kind: str, how it is given `x`: a data frame is an array if it has no input
+      for each column.
     outputs: list with the names of several outputs; empty for one.
-    outputs_in_list: whether it returns several in a list.
-    compiled: dict of the arguments that it was compiled with.
   """
-  takes_columns: bool
+  kind: str
   outputs: List[str]
-  outputs_in_list: bool
-  compiled: Dict[str, Any]
 
 
 def _made(function, owner):
@@ -159,15 +156,13 @@ def read_first(pool: Pool, x: Any) -> FirstModel:
         arrangement_lib.Arrangement(kind).features("x", x))
     inputs = auto_inputs.ModelInputs(model, owner)
     result = _call(owner, lambda: model(inputs.of(features)))
-  compiled = auto_compiled.compile_arguments(model)
+  outputs: List[str] = []
   if isinstance(result, dict) and set(result) != set(auto_outputs.PAIR):
-    return FirstModel(columns, list(result), False, compiled)
-  if isinstance(result, (list, tuple)) and len(result) > 1:
-    outputs = list(getattr(model, "output_names", None) or ())
-    return FirstModel(
-        columns, outputs or [f"output_{i}" for i in range(len(result))], True,
-        compiled)
-  return FirstModel(columns, [], False, compiled)
+    outputs = list(result)
+  elif isinstance(result, (list, tuple)) and len(result) > 1:
+    outputs = list(getattr(model, "output_names", None) or ()) or [
+        f"output_{i}" for i in range(len(result))]
+  return FirstModel(kind, outputs)
 
 
 class Tried(NamedTuple):
