@@ -12,29 +12,18 @@ from adanet.training import arrays as arrays_lib
 import numpy as np
 
 
-def _is_remote(path):
-  return "://" in path
-
-
 def _write(path, array):
   """Writes an array, if it has not been written before."""
   gfile = tf_compat.v1.io.gfile
-  if gfile.exists(path):
-    return
-  with files.written_whole(path) as temporary:
-    if not _is_remote(path):
-      with open(temporary, "wb") as f:
+  if not gfile.exists(path):
+    with files.written_whole(path) as temporary:
+      with gfile.GFile(temporary, "wb") as f:
         np.save(f, array)
-      return
-    content = io.BytesIO()
-    np.save(content, array)
-    with gfile.GFile(temporary, "wb") as f:
-      f.write(content.getvalue())
 
 
 def _read(path, has_objects):
   """Returns an array, which is mapped from its file where that is possible."""
-  if not _is_remote(path):
+  if "://" not in path:
     return np.load(path, mmap_mode=None if has_objects else "r",
                    allow_pickle=has_objects)
   with tf_compat.v1.io.gfile.GFile(path, "rb") as f:
