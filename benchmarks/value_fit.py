@@ -73,8 +73,8 @@ def _fit(folder, num_networks, num_examples):
       tf_compat.RunConfig(model_dir=folder), placement.ReplicationStrategy())
   found = _recorded(folder, num_networks, num_examples)
   candidates = trained.Candidates(0, None, {
-      "all": architecture.Architecture("all", ensembler.name, found.members)},
-                                  fitted=("all",))
+      "all": architecture.Architecture(
+          "all", ensembler.name, tuple(found.members))}, fitted=("all",))
   with open("/proc/self/clear_refs", "w", encoding="utf-8") as f:
     f.write("5")  # The peak of memory starts anew.
   before, began = _memory("VmRSS"), time.process_time()

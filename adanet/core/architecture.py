@@ -7,8 +7,7 @@ ensemble that won iteration t. Its text is that of AdaNet 0.8, byte for byte.
 """
 
 import json
-from typing import Iterable, NamedTuple
-from typing import Optional, Tuple
+from typing import NamedTuple, Optional, Tuple
 
 from adanet import typed_json
 
@@ -31,14 +30,7 @@ class _File(NamedTuple):
   replay_indices: Tuple[int, ...] = ()  # AdaNet wrote none before 0.8.
 
 
-class Architecture(
-    NamedTuple("Architecture", [
-        ("ensemble_candidate_name", str),
-        ("ensembler_name", str),
-        ("subnetworks", Tuple[Tuple[int, str], ...]),
-        ("replay_indices", Tuple[int, ...]),
-        ("global_step", Optional[int]),
-    ])):
+class Architecture(NamedTuple):
   """Which builders, of which iterations, make an ensemble.
 
   Attributes:
@@ -51,18 +43,11 @@ class Architecture(
       of iteration 0, of iteration 1, and so on.
     global_step: int, the global step at which it won, or None before that.
   """
-
-  __slots__ = ()
-
-  def __new__(cls, ensemble_candidate_name: str, ensembler_name: str,
-              subnetworks: Iterable[Tuple[int, str]] = (),
-              replay_indices: Iterable[int] = (),
-              global_step: Optional[int] = None) -> "Architecture":
-    return super().__new__(
-        cls, ensemble_candidate_name, ensembler_name,
-        tuple((int(t), name) for t, name in subnetworks),
-        tuple(int(i) for i in replay_indices),
-        None if global_step is None else int(global_step))
+  ensemble_candidate_name: str
+  ensembler_name: str
+  subnetworks: Tuple[Tuple[int, str], ...] = ()
+  replay_indices: Tuple[int, ...] = ()
+  global_step: Optional[int] = None
 
   def subnetworks_of(self, iteration_number: int) -> Tuple[str, ...]:
     """Returns the names of its builders of an iteration, in order."""
@@ -106,5 +91,6 @@ class Architecture(
           "empty model_dir.") from e
     return cls(
         content.ensemble_candidate_name, content.ensembler_name,
-        [(s.iteration_number, s.builder_name) for s in content.subnetworks],
+        tuple((s.iteration_number, s.builder_name)
+              for s in content.subnetworks),
         content.replay_indices, content.global_step)

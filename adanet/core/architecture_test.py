@@ -16,7 +16,7 @@ _WRITTEN_BY_ADANET = (
     ("grown",
      architecture.Architecture(
          "dnn_grow", "complexity_regularized",
-         [(0, "linear"), (1, "d\u00e9p\"th_2")], [0, 2], 120),
+         ((0, "linear"), (1, "d\u00e9p\"th_2")), (0, 2), 120),
      '{"ensemble_candidate_name": "dnn_grow", "ensembler_name": '
      '"complexity_regularized", "global_step": 120, "replay_indices": [0, 2], '
      '"subnetworks": [{"builder_name": "linear", "iteration_number": 0}, '
@@ -53,8 +53,8 @@ class ArchitectureTest(parameterized.TestCase):
 
   @hypothesis.given(st.builds(
       architecture.Architecture, st.text(), st.text(),
-      st.lists(st.tuples(st.integers(0, 9), st.text())),
-      st.lists(st.integers(0, 9)), st.integers(0, 10**12)))
+      st.lists(st.tuples(st.integers(0, 9), st.text())).map(tuple),
+      st.lists(st.integers(0, 9)).map(tuple), st.integers(0, 10**12)))
   def test_from_json_is_the_inverse(self, value):
     self.assertEqual(
         value, architecture.Architecture.from_json(value.to_json(), "a.json"))
@@ -65,7 +65,7 @@ class ArchitectureTest(parameterized.TestCase):
     self.assertEqual((), value.replay_indices)
 
   def test_subnetworks_of(self):
-    value = architecture.Architecture("c", "e", [(0, "b"), (0, "a"), (2, "c")])
+    value = architecture.Architecture("c", "e", ((0, "b"), (0, "a"), (2, "c")))
     self.assertEqual(
         [("b", "a"), (), ("c",)], [value.subnetworks_of(t) for t in range(3)])
 

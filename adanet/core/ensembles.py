@@ -113,8 +113,8 @@ class Combination(NamedTuple):
     before = previous.architecture if previous else None
     return architecture_lib.Architecture(
         self.candidate_name, ensembler_name,
-        [before.subnetworks[i] for i in self.kept if before] +
-        [(number, builder.name) for builder in self.builders],
+        (*(before.subnetworks[i] for i in self.kept if before),
+         *((number, builder.name) for builder in self.builders)),
         (before.replay_indices if before else ()) + (index,))
 
 

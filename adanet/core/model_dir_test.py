@@ -17,7 +17,7 @@ from adanet.tf_compat import files
 import numpy as np
 
 _ARCHITECTURE = architecture.Architecture(
-    "dnn_grow", "mean", [(0, "dnn")], [0], 7)
+    "dnn_grow", "mean", ((0, "dnn"),), (0,), 7)
 
 
 def _files(folder):

@@ -24,7 +24,7 @@ _STORED = (
 
 def _won(*builders):
   return architecture.Architecture(
-      "all", "greedy", [(0, name) for name in builders], [0])
+      "all", "greedy", tuple((0, name) for name in builders), (0,))
 
 
 class CarriedTest(parameterized.TestCase):

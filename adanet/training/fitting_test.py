@@ -71,7 +71,7 @@ class FitTest(parameterized.TestCase):
         for name, value in values.items()}
     candidates = trained.Candidates(
         1, None, {name: architecture.Architecture(
-            name, ensembler.name, members, [0, 2]) for name in names},
+            name, ensembler.name, tuple(members), (0, 2)) for name in names},
         fitted=tuple(names), not_finite=dict.fromkeys(not_finite, "w"))
     model = mock.Mock(search=types.SimpleNamespace(ensemblers=[ensembler]))
     model.not_finite_of_evaluator.return_value = " The input has NaN."

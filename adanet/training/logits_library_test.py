@@ -67,7 +67,7 @@ class _LibraryCase(parameterized.TestCase):
     self._history = [(0, self._winner(_A)), (1, self._winner(_A, _C))]
 
   def _winner(self, *members):
-    return architecture.Architecture("all", "greedy", members, [0])
+    return architecture.Architecture("all", "greedy", members, (0,))
 
   def _model(self, *ensemblers):
     return types.SimpleNamespace(

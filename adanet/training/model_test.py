@@ -33,7 +33,7 @@ _NAN = float("nan")
 def _architecture(name, number, replay_indices=(), with_before=()):
   """Returns the architecture of the winner `name` of an iteration."""
   return architecture_lib.Architecture(
-      f"{name}_grow", "complexity_regularized", [*with_before, (number, name)],
+      f"{name}_grow", "complexity_regularized", (*with_before, (number, name)),
       replay_indices, global_step=4 * (number + 1))
 
 
@@ -88,7 +88,7 @@ class RulesTest(absltest.TestCase):
 class HistoryTest(_ModelCase):
 
   def test_winners_before(self):
-    winners = [_architecture("a", 0, [0]), None, _architecture("c", 2, [0, 1])]
+    winners = [_architecture("a", 0, (0,)), None, _architecture("c", 2, (0, 1))]
     for number, winner in enumerate(winners):
       if winner:
         self._folder.write_architecture(number, winner)
@@ -247,13 +247,13 @@ class ShareTest(_ModelCase):
 
   @parameterized.parameters("eval", "infer")
   def test_only_one(self, mode):
-    iteration = self._built(mode=mode, only=_architecture("b", 0, [1]))
+    iteration = self._built(mode=mode, only=_architecture("b", 0, (1,)))
     self.assertEqual(["t0_b"], self._names(iteration))
     candidate, = iteration.candidates
     self.assertEqual("t0_b_grow_complexity_regularized", candidate.name)
 
   def test_only_that_of_the_iteration_before(self):
-    before = _architecture("c", 0, [2])
+    before = _architecture("c", 0, (2,))
     self._folder.write_architecture(0, before)
     iteration = self._built(1, "eval", only=before._replace(
         replay_indices=(2, 0)))
