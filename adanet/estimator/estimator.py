@@ -184,7 +184,7 @@ class Estimator(answering.Answering):
     winner.check_evaluator(evaluator, min_delta)
     arguments.check_early_stopping(early_stopping, ensemblers)
     keras_words.check_arguments(
-        "adanet.Estimator", sorted(kwargs), _ENSEMBLER_ARGUMENTS)
+        "adanet.Estimator", sorted(set(kwargs) - _ENSEMBLER_ARGUMENTS))
     if kwargs and ensemblers:
       raise ValueError(
           f"{', '.join(sorted(kwargs))}: expected no such argument beside "

@@ -8,7 +8,7 @@ Here the head has the loss, the input_fn the data, and the Estimator the steps.
 
 import functools
 import inspect
-from typing import Any, Collection, Type, TypeVar
+from typing import Any, Collection, Mapping, Type, TypeVar
 
 _T = TypeVar("_T")
 
@@ -64,21 +64,20 @@ _METHODS = {
 }
 
 
-def check_arguments(owner: str, given: Collection[str],
-                    known: Collection[str]) -> None:
-  """Raises a TypeError unless arguments are known.
+def check_arguments(owner: str, unknown: Collection[str],
+                    replacements: Mapping[str, str] = _ARGUMENTS) -> None:
+  """Raises a TypeError if there are unknown arguments.
 
   Args:
     owner: str, the called class or method, for the message.
-    given: their names.
-    known: the names of the known arguments.
+    unknown: their names.
+    replacements: from the name of an argument to what replaces it.
   """
-  unknown = [name for name in given if name not in known]
   if not unknown:
     return
   # Some have the same line.
   advice = "; ".join(dict.fromkeys(
-      _ARGUMENTS[name] for name in unknown if name in _ARGUMENTS))
+      replacements[name] for name in unknown if name in replacements))
   raise TypeError(f"{owner} has no argument {', '.join(unknown)}" + (
       advice and ": " + advice))
 
@@ -89,7 +88,8 @@ def _checked(method):
 
   @functools.wraps(method)
   def call(*args, **kwargs):
-    check_arguments(method.__name__, kwargs, known)
+    check_arguments(
+        method.__name__, [name for name in kwargs if name not in known])
     return method(*args, **kwargs)
 
   return call

@@ -15,6 +15,7 @@ from adanet.core import evaluation
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import user_input
 from adanet.estimator import auto_ensemble
+from adanet.estimator import keras_words
 from adanet.estimator.keras_fit import array_data
 from adanet.estimator.keras_fit import arrangement as arrangement_lib
 from adanet.estimator.keras_fit import dataset_data
@@ -132,7 +133,8 @@ class EnsembleSearch:
       ValueError: an argument is not as described, or this is not Keras 3.
       TypeError: an argument is of another type, or unknown.
     """
-    words.check_arguments("EnsembleSearch", sorted(kwargs))
+    keras_words.check_arguments(
+        "EnsembleSearch", sorted(kwargs), words.ARGUMENTS)
     if not tf_compat.HAS_KERAS_3:
       raise ValueError(
           "EnsembleSearch needs Keras 3: expected TensorFlow 2.16 or later. "
@@ -243,7 +245,7 @@ class EnsembleSearch:
       TypeError: an argument is of another type, or unknown.
       KeyboardInterrupt: Ctrl-C; all training so far is saved.
     """
-    words.check_arguments("fit", sorted(kwargs))
+    keras_words.check_arguments("fit", sorted(kwargs), words.ARGUMENTS)
     _check_fit(batch_size, epochs, patience, iterations, max_seconds, verbose,
                executor)
     before = self._record()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers to arguments and attributes of Keras that are not here."""
 
-from typing import Any, Collection, Dict
+from typing import Any, Dict
 
 from adanet.core import user_input
 
@@ -13,7 +13,7 @@ _SEARCH = ("give models, a dict of functions; each of a tuner's trials is one "
 
 # The replacement of an argument of `Model.fit` or `Model.compile`, or of one
 # that AutoKeras or KerasTuner have.
-_ARGUMENTS: Dict[str, str] = {
+ARGUMENTS: Dict[str, str] = {
     "auto_scale_loss": "give an optimizer a keras.mixed_precision."
                        "LossScaleOptimizer",
     "callbacks": ("each network ends by patience and has the values of its "
@@ -65,21 +65,6 @@ _ATTRIBUTES: Dict[str, str] = {
     "train": "call fit(x, y)",
     "weights": "read model.weights",
 }
-
-
-def check_arguments(owner: str, unknown: Collection[str]) -> None:
-  """Raises a TypeError if there are unknown arguments.
-
-  Args:
-    owner: str, the name of the function.
-    unknown: their names.
-  """
-  if not unknown:
-    return
-  advice = "; ".join(dict.fromkeys(
-      _ARGUMENTS[name] for name in unknown if name in _ARGUMENTS))
-  raise TypeError(f"{owner} has no argument {', '.join(unknown)}" + (
-      advice and ": " + advice))
 
 
 def attribute_error(owner: str, name: str) -> AttributeError:
