@@ -170,9 +170,16 @@ class EarlierWinners:
       known = self.known()
       assert known is not None
       return known
-    return self._of_members(kept, [
-        spec for number, members in _by_iteration(kept)
-        for spec in self._networks(number, members)])
+    assert self._latest is not None
+    specs: List[Any] = []
+    for number, some in itertools.groupby(kept, lambda member: member[0]):
+      with tf_compat.v1.variable_scope(f"iteration_{number}"):
+        specs += self._build(number, [name for _, name in some])
+    return graph_parts.EarlierWinner(of_members(
+        self._latest.name,
+        self._latest.architecture._replace(subnetworks=tuple(kept)),
+        [spec.builder for spec in specs],
+        [spec.subnetwork for spec in specs]), specs)
 
   def built_latest(self) -> graph_parts.EarlierWinner:
     """Builds the latest winner, as it was, of its members alone."""
@@ -192,26 +199,8 @@ class EarlierWinners:
     return graph_parts.EarlierWinner(
         spec._replace(architecture=architecture), specs)
 
-  def _networks(self, number, names):
-    with tf_compat.v1.variable_scope(f"iteration_{number}"):
-      return self._build(number, names)
-
   def _build(self, number, names):
     """Builds some subnetworks of an iteration in its scope."""
     builders = [self._builder((number, name)) for name in names]
     return [self._parts.subnetwork(builders, i, number, None, frozen=True)
             for i in range(len(builders))]
-
-  def _of_members(self, kept, specs):
-    """Returns the latest winner with some members, which are built."""
-    return graph_parts.EarlierWinner(of_members(
-        self._latest.name,
-        self._latest.architecture._replace(subnetworks=tuple(kept)),
-        [spec.builder for spec in specs],
-        [spec.subnetwork for spec in specs]), specs)
-
-
-def _by_iteration(members):
-  """Yields pairs of an iteration and the names of its members, in order."""
-  for number, some in itertools.groupby(members, lambda member: member[0]):
-    yield number, [name for _, name in some]

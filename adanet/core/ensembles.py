@@ -179,29 +179,17 @@ def _exported(outputs, ensemble, subnetworks, options):
   return outputs
 
 
-class _Mixture(NamedTuple):
-  """The arguments of both ways to train mixture weights."""
-  ensemble: Any
-  loss: Any
-  var_list: List[Any]
-  labels: Any
-  iteration_step: Any
-  summary: Any
-
-
-def _train_op(mixture, builders, ensembler, previous_ensemble):
+def _train_op(builders, ensembler, ensemble, previous_ensemble, **arguments):
   """Returns the op that trains an ensemble's own variables."""
   builder = builders[0]
   old = getattr(builder, "build_mixture_weights_train_op", None)
   if not callable(old):
     return ensembler.build_train_op(
-        previous_ensemble=previous_ensemble, **mixture._asdict())
+        ensemble=ensemble, previous_ensemble=previous_ensemble, **arguments)
   logging.warning(
       "build_mixture_weights_train_op of builder %r is deprecated: write "
       "build_train_op of an adanet.ensemble.Ensembler instead.", builder.name)
-  arguments = mixture._asdict()
-  arguments["logits"] = arguments.pop("ensemble").logits
-  return old(**arguments)
+  return old(logits=ensemble.logits, **arguments)
 
 
 def build_ensemble(
@@ -272,10 +260,10 @@ def build_ensemble(
           variable_scope, built) as updates:
         train_op = subnetworks_lib.as_train_op_spec(
             _train_op(
-                _Mixture(ensemble, spec.adanet_loss,
-                         list(built.trainable_variables), task.labels,
-                         iteration_step, summary),
-                combined.builders, ensembler, previous_ensemble),
+                combined.builders, ensembler, ensemble, previous_ensemble,
+                loss=spec.adanet_loss,
+                var_list=list(built.trainable_variables), labels=task.labels,
+                iteration_step=iteration_step, summary=summary),
             f"ensemble {name!r}")
       train_op = subnetworks_lib.with_updates(train_op, updates)
     return spec._replace(train_op=train_op)
