@@ -185,7 +185,7 @@ class Loop:
   def _ensembles(self, num_steps=1):
     """Returns the names of the ensembles, if they may take so many steps."""
     names = [name for name, t in self._active.items() if not t.is_subnetwork]
-    if self._ops.limits_lag and not all(
+    if self._ops.pacemakers and not all(
         self._lag_limit.allows(self.steps[name] + num_steps - 1)
         for name in names):
       return []
@@ -207,7 +207,7 @@ class Loop:
     Ensembles that train beside their subnetworks end with them, but may have
     been behind in the checkpoint of a cluster.
     """
-    if self._ops.limits_lag:
+    if self._ops.pacemakers:
       return self._ensembles()
     if self._trains_subnetworks() and not self._is_at_max_steps():
       return []
@@ -220,11 +220,11 @@ class Loop:
     There are none if all here must wait for other tasks.
     """
     if self._turns is None:
-      return tuple(self._ensembles() if self._ops.limits_lag else
+      return tuple(self._ensembles() if self._ops.pacemakers else
                    self._catching_up() or self._active)
     active = [name for name, t in self._active.items() if t.is_subnetwork]
     # At the last step, only ensembles train that lag behind.
-    if self._ops.limits_lag and self._is_at_max_steps():
+    if self._ops.pacemakers and self._is_at_max_steps():
       active = []
     leaves_some = bool(active) and self._context.shares_ensembles
     ensembles = self._ensembles(1 + (_LEFT_STEPS if leaves_some else 0))
@@ -295,9 +295,8 @@ class Loop:
     self.steps.update(zip(self._ops.observed, map(int, steps)))
 
   def _update_pace(self):
-    if self._ops.limits_lag:
-      self._lag_limit.update({
-          name: self.steps[name] for name in self._ops.pacemakers})
+    self._lag_limit.update({
+        name: self.steps[name] for name in self._ops.pacemakers})
 
   def _take(self, names, values):
     """Takes over the values of a run that trains some names."""

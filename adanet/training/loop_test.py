@@ -116,7 +116,7 @@ def _ops(names=_NAMES, ensembles=(), fractions=None, observed=(),
   return types.SimpleNamespace(
       trainees=trainees, averages=dict.fromkeys(ensembles), is_part=is_part,
       observed=dict.fromkeys(observed), pacemakers=pacemakers,
-      limits_lag=bool(pacemakers), fractions=fractions and dict(
+      fractions=fractions and dict(
           zip((*names, turns.ENSEMBLES), fractions)))
 
 

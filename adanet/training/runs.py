@@ -61,11 +61,10 @@ class Runs:
     self._fetches: Dict[_Names, Dict[str, Any]] = {}
     self._calls: Dict[Tuple[_Names, bool], Any] = {}
     self._with_hooks: Set[Tuple[_Names, bool]] = set()
-    self._observe: Any = None
     self._global_steps: Dict[Tuple[_Names, Tuple[str, ...]], Any] = {}
     self.was_new = False
     self._global_step_after((), {})
-    self._observed()
+    self._observed = ops.observe() if ops.observed else []
     all_names = tuple(ops.trainees)
     if ops.fractions is None and all_names:
       self._fetches[all_names] = ops.fetches(all_names)
@@ -89,11 +88,6 @@ class Runs:
     return {name: int(step) for name, step in steps.items()}, looked[0], int(
         looked[1])
 
-  def _observed(self):
-    if self._observe is None:
-      self._observe = self._ops.observe() if self._ops.observed else []
-    return self._observe
-
   def _global_step_after(self, names, fetched):
     """Returns the global step for a run that trains some names.
 
@@ -110,7 +104,7 @@ class Runs:
     return self._global_steps[key]
 
   def _look(self):
-    return self._observed(), self._global_step_after(names=(), fetched={})
+    return self._observed, self._global_step_after(names=(), fetched={})
 
   def look(self, session: Any) -> Tuple[Any, int]:
     """Returns the steps of the observed subnetworks, and the global step."""
@@ -123,7 +117,7 @@ class Runs:
     self.was_new = key not in self._calls
     if self.was_new:
       self._calls[key] = session.make_callable(dict(
-          self._fetches[names], summaries=summaries, observed=self._observed(),
+          self._fetches[names], summaries=summaries, observed=self._observed,
           global_step=self._global_step_after(names, {})))
     return self._calls[key]
 
@@ -161,7 +155,7 @@ class Runs:
     self._with_hooks.add(key)
     return self._hooks.run(
         session, dict(self._fetches[names], summaries=summaries,
-                      observed=self._observed()),
+                      observed=self._observed),
         last=lambda fetched: {
             "global_step": self._global_step_after(names, fetched)},
         finished=lambda values: finished(zip(names, values["steps"])),

@@ -71,7 +71,6 @@ class TrainOps:
       other runs train, too, and that matter here.
     pacemakers: the names of the observed subnetworks that its ensembles must
       not train ahead of.
-    limits_lag: whether there are any.
     is_part: whether this is a part of an iteration. Its other subnetworks
       train in other parts, in as many steps.
   """
@@ -122,7 +121,6 @@ class TrainOps:
     # A task with ensembles waits for observed subnetworks, also where they are
     # fitted when all are done.
     self.pacemakers = tuple(self.observed) if share.builds_ensemble else ()
-    self.limits_lag = bool(self.pacemakers)
     # They count together, at the end of their run, so that tasks that share
     # them see all of its steps or none.
     self._together: Dict[str, Any] = {}
