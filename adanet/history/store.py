@@ -165,12 +165,7 @@ class Store:
   def end(self) -> Optional[records.EndRecord]:
     """Returns why training ended; None if that is not known, as for a record.
     """
-    return self._read_end([])
-
-  def _read_end(self, problems):
-    return self._read(
-        self._end_path, problems,
-        lambda text, _: records.loads(records.EndRecord, text))
+    return self._record(records.EndRecord, self._end_path, [])
 
   def write_evaluation(self, record: records.EvaluationRecord) -> None:
     """Writes an evaluation, instead of one that an earlier step has."""
@@ -178,8 +173,7 @@ class Store:
     if record.name:
       name += "-" + re.sub(r"[^\w.-]", "_", record.name)
     path = os.path.join(self._folder, name + ".json")
-    before = self._read(path, [], lambda text, _: records.loads(
-        records.EvaluationRecord, text))
+    before = self._record(records.EvaluationRecord, path, [])
     if before is None or before.global_step <= record.global_step:
       files.write_text(path, records.dumps(record))
 
@@ -198,9 +192,8 @@ class Store:
 
     A record that cannot be read counts as none.
     """
-    return self._read(
-        self._iteration_path(iteration), [],
-        lambda text, _: records.loads(records.IterationRecord, text))
+    return self._record(
+        records.IterationRecord, self._iteration_path(iteration), [])
 
   def task(self, task: str, iteration: int) -> Optional[records.TaskRecord]:
     """Returns the work of a task for an iteration so far; None if nothing.
@@ -212,9 +205,8 @@ class Store:
       iteration: int.
     """
     problems: List[str] = []
-    record = self._read(
-        self._task_path(task, iteration), problems,
-        lambda text, _: records.loads(records.TaskRecord, text))
+    record = self._record(
+        records.TaskRecord, self._task_path(task, iteration), problems)
     _warn(problems, _log)
     return record
 
@@ -244,9 +236,8 @@ class Store:
       if architecture is not None:
         iterations[number] = _of_architecture(number, architecture)
     for number, name in _numbered(_ITERATION_FILE, self._folder):
-      record = self._read(
-          os.path.join(self._folder, name), problems,
-          lambda text, _: records.loads(records.IterationRecord, text))
+      record = self._record(
+          records.IterationRecord, os.path.join(self._folder, name), problems)
       if record is not None:
         iterations[number] = record._replace(iteration=number)
     tasks = sorted(self._read_tasks(problems), key=_task_key)
@@ -255,10 +246,9 @@ class Store:
             task for task in tasks if task.iteration == number])
         for number, record in sorted(iterations.items())]
     evaluations = self._read_evaluations(iteration_records, problems)
-    undecided = self._read(
-        self._undecided_path, problems,
-        lambda text, _: records.loads(records.UndecidedRecord, text))
-    end = self._read_end(problems)
+    undecided = self._record(
+        records.UndecidedRecord, self._undecided_path, problems)
+    end = self._record(records.EndRecord, self._end_path, problems)
     _warn(problems, warn)
     return report_lib.History(
         self._model_dir, tuple(iteration_records), tuple(tasks), evaluations,
@@ -268,9 +258,8 @@ class Store:
     """Returns the last evaluation of each iteration by its name."""
     last = {}
     for _, name in _numbered(_EVALUATION_FILE, self._folder):
-      record = self._read(
-          os.path.join(self._folder, name), problems,
-          lambda text, _: records.loads(records.EvaluationRecord, text))
+      record = self._record(
+          records.EvaluationRecord, os.path.join(self._folder, name), problems)
       if record is None:
         continue
       record = record._replace(iteration=_evaluated(record, iterations))
@@ -286,13 +275,16 @@ class Store:
       folder = os.path.join(self._folder, folder)
       for name in _names(folder):
         match = _TASK_FILE.match(name)
-        record = match and self._read(
-            os.path.join(folder, name), problems,
-            lambda text, _: records.loads(records.TaskRecord, text))
+        record = match and self._record(
+            records.TaskRecord, os.path.join(folder, name), problems)
         if match and record:
           tasks.append(record._replace(
               task=":".join(match.groups()), iteration=number))
     return tasks
+
+  def _record(self, kind, path, problems):
+    """Returns the record of a kind that a file has; see `_read`."""
+    return self._read(path, problems, lambda text, _: records.loads(kind, text))
 
   def _read(self, path: str, problems: List[str],
             parse: Callable[[str, str], Any]) -> Optional[Any]:
