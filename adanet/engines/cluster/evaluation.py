@@ -54,11 +54,6 @@ class _RequestCancelled(Exception):
   """The chief does not wait for an answer any more."""
 
 
-def _logits_folder(model, request):
-  """Returns the folder for all logits that a request asks for."""
-  return os.path.join(model.model_dir.path, "cluster", "logits", request.id)
-
-
 def _evaluated(model, request, share, watched=lambda session: session,
                with_previous=False):
   """Returns the answer of a request about some builders and their ensembles.
@@ -79,7 +74,8 @@ def _evaluated(model, request, share, watched=lambda session: session,
   if request.kind == _Kind.VALUES:
     return candidates_lib.values(model, number, checkpoint, watched)
   if request.kind == _Kind.LOGITS:
-    folder = os.path.join(_logits_folder(model, request), uuid.uuid4().hex)
+    folder = os.path.join(model.model_dir.path, "cluster", "logits", request.id,
+                          uuid.uuid4().hex)
     logits_lib.record(
         model, number, checkpoint, folder, with_previous, watched)
     return folder

@@ -21,10 +21,6 @@ def kind_of(value: Any) -> str:
   return LIST if isinstance(value, (list, tuple)) else ARRAY
 
 
-def _keys(value):
-  return sorted(map(str, value)) if isinstance(value, dict) else kind_of(value)
-
-
 def alone(named: Dict[str, Any]) -> Any:
   """Returns the only value by itself, or the dict of all values."""
   if list(named) == [structures.ALONE]:
@@ -90,7 +86,7 @@ class Arrangement(NamedTuple):
     if isinstance(value, (list, tuple)) and len(value) == len(names):
       return dict(zip(names, value))
     got = f"{len(value)} arrays" if isinstance(value, (list, tuple)) else (
-        _keys(value))
+        sorted(map(str, value)) if isinstance(value, dict) else kind_of(value))
     raise ValueError(
         f"{name}: expected a dict with the keys {names}, or a list of "
         f"{len(names)} arrays, one for each output; got {got}.")
