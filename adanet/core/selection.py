@@ -160,12 +160,8 @@ def choose(
 
   Raises:
     AllNaNError: the value of every candidate that could win is NaN.
-    ValueError: no candidate can win, names and values do not match, or
-      `objective_fn` returns no index.
+    ValueError: no candidate can win, or `objective_fn` returns no index.
   """
-  if len(names) != len(values):
-    raise ValueError(f"values={values!r}: expected one for each of the "
-                     f"{len(names)} candidates.")
   numbers = [float(value) for value in values]
   allowed = [i for i in range(len(names)) if not (force_grow and i == previous)]
   if not allowed:

@@ -86,7 +86,6 @@ class ChooseTest(parameterized.TestCase):
       ("none", [], [], {}, ValueError, "at least one candidate. The"),
       ("no_new_one", ["a"], [1.], {"previous": 0, "force_grow": True},
        ValueError, "other than the previous ensemble, because force_grow"),
-      ("lengths", ["a"], [1., 2.], {}, ValueError, "each of the 1 candidates"),
       ("no_index", ["a", "b"], [1., 2.], {"objective_fn": lambda values: 2},
        ValueError, r"returned 2: expected the index .* values \[1.0, 2.0\]"),
       ("half_an_index", ["a", "b"], [1., 2.],

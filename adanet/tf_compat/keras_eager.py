@@ -44,10 +44,6 @@ def eagerly() -> Iterator[None]:
     yield
 
 
-def _is_eager():
-  return _tensorflow.v2.executing_eagerly()
-
-
 class _Use:
   """Where a graph uses a variable or a table that is not of the graph.
 

@@ -94,6 +94,7 @@ class ChiefEngine(engine.Engine):
   """Trains with the workers and parameter servers of a cluster."""
 
   _training: trainer.Training
+  _evaluation: evaluation.SharedEvaluation
 
   def __init__(self, model: model_lib.Model,
                connection: connection_lib.Connection):
@@ -110,7 +111,6 @@ class ChiefEngine(engine.Engine):
     self._has_checked_files = False
     self._deferred = contextlib.ExitStack()  # Signals, to take over.
     self._late_time = float("inf")
-    self._evaluation: Optional[evaluation.SharedEvaluation] = None
 
   # Start.
 
@@ -393,19 +393,16 @@ class ChiefEngine(engine.Engine):
 
   def values(self, candidates: trained_lib.Candidates) -> Dict[str, float]:
     """See `Engine`."""
-    assert self._evaluation is not None
     return self._evaluation.values(candidates)
 
   def logits(self, candidates: trained_lib.Candidates
             ) -> ContextManager[recorded_logits.RecordedLogits]:
     """See `Engine`."""
-    assert self._evaluation is not None
     return self._evaluation.logits(candidates)
 
   def reports(self, candidates: trained_lib.Candidates,
               included: Sequence[str]) -> List[Any]:
     """See `Engine`."""
-    assert self._evaluation is not None
     return self._evaluation.reports(candidates, included)
 
   # End.
