@@ -160,14 +160,6 @@ class BadInputTest(parameterized.TestCase):
     self._assert_one_line(caught.exception, *parts)
     self.assertFalse(os.path.exists(self._model_dir))
 
-  def test_arrays(self):
-    features, labels = builders.data()
-    estimator = self._estimator(_Dense("a"))
-    for call in estimator.train, estimator.evaluate, estimator.predict:
-      with self.assertRaisesRegex(ValueError, "numpy_input_fn") as caught:
-        call(features, labels)
-      self._assert_one_line(caught.exception, "input_fn", "ndarray")
-
   @parameterized.named_parameters(
       ("strings", "s", [["a"] * 3] * 32, "'s' has them"),
       ("type", "d", np.zeros([32, 3]), "'d', which is float64: cast"),
@@ -284,8 +276,6 @@ class BadInputTest(parameterized.TestCase):
       (lambda e: e.train(builders.input_fn(), hooks=[
           tf_compat.v1.train.SessionRunHook]), TypeError, "the class Sess"),
       (lambda e: e.train(builders.input_fn(), steps=2.5), ValueError, "2.5"),
-      (lambda e: e.train(builders.input_fn(), executor=dict), ValueError,
-       "executor must be"),
       (lambda e: e.evaluate(builders.input_fn(1), name=3), TypeError,
        "name must be .*, got 3"),
       (lambda e: e.train(builders.input_fn(), max_steps=1).export_saved_model(

@@ -439,15 +439,6 @@ class EarlyStoppingTest(parameterized.TestCase):
           adanet.subnetwork.SimpleGenerator(_curves(1, 1, [2.])), 5,
           **arguments)
 
-  def test_without_held_out_data(self):
-    estimator = adanet.Estimator(
-        adanet.heads.RegressionHead(),
-        adanet.subnetwork.SimpleGenerator(_curves(1, 1, [2.])), 5,
-        ensemblers=[adanet.ensemble.GreedyEnsembler()],
-        early_stopping=adanet.EarlyStopping())
-    with self.assertRaisesRegex(ValueError, "^evaluator=None: expected"):
-      estimator.train(_Input())
-
 
 if __name__ == "__main__":
   absltest.main()

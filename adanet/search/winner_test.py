@@ -225,12 +225,6 @@ class PresetTest(parameterized.TestCase):
     won, _ = _choose({"a": _NAN}, rules=dict(replay_config=replay.Config([0])))
     self.assertEqual(_name(0, "a"), won.name)
 
-  def test_replay_of_a_candidate_that_is_not_there(self):
-    with self.assertRaisesRegex(
-        ValueError, r"^index=2 \(replay_config says so\): expected one of the "
-        "2 candidates"):
-      _choose({"a": 1., "b": 2.}, rules=dict(replay_config=replay.Config([2])))
-
 
 class FittedTest(parameterized.TestCase):
   """Candidates that are fitted when all have trained."""
