@@ -58,14 +58,18 @@ def _checked_array(name, value):
   return array
 
 
-def _columns(name, frame):
-  """Returns dict from a data frame's columns to their values."""
-  columns = list(frame.columns)
-  for column in columns:
-    if columns.count(column) > 1:
+def columns(name: str, frame: Any) -> Dict[Any, Any]:
+  """Returns dict from a data frame's columns to their values.
+
+  Raises:
+    ValueError: two have the same name.
+  """
+  names = list(frame.columns)
+  for column in names:
+    if names.count(column) > 1:
       raise ValueError(f"{name} has the column {column!r} "
-                       f"{columns.count(column)} times: rename them.")
-  return {column: frame[column] for column in columns}
+                       f"{names.count(column)} times: rename them.")
+  return {column: frame[column] for column in names}
 
 
 def checked(name: str, value: Any) -> Structure:
@@ -80,7 +84,7 @@ def checked(name: str, value: Any) -> Structure:
     ValueError: there is nothing in it, or objects that are no text.
   """
   if hasattr(value, "columns"):
-    value = _columns(name, value)
+    value = columns(name, value)
   if not isinstance(value, dict):
     return _checked_array(name, value)
   if not value:

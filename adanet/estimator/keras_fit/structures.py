@@ -118,13 +118,9 @@ def read(name: str, value: Any) -> Structure:
     found: Structure = {
         key: _part(f"{name}[{key!r}]", one) for key, one in value.items()}
   elif hasattr(value, "columns"):
-    repeated = [key for key in value.columns
-                if list(value.columns).count(key) > 1]
-    if repeated:
-      raise ValueError(f"{name} has the column {repeated[0]!r} "
-                       f"{len(repeated)} times: rename them.")
-    found = Columns({key: _part(f"{name}[{key!r}]", value[key])
-                     for key in value.columns})
+    found = Columns({
+        key: _part(f"{name}[{key!r}]", one)
+        for key, one in arrays.columns(name, value).items()})
   elif isinstance(value, (list, tuple)) and any(
       hasattr(one, "__array__") and np.ndim(one) for one in value):
     found = [_part(f"{name}[{i}]", one) for i, one in enumerate(value)]

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of data as Keras users give it."""
 
+import types
+
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.estimator.keras_fit import structures
@@ -54,6 +56,8 @@ class StructuresTest(parameterized.TestCase):
       ("missing_text", np.array(["a", np.nan], object),
        "x has nan among its values"),
       ("lengths", [[1, 2], [3]], "x "),
+      ("columns", types.SimpleNamespace(columns=list("abab")),
+       "x has the column 'a' 2 times: rename them"),
       ("empty_dict", {}, "x is empty"),
       ("empty_list", [], "x has no rows"),
       ("rows", [np.ones(2), np.ones(3)], r"x\[0\] has 2 rows and x\[1\] has 3"),
