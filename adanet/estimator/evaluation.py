@@ -171,5 +171,4 @@ def export(best: best_ensemble.BestEnsemble, export_dir_base: str,
               receivers[0].receiver_tensors,
               getattr(receivers[0], "receiver_tensors_alternatives", None),
               _export_outputs(built.iteration, spec)),
-          assets_extra=assets_extra, as_text=as_text,
-          strip_default_attrs=strip_default_attrs, main_op=main_op)
+          main_op, assets_extra, as_text, strip_default_attrs)

@@ -262,10 +262,10 @@ def timestamped_export_dir(export_dir_base: _Path) -> str:
 
 
 def write_saved_model(export_dir_base: _Path, session: Any,
-                      signatures: Mapping[str, Any],
+                      signatures: Mapping[str, Any], main_op: Any,
                       assets_extra: Optional[Mapping[str, _Path]] = None,
-                      as_text: bool = False, strip_default_attrs: bool = True,
-                      main_op: Any = None, saver: Any = None) -> bytes:
+                      as_text: bool = False,
+                      strip_default_attrs: bool = True) -> bytes:
   """Writes a session's graph and variables as a SavedModel.
 
   It is written to `temp-<timestamp>` and then renamed, so TensorFlow Serving
@@ -276,14 +276,12 @@ def write_saved_model(export_dir_base: _Path, session: Any,
     session: session with variables that have their values, and a graph that is
       not finalized.
     signatures: dict from str to `SignatureDef` proto.
+    main_op: op to run when the SavedModel is loaded.
     assets_extra: dict from a path in the SavedModel's folder `assets.extra` to
       the path of the file to copy there, or None.
     as_text: bool, whether to write the graph as text, to read it.
     strip_default_attrs: bool, whether to leave out default values, so that
       older versions of TensorFlow can load the graph.
-    main_op: op to run when the SavedModel is loaded; by default it initializes
-      local variables and tables.
-    saver: `tf.compat.v1.train.Saver` of the variables; by default of all.
 
   Returns:
     The path of the new folder, as bytes like that of `tf.estimator`.
@@ -294,17 +292,13 @@ def write_saved_model(export_dir_base: _Path, session: Any,
   temporary = _temporary(path)
   try:
     with session.graph.as_default():
-      if main_op is None:
-        main_op = v1.group(v1.local_variables_initializer(),
-                           v1.tables_initializer())
       builder = v1.saved_model.Builder(temporary)
       builder.add_meta_graph_and_variables(
           session, [v1.saved_model.tag_constants.SERVING],
           signature_def_map=signatures,
           assets_collection=v1.get_collection(v1.GraphKeys.ASSET_FILEPATHS),
           main_op=main_op,
-          strip_default_attrs=strip_default_attrs,
-          saver=saver)
+          strip_default_attrs=strip_default_attrs)
     builder.save(as_text)
     for relative, source in (assets_extra or {}).items():
       target = os.path.join(temporary, "assets.extra", _text(relative))

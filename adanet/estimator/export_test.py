@@ -72,7 +72,10 @@ def _export_saved_model(base, receiver_fn, build, restore, **kwargs):
         build(receiver.features))
     with tf_compat.v1.Session() as session:
       restore(session)
-      return export.write_saved_model(base, session, signatures, **kwargs)
+      return export.write_saved_model(
+          base, session, signatures, tf_compat.v1.group(
+              tf_compat.v1.local_variables_initializer(),
+              tf_compat.v1.tables_initializer()), **kwargs)
 
 
 class ExportTestCase(parameterized.TestCase):
