@@ -107,7 +107,6 @@ _SEAMS = (
     "adanet.tf_compat.saver_hooks",
     "adanet.tf_compat.seeds",
     "adanet.tf_compat.versions",
-    "adanet.tf_compat.optimizers.check_optimizer",
     "adanet.tf_compat.optimizers.for_any_graph",
     "adanet.typed_json",
     "adanet.version",
