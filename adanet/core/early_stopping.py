@@ -101,9 +101,11 @@ class NetworkChecks(NamedTuple):
   Attributes:
     checks: tuple of `HeldOutCheck`, in their order.
     ended: str, why the network trains no further; "" while it does.
+    data: str, the digest of the data of the checks; "" if it is unknown.
   """
   checks: Tuple[HeldOutCheck, ...] = ()
   ended: str = ""
+  data: str = ""
 
   @property
   def best(self) -> Optional[HeldOutCheck]:

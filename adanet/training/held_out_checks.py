@@ -8,10 +8,12 @@ there in memory. The search selects from the logits of each network's best
 check, so no network is run again for that.
 """
 
+import hashlib
 import json
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from adanet import ensemble as ensemble_lib
+from adanet import log as logging
 from adanet import tf_compat
 from adanet import typed_json
 from adanet.core import early_stopping
@@ -162,6 +164,12 @@ class _Networks:
                    for of_batch in fetched]
     return {name: logits_lib.member([of_batch[name] for of_batch in fetched])
             for name in values}
+
+  @property
+  def data(self) -> str:
+    """A digest of the data that `logits` has read."""
+    assert self._input.digests is not None
+    return hashlib.sha256("".join(self._input.digests).encode()).hexdigest()
 
   def _call(self, session, names):
     """Returns the call of some networks, which is compiled once.
@@ -318,12 +326,14 @@ class HeldOutChecks:
         session, {name: self._assignments[name]
                   for name in self._compiled_for(steps)})
     members = self._networks.logits(values)
+    self._forget_other_data()
     ends = {}
     for name, step in steps.items():
       check = early_stopping.HeldOutCheck(step, (
           self._networks.loss(members[name].logits)
           if _are_finite(values[name]) else float("nan")))
-      checks = self.by_network[name] = self.by_network[name].checked(check)
+      checks = self.by_network[name] = self.by_network[name].checked(
+          check)._replace(data=self._networks.data)
       best = checks.best
       if best == check:
         self._best[name] = values[name]
@@ -334,6 +344,20 @@ class HeldOutChecks:
       if reason:
         ends[name] = reason
     return ends
+
+  def _forget_other_data(self):
+    """Forgets checks on other data, which say nothing of one on these."""
+    names = [name for name, checks in self.by_network.items()
+             if checks.data not in ("", self._networks.data) and
+             not checks.ended]
+    for name in names:
+      self.by_network[name] = early_stopping.NetworkChecks()
+      self._best.pop(name, None)
+    if names:
+      logging.warning(
+          "Iteration %d: the evaluator's data are not those of the checks of %s "
+          "before. These checks do not count any more.",
+          self._iteration.number, ", ".join(names))
 
   def _compiled_for(self, names):
     """Returns networks to read and to call, with all of the given ones.

@@ -72,7 +72,8 @@ class HeldOutChecksTest(parameterized.TestCase):
     self._reported = []
     self._folder = self.create_tempdir().full_path
 
-  def _begin(self, made=None, checkpoint=None, resumes=False):
+  def _begin(self, made=None, checkpoint=None, resumes=False,
+             input_fn=_input_fn):
     """Makes the graph that trains, the checks and a session for this test."""
     search = searches.make(made or [_Times("a"), _Times("b")], 100)
     model = model_lib.Model(
@@ -81,7 +82,7 @@ class HeldOutChecksTest(parameterized.TestCase):
         model_dir_lib.ModelDir(self._folder), tf_compat.RunConfig(
             model_dir=self._folder, tf_random_seed=1),
         distributed.ReplicationStrategy(),
-        model_lib.Rules(evaluation.Evaluator(_input_fn)))
+        model_lib.Rules(evaluation.Evaluator(input_fn)))
     built = self.enter_context(model.graph(_input_fn, "train", 0))
     self._checks = held_out_checks.HeldOutChecks(
         model, built.iteration, checkpoint, resumes,
@@ -262,6 +263,24 @@ class HeldOutChecksTest(parameterized.TestCase):
     self._begin(checkpoint=path)
     self.assertFalse(self._checks.put_back(self._session))
     self.assertEqual({}, self._checks.standings())
+
+  def test_checks_on_other_data_are_forgotten(self):
+    self._begin()
+    self._check(2, a=1.5, b=2.)
+    self._check(3, b=3.)
+    self._checks.end(self._session, {_B: "Done."})
+    of_b = self._checks.by_network[_B]
+    path = v1.train.Saver().save(
+        self._session, os.path.join(self._folder, "of-test"))
+    self._begin(checkpoint=path, resumes=True, input_fn=lambda: (
+        _input_fn().map(lambda features, ones: (features, 3. * ones))))
+    with self.assertLogs(level="WARNING") as logged:
+      self.assertEqual({}, self._check(4, a=2.))
+    self.assertIn("not those of the checks of t0_a before", logged.output[0])
+    self.assertEqual([(4, 1.)], self._losses(_A))
+    self.assertEqual(of_b, self._checks.by_network[_B])
+    self.assertEqual({}, self._check(6, a=2.5))
+    self.assertEqual([(4, 1.), (6, .25)], self._losses(_A))
 
   def test_a_checkpoint_without_checks(self):
     self._begin()
