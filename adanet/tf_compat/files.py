@@ -102,7 +102,7 @@ def read_text(path: str) -> Optional[str]:
 
 def write_json(path: str, kind: Any, value: Any) -> None:
   """Writes a value of a type as JSON; see `typed_json` and `write_bytes`."""
-  write_text(path, json.dumps(typed_json.to_json(kind, value), sort_keys=True))
+  write_text(path, json.dumps(typed_json.to_json(kind, value)))
 
 
 def read_json(path: str, kind: Type[_T],

@@ -14,7 +14,6 @@ of an old one.
 """
 
 import enum
-import json
 import os
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
@@ -125,9 +124,8 @@ class EvaluationRequests:
 
     A worker writes one that is not done when it begins.
     """
-    text = json.dumps(typed_json.to_json(Answer, answer))
     if self.is_asked(request):
-      files.write_text(self._of(request, task), text)
+      files.write_json(self._of(request, task), Answer, answer)
 
   def _of(self, request, task):
     return os.path.join(

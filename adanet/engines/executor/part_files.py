@@ -18,7 +18,6 @@ are written whole, and have the same content from each run.
 """
 
 import contextlib
-import json
 import os
 import pickle
 import socket
@@ -28,7 +27,6 @@ import urllib.parse
 import uuid
 
 from adanet import tf_compat
-from adanet import typed_json
 from adanet.core import checkpoints
 from adanet.core import early_stopping
 from adanet.core import events
@@ -163,8 +161,8 @@ class PartFiles:
     if start is not None and start.digest == digest:
       before = start.before + (start.driver,)
     files.write_bytes(self._search_path(driver), search)
-    files.write_text(self._start_path, json.dumps(typed_json.to_json(
-        _StartFile, _StartFile(driver, name, digest, before))))
+    files.write_json(self._start_path, _StartFile,
+                     _StartFile(driver, name, digest, before))
     return driver
 
   def drivers(self) -> Tuple[str, ...]:
@@ -191,22 +189,15 @@ class PartFiles:
 
   def progress(self, part: parts.Part) -> Optional[events.Progress]:
     """Returns how far a part is, or None."""
-    text = files.read_text(os.path.join(self._folder(part), "progress.json"))
-    try:
-      return typed_json.from_json(
-          events.Progress, typed_json.loads(text or ""))
-    except ValueError:
-      return None
+    return files.read_json(
+        os.path.join(self._folder(part), "progress.json"), events.Progress)
 
   def graphs(self, part: parts.Part, driver: str
             ) -> Optional[Dict[str, Dict[str, int]]]:
     """Returns the graphs of a part that has begun for a driver, or None."""
-    text = files.read_text(os.path.join(self._folder(part), "graphs.json"))
-    try:
-      found = typed_json.from_json(_Graphs, typed_json.loads(text or ""))
-    except ValueError:
-      return None
-    return found.graphs if found.driver == driver else None
+    found = files.read_json(
+        os.path.join(self._folder(part), "graphs.json"), _Graphs)
+    return found.graphs if found and found.driver == driver else None
 
   # Both's.
 
@@ -332,9 +323,8 @@ class PartFiles:
   def write_progress(self, part: parts.Part,
                      progress: events.Progress) -> None:
     """Writes how far a part is."""
-    files.write_text(
-        os.path.join(self._folder(part), "progress.json"),
-        json.dumps(typed_json.to_json(events.Progress, progress)))
+    files.write_json(os.path.join(self._folder(part), "progress.json"),
+                     events.Progress, progress)
 
   def write_graphs(self, part: parts.Part, driver: str,
                    graphs: Dict[str, Dict[str, int]]) -> None:
@@ -345,9 +335,8 @@ class PartFiles:
       driver: str, the id of the driver that asks for it.
       graphs: of its `Iteration`.
     """
-    files.write_text(
-        os.path.join(self._folder(part), "graphs.json"),
-        json.dumps(typed_json.to_json(_Graphs, _Graphs(driver, graphs))))
+    files.write_json(os.path.join(self._folder(part), "graphs.json"),
+                     _Graphs, _Graphs(driver, graphs))
 
   def write_result(self, part: parts.Part, result: Result) -> None:
     """Writes the result of a part. It is then done."""
@@ -367,11 +356,7 @@ class PartFiles:
     return os.path.join(self._path, f"search-{driver}")
 
   def _start(self):
-    text = files.read_text(self._start_path)
-    try:
-      return typed_json.from_json(_StartFile, typed_json.loads(text or ""))
-    except ValueError:
-      return None
+    return files.read_json(self._start_path, _StartFile)
 
   def _folder(self, part):
     name = urllib.parse.quote(part_name(part), safe="+")
