@@ -283,8 +283,8 @@ class ExecutorEngine(engine.Engine):
         not self.model.rules.evaluator):
       logging.warning(
           "Iteration %d: another search has begun it, and its parts keep what "
-          "they have trained. Without an evaluator, they are compared by moving "
-          "averages, in which the losses of that search count, too.",
+          "they have trained. Without an evaluator, they are compared by "
+          "moving averages, in which the losses of that search count, too.",
           start.number)
     check = fingerprint_check.FingerprintCheck(
         self.model, start.number, request.max_iterations,

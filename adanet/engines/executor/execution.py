@@ -180,19 +180,20 @@ class Execution:
     except (Exception, concurrent.futures.CancelledError) as error:  # pylint: disable=broad-except
       self._lose(part, error)
       return
-    if outcome.is_fork:
+    end = part_lib.PartEnd
+    if outcome.end == end.FORKED:
       self._error = self._error or ExecutorError(_FORKS.format(self._executor))
-    elif outcome.is_input_empty:
+    elif outcome.end == end.INPUT_EMPTY:
       self._error = self._error or empty_input.EmptyInputError(
           f"iteration {self._number}: {outcome.error}")
-    elif outcome.is_all_nan:
+    elif outcome.end == end.ALL_NAN:
       self._error = self._error or selection.AllNaNError(outcome.error)
-    elif outcome.error:
+    elif outcome.end == end.FAILED:
       self._error = self._error or PartError(
           f"iteration {self._number}: the part "
           f"{part_files.part_name(part)!r} failed on {outcome.worker}: "
           f"{outcome.error}\n\n{outcome.details}")
-    elif not outcome.is_done or not self._find_result(part):
+    elif outcome.end == end.STOPPED or not self._find_result(part):
       self._lose(part, None)
 
   def _lose(self, part, error):

@@ -24,6 +24,7 @@ from adanet.training import signals
 from adanet.training import trainer
 
 _Outcome = part_lib.PartOutcome
+_End = part_lib.PartEnd
 
 
 class _Executor(engines.Here):
@@ -77,7 +78,7 @@ class _OneByOne(futures.Executor):
     self._files.write_progress(
         request.part, events.Progress(0, 4, {name: 4}, {name: .5}))
     self._files.write_result(request.part, parts.result(request.driver))
-    future.set_result(_Outcome(True))
+    future.set_result(_Outcome(_End.DONE))
     return {future}, set(pending) - {future}
 
 
@@ -114,7 +115,7 @@ class ExecutionTest(parameterized.TestCase):
 
   def _done(self, request):
     self._files.write_result(request.part, parts.result(request.driver))
-    return _Outcome(True)
+    return _Outcome(_End.DONE)
 
   def _losing(self, *losses):
     """Returns an executor; each of its first parts ends in another way."""
@@ -138,7 +139,7 @@ class ExecutionTest(parameterized.TestCase):
     """Goes on until it is asked to stop."""
     while self._files.is_wanted(request.driver):
       time.sleep(.01)
-    return _Outcome(False)
+    return _Outcome(_End.STOPPED)
 
   def test_each_part_is_trained_once(self):
     executor = self._losing()
@@ -159,9 +160,9 @@ class ExecutionTest(parameterized.TestCase):
     self.assertLen(self._results(executor), 2)
     self.assertEqual(list(submitted), executor.submitted)
 
-  @parameterized.parameters(True, False)
-  def test_lost_without_an_error(self, is_done):
-    executor = self._losing(lambda request: _Outcome(is_done))  # No result.
+  @parameterized.parameters(_End.DONE, _End.STOPPED)
+  def test_lost_without_an_error(self, end):
+    executor = self._losing(lambda request: _Outcome(end))  # No result.
     with self.assertLogs(level="WARNING") as logs:
       self._results(executor)
     self.assertEqual(list("aba"), executor.submitted)
@@ -179,14 +180,14 @@ class ExecutionTest(parameterized.TestCase):
         list(range(5)), [one.num_losses for one in executor.requests])
 
   @parameterized.named_parameters(
-      ("part", _Outcome(False, "OSError: no", "Traceback: x", "host-1"),
+      ("part", _Outcome(_End.FAILED, "OSError: no", "Traceback: x", "host-1"),
        execution.PartError, r"\Aiteration 0: the part 'a' failed on host-1: "
        r"OSError: no\n\nTraceback: x\Z"),
-      ("fork", _Outcome(False, is_fork=True), execution.ExecutorError,
+      ("fork", _Outcome(_End.FORKED), execution.ExecutorError,
        r"\Aexecutor=.*: its workers are forks.*get_context.\"spawn\".;.*\Z"),
-      ("input", _Outcome(False, "train: no batch", is_input_empty=True),
+      ("input", _Outcome(_End.INPUT_EMPTY, "train: no batch"),
        empty_input.EmptyInputError, r"\Aiteration 0: train: no batch\Z"),
-      ("nan", _Outcome(False, "iteration 0: NaN", is_all_nan=True),
+      ("nan", _Outcome(_End.ALL_NAN, "iteration 0: NaN"),
        selection.AllNaNError, r"\Aiteration 0: NaN\Z"))
   def test_error(self, outcome, kind, message):
     executor = self._losing(lambda request: outcome)
@@ -220,7 +221,8 @@ class ExecutionTest(parameterized.TestCase):
         ": terminated.*needs more memory")
 
   def test_error_stops_the_other_parts(self):
-    trains = {"a": self._stopped, "b": lambda _: _Outcome(False, "an error")}
+    trains = {"a": self._stopped,
+              "b": lambda _: _Outcome(_End.FAILED, "an error")}
     with _Threads(lambda request: trains[request.part[0]](request)) as executor:
       self.assertIn("'b' failed", self._error(execution.PartError, executor))
 

@@ -15,6 +15,7 @@
 It raises nothing: an error of an executor is then the executor's own.
 """
 
+import enum
 import multiprocessing
 import os
 import time
@@ -86,26 +87,29 @@ class PartRequest(NamedTuple):
   num_losses: int = 0
 
 
+class PartEnd(enum.Enum):
+  """What ends the training of a part; each has a meaning for the driver."""
+  DONE = "it is done"
+  STOPPED = "it was asked to stop"
+  FORKED = "the process was forked, and cannot train"
+  INPUT_EMPTY = "an EmptyInputError"
+  ALL_NAN = "an AllNaNError"
+  FAILED = "another error"
+
+
 class PartOutcome(NamedTuple):
   """How the training of a part ended.
 
   Attributes:
-    is_done: whether the part is done. If not, and without an error, it was
-      asked to stop.
+    end: `PartEnd`.
     error: str, the error of the part, "" if there was none.
-    details: str, its traceback.
+    details: str, its traceback, if the error is not one of AdaNet's.
     worker: str, the name of the process.
-    is_fork: whether the process cannot train, because it was forked.
-    is_input_empty: whether the error is an `EmptyInputError`.
-    is_all_nan: whether it is an `AllNaNError`.
   """
-  is_done: bool
+  end: PartEnd
   error: str = ""
   details: str = ""
   worker: str = ""
-  is_fork: bool = False
-  is_input_empty: bool = False
-  is_all_nan: bool = False
 
 
 class _Curves(summary.SummaryWriter):
@@ -145,18 +149,20 @@ def train(part_request: PartRequest) -> PartOutcome:
   """
   worker = part_files.worker_name()
   if worker != part_request.driver_process and _is_fork():
-    return PartOutcome(False, worker=worker, is_fork=True)
+    return PartOutcome(PartEnd.FORKED, worker=worker)
   try:
-    return _train(part_request)._replace(worker=worker)
+    is_done = _train(part_request)
+    return PartOutcome(
+        PartEnd.DONE if is_done else PartEnd.STOPPED, worker=worker)
   except empty_input.EmptyInputError as error:
-    return PartOutcome(False, str(error), worker=worker, is_input_empty=True)
+    return PartOutcome(PartEnd.INPUT_EMPTY, str(error), worker=worker)
   except selection.AllNaNError as error:
-    return PartOutcome(False, str(error), worker=worker, is_all_nan=True)
+    return PartOutcome(PartEnd.ALL_NAN, str(error), worker=worker)
   except Exception as error:  # pylint: disable=broad-except
-    return PartOutcome(False, f"{type(error).__name__}: {error}",
-                   traceback.format_exc(), worker)
+    return PartOutcome(PartEnd.FAILED, f"{type(error).__name__}: {error}",
+                       traceback.format_exc(), worker)
   except (KeyboardInterrupt, SystemExit):
-    return PartOutcome(False, worker=worker)
+    return PartOutcome(PartEnd.STOPPED, worker=worker)
 
 
 def _is_fork():
@@ -173,20 +179,19 @@ def _is_fork():
 
 
 def _train(part_request):
-  """See `train`. It raises the errors."""
+  """Returns whether the part is done; see `train`. It raises the errors."""
   files = part_files.PartFiles(
       part_request.model_dir, part_request.start.number)
   if not _is_asked(part_request, files):
-    return PartOutcome(False)
+    return False
   if _is_done(part_request, files):
-    return PartOutcome(True)
+    return True
   model, request = _unpacked(part_request, files)
   with signals.StopRequests() as stops:
     attempt = request.retry_until_space(
         lambda: files.new_attempt(part_request.part), part_request.model_dir)
     try:
-      return PartOutcome(_trained(
-          part_request, model, request, files, attempt, stops))
+      return _trained(part_request, model, request, files, attempt, stops)
     finally:
       files.remove_attempt(attempt)
 

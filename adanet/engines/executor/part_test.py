@@ -14,6 +14,8 @@ from adanet.testing import parts
 from adanet.training import trainer
 import cloudpickle
 
+_End = part.PartEnd
+
 
 class _Raises:
   """Raises an error where a worker unpacks it."""
@@ -45,24 +47,24 @@ class PartTest(parameterized.TestCase):
 
   def test_error(self):
     outcome = self._train()
-    self.assertEqual(part.PartOutcome(
-        False, "KeyError: 'trained'", outcome.details, self._worker), outcome)
+    self.assertEqual(
+        part.PartOutcome(_End.FAILED, "KeyError: 'trained'", outcome.details,
+                         self._worker), outcome)
     self.assertStartsWith(outcome.details, "Traceback")
 
   def test_empty_input(self):
     self.assertEqual(
-        part.PartOutcome(False, "train: no", "", self._worker,
-                         is_input_empty=True),
+        part.PartOutcome(_End.INPUT_EMPTY, "train: no", "", self._worker),
         self._train(empty_input.EmptyInputError("train: no")))
 
   def test_all_nan(self):
     self.assertEqual(
-        part.PartOutcome(False, "it is NaN", "", self._worker, is_all_nan=True),
+        part.PartOutcome(_End.ALL_NAN, "it is NaN", "", self._worker),
         self._train(selection.AllNaNError("it is NaN")))
 
   @parameterized.parameters(KeyboardInterrupt, SystemExit)
   def test_signal(self, error):
-    self.assertEqual(part.PartOutcome(False, worker=self._worker),
+    self.assertEqual(part.PartOutcome(_End.STOPPED, worker=self._worker),
                      self._train(error()))
 
   @parameterized.parameters(
@@ -71,13 +73,13 @@ class PartTest(parameterized.TestCase):
     with mock.patch.object(part, "_is_fork", lambda: is_fork):
       outcome = self._train(**({} if is_driver else {
           "driver_process": "host-1"}))
-    self.assertEqual(is_fork and not is_driver, outcome.is_fork)
+    self.assertEqual(is_fork and not is_driver, outcome.end == _End.FORKED)
 
   def test_part_that_is_done(self):
     driver = self._files.begin(None, b"not read", "")
     self._files.write_result(("a",), parts.result(driver))
     self.assertEqual(
-        part.PartOutcome(True, worker=self._worker),
+        part.PartOutcome(_End.DONE, worker=self._worker),
         part.train(parts.request(self._model_dir, driver)))
 
   @parameterized.parameters(True, False)
@@ -94,14 +96,14 @@ class PartTest(parameterized.TestCase):
         model, trainer.Request(None))), mock.patch.object(
             part.local, "train_here"), mock.patch.object(
                 part, "_result", side_effect=evaluate):
-      self.assertTrue(part.train(
-          parts.request(self._model_dir, driver)).is_done)
+      self.assertEqual(_End.DONE, part.train(
+          parts.request(self._model_dir, driver)).end)
     self.assertEqual(
         is_wanted, self._files.result(("a",), driver, None) is not None)
 
   def test_part_that_another_driver_asked_for(self):
     self._files.begin(None, b"not read", "")
-    self.assertEqual(part.PartOutcome(False, worker=self._worker),
+    self.assertEqual(part.PartOutcome(_End.STOPPED, worker=self._worker),
                      part.train(parts.request(self._model_dir, "lost")))
 
   def test_worker_that_sees_another_disk(self):
