@@ -21,6 +21,7 @@ class ChiefWatchTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self._now = 0.
+    self._looks = 0
     self._silent_secs = math.inf, math.inf  # From, to.
     clock = lambda: self._now
     for what, name, replacement in (
@@ -36,6 +37,7 @@ class ChiefWatchTest(parameterized.TestCase):
     self._now += secs
 
   def _silent(self, addresses):
+    self._looks += 1
     first, last = self._silent_secs
     return dict(addresses) if first <= self._now < last else {}
 
@@ -48,6 +50,10 @@ class ChiefWatchTest(parameterized.TestCase):
   @parameterized.parameters(10., 60.)
   def test_no_end_while_the_chief_answers(self, timeout_secs):
     self._wait(1000., timeout_secs)
+
+  def test_looks_now_and_then(self):
+    self._wait(1000., 60.)
+    self.assertBetween(self._looks, 1000 / 30, 1000 / 10)
 
   @parameterized.parameters(10., 60.)
   def test_a_silent_chief_ends_the_wait(self, timeout_secs):

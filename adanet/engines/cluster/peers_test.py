@@ -37,7 +37,6 @@ class PeersTest(parameterized.TestCase):
     self._model_dir = model_dir_lib.ModelDir(self.create_tempdir().full_path)
     self._connection = mock.create_autospec(
         connection.Connection, instance=True)
-    self._connection.worker_names = _WORKERS
     self._connection.address = "{}'s address".format
     self._connection.unreachable.return_value = []
     self._connection.stopped_workers = mock.Mock()
@@ -48,16 +47,18 @@ class PeersTest(parameterized.TestCase):
   def _sleep(self, secs):
     self._now += secs
 
-  def _others(self, name="chief:0", raise_if_changed=None):
+  def _others(self, name="chief:0", raise_if_changed=None,
+              workers=tuple(_WORKERS), candidates=("an ensemble",)):
     """Returns those of a task without a subnetwork of its own."""
     self._connection.name = name
+    self._connection.worker_names = workers
     return peers.Peers(
         model_lib.Model(
             None, self._model_dir, types.SimpleNamespace(
-                num_worker_replicas=len(_WORKERS), num_ps_replicas=1),
+                num_worker_replicas=len(workers), num_ps_replicas=1),
             distributed.RoundRobinStrategy()),
         self._connection, types.SimpleNamespace(
-            number=0, builder_names=("a", "b"), candidates=["an ensemble"],
+            number=0, builder_names=("a", "b"), candidates=candidates,
             share=placement.Share(True, range(2), False)),
         _GENERATION, raise_if_changed)
 
@@ -92,6 +93,12 @@ class PeersTest(parameterized.TestCase):
     self._model_dir.mark_stopped(0, "t0_b", "Its loss is NaN.", 3)
     self._model_dir.mark_stopped(0, "t0_a", "It is done.", 3)
     self.assertEqual(expected, self._wait(self._others(), {"t0_b": step}))
+
+  @parameterized.parameters(
+      (5, ["an ensemble"], True), (3, ["an ensemble"], False), (5, [], False))
+  def test_share_ensembles(self, num_workers, candidates, expected):
+    found = self._others(workers=_WORKERS[:num_workers], candidates=candidates)
+    self.assertEqual(expected, found.share_ensembles)
 
   def test_files_are_read_once_a_second(self):
     self._wait(self._others(), {"t0_a": 2}, 5.)
