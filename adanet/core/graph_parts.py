@@ -253,7 +253,9 @@ class GraphParts:
       frozen: whether the iteration is an earlier one.
     """
     name = ensemble_name(number, combined.candidate_name, ensembler.name)
-    replicated = self.search.replicate_ensemble_in_training
+    # One that is fitted has no train op: only its networks may be replicated.
+    replicated = self.search.replicate_ensemble_in_training and (
+        not iteration_lib.is_fitted(ensembler))
     return ensembles.build_ensemble(
         combined, ensembler, name, number, index, self.task, specs,
         previous.spec if previous else None,

@@ -280,6 +280,15 @@ _ROWS = (
         ("t0_all_greedy",), ({"t0_all_greedy": .0025},),
         weights={"t0_a": .5, "t0_b": .5}, is_read=True),
          evaluator=adanet.Evaluator, ensemblers=[_GREEDY]),
+    _row("fitted_beside_others_and_replicated", (
+        [_Line("a", .6), _Line("b", 1.5), _Line("c", 9.)], _TWICE), _Then(
+            ("t0_all_greedy",),
+            ({"t0_all_mean": 7.29, "t0_all_greedy": .0025},), end=_MAX_STEPS, leader="",
+            weights={"t0_a": .5, "t0_b": .5}, is_read=True),
+         dict(max_steps=_STEPS + 1), evaluator=adanet.Evaluator,
+         ensemblers=[adanet.ensemble.MeanEnsembler(), _GREEDY],
+         ensemble_strategies=[adanet.ensemble.AllStrategy()],
+         replicate_ensemble_in_training=True),
     _row("empty_input", (_TWICE,), _Then(
         error="train.*: the input has no batch", end=""),
          dict(input_fn=_Input(0))),
