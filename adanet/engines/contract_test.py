@@ -68,6 +68,14 @@ class _Worst(adanet.Evaluator):
     return lambda values: int(np.argmax(values))
 
 
+class _Ranking(adanet.Evaluator):
+  """Gives the best of all candidates 0, the next one 1, and so on."""
+
+  def evaluate(self, *args: Any) -> Sequence[float]:
+    values = super().evaluate(*args)
+    return [sorted(values).index(value) for value in values]
+
+
 class _Stop(tf_compat.v1.train.SessionRunHook):
   """Stops its network after two steps."""
 
@@ -222,6 +230,9 @@ _ROWS = (
     _row("objective_of_evaluator", (_TWICE,), _Then(
         ("t0_a",), ({"t0_a": .25, "t0_b": .09},), is_read=True),
          evaluator=_Worst),
+    _row("evaluate_of_a_user", (_TWICE,), _Then(
+        ("t0_b",), ({"t0_a": 1., "t0_b": 0.},), is_read=True),
+         evaluator=_Ranking),
     _row("nan_in_one", ([_Line("a", 1., _NAN), _Line("b", .7)],), _Then(
         ("t0_b",), ({"t0_a": _NAN, "t0_b": .09},), steps={"t0_a": 2})),
     _row("nan_in_all", ([_Line("a", 1., _NAN), _Line("b", 1., _NAN)],),

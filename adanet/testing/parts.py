@@ -22,7 +22,7 @@ def request(model_dir: str, driver: str, part: Tuple[str, ...] = ("a",)
   return part_lib.PartRequest(
       part, num_parts=2, is_first=True, may_be_late=False, compares=True,
       records=False, start=trained.Start(0, None), max_steps=None, stops={},
-      builder_names=("a", "b"), model_dir=model_dir, driver=driver, seed=1,
+      builder_names=("a", "b"), model_dir=model_dir, driver=driver,
       driver_process=part_files.worker_name())
 
 

@@ -6,6 +6,7 @@ import math
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
 
 from adanet.core import checkpoints
+from adanet.core import evaluation
 from adanet.core import iteration as iteration_lib
 from adanet.training import model as model_lib
 from adanet.training import trained as trained_lib
@@ -56,6 +57,22 @@ def _not_finite(iteration, checkpoint):
            for name, of_spec in variables.items()}
   return {name: variable for name, variable in first.items()
           if variable is not None}
+
+
+def needs_all(asked: Any) -> bool:
+  """Returns whether all candidates are to be evaluated together.
+
+  A method of a user's own may compare them. Ours looks at each by itself.
+
+  Args:
+    asked: evaluator or report materializer, or None.
+  """
+  for kind, method in (
+      (evaluation.Evaluator, "evaluate"),
+      (evaluation.ReportMaterializer, "materialize_subnetwork_reports")):
+    if isinstance(asked, kind):
+      return getattr(type(asked), method) is not getattr(kind, method)
+  return asked is not None
 
 
 def values(model: model_lib.Model, number: int, checkpoint: Optional[str],

@@ -8,6 +8,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.core import evaluation
 from adanet.training import candidates
 
 
@@ -31,6 +32,26 @@ def _iteration(previous=None):
       previous=before, has_previous=before is not None,
       fitted=(types.SimpleNamespace(name="g"),),
       subnetworks=(types.SimpleNamespace(name="t2_a", variables=["a/w"]),))
+
+
+class _Own(evaluation.ReportMaterializer):
+
+  def materialize_subnetwork_reports(self, *args):
+    return []
+
+
+class _Objective(evaluation.Evaluator):
+  objective_fn = max
+
+
+class NeedsAllTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      (None, False), (evaluation.Evaluator(len), False),
+      (evaluation.ReportMaterializer(len), False), (_Objective(len), False),
+      (_Own(len), True), (object(), True))
+  def test_needs_all(self, asked, expected):
+    self.assertEqual(expected, candidates.needs_all(asked))
 
 
 class OfIterationTest(parameterized.TestCase):

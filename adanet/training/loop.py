@@ -382,7 +382,8 @@ class Loop:
   def _ending(self, session):
     """Returns why training ends after a step; None if it goes on."""
     if self._saver.is_due(self.global_step):
-      if self._saver.save(session, self.global_step):
+      # The saver remembers it: an iteration that is over is decided first.
+      if self._saver.save(session, self.global_step) and not self._is_over():
         self._hooks.stops[None] = "a saving listener asked for it"
     if None in self._hooks.stops:
       return Ending.STOP_ASKED
@@ -402,8 +403,8 @@ class Loop:
     """Returns why training ends before a step; None if it does not."""
     if None in self._hooks.stops:  # In the session before.
       return Ending.STOP_ASKED
-    late = Ending.TIME_IS_UP if self._context.is_late else None
-    return self._max_steps_ending() or late
+    return self._max_steps_ending() or (
+        Ending.TIME_IS_UP if self._context.is_late else None)
 
   def is_done(self) -> bool:
     """Returns whether nothing is left to train here."""

@@ -277,14 +277,15 @@ class EndingTest(LoopTest):
       self.assertEqual(_Ending.STOP_ASKED, self.loop.run(self.runs))
       self.assertEqual(1, self.loop.global_step)
 
-  @parameterized.parameters((True, _Ending.STOP_ASKED, 3),
-                            (False, _Ending.ITERATION_OVER, _STEPS))
-  def test_listener(self, asks, ending, steps):
-    self.saver.is_due.side_effect = lambda step: step == 3
+  @parameterized.parameters((3, True, _Ending.STOP_ASKED, 3),
+                            (3, False, _Ending.ITERATION_OVER, _STEPS),
+                            (_STEPS, True, _Ending.ITERATION_OVER, _STEPS))
+  def test_listener(self, saved, asks, ending, steps):
+    self.saver.is_due.side_effect = lambda step: step == saved
     self.saver.save.return_value = asks
     self.assertEqual(ending, self.train(_alone()))
     self.assertEqual(ending, self.loop.run(self.runs))  # Another session.
-    self.saver.save.assert_called_once_with(self.runs, 3)
+    self.saver.save.assert_called_once_with(self.runs, saved)
     self.assertEqual(steps, self.loop.global_step)
 
   def test_note_that_a_disk_refuses_is_written_in_the_next_session(self):

@@ -129,7 +129,7 @@ class CheckpointSaver(Saver):
         model_dir.path, search_dir or model_dir.path)]
     self._steps = steps
     self.checkpoint: Optional[str] = None
-    self.is_stop_asked = False  # At the end, by a listener.
+    self.is_stop_asked = False  # By a listener, with the last checkpoint.
     self._saved_steps: Optional[List[int]] = None
     self._told_steps: Optional[List[int]] = None
     self._told_global_step: Optional[int] = None
@@ -244,8 +244,9 @@ class CheckpointSaver(Saver):
     self._save_new(session, path, steps, global_step, write)
     self._note_told(steps, global_step)
     # Every listener is told, also when one asks to stop.
-    return any([listener.after_save(session, global_step)
-                for listener in listeners])
+    self.is_stop_asked = any([listener.after_save(session, global_step)
+                              for listener in listeners])
+    return self.is_stop_asked
 
   def _warn_if_full(self, save):
     """Calls a function that saves; a full disk is no reason to stop."""
@@ -299,8 +300,7 @@ class CheckpointSaver(Saver):
 
     It waits for space where the disk is full.
     """
-    self.is_stop_asked = self._save(
-        session, global_step, self._listeners, self._write_surely)
+    self._save(session, global_step, self._listeners, self._write_surely)
     for listener in self._listeners:
       listener.end(session, global_step)
     end_hooks()
@@ -347,8 +347,7 @@ class HookedSaver(CheckpointSaver):
     """
     before = self.checkpoint
     if self._hook_global_step in (None, global_step):
-      self.is_stop_asked = self._save(
-          session, global_step, self._listeners, self._write_surely)
+      self._save(session, global_step, self._listeners, self._write_surely)
     try:
       end_hooks()
     finally:

@@ -120,7 +120,8 @@ class SharedEvaluation:
                 if ensemble.fitted_by is None
                 for name in ensemble.builder_names}
     answers = self._ask(candidates, _Kind.VALUES, [
-        part for part in self._parts() if compared.issuperset(part)])
+        part for part in self._parts(self._model.rules.evaluator)
+        if compared.issuperset(part)])
     if answers is None:
       return self._local.values(candidates)
     values = {}
@@ -147,15 +148,19 @@ class SharedEvaluation:
   def reports(self, candidates: trained_lib.Candidates,
               included: Sequence[str]) -> List[Any]:
     """See `Engine`."""
-    answers = self._ask(candidates, _Kind.REPORTS, self._parts(), included)
+    answers = self._ask(
+        candidates, _Kind.REPORTS,
+        self._parts(self._model.report_materializer), included)
     if answers is None:
       return self._local.reports(candidates, included)
     return candidates_lib.merged_reports(
         [[subnetwork.MaterializedReport(**results.from_json(report))
           for report in answer] for answer in answers], self._builder_names)
 
-  def _parts(self):
-    """Returns the parts of the iteration."""
+  def _parts(self, asked):
+    """Returns the parts of the iteration; none if all are evaluated at once."""
+    if candidates_lib.needs_all(asked):
+      return []
     return parts_lib.divide(self._builder_names, self._planned)
 
   def _ask(self, candidates, kind, parts, included=()):

@@ -13,6 +13,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
 from adanet import waiting
+from adanet.core import evaluation as core_evaluation
 from adanet.core import iteration
 from adanet.core import model_dir as model_dir_lib
 from adanet.engines.cluster import connection
@@ -115,11 +116,12 @@ class SharedEvaluationTest(_Test):
     before = 9. if model.search is None else 8.
     return dict({"before": before}, **{name: ord(name) for name in model.part})
 
-  def _model(self, seed=None, search=None):
+  def _model(self, seed=None, search=None,
+             evaluator=core_evaluation.Evaluator(len)):
     return model_lib.Model(
         search, model_dir_lib.ModelDir(self.path),
         tf_compat.RunConfig(tf_random_seed=seed), None,
-        model_lib.Rules("an evaluator"))
+        model_lib.Rules(evaluator))
 
   def _workers(self):
     return [self.worker(self._model(search=name), name)
@@ -136,6 +138,12 @@ class SharedEvaluationTest(_Test):
     candidates = trained.Candidates(
         1, os.path.join(self.path, "model.ckpt-8"), {})
     return asks, lambda: shared.values(candidates)
+
+  def test_a_users_own_evaluate_gets_all(self):
+    asks, values = self._shared(
+        self._workers(), self._model(evaluator="one of a user"))
+    self.assertIsNone(values())  # The chief alone.
+    self.assertEmpty(asks.asked)
 
   @parameterized.parameters(None, 7, 0)
   def test_all_answer(self, seed):

@@ -55,6 +55,7 @@ from adanet.core import parts as parts_lib
 from adanet.core import selection
 from adanet.engines import engine
 from adanet.engines.executor import execution
+from adanet.engines.executor import joining
 from adanet.engines.executor import part as part_lib
 from adanet.engines.executor import part_files
 from adanet.engines.executor import pickled_search
@@ -151,7 +152,10 @@ class ExecutorEngine(engine.Engine):
 
   def values(self, candidates: trained_lib.Candidates) -> Dict[str, float]:
     """See `Engine`. The parts have evaluated them when they ended."""
-    return _of_first(self._results, lambda result: result.values)
+    if candidates_lib.needs_all(self.model.rules.evaluator):
+      return candidates_lib.values(
+          self.model, candidates.number, candidates.checkpoint)
+    return joining.of_first(self._results, lambda result: result.values)
 
   @contextlib.contextmanager
   def logits(self, candidates: trained_lib.Candidates
@@ -165,10 +169,13 @@ class ExecutorEngine(engine.Engine):
   def reports(self, candidates: trained_lib.Candidates,
               included: Sequence[str]) -> List[Any]:
     """See `Engine`. The parts have made them when they ended."""
+    if candidates_lib.needs_all(self.model.report_materializer):
+      return candidates_lib.reports(
+          self.model, candidates.number, candidates.checkpoint, included)
     return [
         report._replace(included_in_final_ensemble=report.name in included)
         for report in candidates_lib.merged_reports(
-            [result.reports for result in _longest_first(self._results)],
+            [result.reports for result in joining.longest_first(self._results)],
             [name for part in self._results for name in part])]
 
   def finished(self, outcome: engine.SearchOutcome, reason: str) -> None:
@@ -233,12 +240,13 @@ class ExecutorEngine(engine.Engine):
         model.model_dir.path)
     any_part = part_lib.PartRequest(
         (), len(parts), is_first=False, may_be_late=True,
-        compares=choice is None, records=any(
+        compares=choice is None and not candidates_lib.needs_all(
+            model.rules.evaluator), records=any(
             choice is None or choice.name == one.name
             for one in iteration.fitted),
         start=start, max_steps=request.max_steps, stops={},
         builder_names=iteration.builder_names, model_dir=model.model_dir.path,
-        driver=driver, seed=_seed(model.config, files),
+        driver=driver,
         driver_process=part_files.worker_name())
     check = self._fingerprint_check(start, iteration, files, parts, any_part)
     seconds_before = max(map(records.total_seconds, self._worker_records(
@@ -314,10 +322,10 @@ class ExecutorEngine(engine.Engine):
       results.update(execution.Execution(
           self._executor, self._training, files, todo, number,
           check).results())
-      stops = _stops(number, results)
+      stops = joining.stops(number, results)
       todo = {part: part_request._replace(stops=stops)
               for part, part_request in part_requests.items()
-              if _ended_too_early(part, results[part], stops)}
+              if joining.ended_too_early(part, results[part], stops)}
       for part in todo:
         files.forget_result(
             part, keeps_steps=self._training.request.deadline is not None)
@@ -325,35 +333,36 @@ class ExecutorEngine(engine.Engine):
 
   def _merged(self, iteration, files, results, names):
     """Merges the parts of an iteration; returns a `TrainedIteration`."""
-    averages = _of_first(results, lambda result: result.averages)
+    averages = joining.of_first(results, lambda result: result.averages)
     for result in results.values():
       for event in result.stopped:
         self._training.report(event)
     if names and all(averages[name] != averages[name] for name in names):
       files.remove()
       raise selection.all_nan_error(iteration.number, names)
-    steps = _of_first(results, lambda result: result.steps)
+    joining.check_nothing_is_shared(iteration.number, results)
+    steps = joining.of_first(results, lambda result: result.steps)
     checkpoint, global_step, is_stop_asked = merge_checkpoints.merge(
         self.model, self._training,
-        [files.absolute(r.checkpoint) for r in _longest_first(results)],
+        [files.absolute(r.checkpoint) for r in joining.longest_first(results)],
         [iteration.base_global_step + steps[f"t{iteration.number}_{name}"]
          for name in iteration.builder_names])
-    checks = _of_first(results, lambda result: result.checks)
+    checks = joining.of_first(results, lambda result: result.checks)
     rule = self.model.search.early_stopping
     progress = events.Progress(
         iteration.number, global_step, steps,
-        _of_first(results, lambda result: result.losses),
+        joining.of_first(results, lambda result: result.losses),
         checks={name: rule.standing(of_network)
                 for name, of_network in checks.items() if of_network.checks})
     self._training.report(progress)
     self._write_curves(iteration.number, progress, averages)
     return trained_lib.TrainedIteration(
-        _ending(results), trained_lib.Candidates(
+        joining.ending(results), trained_lib.Candidates(
             iteration.number, checkpoint, iteration.architectures,
             iteration.previous.name if iteration.previous else None,
             tuple(one.name for one in iteration.fitted), averages,
-            _of_first(results, lambda result: result.not_finite)),
-        _of_first(results, lambda result: result.weights), progress,
+            joining.of_first(results, lambda result: result.not_finite)),
+        joining.of_first(results, lambda result: result.weights), progress,
         seconds=0., checks=checks, is_stop_asked=is_stop_asked)
 
   def _write_curves(self, number, progress, averages):
@@ -386,60 +395,8 @@ class ExecutorEngine(engine.Engine):
     return worker_records
 
 
-def _seed(config, files):
-  """Returns the seed of all parts, for each driver the same.
-
-  Where none is given, it is one by chance: the id of the first driver.
-  """
-  if config.tf_random_seed is not None:
-    return config.tf_random_seed
-  return int(files.drivers()[0], 16) % 2**31
-
-
 def _names_in_training(iteration):
   """Returns the names of all candidates that are not fitted, in order."""
   return tuple([c.name for c in iteration.candidates] +
                [ensemble.name for ensemble in iteration.planned
                 if ensemble.fitted_by is None])
-
-
-def _longest_first(results):
-  """Returns results, that of the part which trained in most steps first.
-
-  The previous ensemble, which all parts have, is taken from this one: in one
-  process, too, it is run until the last subnetwork is done.
-  """
-  return sorted(results.values(), key=lambda result: -result.runs)
-
-
-def _of_first(results, get):
-  """Returns the dicts of all results as one; see `_longest_first`."""
-  merged = {name: None for result in results.values() for name in get(result)}
-  for result in reversed(_longest_first(results)):
-    merged.update(get(result))
-  return merged
-
-
-def _ending(results):
-  """Returns why an iteration ended, of the endings of its parts."""
-  endings = {result.ending for result in results.values()}
-  return next(
-      (ending for ending in loop_lib.Ending
-       if ending in endings and ending != loop_lib.Ending.ITERATION_OVER),
-      loop_lib.Ending.ITERATION_OVER)
-
-
-def _stops(number, results):
-  """Returns the steps of builders that train no further, by their names."""
-  return {
-      name: result.steps[f"t{number}_{name}"]
-      for part, result in results.items() for name in part
-      if result.ending == loop_lib.Ending.ITERATION_OVER or
-      result.steps[f"t{number}_{name}"] < result.runs}
-
-
-def _ended_too_early(part, result, stops):
-  """Returns whether a part took a builder of another one for further."""
-  return result.ending == loop_lib.Ending.MAX_STEPS and any(
-      step < min(result.runs, result.stops.get(name, result.runs))
-      for name, step in stops.items() if name not in part)

@@ -44,6 +44,9 @@ from adanet.training import trainer
 
 _IMPORTED_BY = os.getpid()
 _LOOK_SECS = .5  # Between two looks at whether to stop.
+# Parts are compared on the same examples, also where no seed shuffles them. With
+# this one, an op that has a seed of its own does as in a graph that has none.
+_SEED_OF_NONE = 87654321
 SEEN_SECS = 10.  # A network's file system may show a new file late.
 
 
@@ -64,8 +67,6 @@ class PartRequest(NamedTuple):
     builder_names: the names of all builders of the iteration.
     model_dir: str.
     driver: str, the driver's id.
-    seed: int, the `tf_random_seed`: the same for all parts, which are compared
-      on the same examples, also if the user has given none.
     driver_process: str, the name of its process.
     num_losses: int, how often the executor has lost it. Dask takes requests
       that are equal for one, which has failed.
@@ -82,7 +83,6 @@ class PartRequest(NamedTuple):
   builder_names: Tuple[str, ...]
   model_dir: str
   driver: str
-  seed: int
   driver_process: str
   num_losses: int = 0
 
@@ -217,12 +217,10 @@ def _is_done(part_request, files):
 def _unpacked(part_request, files):
   """Returns the `Model` of the part, and the `trainer.Request`."""
   model, request = pickled_search.loads(files.search(part_request.driver))
-  config = model.config.replace(tf_random_seed=part_request.seed)
-  if config.session_config is None:
-    config = config.replace(
-        session_config=_session_config(part_request.num_parts))
-  return (model._replace(config=config, part=part_request.part,
-                         stops=part_request.stops),
+  if model.config.session_config is None:
+    model = model._replace(config=model.config.replace(
+        session_config=_session_config(part_request.num_parts)))
+  return (model._replace(part=part_request.part, stops=part_request.stops),
           request._replace(steps=None, max_steps=part_request.max_steps))
 
 
@@ -239,9 +237,13 @@ def _trained(part_request, model, request, files, attempt, stops):
   watch = _Watch(files, part_request.driver, stops)
   stopped = []
   graphs = {}
+  shareable = []
 
   def adapt(built):
     graphs.update(built.iteration.graphs)
+    shareable.extend(
+        v.op.name for v in tf_compat.v1.trainable_variables()
+        if not v.op.name.startswith("adanet/"))
     return built._replace(iteration=_checked(built.iteration, part_request))
 
   def report(event):
@@ -279,7 +281,8 @@ def _trained(part_request, model, request, files, attempt, stops):
   if trained is None:
     return False
   result = _result(
-      part_request, model, request, files, attempt, trained, stopped)
+      part_request, model, request, files, attempt, trained, stopped)._replace(
+          shareable=tuple(shareable))
   # Another attempt may have been faster, or another driver may have removed all
   # that began from an earlier checkpoint.
   if not _is_done(part_request, files) and (
@@ -320,6 +323,9 @@ def _result(part_request, model, request, files, attempt, trained, stopped):
   values, reports, logits = {}, (), None
   candidates, number = trained.candidates, trained.number
   checkpoint = candidates.checkpoint
+  if model.config.tf_random_seed is None:
+    model = model._replace(config=model.config.replace(
+        tf_random_seed=_SEED_OF_NONE))
   if trained.ending == loop_lib.Ending.ITERATION_OVER:
     if part_request.compares and model.rules.evaluator:
       values = candidates_lib.values(model, number, checkpoint)
@@ -331,7 +337,8 @@ def _result(part_request, model, request, files, attempt, trained, stopped):
               model, number, checkpoint, logits,
               with_previous=part_request.is_first),
           part_request.model_dir)
-    if model.report_materializer:
+    if model.report_materializer and not candidates_lib.needs_all(
+        model.report_materializer):
       reports = tuple(candidates_lib.reports(
           model, number, checkpoint, part_request.part))
   return part_files.Result(

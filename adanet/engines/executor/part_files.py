@@ -84,6 +84,7 @@ class Result(NamedTuple):
     seconds: float, how long it took, in all attempts.
     checks: dict from the name of each subnetwork to its `NetworkChecks`; empty
       without `EarlyStopping`.
+    shareable: the names of variables that train outside of AdaNet's scopes.
   """
   ending: loop_lib.Ending
   driver: str
@@ -101,6 +102,7 @@ class Result(NamedTuple):
   stopped: Tuple[events.Stopped, ...]
   seconds: float
   checks: Dict[str, early_stopping.NetworkChecks] = {}
+  shareable: Tuple[str, ...] = ()
 
   @property
   def runs(self) -> int:

@@ -1,0 +1,82 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What the results of all parts say of their iteration together."""
+
+from typing import Any, Callable, Dict, List, Mapping
+
+from adanet.core import parts
+from adanet.engines.executor import part_files
+from adanet.training import loop as loop_lib
+
+_Results = Mapping[parts.Part, part_files.Result]
+
+
+def check_nothing_is_shared(number: int, results: _Results) -> None:
+  """Checks that no two parts have trained a variable, each its own copy.
+
+  Args:
+    number: int, the iteration's.
+    results: dict from each `Part` to its `Result`.
+
+  Raises:
+    ValueError: some have.
+  """
+  owners: Dict[str, List[str]] = {}
+  for part, result in results.items():
+    for name in result.shareable:
+      owners.setdefault(name, []).append(part_files.part_name(part))
+  for name, sharing in owners.items():
+    if len(sharing) > 1:
+      raise ValueError(
+          f"iteration {number}: the builders {', '.join(map(repr, sharing))} "
+          f"share the variable {name!r}, and on an executor each trains its "
+          "own copy: give each builder its own, or train in one process")
+
+
+def longest_first(results: _Results) -> List[part_files.Result]:
+  """Returns results, that of the part which trained in most steps first.
+
+  The previous ensemble, which all parts have, is taken from this one: in one
+  process, too, it is run until the last subnetwork is done.
+  """
+  return sorted(results.values(), key=lambda result: -result.runs)
+
+
+def of_first(results: _Results, get: Callable[
+    [part_files.Result], Mapping[str, Any]]) -> Dict[str, Any]:
+  """Returns the dicts of all results as one; see `longest_first`."""
+  merged = {name: None for result in results.values() for name in get(result)}
+  for result in reversed(longest_first(results)):
+    merged.update(get(result))
+  return merged
+
+
+def ending(results: _Results) -> loop_lib.Ending:
+  """Returns why an iteration ended, of the endings of its parts."""
+  endings = {result.ending for result in results.values()}
+  endings.discard(loop_lib.Ending.ITERATION_OVER)
+  return next((one for one in loop_lib.Ending if one in endings),
+              loop_lib.Ending.ITERATION_OVER)
+
+
+def stops(number: int, results: _Results) -> Dict[str, int]:
+  """Returns the steps of builders that train no further, by their names."""
+  return {
+      name: result.steps[f"t{number}_{name}"]
+      for part, result in results.items() for name in part
+      if result.ending == loop_lib.Ending.ITERATION_OVER or
+      result.steps[f"t{number}_{name}"] < result.runs}
+
+
+def ended_too_early(part: parts.Part, result: part_files.Result,
+                    stopped: Mapping[str, int]) -> bool:
+  """Returns whether a part took a builder of another one for further.
+
+  Args:
+    part: `Part`.
+    result: its `Result`.
+    stopped: see `stops`, of all parts.
+  """
+  return result.ending == loop_lib.Ending.MAX_STEPS and any(
+      step < min(result.runs, result.stops.get(name, result.runs))
+      for name, step in stopped.items() if name not in part)

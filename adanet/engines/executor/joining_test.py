@@ -1,0 +1,73 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what results of parts say together, with some written by hand."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet.engines.executor import joining
+from adanet.testing import parts
+from adanet.training import loop
+
+_Ending = loop.Ending
+
+
+def _result(ending=_Ending.ITERATION_OVER, **values):
+  return parts.result("driver", ending, **values)
+
+
+def _of_two(a, b, **values):
+  """Returns the results of two parts, each with its step."""
+  return {("a",): _result(steps={"t0_a": a}, **values),
+          ("b",): _result(steps={"t0_b": b}, **values)}
+
+
+class JoiningTest(parameterized.TestCase):
+
+  @parameterized.parameters((4, 9, 2.), (9, 4, 1.), (4, 4, 1.))
+  def test_previous_ensemble_is_that_of_the_longest_part(self, a, b, expected):
+    results = _of_two(a, b)
+    results = {
+        ("a",): results["a",]._replace(losses={"t0_a": 5., "previous": 1.}),
+        ("b",): results["b",]._replace(losses={"t0_b": 6., "previous": 2.})}
+    self.assertEqual(
+        [("t0_a", 5.), ("previous", expected), ("t0_b", 6.)],
+        list(joining.of_first(results, lambda one: one.losses).items()))
+
+  @parameterized.parameters(
+      ([], _Ending.ITERATION_OVER),
+      ([_Ending.ITERATION_OVER, _Ending.MAX_STEPS], _Ending.MAX_STEPS),
+      ([_Ending.MAX_STEPS, _Ending.STOP_ASKED], _Ending.STOP_ASKED),
+      ([_Ending.INPUT_ENDED, _Ending.ITERATION_OVER], _Ending.INPUT_ENDED))
+  def test_ending(self, endings, expected):
+    self.assertEqual(expected, joining.ending({
+        (str(i),): _result(one) for i, one in enumerate(endings)}))
+
+  def test_stops(self):
+    self.assertEqual({"a": 3, "b": 4}, joining.stops(0, _of_two(3, 4)))
+    reached = _result(_Ending.MAX_STEPS, steps={"t0_a": 2, "t0_b": 5})
+    self.assertEqual({"a": 2}, joining.stops(0, {("a", "b"): reached}))
+
+  @parameterized.parameters(
+      ({}, {"a": 9, "b": 3}, True),  # It counted b on to its own step.
+      ({"b": 3}, {"a": 9, "b": 3}, False),  # It knew.
+      ({}, {"a": 9, "b": 9}, False),
+      ({}, {"a": 3}, False))  # Of its own, it knows itself.
+  def test_ended_too_early(self, known, stopped, expected):
+    part = ("a",)
+    result = _result(_Ending.MAX_STEPS, steps={"t0_a": 5}, stops=known)
+    self.assertEqual(expected, joining.ended_too_early(part, result, stopped))
+    self.assertFalse(joining.ended_too_early(
+        part, result._replace(ending=_Ending.ITERATION_OVER), stopped))
+
+  def test_shared_variables(self):
+    results = _of_two(1, 1, shareable=("embedding",))
+    with self.assertRaisesRegex(
+        ValueError, "^iteration 2: the builders 'a', 'b' share the variable "
+        "'embedding', and on an executor each trains its own copy: .*$"):
+      joining.check_nothing_is_shared(2, results)
+    results["b",] = results["b",]._replace(shareable=("other",))
+    joining.check_nothing_is_shared(2, results)
+
+
+if __name__ == "__main__":
+  absltest.main()
