@@ -10,6 +10,7 @@ from adanet import log as logging
 from adanet.core import model_dir as model_dir_lib
 from adanet.engines.cluster import results as results_lib
 from adanet.estimator import specs
+from adanet.history import store
 
 _Metrics = Dict[str, Any]
 
@@ -94,13 +95,14 @@ class CheckpointEvaluator:
     """Evaluates and exports the last checkpoint of training.
 
     If that is done already, exporters that did not export it are asked again,
-    because only now it is known to be the last one.
+    because only now it is known to be the last one. If its iteration was not
+    decided then, and another ensemble has won, all is done again.
 
     Args:
       checkpoint: str, its prefix.
       hooks: see `evaluate`.
     """
-    if checkpoint != self.checkpoint:
+    if checkpoint != self.checkpoint or self._has_another_winner(checkpoint):
       self.evaluate(checkpoint, is_final=True, hooks=hooks)
       return
     if self._is_final:
@@ -112,6 +114,16 @@ class CheckpointEvaluator:
         for exporter, exported in zip(
             self._spec.exporters, self.exports or ())]
 
+  def _has_another_winner(self, checkpoint):
+    """Returns whether another ensemble than the evaluated one has won since."""
+    number = (self.metrics or {}).get("iteration")
+    if number is None:
+      return False
+    history = store.Store(self._estimator.model_dir)
+    decided = history.iteration(number)
+    evaluated = history.evaluation(number, self._spec.name or "")
+    return (decided is not None and decided.is_of(checkpoint) and
+            evaluated is not None and evaluated.ensemble != decided.winner)
 
   def finish_latest(self) -> None:
     """Does `finish` for the latest checkpoint, if there is one."""

@@ -9,6 +9,8 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.estimator import checkpoint_evaluation
 from adanet.estimator import specs
+from adanet.history import records
+from adanet.history import store
 
 
 class _Exporter:
@@ -65,6 +67,24 @@ class CheckpointEvaluatorTest(parameterized.TestCase):
     evaluator.finish("c-5")
     self.assertEqual([False, True], self._exporter.is_final)
     self.assertEqual("c-5", evaluator.checkpoint)
+
+  @parameterized.parameters(
+      ("model.ckpt-5", "e", False), ("model.ckpt-5", "f", True),
+      ("model.ckpt-4", "f", False))
+  def test_winner_that_is_known_only_then(self, decided, winner, is_again):
+    model_dir = self.create_tempdir().full_path
+    evaluator = self._make(5)
+    self._estimator.model_dir = model_dir
+    self._estimator.evaluate.return_value = {"global_step": 5, "iteration": 1}
+    evaluator.evaluate("x/model.ckpt-5")
+    history = store.Store(model_dir)
+    evaluator.finish("x/model.ckpt-5")  # Nothing is known yet.
+    history.write_evaluation(records.EvaluationRecord(1, 5, "e", {}))
+    history.write_iteration(records.IterationRecord(
+        1, (), winner, "loss", None, "", {}, 5, 1., None, decided, "{}"))
+    evaluator.finish("x/model.ckpt-5")
+    self.assertEqual(1 + is_again, self._estimator.evaluate.call_count)
+    self.assertEqual([True] * (1 + is_again), self._exporter.is_final)
 
   @parameterized.parameters((None, 0), ("c-5", 1))
   def test_finish_latest(self, latest, count):

@@ -167,15 +167,16 @@ class Store:
     """
     return self._record(records.EndRecord, self._end_path, [])
 
+  def _evaluation_path(self, iteration, name):
+    ending = "-" + re.sub(r"[^\w.-]", "_", name) if name else ""
+    return os.path.join(self._folder, f"evaluation-{iteration}{ending}.json")
+
   def write_evaluation(self, record: records.EvaluationRecord) -> None:
     """Writes an evaluation, instead of one that an earlier step has."""
-    name = f"evaluation-{record.iteration}"
-    if record.name:
-      name += "-" + re.sub(r"[^\w.-]", "_", record.name)
-    path = os.path.join(self._folder, name + ".json")
-    before = self._record(records.EvaluationRecord, path, [])
+    before = self.evaluation(record.iteration, record.name)
     if before is None or before.global_step <= record.global_step:
-      files.write_text(path, records.dumps(record))
+      files.write_text(self._evaluation_path(record.iteration, record.name),
+                       records.dumps(record))
 
   def write_task(self, record: records.TaskRecord) -> None:
     """Writes all that a task did for an iteration, whole or not at all.
@@ -194,6 +195,17 @@ class Store:
     """
     return self._record(
         records.IterationRecord, self._iteration_path(iteration), [])
+
+  def evaluation(self, iteration: int, name: str
+                ) -> Optional[records.EvaluationRecord]:
+    """Returns the last evaluation of an iteration; None if that is not known.
+
+    Args:
+      iteration: int.
+      name: str, that of the evaluation, or "".
+    """
+    return self._record(records.EvaluationRecord,
+                        self._evaluation_path(iteration, name), [])
 
   def task(self, task: str, iteration: int) -> Optional[records.TaskRecord]:
     """Returns the work of a task for an iteration so far; None if nothing.
