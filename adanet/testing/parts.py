@@ -6,6 +6,7 @@ from typing import Any, Tuple
 
 from adanet.engines.executor import part as part_lib
 from adanet.engines.executor import part_files
+from adanet.training import candidates
 from adanet.training import loop as loop_lib
 from adanet.training import trained
 
@@ -38,6 +39,7 @@ def result(driver: str = "driver",
   """
   return part_files.Result(
       ending, driver, max_steps=None, stops={}, checkpoint="a/b/model.ckpt-4",
-      steps={"t0_a": 4}, losses={}, values={}, not_finite={}, logits=None,
+      steps={"t0_a": 4}, losses={},
+      compared=candidates.Comparison({}), not_finite={}, logits=None,
       averages={}, weights={}, reports=(), stopped=(), seconds=1.
       )._replace(**values)

@@ -3,13 +3,17 @@
 """The values of an iteration's candidates, evaluated in this process."""
 
 import math
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional
+from typing import Sequence
 
+from adanet import tf_compat
 from adanet.core import checkpoints
 from adanet.core import evaluation
 from adanet.core import iteration as iteration_lib
 from adanet.training import model as model_lib
+from adanet.training import recorded_logits as logits_lib
 from adanet.training import trained as trained_lib
+import numpy as np
 
 _Watched = Callable[[Any], Any]
 
@@ -75,8 +79,35 @@ def needs_all(asked: Any) -> bool:
   return asked is not None
 
 
-def values(model: model_lib.Model, number: int, checkpoint: Optional[str],
-           watched: _Watched = lambda session: session) -> Dict[str, float]:
+class Comparison(NamedTuple):
+  """Values of candidates, which are compared with each other.
+
+  Attributes:
+    values: dict from the name of each candidate to the evaluator's metric.
+    metric_name: str, what was measured.
+    data: float, a figure of the examples on which it was; None if it is
+      unknown.
+  """
+  values: Dict[str, float]
+  metric_name: str = ""
+  data: Optional[float] = None
+
+  def may_be_compared_with(self, other: "Comparison") -> bool:
+    """Returns whether others are values of the same metric and examples."""
+    if self.data is None or other.data is None:  # One has nothing to compare.
+      return True
+    return self.metric_name == other.metric_name and bool(np.isclose(
+        self.data, other.data, rtol=1e-4, equal_nan=True))
+
+
+def values(model: model_lib.Model, number: int, checkpoint: Optional[str]
+          ) -> Dict[str, float]:
+  """Returns the values of `compared`."""
+  return compared(model, number, checkpoint).values
+
+
+def compared(model: model_lib.Model, number: int, checkpoint: Optional[str],
+             watched: _Watched = lambda session: session) -> Comparison:
   """Evaluates the candidates that train, of an iteration or of a part of it.
 
   Args:
@@ -85,27 +116,42 @@ def values(model: model_lib.Model, number: int, checkpoint: Optional[str],
     checkpoint: str, the prefix of the checkpoint; None for initial values.
     watched: function from the session to the one that the evaluator gets.
 
-  Returns:
-    dict from the name of each candidate to the evaluator's metric.
-
   Raises:
     ValueError: the evaluator returns too few values, or too many.
   """
   evaluator = model.rules.evaluator
   if all(map(iteration_lib.is_fitted, model.search.ensemblers)):
-    return {}
+    return Comparison({})
   with model.graph(evaluator.input_fn, "eval", number) as built:
     metrics = {
         c.name: dict(c.metrics, adanet_loss=c.adanet_loss_metric())
         for c in built.iteration.candidates}
     if not metrics:  # Nothing would ever end the input.
-      return {}
+      return Comparison({})
+    evaluated = list(metrics.values())
+    if not needs_all(evaluator):
+      evaluated.append({evaluator.metric_name: _data_metric(built.task)})
     with model.session(built, checkpoint) as (session, _):
-      results = evaluator.evaluate(watched(session), list(metrics.values()))
-  if len(results) != len(metrics):
+      results = evaluator.evaluate(watched(session), evaluated)
+  if len(results) != len(evaluated):
     raise ValueError(f"evaluator={evaluator!r} returned {results!r}: expected "
                      f"one value for each of the {len(metrics)} candidates")
-  return dict(zip(metrics, map(float, results)))
+  values_of = list(map(float, results))
+  return Comparison(dict(zip(metrics, values_of)), evaluator.metric_name,
+                    None if needs_all(evaluator) else values_of[-1])
+
+
+def _data_metric(task):
+  """Returns a metric of the features and labels alone, a mean of squares."""
+  v1 = tf_compat.v1
+  squares = []
+  for tensor in logits_lib.components(task):
+    if tensor.dtype == v1.string:
+      tensor = v1.strings.to_hash_bucket_fast(tensor, 2**16)
+    if tensor.dtype.is_integer or tensor.dtype.is_floating or (
+        tensor.dtype.is_bool):
+      squares.append(v1.reduce_mean(v1.square(v1.cast(tensor, v1.float32))))
+  return v1.metrics.mean(v1.add_n(squares) if squares else v1.constant(0.))
 
 
 def reports(model: model_lib.Model, number: int, checkpoint: Optional[str],

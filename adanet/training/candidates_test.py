@@ -122,7 +122,7 @@ class ReportsTest(parameterized.TestCase):
         f"{one.name}{one.value}" for one in found))
 
 
-class ValuesTest(absltest.TestCase):
+class ValuesTest(parameterized.TestCase):
 
   def test_what_an_evaluator_returns_is_checked(self):
     evaluator = mock.MagicMock()
@@ -140,6 +140,17 @@ class ValuesTest(absltest.TestCase):
       candidates.values(model, 0, None)
     evaluator.evaluate.return_value = [1, 2]
     self.assertEqual({"e": 1., "f": 2.}, candidates.values(model, 0, None))
+
+  @parameterized.parameters(
+      (("loss", .5), ("loss", .50001), True), (("loss", .5), ("auc", .5), False),
+      (("loss", .5), ("loss", .51), False), (("loss", 0.), ("loss", 0.), True),
+      (("loss", math.nan), ("loss", math.nan), True),
+      (("loss", math.nan), ("loss", 1.), False),
+      (("loss", .5), ("", None), True))
+  def test_may_be_compared(self, first, second, expected):
+    of_first, of_second = (
+        candidates.Comparison({}, *one) for one in (first, second))
+    self.assertEqual(expected, of_first.may_be_compared_with(of_second))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ logits to which ensembles are fitted, and for reports.
 2. Each of them builds its part in its own process, with the values of the last
    checkpoint. The random ops of all have one seed, so all see the same batches.
 3. The chief waits for the workers. It does the share of a worker that does not
-   answer on its address, that failed, or that does not begin in time.
+   answer on its address, that failed, that does not begin in time, or whose
+   values are of another metric or of other examples than its own.
 4. It takes the request back. A worker that is late stops then.
 
 If there is only one part, or no worker, nothing is asked. A chief that was
@@ -64,7 +65,7 @@ def _evaluated(model, request, share, watched=lambda session: session,
     model: `Model`.
     request: `EvaluationRequest`.
     share: the names of the builders.
-    watched: see `candidates.values`.
+    watched: see `candidates.compared`.
     with_previous: see `recorded_logits.record`.
   """
   model = model._replace(part=tuple(share), config=model.config.replace(
@@ -72,7 +73,7 @@ def _evaluated(model, request, share, watched=lambda session: session,
   number = request.iteration
   checkpoint = os.path.join(model.model_dir.path, request.checkpoint)
   if request.kind == _Kind.VALUES:
-    return candidates_lib.values(model, number, checkpoint, watched)
+    return list(candidates_lib.compared(model, number, checkpoint, watched))
   if request.kind == _Kind.LOGITS:
     folder = os.path.join(model.model_dir.path, "cluster", "logits", request.id,
                           uuid.uuid4().hex)
@@ -82,6 +83,12 @@ def _evaluated(model, request, share, watched=lambda session: session,
   return [results.to_json(report._asdict())
           for report in candidates_lib.reports(
               model, number, checkpoint, request.included, watched)]
+
+
+def _may_compare(*answers):
+  """Returns whether two answers are values of the same data."""
+  first, second = (candidates_lib.Comparison(*answer) for answer in answers)
+  return first.may_be_compared_with(second)
 
 
 # The chief's.
@@ -126,7 +133,7 @@ class SharedEvaluation:
       return self._local.values(candidates)
     values = {}
     for answer in reversed(answers):  # Where many have it, the chief's counts.
-      values.update(answer)
+      values.update(candidates_lib.Comparison(*answer).values)
     return values
 
   @contextlib.contextmanager
@@ -230,6 +237,11 @@ class SharedEvaluation:
       answer = self._connection.evaluation_requests.answer(request, name)
       if answer is not None and answer.error:
         failed[name] = f"failed: {answer.error}"
+      elif answer is not None and answer.is_done and (
+          request.kind == _Kind.VALUES and not _may_compare(
+              answers[0], answer.content)):
+        failed[name] = ("has another metric_name, or other data in "
+                        "evaluator.input_fn: start all tasks with the same")
       elif answer is not None and answer.is_done:
         answers.append(answer.content)
         del pending[name]

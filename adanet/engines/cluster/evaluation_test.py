@@ -100,13 +100,13 @@ class SharedEvaluationTest(_Test):
 
   def setUp(self):
     super().setUp()
-    patch = mock.patch.object(candidates_lib, "values", self._evaluated)
+    patch = mock.patch.object(candidates_lib, "compared", self._evaluated)
     patch.start()
     self.addCleanup(patch.stop)
 
   def _evaluated(self, model, number, checkpoint, watched=None):
     if watched is None:
-      return None  # The chief alone.
+      return candidates_lib.Comparison(None)  # The chief alone.
     self.assertEqual(1, number)
     self.assertEqual(os.path.join(self.path, "model.ckpt-8"), checkpoint)
     watched(mock.Mock()).run([])
@@ -114,7 +114,10 @@ class SharedEvaluationTest(_Test):
       raise OSError("no such file")
     # What all have is the chief's.
     before = 9. if model.search is None else 8.
-    return dict({"before": before}, **{name: ord(name) for name in model.part})
+    return candidates_lib.Comparison(
+        dict({"before": before}, **{name: ord(name) for name in model.part}),
+        model.rules.evaluator.metric_name,
+        .25 if model.search == "other data" else .5)
 
   def _model(self, seed=None, search=None,
              evaluator=core_evaluation.Evaluator(len)):
@@ -178,6 +181,19 @@ class SharedEvaluationTest(_Test):
     self.assertEqual(shares, asks.asked[0].shares if asks.asked else None)
     self.assertEqual(shares is None, found is None)  # The chief alone did it.
 
+  @parameterized.parameters(
+      dict(search="other data"), dict(evaluator=core_evaluation.Evaluator(
+          len, metric_name="another")))
+  def test_worker_with_something_else(self, **model):
+    _, values = self._shared([
+        self.worker(self._model(**model), "worker:0"), self._workers()[1]])
+    with self.assertLogs(level="WARNING") as logged:
+      self.assertEqual(_ALL_VALUES, values())
+    self.assertIn(
+        "the chief evaluates b itself, because worker:0 (worker:0's address) "
+        "has another metric_name, or other data in evaluator.input_fn",
+        logged.output[-1])
+
   def test_worker_that_fails(self):
     _, values = self._shared([
         self.worker(self._model(search="fails"), "worker:0"),
@@ -237,7 +253,8 @@ class SharedEvaluationTest(_Test):
     self.assertFalse(answer_if_asked())  # It looks once a second.
     self.now += 1
     self.assertTrue(answer_if_asked())
-    self.assertEqual(evaluation_requests.Answer({"before": 8., "a": ord("a")}),
+    self.assertEqual(evaluation_requests.Answer(
+        [{"before": 8., "a": ord("a")}, "adanet_loss", .5]),
                      asks.answer(asked, "worker:0"))
     self.now += 1
     self.assertFalse(answer_if_asked())
@@ -251,7 +268,7 @@ class SharedEvaluationTest(_Test):
       self.now += 1
       return self._evaluated(*args)
 
-    with mock.patch.object(candidates_lib, "values", late), self.assertLogs(
+    with mock.patch.object(candidates_lib, "compared", late), self.assertLogs(
         level="INFO") as logged:
       self.assertTrue(self._workers()[0]())
     self.assertIn("worker:0 ends this: the chief does not wait",

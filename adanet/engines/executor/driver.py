@@ -152,10 +152,17 @@ class ExecutorEngine(engine.Engine):
 
   def values(self, candidates: trained_lib.Candidates) -> Dict[str, float]:
     """See `Engine`. The parts have evaluated them when they ended."""
-    if candidates_lib.needs_all(self.model.rules.evaluator):
+    is_of_all = candidates_lib.needs_all(self.model.rules.evaluator)
+    if not is_of_all and not joining.may_be_compared(self._results):
+      is_of_all = True
+      logging.warning(
+          "Iteration %d: the data of evaluator.input_fn are not the same on all "
+          "workers, so they are evaluated once more, here.", candidates.number)
+    if is_of_all:
       return candidates_lib.values(
           self.model, candidates.number, candidates.checkpoint)
-    return joining.of_first(self._results, lambda result: result.values)
+    return joining.of_first(
+        self._results, lambda result: result.compared.values)
 
   @contextlib.contextmanager
   def logits(self, candidates: trained_lib.Candidates

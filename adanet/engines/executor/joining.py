@@ -33,6 +33,12 @@ def check_nothing_is_shared(number: int, results: _Results) -> None:
           "own copy: give each builder its own, or train in one process")
 
 
+def may_be_compared(results: _Results) -> bool:
+  """Returns whether the candidates of all were evaluated on the same data."""
+  first, *others = (result.compared for result in results.values())
+  return all(map(first.may_be_compared_with, others))
+
+
 def longest_first(results: _Results) -> List[part_files.Result]:
   """Returns results, that of the part which trained in most steps first.
 

@@ -6,6 +6,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.engines.executor import joining
 from adanet.testing import parts
+from adanet.training import candidates
 from adanet.training import loop
 
 _Ending = loop.Ending
@@ -58,6 +59,12 @@ class JoiningTest(parameterized.TestCase):
     self.assertEqual(expected, joining.ended_too_early(part, result, stopped))
     self.assertFalse(joining.ended_too_early(
         part, result._replace(ending=_Ending.ITERATION_OVER), stopped))
+
+  @parameterized.parameters((.5, .5, True), (.5, .6, False), (.5, None, True))
+  def test_may_be_compared(self, a, b, expected):
+    self.assertEqual(expected, joining.may_be_compared({
+        (name,): _result(compared=candidates.Comparison({}, "loss", data))
+        for name, data in (("a", a), ("b", b))}))
 
   def test_shared_variables(self):
     results = _of_two(1, 1, shareable=("embedding",))

@@ -320,7 +320,7 @@ def _checked(iteration, part_request):
 
 def _result(part_request, model, request, files, attempt, trained, stopped):
   """Evaluates the candidates, and returns the `Result`."""
-  values, reports, logits = {}, (), None
+  compared, reports, logits = candidates_lib.Comparison({}), (), None
   candidates, number = trained.candidates, trained.number
   checkpoint = candidates.checkpoint
   if model.config.tf_random_seed is None:
@@ -328,7 +328,7 @@ def _result(part_request, model, request, files, attempt, trained, stopped):
         tf_random_seed=_SEED_OF_NONE))
   if trained.ending == loop_lib.Ending.ITERATION_OVER:
     if part_request.compares and model.rules.evaluator:
-      values = candidates_lib.values(model, number, checkpoint)
+      compared = candidates_lib.compared(model, number, checkpoint)
     if part_request.records:
       logits = os.path.join(attempt, "library")
       request.retry_until_space(
@@ -344,6 +344,6 @@ def _result(part_request, model, request, files, attempt, trained, stopped):
   return part_files.Result(
       trained.ending, part_request.driver, request.max_steps,
       part_request.stops, files.relative(checkpoint), trained.progress.steps,
-      trained.progress.losses, values, candidates.not_finite,
+      trained.progress.losses, compared, candidates.not_finite,
       logits and files.relative(logits), candidates.averages, trained.weights,
       reports, tuple(stopped), trained.seconds, trained.checks)

@@ -33,6 +33,7 @@ from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import parts
 from adanet.tf_compat import files
+from adanet.training import candidates as candidates_lib
 from adanet.training import loop as loop_lib
 
 _FOLDER = "parts"
@@ -72,8 +73,8 @@ class Result(NamedTuple):
       of the iteration's parts.
     steps: dict from the name of each subnetwork and ensemble to its step.
     losses: dict from such a name to the loss of its last step.
-    values: dict from the name of each candidate to its compared value;
-      empty if nothing was to compare, or the iteration is not over.
+    compared: `Comparison` of its candidates; empty if nothing was to compare,
+      or the iteration is not over.
     not_finite: see `Candidates`.
     logits: str, the folder of its `RecordedLogits`, relative too; None if they
       are not wanted.
@@ -93,7 +94,7 @@ class Result(NamedTuple):
   checkpoint: str
   steps: Dict[str, int]
   losses: Dict[str, float]
-  values: Dict[str, float]
+  compared: candidates_lib.Comparison
   not_finite: Dict[str, str]
   logits: Optional[str]
   averages: Dict[str, float]
