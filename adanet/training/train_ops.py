@@ -97,8 +97,9 @@ class TrainOps:
     trained = [spec for i, spec in zip(share.subnetworks, iteration.subnetworks)
                if is_trained(i)]
     self.fractions: Optional[Dict[str, fractions_lib.Fraction]] = None
+    # Who waits for the subnetworks of others trains its own one in turns, too.
     if share.fractions is not None and (
-        len(share.trained) > 1 or iteration.candidates):
+        len(share.trained) > 1 or share.builds_ensemble):
       ensembles = fractions_lib.Fraction(0)
       if iteration.candidates:  # Fitted ensembles need no time.
         ensembles = share.ensemble_fraction or ensembles

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the ops of a training step."""
 
+import fractions
 import types
 
 from absl.testing import absltest
@@ -55,6 +56,20 @@ class TrainOpsTest(parameterized.TestCase):
       values, global_step = session.run(run)
     self.assertEqual([2] * len(names), values["steps"].tolist())
     self.assertEqual(expected, global_step)
+
+  @parameterized.parameters((True, {"t0_1": 1}), (False, None))
+  def test_turn_of_the_only_one_beside_fitted_ensembles(
+      self, builds_ensemble, expected):
+    """Who waits for the subnetworks of others must not forget its own one."""
+    with tf_compat.v1.Graph().as_default():
+      spec = _spec("t0_1")
+      share = placement.Share(builds_ensemble, [0, 1], True)._replace(
+          fractions=((1, fractions.Fraction(1)),))
+      self.assertEqual(expected, train_ops.TrainOps(types.SimpleNamespace(
+          share=share, subnetworks=(_spec("t0_0"), spec), candidates=(),
+          new_candidates=(), steps={spec.name: spec.step},
+          builder_names=("a", "b"), base_global_step=10),
+                                tf_compat.v1.reduce_mean).fractions)
 
   @parameterized.parameters(2, 30)
   def test_other_parts_add_no_ops(self, num_builders):

@@ -120,6 +120,7 @@ class ChiefEngine(engine.Engine):
     with self.opened_here(request) as self._training:
       if self._wait_until_known_to_be_over():
         raise engine.AlreadyOverError()
+      self._announce_return()
       with self._deferred:
         yield self._training
 
@@ -143,6 +144,23 @@ class ChiefEngine(engine.Engine):
           len(connection.servers)):
         return False
       time.sleep(_FILE_SECS)
+
+  def _announce_return(self):
+    """Says that a job goes on: its other tasks wait 30 s, a graph takes long.
+    """
+    connection = self._connection
+    job_state = connection.file.read()
+    if job_state is not None and not job_state.is_training and (
+        connection.job.is_of(job_state)):
+      self._oldest = job_state.generation
+      self._generation = connection.wait_until_written(
+          lambda: self._change_state(self._training.request.max_steps))
+
+  def _change_state(self, max_steps, *state_and_reason):
+    config = self._connection.config
+    return self._connection.file.announce(
+        self._connection.job.text, config.num_worker_replicas,
+        config.num_ps_replicas, max_steps, *state_and_reason)
 
   def train(self, start: trained_lib.Start) -> trained_lib.TrainedIteration:
     """See `Engine`. It trains one generation after the other."""
@@ -239,7 +257,7 @@ class ChiefEngine(engine.Engine):
                      work.scope) as built:
       _check_share(built.iteration, model.placement)
       if is_ready:
-        work.check_builders(self._connection.file.read(), built.iteration)
+        work.check_search(self._connection.file.read(), built.iteration)
       peers = peers_lib.Peers(
           model, self._connection, built.iteration, generation,
           raise_if_changed=None)
@@ -268,8 +286,8 @@ class ChiefEngine(engine.Engine):
   def _measurements(self, start, is_ready):
     """Returns the measurements that the strategy asks for."""
     known = None
-    # Before the first checkpoint, a restart may bring other builders.
-    if is_ready or start.checkpoint is not None:
+    # Before its first checkpoint, a restart may bring other builders.
+    if is_ready or not (start.checkpoint is None or start.starts_iteration):
       known = self._known_measurements(start.number)
     if known is None and measuring.is_wanted(self.model.placement):
       known = measuring.measure(
@@ -283,7 +301,8 @@ class ChiefEngine(engine.Engine):
         job=self._connection.job.text, generation=generation, iteration=number,
         builders=builders, num_workers=config.num_worker_replicas,
         num_ps=config.num_ps_replicas, strategy=repr(self.model.placement),
-        max_steps=self._training.request.max_steps, **measured._asdict())
+        max_steps=self._training.request.max_steps,
+        search=generation_lib.search_of(self.model), **measured._asdict())
 
   def _announce(self, job_state):
     """Writes a job state, and tells the boards that there is another one."""
@@ -297,12 +316,7 @@ class ChiefEngine(engine.Engine):
         status_board.GenerationStatus(job_state.generation, ready=0))
 
   def _check_files(self, generation):
-    """Checks once that all parameter servers see the chief's files.
-
-    Raises:
-      shared_files.SharedFilesError: one does not.
-      tf.errors.OpError: one is lost.
-    """
+    """Checks once that all parameter servers see the chief's files."""
     if self._has_checked_files:
       return
     connection = self._connection
@@ -326,19 +340,8 @@ class ChiefEngine(engine.Engine):
   def _train_in_sessions(self, it, work, generation, is_ready):
     """Trains in one session after the other, until one comes to the end.
 
-    Here the chief finds out that a parameter server is lost.
-
-    Args:
-      it: `IterationTraining`.
-      work: `Generation`.
-      generation: int, its number.
-      is_ready: whether all variables have their values already.
-
-    Returns:
-      `TrainedIteration`.
-
-    Raises:
-      _VariablesLostError: a parameter server lost its variables.
+    Here the chief finds out that a parameter server is lost. See
+    `_train_generation`.
     """
     graph = tf_compat.v1.get_default_graph()
     has_begun = False
@@ -416,14 +419,11 @@ class ChiefEngine(engine.Engine):
     """See `Engine`. All tasks leave."""
     connection = self._connection
     job_state = connection.file.read()
-    config = connection.config
 
     def announce():
-      return connection.file.announce(
-          connection.job.text, num_workers=config.num_worker_replicas,
-          num_ps=config.num_ps_replicas,
-          max_steps=job_state.max_steps if job_state else None,
-          state=job_state_lib.State(outcome.value), reason=reason)
+      return self._change_state(
+          job_state.max_steps if job_state else None,
+          job_state_lib.State(outcome.value), reason)
 
     # There is no time to wait when a signal asked for the end.
     generation = (announce() if outcome == engine.SearchOutcome.STOPPED else

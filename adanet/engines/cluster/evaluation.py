@@ -75,14 +75,18 @@ def _evaluated(model, request, share, watched=lambda session: session,
   if request.kind == _Kind.VALUES:
     return list(candidates_lib.compared(model, number, checkpoint, watched))
   if request.kind == _Kind.LOGITS:
-    folder = os.path.join(model.model_dir.path, "cluster", "logits", request.id,
-                          uuid.uuid4().hex)
+    name = uuid.uuid4().hex  # The model_dir may have another path elsewhere.
     logits_lib.record(
-        model, number, checkpoint, folder, with_previous, watched)
-    return folder
+        model, number, checkpoint, os.path.join(_logits_folder(model), name),
+        with_previous, watched)
+    return name
   return [results.to_json(report._asdict())
           for report in candidates_lib.reports(
               model, number, checkpoint, request.included, watched)]
+
+
+def _logits_folder(model):
+  return os.path.join(model.model_dir.path, "cluster", "logits")
 
 
 def _may_compare(*answers):
@@ -140,17 +144,18 @@ class SharedEvaluation:
   def logits(self, candidates: trained_lib.Candidates
             ) -> Iterator[logits_lib.RecordedLogits]:
     """See `Engine`."""
-    folders = self._ask(candidates, _Kind.LOGITS, [
+    names = self._ask(candidates, _Kind.LOGITS, [
         (name,) for name in self._builder_names])
-    if folders is None:
+    if names is None:
       with self._local.logits(candidates) as logits:
         yield logits
       return
+    folder = _logits_folder(self._model)
     try:
-      yield logits_lib.merged([logits_lib.read(folder) for folder in folders])
+      yield logits_lib.merged([
+          logits_lib.read(os.path.join(folder, name)) for name in names])
     finally:
-      # Only one request is made at a time.
-      files.remove_folder(os.path.dirname(os.path.dirname(folders[0])))
+      files.remove_folder(folder)  # Only one request is made at a time.
 
   def reports(self, candidates: trained_lib.Candidates,
               included: Sequence[str]) -> List[Any]:

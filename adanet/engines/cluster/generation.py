@@ -9,11 +9,12 @@ change the next one's.
 
 import contextlib
 import time
-from typing import Iterator, Optional, Tuple
+from typing import Dict, Iterator, Optional, Tuple
 
 from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import events
+from adanet.core import fingerprint
 from adanet.core import iteration as iteration_lib
 from adanet.distributed import devices
 from adanet.engines.cluster import connection as connection_lib
@@ -25,6 +26,14 @@ from adanet.training import model as model_lib
 from adanet.training import trainer
 
 _POLL_SECS = .1
+
+
+def search_of(model: model_lib.Model) -> Dict[str, str]:
+  """Returns what all tasks must have alike; see `JobState`."""
+  found = fingerprint.of(model.search, None)
+  return {name: str(getattr(found, name)) for name in (
+      "head", "ensemblers", "ensemble_strategies", "max_iteration_steps",
+      "early_stopping")}
 
 
 class Generation:
@@ -81,9 +90,16 @@ class Generation:
     with v1.get_default_graph().container(container), v1.device(setter):
       yield
 
-  def check_builders(self, job_state: job_state_lib.JobState,
-                     iteration: iteration_lib.Iteration) -> None:
-    """Checks that this task has made the builders of the chief."""
+  def check_search(self, job_state: job_state_lib.JobState,
+                   iteration: iteration_lib.Iteration) -> None:
+    """Checks that this task has the search, and the builders, of the chief."""
+    own = search_of(self._model)
+    for name, value in job_state.search.items():
+      if own.get(name, value) != value:
+        raise ValueError(
+            f"iteration {iteration.number}: {name} is {own[name]} on "
+            f"{self._connection.name}, and {value} on the chief: start all "
+            "tasks again, with the same program")
     if iteration.builder_names != job_state.builders:
       raise ValueError(
           f"iteration {iteration.number}: subnetwork_generator makes the "

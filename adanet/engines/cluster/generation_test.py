@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of what a task does after an error of its session."""
 
+import contextlib
 import types
 from unittest import mock
 
@@ -10,6 +11,8 @@ from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.engines.cluster import decisions
 from adanet.engines.cluster import generation as generation_lib
+from adanet.engines.cluster import job_state
+from adanet.testing import searches
 
 _errors = tf_compat.v1.errors
 _LOST = _errors.UnavailableError(None, None, "refused")
@@ -28,6 +31,26 @@ class GenerationTest(parameterized.TestCase):
     self._steps, self._global_step = 0, 9
     self._generation = generation_lib.Generation(
         mock.Mock(), mock.Mock(stops=self._stops), mock.Mock(), 0, 1)
+
+  @parameterized.parameters(
+      (dict(search={"max_iteration_steps": "20"}),
+       "^iteration 0: max_iteration_steps is 10 on worker:1, and 20 on the "
+       "chief: start all tasks again, with the same program$"),
+      (dict(builders=("b",)), r"subnetwork_generator makes the builders "
+       r"\['a'\] on worker:1, and \['b'\] on the chief"),
+      ({}, None), (dict(search={}), None), (dict(search={"later": "1"}), None))
+  def test_check_search(self, changes, message):
+    model = mock.Mock(search=searches.make([], 10))
+    generation = generation_lib.Generation(
+        model, mock.Mock(), mock.Mock(), 0, 1)
+    generation._connection.name = "worker:1"
+    state = job_state.JobState(
+        "job", 1, 0, ("a",), 2, 1, "", None,
+        search=generation_lib.search_of(model))._replace(**changes)
+    with contextlib.nullcontext() if message is None else (
+        self.assertRaisesRegex(ValueError, message)):
+      generation.check_search(
+          state, types.SimpleNamespace(number=0, builder_names=("a",)))
 
   def _sleep(self, secs):
     self._now += secs

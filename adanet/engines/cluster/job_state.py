@@ -13,7 +13,7 @@ import json
 import math
 import os
 import time
-from typing import Callable, NamedTuple, Optional, Tuple, Union
+from typing import Callable, Dict, NamedTuple, Optional, Tuple, Union
 
 from adanet import typed_json
 from adanet.tf_compat import files
@@ -53,7 +53,9 @@ class JobState(NamedTuple):
       if it does not ask.
     sizes: the bytes of its variables, under the same conditions.
     ensemble_cost: the nanoseconds of a step of all ensembles, where they were
-      measured with the costs.
+      measured with the costs; 0 if there are fitted ones only.
+    search: dict from the name of an argument to the text of its value, for what
+      all tasks must have alike.
   """
   job: str
   generation: int
@@ -69,6 +71,7 @@ class JobState(NamedTuple):
   costs: Optional[NumberPerBuilder] = None
   sizes: Optional[NumberPerBuilder] = None
   ensemble_cost: Optional[Union[int, float]] = None
+  search: Dict[str, str] = {}
 
   @property
   def is_training(self) -> bool:
@@ -110,7 +113,7 @@ class JobState(NamedTuple):
       ValueError: a value is absent or out of range.
     """
     for name, value in self._asdict().items():
-      # Older files have no measurements.
+      # Older files have no measurements, and no search.
       if name in ("costs", "sizes"):
         if value is not None and not (
             len(value) == len(self.builders) and
@@ -118,9 +121,9 @@ class JobState(NamedTuple):
           raise ValueError(f"{name} is {list(value)}, not a number > 0 for "
                            f"each of the {len(self.builders)} builders")
       elif name == "ensemble_cost":
-        if value is not None and not 0 < value < math.inf:
-          raise ValueError(f"{name} is {value}, not a number > 0")
-      elif name not in names:
+        if value is not None and not 0 <= value < math.inf:
+          raise ValueError(f"{name} is {value}, not a number >= 0")
+      elif name not in names and name != "search":
         raise ValueError(f"it lacks {name}")
       elif isinstance(value, int) and value < 0:
         raise ValueError(f"{name} is {value}, not an integer >= 0")

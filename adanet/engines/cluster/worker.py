@@ -109,7 +109,7 @@ class Worker:
         model, training, self._connection, number, generation)
     with model.graph(
         training.request.input_fn, "train", number, work.scope) as built:
-      work.check_builders(job_state, built.iteration)
+      work.check_search(job_state, built.iteration)
       peers = peers_lib.Peers(
           model, self._connection, built.iteration, generation,
           lambda: client.raise_if_changed(generation))

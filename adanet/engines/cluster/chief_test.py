@@ -1,0 +1,71 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what a chief announces before it has built a graph.
+
+`adanet/engines:contract_test` has searches that it leads.
+"""
+
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import distributed
+from adanet import tf_compat
+from adanet.core import model_dir as model_dir_lib
+from adanet.engines import engine
+from adanet.engines.cluster import chief
+from adanet.engines.cluster import connection
+from adanet.engines.cluster import ended
+from adanet.engines.cluster import job_state
+from adanet.training import model as model_lib
+from adanet.training import trainer
+
+_State = job_state.State
+
+
+class ChiefTest(parameterized.TestCase):
+
+  def _open(self, job, state):
+    """Opens a chief where a job has ended; returns the job state before it.
+
+    And the one that other tasks see while it builds its first graph.
+    """
+    path = self.create_tempdir().full_path
+    file = job_state.JobStateFile(path)
+    file.write(job_state.JobState(
+        job, 7, 1, ("a",), 2, 1, "strategy", 5, state, "the reason"))
+    own = connection.Connection.__new__(connection.Connection)
+    made = mock.create_autospec(own, instance=True)
+    made.config = tf_compat.RunConfig(model_dir=path)
+    made.file, made.job = file, ended.JobId("job", True)
+    made.job_watch = ended.JobWatch(made.job)
+    made.servers = {}
+    made.wait_until_written = lambda write: write()
+    before = file.read()
+    with mock.patch.object(chief, "_OVER_SECS", 0.):
+      with chief.ChiefEngine(
+          model_lib.Model(None, model_dir_lib.ModelDir(path), made.config,
+                          distributed.RoundRobinStrategy()),
+          made).opened(trainer.Request(None, max_steps=9)):
+        return before, file.read()
+
+  def test_a_job_that_was_stopped_goes_on(self):
+    before, found = self._open("job", _State.STOPPED)
+    self.assertEqual(before._replace(
+        generation=8, max_steps=9, state=_State.TRAINING, reason="",
+        written=found.written), found)
+
+  @parameterized.parameters(
+      ("another", _State.OVER), ("another", _State.STOPPED),
+      ("job", _State.TRAINING))
+  def test_nothing_is_announced_yet(self, job, state):
+    before, found = self._open(job, state)
+    self.assertEqual(before, found)
+
+  def test_a_job_that_is_over(self):
+    with self.assertRaises(engine.AlreadyOverError):
+      self._open("job", _State.OVER)
+
+
+if __name__ == "__main__":
+  absltest.main()
