@@ -249,10 +249,9 @@ _ROWS = (
              error="^No ensemble can win.* is NaN: t0_all_greedy", end="",
              is_read=True),
          evaluator=adanet.Evaluator, ensemblers=[_GREEDY]),
-    _row("nan_in_the_only_new_one", ([_Line("a", .5)], [_Line("b", 1., _NAN)]),
-         _Then(("t0_a",), ({},), ("it is the only candidate",),
-               error="^iteration 1: .* is NaN: t1_b", end="", leader=None),
-         force_grow=True),
+    _row("nan_in_the_only_new_one", (_TWICE, [_Line("c", 1., _NAN)]), _Then(
+        ("t0_b",), ({"t0_a": .25, "t0_b": .09},),
+        error="^iteration 1: .* is NaN: t1_c", end=""), force_grow=True),
     _row("nan_in_the_only_one", ([_Line("a", 1., _NAN)],),
          _Then(error="^iteration 0: .* is NaN: t0_a", end="")),
     _row("replay", (_TWICE, _TWICE), _Then(
