@@ -290,12 +290,6 @@ _ROWS = (
         ("t0_all_greedy",), ({"t0_all_greedy": .0025},),
         weights={"t0_a": .5, "t0_b": .5}, is_read=True),
          evaluator=adanet.Evaluator, ensemblers=[_GREEDY]),
-    _row("fitted_where_costs_are_measured", (
-        [_Line("a", .6), _Line("b", 1.5)],), _Then(
-            ("t0_all_greedy",), ({"t0_all_greedy": .0025},),
-            weights={"t0_a": .5, "t0_b": .5}, is_read=True),
-         evaluator=adanet.Evaluator, ensemblers=[_GREEDY],
-         placement_strategy=distributed.BalancedStrategy(costs="measured")),
     _row("fitted_and_balanced", ([_Line("a", .6), _Line("b", 1.5)],), _Then(
         ("t0_all_greedy",), ({"t0_all_greedy": .0025},),
         weights={"t0_a": .5, "t0_b": .5}, is_read=True),

@@ -71,6 +71,14 @@ class MeasuringTest(parameterized.TestCase):
     self.assertLen(found.costs, 2)
     self.assertIsNone(found.ensemble_cost)
 
+  def test_fitted_ensembles_need_no_time(self):
+    found = self._measure([_Says("a"), _Says("b")], ensemblers=[
+        adanet.ensemble.GreedyEnsembler()])
+    self.assertEqual(0, found.ensemble_cost)
+    agreed = _AGREED._replace(**found._asdict())
+    self.assertEqual(
+        agreed, job_state.JobState.from_json(agreed.to_json(), "its file"))
+
   def test_input_that_ends(self):
     found = self._measure([_Says(f"a{i}") for i in range(5)], repeat=1)
     self.assertEqual((1,) * 5, found.costs)
