@@ -13,6 +13,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional
 from typing import Sequence
 
 from adanet.core import model_dir as model_dir_lib
+from adanet.core import selection
 from adanet.engines import engine
 from adanet.engines import lock
 from adanet.engines.cluster import ended
@@ -106,6 +107,18 @@ def _saved_position(model, start):
       os.path.dirname(start.checkpoint)).input_position(start.checkpoint)
 
 
+def _with_saved_nan(error, folder, it):
+  """Returns an error that says, too, whether the last checkpoint has NaN."""
+  checkpoint = folder.latest_checkpoint()
+  if checkpoint is None or (
+      folder.current_iteration(checkpoint) != it.iteration.number) or (
+          not candidates_lib.of_iteration(it.iteration, checkpoint).not_finite):
+    return error
+  return selection.AllNaNError(
+      f"{error} The last checkpoint has NaN already ({checkpoint}), so train "
+      "anew in another model_dir.")
+
+
 def train_here(
     model: model_lib.Model, training: trainer.Training,
     start: trained_lib.Start, context: loop_lib.LoopContext,
@@ -138,7 +151,10 @@ def train_here(
       it.initializers.set_variables(session)
       with it.initializers.started(session) as coordinator:
         it.begin(session)
-        ending = it.train(session, coordinator)
+        try:
+          ending = it.train(session, coordinator)
+        except selection.AllNaNError as error:
+          raise _with_saved_nan(error, folder or model.model_dir, it) from error
         if ending == loop_lib.Ending.SIGNAL:
           return None
         it.end(session)

@@ -105,6 +105,16 @@ class NanTest(parameterized.TestCase):
         self._model_dir, *made,
         config=tf_compat.RunConfig(save_summary_steps=1), **kwargs)
 
+  def test_nan_that_is_saved(self):
+    for _ in range(2):  # It goes on from there, and cannot.
+      with self.assertRaisesRegex(
+          adanet.AllNaNError, "for NaN. The last checkpoint has NaN already "
+          r"\(.*/model.ckpt-1\), so train anew in another model_dir.$"):
+        searches.estimator(
+            self._model_dir, builders.Dense("a", learning_rate=np.inf),
+            config=tf_compat.RunConfig(save_checkpoints_steps=1)).train(
+                builders.input_fn())
+
   def _check_answers(self, estimator):
     """Checks that the best ensemble answers all that it is asked."""
     metrics = estimator.evaluate(builders.input_fn(1))
