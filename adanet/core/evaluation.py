@@ -112,7 +112,8 @@ class Evaluator:
   Each example counts once, with its weight, however batches are cut: where the
   last batch is shorter, "adanet_loss" and "loss" are of all examples, not
   the means of the losses of batches. A subclass may override each property and
-  `evaluate`.
+  `evaluate`, which gets all candidates in the process that leads the search.
+  Without that, a cluster and an executor divide them among their workers.
   """
 
   class Objective:

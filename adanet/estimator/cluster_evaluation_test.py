@@ -30,31 +30,34 @@ _TASKS = dict(chief=1, worker=2, ps=1)
 _CANDIDATES = [f"t0_{name}_grow_complexity_regularized" for name in "abc"]
 
 
-class _Held(adanet.Evaluator):
-  """A worker's evaluation of many ensembles takes until a file is gone."""
+def _hold(path, most):
+  """Lets evaluations of more ensembles on a worker last until a file is gone.
 
-  def __init__(self, path, most=0, steps=None):
-    super().__init__(shuffled_evaluation.input_fn, steps=steps)
-    self._path = path
-    self._most = most
+  A user's own `evaluate` would get all ensembles, on the chief.
+  """
+  evaluate = adanet.Evaluator.evaluate
 
-  def evaluate(self, sess, ensemble_metrics):
+  def held(self, sess, metrics):
     task = json.loads(os.environ["TF_CONFIG"])["task"]["type"]
-    while (task == "worker" and len(ensemble_metrics) > self._most and
-           os.path.exists(self._path)):
+    while (task == "worker" and len(metrics) - 1 > most and  # One is of data.
+           os.path.exists(path)):
       sess.run([])
       time.sleep(.02)
-    return super().evaluate(sess, ensemble_metrics)
+    return evaluate(self, sess, metrics)
+
+  adanet.Evaluator.evaluate = held
 
 
-def _program(model_dir, evaluator, iterations, steps=None, last=None):
+def _program(model_dir, iterations, held="", most=0, steps=None, last=None):
   """A user's program: one task."""
   logging.use_absl_handler()
   logging.set_verbosity(logging.INFO)
+  _hold(held, most)
   *others, same = shuffled_evaluation.candidates()
   searches.estimator(
       model_dir, *others, last or same, max_iteration_steps=2,
-      max_iterations=iterations, evaluator=evaluator,
+      max_iterations=iterations, evaluator=adanet.Evaluator(
+          shuffled_evaluation.input_fn, steps=steps),
       report_materializer=adanet.ReportMaterializer(
           shuffled_evaluation.input_fn, steps=steps),
       enable_ensemble_summaries=False, enable_subnetwork_summaries=False,
@@ -98,7 +101,7 @@ class ClusterEvaluationTest(absltest.TestCase):
 
   def test_all_see_the_same_batches(self):
     # What is found on 3 of 8 batches depends on their order.
-    job = self._job(_Held(self._held, most=1, steps=3), 2, 3)
+    job = self._job(2, self._held, 1, 3)
     # In the second iteration a worker has the previous ensemble, too.
     for name, part in (("worker:0", "b"), ("worker:1", "c")):
       self._wait(job, name, f"Iteration 1: {name} evaluates {part}.")
@@ -125,8 +128,7 @@ class ClusterEvaluationTest(absltest.TestCase):
       self.assertAlmostEqual(value, of_c.metrics[metric], delta=1e-6)
 
   def test_nan_in_a_variable(self):
-    job = self._job(adanet.Evaluator(shuffled_evaluation.input_fn), 1, None,
-                    builders.HidingNan("c", width=3))
+    job = self._job(1, "", 0, None, builders.HidingNan("c", width=3))
     job.finish(60., names=["chief:0", "worker:0", "worker:1", "ps:0"])
     self.assertIn(
         f"Iteration 0: {_CANDIDATES[2]} counts as NaN, because its variable "
@@ -137,7 +139,7 @@ class ClusterEvaluationTest(absltest.TestCase):
   def test_lost_tasks(self):
     evaluates = {f"worker:{i}": f"Iteration 0: worker:{i} evaluates {name}."
                  for i, name in enumerate("bc")}
-    job = self._job(_Held(self._held), 1)
+    job = self._job(1, self._held)
     for name, line in evaluates.items():
       self._wait(job, name, line)
     # The chief asks again when it was lost.
