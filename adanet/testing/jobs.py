@@ -140,9 +140,12 @@ class Job:
     return os.path.join(self.folder, name.replace(":", "-") + ".log")
 
   def log(self, name: str) -> str:
-    """Returns the output of a task."""
-    with open(self.log_path(name), errors="replace") as f:
-      return f.read()
+    """Returns the output of a task; none of one that has just been forked."""
+    try:
+      with open(self.log_path(name), errors="replace") as f:
+        return f.read()
+    except FileNotFoundError:
+      return ""
 
   def started(self, name: str) -> float:
     """Returns when the task was started last; of `time.monotonic`."""
