@@ -76,6 +76,14 @@ class _Ranking(adanet.Evaluator):
     return [sorted(values).index(value) for value in values]
 
 
+class _Counting(adanet.ReportMaterializer):
+  """Gives as the loss how many reports it got together."""
+
+  def materialize_subnetwork_reports(self, *args: Any) -> Sequence[Any]:
+    made = super().materialize_subnetwork_reports(*args)
+    return [report._replace(metrics={"loss": len(made)}) for report in made]
+
+
 class _Stop(tf_compat.v1.train.SessionRunHook):
   """Stops its network after two steps."""
 
@@ -286,6 +294,11 @@ _ROWS = (
             "t0_b": .01, "t1_a_25_b_1_of_b": .0025, "t1_z": .09})),
          report_materializer=adanet.ReportMaterializer(_Input(1)),
          max_iterations=2),
+    _row("reports_of_a_user", ([_Line("a", .5), _Line("b", .9)],), _Then(
+        ("t0_b", "t1_a_200_b_200_of_b"),
+        ({"t0_a": .25, "t0_b": .01}, {
+            "t0_b": .01, "t1_a_200_b_200_of_b": .0025, "t1_z": .09})),
+         report_materializer=_Counting(_Input(1)), max_iterations=2),
     _row("fitted", ([_Line("a", .6), _Line("b", 1.5)],), _Then(
         ("t0_all_greedy",), ({"t0_all_greedy": .0025},),
         weights={"t0_a": .5, "t0_b": .5}, is_read=True),

@@ -107,12 +107,12 @@ def _saved_position(model, start):
       os.path.dirname(start.checkpoint)).input_position(start.checkpoint)
 
 
-def _with_saved_nan(error, folder, it):
+def _with_saved_nan(error, model_dir, iteration):
   """Returns an error that says, too, whether the last checkpoint has NaN."""
-  checkpoint = folder.latest_checkpoint()
+  checkpoint = model_dir.latest_checkpoint()
   if checkpoint is None or (
-      folder.current_iteration(checkpoint) != it.iteration.number) or (
-          not candidates_lib.of_iteration(it.iteration, checkpoint).not_finite):
+      model_dir.current_iteration(checkpoint) != iteration.number) or (
+          not candidates_lib.of_iteration(iteration, checkpoint).not_finite):
     return error
   return selection.AllNaNError(
       f"{error} The last checkpoint has NaN already ({checkpoint}), so train "
@@ -154,7 +154,10 @@ def train_here(
         try:
           ending = it.train(session, coordinator)
         except selection.AllNaNError as error:
-          raise _with_saved_nan(error, folder or model.model_dir, it) from error
+          if folder is not None:  # Its checkpoints go.
+            raise
+          raise _with_saved_nan(
+              error, model.model_dir, it.iteration) from error
         if ending == loop_lib.Ending.SIGNAL:
           return None
         it.end(session)

@@ -105,15 +105,18 @@ class NanTest(parameterized.TestCase):
         self._model_dir, *made,
         config=tf_compat.RunConfig(save_summary_steps=1), **kwargs)
 
-  def test_nan_that_is_saved(self):
-    for _ in range(2):  # It goes on from there, and cannot.
+  @parameterized.parameters(
+      (None, r" The last checkpoint has NaN already \(.*/model.ckpt-1\), so "
+       "train anew in another model_dir."),
+      (engines.Here(), ""))  # The checkpoints of its parts are gone.
+  def test_nan_that_is_saved(self, executor, ending):
+    for _ in range(2):
       with self.assertRaisesRegex(
-          adanet.AllNaNError, "for NaN. The last checkpoint has NaN already "
-          r"\(.*/model.ckpt-1\), so train anew in another model_dir.$"):
+          adanet.AllNaNError, f"or check the data for NaN.{ending}$"):
         searches.estimator(
             self._model_dir, builders.Dense("a", learning_rate=np.inf),
             config=tf_compat.RunConfig(save_checkpoints_steps=1)).train(
-                builders.input_fn())
+                builders.input_fn(), executor=executor)
 
   def _check_answers(self, estimator):
     """Checks that the best ensemble answers all that it is asked."""

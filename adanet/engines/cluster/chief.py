@@ -146,7 +146,7 @@ class ChiefEngine(engine.Engine):
       time.sleep(_FILE_SECS)
 
   def _announce_return(self):
-    """Says that a job goes on: its other tasks wait 30 s, a graph takes long.
+    """Says that a job goes on, before other tasks give up: a graph takes long.
     """
     connection = self._connection
     job_state = connection.file.read()

@@ -89,10 +89,10 @@ def _logits_folder(model):
   return os.path.join(model.model_dir.path, "cluster", "logits")
 
 
-def _may_compare(*answers):
-  """Returns whether two answers are values of the same data."""
-  first, second = (candidates_lib.Comparison(*answer) for answer in answers)
-  return first.may_be_compared_with(second)
+def _may_compare(own, other):
+  """Returns whether two answers are values of the same metric and data."""
+  return candidates_lib.Comparison(*own).may_be_compared_with(
+      candidates_lib.Comparison(*other))
 
 
 # The chief's.
@@ -240,14 +240,15 @@ class SharedEvaluation:
     failed = {}
     for name in list(pending):
       answer = self._connection.evaluation_requests.answer(request, name)
-      if answer is not None and answer.error:
+      if answer is None or not answer.is_done:
+        continue
+      if answer.error:
         failed[name] = f"failed: {answer.error}"
-      elif answer is not None and answer.is_done and (
-          request.kind == _Kind.VALUES and not _may_compare(
-              answers[0], answer.content)):
+      elif request.kind == _Kind.VALUES and not _may_compare(
+          answers[0], answer.content):
         failed[name] = ("has another metric_name, or other data in "
                         "evaluator.input_fn: start all tasks with the same")
-      elif answer is not None and answer.is_done:
+      else:
         answers.append(answer.content)
         del pending[name]
     return failed

@@ -130,17 +130,23 @@ class SharedEvaluationTest(_Test):
     return [self.worker(self._model(search=name), name)
             for name in ("worker:0", "worker:1")]
 
-  def _shared(self, workers, model=None, planned="abc", costs=(1, 1, 1)):
+  def _candidates(self):
+    return trained.Candidates(1, os.path.join(self.path, "model.ckpt-8"), {})
+
+  def _shared(self, *arguments):
     """Returns the `_Requests`, and a function that returns the values."""
+    asks, shared = self._asked(*arguments)
+    return asks, lambda: shared.values(self._candidates())
+
+  def _asked(self, workers, model=None, planned="abc", costs=(1, 1, 1)):
+    """Returns the `_Requests`, and the `SharedEvaluation`."""
     asks = _Requests(self.path, workers)
     shared = evaluation.SharedEvaluation(
         model or self._model(), self.connection("chief:0", asks),
         types.SimpleNamespace(builder_names=("a", "b", "c"), planned=[
             iteration.Planned(members, tuple(members), None)
             for members in planned]), costs, _GENERATION)
-    candidates = trained.Candidates(
-        1, os.path.join(self.path, "model.ckpt-8"), {})
-    return asks, lambda: shared.values(candidates)
+    return asks, shared
 
   def test_a_users_own_evaluate_gets_all(self):
     asks, values = self._shared(
@@ -193,6 +199,23 @@ class SharedEvaluationTest(_Test):
         "the chief evaluates b itself, because worker:0 (worker:0's address) "
         "has another metric_name, or other data in evaluator.input_fn",
         logged.output[-1])
+
+  def test_logits_where_the_model_dir_has_another_name(self):
+    link = os.path.join(self.create_tempdir().full_path, "link")
+    os.symlink(self.path, link)
+    model = self._model()._replace(model_dir=model_dir_lib.ModelDir(link))
+    _, shared = self._asked(
+        [self.worker(model, name) for name in ("worker:0", "worker:1")])
+    read = []
+    with mock.patch.multiple(
+        evaluation.logits_lib, read=lambda folder: read.append(
+            folder.startswith(self.path) and os.path.isdir(folder)), merged=len,
+        record=lambda model, number, checkpoint, folder, *_: os.makedirs(
+            folder)), shared.logits(self._candidates()) as num_parts:
+      self.assertEqual(3, num_parts)
+    self.assertEqual([True] * 3, read)
+    self.assertFalse(os.path.exists(os.path.join(
+        self.path, "cluster", "logits")))
 
   def test_worker_that_fails(self):
     _, values = self._shared([

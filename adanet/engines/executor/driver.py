@@ -49,6 +49,7 @@ import time
 from typing import Any, Dict, Iterator, List, Optional, Sequence
 
 from adanet import log as logging
+from adanet.core import checkpoints
 from adanet.core import events
 from adanet.core import iteration as iteration_lib
 from adanet.core import parts as parts_lib
@@ -347,7 +348,9 @@ class ExecutorEngine(engine.Engine):
     if names and all(averages[name] != averages[name] for name in names):
       files.remove()
       raise selection.all_nan_error(iteration.number, names)
-    joining.check_nothing_is_shared(iteration.number, results)
+    joining.check_nothing_is_shared(
+        iteration.number, results, lambda result, name: checkpoints.values(
+            files.absolute(result.checkpoint), [name])[name])
     steps = joining.of_first(results, lambda result: result.steps)
     checkpoint, global_step, is_stop_asked = merge_checkpoints.merge(
         self.model, self._training,

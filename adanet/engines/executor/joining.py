@@ -7,26 +7,34 @@ from typing import Any, Callable, Dict, List, Mapping
 from adanet.core import parts
 from adanet.engines.executor import part_files
 from adanet.training import loop as loop_lib
+import numpy as np
 
 _Results = Mapping[parts.Part, part_files.Result]
 
 
-def check_nothing_is_shared(number: int, results: _Results) -> None:
+def check_nothing_is_shared(
+    number: int, results: _Results,
+    read: Callable[[part_files.Result, str], Any]) -> None:
   """Checks that no two parts have trained a variable, each its own copy.
 
   Args:
     number: int, the iteration's.
     results: dict from each `Part` to its `Result`.
+    read: function from a `Result` and the name of a variable to its value.
 
   Raises:
     ValueError: some have.
   """
-  owners: Dict[str, List[str]] = {}
+  owners: Dict[str, List[parts.Part]] = {}
   for part, result in results.items():
     for name in result.shareable:
-      owners.setdefault(name, []).append(part_files.part_name(part))
-  for name, sharing in owners.items():
-    if len(sharing) > 1:
+      owners.setdefault(name, []).append(part)
+  for name, owning in owners.items():
+    if len(owning) == 1:
+      continue
+    first, *others = (read(results[part], name) for part in owning)
+    if not all(np.array_equal(first, other) for other in others):
+      sharing = map(part_files.part_name, owning)
       raise ValueError(
           f"iteration {number}: the builders {', '.join(map(repr, sharing))} "
           f"share the variable {name!r}, and on an executor each trains its "

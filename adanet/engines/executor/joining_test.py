@@ -71,9 +71,12 @@ class JoiningTest(parameterized.TestCase):
     with self.assertRaisesRegex(
         ValueError, "^iteration 2: the builders 'a', 'b' share the variable "
         "'embedding', and on an executor each trains its own copy: .*$"):
-      joining.check_nothing_is_shared(2, results)
+      joining.check_nothing_is_shared(
+          2, results, lambda result, _: [1., float("t0_a" in result.steps)])
+    # All have the same value: nobody has trained it.
+    joining.check_nothing_is_shared(2, results, lambda *_: [1., 2.])
     results["b",] = results["b",]._replace(shareable=("other",))
-    joining.check_nothing_is_shared(2, results)
+    joining.check_nothing_is_shared(2, results, lambda result, _: result)
 
 
 if __name__ == "__main__":

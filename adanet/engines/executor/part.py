@@ -44,8 +44,9 @@ from adanet.training import trainer
 
 _IMPORTED_BY = os.getpid()
 _LOOK_SECS = .5  # Between two looks at whether to stop.
-# Parts are compared on the same examples, also where no seed shuffles them. With
-# this one, an op that has a seed of its own does as in a graph that has none.
+# Parts are compared on the same examples, also where the user gave no seed. With
+# TensorFlow's DEFAULT_GRAPH_SEED, an op that has a seed of its own does as in a
+# graph that has none.
 _SEED_OF_NONE = 87654321
 SEEN_SECS = 10.  # A network's file system may show a new file late.
 

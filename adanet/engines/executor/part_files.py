@@ -208,8 +208,8 @@ class PartFiles:
              max_steps: Optional[int]) -> Optional[Result]:
     """Returns the `Result` of a part; None if it is not done.
 
-    A part that a hook stopped has more to do for the next driver. For a driver
-    with another search each has: at least it is evaluated by other data.
+    A part that a hook stopped has more to do for the next driver. The result of
+    another search does not count: the part goes on from what it has trained.
 
     Args:
       part: `Part`.
