@@ -30,10 +30,12 @@ from typing import Any, Callable, ContextManager, FrozenSet, TYPE_CHECKING
 from adanet.tf_compat import _tensorflow
 from adanet.tf_compat import optimizers
 from adanet.tf_compat.metrics import metric_op
+from adanet.tf_compat.run_config import default_session_config
 from adanet.tf_compat.run_config import RunConfig
 from adanet.tf_compat.run_config import TaskType
 
-__all__ = ["RunConfig", "TaskType", "metric_op", "optimizers"]
+__all__ = ["RunConfig", "TaskType", "default_session_config", "metric_op",
+           "optimizers"]
 
 if TYPE_CHECKING:
   v1: Any

@@ -18,7 +18,8 @@ import inspect
 import json
 import operator
 import os
-from typing import Any, Callable, Dict, Optional, Type, TypeVar, Union
+from typing import (Any, Callable, Dict, Optional, Sequence, Type, TypeVar,
+                    Union)
 
 from adanet.tf_compat import _task
 from adanet.tf_compat import _tensorflow
@@ -70,6 +71,23 @@ def _is_device_fn(value):
     return False
   return ["op"] == [
       p.name for p in parameters if p.kind == p.POSITIONAL_OR_KEYWORD]
+
+
+def default_session_config(device_filters: Sequence[str] = ()) -> Any:
+  """Returns a new `ConfigProto`, as `tf.estimator` has it by default.
+
+  It lets an op run on the CPU where its device is not there. Before the first
+  run, TensorFlow optimizes the graph once in place of twice: most graphs of a
+  search run a few times only.
+
+  Args:
+    device_filters: the devices that the session may use; all if there are none.
+  """
+  config = _tensorflow.v1.ConfigProto(
+      allow_soft_placement=True, device_filters=device_filters)
+  options = config.graph_options.rewrite_options
+  options.meta_optimizer_iterations = type(options).ONE
+  return config
 
 
 def _is_config_proto(value):
@@ -179,8 +197,9 @@ class RunConfig:
         with `save_checkpoints_secs`.
       save_checkpoints_secs: Seconds between checkpoints, or `None`. 600 if
         neither is given; no checkpoints if both are `None`.
-      session_config: A `tf.compat.v1.ConfigProto`. `None`: in a cluster, one
-        that shows a task its parameter servers but no other worker.
+      session_config: A `tf.compat.v1.ConfigProto`. `None`:
+        `default_session_config()`, which in a cluster shows a task its
+        parameter servers but no other worker.
       keep_checkpoint_max: How many of the latest checkpoints to keep; all of
         them if 0 or `None`.
       keep_checkpoint_every_n_hours: Hours between checkpoints to keep for good.
@@ -365,11 +384,7 @@ class RunConfig:
     }.get(self.task_type)
     if not self._task.jobs or filters is None:
       return None
-    config = _tensorflow.v1.ConfigProto(
-        allow_soft_placement=True, device_filters=filters)
-    options = config.graph_options.rewrite_options
-    options.meta_optimizer_iterations = type(options).ONE
-    return config
+    return default_session_config(filters)
 
   def replace(self: _T, **kwargs: Any) -> _T:
     """Returns a copy with some arguments of the constructor replaced.

@@ -237,6 +237,18 @@ class ReplaceTest(parameterized.TestCase):
     self.assertIsNone(config.replace(session_config=None).session_config)
     self.assertIsNotNone(config.replace(protocol="grpc").session_config)
 
+  def test_default_session_config(self):
+    """It is that of a cluster's task, which is held against tf.estimator's."""
+    expected = _run_config(_task("chief", 0)).session_config
+    filters = list(expected.device_filters)
+    self.assertNotEmpty(filters)
+    self.assertEqual(expected, run_config.default_session_config(filters))
+    del expected.device_filters[:]
+    self.assertEqual(expected, run_config.default_session_config())
+    # It is a new one each time.
+    self.assertIsNot(run_config.default_session_config(),
+                     run_config.default_session_config())
+
   @parameterized.parameters("foo", "task_type", "train_distribute")
   def test_no_argument(self, name):
     with self.assertRaisesRegex(ValueError, "takes only .*, got %s=1" % name):

@@ -269,12 +269,10 @@ def local_session(session_config: Any) -> Any:
   """Returns a session on the default graph, in this process.
 
   Args:
-    session_config: `ConfigProto`; None for one that lets an op run on the CPU
-      where its device is not there, as that of `tf.estimator` does.
+    session_config: `ConfigProto`; None for the default one.
   """
-  v1 = tf_compat.v1
-  config = v1.ConfigProto(allow_soft_placement=True)
+  config = tf_compat.default_session_config()
   if session_config is not None:
     config.CopyFrom(session_config)
     del config.device_filters[:]  # Which are about a cluster.
-  return v1.Session(config=config)
+  return tf_compat.v1.Session(config=config)

@@ -48,7 +48,7 @@ def configured(config: Any, filters: Sequence[str],
     filters: the tasks that the session may ask, as device filters.
     timeout_secs: float, the limit of a run.
   """
-  result = tf_compat.v1.ConfigProto(allow_soft_placement=True)
+  result = tf_compat.default_session_config()
   if config is not None:
     result.CopyFrom(config)
   if not result.device_filters:

@@ -228,9 +228,10 @@ def _unpacked(part_request, files):
 def _session_config(num_parts):
   """Returns a `ConfigProto` with this part's share of the machine's CPUs."""
   threads = max(1, (os.cpu_count() or 1) // num_parts)
-  return tf_compat.v1.ConfigProto(
-      allow_soft_placement=True, intra_op_parallelism_threads=threads,
-      inter_op_parallelism_threads=threads)
+  config = tf_compat.default_session_config()
+  config.intra_op_parallelism_threads = threads
+  config.inter_op_parallelism_threads = threads
+  return config
 
 
 def _trained(part_request, model, request, files, attempt, stops):
