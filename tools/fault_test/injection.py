@@ -275,8 +275,6 @@ class BrokenJob:
       for name in names:
         self.job.signal(name, signal.SIGCONT)
       return names, time.monotonic()
-    if fault.target in ("ps", "all"):
-      self._done.lose()
     for name in names:  # All at once, as far as possible.
       if self.job.status(name) is None and len(names) > 1:
         self.job.signal(name, signal.SIGSTOP)
@@ -285,6 +283,9 @@ class BrokenJob:
     self._killed.update((name, now) for name in names)
     while self._killed:
       self._poll()
+    if fault.target in ("ps", "all"):
+      # Here: what a task says before it dies is read while it is waited for.
+      self._done.lose()
     return names, time.monotonic()
 
   def _steps_since(self, name, since):
