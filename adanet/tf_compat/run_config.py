@@ -77,8 +77,8 @@ def default_session_config(device_filters: Sequence[str] = ()) -> Any:
   """Returns a new `ConfigProto`, as `tf.estimator` has it by default.
 
   It lets an op run on the CPU where its device is not there. Before the first
-  run, TensorFlow optimizes the graph once in place of twice: most graphs of a
-  search run a few times only.
+  run, TensorFlow optimizes the graph once. By TensorFlow's own default it does
+  so twice, but most graphs of a search run only a few times.
 
   Args:
     device_filters: the devices that the session may use; all if there are none.
@@ -197,9 +197,9 @@ class RunConfig:
         with `save_checkpoints_secs`.
       save_checkpoints_secs: Seconds between checkpoints, or `None`. 600 if
         neither is given; no checkpoints if both are `None`.
-      session_config: A `tf.compat.v1.ConfigProto`. `None`:
-        `default_session_config()`, which in a cluster shows a task its
-        parameter servers but no other worker.
+      session_config: A `tf.compat.v1.ConfigProto`. `None` for
+        `default_session_config()`; in a cluster, with device filters that show
+        a task its parameter servers but no other worker.
       keep_checkpoint_max: How many of the latest checkpoints to keep; all of
         them if 0 or `None`.
       keep_checkpoint_every_n_hours: Hours between checkpoints to keep for good.

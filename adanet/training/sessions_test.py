@@ -5,6 +5,7 @@
 import contextlib
 import gc
 import os
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -196,6 +197,14 @@ class SessionsTest(parameterized.TestCase):
         self.fail("not reached")
       except TypeError:
         self._assert_closed(session)
+
+  def test_config_of_a_local_session(self):
+    given = v1.ConfigProto(log_device_placement=True)
+    for config, expected in ((None, tf_compat.default_session_config()),
+                             (given, given)):
+      with mock.patch.object(v1, "Session") as session:
+        sessions.local_session(config)
+      self.assertEqual(mock.call(config=expected), session.call_args)
 
   def test_filters_of_a_cluster_are_not_for_a_local_session(self):
     with v1.Graph().as_default():

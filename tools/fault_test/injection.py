@@ -284,7 +284,7 @@ class BrokenJob:
     while self._killed:
       self._poll()
     if fault.target in ("ps", "all"):
-      # Here: what a task says before it dies is read while it is waited for.
+      # Not before: what tasks say until they die is among what is lost.
       self._done.lose()
     return names, time.monotonic()
 

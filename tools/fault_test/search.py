@@ -24,12 +24,12 @@ _NUM_NETWORKS = 3
 
 def main(unused_argv):
   logging.set_verbosity(logging.INFO)
+  session_config = tf_compat.default_session_config()
+  session_config.operation_timeout_in_ms = int(1000 * _TIMEOUT_SECS.value)
   config = tf_compat.RunConfig(
       model_dir=_MODEL_DIR.value, tf_random_seed=1, keep_checkpoint_max=3,
       save_checkpoints_secs=_CHECKPOINT_SECS.value,
-      session_config=tf_compat.v1.ConfigProto(
-          allow_soft_placement=True,
-          operation_timeout_in_ms=int(1000 * _TIMEOUT_SECS.value)))
+      session_config=session_config)
   strategy = (distributed.RoundRobinStrategy()
               if _STRATEGY.value == "round_robin" else
               distributed.ReplicationStrategy())

@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of when a worker trains a part, and of what it returns else."""
 
+import os
+from typing import Any, NamedTuple
 from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet import tf_compat
 from adanet.core import empty_input
 from adanet.core import selection
 from adanet.engines.executor import part
@@ -29,6 +32,14 @@ class _Raises:
 
 def _raise(error):
   raise error
+
+
+class _ModelOfConfig(NamedTuple):
+  """What a worker needs of a `Model` until it trains."""
+  config: Any
+  part: Any = None
+  stops: Any = None
+  model_dir: Any = mock.Mock()
 
 
 class PartTest(parameterized.TestCase):
@@ -74,6 +85,22 @@ class PartTest(parameterized.TestCase):
       outcome = self._train(**({} if is_driver else {
           "driver_process": "host-1"}))
     self.assertEqual(is_fork and not is_driver, outcome.end == _End.FORKED)
+
+  @parameterized.parameters((6, 2, 3), (2, 5, 1), (None, 3, 1))
+  def test_share_of_the_cpus(self, num_cpus, num_parts, threads):
+    """A part has the default session config but for its threads."""
+    of_part = tf_compat.default_session_config()
+    of_part.intra_op_parallelism_threads = threads
+    of_part.inter_op_parallelism_threads = threads
+    of_user = tf_compat.v1.ConfigProto(log_device_placement=True)
+    for given, expected in ((None, of_part), (of_user, of_user)):
+      model = _ModelOfConfig(tf_compat.RunConfig(session_config=given))
+      with mock.patch.object(os, "cpu_count", return_value=num_cpus), (
+          mock.patch.object(part.pickled_search, "loads", return_value=(
+              model, trainer.Request(None)))), mock.patch.object(
+                  part.local, "train_here", return_value=None) as train_here:
+        self._train(num_parts=num_parts)
+      self.assertEqual(expected, train_here.call_args[0][0].config.session_config)
 
   def test_part_that_is_done(self):
     driver = self._files.begin(None, b"not read", "")
