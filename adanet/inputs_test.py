@@ -202,6 +202,24 @@ class NumpyTest(parameterized.TestCase):
       # What is left has no row of its own.
       self.assertEqual([rows.tolist()] * (workers - len(found[:7])), found[7:])
 
+  @parameterized.parameters(
+      ({"shuffle": False}, {}), ({"shuffle": True, "seed": 3}, {}),
+      ({"shuffle": True}, {"tf_random_seed": 3, "model_dir": "m"}),
+      ({"shuffle": True}, {"tf_random_seed": None, "model_dir": "m"}))
+  def test_workers_read_all_rows_without_end(self, arguments, config):
+    rows = np.arange(12)
+    input_fn = inputs.numpy_input_fn(rows, rows, 4, None, **arguments)
+    found = [sum(_labels(
+        input_fn, 6, config=types.SimpleNamespace(**config),
+        input_context=tf_compat.v1.distribute.InputContext(3, i)), [])
+             for i in range(3)]
+    for labels in found:
+      self.assertCountEqual(rows, labels[:12])
+      self.assertCountEqual(rows, labels[12:])
+    # As soon as all workers together have read so many.
+    self.assertCountEqual(rows, sum((labels[:4] for labels in found), []))
+    self.assertCountEqual(rows, sum((labels[12:16] for labels in found), []))
+
   def test_data_is_not_in_the_graph(self):
     rows = np.zeros([100000, 10])
     with tf_compat.v1.Graph().as_default() as graph:

@@ -111,6 +111,19 @@ def seed_scope(name: str) -> ContextManager[None]:
   return seeds.seed_scope(tf_compat.v1.get_default_graph(), name)
 
 
+@contextlib.contextmanager
+def same_seeds(name: str) -> Iterator[None]:
+  """Lets seeds that are not given follow from a name, each time the same.
+
+  Args:
+    name: str, see `seeds.seed_scope`.
+  """
+  graph = tf_compat.v1.get_default_graph()
+  graph.sources.pop(name, None)  # Where an earlier scope ended.
+  with seeds.seed_scope(graph, name):
+    yield
+
+
 def metrics_scope() -> ContextManager[None]:
   """Lets assignments of metrics of Keras 3 wait for `tf_compat.metric_op`."""
   return keras_scope.KerasScope("metrics").entered()

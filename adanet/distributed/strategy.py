@@ -16,6 +16,7 @@ from typing import Optional, Sequence, TypeVar, Union
 from adanet import tf_compat
 from adanet.distributed import _arguments
 from adanet.distributed import devices
+from adanet.distributed import input_parts
 from adanet.distributed import tasks
 from adanet.distributed import weights
 from adanet.distributed import wrap_around
@@ -59,6 +60,15 @@ class Share(NamedTuple):
   def num_trained(self) -> int:
     """The number of subnetworks that it trains."""
     return len(self.trained)
+
+  @property
+  def takes_turns(self) -> bool:
+    """Whether each of its steps is of one subnetwork, or of all ensembles.
+
+    Who waits for the subnetworks of others trains its own one in turns, too.
+    """
+    return self.fractions is not None and (
+        self.builds_ensemble or len(self.fractions) > 1)
 
 
 def overrides(strategy: "PlacementStrategy", base: type, *names: str) -> bool:
@@ -270,23 +280,50 @@ class PlacementStrategy:
     """
     num_subnetworks, subnetwork_index = _arguments.check_subnetwork(
         num_subnetworks, subnetwork_index)
+    worker_index, workers = self._all_workers()
+    purposes = [_reads_for(worker, num_subnetworks, subnetwork_index)
+                for worker in workers]
+    purpose = purposes[worker_index]
+    if purpose is None:
+      raise ValueError(
+          f"subnetwork_index={subnetwork_index}: expected a subnetwork that "
+          f"{tasks.worker_names(len(purposes))[worker_index]} trains. Ask "
+          "should_build_subnetwork and should_train_subnetworks first.")
+    return tf_compat.v1.distribute.InputContext(
+        purposes.count(purpose), purposes[:worker_index].count(purpose))
+
+  def worker_input_context(self, num_subnetworks: int) -> Any:
+    """This worker's share of the input of an iteration, for all it trains.
+
+    The trainers of a subnetwork divide the input, as `input_context` says. A
+    worker whose subnetworks all have the same trainers reads its share of that.
+    Any other worker reads more, so that no subnetwork misses a row: the
+    smallest share that contains its shares for all its subnetworks. A worker
+    that trains a subnetwork alone reads all of the input, and so does a worker
+    that trains ensembles, unless the same workers train all it trains.
+
+    Returns:
+      A `tf.distribute.InputContext`, see `input_context`.
+    """
+    num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
+    worker_index, workers = self._all_workers()
+    parts = input_parts.of_workers(
+        worker.worker_share(num_subnetworks) for worker in workers)
+    return tf_compat.v1.distribute.InputContext(*parts[worker_index])
+
+  def _all_workers(self):
+    """Returns this worker's index, and an iterator of copies as each worker.
+
+    An evaluator is alone.
+    """
     # The config as it was set: if a subclass changes the attributes that
     # it reads, the copies that are asked do so too.
     config = self.config if self._config is None else self._config
     num_workers, worker_index = _arguments.read_worker(config)
     if config.global_id_in_cluster is None:
       num_workers = 1
-    num_ps = getattr(config, "num_ps_replicas", None)
-    purposes = [_reads_for(worker, num_subnetworks, subnetwork_index)
-                for worker in self.as_workers(num_workers, num_ps)]
-    purpose = purposes[worker_index]
-    if purpose is None:
-      raise ValueError(
-          f"subnetwork_index={subnetwork_index}: expected a subnetwork that "
-          f"{tasks.worker_names(num_workers)[worker_index]} trains. Ask "
-          "should_build_subnetwork and should_train_subnetworks first.")
-    return tf_compat.v1.distribute.InputContext(
-        purposes.count(purpose), purposes[:worker_index].count(purpose))
+    return worker_index, self.as_workers(
+        num_workers, getattr(config, "num_ps_replicas", None))
 
   def subnetwork_parameter_servers(
       self, num_subnetworks: int,

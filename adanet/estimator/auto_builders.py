@@ -55,7 +55,7 @@ def _apart(owner, train_op, chief_hooks=(), hooks=()):
 def _read(train_input_fn, config):
   """Returns the `Input` of a candidate's own input_fn."""
   return input_lib.call(train_input_fn, "train", config,
-                        tf_compat.v1.distribute.InputContext)
+                        [tf_compat.v1.distribute.InputContext()])
 
 
 def _num_resources():

@@ -25,7 +25,7 @@ def features_of(input_fn: Callable[..., Any]) -> Any:
   with v1.Graph().as_default():
     features = input_lib.call(
         input_fn, "infer", tf_compat.RunConfig(),
-        v1.distribute.InputContext).features
+        [v1.distribute.InputContext()]).features
 
   def without_name(tensor):
     if isinstance(tensor, v1.SparseTensor):

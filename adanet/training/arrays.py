@@ -12,6 +12,7 @@ import numbers
 import os
 import sys
 from typing import Any, Dict, Optional, Tuple
+import zlib
 
 from adanet import log as logging
 from adanet import tf_compat
@@ -149,7 +150,7 @@ class Order:
 
   def __init__(self, rows: np.ndarray, batch_size: int,
                num_epochs: Optional[int], seed: Optional[int],
-               ends_at_epoch: bool = False):
+               ends_at_epoch: bool = False, first: int = 0):
     """Copies nothing.
 
     Args:
@@ -159,8 +160,10 @@ class Order:
       seed: int, shuffles the rows, in each epoch in another way; None for their
         own order.
       ends_at_epoch: whether a batch ends where an epoch does.
+      first: int, with how many rows each epoch ends in place of beginning.
     """
     self._rows = rows
+    self._first = first
     self._batch_size = batch_size
     self._seed = seed
     self._num_rows = math.inf if num_epochs is None else num_epochs * len(rows)
@@ -173,11 +176,14 @@ class Order:
 
   def _epoch(self, number):
     """Returns the rows of an epoch; the last two are kept."""
-    if self._seed is None:
+    if self._seed is None and not self._first:
       return self._rows
     if number not in self._shuffled:
-      random = np.random.RandomState([self._seed, number])
-      self._shuffled[number] = random.permutation(self._rows)
+      rows = self._rows
+      if self._seed is not None:
+        random = np.random.RandomState([self._seed, number])
+        rows = random.permutation(rows)
+      self._shuffled[number] = np.roll(rows, -self._first)
       while len(self._shuffled) > 2:
         self._shuffled.popitem(last=False)
     return self._shuffled[number]
@@ -257,23 +263,36 @@ class ArrayInput:
     """Whether its batches have no end."""
     return self._num_epochs is None
 
+  def _shuffling_seed(self, config, several_read_all):
+    """Returns the seed of the orders; None for the order of the rows."""
+    if not self._shuffle:
+      return None
+    seed = self._seed
+    if seed is None:
+      seed = getattr(config, "tf_random_seed", None)
+    if seed is None and several_read_all:
+      # All workers need the same one, and no task tells it the others.
+      seed = zlib.crc32(str(getattr(config, "model_dir", None)).encode())
+    return int.from_bytes(os.urandom(4), "little") if seed is None else seed
+
   def _order(self, config, input_context):
     """Returns the `Order` of the rows that this worker reads."""
-    seed = None
-    if self._shuffle:
-      seed = self._seed
-      if seed is None:
-        seed = getattr(config, "tf_random_seed", None)
-      if seed is None:
-        seed = int.from_bytes(os.urandom(4), "little")
-    rows = self._rows
+    rows, first, several_read_all = self._rows, 0, False
     if input_context is not None:
-      # With fewer rows than workers, the last ones read them all.
-      own = rows[input_context.input_pipeline_id::
-                 input_context.num_input_pipelines]
-      rows = own if len(own) else rows
-    return Order(rows, self._batch_size, self._num_epochs, seed,
-                 self._ends_at_epoch)
+      num_workers = input_context.num_input_pipelines
+      worker = input_context.input_pipeline_id
+      if self.is_endless:
+        # Spread evenly over the epoch, so that all rows are read soon, even if
+        # a worker is late or lost.
+        first = len(rows) * worker // num_workers
+        several_read_all = num_workers > 1
+      else:
+        # With fewer rows than workers, the last ones read them all.
+        own = rows[worker::num_workers]
+        rows = own if len(own) else rows
+    return Order(rows, self._batch_size, self._num_epochs,
+                 self._shuffling_seed(config, several_read_all),
+                 self._ends_at_epoch, first)
 
   def _dtypes(self):
     """Returns the types of the arrays in a graph."""
@@ -297,7 +316,9 @@ class ArrayInput:
 
     Args:
       config: RunConfig. Its `tf_random_seed` shuffles where no seed is given.
-      input_context: `InputContext`, which of the workers this one is.
+      input_context: `InputContext`, which of the workers this one is. They
+        divide rows that end. Where there is no end, each worker reads all rows,
+        from another one on: those of a worker that is lost are not missed.
     """
     order = self._order(config, input_context)
     arrays = list(self._arrays.values())

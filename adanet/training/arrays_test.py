@@ -69,6 +69,13 @@ class OrderTest(parameterized.TestCase):
     self.assertNotEqual(epochs, _read(arrays.Order(rows, 20, 5, 4), 5))
     self.assertEqual(list(range(20)), rows.tolist())
 
+  @parameterized.parameters(None, 3)
+  def test_first(self, seed):
+    """The same rows in each epoch, and as many, from another one on."""
+    epochs = _read(arrays.Order(np.arange(20), 20, None, seed), 3)
+    self.assertEqual([epoch[15:] + epoch[:15] for epoch in epochs], _read(
+        arrays.Order(np.arange(20), 20, None, seed, first=15), 3))
+
   def test_size_of_batches_does_not_change_the_order(self):
     one, other = (
         sum(_read(order, order.num_batches), []) for order in (

@@ -286,7 +286,7 @@ def fits(model: model_lib.Model, candidates: trained_lib.Candidates,
   number, previous = candidates.number, candidates.previous
   reader = _LogitsReader(logits)
   v1 = tf_compat.v1
-  with model.task_graph(evaluator.input_fn, "eval") as (_, task, initializers):
+  with model.task_graph(evaluator.input_fn, "eval") as (_, task, given):
     tensors = reader.logits(task)
     with v1.variable_scope("adanet"):
       before = _previous_spec(model, candidates, logits, task, tensors)
@@ -308,7 +308,7 @@ def fits(model: model_lib.Model, candidates: trained_lib.Candidates,
     variables = {
         name: [v for v in v1.global_variables()
                if f"/ensemble_{name}/" in v.op.name] for name in fitted}
-    start = sessions.Initializers(None, (), initializers)
+    start = sessions.Initializers(None, (), given.initializers)
     with sessions.local_session(model.config.session_config) as session:
       start.set_variables(session)
       session.run([v1.assign(*pair) for pair in stored])

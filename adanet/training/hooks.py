@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs `SessionRunHook`s around the runs of a session."""
 
-from typing import Any, Callable, Collection, Dict, NamedTuple, Optional
-from typing import Sequence
+from typing import Any, Callable, Collection, Dict, Mapping, NamedTuple
+from typing import Optional, Sequence
 
 from adanet import tf_compat
 
@@ -62,7 +62,8 @@ class HookRunner:
   def run(self, session: Any, fetches: Any,
           last: Callable[[Any], Dict[str, Any]] = lambda fetched: {},
           finished: Callable[[Any], Collection[str]] = lambda values: (),
-          training: Optional[Collection[str]] = None) -> Any:
+          training: Optional[Collection[str]] = None,
+          feeds: Mapping[Any, Any] = {}) -> Any:  # pylint: disable=dangerous-default-value
     """Runs fetches together with the hooks' own, and returns their values.
 
     Args:
@@ -75,6 +76,7 @@ class HookRunner:
         their values. It returns the owners that took their last step.
       training: the owners that train in this run; None for all. The hooks of
         other owners are not called. The user's hooks always are.
+      feeds: dict from a tensor to its value, beside what hooks feed.
     """
     train = tf_compat.v1.train
     asked = []
@@ -85,10 +87,10 @@ class HookRunner:
       context = train.SessionRunContext(train.SessionRunArgs(fetches), session)
       wanted = self._call(owned, owned.hook.before_run, context)
       asked.append((owned, context, wanted or train.SessionRunArgs(None)))
-    feeds: Dict[Any, Any] = {}
+    fed = dict(feeds)
     options = None
     for _, _, wanted in asked:
-      feeds.update(wanted.feed_dict or {})
+      fed.update(wanted.feed_dict or {})
       if wanted.options is not None:
         options = options or tf_compat.v1.RunOptions()
         options.MergeFrom(wanted.options)
@@ -96,7 +98,7 @@ class HookRunner:
     fetched = {i: wanted.fetches for i, (_, _, wanted) in enumerate(asked)
                if wanted.fetches is not None}
     values, results, last_values = session.run(
-        (fetches, fetched, last(fetched)), feed_dict=feeds or None,
+        (fetches, fetched, last(fetched)), feed_dict=fed or None,
         options=options, run_metadata=metadata)
     if last_values:
       values = dict(values, **last_values)

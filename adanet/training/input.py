@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls a user's input_fn in the graph that trains, evaluates or predicts."""
 
+import contextlib
 import functools
 import inspect
 import re
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import evaluation
+from adanet.core import scopes
 from adanet.core import user_input
 from adanet.tf_compat import datasets
 from adanet.training import arrays
@@ -33,10 +35,13 @@ class Input(NamedTuple):
     features: tensor or dict of tensors.
     labels: tensor, dict of tensors, or None.
     initializers: list of ops that start the input in a session.
+    turn: int32 [], a tensor to feed: whose batches these are, where what trains
+      in turns reads inputs of its own. None for one input of all.
   """
   features: Any
   labels: Any
   initializers: List[Any]
+  turn: Any = None
 
 
 def _pair(batch, mode):
@@ -117,6 +122,28 @@ def _check_parameters(parameters):
         f"function of some of {', '.join(_ARGUMENTS)}, or of none")
 
 
+def takes_input_context(input_fn: Callable[..., Any]) -> bool:
+  """Returns whether an input_fn asks which part of the input it is to read.
+  """
+  return callable(input_fn) and "input_context" in _parameters(input_fn)
+
+
+def _in_turns(iterators, like):
+  """Returns a batch of one of some iterators, and the tensor that says which.
+
+  Args:
+    iterators: of datasets that are alike.
+    like: one of the datasets.
+  """
+  v1 = tf_compat.v1
+  turn = v1.placeholder_with_default(v1.constant(0), [], name="input_turn")
+  handles = v1.stack([iterator.string_handle() for iterator in iterators])
+  return v1.data.Iterator.from_string_handle(
+      handles[turn], v1.data.get_output_types(like),
+      v1.data.get_output_shapes(like),
+      v1.data.get_output_classes(like)).get_next(), turn
+
+
 def _iterator(dataset):
   """Returns the iterator of an input_fn's result."""
   try:
@@ -159,7 +186,7 @@ def not_finite(read: Callable[[], Input], num_batches: Optional[int]) -> str:
   """
   v1 = tf_compat.v1
   try:
-    with v1.Graph().as_default() as graph:
+    with scopes.new_graph(None).as_default() as graph:
       given = read()
       tensors = _named(given)
       if not tensors or graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS):
@@ -181,8 +208,8 @@ def not_finite(read: Callable[[], Input], num_batches: Optional[int]) -> str:
   return ""
 
 
-def call(input_fn: Callable[..., Any], mode: str,
-         config: Any, input_context: Callable[[], Any],) -> Input:
+def call(input_fn: Callable[..., Any], mode: str, config: Any,
+         input_contexts: Sequence[Any]) -> Input:
   """Calls an input_fn in the default graph.
 
   Args:
@@ -192,7 +219,9 @@ def call(input_fn: Callable[..., Any], mode: str,
       `params` (an empty dict) and `input_context`.
     mode: str, one of `tf.estimator.ModeKeys`.
     config: RunConfig.
-    input_context: function that returns the `InputContext` of this worker.
+    input_contexts: the `InputContext` of this worker, or several for what it
+      trains in turns. A `tf.data.Dataset` is made for each of them; what is no
+      dataset is there once, for all.
 
   Raises:
     ValueError: input_fn is no function, or returns something else.
@@ -205,21 +234,33 @@ def call(input_fn: Callable[..., Any], mode: str,
       name: value for name, value in (
           ("mode", mode), ("config", config), ("params", {}))
       if name in taken}
-  if "input_context" in taken:
-    arguments["input_context"] = input_context()
-  initializers = []
-  with v1.device("/cpu:0"):
-    batch = input_fn(**arguments)
-    if not isinstance(batch, tf_compat.v2.data.Dataset):
-      features, labels = _pair(batch, mode)
-      batch = arrays.in_graph(features, labels, repeats=mode == "train")
+
+  def read(context):
+    if "input_context" in taken:
+      arguments["input_context"] = context
+    # The workers of a cluster read the same order, whatever else they build.
+    with (scopes.same_seeds("input") if len(input_contexts) > 1 or
+          context.num_input_pipelines > 1 else contextlib.nullcontext()):
+      batch = input_fn(**arguments)
     if isinstance(batch, tf_compat.v2.data.Dataset):
-      iterator = _iterator(batch)
-      initializers.append(iterator.initializer)
+      return batch
+    return arrays.in_graph(*_pair(batch, mode), repeats=mode == "train")
+
+  initializers = []
+  turn = None
+  with v1.device("/cpu:0"):
+    batch = read(input_contexts[0])
+    if isinstance(batch, tf_compat.v2.data.Dataset):
+      iterators = [_iterator(batch)] + [
+          _iterator(read(context)) for context in input_contexts[1:]]
+      initializers += [iterator.initializer for iterator in iterators]
       if mode != "train":
         v1.add_to_collection(evaluation.INPUT_CARDINALITY,
                              v1.data.experimental.cardinality(batch))
-      batch = iterator.get_next()
+      if len(iterators) > 1:
+        batch, turn = _in_turns(iterators, batch)
+      else:
+        batch = iterators[0].get_next()
     elif mode != "train" and input_position.is_the_same(batch):
       v1.add_to_collection(evaluation.INPUT_CARDINALITY,
                            v1.constant(evaluation.ENDLESS, v1.int64))
@@ -231,4 +272,4 @@ def call(input_fn: Callable[..., Any], mode: str,
     raise ValueError(
         "input_fn must return labels, too, got None: return a pair (features, "
         "labels)")
-  return Input(features, labels, initializers)
+  return Input(features, labels, initializers, turn)

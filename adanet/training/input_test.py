@@ -37,8 +37,7 @@ class _Series:
 
 
 def _call(input_fn, mode="train"):
-  return input_lib.call(
-      input_fn, mode, tf_compat.RunConfig(), lambda: _CONTEXT)
+  return input_lib.call(input_fn, mode, tf_compat.RunConfig(), [_CONTEXT])
 
 
 def _made_before(make):

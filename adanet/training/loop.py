@@ -5,7 +5,8 @@
 import enum
 import math
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+from typing import Set, Tuple
 
 from adanet import tf_compat
 from adanet.core import events
@@ -61,6 +62,10 @@ class LoopContext(NamedTuple):
       It sleeps, and returns a dict from the name of a subnetwork that no other
       task trains further to the reason; it has None if training must end.
     untrained: the names of subnetworks that no task trains.
+    also_trained: the names of subnetworks that other tasks train, too, in each
+      of their runs. Their part of an input that ends may take longer.
+    is_chief: whether this task finds out when the iteration is over. Any other
+      one is done when its input has ended.
     shares_ensembles: whether other tasks train its ensembles, too.
     not_finite: returns a sentence that names the NaN values of the input, or
       "". It is called if a loss is NaN.
@@ -72,6 +77,8 @@ class LoopContext(NamedTuple):
   asked_to_stop: Callable[[], bool] = lambda: False
   wait_for: Callable[[Dict[str, int]], Dict[Optional[str], str]] = _nobody_else
   untrained: Tuple[str, ...] = ()
+  also_trained: Tuple[str, ...] = ()
+  is_chief: bool = True
   shares_ensembles: bool = False
   not_finite: Callable[[], str] = str
   is_late: bool = False
@@ -99,7 +106,8 @@ class Loop:
                hooks: hooks_lib.HookRunner, saver: saving.Saver,
                summaries: training_summaries.TrainingSummaries,
                context: LoopContext,
-               checks: Optional[held_out_checks.HeldOutChecks] = None):
+               checks: Optional[held_out_checks.HeldOutChecks] = None,
+               input_turn: Any = None):
     """Trains nothing yet.
 
     Args:
@@ -114,6 +122,7 @@ class Loop:
       summaries: `TrainingSummaries`.
       context: `LoopContext`.
       checks: `HeldOutChecks` of all that train here; None for no checks.
+      input_turn: see `Input.turn`.
     """
     self._number = number
     self._ops = ops
@@ -121,7 +130,8 @@ class Loop:
     self._max_steps = max_steps
     self._deadline = deadline
     self._hooks = hooks
-    self._runs = runs_lib.Runs(ops, hooks, summaries)
+    self._runs = runs_lib.Runs(ops, hooks, summaries, input_turn)
+    self._has_inputs = input_turn is not None
     self._saver = saver
     self._summaries = summaries
     self._context = context
@@ -249,8 +259,25 @@ class Loop:
 
     A task with ensembles also waits for the tasks that train their subnetworks.
     """
+    if self._input_ended and not self._context.is_chief and (
+        not self._trains_subnetworks()):
+      return True
     return not (self._lag_limit.unfinished or self._trains_subnetworks() or
                 self._catching_up() or self._outlasts_subnetworks())
+
+  def _end_input(self, session, names):
+    """Takes over that a run of some names found the end of its input."""
+    self._input_ended = True
+    # What trains in turns may have inputs of its own.
+    for name in names if self._has_inputs else list(self._active):
+      del self._active[name]
+    self._look(session)
+
+  def _has_all_steps(self):
+    """Returns whether other tasks have trained on what had no more input here.
+    """
+    done = {*self._finished(self.steps.items()), *self._hooks.stops}
+    return done.issuperset(self.steps)
 
   def _run(self, session, names):
     """Trains some names once."""
@@ -295,8 +322,10 @@ class Loop:
     self.steps.update(zip(self._ops.observed, map(int, steps)))
 
   def _update_pace(self):
-    self._lag_limit.update({
-        name: self.steps[name] for name in self._ops.pacemakers})
+    names = self._ops.pacemakers
+    if self._input_ended:
+      names += self._context.also_trained
+    self._lag_limit.update({name: self.steps[name] for name in names})
 
   def _take(self, names, values):
     """Takes over the values of a run that trains some names."""
@@ -322,7 +351,16 @@ class Loop:
 
   def _look(self, session):
     """Reads how far other tasks are."""
-    self._take_look(*self._runs.look(session))
+    if self._input_ended and not self._has_inputs:
+      # Other tasks may train all that was trained here.
+      self._read_steps(session)
+    else:
+      self._take_look(*self._runs.look(session))
+
+  def _read_steps(self, session):
+    """Reads how far all are that train here, and other tasks."""
+    self.steps, *looked = self._runs.start(session)
+    self._take_look(*looked)
 
   def _take_look(self, observed, global_step):
     self.global_step = global_step
@@ -370,8 +408,7 @@ class Loop:
       stopped: function from the steps of all to a dict from names that train
         no further to the reason.
     """
-    self.steps, *looked = self._runs.start(session)
-    self._take_look(*looked)
+    self._read_steps(session)
     for name, reason in stopped(self.steps).items():
       self._lag_limit.stop(name)
       if self._active.pop(name, None) is not None:
@@ -424,6 +461,7 @@ class Loop:
       if self._is_over():
         ending = Ending.ITERATION_OVER
         break
+      names: Sequence[str] = ()
       try:
         if self._context.shares_ensembles:
           # A step of all ensembles takes long: other tasks may have done it.
@@ -435,14 +473,14 @@ class Loop:
         else:
           self._await_others(session)
       except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
-        self._input_ended = True
-        self._active = {}
+        self._end_input(session, names)
       ending = self._ending(session)
       now = time.time()
       if now - shown >= _PROGRESS_SECS:
         self._report_progress(started, first_step)
         shown = now
-    if self._input_ended and ending == Ending.ITERATION_OVER:
+    if (self._input_ended and ending == Ending.ITERATION_OVER and
+        not self._has_all_steps()):
       ending = Ending.INPUT_ENDED
     if ending in _LAST_CHECKS:
       self._check(session, is_last=True)

@@ -57,6 +57,7 @@ class _Runs:
     self.seen = []
     self.costs = {}  # The seconds of a step.
     self.num_batches = None
+    self.num_batches_of = {}  # Of who has an input of its own, by name.
     self.nan_from = {}  # At which step a loss becomes NaN.
     self.before_look = lambda: None
     self._ops, self._clock = ops, clock
@@ -80,7 +81,9 @@ class _Runs:
 
   def train(self, session, names, global_step, finished):
     del session, global_step, finished
-    if len(self.seen) == self.num_batches:
+    of_turn = sum(seen == names for seen, _ in self.seen)
+    if (len(self.seen) == self.num_batches or
+        of_turn == self.num_batches_of.get(names[0])):
       raise _OutOfRangeError
     for name in names:
       self.steps[name] += 1
@@ -168,7 +171,7 @@ class LoopTest(parameterized.TestCase):
     return stopped
 
   def make(self, ops, max_steps=None, deadline=None, steps=None, stopped=(),
-           iteration_steps=_STEPS, **context):
+           iteration_steps=_STEPS, input_turn=None, **context):
     """Makes `loop`, and starts it where some steps are done.
 
     Args:
@@ -178,6 +181,7 @@ class LoopTest(parameterized.TestCase):
       steps: dict from a name to its step at the start.
       stopped: names that an earlier run has stopped.
       iteration_steps: int or None.
+      input_turn: anything, if each turn has an input of its own.
       **context: of the `LoopContext`.
     """
     self.runs = _Runs(ops, self.clock)
@@ -189,7 +193,8 @@ class LoopTest(parameterized.TestCase):
           self.saver, mock.Mock(), loop_lib.LoopContext(
               self.events.append, **{
                   "mark_stopped": lambda *note: self.noted.append(note),
-                  "wait_for": self._wait_for, **context}))
+                  "wait_for": self._wait_for, **context}),
+          input_turn=input_turn)
     self.loop.start(self.runs, lambda steps: dict.fromkeys(stopped, "noted"))
 
   def train(self, ops, **arguments):
@@ -253,6 +258,36 @@ class EndingTest(LoopTest):
       self.loop.run(self.runs)
     self.loop.start(self.runs, lambda steps: {})
     self.assertEqual(_Ending.INPUT_ENDED, self.loop.run(self.runs))
+
+  @parameterized.parameters((_STEPS, _Ending.ITERATION_OVER),
+                            (_STEPS - 1, _Ending.INPUT_ENDED))
+  def test_input_of_a_chief_that_ends_before_that_of_others(
+      self, last_step, ending):
+    """They train all that it trains, in each of their runs."""
+    waits = []
+
+    def wait_for(unfinished):
+      waits.append(unfinished)
+      if self.runs.steps["a"] == last_step:
+        return dict.fromkeys(unfinished, "the input of its workers ended")
+      for name in _NAMES + _ENSEMBLES:
+        self.runs.steps[name] += 1
+      return {}
+
+    self.make(_alone(), wait_for=wait_for, also_trained=_NAMES)
+    self.runs.num_batches = 3
+    self.assertEqual(ending, self.loop.run(self.runs))
+    self.assertEqual(dict.fromkeys(_NAMES, 3), waits[0])
+    self.assertEqual(dict.fromkeys(_NAMES + _ENSEMBLES, last_step),
+                     self.loop.steps)
+    self.assertEqual(dict.fromkeys(_NAMES + _ENSEMBLES, 3), self.loop.trained)
+
+  def test_input_of_a_worker_that_is_no_chief(self):
+    """Nobody waits for it: other workers with ensembles may wait, too."""
+    self.make(_chief(), is_chief=False)
+    self.runs.num_batches = 3
+    self.assertEqual(_Ending.INPUT_ENDED, self.loop.run(self.runs))
+    self.assertEmpty(self.waits)
 
   def test_input_that_ends_at_max_steps(self):
     self.make(_alone(), iteration_steps=None, max_steps=8)
@@ -397,6 +432,20 @@ class TurnsTest(LoopTest):
     self.assertEqual(_STEPS, self.loop.global_step)
     self.assertEqual(dict.fromkeys(_NAMES, float(_STEPS)), self.loop.seconds)
     self.assertEmpty(self.waits)
+
+  def test_each_has_an_input_of_its_own(self):
+    self.make(_in_turn(), input_turn="fed")
+    self.runs.num_batches_of = {"a": 3, "c": 5}
+    self.assertEqual(_Ending.INPUT_ENDED, self.loop.run(self.runs))
+    self.assertEqual({"a": 3, "b": _STEPS, "c": 5}, self.steps(_NAMES))
+
+  def test_input_of_ensembles_that_ends_first(self):
+    self.make(_chief(), input_turn="fed")
+    self.runs.num_batches_of = {"e": 3}
+    self.others = {"b": _STEPS, "c": _STEPS}
+    self.assertEqual(_Ending.INPUT_ENDED, self.loop.run(self.runs))
+    self.assertEqual({"a": _STEPS, "e": 3, "f": 3},
+                     self.steps(("a",) + _ENSEMBLES))
 
   def test_time_is_divided(self):
     self.train(_in_turn(.1, .1, .8))

@@ -45,10 +45,12 @@ class BuiltGraph(NamedTuple):
     iteration: `Iteration`.
     task: `LearningTask`.
     initializers: list of ops that start the input in a session.
+    input_turn: see `Input`.
   """
   iteration: iteration_lib.Iteration
   task: subnetworks.LearningTask
   initializers: List[Any]
+  input_turn: Any = None
 
 
 class Rules(NamedTuple):
@@ -136,7 +138,8 @@ class Model(NamedTuple):
 
   def graph(self, input_fn: Callable[..., Any], mode: str,
             number: int, scope: Callable[
-                [], ContextManager[Any]] = contextlib.nullcontext
+                [], ContextManager[Any]] = contextlib.nullcontext,
+            num_subnetworks: Optional[int] = None
            ) -> ContextManager[BuiltGraph]:
     """Builds the graph of an iteration; see `graph_on`.
 
@@ -145,20 +148,35 @@ class Model(NamedTuple):
       mode: see `graph_on`.
       number: see `graph_on`.
       scope: see `graph_on`.
+      num_subnetworks: int, how many the iteration has, all of its builders;
+        None to ask the generator, if the input depends on it.
     """
-    return self.graph_on(self._reader(input_fn, mode), mode, number, scope)
+    return self.graph_on(
+        self._reader(input_fn, mode, num_subnetworks or functools.partial(
+            self._count_subnetworks, input_fn, number)), mode, number, scope)
+
+  def _count_subnetworks(self, input_fn, number):
+    """Returns how many builders an iteration has.
+
+    A generator may ask for the previous ensemble, which is built on the input.
+    So another graph is needed, of no new subnetwork.
+    """
+    with self._replace(part=()).graph(input_fn, "train", number) as built:
+      return len(built.iteration.builder_names)
 
   def not_finite(self, input_fn: Callable[..., Any], mode: str,
-                 num_batches: Optional[int]) -> str:
+                 num_batches: Optional[int], num_subnetworks: int = 1) -> str:
     """Returns the tensors of an input with NaN; see `input.not_finite`.
 
     Args:
       input_fn: see `graph`.
       mode: see `graph_on`.
       num_batches: see `input.not_finite`.
+      num_subnetworks: int, see `graph`; only to train.
     """
     return input_lib.not_finite(
-        lambda: self._reader(input_fn, mode)(self._strategy(mode)), num_batches)
+        lambda: self._reader(input_fn, mode, num_subnetworks)(
+            self._strategy(mode)), num_batches)
 
   def not_finite_of_evaluator(self) -> str:
     """Returns a sentence that names the NaN values of the evaluator's input.
@@ -189,16 +207,16 @@ class Model(NamedTuple):
     Yields:
       `BuiltGraph`.
     """
-    with self._task_graph(read, mode, scope) as (strategy, task, initializers):
+    with self._task_graph(read, mode, scope) as (strategy, task, given):
       iteration = building.build(
           self.search, self.history(number), number, task, self.config,
           strategy, functools.partial(self._share, strategy, number),
           self._reports, self.only, self.with_members)
-      yield BuiltGraph(iteration, task, initializers)
+      yield BuiltGraph(iteration, task, given.initializers, given.turn)
 
   def task_graph(self, input_fn: Callable[..., Any], mode: str
                 ) -> ContextManager[Tuple[
-                    Any, subnetworks.LearningTask, List[Any]]]:
+                    Any, subnetworks.LearningTask, input_lib.Input]]:
     """Builds a graph that has only the input, but is else as that of `graph`.
 
     Random ops of an input without seeds get the same ones in both.
@@ -209,14 +227,53 @@ class Model(NamedTuple):
 
     Returns:
       A context manager that yields the strategy, the `LearningTask`, and the
-      initializers of `BuiltGraph`.
+      `Input`.
     """
     return self._task_graph(
-        self._reader(input_fn, mode), mode, contextlib.nullcontext)
+        self._reader(input_fn, mode, 1), mode, contextlib.nullcontext)
 
-  def _reader(self, input_fn, mode):
+  def _input_contexts(self, input_fn, strategy, num_subnetworks):
+    """Returns the `InputContext` of all that trains in one step, of each turn.
+
+    Args:
+      input_fn: see `graph`.
+      strategy: `PlacementStrategy`.
+      num_subnetworks: int, or function that returns it.
+    """
+    def context(*place):
+      return tf_compat.v1.distribute.InputContext(*place)
+
+    num_workers = strategy.config.num_worker_replicas
+    if self.part is not None or num_workers == 1:
+      return [context(1, 0)]  # A part has the batches of one process.
+    takes_context = input_lib.takes_input_context(input_fn)
+    own = None if takes_context else context(1, 0)
+    if takes_context and getattr(input_fn, "is_endless", False):
+      # Each worker reads all rows, in an order of its own.
+      own = context(num_workers, strategy.config.global_id_in_cluster)
+    if own is not None and not strategy.divides_time:
+      return [own]
+    if callable(num_subnetworks):
+      num_subnetworks = num_subnetworks()
+    share = strategy.worker_share(num_subnetworks)
+    if not share.takes_turns:
+      return [own or strategy.worker_input_context(num_subnetworks)]
+    # Else what trains in turns would share the batches out among itself.
+    return [own or strategy.input_context(num_subnetworks, i)
+            for i in share.trained] + [own or context(1, 0)] * bool(
+                share.builds_ensemble)
+
+  def _reader(self, input_fn, mode, num_subnetworks):
+    """Returns a function from the strategy to the `Input`.
+
+    Args:
+      input_fn: see `graph`.
+      mode: see `graph_on`.
+      num_subnetworks: int, those of the iteration, or function that returns it.
+    """
     return lambda strategy: input_lib.call(
-        input_fn, mode, self.config, lambda: strategy.input_context(1, 0))
+        input_fn, mode, self.config, self._input_contexts(
+            input_fn, strategy, num_subnetworks))
 
   def _strategy(self, mode):
     if mode == "train":
@@ -236,7 +293,7 @@ class Model(NamedTuple):
       given = read(strategy)
       yield strategy, subnetworks.LearningTask(
           self.search.head, self.search.metric_fn, given.features, given.labels,
-          mode, self.applies_head), given.initializers
+          mode, self.applies_head), given
 
   @contextlib.contextmanager
   def session(self, built: BuiltGraph, checkpoint: Optional[str],

@@ -14,6 +14,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import distributed
 from adanet import ensemble
+from adanet import inputs
 from adanet import subnetwork
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
@@ -154,11 +155,11 @@ class GraphTest(_ModelCase):
     with model.graph(_random_input_fn, mode, 0) as built:
       with model.session(built, None) as (session, _):
         found.append(session.run(built.task.features["x"]))
-    with model.task_graph(_random_input_fn, mode) as (_, task, initializers):
+    with model.task_graph(_random_input_fn, mode) as (_, task, given):
       self.assertEmpty(v1.trainable_variables())
       with v1.Session() as session:
         session.run([v1.global_variables_initializer(),
-                     v1.local_variables_initializer(), initializers])
+                     v1.local_variables_initializer(), given.initializers])
         found.append(session.run(task.features["x"]))
     np.testing.assert_array_equal(*found)
     self.assertGreater(np.ptp(found[0]), 0.)
@@ -188,6 +189,80 @@ class GraphTest(_ModelCase):
       self.assertLen(built.iteration.subnetworks, 3)
       self.assertEmpty(
           [v for v in built.iteration.steps.values() if "ps" in v.device])
+
+  def _contexts(self, strategy, index, num_workers, input_fn=None,
+                num_subnetworks=None, **arguments):
+    """Returns the places that a worker's input_fn is called with."""
+    contexts = []
+
+    def own_input_fn(input_context):
+      contexts.append((input_context.num_input_pipelines,
+                       input_context.input_pipeline_id))
+      return (input_fn or builders.input_fn(1))()
+
+    model = self._model(
+        strategy, config=self._config(index, num_workers), **arguments)
+    with model.graph(own_input_fn, "train", 0,
+                     num_subnetworks=num_subnetworks) as built:
+      turns = 1 if built.input_turn is None else len(built.initializers)
+    return contexts[-turns:]
+
+  @parameterized.parameters(
+      # The chief trains the ensembles, worker:4 all that workers 0 to 2 train.
+      (distributed.RoundRobinStrategy(), 0, 6, [(1, 0)]),
+      (distributed.RoundRobinStrategy(), 5, 6, [(2, 1)]),
+      (distributed.ReplicationStrategy(), 1, 2, [(2, 1)]),
+      # In turns, "a" and the ensembles, or "b" and "c".
+      (distributed.BalancedStrategy(), 1, 6, [(2, 0), (1, 0)]),
+      (distributed.BalancedStrategy(), 4, 6, [(2, 1), (2, 0)]),
+      (distributed.BalancedStrategy(), 5, 6, [(2, 1)]))
+  def test_context_follows_from_what_a_worker_trains(
+      self, strategy, index, num_workers, expected):
+    self.assertEqual(expected, self._contexts(
+        strategy, index, num_workers, num_subnetworks=3))
+
+  def test_each_turn_has_all_batches(self):
+    x = np.arange(4.).reshape([4, 1])
+    found = []
+    strategy = distributed.BalancedStrategy(dedicate_parameter_servers=False)
+    with self._model(strategy, config=self._config(1, 2)).graph(
+        _dataset_of(x, x), "train", 0) as built:
+      with v1.Session() as session:
+        session.run(built.initializers)
+        for turn in (1, 0, 0, 1, 1, 0, 1, 0):
+          found.append((turn, session.run(
+              built.task.features["x"], {built.input_turn: turn}).item()))
+        for turn in range(2):
+          with self.assertRaises(v1.errors.OutOfRangeError):
+            session.run(built.task.features["x"], {built.input_turn: turn})
+    for turn in range(2):
+      self.assertEqual([0., 1., 2., 3.], [x for t, x in found if t == turn])
+
+  def test_tensors_are_there_once_for_all_turns(self):
+    self.assertLen(self._contexts(
+        distributed.BalancedStrategy(), 1, 2, _random_input_fn), 1)
+
+  @parameterized.parameters((1, [1.]), (None, [1., 2., 3., 0.]))
+  def test_arrays_that_end_are_divided_and_others_are_not(
+      self, num_epochs, expected):
+    x = np.arange(4, dtype=np.float32).reshape([4, 1])
+    input_fn = inputs.numpy_input_fn(
+        {"x": x}, x, 1, num_epochs=num_epochs, shuffle=False)
+    with self._model(config=self._config(1, 4)).graph(
+        input_fn, "train", 0) as built:
+      with v1.Session() as session:
+        session.run(built.initializers)
+        found = []
+        with contextlib.suppress(v1.errors.OutOfRangeError):
+          while len(found) < 4:
+            found.append(session.run(built.task.features["x"]).item())
+    self.assertEqual(expected, found)
+
+  @parameterized.parameters(("abc", (2, 1)), ("a", (8, 5)))
+  def test_context_is_that_of_so_many_subnetworks(self, names, expected):
+    self.assertEqual([expected], self._contexts(
+        distributed.RoundRobinStrategy(), 5, 8, search=searches.make(
+            [builders.Dense(name) for name in names], 4)))
 
   def test_applies_head(self):
     with self._model(applies_head=False).graph(

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The runs of a session that train, each compiled once."""
 
+import functools
 from typing import Any, Callable, Collection, Dict, Iterable, Set, Tuple
 
 from adanet import tf_compat
@@ -44,7 +45,8 @@ class Runs:
   """
 
   def __init__(self, ops: train_ops.TrainOps, hooks: hooks_lib.HookRunner,
-               summaries: training_summaries.TrainingSummaries):
+               summaries: training_summaries.TrainingSummaries,
+               input_turn: Any = None):
     """Makes ops, and runs nothing yet.
 
     A session takes a graph over anew where ops were added since its last run.
@@ -54,8 +56,10 @@ class Runs:
       ops: `TrainOps`.
       hooks: `HookRunner`.
       summaries: `TrainingSummaries`.
+      input_turn: see `Input.turn`.
     """
     self._ops = ops
+    self._input_turn = input_turn
     self._hooks = hooks
     self._summaries = summaries
     self._fetches: Dict[_Names, Dict[str, Any]] = {}
@@ -116,10 +120,18 @@ class Runs:
     key = names, bool(summaries)
     self.was_new = key not in self._calls
     if self.was_new:
-      self._calls[key] = session.make_callable(dict(
+      fed = self._feeds(names)
+      call = session.make_callable(dict(
           self._fetches[names], summaries=summaries, observed=self._observed,
-          global_step=self._global_step_after(names, {})))
+          global_step=self._global_step_after(names, {})), list(fed))
+      self._calls[key] = functools.partial(call, *fed.values())
     return self._calls[key]
+
+  def _feeds(self, names):
+    """Returns what is fed in a run: whose batches it takes."""
+    if self._input_turn is None:
+      return {}
+    return {self._input_turn: self._ops.turn_of(names)}
 
   def train(self, session: Any, names: _Names, global_step: int,
             finished: Callable[[Iterable[Tuple[str, int]]], Collection[str]]
@@ -159,4 +171,4 @@ class Runs:
         last=lambda fetched: {
             "global_step": self._global_step_after(names, fetched)},
         finished=lambda values: finished(zip(names, values["steps"])),
-        training=names)
+        training=names, feeds=self._feeds(names))

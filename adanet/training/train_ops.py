@@ -4,7 +4,7 @@
 
 import fractions as fractions_lib
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple
-from typing import Optional, Tuple
+from typing import Optional, Sequence, Tuple
 
 from adanet import tf_compat
 from adanet.core import iteration as iteration_lib
@@ -97,9 +97,7 @@ class TrainOps:
     trained = [spec for i, spec in zip(share.subnetworks, iteration.subnetworks)
                if is_trained(i)]
     self.fractions: Optional[Dict[str, fractions_lib.Fraction]] = None
-    # Who waits for the subnetworks of others trains its own one in turns, too.
-    if share.fractions is not None and (
-        len(share.trained) > 1 or share.builds_ensemble):
+    if share.takes_turns:
       ensembles = fractions_lib.Fraction(0)
       if iteration.candidates:  # Fitted ensembles need no time.
         ensembles = share.ensemble_fraction or ensembles
@@ -132,6 +130,11 @@ class TrainOps:
                    for name, step in self.observed.items()}
     self._iteration = iteration
     self._combine = global_step_combiner_fn
+
+  def turn_of(self, names: Sequence[str]) -> int:
+    """Returns which of the `fractions` a run takes that trains some names."""
+    turn = names[0] if names[0] in self.fractions else turns.ENSEMBLES
+    return list(self.fractions).index(turn)
 
   def _advance(self, names):
     """Returns the new steps of some that train in one run, by name."""

@@ -195,7 +195,7 @@ class IterationTraining:
         task.context._replace(
             report=self._report,
             not_finite=functools.lru_cache()(self._not_finite)),
-        self._checks)
+        self._checks, built.input_turn)
     self._recorder = recording.TaskRecorder(
         self._folder.path, task.name, self.iteration, task.began)
     self.initializers = sessions.Initializers(
@@ -260,7 +260,8 @@ class IterationTraining:
     """Returns the tensors of the input with NaN, if it may have been read."""
     return self._model.not_finite(
         self._training.request.input_fn, "train",
-        _MORE_BATCHES + max(self.loop.trained.values()))
+        _MORE_BATCHES + max(self.loop.trained.values()),
+        len(self.iteration.builder_names))
 
   def _write_check(self, name, check):
     """Draws a check in TensorBoard, among the curves of its network."""

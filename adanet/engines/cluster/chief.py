@@ -266,6 +266,7 @@ class ChiefEngine(engine.Engine):
               self._connection.name, True, work.context._replace(
                   wait_for=peers.wait_until_trained,
                   untrained=peers.untrained,
+                  also_trained=peers.also_trained,
                   shares_ensembles=peers.share_ensembles), began))
       if not is_ready:
         self._announce(self._job_state(

@@ -45,7 +45,9 @@ class Peers:
 
   Attributes:
     untrained: tuple of str, the names of subnetworks that no task trains.
-    share_ensembles: whether they train this task's ensembles, too.
+    also_trained: tuple of str, the names of subnetworks that this task trains
+      in each run, and other tasks, too.
+    share_ensembles: whether they train this task's ensembles, in turns.
   """
 
   def __init__(self, model: model_lib.Model,
@@ -71,13 +73,16 @@ class Peers:
     self._trainers: Dict[str, List[str]] = {}
     self.share_ensembles = False
     share = iteration.share
-    if share.builds_ensemble and (
-        share.fractions is not None or not share.trains_subnetworks):
+    trained: Sequence[int] = ()
+    if share.builds_ensemble:
       names = connection.worker_names
       trainers, num_of_ensembles = _trainers(
           model.placement, model.config, len(iteration.builder_names))
-      self.share_ensembles = num_of_ensembles > 1 and bool(
-          iteration.candidates)
+      if share.trains_subnetworks and share.fractions is None:
+        trained = share.trained
+      else:
+        self.share_ensembles = num_of_ensembles > 1 and bool(
+            iteration.candidates)
       self._trainers = {
           f"t{iteration.number}_{builder}": [names[w] for w in workers]
           for builder, workers in zip(iteration.builder_names, trainers)}
@@ -87,6 +92,9 @@ class Peers:
     self._trainers = {
         name: [worker for worker in workers if worker != connection.name]
         for name, workers in self._trainers.items()}
+    self.also_trained = tuple(
+        name for i, name in enumerate(self._trainers)
+        if i in trained and self._trainers[name])
     self._wait = connection.wait("start these workers, or see what they print")
     if self.untrained and raise_if_changed is None:
       logging.warning("No worker trains %s.", first_names(self.untrained))

@@ -48,18 +48,20 @@ class PeersTest(parameterized.TestCase):
     self._now += secs
 
   def _others(self, name="chief:0", raise_if_changed=None,
-              workers=tuple(_WORKERS), candidates=("an ensemble",)):
-    """Returns those of a task without a subnetwork of its own."""
+              workers=tuple(_WORKERS), candidates=("an ensemble",),
+              strategy=distributed.RoundRobinStrategy(),
+              share=placement.Share(True, range(2), False)):
+    """Returns those of a task, without a subnetwork of its own by default."""
     self._connection.name = name
     self._connection.worker_names = workers
     return peers.Peers(
         model_lib.Model(
             None, self._model_dir, types.SimpleNamespace(
                 num_worker_replicas=len(workers), num_ps_replicas=1),
-            distributed.RoundRobinStrategy()),
+            strategy),
         self._connection, types.SimpleNamespace(
             number=0, builder_names=("a", "b"), candidates=candidates,
-            share=placement.Share(True, range(2), False)),
+            share=share),
         _GENERATION, raise_if_changed)
 
   def _wait(self, waiting_one, unfinished, secs=2.):
@@ -99,6 +101,19 @@ class PeersTest(parameterized.TestCase):
   def test_share_ensembles(self, num_workers, candidates, expected):
     found = self._others(workers=_WORKERS[:num_workers], candidates=candidates)
     self.assertEqual(expected, found.share_ensembles)
+
+  @parameterized.parameters(1, 2, 5)
+  def test_others_train_all_that_it_trains(self, num_workers):
+    found = self._others(
+        workers=_WORKERS[:num_workers], share=placement.Share(
+            True, range(2), True), strategy=distributed.ReplicationStrategy())
+    self.assertEqual(
+        ("t0_a", "t0_b") if num_workers > 1 else (), found.also_trained)
+    self.assertFalse(found.share_ensembles)
+    self.assertEmpty(found.untrained)
+
+  def test_others_train_in_turns_or_something_else(self):
+    self.assertEmpty(self._others().also_trained)
 
   def test_files_are_read_once_a_second(self):
     self._wait(self._others(), {"t0_a": 2}, 5.)

@@ -107,8 +107,8 @@ class Worker:
             deadline=None))  # The chief's counts.
     work = generation_lib.Generation(
         model, training, self._connection, number, generation)
-    with model.graph(
-        training.request.input_fn, "train", number, work.scope) as built:
+    with model.graph(training.request.input_fn, "train", number, work.scope,
+                     len(job_state.builders)) as built:
       work.check_search(job_state, built.iteration)
       peers = peers_lib.Peers(
           model, self._connection, built.iteration, generation,
@@ -121,6 +121,7 @@ class Worker:
                                          client.look_for_change(generation)),
                   wait_for=peers.wait_until_trained,
                   untrained=peers.untrained,
+                  is_chief=False,
                   shares_ensembles=peers.share_ensembles), began))
       while True:
         client.wait_until_ready(generation)

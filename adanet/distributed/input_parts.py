@@ -1,0 +1,96 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Which part of the input's rows each worker of an iteration reads.
+
+A worker has one input for all that it trains. So its part depends on who else
+trains the same subnetworks: workers that train the same subnetworks divide the
+rows, and no subnetwork may miss a row.
+"""
+
+import collections
+import math
+from typing import Any, Dict, Iterable, List, NamedTuple, Sequence
+
+_ENSEMBLES = -1  # Beside the indices of subnetworks.
+
+
+class InputPart(NamedTuple):
+  """Every `num_parts`-th row, from the row `index` on.
+
+  Attributes:
+    num_parts: int, at least 1; 1 for all rows.
+    index: int in [0, num_parts).
+  """
+  num_parts: int
+  index: int
+
+
+ALL_ROWS = InputPart(1, 0)
+
+
+def _containing(parts):
+  """Returns the smallest `InputPart` that contains each of some."""
+  result = parts[0]
+  for num_parts, index in parts[1:]:
+    common = math.gcd(math.gcd(result.num_parts, num_parts),
+                      result.index - index)
+    result = InputPart(common, result.index % common)
+  return result
+
+
+def _trained(share):
+  """Returns what a worker takes steps of: indices, and maybe `_ENSEMBLES`."""
+  # Fitted ensembles, which have no steps, have no part of a divided time.
+  has_ensembles = share.builds_ensemble and share.ensemble_fraction != 0
+  return list(share.trained) + [_ENSEMBLES] * has_ensembles
+
+
+def of_workers(shares: Iterable[Any]) -> List[InputPart]:
+  """Returns the part of each worker.
+
+  The trainers of a subnetwork divide the rows. A worker whose subnetworks all
+  have the same trainers reads its part of this division. Any other worker reads
+  the smallest part that contains its parts of all its subnetworks: all rows, if
+  it trains one of them alone. A worker that trains ensembles reads all rows,
+  unless the same workers train its ensembles and all its subnetworks.
+
+  So the trainers of a subnetwork together read each row. They read none twice
+  in an epoch, if all of them train the same.
+
+  Args:
+    shares: the `Share` of each worker, in the order of the workers.
+  """
+  kinds: Dict[Any, int] = {}  # From a share to its number.
+  kind_of_worker = [kinds.setdefault(share, len(kinds)) for share in shares]
+  trainers: Dict[int, List[int]] = collections.defaultdict(list)
+  for share, kind in kinds.items():
+    for one in _trained(share):
+      trainers[one].append(kind)
+  # For each kind of worker, the groups of trainers that it is in.
+  groups_of = [{tuple(trainers[one]) for one in _trained(share)}
+               for share in kinds]
+  reads_all = [
+      not share.trained or _ENSEMBLES in _trained(share) and len(groups) > 1
+      for share, groups in zip(kinds, groups_of)]
+  sizes = collections.Counter(
+      group for kind in kind_of_worker for group in groups_of[kind])
+  before: Dict[Any, int] = collections.Counter()
+  parts = []
+  for kind in kind_of_worker:
+    parts.append(ALL_ROWS if reads_all[kind] else _containing([
+        InputPart(sizes[group], before[group]) for group in groups_of[kind]]))
+    before.update(groups_of[kind])
+  return parts
+
+
+def rows_read(parts: Sequence[InputPart]) -> float:
+  """Returns the part of the rows that the trainers of one subnetwork read.
+
+  Args:
+    parts: the `InputPart` of each trainer. Their numbers of parts divide how
+      many trainers there are.
+  """
+  num_trainers = len(parts)
+  read = {row for num_parts, index in set(parts)
+          for row in range(index, num_trainers, num_parts)}
+  return len(read) / num_trainers if parts else 0.
