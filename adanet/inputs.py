@@ -5,7 +5,8 @@
 They have the arguments of `tf.estimator.inputs`, on every TensorFlow. Each
 input_fn returns a `tf.data.Dataset`. The data is not in the graph, and an
 input_fn can be pickled. In a cluster, workers that train the same subnetworks
-divide the rows.
+divide rows that end. With `num_epochs=None` each worker reads all rows, each
+one from another row on.
 """
 
 from typing import Any, Callable, Optional
@@ -38,7 +39,8 @@ def numpy_input_fn(
     queue_capacity: without effect; accepted for compatibility.
     num_threads: without effect; accepted for compatibility.
     seed: int, shuffles in the same way again. None for the `tf_random_seed` of
-      the config, or without that for another way each time.
+      the config, or without that for another way each time; on a cluster and
+      without an end, for a way that follows from the `model_dir`.
 
   Returns:
     A function that may take `config` and `input_context`, and returns a

@@ -8,6 +8,7 @@ rows, and no subnetwork may miss a row.
 """
 
 import collections
+import functools
 import math
 from typing import Any, Dict, Iterable, List, NamedTuple, Sequence
 
@@ -83,14 +84,32 @@ def of_workers(shares: Iterable[Any]) -> List[InputPart]:
   return parts
 
 
-def rows_read(parts: Sequence[InputPart]) -> float:
-  """Returns the part of the rows that the trainers of one subnetwork read.
+def rows_read(shares: Sequence[Any], num_subnetworks: int) -> List[float]:
+  """Returns the part of the rows that the trainers of each subnetwork read.
+
+  A worker that trains in turns has an input for each turn, and reads its own
+  part for each subnetwork.
 
   Args:
-    parts: the `InputPart` of each trainer. Their numbers of parts divide how
-      many trainers there are.
+    shares: the `Share` of each worker, in the order of the workers.
+    num_subnetworks: int.
   """
-  num_trainers = len(parts)
-  read = {row for num_parts, index in set(parts)
-          for row in range(index, num_trainers, num_parts)}
-  return len(read) / num_trainers if parts else 0.
+  parts = of_workers(shares)
+  workers_with: Dict[Any, List[int]] = collections.defaultdict(list)
+  for worker, share in enumerate(shares):
+    workers_with[share].append(worker)
+  trainers: List[List[Any]] = [[] for _ in range(num_subnetworks)]
+  for share in workers_with:
+    for i in share.trained:
+      trainers[i].append(share)
+
+  @functools.lru_cache(maxsize=None)
+  def read(kinds):
+    workers = sorted(w for share in kinds for w in workers_with[share])
+    num_rows = len(workers)  # The numbers of parts divide this.
+    seen = {row for place, w in enumerate(workers) for row in (
+        [place] if shares[w].takes_turns else
+        range(parts[w].index, num_rows, parts[w].num_parts))}
+    return len(seen) / num_rows if workers else 0.
+
+  return [read(tuple(kinds)) for kinds in trainers]

@@ -3,10 +3,14 @@
 """Tests of the part of the rows that a worker reads for all that it trains."""
 
 import fractions
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import distributed
+from adanet.distributed import input_parts
+from adanet.distributed import placement
+from adanet.distributed import plan
 from adanet.distributed import wrap_around
 from adanet.testing import answers as answers_lib
 from adanet.testing import strategies
@@ -27,7 +31,7 @@ def _parts(strategy, num_workers, num_subnetworks):
 
 class InputPartsTest(parameterized.TestCase):
 
-  @hypothesis.settings(max_examples=200)
+  @hypothesis.settings(max_examples=100)
   @hypothesis.given(answers_lib.all_strategies, answers_lib.shapes)
   def test_no_subnetwork_misses_a_row(self, strategy, shape):
     m, _, k = shape
@@ -50,6 +54,9 @@ class InputPartsTest(parameterized.TestCase):
         groups.append([w for w in range(m) if trains_ensembles[w]])
       if all(group == trainers for group in groups):
         self.assertEqual(num_rows, sum(len(rows[w]) for w in trainers))
+    self.assertEqual([float(bool(trainers)) for trainers in answers.trainers],
+                     plan.PlacementPlan(
+                         strategy, m, 2, k).rows_per_subnetwork().tolist())
     for w in range(m):
       if len(answers.trained[w]) == 1 and not trains_ensembles[w]:
         trainers = answers.trainers[answers.trained[w][0]]
@@ -85,6 +92,15 @@ class InputPartsTest(parameterized.TestCase):
         lambda config, i: config.global_id_in_cluster in trains[i],
         lambda config: True)
     self.assertEqual([(3, 0), (3, 1), (1, 0), (2, 1)], _parts(strategy, 4, 2))
+
+  def test_rows_that_nobody_reads_are_not_counted(self):
+    shares = [placement.Share(False, (0,), True), placement.Share(
+        False, (0,), True)]
+    self.assertEqual([1., 0.], input_parts.rows_read(shares, 2))
+    with mock.patch.object(
+        input_parts, "of_workers",
+        return_value=[input_parts.InputPart(2, 0)] * 2):
+      self.assertEqual([.5, 0.], input_parts.rows_read(shares, 2))
 
   def test_an_evaluator_reads_everything(self):
     for strategy in (_ROUND_ROBIN, distributed.ReplicationStrategy()):

@@ -86,12 +86,15 @@ class SubnetworkGroup(NamedTuple):
   Attributes:
     subnetworks: the subnetworks, at least one.
     num_builders, num_trainers: how many workers build, and train, each.
+    rows: the part of the input's rows that trains each, as
+      `rows_per_subnetwork` of a `PlacementPlan` returns.
     effective_speed, stale_gradients, max_staleness: as the methods of a
       `PlacementPlan` return.
   """
   subnetworks: Indices
   num_builders: int
   num_trainers: int
+  rows: float
   effective_speed: float
   stale_gradients: float
   max_staleness: float

@@ -35,6 +35,7 @@ from typing import Dict, List, Optional, Sequence
 
 from adanet.console import indices as indices_lib
 from adanet.distributed import _arguments
+from adanet.distributed import input_parts
 from adanet.distributed import strategy as strategy_lib
 from adanet.distributed import weights
 from adanet.distributed import wrap_around
@@ -77,9 +78,13 @@ class Predictions:
     self.sizes = sizes
     self.ensemble_cost = ensemble_cost
     self._asked = strategy
-    places = indices_lib.places_of(
-        worker.worker_share(num_subnetworks)
-        for worker in strategy.as_workers(num_workers, num_ps))
+    known: Dict[strategy_lib.Share, strategy_lib.Share] = {}  # Each one once.
+    shares = [
+        known.setdefault(share, share) for share in (
+            worker.worker_share(num_subnetworks)
+            for worker in strategy.as_workers(num_workers, num_ps))]
+    places = indices_lib.places_of(shares)
+    self._rows = np.array(input_parts.rows_read(shares, num_subnetworks))
     self.worker_groups = tuple(
         groups_lib.WorkerGroup(
             workers, share.builds_ensemble, Indices(share.subnetworks),
@@ -220,6 +225,15 @@ class Predictions:
     It is the sum of e(w) / E over all workers w.
     """
     return self._training.ensemble_speed
+
+  def rows_per_subnetwork(self) -> np.ndarray:
+    """Returns the part of the input's rows that trains each subnetwork.
+
+    float64 [k]: of an input that ends, and that is divided among the workers as
+    `worker_input_context` says, and for what a worker trains in turns as
+    `input_context`. 1 is all rows; it is 0 for a subnetwork without a trainer.
+    """
+    return self._rows.copy()
 
   def stale_gradients(self) -> np.ndarray:
     """Returns the expected staleness of a gradient, with asynchronous SGD.

@@ -163,7 +163,7 @@ def workers_table(
 
 def _subnetworks_table(plan, subnetwork_names):
   return _groups_table(
-      ["subnetwork", ">builders", ">trainers", ">speed", ">staleness",
+      ["subnetwork", ">builders", ">trainers", ">rows", ">speed", ">staleness",
        ">max staleness"], plan.subnetwork_groups,
       lambda g: tuple(map(_number, g[1:])),
       _texts(_namer(subnetwork_names)),

@@ -101,9 +101,9 @@ worker:0  0                        0
 worker:1  1                        1
 worker:2  2                        2
 
-subnetwork  builders  trainers  speed  staleness  max staleness
-0, 1, 2            2         1      1          0              0
-3, 4               1         0      0          0              0
+subnetwork  builders  trainers  rows  speed  staleness  max staleness
+0, 1, 2            2         1     1      1          0              0
+3, 4               1         0     0      0          0              0
 
 ps    variables of  fetches  load
 ps:0  0, 2, 4             5     5
@@ -139,10 +139,10 @@ subnetwork     cost   size
 2               4.5  1e+09
 all ensembles   2.5
 
-subnetwork  builders  trainers  speed  staleness  max staleness
-0                  2         1    0.5          0              0
-1                  3         2    0.5      0.375           0.75
-2                  5         3    0.5      1.333              2
+subnetwork  builders  trainers  rows  speed  staleness  max staleness
+0                  2         1     1    0.5          0              0
+1                  3         2     1    0.5      0.375           0.75
+2                  5         3     1    0.5      1.333              2
 
 ps    variables of  fetches     load
 ps:0  0, 1                5  2.5e+09

@@ -154,7 +154,8 @@ class PlacementPlan(predictions.Predictions):
             has_other_costs=costs is not None))
     training = self._training
     rows = zip(*(figures.tolist() for figures in (
-        training.num_builders, training.num_trainers, training.speeds,
+        training.num_builders, training.num_trainers, self._rows,
+        training.speeds,
         training.stale_gradients, training.max_staleness)))
     self.subnetwork_groups = tuple(
         groups_lib.SubnetworkGroup(subnetworks, *row)

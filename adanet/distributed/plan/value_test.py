@@ -120,10 +120,10 @@ class ValuesTest(parameterized.TestCase):
              "fractions": None, "ensemble_fraction": 0.0}],
         "subnetwork_groups": [
             {"subnetworks": [[0, 2, 1]], "num_builders": 4, "num_trainers": 2,
-             "effective_speed": 2.0, "stale_gradients": 1.0,
+             "rows": 1.0, "effective_speed": 2.0, "stale_gradients": 1.0,
              "max_staleness": 1.0},
             {"subnetworks": [[2, 3, 1]], "num_builders": 3, "num_trainers": 1,
-             "effective_speed": 1.0, "stale_gradients": 0.0,
+             "rows": 1.0, "effective_speed": 1.0, "stale_gradients": 0.0,
              "max_staleness": 0.0}],
         "ps_groups": [
             {"ps": [[0, 1, 1]], "subnetworks": [[0, 3, 2]], "fetches": 7,
