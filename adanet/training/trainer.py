@@ -193,7 +193,7 @@ class IterationTraining:
         training.request.max_steps, training.request.deadline, self._hooks,
         self._saver, summaries,
         task.context._replace(
-            report=self._report,
+            report=self._report, is_chief=task.is_chief,
             not_finite=functools.lru_cache()(self._not_finite)),
         self._checks, built.input_turn)
     self._recorder = recording.TaskRecorder(

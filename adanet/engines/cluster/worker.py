@@ -121,7 +121,6 @@ class Worker:
                                          client.look_for_change(generation)),
                   wait_for=peers.wait_until_trained,
                   untrained=peers.untrained,
-                  is_chief=False,
                   shares_ensembles=peers.share_ensembles), began))
       while True:
         client.wait_until_ready(generation)
