@@ -15,7 +15,8 @@ All that is known of an iteration is in its folder: see `part_files`.
 
 When a worker is lost while it trains a part:
 
-1. Its future fails. If it left a result, that is taken; see `Execution._take`.
+1. Its future fails, or waits for another worker. If it left a result, that is
+   taken, and the future is dropped; see `Execution._wait`.
 2. Otherwise the part is submitted again. It goes on from the newest checkpoint
    of its attempts: the steps since then are trained again. After 5 losses of
    one part, `execution.ExecutorError` ends the search.

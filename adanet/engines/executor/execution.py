@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Has the parts of an iteration trained by an executor.
 
+A part is done when its result is on the disk. Its future may end later, or
+never: if all workers leave, an executor may hear no more of what they did.
+
 A lost part is given to it again, a bounded number of times. Nothing is
 cancelled, as executors differ in that: parts are asked to stop by a file.
 """
@@ -23,7 +26,7 @@ from adanet.training import trainer
 _MAX_LOSSES = 5  # How often an executor may lose a part.
 _POLL_SECS = .5
 _STOP_SECS = 60.  # For parts to save and stop.
-_SILENT_SECS = 60.  # Without a step, from the beginning.
+_SILENT_SECS = 60.  # Without a step or a result.
 _FORKS = (
     "executor={!r}: its workers are forks, in which TensorFlow hangs: expected "
     "spawned ones. Fix: context = multiprocessing.get_context(\"spawn\"); "
@@ -81,10 +84,11 @@ class Execution:
     self._pending: Dict[Any, parts_lib.Part] = {}
     self._num_losses = dict.fromkeys(part_requests, 0)
     self._error: Optional[Exception] = None
-    self._before = {part: files.progress(part) for part in part_requests}
-    self._progress = dict(self._before)
+    self._progress = {part: files.progress(part) for part in part_requests}
     self._attempts = {part: files.attempts(part) for part in part_requests}
-    self._silent_until: Optional[float] = (time.monotonic() + _SILENT_SECS)
+    self._heard: Any = self._signs_of_life()
+    # When to warn of a silence; None if that was done.
+    self._silent_until: Optional[float] = time.monotonic() + _SILENT_SECS
 
   def results(self) -> _Results:
     """Returns the results of all parts, when they are done.
@@ -140,9 +144,10 @@ class Execution:
 
   def _break(self, error):
     """Records that the executor takes no more work."""
-    ran = [f"{part_files.part_name(part)!r} on {', '.join(workers)}"
-           for part, workers in self._workers().items()
-           if workers and not self._find_result(part)]
+    workers = {part: self._workers(part) for part in self._part_requests}
+    ran = [f"{part_files.part_name(part)!r} on {', '.join(names)}"
+           for part, names in workers.items()
+           if names and not self._find_result(part)]
     while_ = f" while it trained {'; '.join(ran)}" if ran else ""
     self._error = self._error or ExecutorError(
         f"iteration {self._number}: the executor takes no more work{while_} "
@@ -152,22 +157,35 @@ class Execution:
     self._error.__cause__ = self._error.__cause__ or error
 
   def _wait(self):
-    """Waits a moment, and takes the parts that have ended.
+    """Waits a moment, and takes the parts that have ended or are done.
 
     It reads the files of parts that may have changed since, as there may be
     many others.
     """
     pending = list(self._pending.values())
-    done, _ = concurrent.futures.wait(
-        self._pending, timeout=_POLL_SECS,
-        return_when=concurrent.futures.FIRST_COMPLETED)
-    for future in done:
+    for future in self._ended_futures():
       self._take(self._pending.pop(future), future)
     begun = self._files.begun(pending)
+    self._drop_done(begun)
     self._check_graphs(begun)
     self._progress.update(
         (part, self._files.progress(part)) for part in begun)
+    self._warn_of_silence()
     self._report_progress()
+
+  def _ended_futures(self):
+    """Waits a moment; returns the futures that have ended."""
+    ended, _ = concurrent.futures.wait(
+        self._pending, timeout=_POLL_SECS,
+        return_when=concurrent.futures.FIRST_COMPLETED)
+    return ended
+
+  def _drop_done(self, begun):
+    """Waits no more for the futures of begun parts whose result is there."""
+    begun = set(begun)
+    self._pending = {
+        future: part for future, part in self._pending.items()
+        if part not in begun or not self._find_result(part)}
 
   def _take(self, part, future):
     """Looks how a part has ended, and goes on with that."""
@@ -220,11 +238,9 @@ class Execution:
     self._files.ask_to_stop()
     end = time.monotonic() + _STOP_SECS
     while self._pending and time.monotonic() < end:
-      done, _ = concurrent.futures.wait(
-          self._pending, timeout=_POLL_SECS,
-          return_when=concurrent.futures.FIRST_COMPLETED)
-      for future in done:
+      for future in self._ended_futures():
         del self._pending[future]
+      self._drop_done(self._pending.values())
     if self._pending:
       logging.warning(
           "After %.0f s, these parts have not stopped: %s. They stop when they "
@@ -247,7 +263,6 @@ class Execution:
 
   def _report_progress(self):
     """Reports how far the parts are together."""
-    self._warn_of_silence()
     known = [progress for progress in self._progress.values()
              if progress is not None]
     if not known:
@@ -266,24 +281,35 @@ class Execution:
         min(rates) if rates else None,
         max((p.seconds_left or 0. for p in known), default=None), checks))
 
+  def _signs_of_life(self):
+    """Returns a value that changes whenever a worker gets further."""
+    return ({part: progress and (progress.global_step, progress.steps)
+             for part, progress in self._progress.items()},
+            set(self._results), dict(self._num_losses))
+
   def _warn_of_silence(self):
-    """Says so once if no worker has trained a step after a while."""
-    if self._silent_until is None or self._results or (
-        self._progress != self._before):
-      self._silent_until = None
-    elif time.monotonic() >= self._silent_until:
+    """Warns, once in each silence, that no worker has done anything."""
+    now, heard = time.monotonic(), self._signs_of_life()
+    if heard != self._heard:
+      self._heard, self._silent_until = heard, now + _SILENT_SECS
+    elif self._silent_until is not None and now >= self._silent_until:
       self._silent_until = None
       logging.warning(
           "Iteration %d: in %.0f s no worker of %r has trained a step. Still "
           "waiting for the parts: %s. See whether it has workers, and what "
           "they print.", self._number, _SILENT_SECS, self._executor,
-          ", ".join(f"{part_files.part_name(part)!r} (begun by "
-                    f"{', '.join(workers) or 'no worker'})"
-                    for part, workers in self._workers().items()))
+          ", ".join(map(self._described, self._pending.values())))
 
-  def _workers(self):
-    """Returns the names of the workers that have begun each part."""
-    return {part: [part_files.worker_of(attempt)
-                   for attempt in self._files.attempts(part)
-                   if attempt not in self._attempts[part]]
-            for part in self._part_requests}
+  def _described(self, part):
+    """Returns the name of a part, who has begun it, and how far it is."""
+    workers, progress = self._workers(part), self._progress[part]
+    at_step = (f", at step {progress.global_step}"
+               if workers and progress is not None else "")
+    return (f"{part_files.part_name(part)!r} (begun by "
+            f"{', '.join(workers) or 'no worker'}{at_step})")
+
+  def _workers(self, part):
+    """Returns the names of the workers that have begun a part."""
+    return [part_files.worker_of(attempt)
+            for attempt in self._files.attempts(part)
+            if attempt not in self._attempts[part]]

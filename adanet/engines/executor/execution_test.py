@@ -9,6 +9,7 @@ from concurrent import futures
 from concurrent.futures import process
 from unittest import mock
 
+from absl import logging
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.core import empty_input
@@ -80,6 +81,55 @@ class _OneByOne(futures.Executor):
     self._files.write_result(request.part, parts.result(request.driver))
     future.set_result(_Outcome(_End.DONE))
     return {future}, set(pending) - {future}
+
+
+class _Cluster(futures.Executor):
+  """Workers that do what a test says, while an hour passes in no time.
+
+  It stands for `concurrent.futures.wait` and for the clock. A future ends only
+  if the test ends it: the scheduler of a cluster may hear no more of a worker
+  that has left.
+
+  Attributes:
+    requests: dict from the first builder of each part to its `PartRequest`.
+    pending: dict from it to its future.
+  """
+
+  def __init__(self, *acts):
+    """Makes idle workers.
+
+    Args:
+      *acts: pairs of a time in seconds, and a function of this executor that is
+        called when it has come.
+    """
+    self._acts = list(acts)
+    self._now = 0.
+    self.requests = {}
+    self.pending = {}
+
+  def __repr__(self):
+    return "a mock"
+
+  def submit(self, fn, request):  # pylint: disable=arguments-differ
+    name = request.part[0]
+    self.requests[name] = request
+    self.pending[name] = futures.Future()
+    return self.pending[name]
+
+  def monotonic(self):
+    """Stands for `time.monotonic`."""
+    return self._now
+
+  def wait(self, pending, timeout, return_when):
+    """Stands for `concurrent.futures.wait`. Ten seconds are over at once."""
+    del timeout, return_when
+    self._now += 10.
+    if self._now > 3600:
+      raise AssertionError("This waits without an end.")
+    while self._acts and self._acts[0][0] <= self._now:
+      self._acts.pop(0)[1](self)
+    ended = {future for future in pending if future.done()}
+    return ended, set(pending) - ended
 
 
 class _Graphs:
@@ -253,18 +303,77 @@ class ExecutionTest(parameterized.TestCase):
       self._results(executor, "a")
     self.assertIn("these parts have not stopped: a.", logs.output[0])
 
-  def test_no_worker_begins(self):
-    def late(request):
-      time.sleep(.2)
-      return self._done(request)
+  def _results_on(self, cluster, *names):
+    """Returns the results on a `_Cluster`, and the warnings."""
+    with mock.patch.object(futures, "wait", cluster.wait), \
+         mock.patch.object(execution, "time", cluster), \
+         self.assertLogs(level="WARNING") as logs:
+      logging.warning("The first.")  # `assertLogs` fails without a line.
+      results = self._results(cluster, *names)
+    return results, [record.getMessage() for record in logs.records[1:]]
 
-    with mock.patch.object(execution, "_SILENT_SECS", 0.), \
-         self.assertLogs(level="WARNING") as logs, _Threads(late) as executor:
-      self._results(executor)
-    self.assertLen(logs.output, 1)
-    self.assertRegex(
-        logs.output[0], "Iteration 0: in 0 s no worker of .* has trained a "
-        "step. Still waiting for the parts: 'a' .begun by no worker.*'b' .begu")
+  def _reach(self, name, step):
+    """Returns an act: a worker writes how far a part is."""
+    def act(unused_cluster):
+      self._files.write_progress((name,), events.Progress(
+          0, step, {f"t0_{name}": step}, {f"t0_{name}": .5}))
+    return act
+
+  def _finish(self, *names, ends=True):
+    """Returns an act: workers write results, and their futures may end."""
+    def act(cluster):
+      for name in names:
+        self._done(cluster.requests[name])
+        if ends:
+          cluster.pending[name].set_result(_Outcome(_End.DONE))
+    return act
+
+  def test_workers_leave_when_their_parts_are_done(self):
+    results, lines = self._results_on(
+        _Cluster((20, self._finish("a", "b", ends=False))))
+    self.assertEqual({(name,): parts.result(self._driver) for name in "ab"},
+                     results)
+    self.assertEmpty(lines)
+
+  def test_no_worker_begins(self):
+    _, lines = self._results_on(_Cluster((1000, self._finish("a", "b"))))
+    self.assertEqual([
+        "Iteration 0: in 60 s no worker of a mock has trained a step. Still "
+        "waiting for the parts: 'a' (begun by no worker), 'b' (begun by no "
+        "worker). See whether it has workers, and what they print."], lines)
+
+  def test_each_silence_has_a_line(self):
+    new_attempt = lambda cluster: self._files.new_attempt(("b",))
+    cluster = _Cluster(
+        (0, new_attempt), (20, self._reach("a", 1)),
+        # A worker trains "b", and leaves.
+        (70, self._reach("b", 1)), (120, self._reach("b", 2)),
+        # It comes back, and trains "b" again; then "a" is done.
+        (400, self._reach("b", 1)), (450, self._finish("a", ends=False)),
+        # It leaves again, and its result is seen late.
+        (800, self._finish("b", ends=False)))
+    _, lines = self._results_on(cluster)
+    self.assertLen(lines, 2)
+    worker = part_files.worker_name()
+    self.assertIn("parts: 'a' (begun by no worker), 'b' (begun by "
+                  f"{worker}, at step 2). See", lines[0])
+    self.assertIn(
+        f"parts: 'b' (begun by {worker}, at step 1). See", lines[1])
+
+  def test_a_part_that_trains_is_no_silence(self):
+    steps = [(secs, self._reach("a", secs)) for secs in range(50, 600, 50)]
+    _, lines = self._results_on(
+        _Cluster(*steps, (600, self._finish("a"))), "a")
+    self.assertEmpty(lines)
+
+  def test_a_stop_does_not_wait_for_a_part_that_is_done(self):
+    def stop(unused_cluster):
+      self._stops.asked = signal.SIGTERM
+
+    cluster = _Cluster((10, stop), (20, self._finish("a", ends=False)))
+    with self.assertRaises(SystemExit):
+      self._results_on(cluster, "a")
+    self.assertEqual(20, cluster.monotonic())
 
   def test_progress_is_that_of_all(self):
     def train(request):
