@@ -16,6 +16,7 @@ import weakref
 from adanet import tf_compat
 from adanet.estimator import auto_inputs
 from adanet.estimator import auto_outputs
+from adanet.tf_compat import error_text
 from adanet.tf_compat import keras_eager
 from adanet.tf_compat import keras_loaded
 from adanet.tf_compat import keras_replaced
@@ -86,7 +87,7 @@ def check_dtype_policy(name: Optional[str]) -> None:
   except (ImportError, TypeError, ValueError) as error:
     raise ValueError(
         f"dtype_policy={name!r}: expected the name of a Keras 3 policy, such "
-        f"as \"mixed_bfloat16\", or None ({str(error).splitlines()[0]})"
+        f"as \"mixed_bfloat16\", or None ({error_text.first_line(error)})"
     ) from error
 
 
@@ -155,7 +156,8 @@ class FunctionNetwork:
     except ValueError as e:
       if not self._called:
         raise
-      raise self._second_call_error(str(e).split("\n")[0].rstrip(".")) from e
+      raise self._second_call_error(
+          error_text.first_line(e).rstrip(".")) from e
     made, regularization, updates = (
         collection[length:] for collection, length in zip(collections, lengths))
     if self._called and made:
@@ -274,7 +276,7 @@ class KerasNetwork:
       raise ValueError(
           f"{self.owner}: its model has a layer that was made outside of the "
           "function, and Keras cannot copy it: make the layer inside, or give "
-          "its class a get_config (" + str(error).split("\n", 1)[0] + ")."
+          f"its class a get_config ({error_text.first_line(error)})."
       ) from error
 
   def _check(self, model):

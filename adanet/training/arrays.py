@@ -17,6 +17,7 @@ import zlib
 from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import user_input
+from adanet.tf_compat import error_text
 from adanet.training import input_position
 import numpy as np
 
@@ -47,7 +48,7 @@ def _checked_array(name, value):
     raise TypeError(
         "{} is {}, which is not a NumPy array: {}.".format(
             name, user_input.described(value),
-            str(e).split("\n")[0].rstrip("."))) from e
+            error_text.first_line(e).rstrip("."))) from e
   if np.ma.is_masked(value):
     raise ValueError(f"{name} has masked values: give them a value, for "
                      "example with numpy.ma.filled.")

@@ -6,6 +6,7 @@ from typing import Any, Callable, Collection, Dict, Mapping, NamedTuple
 from typing import Optional, Sequence
 
 from adanet import tf_compat
+from adanet.tf_compat import error_text
 
 
 class Owned(NamedTuple):
@@ -45,8 +46,8 @@ class HookRunner:
     try:
       return function(*args)
     except (tf_compat.v1.errors.OutOfRangeError, StopIteration) as error:
-      self.stops[owned.owner] = "its input ended: {}".format(
-          str(error).split("\n")[0] or type(error).__name__)
+      self.stops[owned.owner] = (
+          f"its input ended: {error_text.first_line(error)}")
       return None
 
   def begin(self) -> None:

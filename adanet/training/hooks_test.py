@@ -59,7 +59,8 @@ class _Hook(tf_compat.v1.train.SessionRunHook):
 
 
 def _ended():
-  return _OutOfRangeError(None, None, "End of sequence\nand a traceback")
+  return _OutOfRangeError(
+      None, None, "Graph execution error:\n\nEnd of sequence\nand a traceback")
 
 
 class HookRunnerTest(parameterized.TestCase):

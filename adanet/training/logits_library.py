@@ -25,6 +25,7 @@ from adanet import tf_compat
 from adanet.core import checkpoints
 from adanet.core import earlier_winners
 from adanet.core import iteration as iteration_lib
+from adanet.tf_compat import error_text
 from adanet.tf_compat import files
 from adanet.training import carried
 from adanet.training import logits_values
@@ -273,4 +274,4 @@ def keep(model: Any, checkpoint: Optional[str],
     logging.warning(
         "The logits of %d networks are not kept in model_dir %r: %s. The next "
         "iteration records them again.", len(logits.members),
-        model.model_dir.path, str(error).split("\n")[0])
+        model.model_dir.path, error_text.first_line(error))

@@ -36,6 +36,7 @@ from adanet.engines.cluster import connection as connection_lib
 from adanet.engines.cluster import evaluation_requests as requests_lib
 from adanet.engines.cluster import peers as peers_lib
 from adanet.engines.cluster import results
+from adanet.tf_compat import error_text
 from adanet.tf_compat import files
 from adanet.training import candidates as candidates_lib
 from adanet.training import model as model_lib
@@ -369,5 +370,6 @@ class EvaluationWorker:
       logging.warning("%s cannot evaluate %s: %s: %s", connection.name,
                       peers_lib.first_names(share), type(error).__name__,
                       error)
-      answer = requests_lib.Answer(error=f"{type(error).__name__}: {error}")
+      answer = requests_lib.Answer(
+          error=f"{type(error).__name__}: {error_text.first_line(error)}")
     write(answer)

@@ -21,6 +21,7 @@ from adanet.engines.cluster import connection as connection_lib
 from adanet.engines.cluster import decisions
 from adanet.engines.cluster import job_state as job_state_lib
 from adanet.engines.cluster import sessions as cluster_sessions
+from adanet.tf_compat import error_text
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 from adanet.training import trainer
@@ -149,8 +150,7 @@ class Generation:
       raise error
     logging.warning(
         "Iteration %d: a parameter server may be lost at step %d (%s: %s).",
-        self._number, step, type(error).__name__,
-        str(error).strip().partition("\n")[0])
+        self._number, step, type(error).__name__, error_text.first_line(error))
     self._pause(decisions.pause_secs(self._num_failures))
 
   def _pause(self, secs):

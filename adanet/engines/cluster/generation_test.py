@@ -90,10 +90,18 @@ class GenerationTest(parameterized.TestCase):
     with self.assertRaises(raised):
       self._fail(error)
 
-  def test_says_what_the_error_was(self):
+  @parameterized.parameters(
+      (_errors.UnknownError(None, None, "KeyError: 7\nTraceback"),
+       "(UnknownError: KeyError: 7)."),
+      # As TensorFlow says that a parameter server is lost.
+      (_errors.UnavailableError(
+          None, None, "\n=====================\nSocket closed\n=====\n"),
+       "(UnavailableError: Socket closed)."))
+  def test_says_what_the_error_was(self, error, said):
     with self.assertLogs(level="WARNING") as logs:
-      self._fail(_errors.UnknownError(None, None, "KeyError: 7\nTraceback"))
-    self.assertRegex(logs.output[0], "lost at step 9 .UnknownError: .*: 7.[.]$")
+      self._fail(error)
+    self.assertEndsWith(
+        logs.output[0], "a parameter server may be lost at step 9 " + said)
 
   def test_steps_of_others_count_only_where_it_trains_nothing(self):
     for steps in range(1, 9):

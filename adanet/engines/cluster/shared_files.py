@@ -18,6 +18,7 @@ from adanet import waiting
 from adanet.engines.cluster import ended
 from adanet.engines.cluster import job_state as job_state_lib
 from adanet.engines.cluster import status_board
+from adanet.tf_compat import error_text
 from adanet.tf_compat import files
 
 # How long another machine may take to see a new file, as on NFS.
@@ -108,7 +109,7 @@ class Check:
       found = job_state_lib.JobState.from_json(
           text.decode("utf-8", "replace"), path)
     except (errors.NotFoundError, errors.PermissionDeniedError) as error:
-      return " ".join(error.message.split()).partition(" [[")[0]
+      return error_text.first_line(error)
     except job_state_lib.JobStateError as error:
       return str(error)
     if found.generation != generation:

@@ -56,8 +56,8 @@ class SharedFilesTest(parameterized.TestCase):
       (True, False, 3, "and the chief has '{0}': "),
       (True, True, 4, "the chief has '{0}', which it does not see there: it is "
        "an older one there, of generation 3: "),
-      (False, True, 3, "the chief has '{1}', which it does not see there: .*"
-       "No such file or directory: "))
+      (False, True, 3, "the chief has '{1}', which it does not see there: "
+       "{1}/cluster/agreement.json; No such file or directory: "))
   def test_folders_that_differ(self, chief_sees, ps_sees, generation, message):
     chief, ps = (self._chief if sees else self._other
                  for sees in (chief_sees, ps_sees))
