@@ -35,12 +35,17 @@ class Resumed(NamedTuple):
 
   Attributes:
     iteration_number: int, the iteration of the checkpoint.
-    global_step: int, the global step of the checkpoint.
+    global_step: int, the global step at which training goes on: that of the
+      checkpoint, but see `saved_step`.
     checkpoint: str, its path.
+    saved_step: int, the global step of the checkpoint, where training goes on
+      with variables that parameter servers have kept. Other tasks may have
+      trained these since. None otherwise.
   """
   iteration_number: int
   global_step: int
   checkpoint: str
+  saved_step: Optional[int] = None
 
 
 class Progress(NamedTuple):

@@ -111,6 +111,7 @@ class ClusterFaultsTest(absltest.TestCase):
     resumed = next(s.event for s in job.seen[count:]
                    if isinstance(s.event, events.Resumed))
     self.assertGreaterEqual(resumed.global_step, step)
+    self.assertIsNotNone(resumed.saved_step)
     self.assertNotIn("parameter server", job.log("worker:0"))
     saved = max(s.event.global_step for s in job.seen
                 if isinstance(s.event, events.CheckpointSaved))

@@ -30,7 +30,8 @@ _MANY_NAMES = st.lists(_NAMES).map(tuple)
 _EVENTS = st.one_of(
     st.builds(events.IterationBegan, _NUMBERS, _MANY_NAMES, _MANY_NAMES,
               st.none() | _NUMBERS, _NUMBERS),
-    st.builds(events.Resumed, _NUMBERS, _NUMBERS, _NAMES),
+    st.builds(events.Resumed, _NUMBERS, _NUMBERS, _NAMES,
+              st.none() | _NUMBERS),
     st.builds(events.Progress, _NUMBERS, _NUMBERS,
               st.dictionaries(_NAMES, _NUMBERS),
               st.dictionaries(_NAMES, _MAYBE_FLOATS), _MAYBE_FLOATS,

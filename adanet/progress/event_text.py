@@ -3,6 +3,7 @@
 """Events of training as text."""
 
 import dataclasses
+import re
 import time
 from typing import Callable, List, Optional, Sequence
 
@@ -12,6 +13,7 @@ from adanet.progress import names as names_lib
 from adanet.progress import remaining
 
 _MAX_NAMES = 3
+_NAMED_STEP = re.compile(r"\bmodel\.ckpt-(\d+)(?:\.\d+)?$")
 
 
 def duration(seconds: float) -> str:
@@ -105,6 +107,21 @@ def undecided(event: events.IterationUndecided, names: names_lib.Names) -> str:
           f" Not trained: {_listed(event.untrained)}." * bool(event.untrained))
 
 
+def _resumed(event):
+  """Returns from where training goes on, with the meaning of each number."""
+  if event.saved_step is not None:
+    return (f"Resumed at step {event.global_step} of iteration "
+            f"{event.iteration_number}, whose variables the parameter servers "
+            f"have kept. The last checkpoint is of step {event.saved_step} "
+            f"({event.checkpoint}).")
+  # On a cluster, workers train on while a checkpoint is saved.
+  named = _NAMED_STEP.search(event.checkpoint)
+  begun = (f": its saving began at step {named.group(1)}"
+           if named and int(named.group(1)) != event.global_step else "")
+  return (f"Resumed from step {event.global_step} of iteration "
+          f"{event.iteration_number} ({event.checkpoint}{begun}).")
+
+
 class EventText:
   """The text of events, which come in their order.
 
@@ -191,8 +208,7 @@ class EventText:
     if isinstance(event, events.IterationBegan):
       return self._began(event)
     if isinstance(event, events.Resumed):
-      return (f"Resumed from step {event.global_step} of iteration "
-              f"{event.iteration_number} ({event.checkpoint}).")
+      return _resumed(event)
     if isinstance(event, events.Progress):
       return self._progress(event)
     if isinstance(event, events.Stopped):

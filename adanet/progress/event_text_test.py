@@ -44,6 +44,21 @@ class EventTextTest(parameterized.TestCase):
        "Iteration 0 begins at step 5."),
       ("resumed", events.Resumed(2, 250, "/m/model.ckpt-250"),
        "Resumed from step 250 of iteration 2 (/m/model.ckpt-250)."),
+      ("resumed_from_a_name_that_was_taken",
+       events.Resumed(2, 250, "/m/model.ckpt-250.1"),
+       "Resumed from step 250 of iteration 2 (/m/model.ckpt-250.1)."),
+      ("resumed_from_the_begin_of_an_iteration",
+       events.Resumed(2, 250, "/m/increment.ckpt-2"),
+       "Resumed from step 250 of iteration 2 (/m/increment.ckpt-2)."),
+      ("resumed_from_what_workers_trained_on",
+       events.Resumed(2, 252, "/m/model.ckpt-250"),
+       "Resumed from step 252 of iteration 2 (/m/model.ckpt-250: its saving "
+       "began at step 250)."),
+      ("resumed_with_variables_that_were_kept",
+       events.Resumed(0, 4000, "/m/model.ckpt-1511", 1511),
+       "Resumed at step 4000 of iteration 0, whose variables the parameter "
+       "servers have kept. The last checkpoint is of step 1511 "
+       "(/m/model.ckpt-1511)."),
       ("progress",
        events.Progress(0, 30, {"a": 30, "b": 9}, {"a": .25, "b": None}, 12.345,
                        65.),

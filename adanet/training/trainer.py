@@ -302,7 +302,9 @@ class IterationTraining:
     else:
       saver.go_on_from(start.checkpoint)
       self._training.report(events.Resumed(
-          start.number, global_step, start.checkpoint))
+          start.number, global_step, start.checkpoint,
+          self._model.model_dir.global_step(start.checkpoint)
+          if is_taken_over else None))
 
   def train(self, session: Any, coordinator: Any) -> loop_lib.Ending:
     """Trains in a session until something ends it.

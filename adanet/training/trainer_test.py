@@ -13,6 +13,7 @@ from unittest import mock
 from absl.testing import absltest
 from adanet import distributed
 from adanet import tf_compat
+from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import summary
 from adanet.testing import builders
@@ -178,6 +179,41 @@ class TrainerTest(absltest.TestCase):
     self.assertEqual([_STEPS - 1, _STEPS - 1, 0],
                      [b.hooks[0].count for b in made])
     self.assertEqual(3 * _STEPS, user.count)
+
+
+  def test_where_a_chief_goes_on(self):
+    folder = self.create_tempdir().full_path
+    model = model_lib.Model(
+        searches.make([builders.Dense("a")], _STEPS),
+        model_dir_lib.ModelDir(folder),
+        tf_compat.RunConfig(model_dir=folder, tf_random_seed=1),
+        distributed.ReplicationStrategy())
+    said = []
+    training = trainer.Training(
+        trainer.Request(builders.input_fn(), max_iterations=1), mock.Mock(),
+        said.append)
+
+    def begin(start, steps_since=0, **arguments):
+      with model.graph(builders.input_fn(), "train", 0) as built:
+        it = trainer.IterationTraining(
+            model, training, built, start, trainer.TrainingTask(
+                "chief:0", True, loop_lib.LoopContext(said.append, mock.Mock()),
+                time.time()))
+        others = tf_compat.v1.assign_add(
+            built.iteration.global_step, steps_since)
+        with sessions.local_session(None) as session:
+          it.initializers.set_variables(session)
+          with it.initializers.started(session):
+            session.run(others)
+            it.begin(session, **arguments)
+      return said.pop()
+
+    checkpoint = begin(trained.Start(0, None), 7).path
+    self.assertEndsWith(checkpoint, "model.ckpt-7")
+    start = trained.Start(0, checkpoint, starts_iteration=False)
+    self.assertEqual(events.Resumed(0, 7, checkpoint), begin(start))
+    self.assertEqual(events.Resumed(0, 12, checkpoint, 7),
+                     begin(start, 5, is_taken_over=True))
 
 
 class StepRateTest(absltest.TestCase):
