@@ -53,7 +53,7 @@ class EarlyStopping:
       object.__setattr__(self, name, int(value))
     if not _is_number(self.min_delta) or not 0 <= self.min_delta < math.inf:
       raise ValueError(f"EarlyStopping(min_delta={self.min_delta!r}): expected "
-                       "a number >= 0")
+                       "a finite number >= 0")
 
   def is_due(self, step: int) -> bool:
     """Returns whether a network is checked after one of its steps."""

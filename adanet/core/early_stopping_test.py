@@ -109,9 +109,9 @@ class EarlyStoppingTest(parameterized.TestCase):
       ({"every_steps": True}, "every_steps=True", "a whole number > 0"),
       ({"patience": 0}, "patience=0", "a whole number > 0"),
       ({"patience": None}, "patience=None", "a whole number > 0"),
-      ({"min_delta": -.1}, "min_delta=-0.1", "a number >= 0"),
-      ({"min_delta": _NAN}, "min_delta=nan", "a number >= 0"),
-      ({"min_delta": _INF}, "min_delta=inf", "a number >= 0"))
+      ({"min_delta": -.1}, "min_delta=-0.1", "a finite number >= 0"),
+      ({"min_delta": _NAN}, "min_delta=nan", "a finite number >= 0"),
+      ({"min_delta": _INF}, "min_delta=inf", "a finite number >= 0"))
   def test_refuses_a_number_that_makes_no_sense(self, given, what, expected):
     with self.assertRaises(ValueError) as raised:
       early_stopping.EarlyStopping(**given)

@@ -99,8 +99,35 @@ def check_weights(name, value, expected, count=None):
     raise TypeError(message) from None
   if not value or count not in (None, len(value)):
     raise ValueError(message)
-  return tuple(check_weight(f"{name}[{i}]", number, "a number greater than 0")
-               for i, number in enumerate(value))
+  return tuple(
+      check_weight(f"{name}[{i}]", number, "a finite number greater than 0")
+      for i, number in enumerate(value))
+
+
+#: The least and the most of a cost or a size in a plan, whose times and ratios
+#: are floats.
+LEAST, MOST = 1e-100, 1e100
+RANGE = f"from {LEAST:g} to {MOST:g}"
+
+
+def numbers_in_range(count):
+  """Returns what a plan expects as costs or sizes, for an error."""
+  return f"{count} number{'s' * (count != 1)} {RANGE}"
+
+
+def check_weights_of_plan(name, value, num_subnetworks):
+  """Returns the costs or sizes of a plan as a tuple; else as `check_weights`.
+
+  Raises:
+    TypeError: `value` is no sequence of numbers.
+    ValueError: it has not a number for each subnetwork, or one is not in
+      [LEAST, MOST].
+  """
+  expected = f"{numbers_in_range(num_subnetworks)}, one for each subnetwork"
+  checked = check_weights(name, value, expected, num_subnetworks)
+  if not all(LEAST <= weight <= MOST for weight in checked):
+    raise ValueError(f"{name}={show(value)}: expected {expected}.")
+  return checked
 
 
 #: A plan asks each worker about every subnetwork.

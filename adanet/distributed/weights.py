@@ -135,8 +135,8 @@ class Work(Weights):
     super().__init__("costs", costs, measured)
     if not (ensembles is None or callable(ensembles)):
       ensembles = _arguments.check_weight(
-          "ensemble_cost", ensembles, "None, a number of at least 0, or a "
-          "function from num_subnetworks to one", may_be_zero=True)
+          "ensemble_cost", ensembles, "None, a finite number of at least 0, or "
+          "a function from num_subnetworks to one", may_be_zero=True)
     self.ensembles = ensembles
     self._measured_ensembles = measured_ensembles
 
@@ -157,7 +157,7 @@ class Work(Weights):
     if callable(self.ensembles):
       return _arguments.check_weight(
           f"ensemble_cost({num_subnetworks})", self.ensembles(num_subnetworks),
-          "a number of at least 0", may_be_zero=True)
+          "a finite number of at least 0", may_be_zero=True)
     if self.ensembles is not None:
       return self.ensembles
     if self._measured_ensembles is not None and costs is not None:

@@ -131,7 +131,7 @@ class GreedyEnsembler(FittedEnsembler):
     for argument, value in (("adanet_lambda", adanet_lambda),
                             ("adanet_beta", adanet_beta)):
       _check(argument, value, lambda value: isinstance(value, (int, float)) and
-             0 <= value < math.inf, "a number of at least 0")
+             0 <= value < math.inf, "a finite number of at least 0")
     self.adanet_lambda = adanet_lambda
     self.adanet_beta = adanet_beta
     self._max_selections = max_selections

@@ -53,8 +53,8 @@ class ExecutorPlan:
     Args:
       num_workers: at least 1, and at most 20,000.
       num_subnetworks: at least 1; 10 million pairs with a worker at most.
-      costs: the cost of a step of each subnetwork, with its ensembles: positive
-        numbers in any unit. None: all cost 1.
+      costs: the cost of a step of each subnetwork, with its ensembles: numbers
+        from 1e-100 to 1e100, in any unit. None: all cost 1.
 
     Raises:
       ValueError: an argument is out of range.
@@ -63,9 +63,7 @@ class ExecutorPlan:
     self.num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
     _arguments.check_cluster(num_workers, num_subnetworks)
     if costs is not None:
-      costs = _arguments.check_weights(
-          "costs", costs, f"{num_subnetworks} numbers greater than 0, one for "
-          "each subnetwork", num_subnetworks)
+      costs = _arguments.check_weights_of_plan("costs", costs, num_subnetworks)
     self.costs = costs
     # As integers: then no order of adding them makes a difference.
     exact = [fractions.Fraction(cost)

@@ -73,13 +73,20 @@ class ExecutorPlanTest(parameterized.TestCase):
     self.assertEqual(20000 - 3, plan.figures()["idle_workers"])
     self.assertLen(plan.worker_groups, 4)
 
+  def test_far_costs(self):
+    plan = plan_lib.ExecutorPlan(1, 3, (1e100, 1e100, 1e-100))
+    self.assertEqual(2e100, plan.training_time())
+    self.assertEqual(1., plan.figures()["speedup"])
+
   @parameterized.parameters(
       ((0, 1), "num_workers=0: expected an integer of at least 1."),
       ((10**5, 3), "num_workers=100000: expected at most 20,000 workers."),
       ((1, 0), "num_subnetworks=0: expected an integer of at least 1."),
-      ((1, 2, (1,)), "costs=(1,): expected 2 numbers greater than 0, one for "
-                     "each subnetwork."),
-      ((1, 1, (0,)), "costs[0]=0: expected a number greater than 0."))
+      ((1, 2, (1,)), "costs=(1,): expected 2 numbers from 1e-100 to 1e+100, "
+                     "one for each subnetwork."),
+      ((1, 1, (1e308,)), "costs=(1e+308,): expected 1 number from 1e-100 to "
+                         "1e+100, one for each subnetwork."),
+      ((1, 1, (0,)), "costs[0]=0: expected a finite number greater than 0."))
   def test_bad_arguments(self, arguments, message):
     with self.assertRaises(ValueError) as caught:
       plan_lib.ExecutorPlan(*arguments)

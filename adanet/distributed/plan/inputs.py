@@ -11,6 +11,7 @@ import sys
 from adanet import distributed
 from adanet import tf_compat
 from adanet.console import command
+from adanet.distributed import _arguments
 
 
 def error_text(error):
@@ -76,11 +77,10 @@ def parse_weights(flag, num_subnetworks):
     weights = ()
   if len(weights) != num_subnetworks:
     raise command.BadInput(
-        "--{}={}: expected {}, one for each subnetwork.".format(
-            flag.name, flag.value, "1 number greater than 0"
-            if num_subnetworks == 1 else
-            f"{num_subnetworks} numbers greater than 0 with commas between "
-            "them"))
+        f"--{flag.name}={flag.value}: expected "
+        f"{_arguments.numbers_in_range(num_subnetworks)}"
+        f"{' with commas between them' * (num_subnetworks != 1)}, one for each "
+        "subnetwork.")
   return weights
 
 
@@ -91,14 +91,15 @@ def parse_weight(flag):
   try:
     return 0 if float(flag.value) == 0 else _parse_weight(flag.value)
   except ValueError as e:
-    raise command.BadInput(f"--{flag.name}={flag.value}: expected a number "
-                           "of at least 0.") from e
+    raise command.BadInput(
+        f"--{flag.name}={flag.value}: expected 0, or a number "
+        f"{_arguments.RANGE}.") from e
 
 
 def _parse_weight(text):
-  """Returns a number of at least 1e-100 and at most 1e100, or raises."""
+  """Returns a number that a plan takes, or raises a ValueError."""
   number = float(text)
-  if not 1e-100 <= number <= 1e100:
+  if not _arguments.LEAST <= number <= _arguments.MOST:
     raise ValueError(text)
   return int(text) if text.strip().isdigit() else number
 

@@ -341,16 +341,19 @@ class BadInputTest(MainTestCase):
     self.assert_refused(expected, "--subnetworks=2", *flags.split())
 
   @parameterized.parameters("1", "1,2,3", "1,two", "1,,2", "", "0,1", "-1,1",
-                            "nan,1", "inf,1", "1e101,1")
+                            "nan,1", "inf,1", "1e101,1", "1e308,1e308")
   def test_costs_and_sizes(self, value):
     for flag in ("--costs=" + value, "--sizes=" + value):
-      self.assert_refused(flag + ": expected 2 numbers greater than 0 with ",
-                          "--workers=3", "--subnetworks=2", flag)
+      self.assert_refused(
+          flag + ": expected 2 numbers from 1e-100 to 1e+100 with commas "
+          "between them, one for each subnetwork.",
+          "--workers=3", "--subnetworks=2", flag)
 
   @parameterized.parameters("two", "", "-1", "nan", "inf", "1e101", "1,2")
   def test_ensemble_cost(self, value):
     self.assert_refused(
-        f"--ensemble_cost={value}: expected a number of at least 0.",
+        f"--ensemble_cost={value}: expected 0, or a number from 1e-100 to "
+        "1e+100.",
         "--workers=3", "--subnetworks=2", "--ensemble_cost=" + value)
 
   def test_no_subnetworks(self):

@@ -37,10 +37,6 @@ Indices = indices_lib.Indices
 Names = Optional[Sequence[str]]
 
 
-# The least and the most of a cost or a size: predictions divide them, as float.
-_LEAST, _MOST = 1e-100, 1e100
-
-
 def _weights(name, given, strategy, num_subnetworks):
   """Returns costs or sizes as a tuple, after checking them; None if all are 1.
 
@@ -53,12 +49,7 @@ def _weights(name, given, strategy, num_subnetworks):
         num_subnetworks)
     if set(given) == {1}:
       return None
-  expected = (f"{num_subnetworks} numbers from {_LEAST:g} to {_MOST:g}, one for "
-              "each subnetwork")
-  checked = _arguments.check_weights(name, given, expected, num_subnetworks)
-  if not all(_LEAST <= weight <= _MOST for weight in checked):
-    raise ValueError(f"{name}={_arguments.show(given)}: expected {expected}.")
-  return checked
+  return _arguments.check_weights_of_plan(name, given, num_subnetworks)
 
 
 def _ensemble_cost(given, strategy, num_subnetworks, costs, has_other_costs):
@@ -74,10 +65,10 @@ def _ensemble_cost(given, strategy, num_subnetworks, costs, has_other_costs):
     given = strategy.ensemble_cost_of(num_subnetworks)
     if given == implied:
       return implied
-  expected = f"None, 0, or a number from {_LEAST:g} to {_MOST:g}"
+  expected = f"None, 0, or a number {_arguments.RANGE}"
   checked = _arguments.check_weight(
       "ensemble_cost", given, expected, may_be_zero=True)
-  if checked and not _LEAST <= checked <= _MOST:
+  if checked and not _arguments.LEAST <= checked <= _arguments.MOST:
     raise ValueError(
         f"ensemble_cost={_arguments.show(given)}: expected {expected}.")
   return checked

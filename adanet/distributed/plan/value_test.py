@@ -270,8 +270,8 @@ class ErrorsTest(parameterized.TestCase):
       (ValueError, "sizes=[1, 1e+101]: expected 2 numbers from 1e-100 to ",
        OURS[0], 3, 2, 2, None, [1, 1e101]),
       (ValueError, "costs=[1, 1000", OURS[0], 3, 2, 2, [1, 10**400]),
-      (ValueError, "costs[1]=nan: expected a number greater than 0.", OURS[0],
-       3, 2, 2, (1, float("nan"))),
+      (ValueError, "costs[1]=nan: expected a finite number greater than 0.",
+       OURS[0], 3, 2, 2, (1, float("nan"))),
       (TypeError, "costs=5: expected 2 numbers", OURS[0], 3, 2, 2, 5),
       (ValueError, "ensemble_cost=-1: expected None, 0, or a number from "
        "1e-100 to 1e+100.", OURS[0], 3, 2, 3, None, None, -1),

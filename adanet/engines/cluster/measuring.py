@@ -92,8 +92,9 @@ def stated(builders: Sequence[Any],
           f"{name}: expected one from all builders of an iteration, or from "
           f"none. Without: {', '.join(map(repr, silent))}.")
     if not _is_positive(value):
-      raise ValueError(f"builder {builder.name!r}: {name}={value!r}: expected "
-                       "a number greater than 0, or None to let it be measured")
+      raise ValueError(
+          f"builder {builder.name!r}: {name}={value!r}: expected a finite "
+          "number greater than 0, or None to let it be measured")
   return tuple(int(value) if isinstance(value, numbers.Integral) else
                float(value) for value in values)
 

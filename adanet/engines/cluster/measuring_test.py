@@ -86,7 +86,8 @@ class MeasuringTest(parameterized.TestCase):
 
   @parameterized.parameters(
       ([None, 1], "builder 'a': cost=None, but other builders have a cost"),
-      ([0, 1], "builder 'a': cost=0: expected a number greater than 0"),
+      ([0, 1], "builder 'a': cost=0: expected a finite number "
+       "greater than 0"),
       ([1, -1.], "builder 'b': cost=-1.0"), ([1, math.inf], "'b': cost=inf"),
       ([1, math.nan], "'b': cost=nan"), ([True, 1], "'a': cost=True"),
       (["1", 1], "'a': cost='1'"))

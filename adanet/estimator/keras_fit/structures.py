@@ -225,8 +225,8 @@ def check_class_weight(value: Any) -> None:
                        "int.")
     if isinstance(weight, bool) or not isinstance(
         weight, (int, float, np.number)) or not 0 <= weight < float("inf"):
-      raise ValueError(f"class_weight[{label}]={weight!r}: expected a number "
-                       "of at least 0.")
+      raise ValueError(f"class_weight[{label}]={weight!r}: expected a finite "
+                       "number of at least 0.")
 
 
 def weights_of_classes(y: np.ndarray, class_weight: Mapping[int, float]
