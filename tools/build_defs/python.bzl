@@ -52,7 +52,7 @@ def py_tiered_test(name, srcs, quick, shard_count = None, tags = [], **kwargs):
         **kwargs
     )
 
-def py_together_test(name, cases, whole = []):
+def py_together_test(name, cases, whole = [], tags = []):
     """Makes a medium test that runs cases of several files in one process.
 
     So TensorFlow, which takes longer to import than most cases to run, is
@@ -70,11 +70,12 @@ def py_together_test(name, cases, whole = []):
         their classes or cases, such as "nan_test.NanTest.test_all_nan".
       whole: list of further tests that may run in one process, behind those
         that `cases` has whole.
+      tags: of the test of whole files, such as "versions".
     """
     _py_together_test(name, cases, "medium", ["quick"])
     files = [case for case in cases if "." not in case] + whole
     if files:
-        _py_together_test("whole_" + name, files, "large", ["manual"])
+        _py_together_test("whole_" + name, files, "large", ["manual"] + tags)
         native.test_suite(
             name = "alone_" + name,
             tags = ["manual"],
