@@ -31,7 +31,7 @@ def _parts(strategy, num_workers, num_subnetworks):
 
 class InputPartsTest(parameterized.TestCase):
 
-  @hypothesis.settings(max_examples=100)
+  @hypothesis.settings(max_examples=60)
   @hypothesis.given(answers_lib.all_strategies, answers_lib.shapes)
   def test_no_subnetwork_misses_a_row(self, strategy, shape):
     m, _, k = shape
