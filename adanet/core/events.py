@@ -157,8 +157,11 @@ class Joined(NamedTuple):
 
   Attributes:
     model_dir: str, the folder of the search, absolute.
+    job_number: int, how often the task's program has begun to train, in this
+      life of the task. It is the same in all tasks.
   """
   model_dir: str
+  job_number: int = 1
 
 
 class Working(NamedTuple):

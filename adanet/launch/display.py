@@ -19,14 +19,15 @@ class Display:
   """A context manager: shows events on a terminal, or some of them as lines."""
 
   def __init__(self, tasks: Sequence[job_lib.Task],
-               on_joined: Callable[[job_lib.Task, str], None],
+               on_joined: Callable[[job_lib.Task, str, int], None],
                on_working: Callable[[job_lib.Task], None],
                warn: Callable[[str], None]):
     """Shows nothing yet.
 
     Args:
       tasks: all tasks of the job.
-      on_joined: called with a task that takes part, and its model_dir.
+      on_joined: called with a task that takes part, its model_dir, and the
+        number of its training.
       on_working: called with a task that has begun to work.
       warn: prints a line, also of an event.
     """
@@ -63,7 +64,7 @@ class Display:
         self._has_warned = True
       return
     if isinstance(event, events.Joined):
-      self._on_joined(task, event.model_dir)
+      self._on_joined(task, event.model_dir, event.job_number)
     if isinstance(event, events.Working):
       self._on_working(task)
     for shown in self._progress.add(task.name, event):

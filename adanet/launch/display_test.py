@@ -36,7 +36,7 @@ class DisplayTest(parameterized.TestCase):
   def test_joined(self):
     with self._display() as display:
       display.add(_PS, event_json.dumps(events.Joined("/m")))
-    self.assertEqual([(_PS, "/m")], self.joined)
+    self.assertEqual([(_PS, "/m", 1)], self.joined)
     self.assertEmpty(self.warnings)
 
   def test_bad_events(self):

@@ -104,7 +104,8 @@ class Supervision:
     """
     self._max_restarts = max_restarts
     self._num_restarts = {task: 0 for task in tasks}
-    self._folders: Dict[job_lib.Task, str] = {}
+    # By the number of a training: a program may train more than once.
+    self._folders: Dict[int, Dict[job_lib.Task, str]] = {}
     self._has_worked: Set[job_lib.Task] = set()
     self._unfinished = set(tasks)
     # In the order of time: tasks that have not worked again since they failed.
@@ -147,15 +148,18 @@ class Supervision:
     self.stop(_EXIT_FAILURE)
     self.problem = problem
 
-  def joined(self, task: job_lib.Task, model_dir: str) -> None:
+  def joined(self, task: job_lib.Task, model_dir: str,
+             job_number: int = 1) -> None:
     """A task reports that it takes part.
 
     Args:
       task: which.
       model_dir: the folder of its search, absolute.
+      job_number: the number of this training in the program.
     """
-    self._folders[task] = model_dir
-    other, folder = next(iter(self._folders.items()))
+    folders = self._folders.setdefault(job_number, {})
+    folders[task] = model_dir
+    other, folder = next(iter(folders.items()))
     if folder != model_dir and not self.is_ending:
       self._give_up(
           f"{other.name} has the model_dir {folder!r}, and {task.name} has "
@@ -188,7 +192,8 @@ class Supervision:
 
   def _took_no_part(self, task):
     """Returns whether a task never did its work for the job."""
-    return (task not in self._folders and task not in self._has_worked and
+    return (task not in self._has_worked and
+            not any(task in folders for folders in self._folders.values()) and
             task.job != job_lib.EVALUATOR and not self.is_chief_done)
 
   def ended(self, task: job_lib.Task, returncode: int) -> Decision:

@@ -71,6 +71,16 @@ class SupervisionTest(parameterized.TestCase):
     decides.joined(_WORKER, "/o")
     self.assertNotIn("/o", decides.problem)
 
+  def test_another_folder_in_another_training(self):
+    decides = _supervision()
+    for task in _TASKS:
+      decides.joined(task, "/n", 2)
+    decides.joined(_PS, "/m")  # Started again.
+    self.assertIsNone(decides.problem)
+    decides.joined(_PS, "/m", 2)
+    self.assertStartsWith(
+        decides.problem, "chief:0 has the model_dir '/n', and ps:0 has '/m': ")
+
   # Whether the task has worked, how it ends, and whether the job goes on.
   @parameterized.parameters(
       (False, 1, False), (False, 143, False), (False, -9, True),

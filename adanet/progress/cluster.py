@@ -84,6 +84,12 @@ class ClusterProgress:
     """
     self._chief = chief
     self._training = frozenset(training)
+    self._job_number = 1
+    self._jobs: Dict[str, int] = {}  # The job number of each task.
+    self._clear()
+
+  def _clear(self) -> None:
+    """Forgets the search that was shown."""
     self._number = -1
     self._began: Dict[str, events.IterationBegan] = {}
     self._shown_began: Optional[events.IterationBegan] = None
@@ -101,14 +107,21 @@ class ClusterProgress:
     Returns:
       List of the events to show now.
     """
+    if isinstance(event, events.Joined):
+      self._jobs[task] = event.job_number
+      if task == self._chief and event.job_number > self._job_number:
+        self._job_number = event.job_number
+        self._clear()  # The program trains again, maybe another search.
+      return []
+    if self._jobs.get(task, self._job_number) != self._job_number:
+      return []  # Of a task that is late.
     if isinstance(event, events.IterationBegan):
       return self._add_began(task, event)
     if isinstance(event, events.Progress):
       return self._add_progress(task, event)
     if isinstance(event, events.Stopped):
       return self._once((event.iteration_number, event.name), event)
-    if (isinstance(event, (events.Joined, events.Working)) or
-        task != self._chief):
+    if isinstance(event, events.Working) or task != self._chief:
       return []
     if (isinstance(event, events.Resumed) and self._progress and
         event.global_step < merged(self._progress, self._chief).global_step):

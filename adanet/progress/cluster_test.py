@@ -178,6 +178,22 @@ class ClusterProgressTest(parameterized.TestCase):
     self.assertEqual(
         saved + " 3 steps that were trained since are lost.", merging.lost())
 
+  def test_another_training(self):
+    progress = cluster.ClusterProgress()
+    ended = events.TrainingEnded(9, "the reason")
+    self.assertLen(progress.add("chief:0", _progress({"a": 9}, 1)), 1)
+    self.assertEmpty(progress.add("chief:0", events.Joined("/m", 2)))
+    # Its search is another one. This worker is late.
+    progress.add("worker:0", events.Joined("/m", 1))
+    self.assertEmpty(progress.add("worker:0", _progress({"a": 9}, 1)))
+    self.assertEqual([_progress({"b": 1})],
+                     progress.add("chief:0", _progress({"b": 1})))
+    progress.add("worker:0", events.Joined("/m", 2))
+    self.assertEqual(
+        [_progress({"b": 1, "c": 2})],
+        progress.add("worker:0", _progress({"c": 2})))
+    self.assertEqual([ended], progress.add("chief:0", ended))
+
   def test_working_is_not_shown(self):
     self.assertEqual(
         [[]], self._shown(("chief:0", events.Working("chief:0"))))
