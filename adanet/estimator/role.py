@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Chooses the engine or the task of this process, and trains with it."""
 
+import contextlib
 import enum
 from typing import Any
 
@@ -12,6 +13,7 @@ from adanet.core import nan_loss
 from adanet.engines import local
 from adanet.engines.cluster import chief
 from adanet.engines.cluster import connection as connection_lib
+from adanet.engines.cluster import ended
 from adanet.engines.cluster import parameter_server
 from adanet.engines.cluster import worker
 from adanet.engines.executor import driver
@@ -68,7 +70,14 @@ def train(model: model_lib.Model, request: trainer.Request,
         f"early_stopping={model.search.early_stopping!r}: expected None with "
         "parameter servers. Train on an executor, which checks networks too: "
         "unset TF_CONFIG, and give train an executor")
-  reporter.tell(events.Joined(files.real_path(model.model_dir.path)))
+  with contextlib.nullcontext() if executor is not None else (
+      ended.as_job(model.config)):
+    _train(model, request, executor, role)
+
+
+def _train(model, request, executor, role):
+  reporter.tell(events.Joined(
+      files.real_path(model.model_dir.path), ended.job_id(model.config).number))
   if role == Role.EVALUATOR and executor is None:
     logging.info("Skipped training: this task is the evaluator. It works in "
                  "adanet.train_and_evaluate.")

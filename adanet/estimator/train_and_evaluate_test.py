@@ -13,6 +13,7 @@ import adanet
 from adanet import tf_compat
 from adanet.engines.cluster import ended
 from adanet.engines.cluster import job_state as job_state_lib
+from adanet.engines.cluster import process_jobs
 from adanet.engines.cluster import results as results_lib
 from adanet.estimator import export
 from adanet.estimator import exporters
@@ -213,8 +214,8 @@ class _FakeEstimator:
 class ClusterTest(parameterized.TestCase):
 
   def _train_and_evaluate(self, estimator, **environ):
-    """Calls it as a task of a job does; returns the results."""
-    with mock.patch.dict(
+    """Calls it as a task in a process of its own; returns the results."""
+    with mock.patch.dict(process_jobs.num_over, clear=True), mock.patch.dict(
         os.environ, dict(estimator.environ, ADANET_JOB_ID="job", **environ)):
       return adanet.train_and_evaluate(
           estimator, adanet.TrainSpec(print, 6), adanet.EvalSpec(print))

@@ -27,7 +27,9 @@ also does when the chief's own input has ended, and the chief waits for nobody.
 Only the chief looks at `max_seconds`.
 
 At the end the job state says that the job is OVER or STOPPED, and all tasks
-end. After an error, they wait for the chief to be started again.
+end. After an error, they wait for the chief to be started again. If the program
+trains again, that is another job, see `process_jobs`: the servers stay, and the
+variables of the last generation are freed when the next one has trained.
 
 When a parameter server is lost in the middle of an iteration:
 
@@ -85,6 +87,9 @@ _OVER_SECS = 35.
 # and save it. Parameter servers stay as long.
 _TAKE_OVER_SECS = 8.
 
+# The containers that earlier jobs of this process have left.
+_left: List[str] = []
+
 
 class _VariablesLostError(Exception):
   """A parameter server has lost the variables of a generation."""
@@ -127,23 +132,41 @@ class ChiefEngine(engine.Engine):
   def _wait_until_known_to_be_over(self):
     """Returns whether this chief was restarted after the end of its job.
 
-    A new job may have the same id as one that is over. Then parameter servers
-    run, or start soon. So this waits for them for a while.
+    Or in a later job. A new job may have the same id as one that is over. Then
+    parameter servers run, or start soon. So this waits for them for a while.
     """
     connection = self._connection
     end = time.monotonic() + _OVER_SECS
     while True:
       job_state = connection.file.read()
-      if connection.job_watch.after(job_state) == job_state_lib.State.OVER:
+      if (connection.job_watch.after(job_state) == job_state_lib.State.OVER or
+          self._is_followed(job_state)):
         return True
+      is_own = connection.job.is_of(job_state)
       if (job_state is None or job_state.state != job_state_lib.State.OVER or
-          not connection.job.is_of(job_state) or
+          not (is_own or connection.job.is_followed_by(job_state)) or
+          is_own and
           job_state.max_steps != self._training.request.max_steps or
           time.monotonic() >= end or
           len(addresses.unreachable(connection.servers)) <
           len(connection.servers)):
         return False
       time.sleep(_FILE_SECS)
+
+  def _is_followed(self, job_state):
+    """Returns whether this chief was restarted in a later job of its program.
+
+    Args:
+      job_state: `JobState` in the file; None for none.
+    """
+    job = self._connection.job
+    if job.is_followed_by(job_state) and (
+        self._connection.job_watch.after(job_state) ==
+        job_state_lib.State.OVER):
+      return True
+    # Another run, or the first one in this folder, has no later job.
+    return (job.is_of(job_state) or job.is_followed_by(job_state)) and (
+        self._connection.is_followed())
 
   def _announce_return(self):
     """Says that a job goes on, before other tasks give up: a graph takes long.
@@ -180,9 +203,14 @@ class ChiefEngine(engine.Engine):
         self._end_takeover()
         start = self._from_latest_checkpoint(start)
       is_ready = False
-    if self._connection.free(range(self._oldest, self._generation)):
+    if self._connection.free(_left + self._containers(self._generation)):
       self._oldest = self._generation
+      del _left[:]
     return trained
+
+  def _containers(self, end):
+    """Returns the containers that may be left, before those of a generation."""
+    return [self._connection.container(i) for i in range(self._oldest, end)]
 
   def _from_latest_checkpoint(self, start):
     """Returns a `Start` of the same iteration, from its latest checkpoint."""
@@ -414,6 +442,8 @@ class ChiefEngine(engine.Engine):
   def skipped(self, request: trainer.Request, reason: str) -> None:
     """See `Engine`."""
     with lock.owned(self.model.model_dir.path):
+      if self._is_followed(self._connection.file.read()):
+        return
       self.finished(engine.SearchOutcome.OVER, reason)
 
   def finished(self, outcome: engine.SearchOutcome, reason: str) -> None:
@@ -435,6 +465,8 @@ class ChiefEngine(engine.Engine):
     connection.evaluation_requests.remove()
     for one in connection.status_boards:
       one.close()
+    if self._generation is not None:
+      _left.extend(self._containers(self._generation + 1))
 
 
 def _check_share(iteration, placement):

@@ -25,6 +25,7 @@ from adanet.training import signals
 from adanet.training import trainer
 
 _FILE_SECS = 1.  # Between two reads of a file.
+_FOLLOWED = "the chief has begun its next training"
 
 
 class GenerationChanged(Exception):  # pylint: disable=g-bad-exception-name
@@ -95,7 +96,10 @@ class ChiefClient:
     self._read_time = now
     job_state = self._job_state = self._connection.file.read()
     state = self._connection.job_watch.after(job_state)
-    reason = job_state.reason if job_state else ""
+    if self._connection.job.is_followed_by(job_state):
+      reason = _FOLLOWED
+    else:
+      reason = job_state.reason if job_state else ""
     if state == job_state_lib.State.OVER:
       raise ended.JobFinished(reason)
     if state == job_state_lib.State.STOPPED:
@@ -108,6 +112,8 @@ class ChiefClient:
       The `JobState` that is announced; None while there is none.
     """
     status = self._board.read()
+    if status is not None and status.is_followed:
+      raise ended.JobFinished(_FOLLOWED)
     if status is not None and status.announced != self._announced:
       self._announced = status.announced
       self._read_time = 0.
@@ -138,7 +144,8 @@ class ChiefClient:
       return False
     self._look_time = now
     status = self._board.read()
-    return status is not None and status.announced not in (0, generation)
+    return status is not None and (
+        status.is_followed or status.announced not in (0, generation))
 
   def look_for_variables(self, generation: int) -> bool:
     """Looks whether all variables of a generation have their values."""

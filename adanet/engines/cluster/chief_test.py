@@ -25,7 +25,7 @@ _State = job_state.State
 
 class ChiefTest(parameterized.TestCase):
 
-  def _open(self, job, state):
+  def _open(self, job, state, is_followed=False):
     """Opens a chief where a job has ended; returns the job state before it.
 
     And the one that other tasks see while it builds its first graph.
@@ -39,6 +39,7 @@ class ChiefTest(parameterized.TestCase):
     made.config = tf_compat.RunConfig(model_dir=path)
     made.file, made.job = file, ended.JobId("job", True)
     made.job_watch = ended.JobWatch(made.job)
+    made.is_followed.return_value = is_followed
     made.servers = {}
     made.wait_until_written = lambda write: write()
     before = file.read()
@@ -56,15 +57,19 @@ class ChiefTest(parameterized.TestCase):
         written=found.written), found)
 
   @parameterized.parameters(
-      ("another", _State.OVER), ("another", _State.STOPPED),
+      ("another", _State.OVER), ("another#2", _State.STOPPED),
       ("job", _State.TRAINING))
   def test_nothing_is_announced_yet(self, job, state):
     before, found = self._open(job, state)
     self.assertEqual(before, found)
 
-  def test_a_job_that_is_over(self):
+  @parameterized.parameters(
+      ("job", _State.OVER, False),
+      # The chief was lost in a later training of its program.
+      ("job#2", _State.TRAINING, False), ("job", _State.TRAINING, True))
+  def test_a_job_that_is_over(self, job, state, is_followed):
     with self.assertRaises(engine.AlreadyOverError):
-      self._open("job", _State.OVER)
+      self._open(job, state, is_followed)
 
 
 if __name__ == "__main__":

@@ -31,11 +31,6 @@ def named(tasks: Mapping[str, str]) -> str:
   return ", ".join("{} ({})".format(*task) for task in sorted(tasks.items()))
 
 
-def container(generation: int) -> str:
-  """Returns the container of the variables of a generation."""
-  return f"adanet-{generation}"
-
-
 @dataclasses.dataclass(frozen=True)
 class Connection:
   """How this task reaches its cluster.
@@ -82,6 +77,12 @@ class Connection:
     """The id of the job."""
     return self.job_watch.job
 
+  def container(self, generation: int) -> str:
+    """Returns the container of the variables of a generation of this job."""
+    number = self.job.number
+    return (f"adanet-{generation}" if number == 1 else
+            f"adanet-{number}-{generation}")
+
   # Who is in the cluster.
 
   @property
@@ -93,10 +94,7 @@ class Connection:
   @property
   def chief(self) -> Dict[str, str]:
     """The task that leads, and its address."""
-    others = sorted(set(self.addresses) - set(self.servers))
-    found = [name for name in others
-             if name.partition(":")[0] in ("chief", "master")]
-    return {name: self.addresses[name] for name in found or others[:1]}
+    return _chief(self.addresses)
 
   @property
   def worker_names(self) -> List[str]:
@@ -126,6 +124,16 @@ class Connection:
     if self.config.task_type == tf_compat.TaskType.PS:
       index = self.config.task_id
     return self.status_boards[index % len(self.status_boards)]
+
+  def is_followed(self) -> bool:
+    """Returns whether a board says that the chief has begun a later job.
+
+    So this task was started again. It asks the servers that answer.
+    """
+    absent = addresses_lib.unreachable(self.servers)
+    return any(status is not None and status.is_followed for status in (
+        board.read() for i, board in enumerate(self.status_boards)
+        if f"ps:{i}" not in absent))
 
   def read_status_boards(self) -> List[Optional[status_board.GenerationStatus]]:
     """Returns each board's status; None for one that does not answer."""
@@ -165,25 +173,25 @@ class Connection:
     finally:
       sessions.close(session)
 
-  def free(self, generations: Sequence[int]) -> bool:
-    """Frees the memory of the variables of some generations.
+  def free(self, containers: Sequence[str]) -> bool:
+    """Frees the memory of the variables in some containers.
 
     Call it between sessions: it closes all of this process.
 
     Returns:
       Whether it could.
     """
-    if not generations:
+    if not containers:
       return True
     if addresses_lib.unreachable(self.servers):
       return False
     config = sessions.configured(None, ["/job:ps", self.device])
     try:
       tf_compat.v1.Session.reset(
-          self.server.target, [container(i) for i in generations], config)
+          self.server.target, list(containers), config)
       return True
     except tf_compat.v1.errors.OpError as error:
-      logging.debug("cannot free the generations %s: %s", generations, error)
+      logging.debug("cannot free %s: %s", ", ".join(containers), error)
       return False
     finally:
       for one in self.status_boards:
@@ -205,8 +213,18 @@ def _device(config):
   return f"/job:{config.task_type}/task:{config.task_id}"
 
 
+def _chief(addresses):
+  """Returns the task that leads, and its address."""
+  others = sorted(name for name in addresses if not name.startswith("ps:"))
+  found = [name for name in others
+           if name.partition(":")[0] in ("chief", "master")]
+  return {name: addresses[name] for name in found or others[:1]}
+
+
 def connect(config: Any, wait_timeout_secs: float) -> Connection:
   """Checks the addresses of a cluster, and starts the server of this task.
+
+  A server that runs since an earlier job of this process stays.
 
   Args:
     config: RunConfig with a cluster and a model_dir.
@@ -218,13 +236,16 @@ def connect(config: Any, wait_timeout_secs: float) -> Connection:
   """
   addresses = server_lib.addresses(config)
   addresses_lib.check(addresses)
-  job_watch = ended.JobWatch(ended.job_id(config))
+  chief = _chief(addresses)
+  leads = f"{config.task_type}:{config.task_id}" in chief
+  job_watch = ended.watch(config, chief_answers=lambda: (
+      not leads and not addresses_lib.unreachable(chief)))
   server = server_lib.start(config)
   return Connection(
       config=config, wait_timeout_secs=wait_timeout_secs, addresses=addresses,
       server=server, status_boards=[
           status_board.StatusBoard(i, addresses[f"ps:{i}"], server.target,
-                          _device(config))
+                                   _device(config), job_watch.job.number)
           for i in range(config.num_ps_replicas)],
       file=job_state_lib.JobStateFile(config.model_dir),
       stopped_workers=stopped_workers_lib.StoppedWorkers(config.model_dir),

@@ -15,6 +15,8 @@ _STARTED = 1000000.
 _UNIQUE = ended.JobId("job", True)
 _SHARED = ended.JobId("job", False)
 _UNKNOWN = ended.JobId("", False)
+_SECOND = ended.JobId("job", True, 2)
+_SHARED_SECOND = ended.JobId("job", False, 2)
 _CLUSTER = {"chief": ["a:1"], "worker": ["b:1", "c:1"], "ps": ["d:1"]}
 
 
@@ -52,7 +54,23 @@ class StateTest(parameterized.TestCase):
       ("stopped_of_before", _agreement("stopped"), _UNIQUE, False, 99,
        "training"),
       ("shared_stopped_of_before", _agreement("stopped"), _SHARED, False, 99,
-       "training"))
+       "training"),
+      ("followed", _agreement("training", job="job#2"), _SHARED, True, 0,
+       "over"),
+      ("followed_by_one_that_was_stopped", _agreement("stopped", job="job#3"),
+       _SECOND, True, 0, "over"),
+      ("started_again", _agreement("training", job="job#2"), _UNIQUE, False, 0,
+       "over"),
+      ("shared_followed_in_another_run", _agreement("training", job="job#2"),
+       _SHARED, False, 99, "training"),
+      ("shared_late_for_all", _agreement(job="job#2"), _SHARED, False, 30,
+       "over"),
+      ("end_of_the_job_before", _agreement(), _SECOND, True, 99, "training"),
+      ("its_own", _agreement(job="job#2"), _SECOND, False, 0, "over"),
+      ("other_second_job", _agreement(job="other#2"), _UNIQUE, True, 99,
+       "training"),
+      ("unknown_second_job", _agreement(job="other"),
+       ended.JobId("", False, 2), True, 99, "training"))
   def test_state(self, agreement, job, is_new, secs, expected):
     self.assertEqual(expected, ended.state(
         agreement, job, is_new, _STARTED, _STARTED + secs).value)
@@ -103,6 +121,31 @@ class JobStateTest(parameterized.TestCase):
                      self._states(_SHARED, [old] * 32))
 
 
+  def test_second_job(self):
+    # An earlier run left a file in the second folder. The chief evaluates.
+    now, answers = [_STARTED + 60.], [True]
+    job_watch = ended.JobWatch(
+        _SHARED_SECOND, lambda: now[0], _STARTED, lambda: answers[0])
+    old = _agreement(job="job#2")
+    self.assertEqual("training", job_watch.after(old).value)
+    now[0] += 99
+    self.assertEqual("training", job_watch.after(old).value)
+    answers[0] = False
+    self.assertEqual("over", job_watch.after(old).value)
+
+  def test_second_job_that_was_over_at_once(self):
+    # This process came late, but has followed the run before.
+    job_watch = ended.JobWatch(_SHARED_SECOND, lambda: _STARTED + 60., _STARTED)
+    self.assertEqual("over", job_watch.after(_agreement(
+        age=-50, job="job#2")).value)
+
+  def test_a_board_says_that_it_is_over(self):
+    job_watch = ended.JobWatch(_SHARED)
+    self.assertEqual("training", job_watch.after(None).value)
+    job_watch.end()
+    self.assertEqual("over", job_watch.after(None).value)
+
+
 class JobIdTest(parameterized.TestCase):
 
   def _config(self, job, index=0, cluster=None):
@@ -114,7 +157,7 @@ class JobIdTest(parameterized.TestCase):
 
   def test_is_given(self):
     config, environ = self._config("worker")
-    self.assertEqual(("mine", True), ended.job_id(
+    self.assertEqual(("mine", True, 1), ended.job_id(
         config, dict(environ, ADANET_JOB_ID="mine")))
 
   def test_addresses_stand_for_it(self):
@@ -135,8 +178,33 @@ class JobIdTest(parameterized.TestCase):
     self.assertNotEqual(found.text, other.text)
 
   def test_is_unknown_without_addresses(self):
-    self.assertEqual(("", False), ended.job_id(
+    self.assertEqual(("", False, 1), ended.job_id(
         tf_compat.RunConfig(), {"ADANET_JOB_ID": "", "TF_CONFIG": ""}))
+
+  def test_counts_the_trainings_of_a_process(self):
+    config, environ = self._config(
+        "worker", cluster=dict(_CLUSTER, ps=["counted:1"]))
+    with mock.patch.dict("os.environ", environ):
+      def enter(error=None):
+        with ended.as_job(config), ended.as_job(config):
+          number = ended.job_id(config).number
+          if error:
+            raise error
+          return number
+
+      self.assertEqual([1, 2], [enter(), enter()])
+      for error in (ValueError, SystemExit):
+        with self.assertRaises(error):
+          enter(error)
+      self.assertEqual(3, enter())  # The chief waits for another try.
+      self.assertEqual(4, ended.job_id(config).number)
+    other, environ = self._config("worker")
+    self.assertEqual(1, ended.job_id(other, environ).number)
+    # Without a cluster, TF_CONFIG may be for other trainings.
+    local = tf_compat.RunConfig()
+    with ended.as_job(local), ended.as_job(local):
+      self.assertEqual(1, ended.job_id(local, {}).number)
+    self.assertEqual(1, ended.job_id(local, {}).number)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from adanet import waiting
 from adanet.core import checkpoints
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
+from adanet.engines.cluster import addresses
 from adanet.engines.cluster import ended
 from adanet.engines.cluster import job_state as job_state_lib
 from adanet.engines.cluster import results as results_lib
@@ -58,12 +59,13 @@ def evaluate(config: Any, evaluation: Any,
     raise ValueError(
         "TF_CONFIG['task'] must have index 0 for an evaluator, got "
         f"{config.task_id}: there is one evaluator")
-  reporter.tell(events.Joined(files.real_path(config.model_dir)))
+  job = ended.job_id(config)
+  reporter.tell(events.Joined(files.real_path(config.model_dir), job.number))
   with reporter.reporter() as report:
-    job = ended.job_id(config)
     return EvaluatorTask(
         config, evaluation, name=name, start_delay_secs=start_delay_secs,
-        job=job, report=report, results_file=results_lib.file_of(config),
+        job_watch=ended.watch(config, chief_answers=_chief_answers(config)),
+        report=report, results_file=results_lib.file_of(config),
         observer=_observer(config, job)).run()
 
 
@@ -74,6 +76,15 @@ def _observer(config, job):
     return None
   address = ps[min(ps, key=int)] if isinstance(ps, dict) else ps[0]
   return shared_files.ReadOnlyObserver(config.model_dir, job, address)
+
+
+def _chief_answers(config):
+  """Returns a function that says whether the chief listens."""
+  jobs = ended.cluster(config) or {}
+  tasks = jobs.get("chief") or jobs.get("master") or ()
+  found = {"chief": address for address in (
+      tasks.values() if isinstance(tasks, dict) else tasks)}
+  return lambda: bool(found) and not addresses.unreachable(found)
 
 
 class _JobStopped(Exception):
@@ -210,7 +221,7 @@ class EvaluatorTask:
 
   def __init__(self, config: Any, evaluation: Any,
                name: Optional[str], start_delay_secs: float,
-               job: ended.JobId, report: events.Report,
+               job_watch: ended.JobWatch, report: events.Report,
                results_file: results_lib.ResultsFile,
                observer: Optional[shared_files.ReadOnlyObserver] = None,
                clock: Clock = Clock()) -> None:
@@ -222,7 +233,7 @@ class EvaluatorTask:
         evaluates and exports a checkpoint.
       name: str, distinguishes evaluations in TensorBoard, or None.
       start_delay_secs: float, how long it waits at its start.
-      job: `JobId`.
+      job_watch: `JobWatch`.
       report: called with a `Working` when it begins to wait for checkpoints.
       results_file: `ResultsFile`, which says who evaluates the last checkpoint.
       observer: `ReadOnlyObserver`; None if there is no parameter server.
@@ -239,7 +250,7 @@ class EvaluatorTask:
         config, "session_creation_timeout_secs", None)
     self._evaluation = evaluation
     self._evaluated_file = _EvaluatedFile(config.model_dir, name)
-    self._job_watch = ended.JobWatch(job, clock.now)
+    self._job_watch = job_watch
     self._job_state = _PatientReader(
         job_state_lib.JobStateFile(config.model_dir).read,
         (v1.errors.OpError, job_state_lib.JobStateError), None, clock)
@@ -255,8 +266,8 @@ class EvaluatorTask:
 
   def _state(self):
     job_state = self._job_state.read()
-    if self._observer is not None:
-      self._observer.check_seen(job_state)
+    if self._observer is not None and self._observer.check_seen(job_state):
+      self._job_watch.end()
     return self._job_watch.after(job_state)
 
   def _is_superseded(self):

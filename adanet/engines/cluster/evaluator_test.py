@@ -102,8 +102,9 @@ def _evaluator(estimator, spec, job, report, results_file, clock):
   return evaluator.EvaluatorTask(
       estimator.config, checkpoint_evaluation.CheckpointEvaluator(
           estimator, spec, None, clock.monotonic),
-      name=spec.name, start_delay_secs=spec.start_delay_secs, job=job,
-      report=report, results_file=results_file, clock=clock)
+      name=spec.name, start_delay_secs=spec.start_delay_secs,
+      job_watch=ended.JobWatch(job, clock.now), report=report,
+      results_file=results_file, clock=clock)
 
 
 class EvaluatorTest(parameterized.TestCase):

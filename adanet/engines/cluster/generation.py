@@ -87,7 +87,7 @@ class Generation:
     setter = v1.train.replica_device_setter(
         ps_tasks=num_ps, worker_device=self._connection.device,
         ps_strategy=devices.OpNameHashStrategy(num_ps))
-    container = connection_lib.container(self._generation)
+    container = self._connection.container(self._generation)
     with v1.get_default_graph().container(container), v1.device(setter):
       yield
 

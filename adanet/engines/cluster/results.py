@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The results of the last checkpoint of a job, for all of its tasks.
 
-    <model_dir>/cluster/results.json
+    <model_dir>/cluster/results.json      of the first job of a program
+    <model_dir>/cluster/results-2.json    of the second one, and so on
 
 One task evaluates and exports it: the evaluator, or the chief where no
 evaluator is known. The chief decides that when it starts, and the file says it,
@@ -21,6 +22,7 @@ from adanet import tf_compat
 from adanet import waiting
 from adanet.core import metric_values
 from adanet.engines.cluster import ended
+from adanet.engines.cluster import job_state as job_state_lib
 from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import files
 from adanet.training import signals
@@ -131,7 +133,10 @@ class ResultsFile:
     self._model_dir = model_dir
     self._job = job
     self._timeout_secs = timeout_secs
-    self._path = os.path.join(model_dir, "cluster", "results.json")
+    self._job_state_file = job_state_lib.JobStateFile(model_dir)
+    self._path = os.path.join(
+        model_dir, "cluster", "results.json" if job.number == 1 else
+        f"results-{job.number}.json")
 
   def _record(self):
     """Returns the `_Record` of this job, or None."""
@@ -161,10 +166,16 @@ class ResultsFile:
       self._write(_Record(self._job.text, by))
 
   def read(self) -> Optional[Results]:
-    """Returns the results of the latest checkpoint, or None."""
+    """Returns the results of the job's last checkpoint, or None.
+
+    That is the latest checkpoint, unless a later job trains on.
+    """
     record = self._record()
-    if record is None or record.results is None or record.checkpoint != (
-        _name(checkpoint_file.latest(self._model_dir))):
+    if record is None or record.results is None:
+      return None
+    if record.checkpoint != _name(
+        checkpoint_file.latest(self._model_dir)) and (
+            not self._job.is_followed_by(self._job_state_file.read())):
       return None
     metrics, exports = from_json(record.results)
     return metrics, exports

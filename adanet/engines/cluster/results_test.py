@@ -12,6 +12,7 @@ from absl.testing import parameterized
 from adanet import waiting
 from adanet.core import metric_values
 from adanet.engines.cluster import ended
+from adanet.engines.cluster import job_state
 from adanet.engines.cluster import results
 from adanet.tf_compat import files
 import numpy as np
@@ -97,6 +98,16 @@ class ResultsFileTest(absltest.TestCase):
     self._write()
     self._save("model.ckpt-6")
     self.assertIsNone(self._file().read())
+
+  def test_results_of_an_earlier_training(self):
+    self._write()
+    self._save("model.ckpt-6")
+    file = job_state.JobStateFile(self._model_dir)
+    second = ended.JobId("job", True, 2)
+    file.announce(second.text, 2, 1, None)
+    self._file(second).begin("chief")
+    self.assertEqual(_FOUND, self._file().read())
+    self.assertIsNone(self._file(second).read())
 
   def test_no_checkpoint(self):
     os.remove(os.path.join(self._model_dir, "checkpoint"))

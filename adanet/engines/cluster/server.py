@@ -1,15 +1,40 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The TensorFlow server of this task."""
+"""The TensorFlow server of this task.
+
+TensorFlow cannot end a server, so it lives as long as its process. A program
+that trains again goes on with the server that it has.
+"""
 
 import socket
-from typing import Any, Dict
+from typing import Any, Dict, NamedTuple
 
+from adanet import log as logging
 from adanet import tf_compat
 
 
 class ServerError(RuntimeError):
   """The server of this task cannot be started."""
+
+
+class _Started(NamedTuple):
+  """A server of this process.
+
+  Attributes:
+    task: str, such as "worker:1".
+    addresses: those of its cluster; see `addresses`.
+    protocol: str.
+    config: its ConfigProto as bytes.
+    server: `tf.train.Server`.
+  """
+  task: str
+  addresses: Dict[str, str]
+  protocol: str
+  config: bytes
+  server: Any
+
+
+_started: Dict[str, _Started] = {}  # By port.
 
 
 def addresses(config: Any) -> Dict[str, str]:
@@ -32,7 +57,9 @@ def addresses(config: Any) -> Dict[str, str]:
 
 
 def start(config: Any) -> Any:
-  """Starts the server of the task that a RunConfig describes.
+  """Returns the server of the task that a RunConfig describes.
+
+  It is started if this process does not have it yet.
 
   Args:
     config: a RunConfig. Of its session_config the device filters do not count:
@@ -42,15 +69,25 @@ def start(config: Any) -> Any:
     A `tf.train.Server`. It lives as long as this process.
 
   Raises:
-    ServerError: no process can listen on the port of the task, or TensorFlow
-      cannot start the server.
+    ServerError: no process can listen on the port of the task, this process has
+      the server of another cluster there, or TensorFlow cannot start the
+      server.
   """
   task = f"{config.task_type}:{config.task_id}"
-  address = addresses(config).get(task)
+  cluster = addresses(config)
+  address = cluster.get(task)
   if address is None:
     raise ServerError(
         f"cannot start a server for {task}: expected a chief, worker or ps of "
         "the cluster in TF_CONFIG.")
+  server_config = _without_filters(config.session_config)
+  new = _Started(
+      task, cluster, config.protocol or "grpc",
+      server_config.SerializeToString(deterministic=True)
+      if server_config is not None else b"", None)
+  port = address.rpartition(":")[2]
+  if port in _started:
+    return _kept(_started[port], new, address)
   try:
     _check_port(address)
   except (OSError, OverflowError, ValueError) as e:
@@ -60,13 +97,29 @@ def start(config: Any) -> Any:
         "choose another one in TF_CONFIG.") from e
   tf = tf_compat.v1
   try:
-    return tf.train.Server(
+    server = tf.train.Server(
         config.cluster_spec, job_name=config.task_type,
-        task_index=config.task_id, protocol=config.protocol or "grpc",
-        config=_without_filters(config.session_config))
+        task_index=config.task_id, protocol=new.protocol, config=server_config)
   except tf.errors.OpError as e:
     raise ServerError(f"cannot start the server of {task} on {address}: "
                       f"{' '.join(e.message.split())}") from e
+  _started[port] = new._replace(server=server)
+  return server
+
+
+def _kept(started, wanted, address):
+  """Returns the server that this process has, if it is the one wanted."""
+  if wanted[:3] != started[:3]:
+    raise ServerError(
+        f"{wanted.task} cannot listen on {address}: this process is "
+        f"{started.task} of another cluster there, and a server of TensorFlow "
+        "lives as long as its process. Train in another process, or with "
+        "another port in TF_CONFIG.")
+  if wanted.config != started.config:
+    logging.warning(
+        "The server of %s was started with another session_config, whose "
+        "devices and threads stay until this process ends.", wanted.task)
+  return started.server
 
 
 def _without_filters(session_config):

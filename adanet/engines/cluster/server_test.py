@@ -32,6 +32,24 @@ def _serve(connection, *args, **kwargs):
   connection.recv()
 
 
+def _serve_again(connection, again):
+  """Starts a server, and another one; says whether it is the same.
+
+  Args:
+    connection: to the test.
+    again: list of (cluster, task_type, index, session_config).
+  """
+  servers = []
+  try:
+    for cluster, task_type, index, config in again:
+      servers.append(server.start(_config(
+          cluster, task_type, index, session_config=config)))
+  except server.ServerError as e:
+    connection.send(str(e))
+    return
+  connection.send(servers[0] is servers[1])
+
+
 def _use(connection, target, job):
   """Computes on a server; says the result, and keeps the session open."""
   tf = tf_compat.v1
@@ -99,6 +117,34 @@ class ServerTest(parameterized.TestCase):
         f"worker:3 cannot listen on {address}: Address already in use. End "
         "what uses the port, or choose another one in TF_CONFIG.",
         message)
+
+  def test_again(self):
+    cluster = processes.free_cluster(chief=1, worker=1, ps=1)
+    filters = tf_compat.v1.ConfigProto(device_filters=["/job:ps"])
+    _, is_same = self._start(_serve_again, [
+        (cluster, "worker", 0, None),
+        (dict(cluster, evaluator=["e:1"]), "worker", 0, None)])
+    self.assertIs(True, is_same)
+    _, is_same = self._start(_serve_again, [
+        (cluster, "ps", 0, filters), (cluster, "ps", 0, filters)])
+    self.assertIs(True, is_same)
+    # Another port is another server.
+    _, is_same = self._start(_serve_again, [
+        (cluster, "worker", 0, None),
+        (processes.free_cluster(chief=1, worker=1), "worker", 0, None)])
+    self.assertIs(False, is_same)
+
+  def test_again_in_another_cluster(self):
+    cluster = processes.free_cluster(chief=1, worker=2)
+    address = cluster["worker"][1]
+    _, message = self._start(_serve_again, [
+        (cluster, "worker", 1, None),
+        ({"chief": cluster["chief"], "worker": [address]}, "worker", 0, None)])
+    self.assertEqual(
+        f"worker:0 cannot listen on {address}: this process is worker:1 of "
+        "another cluster there, and a server of TensorFlow lives as long as "
+        "its process. Train in another process, or with another port in "
+        "TF_CONFIG.", message)
 
   @parameterized.parameters("host:65536", "host:x", "host")
   def test_bad_port(self, address):

@@ -206,26 +206,32 @@ class ReadOnlyObserver:
       address: str, that of the first parameter server.
     """
     self._board: Optional[status_board.StatusBoard] = status_board.StatusBoard(
-        0, address, "grpc://" + address, "/job:ps/task:0")
+        0, address, "grpc://" + address, "/job:ps/task:0", job.number)
     self._visibility = VisibilityCheck(model_dir, job, functools.partial(
         self._board.model_dir, status_board.CHIEF))
     self._time = 0.
 
-  def check_seen(self, job_state: Optional[job_state_lib.JobState]) -> None:
+  def check_seen(self, job_state: Optional[job_state_lib.JobState]) -> bool:
     """Checks that this task sees the announced state, until it has seen one.
 
     Args:
       job_state: `JobState` in the file of its model_dir; None for no file.
+
+    Returns:
+      Whether the chief has begun a later job: this task was started again.
 
     Raises:
       SharedFilesError: it does not, and will not.
     """
     now = time.monotonic()
     if self._board is None or now - self._time < _LOOK_SECS:
-      return
+      return False
     self._time = now
     status = self._board.read()
-    if status and status.announced and self._visibility.check_seen(
-        job_state, status.announced):
+    if status and (status.is_followed or (
+        status.announced and self._visibility.check_seen(
+            job_state, status.announced))):
       self._board.close()
       self._board = None
+      return status.is_followed
+    return False

@@ -137,7 +137,23 @@ class SharedFilesTest(parameterized.TestCase):
         other.check_seen(None)
         time.sleep(.1)
     board.write(board_lib.GenerationStatus(4, 0))
-    chief.check_seen(_AGREEMENT)  # It was seen once, and may be late now.
+    # It was seen once, and may be late now.
+    self.assertFalse(chief.check_seen(_AGREEMENT))
+    # The program trains again, with the same servers.
+    again = board_lib.StatusBoard(
+        0, self._address, "grpc://" + self._address, "/job:ps/task:0", 2)
+    self.addCleanup(again.close)
+    self.assertEqual(board_lib.GenerationStatus(), again.read())
+    self.assertIsNone(again.model_dir(board_lib.CHIEF))
+    self.assertTrue(again.write_model_dir(board_lib.CHIEF, self._other))
+    self.assertTrue(again.write(board_lib.GenerationStatus(1, 1)))
+    self.assertEqual(board_lib.GenerationStatus(1, 1), again.read())
+    self.assertEqual(self._other, again.model_dir(board_lib.CHIEF))
+    # A task that was started again is in the first training still.
+    self.assertEqual(
+        board_lib.GenerationStatus(is_followed=True), board.read())
+    self.assertTrue(shared_files.ReadOnlyObserver(
+        self._chief, _JOB, self._address).check_seen(_AGREEMENT))
 
 
 if __name__ == "__main__":
