@@ -69,6 +69,22 @@ def _reading(original):
   return property(value, doc=original.__doc__)
 
 
+def _gathering(unused_original):
+  """Returns the property `sparse_read` of a `keras.Variable`.
+
+  `tf.gather` asks for it, and where there is none it reads the whole variable:
+  the table of an `Embedding`, in each step, over the network from a parameter
+  server.
+  """
+
+  def sparse_read(self):
+    if keras_eager.current() is None or _is_eager():
+      raise AttributeError("sparse_read")
+    return self.value.sparse_read  # A tensor, as of an autocast, has none.
+
+  return property(sparse_read)
+
+
 def _eagerly(original):
   """Returns a method that runs eagerly in a scope."""
 
@@ -152,6 +168,8 @@ class _Replaced:
       self._replace(variable, "_direct_assign", _assigning)
       self._replace(next(base for base in variable.__mro__
                          if "value" in vars(base)), "value", _reading)
+      if not hasattr(variable, "sparse_read"):
+        self._replace(variable, "sparse_read", _gathering)
       normalization = keras.layers.Normalization
       self._replace(normalization, "__call__", _built_eagerly)
       self._replace(normalization, "adapt", _adapted_eagerly)
@@ -179,7 +197,7 @@ class _Replaced:
 
   def _replace(self, owner, name, wrapped):
     self._replaced.append((owner, name, vars(owner).get(name)))
-    setattr(owner, name, wrapped(getattr(owner, name)))
+    setattr(owner, name, wrapped(getattr(owner, name, None)))
 
 
 _REPLACED = _Replaced()

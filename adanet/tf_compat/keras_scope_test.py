@@ -98,6 +98,35 @@ class KerasScopeTest(parameterized.TestCase):
       self.assertLen({tuple(one) for one in found}, 4)
     keras.random.normal([2])
 
+  def test_embedding_reads_the_rows_of_the_batch(self):
+    # The table may be on a parameter server.
+    graph = keras_graphs.KerasGraph(keras_graphs.MODELS["embedding"])
+    with graph.graph.as_default():
+      table = graph.model.layers[1].rows.embeddings.value
+      gradient, = v1.gradients(graph.loss, [table])
+      self.assertIsInstance(gradient, v1.IndexedSlices)
+      used = v1.graph_util.extract_sub_graph(
+          graph.graph.as_graph_def(),
+          [graph.loss.op.name, gradient.values.op.name])
+    self.assertEqual(["ResourceGather"], [
+        node.op for node in used.node if table.op.name in node.input])
+
+  def test_rows_of_a_variable_that_a_layer_assigns(self):
+    class Rows(keras.layers.Layer):
+
+      def build(self, input_shape):
+        del input_shape
+        self.rows = self.add_weight(shape=[2, 4], initializer="ones")
+
+      def call(self, inputs, training=False):
+        if training:
+          self.rows.assign(self.rows * .5)
+        return inputs + keras.ops.take(
+            self.rows, keras.ops.cast(inputs[:, 0] > 0, "int32"), axis=0)
+
+    keras_graphs.check_trains_as_eagerly(
+        lambda: keras_graphs.layers(Rows()), lambda: keras.optimizers.SGD(.1))
+
   def test_nothing_is_assigned_without_updates(self):
     graph = keras_graphs.KerasGraph(
         lambda: keras_graphs.layers(keras_graphs.Counter()))
