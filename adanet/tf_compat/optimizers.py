@@ -3,6 +3,7 @@
 """Optimizers in a graph of TensorFlow 1, whichever way they were made."""
 
 from concurrent import futures
+import contextlib
 import functools
 import re
 from typing import Any, Sequence
@@ -144,6 +145,35 @@ def _sum_over_one_replica(optimizer):
         setattr(one, name, list)
 
 
+def _beside(update_step):
+  """Returns an optimizer's `update_step`, computed where the variable is."""
+
+  def beside(gradient, variable, *args, **kwargs):
+    with _tensorflow.v1.device(keras_loaded.in_graph(variable).device):
+      return update_step(gradient, variable, *args, **kwargs)
+
+  return beside
+
+
+@contextlib.contextmanager
+def _steps_beside_variables(optimizer):
+  """Lets an optimizer of Keras compute a step where the variable is.
+
+  The optimizers of TensorFlow do so. From elsewhere, a step would read the
+  variable and the slots of a parameter server, and send all of them back. Even
+  the few rows of an `Embedding` that have a gradient would need the table.
+  """
+  optimizers = [optimizer, getattr(optimizer, "inner_optimizer", None)]
+  optimizers = [one for one in optimizers if hasattr(one, "update_step")]
+  for one in optimizers:
+    one.update_step = _beside(one.update_step)
+  try:
+    yield
+  finally:
+    for one in optimizers:
+      del one.update_step
+
+
 def _trace(step, gradients):
   """Returns a function of gradients as TensorFlow's, which knows their order.
   """
@@ -198,7 +228,8 @@ def _keras_3_step(optimizer, loss, var_list):
   trained = [keras_loaded.of_keras(variable) for _, variable in pairs]
 
   def apply(gradients):
-    optimizer.apply(gradients, trained)
+    with _steps_beside_variables(optimizer):
+      optimizer.apply(gradients, trained)
     return tf.convert_to_tensor(optimizer.iterations)
 
   gradients = [gradient for gradient, _ in pairs]
@@ -242,8 +273,9 @@ def _keras_step(optimizer, loss, var_list):
   _sum_over_one_replica(optimizer)
 
   def apply(gradients):
-    optimizer.apply_gradients(
-        [(gradient, v) for gradient, (_, v) in zip(gradients, pairs)])
+    with _steps_beside_variables(optimizer):
+      optimizer.apply_gradients(
+          [(gradient, v) for gradient, (_, v) in zip(gradients, pairs)])
     return optimizer.iterations.read_value()
 
   gradients = [gradient for gradient, _ in pairs]

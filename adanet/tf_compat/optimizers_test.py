@@ -4,6 +4,7 @@
 
 import functools
 import gc
+import unittest
 import weakref
 
 from absl.testing import absltest
@@ -105,6 +106,26 @@ class MinimizeTest(parameterized.TestCase):
         self.assertGreater(len(names), 2)
         self.assertEqual(
             names, [name for name in names if name.startswith("scope/")])
+
+  @unittest.skipIf(tf_compat.IS_TENSORFLOW_1,
+                   "Its optimizers of Keras step in ops of the graph.")
+  def test_keras_computes_a_step_where_the_variable_is(self):
+    # From elsewhere it would read the table and its momenta from a parameter
+    # server, and send them back.
+    tf = tf_compat.v1
+    device = "/job:ps/task:1"
+    with tf.Graph().as_default() as graph:
+      with tf.device(device):
+        table = tf.get_variable("table", [9, 2], use_resource=True)
+      loss = tf.reduce_sum(tf.gather(table, [1, 1, 3]))
+      # Those of v1 are older ones, also in TensorFlow 2.15.
+      optimizer = tf_compat.v2.keras.optimizers.SGD(.1, momentum=.9)
+      optimizers.minimize(optimizer, loss, [table])
+      functions = graph.as_graph_def().library.function
+    self.assertEqual({device}, {
+        node.device for function in functions for node in function.node_def
+        if node.op in ("Mul", "Sub", "Neg")})
+    self.assertNotIn("update_step", vars(optimizer))
 
   def test_keras_optimizer_with_variables_of_tensorflow_1(self):
     tf = tf_compat.v1
