@@ -47,6 +47,7 @@ _MODULES = (
 _SEAMS = (
     "adanet.console",
     "adanet.core",
+    "adanet.distributed.input_parts",
     "adanet.distributed.weights",
     "adanet.distributed.wrap_around",
     "adanet.distributed.placement.TaskConfig",
@@ -95,6 +96,7 @@ _SEAMS = (
     "adanet.search",
     "adanet.tf_compat.checkpoint_file",
     "adanet.tf_compat.datasets",
+    "adanet.tf_compat.error_text",
     "adanet.tf_compat.estimator_config",
     "adanet.tf_compat.files",
     "adanet.tf_compat.keras_2_names",

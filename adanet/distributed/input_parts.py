@@ -16,14 +16,14 @@ _ENSEMBLES = -1  # Beside the indices of subnetworks.
 
 
 class InputPart(NamedTuple):
-  """Every `num_parts`-th row, from the row `index` on.
+  """Every `num_parts`-th row, from the row `first` on.
 
   Attributes:
     num_parts: int, at least 1; 1 for all rows.
-    index: int in [0, num_parts).
+    first: int in [0, num_parts).
   """
   num_parts: int
-  index: int
+  first: int
 
 
 ALL_ROWS = InputPart(1, 0)
@@ -32,10 +32,10 @@ ALL_ROWS = InputPart(1, 0)
 def _containing(parts):
   """Returns the smallest `InputPart` that contains each of some."""
   result = parts[0]
-  for num_parts, index in parts[1:]:
+  for num_parts, first in parts[1:]:
     common = math.gcd(math.gcd(result.num_parts, num_parts),
-                      result.index - index)
-    result = InputPart(common, result.index % common)
+                      result.first - first)
+    result = InputPart(common, result.first % common)
   return result
 
 
@@ -75,7 +75,7 @@ def of_workers(shares: Iterable[Any]) -> List[InputPart]:
       for share, groups in zip(kinds, groups_of)]
   sizes = collections.Counter(
       group for kind in kind_of_worker for group in groups_of[kind])
-  before: Dict[Any, int] = collections.Counter()
+  before: collections.Counter = collections.Counter()
   parts = []
   for kind in kind_of_worker:
     parts.append(ALL_ROWS if reads_all[kind] else _containing([
@@ -109,7 +109,7 @@ def rows_read(shares: Sequence[Any], num_subnetworks: int) -> List[float]:
     num_rows = len(workers)  # The numbers of parts divide this.
     seen = {row for place, w in enumerate(workers) for row in (
         [place] if shares[w].takes_turns else
-        range(parts[w].index, num_rows, parts[w].num_parts))}
+        range(parts[w].first, num_rows, parts[w].num_parts))}
     return len(seen) / num_rows if workers else 0.
 
   return [read(tuple(kinds)) for kinds in trainers]

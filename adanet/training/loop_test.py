@@ -17,6 +17,7 @@ from adanet.core import events
 from adanet.core import selection
 from adanet.training import hooks
 from adanet.training import loop as loop_lib
+from adanet.training import loop_context
 from adanet.training import turns
 import numpy as np
 
@@ -190,7 +191,7 @@ class LoopTest(parameterized.TestCase):
       self.loop = loop_lib.Loop(
           0, ops, iteration_steps, max_steps,
           None if deadline is None else self.clock.now + deadline, self.hooks,
-          self.saver, mock.Mock(), loop_lib.LoopContext(
+          self.saver, mock.Mock(), loop_context.LoopContext(
               self.events.append, **{
                   "mark_stopped": lambda *note: self.noted.append(note),
                   "wait_for": self._wait_for, **context}),

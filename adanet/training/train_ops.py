@@ -97,7 +97,7 @@ class TrainOps:
     trained = [spec for i, spec in zip(share.subnetworks, iteration.subnetworks)
                if is_trained(i)]
     self.fractions: Optional[Dict[str, fractions_lib.Fraction]] = None
-    if share.takes_turns:
+    if share.fractions is not None and share.takes_turns:
       ensembles = fractions_lib.Fraction(0)
       if iteration.candidates:  # Fitted ensembles need no time.
         ensembles = share.ensemble_fraction or ensembles
@@ -133,8 +133,9 @@ class TrainOps:
 
   def turn_of(self, names: Sequence[str]) -> int:
     """Returns which of the `fractions` a run takes that trains some names."""
-    turn = names[0] if names[0] in self.fractions else turns.ENSEMBLES
-    return list(self.fractions).index(turn)
+    all_turns = list(self.fractions or ())
+    return all_turns.index(
+        names[0] if names[0] in all_turns else turns.ENSEMBLES)
 
   def _advance(self, names):
     """Returns the new steps of some that train in one run, by name."""

@@ -23,6 +23,7 @@ from adanet.training import hooks as hooks_lib
 from adanet.training import input_position
 from adanet.training import logits_library
 from adanet.training import loop as loop_lib
+from adanet.training import loop_context
 from adanet.training import model as model_lib
 from adanet.training import recording
 from adanet.training import saving
@@ -108,7 +109,7 @@ class TrainingTask(NamedTuple):
   """
   name: str
   is_chief: bool
-  context: loop_lib.LoopContext
+  context: loop_context.LoopContext
   began: float
   folder: Optional[model_dir_lib.ModelDir] = None
   position: Optional[input_position.InputPosition] = None
@@ -309,8 +310,7 @@ class IterationTraining:
   def train(self, session: Any, coordinator: Any) -> loop_lib.Ending:
     """Trains in a session until something ends it.
 
-    A signal ends it after its step. The chief then saves, and the signal
-    takes effect.
+    A signal ends it after its step. It takes effect when the chief has saved.
 
     Args:
       session: `Session` that is ready.
@@ -421,12 +421,10 @@ class IterationTraining:
              ) -> trained_lib.TrainedIteration:
     """Returns the iteration that the chief has trained and saved.
 
-    It is read from the checkpoint, with which the next iteration begins: on a
-    cluster, other tasks may have trained since.
+    It is read from the checkpoint, as other tasks may have trained since.
     """
     assert self._chief_saver is not None
-    checkpoint = self._chief_saver.checkpoint
-    assert checkpoint is not None
+    checkpoint: Any = self._chief_saver.checkpoint
     steps = checkpoints.values(
         checkpoint, [step.op.name for step in self.iteration.steps.values()])
     global_step = self._model.model_dir.global_step(checkpoint)

@@ -37,6 +37,7 @@ from adanet.engines.executor import pickled_search
 from adanet.tf_compat import files as tf_files
 from adanet.training import candidates as candidates_lib
 from adanet.training import loop as loop_lib
+from adanet.training import loop_context
 from adanet.training import recorded_logits as logits_lib
 from adanet.training import signals
 from adanet.training import trained as trained_lib
@@ -268,7 +269,7 @@ def _trained(part_request, model, request, files, attempt, stops):
     trained = local.train_here(
         model, trainer.Training(request, stops, report, writer),
         start._replace(from_other_folder=not start.starts_iteration),
-        loop_lib.LoopContext(
+        loop_context.LoopContext(
             report=report,
             mark_stopped=lambda *stop: request.retry_until_space(
                 lambda: model.model_dir.mark_stopped(start.number, *stop),

@@ -14,6 +14,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.training import array_order
 import adanet
 from adanet import tf_compat
 from adanet.estimator.keras_fit import array_files
@@ -68,7 +69,7 @@ class _InterruptedOrder:
 
   def __init__(self, number):
     self._number = number
-    self._batch = arrays.Order.batch
+    self._batch = array_order.Order.batch
 
   def __call__(self, order, number):
     if number == self._number:
@@ -221,7 +222,7 @@ class EnsembleSearchTest(searches.KerasSearchCase):
     search = self.search(_pool(1), "mse")
     interrupted = _InterruptedOrder(9)
     with mock.patch.object(
-        arrays.Order, "batch",
+        array_order.Order, "batch",
         lambda order, number: interrupted(order, number)):
       with self.assertRaises(KeyboardInterrupt):
         search.fit(_X, _SIZE, batch_size=16, patience=2, verbose=0, **fit)
