@@ -61,7 +61,6 @@ from adanet import log as logging
 from adanet import tf_compat
 from adanet.engines import engine
 from adanet.engines import lock
-from adanet.engines.cluster import addresses
 from adanet.engines.cluster import connection as connection_lib
 from adanet.engines.cluster import decisions
 from adanet.engines.cluster import evaluation
@@ -69,6 +68,7 @@ from adanet.engines.cluster import generation as generation_lib
 from adanet.engines.cluster import job_state as job_state_lib
 from adanet.engines.cluster import measuring
 from adanet.engines.cluster import peers as peers_lib
+from adanet.engines.cluster import restarted_chief
 from adanet.engines.cluster import shared_files
 from adanet.engines.cluster import status_board
 from adanet.training import loop as loop_lib
@@ -79,10 +79,6 @@ from adanet.training import trained as trained_lib
 from adanet.training import trainer
 
 _POLL_SECS = .1  # Between two looks at the boards.
-_FILE_SECS = 1.  # Between two reads of a file.
-# How long a chief waits for parameter servers if the job seems to be over. They
-# will know by then.
-_OVER_SECS = 35.
 # How long a chief that was asked to stop may take to go on with a generation,
 # and save it. Parameter servers stay as long.
 _TAKE_OVER_SECS = 8.
@@ -123,50 +119,12 @@ class ChiefEngine(engine.Engine):
   def opened(self, request: trainer.Request) -> Iterator[trainer.Training]:
     """See `Engine`."""
     with self.opened_here(request) as self._training:
-      if self._wait_until_known_to_be_over():
+      if restarted_chief.wait_until_known_to_be_over(
+          self._connection, request.max_steps):
         raise engine.AlreadyOverError()
       self._announce_return()
       with self._deferred:
         yield self._training
-
-  def _wait_until_known_to_be_over(self):
-    """Returns whether this chief was restarted after the end of its job.
-
-    Or in a later job. A new job may have the same id as one that is over. Then
-    parameter servers run, or start soon. So this waits for them for a while.
-    """
-    connection = self._connection
-    end = time.monotonic() + _OVER_SECS
-    while True:
-      job_state = connection.file.read()
-      if (connection.job_watch.after(job_state) == job_state_lib.State.OVER or
-          self._is_followed(job_state)):
-        return True
-      is_own = connection.job.is_of(job_state)
-      if (job_state is None or job_state.state != job_state_lib.State.OVER or
-          not (is_own or connection.job.is_followed_by(job_state)) or
-          is_own and
-          job_state.max_steps != self._training.request.max_steps or
-          time.monotonic() >= end or
-          len(addresses.unreachable(connection.servers)) <
-          len(connection.servers)):
-        return False
-      time.sleep(_FILE_SECS)
-
-  def _is_followed(self, job_state):
-    """Returns whether this chief was restarted in a later job of its program.
-
-    Args:
-      job_state: `JobState` in the file; None for none.
-    """
-    job = self._connection.job
-    if job.is_followed_by(job_state) and (
-        self._connection.job_watch.after(job_state) ==
-        job_state_lib.State.OVER):
-      return True
-    # Another run, or the first one in this folder, has no later job.
-    return (job.is_of(job_state) or job.is_followed_by(job_state)) and (
-        self._connection.is_followed())
 
   def _announce_return(self):
     """Says that a job goes on, before other tasks give up: a graph takes long.
@@ -442,7 +400,8 @@ class ChiefEngine(engine.Engine):
   def skipped(self, request: trainer.Request, reason: str) -> None:
     """See `Engine`."""
     with lock.owned(self.model.model_dir.path):
-      if self._is_followed(self._connection.file.read()):
+      if restarted_chief.is_followed(
+          self._connection, self._connection.file.read()):
         return
       self.finished(engine.SearchOutcome.OVER, reason)
 

@@ -17,6 +17,7 @@ from adanet.engines.cluster import chief
 from adanet.engines.cluster import connection
 from adanet.engines.cluster import ended
 from adanet.engines.cluster import job_state
+from adanet.engines.cluster import restarted_chief
 from adanet.training import model as model_lib
 from adanet.training import trainer
 
@@ -43,7 +44,7 @@ class ChiefTest(parameterized.TestCase):
     made.servers = {}
     made.wait_until_written = lambda write: write()
     before = file.read()
-    with mock.patch.object(chief, "_OVER_SECS", 0.):
+    with mock.patch.object(restarted_chief, "_OVER_SECS", 0.):
       with chief.ChiefEngine(
           model_lib.Model(None, model_dir_lib.ModelDir(path), made.config,
                           distributed.RoundRobinStrategy()),
