@@ -153,10 +153,12 @@ class NetworkTest(_TestCase):
           self._trained(straight, variable, builder, iteration=1),
           self._trained(stopped, variable, builder, iteration=1))
 
-  def test_multi_head(self):
+  @parameterized.parameters(True, False)
+  def test_multi_head(self, gives_last_layer):
     def function(features):
       logits = _function(features)
-      return {"a": logits, "b": 2. * logits}
+      of_heads = {"a": logits, "b": 2. * logits}
+      return (features["x"], of_heads) if gives_last_layer else of_heads
 
     def input_fn():
       features, labels = tf_compat.v1.data.make_one_shot_iterator(

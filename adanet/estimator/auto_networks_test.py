@@ -393,20 +393,24 @@ class HeadsTest(_TestCase):
     for keras in self._kerases:
       class Subclass(keras.Model):
 
-        def __init__(self, with_last_layer):
+        def __init__(self, last_layer):
           super().__init__()
-          self.with_last_layer = with_last_layer
+          self.last_layer = last_layer
 
         def call(self, features):
           logits = {"b": 2. * features, "a": features}
-          return (-features, logits) if self.with_last_layer else logits
+          return {"none": logits, "one": (-features, logits),
+                  "keys": {"last_layer": -features, "logits": logits},
+                  "many": ({"a": -features, "b": 3. * features}, logits)}[
+                      self.last_layer]
 
-      for with_last_layer in True, False:
-        outputs = self._keras(
-            lambda: Subclass(with_last_layer), heads=("a", "b"))
+      for last_layer, expected in (
+          ("none", {"a": [1.], "b": [2.]}), ("one", {"a": [-1.], "b": [-1.]}),
+          ("keys", {"a": [-1.], "b": [-1.]}),
+          ("many", {"a": [-1.], "b": [3.]})):
+        outputs = self._keras(lambda: Subclass(last_layer), heads=("a", "b"))
         self.assertEqual({"a": [1.], "b": [2.]}, self._run(outputs.logits))
-        self.assertEqual([-1.] if with_last_layer else {"a": [1.], "b": [2.]},
-                         self._run(outputs.last_layer))
+        self.assertEqual(expected, self._run(outputs.last_layer))
 
   @parameterized.parameters(
       (("a", "other"), ("a", "b")), (("a", "b", "c"), ("a", "b")),

@@ -6,7 +6,7 @@ from typing import Any, List
 
 from adanet import tf_compat
 
-#: The outputs of a model for one head that gives its last layer, too.
+#: The outputs of a model that gives its last layer, too.
 PAIR = ("last_layer", "logits")
 
 
@@ -32,7 +32,8 @@ def by_head(result, model, heads, owner):
   Raises:
     ValueError: it is not clear which output is for which head.
   """
-  if not heads and isinstance(result, dict) and set(result) == set(PAIR):
+  if isinstance(result, dict) and set(result) == set(PAIR) and (
+      not heads or isinstance(result[PAIR[1]], dict)):
     return [result[key] for key in PAIR]
   if not isinstance(result, (list, tuple)) or heads and (
       len(result) == 2 and isinstance(result[1], dict)):
@@ -68,16 +69,24 @@ def as_float32(value):
 
 
 def pair(result):
-  """Returns the last layer and the logits of a network, unchecked."""
-  if isinstance(result, (list, tuple)) and len(result) == 2:
-    return result
-  return result, result
+  """Returns the last layer and the logits of a network, unchecked.
+
+  Several heads may share one last layer. A `Subnetwork` has it for each.
+  """
+  if not isinstance(result, (list, tuple)) or len(result) != 2:
+    return result, result
+  last_layer, logits = result
+  if isinstance(logits, dict) and not isinstance(last_layer, dict):
+    last_layer = dict.fromkeys(logits, last_layer)
+  return last_layer, logits
 
 
 def split(result, owner):
   """Returns the last layer and the logits of a network's return value."""
   last_layer, logits = pair(result)
-  for tensor in logits.values() if isinstance(logits, dict) else [logits]:
+  for tensor in [
+      tensor for part in (logits, last_layer)
+      for tensor in (part.values() if isinstance(part, dict) else [part])]:
     if hasattr(type(tensor), "trainable_weights"):
       raise ValueError(
           f"{owner} returned {tensor!r}: expected logits, because the function "

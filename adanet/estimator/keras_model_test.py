@@ -93,9 +93,9 @@ def _one_of_them():
 def _two_outputs():
   inputs = keras.Input([3])
   hidden = keras.layers.Dense(4, "relu")(inputs)
-  return keras.Model(inputs, {
+  return keras.Model(inputs, [hidden, {
       "size": keras.layers.Dense(1)(hidden),
-      "kind": keras.layers.Dense(3)(hidden)})
+      "kind": keras.layers.Dense(3)(hidden)}])
 
 
 @unittest.skipUnless(tf_compat.HAS_KERAS_3,
