@@ -15,6 +15,7 @@ from typing import Set, Tuple
 from adanet import tf_compat
 from adanet.core import checkpoint_index
 from adanet.tf_compat import checkpoint_file
+from adanet.tf_compat import files
 import numpy as np
 
 # The scope of a subnetwork, its layer's name without the number, the number.
@@ -52,12 +53,10 @@ def _age(checkpoint):
 
 def _advice(folder):
   """Returns the remedy for a broken checkpoint in a folder."""
-  gfile = tf_compat.v1.io.gfile
   whole = []
-  for path in gfile.glob(
-      os.path.join(folder, "*.index")) if gfile.isdir(folder) else ():
-    checkpoint = path[:-len(".index")]
-    age = _age(checkpoint)
+  for name in files.names(folder):
+    checkpoint, ending = os.path.splitext(os.path.join(folder, name))
+    age = _age(checkpoint) if ending == ".index" else None
     if age is not None:
       whole.append((age, checkpoint))
   if not whole:
@@ -112,7 +111,7 @@ def _reader_errors():
 
 def _reader(checkpoint):
   try:
-    return tf_compat.v1.train.NewCheckpointReader(checkpoint)
+    return checkpoint_file.reader(checkpoint)
   except _reader_errors() as e:
     raise _error(checkpoint, e) from e
 
@@ -242,7 +241,10 @@ def check_readable(checkpoint: str) -> None:
 def _check_readable(checkpoint):
   gfile = tf_compat.v1.io.gfile
   _reader(checkpoint)  # It checks the index.
-  shards = sorted(gfile.glob(checkpoint + ".data-?????-of-?????"))
+  folder, prefix = os.path.split(checkpoint)
+  shard = re.compile(re.escape(prefix) + r"\.data-\d{5}-of-\d{5}")
+  shards = [os.path.join(folder, name) for name in files.names(folder)
+            if shard.fullmatch(name)]
   if {int(shard[-5:]) for shard in shards} != {len(shards)}:
     raise _error(checkpoint, "of its files '.data-*', only these are there: "
                              f"[{', '.join(map(os.path.basename, shards))}]")

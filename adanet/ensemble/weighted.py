@@ -225,9 +225,9 @@ class ComplexityRegularizedEnsembler(Ensembler):
     Raises:
       ValueError: an argument has a value that is not allowed.
     """
-    if warm_start_mixture_weights and model_dir is None:
+    if warm_start_mixture_weights and not model_dir:
       raise ValueError(
-          "model_dir=None: expected the folder of the model, because "
+          f"model_dir={model_dir!r}: expected the folder of the model, because "
           "warm_start_mixture_weights=True reads its checkpoint.")
     if mixture_weight_type not in _TYPES:
       raise ValueError(
@@ -313,9 +313,9 @@ class ComplexityRegularizedEnsembler(Ensembler):
 
   def _learned(self, variable):
     """Returns the value of a variable in the latest checkpoint."""
+    latest = checkpoint_file.latest(self._model_dir) or self._model_dir
     return tf_compat.v1.train.load_variable(
-        checkpoint_file.latest(self._model_dir) or self._model_dir,
-        variable.op.name)
+        checkpoint_file.readable(latest), variable.op.name)
 
   def _weigh(self, subnetwork, previous_weight, num_subnetworks, head, ranks):
     """Returns the weight of a subnetwork and its weighted logits for a head."""

@@ -12,6 +12,7 @@ from adanet.estimator import best_ensemble
 from adanet.estimator import evaluation
 from adanet.estimator import prediction
 from adanet.search import answering_winner
+from adanet.tf_compat import checkpoint_file
 from adanet.training import arrays
 from adanet.training import model as model_lib
 from adanet.training import signals
@@ -182,9 +183,9 @@ class Answering:
   def get_variable_names(self) -> List[str]:
     """Returns the names of all variables of the latest checkpoint."""
     return [name for name, _ in tf_compat.v1.train.list_variables(
-        self._folder.saved_checkpoint())]
+        checkpoint_file.readable(self._folder.saved_checkpoint()))]
 
   def get_variable_value(self, name: str) -> Any:
     """Returns the value of a variable of the latest checkpoint, an array."""
     return tf_compat.v1.train.load_variable(
-        self._folder.saved_checkpoint(), name)
+        checkpoint_file.readable(self._folder.saved_checkpoint()), name)

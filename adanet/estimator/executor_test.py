@@ -164,7 +164,8 @@ class WaysTest(parameterized.TestCase):
     Args:
       ways: str, for each stop "0" for one process or "1" for an executor.
     """
-    model_dir = _folder()
+    # TensorFlow reads the path of a checkpoint as a pattern.
+    model_dir = os.path.join(_folder(), "lr[0.1]" if "1" in ways else "model")
     for i, way in enumerate(ways):
       _estimator(model_dir).train(
           builders.input_fn(), max_steps=2 + 2 * i,

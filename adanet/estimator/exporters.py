@@ -16,6 +16,7 @@ from typing import Any, Callable, Dict, Optional, cast
 from adanet import log as logging
 from adanet import tf_compat
 from adanet.estimator import arguments
+from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import files
 
 _VERSION = re.compile(r"\d{10}$")  # The name of an export's folder.
@@ -196,8 +197,8 @@ class BestExporter(_SavedModelExporter):
     """Returns the best result in TensorBoard's files, without one step's.
     """
     best = None
-    for path in sorted(tf_compat.v1.io.gfile.glob(
-        os.path.join(model_dir, self._event_file_pattern))):
+    for path in sorted(tf_compat.v1.io.gfile.glob(os.path.join(
+        checkpoint_file.escaped(model_dir), self._event_file_pattern))):
       for event in tf_compat.v1.train.summary_iterator(path):
         result = {value.tag: value.simple_value for value in event.summary.value
                   if value.HasField("simple_value")}

@@ -53,8 +53,10 @@ class KerasSearchCase(parameterized.TestCase):
 
   def search(self, models, loss, **arguments):
     """Returns a search with a seed."""
+    # TensorFlow reads the path of a checkpoint as a pattern.
+    directory = os.path.join(self.create_tempdir().full_path, "a\\b", "lr[0.1]")
     return adanet.EnsembleSearch(models, loss, **dict(
-        {"directory": self.create_tempdir().full_path, "seed": 1}, **arguments))
+        {"directory": directory, "seed": 1}, **arguments))
 
   def fitted(self, models, loss, x, y=None, fit=None, **arguments):
     """Returns a search that was fitted for few epochs, with arguments `fit`."""

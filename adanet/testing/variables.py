@@ -5,12 +5,14 @@
 from typing import Any, Dict
 
 from adanet import tf_compat
+from adanet.tf_compat import checkpoint_file
 import numpy as np
 
 
 def latest(model_dir: str) -> Dict[str, Any]:
   """Returns the values of all variables of the last checkpoint."""
-  reader = tf_compat.v1.train.load_checkpoint(model_dir)
+  reader = checkpoint_file.reader(
+      checkpoint_file.latest(model_dir) or model_dir)
   return {name: reader.get_tensor(name)
           for name in reader.get_variable_to_shape_map()}
 

@@ -59,6 +59,16 @@ class CheckpointFileTest(absltest.TestCase):
       self._assert_found(self._copy, self._paths(self._folder, 1)[0], [])
     self.assertIn("another folder: " + self._folder, "".join(logs.output))
 
+  def test_readable(self):
+    pattern = os.path.join(self._folder, "a[b]", "c\\d", "e")
+    os.makedirs(pattern)
+    for folder in self._folder, pattern:
+      _save(folder, 1)
+      reader = checkpoint_file.reader(checkpoint_file.latest(folder))
+      self.assertEqual(0., reader.get_tensor("a"))
+    for same in self._folder + "/a?*]", "gs://a[b]/c":
+      self.assertEqual(same + "/m", checkpoint_file.readable(same + "/m"))
+
   def test_deleted(self):
     _save(self._folder, 1, 2)
     os.remove(self._paths(self._folder, 2)[0] + ".index")

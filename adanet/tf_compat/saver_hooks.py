@@ -10,6 +10,7 @@ import functools
 from typing import Any, Callable, Iterable, List, Sequence
 
 from adanet.tf_compat import _tensorflow
+from adanet.tf_compat import checkpoint_file
 
 _Save = Callable[[Any, str, int], None]
 
@@ -29,6 +30,14 @@ def _saver_class():
     def write(self, session, path):
       """Writes a checkpoint."""
       super().save(session, path, write_meta_graph=False)
+
+    def _MaybeDeleteOldCheckpoints(self, *args, **kwargs):
+      # The names are patterns for TensorFlow: it would leave these files, or
+      # delete those of another folder.
+      self._checkpoints_to_be_deleted = [
+          (checkpoint_file.escaped(path), time)
+          for path, time in self._checkpoints_to_be_deleted]
+      super()._MaybeDeleteOldCheckpoints(*args, **kwargs)
 
     def save(self, sess, save_path, global_step=None, **unused_options):
       # A hook may have kept the saver of the iteration before.

@@ -14,6 +14,7 @@ from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
 from adanet.core import early_stopping
 from adanet.core import graph_parts
+from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import saveables
 from adanet.training import sessions
 
@@ -90,14 +91,14 @@ class Carried:
     """
     v1 = tf_compat.v1
     self._load: List[Any] = []
-    reader = v1.train.NewCheckpointReader(checkpoint)
+    reader = checkpoint_file.reader(checkpoint)
     shapes = reader.get_variable_to_shape_map()
     dtypes = reader.get_variable_to_dtype_map()
     carried = names(shapes, sessions.saved_names(), number, winners, known)
     if not carried:
       return
     values = v1.raw_ops.RestoreV2(
-        prefix=checkpoint, tensor_names=carried,
+        prefix=checkpoint_file.readable(checkpoint), tensor_names=carried,
         shape_and_slices=[""] * len(carried),
         dtypes=[dtypes[name] for name in carried])
     by_device: DefaultDict[str, Tuple[List[str], List[Any]]] = (

@@ -18,6 +18,7 @@ from adanet import tf_compat
 from adanet import typed_json
 from adanet.core import early_stopping
 from adanet.core import iteration as iteration_lib
+from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import saveables
 from adanet.training import head_loss
 from adanet.training import held_out_input
@@ -288,7 +289,7 @@ class HeldOutChecks:
 
   def _restore(self, checkpoint):
     """Reads how far a checkpoint is, if it has been written with checks."""
-    reader = tf_compat.v1.train.NewCheckpointReader(checkpoint)
+    reader = checkpoint_file.reader(checkpoint)
     for network, of_network in self._networks.variables.items():
       name = self._name_of_checks(network)
       if not reader.has_tensor(name):

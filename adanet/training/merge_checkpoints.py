@@ -8,6 +8,7 @@ from adanet import tf_compat
 from adanet import waiting
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import scopes
+from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import saveables
 from adanet.training import model as model_lib
 from adanet.training import saving
@@ -29,7 +30,7 @@ def _restored(checkpoints, known, as_variables):
   v1 = tf_compat.v1
   seen = {_GLOBAL_STEP, *known}
   for checkpoint in checkpoints:
-    reader = v1.train.NewCheckpointReader(checkpoint)
+    reader = checkpoint_file.reader(checkpoint)
     dtypes = reader.get_variable_to_dtype_map()
     shapes = reader.get_variable_to_shape_map()
     names = [name for name in sorted(shapes) if name not in seen]
@@ -37,7 +38,7 @@ def _restored(checkpoints, known, as_variables):
     if not names:
       continue
     values = v1.raw_ops.RestoreV2(
-        prefix=checkpoint, tensor_names=names,
+        prefix=checkpoint_file.readable(checkpoint), tensor_names=names,
         shape_and_slices=[""] * len(names),
         dtypes=[dtypes[name] for name in names])
     if not as_variables:

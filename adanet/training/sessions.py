@@ -11,6 +11,7 @@ import weakref
 from adanet import tf_compat
 from adanet.core import checkpoints
 from adanet.core import user_errors
+from adanet.tf_compat import checkpoint_file
 
 # A moving average starts again where another version wrote other names.
 _AVERAGE_STATE = re.compile(r".*/adanet_loss/(biased|local_step)\Z")
@@ -79,8 +80,7 @@ class Restorer:
     v1 = tf_compat.v1
     checkpoints.check_readable(checkpoint)
     self.checkpoint = checkpoint
-    shapes = v1.train.NewCheckpointReader(
-        checkpoint).get_variable_to_shape_map()
+    shapes = checkpoint_file.reader(checkpoint).get_variable_to_shape_map()
     renamed = checkpoints.stored_names(
         [v.op.name for v in v1.global_variables()], shapes)
     self.has_all = True
@@ -116,7 +116,7 @@ class Restorer:
   def restore(self, session: Any) -> None:
     """Gives the variables their values."""
     for saver in self._savers:
-      saver.restore(session, self.checkpoint)
+      saver.restore(session, checkpoint_file.readable(self.checkpoint))
 
 
 class Initializers:
