@@ -280,7 +280,9 @@ class BadInputTest(parameterized.TestCase):
        "name must be .*, got 3"),
       (lambda e: e.train(builders.input_fn(), max_steps=1).export_saved_model(
           "/tmp", None), ValueError,
-       "serving_input_receiver_fn must be .*, got None"))
+       "serving_input_receiver_fn must be .*, got None"),
+      (lambda e: e.train(builders.input_fn(), max_steps=1).export_saved_model(
+          "", lambda: None), ValueError, "export_dir_base='': expected the pa"))
   def test_calls(self, call, error, message):
     with self.assertRaisesRegex(error, message) as caught:
       call(self._estimator(_Dense("a")))
@@ -304,6 +306,15 @@ class BadInputTest(parameterized.TestCase):
     estimator = self._estimator(_Dense("a"), **arguments)
     with self.assertRaisesRegex(ValueError, message) as caught:
       estimator.train(builders.input_fn(), max_steps=4)
+    self._assert_one_line(caught.exception)
+
+  @parameterized.parameters(
+      ("", "^model_dir='': expected the path of a folder, or None. Is a "),
+      (r"gs://a/lr[0.1]", r"^model_dir='gs://a/lr\[0.1\]': .* without \[ and "))
+  def test_model_dir(self, model_dir, message):
+    self._model_dir = model_dir
+    with self.assertRaisesRegex(ValueError, message) as caught:
+      self._estimator(_Dense("a"))
     self._assert_one_line(caught.exception)
 
   def test_model_dir_that_cannot_be_made(self):

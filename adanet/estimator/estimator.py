@@ -21,6 +21,7 @@ from adanet.estimator import arguments
 from adanet.estimator import keras_words
 from adanet.estimator import placed_config
 from adanet.estimator import role
+from adanet.estimator import user_folder
 from adanet.history import report
 from adanet.history import store
 from adanet.search import winner
@@ -228,8 +229,9 @@ class Estimator(answering.Answering):
             evaluator=evaluator, replay_config=replay_config,
             force_grow=force_grow, patience=patience, min_delta=min_delta),
         report_materializer=report_materializer,
-        report_store=reports.ReportStore(report_dir or folder.report_dir)
-        if report_materializer else None))
+        report_store=reports.ReportStore(
+            user_folder.absolute("report_dir", report_dir or None) or
+            folder.report_dir) if report_materializer else None))
 
   @property
   def config(self) -> Any:

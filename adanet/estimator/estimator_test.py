@@ -15,6 +15,7 @@ from absl.testing import absltest
 import adanet
 from adanet import tf_compat
 from adanet.core import events
+from adanet.estimator import export
 from adanet.progress import event_json
 from adanet.progress import reporter
 from adanet.testing import builders
@@ -120,6 +121,53 @@ class EstimatorTest(absltest.TestCase):
           adanet.Estimator(
               adanet.heads.RegressionHead(), builders.generator(), 1,
               model_dir="~/m").model_dir)
+
+  def test_relative_model_dir(self):
+    self.addCleanup(os.chdir, os.getcwd())
+    os.chdir(self._model_dir)
+    estimator = adanet.Estimator(
+        adanet.heads.RegressionHead(), builders.generator(_Dense("a")), 1,
+        config=tf_compat.RunConfig(model_dir="m"))
+    estimator.train(builders.input_fn(), max_steps=1)
+    os.chdir("/")
+    self.assertEqual(os.path.join(self._model_dir, "m"), estimator.model_dir)
+    self.assertEqual(1, estimator.evaluate(builders.input_fn(1))["global_step"])
+
+  def test_model_dir_that_tensorflow_reads_as_a_pattern(self):
+    parent = self._model_dir
+    # The pattern "[0]\\*?" does not match itself, but it does match "0*x".
+    neighbor = os.path.join(parent, "0*x")
+    os.mkdir(neighbor)
+    kept = [f"model.ckpt-{step}.index" for step in range(7)]
+    for name in kept:
+      open(os.path.join(neighbor, name), "w").close()
+    self._model_dir = os.path.join(parent, "[0]\\*?")
+    for max_steps in 2, 5, None:
+      estimator = self._estimator(
+          _Dense("a"), warm_start_mixture_weights=True,
+          config=tf_compat.RunConfig(
+              save_checkpoints_steps=1, keep_checkpoint_max=2))
+      estimator.train(builders.input_fn(), max_steps=max_steps)
+    self.assertSameElements(
+        ["model.ckpt-7.index", "model.ckpt-8.index"],
+        [name for name in os.listdir(self._model_dir)
+         if name.endswith(".index")])
+    self.assertSameElements(kept, os.listdir(neighbor))
+    self.assertEqual(8, estimator.evaluate(builders.input_fn(1))["global_step"])
+    self.assertEqual(8, estimator.get_variable_value("global_step"))
+    self.assertIn("global_step", estimator.get_variable_names())
+    self.assertLen(adanet.report(self._model_dir).iterations, 2)
+    with self.assertLogs(level="WARNING") as logs:
+      exported = estimator.export_saved_model(
+          self._model_dir, lambda: export.ServingInputReceiver(
+              *[{"x": tf_compat.v1.placeholder(tf_compat.v1.float32, [None, 3])}
+                ] * 2)).decode()
+    self.assertIn(
+        "move the export out of " + self._model_dir, "".join(logs.output))
+    moved = os.path.join(parent, "moved")
+    os.rename(exported, moved)
+    with tf_compat.v1.Graph().as_default(), tf_compat.v1.Session() as session:
+      tf_compat.v1.saved_model.load(session, ["serve"], moved)
 
   def test_says_that_it_takes_part(self):
     reader, writer = os.pipe()

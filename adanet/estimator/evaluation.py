@@ -15,7 +15,9 @@ from adanet.core import user_input
 from adanet.estimator import arguments
 from adanet.estimator import best_ensemble
 from adanet.estimator import export as export_lib
+from adanet.estimator import user_folder
 from adanet.heads import export_output
+from adanet.tf_compat import checkpoint_file
 from adanet.training import hooks as hooks_lib
 from adanet.training import input as input_lib
 from adanet.training import recording
@@ -149,6 +151,11 @@ def export(best: best_ensemble.BestEnsemble, export_dir_base: str,
   expected = "that returns an adanet.estimator.export.ServingInputReceiver"
   name = "serving_input_receiver_fn"
   arguments.check_function(name, serving_input_receiver_fn, expected)
+  folder = user_folder.checked("export_dir_base", export_dir_base, or_none="")
+  if not checkpoint_file.is_readable(folder):
+    logging.warning(
+        "TensorFlow loads no SavedModel from a folder with [ or \\ in its name: "
+        "move the export out of %s before you load it.", folder)
   receivers = []
 
   def read(strategy):

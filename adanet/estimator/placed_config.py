@@ -2,21 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the model_dir of an Estimator, and the RunConfig that has it."""
 
-import os
 import tempfile
 from typing import Any
 
 from adanet import log as logging
 from adanet import tf_compat
-
-
-def _as_str(model_dir):
-  """Returns a model_dir that a user gave, as str or None."""
-  try:
-    return None if model_dir is None else os.fsdecode(model_dir)
-  except TypeError:
-    raise TypeError(
-        f"model_dir must be a path or None, got {model_dir!r}") from None
+from adanet.estimator import user_folder
 
 
 def placed_config(config: Any, model_dir: Any) -> Any:
@@ -27,7 +18,7 @@ def placed_config(config: Any, model_dir: Any) -> Any:
     model_dir: a path or None.
 
   Raises:
-    ValueError: they do not fit.
+    ValueError: they do not fit, or there can be no checkpoints in `model_dir`.
     TypeError: `model_dir` is no path.
   """
   config = config if config is not None else tf_compat.RunConfig()
@@ -40,12 +31,13 @@ def placed_config(config: Any, model_dir: Any) -> Any:
           f"config.{name} must be None, got {getattr(config, name)!r}: "
           "placement_strategy says which worker builds what, and a builder may "
           "use tf.device")
-  model_dir = _as_str(model_dir)
-  if model_dir is not None and config.model_dir not in (None, model_dir):
+  given = user_folder.absolute("model_dir", model_dir)
+  configured = user_folder.absolute("config.model_dir", config.model_dir)
+  if None not in (given, configured) and given != configured:
     raise ValueError(
         "model_dir must equal config.model_dir where both are set, got "
         f"{model_dir!r} and {config.model_dir!r}")
-  model_dir = model_dir or _as_str(config.model_dir)
+  model_dir = given or configured
   if model_dir is None:
     if config.num_worker_replicas != 1 or config.num_ps_replicas:
       raise ValueError(
@@ -53,5 +45,4 @@ def placed_config(config: Any, model_dir: Any) -> Any:
           "Set it in the RunConfig, or with adanet-launch --model_dir.")
     model_dir = tempfile.mkdtemp()
     logging.warning("model_dir is not set: the model goes to %s.", model_dir)
-  # A shell does not expand it in --model_dir=~/model.
-  return config.replace(model_dir=os.path.expanduser(model_dir))
+  return config.replace(model_dir=model_dir)

@@ -132,6 +132,15 @@ _STRATEGY = flags.DEFINE_string(
 kubernetes_flags.define(_COMMAND.flags)
 
 
+def _check_folders() -> None:
+  """Raises `BadInput` for a flag of a folder that is given without one."""
+  for flag in _MODEL_DIR, _LOG_DIR:
+    if flag.value is not None and not flag.value:
+      raise command_lib.BadInput(
+          f"--{flag.name}=: expected the path of a folder. Is a variable of the "
+          "shell not set?")
+
+
 def _make_folder(flag: flags.FlagHolder) -> Optional[str]:
   """Returns the absolute path of the folder that a flag names; makes it."""
   if flag.value is None:
@@ -352,6 +361,7 @@ def _run(program: Sequence[str]) -> int:
     raise command_lib.BadInput(
         "no program: give the Python program of a task, such as train.py, "
         "after the flags (--help shows examples)")
+  _check_folders()
   scheduler, why = _SCHEDULER.value, None
   if scheduler is None:
     scheduler, why = scheduler_lib.choose(os.environ, _COMMAND.is_given)

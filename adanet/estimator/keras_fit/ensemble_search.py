@@ -16,6 +16,7 @@ from adanet.core import model_dir as model_dir_lib
 from adanet.core import user_input
 from adanet.estimator import auto_ensemble
 from adanet.estimator import keras_words
+from adanet.estimator import user_folder
 from adanet.estimator.keras_fit import array_data
 from adanet.estimator.keras_fit import arrangement as arrangement_lib
 from adanet.estimator.keras_fit import dataset_data
@@ -30,15 +31,6 @@ from adanet.tf_compat import optimizers
 
 _SHOWN = {"auto": reporter.AUTO, 0: reporter.NOTHING, 1: reporter.AUTO,
           2: reporter.LINES}
-
-
-def _directory(value):
-  """Returns the argument `directory` as str or None."""
-  try:
-    return None if value is None else os.path.expanduser(os.fsdecode(value))
-  except TypeError:
-    raise TypeError(f"directory={user_input.described(value)}: expected a "
-                    "path, or None.") from None
 
 
 def _check_seed(seed):
@@ -149,7 +141,7 @@ class EnsembleSearch:
     self._given = loss_lib.CompileArguments(loss, metrics, loss_weights)
     optimizers.for_any_graph(optimizer)  # Raises an error.
     self._optimizer = optimizer
-    self._directory = _directory(directory)
+    self._directory = user_folder.absolute("directory", directory)
     _check_seed(seed)
     self._seed = seed
     self._estimator: Optional[auto_ensemble.AutoEnsembleEstimator] = None
@@ -173,7 +165,7 @@ class EnsembleSearch:
       ValueError: the directory has no search, or one with a loss or metric of a
         program, which is not given.
     """
-    path = _directory(directory)
+    path = user_folder.absolute("directory", directory)
     record = None if path is None else record_lib.read(path)
     if record is None:
       raise ValueError(f"directory={path!r} has no search of EnsembleSearch: "
@@ -269,10 +261,9 @@ class EnsembleSearch:
         epochs * steps)
     self._check_same(before, now)
     directory = self._made_directory()
-    train, held_out = data.input_fns(arrangement, None if executor is None else
-                                     os.path.join(os.path.abspath(directory)
-                                                  if "://" not in directory
-                                                  else directory, "data"))
+    train, held_out = data.input_fns(
+        arrangement,
+        None if executor is None else os.path.join(directory, "data"))
     now.write(directory)
     self._estimator = self._made_estimator(
         now, arguments, iterations, evaluation.Evaluator(held_out),

@@ -118,6 +118,8 @@ _MISTAKES = {
                     "EnsembleSearch has no argument jit_compile: give it to"),
     "seed": ({"seed": -1}, {}, "seed=-1: expected an int from 0"),
     "directory": ({"directory": 3}, {}, "directory=3: expected a path"),
+    "no_directory": ({"directory": ""}, {},
+                     "directory='': expected the path of a folder, or None. "),
     # Outputs.
     "logits": ({"models": {"a": _make(activation=None)}}, {},
                "models['a'] returns numbers that are not probabilities, and "
