@@ -31,6 +31,7 @@ from typing import (
 
 from absl import flags
 from adanet import version
+from adanet.console import printable
 
 EXIT_BAD_INPUT = 2
 
@@ -224,5 +225,5 @@ def _discard(stream):
 def _one_line(message):
   """Returns a message of bounded length as one line."""
   line = " ".join(word if len(word) <= 200 else word[:200] + "..."
-                  for word in message.split())
+                  for word in printable.printable(message).split())
   return line if len(line) <= 1000 else line[:1000] + "..."

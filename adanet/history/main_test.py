@@ -5,9 +5,12 @@
 import contextlib
 import io
 import json
+import math
 import os
+import re
 import subprocess
 import sys
+from xml.dom import minidom
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -15,6 +18,9 @@ from adanet.history import example
 from adanet.history import main
 from adanet.history import records
 from adanet.history import store
+from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+import hypothesis
+from hypothesis import strategies as st
 
 _MISSING = """
 import sys
@@ -22,6 +28,49 @@ sys.modules[sys.argv[1]] = None
 from adanet.history import main
 sys.exit(main.main(["adanet-report"] + sys.argv[2:]))
 """
+
+# Those of a terminal, in one byte and in two, and one that turns text around.
+_ESCAPES = ("\x1b[31m", "\x9b2J", "\x1b]0;title\x07", "a\r\nb\t", "\u202ec")
+_TEXTS = st.sampled_from(_ESCAPES) | st.text()
+_WRONG_NUMBERS = (10**400, 1e308, math.nan, math.inf)
+_NUMBERS = st.sampled_from(_WRONG_NUMBERS) | st.integers() | st.floats()
+_VALUES = st.recursive(
+    st.none() | st.booleans() | _TEXTS | _NUMBERS,
+    lambda values: st.lists(values, max_size=2) | st.dictionaries(
+        _TEXTS, values, max_size=2), max_leaves=3)
+
+
+def _places(content):
+  """Yields the place of each value in JSON: what it is in, and its key."""
+  for key, value in (content.items() if isinstance(content, dict) else
+                     enumerate(content)):
+    yield content, key
+    if isinstance(value, (dict, list)):
+      yield from _places(value)
+
+
+def _change(content, index, data):
+  """Changes a value of JSON, mostly to another one of its type, or a name."""
+  inside, key = list(_places(content))[index]
+  value = inside[key]
+  if isinstance(inside, dict) and data.draw(st.sampled_from([0, 0, 0, 1])):
+    inside[data.draw(_TEXTS)] = inside.pop(key)
+  elif isinstance(value, str):
+    inside[key] = data.draw(_TEXTS)
+  elif isinstance(value, (float, int)):
+    inside[key] = data.draw(_NUMBERS)
+  else:
+    inside[key] = data.draw(_VALUES)
+
+
+def _run_here(*args):
+  """Returns the same as `_run`, of this process."""
+  output = io.TextIOWrapper(io.BytesIO(), "utf-8", newline="")
+  with contextlib.redirect_stdout(output), contextlib.redirect_stderr(
+      io.StringIO()) as errors:
+    code = main.main(["adanet-report", *args])
+    output.flush()
+  return code, output.buffer.getvalue().decode(), errors.getvalue()
 
 
 def _run(*args, program=("-m", "adanet.history"), **kwargs):
@@ -162,6 +211,114 @@ class MainTest(parameterized.TestCase):
     for text in ("adanet-report /tmp/digits\n", "--picture", "--[no]json"):
       self.assertIn(text, output)
     self.assertRegex(_run("--version")[1], r"^adanet-report \d+\.\d+\.\d+\n$")
+
+  def _assert_harmless(self, text):
+    """Asserts that a terminal shows a text, and does nothing else with it."""
+    self.assertEmpty([c for c in text if c != "\n" and not c.isprintable()])
+
+  def _assert_report(self, *args):
+    """Asserts that there is a report, or a line that says why not."""
+    code, output, errors = _run_here(*args)
+    self.assertIn(code, (0, 2))
+    self._assert_harmless(output)
+    self._assert_harmless(errors)
+    self.assertRegex(errors, r"\A(adanet-report: .*\n)*\Z")
+
+  def _small_search(self):
+    """Writes a record of each kind; returns the texts of their files."""
+    folder = self._path("small")
+    example.write(example.checked_search(1, ("a",), 200), folder)
+    history = store.Store(folder)
+    history.write_task(self.report.tasks[1])
+    history.write_evaluation(self.report.evaluations[0])
+    history.write_undecided(records.UndecidedRecord(
+        1, 9, "loss", "t1_a", .5, "t1_b", .25, 2, untrained=("t1_c",)))
+    texts = {}
+    for inner, _, names in os.walk(folder):
+      for name in names:
+        with open(os.path.join(inner, name)) as f:
+          texts[os.path.join(inner, name)] = f.read()
+    return folder, texts
+
+  def test_any_number(self):
+    """Random numbers find too rarely what a time or a count must not be."""
+    folder, texts = self._small_search()
+    for path, text in texts.items():
+      content = json.loads(text)
+      for inside, key in list(_places(content)):
+        value = inside[key]
+        for number in _WRONG_NUMBERS * isinstance(value, (float, int)):
+          inside[key] = number
+          with open(path, "w") as f:
+            json.dump(content, f)
+          self._assert_report(folder)
+        inside[key] = value
+      with open(path, "w") as f:
+        f.write(text)
+
+  def test_any_record(self):
+    folder, texts = self._small_search()
+    places = [(path, index) for path, text in sorted(texts.items())
+              for index, _ in enumerate(_places(json.loads(text)))]
+
+    @hypothesis.given(st.lists(
+        st.sampled_from(places), min_size=1, max_size=2,
+        unique_by=lambda place: place[0]), st.data())
+    def test(changed, data):
+      for path, text in texts.items():
+        content = json.loads(text)
+        if path in dict(changed):
+          _change(content, dict(changed)[path], data)
+        with open(path, "w") as f:
+          json.dump(content, f)
+      self._assert_report(folder, data.draw(st.sampled_from(
+          ["--format=table", "--format=table", "--format=json"])))
+
+    test()
+
+  @parameterized.parameters(
+      ("iteration-1.json", '"seconds": NaN'),
+      ("iteration-1.json", '"seconds": 1e999'),
+      ("iteration-1.json", f'"global_step": {10**400}'),
+      ("iteration-1/worker-0.json", f'"bytes": {10**400}'),
+      ("iteration-1/worker-0.json", '"total_seconds": "NaN"'))
+  def test_number_that_cannot_be_shown(self, file, replaced):
+    path = self._path("digits", "history", file)
+    with open(path) as f:
+      content = f.read()
+    name = replaced.partition(":")[0]
+    with open(path, "w") as f:
+      f.write(re.sub(f"{name}: [^,\n]*", replaced, content))
+    code, output, errors = _run_here(self.model_dir)
+    self.assertEqual(0, code)
+    self.assertIn("Iteration 2", output)
+    self.assertRegex(
+        errors, f"^adanet-report: 1 of the files .* is left out: .*{file}: "
+        f"{name[1:-1]} is ")
+
+  @parameterized.parameters("table", "json", "html")
+  def test_escape_sequences(self, form):
+    model_dir = self._path("digits\x1b[31m")
+    example.write(example.search(2, 2, 1, ("a$",) + _ESCAPES), model_dir)
+    picture = self._path("a.svg")
+    code, output, errors = _run(model_dir, "--format=" + form, *[
+        "--picture=" + picture] * (form == "html"))
+    self.assertEqual((0, ""), (code, errors))
+    self._assert_harmless(output.replace("\xa0", " "))
+    if form == "html":
+      minidom.parse(picture)  # XML has no control characters.
+
+  def test_escape_sequences_of_a_warning(self):
+    model_dir = self._path("digits\x1b[31m")
+    example.write(self.report, model_dir)
+    path = os.path.join(model_dir, "history", "iteration-1.json")
+    with open(path, "w") as f:
+      json.dump({"version": 5, "\x1b[31mred": 1}, f)
+    for args in [], ["\x1b[31m"]:
+      _, output, errors = _run_here(model_dir, *args)
+      self._assert_harmless(output)
+      self._assert_harmless(errors)
+      self.assertEqual(1, errors.count("\n"))
 
   def test_name_that_no_terminal_can_show(self):
     store.Store(self.model_dir).write_iteration(records.IterationRecord(

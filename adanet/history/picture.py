@@ -13,6 +13,7 @@ import re
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from adanet.console import page as page_lib
+from adanet.console import printable
 from adanet.history import checks_picture
 from adanet.history import records
 from adanet.history import summary
@@ -345,7 +346,7 @@ class _Picture:
 def draw(search: records.Records) -> figure_lib.Figure:
   """Returns a figure, which is in no window and not pyplot's."""
   with page_lib.default_style():
-    return _Picture(search).draw()
+    return _Picture(printable.all_printable(search)).draw()
 
 
 def svg(search: records.Records) -> str:

@@ -15,6 +15,8 @@ from adanet.core import selection
 JSON_VERSION = 5
 # Older files lack attributes that have a default.
 _READABLE_VERSIONS = (1, 2, 3, 4, 5)
+_INT64 = range(-2**63, 2**63)
+_MAX_SECONDS = 1e12  # 30,000 years.
 
 
 class CandidateRecord(NamedTuple):
@@ -418,6 +420,22 @@ def dumps(record: Any) -> str:
       allow_nan=False)
 
 
+def _check_numbers(value, name=""):
+  """Raises a ValueError for a count or time, in a value, that none can be."""
+  if hasattr(value, "_fields"):
+    for field, of_field in value._asdict().items():
+      _check_numbers(of_field, field)
+  elif isinstance(value, (dict, tuple)):
+    for one in value.values() if isinstance(value, dict) else value:
+      _check_numbers(one, name)
+  elif isinstance(value, int) and value not in _INT64:
+    raise ValueError(f"{name} is {str(value)[:20]}..., not an integer of 64 "
+                     "bits")
+  elif isinstance(value, float) and name.endswith("seconds") and (
+      not abs(value) < _MAX_SECONDS):
+    raise ValueError(f"{name} is {value!r}, not a time in seconds")
+
+
 def loads(kind: Any, text: str) -> Any:
   """Returns the record of a file.
 
@@ -433,4 +451,6 @@ def loads(kind: Any, text: str) -> Any:
   if version not in _READABLE_VERSIONS:
     raise ValueError(f"its version is {version!r}, not "
                      f"{' or '.join(map(str, _READABLE_VERSIONS))}")
-  return typed_json.from_json(kind, content)
+  record = typed_json.from_json(kind, content)
+  _check_numbers(record)
+  return record

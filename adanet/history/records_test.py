@@ -19,6 +19,7 @@ import numpy as np
 _NAMES = st.text()
 _NUMBERS = st.integers(0, 10**15)
 _MAYBE_FLOATS = st.none() | st.floats()
+_MAYBE_SECONDS = st.none() | st.floats(0, 1e9)
 _CANDIDATES = st.builds(
     records.CandidateRecord, _NAMES, _MAYBE_FLOATS,
     st.lists(_NAMES).map(tuple), st.lists(_MAYBE_FLOATS).map(tuple))
@@ -26,18 +27,19 @@ _ITERATIONS = st.builds(
     records.IterationRecord, _NUMBERS, st.lists(_CANDIDATES).map(tuple), _NAMES,
     _NAMES, _MAYBE_FLOATS, _NAMES,
     st.dictionaries(_NAMES, st.builds(
-        records.SubnetworkRecord, _NUMBERS, _MAYBE_FLOATS, _MAYBE_FLOATS,
+        records.SubnetworkRecord, _NUMBERS, _MAYBE_FLOATS, _MAYBE_SECONDS,
         st.none() | _NUMBERS, _MAYBE_FLOATS, _MAYBE_FLOATS,
+        seconds=_MAYBE_SECONDS,
         checks=st.lists(st.builds(
             early_stopping.HeldOutCheck, _NUMBERS, st.floats()),
                         max_size=3).map(tuple),
         best_step=st.none() | _NUMBERS, ended=_NAMES), max_size=3),
-    st.none() | _NUMBERS, _MAYBE_FLOATS, st.none() | _NUMBERS)
+    st.none() | _NUMBERS, _MAYBE_SECONDS, st.none() | _NUMBERS)
 _TASKS = st.builds(
     records.TaskRecord, _NAMES, _NUMBERS, st.lists(_NAMES).map(tuple),
     st.dictionaries(_NAMES, _NUMBERS), st.floats(0, 1e9), st.none() | _NUMBERS,
     st.lists(_NAMES).map(tuple), st.dictionaries(_NAMES, st.floats()),
-    st.none() | st.floats(0, 1e9), st.booleans(),
+    _MAYBE_SECONDS, st.booleans(),
     st.dictionaries(_NAMES, st.integers(0, 99).map(float)))
 
 _CANDIDATE_NAMES = {"t0_a": ["t0_x"], "t1_b": ["t0_x", "t1_y"]}

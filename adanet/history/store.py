@@ -17,16 +17,17 @@ from typing import Any, Callable, List, Optional
 
 from adanet import log as logging
 from adanet import tf_compat
+from adanet.console import printable
 from adanet.core import architecture as architecture_lib
 from adanet.history import records
 from adanet.history import report as report_lib
 from adanet.tf_compat import files
 
-_ITERATION = re.compile(r"iteration-(\d+)$")
-_ITERATION_FILE = re.compile(r"iteration-(\d+)\.json$")
-_ARCHITECTURE_FILE = re.compile(r"architecture-(\d+)\.json$")
-_TASK_FILE = re.compile(r"(\w+)-(\d+)\.json$")
-_EVALUATION_FILE = re.compile(r"evaluation-(\d+)(-.*)?\.json$")
+_ITERATION = re.compile(r"iteration-(\d{1,18})$")
+_ITERATION_FILE = re.compile(r"iteration-(\d{1,18})\.json$")
+_ARCHITECTURE_FILE = re.compile(r"architecture-(\d{1,18})\.json$")
+_TASK_FILE = re.compile(r"(\w+)-(\d{1,18})\.json$")
+_EVALUATION_FILE = re.compile(r"evaluation-(\d{1,18})(-.*)?\.json$")
 # The order of the kinds of tasks.
 _KINDS = ("chief", "master", "worker", "ps", "evaluator")
 
@@ -100,10 +101,11 @@ def _log(message):
 
 def _warn(problems, warn):
   if problems:
+    # A path or a text of a file may have escape sequences.
+    first = printable.printable(problems[0])
     warn("{} of the files about this search cannot be read, and {} left out: {}"
          .format(len(problems), "is" if len(problems) == 1 else "are",
-                 problems[0] if len(problems) == 1
-                 else "the first is " + problems[0]))
+                 first if len(problems) == 1 else "the first is " + first))
 
 
 def _write_or_remove(path, record):

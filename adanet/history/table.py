@@ -14,6 +14,7 @@ import textwrap
 from typing import (Any, Counter, Dict, Iterator, List, Mapping, Optional,
                     Sequence, Tuple)
 
+from adanet.console import printable
 from adanet.console import tables
 from adanet.history import records
 from adanet.history import summary
@@ -299,6 +300,7 @@ def show(search: records.Records, console: rich_console.Console) -> None:
     console: a `rich.console.Console`. If it is no terminal, the output is plain
       text.
   """
+  search = printable.all_printable(search)
   width = max(_MIN_WIDTH, min(_MAX_WIDTH, console.width))
   parts: List[Any] = [_bold(summary.result(search), width)]
   if search.end is not None:

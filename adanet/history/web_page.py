@@ -4,6 +4,7 @@
 
 import html
 
+from adanet.console import printable
 from adanet.console import tables as console_tables
 from adanet.history import records
 from adanet.history import table
@@ -31,5 +32,6 @@ def fragment(search: records.Records) -> str:
 
 def page(search: records.Records) -> str:
   """Returns a whole page of HTML."""
-  return _PAGE.format(title=html.escape(search.model_dir),
+  return _PAGE.format(title=html.escape(
+      printable.printable(search.model_dir)),
                       content=fragment(search))

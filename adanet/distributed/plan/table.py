@@ -18,6 +18,7 @@ import operator
 from typing import Dict, Optional, Sequence
 
 from adanet.console import indices as indices_lib
+from adanet.console import printable
 from adanet.console import tables
 from adanet.distributed import _arguments
 from adanet.distributed import plan as plan_lib
@@ -225,8 +226,7 @@ def _problems_text(messages):
 
 def _one_line(strategy):
   """Returns a strategy's `repr` on one line; a user's may be anything."""
-  return _arguments.shorten("".join(
-      c if c.isprintable() else "?" for c in " ".join(strategy.split())))
+  return _arguments.shorten(printable.printable(" ".join(strategy.split())))
 
 
 def show(plan: plan_lib.PlacementPlan, console: rich_console.Console,
