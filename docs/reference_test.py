@@ -78,6 +78,7 @@ _SEAMS = (
     "adanet.estimator.serving_input",
     "adanet.estimator.specs",
     "adanet.estimator.train_and_evaluate",
+    "adanet.estimator.user_folder",
     "adanet.history.leaderboard.rows",
     "adanet.history.records.JSON_VERSION",
     "adanet.history.records.Records",

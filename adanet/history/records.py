@@ -10,13 +10,12 @@ from adanet import typed_json
 from adanet.core import early_stopping
 from adanet.core import events
 from adanet.core import selection
+from adanet.history import record_numbers
 
 #: The version of the files. A change that older code cannot read has a new one.
 JSON_VERSION = 5
 # Older files lack attributes that have a default.
 _READABLE_VERSIONS = (1, 2, 3, 4, 5)
-_INT64 = range(-2**63, 2**63)
-_MAX_SECONDS = 1e12  # 30,000 years.
 
 
 class CandidateRecord(NamedTuple):
@@ -420,22 +419,6 @@ def dumps(record: Any) -> str:
       allow_nan=False)
 
 
-def _check_numbers(value, name=""):
-  """Raises a ValueError for a count or time, in a value, that none can be."""
-  if hasattr(value, "_fields"):
-    for field, of_field in value._asdict().items():
-      _check_numbers(of_field, field)
-  elif isinstance(value, (dict, tuple)):
-    for one in value.values() if isinstance(value, dict) else value:
-      _check_numbers(one, name)
-  elif isinstance(value, int) and value not in _INT64:
-    raise ValueError(f"{name} is {str(value)[:20]}..., not an integer of 64 "
-                     "bits")
-  elif isinstance(value, float) and name.endswith("seconds") and (
-      not abs(value) < _MAX_SECONDS):
-    raise ValueError(f"{name} is {value!r}, not a time in seconds")
-
-
 def loads(kind: Any, text: str) -> Any:
   """Returns the record of a file.
 
@@ -452,5 +435,5 @@ def loads(kind: Any, text: str) -> Any:
     raise ValueError(f"its version is {version!r}, not "
                      f"{' or '.join(map(str, _READABLE_VERSIONS))}")
   record = typed_json.from_json(kind, content)
-  _check_numbers(record)
+  record_numbers.check(record)
   return record
