@@ -3,8 +3,10 @@
 """Tests that a user's mistake gets one clear line, and that nothing is written.
 """
 
+import json
 import os
 import traceback
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -315,6 +317,18 @@ class BadInputTest(parameterized.TestCase):
     self._model_dir = model_dir
     with self.assertRaisesRegex(ValueError, message) as caught:
       self._estimator(_Dense("a"))
+    self._assert_one_line(caught.exception)
+
+  def test_model_dir_that_parameter_servers_cannot_read(self):
+    tf_config = {"cluster": {"chief": ["x:1"], "ps": ["x:2"]},
+                 "task": {"type": "chief", "index": 0}}
+    with mock.patch.dict(os.environ, TF_CONFIG=json.dumps(tf_config)):
+      config = tf_compat.RunConfig(model_dir="/m/lr[0.1]")
+    with self.assertRaisesRegex(
+        ValueError, r"^model_dir='/m/lr\[0.1\]': .* without \[ and \\ on a clu"
+    ) as caught:
+      adanet.Estimator(adanet.heads.RegressionHead(),
+                       builders.generator(_Dense("a")), 1, config=config)
     self._assert_one_line(caught.exception)
 
   def test_model_dir_that_cannot_be_made(self):

@@ -8,6 +8,7 @@ from typing import Any
 from adanet import log as logging
 from adanet import tf_compat
 from adanet.estimator import user_folder
+from adanet.tf_compat import checkpoint_file
 
 
 def placed_config(config: Any, model_dir: Any) -> Any:
@@ -45,4 +46,10 @@ def placed_config(config: Any, model_dir: Any) -> Any:
           "Set it in the RunConfig, or with adanet-launch --model_dir.")
     model_dir = tempfile.mkdtemp()
     logging.warning("model_dir is not set: the model goes to %s.", model_dir)
+  if config.num_ps_replicas and not checkpoint_file.is_readable(model_dir):
+    # They may be on machines without the link of `checkpoint_file.readable`.
+    raise ValueError(
+        f"model_dir={model_dir!r}: expected a path without [ and \\ on a "
+        "cluster with parameter servers, because TensorFlow reads the name of "
+        "a checkpoint as a pattern. Use another folder.")
   return config.replace(model_dir=model_dir)
