@@ -26,7 +26,7 @@ _State = job_state.State
 
 class ChiefTest(parameterized.TestCase):
 
-  def _open(self, job, state, is_followed=False):
+  def _open(self, job, state, is_unique=True, is_followed=False):
     """Opens a chief where a job has ended; returns the job state before it.
 
     And the one that other tasks see while it builds its first graph.
@@ -38,7 +38,7 @@ class ChiefTest(parameterized.TestCase):
     own = connection.Connection.__new__(connection.Connection)
     made = mock.create_autospec(own, instance=True)
     made.config = tf_compat.RunConfig(model_dir=path)
-    made.file, made.job = file, ended.JobId("job", True)
+    made.file, made.job = file, ended.JobId("job", is_unique)
     made.job_watch = ended.JobWatch(made.job)
     made.is_followed.return_value = is_followed
     made.servers = {}
@@ -65,12 +65,21 @@ class ChiefTest(parameterized.TestCase):
     self.assertEqual(before, found)
 
   @parameterized.parameters(
-      ("job", _State.OVER, False),
+      ("job", _State.OVER),
       # The chief was lost in a later training of its program.
-      ("job#2", _State.TRAINING, False), ("job", _State.TRAINING, True))
-  def test_a_job_that_is_over(self, job, state, is_followed):
+      ("job#2", _State.TRAINING), ("job#2", _State.TRAINING, False, True),
+      ("job", _State.OVER, False, True))
+  def test_a_job_that_is_over(self, job, state, is_unique=True,
+                              is_followed=False):
     with self.assertRaises(engine.AlreadyOverError):
-      self._open(job, state, is_followed)
+      self._open(job, state, is_unique, is_followed)
+
+  @parameterized.parameters(
+      ("job#2", _State.TRAINING), ("job", _State.OVER),
+      # It asks no server while its own job goes on.
+      ("job", _State.TRAINING, True))
+  def test_another_run(self, job, state, is_followed=False):
+    self._open(job, state, is_unique=False, is_followed=is_followed)
 
 
 if __name__ == "__main__":

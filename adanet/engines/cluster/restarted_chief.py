@@ -27,9 +27,12 @@ def is_followed(connection: connection_lib.Connection,
   if job.is_followed_by(job_state) and (
       connection.job_watch.after(job_state) == job_state_lib.State.OVER):
     return True
-  # Another run, or the first one in this folder, has no later job.
-  return (job.is_of(job_state) or job.is_followed_by(job_state)) and (
-      connection.is_followed())
+  # A later job begins when this one is over. While it is not, a stopped server
+  # must not delay this chief: a signal would lose what the workers train.
+  may_be_over = job.is_followed_by(job_state) or (
+      job_state is not None and job.is_of(job_state) and
+      job_state.state == job_state_lib.State.OVER)
+  return may_be_over and connection.is_followed()
 
 
 def wait_until_known_to_be_over(connection: connection_lib.Connection,
