@@ -193,7 +193,7 @@ class _Events:
     self._thread = threading.Thread(target=self._read, args=(fd,), daemon=True)
     self._thread.start()
 
-  def _joins(self, unused_task, unused_model_dir):
+  def _joins(self, unused_task, unused_model_dir, unused_job_number):
     self.has_joined = True
 
   def _works(self, unused_task):
