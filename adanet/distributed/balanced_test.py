@@ -252,7 +252,7 @@ class StrategyTest(parameterized.TestCase):
 
   @parameterized.parameters(
       (dict(costs="fast"), TypeError, "costs='fast': expected None, "),
-      (dict(sizes=[1, -1]), ValueError, "sizes[1]=-1: expected a number "),
+      (dict(sizes=[1, -1]), ValueError, "sizes[1]=-1: expected a finite "),
       (dict(num_ensemble_workers=-1), ValueError,
        "num_ensemble_workers=-1: expected an integer of at least 0."),
       (dict(ensemble_cost=-1), ValueError, "ensemble_cost=-1: expected None, "),
