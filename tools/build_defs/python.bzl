@@ -88,6 +88,8 @@ def _py_together_test(name, cases, size, tags):
     py_test(
         name = name,
         size = size,
+        # Many files take their time on a slow machine.
+        timeout = "eternal" if size == "large" else None,
         srcs = ["//tools/build_defs:together.py"],
         main = "//tools/build_defs:together.py",
         args = [package + "." + case for case in cases],
