@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which part of the input's rows each worker of an iteration reads.
 
-A worker has one input for all that it trains. So its part depends on who else
-trains the same subnetworks: workers that train the same subnetworks divide the
-rows, and no subnetwork may miss a row.
+A worker that trains several subnetworks in each step has one input for all of
+them. Workers that train the same subnetworks divide the rows, and no subnetwork
+may miss a row. A worker that trains in turns has an input for each turn instead.
 """
 
 import collections
