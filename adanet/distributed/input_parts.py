@@ -4,7 +4,7 @@
 
 A worker that trains several subnetworks in each step has one input for all of
 them. Workers that train the same subnetworks divide the rows, and no subnetwork
-may miss a row. A worker that trains in turns has an input for each turn instead.
+may miss a row. A worker that trains in turns has an input for each turn.
 """
 
 import collections
