@@ -145,7 +145,7 @@ class UntrainedTest(parameterized.TestCase):
   @parameterized.parameters("", "model", "odel")
   def test_nothing_answers(self, folder):
     parent = self.create_tempdir().full_path
-    model_dir = os.path.join(parent, folder)
+    model_dir = os.path.join(parent, folder).rstrip("/")
     estimator = searches.estimator(model_dir, builders.Dense("a"))
     receiver_fn = export.build_raw_serving_input_receiver_fn(
         {"x": np.zeros([1, 3], np.float32)})
