@@ -6,6 +6,7 @@ No test times anything.
 """
 
 from absl.testing import absltest
+from adanet.testing import level
 from adanet import tf_compat
 from benchmarks import value
 from benchmarks import value_phases
@@ -71,6 +72,7 @@ class PhasesTest(absltest.TestCase):
     self.assertEmpty(value.bars(rows))
 
 
+@level.gate
 class PhasesOfASearchTest(absltest.TestCase):
 
   def test_one_iteration(self):

@@ -11,6 +11,7 @@ import os
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.testing import processes
 from benchmarks import program
@@ -263,6 +264,7 @@ class ValueBenchmarkTest(parameterized.TestCase):
         len(rows))
 
 
+@level.gate
 class SideTest(absltest.TestCase):
   """Both sides do the same."""
 

@@ -18,6 +18,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.distributed.plan import main as plan_main
 from adanet.history import example
@@ -69,6 +70,7 @@ class ExamplesTest(parameterized.TestCase):
 
   @parameterized.parameters(*(
       page for page in _PAGES if page != _FILE_PAGE and pages.programs(page)))
+  @level.gate
   def test_programs(self, page):
     if page in _KERAS_3_PAGES and hasattr(tf_compat.v1, "estimator"):
       self.skipTest("Keras 3 needs TensorFlow 2.16 or later.")
@@ -80,6 +82,7 @@ class ExamplesTest(parameterized.TestCase):
       self._output.seek(0)
       self._output.truncate()
 
+  @level.gate
   def test_programs_of_a_file(self):
     programs, outputs = zip(*pages.programs(_FILE_PAGE))
     with open("search.py", "w", encoding="utf-8") as f:

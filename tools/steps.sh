@@ -58,18 +58,6 @@ skip() {
   ((++skipped))
 }
 
-# Prints the targets of a query on one line.
-targets() {
-  tools/bazelw query --noshow_progress "$1" 2> /dev/null | tr '\n' ' '
-}
-
-# together TARGETS: files of tests that run in one process, in place of one for
-# each.
-together() {
-  targets "filter(':whole_', kind(py_test, $1))"
-  targets "filter(':alone_', kind(test_suite, $1))" | sed 's/\/\//-&/g'
-}
-
 # has VERSION: whether the Python of a version of TensorFlow is installed.
 has() {
   third_party/py/find_python "$1" > /dev/null

@@ -12,6 +12,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet import distributed
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.core import ensembles
 from adanet.core import building
@@ -202,6 +203,7 @@ class BuildingTest(parameterized.TestCase):
           [v for v in tf_compat.v1.trainable_variables()
            if "/subnetwork_" in v.op.name], 4)
 
+  @level.gate
   def test_step_of_a_builder_that_does_not_ask_is_not_made(self):
     _, graph = _build([builders.Dense("a")])
     self.assertNoCommonElements(

@@ -21,6 +21,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet import distributed
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.testing import engines
 from adanet.testing import jobs
@@ -462,6 +463,7 @@ class ExecutorTest(parameterized.TestCase):
     _check(self, row, functools.partial(_train, executor=engines.Here()))
 
 
+@level.gate
 class PoolTest(parameterized.TestCase):
 
   @classmethod
@@ -495,6 +497,7 @@ def _task(call, folder, job_id):
       f.write(error)
 
 
+@level.gate
 class ClusterTest(parameterized.TestCase):
   """Its name is the first one: its tasks are forks, and need no session before.
   """

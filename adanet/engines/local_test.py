@@ -12,6 +12,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
+from adanet.testing import level
 from adanet import tf_compat
 from adanet import waiting
 from adanet.core import model_dir as model_dir_lib
@@ -62,6 +63,7 @@ def make_estimator(model_dir):
       max_iteration_steps=1000, max_iterations=3, model_dir=model_dir)
 
 
+@level.gate
 class FullDiskTest(absltest.TestCase):
 
   @mock.patch.object(waiting, "_SPACE_SECS", .01)
@@ -100,6 +102,7 @@ class SignalTest(parameterized.TestCase):
           **arguments)
     return caught.exception
 
+  @level.gate
   def test_ctrl_c_ends_a_program_without_traceback(self):
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM, self._model_dir],
@@ -123,6 +126,7 @@ class SignalTest(parameterized.TestCase):
           adanet.EvalSpec(builders.input_fn(), hooks=[SignalHook(number, 5)]))
     self.assertEqual(status, caught.exception.code)
 
+  @level.gate
   def test_signal_while_the_last_checkpoint_is_saved(self):
     with self.assertRaises(SystemExit):
       make_estimator(self._model_dir).train(
@@ -130,6 +134,7 @@ class SignalTest(parameterized.TestCase):
           saving_listeners=[_SignalListener(4)])
     self.assertEqual(4, self._global_step())
 
+  @level.gate
   def test_signal_while_the_last_checkpoint_waits_for_space(self):
     def is_full(saver, session, path):
       os.kill(os.getpid(), signal.SIGTERM)
@@ -140,6 +145,7 @@ class SignalTest(parameterized.TestCase):
             SystemExit):
       make_estimator(self._model_dir).train(builders.input_fn(), max_steps=4)
 
+  @level.gate
   def test_program_that_catches_it(self):
     self._interrupt(KeyboardInterrupt)
     estimator = make_estimator(self._model_dir)

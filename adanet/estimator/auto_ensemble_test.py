@@ -10,6 +10,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet import heads
+from adanet.testing import level
 from adanet import tf_compat
 import numpy as np
 
@@ -94,6 +95,7 @@ class _TestCase(parameterized.TestCase):
 
 class NetworkTest(_TestCase):
 
+  @level.gate
   def test_names_of_variables(self):
     keras = tf_compat.keras
     layers = keras.layers
@@ -136,6 +138,7 @@ class NetworkTest(_TestCase):
             [scope + layer + "/" + name
              for layer, parts in expected.items() for name in parts], names)
 
+  @level.gate
   def test_stop_and_go_on(self):
     keras_adam = tf_compat.keras.optimizers.Adam(.25)
     pool = {"k": _Sub(_keras_model, optimizer=keras_adam),
@@ -172,6 +175,7 @@ class NetworkTest(_TestCase):
     self.assertEqual([1. - .625], self._trained(estimator, "network/w"))
 
   @parameterized.parameters("list", "dict", "wide")
+  @level.gate
   def test_multi_head_of_keras(self, outputs):
     if outputs == "dict" and tf_compat.IS_TENSORFLOW_1:
       self.skipTest("Keras of TensorFlow 1 has no dict of outputs.")
@@ -238,6 +242,7 @@ class StepTest(_TestCase):
           self._trained(estimator, _KERNEL, name),
           model.get_weights()[0].ravel(), rtol=0, atol=1e-4, err_msg=name)
 
+  @level.gate
   def test_optimizers_and_losses(self):
     def compiled():
       model = _keras_model()
@@ -282,6 +287,7 @@ class StepTest(_TestCase):
     estimator = self._train({"m": _keras_model})
     np.testing.assert_allclose([.999], self._trained(estimator, _KERNEL))
 
+  @level.gate
   def test_own_input(self):
     # The label is 2 where a model has an input of its own: (w - 2)^2.
     cases = {
@@ -302,6 +308,7 @@ class StepTest(_TestCase):
           self.assertEqual(
               [expected], self._trained(estimator, variable, name + kind))
 
+  @level.gate
   def test_prediction_only_is_never_built_for_training(self):
     asked = []
 
@@ -312,6 +319,7 @@ class StepTest(_TestCase):
     self._train({"m": _Sub(function, _input_fn(), prediction_only=True)})
     self.assertEqual([False], sorted(set(asked)))
 
+  @level.gate
   def test_updates_come_from_its_own_input(self):
     def model():
       return tf_compat.keras.Sequential([
@@ -325,6 +333,7 @@ class StepTest(_TestCase):
 class EstimatorTest(_TestCase):
   """Estimators, in place of which a class stands that all versions have."""
 
+  @level.gate
   def test_variables_are_named_as_in_adanet(self):
     estimator = self._train({"m": _Estimator()})
     self.assertEqual([.5], self._trained(estimator, "model_fn/w"))

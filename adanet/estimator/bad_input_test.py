@@ -11,6 +11,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.testing import builders
 from adanet.testing import searches
@@ -186,6 +187,7 @@ class BadInputTest(parameterized.TestCase):
     self.assertIn(str(caught.exception.__cause__), below)
     self.assertFalse(os.path.exists(self._model_dir))
 
+  @level.gate
   def test_labels_that_only_a_run_knows(self):
     self._estimator(_Dense("a"), head=adanet.heads.BinaryClassHead()).train(
         _with_labels([[1]] * 32), max_steps=1)
@@ -285,6 +287,7 @@ class BadInputTest(parameterized.TestCase):
        "serving_input_receiver_fn must be .*, got None"),
       (lambda e: e.train(builders.input_fn(), max_steps=1).export_saved_model(
           "", lambda: None), ValueError, "export_dir_base='': expected the pa"))
+  @level.gate
   def test_calls(self, call, error, message):
     with self.assertRaisesRegex(error, message) as caught:
       call(self._estimator(_Dense("a")))
@@ -304,6 +307,7 @@ class BadInputTest(parameterized.TestCase):
           report_materializer=adanet.ReportMaterializer(builders.input_fn(1)),
           subnetwork_generator=_Generator([_Reports("a")])),
        "builder 'a': build_subnetwork_report must return .*got {'a': 1}"))
+  @level.gate
   def test_what_functions_return(self, arguments, message):
     estimator = self._estimator(_Dense("a"), **arguments)
     with self.assertRaisesRegex(ValueError, message) as caught:
@@ -313,6 +317,7 @@ class BadInputTest(parameterized.TestCase):
   @parameterized.parameters(
       ("", "^model_dir='': expected the path of a folder, or None. Is a "),
       (r"gs://a/lr[0.1]", r"^model_dir='gs://a/lr\[0.1\]': .* without \[ and "))
+  @level.gate
   def test_model_dir(self, model_dir, message):
     self._model_dir = model_dir
     with self.assertRaisesRegex(ValueError, message) as caught:
@@ -339,6 +344,7 @@ class BadInputTest(parameterized.TestCase):
         self._estimator(_Dense("a")).train(builders.input_fn(), max_steps=1)
       self._assert_one_line(caught.exception)
 
+  @level.gate
   def test_metrics(self):
     self._estimator(_Dense("a")).train(builders.input_fn(), max_steps=1)
     for metric_fn, parts in (
@@ -391,6 +397,7 @@ class BadInputTest(parameterized.TestCase):
       self._assert_one_line(caught.exception, *parts)
     self.assertEqual(files, self._files())
 
+  @level.gate
   def test_model_dir_of_another_search(self):
     generator = self._trained()
     self._assert_refused(
@@ -402,6 +409,7 @@ class BadInputTest(parameterized.TestCase):
         ["iteration 0", "'a0'", self._model_dir],
         subnetwork_generator=generator)
 
+  @level.gate
   def test_model_dir_of_another_network(self):
     self._estimator(_Dense("a", width=2)).train(
         builders.input_fn(), max_steps=2)
@@ -409,6 +417,7 @@ class BadInputTest(parameterized.TestCase):
         ["model.ckpt-2", "subnetwork_t0_a/hidden", "[3, 2]"],
         subnetwork_generator=builders.generator(_Dense("a", width=5)))
 
+  @level.gate
   def test_files_cut_short(self):
     generator = self._trained()
     path = os.path.join(self._model_dir, "architecture-0.json")

@@ -17,6 +17,7 @@ from absl import logging
 from absl.testing import absltest
 import adanet
 from adanet import distributed
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.core import events
 from adanet.testing import builders
@@ -98,6 +99,7 @@ class ClusterFaultsTest(absltest.TestCase):
     self._finish(job, iterations)
     return job.seen[count:]
 
+  @level.gate
   def test_kill_chief_and_parameter_server(self):
     job = self._started(strategy=distributed.BalancedStrategy(
         costs="measured", sizes="measured"))
@@ -134,6 +136,7 @@ class ClusterFaultsTest(absltest.TestCase):
         self.assertGreater(subnetwork.measured_bytes, 0)
         self.assertIsNotNone(subnetwork.loss)
 
+  @level.gate
   def test_what_is_done_stays_done_at_every_start_of_the_chief(self):
     job = self._started(iterations=1, step_secs=.4, strategy=(
         distributed.BalancedStrategy(costs="measured", sizes="measured")))
@@ -154,6 +157,7 @@ class ClusterFaultsTest(absltest.TestCase):
       self.assertEqual(1, job.log("chief:0").count(
           f"Iteration 0: measured {what}"))
 
+  @level.gate
   def test_kill_worker(self):
     job = self._started(iterations=1)
     job.await_step(10, "worker:1")
@@ -162,6 +166,7 @@ class ClusterFaultsTest(absltest.TestCase):
     self.assertIn("Iteration 0: the chief_hooks of t0_b do not run",
                   job.log("chief:0"))
 
+  @level.gate
   def test_stop_and_go_on_in_another_size(self):
     job = self._started()
     job.await_step(10, "chief:0")
@@ -191,6 +196,7 @@ class ClusterFaultsTest(absltest.TestCase):
                names=[name for name in job.names if name != "chief:0"])
     self.assertLess(time.monotonic() - asked, 10)
 
+  @level.gate
   def test_stop_while_the_chief_takes_over(self):
     job = self._started(step_secs=.1)
     job.await_step(1, "chief:0")
@@ -207,6 +213,7 @@ class ClusterFaultsTest(absltest.TestCase):
         tf_compat.v1.train.load_variable(latest(), step), trained)
     self.assertIn("is saved, and training goes on", job.log("chief:0"))
 
+  @level.gate
   def test_stop_while_the_chief_cannot_take_over(self):
     job = self._started(step_secs=.1)
     job.await_step(1, "chief:0")
@@ -221,6 +228,7 @@ class ClusterFaultsTest(absltest.TestCase):
     self.assertIn("what was trained since the last checkpoint is lost",
                   job.log("chief:0"))
 
+  @level.gate
   def test_model_dir_in_use(self):
     job = self._started(step_secs=.1)
     job.await_step(1)
@@ -229,6 +237,7 @@ class ClusterFaultsTest(absltest.TestCase):
     other.finish(30., status=1)
     self.assertRegex(other.log("chief:0"), "InUseError: .*in use by process")
 
+  @level.gate
   def test_model_dir_of_each_task(self):
     job = self._started(dict(chief=1, worker=1, ps=1, evaluator=1),
                         has_own_folder=True)
@@ -242,6 +251,7 @@ class ClusterFaultsTest(absltest.TestCase):
           ", and the chief has '[^']+': all tasks must have the same")
     self.assertEmpty(job.progress())
 
+  @level.gate
   def test_absent_tasks(self):
     waits = self._job(dict(chief=1, ps=1), wait_secs=6)
     waits.start("chief:0")
@@ -260,6 +270,7 @@ class ClusterFaultsTest(absltest.TestCase):
         lost.log("chief:0"), r"WaitTimeoutError: waited 6 s for worker:1 "
         r"\(127.0.0.1:\d+\), which does not answer, to train t\d_b \(at step")
 
+  @level.gate
   def test_step_that_takes_too_long(self):
     job = self._started(dict(chief=1, worker=1, ps=1), step_secs=2.,
                         timeout_secs=1.)

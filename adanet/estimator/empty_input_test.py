@@ -7,6 +7,7 @@ import os
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.estimator import export
 from adanet.testing import builders
@@ -42,6 +43,7 @@ class _Once:
         ({"x": [8, 3]}, [8, 1]))
 
 
+@level.gate
 class EmptyInputTest(absltest.TestCase):
 
   def setUp(self):
@@ -127,6 +129,7 @@ class EndlessInputTest(absltest.TestCase):
         builders.input_fn(), validation_input_fn=_arrays())
     adanet.Evaluator(_arrays(), steps=1)
 
+  @level.gate
   def test_report_materializer(self):
     estimator = searches.estimator(
         self.create_tempdir().full_path, builders.Dense("a"),
@@ -163,6 +166,7 @@ class UntrainedTest(parameterized.TestCase):
       self.assertNotIn("\n", str(caught.exception))
     self.assertEmpty(os.listdir(parent))
 
+  @level.gate
   def test_a_builder_without_training_has_its_initial_weights(self):
     class Initial(builders.Dense):
 

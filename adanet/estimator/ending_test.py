@@ -7,6 +7,7 @@ import os
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.testing import builders
 from adanet.testing import engines
@@ -48,6 +49,7 @@ class EndingTest(parameterized.TestCase):
         estimator.evaluate(_held_out())["global_step"])
     return history
 
+  @level.gate
   def test_a_part_that_waits_until_time_is_up_is_not_trained(self):
     estimator = _estimator(self._model_dir, _ALWAYS)
     with self.assertLogs(level="WARNING") as logs:
@@ -75,6 +77,7 @@ class EndingTest(parameterized.TestCase):
     self.assertEqual(3, estimator.get_variable_value(step("b")))
 
   @parameterized.parameters((None, .5), (engines.Here(), 1.))
+  @level.gate
   def test_time_is_up(self, executor, seconds):
     estimator = _estimator(self._model_dir, _ALWAYS)
     estimator.train(builders.input_fn(), max_seconds=seconds, executor=executor)
@@ -92,6 +95,7 @@ class EndingTest(parameterized.TestCase):
     (self.assertLessEqual if executor else self.assertEqual)(
         last, end.global_step)
 
+  @level.gate
   def test_time_is_up_in_train_and_evaluate(self):
     estimator = _estimator(self._model_dir, _ALWAYS)
     metrics, _ = adanet.train_and_evaluate(
@@ -101,6 +105,7 @@ class EndingTest(parameterized.TestCase):
     self.assertEqual((_TIME_IS_UP, metrics["global_step"]),
                      (end.reason, end.global_step))
 
+  @level.gate
   def test_validation_input_is_an_evaluator(self):
     found = []
     for evaluator in (None, adanet.Evaluator(_held_out())):

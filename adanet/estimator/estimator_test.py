@@ -13,6 +13,7 @@ from unittest import mock
 
 from absl.testing import absltest
 import adanet
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.core import events
 from adanet.estimator import export
@@ -62,6 +63,7 @@ class EstimatorTest(absltest.TestCase):
   def _estimator(self, *made, **kwargs):
     return searches.estimator(self._model_dir, *made, **kwargs)
 
+  @level.gate
   def test_copied_model_dir(self):
     def estimator():
       return self._estimator(
@@ -85,6 +87,7 @@ class EstimatorTest(absltest.TestCase):
     with open(os.path.join(self._model_dir, "checkpoint")) as f:
       self.assertNotIn(original + "/", f.read())
 
+  @level.gate
   def test_subnetwork_that_was_stopped_stays_stopped(self):
     made = [builders.Hooked("a", [_Stop(2)]), _Dense("b")]
     self._estimator(*made).train(builders.input_fn(), max_steps=2)
@@ -95,6 +98,7 @@ class EstimatorTest(absltest.TestCase):
     self.assertEqual(2, estimator.get_variable_value(step("a")))
     self.assertEqual(4, estimator.get_variable_value(step("b")))
 
+  @level.gate
   def test_training_goes_on_where_it_was_stopped(self):
     made = _Partitioned("a"), builders.Remembering("b", width=3)
     whole = self._estimator(*made)
@@ -122,6 +126,7 @@ class EstimatorTest(absltest.TestCase):
               adanet.heads.RegressionHead(), builders.generator(), 1,
               model_dir="~/m").model_dir)
 
+  @level.gate
   def test_relative_model_dir(self):
     self.addCleanup(os.chdir, os.getcwd())
     os.chdir(self._model_dir)
@@ -133,6 +138,7 @@ class EstimatorTest(absltest.TestCase):
     self.assertEqual(os.path.join(self._model_dir, "m"), estimator.model_dir)
     self.assertEqual(1, estimator.evaluate(builders.input_fn(1))["global_step"])
 
+  @level.gate
   def test_model_dir_that_tensorflow_reads_as_a_pattern(self):
     parent = self._model_dir
     # The pattern "[0]\\*?" does not match itself, but it does match "0*x".
@@ -169,6 +175,7 @@ class EstimatorTest(absltest.TestCase):
     with tf_compat.v1.Graph().as_default(), tf_compat.v1.Session() as session:
       tf_compat.v1.saved_model.load(session, ["serve"], moved)
 
+  @level.gate
   def test_says_that_it_takes_part(self):
     reader, writer = os.pipe()
     with mock.patch.dict(os.environ, {reporter.EVENTS_FD: str(writer)}):
@@ -180,6 +187,7 @@ class EstimatorTest(absltest.TestCase):
     joined = events.Joined(os.path.realpath(self._model_dir))
     self.assertEqual([joined, joined], [found[0], found[-1]])
 
+  @level.gate
   def test_folders_for_tensorboard(self):
     estimator = self._estimator(_Dense("a"), max_iterations=1)
     estimator.train(builders.input_fn())

@@ -9,6 +9,7 @@ import pickle
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.testing import builders
 from adanet.testing import searches
@@ -108,6 +109,7 @@ class WhileTrainingTest(parameterized.TestCase):
         self._asks.steps)
     self.assertIn("end", self._asks.steps)
 
+  @level.gate
   def test_listener(self):
     self._asks.estimator.train(
         builders.input_fn(), saving_listeners=[self._asks])
@@ -115,6 +117,7 @@ class WhileTrainingTest(parameterized.TestCase):
         {"begin": 0, "before_save 0": 0, "after_save 0": 0, "before_save 4": 0,
          "after_save 4": 4, "end": 4}, self._asks.steps)
 
+  @level.gate
   def test_not_after_training_that_failed(self):
     class Fails(tf_compat.v1.train.SessionRunHook):
 

@@ -17,6 +17,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.testing import builders
 from adanet.testing import engines
@@ -123,6 +124,7 @@ class RefusalTest(parameterized.TestCase):
           builders.input_fn(), executor=engines.Here())
 
 
+@level.gate
 class HooksTest(absltest.TestCase):
 
   def test_a_part_saves_before_its_hooks_end(self):

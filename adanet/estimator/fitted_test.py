@@ -16,6 +16,7 @@ import types
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.history import store
 from adanet.testing import builders
@@ -133,6 +134,7 @@ class FittedTest(parameterized.TestCase):
           signature.outputs["predictions"].name,
           {signature.inputs["x"].name: builders.data()[0]}), rtol=1e-5)
 
+  @level.gate
   def test_architecture_has_members_only(self):
     seen = []
     estimator = _estimator(self._model_dir, force_grow=True, ensemblers=[_Fixed(
@@ -150,6 +152,7 @@ class FittedTest(parameterized.TestCase):
     self.assertNotIn(
         "subnetwork_t0_a", " ".join(estimator.get_variable_names()))
 
+  @level.gate
   def test_old_members_alone(self):
     estimator = _estimator(
         self._model_dir, max_iterations=3, force_grow=True, ensemblers=[_Fixed(
@@ -165,6 +168,7 @@ class FittedTest(parameterized.TestCase):
     self.assertAlmostEqual(
         record.winning.value, estimator.evaluate(_held_out())["loss"], places=5)
 
+  @level.gate
   def test_members_that_an_ensembler_gets(self):
     seen = []
     estimator = _estimator(
@@ -189,6 +193,7 @@ class FittedTest(parameterized.TestCase):
         self._record(0).fit.loss,
         (np.square(predicted - _LABELS) * weights).sum() / 32, places=4)
 
+  @level.gate
   def test_decided_once(self):
     calls = []
     estimator = _estimator(self._model_dir,
@@ -203,6 +208,7 @@ class FittedTest(parameterized.TestCase):
     self.assertEqual(before, len(calls))
     self.assertEqual(expected, found)
 
+  @level.gate
   def test_lost_record(self):
     estimator = _estimator(self._model_dir)
     estimator.train(builders.input_fn())
@@ -211,6 +217,7 @@ class FittedTest(parameterized.TestCase):
     np.testing.assert_allclose(
         expected, _predictions(_estimator(self._model_dir)), rtol=1e-6)
 
+  @level.gate
   def test_in_the_middle_of_an_iteration(self):
     estimator = _estimator(self._model_dir)
     estimator.train(builders.input_fn(), max_steps=6)
@@ -224,6 +231,7 @@ class FittedTest(parameterized.TestCase):
     one_go.train(builders.input_fn())
     np.testing.assert_array_equal(_predictions(one_go), _predictions(estimator))
 
+  @level.gate
   def test_stopped_before_the_choice(self):
     """A search that ends between training and choice chooses the same."""
     class _Stop(Exception):
@@ -245,6 +253,7 @@ class FittedTest(parameterized.TestCase):
     one_go.train(builders.input_fn())
     np.testing.assert_array_equal(_predictions(one_go), _predictions(again))
 
+  @level.gate
   def test_other_ensemblers_before_and_after(self):
     weighted = adanet.ensemble.ComplexityRegularizedEnsembler()
     both = [weighted, _greedy()]
@@ -268,6 +277,7 @@ class FittedTest(parameterized.TestCase):
         self._record(2).winning.value, last.evaluate(_held_out())["loss"],
         places=5)
 
+  @level.gate
   def test_steps_fetch_no_ensemble(self):
     names = []
 
@@ -303,6 +313,7 @@ class RefusedTest(absltest.TestCase):
                   "shuffle, or shuffle with a seed",
                   evaluator=adanet.Evaluator(_held_out(shuffle=True)))
 
+  @level.gate
   def test_shuffled_with_a_seed(self):
     _estimator(
         self._model_dir, max_iterations=1,

@@ -7,6 +7,7 @@ import re
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.testing import builders
 from adanet.testing import engines
@@ -68,6 +69,7 @@ class _Telling(adanet.subnetwork.Generator):
     return list(self._made)
 
 
+@level.gate
 class HeldOutTest(parameterized.TestCase):
 
   def _search(self, size, executor=None, order=slice(None), **kwargs):

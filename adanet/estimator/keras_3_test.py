@@ -15,6 +15,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet import distributed
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.testing import builders
 from adanet.testing import engines
@@ -135,6 +136,7 @@ def _task(model_dir):
 
 # Its tasks are forks. By its name it runs before a test of this process starts
 # threads of TensorFlow, which a fork would not have.
+@level.gate
 @unittest.skipUnless(tf_compat.HAS_KERAS_3,
                      "Keras 3 needs TensorFlow 2.16 or later.")
 class ClusterTest(absltest.TestCase):
@@ -208,12 +210,14 @@ class Keras3Test(parameterized.TestCase):
         model_dir=self._folder(),
         **{"max_iteration_steps": _STEPS, "max_iterations": 1, **arguments})
 
+  @level.gate
   def test_pool_trains_as_keras(self):
     self._assert_weights_of_keras(
         self._pool(lambda: _compiled("Adam")), "Adam")
     self._assert_weights_of_keras(
         self._pool(lambda: _model(3), optimizer=_optimizer("SGD")), "SGD")
 
+  @level.gate
   def test_pool_with_an_input_of_its_own(self):
     def other_input():
       features, labels = builders.data()
@@ -225,6 +229,7 @@ class Keras3Test(parameterized.TestCase):
             lambda: _compiled("Adam"), builders.input_fn())), "Adam",
         other_input)
 
+  @level.gate
   def test_pool_in_a_search(self):
     estimator = self._pool(
         lambda: _compiled("Adam"), max_iteration_steps=4, max_iterations=2,
@@ -239,6 +244,7 @@ class Keras3Test(parameterized.TestCase):
         estimator.get_variable_names())
 
   @parameterized.parameters(None, engines.Here())
+  @level.gate
   def test_dtype_policy(self, executor):
     keras = tf_compat.keras_3
 
@@ -270,6 +276,7 @@ class Keras3Test(parameterized.TestCase):
           adanet.heads.RegressionHead(), {"a": _subclass}, 1,
           dtype_policy="mixed")
 
+  @level.gate
   def test_ensembler(self):
     estimator = _estimator(self._folder(), _Network("a"), ensemblers=[
         _Normalizing(optimizer=_optimizer("Adam"), use_bias=True)])
@@ -284,6 +291,7 @@ class Keras3Test(parameterized.TestCase):
     self.assertEqual(5, found[scope + "adam/iteration"])
     self.assertIn("loss", estimator.evaluate(builders.input_fn(1)))
 
+  @level.gate
   def test_a_search(self):
     model_dir = self._folder()
     estimator = _two(model_dir)
@@ -315,6 +323,7 @@ class Keras3Test(parameterized.TestCase):
     np.testing.assert_allclose(found, served["predictions"], rtol=1e-5)
     variables.assert_equal(after, variables.latest(model_dir))
 
+  @level.gate
   def test_metrics(self):
     def updated(labels, predictions):
       metric = tf_compat.keras_3.metrics.R2Score()
@@ -352,6 +361,7 @@ class Keras3Test(parameterized.TestCase):
     self.assertAlmostEqual(found["r2"], record.value, places=5)
     self.assertEqual([1.5, 1.5], [one.metrics["mean"] for one in reports])
 
+  @level.gate
   def test_executors(self):
     alone = _two(self._folder())
     alone.train(builders.input_fn())

@@ -7,6 +7,7 @@ import shutil
 
 from absl.testing import absltest
 from adanet import heads
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.estimator import export
 from adanet.testing import builders
@@ -117,6 +118,7 @@ class KerasExportTest(absltest.TestCase):
       np.testing.assert_allclose(
           found["predictions"], expected, rtol=1e-6, atol=1e-6)
 
+  @level.gate
   def test_several_features_and_heads(self):
     model, expected = self._several_features()
     features = _features()
@@ -134,6 +136,7 @@ class KerasExportTest(absltest.TestCase):
         else:
           np.testing.assert_array_equal(ours, theirs, str(key))
 
+  @level.gate
   def test_a_keras_file_has_the_path_of_the_export(self):
     model, folder, expected = self._one_feature()
     features, _ = builders.data(_ROWS)
@@ -148,6 +151,7 @@ class KerasExportTest(absltest.TestCase):
     with self.assertRaisesRegex(OSError, folder):
       self.keras.models.load_model(path, safe_mode=False)
 
+  @level.gate
   def test_an_export_by_keras_needs_no_other_folder(self):
     model, folder, expected = self._one_feature()
     features, _ = builders.data(_ROWS)
@@ -160,6 +164,7 @@ class KerasExportTest(absltest.TestCase):
           loaded.serve(features[:rows])["predictions"], expected[:rows],
           rtol=1e-6, atol=1e-6)
 
+  @level.gate
   def test_an_export_by_keras_has_no_tables(self):
     model, _ = self._several_features()
     path = self.create_tempdir().full_path

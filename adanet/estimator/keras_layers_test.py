@@ -14,6 +14,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet import inputs as inputs_lib
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.estimator import export
 from adanet.testing import engines
@@ -134,6 +135,7 @@ class KerasLayersTest(parameterized.TestCase):
     return np.stack([one[key] for one in estimator.predict(
         inputs_lib.numpy_input_fn(features, shuffle=False))])
 
+  @level.gate
   def test_all_layers(self):
     folder = self.create_tempdir().full_path
     features = _features()
@@ -177,6 +179,7 @@ class KerasLayersTest(parameterized.TestCase):
             id(one) for one in model.get_layer("t0_other_base").weights))
 
   @parameterized.parameters(True, False)
+  @level.gate
   def test_data_frame(self, has_pandas):
     """Columns have one dimension, and inputs of Keras two."""
     features = _features()
@@ -218,6 +221,7 @@ class KerasLayersTest(parameterized.TestCase):
     self.assertGreater(np.ptp(found, axis=0).min(), 0.)
 
   @parameterized.parameters(("mean", 1), ("scalar", 1), ("matrix", 2))
+  @level.gate
   def test_sequence_of_classes(self, weights, iterations):
     random = np.random.RandomState(1)
     features = random.randn(_ROWS, 4, 2).astype(np.float32)
@@ -251,6 +255,7 @@ class KerasLayersTest(parameterized.TestCase):
         features, labels, verbose=0, return_dict=True).items():
       self.assertAlmostEqual(metrics[name], value, 4, name)
 
+  @level.gate
   def test_base_with_another_value(self):
     base = keras.Sequential([keras.Input([2]), keras.layers.Dense(2)])
     base.trainable = False

@@ -11,6 +11,7 @@ import unittest
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.inputs import numpy_input_fn
 from adanet.testing import engines
@@ -98,6 +99,7 @@ def _two_outputs():
       "kind": keras.layers.Dense(3)(hidden)}])
 
 
+@level.gate
 @unittest.skipUnless(tf_compat.HAS_KERAS_3,
                      "Keras 3 needs TensorFlow 2.16 or later.")
 class KerasModelTest(parameterized.TestCase):

@@ -11,6 +11,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet import inputs
+from adanet.testing import level
 from adanet import tf_compat
 import numpy as np
 
@@ -254,6 +255,7 @@ class KerasWordsTest(parameterized.TestCase):
         logging.warning("one more")
       self.assertEqual(shuffle, "use shuffle=False" in "".join(logged.output))
 
+  @level.gate
   def test_input_that_ends(self):
     with self.assertLogs("absl", "WARNING") as logged:
       self._estimator(max_iteration_steps=9).train(_data(num_epochs=1))

@@ -9,6 +9,7 @@ import os
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.estimator import export
 from adanet.testing import builders
@@ -109,6 +110,7 @@ class NanTest(parameterized.TestCase):
       (None, r" The last checkpoint has NaN already \(.*/model.ckpt-1\), so "
        "train anew in another model_dir."),
       (engines.Here(), ""))  # The checkpoints of its parts are gone.
+  @level.gate
   def test_nan_that_is_saved(self, executor, ending):
     for _ in range(2):
       with self.assertRaisesRegex(
@@ -129,6 +131,7 @@ class NanTest(parameterized.TestCase):
         export.build_raw_serving_input_receiver_fn(
             {"x": np.zeros([1, 3], np.float32)}))
 
+  @level.gate
   def test_nan_stops_nobody_else(self):
     estimator = self._estimator(
         _Diverging("bad"), builders.Dense("good"),
@@ -167,6 +170,7 @@ class NanTest(parameterized.TestCase):
     self.assertTrue(np.isfinite(
         estimator.evaluate(_input_fn(labels, 1))["loss"]))
 
+  @level.gate
   def test_heads_evaluate(self):
     heads = adanet.heads
     self._train_and_evaluate(
@@ -184,6 +188,7 @@ class NanTest(parameterized.TestCase):
       self.skipTest("This TensorFlow has no tf.estimator.")
     self._train_and_evaluate(tf_compat.v2.estimator.MultiLabelHead(2), _signs)
 
+  @level.gate
   def test_nan_that_the_loss_does_not_show_does_not_win(self):
     estimator = self._estimator(
         builders.HidingNan("best", 9), builders.Dense("good"),
@@ -206,6 +211,7 @@ class NanTest(parameterized.TestCase):
     self.assertNotIn(b"best", estimator.evaluate(builders.input_fn(1))[
         "architecture/adanet/ensembles"])
 
+  @level.gate
   def test_nan_in_mixture_weights(self):
     class Ensembler(adanet.ensemble.ComplexityRegularizedEnsembler):
       """Its weight of one network gets NaN, which the loss does not show."""
@@ -263,6 +269,7 @@ class NanTest(parameterized.TestCase):
     named = "has NaN or infinity in the feature 'y'."
     self.assertRegex("\n".join(logged.output), f"bad.*evaluator {named}")
 
+  @level.gate
   def test_evaluation_that_is_nan_names_the_data(self):
     estimator = self._estimator(builders.Dense("a"), max_iterations=1)
     estimator.train(builders.input_fn())

@@ -13,6 +13,7 @@ import tempfile
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.testing import builders
 from adanet.testing import processes
@@ -85,12 +86,14 @@ class PredictTest(_Trained):
       next(rows)
       self.assertEqual(before, _process())
 
+  @level.gate
   def test_several_at_once(self):
     for one, other, expected in itertools.zip_longest(
         self._predict(), self._predict(), self._expected):
       np.testing.assert_array_equal(expected, one["predictions"])
       np.testing.assert_array_equal(expected, other["predictions"])
 
+  @level.gate
   def test_in_another_thread(self):
     rows = self._predict()
     first = next(rows)["predictions"]
@@ -122,6 +125,7 @@ class PredictTest(_Trained):
     del rows
     self.assertTrue(hook.is_closed())
 
+  @level.gate
   def test_a_program_ends(self):
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM, self._model_dir], timeout=120,
@@ -194,6 +198,7 @@ class PredictorTest(_Trained):
       predict({"x": _FEATURES})
 
 
+@level.gate
 class InAnIterationTest(absltest.TestCase):
 
   def test_fitted_ensemble_that_is_not_saved_yet(self):

@@ -7,6 +7,7 @@ import os
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.testing import builders
 from adanet.testing import searches
@@ -95,6 +96,7 @@ class ProbabilitiesTest(parameterized.TestCase):
     self.assertEmpty(self._warnings(
         self._estimator(head, _Ends("good", function))))
 
+  @level.gate
   def test_head_of_a_multi_head(self):
     head = adanet.heads.MultiHead([
         adanet.heads.BinaryClassHead(name="a"),

@@ -10,6 +10,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.engines.cluster import ended
 from adanet.engines.cluster import job_state as job_state_lib
@@ -74,6 +75,7 @@ class LocalTest(parameterized.TestCase):
                   for value in event.summary.value if value.tag == "loss"]
     return sorted(found)
 
+  @level.gate
   def test_every_checkpoint(self):
     metrics, exports = self._run()
     self.assertEqual([(2, False), (4, False), (6, False), (8, False),
@@ -83,6 +85,7 @@ class LocalTest(parameterized.TestCase):
     self.assertEqual([2, 4, 6, 8], [step for step, _ in self._curve()])
     self.assertAlmostEqual(metrics["loss"], self._curve()[-1][1], places=5)
 
+  @level.gate
   def test_training_is_as_without_evaluation(self):
     self._run()
     with_evaluation = tf_compat.v1.train.load_checkpoint(self._model_dir)
@@ -106,12 +109,14 @@ class LocalTest(parameterized.TestCase):
     self._run(train)
     self.assertEqual(expected, self._exporter.calls)
 
+  @level.gate
   def test_goes_on(self):
     self._run({"max_steps": 2})
     self._run({"max_steps": 3})
     self._run({"max_steps": 3})  # It is over: only the end is missing.
     self.assertEqual([(2, True), (3, True), (3, True)], self._exporter.calls)
 
+  @level.gate
   def test_what_was_exported_is_not_exported_again(self):
     self._exporter = _Exporter(result="path")
 
@@ -125,6 +130,7 @@ class LocalTest(parameterized.TestCase):
     self.assertEqual([(2, False)], self._exporter.calls)
     self.assertEqual(["path"], exports)
 
+  @level.gate
   def test_hooks_and_listeners(self):
     calls = []
 

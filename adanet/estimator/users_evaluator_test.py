@@ -5,6 +5,7 @@
 from absl.testing import absltest
 import adanet
 from adanet.testing import builders
+from adanet.testing import level
 from adanet.testing import searches
 import numpy as np
 
@@ -26,6 +27,7 @@ class _Judge:
     return self._values[len(ensemble_metrics)]
 
 
+@level.gate
 class EvaluatorOfAUserTest(absltest.TestCase):
 
   def setUp(self):

@@ -8,6 +8,7 @@ import unittest
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.heads import mean_loss
 from adanet.tf_compat import keras_scope
@@ -112,6 +113,7 @@ class KerasHeadTest(parameterized.TestCase):
                           batch_size=12, return_dict=True)
 
   @_named(_TABLE)
+  @level.gate
   def test_equals_keras(self, make_loss, metrics, outputs, labels):
     # Keras takes no weights of examples where an example has many losses.
     for weights in (None, _WEIGHTS)[:1 + (outputs.ndim < 3)]:
@@ -129,6 +131,7 @@ class KerasHeadTest(parameterized.TestCase):
         self.assertAlmostEqual(found["loss"], _evaluated(
             head, features, outputs, labels)["loss"], 5)
 
+  @level.gate
   def test_several_outputs(self):
     outputs = {"number": _NUMBERS, "class": _PROBABILITIES}
     labels = {"number": _NUMBERS**2, "class": _CLASSES}

@@ -9,6 +9,7 @@ import socket
 
 from absl.testing import absltest
 from adanet.testing import launches
+from adanet.testing import level
 
 
 class EndTest(launches.LaunchTestCase):
@@ -97,6 +98,7 @@ socket.create_connection(("192.0.2.1", 80))""")
     if "network is not private" not in errors:
       self.assertEndsWith(errors, "--noprivate_network opens it.\n")
 
+  @level.gate
   def test_restarts(self):
     status, output, errors = self.run_job("""
 number = runs()
@@ -116,6 +118,7 @@ wait_for("done")""")
     self.assertIn("worker:0 failed: killed by signal 9 (SIGKILL). It starts "
                   "again in 2 s (restart 2 of 3).", errors)
 
+  @level.gate
   def test_restarts_are_used_up(self):
     status, _, errors = self.run_job("""
 works()
@@ -163,6 +166,7 @@ time.sleep(1000)""")
     self.assertEqual(143, status)
     self.assertNotIn("failed", errors)
 
+  @level.gate
   def test_failures_after_training(self):
     status, _, errors = self.run_job("""
 works()
@@ -176,6 +180,7 @@ if me == "chief:0":
     self.assertIn("worker:0 failed when training was over: exit status 5.",
                   errors)
 
+  @level.gate
   def test_leftover_of_a_task_ends_before_its_restart(self):
     # It would hold the port.
     status, output, errors = self.run_job("""
@@ -194,6 +199,7 @@ wait_for("done")""")
     self.assertEqual(0, status, errors)
     self.assertEqual("[worker:0] is there False\n", output)
 
+  @level.gate
   def test_leftover_that_holds_the_pipes(self):
     status, _, errors = self.run_job(launches.LEAVES_MORE + """
 if me == "chief:0":
@@ -211,6 +217,7 @@ if me == "chief:0":
     self.assertIn(f"{path}: Exec format error", errors)
     self.assertEmpty(launch.left())
 
+  @level.gate
   def test_all_output_is_kept(self):
     logs = os.path.join(self.folder, "new", "logs")
     body = """

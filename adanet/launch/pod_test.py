@@ -14,6 +14,7 @@ import time
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.testing import level
 from adanet import waiting
 from adanet.launch import job as job_lib
 from adanet.launch import kubernetes
@@ -180,6 +181,7 @@ class ManifestsRunTest(absltest.TestCase):
         written[name] = json.load(f)
     return json.loads(output.decode().splitlines()[-1]), written
 
+  @level.gate
   def test_tasks_find_each_other(self):
     statuses, written = self._run(_TASK, "none", "$(HOME) $$", "é")
     names = ["chief-0", "evaluator-0", "ps-0", "ps-1", "worker-0", "worker-1"]

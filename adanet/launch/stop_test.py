@@ -9,6 +9,7 @@ import time
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.testing import launches
+from adanet.testing import level
 from adanet.testing import processes
 
 
@@ -80,6 +81,7 @@ time.sleep(1000)""")
     self.assertIn("[ps:0] stops 15", launch.finish()[1])
     self.assertEmpty(launch.left())
 
+  @level.gate
   def test_tasks_that_ignore_it_are_killed(self):
     self.write("signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" +
                launches.LEAVES_MORE + "touch(me)\ntime.sleep(1000)")
@@ -95,6 +97,7 @@ time.sleep(1000)""")
     self.assertEmpty(launch.left())
 
   @parameterized.parameters(False, True)
+  @level.gate
   def test_while_the_chief_starts_again(self, saves):
     self.write("""
 is_chief, is_again = me == "chief:0", me == "chief:0" and runs()

@@ -15,6 +15,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.launch import processes as process_tree
 from adanet.testing import engines
+from adanet.testing import level
 from adanet.testing import processes
 
 _SECS = 60.
@@ -138,6 +139,7 @@ class EnginesTest(parameterized.TestCase):
     self._assert_ended(pids)
 
   @_for_each_engine
+  @level.gate
   def test_processes_import_what_this_one_does_and_raise_to_it(self, engine):
     with engine() as executor:
       found = executor.submit(_import_path).result(_SECS)
@@ -146,6 +148,7 @@ class EnginesTest(parameterized.TestCase):
     self.assertContainsSubset(
         [path for path in sys.path if path != os.path.dirname(__file__)], found)
 
+  @level.gate
   def test_dask_listens_on_loopback_only(self):
     with engines.dask_client(2) as client:
       self.assertLen(client.scheduler_info()["workers"], 2)
@@ -155,6 +158,7 @@ class EnginesTest(parameterized.TestCase):
     for address in found:
       self.assertStartsWith(address, "0100007F:")
 
+  @level.gate
   def test_dask_scales_and_replaces_a_killed_worker(self):
     with engines.dask_client(1) as client:
       killed = client.submit(os.getpid, pure=False).result(_SECS)

@@ -8,6 +8,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.testing import keras_graphs
 from adanet.tf_compat import optimizers
@@ -52,10 +53,12 @@ class KerasOptimizersTest(parameterized.TestCase):
       {"use_ema": True, "ema_momentum": .5, "ema_overwrite_frequency": 2},
       {"loss_scale_factor": 8.}, {"gradient_accumulation_steps": 2},
       {"beta_1": .5, "beta_2": .9, "epsilon": .01})
+  @level.gate
   def test_argument_of_adam(self, **arguments):
     make = functools.partial(keras.optimizers.Adam, .1, **arguments)
     keras_graphs.check_trains_as_eagerly(keras_graphs.functional, make)
 
+  @level.gate
   def test_constraint_with_adam(self):
     keras_graphs.check_trains_as_eagerly(
         keras_graphs.MODELS["constraint"], _OPTIMIZERS["adam"])
@@ -65,6 +68,7 @@ class KerasOptimizersTest(parameterized.TestCase):
       # In float32, 1 - beta would be something else.
       ({"beta_2": .9999}, False), ({"beta_1": 1. - 1e-8}, False),
       ({}, False, True))  # Keras adds up the gradients of replicas.
+  @level.gate
   def test_adam_has_an_op_for_each_variable(
       self, arguments, expected, has_strategy=False):
     graph = keras_graphs.KerasGraph(keras_graphs.functional)
@@ -76,12 +80,14 @@ class KerasOptimizersTest(parameterized.TestCase):
         [op.type for op in graph.graph.get_operations()].count(
             "ResourceApplyAdam"))
 
+  @level.gate
   def test_adam_that_forgets_nothing(self):
     # Keras divides by 0, and so does what the graph computes.
     for make in (functools.partial(keras.optimizers.Adam, beta_1=1.),
                  functools.partial(keras.optimizers.Adam, beta_2=1.)):
       keras_graphs.check_trains_as_eagerly(keras_graphs.functional, make)
 
+  @level.gate
   def test_optimizer_of_tensorflow(self):
     make_model = keras_graphs.MODELS["spectral"]
     expected = keras_graphs.eager_weights(make_model, _OPTIMIZERS["sgd"])
@@ -89,6 +95,7 @@ class KerasOptimizersTest(parameterized.TestCase):
         lambda: v1.train.GradientDescentOptimizer(.1))
     keras_graphs.assert_close(expected[:1], got)
 
+  @level.gate
   def test_optimizer_without_eager_execution(self):
     with mock.patch.object(
         tf_compat.v2, "executing_eagerly", return_value=False):
@@ -106,6 +113,7 @@ class KerasOptimizersTest(parameterized.TestCase):
         optimizers.minimize(keras.optimizers.SGD, graph.loss,
                             [v1.get_variable("x", [])])
 
+  @level.gate
   def test_optimizer_with_sparse_gradients(self):
     for make_optimizer in (_OPTIMIZERS["adam"], _OPTIMIZERS["global clipnorm"]):
       keras_graphs.check_trains_as_eagerly(
@@ -128,6 +136,7 @@ class KerasOptimizersTest(parameterized.TestCase):
         keras_graphs.KerasGraph(keras_graphs.layers).train(
             lambda made=optimizer: made)
 
+  @level.gate
   def test_optimizer_for_any_graph(self):
     # The number in its name says only how many the process made before.
     keras.optimizers.SGD()
@@ -143,6 +152,7 @@ class KerasOptimizersTest(parameterized.TestCase):
     graph.train(make)
     self.assertIn("scope/mine/iteration", graph.names)
 
+  @level.gate
   def test_copies_of_optimizers(self):
     for make_optimizer in (
         _OPTIMIZERS["loss scale"],
@@ -174,6 +184,7 @@ class KerasOptimizersTest(parameterized.TestCase):
         optimizers.for_any_graph(optimizer)
 
   @parameterized.parameters(False, True)
+  @level.gate
   def test_names_without_weight_decay(self, copied):
     def make_optimizer():
       optimizer = keras.optimizers.AdamW(.1, weight_decay=.5)

@@ -12,6 +12,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.testing import keras_graphs
 from adanet.tf_compat import keras_scope
@@ -37,6 +38,7 @@ class KerasScopeTest(parameterized.TestCase):
     keras_graphs.assert_close(
         expected, graph.train(make_optimizer, runs_outputs=True))
 
+  @level.gate
   def test_names_are_the_same_whatever_was_made_before(self):
     def names(training=True):
       graph = keras_graphs.KerasGraph(lambda: keras_graphs.layers(
@@ -80,6 +82,7 @@ class KerasScopeTest(parameterized.TestCase):
     self.assertContainsSubset(["scope/same/kernel", "scope/same/kernel_1"],
                               keras_graphs.KerasGraph(model).names)
 
+  @level.gate
   def test_random_functions_of_keras(self):
     # Their generator belongs to the process. Here each graph has its own.
     keras.random.normal([2])
@@ -111,6 +114,7 @@ class KerasScopeTest(parameterized.TestCase):
     self.assertEqual(["ResourceGather"], [
         node.op for node in used.node if table.op.name in node.input])
 
+  @level.gate
   def test_rows_of_a_variable_that_a_layer_assigns(self):
     class Rows(keras.layers.Layer):
 
@@ -145,6 +149,7 @@ class KerasScopeTest(parameterized.TestCase):
         session.run(updates, {graph.features: keras_graphs.batches()[0][0]})
       return before, session.run(weights)
 
+  @level.gate
   def test_weights_of_a_file(self):
     def make():
       # See `functional`: no bias is right before the normalization.
@@ -285,6 +290,7 @@ class KerasScopeTest(parameterized.TestCase):
         session.run(updates)
     self.assertEqual([0., 1.], values)
 
+  @level.gate
   def test_start_after_a_call(self):
     # As eagerly, a later call reads the start value and not the call's.
     def model():
@@ -343,6 +349,7 @@ class KerasScopeTest(parameterized.TestCase):
       keras_graphs.KerasGraph(lambda: keras.Sequential.from_config(config))
     self.assertNotIn("{", str(caught.exception))
 
+  @level.gate
   def test_optimizer_of_an_h5_file(self):
     path = self.create_tempdir().full_path + "/model.h5"
     saved = keras_graphs.functional()
@@ -489,6 +496,7 @@ class OtherKerasTest(absltest.TestCase):
 
   @unittest.skipUnless(tf_compat.HAS_KERAS_3,
                        "Keras 3 needs TensorFlow 2.16 or later.")
+  @level.gate
   def test_both_in_one_program(self):
     one = "['scope/dense/kernel', 'scope/dense/bias']"
     other = "['dense/kernel', 'dense/bias']"

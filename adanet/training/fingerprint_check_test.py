@@ -16,6 +16,7 @@ from absl.testing import parameterized
 import adanet
 from adanet import ensemble
 from adanet import heads
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.core import checkpoints
 from adanet.core import model_dir as model_dir_lib
@@ -211,6 +212,7 @@ class AnotherSearchTest(parameterized.TestCase):
     self.assertLen(found, 1)
     self.assertRegex(found[0], text)
 
+  @level.gate
   def test_another_one_that_has_no_weights(self):
     before = self._note()
     found = self._train(raises=checkpoints.CheckpointError, ensemblers=[
@@ -233,6 +235,7 @@ class AnotherSearchTest(parameterized.TestCase):
     self.assertLen(found, 1)
     self.assertIn("head: RegressionHead", found[0])
 
+  @level.gate
   def test_pool_without_the_winner(self):
     shutil.rmtree(self._model_dir)
     self.assertEmpty(self._train(
@@ -241,6 +244,7 @@ class AnotherSearchTest(parameterized.TestCase):
     # With it, the next iteration may have other candidates.
     self.assertEmpty(self._train(_SAME[0], on_executor=True))
 
+  @level.gate
   def test_on_an_executor(self):
     found = self._train(*_TANH, on_executor=True, head=heads.BinaryClassHead())
     self.assertLen(found, 2)  # When it begins, and when its parts do.
@@ -248,6 +252,7 @@ class AnotherSearchTest(parameterized.TestCase):
     self.assertIn(": graph of t1_a, t1_b: 1 Relu before, 1 Tanh", found[1])
     self.assertEmpty(self._train(*_TANH, head=heads.BinaryClassHead()))
 
+  @level.gate
   def test_part_that_is_done(self):
     shutil.rmtree(self._model_dir)
     self._train(_SAME[0], _Broken("b"), on_executor=True,
@@ -261,6 +266,7 @@ class AnotherSearchTest(parameterized.TestCase):
       {"input_fn": _arrays, "enable_subnetwork_summaries": False,
        "enable_ensemble_summaries": False,
        "config": tf_compat.RunConfig(tf_random_seed=1)})
+  @level.gate
   def test_the_same_one(self, **arguments):
     before = self._note()["graphs"]
     self.assertLen(before, 3)
@@ -270,6 +276,7 @@ class AnotherSearchTest(parameterized.TestCase):
     self.assertEmpty(self._train(steps=2, max_iterations=3, **arguments))
     self.assertEmpty(self._train(max_iterations=3))
 
+  @level.gate
   def test_another_learning_rate(self):
     model_dir = self.create_tempdir().full_path
 
@@ -295,11 +302,13 @@ class AnotherSearchTest(parameterized.TestCase):
     self.assertEmpty(train(.01, 1))
     self.assertEmpty(train(.5, 1))  # It is the first one of the next iteration.
 
+  @level.gate
   def test_without_a_note(self):
     os.remove(self._note_path())
     self.assertEmpty(self._train(*_TANH, head=heads.BinaryClassHead()))
     self.assertIn("BinaryClassHead", self._note()["head"])
 
+  @level.gate
   def test_other_versions(self):
     self._change_note(versions={"tensorflow": "1.0"})
     found = self._train(*_TANH, max_iteration_steps=9)

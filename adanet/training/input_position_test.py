@@ -11,6 +11,7 @@ import tempfile
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.testing import builders
 from adanet.testing import engines
@@ -207,16 +208,19 @@ class ResumedInputTest(parameterized.TestCase):
     self._assert_same(self._train(_INPUTS[name], **_SHORT),
                       self._train(_INPUTS[name], (5,), **_SHORT))
 
+  @level.gate
   def test_every_way(self):
     self._assert_same(_never_cut_off(), self._train(
         _shuffled, (2, 5, 8, 17), [None, engines.Here()]))
 
+  @level.gate
   def test_again_and_again_before_and_after_the_next_checkpoint(self):
     search = dict(_SHORT, max_iteration_steps=9)
     self._assert_same(
         self._train(_shuffled, **search),
         self._train(_shuffled, (4, 5, 8), [engines.Here()], **search))
 
+  @level.gate
   def test_stop_while_it_is_read_again(self):
     model_dir = _folder()
     hook = _CuttingOff(_folder(), [8])
@@ -243,24 +247,29 @@ class ResumedInputTest(parameterized.TestCase):
     _estimator(model_dir).train(_shuffled)
     self._assert_same(_never_cut_off(), model_dir)
 
+  @level.gate
   def test_hook_that_takes_batches(self):
     self._assert_same(
         self._train(_shuffled, hooks=[_Taking()], **_SHORT),
         self._train(_shuffled, (5,), hooks=[_Taking()], **_SHORT))
 
+  @level.gate
   def test_input_of_a_candidate(self):
     self._assert_same(self._train(_shuffled, make=_pool),
                       self._train(_shuffled, (17,), make=_pool))
 
+  @level.gate
   def test_input_that_ends(self):
     self._assert_same(self._train(_ending), self._train(_ending, (5,)))
 
+  @level.gate
   def test_begins_anew_if_it_is_not_to_be_read_again(self):
     with self.assertRaises(AssertionError):
       self._assert_same(_never_cut_off(), self._train(
           _shuffled, (5,), rereads_input=False))
 
   @parameterized.parameters(None, engines.Here())
+  @level.gate
   def test_begins_anew_where_training_ended_as_asked(self, executor):
     seen = []
     for cut_off in (), (2,):
@@ -296,6 +305,7 @@ class ResumedInputTest(parameterized.TestCase):
         "adanet/iteration_0/subnetwork_t0_a/dropout.*; the input's Python "
         "functions.*: .+")
 
+  @level.gate
   def test_input_that_is_another_one_now(self):
     model_dir = _folder()
     hook = _CuttingOff(_folder(), [8])

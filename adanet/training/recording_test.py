@@ -8,6 +8,7 @@ from absl import logging
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.history import store
 from adanet.testing import builders
@@ -28,6 +29,7 @@ class RecordingTest(parameterized.TestCase):
         **arguments)
 
   @parameterized.parameters((None, "chief:0"), (engines.Here(), "worker:0"))
+  @level.gate
   def test_seconds_of_all_processes(self, executor, task):
     self._estimator().train(builders.input_fn(), steps=2, executor=executor)
     history = store.Store(self._model_dir)
@@ -91,6 +93,7 @@ network +loss  steps +time
     if number == 1:
       self.assertIsNone(report.undecided)
 
+  @level.gate
   def test_rerun_of_a_finished_search(self):
     def train(**more):
       with self.assertLogs(logging.get_absl_logger(), "INFO") as logs:
@@ -120,6 +123,7 @@ network +loss  steps +time
     self.assertEqual(1000., report.iterations[1].seconds)
     self.assertLess(report.iterations[2].seconds, 500.)
 
+  @level.gate
   def test_networks_of_a_fitted_search(self):
     boards = []
     for executor in None, engines.Here():
@@ -150,6 +154,7 @@ network +loss  steps +time
     found = adanet.report(self._model_dir).undecided
     self.assertEqual((0, 4, "adanet_loss", None), found[:4])
 
+  @level.gate
   def test_evaluations(self):
     estimator = self._estimator()
     estimator.train(builders.input_fn(), steps=6)

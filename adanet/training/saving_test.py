@@ -9,6 +9,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.core import checkpoints
 from adanet.core import events
@@ -307,10 +308,12 @@ class TrainingFilesTest(absltest.TestCase):
             session.run(variable),
             estimator.get_variable_value(variable.op.name))
 
+  @level.gate
   def test_no_step_rate(self):
     self._train(log_step_count_steps=None)
     self.assertEmpty(self._rates())
 
+  @level.gate
   def test_saver_hook_of_a_user_replaces_the_default(self):
     train = tf_compat.v1.train
     stop_at = [None]
@@ -350,6 +353,7 @@ class TrainingFilesTest(absltest.TestCase):
     self.assertEqual(["model.ckpt-0", "model.ckpt-5"], self._names(".index"))
     self.assertEqual(5, estimator.get_variable_value("global_step"))
 
+  @level.gate
   def test_saver_hooks_of_builders_and_in_hooks(self):
     """They save beside the default; all is saved before hooks end."""
     train = tf_compat.v1.train

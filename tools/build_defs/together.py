@@ -1,8 +1,8 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The program of each `py_together_test`: runs tests of modules that it names.
+"""The program of each `py_package_test`: runs tests of modules that it names.
 
-  together.py adanet.core.scopes_test adanet.core.summary_test.SummaryTest
+  together.py adanet.core.scopes_test adanet.core.summary_test
 """
 
 from absl.testing import absltest

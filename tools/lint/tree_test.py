@@ -17,6 +17,8 @@ from tools.lint import python_rules
 from tools.lint import tensorflow_imports
 from tools.lint import typing_style
 
+from adanet.testing import level
+
 if sys.version_info >= (3, 10):  # Its packages are for the default Python.
   from tools.lint import loop_names
 
@@ -120,6 +122,7 @@ class TreeTest(_TestCase):
           edges, f"adanet.engines.{one}", f"adanet.engines.{other}"))
 
 
+@level.gate
 @absltest.skipIf(sys.version_info < (3, 10), "beniget needs a later Python")
 class LoopNamesOfTreeTest(_TestCase):
 

@@ -13,6 +13,7 @@ import tempfile
 import zipfile
 
 from absl.testing import absltest
+from adanet.testing import level
 from adanet import version
 from docs import pages
 import runfiles
@@ -117,11 +118,13 @@ class InstalledTest(absltest.TestCase):
     self.assertEmpty(self._wrong(
         _EXECUTE, ["import " + module for module in modules] + statements))
 
+  @level.gate
   def test_has_every_name_of_the_pages(self):
     names = _named()
     self.assertGreater(len(names), 100)
     self.assertEmpty(self._wrong(_LOOK_AT, names))
 
+  @level.gate
   def test_trains_evaluates_and_exports(self):
     (program, expected), = pages.programs("docs/train_and_evaluate.rst")
     if importlib.util.find_spec("keras") is None:  # On TensorFlow 1.15.

@@ -11,6 +11,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.testing import level
 from adanet import tf_compat
 from adanet import waiting
 from adanet.core import evaluation as core_evaluation
@@ -299,6 +300,7 @@ class SharedEvaluationTest(_Test):
     self.assertEqual(("", False), self.files())
 
 
+@level.gate
 class ValuesTest(_Test):
   """What is found is what one process finds, on the same batches."""
 

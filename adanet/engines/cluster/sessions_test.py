@@ -12,6 +12,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.testing import level
 from adanet import tf_compat
 from adanet import waiting
 from adanet.engines.cluster import addresses
@@ -107,6 +108,7 @@ def _end_beside_stopped_server(connection, cluster, close):
 
 class SessionsTest(parameterized.TestCase):
 
+  @level.gate
   def test_absent_task_is_named(self):
     with self.assertRaisesRegex(
         waiting.WaitTimeoutError, r"waited 0.5 s for ps:0 \(127.0.0.1:1\)"):
@@ -137,6 +139,7 @@ class SessionsTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
       ("at_rest", sessions.close), ("interrupted", _close_interrupted))
+  @level.gate
   def test_parameter_server_goes_on_while_python_ends(self, close):
     cluster = processes.free_cluster(ps=1, worker=1)
     ps, = servers.start(cluster, "ps")

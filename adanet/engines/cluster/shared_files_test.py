@@ -8,6 +8,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.testing import level
 from adanet import tf_compat
 from adanet import waiting
 from adanet.engines.cluster import ended
@@ -67,6 +68,7 @@ class SharedFilesTest(parameterized.TestCase):
         message.format(self._chief, self._other) + _ADVICE):
       self._check(chief, ps, generation)
 
+  @level.gate
   def test_no_long_wait_for_a_folder_that_is_another_one(self):
     began = time.monotonic()
     with self.assertRaises(shared_files.SharedFilesError):
@@ -118,6 +120,7 @@ class SharedFilesTest(parameterized.TestCase):
         message.format(self._chief, self._other)):
       self._follow(agreed, 3, self._chief if is_told else None, secs)
 
+  @level.gate
   def test_onlooker(self):
     board = board_lib.StatusBoard(
         0, self._address, "grpc://" + self._address, "/job:ps/task:0")

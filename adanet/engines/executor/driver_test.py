@@ -21,6 +21,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet import replay
+from adanet.testing import level
 from adanet import tf_compat
 from adanet import waiting
 from adanet.core import early_stopping
@@ -204,12 +205,14 @@ class DriverTest(parameterized.TestCase):
     variables.assert_equal(
         variables.latest(expected), variables.latest(actual))
 
+  @level.gate
   def test_part_that_runs_twice_does_no_harm(self):
     with _Twice(6) as executor:
       model_dir = self._train(executor)
     self.assertFalse(os.path.exists(os.path.join(model_dir, "parts")))
     self._assert_same(_alone(), model_dir)
 
+  @level.gate
   def test_an_executor_sends_little(self):
     array = np.zeros(10**5)  # The input_fn refers to it.
     executor = _Weighing()
@@ -218,6 +221,7 @@ class DriverTest(parameterized.TestCase):
         executor=executor)
     self.assertBetween(executor.num_bytes, 100, 3000)
 
+  @level.gate
   def test_what_is_done_stays_done_at_every_start(self):
     model_dir = self.create_tempdir().full_path
     search = dict(names="abcdef", max_iterations=1)
@@ -244,6 +248,7 @@ class DriverTest(parameterized.TestCase):
       ("more_steps", dict(steps=2), {}, False),
       ("no_checks", dict(_FITTED, early_stopping=adanet.EarlyStopping(2)),
        _FITTED))
+  @level.gate
   def test_search_that_changes_when_a_part_is_done(
       self, before, after, has_same_values=True):
     search = dict(names="ab", max_iterations=1)
@@ -260,6 +265,7 @@ class DriverTest(parameterized.TestCase):
     if has_same_values:
       self.assertEqual(expected.candidates, found.candidates)
 
+  @level.gate
   def test_all_are_compared_on_the_same_examples_without_a_seed(self):
     def train(executor):
       searches.estimator(
@@ -277,6 +283,7 @@ class DriverTest(parameterized.TestCase):
     first, second = adanet.report(model_dir).iterations[0].candidates
     self.assertEqual(first.value, second.value)
 
+  @level.gate
   def test_part_that_diverges_says_nothing_of_the_others(self):
     # It is the first one, and knows the previous ensemble for a few steps.
     search = dict(names="abc", steps=9, learning_rates={"a": 1e30})
@@ -295,6 +302,7 @@ class DriverTest(parameterized.TestCase):
 
   # Those that took the first one for further train again, if it has stopped.
   @parameterized.parameters((1e30, "abcbc"), (.05, "abc"))
+  @level.gate
   def test_max_steps_where_some_have_stopped(self, learning_rate, trained):
     search = dict(names="abc", steps=9, learning_rates={"a": learning_rate},
                   max_steps=6)
@@ -305,6 +313,7 @@ class DriverTest(parameterized.TestCase):
             "/")[-1], tf_compat.v1.train.latest_checkpoint(found).split("/")[-1])
     self.assertEqual(list(trained), executor.trained)
 
+  @level.gate
   def test_with_max_seconds_they_go_on(self):
     folders, counts = [], []
     for max_seconds in None, 1e6:
@@ -321,6 +330,7 @@ class DriverTest(parameterized.TestCase):
     # Without it, the first 6 steps of two parts are trained twice.
     self.assertEqual(12, counts[0] - counts[1])
 
+  @level.gate
   def test_why_training_ends_where_a_hook_stops_one_part(self):
     end = store.report(self._train(
         _Here(), names="ab", steps=9, max_steps=8,
@@ -328,6 +338,7 @@ class DriverTest(parameterized.TestCase):
     self.assertEqual("a hook or a saving listener asked for a stop", end.reason)
     self.assertLess(end.global_step, 8)
 
+  @level.gate
   def test_last_progress_has_the_checks_of_all(self):
     reported = []
     with mock.patch.object(engine.reporter, "reporter") as patched:
@@ -345,6 +356,7 @@ class DriverTest(parameterized.TestCase):
             0) for name, network in record.subnetworks.items()}, last.checks)
     self.assertEqual({"t0_a", "t0_b"}, set(last.checks))
 
+  @level.gate
   def test_curves_of_the_previous_ensemble_are_drawn_once(self):
     counts = []
     for executor in None, _Here():
@@ -357,6 +369,7 @@ class DriverTest(parameterized.TestCase):
     self.assertNotEmpty(counts[0])
     self.assertEqual(*counts)
 
+  @level.gate
   def test_disk_that_is_full_for_a_while(self):
     left = {}
 
@@ -376,6 +389,7 @@ class DriverTest(parameterized.TestCase):
     self.assertIn("result", left)
     self._assert_same(_alone(), model_dir)
 
+  @level.gate
   def test_max_iterations_lowered_between_two_iterations(self):
     model_dir = self.create_tempdir().full_path
     with self.assertRaises(execution.ExecutorError):
@@ -416,6 +430,7 @@ class DriverTest(parameterized.TestCase):
       self._train(executor, replay_config=replay.Config([7]))
     self.assertEmpty(executor.trained)
 
+  @level.gate
   def test_longest_part_of_the_last_iteration_is_the_first_one(self):
     executor = _Here()
     searches.estimator(
@@ -434,6 +449,7 @@ class DriverTest(parameterized.TestCase):
         estimator.train(builders.input_fn(), executor=executor)
     self.assertEmpty(_results(model_dir))
 
+  @level.gate
   def test_part_that_stops_early(self):
     # Its ensembles train on until all subnetworks have stopped.
     folders = []

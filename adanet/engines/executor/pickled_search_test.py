@@ -14,6 +14,7 @@ from adanet import distributed
 from adanet.core import iteration
 from adanet.core import model_dir as model_dir_lib
 from adanet.engines.executor import pickled_search
+from adanet.testing import level
 from adanet.testing import processes
 from adanet.training import model as model_lib
 from adanet.training import trainer
@@ -86,10 +87,12 @@ class PickledSearchTest(parameterized.TestCase):
       (dict(generator=["b", "a"]), False),
       (dict(adanet_loss_decay=.99), False),
       (dict(max_iteration_steps=5), False))
+  @level.gate
   def test_digest(self, other, is_same):
     self.assertEqual(is_same, pickled_search.digest(dumped()) ==
                      pickled_search.digest(dumped(**other)))
 
+  @level.gate
   def test_digest_of_another_process(self):
     def digest(secs):
       return subprocess.run(

@@ -6,6 +6,7 @@ import unittest
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.estimator.keras_fit import arrangement
 from adanet.estimator.keras_fit import array_data
@@ -55,6 +56,7 @@ def _columns(keys):
                      "Keras 3 needs TensorFlow 2.16 or later.")
 class EnsembleSearchDataTest(searches.KerasSearchCase):
 
+  @level.gate
   def test_weights(self):
     """Weights of 0 leave rows out of training, checks and selection."""
     nonsense = np.where(np.arange(_ROWS) % 2, 1e3, _SIZE)
@@ -66,6 +68,7 @@ class EnsembleSearchDataTest(searches.KerasSearchCase):
     value = search.history.iterations[-1].winning.value
     self.assertLess(value, 20)
 
+  @level.gate
   def test_class_weight_is_sample_weight(self):
     values = []
     for fit in ({"class_weight": {0: 3., 1: .5}},
@@ -114,6 +117,7 @@ class EnsembleSearchDataTest(searches.KerasSearchCase):
     self.assertEqual(rows, sum(sizes))
     self.assertEqual(expected, sizes[0])
 
+  @level.gate
   def test_validation_data(self):
     """The loss of the selection is that of these data, with their weights."""
     weights = np.linspace(0, 2, 40)
@@ -126,6 +130,7 @@ class EnsembleSearchDataTest(searches.KerasSearchCase):
   @parameterized.named_parameters(
       ("list", False, True), ("dict", True, True),
       ("list_of_loss", False, False))
+  @level.gate
   def test_inputs_and_outputs(self, in_dict, loss_of_dict):
     outputs = {"kind": 3, "size": 1}
     x, y = [_X, _SIZE[:, None]], [_KIND, _SIZE]
@@ -149,6 +154,7 @@ class EnsembleSearchDataTest(searches.KerasSearchCase):
         found["loss"], found["kind_loss"] + .5 * found["size_loss"], 4)
     self.assertGreater(found["kind_accuracy"], .6)
 
+  @level.gate
   def test_list_with_an_input_that_no_model_uses(self):
     def make():
       left, right = keras.Input([4]), keras.Input([1])
@@ -179,6 +185,7 @@ class EnsembleSearchDataTest(searches.KerasSearchCase):
       ("none", None, None, None), ("class", None, None, {0: 2.}),
       ("own", np.ones(_ROWS), None, None),
       ("of_held_out", None, np.ones(_ROWS), None))
+  @level.gate
   def test_datasets(self, weights, of_held_out, class_weight):
     parts, held_out = ([_X, _KIND], [_X, _KIND])
     if weights is not None:
@@ -196,6 +203,7 @@ class EnsembleSearchDataTest(searches.KerasSearchCase):
     self.assertAlmostEqual(expected, value, 4)
     self.assertEqual(3 * 8, search.history.iterations[-1].global_step)
 
+  @level.gate
   def test_weights_do_not_reach_a_class(self):
 
     @keras.saving.register_keras_serializable("test")

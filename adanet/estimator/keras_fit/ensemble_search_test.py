@@ -14,6 +14,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.testing import level
 from adanet.training import array_order
 import adanet
 from adanet import tf_compat
@@ -137,6 +138,7 @@ class EnsembleSearchTest(searches.KerasSearchCase):
                verbose=0)
     self.assertLen(loaded.history.iterations, 2)
 
+  @level.gate
   def test_load_with_functions(self):
     folder = self.fitted(_pool(1), _mean_error, _X,
                           _SIZE).estimator.model_dir
@@ -158,6 +160,7 @@ class EnsembleSearchTest(searches.KerasSearchCase):
     with self.assertRaisesRegex(AttributeError, "has no predict: call model."):
       self.search(_pool(1), "mse").predict(_X)
 
+  @level.gate
   def test_held_out_rows_are_of_all_classes(self):
     """Sorted rows, of which Keras would hold out the last ones."""
     search = self.search(_pool(3, "softmax"), _SPARSE)
@@ -172,6 +175,7 @@ class EnsembleSearchTest(searches.KerasSearchCase):
     self.assertEmpty({*held_out} & {*trained})
     self.assertLen(set(_KIND[_SORTED][list(held_out)]), 3)
 
+  @level.gate
   def test_executors(self):
     fit = {"iterations": 2, "class_weight": {0: 2., 1: 1.}}
     pool = {"small": _dense(3, "softmax", 2), "conv": _conv}
@@ -188,6 +192,7 @@ class EnsembleSearchTest(searches.KerasSearchCase):
         np.testing.assert_array_equal(expected.model.predict(_X, verbose=0),
                                       found.model.predict(_X, verbose=0))
 
+  @level.gate
   def test_array_files(self):
     """Arrays are written once, and not sent with each task."""
     big = np.random.RandomState(1).randn(500, 400).astype(np.float32)
@@ -205,6 +210,7 @@ class EnsembleSearchTest(searches.KerasSearchCase):
     self.assertStartsWith(
         os.path.relpath(path, search.estimator.model_dir), "data")
 
+  @level.gate
   def test_losses_of_models(self):
     """Without `loss`, that of compile trains; and its optimizer does."""
     pool = {name: _dense(1, loss="mae", optimizer=optimizer, metrics=["mse"])
@@ -216,6 +222,7 @@ class EnsembleSearchTest(searches.KerasSearchCase):
     np.testing.assert_array_equal(search.model.predict(_X, verbose=0),
                                   same.model.predict(_X, verbose=0))
 
+  @level.gate
   def test_ctrl_c_and_go_on(self):
     fit = {"epochs": 4}
     expected = self.fitted(_pool(1), "mse", _X, _SIZE, fit)
@@ -252,6 +259,7 @@ class EnsembleSearchTest(searches.KerasSearchCase):
       ("optimizer", {"optimizer": "sgd"}, {}, r"optimizer: None before"),
       ("batch_size", {}, {"batch_size": 8}, r"batch_size: 16 before, 8 now"),
       ("split", {}, {"validation_split": .3}, r"validation_split: 0.2 before"))
+  @level.gate
   def test_another_search(self, arguments, fit, expected):
     if self.folder is None:
       type(self).folder = tempfile.mkdtemp()
@@ -267,12 +275,14 @@ class EnsembleSearchTest(searches.KerasSearchCase):
                {"x": _X, "y": _SIZE, "batch_size": 16, "epochs": 1,
                 "verbose": 0}, **fit))
 
+  @level.gate
   def test_folder_of_another_estimator(self):
     folder = self.fitted(_pool(1), "mse", _X, _SIZE).estimator.model_dir
     os.remove(os.path.join(folder, "ensemble_search.json"))
     with self.assertRaisesRegex(ValueError, "a search of another Estimator"):
       self.fitted(_pool(1), "mse", _X, _SIZE, directory=folder)
 
+  @level.gate
   def test_temporary_directory(self):
     with self.assertLogs(level="WARNING") as logs:
       search = self.fitted({"a": _dense(1)}, "mse", _X, _SIZE, {"epochs": 1},
